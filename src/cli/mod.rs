@@ -1,0 +1,1 @@
+//! The command line: every flag, with its help text.

@@ -1,0 +1,3 @@
+//! Experiments: scenario files, plans, sweeps, claims, checks.
+
+pub mod results;

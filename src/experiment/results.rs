@@ -1,0 +1,111 @@
+//! What a run leaves behind: points, metrics, resource use, claims.
+//!
+//! These types are the only way from `experiment` to `report`. Floating point begins here.
+
+use crate::units::TimeDelta;
+
+/// The result of a whole scenario: every point of its sweep, in point order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunResult {
+    /// The scenario's path under `scenarios/` without `.json`, such as `endpoints/fig03_message_rate`.
+    pub scenario: String,
+    /// The scenario's `title`.
+    pub title: String,
+    /// Version of the program that made the result.
+    pub version: String,
+    /// Hash over the points' digests in point order: 32 lower-case hexadecimal digits.
+    pub digest: String,
+    /// One entry per point of the sweep, first axis outermost.
+    pub points: Vec<PointResult>,
+    /// One verdict per claim of the scenario, in file order.
+    pub claims: Vec<ClaimResult>,
+}
+
+/// One point of a sweep.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PointResult {
+    /// Index in sweep order, from 0.
+    pub index: usize,
+    /// Swept path and value as the scenario spells it (`workload.size`, `8 B`), in axis order.
+    pub params: Vec<(String, String)>,
+    /// Digest of the point's event stream.
+    pub digest: String,
+    /// Measured values, in a fixed order.
+    pub metrics: Vec<Metric>,
+    /// What each resource did during the measured interval.
+    pub resources: Vec<ResourceUse>,
+    /// A deadlock or a protocol error of the simulated program, explained; `None` if it finished.
+    pub failure: Option<String>,
+}
+
+impl PointResult {
+    /// The value of metric `name`, if this point has it.
+    pub fn metric(&self, name: &str) -> Option<&Metric> {
+        self.metrics.iter().find(|metric| metric.name == name)
+    }
+}
+
+/// One measured value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Metric {
+    /// The scenario's word for it: `message_rate`, `bandwidth`, `latency`, …
+    pub name: String,
+    /// The value, finite.
+    pub value: f64,
+    /// The unit of `value`: `msg/s`, `MB/s`, `us`, …
+    pub unit: &'static str,
+}
+
+/// What one resource did.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ResourceUse {
+    /// Such as `node 0 pcie to device`, `node 1 link in`, `cores (mean)`.
+    pub name: String,
+    /// Time it was busy.
+    pub busy: TimeDelta,
+    /// Length of the measured interval.
+    pub elapsed: TimeDelta,
+    /// Bytes that passed, headers included.
+    pub bytes: u64,
+    /// Packets (TLPs, MTU packets, WQEs) that passed.
+    pub packets: u64,
+    /// The longest queue that formed.
+    pub queue_max: u64,
+}
+
+/// The verdict on one claim.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClaimResult {
+    /// Id from the catalogue of claims.
+    pub id: String,
+    /// The claim in words.
+    pub statement: String,
+    /// Whether it holds within its tolerance.
+    pub status: ClaimStatus,
+    /// Whether the model was calibrated on it.
+    pub role: ClaimRole,
+    /// What was measured, with unit, in words and numbers.
+    pub measured: String,
+    /// What was expected, with tolerance.
+    pub expected: String,
+    /// Document and figure.
+    pub source: String,
+}
+
+/// Holds, or deviates.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum ClaimStatus {
+    /// Within the tolerance.
+    Pass,
+    /// Outside it: reported, never tuned away.
+    Deviates,
+}
+
+/// Calibrated on, or predicted.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum ClaimRole {
+    /// The model was fitted on it: no evidence.
+    Input,
+    /// It came out of the model.
+    Prediction,
+}

@@ -1,0 +1,1 @@
+//! Hardware: how long things take. Knows bytes and times, not ranks and tags.

@@ -1,0 +1,43 @@
+//! What is matched: context, source and tag, and the selection that a receive makes.
+
+/// The matching context of a communicator; messages never match across contexts.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct Context(pub u32);
+
+/// A rank in a communicator.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct Rank(pub u32);
+
+/// What a message carries for matching.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct Envelope {
+    /// Context of the communicator.
+    pub context: Context,
+    /// Rank of the sender in that communicator.
+    pub source: Rank,
+    /// Tag, 0 to [`TAG_UB`].
+    pub tag: i32,
+}
+
+/// The largest tag.
+pub const TAG_UB: i32 = i32::MAX;
+
+/// What a receive or a probe selects; `None` is the wildcard.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct Selection {
+    /// Context of the communicator: no wildcard exists for it.
+    pub context: Context,
+    /// The wanted sender, or `MPI_ANY_SOURCE`.
+    pub source: Option<Rank>,
+    /// The wanted tag, or `MPI_ANY_TAG`.
+    pub tag: Option<i32>,
+}
+
+impl Envelope {
+    /// Whether a receive with this selection may take the message. Pure.
+    pub fn matches(&self, selection: &Selection) -> bool {
+        self.context == selection.context
+            && selection.source.is_none_or(|source| source == self.source)
+            && selection.tag.is_none_or(|tag| tag == self.tag)
+    }
+}

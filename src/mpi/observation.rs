@@ -1,0 +1,79 @@
+//! Facts of MPI semantics that a machine tells its monitors, at no cost in time.
+
+use super::envelope::{Envelope, Selection};
+
+/// A message, named by its sender's process and that process's count of sends.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct MessageId {
+    /// The sending process.
+    pub process: u32,
+    /// How many messages it had sent before.
+    pub serial: u32,
+}
+
+/// A receive (or matched probe), named by its process and that process's count of them.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct ReceiveId {
+    /// The receiving process.
+    pub process: u32,
+    /// How many receives it had posted before.
+    pub serial: u32,
+}
+
+/// One fact.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum Observation {
+    /// A send was called; messages to one destination are told in the order of their calls.
+    Sent {
+        /// The message.
+        message: MessageId,
+        /// What it carries for matching.
+        envelope: Envelope,
+        /// The receiving process.
+        to: u32,
+        /// Payload bytes.
+        bytes: u64,
+    },
+    /// A receive was posted, or a matched probe took effect.
+    Posted {
+        /// The receive.
+        receive: ReceiveId,
+        /// What it selects.
+        selection: Selection,
+        /// The most bytes it takes.
+        bytes: u64,
+    },
+    /// A message's header reached the matching engine of its receiver.
+    Arrived {
+        /// The message.
+        message: MessageId,
+    },
+    /// A message was matched by a receive: neither can be matched again.
+    Matched {
+        /// The message.
+        message: MessageId,
+        /// The receive.
+        receive: ReceiveId,
+    },
+    /// A receive was cancelled before it matched.
+    Cancelled {
+        /// The receive.
+        receive: ReceiveId,
+    },
+    /// A receive is complete.
+    Received {
+        /// The receive.
+        receive: ReceiveId,
+        /// The message it took.
+        message: MessageId,
+        /// Bytes put into its buffer.
+        bytes: u64,
+        /// Whether the message was longer than the buffer.
+        truncated: bool,
+    },
+    /// A send is complete: its buffer may be used again.
+    SendComplete {
+        /// The message.
+        message: MessageId,
+    },
+}

@@ -1,0 +1,168 @@
+//! What programs call and what calls return: MPI's point-to-point operations.
+
+use std::sync::Arc;
+
+use super::contract::Handle;
+use crate::mpi::envelope::Rank;
+
+/// A communicator as the program names it; 0 is `MPI_COMM_WORLD`.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct Comm(pub u16);
+
+/// The other side of an operation.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum Peer {
+    /// A rank of the communicator.
+    Rank(Rank),
+    /// `MPI_ANY_SOURCE`: receives and probes only.
+    Any,
+    /// `MPI_PROC_NULL`: the operation completes at once and moves nothing.
+    Null,
+}
+
+/// How a send may complete.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+pub enum SendMode {
+    /// As the library sees fit: at once below the eager threshold.
+    #[default]
+    Standard,
+    /// Not before the message is matched.
+    Synchronous,
+}
+
+/// Where the bytes of an operation are, in the program's memory.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+pub struct Buffer {
+    /// The program's buffer.
+    pub id: u32,
+    /// Its bytes: sent, or room for.
+    pub bytes: u64,
+}
+
+/// A set of requests, in order.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub enum Requests {
+    /// `count` consecutive handles.
+    Range {
+        /// The first.
+        first: Handle,
+        /// How many.
+        count: u32,
+    },
+    /// Any handles.
+    List(Arc<[Handle]>),
+}
+
+impl Requests {
+    /// How many requests the set holds.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Range { count, .. } => *count as usize,
+            Self::List(list) => list.len(),
+        }
+    }
+
+    /// Whether the set is empty.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The `index`-th request.
+    ///
+    /// # Panics
+    ///
+    /// When `index` is not below [`Self::len`].
+    pub fn at(&self, index: usize) -> Handle {
+        match self {
+            Self::Range { first, count } => {
+                assert!(index < *count as usize, "request {index} of a set of {count}");
+                Handle(first.0 + u32::try_from(index).expect("checked against a u32"))
+            }
+            Self::List(list) => list[index],
+        }
+    }
+}
+
+/// One call of a program into the library; fields are the arguments of the MPI function.
+#[allow(missing_docs, reason = "argument names of MPI")]
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub enum Call {
+    /// `MPI_Isend`, `MPI_Issend`.
+    Isend { request: Handle, to: Peer, tag: i32, comm: Comm, buffer: Buffer, mode: SendMode },
+    /// `MPI_Send`, `MPI_Ssend`.
+    Send { to: Peer, tag: i32, comm: Comm, buffer: Buffer, mode: SendMode },
+    /// `MPI_Irecv`; a `tag` of `None` is `MPI_ANY_TAG`.
+    Irecv { request: Handle, source: Peer, tag: Option<i32>, comm: Comm, buffer: Buffer },
+    /// `MPI_Recv`.
+    Recv { source: Peer, tag: Option<i32>, comm: Comm, buffer: Buffer },
+    /// `MPI_Wait`.
+    Wait { request: Handle },
+    /// `MPI_Waitall`; `statuses: false` is `MPI_STATUSES_IGNORE`.
+    WaitAll { requests: Requests, statuses: bool },
+    /// `MPI_Waitany`.
+    WaitAny { requests: Requests },
+    /// `MPI_Test`.
+    Test { request: Handle },
+    /// `MPI_Testall`.
+    TestAll { requests: Requests },
+    /// `MPI_Probe`.
+    Probe { source: Peer, tag: Option<i32>, comm: Comm },
+    /// `MPI_Iprobe`.
+    Iprobe { source: Peer, tag: Option<i32>, comm: Comm },
+    /// `MPI_Mprobe`; `message` names the handle for the matched receive.
+    Mprobe { message: Handle, source: Peer, tag: Option<i32>, comm: Comm },
+    /// `MPI_Improbe`.
+    Improbe { message: Handle, source: Peer, tag: Option<i32>, comm: Comm },
+    /// `MPI_Mrecv`.
+    Mrecv { message: Handle, buffer: Buffer },
+    /// `MPI_Imrecv`.
+    Imrecv { message: Handle, request: Handle, buffer: Buffer },
+    /// `MPI_Cancel`.
+    Cancel { request: Handle },
+    /// `MPI_Barrier`.
+    Barrier { comm: Comm },
+}
+
+/// `MPI_Status`.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub struct Status {
+    /// Rank of the sender; `None` for `MPI_PROC_NULL`.
+    pub source: Option<Rank>,
+    /// Tag of the message; `None` for `MPI_PROC_NULL` (printed as `MPI_ANY_TAG`).
+    pub tag: Option<i32>,
+    /// Bytes received.
+    pub count: u64,
+}
+
+/// How a request ended.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum Outcome {
+    /// The send buffer is free.
+    Sent,
+    /// The message is in the receive buffer.
+    Received(Status),
+    /// `MPI_ERR_TRUNCATE`: the message was longer than the buffer; `count` is what fitted.
+    Truncated(Status),
+    /// The receive was cancelled.
+    Cancelled,
+}
+
+/// What a call returns.
+#[allow(missing_docs, reason = "named as MPI names them")]
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub enum Reply {
+    /// Nothing: `MPI_Isend`, `MPI_Irecv`, `MPI_Cancel`, `MPI_Barrier`, `MPI_Waitall` without statuses.
+    Done,
+    /// `MPI_Wait`, `MPI_Send`, `MPI_Recv`, `MPI_Mrecv`.
+    Outcome(Outcome),
+    /// `MPI_Waitall`, in the order of its requests.
+    All(Box<[Outcome]>),
+    /// `MPI_Waitany`: which of its requests, and how it ended.
+    Any { index: u32, outcome: Outcome },
+    /// `MPI_Test`: `None` is a false flag.
+    Tested(Option<Outcome>),
+    /// `MPI_Testall`: `None` is a false flag.
+    AllTested(Option<Box<[Outcome]>>),
+    /// `MPI_Probe`, `MPI_Mprobe` (always some), `MPI_Iprobe`, `MPI_Improbe` (`None` is a false flag).
+    Probed(Option<Status>),
+}

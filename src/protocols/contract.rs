@@ -1,0 +1,345 @@
+//! The contract between protocols and runtimes: inputs come in, actions go out, nothing else.
+//!
+//! A [`Machine`] is the MPI library of one process. It never sees time, randomness or load. It is
+//! driven by `runtime::timed`, which asks hardware how long each action takes, and by
+//! `runtime::untimed`, which lets an adversary choose what happens next.
+//!
+//! # Rules that both runtimes rely on, and assert
+//!
+//! - Actions are carried out in order by the calling thread's core, each after the work before it.
+//! - [`Action::Poll`] and [`Action::Resume`] end their list: they come back as inputs.
+//! - After [`Action::Release`] only core work, [`Action::Complete`], [`Action::Return`] and one
+//!   final [`Action::Resume`] may follow.
+//! - `handle` changes nothing but the machine: memory and wires are reached by actions.
+//! - A thread inside a call with no work left polls; nobody else takes packets.
+
+use std::fmt::Debug;
+use std::hash::Hash;
+
+use crate::mpi::observation::Observation;
+use crate::units::Bytes;
+
+/// A process of the job, numbered from 0 over all nodes.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct Process(pub u32);
+
+/// A thread of one process, numbered from 0 inside it.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct Thread(pub u16);
+
+/// A request as the program names it: a small number, free for reuse once completed.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct Handle(pub u32);
+
+/// The machine's own name for something that will come back as an input.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct Token(pub u64);
+
+/// The lock that an input needs before it may be handled.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub enum Guard {
+    /// The one lock of the library instance.
+    Process,
+}
+
+/// A place in the memory of one process.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub enum Space {
+    /// A buffer of the program.
+    User(u32),
+    /// Where an eager message is copied before it is posted; one per thread.
+    Staging(u16),
+    /// A receive buffer filled by the HCA (or a shared-memory cell filled by a neighbour).
+    Landing(u32),
+    /// A buffer of the library that keeps an unexpected eager message.
+    Unexpected(u32),
+}
+
+/// Consecutive bytes in one [`Space`].
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct Region {
+    /// Which buffer.
+    pub space: Space,
+    /// First byte.
+    pub offset: u64,
+    /// Number of bytes.
+    pub len: u64,
+}
+
+impl Region {
+    /// The first `len` bytes of `space`.
+    pub const fn new(space: Space, len: u64) -> Self {
+        Self { space, offset: 0, len }
+    }
+
+    /// The part of `len` bytes that begins `offset` bytes into this region.
+    pub const fn part(self, offset: u64, len: u64) -> Self {
+        Self { space: self.space, offset: self.offset + offset, len }
+    }
+}
+
+/// The wire that a packet takes.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub enum Via {
+    /// Posted to the HCA (also inside a node, by loopback).
+    Hca,
+    /// A cell or flag in memory that both processes map.
+    SharedMemory,
+}
+
+/// A fixed stretch of the library's code; the machine profile prices it.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub enum Step {
+    /// Entering the library for a send: argument checks, request set-up, header.
+    Send,
+    /// Entering the library for a receive.
+    Receive,
+    /// Taking an arrived packet from a channel and dispatching it.
+    Arrival,
+    /// Finishing a request: status, release of its object.
+    Completion,
+    /// Entering a wait, test or probe.
+    Query,
+    /// Building and handling a control packet (RTS, CTS, FIN, credit).
+    Control,
+}
+
+/// Why the library is entered; asked of [`Machine::guard`].
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Entry {
+    /// A call of the program.
+    Call,
+    /// A packet taken by a poll.
+    Packet,
+    /// A completion taken by a poll.
+    Done,
+    /// The end of a [`Action::Poll`] pass.
+    Polled,
+    /// The end of work outside the guard.
+    Resume,
+}
+
+/// What happens to a machine.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub enum Input<P, C> {
+    /// The thread's program calls the library.
+    Call(C),
+    /// A poll of this thread took a packet.
+    Packet {
+        /// Who sent it.
+        from: Process,
+        /// The family's content.
+        packet: P,
+        /// Where its payload lies, where it has one; released by [`Action::Repost`].
+        landing: Option<Region>,
+    },
+    /// A poll of this thread took the completion of an RDMA operation.
+    Done(Token),
+    /// The pass asked for by [`Action::Poll`] is over.
+    Polled(Token),
+    /// The work before [`Action::Resume`] is over.
+    Resume(Token),
+}
+
+impl<P, C> Input<P, C> {
+    /// The kind of entry, without its content.
+    pub const fn entry(&self) -> Entry {
+        match self {
+            Self::Call(_) => Entry::Call,
+            Self::Packet { .. } => Entry::Packet,
+            Self::Done(_) => Entry::Done,
+            Self::Polled(_) => Entry::Polled,
+            Self::Resume(_) => Entry::Resume,
+        }
+    }
+}
+
+/// What a machine wants done, in words of hardware, with its quantities.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub enum Action<P, R> {
+    /// This core runs a fixed stretch of library code.
+    Work(Step),
+    /// This core walks a matching queue.
+    Walk {
+        /// Entries really compared.
+        entries: u32,
+        /// Entries in the queue: its footprint decides the cache level.
+        length: u32,
+    },
+    /// This core copies `from.len` bytes.
+    Copy {
+        /// Source, in this process.
+        from: Region,
+        /// Destination, in this process; as long as the source.
+        to: Region,
+    },
+    /// This core pins a buffer for the HCA (free when the registration cache holds it).
+    Register {
+        /// The buffer.
+        region: Region,
+    },
+    /// Hand a packet to a wire. Packets of one (sender, receiver, via) arrive in order.
+    Send {
+        /// The receiving process.
+        to: Process,
+        /// HCA or shared memory.
+        via: Via,
+        /// Header bytes, as the wire carries them.
+        header: Bytes,
+        /// The family's content.
+        packet: P,
+        /// Bytes read from this process when the packet leaves.
+        payload: Option<Region>,
+    },
+    /// The HCA writes local bytes into a peer's memory; `token` comes back as [`Input::Done`].
+    RdmaWrite {
+        /// The peer.
+        to: Process,
+        /// Source, in this process.
+        from: Region,
+        /// Destination, in the peer.
+        into: Region,
+        /// Comes back when the write is complete at the peer.
+        token: Token,
+    },
+    /// The HCA reads a peer's bytes into local memory; `token` comes back as [`Input::Done`].
+    RdmaRead {
+        /// The peer.
+        from: Process,
+        /// Source, in the peer.
+        remote: Region,
+        /// Destination, in this process.
+        into: Region,
+        /// Comes back when the bytes are here.
+        token: Token,
+    },
+    /// Give a landing buffer back: post a receive WQE, or free the shared cell.
+    Repost {
+        /// The buffer, as it came with the packet.
+        landing: Region,
+        /// Whose channel the buffer belongs to.
+        from: Process,
+    },
+    /// Leave the guard.
+    Release,
+    /// One pass over the channels; what is found is handled, then [`Input::Polled`]. Ends the list.
+    Poll(Token),
+    /// Come back in under the guard, as [`Input::Resume`]. Ends the list.
+    Resume(Token),
+    /// Marker for monitors, at no cost: the buffer of a request belongs to the program again.
+    Complete {
+        /// The request.
+        request: Handle,
+        /// Its buffer; `None` where it had none.
+        buffer: Option<Region>,
+    },
+    /// Marker for monitors, at no cost: a fact of MPI semantics.
+    Observe(Observation),
+    /// The call of `thread` (this or another one) returns.
+    Return {
+        /// Whose call.
+        thread: Thread,
+        /// What it returns.
+        reply: R,
+    },
+}
+
+/// An input that the protocol does not know in its state: a defect of the protocol.
+#[derive(Clone, Debug, Eq, Hash, PartialEq, thiserror::Error)]
+#[error("{machine}: unexpected {input} in state {state}")]
+pub struct ProtocolError {
+    /// Role or machine, as `rget::receiver`.
+    pub machine: &'static str,
+    /// The state that refused.
+    pub state: String,
+    /// The input that was refused.
+    pub input: String,
+}
+
+impl ProtocolError {
+    /// The refusal arm of every protocol: names machine, state and input.
+    pub fn refused(machine: &'static str, state: impl Debug, input: impl Debug) -> Self {
+        Self { machine, state: format!("{state:?}"), input: format!("{input:?}") }
+    }
+}
+
+/// What a blocked call waits for.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Wait {
+    /// The operation, as MPI spells it: `MPI_Recv`, `MPI_Send`.
+    pub operation: &'static str,
+    /// Who could end the wait; empty means anybody of the communicator (a wildcard).
+    pub peers: Vec<Process>,
+    /// Tag, context, bytes, queue contents: what a reader needs, in words.
+    pub detail: String,
+    /// The source position of the call that began the operation, as the program counts its calls.
+    pub origin: u32,
+}
+
+/// The waits of one thread: all of them, or any one, must end.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum WaitSet {
+    /// Every wait must end before the call returns.
+    All(Vec<Wait>),
+    /// The first wait to end lets the call return.
+    Any(Vec<Wait>),
+}
+
+/// An action of machine `M`.
+pub type ActionOf<M> = Action<<M as Machine>::Packet, <M as Machine>::Reply>;
+/// An input of machine `M`.
+pub type InputOf<M> = Input<<M as Machine>::Packet, <M as Machine>::Call>;
+
+/// The MPI library of one process, without clock, randomness or wires.
+pub trait Machine: Clone + Eq + Hash + Debug {
+    /// What goes over the wire besides payload bytes.
+    type Packet: Clone + Eq + Hash + Debug;
+    /// What programs call.
+    type Call: Clone + Eq + Hash + Debug;
+    /// What calls return.
+    type Reply: Clone + Eq + Hash + Debug;
+
+    /// The lock this entry needs; asked before `handle`, changes nothing.
+    fn guard(&self, thread: Thread, entry: Entry) -> Option<Guard>;
+
+    /// Takes one input and appends what is to be done.
+    ///
+    /// # Errors
+    ///
+    /// [`ProtocolError`] for an input that the state does not allow: never a panic.
+    fn handle(
+        &mut self,
+        thread: Thread,
+        input: InputOf<Self>,
+        out: &mut Vec<ActionOf<Self>>,
+    ) -> Result<(), ProtocolError>;
+
+    /// What the blocked call of `thread` waits for; `None` while it is not inside a call.
+    fn waits(&self, thread: Thread) -> Option<WaitSet>;
+
+    /// What is still open inside the library, in words; empty at the end of a correct program.
+    fn leftovers(&self) -> Vec<String>;
+}
+
+/// What a program does next.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub enum Next<C> {
+    /// Call the library.
+    Call(C),
+    /// Compute outside the library for this long, in picoseconds of this core.
+    Compute(u64),
+    /// The thread ends.
+    End,
+}
+
+/// The program of one thread: a cloneable, lazy stream of calls.
+pub trait Program<M: Machine>: Clone + Eq + Hash + Debug {
+    /// The next step; `reply` is what the last call returned, `None` at the start and after
+    /// [`Next::Compute`].
+    fn next(&mut self, reply: Option<M::Reply>) -> Next<M::Call>;
+
+    /// Where the call that was returned last stands in the scenario, for diagnoses.
+    fn position(&self) -> Option<u32> {
+        None
+    }
+}

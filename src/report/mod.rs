@@ -1,0 +1,1 @@
+//! Reports: tables, figures, pages.

@@ -1,0 +1,1 @@
+//! Runtimes: the only place where protocols meet hardware, or an adversary.

@@ -1,0 +1,1 @@
+//! Workloads: programs of calls, produced lazily.
