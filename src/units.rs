@@ -168,13 +168,12 @@ impl Bandwidth {
     /// When the rate is zero; scenario validation refuses such a link before a run starts.
     pub fn transfer_time(self, size: Bytes) -> TimeDelta {
         assert!(self.0 > 0, "transfer of {} bytes over a link of rate 0", size.0);
-        let ps = match size.0.checked_mul(8 * PS_PER_S) {
-            Some(product) => product.div_ceil(self.0),
-            None => {
-                let wide = u128::from(size.0) * 8 * u128::from(PS_PER_S);
-                u64::try_from(wide.div_ceil(u128::from(self.0)))
-                    .expect("a transfer takes less than 213 simulated days")
-            }
+        let ps = if let Some(product) = size.0.checked_mul(8 * PS_PER_S) {
+            product.div_ceil(self.0)
+        } else {
+            let wide = u128::from(size.0) * 8 * u128::from(PS_PER_S);
+            u64::try_from(wide.div_ceil(u128::from(self.0)))
+                .expect("a transfer takes less than 213 simulated days")
         };
         TimeDelta(ps)
     }
