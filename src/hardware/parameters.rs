@@ -63,7 +63,7 @@ macro_rules! profile {
                 path: concat!(stringify!($section), ".", stringify!($name)),
                 kind: Kind::$kind,
                 fallback: fallback!($rule $($with)?),
-                doc: concat!($($doc),+),
+                doc: concat!($($doc),+).trim_ascii(),
                 band: ($low, $high),
             },
         )+)+];
@@ -171,9 +171,9 @@ profile! {
         /// Payload bytes of a packet (TLP), at most.
         mps: Bytes = required, "128 B" .. "4 KiB";
         /// Bytes that a TLP adds to its payload.
-        tlp_overhead: Bytes = required, "12 B" .. "32 B";
+        tlp_overhead: Bytes = required, "0 B" .. "32 B";
         /// Bytes that a TLP with read data adds to its payload.
-        completion_overhead: Bytes = same_as("pcie.tlp_overhead"), "12 B" .. "32 B";
+        completion_overhead: Bytes = same_as("pcie.tlp_overhead"), "0 B" .. "32 B";
         /// Bytes of flow control and acknowledgement for each TLP.
         dllp_overhead_per_tlp: Bytes = required, "0 B" .. "16 B";
         /// From a core's doorbell store until the HCA sees it.

@@ -46,6 +46,10 @@ impl Parameter {
     }
 
     /// The lowest and the highest value of real machines.
+    ///
+    /// # Panics
+    ///
+    /// Only where the table's band is not of its own kind, which a test excludes.
     pub fn plausible(&self) -> (Value, Value) {
         let value = |text| self.kind.parse(text).expect("the table's bands are of their kind");
         (value(self.band.0), value(self.band.1))
@@ -209,6 +213,10 @@ impl ProfileBuilder {
     }
 
     /// The value that `path` has by now, and where it comes from; `None` while it is missing.
+    ///
+    /// # Panics
+    ///
+    /// Only where the table's default is not of its own kind, which a test excludes.
     pub fn resolve(&self, path: &str) -> Option<(Option<Value>, Origin)> {
         let index = position(path)?;
         let parameter = &PARAMETERS[index];
@@ -268,7 +276,7 @@ impl Rule {
     fn broken(&self, builder: &ProfileBuilder) -> Option<ProfileError> {
         let value = |path| builder.resolve(path).and_then(|(value, _)| value);
         let (first, second) = (value(self.first)?, value(self.second)?);
-        (!(self.holds)(first.steps(), second.steps())).then(|| ProfileError::Inconsistent {
+        (!(self.holds)(first.steps(), second.steps())).then_some(ProfileError::Inconsistent {
             first: self.first,
             first_value: first,
             second: self.second,

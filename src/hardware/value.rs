@@ -99,15 +99,13 @@ impl Kind {
     /// A [`ValueError`] that says what is wrong with the text.
     pub fn parse(self, text: &str) -> Result<Value, ValueError> {
         let text = text.trim();
-        if let Some(dimension) = self.dimension() {
-            return Ok(self.value(parse_quantity(text, dimension)?));
-        }
-        let refused = || ValueError::Plain { found: text.to_owned(), expected: self.in_words() };
-        match self {
-            Self::Count => text.parse().map(Value::Count).map_err(|_| refused()),
-            Self::Flag => text.parse().map(Value::Flag).map_err(|_| refused()),
-            _ => parse_ppm(text).map(|ppm| Value::Ratio(Ratio(ppm))).ok_or_else(refused),
-        }
+        let plain = match (self.dimension(), self) {
+            (Some(dimension), _) => return Ok(self.value(parse_quantity(text, dimension)?)),
+            (None, Self::Count) => text.parse().ok().map(Value::Count),
+            (None, Self::Flag) => text.parse().ok().map(Value::Flag),
+            (None, _) => parse_ppm(text).map(|ppm| Value::Ratio(Ratio(ppm))),
+        };
+        plain.ok_or_else(|| ValueError::Plain { found: text.to_owned(), expected: self.in_words() })
     }
 
     /// The value of `steps` smallest steps: picoseconds, bytes, bits per second, millionths, ...

@@ -24,7 +24,12 @@ fn the_table_is_consistent() {
     for parameter in PARAMETERS {
         let (low, high) = parameter.plausible();
         assert!(low.steps() <= high.steps(), "{}: {low} to {high}", parameter.path);
-        assert!(!parameter.doc.trim().is_empty(), "{}", parameter.path);
+        assert!(
+            parameter.doc.starts_with(|c: char| c.is_ascii_uppercase())
+                && parameter.doc.ends_with('.'),
+            "{}",
+            parameter.path
+        );
         match parameter.fallback {
             Fallback::Default(text) => {
                 let value = parameter.kind.parse(text).unwrap();
