@@ -1,1 +1,4 @@
 //! Runtimes: the only place where protocols meet hardware, or an adversary.
+
+pub mod fingerprint;
+pub mod memory;
