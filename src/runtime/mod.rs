@@ -2,3 +2,4 @@
 
 pub mod fingerprint;
 pub mod memory;
+pub mod monitors;
