@@ -1,5 +1,7 @@
 //! Hardware: how long things take. Knows bytes and times, not ranks and tags.
 
+pub mod core;
+pub mod memory;
 pub mod parameters;
 pub mod profile;
 pub mod value;

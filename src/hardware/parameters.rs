@@ -162,6 +162,13 @@ profile! {
         syscall: Time = required, "20 ns" .. "5 us";
         /// Whether a process may read another one's memory through the kernel.
         cma_available: Flag = default("true"), "false" .. "true";
+        /// Distance of two interruptions of a core, where a scenario asks for noise; absent: none.
+        noise_period: Time = optional, "10 us" .. "1 s";
+        /// What one interruption takes from the core; absent: none.
+        noise_length: Time = optional, "100 ns" .. "1 ms";
+        /// How much later than the first a process starts, at most, where a scenario asks for skew;
+        /// absent: all start together.
+        start_skew: Time = optional, "100 ns" .. "10 ms";
     }
 
     /// The bus between the HCA and memory, each direction on its own.

@@ -287,7 +287,7 @@ impl Rule {
 }
 
 /// What the kinds and bands of the table cannot say.
-static RULES: [Rule; 7] = [
+static RULES: [Rule; 8] = [
     Rule {
         first: "cache.l1d_size",
         second: "cache.l2_size",
@@ -323,6 +323,12 @@ static RULES: [Rule; 7] = [
         second: "mem.core_copy_bw_dram",
         holds: |remote, local| remote <= local,
         says: "a copy is no faster from another socket's memory than from its own",
+    },
+    Rule {
+        first: "os.noise_length",
+        second: "os.noise_period",
+        holds: |length, period| length < period || period == 0,
+        says: "an interruption is shorter than its period",
     },
     Rule {
         first: "cpu.smt_share",

@@ -153,6 +153,11 @@ fn values_that_cannot_both_hold_are_refused() {
         "mem.core_copy_bw_remote",
         "mem.core_copy_bw_dram",
     );
+    check_inconsistent(
+        &[("os.noise_period", "1 ms"), ("os.noise_length", "1 ms")],
+        "os.noise_length",
+        "os.noise_period",
+    );
     check_inconsistent(&[("cpu.smt_share", "1.1")], "cpu.smt_share", "cpu.smt_share");
 }
 
