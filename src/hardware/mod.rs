@@ -4,4 +4,5 @@ pub mod core;
 pub mod memory;
 pub mod parameters;
 pub mod profile;
+pub mod topology;
 pub mod value;
