@@ -58,14 +58,18 @@ fn entries(name: &str) -> Vec<Entry> {
     entries
 }
 
-#[track_caller]
-fn profile(name: &str) -> Profile {
+fn builder(name: &str) -> ProfileBuilder {
     let mut builder = ProfileBuilder::new();
     for entry in entries(name) {
         let value = entry.value("value").expect("every entry has a value");
         builder.set(entry.parameter.path, value).expect("a value of the right kind");
     }
-    builder.build().unwrap_or_else(|errors| panic!("{name}: {errors:?}"))
+    builder
+}
+
+#[track_caller]
+fn profile(name: &str) -> Profile {
+    builder(name).build().unwrap_or_else(|errors| panic!("{name}: {errors:?}"))
 }
 
 /// The citation keys of SOURCES.md: what stands in back-ticks at the start of a line of a list.
@@ -115,10 +119,8 @@ fn every_value_lies_in_its_range() {
             assert_eq!(low.is_some(), high.is_some(), "{name}: {path}: both ends or none");
             assert!(low.is_none_or(|low| low <= value), "{name}: {path}");
             assert!(high.is_none_or(|high| value <= high), "{name}: {path}");
-            if name != "ideal" {
-                let value = entry.value("value").expect("as above");
-                assert!(entry.parameter.is_plausible(value), "{name}: {path}: {value}");
-            }
+            let value = entry.value("value").expect("as above");
+            assert!(entry.parameter.is_plausible(value), "{name}: {path}: {value}");
         }
     }
 }
@@ -160,6 +162,25 @@ fn every_model_is_a_whole_machine() {
     }
     let named: BTreeSet<_> = entries("broadwell-edr").iter().map(|e| e.parameter.path).collect();
     assert!(named.len() > PARAMETERS.len() - 12, "{} of {}", named.len(), PARAMETERS.len());
+}
+
+/// A sensitivity run moves one number at a time to an end of its range.
+#[test]
+fn both_ends_of_every_range_make_a_machine() {
+    for (name, _) in MODELS {
+        let whole = builder(name);
+        let mut moved = 0;
+        for entry in entries(name) {
+            for end in ["low", "high"].iter().filter_map(|end| entry.value(end)) {
+                let mut builder = whole.clone();
+                builder.set(entry.parameter.path, end).expect("a value of the right kind");
+                let built = builder.build();
+                assert!(built.is_ok(), "{name}: {} at {end}: {built:?}", entry.parameter.path);
+                moved += 1;
+            }
+        }
+        assert!(moved > 80 || name == "ideal", "{name}: {moved}");
+    }
 }
 
 #[test]
