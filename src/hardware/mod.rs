@@ -1,1 +1,3 @@
 //! Hardware: how long things take. Knows bytes and times, not ranks and tags.
+
+pub mod fabric;
