@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use super::core::Place;
 use super::fabric::{Arbitration, Fabric, Framing, Hop, PathId, ResourceId, ResourceSpec, Service};
 use super::profile::Profile;
-use super::topology::Topology;
+use super::topology::{LinkId, Topology};
 use crate::units::{Bandwidth, Bytes, PS_PER_S, TimeDelta};
 
 /// How a message gets from a core into the HCA.
@@ -114,7 +114,10 @@ impl Cluster {
         let mtu = profile.hca.mtu.as_u64();
         let wire = Framing { unit: mtu, overhead: profile.link.packet_overhead.as_u64() };
         let links = (0..topology.links())
-            .map(|link| add(shared(topology.link_name(link), profile.link.data_bw, wire)))
+            .map(|link| {
+                let link = LinkId(u32::try_from(link).expect("links are counted in u32"));
+                add(shared(topology.link_name(link), profile.link.data_bw, wire))
+            })
             .collect();
         let mut copy_rates = BTreeMap::new();
         for &site in sites {
@@ -188,9 +191,9 @@ impl Cluster {
 
     /// Latency of the wires between two nodes, for the first bit.
     fn flight(&self, from: u32, to: u32) -> TimeDelta {
-        let links = self.topology.route(from, to).len() as u64;
-        // The base latency holds two links and one switch.
-        self.costs.base_latency + self.costs.switch_hop * links.saturating_sub(2)
+        // The base latency holds one switch.
+        let switches = u64::from(self.topology.switches_between(from, to));
+        self.costs.base_latency + self.costs.switch_hop * switches.saturating_sub(1)
     }
 
     fn host_to_hca(&self, from: Place, posting: Posting) -> Vec<Hop> {
@@ -200,10 +203,9 @@ impl Cluster {
         let (extra, latency) = match posting {
             Posting::BlueFlame => (costs.wqe, costs.mmio),
             Posting::Inline => (costs.doorbell + costs.wqe, costs.mmio + costs.wqe_fetch),
-            Posting::Fetch | Posting::Bulk => (
-                costs.doorbell + costs.wqe,
-                costs.mmio + costs.wqe_fetch + costs.read_round_trip,
-            ),
+            Posting::Fetch | Posting::Bulk => {
+                (costs.doorbell + costs.wqe, costs.mmio + costs.wqe_fetch + costs.read_round_trip)
+            }
             Posting::ReadAnswer => (0, costs.read_round_trip),
         };
         let fetches = matches!(posting, Posting::Fetch | Posting::Bulk | Posting::ReadAnswer);
@@ -250,7 +252,7 @@ impl Cluster {
                 1 => TimeDelta::ZERO,
                 _ => self.costs.switch_hop,
             };
-            hops.push(hop(self.links[link], 0, latency));
+            hops.push(hop(self.links[link.0 as usize], 0, latency));
         }
     }
 }
@@ -273,7 +275,9 @@ impl Node {
         let units = u64::from(hca.processing_units);
         let service = Service::Servers {
             count: hca.processing_units,
-            per_item: TimeDelta::from_ps((units * PS_PER_S).div_ceil(hca.msg_rate_total.as_per_s())),
+            per_item: TimeDelta::from_ps(
+                (units * PS_PER_S).div_ceil(hca.msg_rate_total.as_per_s()),
+            ),
         };
         let unit = |what: &str| ResourceSpec {
             name: name(what),

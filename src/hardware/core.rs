@@ -170,6 +170,11 @@ impl IssueSlots {
         shared(work, self.share, u64::from(self.working[core]))
     }
 
+    /// The time of `work` on `core` with the siblings that work there now.
+    pub fn stretched(&self, core: usize, work: TimeDelta) -> TimeDelta {
+        shared(work, self.share, u64::from(self.working[core]))
+    }
+
     /// A hardware thread of `core` ended its work.
     ///
     /// # Panics

@@ -96,10 +96,10 @@ pub struct Outcome {
 }
 
 pub fn fabric_of(workload: &Workload) -> Fabric {
-    let resources = workload.ps_per_byte.iter().map(|&cost| ResourceSpec {
-        arbitration: workload.arbitration,
-        ..pipe(cost)
-    });
+    let resources = workload
+        .ps_per_byte
+        .iter()
+        .map(|&cost| ResourceSpec { arbitration: workload.arbitration, ..pipe(cost) });
     let mut fabric = Fabric::new(resources.collect(), workload.mtu);
     for (index, path) in workload.paths.iter().enumerate() {
         let hops: Vec<Hop> = path.iter().map(|&(resource, weight)| hop(resource, weight)).collect();

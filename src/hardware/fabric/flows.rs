@@ -180,13 +180,7 @@ impl Fabric {
     }
 
     /// Gives the flow its new rate and limit; its event moves only if it comes earlier.
-    pub(super) fn set_rate(
-        &mut self,
-        flow: u32,
-        rate: u64,
-        limit: u32,
-        out: &mut impl Schedule,
-    ) {
+    pub(super) fn set_rate(&mut self, flow: u32, rate: u64, limit: u32, out: &mut impl Schedule) {
         let stolen = self.resources[limit as usize].shared().fluid.stolen;
         let state = &mut self.flows[flow];
         assert!(rate > 0, "a flow always gets a share");

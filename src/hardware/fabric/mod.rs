@@ -27,9 +27,6 @@ mod servers;
 mod solve;
 mod spec;
 
-
-
-
 use arena::{Flight, Flights, NONE};
 use connection::Connection;
 use flows::Flows;
@@ -37,11 +34,11 @@ use packets::Shared;
 use ring::Lane;
 use servers::Servers;
 use solve::Solver;
+use spec::EventKind;
 pub use spec::{
     Arbitration, ConnId, Delivery, FabricEvent, Framing, Hop, PathId, ResourceId, ResourceSpec,
     ResourceStats, Schedule, Service, Transfer,
 };
-use spec::EventKind;
 
 use crate::units::{Bandwidth, Bytes, Time, TimeDelta};
 

@@ -186,13 +186,7 @@ impl Fabric {
         shared.ring.push_lane(lane, conn, now);
     }
 
-    fn wait_in_ring(
-        &mut self,
-        now: Time,
-        resource: ResourceId,
-        id: u32,
-        out: &mut impl Schedule,
-    ) {
+    fn wait_in_ring(&mut self, now: Time, resource: ResourceId, id: u32, out: &mut impl Schedule) {
         let start = now.as_ps();
         let shared = self.resources[resource.0 as usize].shared_mut();
         if shared.free_at > start {
@@ -313,12 +307,7 @@ impl Fabric {
     }
 
     /// The packet in service is done. Answers whether its connection keeps the turn.
-    fn end_of_service(
-        &mut self,
-        now: Time,
-        resource: ResourceId,
-        out: &mut impl Schedule,
-    ) -> bool {
+    fn end_of_service(&mut self, now: Time, resource: ResourceId, out: &mut impl Schedule) -> bool {
         let shared = self.resources[resource.0 as usize].shared_mut();
         let Serving { conn, used, stood_since, .. } = shared.serving;
         let strict = shared.arbitration == Arbitration::Strict;

@@ -28,7 +28,7 @@ use crate::hardware::fabric::{Delivery, FabricEvent, ResourceId, ResourceStats, 
 use crate::hardware::profile::Profile;
 use crate::hardware::topology::Topology;
 use crate::protocols::contract::{
-    ActionOf, Machine, Process, Program, ProtocolError, Region, Thread, Token, Via, WaitSet,
+    Machine, Process, Program, ProtocolError, Region, Thread, Token, Via, WaitSet,
 };
 use crate::units::{Time, TimeDelta};
 use actor::Actor;
@@ -249,7 +249,12 @@ enum FlightKind<P> {
 /// What a thread's poll can take.
 #[derive(Clone, Debug)]
 enum Arrived<P> {
-    Packet { from: Process, packet: P, parcel: Option<Parcel>, via: Via },
+    Packet {
+        from: Process,
+        packet: P,
+        parcel: Option<Parcel>,
+        via: Via,
+    },
     Done(Token),
     /// A signalled send has left: costs its poll and nothing else.
     SendDone,
@@ -280,7 +285,6 @@ pub struct Timed<M: Machine, P: Program<M>> {
     entries_visited: u64,
     rnr: u64,
     failed: Option<(Process, ProtocolError)>,
-    scratch: Vec<ActionOf<M>>,
     delivered: Vec<Delivery>,
 }
 
@@ -344,7 +348,6 @@ where
             entries_visited: 0,
             rnr: 0,
             failed: None,
-            scratch: Vec::new(),
             delivered: Vec::new(),
         };
         for thread in 0..timed.actors.len() {

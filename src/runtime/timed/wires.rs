@@ -173,7 +173,9 @@ where
                 channel.reads += 1;
                 self.posting(bytes)
             }
-            FlightKind::ReadAnswer { .. } => unreachable!("the answer of a read leaves an HCA"),
+            FlightKind::ReadAnswer { .. } | FlightKind::SendDone => {
+                unreachable!("answers and completions leave no core")
+            }
         };
         self.hand_to_hca(id, channel, posting, bytes);
     }
@@ -236,7 +238,8 @@ where
         let schedule = &mut FabricSchedule(&mut self.simulation);
         self.cluster.fabric.handle(now, event, schedule, &mut delivered);
         for delivery in delivered.drain(..) {
-            let id = u32::try_from(delivery.token & u64::from(u32::MAX)).expect("masked to 32 bits");
+            let id =
+                u32::try_from(delivery.token & u64::from(u32::MAX)).expect("masked to 32 bits");
             if delivery.token >> 32 == TRANSFER {
                 self.arrive(id);
             } else {
@@ -351,8 +354,7 @@ where
             unreachable!("only packets need receive buffers")
         };
         let (to, index) = (flight.to, flight.channel);
-        let arrived =
-            Arrived::Packet { from: flight.from, packet, parcel: flight.parcel, via };
+        let arrived = Arrived::Packet { from: flight.from, packet, parcel: flight.parcel, via };
         let channel = &mut self.channels[index as usize];
         if via == Via::SharedMemory {
             return self.deliver(to, arrived);
