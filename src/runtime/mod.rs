@@ -1,5 +1,8 @@
 //! Runtimes: the only place where protocols meet hardware, or an adversary.
 
+pub mod deadlock;
 pub mod fingerprint;
 pub mod memory;
 pub mod monitors;
+pub mod rules;
+pub mod untimed;

@@ -17,7 +17,7 @@ use super::{Sometimes, Violation};
 use crate::mpi::observation::{MessageId, Observation};
 use crate::protocols::call::{Buffer, Call};
 use crate::protocols::contract::{Action, Process, Region, Space, Thread};
-use crate::runtime::memory::Memories;
+use crate::runtime::memory::{Memories, Payload};
 
 const V2: &str = "no buffer is touched after completion nor before posting; bytes arrive as sent";
 
@@ -119,9 +119,9 @@ impl Buffers {
     ) {
         let Some(Lent { region, use_as }) = lent else { return };
         let Space::User(id) = region.space else { return };
-        let message = list.iter().find_map(|action| match action {
-            Action::Observe(Observation::Sent { message, .. }) => Some(*message),
-            _ => None,
+        let message = list.iter().find_map(|action| {
+            let Action::Observe(Observation::Sent { message, .. }) = action else { return None };
+            Some(*message)
         });
         let loan = self.processes[process.0 as usize].loans.entry(id).or_default();
         if loan.sources + loan.destinations == 0 {
@@ -138,7 +138,7 @@ impl Buffers {
             UseAs::Source => loan.sources += 1,
             UseAs::Destination => loan.destinations += 1,
         }
-        if memories.payload() == crate::runtime::memory::Payload::Real {
+        if memories.payload() == Payload::Real {
             self.contents.extend(message.zip(loan.seed));
         }
     }
@@ -251,7 +251,6 @@ mod tests {
     use super::*;
     use crate::mpi::envelope::{Context, Envelope, Rank};
     use crate::mpi::observation::ReceiveId;
-    use crate::runtime::memory::Payload;
 
     const FROM: Process = Process(0);
     const TO: Process = Process(1);
