@@ -185,6 +185,12 @@ impl Memories {
         }
     }
 
+    /// Whether a region is a landing slot in use, which [`Self::free_landing`] demands.
+    pub fn is_landed(&self, process: Process, region: Region) -> bool {
+        let landing = &self.processes[process.0 as usize].landing;
+        matches!(region.space, Space::Landing(slot) if landing.taken(slot))
+    }
+
     /// How many landing slots of `process` are occupied.
     pub fn landings(&self, process: Process) -> u32 {
         self.processes[process.0 as usize].landing.occupied()
@@ -264,13 +270,16 @@ impl Slots {
 
     fn free(&mut self, slot: u32) {
         let (word, bit) = (slot as usize / 64, slot % 64);
-        let taken = self.words.get(word).is_some_and(|bits| bits >> bit & 1 == 1);
-        assert!(taken, "landing buffer {slot} is freed, but it is not in use");
+        assert!(self.taken(slot), "landing buffer {slot} is freed, but it is not in use");
         self.words[word] &= !(1 << bit);
         self.first = self.first.min(word);
         while self.words.last() == Some(&0) {
             self.words.pop();
         }
+    }
+
+    fn taken(&self, slot: u32) -> bool {
+        self.words.get(slot as usize / 64).is_some_and(|bits| bits >> (slot % 64) & 1 == 1)
     }
 
     fn occupied(&self) -> u32 {

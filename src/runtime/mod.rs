@@ -1,6 +1,7 @@
 //! Runtimes: the only place where protocols meet hardware, or an adversary.
 
 pub mod deadlock;
+pub mod explore;
 pub mod fingerprint;
 pub mod memory;
 pub mod monitors;

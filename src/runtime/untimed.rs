@@ -310,6 +310,11 @@ where
         }
     }
 
+    /// The fault that stopped the run.
+    pub fn fault(&self) -> Option<&Fault> {
+        self.fault.as_ref()
+    }
+
     /// Whether every program has ended.
     pub fn all_ended(&self) -> bool {
         self.strands().all(|(_, _, _, strand)| strand.stage == Stage::Ended)

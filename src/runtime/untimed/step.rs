@@ -6,9 +6,10 @@ use crate::protocols::contract::{
     Action, ActionOf, Entry, Handle, Input, InputOf, Machine, Process, Program, Region, Thread,
     Token, Via,
 };
+use crate::runtime::fingerprint::Shared;
 use crate::runtime::memory::Parcel;
-use crate::runtime::monitors::Monitor;
 use crate::runtime::monitors::buffers::Lends;
+use crate::runtime::monitors::{Monitor, Violation};
 use crate::runtime::rules::{Cut, Defect, Fault, breach};
 
 /// A choice that may not happen now.
@@ -43,7 +44,7 @@ where
     ///
     /// # Panics
     ///
-    /// When an action names a process that does not exist, or frees a landing buffer twice.
+    /// Only where this runtime contradicts itself: an enabled choice that cannot happen.
     pub fn apply(&mut self, choice: Choice) -> Result<(), Refusal> {
         self.refusal(choice).map_or(Ok(()), |reason| Err(Refusal { choice, reason }))?;
         match choice {
@@ -261,7 +262,7 @@ where
                     self.reads(process, region);
                     self.memories.capture(process, region)
                 });
-                self.send(process, to, via, packet, parcel);
+                self.send(actor, to, via, packet, parcel);
             }
             Action::RdmaWrite { to, from, into, token } => {
                 self.post(actor, token, (process, from), (to, into));
@@ -269,7 +270,7 @@ where
             Action::RdmaRead { from, remote, into, token } => {
                 self.post(actor, token, (from, remote), (process, into));
             }
-            Action::Repost { landing, from: _ } => self.memories.free_landing(process, landing),
+            Action::Repost { landing, from: _ } => self.repost(actor, landing),
             Action::Release => self.leave(actor),
             Action::Poll(token) => self.poll(actor, token),
             Action::Resume(_) => unreachable!("`Cut` makes it the first action of its step"),
@@ -279,15 +280,26 @@ where
         }
     }
 
+    fn repost(&mut self, actor: Actor, landing: Region) {
+        if self.memories.is_landed(actor.process, landing) {
+            self.memories.free_landing(actor.process, landing);
+        } else {
+            self.stop(actor, Defect::Broke(format!("{landing:?} is reposted, but not in use")));
+        }
+    }
+
     fn send(
         &mut self,
-        from: Process,
+        actor: Actor,
         to: Process,
         via: Via,
         packet: M::Packet,
         parcel: Option<Parcel>,
     ) {
-        let port = self.ports[to.0 as usize].change();
+        let from = actor.process;
+        let Some(port) = self.ports.get_mut(to.0 as usize).map(Shared::change) else {
+            return self.stop(actor, Defect::Broke(format!("there is no process {}", to.0)));
+        };
         let place = port.channel(from, via).unwrap_or_else(|place| {
             port.channels.insert(place, Channel { from, via, packets: [].into() });
             place
@@ -302,6 +314,9 @@ where
         source: (Process, Region),
         target: (Process, Region),
     ) {
+        if source.0.0.max(target.0.0) as usize >= self.ports.len() {
+            return self.stop(actor, Defect::Broke("a transfer names no process".into()));
+        }
         if source.1.len != target.1.len {
             return self.stop(actor, Defect::Broke("the two sides of a transfer differ".into()));
         }
@@ -367,7 +382,7 @@ where
         self.report(found);
     }
 
-    fn report(&mut self, found: Vec<crate::runtime::monitors::Violation>) {
+    fn report(&mut self, found: Vec<Violation>) {
         if !found.is_empty() {
             self.watch.change().found.extend(found);
         }
