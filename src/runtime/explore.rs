@@ -58,7 +58,7 @@ pub struct Survey {
     pub violations: Vec<(Violation, Vec<Choice>)>,
     /// Faults of protocols, each with the shortest way to it; the first of each wording.
     pub faults: Vec<(Fault, Vec<Choice>)>,
-    /// How often interesting branches were met, summed over the final states.
+    /// How often interesting branches were met, summed over the transitions.
     pub sometimes: Sometimes,
 }
 
@@ -141,6 +141,8 @@ where
         let applied = next.apply(choice);
         debug_assert_eq!(applied, Ok(()), "the world offered this choice");
         self.survey.transitions += 1;
+        let met = next.sometimes().since(world.sometimes());
+        self.survey.sometimes = self.survey.sometimes.plus(met);
         if self.goes_wrong(from, world, choice, &next) {
             self.excused.push(from);
             return;
@@ -168,10 +170,11 @@ where
         }
         let way = [self.way(from), vec![choice]].concat();
         self.note(broken.to_vec(), &way);
-        if let Some(fault) = next.fault() {
-            if self.survey.faults.iter().all(|(known, _)| known.defect != fault.defect) {
-                self.survey.faults.push((fault.clone(), way));
-            }
+        let known = |fault: &&Fault| {
+            self.survey.faults.iter().any(|(known, _)| known.defect == fault.defect)
+        };
+        if let Some(fault) = next.fault().filter(|fault| !known(fault)) {
+            self.survey.faults.push((fault.clone(), way));
         }
         true
     }
@@ -180,7 +183,6 @@ where
     fn end(&mut self, number: Number, world: &World<M, P>) {
         if world.all_ended() {
             self.finals.push(number);
-            self.survey.sometimes = self.survey.sometimes.plus(world.sometimes());
             let found = world.conclude();
             if !found.is_empty() {
                 let way = self.way(number);

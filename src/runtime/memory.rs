@@ -224,9 +224,8 @@ impl Memory {
     /// Reads, and forgets a buffer that is read once when its last byte is read.
     fn take(&mut self, region: Region) -> Vec<u8> {
         let bytes = self.read(region);
-        let once = matches!(region.space, Space::Staging(_) | Space::Unexpected(_));
         let stored = self.spaces.get(&region.space).map_or(0, Vec::len);
-        if once && index(region.offset + region.len) >= stored {
+        if read_once(region.space) && index(region.offset + region.len) >= stored {
             self.spaces.remove(&region.space);
         }
         bytes
@@ -237,12 +236,21 @@ impl Memory {
             return;
         }
         let stored = self.spaces.entry(region.space).or_default();
+        if region.offset == 0 && read_once(region.space) {
+            // A new content: what is left of one that was not read to its end is dead.
+            stored.clear();
+        }
         let (start, end) = (index(region.offset), index(region.offset + region.len));
         if stored.len() < end {
             stored.resize(end, 0);
         }
         stored[start..end].copy_from_slice(bytes);
     }
+}
+
+/// Buffers of the library that are written, read to the end, and then hold nothing.
+const fn read_once(space: Space) -> bool {
+    matches!(space, Space::Staging(_) | Space::Unexpected(_))
 }
 
 /// Which small numbers are taken. The lowest free one is found in constant time, amortised.
@@ -378,6 +386,12 @@ mod tests {
             memories.capture(P0, Region::new(space, 100).part(50, 50));
             assert_eq!(memories, clean);
         }
+        let cell = Region::new(Space::Unexpected(4), 100);
+        memories.copy(P0, user(100), cell);
+        memories.copy(P0, cell.part(0, 10), user(10));
+        memories.copy(P0, user(20), Region::new(Space::Unexpected(4), 20));
+        memories.capture(P0, Region::new(Space::Unexpected(4), 20));
+        assert_eq!(memories, clean, "what a truncated receive left is gone with the next content");
         let parcel = memories.capture(P0, user(100));
         let (a, b) = (memories.land(P0, &parcel), memories.land(P0, &parcel));
         memories.free_landing(P0, a);

@@ -417,7 +417,7 @@ impl<M: Machine, P: Program<M>> Strand<M, P> {
         self.stage = loop {
             match self.program.next(reply.take()) {
                 Next::Call(call) => break Stage::Calls(call),
-                Next::Compute(_) => {}
+                Next::Compute(_) | Next::Mark(_) => {}
                 Next::End => break Stage::Ended,
             }
         };

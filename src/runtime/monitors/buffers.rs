@@ -7,15 +7,16 @@
 //! buffer is compared when it is given back. A buffer lent to several receives at once has no
 //! defined content and is not compared.
 //!
-//! What the library must keep for this: [`Action::Complete`] comes directly after the
-//! [`Observation::SendComplete`] or [`Observation::Received`] of its request, and the
+//! What the library must keep for this: every call with a buffer ends in [`Action::Complete`] with
+//! that buffer, also where it is empty; between it and the [`Observation::SendComplete`] or
+//! [`Observation::Received`] of its request the thread completes nothing else; and the
 //! [`Observation::Sent`] of a send is in the list that its call returns.
 
 use std::collections::BTreeMap;
 
 use super::{Sometimes, Violation};
 use crate::mpi::observation::{MessageId, Observation};
-use crate::protocols::call::{Buffer, Call};
+use crate::protocols::call::{Buffer, Call, Peer};
 use crate::protocols::contract::{Action, Process, Region, Space, Thread};
 use crate::runtime::memory::{Memories, Payload};
 
@@ -49,15 +50,15 @@ impl Lends for Call {
     fn lends(&self) -> Option<Lent> {
         let lent = |buffer: &Buffer, use_as| {
             let region = Region::new(Space::User(buffer.id), buffer.bytes);
-            (buffer.bytes > 0).then_some(Lent { region, use_as })
+            Some(Lent { region, use_as })
         };
         match self {
-            Self::Isend { buffer, .. } | Self::Send { buffer, .. } => lent(buffer, UseAs::Source),
-            Self::Irecv { buffer, .. }
-            | Self::Recv { buffer, .. }
-            | Self::Mrecv { buffer, .. }
-            | Self::Imrecv { buffer, .. } => lent(buffer, UseAs::Destination),
-            Self::Wait { .. }
+            // Nothing is done with the buffer of an operation with MPI_PROC_NULL.
+            Self::Isend { to: Peer::Null, .. }
+            | Self::Send { to: Peer::Null, .. }
+            | Self::Irecv { source: Peer::Null, .. }
+            | Self::Recv { source: Peer::Null, .. }
+            | Self::Wait { .. }
             | Self::WaitAll { .. }
             | Self::WaitAny { .. }
             | Self::Test { .. }
@@ -68,6 +69,11 @@ impl Lends for Call {
             | Self::Improbe { .. }
             | Self::Cancel { .. }
             | Self::Barrier { .. } => None,
+            Self::Isend { buffer, .. } | Self::Send { buffer, .. } => lent(buffer, UseAs::Source),
+            Self::Irecv { buffer, .. }
+            | Self::Recv { buffer, .. }
+            | Self::Mrecv { buffer, .. }
+            | Self::Imrecv { buffer, .. } => lent(buffer, UseAs::Destination),
         }
     }
 }
@@ -194,7 +200,7 @@ impl Buffers {
         found: &mut Vec<Violation>,
     ) {
         let fact = self.told_by(process, thread).take();
-        let Some(region) = buffer.filter(|region| region.len > 0) else { return };
+        let Some(region) = buffer else { return };
         let Space::User(id) = region.space else { return };
         let ledger = &mut self.processes[process.0 as usize];
         let loan = ledger.loans.entry(id).or_default();
