@@ -1,1 +1,3 @@
 //! Workloads: programs of calls, produced lazily.
+
+pub mod program;
