@@ -1,1 +1,22 @@
 //! Engine: one clock, one total order of events, named random streams, a digest of it all.
+//!
+//! ```text
+//!   schedule(at, source, tag, event)                      next() -> Fired
+//!          │                                                  ▲
+//!          ▼                 Simulation                       │
+//!     EventQueue ── (time, round, source), FIFO ──▶ OrderedDigest, Journal
+//! ```
+//!
+//! It knows no hardware and no MPI: an event is a small [`Copy`] value with a fingerprint.
+
+pub mod digest;
+pub mod journal;
+pub mod queue;
+pub mod simulation;
+pub mod streams;
+
+pub use digest::{Digest, mix};
+pub use journal::{Difference, Journal, JournalMode, Record, first_difference};
+pub use queue::{EventQueue, Popped, SourceId};
+pub use simulation::{Event, Fired, LimitReached, Limits, Options, Simulation, Tag};
+pub use streams::{Stream, Streams};

@@ -328,6 +328,8 @@ pub enum Next<C> {
     Call(C),
     /// Compute outside the library for this long, in picoseconds of this core.
     Compute(u64),
+    /// The runtime notes the time under this number; nothing else happens.
+    Mark(u32),
     /// The thread ends.
     End,
 }
@@ -335,7 +337,7 @@ pub enum Next<C> {
 /// The program of one thread: a cloneable, lazy stream of calls.
 pub trait Program<M: Machine>: Clone + Eq + Hash + Debug {
     /// The next step; `reply` is what the last call returned, `None` at the start and after
-    /// [`Next::Compute`].
+    /// [`Next::Compute`] and [`Next::Mark`].
     fn next(&mut self, reply: Option<M::Reply>) -> Next<M::Call>;
 
     /// Where the call that was returned last stands in the scenario, for diagnoses.

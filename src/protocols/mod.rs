@@ -1,4 +1,8 @@
 //! Protocols: what happens. Sans-IO machines; no engine, no hardware, no runtime here.
 
 pub mod call;
+pub mod collectives;
 pub mod contract;
+pub mod eager;
+pub mod library;
+pub mod rendezvous;

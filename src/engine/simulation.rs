@@ -1,0 +1,275 @@
+//! The simulation: the clock, the queue, and the record of what happened.
+
+use crate::engine::digest::{Digest, OrderedDigest};
+use crate::engine::journal::{Journal, JournalMode, Record};
+use crate::engine::queue::{EventQueue, Popped, SourceId};
+use crate::units::{Time, TimeDelta};
+
+/// What happens at a point in time: a small value; large content lies in arenas that it points to.
+pub trait Event: Copy {
+    /// Kind and content as one number, equal on every machine ([`crate::engine::mix`] helps):
+    /// events that differ in anything that matters have different fingerprints.
+    fn fingerprint(&self) -> u64;
+}
+
+/// What an event's time is accounted to.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct Tag {
+    /// The resource that was busy until the event, as the caller numbers them.
+    pub resource: u32,
+    /// What the resource was doing, as the caller numbers it.
+    pub phase: u8,
+}
+
+/// An event whose time has come.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Fired<E> {
+    /// Its place in the run, from 1.
+    pub number: u64,
+    /// When: the clock shows this time now.
+    pub time: Time,
+    /// Depth of zero-delay causes at that time.
+    pub round: u32,
+    /// Who scheduled it.
+    pub source: SourceId,
+    /// The number of the event during whose handling it was scheduled; 0 before the first.
+    pub cause: u64,
+    /// What it is accounted to.
+    pub tag: Tag,
+    /// What happens.
+    pub event: E,
+}
+
+/// When a run is stopped although events are pending.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Limits {
+    /// Most events that may fire.
+    pub events: u64,
+    /// Latest time at which an event may fire.
+    pub time: Time,
+}
+
+impl Default for Limits {
+    /// No limit.
+    fn default() -> Self {
+        Self { events: u64::MAX, time: Time::MAX }
+    }
+}
+
+/// A limit that ended a run; the event that would have crossed it is still pending.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+pub enum LimitReached {
+    /// As many events fired as were allowed.
+    #[error("the limit of {limit} events was reached at {now}; {pending} more are pending")]
+    Events {
+        /// The limit.
+        limit: u64,
+        /// When the last event fired.
+        now: Time,
+        /// How many events are pending.
+        pending: usize,
+    },
+    /// The next event lies after the latest time allowed.
+    #[error(
+        "the limit of {limit} of simulated time was reached after {events} events; the next one is \
+         due at {next}"
+    )]
+    Time {
+        /// The limit.
+        limit: Time,
+        /// When the next event would have fired.
+        next: Time,
+        /// When the last event fired.
+        now: Time,
+        /// How many events fired.
+        events: u64,
+    },
+}
+
+/// How a simulation is watched and bounded.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Options {
+    /// When to stop although events are pending.
+    pub limits: Limits,
+    /// Which events to keep; none by default.
+    pub journal: Option<JournalMode>,
+    /// A seed that ranks the sources of simultaneous events; by their number by default. Digests
+    /// of different seeds differ, figures must agree.
+    pub tie_seed: Option<u64>,
+    /// Leave the digest out. For the baseline of benchmarks only.
+    pub without_digest: bool,
+}
+
+/// An event as it waits: cause and phase share a word, so that 16 bytes of event make an entry of
+/// 48 bytes.
+#[derive(Clone, Copy, Debug)]
+struct Pending<E> {
+    /// `cause << 8 | phase`: 2^56 events are more than a machine fires in its life.
+    cause_and_phase: u64,
+    resource: u32,
+    event: E,
+}
+
+impl<E: Copy> Pending<E> {
+    fn cause(&self) -> u64 {
+        self.cause_and_phase >> 8
+    }
+
+    fn tag(&self) -> Tag {
+        let [phase, ..] = self.cause_and_phase.to_le_bytes();
+        Tag { resource: self.resource, phase }
+    }
+}
+
+/// A clock, the pending events, and the record of those that fired.
+#[derive(Clone, Debug)]
+pub struct Simulation<E> {
+    queue: EventQueue<Pending<E>>,
+    events: u64,
+    limits: Limits,
+    digest: Option<OrderedDigest>,
+    journal: Option<Box<Journal>>,
+}
+
+impl<E: Event> Simulation<E> {
+    /// A simulation at time zero with nothing scheduled.
+    pub fn new(options: Options) -> Self {
+        let queue = options.tie_seed.map_or_else(EventQueue::new, EventQueue::with_shuffled_ties);
+        Self {
+            queue,
+            events: 0,
+            limits: options.limits,
+            digest: (!options.without_digest).then(OrderedDigest::new),
+            journal: options.journal.map(|mode| Box::new(Journal::new(mode))),
+        }
+    }
+
+    /// Lets `event` happen at `at`, accounted to `tag`; its cause is the event being handled. At
+    /// the present time it joins the next round.
+    ///
+    /// # Panics
+    ///
+    /// When `at` lies in the past: every delay is a length of time, so this is our own defect.
+    #[inline]
+    pub fn schedule(&mut self, at: Time, source: SourceId, tag: Tag, event: E) {
+        let cause_and_phase = (self.events << 8) | u64::from(tag.phase);
+        self.queue.push(at, source, Pending { cause_and_phase, resource: tag.resource, event });
+    }
+
+    /// Lets `event` happen after `delay`, as [`Simulation::schedule`] does.
+    #[inline]
+    pub fn schedule_in(&mut self, delay: TimeDelta, source: SourceId, tag: Tag, event: E) {
+        self.schedule(self.now() + delay, source, tag, event);
+    }
+
+    /// Fires the next event: the clock moves to it, digest and journal take note. `None` when
+    /// nothing is pending.
+    ///
+    /// # Errors
+    ///
+    /// [`LimitReached`] when the next event would cross a limit; it stays pending.
+    #[inline]
+    #[expect(clippy::should_implement_trait, reason = "the caller schedules between two events")]
+    pub fn next(&mut self) -> Result<Option<Fired<E>>, LimitReached> {
+        if self.events == self.limits.events {
+            return self.stop();
+        }
+        let Some(Popped { time, round, source, event: pending }) =
+            self.queue.pop_until(self.limits.time)
+        else {
+            return self.stop();
+        };
+        self.events += 1;
+        let fired = Fired {
+            number: self.events,
+            time,
+            round,
+            source,
+            cause: pending.cause(),
+            tag: pending.tag(),
+            event: pending.event,
+        };
+        if let Some(digest) = &mut self.digest {
+            digest.record(time, round, source, fired.event.fingerprint());
+        }
+        if self.journal.is_some() {
+            self.note(&fired);
+        }
+        Ok(Some(fired))
+    }
+
+    /// Simulated time: that of the last event fired.
+    pub fn now(&self) -> Time {
+        self.queue.now()
+    }
+
+    /// How many events fired; while one is handled, its number.
+    pub fn events(&self) -> u64 {
+        self.events
+    }
+
+    /// How many events are pending.
+    pub fn pending(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// When the next event is due.
+    pub fn next_time(&self) -> Option<Time> {
+        self.queue.peek_time()
+    }
+
+    /// The digest of all events fired so far.
+    ///
+    /// # Panics
+    ///
+    /// When it was left out by [`Options::without_digest`].
+    pub fn digest(&self) -> Digest {
+        self.recorded().digest()
+    }
+
+    /// The digest after each whole [`super::digest::EVENTS_PER_CHECKPOINT`] events: two runs are
+    /// bisected by them.
+    ///
+    /// # Panics
+    ///
+    /// When the digest was left out by [`Options::without_digest`].
+    pub fn checkpoints(&self) -> &[Digest] {
+        self.recorded().checkpoints()
+    }
+
+    /// The journal, where one was asked for.
+    pub fn journal(&self) -> Option<&Journal> {
+        self.journal.as_deref()
+    }
+
+    fn recorded(&self) -> &OrderedDigest {
+        self.digest.as_ref().expect("only benchmarks leave the digest out, and they do not ask it")
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn note(&mut self, fired: &Fired<E>) {
+        let &Fired { number, time, round, source, cause, tag, ref event } = fired;
+        let fingerprint = event.fingerprint();
+        if let Some(journal) = &mut self.journal {
+            journal.record(Record { number, time, round, source, cause, tag, fingerprint });
+        }
+    }
+
+    /// Why no event fires: nothing is pending, or a limit.
+    #[cold]
+    #[inline(never)]
+    fn stop(&self) -> Result<Option<Fired<E>>, LimitReached> {
+        let Some(next) = self.next_time() else { return Ok(None) };
+        let (now, events, pending) = (self.now(), self.events, self.pending());
+        let Limits { events: limit, time } = self.limits;
+        Err(if events == limit {
+            LimitReached::Events { limit, now, pending }
+        } else {
+            LimitReached::Time { limit: time, next, now, events }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

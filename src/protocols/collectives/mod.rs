@@ -1,0 +1,3 @@
+//! Collectives built from point-to-point messages, one algorithm a file.
+
+pub mod barrier;

@@ -1,0 +1,200 @@
+//! What happens when a poll takes a packet or a completion.
+
+use super::requests::{Body, Pending, Request, Rts, received};
+use super::{
+    Action, Key, Library, LibraryAction, MessageHeader, Outcome, Packet, Posted, Process,
+    ProtocolError, Region, Space, Thread, Unexpected, UnexpectedBody,
+};
+use crate::mpi::observation::Observation;
+use crate::protocols::call::Status;
+use crate::protocols::contract::Step;
+use crate::protocols::eager;
+use crate::protocols::rendezvous::{Protocol, RoleInput};
+
+/// The status that a message gives its receiver; `count` is filled in by what fitted.
+pub(super) fn status(header: &MessageHeader) -> Status {
+    Status { source: Some(header.envelope.source), tag: Some(header.envelope.tag), count: 0 }
+}
+
+/// What a receiver role needs to know of the RTS.
+pub(super) fn rts(
+    header: &MessageHeader,
+    protocol: Protocol,
+    from: Process,
+    remote: Region,
+) -> Rts {
+    Rts {
+        protocol,
+        message: header.message,
+        from,
+        sender: header.sender,
+        remote,
+        envelope_status: status(header),
+        bytes: header.bytes,
+    }
+}
+
+impl Library {
+    /// Takes one packet from a channel.
+    pub(super) fn packet(
+        &mut self,
+        thread: Thread,
+        from: Process,
+        packet: Packet,
+        landing: Option<Region>,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        match packet {
+            Packet::Eager(header) => {
+                out.push(Action::Work(Step::Arrival));
+                self.eager_arrives(thread, from, header, landing, out)
+            }
+            Packet::Rts { header, protocol, remote } => {
+                out.push(Action::Work(Step::Control));
+                self.rts_arrives(thread, from, header, protocol, remote, out)
+            }
+            Packet::Matched { sender } => {
+                out.push(Action::Work(Step::Control));
+                self.matched_arrives(sender, out)
+            }
+            Packet::Rendezvous { to, from: other, word } => {
+                out.push(Action::Work(Step::Control));
+                let input = RoleInput::Word { word, landing };
+                if self.is_sending(to) {
+                    self.drive_sender(thread, to, Some(other), input, out)?;
+                } else {
+                    self.drive_receiver(thread, to, input, out)?;
+                }
+                if let Some(landing) = landing {
+                    out.push(Action::Repost { landing, from });
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn is_sending(&self, key: Key) -> bool {
+        matches!(self.requests.get(key), Some(Request { body: Body::Sending { .. }, .. }))
+    }
+
+    fn eager_arrives(
+        &mut self,
+        thread: Thread,
+        from: Process,
+        header: MessageHeader,
+        landing: Option<Region>,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        let slot = self.free_buffer();
+        let kept = landing.map(|landing| Region::new(Space::Unexpected(slot), landing.len));
+        let body = UnexpectedBody::Eager { kept };
+        let matched = self.match_arrival(header, from, body, out);
+        let Some(Posted { key, id }) = matched else {
+            if kept.is_some() {
+                eager::buffer_unexpected(landing, slot, out);
+                self.keep_buffer(slot);
+            }
+            if let Some(landing) = landing {
+                out.push(Action::Repost { landing, from });
+            }
+            self.tell_probes(&header, out);
+            return Ok(());
+        };
+        let buffer = self.posted_buffer(key)?;
+        if header.synchronous {
+            eager::acknowledge(self.wire(from, thread), &header, out);
+        }
+        eager::copy_out(landing, buffer, out);
+        if let Some(landing) = landing {
+            out.push(Action::Repost { landing, from });
+        }
+        let outcome = received(status(&header), header.bytes, buffer.len);
+        let taken = buffer.part(0, header.bytes.min(buffer.len));
+        self.receive_complete(key, id, header.message, outcome, taken, out)
+    }
+
+    fn rts_arrives(
+        &mut self,
+        thread: Thread,
+        from: Process,
+        header: MessageHeader,
+        protocol: Protocol,
+        remote: Region,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        let body = UnexpectedBody::Rts { protocol, remote };
+        let Some(Posted { key, id }) = self.match_arrival(header, from, body, out) else {
+            self.tell_probes(&header, out);
+            return Ok(());
+        };
+        let buffer = self.posted_buffer(key)?;
+        let rts = rts(&header, protocol, from, remote);
+        self.begin_receiving(thread, key, id, buffer, rts, out)
+    }
+
+    /// Walks the posted queue; a message that nobody wants joins the unexpected one.
+    fn match_arrival(
+        &mut self,
+        header: MessageHeader,
+        from: Process,
+        body: UnexpectedBody,
+        out: &mut Vec<LibraryAction>,
+    ) -> Option<Posted> {
+        let message = header.message;
+        out.push(Action::Observe(Observation::Arrived { message }));
+        let walk = self.matching.arrive(header.envelope, Unexpected { header, from, body });
+        out.push(Action::Walk { entries: walk.visited, length: walk.length });
+        if let Some(Posted { id, .. }) = walk.matched {
+            out.push(Action::Observe(Observation::Matched { message, receive: id }));
+        }
+        walk.matched
+    }
+
+    fn posted_buffer(&self, key: Key) -> Result<Region, ProtocolError> {
+        match self.requests.get(key) {
+            Some(Request { body: Body::Posted { buffer, .. }, .. }) => Ok(*buffer),
+            other => Err(self.refuse("a matched receive is posted", other)),
+        }
+    }
+
+    /// A thread that probes for this message returns; the first thread that takes it has it.
+    fn tell_probes(&mut self, header: &MessageHeader, out: &mut Vec<LibraryAction>) {
+        for index in 0..self.pending.len() {
+            let Some(Pending::Probe { selection, take, flag: false }) = self.pending[index] else {
+                continue;
+            };
+            if header.envelope.matches(&selection) {
+                let thread = Thread(u16::try_from(index).expect("threads are counted in u16"));
+                self.probe_now(thread, selection, take, out);
+            }
+        }
+    }
+
+    fn matched_arrives(
+        &mut self,
+        sender: Key,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        let Some(Request { body: Body::Unmatched { message, buffer, .. }, .. }) =
+            self.requests.get(sender).cloned()
+        else {
+            return Err(self.refuse("no synchronous send waits", sender));
+        };
+        out.push(Action::Observe(Observation::SendComplete { message }));
+        self.complete(sender, Outcome::Sent, Some(buffer), out)
+    }
+
+    /// The HCA has finished an RDMA operation of request `key`.
+    pub(super) fn rdma_done(
+        &mut self,
+        thread: Thread,
+        key: Key,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        if self.is_sending(key) {
+            self.drive_sender(thread, key, None, RoleInput::RdmaDone, out)
+        } else {
+            self.drive_receiver(thread, key, RoleInput::RdmaDone, out)
+        }
+    }
+}

@@ -1,0 +1,614 @@
+//! What happens when a program calls.
+
+use super::arrivals::{rts, status};
+use super::requests::{Body, Pending, received};
+use super::{
+    Action, Handle, Key, Library, LibraryAction, MessageHeader, Outcome, Packet, Posted, Process,
+    ProtocolError, ReceiveId, Region, Reply, Selection, Space, Thread, Token, Unexpected,
+    UnexpectedBody, Via, push_return,
+};
+use crate::mpi::communicator::Communicator;
+use crate::mpi::envelope::{Context, Envelope, Rank};
+use crate::mpi::observation::Observation;
+use crate::protocols::call::{Buffer, Call, Comm, Peer, Requests, SendMode, Status};
+use crate::protocols::collectives::barrier::Barrier;
+use crate::protocols::contract::Step;
+use crate::protocols::eager;
+use crate::protocols::rendezvous::{Protocol, RoleInput};
+
+/// Status of an operation with `MPI_PROC_NULL`.
+const NOTHING: Status = Status { source: None, tag: None, count: 0 };
+
+fn region(buffer: Buffer) -> Region {
+    Region::new(Space::User(buffer.id), buffer.bytes)
+}
+
+impl Library {
+    /// Takes one call of the program.
+    pub(super) fn call(
+        &mut self,
+        thread: Thread,
+        call: Call,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        self.calls[usize::from(thread.0)] += 1;
+        let inner = Key::Inner(thread);
+        match call {
+            Call::Isend { request, to, tag, comm, buffer, mode } => {
+                self.send(thread, Key::User(request), to, tag, comm, region(buffer), mode, out)?;
+                push_return(thread, Reply::Done, out);
+                Ok(())
+            }
+            Call::Send { to, tag, comm, buffer, mode } => {
+                self.send(thread, inner, to, tag, comm, region(buffer), mode, out)?;
+                self.wait_one(thread, inner, out)
+            }
+            Call::Irecv { request, source, tag, comm, buffer } => {
+                let key = Key::User(request);
+                self.receive(thread, key, source, tag, comm, region(buffer), out)?;
+                push_return(thread, Reply::Done, out);
+                Ok(())
+            }
+            Call::Recv { source, tag, comm, buffer } => {
+                self.receive(thread, inner, source, tag, comm, region(buffer), out)?;
+                self.wait_one(thread, inner, out)
+            }
+            Call::Wait { request } => {
+                out.push(Action::Work(Step::Query));
+                self.wait_one(thread, Key::User(request), out)
+            }
+            Call::WaitAll { requests, statuses } => self.wait_all(thread, requests, statuses, out),
+            Call::WaitAny { requests } => self.wait_any(thread, requests, out),
+            Call::Test { request } => self.begin_test(thread, Pending::Test(request), out),
+            Call::TestAll { requests } => self.begin_test(thread, Pending::TestAll(requests), out),
+            Call::Probe { source, tag, comm } => {
+                self.begin_probe(thread, source, tag, comm, None, false, out)
+            }
+            Call::Iprobe { source, tag, comm } => {
+                self.begin_probe(thread, source, tag, comm, None, true, out)
+            }
+            Call::Mprobe { message, source, tag, comm } => {
+                self.begin_probe(thread, source, tag, comm, Some(message), false, out)
+            }
+            Call::Improbe { message, source, tag, comm } => {
+                self.begin_probe(thread, source, tag, comm, Some(message), true, out)
+            }
+            Call::Mrecv { message, buffer } => {
+                self.matched_receive(thread, inner, message, region(buffer), out)?;
+                self.wait_one(thread, inner, out)
+            }
+            Call::Imrecv { message, request, buffer } => {
+                self.matched_receive(thread, Key::User(request), message, region(buffer), out)?;
+                push_return(thread, Reply::Done, out);
+                Ok(())
+            }
+            Call::Cancel { request } => self.cancel(thread, request, out),
+            Call::Barrier { comm } => self.begin_barrier(thread, comm, out),
+        }
+    }
+
+    fn send(
+        &mut self,
+        thread: Thread,
+        key: Key,
+        to: Peer,
+        tag: i32,
+        comm: Comm,
+        buffer: Region,
+        mode: SendMode,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        out.push(Action::Work(Step::Send));
+        let Peer::Rank(to) = to else {
+            return self.nothing(thread, key, Outcome::Sent);
+        };
+        let context = self.communicator(comm)?.context;
+        let (peer, envelope) = self.address(comm, context, to, tag)?;
+        let header = MessageHeader {
+            message: self.next_message(),
+            envelope,
+            bytes: buffer.len,
+            sender: key,
+            synchronous: mode == SendMode::Synchronous,
+        };
+        Self::observe_send(&header, peer, out);
+        let wire = self.wire(peer, thread);
+        let threshold = match wire.via {
+            Via::Hca => self.job.eager_inter,
+            Via::SharedMemory => self.job.eager_intra,
+        };
+        if buffer.len > threshold.as_u64() {
+            return self.send_rendezvous(thread, key, peer, header, buffer, out);
+        }
+        eager::send(wire, thread, header, buffer, out);
+        if header.synchronous {
+            let body = Body::Unmatched { message: header.message, to: peer, buffer };
+            return self.open(key, body, thread);
+        }
+        // Copied: the buffer is free at once.
+        self.open(key, Body::Complete(Outcome::Sent), thread)?;
+        out.push(Action::Observe(Observation::SendComplete { message: header.message }));
+        self.complete(key, Outcome::Sent, Some(buffer), out)
+    }
+
+    fn observe_send(header: &MessageHeader, to: Process, out: &mut Vec<LibraryAction>) {
+        out.push(Action::Observe(Observation::Sent {
+            message: header.message,
+            envelope: header.envelope,
+            to: to.0,
+            bytes: header.bytes,
+        }));
+    }
+
+    fn communicator(&self, comm: Comm) -> Result<&Communicator, ProtocolError> {
+        let found = self.job.communicators.get(comm.0);
+        found.ok_or_else(|| self.refuse("the job has no such communicator", comm))
+    }
+
+    /// The process behind rank `to`, and the envelope of a message to it.
+    fn address(
+        &self,
+        comm: Comm,
+        context: Context,
+        to: Rank,
+        tag: i32,
+    ) -> Result<(Process, Envelope), ProtocolError> {
+        let communicator = self.communicator(comm)?;
+        let peer = communicator.process(to);
+        let peer = peer.ok_or_else(|| self.refuse("the communicator has no such rank", to))?;
+        let source = communicator.rank(self.me.0);
+        let source = source.ok_or_else(|| self.refuse("not a member of the communicator", comm))?;
+        Ok((Process(peer), Envelope { context, source, tag }))
+    }
+
+    fn send_rendezvous(
+        &mut self,
+        thread: Thread,
+        key: Key,
+        peer: Process,
+        header: MessageHeader,
+        buffer: Region,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        let wire = self.wire(peer, thread);
+        let protocol = match wire.via {
+            Via::Hca => self.job.rendezvous,
+            Via::SharedMemory => Protocol::SharedMemory,
+        };
+        let role = protocol.sender();
+        let message = header.message;
+        let body = Body::Sending { role, message, to: peer, receiver: None, buffer };
+        self.open(key, body, thread)?;
+        if protocol.registers_at_rts() {
+            out.push(Action::Register { region: buffer });
+        }
+        out.push(Action::Work(Step::Control));
+        out.push(Action::Send {
+            to: peer,
+            via: wire.via,
+            header: wire.control,
+            packet: Packet::Rts { header, protocol, remote: buffer },
+            payload: None,
+        });
+        self.drive_sender(thread, key, None, RoleInput::Start, out)
+    }
+
+    /// An operation with `MPI_PROC_NULL` is complete at once.
+    fn nothing(&mut self, thread: Thread, key: Key, outcome: Outcome) -> Result<(), ProtocolError> {
+        self.open(key, Body::Complete(outcome), thread)
+    }
+
+    fn select(
+        &self,
+        source: Peer,
+        tag: Option<i32>,
+        comm: Comm,
+    ) -> Result<Option<Selection>, ProtocolError> {
+        let context = self.communicator(comm)?.context;
+        Ok(match source {
+            Peer::Rank(rank) => Some(Selection { context, source: Some(rank), tag }),
+            Peer::Any => Some(Selection { context, source: None, tag }),
+            Peer::Null => None,
+        })
+    }
+
+    fn receive(
+        &mut self,
+        thread: Thread,
+        key: Key,
+        source: Peer,
+        tag: Option<i32>,
+        comm: Comm,
+        buffer: Region,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        out.push(Action::Work(Step::Receive));
+        match self.select(source, tag, comm)? {
+            Some(selection) => self.post(thread, key, selection, buffer, out),
+            None => self.nothing(thread, key, Outcome::Received(NOTHING)),
+        }
+    }
+
+    /// Searches the unexpected queue, then appends to the posted one.
+    pub(super) fn post(
+        &mut self,
+        thread: Thread,
+        key: Key,
+        selection: Selection,
+        buffer: Region,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        let id = self.next_receive();
+        self.open(key, Body::Posted { id, selection, buffer }, thread)?;
+        let walk = self.matching.post(selection, Posted { key, id });
+        out.push(Action::Walk { entries: walk.visited, length: walk.length });
+        out.push(Action::Observe(Observation::Posted {
+            receive: id,
+            selection,
+            bytes: buffer.len,
+        }));
+        if let Some(found) = walk.matched {
+            let Unexpected { header, from, body } = found.payload;
+            let message = header.message;
+            out.push(Action::Observe(Observation::Matched { message, receive: id }));
+            self.receive_taken(thread, key, id, buffer, header, from, body, out)?;
+        }
+        Ok(())
+    }
+
+    /// A receive takes a message that was waiting for it.
+    fn receive_taken(
+        &mut self,
+        thread: Thread,
+        key: Key,
+        id: ReceiveId,
+        buffer: Region,
+        header: MessageHeader,
+        from: Process,
+        body: UnexpectedBody,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        match body {
+            UnexpectedBody::Eager { kept } => {
+                if header.synchronous {
+                    eager::acknowledge(self.wire(from, thread), &header, out);
+                }
+                eager::copy_out(kept, buffer, out);
+                if let Some(Region { space: Space::Unexpected(slot), .. }) = kept {
+                    self.release_buffer(slot);
+                }
+                let outcome = received(status(&header), header.bytes, buffer.len);
+                let taken = buffer.part(0, header.bytes.min(buffer.len));
+                self.receive_complete(key, id, header.message, outcome, taken, out)
+            }
+            UnexpectedBody::Rts { protocol, remote } => {
+                let rts = rts(&header, protocol, from, remote);
+                self.begin_receiving(thread, key, id, buffer, rts, out)
+            }
+        }
+    }
+
+    /// Returns at once if `key` is complete, else waits for it.
+    fn wait_one(
+        &mut self,
+        thread: Thread,
+        key: Key,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        if self.outcome(key)?.is_some() {
+            let outcome = self.close(key);
+            push_return(thread, Reply::Outcome(outcome), out);
+        } else {
+            self.wait_for(key, thread);
+            self.pending[usize::from(thread.0)] = Some(Pending::One(key));
+        }
+        Ok(())
+    }
+
+    pub(super) fn wait_for(&mut self, key: Key, thread: Thread) {
+        let request = self.requests.get_mut(key).expect("looked up before");
+        debug_assert!(request.waiter.is_none(), "one thread waits for a request");
+        request.waiter = Some(thread);
+    }
+
+    fn wait_all(
+        &mut self,
+        thread: Thread,
+        requests: Requests,
+        statuses: bool,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        out.push(Action::Work(Step::Query));
+        let mut remaining = 0;
+        for i in 0..requests.len() {
+            let key = Key::User(requests.at(i));
+            if self.outcome(key)?.is_none() {
+                self.wait_for(key, thread);
+                remaining += 1;
+            }
+        }
+        self.pending[usize::from(thread.0)] = Some(Pending::All { requests, statuses, remaining });
+        if remaining == 0 {
+            self.return_all(thread, out);
+        }
+        Ok(())
+    }
+
+    fn wait_any(
+        &mut self,
+        thread: Thread,
+        requests: Requests,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        out.push(Action::Work(Step::Query));
+        let mut open = false;
+        for i in 0..requests.len() {
+            let key = Key::User(requests.at(i));
+            let Some(request) = self.requests.get(key) else { continue };
+            if let Body::Complete(_) = request.body {
+                let outcome = self.close(key);
+                let index = u32::try_from(i).expect("a set of requests is indexed by u32");
+                push_return(thread, Reply::Any { index, outcome }, out);
+                return Ok(());
+            }
+            open = true;
+        }
+        if !open {
+            return Err(self.refuse("MPI_Waitany of requests that are all closed", requests));
+        }
+        for i in 0..requests.len() {
+            let key = Key::User(requests.at(i));
+            if self.requests.get(key).is_some() {
+                self.wait_for(key, thread);
+            }
+        }
+        self.pending[usize::from(thread.0)] = Some(Pending::Any(requests));
+        Ok(())
+    }
+
+    /// Answers at once if complete, else makes one pass first.
+    fn begin_test(
+        &mut self,
+        thread: Thread,
+        pending: Pending,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        out.push(Action::Work(Step::Query));
+        if let Some(reply) = self.test_now(&pending)? {
+            push_return(thread, reply, out);
+        } else {
+            self.pending[usize::from(thread.0)] = Some(pending);
+            out.push(Action::Poll(Token(u64::from(thread.0))));
+        }
+        Ok(())
+    }
+
+    /// The reply of a test whose flag is true.
+    fn test_now(&mut self, pending: &Pending) -> Result<Option<Reply>, ProtocolError> {
+        match pending {
+            Pending::Test(handle) => {
+                let key = Key::User(*handle);
+                let done = self.outcome(key)?.is_some();
+                Ok(done.then(|| Reply::Tested(Some(self.close(key)))))
+            }
+            Pending::TestAll(requests) => {
+                for i in 0..requests.len() {
+                    if self.outcome(Key::User(requests.at(i)))?.is_none() {
+                        return Ok(None);
+                    }
+                }
+                let all = (0..requests.len()).map(|i| self.close(Key::User(requests.at(i))));
+                Ok(Some(Reply::AllTested(Some(all.collect()))))
+            }
+            other @ (Pending::One(_)
+            | Pending::All { .. }
+            | Pending::Any(_)
+            | Pending::Probe { .. }
+            | Pending::Barrier(_)) => unreachable!("{other:?} is no test"),
+        }
+    }
+
+    fn begin_probe(
+        &mut self,
+        thread: Thread,
+        source: Peer,
+        tag: Option<i32>,
+        comm: Comm,
+        take: Option<Handle>,
+        flag: bool,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        out.push(Action::Work(Step::Query));
+        let Some(selection) = self.select(source, tag, comm)? else {
+            push_return(thread, Reply::Probed(Some(NOTHING)), out);
+            return Ok(());
+        };
+        if !self.probe_now(thread, selection, take, out) {
+            self.pending[usize::from(thread.0)] = Some(Pending::Probe { selection, take, flag });
+            if flag {
+                out.push(Action::Poll(Token(u64::from(thread.0))));
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks into the unexpected queue; returns from the probe if it finds its message.
+    pub(super) fn probe_now(
+        &mut self,
+        thread: Thread,
+        selection: Selection,
+        take: Option<Handle>,
+        out: &mut Vec<LibraryAction>,
+    ) -> bool {
+        let status = if let Some(handle) = take {
+            let walk = self.matching.take(&selection);
+            out.push(Action::Walk { entries: walk.visited, length: walk.length });
+            let Some(found) = walk.matched else { return false };
+            let unexpected = found.payload;
+            let receive = self.next_receive();
+            let message = unexpected.header.message;
+            let bytes = unexpected.header.bytes;
+            out.push(Action::Observe(Observation::Posted { receive, selection, bytes }));
+            out.push(Action::Observe(Observation::Matched { message, receive }));
+            let status = status(&unexpected.header);
+            self.probed.push((handle, receive, unexpected));
+            Status { count: bytes, ..status }
+        } else {
+            let walk = self.matching.probe(&selection);
+            let (entries, length) = (walk.visited, walk.length);
+            let found = walk.matched.map(|unexpected| unexpected.payload.header);
+            out.push(Action::Walk { entries, length });
+            let Some(header) = found else { return false };
+            Status { count: header.bytes, ..status(&header) }
+        };
+        self.pending[usize::from(thread.0)] = None;
+        push_return(thread, Reply::Probed(Some(status)), out);
+        true
+    }
+
+    /// The pass of a test or of a probe with a flag is over.
+    pub(super) fn polled(
+        &mut self,
+        thread: Thread,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        let pending = self.pending[usize::from(thread.0)].take();
+        match pending {
+            Some(pending @ (Pending::Test(_) | Pending::TestAll(_))) => {
+                let false_flag = if matches!(pending, Pending::Test(_)) {
+                    Reply::Tested(None)
+                } else {
+                    Reply::AllTested(None)
+                };
+                let reply = self.test_now(&pending)?.unwrap_or(false_flag);
+                push_return(thread, reply, out);
+                Ok(())
+            }
+            Some(Pending::Probe { selection, take, flag: true }) => {
+                if !self.probe_now(thread, selection, take, out) {
+                    push_return(thread, Reply::Probed(None), out);
+                }
+                Ok(())
+            }
+            other => Err(self.refuse("the thread asked for no pass", other)),
+        }
+    }
+
+    fn matched_receive(
+        &mut self,
+        thread: Thread,
+        key: Key,
+        message: Handle,
+        buffer: Region,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        out.push(Action::Work(Step::Receive));
+        let position = self.probed.iter().position(|(handle, ..)| *handle == message);
+        let Some(position) = position else {
+            // A matched probe of MPI_PROC_NULL gives MPI_MESSAGE_NO_PROC.
+            return self.nothing(thread, key, Outcome::Received(NOTHING));
+        };
+        let (_, id, Unexpected { header, from, body }) = self.probed.remove(position);
+        let selection = Selection {
+            context: header.envelope.context,
+            source: Some(header.envelope.source),
+            tag: Some(header.envelope.tag),
+        };
+        self.open(key, Body::Posted { id, selection, buffer }, thread)?;
+        self.receive_taken(thread, key, id, buffer, header, from, body, out)
+    }
+
+    fn cancel(
+        &mut self,
+        thread: Thread,
+        request: Handle,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        out.push(Action::Work(Step::Query));
+        let key = Key::User(request);
+        let Some(request) = self.requests.get(key) else {
+            return Err(self.refuse("MPI_Cancel of a request that is not open", request));
+        };
+        if let Body::Posted { id, buffer, .. } = request.body {
+            let walk = self.matching.cancel(|posted| posted.key == key);
+            debug_assert!(walk.matched.is_some(), "a posted receive stands in the posted queue");
+            out.push(Action::Walk { entries: walk.visited, length: walk.length });
+            out.push(Action::Observe(Observation::Cancelled { receive: id }));
+            self.complete(key, Outcome::Cancelled, Some(buffer), out)?;
+        }
+        push_return(thread, Reply::Done, out);
+        Ok(())
+    }
+
+    fn begin_barrier(
+        &mut self,
+        thread: Thread,
+        comm: Comm,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        out.push(Action::Work(Step::Query));
+        let communicator = self.communicator(comm)?;
+        let rank = communicator.rank(self.me.0);
+        let rank = rank.ok_or_else(|| self.refuse("not a member of the communicator", comm))?;
+        let barrier = Barrier::new(comm, rank, communicator.size());
+        self.pending[usize::from(thread.0)] = Some(Pending::Barrier(barrier));
+        self.advance_barrier(thread, out)
+    }
+
+    /// Goes through the rounds of a barrier until one must wait.
+    pub(super) fn advance_barrier(
+        &mut self,
+        thread: Thread,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        let key = Key::Inner(thread);
+        loop {
+            let pending = &mut self.pending[usize::from(thread.0)];
+            let Some(Pending::Barrier(barrier)) = pending else {
+                unreachable!("only a barrier is advanced, not {pending:?}")
+            };
+            let comm = barrier.comm;
+            let Some(round) = barrier.next_round() else {
+                *pending = None;
+                push_return(thread, Reply::Done, out);
+                return Ok(());
+            };
+            let context = self.communicator(comm)?.internal;
+            self.send_internal(thread, comm, context, round.to, round.tag, out)?;
+            let selection = Selection { context, source: Some(round.from), tag: Some(round.tag) };
+            let empty = Region::new(Space::Staging(thread.0), 0);
+            self.post(thread, key, selection, empty, out)?;
+            if self.outcome(key)?.is_none() {
+                self.wait_for(key, thread);
+                return Ok(());
+            }
+            self.close(key);
+        }
+    }
+
+    /// An empty eager message of the library's own; it has no request.
+    fn send_internal(
+        &mut self,
+        thread: Thread,
+        comm: Comm,
+        context: Context,
+        to: Rank,
+        tag: i32,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        out.push(Action::Work(Step::Control));
+        let (peer, envelope) = self.address(comm, context, to, tag)?;
+        let header = MessageHeader {
+            message: self.next_message(),
+            envelope,
+            bytes: 0,
+            sender: Key::Inner(thread),
+            synchronous: false,
+        };
+        Self::observe_send(&header, peer, out);
+        let empty = Region::new(Space::Staging(thread.0), 0);
+        eager::send(self.wire(peer, thread), thread, header, empty, out);
+        out.push(Action::Observe(Observation::SendComplete { message: header.message }));
+        Ok(())
+    }
+}

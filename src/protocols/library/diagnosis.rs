@@ -1,0 +1,137 @@
+//! What a blocked thread waits for, and what is still open at the end: for reports only.
+
+use super::requests::{Body, Pending, Request};
+use super::{Key, Library, Process, Thread, WaitSet, in_words};
+use crate::mpi::envelope::Selection;
+use crate::protocols::call::Requests;
+use crate::protocols::contract::Wait;
+
+impl Library {
+    pub(super) fn diagnose(&self, thread: Thread) -> Option<WaitSet> {
+        let pending = self.pending[usize::from(thread.0)].as_ref()?;
+        Some(match pending {
+            Pending::One(key) => WaitSet::All(self.wait_on(*key).into_iter().collect()),
+            Pending::All { requests, .. } | Pending::TestAll(requests) => {
+                WaitSet::All(self.waits_on(requests))
+            }
+            Pending::Any(requests) => WaitSet::Any(self.waits_on(requests)),
+            Pending::Test(handle) => {
+                WaitSet::All(self.wait_on(Key::User(*handle)).into_iter().collect())
+            }
+            Pending::Probe { selection, .. } => WaitSet::All(vec![Wait {
+                operation: "MPI_Probe",
+                peers: self.sources(selection),
+                detail: format!("for a message of {}; {}", in_words(selection), self.queues()),
+                origin: self.calls[usize::from(thread.0)] - 1,
+            }]),
+            Pending::Barrier(_) => {
+                let inner = self.wait_on(Key::Inner(thread));
+                let wait = |wait: Wait| Wait { operation: "MPI_Barrier", ..wait };
+                WaitSet::All(inner.map(wait).into_iter().collect())
+            }
+        })
+    }
+
+    fn waits_on(&self, requests: &Requests) -> Vec<Wait> {
+        let keys = (0..requests.len()).map(|i| Key::User(requests.at(i)));
+        keys.filter_map(|key| self.wait_on(key)).collect()
+    }
+
+    /// The wait for one request; `None` if it is complete or not open.
+    fn wait_on(&self, key: Key) -> Option<Wait> {
+        let Request { body, origin, .. } = self.requests.get(key)?;
+        let origin = *origin;
+        let wait = |operation, peers, detail| Wait { operation, peers, detail, origin };
+        Some(match body {
+            Body::Complete(_) => return None,
+            Body::Unmatched { to, buffer, .. } => wait(
+                "MPI_Ssend",
+                vec![*to],
+                format!("{} B to be matched by process {}", buffer.len, to.0),
+            ),
+            Body::Sending { role, to, buffer, .. } => wait(
+                "MPI_Send",
+                vec![*to],
+                format!("{} B to process {}, {role:?}", buffer.len, to.0),
+            ),
+            Body::Posted { selection, buffer, .. } => wait(
+                "MPI_Recv",
+                self.sources(selection),
+                format!("{} B from {}; {}", buffer.len, in_words(selection), self.queues()),
+            ),
+            Body::Receiving { role, from, buffer, .. } => wait(
+                "MPI_Recv",
+                vec![*from],
+                format!("{} B from process {}, {role:?}", buffer.len, from.0),
+            ),
+        })
+    }
+
+    /// The processes that could send what is selected; a wildcard names all the others.
+    fn sources(&self, selection: &Selection) -> Vec<Process> {
+        let communicator = self.job.communicators.iter().find(|communicator| {
+            communicator.context == selection.context || communicator.internal == selection.context
+        });
+        let communicator = communicator.expect("a receive is posted in a communicator of the job");
+        match selection.source {
+            Some(rank) => communicator.process(rank).map(Process).into_iter().collect(),
+            None => communicator
+                .group
+                .members()
+                .iter()
+                .map(|&process| Process(process))
+                .filter(|&process| process != self.me)
+                .collect(),
+        }
+    }
+
+    fn queues(&self) -> String {
+        let unexpected: Vec<String> = self
+            .matching
+            .unexpected()
+            .take(4)
+            .map(|message| {
+                let envelope = message.envelope;
+                let bytes = message.payload.header.bytes;
+                format!("{bytes} B from rank {} tag {}", envelope.source.0, envelope.tag)
+            })
+            .collect();
+        let more = self.matching.unexpected_len().saturating_sub(unexpected.len());
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let list = if unexpected.is_empty() {
+            String::new()
+        } else {
+            format!(" ({}{more})", unexpected.join("; "))
+        };
+        format!(
+            "{} receives posted, {} messages unexpected{list}",
+            self.matching.posted_len(),
+            self.matching.unexpected_len(),
+        )
+    }
+
+    pub(super) fn open_ends(&self) -> Vec<String> {
+        let name = |key| match key {
+            Key::User(handle) => format!("request {}", handle.0),
+            Key::Inner(thread) => format!("the blocking call of thread {}", thread.0),
+        };
+        let requests = self.requests.iter().map(|(key, request)| match request.body {
+            Body::Complete(_) => format!("{} is complete but was never waited for", name(key)),
+            Body::Unmatched { .. }
+            | Body::Sending { .. }
+            | Body::Posted { .. }
+            | Body::Receiving { .. } => format!("{} is still open", name(key)),
+        });
+        let unexpected = self.matching.unexpected().map(|message| {
+            let envelope = message.envelope;
+            format!(
+                "a message of {} B from rank {} with tag {} was never received",
+                message.payload.header.bytes, envelope.source.0, envelope.tag
+            )
+        });
+        let probed = self.probed.iter().map(|(handle, ..)| {
+            format!("the message of matched probe {} was never received", handle.0)
+        });
+        requests.chain(unexpected).chain(probed).collect()
+    }
+}

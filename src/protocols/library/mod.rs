@@ -1,0 +1,344 @@
+//! The MPI library of one process: matching, requests and protocols behind one [`Machine`].
+//!
+//! ```text
+//!   program ──Call──▶ calls.rs ──▶ eager.rs | rendezvous/*      requests.rs: who waits for what
+//!   channel ──Packet─▶ arrivals.rs ──▶ matching ──▶ the same roles
+//! ```
+//!
+//! Source: `endpoints` Sec. 4.3 (matching), `coop` Sec. I-A (protocols).
+//! Left out: one-sided operations and datatypes; they are other families.
+
+mod arrivals;
+mod calls;
+mod diagnosis;
+mod requests;
+
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use super::call::{Call, Outcome, Reply};
+use super::contract::{
+    Action, Entry, Guard, Handle, Input, Machine, Process, ProtocolError, Region, Space, Thread,
+    Token, Via, WaitSet,
+};
+use super::rendezvous::{Protocol, Word};
+use crate::mpi::communicator::Communicators;
+use crate::mpi::envelope::{Envelope, Selection};
+use crate::mpi::matching::MatchingEngine;
+use crate::mpi::observation::{MessageId, ReceiveId};
+use crate::units::Bytes;
+use requests::{Pending, RequestTable};
+
+/// An action of the library.
+pub type LibraryAction = Action<Packet, Reply>;
+
+/// What all processes of a job agree on.
+#[derive(Debug)]
+pub struct Job {
+    /// The communicators, the same in every process.
+    pub communicators: Communicators,
+    /// Node of each process.
+    pub node_of: Vec<u32>,
+    /// Threads of each process; with more than one the library takes its lock.
+    pub threads: u16,
+    /// Protocol for large messages between nodes.
+    pub rendezvous: Protocol,
+    /// Largest eager payload between nodes.
+    pub eager_inter: Bytes,
+    /// Largest eager payload inside a node.
+    pub eager_intra: Bytes,
+    /// Header bytes of a packet with payload.
+    pub header: Bytes,
+    /// Bytes of a control packet (RTS, CTS, FIN, acknowledgement).
+    pub control: Bytes,
+    /// Bytes of one cell of the shared segment.
+    pub cell: Bytes,
+}
+
+/// The job as a machine holds it: shared, and no part of its state.
+#[derive(Clone, Debug)]
+pub struct SharedJob(Arc<Job>);
+
+impl SharedJob {
+    /// Shares `job` between the machines of its processes.
+    pub fn new(job: Job) -> Self {
+        Self(Arc::new(job))
+    }
+}
+
+impl std::ops::Deref for SharedJob {
+    type Target = Job;
+    fn deref(&self) -> &Job {
+        &self.0
+    }
+}
+
+impl PartialEq for SharedJob {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for SharedJob {}
+
+impl Hash for SharedJob {
+    fn hash<H: Hasher>(&self, _: &mut H) {}
+}
+
+/// A request of one process: named by its program, or the inner one of a thread's blocking call.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub enum Key {
+    /// A request of the program.
+    User(Handle),
+    /// The request inside a blocking call of this thread.
+    Inner(Thread),
+}
+
+const INNER: u32 = 1 << 31;
+
+impl Key {
+    /// The handle that stands for this request in markers; inner ones have the highest bit set.
+    pub const fn handle(self) -> Handle {
+        match self {
+            Self::User(handle) => handle,
+            Self::Inner(thread) => Handle(INNER | thread.0 as u32),
+        }
+    }
+
+    /// The token that brings an RDMA completion back to this request.
+    pub const fn token(self) -> Token {
+        Token(self.handle().0 as u64)
+    }
+
+    fn from_token(token: Token) -> Self {
+        let raw = u32::try_from(token.0).expect("tokens are made from 32-bit handles");
+        if raw & INNER == 0 {
+            Self::User(Handle(raw))
+        } else {
+            Self::Inner(Thread(u16::try_from(raw & !INNER).expect("made from a thread")))
+        }
+    }
+}
+
+/// How to reach a peer.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub struct Wire {
+    /// The other process.
+    pub peer: Process,
+    /// The HCA between nodes, shared memory inside one.
+    pub via: Via,
+    /// Header bytes of a packet with payload.
+    pub header: Bytes,
+    /// Bytes of a control packet.
+    pub control: Bytes,
+    /// Bytes of a shared cell.
+    pub cell: Bytes,
+    /// The thread that acts: its staging buffer carries payloads.
+    pub thread: Thread,
+}
+
+/// What every message carries.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub struct MessageHeader {
+    /// Identity, for monitors.
+    pub message: MessageId,
+    /// What is matched.
+    pub envelope: Envelope,
+    /// Payload bytes.
+    pub bytes: u64,
+    /// The sender's request.
+    pub sender: Key,
+    /// Whether the sender waits until the message is matched.
+    pub synchronous: bool,
+}
+
+/// What goes over the wire besides payload bytes.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum Packet {
+    /// A whole small message.
+    Eager(MessageHeader),
+    /// A synchronous eager message was matched.
+    Matched {
+        /// The sender's request.
+        sender: Key,
+    },
+    /// Request to send: the envelope of a large message.
+    Rts {
+        /// The envelope and size.
+        header: MessageHeader,
+        /// How the payload will move.
+        protocol: Protocol,
+        /// The sender's buffer.
+        remote: Region,
+    },
+    /// One role of a rendezvous speaks to the other.
+    Rendezvous {
+        /// The request addressed.
+        to: Key,
+        /// The request that speaks.
+        from: Key,
+        /// What it says.
+        word: Word,
+    },
+}
+
+/// A posted receive, as the matching engine keeps it.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+struct Posted {
+    key: Key,
+    id: ReceiveId,
+}
+
+/// A message that arrived before its receive.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+struct Unexpected {
+    header: MessageHeader,
+    from: Process,
+    body: UnexpectedBody,
+}
+
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+enum UnexpectedBody {
+    /// The payload is kept in a buffer of the library.
+    Eager { kept: Option<Region> },
+    /// Only the envelope is here.
+    Rts { protocol: Protocol, remote: Region },
+}
+
+/// The MPI library of one process.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub struct Library {
+    job: SharedJob,
+    me: Process,
+    /// Messages sent so far.
+    sent: u32,
+    /// Receives and matched probes so far.
+    posted: u32,
+    /// Calls made by each thread so far.
+    calls: Vec<u32>,
+    matching: MatchingEngine<Posted, Unexpected>,
+    requests: RequestTable,
+    /// Messages taken by matched probes, with their receive, by the program's message handle.
+    probed: Vec<(Handle, ReceiveId, Unexpected)>,
+    /// What each thread is blocked in.
+    pending: Vec<Option<Pending>>,
+    /// Library buffers in use for unexpected messages.
+    kept: Vec<bool>,
+}
+
+impl Library {
+    /// The library of process `me`, before the first call.
+    pub fn new(job: SharedJob, me: Process) -> Self {
+        let threads = usize::from(job.threads);
+        Self {
+            me,
+            sent: 0,
+            posted: 0,
+            calls: vec![0; threads],
+            matching: MatchingEngine::default(),
+            requests: RequestTable::new(threads),
+            probed: Vec::new(),
+            pending: vec![None; threads],
+            kept: Vec::new(),
+            job,
+        }
+    }
+
+    fn wire(&self, peer: Process, thread: Thread) -> Wire {
+        let node = |process: Process| self.job.node_of[process.0 as usize];
+        let via = if node(peer) == node(self.me) { Via::SharedMemory } else { Via::Hca };
+        Wire {
+            peer,
+            via,
+            header: self.job.header,
+            control: self.job.control,
+            cell: self.job.cell,
+            thread,
+        }
+    }
+
+    fn next_message(&mut self) -> MessageId {
+        let message = MessageId { process: self.me.0, serial: self.sent };
+        self.sent += 1;
+        message
+    }
+
+    fn next_receive(&mut self) -> ReceiveId {
+        let receive = ReceiveId { process: self.me.0, serial: self.posted };
+        self.posted += 1;
+        receive
+    }
+
+    /// The lowest free library buffer: equal situations look equal, whatever led to them.
+    fn free_buffer(&self) -> u32 {
+        let slot = self.kept.iter().position(|used| !used).unwrap_or(self.kept.len());
+        u32::try_from(slot).expect("fewer than 2^32 unexpected messages")
+    }
+
+    fn keep_buffer(&mut self, slot: u32) {
+        let slot = slot as usize;
+        if slot == self.kept.len() {
+            self.kept.push(true);
+        } else {
+            self.kept[slot] = true;
+        }
+    }
+
+    fn release_buffer(&mut self, slot: u32) {
+        self.kept[slot as usize] = false;
+        while self.kept.last() == Some(&false) {
+            self.kept.pop();
+        }
+    }
+
+    fn refuse(&self, state: &str, input: impl std::fmt::Debug) -> ProtocolError {
+        ProtocolError::refused("library", format!("rank {}: {state}", self.me.0), input)
+    }
+}
+
+impl Machine for Library {
+    type Packet = Packet;
+    type Call = Call;
+    type Reply = Reply;
+
+    fn guard(&self, _: Thread, _: Entry) -> Option<Guard> {
+        (self.job.threads > 1).then_some(Guard::Process)
+    }
+
+    fn handle(
+        &mut self,
+        thread: Thread,
+        input: Input<Packet, Call>,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        match input {
+            Input::Call(call) => self.call(thread, call, out),
+            Input::Packet { from, packet, landing } => {
+                self.packet(thread, from, packet, landing, out)
+            }
+            Input::Done(token) => self.rdma_done(thread, Key::from_token(token), out),
+            Input::Polled(_) => self.polled(thread, out),
+            Input::Resume(token) => Err(self.refuse("no work outside the lock", token)),
+        }
+    }
+
+    fn waits(&self, thread: Thread) -> Option<WaitSet> {
+        self.diagnose(thread)
+    }
+
+    fn leftovers(&self) -> Vec<String> {
+        self.open_ends()
+    }
+}
+
+/// What a selection is called in reports.
+fn in_words(selection: &Selection) -> String {
+    let source =
+        selection.source.map_or("any source".to_owned(), |rank| format!("rank {}", rank.0));
+    let tag = selection.tag.map_or("any tag".to_owned(), |tag| format!("tag {tag}"));
+    format!("{source}, {tag}, context {}", selection.context.0)
+}
+
+fn push_return(thread: Thread, reply: Reply, out: &mut Vec<LibraryAction>) {
+    out.push(Action::Return { thread, reply });
+}

@@ -1,0 +1,354 @@
+//! The request table, and which thread waits for which request.
+
+use super::{
+    Action, Handle, Key, Library, LibraryAction, MessageId, Outcome, Process, ProtocolError,
+    ReceiveId, Region, Reply, Selection, Thread, push_return,
+};
+use crate::mpi::observation::Observation;
+use crate::protocols::call::{Requests, Status};
+use crate::protocols::collectives::barrier::Barrier;
+use crate::protocols::contract::Step;
+use crate::protocols::rendezvous::{Port, Progress, Protocol, Receiver, Role, RoleInput, Sender};
+
+/// One open request.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub(super) struct Request {
+    pub(super) body: Body,
+    /// The call that made it, counted per thread from 0.
+    pub(super) origin: u32,
+    /// The thread whose call ends, or comes nearer to its end, with this request.
+    pub(super) waiter: Option<Thread>,
+}
+
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub(super) enum Body {
+    /// A synchronous eager message that nobody has matched yet.
+    Unmatched { message: MessageId, to: Process, buffer: Region },
+    /// The sender side of a rendezvous; `receiver` is known once it has spoken.
+    Sending { role: Sender, message: MessageId, to: Process, receiver: Option<Key>, buffer: Region },
+    /// A receive in the posted queue.
+    Posted { id: ReceiveId, selection: Selection, buffer: Region },
+    /// The receiver side of a rendezvous.
+    Receiving {
+        role: Receiver,
+        id: ReceiveId,
+        message: MessageId,
+        from: Process,
+        sender: Key,
+        remote: Region,
+        buffer: Region,
+        outcome: Outcome,
+    },
+    /// Finished; the program has not asked yet.
+    Complete(Outcome),
+}
+
+/// All open requests of one process.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub(super) struct RequestTable {
+    user: Vec<Option<Request>>,
+    inner: Vec<Option<Request>>,
+}
+
+impl RequestTable {
+    pub(super) fn new(threads: usize) -> Self {
+        Self { user: Vec::new(), inner: vec![None; threads] }
+    }
+
+    pub(super) fn get(&self, key: Key) -> Option<&Request> {
+        match key {
+            Key::User(handle) => self.user.get(handle.0 as usize)?.as_ref(),
+            Key::Inner(thread) => self.inner[usize::from(thread.0)].as_ref(),
+        }
+    }
+
+    pub(super) fn get_mut(&mut self, key: Key) -> Option<&mut Request> {
+        self.slot(key).as_mut()
+    }
+
+    /// The slot of `key`; the table grows to hold it.
+    pub(super) fn slot(&mut self, key: Key) -> &mut Option<Request> {
+        match key {
+            Key::User(handle) => {
+                let index = handle.0 as usize;
+                if index >= self.user.len() {
+                    self.user.resize(index + 1, None);
+                }
+                &mut self.user[index]
+            }
+            Key::Inner(thread) => &mut self.inner[usize::from(thread.0)],
+        }
+    }
+
+    /// Every open request, those of the program first.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (Key, &Request)> {
+        let user = self.user.iter().zip(0_u32..).map(|(slot, i)| (Key::User(Handle(i)), slot));
+        let inner = self.inner.iter().zip(0_u16..).map(|(slot, i)| (Key::Inner(Thread(i)), slot));
+        user.chain(inner).filter_map(|(key, slot)| slot.as_ref().map(|request| (key, request)))
+    }
+}
+
+/// What a thread's call waits for.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub(super) enum Pending {
+    /// One request: `MPI_Wait` and the blocking operations.
+    One(Key),
+    /// All of a set; `remaining` are not complete yet.
+    All { requests: Requests, statuses: bool, remaining: u32 },
+    /// Any of a set.
+    Any(Requests),
+    /// `MPI_Test`, during its pass.
+    Test(Handle),
+    /// `MPI_Testall`, during its pass.
+    TestAll(Requests),
+    /// A probe; `take` names the message of a matched one; `flag` ends with its pass.
+    Probe { selection: Selection, take: Option<Handle>, flag: bool },
+    /// `MPI_Barrier`.
+    Barrier(Barrier),
+}
+
+impl Library {
+    /// Opens a request; an open one of the same name is a defect of the program.
+    pub(super) fn open(
+        &mut self,
+        key: Key,
+        body: Body,
+        thread: Thread,
+    ) -> Result<(), ProtocolError> {
+        let origin = self.calls[usize::from(thread.0)] - 1;
+        let slot = self.requests.slot(key);
+        if slot.is_some() {
+            return Err(self.refuse("the request is still open", key));
+        }
+        *slot = Some(Request { body, origin, waiter: None });
+        Ok(())
+    }
+
+    /// The outcome of `key`, if it is complete.
+    pub(super) fn outcome(&self, key: Key) -> Result<Option<Outcome>, ProtocolError> {
+        match self.requests.get(key) {
+            Some(Request { body: Body::Complete(outcome), .. }) => Ok(Some(*outcome)),
+            Some(_) => Ok(None),
+            None => Err(self.refuse("no such request is open", key)),
+        }
+    }
+
+    /// Closes a complete request and answers how it ended.
+    pub(super) fn close(&mut self, key: Key) -> Outcome {
+        let slot = self.requests.slot(key);
+        match slot.take() {
+            Some(Request { body: Body::Complete(outcome), .. }) => outcome,
+            other => unreachable!("only complete requests are closed, not {other:?}"),
+        }
+    }
+
+    /// Lets a sender role act.
+    pub(super) fn drive_sender(
+        &mut self,
+        thread: Thread,
+        key: Key,
+        speaker: Option<Key>,
+        input: RoleInput,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        let Some(Request { body, .. }) = self.requests.get(key) else {
+            return Err(self.refuse("no send of this name is open", key));
+        };
+        let Body::Sending { mut role, message, to, receiver, buffer } = *body else {
+            return Err(self.refuse("the request is no rendezvous send", key));
+        };
+        let receiver = speaker.or(receiver);
+        let wire = self.wire(to, thread);
+        let mut port = Port { wire, own: key, other: receiver, buffer, remote: None, out };
+        let progress = role.handle(input, &mut port)?;
+        let request = self.requests.get_mut(key).expect("looked up above");
+        request.body = Body::Sending { role, message, to, receiver, buffer };
+        if progress == Progress::Complete {
+            out.push(Action::Observe(Observation::SendComplete { message }));
+            self.complete(key, Outcome::Sent, Some(buffer), out)?;
+        }
+        Ok(())
+    }
+
+    /// Lets a receiver role act.
+    pub(super) fn drive_receiver(
+        &mut self,
+        thread: Thread,
+        key: Key,
+        input: RoleInput,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        let Some(Request { body, .. }) = self.requests.get(key) else {
+            return Err(self.refuse("no receive of this name is open", key));
+        };
+        let Body::Receiving { mut role, id, message, from, sender, remote, buffer, outcome } =
+            *body
+        else {
+            return Err(self.refuse("the request is no rendezvous receive", key));
+        };
+        let wire = self.wire(from, thread);
+        let mut port =
+            Port { wire, own: key, other: Some(sender), buffer, remote: Some(remote), out };
+        let progress = role.handle(input, &mut port)?;
+        let request = self.requests.get_mut(key).expect("looked up above");
+        request.body = Body::Receiving { role, id, message, from, sender, remote, buffer, outcome };
+        if progress == Progress::Complete {
+            self.receive_complete(key, id, message, outcome, buffer, out)?;
+        }
+        Ok(())
+    }
+
+    /// Ends a receive: tells the monitors and the waiting thread.
+    pub(super) fn receive_complete(
+        &mut self,
+        key: Key,
+        receive: ReceiveId,
+        message: MessageId,
+        outcome: Outcome,
+        buffer: Region,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        let truncated = matches!(outcome, Outcome::Truncated(_));
+        out.push(Action::Observe(Observation::Received {
+            receive,
+            message,
+            bytes: buffer.len,
+            truncated,
+        }));
+        self.complete(key, outcome, Some(buffer), out)
+    }
+
+    /// Marks `key` complete and, where this ends a call, returns from it.
+    pub(super) fn complete(
+        &mut self,
+        key: Key,
+        outcome: Outcome,
+        buffer: Option<Region>,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        out.push(Action::Work(Step::Completion));
+        out.push(Action::Complete { request: key.handle(), buffer });
+        let request = self.requests.get_mut(key).expect("an open request is completed");
+        request.body = Body::Complete(outcome);
+        match request.waiter {
+            Some(thread) => self.one_less(thread, key, out),
+            None => Ok(()),
+        }
+    }
+
+    /// One of the requests that `thread` waits for is complete.
+    fn one_less(
+        &mut self,
+        thread: Thread,
+        key: Key,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        let pending = &mut self.pending[usize::from(thread.0)];
+        match pending {
+            Some(Pending::One(_)) => {
+                *pending = None;
+                let outcome = self.close(key);
+                push_return(thread, Reply::Outcome(outcome), out);
+            }
+            Some(Pending::All { remaining, .. }) => {
+                *remaining -= 1;
+                if *remaining == 0 {
+                    self.return_all(thread, out);
+                }
+            }
+            Some(Pending::Any(_)) => self.return_any(thread, key, out),
+            Some(Pending::Barrier(_)) => {
+                self.close(key);
+                self.advance_barrier(thread, out)?;
+            }
+            Some(Pending::Test(_) | Pending::TestAll(_) | Pending::Probe { .. }) | None => {
+                unreachable!("{pending:?} registers no waiter")
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns from the wait for all: every request of the set is complete.
+    pub(super) fn return_all(&mut self, thread: Thread, out: &mut Vec<LibraryAction>) {
+        let pending = self.pending[usize::from(thread.0)].take();
+        let Some(Pending::All { requests, statuses, .. }) = pending else {
+            unreachable!("only a wait for all is returned from here")
+        };
+        let keys = (0..requests.len()).map(|i| Key::User(requests.at(i)));
+        let reply = if statuses {
+            Reply::All(keys.map(|key| self.close(key)).collect())
+        } else {
+            for key in keys {
+                self.close(key);
+            }
+            Reply::Done
+        };
+        push_return(thread, reply, out);
+    }
+
+    fn return_any(&mut self, thread: Thread, key: Key, out: &mut Vec<LibraryAction>) {
+        let pending = self.pending[usize::from(thread.0)].take();
+        let Some(Pending::Any(requests)) = pending else {
+            unreachable!("only a wait for any is returned from here")
+        };
+        for i in 0..requests.len() {
+            if let Some(request) = self.requests.get_mut(Key::User(requests.at(i))) {
+                request.waiter = None;
+            }
+        }
+        let index = (0..requests.len()).find(|&i| Key::User(requests.at(i)) == key);
+        let index = index.expect("the waiter was registered for a request of its set");
+        let index = u32::try_from(index).expect("a set of requests is indexed by u32");
+        let outcome = self.close(key);
+        push_return(thread, Reply::Any { index, outcome }, out);
+    }
+
+    /// A receive has taken a rendezvous message: its receiver role begins.
+    pub(super) fn begin_receiving(
+        &mut self,
+        thread: Thread,
+        key: Key,
+        id: ReceiveId,
+        buffer: Region,
+        rts: Rts,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        let Rts { protocol, message, from, sender, remote, envelope_status, bytes } = rts;
+        let taken = bytes.min(buffer.len);
+        let outcome = received(envelope_status, bytes, buffer.len);
+        let body = Body::Receiving {
+            role: protocol.receiver(),
+            id,
+            message,
+            from,
+            sender,
+            remote,
+            buffer: buffer.part(0, taken),
+            outcome,
+        };
+        let request = self.requests.get_mut(key).expect("the receive is open");
+        request.body = body;
+        self.drive_receiver(thread, key, RoleInput::Start, out)
+    }
+}
+
+/// What a receiver role needs to begin.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rts {
+    pub(super) protocol: Protocol,
+    pub(super) message: MessageId,
+    pub(super) from: Process,
+    pub(super) sender: Key,
+    pub(super) remote: Region,
+    pub(super) envelope_status: Status,
+    pub(super) bytes: u64,
+}
+
+/// How a receive of `room` bytes ends that took a message of `bytes`.
+pub(super) fn received(status: Status, bytes: u64, room: u64) -> Outcome {
+    if bytes > room {
+        Outcome::Truncated(Status { count: room, ..status })
+    } else {
+        Outcome::Received(Status { count: bytes, ..status })
+    }
+}

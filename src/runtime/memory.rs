@@ -1,0 +1,406 @@
+//! The bytes behind every [`Region`]: what a run really moves, so that it can be compared.
+//!
+//! Both runtimes carry out copies, sends and RDMA on the same [`Memories`]. With
+//! [`Payload::Real`] every process has its buffers; with [`Payload::Phantom`] only the landing
+//! slots are counted and no byte exists. Neither changes a decision of a protocol.
+//!
+//! Equal situations are equal values, whatever led to them: a landing buffer is the lowest free
+//! slot, a freed buffer leaves nothing behind, and staging and unexpected buffers, which the
+//! library reads once, are gone when their last byte was read.
+//!
+//! A payload lands when a poll *takes* its packet ([`Memories::land`]), in both runtimes: the
+//! order of takes is then all that decides the slot numbers that a machine sees.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::fingerprint::Shared;
+use crate::protocols::contract::{Process, Region, Space};
+
+/// Whether bytes exist.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+pub enum Payload {
+    /// Bytes move through simulated memory and are compared.
+    #[default]
+    Real,
+    /// Sizes only: for large runs.
+    Phantom,
+}
+
+/// Bytes under way: what a packet or an RDMA operation carries.
+#[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
+pub struct Parcel {
+    len: u64,
+    /// `None` where payload is phantom.
+    bytes: Option<Arc<[u8]>>,
+}
+
+impl Parcel {
+    /// Number of bytes.
+    pub const fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Whether it carries nothing.
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+}
+
+/// The first byte of a region that is not what the message carried.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq, thiserror::Error)]
+#[error("byte {offset} is {found:#04x} instead of {expected:#04x}")]
+pub struct Difference {
+    /// Offset from the region's first byte.
+    pub offset: u64,
+    /// What a message with this seed has there.
+    pub expected: u8,
+    /// What is there.
+    pub found: u8,
+}
+
+/// The memory of every process.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub struct Memories {
+    payload: Payload,
+    processes: Vec<Shared<Memory>>,
+}
+
+/// The memory of one process.
+#[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
+struct Memory {
+    /// Bytes of each buffer that was written; others read as zeros. Empty where phantom.
+    spaces: BTreeMap<Space, Vec<u8>>,
+    landing: Slots,
+}
+
+impl Memories {
+    /// Empty memories of `processes` processes.
+    pub fn new(processes: usize, payload: Payload) -> Self {
+        Self { payload, processes: vec![Shared::default(); processes] }
+    }
+
+    /// Whether bytes exist.
+    pub const fn payload(&self) -> Payload {
+        self.payload
+    }
+
+    /// Copies `from` to `to` inside one process.
+    ///
+    /// # Panics
+    ///
+    /// When the two differ in length: the contract demands equal ones.
+    pub fn copy(&mut self, process: Process, from: Region, to: Region) {
+        assert!(from.len == to.len, "a copy of {} bytes into {} bytes", from.len, to.len);
+        if self.real(from) {
+            let bytes = self.memory(process).take(from);
+            self.memory(process).write(to, &bytes);
+        }
+    }
+
+    /// Reads what leaves with a packet or an RDMA operation.
+    pub fn capture(&mut self, process: Process, region: Region) -> Parcel {
+        let bytes = self.real(region).then(|| self.memory(process).take(region).into());
+        Parcel { len: region.len, bytes }
+    }
+
+    /// Puts a taken packet's payload into the lowest free landing slot of `process`.
+    pub fn land(&mut self, process: Process, parcel: &Parcel) -> Region {
+        let slot = self.memory(process).landing.occupy();
+        let region = Region::new(Space::Landing(slot), parcel.len);
+        self.write(process, region, parcel);
+        region
+    }
+
+    /// Frees a landing slot; its bytes are gone.
+    ///
+    /// # Panics
+    ///
+    /// When the region is not an occupied landing slot.
+    pub fn free_landing(&mut self, process: Process, landing: Region) {
+        let Space::Landing(slot) = landing.space else {
+            panic!("only landing buffers are reposted, not {:?}", landing.space);
+        };
+        let memory = self.memory(process);
+        memory.landing.free(slot);
+        memory.spaces.remove(&landing.space);
+    }
+
+    /// Writes what an RDMA operation brought.
+    ///
+    /// # Panics
+    ///
+    /// When the parcel is not as long as the region.
+    pub fn write(&mut self, process: Process, into: Region, parcel: &Parcel) {
+        assert!(parcel.len == into.len, "{} bytes written into {} bytes", parcel.len, into.len);
+        if let Some(bytes) = &parcel.bytes {
+            self.memory(process).write(into, bytes);
+        }
+    }
+
+    /// Fills a region with the bytes of the message that `seed` names.
+    pub fn fill(&mut self, process: Process, region: Region, seed: u64) {
+        if self.real(region) {
+            let bytes: Vec<u8> = (0..region.len).map(|offset| pattern(seed, offset)).collect();
+            self.memory(process).write(region, &bytes);
+        }
+    }
+
+    /// Whether a region holds the first bytes of the message that `seed` names.
+    ///
+    /// # Errors
+    ///
+    /// The first byte that differs.
+    pub fn check(&self, process: Process, region: Region, seed: u64) -> Result<(), Difference> {
+        if !self.real(region) {
+            return Ok(());
+        }
+        let memory = &self.processes[process.0 as usize];
+        for offset in 0..region.len {
+            let (expected, found) = (pattern(seed, offset), memory.byte(region, offset));
+            if expected != found {
+                return Err(Difference { offset, expected, found });
+            }
+        }
+        Ok(())
+    }
+
+    /// Inverts every byte of a region, so that whoever still reads it reads nothing right.
+    pub fn poison(&mut self, process: Process, region: Region) {
+        if self.real(region) {
+            let memory = self.memory(process);
+            let mut bytes = memory.read(region);
+            for byte in &mut bytes {
+                *byte = !*byte;
+            }
+            memory.write(region, &bytes);
+        }
+    }
+
+    /// The bytes of a region; empty where payload is phantom.
+    pub fn bytes(&self, process: Process, region: Region) -> Vec<u8> {
+        match self.payload {
+            Payload::Real => self.processes[process.0 as usize].read(region),
+            Payload::Phantom => Vec::new(),
+        }
+    }
+
+    /// How many landing slots of `process` are occupied.
+    pub fn landings(&self, process: Process) -> u32 {
+        self.processes[process.0 as usize].landing.occupied()
+    }
+
+    fn real(&self, region: Region) -> bool {
+        self.payload == Payload::Real && region.len > 0
+    }
+
+    fn memory(&mut self, process: Process) -> &mut Memory {
+        self.processes[process.0 as usize].change()
+    }
+}
+
+impl Memory {
+    fn byte(&self, region: Region, offset: u64) -> u8 {
+        let bytes = self.spaces.get(&region.space);
+        bytes.and_then(|bytes| bytes.get(index(region.offset + offset))).copied().unwrap_or(0)
+    }
+
+    fn read(&self, region: Region) -> Vec<u8> {
+        let mut bytes = vec![0; index(region.len)];
+        if let Some(stored) = self.spaces.get(&region.space) {
+            let start = index(region.offset).min(stored.len());
+            let end = index(region.offset + region.len).min(stored.len());
+            bytes[..end - start].copy_from_slice(&stored[start..end]);
+        }
+        bytes
+    }
+
+    /// Reads, and forgets a buffer that is read once when its last byte is read.
+    fn take(&mut self, region: Region) -> Vec<u8> {
+        let bytes = self.read(region);
+        let once = matches!(region.space, Space::Staging(_) | Space::Unexpected(_));
+        let stored = self.spaces.get(&region.space).map_or(0, Vec::len);
+        if once && index(region.offset + region.len) >= stored {
+            self.spaces.remove(&region.space);
+        }
+        bytes
+    }
+
+    fn write(&mut self, region: Region, bytes: &[u8]) {
+        if bytes.is_empty() {
+            return;
+        }
+        let stored = self.spaces.entry(region.space).or_default();
+        let (start, end) = (index(region.offset), index(region.offset + region.len));
+        if stored.len() < end {
+            stored.resize(end, 0);
+        }
+        stored[start..end].copy_from_slice(bytes);
+    }
+}
+
+/// Which small numbers are taken. The lowest free one is found in constant time, amortised.
+#[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
+struct Slots {
+    /// One bit per slot, set where taken; the last word is never zero.
+    words: Vec<u64>,
+    /// The first word with a free bit.
+    first: usize,
+}
+
+impl Slots {
+    fn occupy(&mut self) -> u32 {
+        if self.first == self.words.len() {
+            self.words.push(0);
+        }
+        let bit = self.words[self.first].trailing_ones();
+        self.words[self.first] |= 1 << bit;
+        let slot = u32::try_from(self.first * 64).expect("fewer than 2^32 landing buffers") + bit;
+        while self.words.get(self.first) == Some(&u64::MAX) {
+            self.first += 1;
+        }
+        slot
+    }
+
+    fn free(&mut self, slot: u32) {
+        let (word, bit) = (slot as usize / 64, slot % 64);
+        let taken = self.words.get(word).is_some_and(|bits| bits >> bit & 1 == 1);
+        assert!(taken, "landing buffer {slot} is freed, but it is not in use");
+        self.words[word] &= !(1 << bit);
+        self.first = self.first.min(word);
+        while self.words.last() == Some(&0) {
+            self.words.pop();
+        }
+    }
+
+    fn occupied(&self) -> u32 {
+        self.words.iter().map(|word| word.count_ones()).sum()
+    }
+}
+
+/// Byte `offset` of the message that `seed` names: it depends on the position, so that shifted or
+/// swapped pieces differ, and on the seed, so that exchanged messages differ within eight bytes.
+fn pattern(seed: u64, offset: u64) -> u8 {
+    let position = (offset.wrapping_mul(131).wrapping_add(17) ^ (offset >> 8)) & 255;
+    let mixed = (seed ^ (seed >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let name = (mixed ^ (mixed >> 29)) >> (8 * (offset % 8));
+    u8::try_from((position ^ name) & 255).expect("masked to a byte")
+}
+
+fn index(offset: u64) -> usize {
+    usize::try_from(offset).expect("a buffer with real bytes fits the address space")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const P0: Process = Process(0);
+    const P1: Process = Process(1);
+
+    fn user(len: u64) -> Region {
+        Region::new(Space::User(3), len)
+    }
+
+    #[test]
+    fn a_message_arrives_byte_for_byte_and_in_the_lowest_free_slot() {
+        let mut memories = Memories::new(2, Payload::Real);
+        memories.fill(P0, user(1000), 42);
+        let parcel = memories.capture(P0, user(1000));
+        let slots: Vec<Region> = (0..130).map(|_| memories.land(P1, &parcel)).collect();
+        for (number, region) in (0u32..).zip(&slots) {
+            assert_eq!(region.space, Space::Landing(number));
+            assert_eq!(memories.check(P1, *region, 42), Ok(()));
+        }
+        for freed in [70, 5, 129] {
+            memories.free_landing(P1, slots[freed]);
+        }
+        let again: Vec<Space> = (0..4).map(|_| memories.land(P1, &parcel).space).collect();
+        assert_eq!(again, [5, 70, 129, 130].map(Space::Landing));
+        assert_eq!(memories.landings(P1), 131);
+    }
+
+    #[test]
+    fn every_single_difference_is_found_at_its_place() {
+        for wrong in [0, 1, 255, 256, 999] {
+            let mut memories = Memories::new(1, Payload::Real);
+            memories.fill(P0, user(1000), 7);
+            memories.poison(P0, user(1000).part(wrong, 1));
+            let found = memories.check(P0, user(1000), 7).expect_err("one byte is poisoned");
+            assert_eq!(found.offset, wrong);
+            assert_eq!(found.found, !found.expected);
+        }
+    }
+
+    #[test]
+    fn messages_differ_within_eight_bytes_and_pieces_are_not_interchangeable() {
+        let mut memories = Memories::new(1, Payload::Real);
+        for seed in 0..2000 {
+            memories.fill(P0, user(8), seed);
+            assert!(memories.check(P0, user(8), seed + 1).is_err());
+        }
+        memories.fill(P0, user(512), 9);
+        let low = memories.capture(P0, user(512).part(0, 256));
+        memories.write(P0, user(512).part(256, 256), &low);
+        let found = memories.check(P0, user(512), 9).expect_err("a piece lies at the wrong place");
+        assert_eq!(found.offset, 256, "the same position mod 256 differs by its higher bits");
+    }
+
+    #[test]
+    fn a_late_reader_of_a_poisoned_buffer_reads_nothing_right() {
+        let mut memories = Memories::new(2, Payload::Real);
+        memories.fill(P0, user(64), 1);
+        memories.poison(P0, user(64));
+        let late = memories.capture(P0, user(64));
+        memories.write(P1, user(64), &late);
+        assert_eq!(memories.check(P1, user(64), 1).expect_err("poisoned").offset, 0);
+    }
+
+    #[test]
+    fn what_the_library_has_read_leaves_no_trace() {
+        let mut memories = Memories::new(1, Payload::Real);
+        memories.fill(P0, user(100), 1);
+        let clean = memories.clone();
+        for space in [Space::Staging(0), Space::Unexpected(4)] {
+            memories.copy(P0, user(100), Region::new(space, 100));
+            assert_ne!(memories, clean);
+            memories.capture(P0, Region::new(space, 50));
+            assert_ne!(memories, clean, "half of it is still to be read");
+            memories.capture(P0, Region::new(space, 100).part(50, 50));
+            assert_eq!(memories, clean);
+        }
+        let parcel = memories.capture(P0, user(100));
+        let (a, b) = (memories.land(P0, &parcel), memories.land(P0, &parcel));
+        memories.free_landing(P0, a);
+        memories.free_landing(P0, b);
+        assert_eq!(memories, clean, "the order of frees is no part of the state");
+    }
+
+    #[test]
+    fn phantom_payload_keeps_sizes_and_slots_only() {
+        let mut memories = Memories::new(1, Payload::Phantom);
+        memories.fill(P0, user(1 << 40), 1);
+        let parcel = memories.capture(P0, user(1 << 40));
+        let region = memories.land(P0, &parcel);
+        assert_eq!((region.len, memories.landings(P0)), (1 << 40, 1));
+        assert_eq!(memories.check(P0, region, 99), Ok(()));
+        let steady = allocation_counter::measure(|| {
+            for _ in 0..1000 {
+                let parcel = memories.capture(P0, user(8));
+                let region = memories.land(P0, &parcel);
+                memories.copy(P0, region, user(8));
+                memories.free_landing(P0, region);
+            }
+        });
+        assert_eq!(steady.count_total, 0);
+    }
+
+    #[test]
+    #[should_panic(expected = "landing buffer 0 is freed, but it is not in use")]
+    fn a_landing_buffer_is_freed_once() {
+        let mut memories = Memories::new(1, Payload::Real);
+        let region = memories.land(P0, &Parcel::default());
+        memories.free_landing(P0, region);
+        memories.free_landing(P0, region);
+    }
+}

@@ -1,0 +1,358 @@
+//! V2: whose buffer it is. Nothing is touched after completion nor before posting, and bytes
+//! arrive as they were sent.
+//!
+//! A call lends its buffer to the library, the completion of its request gives it back. In
+//! between, and only then, actions may touch it. With real payload a send buffer is filled with
+//! bytes that name its message when it is lent and inverted when it is given back, and a receive
+//! buffer is compared when it is given back. A buffer lent to several receives at once has no
+//! defined content and is not compared.
+//!
+//! What the library must keep for this: [`Action::Complete`] comes directly after the
+//! [`Observation::SendComplete`] or [`Observation::Received`] of its request, and the
+//! [`Observation::Sent`] of a send is in the list that its call returns.
+
+use std::collections::BTreeMap;
+
+use super::{Sometimes, Violation};
+use crate::mpi::observation::{MessageId, Observation};
+use crate::protocols::call::{Buffer, Call};
+use crate::protocols::contract::{Action, Process, Region, Space, Thread};
+use crate::runtime::memory::Memories;
+
+const V2: &str = "no buffer is touched after completion nor before posting; bytes arrive as sent";
+
+/// A buffer that a call hands to the library.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub struct Lent {
+    /// The buffer.
+    pub region: Region,
+    /// What the library may do with it.
+    pub use_as: UseAs,
+}
+
+/// What the library may do with a lent buffer.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum UseAs {
+    /// Read it: a send buffer.
+    Source,
+    /// Write it: a receive buffer.
+    Destination,
+}
+
+/// Calls that lend buffers, told to monitors.
+pub trait Lends {
+    /// The buffer that this call lends until its request is complete; `None` where it has none.
+    fn lends(&self) -> Option<Lent>;
+}
+
+impl Lends for Call {
+    fn lends(&self) -> Option<Lent> {
+        let lent = |buffer: &Buffer, use_as| {
+            let region = Region::new(Space::User(buffer.id), buffer.bytes);
+            (buffer.bytes > 0).then_some(Lent { region, use_as })
+        };
+        match self {
+            Self::Isend { buffer, .. } | Self::Send { buffer, .. } => lent(buffer, UseAs::Source),
+            Self::Irecv { buffer, .. }
+            | Self::Recv { buffer, .. }
+            | Self::Mrecv { buffer, .. }
+            | Self::Imrecv { buffer, .. } => lent(buffer, UseAs::Destination),
+            Self::Wait { .. }
+            | Self::WaitAll { .. }
+            | Self::WaitAny { .. }
+            | Self::Test { .. }
+            | Self::TestAll { .. }
+            | Self::Probe { .. }
+            | Self::Iprobe { .. }
+            | Self::Mprobe { .. }
+            | Self::Improbe { .. }
+            | Self::Cancel { .. }
+            | Self::Barrier { .. } => None,
+        }
+    }
+}
+
+/// The monitor: every lent buffer of a run.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub struct Buffers {
+    processes: Vec<Ledger>,
+    /// With real payload: the bytes that each message under way was filled with.
+    contents: BTreeMap<MessageId, u64>,
+    /// What was met.
+    pub sometimes: Sometimes,
+}
+
+#[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
+struct Ledger {
+    /// By number of the program's buffer.
+    loans: BTreeMap<u32, Loan>,
+    /// The completion that each thread told last and whose `Complete` is still to come.
+    told: Vec<Option<Observation>>,
+}
+
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+struct Loan {
+    sources: u32,
+    destinations: u32,
+    /// The longest region lent since nobody had it.
+    len: u64,
+    /// Lent several times at once since nobody had it.
+    several: bool,
+    /// What it was filled with.
+    seed: Option<u64>,
+}
+
+impl Buffers {
+    /// The monitor of a run of `processes` processes.
+    pub fn new(processes: usize) -> Self {
+        let processes = vec![Ledger::default(); processes];
+        Self { processes, contents: BTreeMap::new(), sometimes: Sometimes::default() }
+    }
+
+    /// A call was handled and returned `list`: lends its buffer, and fills a send buffer.
+    pub fn called<P, R>(
+        &mut self,
+        memories: &mut Memories,
+        process: Process,
+        lent: Option<Lent>,
+        list: &[Action<P, R>],
+    ) {
+        let Some(Lent { region, use_as }) = lent else { return };
+        let Space::User(id) = region.space else { return };
+        let message = list.iter().find_map(|action| match action {
+            Action::Observe(Observation::Sent { message, .. }) => Some(*message),
+            _ => None,
+        });
+        let loan = self.processes[process.0 as usize].loans.entry(id).or_default();
+        if loan.sources + loan.destinations == 0 {
+            *loan = Loan::default();
+            loan.seed = message.filter(|_| use_as == UseAs::Source).map(seed);
+            if let Some(seed) = loan.seed {
+                memories.fill(process, region, seed);
+            }
+        } else {
+            loan.several = true;
+        }
+        loan.len = loan.len.max(region.offset + region.len);
+        match use_as {
+            UseAs::Source => loan.sources += 1,
+            UseAs::Destination => loan.destinations += 1,
+        }
+        if memories.payload() == crate::runtime::memory::Payload::Real {
+            self.contents.extend(message.zip(loan.seed));
+        }
+    }
+
+    /// An action reads `region`.
+    pub fn reads(&self, process: Process, region: Region, found: &mut Vec<Violation>) {
+        self.touches(process, region, "read", |loan| loan.sources + loan.destinations > 0, found);
+    }
+
+    /// An action writes `region`.
+    pub fn writes(&self, process: Process, region: Region, found: &mut Vec<Violation>) {
+        self.touches(process, region, "written", |loan| loan.destinations > 0, found);
+    }
+
+    fn touches(
+        &self,
+        process: Process,
+        region: Region,
+        verb: &str,
+        allowed: impl Fn(&Loan) -> bool,
+        found: &mut Vec<Violation>,
+    ) {
+        let Space::User(id) = region.space else { return };
+        if region.len == 0 {
+            return;
+        }
+        let loan = self.processes[process.0 as usize].loans.get(&id).copied().unwrap_or_default();
+        let end = region.offset + region.len;
+        let detail = if !allowed(&loan) {
+            format!("bytes {}..{end} are {verb} while it belongs to the program", region.offset)
+        } else if end > loan.len {
+            format!("bytes {}..{end} of {} are {verb}", region.offset, loan.len)
+        } else {
+            return;
+        };
+        found.push(broken(process, id, detail));
+    }
+
+    /// `thread` tells a fact; completions are kept for the [`Action::Complete`] that follows.
+    pub fn told(&mut self, process: Process, thread: Thread, fact: &Observation) {
+        if matches!(fact, Observation::SendComplete { .. } | Observation::Received { .. }) {
+            *self.told_by(process, thread) = Some(*fact);
+        }
+    }
+
+    /// A request is complete: compares or inverts its buffer, and gives it back.
+    pub fn completed(
+        &mut self,
+        memories: &mut Memories,
+        process: Process,
+        thread: Thread,
+        buffer: Option<Region>,
+        found: &mut Vec<Violation>,
+    ) {
+        let fact = self.told_by(process, thread).take();
+        let Some(region) = buffer.filter(|region| region.len > 0) else { return };
+        let Space::User(id) = region.space else { return };
+        let ledger = &mut self.processes[process.0 as usize];
+        let loan = ledger.loans.entry(id).or_default();
+        let use_as = match fact {
+            Some(Observation::SendComplete { .. }) => UseAs::Source,
+            Some(Observation::Received { message, bytes, .. }) => {
+                let seed = self.contents.remove(&message).filter(|_| !loan.several);
+                if let Some(seed) = seed {
+                    self.sometimes.compared += 1;
+                    if let Err(difference) = memories.check(process, region.part(0, bytes), seed) {
+                        found.push(broken(process, id, format!("as received, {difference}")));
+                    }
+                }
+                UseAs::Destination
+            }
+            // A cancelled receive: given back untouched.
+            _ => UseAs::Destination,
+        };
+        let count = match use_as {
+            UseAs::Source => &mut loan.sources,
+            UseAs::Destination => &mut loan.destinations,
+        };
+        let Some(rest) = count.checked_sub(1) else {
+            found.push(broken(process, id, "it is given back, but was not lent".into()));
+            return;
+        };
+        *count = rest;
+        if use_as == UseAs::Source && loan.sources + loan.destinations == 0 {
+            memories.poison(process, Region::new(region.space, loan.len));
+        }
+    }
+
+    fn told_by(&mut self, process: Process, thread: Thread) -> &mut Option<Observation> {
+        let told = &mut self.processes[process.0 as usize].told;
+        let place = usize::from(thread.0);
+        if told.len() <= place {
+            told.resize(place + 1, None);
+        }
+        &mut told[place]
+    }
+}
+
+fn seed(message: MessageId) -> u64 {
+    u64::from(message.process) << 32 | u64::from(message.serial)
+}
+
+fn broken(process: Process, id: u32, detail: String) -> Violation {
+    let objects = vec![format!("buffer {id} of process {}", process.0)];
+    Violation { id: "V2", statement: V2, objects, detail }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mpi::envelope::{Context, Envelope, Rank};
+    use crate::mpi::observation::ReceiveId;
+    use crate::runtime::memory::Payload;
+
+    const FROM: Process = Process(0);
+    const TO: Process = Process(1);
+    const T: Thread = Thread(0);
+    const MESSAGE: MessageId = MessageId { process: 0, serial: 4 };
+
+    struct Pair {
+        buffers: Buffers,
+        memories: Memories,
+        found: Vec<Violation>,
+    }
+
+    fn buffer() -> Region {
+        Region::new(Space::User(0), 100)
+    }
+
+    /// A send of process 0 and a receive of process 1 are posted.
+    fn posted() -> Pair {
+        let mut pair = Pair {
+            buffers: Buffers::new(2),
+            memories: Memories::new(2, Payload::Real),
+            found: Vec::new(),
+        };
+        let envelope = Envelope { context: Context(0), source: Rank(0), tag: 0 };
+        let sent = Observation::Sent { message: MESSAGE, envelope, to: 1, bytes: 100 };
+        let list: [Action<(), ()>; 1] = [Action::Observe(sent)];
+        let lent = |use_as| Some(Lent { region: buffer(), use_as });
+        pair.buffers.called(&mut pair.memories, FROM, lent(UseAs::Source), &list);
+        pair.buffers.called::<(), ()>(&mut pair.memories, TO, lent(UseAs::Destination), &[]);
+        pair
+    }
+
+    impl Pair {
+        fn transfer(&mut self) {
+            self.buffers.reads(FROM, buffer(), &mut self.found);
+            let parcel = self.memories.capture(FROM, buffer());
+            self.buffers.writes(TO, buffer(), &mut self.found);
+            self.memories.write(TO, buffer(), &parcel);
+        }
+
+        fn complete_send(&mut self) {
+            self.complete(FROM, Observation::SendComplete { message: MESSAGE });
+        }
+
+        fn complete_receive(&mut self) {
+            let receive = ReceiveId { process: 1, serial: 0 };
+            let (message, bytes) = (MESSAGE, 100);
+            self.complete(TO, Observation::Received { receive, message, bytes, truncated: false });
+        }
+
+        fn complete(&mut self, process: Process, fact: Observation) {
+            self.buffers.told(process, T, &fact);
+            let Self { buffers, memories, found } = self;
+            buffers.completed(memories, process, T, Some(buffer()), found);
+        }
+
+        #[track_caller]
+        fn check(&self, words: &[&str]) {
+            assert_eq!(self.found.len(), words.len(), "{:?}", self.found);
+            for (violation, words) in self.found.iter().zip(words) {
+                assert_eq!(violation.id, "V2");
+                assert!(violation.to_string().contains(words), "{violation}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_transfer_between_posting_and_completion_is_clean() {
+        let mut pair = posted();
+        pair.transfer();
+        pair.complete_receive();
+        pair.complete_send();
+        pair.check(&[]);
+        assert_eq!(pair.buffers.sometimes.compared, 1);
+    }
+
+    #[test]
+    fn a_sender_that_completes_too_early_is_found_twice() {
+        let mut pair = posted();
+        pair.complete_send();
+        pair.transfer();
+        pair.complete_receive();
+        pair.check(&["are read while it belongs to the program", "as received, byte 0 is"]);
+    }
+
+    #[test]
+    fn a_receiver_that_completes_too_early_is_found_twice() {
+        let mut pair = posted();
+        pair.complete_receive();
+        pair.transfer();
+        pair.check(&["as received, byte 0 is", "are written while it belongs to the program"]);
+    }
+
+    #[test]
+    fn a_write_past_the_end_and_a_second_completion_are_found() {
+        let mut pair = posted();
+        pair.buffers.writes(TO, buffer().part(99, 2), &mut pair.found);
+        pair.buffers.writes(FROM, buffer(), &mut pair.found);
+        pair.transfer();
+        pair.complete_send();
+        pair.complete_send();
+        pair.check(&["99..101 of 100", "written while", "given back, but was not lent"]);
+    }
+}

@@ -1,0 +1,357 @@
+//! M1 to M5 and M8: who is matched with whom.
+//!
+//! The monitor keeps its own, naive picture of open messages and posted receives, and judges each
+//! match by the definition; it never asks the library's queues. A message that is matched in
+//! order costs constant time; one that is taken out of order costs the messages (or receives)
+//! that it passed.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use super::{Monitor, Sometimes, Violation};
+use crate::mpi::envelope::{Envelope, Selection};
+use crate::mpi::observation::{MessageId, Observation, ReceiveId};
+use crate::protocols::contract::Process;
+
+const M1: &str = "of two messages that a receive could take, the one sent first is matched first";
+const M2: &str = "of all posted receives that a message satisfies, the earliest gets it";
+const M3: &str = "a wildcard takes the messages of each sender in the order they were sent";
+const M4: &str = "each message is matched exactly once; none is lost or duplicated";
+const M5: &str = "no match across contexts";
+const M8: &str = "a receive shorter than its message is truncated and says so, and no other does";
+
+/// The capacity of a matched probe, which does not know its buffer yet.
+pub const UNKNOWN_CAPACITY: u64 = u64::MAX;
+
+/// Messages and receives that are still open.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub struct Matching {
+    /// Messages by sending process, until they are received.
+    messages: Vec<Ring<Message>>,
+    /// Unmatched messages, oldest first, by receiving process and sending process.
+    lanes: Vec<BTreeMap<u32, VecDeque<u32>>>,
+    /// Arrived and unmatched messages by receiving process.
+    waiting: Vec<u64>,
+    /// Unmatched receives by process, earliest first.
+    posted: Vec<VecDeque<Posted>>,
+    /// Receives by process, from their match to their end.
+    matched: Vec<Ring<(MessageId, u64)>>,
+    /// What was met.
+    pub sometimes: Sometimes,
+}
+
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+struct Message {
+    envelope: Envelope,
+    to: u32,
+    bytes: u64,
+    state: Stage,
+}
+
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+enum Stage {
+    Sent,
+    Arrived,
+    Matched,
+}
+
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+struct Posted {
+    serial: u32,
+    selection: Selection,
+    bytes: u64,
+}
+
+impl Matching {
+    /// The monitor of a run of `processes` processes.
+    pub fn new(processes: usize) -> Self {
+        Self {
+            messages: vec![Ring::default(); processes],
+            lanes: vec![BTreeMap::new(); processes],
+            waiting: vec![0; processes],
+            posted: vec![VecDeque::new(); processes],
+            matched: vec![Ring::default(); processes],
+            sometimes: Sometimes::default(),
+        }
+    }
+
+    /// Messages that arrived and were not matched: the unexpected queue of `process`, by law.
+    pub fn waiting(&self, process: Process) -> u64 {
+        self.waiting[process.0 as usize]
+    }
+
+    fn sent(&mut self, message: MessageId, new: Message) -> Option<Violation> {
+        let told_before = !self.messages[message.process as usize].insert(message.serial, new);
+        self.lanes[new.to as usize].entry(message.process).or_default().push_back(message.serial);
+        told_before.then(|| broken("M4", M4, &[name(message)], "it was sent twice".into()))
+    }
+
+    fn arrived(&mut self, process: Process, id: MessageId) -> Option<Violation> {
+        let detail = match self.messages[id.process as usize].at(id.serial) {
+            None => "it arrived, but was not sent or is received already".into(),
+            Some(message) if message.to != process.0 => {
+                format!(
+                    "it was sent to process {} and arrived at process {}",
+                    message.to, process.0
+                )
+            }
+            Some(message) if message.state != Stage::Sent => "it arrived twice".into(),
+            Some(message) => {
+                message.state = Stage::Arrived;
+                self.waiting[process.0 as usize] += 1;
+                return None;
+            }
+        };
+        Some(broken("M4", M4, &[name(id)], detail))
+    }
+
+    fn match_up(&mut self, id: MessageId, receive: ReceiveId) -> Option<Violation> {
+        let (message, place) = match self.open_pair(id, receive) {
+            Ok(pair) => pair,
+            Err(detail) => return Some(broken("M4", M4, &[name(id), named(receive)], detail)),
+        };
+        let verdict = self.judge(id, &message, receive, place);
+        self.settle(id, receive, place);
+        verdict
+    }
+
+    /// The message and the place of the receive among the posted ones, where both are open.
+    fn open_pair(&mut self, id: MessageId, receive: ReceiveId) -> Result<(Message, usize), String> {
+        let message = self.messages[id.process as usize].at(id.serial).copied();
+        let message = message.ok_or("no such message is open")?;
+        match message.state {
+            Stage::Sent => return Err("it is matched before it arrived".into()),
+            Stage::Matched => return Err("it is matched a second time".into()),
+            Stage::Arrived if message.to != receive.process => {
+                return Err(format!("it was sent to process {}", message.to));
+            }
+            Stage::Arrived => {}
+        }
+        let mut posted = self.posted[receive.process as usize].iter();
+        let place = posted.position(|posted| posted.serial == receive.serial);
+        Ok((message, place.ok_or("no such receive is open")?))
+    }
+
+    fn judge(
+        &mut self,
+        id: MessageId,
+        message: &Message,
+        receive: ReceiveId,
+        place: usize,
+    ) -> Option<Violation> {
+        let posted = &self.posted[receive.process as usize];
+        let selection = posted[place].selection;
+        let objects = || [name(id), named(receive)];
+        if selection.context != message.envelope.context {
+            let (sent, wanted) = (message.envelope.context.0, selection.context.0);
+            let detail = format!("sent in context {sent}, received in context {wanted}");
+            return Some(broken("M5", M5, &objects(), detail));
+        }
+        if !message.envelope.matches(&selection) {
+            let detail = format!("{:?} does not satisfy {selection:?}", message.envelope);
+            return Some(broken("M2", M2, &objects(), detail));
+        }
+        self.sometimes.posted_skipped += u64::from(place > 0);
+        if let Some(earlier) =
+            posted.iter().take(place).find(|earlier| message.envelope.matches(&earlier.selection))
+        {
+            let serial = earlier.serial;
+            let earlier = named(ReceiveId { process: receive.process, serial });
+            return Some(broken("M2", M2, &objects(), format!("{earlier} was posted earlier")));
+        }
+        if selection.source.is_none() && self.waiting[receive.process as usize] > 1 {
+            self.sometimes.wildcard_races += u64::from(self.races(id, receive.process, &selection));
+        }
+        let overtaken = self.overtaken(id, message, &selection)?;
+        let detail = format!("{} was sent earlier and is still unmatched", name(overtaken));
+        let (law, statement) = if selection.source.is_none() { ("M3", M3) } else { ("M1", M1) };
+        Some(broken(law, statement, &objects(), detail))
+    }
+
+    /// An unmatched message that was sent before this one, to the same process, from the same
+    /// rank, and satisfies the same receive.
+    fn overtaken(
+        &mut self,
+        id: MessageId,
+        message: &Message,
+        selection: &Selection,
+    ) -> Option<MessageId> {
+        let lane = self.lanes[message.to as usize].get(&id.process)?;
+        let messages = &self.messages[id.process as usize];
+        lane.iter().take_while(|serial| **serial != id.serial).find_map(|&serial| {
+            let earlier = messages.get(serial)?;
+            let same_order = earlier.envelope.source == message.envelope.source;
+            let overtaken = same_order && earlier.envelope.matches(selection);
+            overtaken.then_some(MessageId { process: id.process, serial })
+        })
+    }
+
+    /// Whether a message of another process has arrived that the receive could take as well.
+    fn races(&self, id: MessageId, to: u32, selection: &Selection) -> bool {
+        self.lanes[to as usize].iter().any(|(&from, lane)| {
+            let oldest = lane.front().and_then(|&serial| self.messages[from as usize].get(serial));
+            from != id.process
+                && oldest.is_some_and(|message| {
+                    message.state == Stage::Arrived && message.envelope.matches(selection)
+                })
+        })
+    }
+
+    fn settle(&mut self, id: MessageId, receive: ReceiveId, place: usize) {
+        let posted = self.posted[receive.process as usize].remove(place);
+        let capacity = posted.expect("its place was found in this queue").bytes;
+        self.matched[receive.process as usize].insert(receive.serial, (id, capacity));
+        if let Some(message) = self.messages[id.process as usize].at(id.serial) {
+            message.state = Stage::Matched;
+        }
+        self.waiting[receive.process as usize] -= 1;
+        if let Some(lane) = self.lanes[receive.process as usize].get_mut(&id.process) {
+            let place = lane.iter().position(|serial| *serial == id.serial);
+            lane.remove(place.expect("an unmatched message is in the lane of its pair"));
+        }
+    }
+
+    fn cancelled(&mut self, receive: ReceiveId) -> Option<Violation> {
+        let posted = &mut self.posted[receive.process as usize];
+        let place = posted.iter().position(|posted| posted.serial == receive.serial);
+        if let Some(place) = place {
+            posted.remove(place);
+            return None;
+        }
+        Some(broken("M4", M4, &[named(receive)], "it is cancelled, but was not open".into()))
+    }
+
+    fn received(
+        &mut self,
+        receive: ReceiveId,
+        id: MessageId,
+        bytes: u64,
+        truncated: bool,
+    ) -> Option<Violation> {
+        let objects = || [name(id), named(receive)];
+        let matched = self.matched[receive.process as usize].remove(receive.serial);
+        let Some((_, capacity)) = matched.filter(|(matched, _)| *matched == id) else {
+            let detail = format!("received without a match; the match was {matched:?}");
+            return Some(broken("M4", M4, &objects(), detail));
+        };
+        let message = self.messages[id.process as usize].remove(id.serial)?;
+        self.sometimes.truncated += u64::from(truncated);
+        let room = if capacity == UNKNOWN_CAPACITY { bytes } else { capacity };
+        let right = bytes == message.bytes.min(room) && truncated == (message.bytes > room);
+        (!right).then(|| {
+            let said = if truncated { "truncated" } else { "whole" };
+            let sent = message.bytes;
+            let detail = format!("of {sent} B, room for {room} B: {bytes} B reported as {said}");
+            broken("M8", M8, &objects(), detail)
+        })
+    }
+}
+
+impl Monitor for Matching {
+    fn observe(&mut self, process: Process, fact: &Observation, found: &mut Vec<Violation>) {
+        found.extend(match *fact {
+            Observation::Sent { message, envelope, to, bytes } => {
+                self.sent(message, Message { envelope, to, bytes, state: Stage::Sent })
+            }
+            Observation::Posted { receive, selection, bytes } => {
+                let posted = Posted { serial: receive.serial, selection, bytes };
+                self.posted[receive.process as usize].push_back(posted);
+                None
+            }
+            Observation::Arrived { message } => self.arrived(process, message),
+            Observation::Matched { message, receive } => self.match_up(message, receive),
+            Observation::Cancelled { receive } => self.cancelled(receive),
+            Observation::Received { receive, message, bytes, truncated } => {
+                self.received(receive, message, bytes, truncated)
+            }
+            Observation::SendComplete { .. } => None,
+        });
+    }
+
+    fn end(&mut self, undelivered: u64, found: &mut Vec<Violation>) {
+        let lost: Vec<String> = (0u32..)
+            .zip(&self.messages)
+            .flat_map(|(process, ring)| {
+                let lost = ring.iter().filter(|(_, message)| message.state == Stage::Sent);
+                lost.map(move |(serial, _)| name(MessageId { process, serial }))
+            })
+            .collect();
+        if lost.len() as u64 > undelivered {
+            let detail = format!("sent, never arrived, and {undelivered} packets are under way");
+            found.push(broken("M4", M4, &lost, detail));
+        }
+    }
+}
+
+fn broken(
+    id: &'static str,
+    statement: &'static str,
+    objects: &[String],
+    detail: String,
+) -> Violation {
+    Violation { id, statement, objects: objects.to_vec(), detail }
+}
+
+fn name(message: MessageId) -> String {
+    format!("message {} of process {}", message.serial, message.process)
+}
+
+fn named(receive: ReceiveId) -> String {
+    format!("receive {} of process {}", receive.serial, receive.process)
+}
+
+/// Values by a serial number that only grows, kept while they live: a window, not a history.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+struct Ring<T> {
+    base: u32,
+    items: VecDeque<Option<T>>,
+}
+
+impl<T> Default for Ring<T> {
+    fn default() -> Self {
+        Self { base: 0, items: VecDeque::new() }
+    }
+}
+
+impl<T> Ring<T> {
+    /// Keeps `item`; false where the serial number was seen before.
+    fn insert(&mut self, serial: u32, item: T) -> bool {
+        if self.items.is_empty() {
+            self.base = self.base.max(serial);
+        }
+        let Some(place) = self.place(serial) else { return false };
+        while self.items.len() <= place {
+            self.items.push_back(None);
+        }
+        self.items[place].replace(item).is_none()
+    }
+
+    fn get(&self, serial: u32) -> Option<&T> {
+        self.items.get(self.place(serial)?)?.as_ref()
+    }
+
+    fn at(&mut self, serial: u32) -> Option<&mut T> {
+        let place = self.place(serial)?;
+        self.items.get_mut(place)?.as_mut()
+    }
+
+    fn remove(&mut self, serial: u32) -> Option<T> {
+        let place = self.place(serial)?;
+        let item = self.items.get_mut(place)?.take();
+        while matches!(self.items.front(), Some(None)) {
+            self.items.pop_front();
+            self.base += 1;
+        }
+        item
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
+        (self.base..).zip(&self.items).filter_map(|(serial, item)| Some((serial, item.as_ref()?)))
+    }
+
+    fn place(&self, serial: u32) -> Option<usize> {
+        serial.checked_sub(self.base).map(|place| place as usize)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,115 @@
+//! Monitors: laws that every run must keep, watched while it runs, in both runtimes.
+//!
+//! | id | law | file |
+//! |---|---|---|
+//! | M1, M3 | messages of one sender are not overtaken, wildcards included | [`matching`] |
+//! | M2 | the earliest posted receive that satisfies a message gets it | [`matching`] |
+//! | M4 | nothing is lost, duplicated or matched twice | [`matching`] |
+//! | M5 | no match across contexts | [`matching`] |
+//! | M8 | a receive that is too short reports truncation, and only then | [`matching`] |
+//! | V2 | no buffer is touched after completion nor before posting; bytes arrive as sent | [`buffers`] |
+//! | S3 | time never goes back; no effect before its cause | [`system`] |
+//! | S4 | what was begun is finished: messages, requests, queues, landing buffers | [`system`] |
+//! | S5 | no resource is more than 100 % busy | [`system`] |
+//! | S6 | equal runs have equal digests | [`system`] |
+//!
+//! S1 (termination) is [`super::deadlock`]. A monitor costs amortised constant time per fact in
+//! programs whose messages are matched in order, and allocates only when it meets more open
+//! messages than ever before. It never changes what a run does.
+
+pub mod buffers;
+pub mod matching;
+pub mod system;
+
+use std::fmt;
+
+use crate::mpi::observation::Observation;
+use crate::protocols::contract::Process;
+
+/// A law that was broken.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub struct Violation {
+    /// Which law, as `M1`.
+    pub id: &'static str,
+    /// The law in one sentence.
+    pub statement: &'static str,
+    /// Who broke it: messages, receives, buffers, processes.
+    pub objects: Vec<String>,
+    /// What was seen.
+    pub detail: String,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let objects = self.objects.join(", ");
+        write!(f, "{} ({}) broken by {objects}: {}", self.id, self.statement, self.detail)
+    }
+}
+
+/// Watches a run; what it finds is appended to `found`.
+pub trait Monitor {
+    /// A fact told by the library of `process`.
+    fn observe(&mut self, process: Process, fact: &Observation, found: &mut Vec<Violation>);
+
+    /// The run is over and every program ended; `undelivered` packets were never taken.
+    fn end(&mut self, undelivered: u64, found: &mut Vec<Violation>);
+}
+
+/// All monitors that are fed by observations; buffers are told by [`buffers::Buffers`] itself.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub struct Monitors {
+    /// M1 to M5 and M8.
+    pub matching: matching::Matching,
+    /// S4.
+    pub conservation: system::Conservation,
+}
+
+impl Monitors {
+    /// Monitors of a run of `processes` processes.
+    pub fn new(processes: usize) -> Self {
+        Self {
+            matching: matching::Matching::new(processes),
+            conservation: system::Conservation::new(processes),
+        }
+    }
+}
+
+impl Monitor for Monitors {
+    fn observe(&mut self, process: Process, fact: &Observation, found: &mut Vec<Violation>) {
+        self.matching.observe(process, fact, found);
+        self.conservation.observe(process, fact, found);
+    }
+
+    fn end(&mut self, undelivered: u64, found: &mut Vec<Violation>) {
+        self.matching.end(undelivered, found);
+        self.conservation.end(undelivered, found);
+    }
+}
+
+/// How often a run came through the branches that make a check worth its name.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+pub struct Sometimes {
+    /// A message arrived before its receive was posted.
+    pub unexpected: u64,
+    /// A wildcard receive was matched while messages of two or more senders were open for it.
+    pub wildcard_races: u64,
+    /// A receive was matched while another one that was posted earlier stayed open.
+    pub posted_skipped: u64,
+    /// A message was longer than its receive.
+    pub truncated: u64,
+    /// The bytes of a received message were compared.
+    pub compared: u64,
+}
+
+impl Sometimes {
+    /// The counts of two runs together.
+    pub const fn plus(self, other: Self) -> Self {
+        Self {
+            unexpected: self.unexpected + other.unexpected,
+            wildcard_races: self.wildcard_races + other.wildcard_races,
+            posted_skipped: self.posted_skipped + other.posted_skipped,
+            truncated: self.truncated + other.truncated,
+            compared: self.compared + other.compared,
+        }
+    }
+}

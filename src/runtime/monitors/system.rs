@@ -1,0 +1,179 @@
+//! S3 to S6: time, conservation, utilisation, digests.
+
+use super::{Monitor, Violation};
+use crate::mpi::observation::Observation;
+use crate::protocols::contract::Process;
+use crate::units::{Time, TimeDelta};
+
+const S3: &str = "time never goes back, and no effect comes before its cause and its delay";
+const S4: &str = "what was begun is finished, and nothing is left over at the end";
+const S5: &str = "no resource is busy for longer than the time that passed";
+const S6: &str = "equal runs have equal digests";
+
+/// S4: every process's sends and receives, begun and finished.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub struct Conservation {
+    processes: Vec<Counts>,
+}
+
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+struct Counts {
+    sent: u64,
+    sends_complete: u64,
+    posted: u64,
+    received: u64,
+    cancelled: u64,
+}
+
+impl Conservation {
+    /// The monitor of a run of `processes` processes.
+    pub fn new(processes: usize) -> Self {
+        Self { processes: vec![Counts::default(); processes] }
+    }
+
+    /// Sends that were begun and are not complete.
+    pub fn open_sends(&self, process: Process) -> u64 {
+        let counts = &self.processes[process.0 as usize];
+        counts.sent.saturating_sub(counts.sends_complete)
+    }
+}
+
+impl Monitor for Conservation {
+    fn observe(&mut self, process: Process, fact: &Observation, found: &mut Vec<Violation>) {
+        let counts = &mut self.processes[process.0 as usize];
+        match fact {
+            Observation::Sent { .. } => counts.sent += 1,
+            Observation::SendComplete { .. } => counts.sends_complete += 1,
+            Observation::Posted { .. } => counts.posted += 1,
+            Observation::Received { .. } => counts.received += 1,
+            Observation::Cancelled { .. } => counts.cancelled += 1,
+            Observation::Arrived { .. } | Observation::Matched { .. } => return,
+        }
+        let ended = counts.received + counts.cancelled;
+        if counts.sends_complete > counts.sent || ended > counts.posted {
+            found.push(left_over(process, format!("more was finished than begun: {counts:?}")));
+        }
+    }
+
+    fn end(&mut self, _undelivered: u64, found: &mut Vec<Violation>) {
+        for (number, counts) in (0u32..).zip(&self.processes) {
+            let ended = counts.received + counts.cancelled;
+            if counts.sent != counts.sends_complete || counts.posted != ended {
+                let detail = format!("not everything was finished: {counts:?}");
+                found.push(left_over(Process(number), detail));
+            }
+        }
+    }
+}
+
+/// S4, as the library, the wires and the memory tell it at the end of a run.
+pub fn leftovers(process: Process, words: Vec<String>, landings: u32, found: &mut Vec<Violation>) {
+    found.extend(words.into_iter().map(|words| left_over(process, words)));
+    if landings > 0 {
+        let detail = format!("{landings} landing buffers were never given back");
+        found.push(left_over(process, detail));
+    }
+}
+
+fn left_over(process: Process, detail: String) -> Violation {
+    let objects = vec![format!("process {}", process.0)];
+    Violation { id: "S4", statement: S4, objects, detail }
+}
+
+/// S3: the clock of a timed run.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Causality {
+    now: Time,
+}
+
+impl Causality {
+    /// An event takes place at `at`.
+    pub fn advance(&mut self, at: Time) -> Option<Violation> {
+        let before = self.now;
+        self.now = before.max(at);
+        (at < before).then(|| late(format!("an event at {at} after one at {before}")))
+    }
+
+    /// An effect is set for `effect`, by what takes place now; it takes at least `least`.
+    pub fn causes(&self, effect: Time, least: TimeDelta) -> Option<Violation> {
+        let earliest = self.now + least;
+        let detail = || format!("an effect at {effect}, its cause and delay end at {earliest}");
+        (effect < earliest).then(|| late(detail()))
+    }
+}
+
+fn late(detail: String) -> Violation {
+    Violation { id: "S3", statement: S3, objects: vec!["the clock".into()], detail }
+}
+
+/// S5: one resource over one interval.
+pub fn utilisation(resource: &str, busy: TimeDelta, elapsed: TimeDelta) -> Option<Violation> {
+    let detail = format!("busy for {busy} within {elapsed}");
+    let objects = vec![resource.to_owned()];
+    (busy > elapsed).then_some(Violation { id: "S5", statement: S5, objects, detail })
+}
+
+/// S6: two runs that must be equal.
+pub fn digests(what: &str, first: u128, second: u128) -> Option<Violation> {
+    let detail = format!("{first:032x} and {second:032x}");
+    let objects = vec![what.to_owned()];
+    (first != second).then_some(Violation { id: "S6", statement: S6, objects, detail })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mpi::envelope::Envelope;
+    use crate::mpi::envelope::{Context, Rank};
+    use crate::mpi::observation::{MessageId, ReceiveId};
+
+    fn at(ps: u64) -> Time {
+        Time::from_ps(ps)
+    }
+
+    fn ids(found: &[Violation]) -> Vec<&str> {
+        found.iter().map(|violation| violation.id).collect()
+    }
+
+    #[test]
+    fn time_that_goes_back_is_found() {
+        let mut clock = Causality::default();
+        assert_eq!(clock.advance(at(5)), None);
+        assert_eq!(clock.advance(at(5)), None);
+        assert_eq!(clock.advance(at(4)).map(|violation| violation.id), Some("S3"));
+        assert_eq!(clock.causes(at(8), TimeDelta::from_ps(3)), None);
+        assert_eq!(clock.causes(at(7), TimeDelta::from_ps(3)).map(|found| found.id), Some("S3"));
+    }
+
+    #[test]
+    fn more_than_all_the_time_is_found() {
+        let (ten, eleven) = (TimeDelta::from_ps(10), TimeDelta::from_ps(11));
+        assert_eq!(utilisation("link", ten, ten), None);
+        assert_eq!(utilisation("link", eleven, ten).map(|found| found.id), Some("S5"));
+        assert_eq!(digests("a run", 1, 1), None);
+        assert_eq!(digests("a run", 1, 2).map(|found| found.id), Some("S6"));
+    }
+
+    #[test]
+    fn unfinished_and_overfinished_work_is_found() {
+        let (message, receive) = (MessageId::default(), ReceiveId::default());
+        let envelope = Envelope { context: Context(0), source: Rank(0), tag: 0 };
+        let mut monitor = Conservation::new(1);
+        let mut found = Vec::new();
+        monitor.observe(
+            Process(0),
+            &Observation::Sent { message, envelope, to: 0, bytes: 1 },
+            &mut found,
+        );
+        monitor.end(0, &mut found);
+        assert_eq!((ids(&found), monitor.open_sends(Process(0))), (vec!["S4"], 1));
+        found.clear();
+        monitor.observe(Process(0), &Observation::SendComplete { message }, &mut found);
+        monitor.end(0, &mut found);
+        assert_eq!(found, []);
+        let received = Observation::Received { receive, message, bytes: 1, truncated: false };
+        monitor.observe(Process(0), &received, &mut found);
+        leftovers(Process(0), vec!["1 request".into()], 2, &mut found);
+        assert_eq!(ids(&found), ["S4", "S4", "S4"]);
+    }
+}
