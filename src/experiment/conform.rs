@@ -21,17 +21,12 @@ use crate::workloads::program::{Ending, Programs, Record, Returned};
 pub trait World {
     /// Runs the programs under one of many schedules; the same number is the same schedule.
     ///
-    /// Before the run the buffer of each [`Sent`] is filled with bytes that only its message has.
+    /// Every message has bytes of its own, by which a receiver can tell it from others.
     ///
     /// # Errors
     ///
     /// Why the programs did not reach their end, in words.
-    fn run(
-        &self,
-        programs: &Programs,
-        sent: &[Sent],
-        schedule: u64,
-    ) -> Result<Box<dyn Finished>, String>;
+    fn run(&self, programs: &Programs, schedule: u64) -> Result<Box<dyn Finished>, String>;
 }
 
 /// A world after the end of all its programs.
@@ -139,7 +134,7 @@ pub fn judge(vectors: &Vectors, world: &impl World, schedules: u64) -> Verdict {
 
 /// What is wrong with a case under one schedule.
 fn wrong_case(case: &Case, world: &impl World, schedule: u64) -> Option<Mismatch> {
-    let wrong = match world.run(&case.programs, &case.sent, schedule) {
+    let wrong = match world.run(&case.programs, schedule) {
         Ok(finished) => difference(&case.outcomes, &outcome(case, finished.as_ref()))?,
         Err(why) => Wrong::Stopped(why),
     };

@@ -81,12 +81,7 @@ struct Job {
 }
 
 impl World for Ideal {
-    fn run(
-        &self,
-        programs: &Programs,
-        _: &[Sent],
-        schedule: u64,
-    ) -> Result<Box<dyn Finished>, String> {
+    fn run(&self, programs: &Programs, schedule: u64) -> Result<Box<dyn Finished>, String> {
         let mut job = Job::new(programs, self.0);
         let mut chance = ChaCha8Rng::seed_from_u64(schedule);
         for _ in 0..20_000 {
@@ -163,7 +158,7 @@ impl Job {
         if process.inside.is_none() && !process.ended {
             match process.stream.advance(process.reply.take()) {
                 Next::Call(call) => process.inside = Some((call, false)),
-                Next::Compute(_) => {}
+                Next::Compute(_) | Next::Mark(_) => {}
                 Next::End => process.ended = true,
             }
         }

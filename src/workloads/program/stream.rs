@@ -18,13 +18,15 @@ pub struct ProgramStream {
     open: Vec<Option<u32>>,
     /// Per message handle: whether it holds a message.
     probed: Vec<bool>,
+    /// The step of every call made; steps that find nothing open make none.
+    calls: Vec<u32>,
     records: Vec<Record>,
 }
 
 /// The steps never change, so two states of one program differ only in the rest.
 impl Hash for ProgramStream {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        (self.begun, &self.open, &self.probed, &self.records).hash(state);
+        (self.begun, &self.open, &self.probed, &self.calls, &self.records).hash(state);
     }
 }
 
@@ -36,11 +38,16 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for ProgramStream {
     fn position(&self) -> Option<u32> {
         self.line()
     }
+
+    fn line_of(&self, call: u32) -> Option<u32> {
+        self.line_of_call(call)
+    }
 }
 
 impl ProgramStream {
     pub(super) fn new(steps: Arc<[Step]>) -> Self {
-        Self { steps, begun: 0, open: Vec::new(), probed: Vec::new(), records: Vec::new() }
+        let (open, probed, calls, records) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Self { steps, begun: 0, open, probed, calls, records }
     }
 
     /// What the calls have returned so far, in order.
@@ -51,6 +58,11 @@ impl ProgramStream {
     /// The line of the operation that was begun last.
     pub fn line(&self) -> Option<u32> {
         self.begun.checked_sub(1).map(|last| self.steps[last].line)
+    }
+
+    /// The line of the call with this number, counted from 0 over the calls made.
+    pub fn line_of_call(&self, call: u32) -> Option<u32> {
+        self.calls.get(call as usize).map(|step| self.steps[*step as usize].line)
     }
 
     /// The next step; see [`Program::next`].
@@ -69,6 +81,7 @@ impl ProgramStream {
                 Does::Compute(time) => return Next::Compute(time.as_ps()),
                 Does::Call(call) => {
                     if let Some(call) = self.reduced(call) {
+                        self.calls.push(self.last());
                         return Next::Call(call);
                     }
                 }
@@ -142,10 +155,9 @@ impl ProgramStream {
 
     /// The last call returned.
     fn take(&mut self, reply: Reply) {
-        let last = self.begun.checked_sub(1).expect("a reply needs a call before it");
         let steps = Arc::clone(&self.steps);
-        let Does::Call(call) = &steps[last].does else {
-            panic!("line {}: a reply to a computation: {reply:?}", steps[last].line)
+        let Step { does: Does::Call(call), .. } = &steps[self.last() as usize] else {
+            panic!("a reply to a computation: {reply:?}")
         };
         if let Some(returned) = self.returned(call, reply) {
             self.record(returned);
@@ -203,9 +215,14 @@ impl ProgramStream {
     }
 
     fn record(&mut self, returned: Returned) {
-        let last = self.begun - 1;
-        let op = u32::try_from(last).expect("fewer operations than bytes in a file");
-        self.records.push(Record { op, line: self.steps[last].line, returned });
+        let op = self.last();
+        self.records.push(Record { op, line: self.steps[op as usize].line, returned });
+    }
+
+    /// The step that was begun last.
+    fn last(&self) -> u32 {
+        let last = self.begun.checked_sub(1).and_then(|last| u32::try_from(last).ok());
+        last.expect("a step was begun, and there are fewer than bytes in a file")
     }
 
     fn begin(&mut self, request: Handle, call: &Call) {

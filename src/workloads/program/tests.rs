@@ -169,6 +169,9 @@ fn requests_that_are_over_are_left_out_of_sets() {
     assert_eq!(stream.advance(Some(Reply::All([outcome].into()))), Next::End);
 
     let over = |buffer| Ending::Over { outcome, buffer };
+    // The test in line 15 found nothing open and made no call.
+    assert_eq!([5, 6].map(|call| stream.line_of_call(call)), [Some(16), None]);
+
     let expected = [
         (3, Returned::Any(Some((1, over(1))))),
         (4, Returned::Any(Some((2, over(2))))),
