@@ -2,5 +2,5 @@
 
 pub mod job;
 pub mod ping_pong;
-
+pub mod program;
 pub mod windowed;
