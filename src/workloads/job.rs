@@ -54,6 +54,8 @@ pub struct Job {
     pub seed: u64,
     /// Limits, journal, ties.
     pub options: Options,
+    /// Whether the choices are kept for a replay in the untimed world.
+    pub record: bool,
     /// One program for each thread, process by process.
     pub programs: Vec<AnyProgram>,
 }
@@ -168,6 +170,7 @@ impl Job {
             payload: self.payload,
             connections: self.connections,
             options: self.options,
+            record: self.record,
         };
         Ok(Timed::new(setup, machines, self.programs))
     }

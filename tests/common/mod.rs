@@ -55,6 +55,7 @@ pub(crate) fn job(profile: Profile, programs: Vec<AnyProgram>) -> Job {
         disturbance: Disturbance::default(),
         seed: 1,
         options: Options::default(),
+        record: true,
         programs,
     }
 }

@@ -10,6 +10,8 @@ use crate::hardware::fabric::{ConnId, Transfer};
 use crate::protocols::contract::{
     Action, ActionOf, Entry, Input, InputOf, Next, Process, Region, Token, Via,
 };
+use crate::runtime::rules::Cut;
+use crate::runtime::untimed::Choice;
 use crate::units::{Bytes, Time, TimeDelta};
 
 /// One thread of the job.
@@ -24,12 +26,14 @@ pub(super) struct Actor<M: Machine, P> {
     list: Vec<ActionOf<M>>,
     /// The next action of `list`.
     next: usize,
+    /// Where the list is cut into steps that others can tell apart.
+    cut: Cut,
+    /// Whether the list ends with the return of this thread's own call.
+    returns: bool,
     /// What its list ends with.
     after: After,
     /// What its call returns, once its list is over.
     reply: Option<M::Reply>,
-    /// A reply on its way from another thread.
-    incoming: Option<M::Reply>,
     /// Receive buffers that are given back when the list is over.
     reposts: Vec<Process>,
     /// The pass that a test asked for, and how many polls are left of it.
@@ -86,9 +90,10 @@ impl<M: Machine, P> Actor<M, P> {
             holds_lock: false,
             list: Vec::new(),
             next: 0,
+            cut: Cut::new(),
+            returns: false,
             after: After::Nothing,
             reply: None,
-            incoming: None,
             reposts: Vec::new(),
             pass: None,
             position: Position::default(),
@@ -200,27 +205,35 @@ where
         let actor = self.actor(thread);
         actor.state = State::Working;
         actor.next = 0;
+        actor.cut = Cut::new();
         actor.list.clear();
         let cursor = actor.work(now, lead);
+        let (process, inner) = self.names(thread);
         match what {
             Entering::Call(call) => {
+                self.record(|| Choice::Enter { process, thread: inner });
                 let lent = call.lends();
                 if self.handle(thread, Input::Call(call)) {
-                    let (process, _) = self.names(thread);
                     let list = &self.actors[thread as usize].list;
                     self.buffers.called(&mut self.memories, process, lent, list);
                 }
             }
             Entering::Take(channel) => return self.take(thread, channel, cursor),
-            Entering::Polled(token) => drop(self.handle(thread, Input::Polled(token))),
-            Entering::Resume(token) => drop(self.handle(thread, Input::Resume(token))),
+            Entering::Polled(token) => {
+                self.record(|| Choice::EndPass { process, thread: inner });
+                self.handle(thread, Input::Polled(token));
+            }
+            Entering::Resume(token) => {
+                self.record(|| Choice::Act { process, thread: inner });
+                self.handle(thread, Input::Resume(token));
+            }
         }
         self.work_on(thread, cursor);
     }
 
     /// The head of a channel, if no other thread was faster.
     fn take(&mut self, thread: u32, channel: u32, cursor: Time) {
-        let (process, _) = self.names(thread);
+        let (process, inner) = self.names(thread);
         let cqe_poll = self.costs.profile.hca.cqe_poll;
         let Some(arrived) = self.pollers[process.0 as usize].take(channel) else {
             return self.work_on(thread, cursor);
@@ -230,8 +243,12 @@ where
                 let cursor = self.actor(thread).work(cursor, cqe_poll);
                 return self.work_on(thread, cursor);
             }
-            Arrived::Done(token) => (Input::Done(token), cqe_poll),
+            Arrived::Done(token) => {
+                self.record(|| Choice::TakeDone { process, thread: inner });
+                (Input::Done(token), cqe_poll)
+            }
             Arrived::Packet { from, packet, parcel, via } => {
+                self.record(|| Choice::TakePacket { process, thread: inner, from, via });
                 let landing = parcel.map(|parcel| self.memories.land(process, &parcel));
                 let cost = if via == Via::Hca { cqe_poll } else { TimeDelta::ZERO };
                 if landing.is_none() && via == Via::Hca {
@@ -262,26 +279,69 @@ where
         }
     }
 
-    /// Works through the list from `cursor` on, until it ends or memory must carry a copy.
+    /// Works through the list from `cursor` on, until it ends, a step that others can see begins
+    /// later than now, or memory must carry a copy.
     fn work_on(&mut self, thread: u32, mut cursor: Time) {
+        let now = self.simulation.now();
         let list = std::mem::take(&mut self.actor(thread).list);
         let mut next = self.actor(thread).next;
-        let mut blocked = false;
+        let mut ended = true;
         while let Some(action) = list.get(next) {
-            next += 1;
-            match self.carry_out(thread, action, cursor) {
-                Some(after) => cursor = after,
-                None => {
-                    blocked = true;
+            if self.begins_step(thread, action) {
+                if self.is_own_return(thread, action) && next + 1 == list.len() {
+                    // It takes effect with the list's end: one event for both.
+                    self.actor(thread).returns = true;
+                } else if cursor > now {
+                    self.schedule(cursor, thread, Phase::Library, Happening::Step(thread));
+                    ended = false;
                     break;
+                } else {
+                    self.record_act(thread);
                 }
             }
+            next += 1;
+            let Some(after) = self.carry_out(thread, action, cursor) else {
+                ended = false;
+                break;
+            };
+            cursor = after;
         }
         let actor = self.actor(thread);
         actor.list = list;
         actor.next = next;
-        if !blocked {
+        if ended {
             self.schedule(cursor, thread, Phase::Library, Happening::ListEnd(thread));
+        }
+    }
+
+    /// Whether `action` begins a step of its own; a `Resume` is told when it comes back.
+    fn begins_step(&mut self, thread: u32, action: &ActionOf<M>) -> bool {
+        let begins = self.actor(thread).cut.before(action);
+        begins && !matches!(action, Action::Resume(_))
+    }
+
+    fn is_own_return(&self, thread: u32, action: &ActionOf<M>) -> bool {
+        let (_, inner) = self.names(thread);
+        matches!(action, Action::Return { thread, .. } if *thread == inner)
+    }
+
+    fn record_act(&mut self, thread: u32) {
+        let (process, inner) = self.names(thread);
+        self.record(|| Choice::Act { process, thread: inner });
+    }
+
+    /// A step that others can see begins: its first action takes effect now.
+    pub(super) fn step(&mut self, thread: u32) {
+        let now = self.simulation.now();
+        self.record_act(thread);
+        let list = std::mem::take(&mut self.actor(thread).list);
+        let next = self.actor(thread).next;
+        let after = self.carry_out(thread, &list[next], now);
+        let actor = self.actor(thread);
+        actor.list = list;
+        actor.next = next + 1;
+        if let Some(after) = after {
+            self.work_on(thread, after);
         }
     }
 
@@ -320,7 +380,7 @@ where
             }
             Action::Repost { landing, from } => Some(self.repost(thread, *landing, *from, cursor)),
             Action::Release => {
-                self.schedule(cursor, thread, Phase::Lock, Happening::Release(thread));
+                self.release(thread);
                 Some(cursor)
             }
             Action::Poll(token) => {
@@ -346,8 +406,7 @@ where
                 if other == thread {
                     self.actor(thread).reply = Some(reply.clone());
                 } else {
-                    self.actor(other).incoming = Some(reply.clone());
-                    self.schedule(cursor, thread, Phase::Library, Happening::Returned(other));
+                    self.returned(other, reply.clone());
                 }
                 Some(cursor)
             }
@@ -448,6 +507,9 @@ where
             return self.advance_program(thread, None);
         }
         let (holds, core) = (actor.holds_lock, actor.placement.core);
+        if std::mem::take(&mut actor.returns) {
+            self.record_act(thread);
+        }
         self.slots.end(core);
         while let Some(from) = self.actor(thread).reposts.pop() {
             self.credit(from, process);
@@ -471,16 +533,14 @@ where
     }
 
     /// Another thread's work has ended this thread's call.
-    pub(super) fn returned(&mut self, thread: u32) {
+    fn returned(&mut self, thread: u32, reply: M::Reply) {
         let actor = self.actor(thread);
-        let reply = actor.incoming.take();
-        debug_assert!(reply.is_some(), "a returned call has a reply");
         if actor.state == State::Polling {
             actor.generation += 1;
             actor.notice_at = None;
-            self.advance_program(thread, reply);
+            self.advance_program(thread, Some(reply));
         } else {
-            actor.reply = reply;
+            actor.reply = Some(reply);
         }
     }
 

@@ -21,6 +21,7 @@ use std::collections::VecDeque;
 use super::memory::{Memories, Parcel, Payload};
 use super::monitors::buffers::{Buffers, Lends};
 use super::monitors::{Monitor, Monitors, Sometimes, Violation, system};
+use super::untimed::Choice;
 use crate::engine::{Digest, Event, LimitReached, Options, Simulation, SourceId, Tag, mix};
 use crate::hardware::cluster::{Cluster, Posting};
 use crate::hardware::core::{IssueSlots, Noise, Place};
@@ -76,6 +77,8 @@ pub struct Setup {
     pub connections: Connections,
     /// Limits, journal, ties.
     pub options: Options,
+    /// Whether the choices are kept for a replay in the untimed world.
+    pub record: bool,
 }
 
 /// How a run ended.
@@ -138,6 +141,8 @@ pub struct Outcome {
     pub entries_visited: u64,
     /// Receiver-not-ready pauses.
     pub rnr: u64,
+    /// The choices, where they were recorded.
+    pub choices: Vec<Choice>,
 }
 
 /// What one core did.
@@ -168,10 +173,8 @@ enum Happening {
     ListEnd(u32),
     /// Thread `0` begins a copy that memory shares.
     CopyStart(u32),
-    /// Thread `0`'s lock is free again.
-    Release(u32),
-    /// The call of thread `0` returns, by another thread's work.
-    Returned(u32),
+    /// A step of thread `0`'s list that others can see begins.
+    Step(u32),
     /// The pass of thread `0` meets an arrival, or ends; stale unless generation `1` is current.
     Notice(u32, u32),
     /// The head of channel `0` of a process tries again after receiver-not-ready.
@@ -188,8 +191,7 @@ impl Event for Happening {
             Self::Begin(thread) => (5, u64::from(thread)),
             Self::ListEnd(thread) => (6, u64::from(thread)),
             Self::CopyStart(thread) => (7, u64::from(thread)),
-            Self::Release(thread) => (8, u64::from(thread)),
-            Self::Returned(thread) => (9, u64::from(thread)),
+            Self::Step(thread) => (8, u64::from(thread)),
             Self::Notice(thread, _) => (10, u64::from(thread)),
             Self::Retry(channel) => (11, u64::from(channel)),
             Self::Held(flight) => (12, u64::from(flight)),
@@ -208,7 +210,6 @@ enum Phase {
     Completion,
     Library,
     Copy,
-    Lock,
     Poll,
     NotReady,
     Start,
@@ -284,6 +285,8 @@ pub struct Timed<M: Machine, P: Program<M>> {
     packets: u64,
     entries_visited: u64,
     rnr: u64,
+    /// `None` where choices are not recorded.
+    choices: Option<Vec<Choice>>,
     failed: Option<(Process, ProtocolError)>,
     delivered: Vec<Delivery>,
 }
@@ -347,6 +350,7 @@ where
             packets: 0,
             entries_visited: 0,
             rnr: 0,
+            choices: setup.record.then(Vec::new),
             failed: None,
             delivered: Vec::new(),
         };
@@ -386,8 +390,7 @@ where
             Happening::Begin(thread) => self.advance_program(thread, None),
             Happening::ListEnd(thread) => self.list_end(thread),
             Happening::CopyStart(thread) => self.copy_start(thread),
-            Happening::Release(thread) => self.release(thread),
-            Happening::Returned(thread) => self.returned(thread),
+            Happening::Step(thread) => self.step(thread),
             Happening::Notice(thread, generation) => self.notice(thread, generation),
             Happening::Retry(channel) => self.retry(channel),
         }
@@ -440,6 +443,7 @@ where
             packets: self.packets,
             entries_visited: self.entries_visited,
             rnr: self.rnr,
+            choices: self.choices.unwrap_or_default(),
         };
         (outcome, self.machines, self.memories)
     }
@@ -475,6 +479,12 @@ where
         let source = offset + thread;
         let tag = Tag { resource: source, phase: phase as u8 };
         self.simulation.schedule(at, SourceId(source), tag, event);
+    }
+
+    fn record(&mut self, choice: impl FnOnce() -> Choice) {
+        if let Some(choices) = &mut self.choices {
+            choices.push(choice());
+        }
     }
 
     fn fail(&mut self, process: Process, error: ProtocolError) {

@@ -8,7 +8,8 @@ use super::{
 use crate::hardware::cluster::Posting;
 use crate::hardware::core::Place;
 use crate::hardware::fabric::{ConnId, FabricEvent, PathId, Transfer};
-use crate::protocols::contract::{Process, Via};
+use crate::protocols::contract::{Process, Token, Via};
+use crate::runtime::untimed::Choice;
 use crate::units::{Time, TimeDelta};
 
 /// Reusable slots: small ids into one vector.
@@ -263,8 +264,9 @@ where
         let flight = self.flights.get(id);
         match &flight.kind {
             FlightKind::Packet { .. } => self.packet_arrives(id),
-            FlightKind::Write { from: source, into, .. } => {
-                let (source, into) = (*source, *into);
+            FlightKind::Write { from: source, into, token } => {
+                let (source, into, token) = (*source, *into, *token);
+                self.record(|| Choice::Move { process: from, token });
                 self.buffers.reads(from, source, &mut self.violations);
                 self.buffers.writes(to, into, &mut self.violations);
                 let parcel = self.memories.capture(from, source);
@@ -273,9 +275,10 @@ where
                 self.completion_after(delay, from, id);
             }
             FlightKind::ReadRequest { .. } => self.answer_read(id),
-            FlightKind::ReadAnswer { into, .. } => {
-                let into = *into;
+            FlightKind::ReadAnswer { into, token } => {
+                let (into, token) = (*into, *token);
                 let parcel = flight.parcel.take().expect("the answer of a read carries bytes");
+                self.record(|| Choice::Move { process: to, token });
                 self.buffers.writes(to, into, &mut self.violations);
                 self.memories.write(to, into, &parcel);
                 self.next_read(to, from);
@@ -338,13 +341,18 @@ where
     pub(super) fn flight_completed(&mut self, id: u32) {
         let flight = self.flights.remove(id);
         match flight.kind {
-            FlightKind::Write { token, .. } => self.deliver(flight.from, Arrived::Done(token)),
-            FlightKind::ReadAnswer { token, .. } => self.deliver(flight.to, Arrived::Done(token)),
+            FlightKind::Write { token, .. } => self.rdma_completed(flight.from, token),
+            FlightKind::ReadAnswer { token, .. } => self.rdma_completed(flight.to, token),
             FlightKind::SendDone => self.deliver(flight.from, Arrived::SendDone),
             FlightKind::Packet { .. } | FlightKind::ReadRequest { .. } => {
                 unreachable!("packets and read requests are not completed")
             }
         }
+    }
+
+    fn rdma_completed(&mut self, process: Process, token: Token) {
+        self.record(|| Choice::Finish { process, token });
+        self.deliver(process, Arrived::Done(token));
     }
 
     /// A packet needs a receive buffer; without one its sender's HCA pauses and tries again.
