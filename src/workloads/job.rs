@@ -1,6 +1,7 @@
 //! A job: machine, placement, library settings and programs, ready to run in either runtime.
 
 use super::ping_pong::PingPong;
+use super::program::ProgramStream;
 use super::windowed::{Direction, Windowed};
 use crate::engine::{Options, Streams};
 use crate::hardware::core::{Noise, Placement as Places, PlacementError, Scheme, start_skew};
@@ -12,8 +13,9 @@ use crate::protocols::call::{Call, Reply};
 use crate::protocols::contract::{Machine, Next, Process, Program};
 use crate::protocols::library::{Job as LibraryJob, Library, SharedJob};
 use crate::protocols::rendezvous::Protocol;
-use crate::runtime::memory::{Memories, Payload};
-use crate::runtime::timed::{Connections, Outcome, Placement, Setup, Timed};
+use crate::runtime::memory::Payload;
+use crate::runtime::timed::{Connections, Placement, Planted, Ran, Setup, Timed};
+use crate::runtime::untimed::World;
 use crate::units::{Bytes, TimeDelta};
 
 /// What disturbs the cores.
@@ -27,7 +29,7 @@ pub struct Disturbance {
 
 /// Everything that decides a run.
 #[derive(Clone, Debug)]
-pub struct Job {
+pub struct Job<P = AnyProgram> {
     /// The machine.
     pub profile: Profile,
     /// How nodes are wired.
@@ -56,8 +58,10 @@ pub struct Job {
     pub options: Options,
     /// Whether the choices are kept for a replay in the untimed world.
     pub record: bool,
+    /// A defect of the timed runtime, for tests of the bridge gate.
+    pub planted: Option<Planted>,
     /// One program for each thread, process by process.
-    pub programs: Vec<AnyProgram>,
+    pub programs: Vec<P>,
 }
 
 /// Why a job cannot be built.
@@ -78,6 +82,8 @@ pub enum AnyProgram {
     PingPong(PingPong),
     /// A rank of a pair that exchanges windows.
     Windowed(Windowed),
+    /// A rank whose calls the scenario lists.
+    Program(ProgramStream),
 }
 
 impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for AnyProgram {
@@ -85,11 +91,19 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for AnyProgram {
         match self {
             Self::PingPong(program) => Program::<M>::next(program, reply),
             Self::Windowed(program) => Program::<M>::next(program, reply),
+            Self::Program(program) => program.advance(reply),
+        }
+    }
+
+    fn position(&self) -> Option<u32> {
+        match self {
+            Self::PingPong(_) | Self::Windowed(_) => None,
+            Self::Program(program) => program.line(),
         }
     }
 }
 
-impl Job {
+impl<P: Program<Library>> Job<P> {
     /// Number of processes.
     ///
     /// # Panics
@@ -157,7 +171,7 @@ impl Job {
     /// # Errors
     ///
     /// [`JobError`] where it does not fit the machine.
-    pub fn timed(self) -> Result<Timed<Library, AnyProgram>, JobError> {
+    pub fn timed(self) -> Result<Timed<Library, P>, JobError> {
         let places = self.places()?;
         let machines = self.machines()?;
         let placements = self.placements(&places);
@@ -171,8 +185,20 @@ impl Job {
             connections: self.connections,
             options: self.options,
             record: self.record,
+            planted: self.planted,
         };
         Ok(Timed::new(setup, machines, self.programs))
+    }
+
+    /// The same job in the untimed runtime, before its first step.
+    ///
+    /// # Errors
+    ///
+    /// [`JobError`] where it does not fit the machine.
+    pub fn untimed(&self) -> Result<World<Library, P>, JobError> {
+        let threads = usize::from(self.threads);
+        let programs = self.programs.chunks(threads).map(<[P]>::to_vec);
+        Ok(World::new(self.machines()?.into_iter().zip(programs).collect(), self.payload))
     }
 
     /// Runs the job.
@@ -180,7 +206,7 @@ impl Job {
     /// # Errors
     ///
     /// [`JobError`] where it does not fit the machine.
-    pub fn run(self) -> Result<(Outcome, Vec<Library>, Memories), JobError> {
+    pub fn run(self) -> Result<Ran<Library, P>, JobError> {
         Ok(self.timed()?.run())
     }
 }

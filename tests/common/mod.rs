@@ -5,10 +5,12 @@ use mpisim::engine::Options;
 use mpisim::hardware::core::Scheme;
 use mpisim::hardware::profile::{Parameter, Profile, ProfileBuilder};
 use mpisim::hardware::topology::Shape;
+use mpisim::protocols::contract::Program;
+use mpisim::protocols::library::Library;
 use mpisim::protocols::rendezvous::Protocol;
 use mpisim::runtime::memory::Payload;
 use mpisim::runtime::timed::{Connections, Outcome};
-use mpisim::workloads::job::{AnyProgram, Disturbance, Job};
+use mpisim::workloads::job::{Disturbance, Job};
 
 /// The profile in `models/<name>.json`, with some parameters replaced.
 pub(crate) fn model(name: &str, changes: &[(&str, &str)]) -> Profile {
@@ -40,7 +42,7 @@ pub(crate) fn ideal(changes: &[(&str, &str)]) -> Profile {
 }
 
 /// A job of these programs on two nodes, with every default of a scenario and real payload.
-pub(crate) fn job(profile: Profile, programs: Vec<AnyProgram>) -> Job {
+pub(crate) fn job<P>(profile: Profile, programs: Vec<P>) -> Job<P> {
     Job {
         profile,
         shape: Shape::Crossbar,
@@ -56,11 +58,12 @@ pub(crate) fn job(profile: Profile, programs: Vec<AnyProgram>) -> Job {
         seed: 1,
         options: Options::default(),
         record: true,
+        planted: None,
         programs,
     }
 }
 
 /// Runs a job.
-pub(crate) fn run(job: Job) -> Outcome {
-    job.run().unwrap().0
+pub(crate) fn run<P: Program<Library>>(job: Job<P>) -> Outcome {
+    job.run().unwrap().outcome
 }

@@ -4,7 +4,7 @@ use super::polling::Position;
 use super::wires::{COPY, token};
 use super::{
     Arrived, CoreUse, FabricSchedule, Flight, FlightKind, Happening, Lends, Machine, Monitor,
-    Phase, Placement, Program, Timed,
+    Phase, Placement, Planted, Program, Timed,
 };
 use crate::hardware::fabric::{ConnId, Transfer};
 use crate::protocols::contract::{
@@ -162,7 +162,9 @@ where
             Entering::Polled(_) => Entry::Polled,
             Entering::Resume(_) => Entry::Resume,
         };
-        if self.machines[process.0 as usize].guard(inner, entry).is_none() {
+        let free = self.planted == Some(Planted::NoLock)
+            || self.machines[process.0 as usize].guard(inner, entry).is_none();
+        if free {
             return self.entered(thread, what, TimeDelta::ZERO);
         }
         let lock = &mut self.locks[process.0 as usize];
@@ -235,7 +237,12 @@ where
     fn take(&mut self, thread: u32, channel: u32, cursor: Time) {
         let (process, inner) = self.names(thread);
         let cqe_poll = self.costs.profile.hca.cqe_poll;
-        let Some(arrived) = self.pollers[process.0 as usize].take(channel) else {
+        let newest = self.planted == Some(Planted::NewestFirst);
+        if self.actor(thread).reply.is_some() {
+            // While it waited for the lock, another thread has ended its call: it polls no more.
+            return self.work_on(thread, cursor);
+        }
+        let Some(arrived) = self.pollers[process.0 as usize].take(channel, newest) else {
             return self.work_on(thread, cursor);
         };
         let input = match arrived {

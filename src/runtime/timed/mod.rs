@@ -79,6 +79,30 @@ pub struct Setup {
     pub options: Options,
     /// Whether the choices are kept for a replay in the untimed world.
     pub record: bool,
+    /// A defect of this runtime, to show that the bridge gate refuses it.
+    pub planted: Option<Planted>,
+}
+
+/// A defect that can be planted into this runtime.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Planted {
+    /// A poll takes the newest entry of a channel instead of the oldest.
+    NewestFirst,
+    /// Nobody waits for the library lock.
+    NoLock,
+}
+
+/// A run that is over: what it did, and the states it ended in.
+#[derive(Clone, Debug)]
+pub struct Ran<M, P> {
+    /// What it did.
+    pub outcome: Outcome,
+    /// The libraries, by process.
+    pub machines: Vec<M>,
+    /// The programs, by process and thread.
+    pub programs: Vec<P>,
+    /// The memories.
+    pub memories: Memories,
 }
 
 /// How a run ended.
@@ -287,6 +311,7 @@ pub struct Timed<M: Machine, P: Program<M>> {
     rnr: u64,
     /// `None` where choices are not recorded.
     choices: Option<Vec<Choice>>,
+    planted: Option<Planted>,
     failed: Option<(Process, ProtocolError)>,
     delivered: Vec<Delivery>,
 }
@@ -351,6 +376,7 @@ where
             entries_visited: 0,
             rnr: 0,
             choices: setup.record.then(Vec::new),
+            planted: setup.planted,
             failed: None,
             delivered: Vec::new(),
         };
@@ -363,7 +389,7 @@ where
     }
 
     /// Runs until nothing is left to happen, or a limit is reached.
-    pub fn run(mut self) -> (Outcome, Vec<M>, Memories) {
+    pub fn run(mut self) -> Ran<M, P> {
         let ending = loop {
             match self.simulation.next() {
                 Err(limit) => break Ending::Limit(limit),
@@ -416,7 +442,7 @@ where
         if blocked.is_empty() { Ending::Finished } else { Ending::Deadlock(blocked) }
     }
 
-    fn finish(mut self, ending: Ending) -> (Outcome, Vec<M>, Memories) {
+    fn finish(mut self, ending: Ending) -> Ran<M, P> {
         let end = self.simulation.now();
         let elapsed = end.since(Time::ZERO);
         let names: Vec<(ResourceId, String)> =
@@ -445,7 +471,8 @@ where
             rnr: self.rnr,
             choices: self.choices.unwrap_or_default(),
         };
-        (outcome, self.machines, self.memories)
+        let programs = self.actors.into_iter().map(|actor| actor.program).collect();
+        Ran { outcome, machines: self.machines, programs, memories: self.memories }
     }
 
     /// Laws that hold when every program has ended.

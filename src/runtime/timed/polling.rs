@@ -97,10 +97,10 @@ impl<P> Poller<P> {
         channel
     }
 
-    /// Takes the head of a channel.
-    pub(super) fn take(&mut self, channel: u32) -> Option<Arrived<P>> {
+    /// Takes the head of a channel; its newest entry where that defect is planted.
+    pub(super) fn take(&mut self, channel: u32, newest: bool) -> Option<Arrived<P>> {
         let queue = &mut self.queues[channel as usize];
-        let head = queue.pop_front();
+        let head = if newest { queue.pop_back() } else { queue.pop_front() };
         if queue.is_empty() {
             self.ready[channel as usize / 64] &= !(1 << (channel % 64));
         }
