@@ -26,7 +26,7 @@ use mpisim::units::Time;
 
 const MEAN_PS: u64 = 1_000_000;
 const TAG: Tag = Tag { resource: 1, phase: 2 };
-const REPEATS: usize = 7;
+const REPEATS: usize = 5;
 
 /// Splitmix64: cheap, so that the queue is what is measured.
 #[derive(Clone, Copy)]
@@ -291,7 +291,7 @@ fn phold() {
         "entities", "ours", "no digest", "heap", "ratio", "target", "digest ns"
     );
     for (n, target) in [(1_000, 0.8), (10_000, 0.8), (100_000, 1.3), (1_000_000, 1.3)] {
-        let end = 2_000_000.max(8 * u64::from(n)) / u64::from(n) * MEAN_PS;
+        let end = 1_000_000.max(4 * u64::from(n)) / u64::from(n) * MEAN_PS;
         let check = |outcome| check_phold_count(n, end, outcome);
         let (on, heap, ratio) = compare(|| phold_ours(n, end, false), || phold_heap(n, end), check);
         let (off, _, _) = compare(|| phold_ours(n, end, true), || phold_ours(n, end, true), check);

@@ -445,7 +445,6 @@ fn key_index(key: u128) -> u32 {
 }
 
 #[inline]
-#[expect(clippy::cast_possible_truncation, reason = "the high half of the key is the time")]
 fn time_of(key: u128) -> u64 {
     (key >> 64) as u64
 }

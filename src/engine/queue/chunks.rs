@@ -2,9 +2,9 @@
 //! first out so that what is written next was touched just before.
 
 /// Values per chunk.
-pub(super) const CHUNK: usize = 32;
-/// The same as a length of a list.
-pub(super) const CHUNK_LEN: u32 = CHUNK as u32;
+pub(super) const CHUNK_LEN: u32 = 32;
+/// The same as an index.
+pub(super) const CHUNK: usize = CHUNK_LEN as usize;
 
 /// One list: its first and last chunk and its length. An empty list owns no chunk.
 #[derive(Clone, Copy, Debug, Default)]
