@@ -30,7 +30,7 @@ const SOURCES: u32 = 7;
 fn hop(token: Token) -> (u32, u64, Token) {
     let chance = mix(token.fingerprint(), 1);
     let delay = [0, 0, 10, 10, 100, 4_096, 1_000_000, 77][(chance % 8) as usize];
-    let source = u32::try_from((chance >> 8) % u64::from(SOURCES)).unwrap();
+    let source = u32::try_from((chance >> 8) % u64::from(SOURCES)).expect("below 7");
     (source, delay, Token { hops: token.hops - 1, ..token })
 }
 
@@ -40,7 +40,7 @@ fn run(tokens: &[u32], hops: u32, options: Options) -> Simulation<Token> {
     for &id in tokens {
         simulation.schedule(Time::from_ps(50), SourceId(id), TAG, Token { id, hops });
     }
-    while let Some(fired) = simulation.next().unwrap() {
+    while let Some(fired) = simulation.next().expect("no limit") {
         if fired.event.hops > 0 {
             let (source, delay, token) = hop(fired.event);
             simulation.schedule_in(TimeDelta::from_ps(delay), SourceId(source), TAG, token);
