@@ -151,7 +151,8 @@ impl<E: Copy> EventQueue<E> {
         if (time ^ self.base) >> self.batch.shift == 0 {
             self.push_near(entry);
         } else {
-            self.place(entry);
+            let slot = self.slot_at(time);
+            self.chunks.push(&mut self.slots[slot], entry);
         }
     }
 
@@ -208,26 +209,33 @@ impl<E: Copy> EventQueue<E> {
 
     #[inline]
     fn pop_batch(&mut self, key: u128, last: u64) -> Option<Popped<E>> {
-        let entry = self.chunks.get(self.batch.chunk, key_index(key));
-        if entry.time > last {
+        let time = time_of(key);
+        if time > last {
             return None;
         }
-        if entry.time != self.base {
-            (self.base, self.round, self.next_round) = (entry.time, 0, 1);
+        if time != self.base {
+            (self.base, self.round, self.next_round) = (time, 0, 1);
         }
         self.batch.keys.pop();
         self.len -= 1;
-        Some(entry.popped(self.round))
+        Some(self.chunks.get(self.batch.chunk, key_index(key)).popped(self.round))
     }
 
-    /// Adds an event to the slot of a time after the base.
+    /// The slot of a time after the base, marked as occupied.
     #[inline]
-    fn place(&mut self, entry: Entry<E>) {
-        let level = (entry.time ^ self.base).ilog2() / DIGIT_BITS;
-        let digit = (entry.time >> (level * DIGIT_BITS)) & DIGIT_MASK;
+    fn slot_at(&mut self, time: u64) -> usize {
+        let level = (time ^ self.base).ilog2() / DIGIT_BITS;
+        let digit = (time >> (level * DIGIT_BITS)) & DIGIT_MASK;
         self.occupied[level as usize] |= 1 << digit;
         self.levels |= 1 << level;
-        self.chunks.push(&mut self.slots[slot_of(level, digit)], entry);
+        slot_of(level, digit)
+    }
+
+    /// Moves an event of a chunk to the slot of its time, which lies after the base.
+    #[inline]
+    fn place(&mut self, chunk: u32, index: u32) {
+        let slot = self.slot_at(self.chunks.get(chunk, index).time);
+        self.chunks.move_to(&mut self.slots[slot], chunk, index);
     }
 
     /// Adds an event at the base, or in the slot that the batch took over.
@@ -241,7 +249,8 @@ impl<E: Copy> EventQueue<E> {
         }
         if self.batch.used == CHUNK_LEN {
             self.dissolve_batch();
-            self.place(entry);
+            let slot = self.slot_at(entry.time);
+            self.chunks.push(&mut self.slots[slot], entry);
             return;
         }
         let index = self.batch.used;
@@ -258,8 +267,7 @@ impl<E: Copy> EventQueue<E> {
         let later = self.batch.keys.partition_point(|&key| time_of(key) > self.base);
         // Ascending keys keep each source in order.
         for at in (0..later).rev() {
-            let entry = self.chunks.get(self.batch.chunk, key_index(self.batch.keys[at]));
-            self.place(entry);
+            self.place(self.batch.chunk, key_index(self.batch.keys[at]));
         }
         self.batch.keys.drain(..later);
     }
@@ -309,7 +317,7 @@ impl<E: Copy> EventQueue<E> {
         let level = level_of(slot);
         self.batch.keys.clear();
         for index in 0..len {
-            let key = self.key(&self.chunks.get(head, index), index);
+            let key = self.key(self.chunks.get(head, index), index);
             self.batch.keys.push(key);
         }
         if len > 1 {
@@ -368,11 +376,10 @@ impl<E: Copy> EventQueue<E> {
             let next = self.chunks.after(chunk);
             let len = left.min(CHUNK_LEN);
             for index in 0..len {
-                let entry = self.chunks.get(chunk, index);
-                if entry.time == self.base {
-                    self.chunks.push(&mut now, entry);
+                if self.chunks.get(chunk, index).time == self.base {
+                    self.chunks.move_to(&mut now, chunk, index);
                 } else {
-                    self.place(entry);
+                    self.place(chunk, index);
                 }
             }
             self.chunks.release(chunk);
@@ -415,10 +422,10 @@ impl<E: Copy> Default for EventQueue<E> {
     }
 }
 
-impl<E> Entry<E> {
+impl<E: Copy> Entry<E> {
     #[inline]
-    fn popped(self, round: u32) -> Popped<E> {
-        let Self { time, source, event } = self;
+    fn popped(&self, round: u32) -> Popped<E> {
+        let &Self { time, source, event } = self;
         Popped { time: Time::from_ps(time), round, source, event }
     }
 }
@@ -445,7 +452,6 @@ fn key_index(key: u128) -> u32 {
 }
 
 #[inline]
-#[expect(clippy::cast_possible_truncation, reason = "the high half of the key is the time")]
 fn time_of(key: u128) -> u64 {
     (key >> 64) as u64
 }

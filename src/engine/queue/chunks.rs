@@ -2,9 +2,9 @@
 //! first out so that what is written next was touched just before.
 
 /// Values per chunk.
-pub(super) const CHUNK: usize = 32;
-/// The same as a length of a list.
-pub(super) const CHUNK_LEN: u32 = CHUNK as u32;
+pub(super) const CHUNK_LEN: u32 = 32;
+/// The same as an index.
+pub(super) const CHUNK: usize = CHUNK_LEN as usize;
 
 /// One list: its first and last chunk and its length. An empty list owns no chunk.
 #[derive(Clone, Copy, Debug, Default)]
@@ -33,18 +33,28 @@ impl<T: Copy> Chunks<T> {
     /// Appends `value` to `fifo`.
     #[inline]
     pub(super) fn push(&mut self, fifo: &mut Fifo, value: T) {
-        let used = fifo.len % CHUNK_LEN;
-        if used == 0 {
-            self.extend(fifo, value);
+        if self.free_len == 0 {
+            self.grow(value);
         }
-        fifo.len += 1;
-        self.cells[cell(fifo.tail, used)] = value;
+        let place = self.claim(fifo);
+        self.cells[place] = value;
+    }
+
+    /// Appends the value at `index` of a chunk to `fifo`.
+    #[inline]
+    pub(super) fn move_to(&mut self, fifo: &mut Fifo, chunk: u32, index: u32) {
+        let from = cell(chunk, index);
+        if self.free_len == 0 {
+            self.grow(self.cells[from]);
+        }
+        let place = self.claim(fifo);
+        self.cells.copy_within(from..=from, place);
     }
 
     /// The value at `index` of a chunk.
     #[inline]
-    pub(super) fn get(&self, chunk: u32, index: u32) -> T {
-        self.cells[cell(chunk, index)]
+    pub(super) fn get(&self, chunk: u32, index: u32) -> &T {
+        &self.cells[cell(chunk, index)]
     }
 
     /// Overwrites the value at `index` of a chunk.
@@ -93,32 +103,33 @@ impl<T: Copy> Chunks<T> {
         }
     }
 
-    /// Adds an empty chunk to the end of `fifo`.
+    /// The cell at the end of `fifo`, which becomes longer by it; a chunk is free.
     #[inline]
-    fn extend(&mut self, fifo: &mut Fifo, filler: T) {
-        let chunk = if self.free_len > 0 {
-            self.free_len -= 1;
+    fn claim(&mut self, fifo: &mut Fifo) -> usize {
+        let used = fifo.len % CHUNK_LEN;
+        if used == 0 {
             let chunk = self.free;
             self.free = self.next[chunk as usize];
-            chunk
-        } else {
-            self.grow(filler)
-        };
-        if fifo.len == 0 {
-            fifo.head = chunk;
-        } else {
-            self.next[fifo.tail as usize] = chunk;
+            self.free_len -= 1;
+            if fifo.len == 0 {
+                fifo.head = chunk;
+            } else {
+                self.next[fifo.tail as usize] = chunk;
+            }
+            fifo.tail = chunk;
         }
-        fifo.tail = chunk;
+        fifo.len += 1;
+        cell(fifo.tail, used)
     }
 
+    /// Adds a free chunk; `filler` only gives its cells some value.
     #[cold]
     #[inline(never)]
-    fn grow(&mut self, filler: T) -> u32 {
+    fn grow(&mut self, filler: T) {
         let chunk = u32::try_from(self.next.len()).expect("fewer than 2^37 events are pending");
         self.next.push(0);
         self.cells.resize(self.cells.len() + CHUNK, filler);
-        chunk
+        self.release(chunk);
     }
 }
 

@@ -6,6 +6,7 @@ use std::collections::BinaryHeap;
 use proptest::prelude::*;
 
 use super::*;
+use crate::units::TimeDelta;
 
 /// (time, round, source, sequence, payload): the whole key, compared field by field.
 type Key = (u64, u32, u32, u64, u64);
@@ -210,6 +211,24 @@ fn shuffled_ranks_are_a_permutation() {
     let ranks: std::collections::BTreeSet<u32> =
         (0..100_000).map(|source| shuffled_rank(0x1234_5678_9abc_def0, source)).collect();
     assert_eq!(ranks.len(), 100_000);
+}
+
+#[test]
+fn nothing_allocates_once_warm() {
+    let (mut queue, mut chance) = (EventQueue::new(), Chance(5));
+    let mut hold = |queue: &mut EventQueue<[u64; 2]>, holds: u32| {
+        for _ in 0..holds {
+            let popped = queue.pop().expect("the population is constant");
+            let delay = TimeDelta::from_ps(chance.one_of(&[0, 64, 4_096, 1_000]));
+            queue.push(popped.time + delay, SourceId(chance.below(50)), popped.event);
+        }
+    };
+    for event in 0..1_000 {
+        queue.push(Time::ZERO, SourceId(0), [event; 2]);
+    }
+    hold(&mut queue, 200_000);
+    let seen = allocation_counter::measure(|| hold(&mut queue, 500_000));
+    assert_eq!(seen.count_total, 0);
 }
 
 /// What a random program does to the queue.

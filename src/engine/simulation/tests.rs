@@ -101,7 +101,7 @@ fn nothing_is_scheduled_in_the_past() {
 }
 
 #[test]
-fn sixteen_bytes_of_event_wait_in_forty() {
+fn sixteen_bytes_of_event_wait_in_an_entry_of_48() {
     assert!(size_of::<Pending<[u64; 2]>>() <= 32, "48 with time and source");
 }
 
