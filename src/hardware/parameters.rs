@@ -1,0 +1,306 @@
+//! Every parameter of a machine profile: one table makes the structs, the paths and their rules.
+//!
+//! A line reads `name: Kind = rule, "plausible low" .. "plausible high";`. The rules are
+//! `required`, `optional` (absent: not limiting, or none), `default("value")` and
+//! `same_as("path")`. A value outside its plausible band is accepted with a warning; a zero is
+//! refused where the band does not begin at zero, times and costs excepted.
+
+use super::profile::{Fallback, Field, Parameter};
+use super::value::{Kind, Ratio};
+use crate::units::{Bandwidth, Bytes, CostPerByte, Frequency, Rate, TimeDelta};
+
+macro_rules! field_type {
+    (optional, $kind:ident) => { Option<field_type!($kind)> };
+    ($rule:ident, $kind:ident) => { field_type!($kind) };
+    (Time) => { TimeDelta };
+    (Count) => { u32 };
+    (Flag) => { bool };
+    ($kind:ident) => { $kind };
+}
+
+macro_rules! fallback {
+    (required) => {
+        Fallback::Required
+    };
+    (optional) => {
+        Fallback::Absent
+    };
+    (default $text:literal) => {
+        Fallback::Default($text)
+    };
+    (same_as $path:literal) => {
+        Fallback::SameAs($path)
+    };
+}
+
+macro_rules! profile {
+    ($(
+        #[doc = $section_doc:literal]
+        $section:ident: $Section:ident {$(
+            $(#[doc = $doc:literal])+
+            $name:ident: $kind:ident = $rule:ident $(($with:literal))?, $low:literal .. $high:literal;
+        )+}
+    )+) => {
+        /// A machine: what its parts cost, every number checked.
+        #[derive(Clone, Debug, Eq, PartialEq)]
+        pub struct Profile {$(
+            #[doc = $section_doc]
+            pub $section: $Section,
+        )+}
+
+        $(
+            #[doc = $section_doc]
+            #[derive(Clone, Debug, Eq, PartialEq)]
+            pub struct $Section {$(
+                $(#[doc = $doc])+
+                pub $name: field_type!($rule, $kind),
+            )+}
+        )+
+
+        /// Every parameter, section by section.
+        pub static PARAMETERS: &[Parameter] = &[$($(
+            Parameter {
+                path: concat!(stringify!($section), ".", stringify!($name)),
+                kind: Kind::$kind,
+                fallback: fallback!($rule $($with)?),
+                doc: concat!($($doc),+).trim_ascii(),
+                band: ($low, $high),
+            },
+        )+)+];
+
+        impl Profile {
+            /// The profile of resolved values, in steps, in the order of [`PARAMETERS`].
+            pub(super) fn from_steps(mut steps: impl Iterator<Item = Option<u64>>) -> Self {
+                let mut next = || steps.next().expect("one entry for each parameter");
+                Self {$(
+                    $section: $Section {$(
+                        $name: Field::from_steps(next()),
+                    )+},
+                )+}
+            }
+        }
+    };
+}
+
+profile! {
+    /// Cores of a node.
+    cpu: Cpu {
+        /// Sockets of a node.
+        sockets: Count = required, "1" .. "8";
+        /// Cores of a socket.
+        cores_per_socket: Count = required, "1" .. "256";
+        /// Hardware threads of a core.
+        smt: Count = required, "1" .. "8";
+        /// Core clock.
+        clock: Frequency = required, "400 MHz" .. "6 GHz";
+        /// Whether a core issues in program order.
+        in_order: Flag = default("false"), "false" .. "true";
+        /// Time of a software path relative to the reference core of the sources.
+        sw_scale: Ratio = required, "0.2" .. "20";
+        /// Part of a core's issue slots that one hardware thread alone can use.
+        smt_share: Ratio = default("1"), "0.2" .. "1";
+    }
+
+    /// Memory and copies.
+    mem: Mem {
+        /// Memory of a node.
+        capacity: Bytes = required, "1 GB" .. "8192 GB";
+        /// Traffic that one socket's memory carries.
+        socket_bw: Bandwidth = required, "5 GB/s" .. "4000 GB/s";
+        /// Payload rate of one core copying inside its caches.
+        core_copy_bw: Bandwidth = required, "0.5 GB/s" .. "100 GB/s";
+        /// Payload rate of one core copying beyond its caches.
+        core_copy_bw_dram: Bandwidth = same_as("mem.core_copy_bw"), "0.5 GB/s" .. "50 GB/s";
+        /// Payload rate of one core copying from or to the memory of another socket.
+        core_copy_bw_remote: Bandwidth = same_as("mem.core_copy_bw_dram"), "0.2 GB/s" .. "50 GB/s";
+        /// Bytes of memory traffic for each payload byte copied beyond the caches: 3 with
+        /// write-allocate, 2 without.
+        copy_traffic: Count = required, "2" .. "3";
+        /// Rate of each direction between two sockets; absent: not limiting.
+        intersocket_bw: Bandwidth = optional, "5 GB/s" .. "500 GB/s";
+        /// Load from the memory of the own socket.
+        latency_local: Time = required, "50 ns" .. "1 us";
+        /// Load from the memory of another socket.
+        latency_remote: Time = same_as("mem.latency_local"), "50 ns" .. "2 us";
+        /// Whether the HCA's accesses end in the last-level cache instead of memory.
+        dma_to_llc: Flag = default("false"), "false" .. "true";
+    }
+
+    /// Data caches as one core sees them.
+    cache: Cache {
+        /// Bytes of a line.
+        line: Bytes = required, "32 B" .. "256 B";
+        /// First level, per core.
+        l1d_size: Bytes = required, "8 KiB" .. "256 KiB";
+        /// Load that hits the first level.
+        l1d_latency: Time = required, "0.3 ns" .. "5 ns";
+        /// Second level, per core.
+        l2_size: Bytes = required, "64 KiB" .. "8 MiB";
+        /// Load that hits the second level.
+        l2_latency: Time = required, "1 ns" .. "50 ns";
+        /// Last level, per socket; 0: there is none.
+        l3_size: Bytes = default("0 B"), "0 B" .. "2 GiB";
+        /// Load that hits the last level.
+        l3_latency: Time = default("0 ns"), "0 ns" .. "150 ns";
+    }
+
+    /// Lines that move between cores.
+    coh: Coherence {
+        /// A line that another core of the socket wrote.
+        line_same_socket: Time = required, "10 ns" .. "500 ns";
+        /// A line that a core of another socket wrote.
+        line_cross_socket: Time = same_as("coh.line_same_socket"), "20 ns" .. "1 us";
+        /// Atomic operation on a line that this core owns.
+        atomic_uncontended: Time = required, "1 ns" .. "100 ns";
+    }
+
+    /// The operating system.
+    os: Os {
+        /// Bytes of a page.
+        page_size: Bytes = required, "4 KiB" .. "2 MiB";
+        /// An empty system call.
+        syscall: Time = required, "20 ns" .. "5 us";
+        /// Whether a process may read another one's memory through the kernel.
+        cma_available: Flag = default("true"), "false" .. "true";
+    }
+
+    /// The bus between the HCA and memory, each direction on its own.
+    pcie: Pcie {
+        /// Rate of one direction after line encoding, before any packet overhead.
+        raw_bw: Bandwidth = required, "1 GB/s" .. "128 GB/s";
+        /// Payload bytes of a packet (TLP), at most.
+        mps: Bytes = required, "128 B" .. "4 KiB";
+        /// Bytes that a TLP adds to its payload.
+        tlp_overhead: Bytes = required, "0 B" .. "32 B";
+        /// Bytes that a TLP with read data adds to its payload.
+        completion_overhead: Bytes = same_as("pcie.tlp_overhead"), "0 B" .. "32 B";
+        /// Bytes of flow control and acknowledgement for each TLP.
+        dllp_overhead_per_tlp: Bytes = required, "0 B" .. "16 B";
+        /// From a core's doorbell store until the HCA sees it.
+        mmio_write: Time = required, "20 ns" .. "1 us";
+        /// From a read request of the HCA until its first data.
+        dma_read_round_trip: Time = required, "200 ns" .. "3 us";
+        /// Bytes that one read request of the HCA asks for, at most.
+        max_read_request: Bytes = required, "128 B" .. "4 KiB";
+        /// Read requests that the HCA keeps outstanding.
+        outstanding_reads: Count = required, "1" .. "512";
+        /// Rate at which the HCA reads this memory; absent: the bus alone limits.
+        p2p_read_bw: Bandwidth = optional, "0.2 GB/s" .. "64 GB/s";
+        /// Rate at which the HCA writes this memory; absent: the bus alone limits.
+        p2p_write_bw: Bandwidth = optional, "0.2 GB/s" .. "64 GB/s";
+        /// Rate of both directions together; absent: each has the bus for itself.
+        bidirectional_bw: Bandwidth = optional, "1 GB/s" .. "256 GB/s";
+    }
+
+    /// The network adapter.
+    hca: Hca {
+        /// Socket that the adapter is attached to.
+        socket: Count = default("0"), "0" .. "7";
+        /// Units that process work queue entries, side by side.
+        processing_units: Count = required, "1" .. "64";
+        /// Messages of all queue pairs together.
+        msg_rate_total: Rate = required, "1 Mmsg/s" .. "500 Mmsg/s";
+        /// Messages of one queue pair; absent: not limiting.
+        msg_rate_per_qp: Rate = optional, "0.1 Mmsg/s" .. "100 Mmsg/s";
+        /// Payload bytes of a packet on the wire, at most.
+        mtu: Bytes = required, "256 B" .. "16 KiB";
+        /// Fetching a work queue entry that the doorbell did not carry.
+        wqe_fetch: Time = required, "100 ns" .. "2 us";
+        /// Bytes of a work queue entry.
+        wqe_bytes: Bytes = required, "16 B" .. "256 B";
+        /// Core time of ringing the doorbell.
+        doorbell_write: Time = required, "5 ns" .. "1 us";
+        /// Core time of building a work queue entry.
+        post_overhead: Time = required, "5 ns" .. "1 us";
+        /// Core time of giving a receive buffer back.
+        repost_overhead: Time = same_as("hca.post_overhead"), "1 ns" .. "1 us";
+        /// Core time of taking one completion queue entry.
+        cqe_poll: Time = required, "5 ns" .. "500 ns";
+        /// Bytes of a completion queue entry.
+        cqe_bytes: Bytes = required, "16 B" .. "128 B";
+        /// Every n-th send of a queue pair asks for a completion.
+        signal_every: Count = required, "1" .. "1024";
+        /// Header and payload bytes that travel with the doorbell (`BlueFlame`), at most; 0: none.
+        blueflame_inline: Bytes = required, "0 B" .. "512 B";
+        /// Header and payload bytes that a work queue entry holds, at most; 0: none.
+        inline_limit: Bytes = required, "0 B" .. "1 KiB";
+        /// Receive buffers of one connection: eager messages that may be under way.
+        eager_credits: Count = required, "1" .. "4096";
+        /// Pause of a sender whose receiver had no buffer.
+        rnr_back_off: Time = required, "1 us" .. "10 ms";
+        /// Engines that move payload.
+        dma_engines: Count = required, "1" .. "64";
+        /// Pinning a buffer, whatever its size.
+        mem_reg_base: Time = required, "0.1 us" .. "200 us";
+        /// Pinning, for each byte.
+        mem_reg_per_byte: CostPerByte = required, "0.001 ns/B" .. "1 ns/B";
+        /// Bytes that stay pinned for reuse; 0: none.
+        registration_cache: Bytes = required, "0 B" .. "64 GiB";
+        /// RDMA reads that one queue pair keeps outstanding.
+        max_outstanding_reads_per_qp: Count = required, "1" .. "256";
+        /// Rate between two processes of a node through the adapter; absent or 0: no such path.
+        loopback_bw: Bandwidth = optional, "0 GB/s" .. "100 GB/s";
+        /// Whether the adapter reads and writes a peer's memory without its processor.
+        rdma: Flag = default("true"), "false" .. "true";
+    }
+
+    /// Cables and switches.
+    link: Link {
+        /// Rate of one direction after line encoding, before any packet overhead.
+        data_bw: Bandwidth = required, "0.1 GB/s" .. "200 GB/s";
+        /// Bytes that a packet adds to its payload.
+        packet_overhead: Bytes = required, "0 B" .. "200 B";
+        /// From adapter to adapter over one switch, for the first bit.
+        base_latency: Time = required, "100 ns" .. "10 us";
+        /// Each further switch.
+        switch_hop: Time = required, "20 ns" .. "2 us";
+    }
+
+    /// The MPI library.
+    mpi: Mpi {
+        /// Entering the library for a send: argument checks, request set-up, header.
+        step_send: Time = required, "1 ns" .. "20 us";
+        /// Entering the library for a receive.
+        step_receive: Time = required, "1 ns" .. "20 us";
+        /// Taking an arrived packet from a channel and dispatching it.
+        step_arrival: Time = required, "1 ns" .. "20 us";
+        /// Finishing a request.
+        step_completion: Time = required, "1 ns" .. "20 us";
+        /// Entering a wait, test or probe.
+        step_query: Time = required, "1 ns" .. "20 us";
+        /// Building or handling a control packet.
+        step_control: Time = required, "1 ns" .. "20 us";
+        /// Comparing one queue entry while the queue fits the first level.
+        match_per_elem_l1: Time = required, "0.3 ns" .. "50 ns";
+        /// Comparing one queue entry while the queue fits the second level.
+        match_per_elem_l2: Time = required, "1 ns" .. "100 ns";
+        /// Comparing one queue entry while the queue fits the last level.
+        match_per_elem_llc: Time = same_as("mpi.match_per_elem_dram"), "2 ns" .. "200 ns";
+        /// Comparing one queue entry of a queue in memory.
+        match_per_elem_dram: Time = required, "20 ns" .. "2 us";
+        /// Bytes of cache that one queue entry occupies.
+        match_elem_footprint: Bytes = required, "16 B" .. "1 KiB";
+        /// Software part of polling one channel; the load of its line comes on top.
+        poll_per_channel: Time = required, "0.2 ns" .. "1 us";
+        /// Bytes of cache that the polling of one channel occupies.
+        poll_footprint: Bytes = required, "8 B" .. "1 KiB";
+        /// Taking and leaving the library lock, nobody else around.
+        lock_uncontended: Time = required, "5 ns" .. "500 ns";
+        /// Handing the lock to a waiting core of the socket.
+        lock_handoff_same_socket: Time = required, "20 ns" .. "5 us";
+        /// Handing the lock to a waiting core of another socket.
+        lock_handoff_cross_socket: Time = same_as("mpi.lock_handoff_same_socket"), "20 ns" .. "5 us";
+        /// Largest message sent eagerly between nodes.
+        eager_threshold_inter: Bytes = required, "0 B" .. "4 MiB";
+        /// Largest message sent eagerly inside a node.
+        eager_threshold_intra: Bytes = required, "0 B" .. "4 MiB";
+        /// Header bytes of a message.
+        header_bytes: Bytes = required, "0 B" .. "256 B";
+        /// Bytes of a control packet.
+        control_bytes: Bytes = required, "8 B" .. "512 B";
+        /// Payload bytes of a shared-memory cell.
+        shm_cell_size: Bytes = required, "64 B" .. "1 MiB";
+        /// Shared-memory cells of one channel.
+        shm_cell_count: Count = required, "1" .. "4096";
+    }
+}

@@ -1,0 +1,244 @@
+//! The shipped machine profiles: every number has a source, a confidence and its place in a range.
+
+use std::collections::BTreeSet;
+
+use mpisim::hardware::profile::{Kind, PARAMETERS, Parameter, Profile, ProfileBuilder, Value};
+use mpisim::units::{Bandwidth, Bytes, Frequency, TimeDelta};
+use serde_json::Value as Json;
+
+const MODELS: [(&str, &str); 3] = [
+    ("knc-qdr", include_str!("../models/knc-qdr.json")),
+    ("broadwell-edr", include_str!("../models/broadwell-edr.json")),
+    ("ideal", include_str!("../models/ideal.json")),
+];
+const SOURCES: &str = include_str!("../SOURCES.md");
+
+/// One number of a model file.
+struct Entry {
+    parameter: &'static Parameter,
+    json: Json,
+}
+
+impl Entry {
+    #[track_caller]
+    fn value(&self, key: &str) -> Option<Value> {
+        let found = self.json.get(key)?;
+        let text = match (self.parameter.kind.dimension(), found) {
+            (Some(_), Json::String(text)) => text.clone(),
+            (None, Json::Number(_) | Json::Bool(_)) => found.to_string(),
+            _ => panic!("{}.{key}: {found} has the wrong form", self.parameter.path),
+        };
+        let value = self.parameter.kind.parse(&text);
+        Some(value.unwrap_or_else(|error| panic!("{}.{key}: {error}", self.parameter.path)))
+    }
+
+    fn text(&self, key: &str) -> Option<&str> {
+        self.json.get(key).map(|text| text.as_str().expect("a text"))
+    }
+}
+
+#[track_caller]
+fn entries(name: &str) -> Vec<Entry> {
+    let (_, text) = MODELS.iter().find(|(model, _)| *model == name).expect("a shipped model");
+    let file: Json = serde_json::from_str(text).expect("valid JSON");
+    let mut entries = Vec::new();
+    for (section, numbers) in file.as_object().expect("an object") {
+        if ["name", "title", "source"].contains(&section.as_str()) {
+            assert!(numbers.as_str().is_some_and(|text| !text.is_empty()), "{name}: {section}");
+            continue;
+        }
+        for (field, json) in numbers.as_object().expect("a section is an object") {
+            let path = format!("{section}.{field}");
+            let parameter = Parameter::find(&path)
+                .unwrap_or_else(|| panic!("{name}: `{path}` is not a parameter"));
+            entries.push(Entry { parameter, json: json.clone() });
+        }
+    }
+    entries
+}
+
+#[track_caller]
+fn profile(name: &str) -> Profile {
+    let mut builder = ProfileBuilder::new();
+    for entry in entries(name) {
+        let value = entry.value("value").expect("every entry has a value");
+        builder.set(entry.parameter.path, value).expect("a value of the right kind");
+    }
+    builder.build().unwrap_or_else(|errors| panic!("{name}: {errors:?}"))
+}
+
+/// The citation keys of SOURCES.md: what stands in back-ticks at the start of a line of a list.
+fn citation_keys() -> BTreeSet<&'static str> {
+    let (cited, _) = SOURCES.split_once("## Parameters added").expect("the list of parameters");
+    let keys = cited.lines().filter_map(|line| line.strip_prefix("- `")?.split_once('`'));
+    keys.map(|(key, _)| key).collect()
+}
+
+#[test]
+fn every_number_has_value_confidence_and_a_known_source() {
+    let keys = citation_keys();
+    let known = ["value", "low", "high", "confidence", "source", "note"];
+    for (name, _) in MODELS {
+        for entry in entries(name) {
+            let path = entry.parameter.path;
+            assert!(entry.value("value").is_some(), "{name}: {path} has no value");
+            let confidence = entry.text("confidence").expect("a confidence");
+            let levels = ["measured", "spec", "derived", "assumed"];
+            assert!(levels.contains(&confidence), "{name}: {path}: {confidence}");
+            let source = entry.text("source").expect("a source");
+            if source == "chosen for closed forms" {
+                assert_eq!((name, confidence), ("ideal", "assumed"), "{path}");
+            } else if let Some(figure) = source.strip_prefix("fit: ") {
+                let document = figure.split(' ').next().expect("a document");
+                assert!(keys.contains(document), "{name}: {path}: {source}");
+            } else {
+                for key in source.split('+') {
+                    assert!(keys.contains(key), "{name}: {path}: `{key}` is not in SOURCES.md");
+                }
+            }
+            for key in entry.json.as_object().expect("an object").keys() {
+                assert!(known.contains(&key.as_str()), "{name}: {path}: {key}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_value_lies_in_its_range() {
+    for (name, _) in MODELS {
+        for entry in entries(name) {
+            let path = entry.parameter.path;
+            let steps = |key| entry.value(key).map(Value::steps);
+            let value = steps("value").expect("every entry has a value");
+            let (low, high) = (steps("low"), steps("high"));
+            assert_eq!(low.is_some(), high.is_some(), "{name}: {path}: both ends or none");
+            assert!(low.is_none_or(|low| low <= value), "{name}: {path}");
+            assert!(high.is_none_or(|high| value <= high), "{name}: {path}");
+            if name != "ideal" {
+                let value = entry.value("value").expect("as above");
+                assert!(entry.parameter.is_plausible(value), "{name}: {path}: {value}");
+            }
+        }
+    }
+}
+
+/// Estimates of our own say how wrong they may be: by a factor of two from end to end, at least,
+/// flags, positions and the bytes of a copy aside.
+#[test]
+fn added_parameters_have_a_wide_range_and_a_line_in_sources() {
+    let list = SOURCES.split_once("## Parameters added").expect("the list of added parameters").1;
+    let listed: BTreeSet<_> =
+        list.lines().filter_map(|line| line.strip_prefix("- `")?.split_once('`')).collect();
+    assert!(listed.len() > 20);
+    for (path, _) in listed {
+        for name in ["knc-qdr", "broadwell-edr"] {
+            let Some(entry) = entries(name).into_iter().find(|e| e.parameter.path == path) else {
+                continue;
+            };
+            if entry.text("confidence") == Some("spec") {
+                continue;
+            }
+            assert!(entry.text("note").is_some(), "{name}: {path} gives its reason");
+            let narrow = ["hca.socket", "mem.copy_traffic"].contains(&path)
+                || entry.parameter.kind == Kind::Flag
+                || entry.text("confidence") == Some("derived");
+            if narrow {
+                continue;
+            }
+            let end = |key| entry.value(key).expect("a range").steps();
+            assert!(2 * end("low") <= end("high"), "{name}: {path}");
+        }
+    }
+}
+
+#[test]
+fn every_model_is_a_whole_machine() {
+    for (name, _) in MODELS {
+        let profile = profile(name);
+        assert!(profile.hca.rdma, "{name}");
+    }
+    let named: BTreeSet<_> = entries("broadwell-edr").iter().map(|e| e.parameter.path).collect();
+    assert!(named.len() > PARAMETERS.len() - 12, "{} of {}", named.len(), PARAMETERS.len());
+}
+
+#[test]
+fn knc_is_the_machine_of_the_document() {
+    let knc = profile("knc-qdr");
+    // claim: ep-cfg-cards (each card is a node of its own; scenarios say how many nodes)
+    assert_eq!(knc.cpu.sockets, 1);
+    // claim: ep-cfg-cores
+    assert_eq!((knc.cpu.cores_per_socket, knc.cpu.smt, knc.cpu.in_order), (60, 4, true));
+    assert_eq!(knc.cpu.clock, Frequency::from_hz(1_053_000_000));
+    assert_eq!(knc.mem.capacity, Bytes::new(8_000_000_000));
+    // claim: ep-cfg-link
+    assert_eq!(knc.link.data_bw, Bandwidth::from_gbit_per_s(32));
+    // claim: ep-cfg-cacheline
+    assert_eq!(knc.cache.line, Bytes::new(64));
+}
+
+/// Payload rate of posted writes, in MB/s: raw x P / (P + H + D).
+fn write_rate_mb(profile: &Profile) -> u64 {
+    let pcie = &profile.pcie;
+    let payload = pcie.mps.as_u64();
+    let packet = payload + pcie.tlp_overhead.as_u64() + pcie.dllp_overhead_per_tlp.as_u64();
+    pcie.raw_bw.as_bit_per_s() / 8_000_000 * payload / packet
+}
+
+#[test]
+fn the_bus_writes_as_fast_as_packets_allow() {
+    // The table of sources derives 14.1 GB/s (12.8 with packets of 128 B).
+    assert_eq!(write_rate_mb(&profile("broadwell-edr")), 14_097);
+    // 8 GB/s x 128 / (128 + 24 + 4).
+    assert_eq!(write_rate_mb(&profile("knc-qdr")), 6_564);
+}
+
+/// The wire's payload rate, in MB/s: data rate x MTU / (MTU + overhead).
+fn wire_rate_mb(profile: &Profile) -> u64 {
+    let mtu = profile.hca.mtu.as_u64();
+    let packet = mtu + profile.link.packet_overhead.as_u64();
+    profile.link.data_bw.as_bit_per_s() / 8_000_000 * mtu / packet
+}
+
+#[test]
+fn the_wire_is_as_fast_as_packets_allow() {
+    assert_eq!(wire_rate_mb(&profile("broadwell-edr")), 12_415);
+    assert_eq!(wire_rate_mb(&profile("knc-qdr")), 3_946);
+    assert_eq!(wire_rate_mb(&profile("ideal")), 12_500);
+}
+
+/// Core time of an eager send and of its receive, 8 B, in a window of 64, one channel.
+fn message_cost(profile: &Profile) -> (TimeDelta, TimeDelta) {
+    let (hca, mpi) = (&profile.hca, &profile.mpi);
+    let copy = profile.mem.core_copy_bw.transfer_time(Bytes::new(8));
+    let both = copy + mpi.step_completion + mpi.step_query.scaled(1, 64);
+    let entry = hca.cqe_poll.scaled(1, u64::from(hca.signal_every));
+    let send = mpi.step_send + hca.post_overhead + hca.doorbell_write + entry;
+    let poll = mpi.poll_per_channel + profile.cache.l1d_latency + hca.cqe_poll;
+    let receive = mpi.step_receive + poll + mpi.step_arrival + mpi.match_per_elem_l1;
+    (send + both, receive + hca.repost_overhead + both)
+}
+
+#[test]
+fn the_steps_add_up_to_the_cost_of_a_message() {
+    for (name, expected) in
+        [("knc-qdr", TimeDelta::from_us(6)), ("broadwell-edr", TimeDelta::from_ns(160))]
+    {
+        let (send, receive) = message_cost(&profile(name));
+        for cost in [send, receive] {
+            let off = cost.saturating_sub(expected) + expected.saturating_sub(cost);
+            assert!(off <= expected.scaled(1, 200), "{name}: {cost} instead of {expected}");
+        }
+    }
+    let ideal = message_cost(&profile("ideal"));
+    assert_eq!(ideal.0, TimeDelta::from_ps(100_800));
+}
+
+#[test]
+fn polling_one_channel_costs_what_the_scaling_argues() {
+    let knc = profile("knc-qdr");
+    assert_eq!(knc.mpi.poll_per_channel + knc.cache.l1d_latency, TimeDelta::from_ns(22));
+    let broadwell = profile("broadwell-edr");
+    let scaled = knc.mpi.poll_per_channel.scaled(1_000_000, knc.cpu.sw_scale.as_ppm());
+    let off = scaled.saturating_sub(broadwell.mpi.poll_per_channel);
+    assert!(off <= TimeDelta::from_ps(50), "{scaled}");
+}
