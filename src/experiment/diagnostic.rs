@@ -12,7 +12,7 @@
 
 use std::fmt::Write as _;
 
-use super::codes::{Code, ExitClass};
+use super::codes::{self, Code, ExitClass};
 
 mod excerpt;
 
@@ -212,6 +212,39 @@ impl Diagnostics {
             .map_or(0, ExitClass::exit_code)
     }
 
+    /// A place in the list, for [`Self::drop_points`] and [`Self::explain`].
+    pub fn mark(&self) -> usize {
+        self.list.len()
+    }
+
+    /// Forgets what was reported since `mark` if it is only about points that do not exist.
+    pub fn drop_points(&mut self, mark: usize) -> bool {
+        let only = self.list[mark..].iter().all(|one| one.code.code == codes::NO_POINT.code);
+        if only {
+            self.list.truncate(mark);
+        }
+        only
+    }
+
+    /// Adds `text` to the help of everything that was reported since `mark`.
+    pub fn explain(&mut self, mark: usize, text: &str) {
+        for one in &mut self.list[mark..] {
+            one.help = Some(match one.help.take() {
+                Some(help) => format!("{help}; {text}"),
+                None => text.to_owned(),
+            });
+        }
+    }
+
+    /// Gives everything that was reported about `path` since `mark` and has no help this one.
+    pub fn explain_field(&mut self, mark: usize, path: &str, text: &str) {
+        for one in &mut self.list[mark..] {
+            if one.path == path && one.help.is_none() {
+                one.help = Some(text.to_owned());
+            }
+        }
+    }
+
     /// Line and column of the first byte of `span`.
     pub fn position(&self, span: Span) -> Position {
         excerpt::position(self.text(span.source), span.start)
@@ -307,7 +340,6 @@ impl Diagnostics {
 
 #[cfg(test)]
 mod tests {
-    use super::super::codes;
     use super::*;
 
     fn span(source: SourceId, start: u32, end: u32) -> Span {

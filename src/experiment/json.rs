@@ -14,7 +14,7 @@ mod string;
 
 pub use decode::decode;
 pub use number::{Number, NumberError};
-pub use parser::{MAX_DEPTH, MAX_VALUES, parse};
+pub use parser::{MAX_DEPTH, MAX_VALUES, is_number, parse};
 
 /// A value and where it stands.
 #[derive(Clone, Debug)]

@@ -36,6 +36,11 @@ impl Number {
         Self { text: text.to_owned() }
     }
 
+    /// `text`, if it is a JSON number.
+    pub fn parse(text: &str) -> Option<Self> {
+        (text.len() <= 64 && super::is_number(text)).then(|| Self::new(text))
+    }
+
     /// A whole number.
     pub fn from_u64(value: u64) -> Self {
         Self { text: value.to_string() }

@@ -495,7 +495,7 @@ impl<'a> Parser<'a> {
             self.report(Diagnostic::error(&codes::LONG_NUMBER, span, path, found, allowed));
             return Value::Invalid;
         }
-        if is_json_number(text) {
+        if is_number(text) {
             return Value::Number(Number::new(text));
         }
         let found = format!("`{}` is {}", quote(text), wrong_form(text));
@@ -526,7 +526,7 @@ const fn closing(what: &str) -> char {
 }
 
 /// Whether `text` is `-? (0 | [1-9][0-9]*) (. [0-9]+)? ([eE] [+-]? [0-9]+)?`.
-pub(super) fn is_json_number(text: &str) -> bool {
+pub fn is_number(text: &str) -> bool {
     let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
     let text = text.strip_prefix('-').unwrap_or(text);
     let (mantissa, power) = match text.split_once(['e', 'E']) {
@@ -578,7 +578,7 @@ fn json_form(text: &str) -> Option<String> {
         };
         led.strip_suffix('.').map_or(led.clone(), str::to_owned)
     };
-    is_json_number(&form).then(|| format!("{sign}{form}"))
+    is_number(&form).then(|| format!("{sign}{form}"))
 }
 
 #[cfg(test)]
