@@ -1,4 +1,23 @@
 //! Experiments: scenario files, plans, sweeps, claims, checks.
+//!
+//! ```text
+//!   file ─ json ─ schema ─▶ plan ─ run ─▶ results ─ judge ─▶ claims ─▶ store, report
+//! ```
 
+pub mod claim;
+pub mod codes;
 pub mod conform;
+pub mod diagnostic;
+pub mod json;
+pub mod judge;
+pub mod library;
+pub mod model_file;
+pub mod overrides;
+pub mod plan;
+pub mod program;
 pub mod results;
+pub mod run;
+pub mod schema;
+pub mod shape;
+pub mod store;
+pub mod sweep;

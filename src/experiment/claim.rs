@@ -1,0 +1,612 @@
+//! Figures and claims: what is drawn from the points, and what is expected of them.
+//!
+//! The forms are described in [`super::schema`]. Here each claim is bound to the points of the
+//! sweep by their numbers, so that judging it needs only their metrics.
+
+use super::codes;
+use super::diagnostic::{Diagnostic, Diagnostics, quote};
+use super::json::{Node, Value};
+use super::results::ClaimRole;
+use super::schema::MetricSpec;
+use super::shape::check::{self, check};
+use super::shape::read::Tolerance;
+use super::shape::{NOTE, Shape, nearest};
+use super::sweep::Sweep;
+use crate::units::parse_quantity;
+
+/// One figure.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Figure {
+    /// The axis on the x axis.
+    pub x: String,
+    /// The metric on the y axis.
+    pub y: String,
+    /// The axis with one line per value.
+    pub series: Option<String>,
+    /// The figure's own title.
+    pub title: Option<String>,
+    /// Whether the x axis is logarithmic (with base 2 for sizes).
+    pub log_x: bool,
+    /// Whether the y axis is logarithmic.
+    pub log_y: bool,
+}
+
+/// Points that differ in their seed only: their metrics are averaged.
+pub type Replicas = Vec<usize>;
+
+/// One claim, bound to the points of its scenario.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Claim {
+    /// Id from the catalogue of claims.
+    pub id: String,
+    /// The claim in words, where the scenario gives them.
+    pub statement: Option<String>,
+    /// Whether the model was calibrated on it.
+    pub role: ClaimRole,
+    /// Document and figure.
+    pub source: String,
+    /// The metric that it is about.
+    pub metric: &'static MetricSpec,
+    /// What it says.
+    pub kind: ClaimKind,
+}
+
+/// What a claim says; every case or line must satisfy it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ClaimKind {
+    /// The metric is `value`, in its own unit, within `tolerance`.
+    Value {
+        /// The points.
+        cases: Vec<Replicas>,
+        /// The expected value.
+        value: f64,
+        /// How far off still counts.
+        tolerance: Tolerance,
+    },
+    /// The first point's metric divided by the second's is `value` within `tolerance`.
+    Ratio {
+        /// Both points of each case.
+        cases: Vec<(Replicas, Replicas)>,
+        /// The expected ratio.
+        value: f64,
+        /// How far off still counts.
+        tolerance: Tolerance,
+    },
+    /// The first point's metric is strictly below (or above) `times` the second's.
+    Ordering {
+        /// Both points of each case.
+        cases: Vec<(Replicas, Replicas)>,
+        /// Below, or above.
+        below: bool,
+        /// The factor on the second.
+        times: f64,
+    },
+    /// From `value` of the axis on, the first stays at or below `times` the second.
+    Crossover {
+        /// For each case, both points at each value of the axis.
+        lines: Vec<Vec<(Replicas, Replicas)>>,
+        /// The axis.
+        along: Along,
+        /// The index of the expected value.
+        at: usize,
+        /// How far off, along the axis, still counts.
+        tolerance: Tolerance,
+        /// The factor on the second.
+        times: f64,
+    },
+    /// The metric has a shape along an axis.
+    Trend {
+        /// For each case, the point at each value of the axis.
+        lines: Vec<Vec<Replicas>>,
+        /// The axis.
+        along: Along,
+        /// The shape.
+        shape: Trend,
+    },
+}
+
+/// The axis that a claim follows.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Along {
+    /// Its path.
+    pub path: String,
+    /// Its values as texts.
+    pub values: Vec<String>,
+    /// Its values in smallest steps, where they are numbers or quantities.
+    pub steps: Vec<Option<u64>>,
+}
+
+/// The shape of a line.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Trend {
+    /// It rises with every step, or from end to end.
+    Rises {
+        /// Every step, or only the ends.
+        every_step: bool,
+    },
+    /// It falls with every step, or from end to end.
+    Falls {
+        /// Every step, or only the ends.
+        every_step: bool,
+    },
+    /// Its greatest value is within this of its least.
+    Flat(Tolerance),
+    /// The growth per step changes most at this value.
+    Knee {
+        /// The index of the value.
+        at: usize,
+        /// How far off, along the axis, still counts.
+        tolerance: Tolerance,
+    },
+    /// y(i)/y(i-1) < y(i-1)/y(i-2) - margin at this value.
+    Dip {
+        /// The index of the value, at least 2.
+        at: usize,
+        /// By how much more.
+        margin: f64,
+    },
+}
+
+/// Everything that binding a claim needs.
+pub struct Binder<'a> {
+    /// Where reports go.
+    pub diagnostics: &'a mut Diagnostics,
+    /// The axes.
+    pub sweep: &'a Sweep,
+    /// The metrics that the workload measures.
+    pub metrics: &'static [MetricSpec],
+}
+
+/// A choice of one value for some axes: `None` is open.
+type Choice = Vec<Option<usize>>;
+
+impl Binder<'_> {
+    /// The figures under `figures`.
+    pub fn figures(&mut self, tree: &Node) -> Vec<Figure> {
+        let list = tree.get("figures").and_then(Node::elements).unwrap_or(&[]);
+        let each = list.iter().enumerate();
+        each.filter_map(|(index, node)| self.figure(node, &format!("figures[{index}]"))).collect()
+    }
+
+    fn figure(&mut self, node: &Node, path: &str) -> Option<Figure> {
+        let y = self.metric(node, "y", path);
+        let x = self.axis(node, "x", path);
+        let series = match node.get("series") {
+            Some(_) => Some(self.axis(node, "series", path)?),
+            None => None,
+        };
+        let (x, y) = (x?, y?);
+        let axis = &self.sweep.axes[x];
+        let zero = axis.values.iter().find(|value| value.steps.is_none_or(|steps| steps == 0));
+        let asked = node.flag("log_x");
+        if let (Some(true), Some(zero)) = (asked, zero) {
+            let place = node.get("log_x").map_or(node.span, |node| node.span);
+            let found = format!("the axis `{}` has the value `{}`", axis.path, quote(&zero.text));
+            let allowed = "values above zero are needed on a logarithmic axis";
+            let at = check::join(path, "log_x");
+            self.diagnostics.push(
+                Diagnostic::error(&codes::LOG_AXIS, place, at, found, allowed)
+                    .related(axis.span, "the axis is here"),
+            );
+        }
+        Some(Figure {
+            x: axis.path.clone(),
+            y: y.name.to_owned(),
+            series: series.map(|series| self.sweep.axes[series].path.clone()),
+            title: node.word("title").map(str::to_owned),
+            log_x: asked.unwrap_or(axis.is_bytes() && zero.is_none()),
+            log_y: node.flag("log_y").unwrap_or(false),
+        })
+    }
+
+    /// The claims under `claims`, each with its own errors after it was tried.
+    pub fn claims(&mut self, tree: &Node, narrowed: bool) -> Vec<Claim> {
+        let list = tree.get("claims").and_then(Node::elements).unwrap_or(&[]);
+        let mut out = Vec::new();
+        let mut dropped = 0;
+        let mut known = std::collections::BTreeMap::new();
+        for (index, node) in list.iter().enumerate() {
+            let path = format!("claims[{index}]");
+            self.unique_id(&mut known, node, &path);
+            let mark = self.diagnostics.mark();
+            let claim = self.claim(node, &path);
+            if claim.is_none() && narrowed && self.diagnostics.drop_points(mark) {
+                dropped += 1;
+            }
+            out.extend(claim);
+        }
+        if dropped > 0 {
+            let span = tree.get("claims").map_or(tree.span, |node| node.span);
+            self.diagnostics.push(
+                Diagnostic::error(
+                    &codes::CLAIMS_DROPPED,
+                    span,
+                    "claims",
+                    format!("{dropped} claims need values that `--set` took from the sweep"),
+                    "they are left out",
+                )
+                .warning(),
+            );
+        }
+        out
+    }
+
+    fn unique_id<'n>(
+        &mut self,
+        known: &mut std::collections::BTreeMap<&'n str, super::diagnostic::Span>,
+        node: &'n Node,
+        path: &str,
+    ) {
+        let Some(id) = node.get("id") else { return };
+        let Some(text) = id.text() else { return };
+        if let Some(first) = known.insert(text, id.span) {
+            self.diagnostics.push(
+                Diagnostic::error(
+                    &codes::CLAIM_FORM,
+                    id.span,
+                    check::join(path, "id"),
+                    format!("the id `{}` comes a second time", quote(text)),
+                    "each claim has an id of its own",
+                )
+                .related(first, "it comes first here"),
+            );
+        }
+    }
+
+    fn claim(&mut self, node: &Node, path: &str) -> Option<Claim> {
+        let kinds = ["value", "ratio", "ordering", "crossover", "trend"];
+        let kind = kinds.into_iter().find(|kind| node.get(kind).is_some())?;
+        let metric = self.metric(node, kind, path)?;
+        let kind = match kind {
+            "value" => self.value(node, metric, path)?,
+            "ratio" => self.ratio(node, path)?,
+            "ordering" => self.ordering(node, path)?,
+            "crossover" => self.crossover(node, path)?,
+            _ => self.trend(node, path)?,
+        };
+        let role = if node.word("role") == Some("input") {
+            ClaimRole::Input
+        } else {
+            ClaimRole::Prediction
+        };
+        Some(Claim {
+            id: node.required_word("id").to_owned(),
+            statement: node.word("statement").map(str::to_owned),
+            role,
+            source: node.required_word("source").to_owned(),
+            metric,
+            kind,
+        })
+    }
+
+    fn value(&mut self, node: &Node, metric: &MetricSpec, path: &str) -> Option<ClaimKind> {
+        let expect = node.get("expect")?;
+        let given = expect.get("value")?;
+        let shape = Shape::Quantity { dimension: metric.dimension, min: 1, max: u64::MAX };
+        let before = self.diagnostics.errors();
+        check(self.diagnostics, given, &shape, &format!("{path}.expect.value"));
+        let text = given.text().filter(|_| self.diagnostics.errors() == before)?;
+        let steps = parse_quantity(text, metric.dimension).ok()?;
+        let cases = self.cases(node, path, None)?;
+        let cases = cases.iter().map(|case| self.replicas(case)).collect();
+        let value = as_f64(steps) / as_f64(metric.steps_per_unit);
+        Some(ClaimKind::Value { cases, value, tolerance: expect.tolerance("tolerance")? })
+    }
+
+    fn ratio(&mut self, node: &Node, path: &str) -> Option<ClaimKind> {
+        let expect = node.get("expect")?;
+        let cases = self.pairs(node, path)?;
+        let value = as_f64(expect.billionths("value")?) / 1e9;
+        Some(ClaimKind::Ratio { cases, value, tolerance: expect.tolerance("tolerance")? })
+    }
+
+    fn ordering(&mut self, node: &Node, path: &str) -> Option<ClaimKind> {
+        let expect = node.get("expect")?;
+        let cases = self.pairs(node, path)?;
+        let below = expect.word("is") == Some("below");
+        Some(ClaimKind::Ordering { cases, below, times: times(expect) })
+    }
+
+    fn crossover(&mut self, node: &Node, path: &str) -> Option<ClaimKind> {
+        let expect = node.get("expect")?;
+        let axis = self.axis(node, "along", path)?;
+        let at = self.value_index(axis, expect.get("value")?, &format!("{path}.expect.value"))?;
+        let left = self.cases(node, path, Some("of"))?;
+        let right = self.cases(node, path, Some("to"))?;
+        let line = |(of, to): (&Choice, &Choice)| {
+            let pair = |(of, to): (Choice, Choice)| (self.replicas(&of), self.replicas(&to));
+            self.follow(of, axis).into_iter().zip(self.follow(to, axis)).map(pair).collect()
+        };
+        let lines = left.iter().zip(&right).map(line).collect();
+        let tolerance = expect.tolerance("tolerance")?;
+        let along = self.along(axis);
+        Some(ClaimKind::Crossover { lines, along, at, tolerance, times: times(expect) })
+    }
+
+    fn trend(&mut self, node: &Node, path: &str) -> Option<ClaimKind> {
+        let expect = node.get("expect")?;
+        let axis = self.axis(node, "along", path)?;
+        let shape = self.shape(expect, axis, &format!("{path}.expect"))?;
+        let cases = self.cases(node, path, None)?;
+        let line = |case: &Choice| {
+            self.follow(case, axis).iter().map(|case| self.replicas(case)).collect()
+        };
+        let lines = cases.iter().map(line).collect();
+        Some(ClaimKind::Trend { lines, along: self.along(axis), shape })
+    }
+
+    fn shape(&mut self, expect: &Node, axis: usize, path: &str) -> Option<Trend> {
+        let every_step = expect.word("steps") != Some("ends");
+        let count = self.sweep.axes[axis].values.len();
+        let kind = expect.required_word("shape").to_owned();
+        let least = if matches!(kind.as_str(), "knee" | "dip") { 3 } else { 2 };
+        if count < least {
+            let found = format!("the axis has {count} values");
+            let allowed = format!("`{kind}` needs at least {least}");
+            self.form(expect, path, found, allowed);
+            return None;
+        }
+        Some(match kind.as_str() {
+            "rises" => Trend::Rises { every_step },
+            "falls" => Trend::Falls { every_step },
+            "flat" => Trend::Flat(expect.tolerance("within")?),
+            other => {
+                let at = self.value_index(axis, expect.get("at")?, &format!("{path}.at"))?;
+                let inside = if other == "knee" { (1..count - 1).contains(&at) } else { at >= 2 };
+                if !inside {
+                    let found = "the value has too few neighbours on the axis".to_owned();
+                    let allowed =
+                        if other == "knee" { "one on each side" } else { "two before it" };
+                    self.form(expect, path, found, format!("{allowed} are needed"));
+                    return None;
+                }
+                if other == "knee" {
+                    Trend::Knee { at, tolerance: expect.tolerance("tolerance")? }
+                } else {
+                    let margin = expect.billionths("margin").map_or(0.0, |m| as_f64(m) / 1e9);
+                    Trend::Dip { at, margin }
+                }
+            }
+        })
+    }
+
+    fn form(&mut self, node: &Node, path: &str, found: String, allowed: String) {
+        let one = Diagnostic::error(&codes::CLAIM_FORM, node.span, path, found, allowed);
+        self.diagnostics.push(one);
+    }
+
+    fn along(&self, axis: usize) -> Along {
+        let axis = &self.sweep.axes[axis];
+        Along {
+            path: axis.path.clone(),
+            values: axis.values.iter().map(|value| value.text.clone()).collect(),
+            steps: axis.values.iter().map(|value| value.steps).collect(),
+        }
+    }
+
+    /// The metric named under `key`.
+    fn metric(&mut self, node: &Node, key: &str, path: &str) -> Option<&'static MetricSpec> {
+        let value = node.get(key)?;
+        let name = value.text()?;
+        let found = self.metrics.iter().find(|metric| metric.name == name);
+        if found.is_none() {
+            let names: Vec<&str> = self.metrics.iter().map(|metric| metric.name).collect();
+            self.unknown(value, &check::join(path, key), "metric of the workload", &names);
+        }
+        found
+    }
+
+    /// The number of the axis named under `key`.
+    fn axis(&mut self, node: &Node, key: &str, path: &str) -> Option<usize> {
+        let value = node.get(key)?;
+        let name = value.text()?;
+        let found = self.sweep.axes.iter().position(|axis| axis.path == name);
+        if found.is_none() {
+            let names: Vec<&str> = self.sweep.axes.iter().map(|axis| axis.path.as_str()).collect();
+            self.unknown(value, &check::join(path, key), "axis of the sweep", &names);
+        }
+        found
+    }
+
+    fn unknown(&mut self, value: &Node, path: &str, what: &str, names: &[&str]) {
+        let name = value.text().unwrap_or("");
+        let allowed = if names.is_empty() {
+            "there is none".to_owned()
+        } else {
+            format!("allowed are {}", names.join(", "))
+        };
+        let found = format!("`{}` is no {what}", quote(name));
+        let one = Diagnostic::error(&codes::FIGURE, value.span, path, found, allowed);
+        self.diagnostics.push(match nearest(name, names.iter().copied()) {
+            Some(near) => one.help(format!("did you mean `{near}`?")),
+            None => one,
+        });
+    }
+
+    fn value_index(&mut self, axis: usize, node: &Node, path: &str) -> Option<usize> {
+        let axis = &self.sweep.axes[axis];
+        let found = axis.index_of(node);
+        if found.is_none() {
+            let shown: Vec<&str> =
+                axis.values.iter().take(30).map(|value| value.text.as_str()).collect();
+            self.diagnostics.push(Diagnostic::error(
+                &codes::NO_POINT,
+                node.span,
+                path,
+                format!("{} is no value of the axis `{}`", check::show(node), axis.path),
+                format!("its values are {}", shown.join(", ")),
+            ));
+        }
+        found
+    }
+
+    /// Puts the assignments under `key` into `choice`.
+    fn assign(&mut self, choice: &mut Choice, node: &Node, key: &str, path: &str) -> Option<()> {
+        let Some(point) = node.get(key) else { return Some(()) };
+        let mut complete = Some(());
+        for member in point.members()?.iter().filter(|member| member.key != NOTE.key) {
+            let at = format!("{path}.{key}.{}", quote(&member.key));
+            let Some(axis) = self.named_axis(member, &at) else {
+                complete = None;
+                continue;
+            };
+            match self.value_index(axis, &member.node, &at) {
+                Some(index) => choice[axis] = Some(index),
+                None => complete = None,
+            }
+        }
+        complete
+    }
+
+    fn named_axis(&mut self, member: &super::json::Member, path: &str) -> Option<usize> {
+        let found = self.sweep.axes.iter().position(|axis| axis.path == member.key);
+        if found.is_none() {
+            let key = Node { value: Value::Text(member.key.clone()), span: member.key_span };
+            let names: Vec<&str> = self.sweep.axes.iter().map(|axis| axis.path.as_str()).collect();
+            self.unknown(&key, path, "axis of the sweep", &names);
+        }
+        found
+    }
+
+    /// The axes that the claim ranges over, each with the indices of its values.
+    fn ranges(&mut self, node: &Node, path: &str) -> Option<Vec<(usize, Vec<usize>)>> {
+        let Some(ranges) = node.get("for") else { return Some(Vec::new()) };
+        let mut out = Vec::new();
+        for member in ranges.members()?.iter().filter(|member| member.key != NOTE.key) {
+            let at = format!("{path}.for.{}", quote(&member.key));
+            let axis = self.named_axis(member, &at)?;
+            let indices = match &member.node.value {
+                Value::List(values) => {
+                    let each = values.iter().enumerate();
+                    each.map(|(index, value)| {
+                        self.value_index(axis, value, &format!("{at}[{index}]"))
+                    })
+                    .collect::<Option<Vec<usize>>>()?
+                }
+                _ => {
+                    let from = member.node.get("from")?;
+                    let to = member.node.get("to")?;
+                    let from = self.value_index(axis, from, &format!("{at}.from"))?;
+                    let to = self.value_index(axis, to, &format!("{at}.to"))?;
+                    (from..=to).collect()
+                }
+            };
+            if indices.is_empty() {
+                let found = "the range holds no value".to_owned();
+                self.form(&member.node, &at, found, "from must not come after to".to_owned());
+                return None;
+            }
+            out.push((axis, indices));
+        }
+        Some(out)
+    }
+
+    /// One choice for each combination of the values ranged over; `side` is `of` or `to`.
+    fn cases(&mut self, node: &Node, path: &str, side: Option<&str>) -> Option<Vec<Choice>> {
+        let mut base: Choice = vec![None; self.sweep.axes.len()];
+        let fixed = self.assign(&mut base, node, "at", path);
+        if let Some(side) = side {
+            self.assign(&mut base, node, side, path)?;
+        }
+        fixed?;
+        let ranges = self.ranges(node, path)?;
+        let along = match node.get("along") {
+            Some(_) => Some(self.axis(node, "along", path)?),
+            None => None,
+        };
+        self.all_bound(node, path, &base, &ranges, along)?;
+        let mut cases = vec![base];
+        for (axis, indices) in ranges {
+            cases = cases
+                .iter()
+                .flat_map(|case| {
+                    indices.iter().map(move |index| {
+                        let mut case = case.clone();
+                        case[axis] = Some(*index);
+                        case
+                    })
+                })
+                .collect();
+        }
+        Some(cases)
+    }
+
+    /// Reports an axis that the claim leaves open; only replicas may be.
+    fn all_bound(
+        &mut self,
+        node: &Node,
+        path: &str,
+        base: &Choice,
+        ranges: &[(usize, Vec<usize>)],
+        along: Option<usize>,
+    ) -> Option<()> {
+        let open = self.sweep.axes.iter().enumerate().position(|(index, axis)| {
+            base[index].is_none()
+                && Some(index) != along
+                && axis.path != "seed"
+                && !ranges.iter().any(|(ranged, _)| *ranged == index)
+        });
+        let Some(open) = open else { return Some(()) };
+        let name = &self.sweep.axes[open].path;
+        self.diagnostics.push(
+            Diagnostic::error(
+                &codes::NO_POINT,
+                node.span,
+                path,
+                format!("the claim leaves the axis `{name}` open"),
+                "each axis is fixed (at, of, to), ranged over (for) or followed (along)",
+            )
+            .help(format!("add `\"at\": {{ \"{name}\": ... }}`")),
+        );
+        None
+    }
+
+    fn pairs(&mut self, node: &Node, path: &str) -> Option<Vec<(Replicas, Replicas)>> {
+        let left = self.cases(node, path, Some("of"));
+        let right = self.cases(node, path, Some("to"))?;
+        let pair = |(of, to): (&Choice, &Choice)| (self.replicas(of), self.replicas(to));
+        Some(left?.iter().zip(&right).map(pair).collect())
+    }
+
+    /// The choices along `axis`.
+    fn follow(&self, case: &Choice, axis: usize) -> Vec<Choice> {
+        let each = 0..self.sweep.axes[axis].values.len();
+        each.map(|index| {
+            let mut case = case.clone();
+            case[axis] = Some(index);
+            case
+        })
+        .collect()
+    }
+
+    /// The points of a choice: one for each value of the axes left open.
+    fn replicas(&self, case: &Choice) -> Replicas {
+        let mut all = vec![Vec::new()];
+        for (index, axis) in self.sweep.axes.iter().enumerate() {
+            let values = match case[index] {
+                Some(value) => value..value + 1,
+                None => 0..axis.values.len(),
+            };
+            all = all
+                .into_iter()
+                .flat_map(|head: Vec<usize>| {
+                    values.clone().map(move |value| {
+                        let mut head = head.clone();
+                        head.push(value);
+                        head
+                    })
+                })
+                .collect();
+        }
+        all.iter().map(|indices| self.sweep.point_at(indices)).collect()
+    }
+}
+
+fn times(expect: &Node) -> f64 {
+    expect.billionths("times").map_or(1.0, |times| as_f64(times) / 1e9)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "results are floats, from here on")]
+fn as_f64(value: u64) -> f64 {
+    value as f64
+}

@@ -1,0 +1,233 @@
+//! Every code that a diagnostic can carry, with its exit code and its paragraph for `explain`.
+
+/// What kind of failure a code is: it decides the exit code of the program.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum ExitClass {
+    /// The command line is wrong.
+    Usage,
+    /// An input file is wrong.
+    Invalid,
+    /// The operating system refused.
+    Io,
+    /// A limit was hit before anything ran.
+    Limit,
+}
+
+impl ExitClass {
+    /// The exit code of the program.
+    pub const fn exit_code(self) -> u8 {
+        match self {
+            Self::Usage => 2,
+            Self::Invalid => 3,
+            Self::Io => 4,
+            Self::Limit => 5,
+        }
+    }
+}
+
+/// One code of the table.
+#[derive(Debug)]
+pub struct Entry {
+    /// Such as `E0312`; it never changes its meaning.
+    pub code: &'static str,
+    /// What kind of failure it is.
+    pub exit: ExitClass,
+    /// One line.
+    pub title: &'static str,
+    /// A paragraph: when it comes, and what to do.
+    pub text: &'static str,
+}
+
+/// A code is its entry: one that is not in the table cannot be used.
+pub type Code = &'static Entry;
+
+/// The entry of `code`, such as `E0312` (upper or lower case).
+pub fn find(code: &str) -> Option<Code> {
+    ALL.iter().find(|entry| entry.code.eq_ignore_ascii_case(code)).copied()
+}
+
+macro_rules! codes {
+    ($($name:ident $code:literal $exit:ident $title:literal $text:literal)*) => {
+        $(
+            #[doc = $title]
+            pub static $name: Entry = Entry {
+                code: $code, exit: ExitClass::$exit, title: $title, text: $text,
+            };
+        )*
+        /// The whole table, in the order of the codes.
+        pub static ALL: &[Code] = &[$(&$name),*];
+    };
+}
+
+codes! {
+    NO_FILE "E0101" Invalid "the file does not exist"
+        "The path was taken as given and nothing is there. For a scenario the name is also looked up among those that ship with the program. The message names the directory that was searched and the nearest name in it."
+    DIRECTORY "E0102" Invalid "the path is a directory"
+        "A file is needed. The message lists up to five scenario files that lie in the directory; `mpisim check DIR` takes directories."
+    IO "E0103" Io "the operating system refused to read"
+        "The file is there but could not be read: no permission, or a failing disk. The text of the operating system is part of the message."
+    EMPTY "E0104" Invalid "the file is empty"
+        "The file holds no bytes, or only blanks. A scenario is one JSON object; the smallest ones lie in `scenarios/examples/`."
+    BOM "E0105" Invalid "the file begins with a byte-order mark"
+        "UTF-8 needs no byte-order mark. It is skipped and the file is read; save the file as UTF-8 without it to silence the warning."
+    ENCODING "E0106" Invalid "the file is UTF-16 or UTF-32"
+        "JSON files are read as UTF-8 only, so that a scenario has one form and one digest. Convert it, for example with `iconv -f UTF-16 -t UTF-8`."
+    INVALID_UTF8 "E0107" Invalid "the file is not valid UTF-8"
+        "A byte sequence is not UTF-8. The message names the offset, the byte and the field in which it lies. Files in Latin-1 are a common cause."
+    TOO_LARGE "E0108" Limit "the file is larger than the limit"
+        "Scenarios and models are read whole, so their size is limited (64 MiB). Reading stops at the limit, also for pipes and devices that never end."
+    COMPRESSED "E0109" Invalid "the file is compressed"
+        "The first bytes are those of a compressed file. Unpack it first."
+    OTHER_FORMAT "E0110" Invalid "the file is not JSON"
+        "The first words are those of another format, such as YAML or TOML. Scenarios and models are JSON."
+    DANGLING "E0111" Invalid "the symbolic link leads nowhere"
+        "The path is a symbolic link whose target does not exist, or that leads to itself. The message names the target."
+
+    UNCLOSED "E0201" Invalid "the file ends too early"
+        "A string, an array or an object is still open at the end of the file. The position is that of its opening character, since that is where to look."
+    TRAILING_COMMA "E0202" Invalid "a comma stands before a closing bracket"
+        "JSON allows a comma only between two values. Remove it."
+    MISSING_COMMA "E0203" Invalid "a comma is missing"
+        "Two members of an object or two elements of an array follow each other without a comma."
+    COMMENT "E0204" Invalid "the file contains a comment"
+        "JSON has no comments. Every object of a scenario or model may carry a key `note` with any text."
+    QUOTES "E0205" Invalid "double quotes are needed"
+        "Keys and texts stand in double quotes in JSON, not in single ones, and never bare."
+    TEXT_AFTER_END "E0206" Invalid "there is text after the end of the document"
+        "A file holds one JSON document. Remove the rest, or put a second document into a file of its own."
+    DEPTH "E0207" Invalid "the values are nested too deeply"
+        "Objects and arrays may be nested 64 deep; no scenario needs more than ten."
+    UNEXPECTED "E0208" Invalid "another character was expected here"
+        "The text is not JSON at this place. The message says what was found and what JSON allows there."
+    DUPLICATE_KEY "E0209" Invalid "a key occurs twice in one object"
+        "Both positions are shown. Which of the two was meant cannot be known, so neither is taken."
+    NUMBER_FORM "E0210" Invalid "the number is not in JSON form"
+        "JSON numbers have no leading zeros, no plus sign, no hexadecimal form, and digits on both sides of the point."
+    LONG_NUMBER "E0211" Invalid "the number has too many characters"
+        "A number may have 64 characters. Every number is kept exactly as written, so there is no point in more digits than its field can hold."
+    BARE_WORD "E0212" Invalid "a bare word stands where a value is expected"
+        "JSON knows the bare words true, false and null. NaN and Infinity are no JSON numbers; texts need double quotes."
+    CONTROL_CHARACTER "E0213" Invalid "a text contains a control character"
+        "Control characters, line ends among them, must be written as escapes such as `\\n` inside a text, and names allow none at all."
+    ESCAPE "E0214" Invalid "the escape in a text is unknown"
+        "JSON knows the escapes \\\" \\\\ \\/ \\b \\f \\n \\r \\t and \\u with four hexadecimal digits."
+    SURROGATE "E0215" Invalid "half of a surrogate pair"
+        "Characters beyond U+FFFF are written as two \\u escapes, a high one (D800 to DBFF) followed by a low one (DC00 to DFFF). One of them alone is no character."
+    TOO_MANY_VALUES "E0216" Limit "the file holds too many values"
+        "A file may hold a million values. A longer program or list is better made by a workload kind or a range."
+
+    WRONG_TYPE "E0301" Invalid "the value has the wrong type"
+        "The message names what was found and what the field takes."
+    NOT_WHOLE "E0302" Invalid "a whole number is needed"
+        "The field counts something. A value with a fraction is never rounded in silence; the message shows the whole neighbours."
+    RANGE "E0303" Invalid "the number is out of range"
+        "The message names the value and the least and greatest value that the field takes, with their unit."
+    NULL "E0304" Invalid "null is no value"
+        "A field that is not wanted is left out; a required one needs a value."
+    UNKNOWN_KEY "E0305" Invalid "the key is unknown here"
+        "Unknown keys are errors, so that a misspelled key cannot be ignored in silence. The message lists the keys that are allowed at this place and the nearest one."
+    MISSING_KEY "E0306" Invalid "a required key is missing"
+        "The position is that of the object which lacks it. The message shows the unit and an example."
+    UNKNOWN_WORD "E0307" Invalid "the word is not one of those allowed"
+        "The field takes one of a few words. The message lists them all and names the nearest."
+    NO_SHAPE "E0308" Invalid "the value fits none of the forms that the field takes"
+        "The field can be written in several forms. The message says for each one why the value does not fit."
+    LENGTH "E0309" Invalid "the list has the wrong length"
+        "The message names the expected and the found number of elements."
+    NAME "E0310" Invalid "the name is not allowed"
+        "Names are used for files and columns. They are not empty and consist of letters, digits and the characters the message lists; they contain no path going upwards."
+    TOO_LONG "E0311" Invalid "the text is too long or empty"
+        "Texts such as titles and notes are not empty and have a greatest length, which the message names."
+    NO_UNIT "E0312" Invalid "the value has no unit"
+        "Every quantity is written with its unit, such as `1.3 us`, `64 KiB`, `12.5 GB/s`. A bare number could mean anything."
+    UNIT "E0313" Invalid "the unit is unknown or measures something else"
+        "The message lists the units of the field's dimension."
+    TOO_FINE "E0314" Invalid "the value is finer than the resolution"
+        "Quantities are kept as whole numbers of their smallest step: 1 ps, 1 B, 1 bit/s. A finer value would have to be rounded, and is refused instead."
+    TOO_BIG "E0315" Invalid "the value is too large for any run"
+        "Times are kept in picoseconds in 64 bits, which is about 213 days; other quantities in 64 bits of their smallest step."
+    SCHEMA_MISSING "E0316" Invalid "the version of the file's form is missing"
+        "Every scenario begins with `\"schema\": 1`, so that a later program can tell what the file meant."
+    SCHEMA_VERSION "E0317" Invalid "the version of the file's form is not supported"
+        "The file was written for another version of the program. A newer form needs a newer program; there are no older forms."
+    NEGATIVE_ZERO "E0318" Invalid "minus zero"
+        "Write 0. A minus zero would be equal to 0 and still give another digest."
+
+    UNKNOWN_MODEL "E0401" Invalid "no machine model of this name"
+        "A model is looked up next to the scenario, then in the directories given by `--models`, then among those that ship with the program."
+    EXTENDS_CYCLE "E0402" Invalid "machine models extend each other in a circle"
+        "A model takes over the numbers of the one it extends. The message shows the circle."
+    MODEL_INCOMPLETE "E0403" Invalid "a machine model lacks a parameter"
+        "Neither the model nor those it extends give a value to a parameter that the simulator needs. There are no hidden defaults."
+    MODEL_VALUE "E0404" Invalid "the numbers of a machine model contradict each other"
+        "The value of each is in its range, but together they describe no machine. All places are shown."
+    IMPLAUSIBLE "E0405" Invalid "the value is outside the range that its model states"
+        "The value is used as it is. Its own model states a lowest and a highest plausible value; a unit that is off by a factor (Gb/s for GB/s) is a common cause."
+
+    TOO_FEW_CORES "E0501" Invalid "there are more processes than cores"
+        "Two processes on one core would run one at a time, which is seldom meant. Use fewer processes or more nodes, or say `\"oversubscribe\": true` under `ranks`."
+    PRODUCT "E0502" Invalid "the fields together describe more than can be counted"
+        "A product of two or more fields, such as the size of a message and the number of rounds, passes what the simulator can count (64 bits). The check itself uses 128 bits."
+    CONTRADICTION "E0503" Invalid "two fields contradict each other"
+        "Each of the fields is in its range, but both cannot hold. Both places are shown."
+    RANK "E0504" Invalid "the rank is outside the communicator"
+        "Ranks are numbered from 0; a program has one list of statements per rank."
+    TAG "E0505" Invalid "the tag is out of range"
+        "Tags are 0 to 2147483647, the value of MPI_TAG_UB here. The wildcard `any` is for receives and probes only."
+    WILDCARD "E0506" Invalid "the wildcard is allowed in receives and probes only"
+        "A send needs a receiver and a tag: `any` stands for MPI_ANY_SOURCE or MPI_ANY_TAG, which only a receive or a probe may use."
+    REQUEST "E0507" Invalid "the request or message is not open here"
+        "A `wait` names a request that no earlier statement of this rank has opened, or a statement opens one that is still open."
+    TOPOLOGY "E0508" Invalid "the topology has no place for all nodes"
+        "The message names the number of nodes and of ports."
+    ONE_NODE "E0509" Invalid "the workload needs another number of nodes or processes"
+        "The workload pairs processes of different nodes, or of one node, and the scenario has too few of them."
+
+    EMPTY_AXIS "E0601" Invalid "an axis of the sweep has no values"
+        "A sweep over an empty list would run nothing, which is never a success. Give values, or remove the axis."
+    TOO_MANY_POINTS "E0602" Limit "the sweep has too many points"
+        "The axes multiply. The limit is `limits.points`; raise it if so many points are meant."
+    RANGE_AXIS "E0603" Invalid "the range of an axis cannot be counted out"
+        "`range` is [from, to, step] in one unit with a step that is not zero and leads from `from` towards `to`; `powers_of_two` is [from, to] where `to` is `from` doubled some times."
+    UNKNOWN_PATH "E0604" Invalid "the path names no field of the scenario"
+        "Axes, figures and claims name fields by their path, such as `workload.size`. Only fields with one value can be swept."
+    AXIS_CONFLICT "E0605" Invalid "two axes set one field"
+        "An axis sets a field that another axis sets as well, or a part of it."
+    FIGURE "E0606" Invalid "the figure or claim names something that the sweep does not have"
+        "Figures and claims are about the axes of the sweep and the metrics of the workload. The message lists those that exist."
+    NO_POINT "E0607" Invalid "the claim refers to no point of the sweep"
+        "The values that a claim names must be values of their axes, each axis must be fixed, ranged over or followed, and only replicas (`seed`) may be left open: they are averaged."
+    CLAIM_FORM "E0608" Invalid "the claim cannot be judged"
+        "The message says what is missing, such as a direction, or at least three points for a knee."
+    CLAIMS_DROPPED "E0609" Invalid "claims are not judged under this change"
+        "An option of the command line replaced an axis of the sweep by one value. Claims that need the other values cannot be judged and are left out of the result."
+    LOG_AXIS "E0610" Invalid "a logarithmic axis cannot show zero"
+        "A figure with a logarithmic axis is asked for, but a value of that axis is zero or negative."
+
+    SET_PATH "E0701" Usage "`--set` names no field of the scenario"
+        "The path must name a field that takes one value, such as `workload.size` or `machine.mpi.eager_threshold_inter`."
+    SET_FORM "E0702" Usage "`--set` needs `path=value`"
+        "The option is written `--set path=value`, with the value as in the file but without its quotes."
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_unique_ordered_and_explained() {
+        for pair in ALL.windows(2) {
+            assert!(pair[0].code < pair[1].code, "{} and {}", pair[0].code, pair[1].code);
+        }
+        for entry in ALL {
+            assert!(entry.text.len() > 40 && entry.text.ends_with('.'), "{}", entry.code);
+            assert!(!entry.title.is_empty());
+        }
+    }
+
+    #[test]
+    fn a_code_is_found_in_either_case() {
+        assert_eq!(find("e0312").map(|entry| entry.code), Some("E0312"));
+        assert!(find("E9999").is_none());
+    }
+}

@@ -1,0 +1,388 @@
+//! Diagnostics: what is wrong in an input, where, what is allowed, and what to do about it.
+//!
+//! ```text
+//! error[E0312] scenarios/a.json:14:22 workload.size: `250` has no unit; a number of bytes is needed
+//!    14 |     "size": "250"
+//!       |             ^^^^^
+//! help: write `250 B`
+//! ```
+//!
+//! A [`Diagnostics`] collects all of them, with the texts they point into, sorts them by position
+//! and writes them for people or as JSON lines. Nothing here prints.
+
+use std::fmt::Write as _;
+
+use super::codes::{self, Code, ExitClass};
+
+mod excerpt;
+
+pub use excerpt::quote;
+
+/// At most this many diagnostics are written out; the rest is counted.
+pub const SHOWN: usize = 20;
+
+/// A text that diagnostics point into: a file, or an option of the command line.
+#[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd)]
+pub struct SourceId(u16);
+
+/// A range of bytes in one source.
+#[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd)]
+pub struct Span {
+    /// Which text.
+    pub source: SourceId,
+    /// First byte.
+    pub start: u32,
+    /// One past the last byte.
+    pub end: u32,
+}
+
+/// How bad it is.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub enum Severity {
+    /// Nothing is run.
+    Error,
+    /// Said once; the run goes on.
+    Warning,
+}
+
+impl Severity {
+    /// `error` or `warning`.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+        }
+    }
+}
+
+/// One thing that is wrong.
+#[derive(Clone, Debug)]
+pub struct Diagnostic {
+    /// Its entry in the table of codes.
+    pub code: Code,
+    /// How bad it is.
+    pub severity: Severity,
+    /// Where.
+    pub span: Span,
+    /// The field, such as `workload.ranks[2].threads`; empty for the file as a whole.
+    pub path: String,
+    /// What was found.
+    pub found: String,
+    /// What is allowed instead.
+    pub allowed: String,
+    /// What to do about it.
+    pub help: Option<String>,
+    /// Other places that have to do with it.
+    pub related: Vec<(Span, String)>,
+}
+
+impl Diagnostic {
+    /// An error without help or related places.
+    pub fn error(
+        code: Code,
+        span: Span,
+        path: impl Into<String>,
+        found: impl Into<String>,
+        allowed: impl Into<String>,
+    ) -> Self {
+        Self {
+            code,
+            severity: Severity::Error,
+            span,
+            path: path.into(),
+            found: found.into(),
+            allowed: allowed.into(),
+            help: None,
+            related: Vec::new(),
+        }
+    }
+
+    /// The same as a warning.
+    pub fn warning(mut self) -> Self {
+        self.severity = Severity::Warning;
+        self
+    }
+
+    /// With help.
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// With one more place and what it is.
+    pub fn related(mut self, span: Span, note: impl Into<String>) -> Self {
+        self.related.push((span, note.into()));
+        self
+    }
+}
+
+/// A line and a column, both counted from 1; columns count characters.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub struct Position {
+    /// Line; `\n`, `\r\n` and a lone `\r` each end one.
+    pub line: usize,
+    /// Character in the line.
+    pub column: usize,
+}
+
+/// A named text.
+#[derive(Clone, Debug)]
+struct Source {
+    name: String,
+    text: String,
+}
+
+/// All that was found wrong in the inputs of one command, and the texts of those inputs.
+#[derive(Clone, Debug, Default)]
+pub struct Diagnostics {
+    sources: Vec<Source>,
+    list: Vec<Diagnostic>,
+}
+
+impl Diagnostics {
+    /// No inputs, nothing wrong.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a text that diagnostics may point into; `name` is shown as the file.
+    ///
+    /// # Panics
+    ///
+    /// When more than 65,535 texts are added.
+    pub fn add_source(&mut self, name: impl Into<String>, text: impl Into<String>) -> SourceId {
+        let id = u16::try_from(self.sources.len()).expect("a command reads few files");
+        self.sources.push(Source { name: name.into(), text: text.into() });
+        SourceId(id)
+    }
+
+    /// The text of `source`.
+    pub fn text(&self, source: SourceId) -> &str {
+        &self.sources[usize::from(source.0)].text
+    }
+
+    /// The name of `source`.
+    pub fn name(&self, source: SourceId) -> &str {
+        &self.sources[usize::from(source.0)].name
+    }
+
+    /// Adds one diagnostic; the same code at the same place is kept once.
+    pub fn push(&mut self, diagnostic: Diagnostic) {
+        let same = |old: &Diagnostic| {
+            old.code.code == diagnostic.code.code
+                && old.span == diagnostic.span
+                && old.path == diagnostic.path
+        };
+        if !self.list.iter().any(same) {
+            self.list.push(diagnostic);
+        }
+    }
+
+    /// All of them, by position: the first text first.
+    pub fn sorted(&self) -> Vec<&Diagnostic> {
+        let mut all: Vec<&Diagnostic> = self.list.iter().collect();
+        all.sort_by_key(|one| (one.span, one.severity));
+        all
+    }
+
+    /// How many errors there are.
+    pub fn errors(&self) -> usize {
+        self.list.iter().filter(|one| one.severity == Severity::Error).count()
+    }
+
+    /// Whether there is an error.
+    pub fn has_errors(&self) -> bool {
+        self.errors() > 0
+    }
+
+    /// Whether there is nothing to say.
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// The exit code: 0 without errors, else that of the first kind present of usage (2), I/O (4),
+    /// limits (5) and invalid input (3).
+    pub fn exit_code(&self) -> u8 {
+        let classes = || {
+            self.list.iter().filter(|one| one.severity == Severity::Error).map(|one| one.code.exit)
+        };
+        [ExitClass::Usage, ExitClass::Io, ExitClass::Limit, ExitClass::Invalid]
+            .into_iter()
+            .find(|wanted| classes().any(|class| class == *wanted))
+            .map_or(0, ExitClass::exit_code)
+    }
+
+    /// A place in the list, for [`Self::drop_points`] and [`Self::explain`].
+    pub fn mark(&self) -> usize {
+        self.list.len()
+    }
+
+    /// Forgets what was reported since `mark` if it is only about points that do not exist.
+    pub fn drop_points(&mut self, mark: usize) -> bool {
+        let only = self.list[mark..].iter().all(|one| one.code.code == codes::NO_POINT.code);
+        if only {
+            self.list.truncate(mark);
+        }
+        only
+    }
+
+    /// Adds `text` to the help of everything that was reported since `mark`.
+    pub fn explain(&mut self, mark: usize, text: &str) {
+        for one in &mut self.list[mark..] {
+            one.help = Some(match one.help.take() {
+                Some(help) => format!("{help}; {text}"),
+                None => text.to_owned(),
+            });
+        }
+    }
+
+    /// Gives everything that was reported about `path` since `mark` and has no help this one.
+    pub fn explain_field(&mut self, mark: usize, path: &str, text: &str) {
+        for one in &mut self.list[mark..] {
+            if one.path == path && one.help.is_none() {
+                one.help = Some(text.to_owned());
+            }
+        }
+    }
+
+    /// Line and column of the first byte of `span`.
+    pub fn position(&self, span: Span) -> Position {
+        excerpt::position(self.text(span.source), span.start)
+    }
+
+    /// The text for people: errors first shown by position, at most [`SHOWN`] of them.
+    pub fn human(&self) -> String {
+        let mut out = String::new();
+        let all = self.shown();
+        for one in all.iter().take(SHOWN) {
+            self.write_human(&mut out, one);
+        }
+        if all.len() > SHOWN {
+            let _ = writeln!(out, "and {} more", all.len() - SHOWN);
+        }
+        out
+    }
+
+    /// One JSON object per line with the same fields as the text for people.
+    pub fn json(&self) -> String {
+        let all = self.shown();
+        let mut out = String::new();
+        for one in all.iter().take(SHOWN) {
+            let _ = writeln!(out, "{}", self.as_json(one));
+        }
+        if all.len() > SHOWN {
+            let more = serde_json::json!({ "more": all.len() - SHOWN });
+            let _ = writeln!(out, "{more}");
+        }
+        out
+    }
+
+    /// By position, but so that warnings never push errors out of the limit.
+    fn shown(&self) -> Vec<&Diagnostic> {
+        let mut all = self.sorted();
+        if all.len() > SHOWN {
+            all.sort_by_key(|one| one.severity);
+        }
+        all
+    }
+
+    fn write_human(&self, out: &mut String, one: &Diagnostic) {
+        let Position { line, column } = self.position(one.span);
+        let name = quote(self.name(one.span.source));
+        let path = if one.path.is_empty() { String::new() } else { format!(" {}", one.path) };
+        let word = one.severity.word();
+        let _ =
+            write!(out, "{word}[{}] {name}:{line}:{column}{path}: {}", one.code.code, one.found);
+        if !one.allowed.is_empty() {
+            let _ = write!(out, "; {}", one.allowed);
+        }
+        out.push('\n');
+        excerpt::write_excerpt(out, self.text(one.span.source), one.span);
+        for (span, note) in &one.related {
+            let Position { line, column } = self.position(*span);
+            let _ =
+                writeln!(out, "note: {}:{line}:{column}: {note}", quote(self.name(span.source)));
+            excerpt::write_excerpt(out, self.text(span.source), *span);
+        }
+        if let Some(help) = &one.help {
+            let _ = writeln!(out, "help: {help}");
+        }
+    }
+
+    fn as_json(&self, one: &Diagnostic) -> serde_json::Value {
+        let place = |span: Span| {
+            let Position { line, column } = self.position(span);
+            (self.name(span.source).to_owned(), line, column)
+        };
+        let (file, line, column) = place(one.span);
+        let related: Vec<_> = one
+            .related
+            .iter()
+            .map(|(span, note)| {
+                let (file, line, column) = place(*span);
+                serde_json::json!({ "file": file, "line": line, "column": column, "note": note })
+            })
+            .collect();
+        serde_json::json!({
+            "code": one.code.code,
+            "severity": one.severity.word(),
+            "file": file,
+            "line": line,
+            "column": column,
+            "path": one.path,
+            "found": one.found,
+            "allowed": one.allowed,
+            "help": one.help,
+            "related": related,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn span(source: SourceId, start: u32, end: u32) -> Span {
+        Span { source, start, end }
+    }
+
+    #[test]
+    fn the_first_line_is_the_contract() {
+        let mut all = Diagnostics::new();
+        let file = all.add_source("a.json", "{\n  \"size\": \"250\"\n}\n");
+        all.push(
+            Diagnostic::error(
+                &codes::NO_UNIT,
+                span(file, 12, 17),
+                "size",
+                "`250` has no unit",
+                "a number of bytes is needed",
+            )
+            .help("write `250 B`"),
+        );
+        assert_eq!(
+            all.human(),
+            "error[E0312] a.json:2:11 size: `250` has no unit; a number of bytes is needed\n   \
+             2 |   \"size\": \"250\"\n     |           ^^^^^\nhelp: write `250 B`\n"
+        );
+        assert_eq!(all.exit_code(), 3);
+        let json: serde_json::Value = serde_json::from_str(all.json().trim()).unwrap();
+        assert_eq!(json["line"], 2);
+        assert_eq!(json["column"], 11);
+        assert_eq!(json["path"], "size");
+    }
+
+    #[test]
+    fn errors_are_sorted_counted_and_not_hidden_by_warnings() {
+        let mut all = Diagnostics::new();
+        let file = all.add_source("a.json", "x".repeat(100));
+        for at in (0..30).rev() {
+            let one = Diagnostic::error(&codes::RANGE, span(file, at, at + 1), "p", "f", "a");
+            all.push(if at < 25 { one.warning() } else { one });
+        }
+        let text = all.human();
+        assert!(text.ends_with("and 10 more\n"), "{text}");
+        assert_eq!(text.matches("error[").count(), 5);
+        assert!(text.find(":1:26 ").unwrap() < text.find(":1:27 ").unwrap());
+    }
+}

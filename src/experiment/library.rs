@@ -1,0 +1,277 @@
+//! Where files come from: next to the scenario, from `--models DIR`, or embedded in the program.
+
+use std::fs;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use super::codes;
+use super::diagnostic::{Diagnostic, Diagnostics, SourceId, Span, quote};
+use super::json::{self, Node};
+use super::shape::nearest;
+
+/// The models and scenarios that ship with the program.
+pub mod embedded {
+    include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
+
+    /// The text of the embedded file `name` in `list`.
+    pub fn find(list: &'static [(&'static str, &'static str)], name: &str) -> Option<&'static str> {
+        list.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
+    }
+}
+
+/// The most bytes of a scenario or model, where no option raises it.
+pub const MAX_BYTES: u64 = 64 << 20;
+
+/// Where to look for what a scenario names.
+#[derive(Clone, Debug)]
+pub struct Library {
+    /// Directories of models, in the order in which they are searched.
+    pub models: Vec<PathBuf>,
+    /// The most bytes of one file.
+    pub max_bytes: u64,
+}
+
+impl Default for Library {
+    fn default() -> Self {
+        Self { models: Vec::new(), max_bytes: MAX_BYTES }
+    }
+}
+
+/// A file that was found and read.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// Its text, for positions.
+    pub source: SourceId,
+    /// Its content.
+    pub tree: Node,
+    /// The bytes as they were read.
+    pub bytes: Vec<u8>,
+    /// Whether it is (equal to) a file that ships with the program.
+    pub shipped: bool,
+    /// The name without directory and extension, or the embedded name.
+    pub name: String,
+}
+
+/// The scenario that `given` names: a path, else a shipped scenario's name.
+pub fn scenario(diagnostics: &mut Diagnostics, library: &Library, given: &str) -> Option<Loaded> {
+    let path = Path::new(given);
+    if fs::symlink_metadata(path).is_err() {
+        let name = given.strip_prefix("scenarios/").unwrap_or(given);
+        let name = name.strip_suffix(".json").unwrap_or(name);
+        if let Some(text) = embedded::find(embedded::SCENARIOS, name) {
+            return parse(diagnostics, given, text.as_bytes().to_vec(), name);
+        }
+    }
+    let bytes = read(diagnostics, path, library.max_bytes)?;
+    parse(diagnostics, given, bytes, &scenario_name(path))
+}
+
+/// The name of a scenario: its path below the last folder `scenarios`, without extension.
+fn scenario_name(path: &Path) -> String {
+    let parts: Vec<String> = path
+        .with_extension("")
+        .components()
+        .map(|part| part.as_os_str().to_string_lossy().into_owned())
+        .collect();
+    let start =
+        parts.iter().rposition(|part| part == "scenarios").map_or(parts.len() - 1, |at| at + 1);
+    parts[start.min(parts.len() - 1)..].join("/")
+}
+
+/// The model called `name`: next to the scenario, in the directories given, or embedded.
+///
+/// `asked` is where the name stands, for the report when there is none.
+pub fn model(
+    diagnostics: &mut Diagnostics,
+    library: &Library,
+    beside: Option<&Path>,
+    name: &str,
+    (asked, field): (Span, &str),
+) -> Option<Loaded> {
+    let file = format!("{name}.json");
+    let folders = beside.into_iter().chain(library.models.iter().map(PathBuf::as_path));
+    for folder in folders {
+        let path = folder.join(&file);
+        if fs::symlink_metadata(&path).is_ok() {
+            let bytes = read(diagnostics, &path, library.max_bytes)?;
+            let shown = path.display().to_string();
+            return parse(diagnostics, &shown, bytes, name);
+        }
+    }
+    if let Some(text) = embedded::find(embedded::MODELS, name) {
+        let shown = format!("models/{name}.json");
+        return parse(diagnostics, &shown, text.as_bytes().to_vec(), name);
+    }
+    let known: Vec<&str> = embedded::MODELS.iter().map(|(name, _)| *name).collect();
+    let one = Diagnostic::error(
+        &codes::UNKNOWN_MODEL,
+        asked,
+        field,
+        format!("there is no machine model `{}`", quote(name)),
+        format!("those that ship are {}", known.join(", ")),
+    );
+    diagnostics.push(match nearest(name, known.iter().copied()) {
+        Some(near) => one.help(format!("did you mean `{near}`?")),
+        None => one.help("put the model next to the scenario, or name its directory by `--models`"),
+    });
+    None
+}
+
+/// Text and tree of `bytes`.
+fn parse(diagnostics: &mut Diagnostics, shown: &str, bytes: Vec<u8>, name: &str) -> Option<Loaded> {
+    let source = json::decode(diagnostics, shown, &bytes)?;
+    let tree = json::parse(diagnostics, source)?;
+    let text = diagnostics.text(source);
+    let shipped = embedded::MODELS.iter().any(|(_, shipped)| *shipped == text);
+    Some(Loaded { source, tree, bytes, shipped, name: name.to_owned() })
+}
+
+fn report(diagnostics: &mut Diagnostics, path: &Path, one: impl FnOnce(Span) -> Diagnostic) {
+    let source = diagnostics.add_source(path.display().to_string(), "");
+    diagnostics.push(one(Span { source, start: 0, end: 0 }));
+}
+
+/// The bytes of the file at `path`, or a report.
+pub fn read(diagnostics: &mut Diagnostics, path: &Path, limit: u64) -> Option<Vec<u8>> {
+    match read_limited(path, limit) {
+        Ok(bytes) => Some(bytes),
+        Err(problem) => {
+            report(diagnostics, path, |span| problem.diagnostic(span, path, limit));
+            None
+        }
+    }
+}
+
+enum Problem {
+    Missing,
+    Directory,
+    Link(String),
+    TooLarge,
+    Io(String),
+}
+
+fn read_limited(path: &Path, limit: u64) -> Result<Vec<u8>, Problem> {
+    let io = |error: &std::io::Error| Problem::Io(error.to_string());
+    let link = fs::symlink_metadata(path).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => Problem::Missing,
+        _ => io(&error),
+    })?;
+    let meta = fs::metadata(path).map_err(|error| {
+        if link.is_symlink() {
+            let target =
+                fs::read_link(path).map_or_else(|_| String::new(), |to| to.display().to_string());
+            Problem::Link(format!("it leads to `{}`: {error}", quote(&target)))
+        } else {
+            io(&error)
+        }
+    })?;
+    if meta.is_dir() {
+        return Err(Problem::Directory);
+    }
+    if meta.is_file() && meta.len() > limit {
+        return Err(Problem::TooLarge);
+    }
+    let file = fs::File::open(path).map_err(|error| io(&error))?;
+    let mut bytes = Vec::new();
+    file.take(limit + 1).read_to_end(&mut bytes).map_err(|error| io(&error))?;
+    if bytes.len() as u64 > limit { Err(Problem::TooLarge) } else { Ok(bytes) }
+}
+
+impl Problem {
+    fn diagnostic(self, span: Span, path: &Path, limit: u64) -> Diagnostic {
+        let error = |code, found: String, allowed: String| {
+            Diagnostic::error(code, span, "", found, allowed)
+        };
+        match self {
+            Self::Missing => missing(span, path),
+            Self::Directory => {
+                let inside = json_files(path);
+                let one = error(
+                    &codes::DIRECTORY,
+                    "the path is a directory".to_owned(),
+                    "a file is needed".to_owned(),
+                );
+                match inside.as_slice() {
+                    [] => one.help("no JSON file lies in it"),
+                    some => one.help(format!(
+                        "in it lie {}",
+                        some.iter().take(5).cloned().collect::<Vec<_>>().join(", ")
+                    )),
+                }
+            }
+            Self::Link(what) => error(
+                &codes::DANGLING,
+                format!("the symbolic link leads nowhere; {what}"),
+                "a file is needed".to_owned(),
+            ),
+            Self::TooLarge => error(
+                &codes::TOO_LARGE,
+                format!("the file has more than {limit} bytes"),
+                format!("at most {} are read", crate::units::Bytes::new(limit)),
+            )
+            .help("a program of this length is better made by a workload kind"),
+            Self::Io(what) => error(
+                &codes::IO,
+                format!("the file cannot be read: {what}"),
+                "a readable file is needed".to_owned(),
+            ),
+        }
+    }
+}
+
+fn missing(span: Span, path: &Path) -> Diagnostic {
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let searched = format!("the directory searched is `{}`", quote(&folder.display().to_string()));
+    let one = Diagnostic::error(&codes::NO_FILE, span, "", "there is no such file", searched);
+    let inside = json_files(folder);
+    let name =
+        path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let shipped = embedded::SCENARIOS.iter().map(|(name, _)| *name);
+    match nearest(&name, inside.iter().map(String::as_str)) {
+        Some(near) => {
+            one.help(format!("did you mean `{}`?", quote(&folder.join(near).display().to_string())))
+        }
+        None => match nearest(&path.with_extension("").to_string_lossy(), shipped) {
+            Some(near) => one.help(format!("a scenario `{near}` ships with the program")),
+            None => one.help("`mpisim list` names the scenarios that ship with the program"),
+        },
+    }
+}
+
+/// The names of the JSON files in `folder`, sorted.
+fn json_files(folder: &Path) -> Vec<String> {
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let mut names: Vec<String> = entries
+        .flatten()
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .filter(|name| Path::new(name).extension().is_some_and(|extension| extension == "json"))
+        .collect();
+    names.sort();
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scenario_is_named_by_its_path_below_scenarios() {
+        let name = |path: &str| scenario_name(Path::new(path));
+        assert_eq!(name("scenarios/endpoints/fig03.json"), "endpoints/fig03");
+        assert_eq!(name("/a/scenarios/b/c.json"), "b/c");
+        assert_eq!(name("mine.json"), "mine");
+        assert_eq!(name("../x/mine.json"), "mine");
+        assert_eq!(name("scenarios"), "scenarios");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn an_endless_input_stops_at_the_limit() {
+        let mut all = Diagnostics::new();
+        assert!(read(&mut all, Path::new("/dev/zero"), 1 << 16).is_none());
+        assert_eq!(all.exit_code(), 5);
+    }
+}

@@ -1,0 +1,96 @@
+//! `--set path=value`: a value of the command line in place of one of the file.
+
+use super::codes;
+use super::diagnostic::{Diagnostic, Diagnostics, Span, quote};
+use super::json::{Node, Value};
+use super::schema::SCENARIO;
+use super::shape::check::check;
+use super::shape::path::{self, Target};
+use super::{model_file, shape};
+
+/// Applies `overrides` to `tree`, in order; diagnostics point into the command line.
+///
+/// A swept field keeps its axis with this one value. The paths so narrowed come back, since
+/// claims about the other values cannot be judged then.
+pub fn apply(diagnostics: &mut Diagnostics, tree: &mut Node, overrides: &[String]) -> Vec<String> {
+    let mut narrowed = Vec::new();
+    for option in overrides {
+        let text = format!("--set {option}");
+        let source = diagnostics.add_source("<command line>", text.clone());
+        let span = |start: usize, end: usize| {
+            let offset = |at: usize| u32::try_from(at).expect("an option is short");
+            Span { source, start: offset(start), end: offset(end) }
+        };
+        let Some((path, value)) = option.split_once('=') else {
+            diagnostics.push(Diagnostic::error(
+                &codes::SET_FORM,
+                span(6, text.len()),
+                "",
+                format!("`{}` has no `=`", quote(option)),
+                "path=value is needed",
+            ));
+            continue;
+        };
+        let path = path.trim();
+        let start = 6 + option.find('=').expect("it was split there") + 1;
+        let place = span(start, text.len().max(start));
+        if let Some(node) =
+            literal(diagnostics, tree, path, value.trim(), span(6, start - 1), place)
+            && put(tree, path, node)
+        {
+            narrowed.push(path.to_owned());
+        }
+    }
+    narrowed
+}
+
+/// The value as a node, checked against its field; `None` with a report.
+fn literal(
+    diagnostics: &mut Diagnostics,
+    tree: &Node,
+    path: &str,
+    value: &str,
+    path_span: Span,
+    value_span: Span,
+) -> Option<Node> {
+    let target = match path::find(&SCENARIO, tree, path) {
+        Ok(target) => target,
+        Err(error) => {
+            let one = Diagnostic::error(
+                &codes::SET_PATH,
+                path_span,
+                quote(path),
+                error.found,
+                error.allowed,
+            );
+            diagnostics.push(match error.nearest {
+                Some(near) => one.help(format!("did you mean `{near}`?")),
+                None => one,
+            });
+            return None;
+        }
+    };
+    let node = Node { value: target.literal(value), span: value_span };
+    let before = diagnostics.errors();
+    match target {
+        Target::Field(shape) => check(diagnostics, &node, shape, path),
+        Target::Parameter(parameter) => {
+            model_file::check_value(diagnostics, &node, parameter, path);
+        }
+    }
+    (diagnostics.errors() == before).then_some(node)
+}
+
+/// Puts `node` at `path`, and into the axis of that path; says whether there is such an axis.
+fn put(tree: &mut Node, path: &str, node: Node) -> bool {
+    let axis = tree.get_mut("sweep").and_then(|sweep| sweep.get_mut(path));
+    let swept = axis.is_some();
+    if let Some(axis) = axis {
+        *axis = Node { span: node.span, value: Value::List(vec![node.clone()]) };
+    }
+    // The tree of a file that is no object was reported; there is nothing to set.
+    if tree.members().is_some() {
+        shape::path::set(tree, path, node);
+    }
+    swept
+}

@@ -1,0 +1,439 @@
+//! What is meant: a scenario with all defaults filled in, every point checked.
+//!
+//! [`load`] goes from a file and the options of a command line to a [`Plan`]: read, override,
+//! check against the tables, expand the sweep, resolve the machine of each point and check what
+//! its fields say together. Everything that is wrong is reported; nothing has run by then.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::claim::{Binder, Claim, Figure};
+use super::codes;
+use super::diagnostic::{Diagnostic, Diagnostics, Span};
+use super::json::{Node, Value};
+use super::library::{self, Library};
+use super::model_file::{Machine, Models};
+use super::overrides;
+use super::program::RankProgram;
+use super::schema::{DEFAULT_EVENTS, DEFAULT_SEED, SCENARIO, SCHEMA, metrics};
+use super::shape::check::check;
+use super::shape::{Shape, path};
+use super::sweep::{self, Sweep};
+use crate::units::{Bytes, TimeDelta};
+
+mod point;
+
+/// A scenario that can be run.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The scenario's path under `scenarios/` without `.json`, or its file's name.
+    pub name: String,
+    /// Its title.
+    pub title: String,
+    /// Document and figure that it reproduces.
+    pub source: Option<String>,
+    /// Its note.
+    pub note: Option<String>,
+    /// The bytes that were read.
+    pub bytes: Vec<u8>,
+    /// Hash of the text (line ends as `\n`) and of the overrides: 32 hexadecimal digits.
+    pub digest: String,
+    /// `path=value` of each `--set`, in order.
+    pub overrides: Vec<String>,
+    /// The axes.
+    pub sweep: Sweep,
+    /// Every point, in sweep order.
+    pub points: Vec<Point>,
+    /// What is drawn.
+    pub figures: Vec<Figure>,
+    /// What is expected.
+    pub claims: Vec<Claim>,
+}
+
+/// One point of a sweep: everything that a run needs.
+#[derive(Clone, Debug)]
+pub struct Point {
+    /// Index in sweep order, from 0.
+    pub index: usize,
+    /// Swept path and value, in axis order.
+    pub params: Vec<(String, String)>,
+    /// The machine of every node; points that do not differ in it share it.
+    pub machine: Arc<Machine>,
+    /// Number of nodes.
+    pub nodes: u32,
+    /// Which process runs where.
+    pub placement: Placement,
+    /// The network.
+    pub topology: Topology,
+    /// The choices of the MPI library.
+    pub mpi: MpiOptions,
+    /// What the processes do.
+    pub workload: Workload,
+    /// Random disturbances.
+    pub noise: Noise,
+    /// Where the run stops.
+    pub limits: Limits,
+    /// The seed of all random streams.
+    pub seed: u64,
+}
+
+/// Which process runs on which node.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Placement {
+    /// Number of processes.
+    pub processes: u32,
+    /// Processes of a node, at most.
+    pub per_node: u32,
+    /// How they are dealt out.
+    pub order: PlacementOrder,
+    /// Whether processes may share a core.
+    pub oversubscribe: bool,
+}
+
+/// How processes are dealt out to nodes.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum PlacementOrder {
+    /// One node is filled after the other.
+    Block,
+    /// Nodes take turns.
+    RoundRobin,
+}
+
+impl Placement {
+    /// The node of `process`, with `nodes` nodes in all.
+    pub fn node_of(&self, process: u32, nodes: u32) -> u32 {
+        match self.order {
+            PlacementOrder::Block => process / self.per_node,
+            PlacementOrder::RoundRobin => process % nodes,
+        }
+    }
+
+    /// The place of `process` among those of its node.
+    pub fn slot_of(&self, process: u32, nodes: u32) -> u32 {
+        match self.order {
+            PlacementOrder::Block => process % self.per_node,
+            PlacementOrder::RoundRobin => process / nodes,
+        }
+    }
+}
+
+/// The network.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Topology {
+    /// One switch.
+    Crossbar,
+    /// Switches in levels.
+    FatTree {
+        /// Nodes of a leaf switch, children of a switch further up.
+        arity: u32,
+        /// Levels of switches.
+        levels: u32,
+        /// Links downwards for each link upwards.
+        oversubscription: u32,
+    },
+}
+
+/// The choices of the MPI library.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct MpiOptions {
+    /// How a large message moves between nodes.
+    pub rendezvous: Rendezvous,
+    /// Largest message sent eagerly between nodes.
+    pub eager_threshold: Bytes,
+    /// Largest message sent eagerly inside a node.
+    pub eager_threshold_intra: Bytes,
+    /// Whether the bytes of messages exist.
+    pub payload: Payload,
+    /// How processes are connected.
+    pub connections: Connections,
+}
+
+/// How a large message moves.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Rendezvous {
+    /// The sender writes.
+    RPut,
+    /// The receiver reads.
+    RGet,
+}
+
+/// Whether the bytes of messages exist.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Payload {
+    /// Only sizes move.
+    Phantom,
+    /// Bytes move and are compared at the end.
+    Real,
+}
+
+/// How processes are connected.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Connections {
+    /// A channel for each peer.
+    PerPeer,
+    /// One channel for all.
+    SharedReceiveQueue,
+}
+
+/// What the processes do.
+#[derive(Clone, Debug)]
+pub enum Workload {
+    /// One message to and fro.
+    PingPong {
+        /// Bytes of a message.
+        size: Bytes,
+        /// Measured rounds.
+        rounds: u64,
+        /// Rounds before them.
+        warmup: u64,
+        /// Whether both processes are on one node.
+        same_node: bool,
+    },
+    /// Windows of messages, one way or both.
+    Bandwidth {
+        /// Bytes of a message.
+        size: Bytes,
+        /// Messages of a window.
+        window: u32,
+        /// Measured rounds.
+        rounds: u64,
+        /// Rounds before them.
+        warmup: u64,
+        /// Whether both processes are on one node.
+        same_node: bool,
+        /// Whether both send.
+        bidirectional: bool,
+    },
+    /// Many pairs of processes on two nodes each.
+    MessageRate {
+        /// Sending processes of a node.
+        senders_per_node: u32,
+        /// Bytes of a message.
+        size: Bytes,
+        /// Messages of a window.
+        window: u32,
+        /// Measured rounds.
+        rounds: u64,
+        /// Rounds before them.
+        warmup: u64,
+        /// Whether both nodes of a pair send.
+        both: bool,
+    },
+    /// Statements written out, one list for each rank.
+    Program(Vec<RankProgram>),
+}
+
+impl Workload {
+    /// The scenario's word for it.
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::PingPong { .. } => "ping_pong",
+            Self::Bandwidth { bidirectional: false, .. } => "bandwidth",
+            Self::Bandwidth { bidirectional: true, .. } => "bidirectional_bandwidth",
+            Self::MessageRate { .. } => "message_rate",
+            Self::Program(_) => "program",
+        }
+    }
+}
+
+/// Random disturbances; none by default.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Noise {
+    /// Each process starts after a uniform time up to this.
+    pub start_skew: TimeDelta,
+    /// Interruptions of each core.
+    pub os_noise: Option<OsNoise>,
+}
+
+/// Interruptions of a core.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct OsNoise {
+    /// Mean time between two.
+    pub period: TimeDelta,
+    /// How long one takes.
+    pub length: TimeDelta,
+}
+
+/// Where a run stops.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Limits {
+    /// Events.
+    pub events: u64,
+    /// Simulated time.
+    pub time: TimeDelta,
+}
+
+/// 200 days: the clock ends at 213.
+pub(super) const DEFAULT_TIME: TimeDelta =
+    TimeDelta::from_ps(200 * 24 * 3600 * crate::units::PS_PER_S);
+
+/// What a command asks for.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// The scenario: a path, or the name of one that ships.
+    pub scenario: String,
+    /// `path=value` of each `--set`, in order.
+    pub overrides: Vec<String>,
+    /// Where models are, and how large a file may be.
+    pub library: Library,
+}
+
+/// Reads and checks the scenario of `request`: a plan, and all there is to say about it.
+///
+/// There is a plan exactly if there are no errors; there may be warnings with it.
+pub fn load(request: &Request) -> (Option<Plan>, Diagnostics) {
+    let mut diagnostics = Diagnostics::new();
+    let plan = read(&mut diagnostics, request);
+    let plan = plan.filter(|_| !diagnostics.has_errors());
+    (plan, diagnostics)
+}
+
+fn read(diagnostics: &mut Diagnostics, request: &Request) -> Option<Plan> {
+    let loaded = library::scenario(diagnostics, &request.library, &request.scenario)?;
+    let mut tree = loaded.tree;
+    check_version(diagnostics, &tree)?;
+    let narrowed = overrides::apply(diagnostics, &mut tree, &request.overrides);
+    let sweep = check_tree(diagnostics, &tree)?;
+    let folder = Path::new(&request.scenario).parent().map(Path::to_path_buf);
+    let models = Models::new(&request.library, folder.filter(|folder| is_folder(folder)));
+    let points = points(diagnostics, &tree, &sweep, models);
+    let kind = tree.get("workload").and_then(|workload| workload.word("kind")).unwrap_or("");
+    let mut binder = Binder { diagnostics, sweep: &sweep, metrics: metrics(kind) };
+    let figures = binder.figures(&tree);
+    let claims = binder.claims(&tree, !narrowed.is_empty());
+    let text = |key: &str| tree.word(key).map(str::to_owned);
+    Some(Plan {
+        name: loaded.name,
+        title: text("title")?,
+        source: text("source"),
+        note: text("note"),
+        digest: digest(&loaded.bytes, &request.overrides),
+        bytes: loaded.bytes,
+        overrides: request.overrides.clone(),
+        points: points?,
+        sweep,
+        figures,
+        claims,
+    })
+}
+
+fn is_folder(path: &PathBuf) -> bool {
+    // The folder of a bare file name is the current one.
+    path.as_os_str().is_empty() || path.is_dir()
+}
+
+/// Hash of the text, whatever its line ends, and of the overrides.
+fn digest(bytes: &[u8], overrides: &[String]) -> String {
+    let text = String::from_utf8_lossy(bytes).replace("\r\n", "\n").replace('\r', "\n");
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(text.as_bytes());
+    for one in overrides {
+        hasher.update(b"\0");
+        hasher.update(one.as_bytes());
+    }
+    hasher.finalize().to_hex()[..32].to_owned()
+}
+
+/// Refuses a document that is no object, and another version of the form, before anything else.
+fn check_version(diagnostics: &mut Diagnostics, tree: &Node) -> Option<()> {
+    if tree.members().is_none() {
+        check(diagnostics, tree, &Shape::Object(&SCENARIO), "");
+        return None;
+    }
+    let Some(node) = tree.get("schema") else { return Some(()) };
+    let Value::Number(number) = &node.value else { return Some(()) };
+    let Ok(found) = number.whole() else { return Some(()) };
+    if found == SCHEMA {
+        return Some(());
+    }
+    let help = if found > SCHEMA {
+        "the file was written for a newer program: upgrade mpisim"
+    } else {
+        "there is no older form than 1: write `\"schema\": 1` and follow `mpisim schema`"
+    };
+    diagnostics.push(
+        Diagnostic::error(
+            &codes::SCHEMA_VERSION,
+            node.span,
+            "schema",
+            format!("the file has form {found}"),
+            format!("mpisim {} reads form {SCHEMA}", env!("CARGO_PKG_VERSION")),
+        )
+        .help(help),
+    );
+    None
+}
+
+/// Checks the whole tree, its swept fields with their first values; the axes if all is well.
+fn check_tree(diagnostics: &mut Diagnostics, tree: &Node) -> Option<Sweep> {
+    let before = diagnostics.errors();
+    let swept = SCENARIO.iter().find(|field| field.key == "sweep").expect("it is in the table");
+    if let Some(node) = tree.get("sweep") {
+        check(diagnostics, node, swept.shape, "sweep");
+    }
+    let sweep = if diagnostics.errors() == before { sweep::read(diagnostics, tree) } else { None };
+    let mut first = tree.clone();
+    match &sweep {
+        Some(sweep) => sweep.apply(&mut first, 0),
+        None => forgive_swept(&mut first),
+    }
+    check(diagnostics, &first, &Shape::Object(&SCENARIO), "");
+    sweep.filter(|_| diagnostics.errors() == before)
+}
+
+/// A swept field whose axis is wrong is not missing: it is marked as reported.
+fn forgive_swept(tree: &mut Node) {
+    let members = tree.get("sweep").and_then(Node::members).unwrap_or(&[]).to_vec();
+    for member in members {
+        if path::find(&SCENARIO, tree, &member.key).is_ok() && path::at(tree, &member.key).is_none()
+        {
+            path::set(tree, &member.key, Node { value: Value::Invalid, span: member.node.span });
+        }
+    }
+}
+
+/// Every point, checked; `None` where one is wrong.
+fn points(
+    diagnostics: &mut Diagnostics,
+    tree: &Node,
+    sweep: &Sweep,
+    mut models: Models<'_>,
+) -> Option<Vec<Point>> {
+    let before = diagnostics.errors();
+    let count = usize::try_from(sweep.points()).expect("the number of points was limited");
+    let base = without_lists(tree);
+    let mut points = Vec::with_capacity(count);
+    for index in 0..count {
+        let mut tree = base.clone();
+        sweep.apply(&mut tree, index);
+        let mark = diagnostics.mark();
+        let params = sweep.params(index);
+        let point = point::read(diagnostics, &tree, &mut models, index, params.clone());
+        if diagnostics.mark() > mark && !params.is_empty() {
+            let shown: Vec<String> =
+                params.iter().map(|(path, value)| format!("{path} = {value}")).collect();
+            let number = index + 1;
+            let text = format!("found at point {number} of {count}: {}", shown.join(", "));
+            diagnostics.explain(mark, &text);
+        }
+        points.extend(point);
+        if diagnostics.errors() >= before + super::diagnostic::SHOWN {
+            break;
+        }
+    }
+    (diagnostics.errors() == before && points.len() == count).then_some(points)
+}
+
+/// The tree without what does not differ between points and may be long.
+fn without_lists(tree: &Node) -> Node {
+    let mut out = tree.clone();
+    if let Value::Object(members) = &mut out.value {
+        members.retain(|member| !matches!(member.key.as_str(), "sweep" | "figures" | "claims"));
+    }
+    out
+}
+
+/// The place of the field at `path`, or of what holds it.
+fn place(tree: &Node, path: &str) -> Span {
+    path::at(tree, path).map_or_else(|| tree.span, |node| node.span)
+}

@@ -1,0 +1,335 @@
+//! One point: its fields as typed values, and what they say together.
+
+use std::sync::Arc;
+
+use super::super::codes;
+use super::super::diagnostic::{Diagnostic, Diagnostics};
+use super::super::json::{Node, Value};
+use super::super::model_file::{Machine, Models};
+use super::super::program;
+use super::super::schema::SCENARIO;
+use super::super::shape::Shape;
+use super::super::shape::check::check;
+use super::{
+    Connections, DEFAULT_EVENTS, DEFAULT_SEED, DEFAULT_TIME, Limits, MpiOptions, Noise, OsNoise,
+    Payload, Placement, PlacementOrder, Point, Rendezvous, Topology, Workload, place,
+};
+use crate::units::{Bytes, PS_PER_S, TimeDelta};
+
+/// Reads the point whose values stand in `tree`; `None` with reports where it cannot be run.
+pub(super) fn read(
+    diagnostics: &mut Diagnostics,
+    tree: &Node,
+    models: &mut Models<'_>,
+    index: usize,
+    params: Vec<(String, String)>,
+) -> Option<Point> {
+    let before = diagnostics.errors();
+    check(diagnostics, tree, &Shape::Object(&SCENARIO), "");
+    if diagnostics.errors() > before {
+        return None;
+    }
+    let machine = models.machine(diagnostics, tree.get("machine")?);
+    let workload = workload(diagnostics, tree.get("workload")?);
+    let nodes = tree.small("nodes").unwrap_or(2);
+    let placement = placement(diagnostics, tree, &workload, nodes);
+    let topology = topology(diagnostics, tree, nodes);
+    let noise = noise(diagnostics, tree);
+    let machine = machine?;
+    let placement = placement?;
+    cores(diagnostics, tree, &machine, &placement);
+    products(diagnostics, tree, &machine, &workload, &placement);
+    let mpi = mpi(tree, &machine);
+    Some(Point {
+        index,
+        params,
+        nodes,
+        placement,
+        topology,
+        mpi,
+        workload,
+        noise,
+        limits: limits(tree),
+        seed: tree.count("seed").unwrap_or(DEFAULT_SEED),
+        machine,
+    })
+}
+
+/// The rounds of messages of `size`: one count, or one for small and one for large messages.
+fn rounds(node: &Node, size: Bytes) -> u64 {
+    let rounds = node.get("rounds").expect("the key is required");
+    if let Value::Number(_) = rounds.value {
+        return rounds.as_count();
+    }
+    let small = rounds.bytes("up_to").is_some_and(|up_to| size <= up_to);
+    rounds.count(if small { "first" } else { "then" }).expect("the key is required")
+}
+
+fn workload(diagnostics: &mut Diagnostics, node: &Node) -> Workload {
+    let kind = node.required_word("kind");
+    if kind == "program" {
+        let ranks = node.get("ranks").expect("the key is required");
+        return Workload::Program(program::read(diagnostics, ranks));
+    }
+    let size = node.bytes("size").expect("the key is required");
+    let rounds = rounds(node, size);
+    let warmup = node.count("warmup").unwrap_or(0);
+    let same_node = node.word("between") == Some("cores");
+    let window = node.small("window").unwrap_or(1);
+    match kind {
+        "ping_pong" => Workload::PingPong { size, rounds, warmup, same_node },
+        "message_rate" => Workload::MessageRate {
+            senders_per_node: node.small("senders_per_node").expect("the key is required"),
+            size,
+            window,
+            rounds,
+            warmup,
+            both: node.word("direction") != Some("one"),
+        },
+        _ => {
+            let bidirectional = kind == "bidirectional_bandwidth";
+            Workload::Bandwidth { size, window, rounds, warmup, same_node, bidirectional }
+        }
+    }
+}
+
+/// How many processes there are and how many of them a node holds; `None` with a report.
+fn placement(
+    diagnostics: &mut Diagnostics,
+    tree: &Node,
+    workload: &Workload,
+    nodes: u32,
+) -> Option<Placement> {
+    let ranks = tree.get("ranks");
+    let order = match ranks.and_then(|ranks| ranks.word("placement")) {
+        Some("round_robin") => PlacementOrder::RoundRobin,
+        _ => PlacementOrder::Block,
+    };
+    let oversubscribe = ranks.and_then(|ranks| ranks.flag("oversubscribe")).unwrap_or(false);
+    let (processes, per_node) = match workload {
+        Workload::PingPong { same_node, .. } | Workload::Bandwidth { same_node, .. } => {
+            if *same_node {
+                // Both on the first node, however processes are dealt out.
+                let order = PlacementOrder::Block;
+                return Some(Placement { processes: 2, per_node: 2, order, oversubscribe });
+            }
+            need_nodes(diagnostics, tree, nodes, nodes >= 2, "at least 2")?;
+            (2, 1)
+        }
+        Workload::MessageRate { senders_per_node, both, .. } => {
+            let even = nodes >= 2 && nodes.is_multiple_of(2);
+            need_nodes(diagnostics, tree, nodes, even, "an even number")?;
+            let per_node = if *both { senders_per_node * 2 } else { *senders_per_node };
+            (countable(diagnostics, tree, per_node, nodes)?, per_node)
+        }
+        Workload::Program(ranks) => {
+            let processes = u32::try_from(ranks.len()).expect("the shape limits the ranks");
+            (processes, processes.div_ceil(nodes))
+        }
+    };
+    Some(Placement { processes, per_node, order, oversubscribe })
+}
+
+fn need_nodes(
+    diagnostics: &mut Diagnostics,
+    tree: &Node,
+    nodes: u32,
+    fits: bool,
+    needed: &str,
+) -> Option<()> {
+    if fits {
+        return Some(());
+    }
+    let kind = tree.get("workload").and_then(|workload| workload.get("kind"));
+    let span = tree.get("nodes").map_or(tree.span, |node| node.span);
+    let one = Diagnostic::error(
+        &codes::ONE_NODE,
+        span,
+        "nodes",
+        format!("the number of nodes is {nodes}"),
+        format!("the workload pairs processes of different nodes: {needed} is needed"),
+    );
+    diagnostics.push(match kind {
+        Some(kind) => one.related(kind.span, "the workload is here"),
+        None => one,
+    });
+    None
+}
+
+/// `per_node` x `nodes`, if processes can be numbered so far.
+fn countable(diagnostics: &mut Diagnostics, tree: &Node, per_node: u32, nodes: u32) -> Option<u32> {
+    let product = u128::from(per_node) * u128::from(nodes);
+    let limit = 16_777_216;
+    if product <= limit {
+        return u32::try_from(product).ok();
+    }
+    diagnostics.push(
+        Diagnostic::error(
+            &codes::PRODUCT,
+            place(tree, "workload.senders_per_node"),
+            "workload.senders_per_node",
+            format!("{nodes} nodes of {per_node} processes are {product} processes"),
+            format!("at most {limit} are allowed"),
+        )
+        .related(place(tree, "nodes"), "the nodes are given here"),
+    );
+    None
+}
+
+fn cores(diagnostics: &mut Diagnostics, tree: &Node, machine: &Machine, placement: &Placement) {
+    let cpu = &machine.profile.cpu;
+    let cores = u64::from(cpu.sockets) * u64::from(cpu.cores_per_socket);
+    let processes = u64::from(placement.per_node);
+    if placement.oversubscribe || processes <= cores {
+        return;
+    }
+    let path = match tree.get("workload").and_then(|workload| workload.word("kind")) {
+        Some("message_rate") => "workload.senders_per_node",
+        Some("program") => "workload.ranks",
+        _ => "workload",
+    };
+    diagnostics.push(
+        Diagnostic::error(
+            &codes::TOO_FEW_CORES,
+            place(tree, path),
+            path,
+            format!("a node has {processes} processes and {cores} cores"),
+            "at most one process per core is allowed",
+        )
+        .related(place(tree, "machine"), format!("the machine is `{}`", machine.name))
+        .help("use fewer processes, or write `\"ranks\": { \"oversubscribe\": true }`"),
+    );
+}
+
+/// Bytes and time that a workload moves, in 128 bits: both must fit 64.
+fn products(
+    diagnostics: &mut Diagnostics,
+    tree: &Node,
+    machine: &Machine,
+    workload: &Workload,
+    placement: &Placement,
+) {
+    let (size, messages) = match workload {
+        Workload::PingPong { size, rounds, warmup, .. } => {
+            (*size, 2 * (u128::from(*rounds) + u128::from(*warmup)))
+        }
+        Workload::Bandwidth { size, window, rounds, warmup, .. }
+        | Workload::MessageRate { size, window, rounds, warmup, .. } => {
+            (*size, u128::from(*window) * (u128::from(*rounds) + u128::from(*warmup)))
+        }
+        Workload::Program(_) => return,
+    };
+    let bytes = u128::from(size.as_u64()) * messages;
+    let bits_per_s = u128::from(machine.profile.link.data_bw.as_bit_per_s());
+    let ps = (bytes * 8).saturating_mul(u128::from(PS_PER_S)) / bits_per_s.max(1);
+    let all = bytes.saturating_mul(u128::from(placement.processes));
+    let limit = u128::from(DEFAULT_TIME.as_ps());
+    let all_messages = messages.saturating_mul(u128::from(placement.processes));
+    if ps <= limit && all <= u128::from(u64::MAX) && all_messages <= u128::from(u64::MAX) {
+        return;
+    }
+    let days = ps / (24 * 3600 * u128::from(PS_PER_S));
+    let (found, allowed) = if ps > limit {
+        (format!("{messages} messages of {size} take {days} days on the link"), "200 days")
+    } else {
+        (format!("{all_messages} messages of {size} are {all} bytes"), "2^64 bytes")
+    };
+    diagnostics.push(
+        Diagnostic::error(
+            &codes::PRODUCT,
+            place(tree, "workload.size"),
+            "workload.size",
+            found,
+            format!("at most {allowed} can be counted"),
+        )
+        .related(place(tree, "workload.rounds"), "the rounds are given here"),
+    );
+}
+
+fn topology(diagnostics: &mut Diagnostics, tree: &Node, nodes: u32) -> Topology {
+    let Some(node) = tree.get("topology") else { return Topology::Crossbar };
+    if node.required_word("kind") == "crossbar" {
+        return Topology::Crossbar;
+    }
+    let arity = node.small("arity").expect("the key is required");
+    let levels = node.small("levels").unwrap_or(2);
+    let ports = u128::from(arity).pow(levels);
+    if ports < u128::from(nodes) {
+        diagnostics.push(
+            Diagnostic::error(
+                &codes::TOPOLOGY,
+                place(tree, "topology.arity"),
+                "topology.arity",
+                format!("a fat tree of {levels} levels and arity {arity} has {ports} ports"),
+                format!("{nodes} nodes need at least as many"),
+            )
+            .related(place(tree, "nodes"), "the nodes are given here"),
+        );
+    }
+    let oversubscription = node.small("oversubscription").unwrap_or(1);
+    if oversubscription > arity {
+        diagnostics.push(
+            Diagnostic::error(
+                &codes::CONTRADICTION,
+                place(tree, "topology.oversubscription"),
+                "topology.oversubscription",
+                format!("{oversubscription} links downwards for each link upwards"),
+                format!("a switch has {arity} links downwards"),
+            )
+            .related(place(tree, "topology.arity"), "the arity is given here"),
+        );
+    }
+    Topology::FatTree { arity, levels, oversubscription }
+}
+
+fn mpi(tree: &Node, machine: &Arc<Machine>) -> MpiOptions {
+    let node = tree.get("mpi");
+    let word = |key: &str| node.and_then(|node| node.word(key));
+    let bytes = |key: &str| node.and_then(|node| node.bytes(key));
+    let model = &machine.profile.mpi;
+    MpiOptions {
+        rendezvous: match word("rendezvous") {
+            Some("rget") => Rendezvous::RGet,
+            _ => Rendezvous::RPut,
+        },
+        eager_threshold: bytes("eager_threshold").unwrap_or(model.eager_threshold_inter),
+        eager_threshold_intra: bytes("eager_threshold_intra")
+            .unwrap_or(model.eager_threshold_intra),
+        payload: if word("payload") == Some("real") { Payload::Real } else { Payload::Phantom },
+        connections: match word("connections") {
+            Some("shared_receive_queue") => Connections::SharedReceiveQueue,
+            _ => Connections::PerPeer,
+        },
+    }
+}
+
+fn noise(diagnostics: &mut Diagnostics, tree: &Node) -> Noise {
+    let Some(node) = tree.get("noise") else { return Noise::default() };
+    let os_noise = node.get("os_noise").map(|noise| OsNoise {
+        period: noise.time("period").expect("the key is required"),
+        length: noise.time("length").expect("the key is required"),
+    });
+    if let Some(OsNoise { period, length }) = os_noise
+        && length >= period
+    {
+        diagnostics.push(
+            Diagnostic::error(
+                &codes::CONTRADICTION,
+                place(tree, "noise.os_noise.length"),
+                "noise.os_noise.length",
+                format!("an interruption of {length} every {period} leaves no time to work"),
+                "the length must be below the period",
+            )
+            .related(place(tree, "noise.os_noise.period"), "the period is given here"),
+        );
+    }
+    Noise { start_skew: node.time("start_skew").unwrap_or(TimeDelta::ZERO), os_noise }
+}
+
+fn limits(tree: &Node) -> Limits {
+    let node = tree.get("limits");
+    Limits {
+        events: node.and_then(|node| node.count("events")).unwrap_or(DEFAULT_EVENTS),
+        time: node.and_then(|node| node.time("time")).unwrap_or(DEFAULT_TIME),
+    }
+}

@@ -1,0 +1,339 @@
+//! Explicit programs: the statements of a scenario as calls, each with its line.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::codes;
+use super::diagnostic::{Diagnostic, Diagnostics, Span, quote};
+use super::json::{Node, Value};
+use crate::mpi::envelope::Rank;
+use crate::protocols::call::{Buffer, Call, Comm, Peer, Requests, SendMode};
+use crate::protocols::contract::Handle;
+use crate::units::TimeDelta;
+
+/// What one rank does, statement by statement.
+pub type RankProgram = Arc<[Statement]>;
+
+/// One statement, and where it stands.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Statement {
+    /// What is done.
+    pub step: Step,
+    /// The line of the scenario file.
+    pub line: usize,
+}
+
+/// What a statement does.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Step {
+    /// A call into the library.
+    Call(Call),
+    /// Work outside the library.
+    Compute(TimeDelta),
+}
+
+/// What is known of a request or a matched message at a place of the program.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Open {
+    /// It is open.
+    Yes,
+    /// It may have ended in a test.
+    Perhaps,
+    /// It has ended.
+    No,
+}
+
+/// The state of one rank's reading.
+struct Reader<'a> {
+    diagnostics: &'a mut Diagnostics,
+    ranks: u32,
+    rank: usize,
+    handles: BTreeMap<String, (Handle, Open, Span)>,
+    buffers: u32,
+}
+
+/// Reads the checked `ranks` of a program workload; what is wrong is reported.
+pub fn read(diagnostics: &mut Diagnostics, ranks: &Node) -> Vec<RankProgram> {
+    let lists = ranks.elements().expect("the tree was checked against its shape");
+    let count = u32::try_from(lists.len()).expect("the shape limits the ranks");
+    let mut lines = LineCounter::new(diagnostics, ranks.span);
+    let lines: Vec<Vec<usize>> = lists
+        .iter()
+        .map(|list| {
+            let elements = list.elements().unwrap_or(&[]);
+            elements.iter().map(|node| lines.line(node.span)).collect()
+        })
+        .collect();
+    let mut programs = Vec::with_capacity(lists.len());
+    for (rank, list) in lists.iter().enumerate() {
+        let handles = BTreeMap::new();
+        let mut reader = Reader { diagnostics, ranks: count, rank, handles, buffers: 0 };
+        let elements = list.elements().unwrap_or(&[]);
+        let statements = elements.iter().enumerate().map(|(index, node)| Statement {
+            step: reader.step(node, &format!("workload.ranks[{rank}][{index}]")),
+            line: lines[rank][index],
+        });
+        programs.push(statements.collect());
+    }
+    programs
+}
+
+/// Lines of rising offsets in one text, counted once over the text.
+struct LineCounter {
+    text: String,
+    at: usize,
+    line: usize,
+    source: super::diagnostic::SourceId,
+}
+
+impl LineCounter {
+    fn new(diagnostics: &Diagnostics, span: Span) -> Self {
+        let text = diagnostics.text(span.source).to_owned();
+        Self { text, at: 0, line: 1, source: span.source }
+    }
+
+    fn line(&mut self, span: Span) -> usize {
+        let to = span.start as usize;
+        if span.source != self.source || to < self.at {
+            return 1;
+        }
+        let bytes = self.text.as_bytes();
+        for index in self.at..to.min(bytes.len()) {
+            let lone_return = bytes[index] == b'\r' && bytes.get(index + 1) != Some(&b'\n');
+            self.line += usize::from(bytes[index] == b'\n' || lone_return);
+        }
+        self.at = to;
+        self.line
+    }
+}
+
+impl Reader<'_> {
+    fn report(&mut self, one: Diagnostic) {
+        self.diagnostics.push(one);
+    }
+
+    fn step(&mut self, node: &Node, path: &str) -> Step {
+        let comm = Comm(node.small("comm").map_or(0, |comm| u16::try_from(comm).unwrap_or(0)));
+        let op = node.required_word("op");
+        let call = match op {
+            "compute" => return Step::Compute(node.time("time").unwrap_or_default()),
+            "barrier" => Call::Barrier { comm },
+            "isend" | "issend" | "send" | "ssend" => self.send(op, node, comm, path),
+            "irecv" | "recv" => self.receive(op, node, comm, path),
+            "probe" | "iprobe" | "mprobe" | "improbe" => self.probe(op, node, comm, path),
+            "mrecv" | "imrecv" => self.matched_receive(op, node, path),
+            _ => self.completion(op, node, path),
+        };
+        Step::Call(call)
+    }
+
+    fn send(&mut self, op: &str, node: &Node, comm: Comm, path: &str) -> Call {
+        let to = self.peer(node, "to", path, false);
+        let tag = self.tag(node, path, false).unwrap_or(0);
+        let buffer = self.buffer(node, "size");
+        let mode = if op.contains("ss") { SendMode::Synchronous } else { SendMode::Standard };
+        if op.starts_with('i') {
+            let request = self.open(node, "req", path);
+            Call::Isend { request, to, tag, comm, buffer, mode }
+        } else {
+            Call::Send { to, tag, comm, buffer, mode }
+        }
+    }
+
+    fn receive(&mut self, op: &str, node: &Node, comm: Comm, path: &str) -> Call {
+        let source = self.peer(node, "src", path, true);
+        let tag = self.tag(node, path, true);
+        let buffer = self.buffer(node, "max");
+        if op == "irecv" {
+            let request = self.open(node, "req", path);
+            Call::Irecv { request, source, tag, comm, buffer }
+        } else {
+            Call::Recv { source, tag, comm, buffer }
+        }
+    }
+
+    fn probe(&mut self, op: &str, node: &Node, comm: Comm, path: &str) -> Call {
+        let source = self.peer(node, "src", path, true);
+        let tag = self.tag(node, path, true);
+        match op {
+            "probe" => Call::Probe { source, tag, comm },
+            "iprobe" => Call::Iprobe { source, tag, comm },
+            "mprobe" => {
+                Call::Mprobe { message: self.open(node, "handle", path), source, tag, comm }
+            }
+            _ => {
+                let message = self.open(node, "handle", path);
+                self.mark(node, "handle", Open::Perhaps);
+                Call::Improbe { message, source, tag, comm }
+            }
+        }
+    }
+
+    fn matched_receive(&mut self, op: &str, node: &Node, path: &str) -> Call {
+        let message = self.close(node, "handle", path, Open::No);
+        let buffer = self.buffer(node, "max");
+        if op == "mrecv" {
+            return Call::Mrecv { message, buffer };
+        }
+        Call::Imrecv { message, request: self.open(node, "req", path), buffer }
+    }
+
+    fn completion(&mut self, op: &str, node: &Node, path: &str) -> Call {
+        match op {
+            "wait" => Call::Wait { request: self.close(node, "req", path, Open::No) },
+            "test" => Call::Test { request: self.close(node, "req", path, Open::Perhaps) },
+            "cancel" => Call::Cancel { request: self.close(node, "req", path, Open::Yes) },
+            "waitall" => {
+                Call::WaitAll { requests: self.close_all(node, path, Open::No), statuses: true }
+            }
+            "waitany" => Call::WaitAny { requests: self.close_all(node, path, Open::Perhaps) },
+            "testall" => Call::TestAll { requests: self.close_all(node, path, Open::Perhaps) },
+            other => unreachable!("`{other}` passed the check of its word"),
+        }
+    }
+
+    /// A rank, or what stands for one; `any` only where `receiving`.
+    fn peer(&mut self, node: &Node, key: &str, path: &str, receiving: bool) -> Peer {
+        let value = node.get(key).expect("the tree was checked against its shape");
+        let at = format!("{path}.{key}");
+        match value.text() {
+            Some("proc_null") => Peer::Null,
+            Some(_) if receiving => Peer::Any,
+            Some(_) => {
+                self.report(
+                    Diagnostic::error(
+                        &codes::WILDCARD,
+                        value.span,
+                        at,
+                        "a send to `any`",
+                        "the wildcard is allowed in receives and probes only",
+                    )
+                    .help("name the receiver's rank, or \"proc_null\""),
+                );
+                Peer::Null
+            }
+            None => {
+                let rank = value.as_count();
+                if rank >= u64::from(self.ranks) {
+                    let last = self.ranks - 1;
+                    self.report(
+                        Diagnostic::error(
+                            &codes::RANK,
+                            value.span,
+                            at,
+                            format!("rank {rank} does not exist"),
+                            format!("ranks are 0 to {last}"),
+                        )
+                        .help(format!("this is a statement of rank {}", self.rank)),
+                    );
+                }
+                Peer::Rank(Rank(u32::try_from(rank).unwrap_or(0)))
+            }
+        }
+    }
+
+    /// The tag; `None` for the wildcard.
+    fn tag(&mut self, node: &Node, path: &str, receiving: bool) -> Option<i32> {
+        let Some(value) = node.get("tag") else { return Some(0) };
+        if let Value::Text(_) = value.value {
+            if !receiving {
+                self.report(
+                    Diagnostic::error(
+                        &codes::WILDCARD,
+                        value.span,
+                        format!("{path}.tag"),
+                        "a send with the tag `any`",
+                        "the wildcard is allowed in receives and probes only",
+                    )
+                    .help("give a tag from 0 to 2147483647"),
+                );
+            }
+            return None;
+        }
+        Some(i32::try_from(value.as_count()).expect("the shape limits the tag"))
+    }
+
+    fn buffer(&mut self, node: &Node, key: &str) -> Buffer {
+        let id = self.buffers;
+        self.buffers += 1;
+        Buffer { id, bytes: node.bytes(key).expect("the key is required").as_u64() }
+    }
+
+    /// The number of the request or message that the text under `key` begins to name.
+    fn open(&mut self, node: &Node, key: &str, path: &str) -> Handle {
+        let value = node.get(key).expect("the key is required");
+        let name = value.text().expect("the tree was checked against its shape").to_owned();
+        let next = Handle(u32::try_from(self.handles.len()).expect("the shape limits statements"));
+        let known = self.handles.get(&name).copied();
+        if let Some((_, Open::Yes, first)) = known {
+            self.report(
+                Diagnostic::error(
+                    &codes::REQUEST,
+                    value.span,
+                    format!("{path}.{key}"),
+                    format!("`{}` is still open", quote(&name)),
+                    "a name may be used again after its end",
+                )
+                .related(first, "it was opened here")
+                .help("wait for it first, or use another name"),
+            );
+        }
+        let handle = known.map_or(next, |(handle, ..)| handle);
+        self.handles.insert(name, (handle, Open::Yes, value.span));
+        handle
+    }
+
+    fn mark(&mut self, node: &Node, key: &str, open: Open) {
+        if let Some(entry) = node.word(key).and_then(|name| self.handles.get_mut(name)) {
+            entry.1 = open;
+        }
+    }
+
+    fn close(&mut self, node: &Node, key: &str, path: &str, after: Open) -> Handle {
+        let value = node.get(key).expect("the key is required");
+        self.close_node(value, &format!("{path}.{key}"), after)
+    }
+
+    fn close_all(&mut self, node: &Node, path: &str, after: Open) -> Requests {
+        let list = node.get("reqs").and_then(Node::elements).unwrap_or(&[]);
+        let handles = list
+            .iter()
+            .enumerate()
+            .map(|(index, value)| self.close_node(value, &format!("{path}.reqs[{index}]"), after));
+        Requests::List(handles.collect())
+    }
+
+    fn close_node(&mut self, value: &Node, path: &str, after: Open) -> Handle {
+        let name = value.text().expect("the tree was checked against its shape");
+        match self.handles.get_mut(name) {
+            Some(entry) if entry.1 != Open::No => {
+                entry.1 = after;
+                entry.0
+            }
+            known => {
+                let ended = known.is_some();
+                let open: Vec<String> = self
+                    .handles
+                    .iter()
+                    .filter(|(_, (_, open, _))| *open != Open::No)
+                    .map(|(name, _)| name.clone())
+                    .collect();
+                let found = if ended { "has ended already" } else { "was never opened" };
+                let allowed = if open.is_empty() {
+                    "none is open here".to_owned()
+                } else {
+                    format!("open here are {}", open.join(", "))
+                };
+                let name = quote(name);
+                self.report(Diagnostic::error(
+                    &codes::REQUEST,
+                    value.span,
+                    path,
+                    format!("`{name}` {found}"),
+                    allowed,
+                ));
+                Handle(0)
+            }
+        }
+    }
+}

@@ -1,0 +1,584 @@
+//! What a scenario file may say: one table for the checker, for `--set` and for the JSON Schema.
+//!
+//! # Claims
+//!
+//! A claim names points of the sweep by assignments of axes, `{ "workload.size": "8 B" }`. Every
+//! axis must be fixed (in `at`, or in `of` and `to`), ranged over (`for`: the claim must hold for
+//! each value), or followed (`along`). Only the axis `seed` may be left open: replicas are averaged.
+//!
+//! | kind | says |
+//! |---|---|
+//! | `"value": METRIC` | METRIC is `expect.value`, within `expect.tolerance` |
+//! | `"ratio": METRIC` | METRIC of `of` divided by METRIC of `to` is `expect.value`, within `expect.tolerance` |
+//! | `"ordering": METRIC` | METRIC of `of` is `expect.is` (`below`, `above`) `expect.times` x METRIC of `to` |
+//! | `"crossover": METRIC` | along the axis `along`, METRIC of `of` stays at or below `expect.times` x METRIC of `to` from `expect.value` on (within `expect.tolerance`) |
+//! | `"trend": METRIC` | along the axis `along`, METRIC has the shape `expect.shape`: `rises`, `falls`, `flat`, `knee`, `dip` |
+//!
+//! The shapes of a trend, with y(i) the metric at the i-th value of the axis:
+//!
+//! - `rises`, `falls`: each step does, or with `"steps": "ends"` the last value against the first.
+//! - `flat`: the greatest value is at most `within` above the least.
+//! - `knee`: the growth per step changes most at the value `at` (within `tolerance`).
+//! - `dip`: at the value `at`, y(i)/y(i-1) < y(i-1)/y(i-2) - `margin`: the step is worse than the
+//!   one before it by more than `margin`.
+
+use super::shape::{Field, Need, Shape, Variant, default, optional, required, variant};
+use crate::mpi::envelope::TAG_UB;
+use crate::units::Dimension;
+
+/// The version of the form that this program reads.
+pub const SCHEMA: u64 = 1;
+/// The greatest size of a message: counts are C ints.
+pub const MAX_MESSAGE: u64 = 2 << 30;
+/// The seed where the scenario names none.
+pub const DEFAULT_SEED: u64 = 1;
+/// The most points of a sweep where the scenario sets no limit.
+pub const DEFAULT_POINTS: u64 = 100_000;
+/// The most events of a point where the scenario sets no limit.
+pub const DEFAULT_EVENTS: u64 = 100_000_000_000;
+
+const fn time(min: u64, max: u64) -> Shape {
+    Shape::Quantity { dimension: Dimension::Time, min, max }
+}
+
+const fn bytes(min: u64, max: u64) -> Shape {
+    Shape::Quantity { dimension: Dimension::Bytes, min, max }
+}
+
+/// A thousand seconds, in picoseconds.
+const LONG: u64 = 1_000_000_000_000_000;
+/// 200 days, in picoseconds: the clock ends at 213.
+const LONGEST: u64 = 200 * 24 * 3600 * 1_000_000_000_000;
+
+static SIZE: Shape = bytes(0, MAX_MESSAGE);
+static POSITIVE: Shape = Shape::Count { min: 1, max: u32::MAX as u64 };
+static ROUND_COUNT: Shape = Shape::Count { min: 1, max: 1_000_000_000 };
+static TITLE: Shape = Shape::Text(200);
+static SOURCE: Shape = Shape::Text(500);
+static RATIO: Shape = Shape::Ratio { min: 0, max: u64::MAX };
+static POSITIVE_RATIO: Shape = Shape::Ratio { min: 1, max: u64::MAX };
+
+static RANKS: Shape = Shape::Object(&[
+    default(
+        "threads_per_process",
+        &Shape::Count { min: 1, max: 1 },
+        "1",
+        "Threads of a process that call MPI.",
+    ),
+    default(
+        "addressing",
+        &Shape::Word(&[("process", "one rank per process")]),
+        "process",
+        "What a rank is.",
+    ),
+    default(
+        "placement",
+        &Shape::Word(&[
+            ("block", "ranks fill one node after the other"),
+            ("round_robin", "ranks go to the nodes in turn"),
+        ]),
+        "block",
+        "Which process runs on which node.",
+    ),
+    default("oversubscribe", &Shape::Flag, "false", "Whether processes may share a core."),
+]);
+
+static TOPOLOGY: Shape = Shape::Tagged {
+    tag: "kind",
+    variants: &[
+        variant("crossbar", &[], "One switch that all nodes are attached to."),
+        variant(
+            "fat_tree",
+            &[
+                required(
+                    "arity",
+                    &Shape::Count { min: 1, max: 1024 },
+                    "16",
+                    "Nodes of a leaf switch; also the children of a switch further up.",
+                ),
+                default("levels", &Shape::Count { min: 2, max: 4 }, "2", "Levels of switches."),
+                default(
+                    "oversubscription",
+                    &Shape::Count { min: 1, max: 64 },
+                    "1",
+                    "Links downwards for each link upwards of a switch.",
+                ),
+            ],
+            "Switches in levels.",
+        ),
+    ],
+};
+
+static MPI: Shape = Shape::Object(&[
+    default(
+        "rendezvous",
+        &Shape::Word(&[
+            ("rput", "the sender writes after the receiver has answered"),
+            ("rget", "the receiver reads"),
+        ]),
+        "rput",
+        "How a message above the eager threshold moves between nodes.",
+    ),
+    default(
+        "eager_threshold",
+        &SIZE,
+        "machine.mpi.eager_threshold_inter",
+        "Largest message that is sent eagerly between nodes.",
+    ),
+    default(
+        "eager_threshold_intra",
+        &SIZE,
+        "machine.mpi.eager_threshold_intra",
+        "Largest message that is sent eagerly inside a node.",
+    ),
+    default(
+        "payload",
+        &Shape::Word(&[
+            ("phantom", "only sizes move"),
+            ("real", "bytes move and are compared at the end"),
+        ]),
+        "phantom",
+        "Whether the bytes of messages exist.",
+    ),
+    default(
+        "connections",
+        &Shape::Word(&[
+            ("per_peer", "a channel and receive buffers for each peer"),
+            ("shared_receive_queue", "one channel for all peers"),
+        ]),
+        "per_peer",
+        "How a process is connected to its peers; a pass of the progress engine polls each channel.",
+    ),
+]);
+
+static ROUNDS: Shape = Shape::Either(&[
+    Shape::Count { min: 1, max: 1_000_000_000 },
+    Shape::Object(&[
+        required("first", &ROUND_COUNT, "50", "Rounds of messages up to the size `up_to`."),
+        required("up_to", &SIZE, "\"8 KiB\"", "The greatest size that has `first` rounds."),
+        required("then", &ROUND_COUNT, "10", "Rounds of greater messages."),
+    ]),
+]);
+
+static BETWEEN: Shape = Shape::Word(&[
+    ("nodes", "the two processes are on two nodes"),
+    ("cores", "the two processes are on one node"),
+]);
+
+const SIZE_FIELD: Field = required("size", &SIZE, "\"8 B\"", "Bytes of each message.");
+const WINDOW_FIELD: Field =
+    required("window", &POSITIVE, "64", "Messages that are under way before their sender waits.");
+const ROUNDS_FIELD: Field = required(
+    "rounds",
+    &ROUNDS,
+    "100",
+    "Measured rounds: a count, or one for small and one for large messages.",
+);
+const WARMUP_FIELD: Field = default(
+    "warmup",
+    &Shape::Count { min: 0, max: 1_000_000 },
+    "0",
+    "Rounds before the measured ones.",
+);
+const BETWEEN_FIELD: Field = default("between", &BETWEEN, "nodes", "Where the two processes are.");
+
+static WORKLOAD: Shape = Shape::Tagged {
+    tag: "kind",
+    variants: &[
+        variant(
+            "ping_pong",
+            &[SIZE_FIELD, ROUNDS_FIELD, WARMUP_FIELD, BETWEEN_FIELD],
+            "Two processes send one message to and fro; a round is both ways.",
+        ),
+        variant(
+            "bandwidth",
+            &[SIZE_FIELD, WINDOW_FIELD, ROUNDS_FIELD, WARMUP_FIELD, BETWEEN_FIELD],
+            "One process sends windows of messages to another, which answers each window.",
+        ),
+        variant(
+            "bidirectional_bandwidth",
+            &[SIZE_FIELD, WINDOW_FIELD, ROUNDS_FIELD, WARMUP_FIELD, BETWEEN_FIELD],
+            "Two processes send windows of messages to each other at once.",
+        ),
+        variant(
+            "message_rate",
+            &[
+                required(
+                    "senders_per_node",
+                    &Shape::Count { min: 1, max: 65_536 },
+                    "16",
+                    "Sending processes of a node, each paired with a receiver on the next node.",
+                ),
+                SIZE_FIELD,
+                WINDOW_FIELD,
+                ROUNDS_FIELD,
+                WARMUP_FIELD,
+                default(
+                    "direction",
+                    &Shape::Word(&[
+                        ("one", "the first node of a pair sends"),
+                        ("both", "each node of a pair has senders and receivers"),
+                    ]),
+                    "both",
+                    "Which nodes send.",
+                ),
+            ],
+            "Pairs of processes on two nodes send windows of messages; the rate is their sum.",
+        ),
+        variant(
+            "program",
+            &[required(
+                "ranks",
+                &Shape::List {
+                    of: &Shape::List { of: &OPERATION, min: 0, max: 100_000 },
+                    min: 1,
+                    max: 4_096,
+                },
+                "[ [ ], [ ] ]",
+                "One list of statements for each rank.",
+            )],
+            "Statements, written out for each rank.",
+        ),
+    ],
+};
+
+static REQUEST: Shape = Shape::Name;
+static REQUESTS: Shape = Shape::List { of: &Shape::Name, min: 0, max: 100_000 };
+static PEER: Shape = Shape::Either(&[
+    Shape::Count { min: 0, max: u32::MAX as u64 },
+    Shape::Word(&[
+        ("any", "MPI_ANY_SOURCE, in receives and probes only"),
+        ("proc_null", "MPI_PROC_NULL"),
+    ]),
+]);
+static TAG: Shape = Shape::Either(&[
+    Shape::Count { min: 0, max: TAG_UB.cast_unsigned() as u64 },
+    Shape::Word(&[("any", "MPI_ANY_TAG, in receives and probes only")]),
+]);
+static COMM: Shape = Shape::Count { min: 0, max: 2 };
+
+const TO: Field = required("to", &PEER, "1", "The receiver's rank in the communicator.");
+const SRC: Field =
+    required("src", &PEER, "0", "The sender's rank in the communicator, or \"any\".");
+const TAG_FIELD: Field =
+    default("tag", &TAG, "0", "The tag, 0 to 2147483647 (MPI_TAG_UB, the greatest C int).");
+const COMM_FIELD: Field = default(
+    "comm",
+    &COMM,
+    "0",
+    "The communicator: 0 all ranks, 1 a duplicate, 2 the ranks in reverse order.",
+);
+const MESSAGE: Field = required("size", &SIZE, "\"8 B\"", "Bytes of the message.");
+const ROOM: Field = required("max", &SIZE, "\"8 B\"", "Bytes of the receive buffer.");
+const REQ: Field = required("req", &REQUEST, "\"a\"", "The name of the request.");
+const REQS: Field = required("reqs", &REQUESTS, "[ \"a\" ]", "The names of the requests.");
+const HANDLE: Field = required("handle", &REQUEST, "\"m\"", "The name of the matched message.");
+
+static OPERATION: Shape = Shape::Tagged {
+    tag: "op",
+    variants: &[
+        variant("isend", &[TO, TAG_FIELD, COMM_FIELD, MESSAGE, REQ], "MPI_Isend"),
+        variant("issend", &[TO, TAG_FIELD, COMM_FIELD, MESSAGE, REQ], "MPI_Issend"),
+        variant("send", &[TO, TAG_FIELD, COMM_FIELD, MESSAGE], "MPI_Send"),
+        variant("ssend", &[TO, TAG_FIELD, COMM_FIELD, MESSAGE], "MPI_Ssend"),
+        variant("irecv", &[SRC, TAG_FIELD, COMM_FIELD, ROOM, REQ], "MPI_Irecv"),
+        variant("recv", &[SRC, TAG_FIELD, COMM_FIELD, ROOM], "MPI_Recv"),
+        variant("wait", &[REQ], "MPI_Wait"),
+        variant("waitall", &[REQS], "MPI_Waitall"),
+        variant("waitany", &[REQS], "MPI_Waitany"),
+        variant("test", &[REQ], "MPI_Test"),
+        variant("testall", &[REQS], "MPI_Testall"),
+        variant("probe", &[SRC, TAG_FIELD, COMM_FIELD], "MPI_Probe"),
+        variant("iprobe", &[SRC, TAG_FIELD, COMM_FIELD], "MPI_Iprobe"),
+        variant("mprobe", &[HANDLE, SRC, TAG_FIELD, COMM_FIELD], "MPI_Mprobe"),
+        variant("improbe", &[HANDLE, SRC, TAG_FIELD, COMM_FIELD], "MPI_Improbe"),
+        variant("mrecv", &[HANDLE, ROOM], "MPI_Mrecv"),
+        variant("imrecv", &[HANDLE, ROOM, REQ], "MPI_Imrecv"),
+        variant("cancel", &[REQ], "MPI_Cancel"),
+        variant("barrier", &[COMM_FIELD], "MPI_Barrier"),
+        variant(
+            "compute",
+            &[required("time", &time(0, LONG), "\"1 ms\"", "How long the core computes.")],
+            "Work outside MPI.",
+        ),
+    ],
+};
+
+static NOISE: Shape = Shape::Object(&[
+    optional(
+        "start_skew",
+        &time(0, LONG),
+        "Each process starts after a uniform random time up to this.",
+    ),
+    optional(
+        "os_noise",
+        &Shape::Object(&[
+            required("period", &time(1, LONG), "\"1 ms\"", "Mean time between two interruptions."),
+            required("length", &time(1, LONG), "\"5 us\"", "How long an interruption takes."),
+        ]),
+        "Interruptions of each core by the operating system.",
+    ),
+]);
+
+static LIMITS: Shape = Shape::Object(&[
+    default(
+        "events",
+        &Shape::Count { min: 1, max: u64::MAX },
+        "100000000000",
+        "Events of a point, at most.",
+    ),
+    default("time", &time(1, LONGEST), "200 days", "Simulated time of a point, at most."),
+    default(
+        "points",
+        &Shape::Count { min: 1, max: 10_000_000 },
+        "100000",
+        "Points of the sweep, at most.",
+    ),
+]);
+
+static AXIS: Shape = Shape::Either(&[
+    SCALARS_LIST,
+    Shape::Keyed(&[
+        variant(
+            "powers_of_two",
+            &[required(
+                "powers_of_two",
+                &Shape::List { of: &Shape::Scalar, min: 2, max: 2 },
+                "[\"1 B\", \"4 MiB\"]",
+                "The first and the last value; each is twice the one before.",
+            )],
+            "Doubling values.",
+        ),
+        variant(
+            "range",
+            &[required(
+                "range",
+                &Shape::List { of: &Shape::Scalar, min: 3, max: 3 },
+                "[0, 10, 2]",
+                "The first value, the greatest that may be reached, and the step.",
+            )],
+            "Evenly spaced values, counted out in decimal arithmetic.",
+        ),
+    ]),
+]);
+const SCALARS_LIST: Shape = Shape::List { of: &Shape::Scalar, min: 0, max: 1_000_000 };
+
+static FIGURES: Shape = Shape::List {
+    of: &Shape::Object(&[
+        required("x", &Shape::Path, "\"workload.size\"", "The swept field on the x axis."),
+        required("y", &Shape::Name, "\"message_rate\"", "The metric on the y axis."),
+        optional("series", &Shape::Path, "The swept field with one line per value."),
+        optional("title", &TITLE, "The title; without one, that of the scenario."),
+        default("log_x", &Shape::Flag, "true for sizes", "Whether the x axis is logarithmic."),
+        default("log_y", &Shape::Flag, "false", "Whether the y axis is logarithmic."),
+    ]),
+    min: 0,
+    max: 100,
+};
+
+static POINT: Shape = Shape::Paths(&Shape::Scalar);
+static RANGES: Shape = Shape::Paths(&Shape::Either(&[
+    SCALARS_LIST,
+    Shape::Object(&[
+        required("from", &Shape::Scalar, "\"1 B\"", "The first value of the axis."),
+        required("to", &Shape::Scalar, "\"16 KiB\"", "The last value of the axis."),
+    ]),
+]));
+
+const ID: Field =
+    required("id", &Shape::Name, "\"ep-fig3-13x\"", "The id in the catalogue of claims.");
+const STATEMENT: Field = optional("statement", &Shape::Text(500), "The claim in words.");
+const ROLE: Field = required(
+    "role",
+    &Shape::Word(&[
+        ("input", "the model was calibrated on it"),
+        ("prediction", "it comes out of the model"),
+    ]),
+    "\"prediction\"",
+    "Whether it is evidence.",
+);
+const CLAIM_SOURCE: Field =
+    required("source", &SOURCE, "\"endpoints Fig. 3\"", "Document and figure.");
+const AT: Field = optional("at", &POINT, "Values of axes that are fixed.");
+const FOR: Field =
+    optional("for", &RANGES, "Values of axes for each of which the claim must hold.");
+const OF: Field = required(
+    "of",
+    &POINT,
+    "{ \"workload.senders_per_node\": 16 }",
+    "The point on the left of the comparison.",
+);
+const TO_POINT: Field = required(
+    "to",
+    &POINT,
+    "{ \"workload.senders_per_node\": 1 }",
+    "The point on the right of the comparison.",
+);
+const ALONG: Field =
+    required("along", &Shape::Path, "\"workload.size\"", "The axis that is followed.");
+const TOLERANCE: Field =
+    required("tolerance", &Shape::Tolerance, "\"10 %\"", "How far off still counts.");
+
+macro_rules! claim {
+    ($kind:literal, $doc:literal, $expect:expr, [$($more:expr),*]) => {
+        variant(
+            $kind,
+            &[
+                required($kind, &Shape::Name, "\"message_rate\"", "The metric."),
+                ID, STATEMENT, ROLE, CLAIM_SOURCE, AT, FOR,
+                $($more,)*
+                required("expect", $expect, "{ \"value\": 13, \"tolerance\": \"10 %\" }", "What is expected."),
+            ],
+            $doc,
+        )
+    };
+}
+
+static EXPECT_VALUE: Shape = Shape::Object(&[
+    required("value", &Shape::Scalar, "\"1.2 Mmsg/s\"", "The value, with the metric's unit."),
+    TOLERANCE,
+]);
+static EXPECT_RATIO: Shape =
+    Shape::Object(&[required("value", &POSITIVE_RATIO, "13", "The ratio."), TOLERANCE]);
+static EXPECT_ORDERING: Shape = Shape::Object(&[
+    required(
+        "is",
+        &Shape::Word(&[("below", "strictly less"), ("above", "strictly more")]),
+        "\"below\"",
+        "On which side of the other.",
+    ),
+    default("times", &POSITIVE_RATIO, "1", "The factor on the other."),
+]);
+static EXPECT_CROSSOVER: Shape = Shape::Object(&[
+    required("value", &Shape::Scalar, "\"32 KiB\"", "The value of the axis."),
+    TOLERANCE,
+    default("times", &POSITIVE_RATIO, "1", "The factor on the other."),
+]);
+static STEPS: Shape = Shape::Word(&[
+    ("every", "each value against the one before"),
+    ("ends", "the last value against the first"),
+]);
+static EXPECT_TREND: Shape = Shape::Tagged {
+    tag: "shape",
+    variants: &[
+        variant(
+            "rises",
+            &[default("steps", &STEPS, "every", "What is compared.")],
+            "The metric rises.",
+        ),
+        variant(
+            "falls",
+            &[default("steps", &STEPS, "every", "What is compared.")],
+            "The metric falls.",
+        ),
+        variant(
+            "flat",
+            &[required("within", &Shape::Tolerance, "\"10 %\"", "How much it may differ.")],
+            "The metric stays.",
+        ),
+        variant(
+            "knee",
+            &[required("at", &Shape::Scalar, "\"4 KiB\"", "The value of the axis."), TOLERANCE],
+            "The growth per step changes most at one value.",
+        ),
+        variant(
+            "dip",
+            &[
+                required("at", &Shape::Scalar, "\"64 B\"", "The value of the axis."),
+                default("margin", &RATIO, "0", "By how much more than the step before."),
+            ],
+            "The step to one value is worse than the step before it.",
+        ),
+    ],
+};
+
+static CLAIM_VARIANTS: [Variant; 5] = [
+    claim!("value", "A metric has a value.", &EXPECT_VALUE, []),
+    claim!("ratio", "Two points have a ratio.", &EXPECT_RATIO, [OF, TO_POINT]),
+    claim!("ordering", "One point is below or above another.", &EXPECT_ORDERING, [OF, TO_POINT]),
+    claim!(
+        "crossover",
+        "From a value on, one line stays at or below another.",
+        &EXPECT_CROSSOVER,
+        [OF, TO_POINT, ALONG]
+    ),
+    claim!("trend", "A metric has a shape along an axis.", &EXPECT_TREND, [ALONG]),
+];
+
+static CLAIM: Shape = Shape::Keyed(&CLAIM_VARIANTS);
+
+/// The keys of a scenario.
+pub static SCENARIO: [Field; 16] = [
+    required("schema", &Shape::Count { min: 0, max: u64::MAX }, "1", "The version of this form."),
+    required("title", &TITLE, "\"Message rate\"", "One line for figures and reports."),
+    optional("source", &SOURCE, "Document and figure that it reproduces."),
+    super::shape::NOTE,
+    required("machine", &Shape::Machine, "\"knc-qdr\"", "The machine of every node."),
+    default("nodes", &Shape::Count { min: 1, max: 1_000_000 }, "2", "Number of nodes."),
+    Field { key: "ranks", shape: &RANKS, need: Need::Optional, doc: "Processes and threads." },
+    Field {
+        key: "topology",
+        shape: &TOPOLOGY,
+        need: Need::Default("crossbar"),
+        doc: "The network.",
+    },
+    Field { key: "mpi", shape: &MPI, need: Need::Optional, doc: "Choices of the MPI library." },
+    required(
+        "workload",
+        &WORKLOAD,
+        "{ \"kind\": \"ping_pong\", \"size\": \"8 B\", \"rounds\": 100 }",
+        "What the processes do.",
+    ),
+    optional("noise", &NOISE, "Random disturbances; off where it is missing."),
+    optional("limits", &LIMITS, "Where a run stops."),
+    default(
+        "seed",
+        &Shape::Count { min: 0, max: u64::MAX },
+        "1",
+        "The seed of all random streams.",
+    ),
+    optional("sweep", &Shape::Paths(&AXIS), "Axes: paths of fields and their values."),
+    optional("figures", &FIGURES, "What is drawn."),
+    optional(
+        "claims",
+        &Shape::List { of: &CLAIM, min: 0, max: 1_000 },
+        "What is expected of the results.",
+    ),
+];
+
+/// A metric that a workload measures.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct MetricSpec {
+    /// The scenario's word for it.
+    pub name: &'static str,
+    /// What it measures.
+    pub dimension: Dimension,
+    /// The unit that results are in.
+    pub unit: &'static str,
+    /// Smallest steps of the dimension in one such unit.
+    pub steps_per_unit: u64,
+}
+
+const fn metric(
+    name: &'static str,
+    dimension: Dimension,
+    unit: &'static str,
+    steps_per_unit: u64,
+) -> MetricSpec {
+    MetricSpec { name, dimension, unit, steps_per_unit }
+}
+
+const TIME_METRIC: MetricSpec = metric("time", Dimension::Time, "us", 1_000_000);
+const LATENCY: MetricSpec = metric("latency", Dimension::Time, "us", 1_000_000);
+const BANDWIDTH: MetricSpec = metric("bandwidth", Dimension::Bandwidth, "MB/s", 8_000_000);
+const MESSAGE_RATE: MetricSpec = metric("message_rate", Dimension::Rate, "msg/s", 1);
+
+/// The metrics of a workload kind, the main one first.
+pub const fn metrics(kind: &str) -> &'static [MetricSpec] {
+    match kind.as_bytes() {
+        b"ping_pong" => &[LATENCY, BANDWIDTH, TIME_METRIC],
+        b"bandwidth" | b"bidirectional_bandwidth" => &[BANDWIDTH, MESSAGE_RATE, TIME_METRIC],
+        b"message_rate" => &[MESSAGE_RATE, BANDWIDTH, TIME_METRIC],
+        _ => &[TIME_METRIC],
+    }
+}

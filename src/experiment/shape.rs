@@ -1,0 +1,229 @@
+//! Shapes: the tables that say which keys an object has and what each field takes.
+//!
+//! One table serves three readers, so that they cannot drift apart: the checker (`check`), which
+//! reports everything that is wrong in a file at once; the look-up of dotted paths for `--set`,
+//! sweeps and claims (`path`); and the JSON Schema (`export`).
+
+use crate::units::Dimension;
+
+pub mod check;
+pub mod export;
+pub mod path;
+pub mod read;
+
+/// What a field takes.
+#[derive(Clone, Copy, Debug)]
+pub enum Shape {
+    /// A text with number and unit, `min` to `max` in smallest steps.
+    Quantity {
+        /// What it measures.
+        dimension: Dimension,
+        /// The least value, in smallest steps.
+        min: u64,
+        /// The greatest value, in smallest steps.
+        max: u64,
+    },
+    /// A whole number.
+    Count {
+        /// The least value.
+        min: u64,
+        /// The greatest value.
+        max: u64,
+    },
+    /// A plain decimal number of at most nine decimals, `min` to `max` in billionths.
+    Ratio {
+        /// The least value, in billionths.
+        min: u64,
+        /// The greatest value, in billionths.
+        max: u64,
+    },
+    /// A text for people, at most so many characters long.
+    Text(usize),
+    /// A name: letters, digits and `. _ / + -`, no path upwards.
+    Name,
+    /// A dotted path of a swept field.
+    Path,
+    /// `"10 %"`, or `"x2"` for a factor.
+    Tolerance,
+    /// One of some words, each with its meaning.
+    Word(&'static [(&'static str, &'static str)]),
+    /// `true` or `false`.
+    Flag,
+    /// Any text, number or boolean: the field that it is for decides.
+    Scalar,
+    /// A list.
+    List {
+        /// What each element takes.
+        of: &'static Self,
+        /// The least number of elements.
+        min: usize,
+        /// The greatest number of elements.
+        max: usize,
+    },
+    /// An object with fixed keys.
+    Object(&'static [Field]),
+    /// An object whose text under `tag` says which further keys it has.
+    Tagged {
+        /// The key that tells the variants apart.
+        tag: &'static str,
+        /// The variants, named by the text under `tag`.
+        variants: &'static [Variant],
+    },
+    /// An object which holds exactly one of some keys; that one says which others it has.
+    Keyed(&'static [Variant]),
+    /// An object whose keys are paths of fields.
+    Paths(&'static Self),
+    /// One of several shapes, told apart by the JSON type.
+    Either(&'static [Self]),
+    /// The name of a machine model, or an object with parameters of one.
+    Machine,
+}
+
+/// One key of an object.
+#[derive(Clone, Copy, Debug)]
+pub struct Field {
+    /// The key.
+    pub key: &'static str,
+    /// What it takes.
+    pub shape: &'static Shape,
+    /// Whether it may be left out.
+    pub need: Need,
+    /// What it means, in a sentence.
+    pub doc: &'static str,
+}
+
+/// Whether a key may be left out.
+#[derive(Clone, Copy, Debug)]
+pub enum Need {
+    /// It must be there; an example of its JSON text.
+    Required(&'static str),
+    /// It may be left out; what holds then, in words or as a value.
+    Default(&'static str),
+    /// It may be left out, and nothing holds then.
+    Optional,
+}
+
+/// One kind of a tagged object.
+#[derive(Clone, Copy, Debug)]
+pub struct Variant {
+    /// The text under the tag, or the key that tells.
+    pub name: &'static str,
+    /// Its further keys.
+    pub fields: &'static [Field],
+    /// What it is, in a sentence.
+    pub doc: &'static str,
+}
+
+/// The key that every object may have.
+pub const NOTE: Field =
+    Field { key: "note", shape: &Shape::Text(10_000), need: Need::Optional, doc: "Any text." };
+
+/// A required key.
+pub const fn required(
+    key: &'static str,
+    shape: &'static Shape,
+    example: &'static str,
+    doc: &'static str,
+) -> Field {
+    Field { key, shape, need: Need::Required(example), doc }
+}
+
+/// A key with a default.
+pub const fn default(
+    key: &'static str,
+    shape: &'static Shape,
+    value: &'static str,
+    doc: &'static str,
+) -> Field {
+    Field { key, shape, need: Need::Default(value), doc }
+}
+
+/// A key that may be left out.
+pub const fn optional(key: &'static str, shape: &'static Shape, doc: &'static str) -> Field {
+    Field { key, shape, need: Need::Optional, doc }
+}
+
+/// One kind of a tagged object.
+pub const fn variant(name: &'static str, fields: &'static [Field], doc: &'static str) -> Variant {
+    Variant { name, fields, doc }
+}
+
+impl Shape {
+    /// What the field takes, in words, for messages.
+    pub fn in_words(&self) -> String {
+        match self {
+            Self::Quantity { dimension, .. } => {
+                format!("{} with its unit", dimension.in_words())
+            }
+            Self::Count { .. } => "a whole number".to_owned(),
+            Self::Ratio { .. } => "a plain number".to_owned(),
+            Self::Text(_) => "a text".to_owned(),
+            Self::Name => "a name".to_owned(),
+            Self::Path => "the path of a field such as \"workload.size\"".to_owned(),
+            Self::Tolerance => "a tolerance such as \"10 %\" or \"x2\"".to_owned(),
+            Self::Word(words) => {
+                let all: Vec<String> =
+                    words.iter().map(|(word, _)| format!("\"{word}\"")).collect();
+                format!("one of {}", all.join(", "))
+            }
+            Self::Flag => "true or false".to_owned(),
+            Self::Scalar => "a text, a number or a boolean".to_owned(),
+            Self::List { .. } => "a list".to_owned(),
+            Self::Object(_) | Self::Tagged { .. } | Self::Keyed(_) | Self::Paths(_) => {
+                "an object".to_owned()
+            }
+            Self::Either(shapes) => {
+                let all: Vec<String> = shapes.iter().map(Self::in_words).collect();
+                all.join(", or ")
+            }
+            Self::Machine => "the name of a machine model, or an object".to_owned(),
+        }
+    }
+
+    /// Whether a field of this shape can be set to one value.
+    pub fn is_single(&self) -> bool {
+        match self {
+            Self::List { .. }
+            | Self::Object(_)
+            | Self::Tagged { .. }
+            | Self::Keyed(_)
+            | Self::Paths(_) => false,
+            Self::Either(shapes) => shapes.iter().any(Self::is_single),
+            Self::Quantity { .. }
+            | Self::Count { .. }
+            | Self::Ratio { .. }
+            | Self::Text(_)
+            | Self::Name
+            | Self::Path
+            | Self::Tolerance
+            | Self::Word(_)
+            | Self::Flag
+            | Self::Scalar
+            | Self::Machine => true,
+        }
+    }
+}
+
+/// The candidate that differs least from `found`, if one is near.
+pub fn nearest<'a>(found: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let lower = found.to_lowercase();
+    candidates
+        .into_iter()
+        .map(|word| (strsim::damerau_levenshtein(&lower, &word.to_lowercase()), word))
+        .filter(|(distance, word)| *distance <= word.len().max(found.len()).div_ceil(3))
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, word)| word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_word_is_near_or_none() {
+        let words = ["senders_per_node", "size", "window"];
+        assert_eq!(nearest("sender_per_node", words), Some("senders_per_node"));
+        assert_eq!(nearest("Size", words), Some("size"));
+        assert_eq!(nearest("colour", words), None);
+    }
+}

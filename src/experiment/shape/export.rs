@@ -1,0 +1,162 @@
+//! The JSON Schema (draft 2020-12) of a table of fields.
+
+use serde_json::{Map, Value, json};
+
+use super::super::model_file;
+use super::{Field, NOTE, Need, Shape, Variant};
+use crate::hardware::profile::{Kind, PARAMETERS, Parameter};
+
+/// The JSON Schema of an object with these `fields`.
+pub fn json_schema(title: &str, fields: &[Field]) -> Value {
+    let mut schema = object(fields, None);
+    schema.insert("$schema".into(), json!("https://json-schema.org/draft/2020-12/schema"));
+    schema.insert("title".into(), json!(title));
+    Value::Object(schema)
+}
+
+/// The JSON Schema of a machine model's file.
+pub fn model_schema(title: &str) -> Value {
+    let mut schema = model(false);
+    schema.insert("$schema".into(), json!("https://json-schema.org/draft/2020-12/schema"));
+    schema.insert("title".into(), json!(title));
+    Value::Object(schema)
+}
+
+/// An object with `fields`, and with `tag` as a further key of one value.
+fn object(fields: &[Field], tag: Option<(&str, &str)>) -> Map<String, Value> {
+    let mut properties = Map::new();
+    let mut needed = Vec::new();
+    if let Some((key, value)) = tag {
+        properties.insert(key.into(), json!({ "const": value }));
+        needed.push(key);
+    }
+    for field in fields {
+        let mut schema = shape(field.shape);
+        if let Value::Object(map) = &mut schema {
+            map.insert("description".into(), json!(describe(field)));
+        }
+        properties.insert(field.key.into(), schema);
+        if let Need::Required(_) = field.need {
+            needed.push(field.key);
+        }
+    }
+    properties.entry(NOTE.key).or_insert_with(|| shape(NOTE.shape));
+    let mut out = Map::new();
+    out.insert("type".into(), json!("object"));
+    out.insert("properties".into(), Value::Object(properties));
+    out.insert("required".into(), json!(needed));
+    out.insert("additionalProperties".into(), json!(false));
+    out
+}
+
+fn describe(field: &Field) -> String {
+    match field.need {
+        Need::Default(value) => format!("{} Default: {value}.", field.doc),
+        Need::Required(_) | Need::Optional => field.doc.to_owned(),
+    }
+}
+
+fn shape(shape_of: &Shape) -> Value {
+    match shape_of {
+        Shape::Quantity { dimension, .. } => {
+            let units: Vec<String> =
+                dimension.units().iter().map(|unit| unit.replace('/', "\\/")).collect();
+            let pattern = format!("^\\s*[0-9]+(\\.[0-9]+)?\\s*({})\\s*$", units.join("|"));
+            json!({ "type": "string", "pattern": pattern })
+        }
+        Shape::Count { min, max } => json!({ "type": "integer", "minimum": min, "maximum": max }),
+        Shape::Ratio { .. } => json!({ "type": "number", "minimum": 0 }),
+        Shape::Text(longest) => json!({ "type": "string", "minLength": 1, "maxLength": longest }),
+        Shape::Name | Shape::Path => {
+            json!({ "type": "string", "pattern": "^[A-Za-z0-9._/+\\[\\]-]+$" })
+        }
+        Shape::Tolerance => {
+            json!({ "type": "string", "pattern": "^([0-9.]+ *%|x[0-9.]+)$" })
+        }
+        Shape::Word(words) => {
+            let all: Vec<Value> = words
+                .iter()
+                .map(|(word, doc)| json!({ "const": word, "description": doc }))
+                .collect();
+            json!({ "oneOf": all })
+        }
+        Shape::Flag => json!({ "type": "boolean" }),
+        Shape::Scalar => json!({ "type": ["string", "number", "boolean"] }),
+        Shape::List { of, min, max } => {
+            let mut out = json!({ "type": "array", "items": shape(of), "minItems": min });
+            if let (Value::Object(map), true) = (&mut out, *max < usize::MAX) {
+                map.insert("maxItems".into(), json!(max));
+            }
+            out
+        }
+        Shape::Object(fields) => Value::Object(object(fields, None)),
+        Shape::Tagged { tag, variants } => one_of(variants, Some(tag)),
+        Shape::Keyed(variants) => one_of(variants, None),
+        Shape::Paths(of) => {
+            json!({ "type": "object", "additionalProperties": shape(of) })
+        }
+        Shape::Either(shapes) => {
+            let all: Vec<Value> = shapes.iter().map(shape).collect();
+            json!({ "anyOf": all })
+        }
+        Shape::Machine => json!({ "anyOf": [shape(&Shape::Name), Value::Object(model(true))] }),
+    }
+}
+
+fn one_of(variants: &[Variant], tag: Option<&str>) -> Value {
+    let all: Vec<Value> = variants
+        .iter()
+        .map(|variant| {
+            let mut schema = object(variant.fields, tag.map(|tag| (tag, variant.name)));
+            schema.insert("description".into(), json!(variant.doc));
+            Value::Object(schema)
+        })
+        .collect();
+    json!({ "oneOf": all })
+}
+
+fn model(inline: bool) -> Map<String, Value> {
+    let mut out = object(&model_file::ABOUT, None);
+    for section in model_file::sections() {
+        let mut properties = Map::new();
+        for parameter in PARAMETERS {
+            if let Some(name) =
+                parameter.path.strip_prefix(section).and_then(|rest| rest.strip_prefix('.'))
+            {
+                properties.insert(name.into(), number(parameter, inline));
+            }
+        }
+        properties.insert(NOTE.key.into(), shape(NOTE.shape));
+        let schema = json!({
+            "type": "object", "properties": properties, "additionalProperties": false,
+        });
+        let Some(Value::Object(sections)) = out.get_mut("properties") else {
+            unreachable!("an object has properties")
+        };
+        sections.insert(section.into(), schema);
+    }
+    out
+}
+
+fn number(parameter: &Parameter, inline: bool) -> Value {
+    let value = match (parameter.kind.dimension(), parameter.kind) {
+        (Some(dimension), _) => shape(&Shape::Quantity { dimension, min: 0, max: u64::MAX }),
+        (None, Kind::Count) => shape(&Shape::Count { min: 0, max: u64::from(u32::MAX) }),
+        (None, Kind::Flag) => shape(&Shape::Flag),
+        (None, _) => shape(&Shape::Ratio { min: 0, max: u64::MAX }),
+    };
+    let words = ["assumed", "derived", "spec", "measured"];
+    let needed: &[&str] = if inline { &["value"] } else { &["value", "confidence", "source"] };
+    let stated = json!({
+        "type": "object",
+        "description": parameter.doc.trim(),
+        "properties": {
+            "value": value, "low": value, "high": value,
+            "confidence": { "enum": words },
+            "source": { "type": "string" }, "note": { "type": "string" },
+        },
+        "required": needed,
+        "additionalProperties": false,
+    });
+    if inline { json!({ "anyOf": [value, stated] }) } else { stated }
+}

@@ -1,0 +1,307 @@
+//! Dotted paths: which field a path names, and how a value gets there.
+
+use super::super::json::{Member, Node, Value, is_number};
+use super::{Field, NOTE, Shape, Variant, nearest};
+use crate::hardware::profile::{Kind, PARAMETERS, Parameter};
+
+/// What a path names.
+#[derive(Clone, Copy, Debug)]
+pub enum Target {
+    /// A field of the scenario.
+    Field(&'static Shape),
+    /// A number of the machine model.
+    Parameter(&'static Parameter),
+}
+
+/// Why a path names nothing.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct UnknownPath {
+    /// What is wrong, in words.
+    pub found: String,
+    /// What is allowed.
+    pub allowed: String,
+    /// The nearest path, if one is near.
+    pub nearest: Option<String>,
+}
+
+/// One step of a path.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Step {
+    /// A key of an object.
+    Key(String),
+    /// A place in a list, from 0.
+    Index(usize),
+}
+
+/// Takes `a.b[2].c` apart; `None` where it is not of this form.
+pub fn steps(path: &str) -> Option<Vec<Step>> {
+    let mut out = Vec::new();
+    for part in path.split('.') {
+        let (key, mut rest) = part.split_at(part.find('[').unwrap_or(part.len()));
+        if key.is_empty() {
+            return None;
+        }
+        out.push(Step::Key(key.to_owned()));
+        while !rest.is_empty() {
+            let (index, after) = rest.strip_prefix('[')?.split_once(']')?;
+            out.push(Step::Index(index.parse().ok()?));
+            rest = after;
+        }
+    }
+    Some(out)
+}
+
+/// What `path` names in a scenario with these `fields`; `tree` decides between tagged variants.
+///
+/// # Errors
+///
+/// When it names nothing, or something that cannot be set to one value.
+pub fn find(fields: &[Field], tree: &Node, path: &str) -> Result<Target, UnknownPath> {
+    let Some(steps) = steps(path) else {
+        return Err(UnknownPath {
+            found: "the path is not of the form a.b or a.b[2].c".to_owned(),
+            allowed: "keys with dots between them are needed".to_owned(),
+            nearest: None,
+        });
+    };
+    let Step::Key(first) = &steps[0] else { unreachable!("a path begins with a key") };
+    let shape = field_shape(fields.iter(), first, "", path)?;
+    let target = descend(shape, tree.get(first), first.clone(), &steps[1..])?;
+    match target {
+        Target::Field(shape) if !shape.is_single() => Err(UnknownPath {
+            found: format!("`{path}` is not a single value"),
+            allowed: format!("it takes {}", shape.in_words()),
+            nearest: None,
+        }),
+        target => Ok(target),
+    }
+}
+
+fn field_shape<'a>(
+    fields: impl Iterator<Item = &'a Field> + Clone,
+    key: &str,
+    prefix: &str,
+    whole: &str,
+) -> Result<&'static Shape, UnknownPath> {
+    if let Some(field) = fields.clone().find(|field| field.key == key) {
+        return Ok(field.shape);
+    }
+    if key == NOTE.key {
+        return Ok(NOTE.shape);
+    }
+    let mut keys: Vec<&str> = fields.map(|field| field.key).collect();
+    keys.dedup();
+    Err(unknown(key, prefix, whole, &keys))
+}
+
+fn unknown(key: &str, prefix: &str, whole: &str, keys: &[&str]) -> UnknownPath {
+    let place = if prefix.is_empty() { "a scenario".to_owned() } else { format!("`{prefix}`") };
+    let near = nearest(key, keys.iter().copied()).map(|near| {
+        let start = if prefix.is_empty() { near.to_owned() } else { format!("{prefix}.{near}") };
+        let used = if prefix.is_empty() { key.len() } else { prefix.len() + 1 + key.len() };
+        format!("{start}{}", whole.get(used..).unwrap_or(""))
+    });
+    UnknownPath {
+        found: format!("{place} has no `{}`", super::super::diagnostic::quote(key)),
+        allowed: if keys.is_empty() {
+            "it has no further fields".to_owned()
+        } else {
+            format!("allowed are {}", keys.join(", "))
+        },
+        nearest: near,
+    }
+}
+
+/// Follows `rest` from a field of `shape` that stands at `prefix`.
+fn descend(
+    shape: &'static Shape,
+    node: Option<&Node>,
+    prefix: String,
+    rest: &[Step],
+) -> Result<Target, UnknownPath> {
+    let Some((step, further)) = rest.split_first() else { return Ok(Target::Field(shape)) };
+    if let Shape::Machine = shape {
+        return parameter(&prefix, rest);
+    }
+    if let Shape::Either(shapes) = shape {
+        let inner = shapes.iter().find(|shape| match step {
+            Step::Key(_) => !shape.is_single() && !matches!(shape, Shape::List { .. }),
+            Step::Index(_) => matches!(shape, Shape::List { .. }),
+        });
+        return match inner {
+            Some(inner) => descend(inner, node, prefix, rest),
+            None => Err(unknown(&step_text(step), &prefix, &prefix, &[])),
+        };
+    }
+    match (step, shape) {
+        (Step::Key(key), Shape::Object(fields)) => {
+            let whole = whole(&prefix, rest);
+            let shape = field_shape(fields.iter(), key, &prefix, &whole)?;
+            descend(shape, node.and_then(|node| node.get(key)), format!("{prefix}.{key}"), further)
+        }
+        (Step::Key(key), Shape::Tagged { tag, variants }) => {
+            let whole = whole(&prefix, rest);
+            if key == tag {
+                return Ok(Target::Field(&Shape::Name));
+            }
+            let chosen = node.and_then(|node| node.get(tag)).and_then(Node::text);
+            let fits = |variant: &&Variant| chosen.is_none_or(|chosen| chosen == variant.name);
+            let fields = variants.iter().filter(fits).flat_map(|variant| variant.fields);
+            let shape = field_shape(fields, key, &prefix, &whole)?;
+            descend(shape, node.and_then(|node| node.get(key)), format!("{prefix}.{key}"), further)
+        }
+        (Step::Index(index), Shape::List { of, .. }) => {
+            let elements = node.and_then(Node::elements).unwrap_or(&[]);
+            let Some(element) = elements.get(*index) else {
+                return Err(UnknownPath {
+                    found: format!("`{prefix}` has no element [{index}]"),
+                    allowed: format!("it has {} elements, numbered from 0", elements.len()),
+                    nearest: None,
+                });
+            };
+            descend(of, Some(element), format!("{prefix}[{index}]"), further)
+        }
+        (step, _) => Err(unknown(&step_text(step), &prefix, &prefix, &[])),
+    }
+}
+
+fn step_text(step: &Step) -> String {
+    match step {
+        Step::Key(key) => key.clone(),
+        Step::Index(index) => format!("[{index}]"),
+    }
+}
+
+/// The path again, from its prefix and the steps that are left.
+fn whole(prefix: &str, rest: &[Step]) -> String {
+    let mut out = prefix.to_owned();
+    for step in rest {
+        if let Step::Key(_) = step {
+            out.push('.');
+        }
+        out.push_str(&step_text(step));
+    }
+    out
+}
+
+/// The model parameter that `rest` names below `machine`.
+fn parameter(prefix: &str, rest: &[Step]) -> Result<Target, UnknownPath> {
+    let path: Vec<String> = rest.iter().map(step_text).collect();
+    let path = path.join(".");
+    if path == "extends" {
+        return Ok(Target::Field(&Shape::Name));
+    }
+    if let Some(found) = Parameter::find(&path) {
+        return Ok(Target::Parameter(found));
+    }
+    let near = nearest(&path, PARAMETERS.iter().map(|parameter| parameter.path));
+    let section = path.split('.').next().unwrap_or("");
+    let same: Vec<&str> = PARAMETERS
+        .iter()
+        .filter_map(|parameter| parameter.path.strip_prefix(section)?.strip_prefix('.'))
+        .collect();
+    let allowed = if same.is_empty() {
+        format!("the sections are {}", super::super::model_file::sections().join(", "))
+    } else {
+        format!("`{prefix}.{section}` has {}", same.join(", "))
+    };
+    Err(UnknownPath {
+        found: format!("a machine has no parameter `{}`", super::super::diagnostic::quote(&path)),
+        allowed,
+        nearest: near.map(|near| format!("{prefix}.{near}")),
+    })
+}
+
+impl Target {
+    /// `text` as the value that this field takes, for options of the command line.
+    pub fn literal(self, text: &str) -> Value {
+        match self {
+            Self::Parameter(parameter) => match parameter.kind {
+                Kind::Count | Kind::Ratio => plain(text),
+                Kind::Flag => flag(text),
+                _ => Value::Text(text.to_owned()),
+            },
+            Self::Field(shape) => literal(shape, text),
+        }
+    }
+}
+
+fn literal(shape: &Shape, text: &str) -> Value {
+    match shape {
+        Shape::Count { .. } | Shape::Ratio { .. } => plain(text),
+        Shape::Flag => flag(text),
+        Shape::Either(shapes) if is_number(text) => {
+            let number = |shape: &Shape| matches!(shape, Shape::Count { .. } | Shape::Ratio { .. });
+            if shapes.iter().any(number) { plain(text) } else { Value::Text(text.to_owned()) }
+        }
+        _ => Value::Text(text.to_owned()),
+    }
+}
+
+fn plain(text: &str) -> Value {
+    super::super::json::Number::parse(text)
+        .map_or_else(|| Value::Text(text.to_owned()), Value::Number)
+}
+
+fn flag(text: &str) -> Value {
+    match text {
+        "true" => Value::Bool(true),
+        "false" => Value::Bool(false),
+        other => Value::Text(other.to_owned()),
+    }
+}
+
+/// Puts `value` at `path`, which [`find`] has found; objects on the way are made where missing.
+///
+/// A machine that is given by name becomes an object that extends it.
+pub fn set(tree: &mut Node, path: &str, value: Node) {
+    let steps = steps(path).expect("the path was found in the tables");
+    set_steps(tree, &steps, value);
+}
+
+fn set_steps(node: &mut Node, steps: &[Step], value: Node) {
+    let Some((step, rest)) = steps.split_first() else {
+        *node = value;
+        return;
+    };
+    match step {
+        Step::Index(index) => {
+            let Value::List(elements) = &mut node.value else {
+                unreachable!("the path was found in this tree")
+            };
+            set_steps(&mut elements[*index], rest, value);
+        }
+        Step::Key(key) => set_steps(member(node, key, &value), rest, value),
+    }
+}
+
+/// The member `key` of `node`, made empty where it is missing.
+fn member<'a>(node: &'a mut Node, key: &str, value: &Node) -> &'a mut Node {
+    if let Value::Text(_) = &node.value {
+        let name = node.clone();
+        let extends = Member { key: "extends".to_owned(), key_span: node.span, node: name };
+        node.value = Value::Object(vec![extends]);
+    }
+    if !matches!(node.value, Value::Object(_)) {
+        node.value = Value::Object(Vec::new());
+    }
+    let Value::Object(members) = &mut node.value else { unreachable!("made an object above") };
+    let index = members.iter().position(|member| member.key == key).unwrap_or_else(|| {
+        let node = Node { value: Value::Object(Vec::new()), span: value.span };
+        members.push(Member { key: key.to_owned(), key_span: value.span, node });
+        members.len() - 1
+    });
+    &mut members[index].node
+}
+
+/// The node at `path`, if the tree has it.
+pub fn at<'a>(tree: &'a Node, path: &str) -> Option<&'a Node> {
+    let mut node = tree;
+    for step in steps(path)? {
+        node = match step {
+            Step::Key(key) => node.get(&key)?,
+            Step::Index(index) => node.elements()?.get(index)?,
+        };
+    }
+    Some(node)
+}

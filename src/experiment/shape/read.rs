@@ -1,0 +1,114 @@
+//! Reading a tree that the checker has passed: every access is by a key of the tables.
+
+use super::super::json::{Node, Value};
+use crate::units::{Bytes, Dimension, TimeDelta, parse_quantity};
+
+const CHECKED: &str = "the tree was checked against its shape";
+
+/// How far a measured value may be from the expected one.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Tolerance {
+    /// So many millionths of the expected value, up and down.
+    Relative(u32),
+    /// Between the expected value divided and multiplied by this factor, in millionths.
+    Factor(u32),
+}
+
+/// Reads `"10 %"` or `"x2"`.
+pub fn parse_tolerance(text: &str) -> Option<Tolerance> {
+    let text = text.trim();
+    let millionths = |number: &str, scale: u64| -> Option<u64> {
+        let number = number.trim();
+        let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
+        let digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+        if !digits(whole) || !digits(fraction) || fraction.len() > 4 || whole.len() > 4 {
+            return None;
+        }
+        let parts: u64 = format!("{fraction:0<4}").parse().ok()?;
+        Some((whole.parse::<u64>().ok()? * 10_000 + parts) * scale)
+    };
+    if let Some(percent) = text.strip_suffix('%') {
+        let value = millionths(percent, 1).filter(|value| *value <= 1_000_000)?;
+        return Some(Tolerance::Relative(u32::try_from(value).ok()?));
+    }
+    let factor = millionths(text.strip_prefix('x')?, 100)?;
+    (1_000_000..=1_000_000_000)
+        .contains(&factor)
+        .then(|| u32::try_from(factor).ok().map(Tolerance::Factor))?
+}
+
+impl Node {
+    /// The quantity under `key`, in smallest steps.
+    pub fn quantity(&self, key: &str, dimension: Dimension) -> Option<u64> {
+        let text = self.get(key)?.text().expect(CHECKED);
+        Some(parse_quantity(text, dimension).expect(CHECKED))
+    }
+
+    /// The bytes under `key`.
+    pub fn bytes(&self, key: &str) -> Option<Bytes> {
+        self.quantity(key, Dimension::Bytes).map(Bytes::new)
+    }
+
+    /// The length of time under `key`.
+    pub fn time(&self, key: &str) -> Option<TimeDelta> {
+        self.quantity(key, Dimension::Time).map(TimeDelta::from_ps)
+    }
+
+    /// The count under `key`.
+    pub fn count(&self, key: &str) -> Option<u64> {
+        self.get(key).map(Self::as_count)
+    }
+
+    /// The count under `key`, which its shape keeps below 2^32.
+    pub fn small(&self, key: &str) -> Option<u32> {
+        self.count(key).map(|value| u32::try_from(value).expect(CHECKED))
+    }
+
+    /// This node as a count.
+    pub(in super::super) fn as_count(&self) -> u64 {
+        let Value::Number(number) = &self.value else { panic!("{CHECKED}") };
+        number.whole().expect(CHECKED)
+    }
+
+    /// The decimal number under `key`, in billionths.
+    pub fn billionths(&self, key: &str) -> Option<u64> {
+        let Value::Number(number) = &self.get(key)?.value else { panic!("{CHECKED}") };
+        Some(number.scaled(9).expect(CHECKED))
+    }
+
+    /// The text under `key`.
+    pub fn word(&self, key: &str) -> Option<&str> {
+        self.get(key).map(|node| node.text().expect(CHECKED))
+    }
+
+    /// The text under `key`, which its shape requires.
+    pub fn required_word(&self, key: &str) -> &str {
+        self.word(key).expect(CHECKED)
+    }
+
+    /// The boolean under `key`.
+    pub fn flag(&self, key: &str) -> Option<bool> {
+        let Value::Bool(flag) = self.get(key)?.value else { panic!("{CHECKED}") };
+        Some(flag)
+    }
+
+    /// The tolerance under `key`.
+    pub fn tolerance(&self, key: &str) -> Option<Tolerance> {
+        self.word(key).map(|text| parse_tolerance(text).expect(CHECKED))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tolerances_are_percentages_or_factors() {
+        assert_eq!(parse_tolerance("10 %"), Some(Tolerance::Relative(100_000)));
+        assert_eq!(parse_tolerance("0.5%"), Some(Tolerance::Relative(5_000)));
+        assert_eq!(parse_tolerance("x2"), Some(Tolerance::Factor(2_000_000)));
+        for wrong in ["101 %", "-1 %", "x0.5", "x", "10", "", "%", "x2000", "1e1 %", "x.5"] {
+            assert_eq!(parse_tolerance(wrong), None, "{wrong}");
+        }
+    }
+}

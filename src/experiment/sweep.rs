@@ -1,0 +1,435 @@
+//! Sweeps: axes and the points that they multiply to, the first axis outermost.
+
+use std::fmt;
+
+use super::codes;
+use super::diagnostic::{Diagnostic, Diagnostics, Span, quote};
+use super::json::{Member, Node, Number, Value};
+use super::model_file;
+use super::schema::{DEFAULT_POINTS, SCENARIO};
+use super::shape::check::{self, check};
+use super::shape::path::{self, Target};
+use super::shape::{NOTE, Shape};
+use crate::hardware::profile::Kind;
+use crate::units::{Dimension, parse_quantity};
+
+/// The most values of one axis.
+const LONGEST_AXIS: u64 = 1_000_000;
+
+/// One axis of a sweep.
+#[derive(Clone, Debug)]
+pub struct Axis {
+    /// The path of the field that it sets, such as `workload.size`.
+    pub path: String,
+    /// Its values, in order.
+    pub values: Vec<AxisValue>,
+    /// Where its path stands.
+    pub span: Span,
+    /// What the path names.
+    target: Target,
+}
+
+/// One value of an axis.
+#[derive(Clone, Debug)]
+pub struct AxisValue {
+    /// The value with one space before its unit, such as `8 B`; equal values have equal texts.
+    pub text: String,
+    /// The value in smallest steps, where it is a quantity or a number.
+    pub steps: Option<u64>,
+    /// What is put into the tree.
+    node: Node,
+}
+
+impl fmt::Display for AxisValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl Axis {
+    /// The index of the value that says the same as `node`, if the axis has it.
+    pub fn index_of(&self, node: &Node) -> Option<usize> {
+        let (text, _) = canonical(node, self.target)?;
+        self.values.iter().position(|value| value.text == text)
+    }
+
+    /// Whether the axis is one of sizes or times, whose figures are logarithmic.
+    pub fn is_bytes(&self) -> bool {
+        dimension(self.target) == Some(Dimension::Bytes)
+    }
+}
+
+/// The axes of a scenario.
+#[derive(Clone, Debug, Default)]
+pub struct Sweep {
+    /// The first is outermost.
+    pub axes: Vec<Axis>,
+}
+
+impl Sweep {
+    /// How many points the axes multiply to; without axes one.
+    pub fn points(&self) -> u128 {
+        self.axes.iter().fold(1, |product, axis| product.saturating_mul(axis.values.len() as u128))
+    }
+
+    /// For each axis the index of its value at point `index`.
+    pub fn indices(&self, mut index: usize) -> Vec<usize> {
+        let mut out = vec![0; self.axes.len()];
+        for (slot, axis) in out.iter_mut().zip(&self.axes).rev() {
+            *slot = index % axis.values.len();
+            index /= axis.values.len();
+        }
+        out
+    }
+
+    /// The point at which each axis has the value of this index.
+    pub fn point_at(&self, indices: &[usize]) -> usize {
+        indices
+            .iter()
+            .zip(&self.axes)
+            .fold(0, |point, (index, axis)| point * axis.values.len() + index)
+    }
+
+    /// Path and value of each axis at point `index`.
+    pub fn params(&self, index: usize) -> Vec<(String, String)> {
+        let indices = self.indices(index);
+        self.axes
+            .iter()
+            .zip(indices)
+            .map(|(axis, at)| (axis.path.clone(), axis.values[at].text.clone()))
+            .collect()
+    }
+
+    /// Sets every axis's field in `tree` to its value at point `index`.
+    pub fn apply(&self, tree: &mut Node, index: usize) {
+        for (axis, at) in self.axes.iter().zip(self.indices(index)) {
+            path::set(tree, &axis.path, axis.values[at].node.clone());
+        }
+    }
+}
+
+/// Reads the axes of `tree`; `None` where one of them is wrong.
+pub fn read(diagnostics: &mut Diagnostics, tree: &Node) -> Option<Sweep> {
+    let before = diagnostics.errors();
+    let members = tree.get("sweep").and_then(Node::members).unwrap_or(&[]);
+    let mut axes: Vec<Axis> = Vec::new();
+    for member in members.iter().filter(|member| member.key != NOTE.key) {
+        if let Some(axis) = axis(diagnostics, tree, member) {
+            conflicts(diagnostics, &axes, &axis);
+            axes.push(axis);
+        }
+    }
+    let sweep = Sweep { axes };
+    check_size(diagnostics, tree, &sweep);
+    (diagnostics.errors() == before).then_some(sweep)
+}
+
+fn axis(diagnostics: &mut Diagnostics, tree: &Node, member: &Member) -> Option<Axis> {
+    let at = check::join("sweep", &member.key);
+    let target = match path::find(&SCENARIO, tree, &member.key) {
+        Ok(target) => target,
+        Err(error) => {
+            let one = Diagnostic::error(
+                &codes::UNKNOWN_PATH,
+                member.key_span,
+                at,
+                error.found,
+                error.allowed,
+            );
+            diagnostics.push(match error.nearest {
+                Some(near) => one.help(format!("did you mean `{near}`?")),
+                None => one,
+            });
+            return None;
+        }
+    };
+    let nodes = match &member.node.value {
+        Value::List(values) => values.clone(),
+        _ => expand(diagnostics, &member.node, target, &at)?,
+    };
+    if nodes.is_empty() {
+        diagnostics.push(
+            Diagnostic::error(
+                &codes::EMPTY_AXIS,
+                member.node.span,
+                at,
+                format!("the axis `{}` has no values: 0 points", quote(&member.key)),
+                "at least one value is needed",
+            )
+            .help("give values, or remove the axis"),
+        );
+        return None;
+    }
+    let values = axis_values(diagnostics, nodes, target, &at)?;
+    let path = member.key.clone();
+    Some(Axis { path, values, span: member.key_span, target })
+}
+
+/// Checks each value against the field that it is for, and refuses a value that comes twice.
+fn axis_values(
+    diagnostics: &mut Diagnostics,
+    nodes: Vec<Node>,
+    target: Target,
+    at: &str,
+) -> Option<Vec<AxisValue>> {
+    let before = diagnostics.errors();
+    let mut values: Vec<AxisValue> = Vec::with_capacity(nodes.len());
+    let mut known = std::collections::BTreeMap::new();
+    for (index, node) in nodes.into_iter().enumerate() {
+        let at = format!("{at}[{index}]");
+        check_value(diagnostics, &node, target, &at);
+        let Some((text, steps)) = canonical(&node, target) else { continue };
+        if let Some(first) = known.insert(text.clone(), node.span) {
+            diagnostics.push(
+                Diagnostic::error(
+                    &codes::AXIS_CONFLICT,
+                    node.span,
+                    at,
+                    format!("the value `{}` comes a second time", quote(&text)),
+                    "each value may come once",
+                )
+                .related(first, "it comes first here"),
+            );
+        }
+        values.push(AxisValue { text, steps, node });
+    }
+    (diagnostics.errors() == before).then_some(values)
+}
+
+fn check_value(diagnostics: &mut Diagnostics, node: &Node, target: Target, at: &str) {
+    match target {
+        Target::Field(shape) => check(diagnostics, node, shape, at),
+        Target::Parameter(parameter) => model_file::check_value(diagnostics, node, parameter, at),
+    }
+}
+
+/// The dimension of the quantities that `target` takes, if it takes any.
+fn dimension(target: Target) -> Option<Dimension> {
+    let of_shape = |shape: &Shape| match shape {
+        Shape::Quantity { dimension, .. } => Some(*dimension),
+        _ => None,
+    };
+    match target {
+        Target::Parameter(parameter) => parameter.kind.dimension(),
+        Target::Field(Shape::Either(shapes)) => shapes.iter().find_map(of_shape),
+        Target::Field(shape) => of_shape(shape),
+    }
+}
+
+/// Whether `target` takes decimal numbers.
+fn is_decimal(target: Target) -> bool {
+    match target {
+        Target::Parameter(parameter) => parameter.kind == Kind::Ratio,
+        Target::Field(shape) => matches!(shape, Shape::Ratio { .. }),
+    }
+}
+
+/// A value in its one form: text, and smallest steps (billionths for decimal numbers).
+fn canonical(node: &Node, target: Target) -> Option<(String, Option<u64>)> {
+    match &node.value {
+        Value::Text(text) => match dimension(target) {
+            Some(dimension) => {
+                let steps = parse_quantity(text, dimension).ok()?;
+                Some((check::steps(dimension, steps), Some(steps)))
+            }
+            None => Some((text.clone(), None)),
+        },
+        Value::Number(number) if is_decimal(target) => {
+            let steps = number.scaled(9).ok()?;
+            Some((check::billionths(steps), Some(steps)))
+        }
+        Value::Number(number) => {
+            let value = number.scaled(0).ok()?;
+            Some((value.to_string(), Some(value)))
+        }
+        Value::Bool(flag) => Some((flag.to_string(), None)),
+        Value::Null | Value::List(_) | Value::Object(_) | Value::Word(_) | Value::Invalid => None,
+    }
+}
+
+/// The ends (and step) of a computed axis, in smallest steps.
+fn ends(diagnostics: &mut Diagnostics, list: &Node, target: Target, at: &str) -> Option<Vec<u64>> {
+    let elements = list.elements().unwrap_or(&[]);
+    let before = diagnostics.errors();
+    let mut out = Vec::new();
+    for (index, node) in elements.iter().enumerate() {
+        // Ranges of other fields than numbers make no sense; the values tell.
+        match canonical(node, target) {
+            Some((_, Some(steps))) => out.push(steps),
+            _ => check_value(diagnostics, node, target, &format!("{at}[{index}]")),
+        }
+    }
+    if diagnostics.errors() == before && out.len() < elements.len() {
+        diagnostics.push(Diagnostic::error(
+            &codes::RANGE_AXIS,
+            list.span,
+            at,
+            "the field takes words, which cannot be counted out",
+            "a list of values is needed",
+        ));
+    }
+    (out.len() == elements.len()).then_some(out)
+}
+
+/// The values of `{ "powers_of_two": ... }` or `{ "range": ... }`.
+fn expand(
+    diagnostics: &mut Diagnostics,
+    node: &Node,
+    target: Target,
+    at: &str,
+) -> Option<Vec<Node>> {
+    let (key, list) = [("powers_of_two", node.get("powers_of_two")), ("range", node.get("range"))]
+        .into_iter()
+        .find_map(|(key, list)| Some((key, list?)))?;
+    let ends = ends(diagnostics, list, target, &format!("{at}.{key}"))?;
+    let shown: Vec<String> = ends.iter().map(|steps| show_steps(target, *steps)).collect();
+    let steps = match (key, ends.as_slice()) {
+        ("powers_of_two", &[from, to]) => doubling(from, to),
+        (_, &[from, to, step]) => counted(from, to, step),
+        _ => Err("the list has the wrong length".to_owned()),
+    };
+    match steps {
+        Ok(steps) => {
+            let make = |steps: u64| make_node(target, steps, list.span);
+            Some(steps.into_iter().map(make).collect())
+        }
+        Err(why) => {
+            let allowed = if key == "range" {
+                "[from, to, step] with from <= to and a step above zero is needed"
+            } else {
+                "[from, to] with from above zero and to = from x 2 x 2 ... is needed"
+            };
+            diagnostics.push(Diagnostic::error(
+                &codes::RANGE_AXIS,
+                list.span,
+                format!("{at}.{key}"),
+                format!("[{}]: {why}", shown.join(", ")),
+                allowed,
+            ));
+            None
+        }
+    }
+}
+
+fn doubling(from: u64, to: u64) -> Result<Vec<u64>, String> {
+    if from == 0 {
+        return Err("zero has no double".to_owned());
+    }
+    let mut out = vec![from];
+    let mut value = from;
+    while value < to {
+        let Some(double) = value.checked_mul(2) else { break };
+        value = double;
+        out.push(value);
+    }
+    if value == to {
+        Ok(out)
+    } else {
+        Err("the last value is not the first one doubled".to_owned())
+    }
+}
+
+fn counted(from: u64, to: u64, step: u64) -> Result<Vec<u64>, String> {
+    if step == 0 {
+        return Err("the step is zero".to_owned());
+    }
+    if from > to {
+        return Err("the step leads away from the end".to_owned());
+    }
+    let count = (to - from) / step;
+    if count >= LONGEST_AXIS {
+        return Err(format!("the axis would have {} values", u128::from(count) + 1));
+    }
+    Ok((0..=count).map(|index| from + index * step).collect())
+}
+
+fn show_steps(target: Target, steps: u64) -> String {
+    match dimension(target) {
+        Some(dimension) => check::steps(dimension, steps),
+        None if is_decimal(target) => check::billionths(steps),
+        None => steps.to_string(),
+    }
+}
+
+fn make_node(target: Target, steps: u64, span: Span) -> Node {
+    let text = show_steps(target, steps);
+    let value = if dimension(target).is_some() {
+        Value::Text(text)
+    } else {
+        Value::Number(Number::parse(&text).expect("a printed number is one"))
+    };
+    Node { value, span }
+}
+
+/// Reports `axis` where it sets the field, or a part of the field, of an earlier axis.
+fn conflicts(diagnostics: &mut Diagnostics, axes: &[Axis], axis: &Axis) {
+    let steps = path::steps(&axis.path);
+    for other in axes {
+        let theirs = path::steps(&other.path);
+        let (Some(a), Some(b)) = (&steps, &theirs) else { continue };
+        if a.starts_with(b) || b.starts_with(a) {
+            diagnostics.push(
+                Diagnostic::error(
+                    &codes::AXIS_CONFLICT,
+                    axis.span,
+                    check::join("sweep", &axis.path),
+                    format!("`{}` and `{}` set one field", quote(&axis.path), quote(&other.path)),
+                    "each field may be set by one axis",
+                )
+                .related(other.span, "the other axis is here"),
+            );
+        }
+    }
+}
+
+fn check_size(diagnostics: &mut Diagnostics, tree: &Node, sweep: &Sweep) {
+    let limits = tree.get("limits").and_then(|limits| limits.get("points"));
+    let limit = match limits.map(|node| &node.value) {
+        Some(Value::Number(number)) => number.whole().unwrap_or(DEFAULT_POINTS),
+        _ => DEFAULT_POINTS,
+    };
+    let points = sweep.points();
+    if points <= u128::from(limit) {
+        return;
+    }
+    let sizes: Vec<String> = sweep.axes.iter().map(|axis| axis.values.len().to_string()).collect();
+    // At a millisecond and a kilobyte each, which is little.
+    let (days, gigabytes) = (points / 86_400_000, points / 1_000_000);
+    let span = tree.get("sweep").map_or(tree.span, |node| node.span);
+    diagnostics.push(
+        Diagnostic::error(
+            &codes::TOO_MANY_POINTS,
+            span,
+            "sweep",
+            format!("the axes multiply to {} = {points} points", sizes.join(" x ")),
+            format!("at most {limit} are allowed"),
+        )
+        .help(format!(
+            "at 1 ms and 1 kB a point that is {days} days and {gigabytes} GB; \
+             if it is meant, raise `limits.points`"
+        )),
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn powers_of_two_double_from_end_to_end() {
+        assert_eq!(doubling(1, 8), Ok(vec![1, 2, 4, 8]));
+        assert_eq!(doubling(3, 12), Ok(vec![3, 6, 12]));
+        assert_eq!(doubling(5, 5), Ok(vec![5]));
+        assert!(doubling(1, 9).is_err() && doubling(0, 8).is_err() && doubling(8, 1).is_err());
+    }
+
+    #[test]
+    fn ranges_are_counted_not_added_up() {
+        // 0 to 1 step 0.1 in billionths: eleven values, the last one exact.
+        let values = counted(0, 1_000_000_000, 100_000_000).unwrap();
+        assert_eq!((values.len(), values[10]), (11, 1_000_000_000));
+        assert_eq!(counted(1, 6, 2), Ok(vec![1, 3, 5]));
+        assert!(counted(1, 6, 0).is_err() && counted(6, 1, 1).is_err());
+        assert!(counted(0, u64::MAX, 1).is_err());
+    }
+}
