@@ -6,7 +6,7 @@
 
 pub mod csv;
 pub mod error;
-//FIG
+pub mod figure;
 //HTML
 pub mod json;
 pub mod numbers;
