@@ -7,7 +7,7 @@
 pub mod csv;
 pub mod error;
 pub mod figure;
-//HTML
+pub mod html;
 pub mod json;
 pub mod numbers;
 pub mod osu;
