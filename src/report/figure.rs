@@ -8,6 +8,8 @@ mod legend;
 mod marks;
 mod scale;
 
+use std::collections::BTreeMap;
+
 use super::error::ReportError;
 use super::numbers::{Reading, as_title, in_words, read_parameter};
 use super::table::{axis_values, param};
@@ -257,24 +259,21 @@ fn mixed(path: &str, first: &str, second: &str) -> ReportError {
     }
 }
 
-/// A curve while its replicas are gathered: for each x, all values.
+/// A curve while its replicas are gathered.
 struct Curve {
     label: String,
-    values: Vec<(f64, Vec<f64>)>,
+    values: Vec<(f64, f64)>,
 }
 
 impl Curve {
-    fn add(&mut self, x: f64, y: f64) {
-        match self.values.iter_mut().find(|(at, _)| at.to_bits() == x.to_bits()) {
-            Some((_, values)) => values.push(y),
-            None => self.values.push((x, vec![y])),
-        }
-    }
-
     fn into_series(mut self) -> Series {
         self.values.sort_by(|(left, _), (right, _)| left.total_cmp(right));
-        let points = self.values.into_iter().map(|(x, values)| summarise(x, &values)).collect();
-        Series { label: self.label, points }
+        let replicas = self.values.chunk_by(|(left, _), (right, _)| left.total_cmp(right).is_eq());
+        let points = replicas.map(|values| {
+            let ys: Vec<f64> = values.iter().map(|(_, y)| *y).collect();
+            summarise(values[0].0, &ys)
+        });
+        Series { points: points.collect(), label: self.label }
     }
 }
 
@@ -295,7 +294,9 @@ fn collect(
     spec: &FigureSpec,
     replicas: &str,
 ) -> Result<(Vec<Curve>, &'static str), ReportError> {
+    let further = further_axes(result, spec, replicas);
     let mut curves: Vec<Curve> = Vec::new();
+    let mut by_label: BTreeMap<String, usize> = BTreeMap::new();
     let mut unit = None;
     for point in &result.points {
         let Some(metric) = point.metric(&spec.y) else { continue };
@@ -304,13 +305,24 @@ fn collect(
         if x.unit != first {
             return Err(mixed(&spec.x, first, x.unit));
         }
-        let label = series_label(result, point, spec, replicas);
-        match curves.iter_mut().find(|curve| curve.label == label) {
-            Some(curve) => curve.add(x.value, metric.value),
-            None => curves.push(Curve { label, values: vec![(x.value, vec![metric.value])] }),
-        }
+        let label = series_label(point, spec.series.as_deref(), &further);
+        let at = *by_label.entry(label).or_insert_with_key(|label| {
+            curves.push(Curve { label: label.clone(), values: Vec::new() });
+            curves.len() - 1
+        });
+        curves[at].values.push((x.value, metric.value));
     }
     Ok((curves, unit.unwrap_or("")))
+}
+
+/// The axes that vary and are neither x, nor series, nor replicas.
+fn further_axes<'a>(result: &'a RunResult, spec: &FigureSpec, replicas: &str) -> Vec<&'a str> {
+    let swept = result.points.first().map_or(&[][..], |point| &point.params);
+    let used = [Some(spec.x.as_str()), spec.series.as_deref(), Some(replicas)];
+    let paths = swept.iter().map(|(path, _)| path.as_str());
+    paths
+        .filter(|path| !used.contains(&Some(*path)) && axis_values(result, path).len() > 1)
+        .collect()
 }
 
 fn position(point: &PointResult, path: &str) -> Result<Reading, ReportError> {
@@ -319,23 +331,13 @@ fn position(point: &PointResult, path: &str) -> Result<Reading, ReportError> {
         .ok_or_else(|| ReportError::NotANumber { path: path.to_owned(), value: value.to_owned() })
 }
 
-/// The value of the series path, then `name = value` of every further axis that varies.
-fn series_label(
-    result: &RunResult,
-    point: &PointResult,
-    spec: &FigureSpec,
-    replicas: &str,
-) -> String {
-    let series = spec.series.as_deref();
-    let mut parts: Vec<String> =
-        series.and_then(|path| param(point, path)).map(str::to_owned).into_iter().collect();
-    for (path, value) in &point.params {
-        let named = *path == spec.x || Some(path.as_str()) == series || path == replicas;
-        if !named && axis_values(result, path).len() > 1 {
-            parts.push(format!("{} = {value}", in_words(path)));
-        }
-    }
-    parts.join(", ")
+/// The value of the series path, then `name = value` of every further axis.
+fn series_label(point: &PointResult, series: Option<&str>, further: &[&str]) -> String {
+    let first = series.and_then(|path| param(point, path)).map(str::to_owned);
+    let named = further
+        .iter()
+        .map(|path| format!("{} = {}", in_words(path), param(point, path).unwrap_or_default()));
+    first.into_iter().chain(named).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]

@@ -242,30 +242,21 @@ fn resources(points: &[PointResult]) -> ResourceTable {
 
 fn resource_row(point: &PointResult) -> ResourceRow {
     let mut by_use: Vec<&ResourceUse> = point.resources.iter().collect();
-    by_use.sort_by(|left, right| share(right).total_cmp(&share(left)));
+    by_use.sort_by(|left, right| right.share().total_cmp(&left.share()));
     let rest = by_use.split_off(by_use.len().min(BUSIEST));
     ResourceRow {
         point: point_name(point),
         busiest: by_use.into_iter().map(busy).collect(),
         more: rest.len(),
-        below: rest.first().map_or_else(String::new, |used| share_text(used)),
+        below: rest.first().map_or_else(String::new, |used| percent(used.share(), 1.0)),
     }
-}
-
-fn share(used: &ResourceUse) -> f64 {
-    let elapsed = used.elapsed.as_s_f64();
-    if elapsed > 0.0 { used.busy.as_s_f64() / elapsed } else { 0.0 }
-}
-
-fn share_text(used: &ResourceUse) -> String {
-    percent(used.busy.as_s_f64(), used.elapsed.as_s_f64())
 }
 
 fn busy(used: &ResourceUse) -> Busy {
     Busy {
         name: used.name.clone(),
-        share: share_text(used),
-        width: exact((share(used).min(1.0) * 1000.0).round() / 10.0),
+        share: percent(used.share(), 1.0),
+        width: exact((used.share().min(1.0) * 1000.0).round() / 10.0),
         detail: format!(
             "busy {} of {}, {} bytes in {} packets, longest queue {}",
             used.busy, used.elapsed, used.bytes, used.packets, used.queue_max

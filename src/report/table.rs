@@ -1,8 +1,9 @@
 //! Tables for people: aligned text for a terminal, the same cells for the HTML page.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use super::numbers::{engineering, in_words};
+use super::numbers::{engineering, in_words, percent};
 use crate::experiment::results::{ClaimResult, ClaimRole, ClaimStatus, PointResult, RunResult};
 
 /// The most columns of values that a pivot table has; more would not fit a terminal.
@@ -77,13 +78,9 @@ fn metrics(result: &RunResult) -> Vec<&str> {
 
 /// The values of `path` in order of first occurrence.
 pub(super) fn axis_values<'a>(result: &'a RunResult, path: &str) -> Vec<&'a str> {
-    let mut values: Vec<&str> = Vec::new();
-    for value in result.points.iter().filter_map(|point| param(point, path)) {
-        if !values.contains(&value) {
-            values.push(value);
-        }
-    }
-    values
+    let values = result.points.iter().filter_map(|point| param(point, path));
+    let mut seen = BTreeSet::new();
+    values.filter(|value| seen.insert(*value)).collect()
 }
 
 /// The value of a swept path at a point.
@@ -110,11 +107,12 @@ fn unit_of(result: &RunResult, name: &str) -> &'static str {
 
 fn pivot(result: &RunResult, row: &str, column: &str, name: &str) -> Table {
     let columns = axis_values(result, column);
+    let places =
+        result.points.iter().map(|point| ((param(point, row), param(point, column)), point));
+    let points: BTreeMap<_, &PointResult> = places.collect();
     let cell = |at_row: &str, at_column: &str| {
-        let at = |point: &&PointResult| {
-            param(point, row) == Some(at_row) && param(point, column) == Some(at_column)
-        };
-        result.points.iter().find(at).map_or_else(String::new, |point| value_text(point, name))
+        let point = points.get(&(Some(at_row), Some(at_column)));
+        point.map_or_else(String::new, |point| value_text(point, name))
     };
     let rows = axis_values(result, row).into_iter().map(|at_row| {
         let cells = columns.iter().map(|at_column| cell(at_row, at_column));
@@ -150,6 +148,44 @@ fn flat(result: &RunResult) -> Table {
         caption: String::new(),
         rows: rows.collect(),
         columns: paths.iter().map(|path| in_words(path)).chain(headings).collect(),
+    }
+}
+
+/// How busy each resource was: one row per point, one column per resource, at most `columns` of
+/// them, the busiest first.
+///
+/// Shares are of the measured interval; a resource that a point does not have is left empty.
+pub fn utilisation(points: &[&PointResult], columns: usize) -> Table {
+    let mut peaks: BTreeMap<&str, f64> = BTreeMap::new();
+    for used in points.iter().flat_map(|point| &point.resources) {
+        let peak = peaks.entry(used.name.as_str()).or_insert(0.0);
+        *peak = peak.max(used.share());
+    }
+    let mut names: Vec<(&str, f64)> = peaks.into_iter().collect();
+    names.sort_by(|(_, left), (_, right)| right.total_cmp(left));
+    names.truncate(columns);
+    let paths: Vec<&str> = points
+        .first()
+        .map_or(&[][..], |point| &point.params)
+        .iter()
+        .map(|(path, _)| path.as_str())
+        .collect();
+    let rows = points.iter().map(|point| {
+        let swept = paths.iter().map(|path| param(point, path).unwrap_or_default().to_owned());
+        let shares = names.iter().map(|(name, _)| {
+            let used = point.resources.iter().find(|used| used.name == *name);
+            used.map_or_else(String::new, |used| percent(used.share(), 1.0))
+        });
+        swept.chain(shares).collect()
+    });
+    Table {
+        caption: "busy share of the measured interval".into(),
+        rows: rows.collect(),
+        columns: paths
+            .iter()
+            .map(|path| in_words(path))
+            .chain(names.iter().map(|(name, _)| (*name).to_owned()))
+            .collect(),
     }
 }
 

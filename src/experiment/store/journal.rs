@@ -268,4 +268,38 @@ mod tests {
         let (one, two) = (intern("furlong".into()), intern("furlong".into()));
         assert!(std::ptr::eq(one, two));
     }
+
+    proptest::proptest! {
+        #[test]
+        fn every_record_reads_back_as_it_was_written(
+            bits: u64, name: String, why: Option<String>, busy: u64, index: usize,
+        ) {
+            let point = PointRecord {
+                index,
+                params: vec![(name.clone(), name.clone())],
+                digest: name.clone(),
+                metrics: vec![MetricRecord { name: name.clone(), bits, unit: "us".into() }],
+                resources: vec![ResourceRecord {
+                    name,
+                    busy_ps: busy,
+                    elapsed_ps: u64::MAX,
+                    bytes: bits,
+                    packets: 0,
+                    queue_max: 1,
+                }],
+                failure: why,
+            };
+            let before = serde_json::to_value(&point).unwrap();
+            let written = line(&Record::Point(point));
+            assert_eq!(written.matches('\n').count(), 1, "one line");
+            let Some(Record::Point(read)) = parse(written.as_bytes()) else {
+                panic!("a point was written")
+            };
+            assert_eq!(PointResult::from(read).metrics[0].value.to_bits(), bits);
+            let Some(Record::Point(read)) = parse(written.as_bytes()) else {
+                panic!("a point was written")
+            };
+            assert_eq!(serde_json::to_value(&read).unwrap(), before);
+        }
+    }
 }

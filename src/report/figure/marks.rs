@@ -78,10 +78,14 @@ impl Look {
     }
 }
 
+/// The most markers of a curve; of more points, every second, third, … has one.
+const MARKERS: usize = 64;
+
 /// A curve with its markers; a lone point is a marker.
 pub(super) fn curve(canvas: &Canvas<'_>, path: &[Pixel], look: Look) -> Result<(), DrawError> {
     line(canvas, path, look.colour, look.dash)?;
-    path.iter().try_for_each(|&at| marker(canvas, at, look))
+    let step = path.len().div_ceil(MARKERS).max(1);
+    path.iter().step_by(step).try_for_each(|&at| marker(canvas, at, look))
 }
 
 /// A line through `path`.

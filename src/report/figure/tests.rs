@@ -191,6 +191,43 @@ fn markup_in_a_title_is_escaped() {
     assert!(!svg.contains("<b>") && !svg.contains('\u{1b}'));
 }
 
+#[test]
+fn a_long_curve_keeps_its_line_and_thins_its_markers() {
+    let points = (1..=1000_u32).map(|n| Point { x: f64::from(n), y: f64::from(n), range: None });
+    let mut result = sample::ping_pong();
+    result.points.truncate(1);
+    let spec = FigureSpec { x: "workload.size".into(), y: "latency".into(), ..Default::default() };
+    let mut figure = Figure::from_result(&result, &spec, vec![]).unwrap();
+    figure.series[0].points = points.collect();
+    let svg = figure.to_svg().unwrap();
+    assert_eq!(coordinates(&svg, "cx").len(), 63);
+    let longest = svg.lines().map(|line| line.matches(',').count()).max();
+    assert_eq!(longest, Some(1000), "the line has every point");
+}
+
+/// Many curves with long names and bars, a linear axis, a long title.
+fn crowded() -> Figure {
+    let series = |index: u32| Series {
+        label: format!("{index} threads per process, matching per endpoint"),
+        points: (0..9_u32)
+            .map(|x| {
+                let y = f64::from(index + 1) * (1.0 + f64::from(x));
+                Point { x: f64::from(x * 10), y, range: Some((y * 0.93, y * 1.05)) }
+            })
+            .collect(),
+    };
+    Figure {
+        title: "A title that is so long that it needs a second line, as the title of a scenario \
+                that compares several things at once tends to do"
+            .into(),
+        x: Axis { label: "Queue length".into(), unit: String::new(), scale: Scale::Linear },
+        y: Axis { label: "Latency".into(), unit: "us".into(), scale: Scale::Linear },
+        series_title: "variants of the library".into(),
+        series: (0..14).map(series).collect(),
+        references: vec![],
+    }
+}
+
 /// Writes the figures of this file to a folder, to be looked at: `FIGURES=dir cargo test -- --ignored`.
 #[test]
 #[ignore = "writes files for people to look at"]
@@ -199,6 +236,7 @@ fn draw_for_people() {
     let folder = std::path::PathBuf::from(std::env::var("FIGURES").unwrap());
     let rate = Figure::from_result(&sample::message_rate(), &rate_spec(), claim_references());
     std::fs::write(folder.join("rate.svg"), rate.unwrap().to_svg().unwrap()).unwrap();
+    std::fs::write(folder.join("crowded.svg"), crowded().to_svg().unwrap()).unwrap();
     let spec = FigureSpec {
         x: "workload.size".into(),
         y: "latency".into(),

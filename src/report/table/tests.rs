@@ -82,3 +82,16 @@ fn no_sweep_gives_one_row() {
     assert_eq!(table.columns, ["latency (us)", "bandwidth (MB/s)"]);
     assert_eq!(table.rows, [["1.300", "0.7692"]]);
 }
+
+#[test]
+fn utilisation_shows_the_busiest_resources_first() {
+    let result = sample::message_rate();
+    let of_16: Vec<_> = result.points.iter().filter(|point| point.params[0].1 == "16").collect();
+    let table = utilisation(&[of_16[3], of_16[22]], 2);
+    insta::assert_snapshot!(table.to_text(), @r#"
+    busy share of the measured interval
+    senders per node   size  node 0 link out  cores (mean)
+                  16    8 B            0.7 %        90.0 %
+                  16  4 MiB          100.0 %        90.0 %
+    "#);
+}
