@@ -73,6 +73,15 @@ pub struct ResourceUse {
     pub queue_max: u64,
 }
 
+impl ResourceUse {
+    /// The part of the measured interval in which the resource was busy, from 0 to 1; 0 where
+    /// nothing was measured.
+    pub fn share(&self) -> f64 {
+        let elapsed = self.elapsed.as_s_f64();
+        if elapsed > 0.0 { self.busy.as_s_f64() / elapsed } else { 0.0 }
+    }
+}
+
 /// The verdict on one claim.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClaimResult {

@@ -1,1 +1,17 @@
-//! Reports: tables, figures, pages.
+//! Reports: tables, machine-readable output, figures, pages.
+//!
+//! Everything here turns a [`RunResult`](crate::experiment::results::RunResult) into text and
+//! changes no number on the way: JSON and CSV carry the shortest decimal that reads back as the
+//! same value; tables and figures round for the eye only.
+
+pub mod csv;
+pub mod error;
+pub mod figure;
+pub mod html;
+pub mod json;
+pub mod numbers;
+pub mod osu;
+pub mod table;
+
+#[cfg(test)]
+mod sample;

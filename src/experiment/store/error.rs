@@ -1,0 +1,144 @@
+//! Why results cannot be kept.
+
+use std::path::{Path, PathBuf};
+
+use super::lock::Owner;
+
+/// Why a results directory cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The operating system refused an operation.
+    #[error("cannot {action} `{}`: {why}", path.display())]
+    Io {
+        /// What was to be done.
+        action: &'static str,
+        /// With which file.
+        path: PathBuf,
+        /// What the operating system says.
+        why: std::io::Error,
+    },
+    /// The directory has content, but no manifest of ours.
+    #[error(
+        "`{}` is not empty and not a results directory (it has `{entry}`); nothing was changed",
+        directory.display()
+    )]
+    NotOurs {
+        /// The directory.
+        directory: PathBuf,
+        /// One of its entries.
+        entry: String,
+    },
+    /// The directory belongs to another scenario.
+    #[error(
+        "`{}` has results of scenario `{found}`, not of `{wanted}`; nothing was changed",
+        directory.display()
+    )]
+    OtherScenario {
+        /// The directory.
+        directory: PathBuf,
+        /// The scenario whose results are there.
+        found: String,
+        /// The scenario that was to be run.
+        wanted: String,
+    },
+    /// A file that would be written exists and is not ours.
+    #[error("`{}` exists and no manifest of ours lists it; it is not overwritten", path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The name of a result file would leave the directory.
+    #[error("`{0}` is not the name of a result file")]
+    BadName(String),
+    /// Another run is at work in the directory.
+    #[error("`{}` is in use by {owner}; only one run may write there", path.display())]
+    Locked {
+        /// The lock file.
+        path: PathBuf,
+        /// The run that holds it.
+        owner: Owner,
+    },
+    /// The unfinished or finished run is of another version of the program.
+    #[error(
+        "`{}` was written by mpisim {found}, this is mpisim {wanted}; their points do not mix",
+        directory.display()
+    )]
+    OtherVersion {
+        /// The directory.
+        directory: PathBuf,
+        /// The version that wrote it.
+        found: String,
+        /// The version that runs.
+        wanted: String,
+    },
+    /// The scenario, its models or its overrides changed since the run began.
+    #[error(
+        "the scenario changed since `{}` was begun: {difference}; its points do not mix",
+        directory.display()
+    )]
+    Changed {
+        /// The directory.
+        directory: PathBuf,
+        /// The first difference: path, value then, value now.
+        difference: String,
+    },
+    /// A file of ours cannot be understood.
+    #[error("`{}` is damaged at byte {offset}: {why}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// Where.
+        offset: usize,
+        /// What is wrong there.
+        why: String,
+    },
+    /// Some of the final files could not be written; all points and all others are kept.
+    #[error("not written: {}", list(missing))]
+    Missing {
+        /// Name and reason of each.
+        missing: Vec<(String, String)>,
+    },
+}
+
+fn list(missing: &[(String, String)]) -> String {
+    let entries = missing.iter().map(|(name, why)| format!("{name} ({why})"));
+    entries.collect::<Vec<_>>().join(", ")
+}
+
+impl StoreError {
+    pub(super) fn io(action: &'static str, path: &Path, why: std::io::Error) -> Self {
+        Self::Io { action, path: path.to_owned(), why }
+    }
+
+    /// The exit code that belongs to the error: 4 where the output cannot be written, 3 where a
+    /// file that is read does not fit.
+    pub const fn exit_code(&self) -> u8 {
+        match self {
+            Self::Io { .. }
+            | Self::NotOurs { .. }
+            | Self::OtherScenario { .. }
+            | Self::Foreign { .. }
+            | Self::BadName(_)
+            | Self::Locked { .. }
+            | Self::Missing { .. } => 4,
+            Self::OtherVersion { .. } | Self::Changed { .. } | Self::Damaged { .. } => 3,
+        }
+    }
+
+    /// What the user can do about it.
+    pub const fn help(&self) -> &'static str {
+        match self {
+            Self::Io { .. } => "free the space or the permission, then run again with `--resume`",
+            Self::Missing { .. } => "free space, then run again with `--resume`: no point is lost",
+            Self::NotOurs { .. } | Self::OtherScenario { .. } | Self::BadName(_) => {
+                "choose another directory with `--out`"
+            }
+            Self::Foreign { .. } => "move the file away, or choose another directory with `--out`",
+            Self::Locked { .. } => "wait for that run, or choose another directory with `--out`",
+            Self::OtherVersion { .. } | Self::Changed { .. } => {
+                "run without `--resume`, or into another directory with `--out`"
+            }
+            Self::Damaged { .. } => "run without `--resume` after removing the damaged file",
+        }
+    }
+}

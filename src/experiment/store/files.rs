@@ -1,0 +1,92 @@
+//! Files that appear whole or not at all.
+
+use std::fs::{self, File};
+use std::io::{ErrorKind, Write as _};
+use std::path::Path;
+
+use super::error::StoreError;
+
+/// Ending of the name under which a file is written before it is renamed.
+pub(super) const TEMPORARY: &str = ".tmp";
+
+/// A file to be written into the results directory.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct OutputFile {
+    /// Its name: one component, not hidden.
+    pub name: String,
+    /// Its content.
+    pub bytes: Vec<u8>,
+}
+
+/// Refuses names that lead out of the directory or stand for a file of the store itself.
+pub(super) fn check_name(name: &str) -> Result<(), StoreError> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let own = [super::MANIFEST, super::JOURNAL, super::LOCK].contains(&name);
+    let good = !name.is_empty() && name.len() <= 200 && name.chars().all(plain);
+    if good && !own && !name.starts_with('.') && !name.ends_with(TEMPORARY) {
+        return Ok(());
+    }
+    Err(StoreError::BadName(name.to_owned()))
+}
+
+/// Writes under a temporary name, syncs, renames.
+pub(super) fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    let mut name = path.as_os_str().to_owned();
+    name.push(TEMPORARY);
+    let temporary = Path::new(&name);
+    let written = File::create(temporary).and_then(|mut file| {
+        file.write_all(bytes)?;
+        file.sync_all()
+    });
+    if let Err(why) = written.and_then(|()| fs::rename(temporary, path)) {
+        // The first error is the one to tell; that the rest cannot be removed either is no news.
+        let _ = fs::remove_file(temporary);
+        let why = std::io::Error::new(why.kind(), format!("{why} ({} bytes needed)", bytes.len()));
+        return Err(StoreError::io("write", path, why));
+    }
+    Ok(())
+}
+
+/// The content of a file, or `None` where there is no such file.
+pub(super) fn read_if_exists(path: &Path) -> Result<Option<Vec<u8>>, StoreError> {
+    match fs::read(path) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(why) if why.kind() == ErrorKind::NotFound => Ok(None),
+        Err(why) => Err(StoreError::io("read", path, why)),
+    }
+}
+
+/// Removes a file; that there is none is as good.
+pub(super) fn remove_if_exists(path: &Path) -> Result<(), StoreError> {
+    match fs::remove_file(path) {
+        Err(why) if why.kind() != ErrorKind::NotFound => Err(StoreError::io("remove", path, why)),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+/// Makes renames in the directory survive a loss of power.
+pub(super) fn sync_directory(path: &Path) -> Result<(), StoreError> {
+    let synced = File::open(path).and_then(|directory| directory.sync_all());
+    synced.map_err(|why| StoreError::io("sync", path, why))
+}
+
+/// The first entry of a directory by name, apart from `ignored`; `None` where it is empty or
+/// does not exist.
+pub(super) fn first_entry(path: &Path, ignored: &[&str]) -> Result<Option<String>, StoreError> {
+    let failed = |why| StoreError::io("list", path, why);
+    let entries = match fs::read_dir(path) {
+        Ok(entries) => entries,
+        Err(why) if why.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(why) => return Err(failed(why)),
+    };
+    let mut names = Vec::new();
+    for entry in entries {
+        let name = entry.map_err(failed)?.file_name().to_string_lossy().into_owned();
+        // A first journal that a kill stopped before its rename holds nothing.
+        let begun = name == format!("{}{TEMPORARY}", super::JOURNAL);
+        if !begun && !ignored.contains(&name.as_str()) {
+            names.push(name);
+        }
+    }
+    Ok(names.into_iter().min())
+}

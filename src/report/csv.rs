@@ -1,0 +1,86 @@
+//! `points.csv`: tidy, one row per point and metric, the unit in its own column.
+
+use super::error::ReportError;
+use super::numbers::exact;
+use crate::experiment::results::{Metric, PointResult, RunResult};
+
+/// The result as CSV: `point`, one column per swept path, `metric`, `value`, `unit`.
+///
+/// # Errors
+///
+/// [`ReportError::NotFinite`] where a metric is not a finite number.
+pub fn points_csv(result: &RunResult) -> Result<String, ReportError> {
+    let failed = |why: csv::Error| ReportError::writer("CSV", why);
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    writer.write_record(header(result)).map_err(failed)?;
+    for point in &result.points {
+        for metric in &point.metrics {
+            writer.write_record(row(point, metric)?).map_err(failed)?;
+        }
+    }
+    let bytes = writer.into_inner().map_err(|why| ReportError::writer("CSV", why))?;
+    String::from_utf8(bytes).map_err(|why| ReportError::writer("CSV", why))
+}
+
+/// Column names; the swept paths are those of the first point, since all points share the axes.
+fn header(result: &RunResult) -> Vec<&str> {
+    let params = result.points.first().map_or(&[][..], |point| &point.params);
+    let mut names = vec!["point"];
+    names.extend(params.iter().map(|(path, _)| path.as_str()));
+    names.extend(["metric", "value", "unit"]);
+    names
+}
+
+fn row(point: &PointResult, metric: &Metric) -> Result<Vec<String>, ReportError> {
+    let mut fields = vec![point.index.to_string()];
+    fields.extend(point.params.iter().map(|(_, value)| value.clone()));
+    fields.extend([metric.name.clone(), exact(finite(point, metric)?), metric.unit.to_owned()]);
+    Ok(fields)
+}
+
+/// The value of a metric, refused where it is not finite.
+pub(super) fn finite(point: &PointResult, metric: &Metric) -> Result<f64, ReportError> {
+    if metric.value.is_finite() {
+        return Ok(metric.value);
+    }
+    Err(ReportError::NotFinite {
+        point: point.index,
+        metric: metric.name.clone(),
+        value: metric.value.to_string(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::sample;
+
+    #[test]
+    fn one_row_per_point_and_metric() {
+        insta::assert_snapshot!(points_csv(&sample::ping_pong()).unwrap(), @r#"
+        point,workload.size,metric,value,unit
+        0,1 B,latency,1.3,us
+        0,1 B,bandwidth,0.7692307692307692,MB/s
+        1,4 KiB,latency,4.25,us
+        1,4 KiB,bandwidth,963.7647058823529,MB/s
+        "#);
+    }
+
+    #[test]
+    fn values_with_commas_and_quotes_are_quoted() {
+        let mut result = sample::ping_pong();
+        result.points.truncate(1);
+        result.points[0].params[0].1 = "a,\"b\"".into();
+        assert!(points_csv(&result).unwrap().contains("0,\"a,\"\"b\"\"\",latency,1.3,us\n"));
+    }
+
+    #[test]
+    fn values_that_are_not_numbers_are_refused() {
+        let mut result = sample::ping_pong();
+        result.points[1].metrics[0].value = f64::NAN;
+        assert_eq!(
+            points_csv(&result).unwrap_err().to_string(),
+            "point 1: latency is NaN; a result must be a finite number"
+        );
+    }
+}

@@ -1,0 +1,120 @@
+//! Why a report cannot be made.
+
+/// Why a table, a figure or a page cannot be made.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ReportError {
+    /// A metric is NaN or infinite; no output format may carry it.
+    #[error("point {point}: {metric} is {value}; a result must be a finite number")]
+    NotFinite {
+        /// Index of the point.
+        point: usize,
+        /// Name of the metric.
+        metric: String,
+        /// The value, as text.
+        value: String,
+    },
+    /// A logarithmic axis would have to show values that have no logarithm.
+    #[error(
+        "{axis}: {count} of {of} values are not above zero (the first is {first}); \
+         a logarithmic axis shows positive values only"
+    )]
+    NotPositive {
+        /// The axis' label.
+        axis: String,
+        /// How many values are zero or negative.
+        count: usize,
+        /// Of how many.
+        of: usize,
+        /// The first of them.
+        first: f64,
+    },
+    /// Some values of an axis are NaN, infinite or too far apart to be drawn on one axis.
+    #[error("{axis}: {count} of {of} values cannot be drawn: they are not finite or too large")]
+    NotDrawable {
+        /// The axis' label.
+        axis: String,
+        /// How many values.
+        count: usize,
+        /// Of how many.
+        of: usize,
+    },
+    /// No point has a value to draw.
+    #[error("no point has a value of `{metric}`: nothing to draw")]
+    NothingToDraw {
+        /// The metric asked for.
+        metric: String,
+    },
+    /// No point has this metric.
+    #[error("no point has a metric `{name}`; there are: {known}")]
+    UnknownMetric {
+        /// The metric asked for.
+        name: String,
+        /// The metrics that exist.
+        known: String,
+    },
+    /// The path is not swept.
+    #[error("`{path}` is not an axis of the sweep; the axes are: {known}")]
+    UnknownAxis {
+        /// The path asked for.
+        path: String,
+        /// The paths that are swept.
+        known: String,
+    },
+    /// The x axis needs numbers.
+    #[error("`{value}` of `{path}` is not a number: it cannot be the x axis of a figure")]
+    NotANumber {
+        /// The swept path.
+        path: String,
+        /// The value as the scenario spells it.
+        value: String,
+    },
+    /// The x axis mixes units.
+    #[error("values of `{path}` have different units ({first} and {second})")]
+    MixedUnits {
+        /// The path or metric.
+        path: String,
+        /// Unit of the first value.
+        first: String,
+        /// The unit that differs.
+        second: String,
+    },
+    /// A table of the OSU benchmarks needs a value that the result does not have.
+    #[error("an OSU table of {test} needs `{needed}`, which point {point} does not have")]
+    OsuNeeds {
+        /// The benchmark.
+        test: &'static str,
+        /// The metric or setting.
+        needed: String,
+        /// Index of the point.
+        point: usize,
+    },
+    /// A library that writes a format failed: a defect of this program.
+    #[error("writing {what} failed: {why}")]
+    Writer {
+        /// The format.
+        what: &'static str,
+        /// The library's message.
+        why: String,
+    },
+}
+
+impl ReportError {
+    /// The exit code that belongs to the error.
+    pub const fn exit_code(&self) -> u8 {
+        match self {
+            Self::NotFinite { .. } | Self::NothingToDraw { .. } => 1,
+            Self::NotPositive { .. }
+            | Self::NotDrawable { .. }
+            | Self::UnknownMetric { .. }
+            | Self::UnknownAxis { .. }
+            | Self::NotANumber { .. }
+            | Self::MixedUnits { .. }
+            | Self::OsuNeeds { .. } => 3,
+            Self::Writer { .. } => 70,
+        }
+    }
+
+    pub(crate) fn writer(what: &'static str, why: impl std::fmt::Display) -> Self {
+        Self::Writer { what, why: why.to_string() }
+    }
+}

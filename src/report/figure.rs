@@ -1,0 +1,344 @@
+//! Figures: what is drawn, apart from how it is drawn.
+//!
+//! A [`Figure`] is data: axes, series, references. [`Figure::to_svg`] draws it; the same figure
+//! gives the same bytes on every run and every machine.
+
+mod draw;
+mod legend;
+mod marks;
+mod scale;
+
+use std::collections::BTreeMap;
+
+use super::error::ReportError;
+use super::numbers::{Reading, as_title, in_words, read_parameter};
+use super::table::{axis_values, param};
+use crate::experiment::results::{PointResult, RunResult};
+
+pub use scale::Scale;
+
+/// A figure, ready to be drawn.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Figure {
+    /// Heading of the figure.
+    pub title: String,
+    /// The horizontal axis.
+    pub x: Axis,
+    /// The vertical axis.
+    pub y: Axis,
+    /// Heading of the legend: what the series differ in; empty for a single series.
+    pub series_title: String,
+    /// The curves, in the order of the legend.
+    pub series: Vec<Series>,
+    /// What claims expect, drawn beside the curves.
+    pub references: Vec<Reference>,
+}
+
+/// One axis.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Axis {
+    /// What it shows, without unit.
+    pub label: String,
+    /// Unit of the values; empty for plain numbers. `B` makes ticks read 4K, 1M.
+    pub unit: String,
+    /// How values are placed.
+    pub scale: Scale,
+}
+
+impl Axis {
+    /// The axis' title: label and unit.
+    pub fn title(&self) -> String {
+        if self.unit.is_empty() {
+            return self.label.clone();
+        }
+        format!("{} ({})", self.label, self.unit)
+    }
+}
+
+/// One curve.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Series {
+    /// Its entry in the legend.
+    pub label: String,
+    /// Its points, from left to right.
+    pub points: Vec<Point>,
+}
+
+/// One point of a curve or of a reference.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Point {
+    /// Position on the x axis.
+    pub x: f64,
+    /// Position on the y axis.
+    pub y: f64,
+    /// Smallest and largest value over the replicas, or the tolerance of a reference.
+    pub range: Option<(f64, f64)>,
+}
+
+/// What a claim expects, or what was measured elsewhere.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reference {
+    /// Its entry in the legend: the claim's id and its expectation in words.
+    pub label: String,
+    /// Its form.
+    pub shape: ReferenceShape,
+}
+
+/// The form of a reference.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ReferenceShape {
+    /// Values of y that are expected for every x.
+    Band {
+        /// The lowest.
+        low: f64,
+        /// The highest.
+        high: f64,
+    },
+    /// Values of x between which something is expected to happen: a crossover, a knee.
+    Onset {
+        /// The leftmost.
+        low: f64,
+        /// The rightmost.
+        high: f64,
+    },
+    /// One value of y for every x.
+    Level(f64),
+    /// Expected values, drawn as hollow markers with their tolerance.
+    Markers(Vec<Point>),
+    /// A curve.
+    Line(Vec<Point>),
+}
+
+impl ReferenceShape {
+    /// The values of both axes that must be visible.
+    fn extent(&self) -> (Vec<f64>, Vec<f64>) {
+        match self {
+            Self::Band { low, high } => (vec![], vec![*low, *high]),
+            Self::Onset { low, high } => (vec![*low, *high], vec![]),
+            Self::Level(value) => (vec![], vec![*value]),
+            Self::Markers(points) | Self::Line(points) => extent_of(points),
+        }
+    }
+}
+
+fn extent_of(points: &[Point]) -> (Vec<f64>, Vec<f64>) {
+    let heights = points.iter().flat_map(|point| {
+        let range = point.range.map(|(low, high)| [low, high]);
+        std::iter::once(point.y).chain(range.into_iter().flatten())
+    });
+    (points.iter().map(|point| point.x).collect(), heights.collect())
+}
+
+/// What a scenario asks to be drawn.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct FigureSpec {
+    /// The swept path on the x axis.
+    pub x: String,
+    /// The metric on the y axis.
+    pub y: String,
+    /// The swept path that tells the curves apart.
+    pub series: Option<String>,
+    /// The heading; the scenario's title by default.
+    pub title: Option<String>,
+    /// The swept path whose values are replicas of one measurement: the mean is drawn, with a bar
+    /// from the smallest to the largest. `seed` by default.
+    pub replicas: Option<String>,
+    /// Scale of the x axis; chosen from the values by default.
+    pub x_scale: Option<Scale>,
+    /// Scale of the y axis; chosen from the values by default.
+    pub y_scale: Option<Scale>,
+}
+
+impl Figure {
+    /// Chooses the points of `result` that `spec` asks for.
+    ///
+    /// Axes that are neither x nor replicas tell curves apart. Points that failed are left out.
+    ///
+    /// # Errors
+    ///
+    /// An axis or metric that does not exist, an x axis of words or of mixed units, no value at
+    /// all.
+    pub fn from_result(
+        result: &RunResult,
+        spec: &FigureSpec,
+        references: Vec<Reference>,
+    ) -> Result<Self, ReportError> {
+        check_axes(result, spec)?;
+        let unit = metric_unit(result, &spec.y)?;
+        let replicas = spec.replicas.as_deref().unwrap_or("seed");
+        let (curves, x_unit) = collect(result, spec, replicas)?;
+        let series: Vec<Series> = curves.into_iter().map(Curve::into_series).collect();
+        let xs: Vec<f64> = series.iter().flat_map(|s| s.points.iter().map(|p| p.x)).collect();
+        let ys: Vec<f64> = series.iter().flat_map(|s| s.points.iter().map(|p| p.y)).collect();
+        if ys.is_empty() {
+            return Err(ReportError::NothingToDraw { metric: spec.y.clone() });
+        }
+        Ok(Self {
+            title: spec.title.clone().unwrap_or_else(|| result.title.clone()),
+            x: Axis {
+                label: as_title(&spec.x),
+                unit: x_unit.to_owned(),
+                scale: spec.x_scale.unwrap_or_else(|| Scale::of_parameter(&xs)),
+            },
+            y: Axis {
+                label: as_title(&spec.y),
+                unit: unit.to_owned(),
+                scale: spec.y_scale.unwrap_or_else(|| Scale::of_metric(&ys)),
+            },
+            series_title: spec.series.as_deref().map(in_words).unwrap_or_default(),
+            series,
+            references,
+        })
+    }
+
+    /// Draws the figure as an SVG document.
+    ///
+    /// # Errors
+    ///
+    /// [`ReportError::NothingToDraw`] where no series has a finite value,
+    /// [`ReportError::NotDrawable`] where some values are not finite,
+    /// [`ReportError::NotPositive`] where a logarithmic axis has zero or negative values.
+    pub fn to_svg(&self) -> Result<String, ReportError> {
+        draw::svg(self)
+    }
+
+    /// All values of the x axis and of the y axis, references included.
+    fn extents(&self) -> (Vec<f64>, Vec<f64>) {
+        let series = self.series.iter().map(|series| extent_of(&series.points));
+        let references = self.references.iter().map(|reference| reference.shape.extent());
+        let (mut xs, mut ys) = (Vec::new(), Vec::new());
+        for (some_xs, some_ys) in series.chain(references) {
+            xs.extend(some_xs);
+            ys.extend(some_ys);
+        }
+        (xs, ys)
+    }
+}
+
+fn check_axes(result: &RunResult, spec: &FigureSpec) -> Result<(), ReportError> {
+    let swept = result.points.first().map_or(&[][..], |point| &point.params);
+    let asked = [Some(&spec.x), spec.series.as_ref(), spec.replicas.as_ref()];
+    for path in asked.into_iter().flatten() {
+        if !swept.iter().any(|(name, _)| name == path) {
+            let known = swept.iter().map(|(name, _)| format!("`{name}`")).collect::<Vec<_>>();
+            return Err(ReportError::UnknownAxis { path: path.clone(), known: known.join(", ") });
+        }
+    }
+    Ok(())
+}
+
+/// The one unit of a metric.
+fn metric_unit(result: &RunResult, name: &str) -> Result<&'static str, ReportError> {
+    let mut units = result.points.iter().filter_map(|point| point.metric(name)).map(|m| m.unit);
+    let Some(first) = units.next() else { return Err(no_metric(result, name)) };
+    match units.find(|unit| *unit != first) {
+        None => Ok(first),
+        Some(second) => Err(mixed(name, first, second)),
+    }
+}
+
+fn no_metric(result: &RunResult, name: &str) -> ReportError {
+    let mut known: Vec<String> = Vec::new();
+    for metric in result.points.iter().flat_map(|point| &point.metrics) {
+        let quoted = format!("`{}`", metric.name);
+        if !known.contains(&quoted) {
+            known.push(quoted);
+        }
+    }
+    if known.is_empty() {
+        return ReportError::NothingToDraw { metric: name.to_owned() };
+    }
+    ReportError::UnknownMetric { name: name.to_owned(), known: known.join(", ") }
+}
+
+fn mixed(path: &str, first: &str, second: &str) -> ReportError {
+    ReportError::MixedUnits {
+        path: path.to_owned(),
+        first: first.to_owned(),
+        second: second.to_owned(),
+    }
+}
+
+/// A curve while its replicas are gathered.
+struct Curve {
+    label: String,
+    values: Vec<(f64, f64)>,
+}
+
+impl Curve {
+    fn into_series(mut self) -> Series {
+        self.values.sort_by(|(left, _), (right, _)| left.total_cmp(right));
+        let replicas = self.values.chunk_by(|(left, _), (right, _)| left.total_cmp(right).is_eq());
+        let points = replicas.map(|values| {
+            let ys: Vec<f64> = values.iter().map(|(_, y)| *y).collect();
+            summarise(values[0].0, &ys)
+        });
+        Series { points: points.collect(), label: self.label }
+    }
+}
+
+/// Mean and range of the replicas; a single value has no range.
+#[expect(clippy::cast_precision_loss, reason = "a count of replicas")]
+fn summarise(x: f64, values: &[f64]) -> Point {
+    let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    // The sum rounds: a mean of equal values must not leave its own range.
+    let y = if mean.is_finite() { mean.clamp(low, high) } else { mean };
+    Point { x, y, range: (values.len() > 1).then_some((low, high)) }
+}
+
+/// All curves in order of first occurrence, and the unit of the x axis.
+fn collect(
+    result: &RunResult,
+    spec: &FigureSpec,
+    replicas: &str,
+) -> Result<(Vec<Curve>, &'static str), ReportError> {
+    let further = further_axes(result, spec, replicas);
+    let mut curves: Vec<Curve> = Vec::new();
+    let mut by_label: BTreeMap<String, usize> = BTreeMap::new();
+    let mut unit = None;
+    for point in &result.points {
+        let Some(metric) = point.metric(&spec.y) else { continue };
+        let x = position(point, &spec.x)?;
+        let first = *unit.get_or_insert(x.unit);
+        if x.unit != first {
+            return Err(mixed(&spec.x, first, x.unit));
+        }
+        let label = series_label(point, spec.series.as_deref(), &further);
+        let at = *by_label.entry(label).or_insert_with_key(|label| {
+            curves.push(Curve { label: label.clone(), values: Vec::new() });
+            curves.len() - 1
+        });
+        curves[at].values.push((x.value, metric.value));
+    }
+    Ok((curves, unit.unwrap_or("")))
+}
+
+/// The axes that vary and are neither x, nor series, nor replicas.
+fn further_axes<'a>(result: &'a RunResult, spec: &FigureSpec, replicas: &str) -> Vec<&'a str> {
+    let swept = result.points.first().map_or(&[][..], |point| &point.params);
+    let used = [Some(spec.x.as_str()), spec.series.as_deref(), Some(replicas)];
+    let paths = swept.iter().map(|(path, _)| path.as_str());
+    paths
+        .filter(|path| !used.contains(&Some(*path)) && axis_values(result, path).len() > 1)
+        .collect()
+}
+
+fn position(point: &PointResult, path: &str) -> Result<Reading, ReportError> {
+    let value = param(point, path).unwrap_or_default();
+    read_parameter(value)
+        .ok_or_else(|| ReportError::NotANumber { path: path.to_owned(), value: value.to_owned() })
+}
+
+/// The value of the series path, then `name = value` of every further axis.
+fn series_label(point: &PointResult, series: Option<&str>, further: &[&str]) -> String {
+    let first = series.and_then(|path| param(point, path)).map(str::to_owned);
+    let named = further
+        .iter()
+        .map(|path| format!("{} = {}", in_words(path), param(point, path).unwrap_or_default()));
+    first.into_iter().chain(named).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,223 @@
+//! Drawing a figure as SVG with plotters: no fonts, no files, the same bytes on every run.
+
+use plotters::chart::ChartContext;
+use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+
+use super::super::error::ReportError;
+use super::legend::{self, FONT, TEXT, wrap};
+use super::marks::{
+    Canvas, DrawError, GRID, INK, LIGHT_GRID, Look, PAPER, Pixel, REFERENCE, curve, hollow, line,
+    spread,
+};
+use super::scale::{Layout, layout, tick_text};
+use super::{Axis, Figure, Point, Reference, ReferenceShape};
+
+/// Pixels of the plot with its axes, without the legend.
+const PLOT: (i32, i32) = (700, 460);
+/// Pixels of a line of the title.
+const TITLE_LINE: i32 = 26;
+/// Pixels kept free at the edges.
+const MARGIN: i32 = 12;
+
+type Chart<'a> = ChartContext<'a, SVGBackend<'a>, Cartesian2d<Ruler, Ruler>>;
+
+/// An axis as the library asks for it: places become pixels, ticks become text.
+#[derive(Clone)]
+struct Ruler {
+    layout: Layout,
+    axis: Axis,
+}
+
+impl Ranged for Ruler {
+    type FormatOption = NoDefaultFormatting;
+    type ValueType = f64;
+
+    #[expect(clippy::cast_possible_truncation, reason = "a pixel of a small picture")]
+    fn map(&self, place: &f64, (from, to): (i32, i32)) -> i32 {
+        let share = (place - self.layout.low) / (self.layout.high - self.layout.low);
+        from + (share * f64::from(to - from)).round() as i32
+    }
+
+    fn key_points<Hint: KeyPointHint>(&self, hint: Hint) -> Vec<f64> {
+        let light = hint.weight().allow_light_points();
+        if light { self.layout.light.clone() } else { self.layout.ticks.clone() }
+    }
+
+    fn range(&self) -> std::ops::Range<f64> {
+        self.layout.low..self.layout.high
+    }
+}
+
+impl ValueFormatter<f64> for Ruler {
+    fn format_ext(&self, place: &f64) -> String {
+        tick_text(&self.axis, *place)
+    }
+}
+
+/// The figure as an SVG document.
+pub(super) fn svg(figure: &Figure) -> Result<String, ReportError> {
+    let (xs, ys) = figure.extents();
+    let mut points = figure.series.iter().flat_map(|series| &series.points);
+    if !points.any(|point| point.y.is_finite()) {
+        return Err(ReportError::NothingToDraw { metric: figure.y.title() });
+    }
+    let x = layout(&figure.x, &xs, 0.02)?;
+    let y = layout(&figure.y, &ys, 0.05)?;
+    let mut text = String::new();
+    paint(figure, &x, &y, &mut text).map_err(|why| ReportError::writer("SVG", why))?;
+    Ok(finish(&text, &figure.title))
+}
+
+/// Adds a title for those who listen to the page.
+fn finish(text: &str, title: &str) -> String {
+    let title: String = title.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let title = title.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    let named = format!(" role=\"img\">\n<title>{title}</title>\n");
+    text.replacen(">\n", &named, 1)
+}
+
+fn paint(figure: &Figure, x: &Layout, y: &Layout, text: &mut String) -> Result<(), DrawError> {
+    let title = wrap(&clean(&figure.title), 88);
+    let top = MARGIN + TITLE_LINE * i32::try_from(title.len()).unwrap_or(0);
+    let legend = legend::width(figure);
+    let height = top + PLOT.1.max(legend::height(figure) + 2 * MARGIN);
+    let size = (PLOT.0 + legend, height);
+    let canvas = SVGBackend::with_string(text, (size.0.unsigned_abs(), size.1.unsigned_abs()))
+        .into_drawing_area();
+    canvas.fill(&PAPER)?;
+    let style = (FONT, 20).into_font().color(&INK).pos(Pos::new(HPos::Left, VPos::Center));
+    for (at, line) in (0..).zip(&title) {
+        canvas.draw_text(line, &style, (MARGIN + 8, MARGIN + TITLE_LINE / 2 + TITLE_LINE * at))?;
+    }
+    let plot = canvas.clone().shrink((0, top), (PLOT.0, PLOT.1));
+    let chart = chart(&plot, figure, x, y)?;
+    let pen = Pen { canvas: &canvas, chart: &chart, figure, x, y };
+    figure.references.iter().try_for_each(|reference| pen.area(reference))?;
+    for (index, series) in figure.series.iter().enumerate() {
+        pen.series(&series.points, Look::of(index))?;
+    }
+    figure.references.iter().try_for_each(|reference| pen.outline(reference))?;
+    if legend > 0 {
+        legend::draw(&canvas, figure, PLOT.0 + 6, top + MARGIN)?;
+    }
+    canvas.present()
+}
+
+/// Control characters are not allowed in SVG.
+fn clean(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+/// Axes, grid and ticks.
+fn chart<'a>(
+    plot: &Canvas<'a>,
+    figure: &Figure,
+    x: &Layout,
+    y: &Layout,
+) -> Result<Chart<'a>, DrawError> {
+    let ruler = |axis: &Axis, layout: &Layout| Ruler { layout: layout.clone(), axis: axis.clone() };
+    let mut chart = ChartBuilder::on(plot)
+        .margin(MARGIN)
+        .margin_right(MARGIN + 12)
+        .x_label_area_size(48)
+        .y_label_area_size(72)
+        .build_cartesian_2d(ruler(&figure.x, x), ruler(&figure.y, y))?;
+    let label = (FONT, TEXT).into_font().color(&INK);
+    chart
+        .configure_mesh()
+        .bold_line_style(GRID)
+        .light_line_style(LIGHT_GRID)
+        .axis_style(INK)
+        .label_style(label.clone())
+        .axis_desc_style(label)
+        .x_desc(clean(&figure.x.title()))
+        .y_desc(clean(&figure.y.title()))
+        .set_all_tick_mark_size(4)
+        .draw()?;
+    Ok(chart)
+}
+
+/// Everything needed to put marks at values.
+struct Pen<'a, 'b> {
+    canvas: &'b Canvas<'a>,
+    chart: &'b Chart<'a>,
+    figure: &'b Figure,
+    x: &'b Layout,
+    y: &'b Layout,
+}
+
+impl Pen<'_, '_> {
+    /// The pixel of a value.
+    fn at(&self, x: f64, y: f64) -> Pixel {
+        self.at_place(self.figure.x.scale.place(x), self.figure.y.scale.place(y))
+    }
+
+    fn at_place(&self, x: f64, y: f64) -> Pixel {
+        self.chart.plotting_area().map_coordinate(&(x, y))
+    }
+
+    fn path(&self, points: &[Point]) -> Vec<Pixel> {
+        points.iter().map(|point| self.at(point.x, point.y)).collect()
+    }
+
+    /// A curve with the spread of its replicas.
+    fn series(&self, points: &[Point], look: Look) -> Result<(), DrawError> {
+        self.spreads(points, look.colour)?;
+        curve(self.canvas, &self.path(points), look)
+    }
+
+    fn spreads(&self, points: &[Point], colour: RGBColor) -> Result<(), DrawError> {
+        for point in points {
+            if let Some((low, high)) = point.range {
+                let ((x, low), (_, high)) = (self.at(point.x, low), self.at(point.x, high));
+                spread(self.canvas, x, (low, high), colour)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The part of a reference that lies behind the curves.
+    fn area(&self, reference: &Reference) -> Result<(), DrawError> {
+        let (x, y) = (self.figure.x.scale, self.figure.y.scale);
+        let (from, to) = match &reference.shape {
+            ReferenceShape::Band { low, high } => {
+                ((self.x.low, y.place(*high)), (self.x.high, y.place(*low)))
+            }
+            ReferenceShape::Onset { low, high } => {
+                ((x.place(*low), self.y.high), (x.place(*high), self.y.low))
+            }
+            ReferenceShape::Level(_) | ReferenceShape::Markers(_) | ReferenceShape::Line(_) => {
+                return Ok(());
+            }
+        };
+        let mut corners = [self.at_place(from.0, from.1), self.at_place(to.0, to.1)];
+        if corners[0].0 == corners[1].0 {
+            corners = [(corners[0].0 - 1, corners[0].1), (corners[1].0 + 1, corners[1].1)];
+        }
+        if corners[0].1 == corners[1].1 {
+            corners = [(corners[0].0, corners[0].1 - 1), (corners[1].0, corners[1].1 + 1)];
+        }
+        self.canvas.draw(&Rectangle::new(corners, REFERENCE.mix(0.18).filled()))
+    }
+
+    /// The part of a reference that lies before the curves.
+    fn outline(&self, reference: &Reference) -> Result<(), DrawError> {
+        match &reference.shape {
+            ReferenceShape::Band { .. } | ReferenceShape::Onset { .. } => Ok(()),
+            ReferenceShape::Level(value) => {
+                let height = self.figure.y.scale.place(*value);
+                let path = [self.at_place(self.x.low, height), self.at_place(self.x.high, height)];
+                line(self.canvas, &path, REFERENCE, (6, 4))
+            }
+            ReferenceShape::Line(points) => {
+                line(self.canvas, &self.path(points), REFERENCE, (6, 4))
+            }
+            ReferenceShape::Markers(points) => {
+                self.spreads(points, REFERENCE)?;
+                self.path(points).into_iter().try_for_each(|at| hollow(self.canvas, at))
+            }
+        }
+    }
+}

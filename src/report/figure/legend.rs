@@ -1,0 +1,137 @@
+//! The legend: beside the plot, so that it never covers a curve.
+
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+
+use super::marks::{
+    Canvas, DrawError, INK, Look, REFERENCE, SOFT_INK, curve, hollow, line, spread,
+};
+use super::{Figure, ReferenceShape};
+
+/// Font of all text.
+pub(super) const FONT: &str = "sans-serif";
+/// Size of ordinary text, in the units of the library (1.24 times the pixels).
+pub(super) const TEXT: i32 = 16;
+/// Pixels between two lines of text.
+const LINE: i32 = 19;
+/// Pixels that a sample of a curve takes.
+const SAMPLE: i32 = 42;
+/// The most characters of a line.
+const WRAP: usize = 26;
+
+/// The space that the legend needs: width in pixels; 0 where there is nothing to tell apart.
+pub(super) fn width(figure: &Figure) -> i32 {
+    let entries = figure.series.iter().filter(|series| !series.label.is_empty()).map(|s| &s.label);
+    let labels = entries.chain(figure.references.iter().map(|reference| &reference.label));
+    let longest = labels.flat_map(|label| wrap(label, WRAP)).map(|line| line.chars().count()).max();
+    let Some(longest) = longest else { return 0 };
+    let title = wrap(&figure.series_title, WRAP).iter().map(|line| line.chars().count()).max();
+    let text = longest.max(title.unwrap_or(0).saturating_sub(5));
+    SAMPLE + 24 + 7 * i32::try_from(text).unwrap_or(0)
+}
+
+/// The space that the legend needs: height in pixels.
+pub(super) fn height(figure: &Figure) -> i32 {
+    let lines = |label: &String| wrap(label, WRAP).len();
+    let series: usize = figure.series.iter().map(|series| lines(&series.label)).sum();
+    let references: usize = figure.references.iter().map(|reference| lines(&reference.label)).sum();
+    let titles = lines(&figure.series_title) + 2;
+    LINE * i32::try_from(series + references + titles).unwrap_or(i32::MAX / LINE)
+}
+
+/// Draws the legend with its upper left corner at (`x`, `y`).
+pub(super) fn draw(canvas: &Canvas<'_>, figure: &Figure, x: i32, y: i32) -> Result<(), DrawError> {
+    let mut y = y;
+    for title in wrap(&figure.series_title, WRAP) {
+        text(canvas, &title, (x, y), SOFT_INK)?;
+        y += LINE;
+    }
+    for (index, series) in figure.series.iter().enumerate() {
+        if !series.label.is_empty() {
+            let middle = y + LINE / 2;
+            let path = [(x, middle), (x + 15, middle), (x + 30, middle)];
+            line(canvas, &path, Look::of(index).colour, Look::of(index).dashes())?;
+            curve(canvas, &path[1..2], Look::of(index))?;
+            y = label(canvas, &series.label, x, y)?;
+        }
+    }
+    if !figure.references.is_empty() {
+        y += LINE / 2;
+        text(canvas, "expected by claims", (x, y), SOFT_INK)?;
+        y += LINE;
+    }
+    for reference in &figure.references {
+        sample(canvas, &reference.shape, x, y + LINE / 2)?;
+        y = label(canvas, &reference.label, x, y)?;
+    }
+    Ok(())
+}
+
+/// A small picture of a reference.
+fn sample(canvas: &Canvas<'_>, shape: &ReferenceShape, x: i32, y: i32) -> Result<(), DrawError> {
+    match shape {
+        ReferenceShape::Band { .. } | ReferenceShape::Onset { .. } => {
+            let corners = [(x, y - 6), (x + 30, y + 6)];
+            canvas.draw(&Rectangle::new(corners, REFERENCE.mix(0.25).filled()))
+        }
+        ReferenceShape::Level(_) | ReferenceShape::Line(_) => {
+            line(canvas, &[(x, y), (x + 30, y)], REFERENCE, (6, 4))
+        }
+        ReferenceShape::Markers(points) => {
+            if points.iter().any(|point| point.range.is_some()) {
+                spread(canvas, x + 15, (y + 9, y - 9), REFERENCE)?;
+            }
+            hollow(canvas, (x + 15, y))
+        }
+    }
+}
+
+/// Writes a wrapped label beside its sample and answers where the next entry begins.
+fn label(canvas: &Canvas<'_>, label: &str, x: i32, y: i32) -> Result<i32, DrawError> {
+    let mut y = y;
+    for part in wrap(label, WRAP) {
+        text(canvas, &part, (x + SAMPLE, y), INK)?;
+        y += LINE;
+    }
+    Ok(y)
+}
+
+fn text(
+    canvas: &Canvas<'_>,
+    text: &str,
+    (x, y): (i32, i32),
+    colour: RGBColor,
+) -> Result<(), DrawError> {
+    let style = (FONT, TEXT).into_font().color(&colour).pos(Pos::new(HPos::Left, VPos::Center));
+    canvas.draw_text(text, &style, (x, y + LINE / 2))
+}
+
+/// Breaks `text` at spaces into lines of at most `limit` characters; a longer word is cut.
+pub(super) fn wrap(text: &str, limit: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        let letters: Vec<char> = word.chars().collect();
+        for piece in letters.chunks(limit) {
+            match lines.last_mut() {
+                Some(line) if line.chars().count() + 1 + piece.len() <= limit => {
+                    line.push(' ');
+                    line.extend(piece);
+                }
+                _ => lines.push(piece.iter().collect()),
+            }
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_are_broken_at_spaces() {
+        assert_eq!(wrap("16 senders against one", 10), ["16 senders", "against", "one"]);
+        assert_eq!(wrap("a_very_long_word b", 6), ["a_very", "_long_", "word b"]);
+        assert_eq!(wrap("", 10), Vec::<String>::new());
+    }
+}

@@ -1,0 +1,297 @@
+//! Scales: where a value lies on an axis, where the ticks are, and how they read.
+
+use super::super::error::ReportError;
+use super::Axis;
+
+/// How an axis places its values.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Scale {
+    /// By the logarithm to base 2: message sizes, numbers of processes.
+    Log2,
+    /// By the logarithm to base 10: rates, times.
+    Log10,
+    /// By the value.
+    Linear,
+}
+
+impl Scale {
+    /// The scale for swept values: log2 where they are powers of two, log10 where they span two
+    /// decades, linear otherwise.
+    pub fn of_parameter(values: &[f64]) -> Self {
+        let power_of_two = |value: &f64| *value > 0.0 && value.log2().fract() == 0.0;
+        if span(values) >= 4.0 && values.iter().all(power_of_two) {
+            return Self::Log2;
+        }
+        if span(values) >= 100.0 { Self::Log10 } else { Self::Linear }
+    }
+
+    /// The scale for measured values: log10 where they span more than a decade and a half.
+    pub fn of_metric(values: &[f64]) -> Self {
+        if span(values) >= 30.0 { Self::Log10 } else { Self::Linear }
+    }
+
+    /// A value's place on the axis, before it is stretched to pixels.
+    pub(super) fn place(self, value: f64) -> f64 {
+        match self {
+            Self::Log2 => value.log2(),
+            Self::Log10 => value.log10(),
+            Self::Linear => value,
+        }
+    }
+
+    /// The value at a place.
+    fn value(self, place: f64) -> f64 {
+        match self {
+            Self::Log2 => place.exp2(),
+            Self::Log10 => 10_f64.powf(place),
+            Self::Linear => place,
+        }
+    }
+}
+
+/// Largest over smallest value; 1 where any is not positive.
+fn span(values: &[f64]) -> f64 {
+    let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    if low > 0.0 && high.is_finite() { high / low } else { 1.0 }
+}
+
+/// An axis laid out: its ends and its ticks, as places.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Layout {
+    pub(super) low: f64,
+    pub(super) high: f64,
+    /// Labelled.
+    pub(super) ticks: Vec<f64>,
+    /// Not labelled.
+    pub(super) light: Vec<f64>,
+}
+
+/// Lays out an axis so that all `values` lie on it; `headroom` is added at both ends, as a share
+/// of its length.
+pub(super) fn layout(axis: &Axis, values: &[f64], headroom: f64) -> Result<Layout, ReportError> {
+    check(axis, values)?;
+    let places: Vec<f64> = values.iter().map(|&value| axis.scale.place(value)).collect();
+    let mut low = places.iter().copied().fold(f64::INFINITY, f64::min);
+    let mut high = places.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let from_zero = axis.scale == Scale::Linear && low >= 0.0 && low < 0.6 * high;
+    if from_zero {
+        low = 0.0;
+    }
+    if low >= high {
+        let half = if axis.scale == Scale::Linear { (low.abs() * 0.1).max(0.5) } else { 1.0 };
+        (low, high) = (low - half, high + half);
+    }
+    let pad = (high - low) * headroom;
+    high += pad;
+    if !from_zero {
+        low -= pad;
+    }
+    let (ticks, light) = match axis.scale {
+        Scale::Log2 => log2_ticks(low, high),
+        Scale::Log10 => log10_ticks(low, high),
+        Scale::Linear => linear_ticks(low, high),
+    };
+    Ok(Layout { low, high, ticks, light })
+}
+
+/// Refuses values that the axis cannot show, and counts them.
+fn check(axis: &Axis, values: &[f64]) -> Result<(), ReportError> {
+    let of = values.len();
+    let bad = values.iter().filter(|value| !value.is_finite() || value.abs() > 1e300).count();
+    if bad > 0 {
+        return Err(ReportError::NotDrawable { axis: axis.title(), count: bad, of });
+    }
+    let mut low = values.iter().copied().filter(|value| *value <= 0.0);
+    match (axis.scale, low.next()) {
+        (Scale::Linear, _) | (_, None) => Ok(()),
+        (Scale::Log2 | Scale::Log10, Some(first)) => {
+            Err(ReportError::NotPositive { axis: axis.title(), count: 1 + low.count(), of, first })
+        }
+    }
+}
+
+type Ticks = (Vec<f64>, Vec<f64>);
+
+/// Whole numbers from `low` to `high` that are multiples of `step`.
+fn multiples(low: f64, high: f64, step: f64) -> Vec<f64> {
+    let (mut tick, mut ticks) = ((low / step).ceil(), Vec::new());
+    while tick * step <= high + step * 1e-9 {
+        // Adding zero turns -0 into 0.
+        ticks.push(tick * step + 0.0);
+        tick += 1.0;
+    }
+    ticks
+}
+
+/// Every power of two as long as there are at most 12, else every second, third, ….
+fn log2_ticks(low: f64, high: f64) -> Ticks {
+    let all = multiples(low, high, 1.0);
+    let step = ((high - low) / 12.0).floor() + 1.0;
+    (multiples(low, high, step), all)
+}
+
+/// Every decade; with 2 and 5 between where there are fewer than three.
+fn log10_ticks(low: f64, high: f64) -> Ticks {
+    let within = |place: &f64| (low..=high).contains(place);
+    let decades = multiples(low.floor(), high, 1.0);
+    let at = |factors: &[f64]| -> Vec<f64> {
+        let all = decades.iter().flat_map(|decade| factors.iter().map(move |f| decade + f.log10()));
+        all.filter(within).collect()
+    };
+    let step = ((high - low) / 10.0).floor() + 1.0;
+    let bold = multiples(low, high, step);
+    let bold = if bold.len() >= 3 { bold } else { at(&[1.0, 2.0, 5.0]) };
+    if bold.len() < 2 {
+        // Less than a factor of two: round values, placed by their logarithm.
+        let (ticks, _) = linear_ticks(Scale::Log10.value(low), Scale::Log10.value(high));
+        return (ticks.into_iter().map(f64::log10).collect(), vec![]);
+    }
+    (bold, at(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0]))
+}
+
+/// About six steps of 1, 2 or 5 times a power of ten.
+fn linear_ticks(low: f64, high: f64) -> Ticks {
+    let rough = (high - low) / 6.0;
+    let decade = 10_f64.powf(rough.log10().floor());
+    let factor = [1.0, 2.0, 5.0].into_iter().find(|factor| factor * decade >= rough);
+    (multiples(low, high, factor.unwrap_or(10.0) * decade), vec![])
+}
+
+/// How the tick at a place reads.
+pub(super) fn tick_text(axis: &Axis, place: f64) -> String {
+    let value = axis.scale.value(place);
+    if axis.unit == "B" && axis.scale == Scale::Log2 {
+        return size_text(value);
+    }
+    decimal_text(value, if axis.unit == "msg/s" { 1e3 } else { 1e4 })
+}
+
+/// A size as the documents write it: 1, 64, 4K, 1M.
+fn size_text(bytes: f64) -> String {
+    let bytes = bytes.round();
+    let units = [(f64::from(1 << 30), "G"), (f64::from(1 << 20), "M"), (1024.0, "K")];
+    match units.into_iter().find(|(unit, _)| bytes >= *unit && bytes % unit == 0.0) {
+        Some((unit, suffix)) => format!("{}{suffix}", bytes / unit),
+        None => format!("{bytes}"),
+    }
+}
+
+/// A decimal number with `K`, `M`, `G`, `T` from `suffix_from` up: 10 K, 1.5 M.
+fn decimal_text(value: f64, suffix_from: f64) -> String {
+    let magnitude = value.abs() * (1.0 + 1e-9);
+    let scaled = [(1e12, " T"), (1e9, " G"), (1e6, " M"), (1e3, " K")]
+        .into_iter()
+        .find(|(unit, _)| magnitude >= *unit && magnitude >= suffix_from)
+        .map_or((value, ""), |(unit, suffix)| (value / unit, suffix));
+    if magnitude < 1e-4 && value != 0.0 {
+        return format!("{:e}", rounded(value, 3));
+    }
+    format!("{}{}", rounded(scaled.0, 6), scaled.1)
+}
+
+/// `value` with `digits` significant digits, so that 0.30000000000000004 reads 0.3.
+fn rounded(value: f64, digits: usize) -> f64 {
+    format!("{value:.*e}", digits.saturating_sub(1)).parse().unwrap_or(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn axis(unit: &str, scale: Scale) -> Axis {
+        Axis { label: "Axis".into(), unit: unit.into(), scale }
+    }
+
+    #[track_caller]
+    fn check_ticks(unit: &str, scale: Scale, values: &[f64], expected: &[&str]) {
+        let axis = axis(unit, scale);
+        let layout = layout(&axis, values, 0.0).unwrap();
+        let ticks: Vec<_> = layout.ticks.iter().map(|&tick| tick_text(&axis, tick)).collect();
+        assert_eq!(ticks, expected);
+    }
+
+    #[test]
+    fn sizes_read_as_the_documents_write_them() {
+        check_ticks(
+            "B",
+            Scale::Log2,
+            &[1.0, 4_194_304.0],
+            &["1", "4", "16", "64", "256", "1K", "4K", "16K", "64K", "256K", "1M", "4M"],
+        );
+        check_ticks("B", Scale::Log2, &[512.0, 4096.0], &["512", "1K", "2K", "4K"]);
+        check_ticks(
+            "",
+            Scale::Log2,
+            &[1.0, 2048.0],
+            &["1", "2", "4", "8", "16", "32", "64", "128", "256", "512", "1024", "2048"],
+        );
+    }
+
+    #[test]
+    fn rates_read_in_thousands_and_millions() {
+        let expected = ["1 K", "10 K", "100 K", "1 M", "10 M"];
+        check_ticks("msg/s", Scale::Log10, &[1e3, 1e7], &expected);
+        check_ticks(
+            "us",
+            Scale::Log10,
+            &[0.1, 10_000.0],
+            &["0.1", "1", "10", "100", "1000", "10 K"],
+        );
+    }
+
+    #[test]
+    fn short_logarithmic_axes_have_ticks_between_the_decades() {
+        check_ticks("us", Scale::Log10, &[1.0, 20.0], &["1", "2", "5", "10", "20"]);
+        let axis = axis("us", Scale::Log10);
+        assert!(layout(&axis, &[3.0, 4.0], 0.0).unwrap().ticks.len() >= 4);
+    }
+
+    #[test]
+    fn linear_axes_have_round_steps() {
+        check_ticks(
+            "us",
+            Scale::Linear,
+            &[0.0, 0.3],
+            &["0", "0.05", "0.1", "0.15", "0.2", "0.25", "0.3"],
+        );
+        check_ticks("", Scale::Linear, &[9.0, 10.0], &["9", "9.2", "9.4", "9.6", "9.8", "10"]);
+        check_ticks("", Scale::Linear, &[-1.0, 1.0], &["-1", "-0.5", "0", "0.5", "1"]);
+    }
+
+    #[test]
+    fn one_value_still_has_an_axis() {
+        for scale in [Scale::Log2, Scale::Log10, Scale::Linear] {
+            let layout = layout(&axis("", scale), &[8.0], 0.05).unwrap();
+            assert!(layout.low < scale.place(8.0) && scale.place(8.0) < layout.high);
+            assert!(layout.ticks.len() >= 2, "{scale:?}: {:?}", layout.ticks);
+        }
+    }
+
+    #[test]
+    fn values_that_an_axis_cannot_show_are_counted() {
+        let refused = |scale, values: &[f64]| layout(&axis("B", scale), values, 0.0).unwrap_err();
+        assert_eq!(
+            refused(Scale::Log2, &[1.0, 0.0, 4.0, -1.0]).to_string(),
+            "Axis (B): 2 of 4 values are not above zero (the first is 0); \
+             a logarithmic axis shows positive values only"
+        );
+        for bad in [f64::NAN, f64::INFINITY, -1e301] {
+            let found = refused(Scale::Linear, &[1.0, bad]);
+            assert!(matches!(found, ReportError::NotDrawable { count: 1, of: 2, .. }));
+        }
+        assert!(layout(&axis("B", Scale::Linear), &[0.0, -1.0], 0.0).is_ok());
+    }
+
+    #[test]
+    fn the_scale_follows_the_values() {
+        let powers: Vec<f64> = (0..23).map(|n| f64::from(1_u32 << n)).collect();
+        assert_eq!(Scale::of_parameter(&powers), Scale::Log2);
+        assert_eq!(Scale::of_parameter(&[0.0, 1.0, 2.0, 4.0]), Scale::Linear);
+        assert_eq!(Scale::of_parameter(&[1.0, 10.0, 1000.0]), Scale::Log10);
+        assert_eq!(Scale::of_parameter(&[10.0, 20.0, 30.0]), Scale::Linear);
+        assert_eq!(Scale::of_metric(&[1.0, 1000.0]), Scale::Log10);
+        assert_eq!(Scale::of_metric(&[-1.0, 1000.0]), Scale::Linear);
+        assert_eq!(Scale::of_metric(&[5.0, 9.0]), Scale::Linear);
+    }
+}

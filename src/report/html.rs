@@ -1,0 +1,283 @@
+//! `report.html`: one page that stands alone: no network, no script, figures inline.
+
+use minijinja::Environment;
+use minijinja::syntax::SyntaxConfig;
+use minijinja::value::{Serde, Value};
+use serde::Serialize;
+
+use super::error::ReportError;
+use super::numbers::{exact, percent};
+use super::table::{Table, tables};
+use crate::experiment::results::{
+    ClaimResult, ClaimRole, ClaimStatus, PointResult, ResourceUse, RunResult,
+};
+
+/// The template; minijinja escapes every value in it, since its name ends in `.html`.
+const TEMPLATE: &str = include_str!("html/report.html");
+/// Resources shown per point.
+const BUSIEST: usize = 4;
+/// The most rows of one table; the page says how many more there are.
+const ROWS: usize = 600;
+
+/// A figure of the page.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PageFigure {
+    /// Its caption; also the text for those who cannot see it.
+    pub caption: String,
+    /// The name of its file beside the page.
+    pub file: String,
+    /// What [`Figure::to_svg`](super::figure::Figure::to_svg) gave: inserted as it is.
+    pub svg: String,
+}
+
+/// Where one number of the model comes from.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+pub struct Provenance {
+    /// Path of the number: `machine.hca.wqe_time`.
+    pub path: String,
+    /// The value with its unit.
+    pub value: String,
+    /// `assumed`, `fit`, `derived`, `measured`, `spec`, `scenario`, `default`, ….
+    pub confidence: String,
+    /// Document, figure, or reasoning.
+    pub source: String,
+}
+
+/// Everything that the page shows.
+#[derive(Clone, Copy, Debug)]
+pub struct Page<'a> {
+    /// The result.
+    pub result: &'a RunResult,
+    /// The scenario's `source`: document and figure.
+    pub source: &'a str,
+    /// The command that makes this page again.
+    pub command: &'a str,
+    /// The seed.
+    pub seed: u64,
+    /// The figures, in the order of the scenario.
+    pub figures: &'a [PageFigure],
+    /// The source of every number.
+    pub provenance: &'a [Provenance],
+}
+
+/// The page as HTML.
+///
+/// # Errors
+///
+/// [`ReportError::Writer`] where the template cannot be filled: a defect of this program.
+pub fn page(page: &Page<'_>) -> Result<String, ReportError> {
+    let failed = |why| ReportError::writer("HTML", why);
+    let mut environment = Environment::new();
+    let lines = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
+    environment.set_syntax(lines.map_err(failed)?);
+    environment.add_template("report.html", TEMPLATE).map_err(failed)?;
+    let template = environment.get_template("report.html").map_err(failed)?;
+    template.render(Value::from(Serde(View::new(page)))).map_err(failed)
+}
+
+/// What the template sees.
+#[derive(Serialize)]
+struct View<'a> {
+    title: &'a str,
+    scenario: &'a str,
+    source: &'a str,
+    version: &'a str,
+    digest: &'a str,
+    /// As text: a template's numbers need not hold every seed.
+    seed: String,
+    command: &'a str,
+    points: usize,
+    figures: &'a [PageFigure],
+    tables: Vec<LongTable>,
+    claims: Vec<ClaimGroup<'a>>,
+    deviations: usize,
+    failures: Vec<(String, &'a str)>,
+    resources: ResourceTable,
+    assumed: Vec<&'a Provenance>,
+    known: Vec<&'a Provenance>,
+}
+
+impl<'a> View<'a> {
+    fn new(page: &Page<'a>) -> Self {
+        let result = page.result;
+        let (assumed, known) = by_confidence(page.provenance);
+        Self {
+            title: &result.title,
+            scenario: &result.scenario,
+            source: page.source,
+            version: &result.version,
+            digest: &result.digest,
+            seed: page.seed.to_string(),
+            command: page.command,
+            points: result.points.len(),
+            figures: page.figures,
+            tables: tables(result).into_iter().map(LongTable::from).collect(),
+            claims: claim_groups(&result.claims),
+            deviations: deviations(&result.claims),
+            failures: failures(&result.points),
+            resources: resources(&result.points),
+            assumed,
+            known,
+        }
+    }
+}
+
+/// A table cut to a length that keeps the page small.
+#[derive(Serialize)]
+struct LongTable {
+    caption: String,
+    columns: Vec<String>,
+    rows: Vec<Vec<String>>,
+    hidden: usize,
+}
+
+impl From<Table> for LongTable {
+    fn from(table: Table) -> Self {
+        let Table { caption, columns, mut rows } = table;
+        let hidden = rows.len().saturating_sub(ROWS);
+        rows.truncate(ROWS);
+        Self { caption, columns, rows, hidden }
+    }
+}
+
+#[derive(Serialize)]
+struct ClaimGroup<'a> {
+    heading: &'static str,
+    held: usize,
+    claims: Vec<ClaimRow<'a>>,
+}
+
+#[derive(Serialize)]
+struct ClaimRow<'a> {
+    id: &'a str,
+    statement: &'a str,
+    deviates: bool,
+    measured: &'a str,
+    expected: &'a str,
+    source: &'a str,
+}
+
+/// Predictions first, inputs apart; a group without claims is left out.
+fn claim_groups(claims: &[ClaimResult]) -> Vec<ClaimGroup<'_>> {
+    let group = |(role, heading)| {
+        let chosen = claims.iter().filter(|claim| claim.role == role);
+        let claims: Vec<ClaimRow<'_>> = chosen.map(claim_row).collect();
+        let held = claims.iter().filter(|claim| !claim.deviates).count();
+        ClaimGroup { heading, held, claims }
+    };
+    [
+        (ClaimRole::Prediction, "Predictions"),
+        (ClaimRole::Input, "Inputs: the model was calibrated on these, they are no evidence"),
+    ]
+    .map(group)
+    .into_iter()
+    .filter(|group| !group.claims.is_empty())
+    .collect()
+}
+
+fn claim_row(claim: &ClaimResult) -> ClaimRow<'_> {
+    ClaimRow {
+        id: &claim.id,
+        statement: &claim.statement,
+        deviates: claim.status == ClaimStatus::Deviates,
+        measured: &claim.measured,
+        expected: &claim.expected,
+        source: &claim.source,
+    }
+}
+
+fn deviations(claims: &[ClaimResult]) -> usize {
+    claims.iter().filter(|claim| claim.status == ClaimStatus::Deviates).count()
+}
+
+/// What each point that failed was and why, as text.
+fn failures(points: &[PointResult]) -> Vec<(String, &str)> {
+    let failed = points.iter().filter_map(|point| Some((point, point.failure.as_deref()?)));
+    failed.map(|(point, why)| (point_name(point), why)).collect()
+}
+
+/// The swept values of a point, or its number where nothing is swept.
+fn point_name(point: &PointResult) -> String {
+    if point.params.is_empty() {
+        return format!("point {}", point.index);
+    }
+    let params = point.params.iter().map(|(path, value)| {
+        format!("{} {value}", path.rsplit('.').next().unwrap_or(path).replace('_', " "))
+    });
+    params.collect::<Vec<_>>().join(", ")
+}
+
+#[derive(Serialize)]
+struct ResourceTable {
+    rows: Vec<ResourceRow>,
+    hidden: usize,
+}
+
+#[derive(Serialize)]
+struct ResourceRow {
+    point: String,
+    busiest: Vec<Busy>,
+    /// How many more resources there are, and the busiest of them.
+    more: usize,
+    below: String,
+}
+
+#[derive(Serialize)]
+struct Busy {
+    name: String,
+    share: String,
+    /// Width of the bar in percent, at most 100.
+    width: String,
+    detail: String,
+}
+
+/// Per point its busiest resources, the busiest first.
+fn resources(points: &[PointResult]) -> ResourceTable {
+    let used: Vec<&PointResult> = points.iter().filter(|p| !p.resources.is_empty()).collect();
+    ResourceTable {
+        rows: used.iter().take(ROWS).map(|point| resource_row(point)).collect(),
+        hidden: used.len().saturating_sub(ROWS),
+    }
+}
+
+fn resource_row(point: &PointResult) -> ResourceRow {
+    let mut by_use: Vec<&ResourceUse> = point.resources.iter().collect();
+    by_use.sort_by(|left, right| right.share().total_cmp(&left.share()));
+    let rest = by_use.split_off(by_use.len().min(BUSIEST));
+    ResourceRow {
+        point: point_name(point),
+        busiest: by_use.into_iter().map(busy).collect(),
+        more: rest.len(),
+        below: rest.first().map_or_else(String::new, |used| percent(used.share(), 1.0)),
+    }
+}
+
+fn busy(used: &ResourceUse) -> Busy {
+    Busy {
+        name: used.name.clone(),
+        share: percent(used.share(), 1.0),
+        width: exact((used.share().min(1.0) * 1000.0).round() / 10.0),
+        detail: format!(
+            "busy {} of {}, {} bytes in {} packets, longest queue {}",
+            used.busy, used.elapsed, used.bytes, used.packets, used.queue_max
+        ),
+    }
+}
+
+/// The assumed numbers, and all others with the weaker sources first.
+fn by_confidence(provenance: &[Provenance]) -> (Vec<&Provenance>, Vec<&Provenance>) {
+    let (assumed, mut known): (Vec<_>, Vec<_>) =
+        provenance.iter().partition(|number| number.confidence == "assumed");
+    let strength = |number: &&Provenance| match number.confidence.as_str() {
+        "fit" => 0,
+        "derived" => 1,
+        "measured" => 3,
+        "spec" => 4,
+        _ => 2,
+    };
+    known.sort_by_key(strength);
+    (assumed, known)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,325 @@
+//! Machine-readable output: `run --format json`, `check --format json`, and their schemas.
+//!
+//! The shapes are contracts: keys keep their names and order, values are finite and written as the
+//! shortest decimal that reads back as the same number; a key without a value is left out, so
+//! that `null` never occurs.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+use super::csv::finite;
+use super::error::ReportError;
+use crate::experiment::results::{ClaimResult, ClaimStatus, PointResult, RunResult};
+
+/// Version of both shapes, written under the key `schema`.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// The result of `run`.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, JsonSchema)]
+#[schemars(title = "mpisim results")]
+pub struct ResultDocument {
+    /// Version of this shape: 1.
+    #[schemars(range(min = 1, max = 1))]
+    pub schema: u32,
+    /// The scenario's path under `scenarios/` without `.json`.
+    pub scenario: String,
+    /// Version of the program.
+    pub version: String,
+    /// Hash over the points' digests in point order.
+    #[schemars(regex(pattern = "^[0-9a-f]{32}$"))]
+    pub digest: String,
+    /// The points of the sweep, in order.
+    pub points: Vec<PointDocument>,
+    /// The claims, in file order.
+    pub claims: Vec<ClaimDocument>,
+}
+
+/// One point of the sweep.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, JsonSchema)]
+#[schemars(rename = "Point")]
+pub struct PointDocument {
+    /// Swept path and value as the scenario spells them, in axis order.
+    pub params: Ordered<String>,
+    /// Digest of the point's event stream.
+    #[schemars(regex(pattern = "^[0-9a-f]{32}$"))]
+    pub digest: String,
+    /// Metrics by name.
+    pub metrics: Ordered<ValueDocument>,
+    /// Why the simulated program did not finish; only where it did not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub failure: Option<String>,
+}
+
+/// A number and its unit.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, JsonSchema)]
+#[schemars(rename = "Value")]
+pub struct ValueDocument {
+    /// A finite number.
+    pub value: f64,
+    /// Its unit.
+    pub unit: String,
+}
+
+/// One claim and its verdict.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, JsonSchema)]
+#[schemars(rename = "Claim")]
+pub struct ClaimDocument {
+    /// Id from the catalogue of claims.
+    pub id: String,
+    /// Whether it holds.
+    pub status: ClaimVerdict,
+    /// What was measured.
+    pub measured: String,
+    /// What was expected, with the tolerance.
+    pub expected: String,
+    /// Document and figure.
+    pub source: String,
+}
+
+/// Whether a claim holds.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, serde::Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ClaimVerdict {
+    /// Within its tolerance.
+    Pass,
+    /// Outside it.
+    Deviates,
+}
+
+impl From<ClaimStatus> for ClaimVerdict {
+    fn from(status: ClaimStatus) -> Self {
+        match status {
+            ClaimStatus::Pass => Self::Pass,
+            ClaimStatus::Deviates => Self::Deviates,
+        }
+    }
+}
+
+/// The result of `check`.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, JsonSchema)]
+#[schemars(title = "mpisim check")]
+pub struct CheckDocument {
+    /// Version of this shape: 1.
+    #[schemars(range(min = 1, max = 1))]
+    pub schema: u32,
+    /// One entry per scenario checked, in the order of the command.
+    pub scenarios: Vec<CheckedScenario>,
+}
+
+/// One scenario against its baseline.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, JsonSchema)]
+pub struct CheckedScenario {
+    /// The scenario's path under `scenarios/` without `.json`.
+    pub scenario: String,
+    /// The verdict.
+    pub status: CheckStatus,
+    /// Digest of this run; left out where the run failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", regex(pattern = "^[0-9a-f]{32}$"))]
+    pub digest: Option<String>,
+    /// Digest of the baseline; left out where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", regex(pattern = "^[0-9a-f]{32}$"))]
+    pub baseline_digest: Option<String>,
+    /// Metrics compared.
+    pub metrics: Vec<CheckedMetric>,
+    /// Claims compared.
+    pub claims: Vec<CheckedClaim>,
+}
+
+/// The verdict on a scenario.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, serde::Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum CheckStatus {
+    /// Digest, metrics and claims are those of the baseline.
+    Same,
+    /// Something moved.
+    Changed,
+    /// There is no baseline.
+    New,
+    /// The scenario could not be run to its end.
+    Failed,
+}
+
+/// One metric of one point against the baseline.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, JsonSchema)]
+pub struct CheckedMetric {
+    /// Index of the point.
+    pub point: usize,
+    /// Name of the metric.
+    pub name: String,
+    /// The value now; left out where the metric is gone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "f64")]
+    pub value: Option<f64>,
+    /// The value in the baseline; left out where it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "f64")]
+    pub baseline: Option<f64>,
+    /// Unit of both values.
+    pub unit: String,
+    /// The relative difference that is tolerated, 0.01 for one percent.
+    pub tolerance: f64,
+    /// The verdict.
+    pub status: MetricStatus,
+}
+
+/// The verdict on a metric.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, serde::Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum MetricStatus {
+    /// Within its tolerance.
+    Same,
+    /// Outside it.
+    Changed,
+    /// The baseline does not have it.
+    New,
+    /// Only the baseline has it.
+    Missing,
+}
+
+/// One claim against the baseline.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, JsonSchema)]
+pub struct CheckedClaim {
+    /// Id from the catalogue of claims.
+    pub id: String,
+    /// Whether it holds now.
+    pub status: ClaimVerdict,
+    /// What was measured.
+    pub measured: String,
+    /// What was expected, with the tolerance.
+    pub expected: String,
+    /// Document and figure.
+    pub source: String,
+    /// Whether it held in the baseline; left out where the baseline does not have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "ClaimVerdict")]
+    pub baseline_status: Option<ClaimVerdict>,
+}
+
+impl CheckedClaim {
+    /// A claim of this run beside its verdict in the baseline.
+    pub fn new(claim: &ClaimResult, baseline: Option<ClaimStatus>) -> Self {
+        let ClaimDocument { id, status, measured, expected, source } = claim_document(claim);
+        let baseline_status = baseline.map(ClaimVerdict::from);
+        Self { id, status, measured, expected, source, baseline_status }
+    }
+}
+
+/// A map that keeps the order of its entries.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Ordered<T>(pub Vec<(String, T)>);
+
+impl<T: Serialize> Serialize for Ordered<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for (key, value) in &self.0 {
+            map.serialize_entry(key, value)?;
+        }
+        map.end()
+    }
+}
+
+impl<T: JsonSchema> JsonSchema for Ordered<T> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        BTreeMap::<String, T>::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        BTreeMap::<String, T>::json_schema(generator)
+    }
+}
+
+/// The result as `run --format json` prints it, with a line feed at the end.
+///
+/// # Errors
+///
+/// [`ReportError::NotFinite`] where a metric is not a finite number.
+pub fn run_json(result: &RunResult) -> Result<String, ReportError> {
+    let points = result.points.iter().map(point_document).collect::<Result<_, _>>()?;
+    print(&ResultDocument {
+        schema: SCHEMA_VERSION,
+        scenario: result.scenario.clone(),
+        version: result.version.clone(),
+        digest: result.digest.clone(),
+        points,
+        claims: result.claims.iter().map(claim_document).collect(),
+    })
+}
+
+/// The comparison as `check --format json` prints it, with a line feed at the end.
+///
+/// # Errors
+///
+/// [`ReportError::NotFinite`] where a value, a baseline or a tolerance is not a finite number.
+pub fn check_json(document: &CheckDocument) -> Result<String, ReportError> {
+    let metrics = document.scenarios.iter().flat_map(|scenario| &scenario.metrics);
+    for metric in metrics {
+        let numbers = [metric.value, metric.baseline, Some(metric.tolerance)];
+        if let Some(value) = numbers.into_iter().flatten().find(|value| !value.is_finite()) {
+            let (point, metric) = (metric.point, metric.name.clone());
+            return Err(ReportError::NotFinite { point, metric, value: value.to_string() });
+        }
+    }
+    print(document)
+}
+
+/// JSON Schema of `run --format json`.
+///
+/// # Panics
+///
+/// Never: a schema is a JSON value.
+pub fn results_schema() -> String {
+    print(&schemars::schema_for!(ResultDocument)).expect("a schema is a JSON value")
+}
+
+/// JSON Schema of `check --format json`.
+///
+/// # Panics
+///
+/// Never: a schema is a JSON value.
+pub fn check_schema() -> String {
+    print(&schemars::schema_for!(CheckDocument)).expect("a schema is a JSON value")
+}
+
+fn print(document: &impl Serialize) -> Result<String, ReportError> {
+    let mut text =
+        serde_json::to_string_pretty(document).map_err(|why| ReportError::writer("JSON", why))?;
+    text.push('\n');
+    Ok(text)
+}
+
+fn point_document(point: &PointResult) -> Result<PointDocument, ReportError> {
+    let metrics = point.metrics.iter().map(|metric| {
+        // Adding zero turns -0 into 0.
+        let value = finite(point, metric)? + 0.0;
+        Ok((metric.name.clone(), ValueDocument { value, unit: metric.unit.to_owned() }))
+    });
+    Ok(PointDocument {
+        params: Ordered(point.params.clone()),
+        digest: point.digest.clone(),
+        metrics: Ordered(metrics.collect::<Result<_, _>>()?),
+        failure: point.failure.clone(),
+    })
+}
+
+fn claim_document(claim: &ClaimResult) -> ClaimDocument {
+    ClaimDocument {
+        id: claim.id.clone(),
+        status: claim.status.into(),
+        measured: claim.measured.clone(),
+        expected: claim.expected.clone(),
+        source: claim.source.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests;
