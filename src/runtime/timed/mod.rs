@@ -18,6 +18,7 @@ mod wires;
 
 use std::collections::VecDeque;
 
+use super::deadlock::{self, Deadlock, Standing};
 use super::memory::{Memories, Parcel, Payload};
 use super::monitors::buffers::{Buffers, Lends};
 use super::monitors::{Monitor, Monitors, Sometimes, Violation, system};
@@ -29,7 +30,7 @@ use crate::hardware::fabric::{Delivery, FabricEvent, ResourceId, ResourceStats, 
 use crate::hardware::profile::Profile;
 use crate::hardware::topology::Topology;
 use crate::protocols::contract::{
-    Machine, Process, Program, ProtocolError, Region, Thread, Token, Via, WaitSet,
+    Machine, Process, Program, ProtocolError, Region, Thread, Token, Via, Wait, WaitSet,
 };
 use crate::units::{Time, TimeDelta};
 use actor::Actor;
@@ -110,8 +111,8 @@ pub struct Ran<M, P> {
 pub enum Ending {
     /// Every program came to its end.
     Finished,
-    /// Nothing can happen any more, and these threads still wait.
-    Deadlock(Vec<Blocked>),
+    /// Nothing can happen any more, and threads still wait.
+    Deadlock(Deadlock),
     /// A protocol met an input that it does not know.
     Protocol {
         /// Where.
@@ -121,21 +122,6 @@ pub enum Ending {
     },
     /// A limit was reached.
     Limit(LimitReached),
-}
-
-/// A thread that waits for ever.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Blocked {
-    /// Its process.
-    pub process: Process,
-    /// The thread.
-    pub thread: Thread,
-    /// Since when it has had nothing to do.
-    pub since: Time,
-    /// What it waits for.
-    pub waits: WaitSet,
-    /// Where its call stands in the scenario.
-    pub position: Option<u32>,
 }
 
 /// What a run leaves behind.
@@ -423,23 +409,42 @@ where
     }
 
     /// Nothing is left to happen: everybody is done, or somebody waits for ever.
+    ///
+    /// # Panics
+    ///
+    /// When threads wait although somebody could answer them: a defect of this runtime.
     fn quiet(&self) -> Ending {
-        let blocked: Vec<Blocked> = (0_u32..)
-            .zip(&self.actors)
-            .filter(|(_, actor)| !actor.ended())
-            .map(|(index, actor)| {
-                let (process, thread) = self.names(index);
-                let waits = self.machines[process.0 as usize].waits(thread);
-                Blocked {
-                    process,
-                    thread,
-                    since: actor.since,
-                    waits: waits.unwrap_or(WaitSet::All(Vec::new())),
-                    position: actor.program.position(),
-                }
-            })
-            .collect();
-        if blocked.is_empty() { Ending::Finished } else { Ending::Deadlock(blocked) }
+        if self.actors.iter().all(Actor::ended) {
+            return Ending::Finished;
+        }
+        let standings: Vec<Standing> =
+            (0_u32..).zip(&self.actors).map(|(index, actor)| self.standing(index, actor)).collect();
+        let found = deadlock::diagnose(&standings);
+        Ending::Deadlock(found.expect("nothing can happen any more, so nobody can be answered"))
+    }
+
+    fn standing(&self, index: u32, actor: &Actor<M, P>) -> Standing {
+        let (process, thread) = self.names(index);
+        let waits = self.machines[process.0 as usize].waits(thread);
+        // A reader looks for the call that began the operation, not only for the wait.
+        let at_line = |mut wait: Wait| {
+            if let Some(line) = actor.program.line_of(wait.origin) {
+                wait.detail = format!("{} (called in line {line})", wait.detail);
+            }
+            wait
+        };
+        let waits = waits.map(|waits| match waits {
+            WaitSet::All(all) => WaitSet::All(all.into_iter().map(at_line).collect()),
+            WaitSet::Any(any) => WaitSet::Any(any.into_iter().map(at_line).collect()),
+        });
+        Standing {
+            process,
+            thread,
+            ended: actor.ended(),
+            waits: waits.filter(|_| !actor.ended()),
+            position: actor.program.position(),
+            since: Some(actor.since),
+        }
     }
 
     fn finish(mut self, ending: Ending) -> Ran<M, P> {
