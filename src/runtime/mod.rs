@@ -3,3 +3,4 @@
 pub mod fingerprint;
 pub mod memory;
 pub mod monitors;
+pub mod timed;
