@@ -185,6 +185,12 @@ impl Memories {
         }
     }
 
+    /// Whether a region is a landing slot in use, which [`Self::free_landing`] demands.
+    pub fn is_landed(&self, process: Process, region: Region) -> bool {
+        let landing = &self.processes[process.0 as usize].landing;
+        matches!(region.space, Space::Landing(slot) if landing.taken(slot))
+    }
+
     /// How many landing slots of `process` are occupied.
     pub fn landings(&self, process: Process) -> u32 {
         self.processes[process.0 as usize].landing.occupied()
@@ -218,9 +224,8 @@ impl Memory {
     /// Reads, and forgets a buffer that is read once when its last byte is read.
     fn take(&mut self, region: Region) -> Vec<u8> {
         let bytes = self.read(region);
-        let once = matches!(region.space, Space::Staging(_) | Space::Unexpected(_));
         let stored = self.spaces.get(&region.space).map_or(0, Vec::len);
-        if once && index(region.offset + region.len) >= stored {
+        if read_once(region.space) && index(region.offset + region.len) >= stored {
             self.spaces.remove(&region.space);
         }
         bytes
@@ -231,12 +236,21 @@ impl Memory {
             return;
         }
         let stored = self.spaces.entry(region.space).or_default();
+        if region.offset == 0 && read_once(region.space) {
+            // A new content: what is left of one that was not read to its end is dead.
+            stored.clear();
+        }
         let (start, end) = (index(region.offset), index(region.offset + region.len));
         if stored.len() < end {
             stored.resize(end, 0);
         }
         stored[start..end].copy_from_slice(bytes);
     }
+}
+
+/// Buffers of the library that are written, read to the end, and then hold nothing.
+const fn read_once(space: Space) -> bool {
+    matches!(space, Space::Staging(_) | Space::Unexpected(_))
 }
 
 /// Which small numbers are taken. The lowest free one is found in constant time, amortised.
@@ -264,13 +278,16 @@ impl Slots {
 
     fn free(&mut self, slot: u32) {
         let (word, bit) = (slot as usize / 64, slot % 64);
-        let taken = self.words.get(word).is_some_and(|bits| bits >> bit & 1 == 1);
-        assert!(taken, "landing buffer {slot} is freed, but it is not in use");
+        assert!(self.taken(slot), "landing buffer {slot} is freed, but it is not in use");
         self.words[word] &= !(1 << bit);
         self.first = self.first.min(word);
         while self.words.last() == Some(&0) {
             self.words.pop();
         }
+    }
+
+    fn taken(&self, slot: u32) -> bool {
+        self.words.get(slot as usize / 64).is_some_and(|bits| bits >> (slot % 64) & 1 == 1)
     }
 
     fn occupied(&self) -> u32 {
@@ -369,6 +386,12 @@ mod tests {
             memories.capture(P0, Region::new(space, 100).part(50, 50));
             assert_eq!(memories, clean);
         }
+        let cell = Region::new(Space::Unexpected(4), 100);
+        memories.copy(P0, user(100), cell);
+        memories.copy(P0, cell.part(0, 10), user(10));
+        memories.copy(P0, user(20), Region::new(Space::Unexpected(4), 20));
+        memories.capture(P0, Region::new(Space::Unexpected(4), 20));
+        assert_eq!(memories, clean, "what a truncated receive left is gone with the next content");
         let parcel = memories.capture(P0, user(100));
         let (a, b) = (memories.land(P0, &parcel), memories.land(P0, &parcel));
         memories.free_landing(P0, a);

@@ -7,17 +7,18 @@
 //! buffer is compared when it is given back. A buffer lent to several receives at once has no
 //! defined content and is not compared.
 //!
-//! What the library must keep for this: [`Action::Complete`] comes directly after the
-//! [`Observation::SendComplete`] or [`Observation::Received`] of its request, and the
+//! What the library must keep for this: every call with a buffer ends in [`Action::Complete`] with
+//! that buffer, also where it is empty; between it and the [`Observation::SendComplete`] or
+//! [`Observation::Received`] of its request the thread completes nothing else; and the
 //! [`Observation::Sent`] of a send is in the list that its call returns.
 
 use std::collections::BTreeMap;
 
 use super::{Sometimes, Violation};
 use crate::mpi::observation::{MessageId, Observation};
-use crate::protocols::call::{Buffer, Call};
+use crate::protocols::call::{Buffer, Call, Peer};
 use crate::protocols::contract::{Action, Process, Region, Space, Thread};
-use crate::runtime::memory::Memories;
+use crate::runtime::memory::{Memories, Payload};
 
 const V2: &str = "no buffer is touched after completion nor before posting; bytes arrive as sent";
 
@@ -49,15 +50,15 @@ impl Lends for Call {
     fn lends(&self) -> Option<Lent> {
         let lent = |buffer: &Buffer, use_as| {
             let region = Region::new(Space::User(buffer.id), buffer.bytes);
-            (buffer.bytes > 0).then_some(Lent { region, use_as })
+            Some(Lent { region, use_as })
         };
         match self {
-            Self::Isend { buffer, .. } | Self::Send { buffer, .. } => lent(buffer, UseAs::Source),
-            Self::Irecv { buffer, .. }
-            | Self::Recv { buffer, .. }
-            | Self::Mrecv { buffer, .. }
-            | Self::Imrecv { buffer, .. } => lent(buffer, UseAs::Destination),
-            Self::Wait { .. }
+            // Nothing is done with the buffer of an operation with MPI_PROC_NULL.
+            Self::Isend { to: Peer::Null, .. }
+            | Self::Send { to: Peer::Null, .. }
+            | Self::Irecv { source: Peer::Null, .. }
+            | Self::Recv { source: Peer::Null, .. }
+            | Self::Wait { .. }
             | Self::WaitAll { .. }
             | Self::WaitAny { .. }
             | Self::Test { .. }
@@ -68,6 +69,11 @@ impl Lends for Call {
             | Self::Improbe { .. }
             | Self::Cancel { .. }
             | Self::Barrier { .. } => None,
+            Self::Isend { buffer, .. } | Self::Send { buffer, .. } => lent(buffer, UseAs::Source),
+            Self::Irecv { buffer, .. }
+            | Self::Recv { buffer, .. }
+            | Self::Mrecv { buffer, .. }
+            | Self::Imrecv { buffer, .. } => lent(buffer, UseAs::Destination),
         }
     }
 }
@@ -119,9 +125,9 @@ impl Buffers {
     ) {
         let Some(Lent { region, use_as }) = lent else { return };
         let Space::User(id) = region.space else { return };
-        let message = list.iter().find_map(|action| match action {
-            Action::Observe(Observation::Sent { message, .. }) => Some(*message),
-            _ => None,
+        let message = list.iter().find_map(|action| {
+            let Action::Observe(Observation::Sent { message, .. }) = action else { return None };
+            Some(*message)
         });
         let loan = self.processes[process.0 as usize].loans.entry(id).or_default();
         if loan.sources + loan.destinations == 0 {
@@ -138,7 +144,7 @@ impl Buffers {
             UseAs::Source => loan.sources += 1,
             UseAs::Destination => loan.destinations += 1,
         }
-        if memories.payload() == crate::runtime::memory::Payload::Real {
+        if memories.payload() == Payload::Real {
             self.contents.extend(message.zip(loan.seed));
         }
     }
@@ -194,7 +200,7 @@ impl Buffers {
         found: &mut Vec<Violation>,
     ) {
         let fact = self.told_by(process, thread).take();
-        let Some(region) = buffer.filter(|region| region.len > 0) else { return };
+        let Some(region) = buffer else { return };
         let Space::User(id) = region.space else { return };
         let ledger = &mut self.processes[process.0 as usize];
         let loan = ledger.loans.entry(id).or_default();
@@ -251,7 +257,6 @@ mod tests {
     use super::*;
     use crate::mpi::envelope::{Context, Envelope, Rank};
     use crate::mpi::observation::ReceiveId;
-    use crate::runtime::memory::Payload;
 
     const FROM: Process = Process(0);
     const TO: Process = Process(1);

@@ -29,8 +29,10 @@ pub struct Matching {
     messages: Vec<Ring<Message>>,
     /// Unmatched messages, oldest first, by receiving process and sending process.
     lanes: Vec<BTreeMap<u32, VecDeque<u32>>>,
-    /// Arrived and unmatched messages by receiving process.
-    waiting: Vec<u64>,
+    /// How many messages are in all lanes of a receiving process.
+    open: Vec<usize>,
+    /// How many receives each process has posted.
+    posts: Vec<u32>,
     /// Unmatched receives by process, earliest first.
     posted: Vec<VecDeque<Posted>>,
     /// Receives by process, from their match to their end.
@@ -50,7 +52,10 @@ struct Message {
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 enum Stage {
     Sent,
-    Arrived,
+    /// When its process had posted so many receives.
+    Arrived {
+        posts: u32,
+    },
     Matched,
 }
 
@@ -67,21 +72,18 @@ impl Matching {
         Self {
             messages: vec![Ring::default(); processes],
             lanes: vec![BTreeMap::new(); processes],
-            waiting: vec![0; processes],
+            open: vec![0; processes],
+            posts: vec![0; processes],
             posted: vec![VecDeque::new(); processes],
             matched: vec![Ring::default(); processes],
             sometimes: Sometimes::default(),
         }
     }
 
-    /// Messages that arrived and were not matched: the unexpected queue of `process`, by law.
-    pub fn waiting(&self, process: Process) -> u64 {
-        self.waiting[process.0 as usize]
-    }
-
     fn sent(&mut self, message: MessageId, new: Message) -> Option<Violation> {
         let told_before = !self.messages[message.process as usize].insert(message.serial, new);
         self.lanes[new.to as usize].entry(message.process).or_default().push_back(message.serial);
+        self.open[new.to as usize] += 1;
         told_before.then(|| broken("M4", M4, &[name(message)], "it was sent twice".into()))
     }
 
@@ -96,8 +98,7 @@ impl Matching {
             }
             Some(message) if message.state != Stage::Sent => "it arrived twice".into(),
             Some(message) => {
-                message.state = Stage::Arrived;
-                self.waiting[process.0 as usize] += 1;
+                message.state = Stage::Arrived { posts: self.posts[process.0 as usize] };
                 return None;
             }
         };
@@ -121,10 +122,10 @@ impl Matching {
         match message.state {
             Stage::Sent => return Err("it is matched before it arrived".into()),
             Stage::Matched => return Err("it is matched a second time".into()),
-            Stage::Arrived if message.to != receive.process => {
+            Stage::Arrived { .. } if message.to != receive.process => {
                 return Err(format!("it was sent to process {}", message.to));
             }
-            Stage::Arrived => {}
+            Stage::Arrived { .. } => {}
         }
         let mut posted = self.posted[receive.process as usize].iter();
         let place = posted.position(|posted| posted.serial == receive.serial);
@@ -158,7 +159,10 @@ impl Matching {
             let earlier = named(ReceiveId { process: receive.process, serial });
             return Some(broken("M2", M2, &objects(), format!("{earlier} was posted earlier")));
         }
-        if selection.source.is_none() && self.waiting[receive.process as usize] > 1 {
+        if matches!(message.state, Stage::Arrived { posts } if posts <= receive.serial) {
+            self.sometimes.unexpected += 1;
+        }
+        if selection.source.is_none() {
             self.sometimes.wildcard_races += u64::from(self.races(id, receive.process, &selection));
         }
         let overtaken = self.overtaken(id, message, &selection)?;
@@ -185,14 +189,15 @@ impl Matching {
         })
     }
 
-    /// Whether a message of another process has arrived that the receive could take as well.
+    /// Whether the oldest open message of another process could be taken as well.
     fn races(&self, id: MessageId, to: u32, selection: &Selection) -> bool {
+        let own = self.lanes[to as usize].get(&id.process).map_or(0, VecDeque::len);
+        if self.open[to as usize] == own {
+            return false;
+        }
         self.lanes[to as usize].iter().any(|(&from, lane)| {
             let oldest = lane.front().and_then(|&serial| self.messages[from as usize].get(serial));
-            from != id.process
-                && oldest.is_some_and(|message| {
-                    message.state == Stage::Arrived && message.envelope.matches(selection)
-                })
+            from != id.process && oldest.is_some_and(|message| message.envelope.matches(selection))
         })
     }
 
@@ -203,10 +208,10 @@ impl Matching {
         if let Some(message) = self.messages[id.process as usize].at(id.serial) {
             message.state = Stage::Matched;
         }
-        self.waiting[receive.process as usize] -= 1;
         if let Some(lane) = self.lanes[receive.process as usize].get_mut(&id.process) {
             let place = lane.iter().position(|serial| *serial == id.serial);
             lane.remove(place.expect("an unmatched message is in the lane of its pair"));
+            self.open[receive.process as usize] -= 1;
         }
     }
 
@@ -255,6 +260,7 @@ impl Monitor for Matching {
             Observation::Posted { receive, selection, bytes } => {
                 let posted = Posted { serial: receive.serial, selection, bytes };
                 self.posted[receive.process as usize].push_back(posted);
+                self.posts[receive.process as usize] = receive.serial + 1;
                 None
             }
             Observation::Arrived { message } => self.arrived(process, message),
@@ -299,7 +305,8 @@ fn named(receive: ReceiveId) -> String {
     format!("receive {} of process {}", receive.serial, receive.process)
 }
 
-/// Values by a serial number that only grows, kept while they live: a window, not a history.
+/// Values by a serial number that grows, nearly in order; kept while they live: a window, not a
+/// history.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 struct Ring<T> {
     base: u32,
@@ -313,12 +320,16 @@ impl<T> Default for Ring<T> {
 }
 
 impl<T> Ring<T> {
-    /// Keeps `item`; false where the serial number was seen before.
+    /// Keeps `item`; false where one with this serial number is kept already.
     fn insert(&mut self, serial: u32, item: T) -> bool {
         if self.items.is_empty() {
-            self.base = self.base.max(serial);
+            self.base = serial;
         }
-        let Some(place) = self.place(serial) else { return false };
+        while serial < self.base {
+            self.items.push_front(None);
+            self.base -= 1;
+        }
+        let place = (serial - self.base) as usize;
         while self.items.len() <= place {
             self.items.push_back(None);
         }

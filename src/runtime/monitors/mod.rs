@@ -91,7 +91,7 @@ impl Monitor for Monitors {
 pub struct Sometimes {
     /// A message arrived before its receive was posted.
     pub unexpected: u64,
-    /// A wildcard receive was matched while messages of two or more senders were open for it.
+    /// A wildcard receive was matched while it could have taken another sender's message.
     pub wildcard_races: u64,
     /// A receive was matched while another one that was posted earlier stayed open.
     pub posted_skipped: u64,
@@ -103,13 +103,22 @@ pub struct Sometimes {
 
 impl Sometimes {
     /// The counts of two runs together.
-    pub const fn plus(self, other: Self) -> Self {
+    pub fn plus(self, other: Self) -> Self {
+        self.each(other, |a, b| a + b)
+    }
+
+    /// What came since `earlier`, in the same run.
+    pub fn since(self, earlier: Self) -> Self {
+        self.each(earlier, |a, b| a - b)
+    }
+
+    fn each(self, other: Self, join: impl Fn(u64, u64) -> u64) -> Self {
         Self {
-            unexpected: self.unexpected + other.unexpected,
-            wildcard_races: self.wildcard_races + other.wildcard_races,
-            posted_skipped: self.posted_skipped + other.posted_skipped,
-            truncated: self.truncated + other.truncated,
-            compared: self.compared + other.compared,
+            unexpected: join(self.unexpected, other.unexpected),
+            wildcard_races: join(self.wildcard_races, other.wildcard_races),
+            posted_skipped: join(self.posted_skipped, other.posted_skipped),
+            truncated: join(self.truncated, other.truncated),
+            compared: join(self.compared, other.compared),
         }
     }
 }

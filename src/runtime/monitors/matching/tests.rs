@@ -192,3 +192,12 @@ fn a_long_run_keeps_a_window_and_allocates_nothing() {
     let steady = allocation_counter::measure(|| (10..1000).for_each(&mut exchange));
     assert_eq!((steady.count_total, found.len()), (0, 0));
 }
+
+#[test]
+fn a_later_receive_may_be_matched_before_an_earlier_one() {
+    let posts = [Post(Some(0), Some(1)), Post(Some(0), Some(2))];
+    let second = [Send(0, 2), Arrive(0, 0), Match(0, 0, 1)];
+    let first = [Send(0, 1), Arrive(0, 1), Match(0, 1, 0)];
+    let ends = [Receive(0, 1, 0, ROOM, true), Receive(0, 0, 1, ROOM, true)];
+    check(&[&posts[..], &second, &first, &ends].concat(), &[]);
+}

@@ -1,0 +1,173 @@
+//! What both runtimes hold a machine to, and how they cut its lists into steps.
+
+use crate::protocols::contract::{Action, Process, ProtocolError, Thread};
+
+/// Why a run was stopped: a defect of a protocol, told as a result.
+#[derive(Clone, Debug, Eq, Hash, PartialEq, thiserror::Error)]
+#[error("process {}, thread {}{}: {defect}", process.0, thread.0, at(*position))]
+pub struct Fault {
+    /// Whose library.
+    pub process: Process,
+    /// Which of its threads was inside.
+    pub thread: Thread,
+    /// Where that thread's call stands in the scenario.
+    pub position: Option<u32>,
+    /// What was wrong.
+    pub defect: Defect,
+}
+
+/// What was wrong.
+#[derive(Clone, Debug, Eq, Hash, PartialEq, thiserror::Error)]
+pub enum Defect {
+    /// The machine refused an input.
+    #[error(transparent)]
+    Refused(#[from] ProtocolError),
+    /// The machine broke a rule of the contract.
+    #[error("the library broke a rule: {0}")]
+    Broke(String),
+}
+
+fn at(position: Option<u32>) -> String {
+    position.map_or_else(String::new, |position| format!(", call {position}"))
+}
+
+/// The rule that a list breaks, if it breaks one.
+pub fn breach<P, R>(list: &[Action<P, R>]) -> Option<&'static str> {
+    let mut released = false;
+    for (index, action) in list.iter().enumerate() {
+        let ends = index + 1 == list.len();
+        let may_follow_release = match action {
+            Action::Poll(_) if !ends => return Some("`Poll` ends its list"),
+            Action::Resume(_) if !ends => return Some("`Resume` ends its list"),
+            Action::Copy { from, to } if from.len != to.len => {
+                return Some("the two sides of a copy are of one length");
+            }
+            Action::Send { .. }
+            | Action::RdmaWrite { .. }
+            | Action::RdmaRead { .. }
+            | Action::Repost { .. }
+            | Action::Poll(_) => false,
+            Action::Release if released => return Some("the guard is left once"),
+            Action::Work(_)
+            | Action::Walk { .. }
+            | Action::Copy { .. }
+            | Action::Register { .. }
+            | Action::Release
+            | Action::Resume(_)
+            | Action::Complete { .. }
+            | Action::Observe(_)
+            | Action::Return { .. } => true,
+        };
+        if released && !may_follow_release {
+            return Some("after `Release` only core work, markers, `Return` and `Resume` follow");
+        }
+        released |= matches!(action, Action::Release);
+    }
+    None
+}
+
+/// Cuts a list into steps: what is done at once, as far as others can tell.
+///
+/// A step ends before every action whose moment others can see: `Release`, `Return`, `Resume`,
+/// and a `Copy` after something has left in the same step (a peer that was told may look at the
+/// bytes before they are copied). Sends and RDMA posts go out with what precedes them: the
+/// ordered channel, or the HCA, hides when.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+pub struct Cut {
+    left: bool,
+}
+
+impl Cut {
+    /// The cut at the start of a step: after `handle`, or at a step's first action.
+    pub const fn new() -> Self {
+        Self { left: false }
+    }
+
+    /// Whether `action`, the next of the list, begins a new step; asked for every action of the
+    /// list in order. It stays false for the first action of a step that was begun for it.
+    pub fn before<P, R>(&mut self, action: &Action<P, R>) -> bool {
+        let stops = match action {
+            Action::Release | Action::Return { .. } | Action::Resume(_) => true,
+            Action::Copy { .. } => self.left,
+            Action::Send { .. } | Action::RdmaWrite { .. } | Action::RdmaRead { .. } => {
+                self.left = true;
+                false
+            }
+            Action::Work(_)
+            | Action::Walk { .. }
+            | Action::Register { .. }
+            | Action::Repost { .. }
+            | Action::Poll(_)
+            | Action::Complete { .. }
+            | Action::Observe(_) => false,
+        };
+        if stops {
+            self.left = false;
+        }
+        stops
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocols::contract::{Region, Space, Step, Token, Via};
+    use crate::units::Bytes;
+
+    type Act = Action<(), ()>;
+
+    fn send() -> Act {
+        let header = Bytes::new(8);
+        Action::Send { to: Process(1), via: Via::Hca, header, packet: (), payload: None }
+    }
+
+    fn copy(to: u64) -> Act {
+        let region = |len| Region::new(Space::User(0), len);
+        Action::Copy { from: region(4), to: region(to) }
+    }
+
+    fn done() -> Act {
+        Action::Return { thread: Thread(0), reply: () }
+    }
+
+    #[test]
+    fn lists_that_keep_the_rules_pass() {
+        let work = Action::Work(Step::Send);
+        let lists: [&[Act]; 4] = [
+            &[],
+            &[work.clone(), copy(4), send(), done()],
+            &[send(), Action::Poll(Token(1))],
+            &[work, Action::Release, copy(4), done(), Action::Resume(Token(1))],
+        ];
+        for list in lists {
+            assert_eq!(breach(list), None, "{list:?}");
+        }
+    }
+
+    #[test]
+    fn each_rule_refuses_its_breach() {
+        let breaches: [(&[Act], &str); 6] = [
+            (&[Action::Poll(Token(1)), done()], "`Poll` ends"),
+            (&[Action::Release, Action::Resume(Token(1)), done()], "`Resume` ends"),
+            (&[Action::Release, send()], "after `Release`"),
+            (&[Action::Release, Action::Poll(Token(1))], "after `Release`"),
+            (&[Action::Release, Action::Release], "left once"),
+            (&[copy(5)], "one length"),
+        ];
+        for (list, words) in breaches {
+            assert!(
+                breach(list).is_some_and(|rule| rule.starts_with(words) || rule.contains(words))
+            );
+        }
+    }
+
+    #[test]
+    fn a_step_ends_where_others_could_look() {
+        let list =
+            [copy(4), send(), send(), done(), copy(4), send(), copy(4), copy(4), Act::Release];
+        let mut cut = Cut::new();
+        let cuts: Vec<bool> = list.iter().map(|action| cut.before(action)).collect();
+        let expected = [false, false, false, true, false, false, true, false, true];
+        assert_eq!(cuts, expected);
+    }
+}

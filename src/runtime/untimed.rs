@@ -1,0 +1,492 @@
+//! The untimed runtime: the same machines, programs and memories, but an adversary decides what
+//! happens next.
+//!
+//! A [`World`] is a state; [`World::choices`] lists what may happen next, [`World::apply`] makes
+//! it happen. Time, work and load do not exist here: core work takes no time and orders nothing.
+//!
+//! # Steps, and when each [`Choice`] is recorded by a timed run
+//!
+//! A list that `handle` returned is cut into steps by [`Cut`](super::rules::Cut): the first step belongs to the
+//! choice that gave the input, every further one is an [`Choice::Act`] of its own.
+//!
+//! | choice | recorded when |
+//! |---|---|
+//! | [`Choice::Enter`] | `handle` gets `Input::Call`: at the grant, where the call needs the guard |
+//! | [`Choice::Act`] | a step begins before `Release`, `Return`, `Resume` or a cut `Copy` ([`Cut::before`](super::rules::Cut::before) is true): when that action takes effect; for `Resume` when `handle` gets `Input::Resume`, at the grant |
+//! | [`Choice::TakePacket`] | `handle` gets `Input::Packet`, at the grant; the payload lands now |
+//! | [`Choice::TakeDone`] | `handle` gets `Input::Done`, at the grant |
+//! | [`Choice::EndPass`] | `handle` gets `Input::Polled`, at the grant |
+//! | [`Choice::Move`] | the bytes of an RDMA operation move, from the memory as it is then |
+//! | [`Choice::Finish`] | its completion enters the process's completion queue |
+//!
+//! Nothing else is recorded: not `Compute`, not the end of a program, not an empty poll, not the
+//! wait for a guard, not `Poll` itself (its pass begins with the step that it ends), not the end
+//! of a list (the guard is free again with the last step, at the latest when the next grant is
+//! recorded).
+//!
+//! # What an adversary may do
+//!
+//! - Any thread may take its next step; which waiting thread gets a guard is the order of grants.
+//! - A thread inside a call, with no work left, may take the head of any channel of its process,
+//!   or the head of its completion queue. Inside a pass it may end the pass instead.
+//! - RDMA operations move their bytes, and then complete, in any order among themselves and
+//!   against packets.
+//! - Packets of one (sender, receiver, via) arrive in order, each exactly once; nothing is lost.
+
+mod step;
+
+pub use step::Refusal;
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+
+use super::deadlock::{self, Deadlock, Standing};
+use super::fingerprint::{Fingerprint, Shared};
+use super::memory::{Memories, Parcel, Payload};
+use super::monitors::buffers::{Buffers, Lends};
+use super::monitors::{Monitor, Monitors, Sometimes, Violation, system};
+use super::rules::Fault;
+use crate::protocols::contract::{
+    Action, ActionOf, Entry, Machine, Next, Process, Program, Region, Thread, Token, Via,
+};
+
+/// One thing that may happen next.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub enum Choice {
+    /// A thread enters the library with its program's next call.
+    Enter {
+        /// Its process.
+        process: Process,
+        /// The thread.
+        thread: Thread,
+    },
+    /// A thread takes the next step of its list.
+    Act {
+        /// Its process.
+        process: Process,
+        /// The thread.
+        thread: Thread,
+    },
+    /// A polling thread takes the oldest packet of one channel.
+    TakePacket {
+        /// Its process.
+        process: Process,
+        /// The thread.
+        thread: Thread,
+        /// Who sent it.
+        from: Process,
+        /// The wire.
+        via: Via,
+    },
+    /// A polling thread takes the oldest completion.
+    TakeDone {
+        /// Its process.
+        process: Process,
+        /// The thread.
+        thread: Thread,
+    },
+    /// A thread ends its pass over the channels.
+    EndPass {
+        /// Its process.
+        process: Process,
+        /// The thread.
+        thread: Thread,
+    },
+    /// The bytes of an RDMA operation move.
+    Move {
+        /// Who posted it.
+        process: Process,
+        /// The operation.
+        token: Token,
+    },
+    /// An RDMA operation whose bytes have moved tells its completion.
+    Finish {
+        /// Who posted it.
+        process: Process,
+        /// The operation.
+        token: Token,
+    },
+}
+
+impl fmt::Display for Choice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let who = |process: &Process, thread: &Thread| format!("{}.{}", process.0, thread.0);
+        match self {
+            Self::Enter { process, thread } => write!(f, "{} calls", who(process, thread)),
+            Self::Act { process, thread } => write!(f, "{} goes on", who(process, thread)),
+            Self::TakePacket { process, thread, from, via } => {
+                write!(f, "{} takes a packet of {} ({via:?})", who(process, thread), from.0)
+            }
+            Self::TakeDone { process, thread } => {
+                write!(f, "{} takes a completion", who(process, thread))
+            }
+            Self::EndPass { process, thread } => {
+                write!(f, "{} ends its pass", who(process, thread))
+            }
+            Self::Move { process, token } => {
+                write!(f, "the bytes of operation {} of {} move", token.0, process.0)
+            }
+            Self::Finish { process, token } => {
+                write!(f, "operation {} of {} completes", token.0, process.0)
+            }
+        }
+    }
+}
+
+/// How far a world has come.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Outcome {
+    /// Something may still happen.
+    Running,
+    /// Every program ended.
+    Finished,
+    /// Nothing may happen, and a program has not ended.
+    Stuck,
+    /// A protocol's defect stopped the run.
+    Faulted(Fault),
+}
+
+/// A state of the whole job.
+#[derive(Clone, Debug)]
+pub struct World<M: Machine, P: Program<M>> {
+    instances: Vec<Shared<Instance<M, P>>>,
+    ports: Vec<Shared<Port<M>>>,
+    memories: Memories,
+    fault: Option<Fault>,
+    /// Watches, decides nothing: outside equality and hash.
+    watch: Shared<Watch>,
+}
+
+/// The library of one process and its threads.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+struct Instance<M: Machine, P> {
+    machine: M,
+    threads: Vec<Strand<M, P>>,
+    /// Who is inside the guard.
+    owner: Option<Thread>,
+}
+
+/// One thread.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+struct Strand<M: Machine, P> {
+    program: P,
+    stage: Stage<M::Call>,
+    /// The pass that it is in.
+    pass: Option<Token>,
+    /// What is left of its list, last action first.
+    list: Vec<ActionOf<M>>,
+}
+
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+enum Stage<C> {
+    /// Its program has decided on its next call.
+    Calls(C),
+    /// Inside the library.
+    Inside,
+    /// Its program ended.
+    Ended,
+}
+
+/// What comes towards one process, and what its HCA is doing for it.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+struct Port<M: Machine> {
+    /// Channels that hold packets, by sender and wire.
+    channels: Vec<Channel<M>>,
+    completions: VecDeque<Token>,
+    /// Operations that this process posted, by token.
+    operations: Vec<Operation>,
+}
+
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+struct Channel<M: Machine> {
+    from: Process,
+    via: Via,
+    /// Oldest first; never empty.
+    packets: VecDeque<(M::Packet, Option<Parcel>)>,
+}
+
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+struct Operation {
+    token: Token,
+    /// Where the bytes come from.
+    source: (Process, Region),
+    /// Where they go.
+    target: (Process, Region),
+    moved: bool,
+}
+
+/// Monitors and what they found.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+struct Watch {
+    monitors: Monitors,
+    buffers: Buffers,
+    found: Vec<Violation>,
+}
+
+impl<M: Machine, P: Program<M>> PartialEq for World<M, P> {
+    fn eq(&self, other: &Self) -> bool {
+        self.instances == other.instances
+            && self.ports == other.ports
+            && self.memories == other.memories
+            && self.fault == other.fault
+    }
+}
+
+impl<M: Machine, P: Program<M>> Eq for World<M, P> {}
+
+impl<M: Machine, P: Program<M>> Hash for World<M, P> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.instances.hash(state);
+        self.ports.hash(state);
+        self.memories.hash(state);
+        self.fault.hash(state);
+    }
+}
+
+impl<M: Machine, P: Program<M>> World<M, P>
+where
+    M::Call: Lends,
+{
+    /// The start of a job: per process its library and the programs of its threads.
+    pub fn new(processes: Vec<(M, Vec<P>)>, payload: Payload) -> Self {
+        let count = processes.len();
+        let instances = processes.into_iter().map(|(machine, programs)| {
+            let threads = programs.into_iter().map(Strand::new).collect();
+            Shared::new(Instance { machine, threads, owner: None })
+        });
+        let watch = Watch {
+            monitors: Monitors::new(count),
+            buffers: Buffers::new(count),
+            found: Vec::new(),
+        };
+        Self {
+            instances: instances.collect(),
+            ports: vec![Shared::new(Port::new()); count],
+            memories: Memories::new(count, payload),
+            fault: None,
+            watch: Shared::new(watch),
+        }
+    }
+
+    /// All that may happen next, in a fixed order; empty at the end of a run.
+    pub fn choices(&self) -> Vec<Choice> {
+        let mut choices = Vec::new();
+        self.choices_into(&mut choices);
+        choices
+    }
+
+    /// [`Self::choices`], appended to a buffer of the caller.
+    pub fn choices_into(&self, choices: &mut Vec<Choice>) {
+        if self.fault.is_some() {
+            return;
+        }
+        for (process, (instance, port)) in (0u32..).zip(self.instances.iter().zip(&self.ports)) {
+            let process = Process(process);
+            for (thread, strand) in (0u16..).zip(&instance.threads) {
+                strand_choices(process, Thread(thread), instance, strand, port, choices);
+            }
+            choices.extend(port.operations.iter().map(|operation| {
+                let token = operation.token;
+                if operation.moved {
+                    Choice::Finish { process, token }
+                } else {
+                    Choice::Move { process, token }
+                }
+            }));
+        }
+    }
+
+    /// How far the world has come.
+    pub fn outcome(&self) -> Outcome {
+        if let Some(fault) = &self.fault {
+            Outcome::Faulted(fault.clone())
+        } else if !self.choices().is_empty() {
+            Outcome::Running
+        } else if self.all_ended() {
+            Outcome::Finished
+        } else {
+            Outcome::Stuck
+        }
+    }
+
+    /// The fault that stopped the run.
+    pub fn fault(&self) -> Option<&Fault> {
+        self.fault.as_ref()
+    }
+
+    /// Whether every program has ended.
+    pub fn all_ended(&self) -> bool {
+        self.strands().all(|(_, _, _, strand)| strand.stage == Stage::Ended)
+    }
+
+    /// The fingerprint of machines, programs, lists, wires and memories.
+    pub fn fingerprint(&self) -> u128 {
+        Fingerprint::of(self)
+    }
+
+    /// What the monitors found so far.
+    pub fn violations(&self) -> &[Violation] {
+        &self.watch.found
+    }
+
+    /// What the monitors find at the end of a finished run.
+    pub fn conclude(&self) -> Vec<Violation> {
+        let mut found = Vec::new();
+        self.watch.monitors.clone().end(self.undelivered(), &mut found);
+        for (process, instance) in (0u32..).zip(&self.instances) {
+            let process = Process(process);
+            let landings = self.memories.landings(process);
+            system::leftovers(process, instance.machine.leftovers(), landings, &mut found);
+        }
+        found
+    }
+
+    /// How often the interesting branches were met on the way here.
+    pub fn sometimes(&self) -> Sometimes {
+        self.watch.monitors.matching.sometimes.plus(self.watch.buffers.sometimes)
+    }
+
+    /// Who can never go on, and why; `None` where everybody still may.
+    pub fn deadlock(&self) -> Option<Deadlock> {
+        let standings: Vec<Standing> = self
+            .strands()
+            .map(|(process, thread, instance, strand)| Standing {
+                process,
+                thread,
+                ended: strand.stage == Stage::Ended,
+                waits: instance.machine.waits(thread).filter(|_| strand.list.is_empty()),
+                position: strand.program.position(),
+                since: None,
+            })
+            .collect();
+        deadlock::diagnose(&standings)
+    }
+
+    /// The library of a process.
+    ///
+    /// # Panics
+    ///
+    /// When there is no such process.
+    pub fn machine(&self, process: Process) -> &M {
+        &self.instances[process.0 as usize].machine
+    }
+
+    /// The program of a thread.
+    ///
+    /// # Panics
+    ///
+    /// When there is no such thread.
+    pub fn program(&self, process: Process, thread: Thread) -> &P {
+        &self.instances[process.0 as usize].threads[usize::from(thread.0)].program
+    }
+
+    /// All memories.
+    pub fn memories(&self) -> &Memories {
+        &self.memories
+    }
+
+    /// Packets that nobody took yet.
+    pub fn undelivered(&self) -> u64 {
+        let channels = self.ports.iter().flat_map(|port| &port.channels);
+        channels.map(|channel| channel.packets.len() as u64).sum()
+    }
+
+    fn strands(
+        &self,
+    ) -> impl Iterator<Item = (Process, Thread, &Instance<M, P>, &Strand<M, P>)> + '_ {
+        (0u32..).zip(&self.instances).flat_map(|(process, instance)| {
+            let threads = (0u16..).zip(&instance.threads);
+            threads.map(move |(thread, strand)| {
+                (Process(process), Thread(thread), &**instance, strand)
+            })
+        })
+    }
+}
+
+impl<M: Machine, P: Program<M>> Strand<M, P> {
+    fn new(program: P) -> Self {
+        let mut strand = Self { program, stage: Stage::Inside, pass: None, list: Vec::new() };
+        strand.advance(None);
+        strand
+    }
+
+    /// The program decides on its next call; computing takes no time here.
+    fn advance(&mut self, reply: Option<M::Reply>) {
+        let mut reply = reply;
+        self.stage = loop {
+            match self.program.next(reply.take()) {
+                Next::Call(call) => break Stage::Calls(call),
+                Next::Compute(_) | Next::Mark(_) => {}
+                Next::End => break Stage::Ended,
+            }
+        };
+    }
+
+    /// Whether it looks at channels and completions: inside a call, with no work left.
+    fn polls(&self) -> bool {
+        self.list.is_empty() && self.stage == Stage::Inside
+    }
+}
+
+impl<M: Machine> Port<M> {
+    const fn new() -> Self {
+        Self { channels: Vec::new(), completions: VecDeque::new(), operations: Vec::new() }
+    }
+
+    fn channel(&self, from: Process, via: Via) -> Result<usize, usize> {
+        self.channels.binary_search_by_key(&(from, via), |channel| (channel.from, channel.via))
+    }
+
+    fn operation(&self, token: Token) -> Option<usize> {
+        self.operations.binary_search_by_key(&token, |operation| operation.token).ok()
+    }
+}
+
+impl<M: Machine, P: Program<M>> Instance<M, P> {
+    /// Whether the thread could be granted what this entry needs.
+    fn grants(&self, thread: Thread, entry: Entry) -> bool {
+        self.owner.is_none_or(|owner| owner == thread)
+            || self.machine.guard(thread, entry).is_none()
+    }
+}
+
+fn strand_choices<M: Machine, P: Program<M>>(
+    process: Process,
+    thread: Thread,
+    instance: &Instance<M, P>,
+    strand: &Strand<M, P>,
+    port: &Port<M>,
+    choices: &mut Vec<Choice>,
+) {
+    if let Some(next) = strand.list.last() {
+        let resumes = matches!(next, Action::Resume(_));
+        if !resumes || instance.grants(thread, Entry::Resume) {
+            choices.push(Choice::Act { process, thread });
+        }
+        return;
+    }
+    match strand.stage {
+        Stage::Calls(_) if instance.grants(thread, Entry::Call) => {
+            choices.push(Choice::Enter { process, thread });
+        }
+        Stage::Inside => {
+            if instance.grants(thread, Entry::Packet) {
+                choices.extend(port.channels.iter().map(|channel| {
+                    let (from, via) = (channel.from, channel.via);
+                    Choice::TakePacket { process, thread, from, via }
+                }));
+            }
+            if !port.completions.is_empty() && instance.grants(thread, Entry::Done) {
+                choices.push(Choice::TakeDone { process, thread });
+            }
+            if strand.pass.is_some() && instance.grants(thread, Entry::Polled) {
+                choices.push(Choice::EndPass { process, thread });
+            }
+        }
+        Stage::Calls(_) | Stage::Ended => {}
+    }
+}
+
+#[cfg(test)]
+mod tests;

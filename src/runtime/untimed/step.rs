@@ -1,0 +1,401 @@
+//! Making a choice happen: inputs into machines, lists into effects.
+
+use super::{Channel, Choice, Instance, Operation, Stage, Strand, World};
+use crate::mpi::observation::Observation;
+use crate::protocols::contract::{
+    Action, ActionOf, Entry, Handle, Input, InputOf, Machine, Process, Program, Region, Thread,
+    Token, Via,
+};
+use crate::runtime::fingerprint::Shared;
+use crate::runtime::memory::Parcel;
+use crate::runtime::monitors::buffers::Lends;
+use crate::runtime::monitors::{Monitor, Violation};
+use crate::runtime::rules::{Cut, Defect, Fault, breach};
+
+/// A choice that may not happen now.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("`{choice}` is not enabled: {reason}")]
+pub struct Refusal {
+    /// What was asked for.
+    pub choice: Choice,
+    /// Why it may not happen.
+    pub reason: &'static str,
+}
+
+/// The thread that acts.
+#[derive(Clone, Copy)]
+struct Actor {
+    process: Process,
+    thread: Thread,
+}
+
+impl<M: Machine, P: Program<M>> World<M, P>
+where
+    M::Call: Lends,
+{
+    /// Makes `choice` happen.
+    ///
+    /// A defect of a protocol that shows in it becomes the world's outcome, a broken law one of
+    /// its violations; neither is an error here.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal`] where the choice is not among [`Self::choices`]; the world is then unchanged.
+    ///
+    /// # Panics
+    ///
+    /// Only where this runtime contradicts itself: an enabled choice that cannot happen.
+    pub fn apply(&mut self, choice: Choice) -> Result<(), Refusal> {
+        self.refusal(choice).map_or(Ok(()), |reason| Err(Refusal { choice, reason }))?;
+        match choice {
+            Choice::Enter { process, thread } => self.enter(Actor { process, thread }),
+            Choice::Act { process, thread } => self.act(Actor { process, thread }),
+            Choice::TakePacket { process, thread, from, via } => {
+                self.take_packet(Actor { process, thread }, from, via);
+            }
+            Choice::TakeDone { process, thread } => {
+                let token = self.ports[process.0 as usize].change().completions.pop_front();
+                let token = token.expect("a completion is there: the choice was enabled");
+                self.input(Actor { process, thread }, Input::Done(token));
+            }
+            Choice::EndPass { process, thread } => {
+                let actor = Actor { process, thread };
+                let token = self.strand(actor).pass.take();
+                let token = token.expect("the thread is in a pass: the choice was enabled");
+                self.input(actor, Input::Polled(token));
+            }
+            Choice::Move { process, token } => self.move_bytes(process, token),
+            Choice::Finish { process, token } => {
+                let port = self.ports[process.0 as usize].change();
+                let place = port.operation(token);
+                port.operations.remove(place.expect("it is under way: the choice was enabled"));
+                port.completions.push_back(token);
+            }
+        }
+        Ok(())
+    }
+
+    /// Why a choice may not happen now; `None` where it may.
+    fn refusal(&self, choice: Choice) -> Option<&'static str> {
+        if self.fault.is_some() {
+            return Some("the run was stopped by a fault");
+        }
+        match choice {
+            Choice::Enter { process, thread }
+            | Choice::Act { process, thread }
+            | Choice::TakePacket { process, thread, .. }
+            | Choice::TakeDone { process, thread }
+            | Choice::EndPass { process, thread } => {
+                let Some(instance) = self.instances.get(process.0 as usize) else {
+                    return Some("there is no such process");
+                };
+                let Some(strand) = instance.threads.get(usize::from(thread.0)) else {
+                    return Some("there is no such thread");
+                };
+                self.strand_refusal(choice, process, thread, instance, strand)
+            }
+            Choice::Move { process, token } | Choice::Finish { process, token } => {
+                let Some(port) = self.ports.get(process.0 as usize) else {
+                    return Some("there is no such process");
+                };
+                let moves = matches!(choice, Choice::Move { .. });
+                match port.operation(token).map(|place| port.operations[place].moved) {
+                    None => Some("no such operation is under way"),
+                    Some(true) if moves => Some("its bytes have moved already"),
+                    Some(false) if !moves => Some("its bytes have not moved yet"),
+                    Some(_) => None,
+                }
+            }
+        }
+    }
+
+    fn strand_refusal(
+        &self,
+        choice: Choice,
+        process: Process,
+        thread: Thread,
+        instance: &Instance<M, P>,
+        strand: &Strand<M, P>,
+    ) -> Option<&'static str> {
+        let port = &self.ports[process.0 as usize];
+        let (missing, entry) = match choice {
+            Choice::Act { .. } => {
+                let resumes = matches!(strand.list.last(), Some(Action::Resume(_)));
+                let blocked = resumes && !instance.grants(thread, Entry::Resume);
+                let idle = strand.list.is_empty().then_some("its list is empty");
+                return idle.or(blocked.then_some("another thread is inside the guard"));
+            }
+            Choice::Enter { .. } => {
+                let calls = strand.list.is_empty() && matches!(strand.stage, Stage::Calls(_));
+                ((!calls).then_some("its program is not about to call"), Entry::Call)
+            }
+            _ if !strand.polls() => (Some("it does not poll"), Entry::Polled),
+            Choice::TakePacket { from, via, .. } => {
+                let empty = port.channel(from, via).is_err();
+                (empty.then_some("the channel is empty"), Entry::Packet)
+            }
+            Choice::TakeDone { .. } => {
+                let empty = port.completions.is_empty();
+                (empty.then_some("the completion queue is empty"), Entry::Done)
+            }
+            Choice::EndPass { .. } => {
+                (strand.pass.is_none().then_some("it is in no pass"), Entry::Polled)
+            }
+            Choice::Move { .. } | Choice::Finish { .. } => (None, Entry::Done),
+        };
+        let blocked = !instance.grants(thread, entry);
+        missing.or(blocked.then_some("another thread is inside the guard"))
+    }
+
+    fn enter(&mut self, actor: Actor) {
+        let strand = self.strand(actor);
+        let Stage::Calls(call) = std::mem::replace(&mut strand.stage, Stage::Inside) else {
+            unreachable!("the thread is about to call: the choice was enabled")
+        };
+        let lent = call.lends();
+        let Some(list) = self.handle(actor, Input::Call(call)) else { return };
+        if lent.is_some() {
+            let buffers = &mut self.watch.change().buffers;
+            buffers.called(&mut self.memories, actor.process, lent, &list);
+        }
+        self.begin(actor, list);
+    }
+
+    fn take_packet(&mut self, actor: Actor, from: Process, via: Via) {
+        let port = self.ports[actor.process.0 as usize].change();
+        let place = port.channel(from, via).expect("it holds packets: the choice was enabled");
+        let packets = &mut port.channels[place].packets;
+        let (packet, parcel) = packets.pop_front().expect("empty channels are removed");
+        if packets.is_empty() {
+            port.channels.remove(place);
+        }
+        let landing = parcel.map(|parcel| self.memories.land(actor.process, &parcel));
+        self.input(actor, Input::Packet { from, packet, landing });
+    }
+
+    fn move_bytes(&mut self, process: Process, token: Token) {
+        let port = self.ports[process.0 as usize].change();
+        let place = port.operation(token).expect("it is under way: the choice was enabled");
+        port.operations[place].moved = true;
+        let Operation { source: (from, source), target: (to, target), .. } = port.operations[place];
+        self.reads(from, source);
+        self.writes(to, target);
+        let parcel = self.memories.capture(from, source);
+        self.memories.write(to, target, &parcel);
+    }
+
+    /// Gives an input to a machine and does the first step of what it wants.
+    fn input(&mut self, actor: Actor, input: InputOf<M>) {
+        if let Some(list) = self.handle(actor, input) {
+            self.begin(actor, list);
+        }
+    }
+
+    /// `handle` at the grant; `None` where it ended in a fault.
+    fn handle(&mut self, actor: Actor, input: InputOf<M>) -> Option<Vec<ActionOf<M>>> {
+        let instance = self.instances[actor.process.0 as usize].change();
+        if instance.machine.guard(actor.thread, input.entry()).is_some() {
+            instance.owner = Some(actor.thread);
+        }
+        let mut list = Vec::new();
+        let handled = instance.machine.handle(actor.thread, input, &mut list);
+        let defect = match (handled, breach(&list)) {
+            (Err(refused), _) => Defect::Refused(refused),
+            (Ok(()), Some(rule)) => Defect::Broke(rule.into()),
+            (Ok(()), None) => return Some(list),
+        };
+        self.stop(actor, defect);
+        None
+    }
+
+    fn begin(&mut self, actor: Actor, mut list: Vec<ActionOf<M>>) {
+        list.reverse();
+        self.strand(actor).list = list;
+        self.go_on(actor, Cut::new());
+    }
+
+    /// The step that begins with the first action of the thread's list.
+    fn act(&mut self, actor: Actor) {
+        let action = self.strand(actor).list.pop().expect("the choice was enabled");
+        let mut cut = Cut::new();
+        cut.before(&action);
+        if let Action::Resume(token) = action {
+            self.input(actor, Input::Resume(token));
+        } else {
+            self.perform(actor, action);
+            self.go_on(actor, cut);
+        }
+    }
+
+    /// Does the rest of a step; at the end of the list the guard is free.
+    fn go_on(&mut self, actor: Actor, mut cut: Cut) {
+        while self.fault.is_none() {
+            let list = &mut self.strand(actor).list;
+            match list.last() {
+                None => return self.leave(actor),
+                Some(action) if cut.before(action) => return,
+                Some(_) => {}
+            }
+            let action = list.pop().expect("it was looked at just now");
+            self.perform(actor, action);
+        }
+    }
+
+    fn leave(&mut self, actor: Actor) {
+        let instance = self.instances[actor.process.0 as usize].change();
+        if instance.owner == Some(actor.thread) {
+            instance.owner = None;
+        }
+    }
+
+    fn perform(&mut self, actor: Actor, action: ActionOf<M>) {
+        let process = actor.process;
+        match action {
+            Action::Work(_) | Action::Walk { .. } | Action::Register { .. } => {}
+            Action::Copy { from, to } => {
+                self.reads(process, from);
+                self.writes(process, to);
+                self.memories.copy(process, from, to);
+            }
+            Action::Send { to, via, header: _, packet, payload } => {
+                let parcel = payload.map(|region| {
+                    self.reads(process, region);
+                    self.memories.capture(process, region)
+                });
+                self.send(actor, to, via, packet, parcel);
+            }
+            Action::RdmaWrite { to, from, into, token } => {
+                self.post(actor, token, (process, from), (to, into));
+            }
+            Action::RdmaRead { from, remote, into, token } => {
+                self.post(actor, token, (from, remote), (process, into));
+            }
+            Action::Repost { landing, from: _ } => self.repost(actor, landing),
+            Action::Release => self.leave(actor),
+            Action::Poll(token) => self.poll(actor, token),
+            Action::Resume(_) => unreachable!("`Cut` makes it the first action of its step"),
+            Action::Complete { request, buffer } => self.complete(actor, request, buffer),
+            Action::Observe(fact) => self.observe(actor, &fact),
+            Action::Return { thread, reply } => self.return_to(actor, thread, reply),
+        }
+    }
+
+    fn repost(&mut self, actor: Actor, landing: Region) {
+        if self.memories.is_landed(actor.process, landing) {
+            self.memories.free_landing(actor.process, landing);
+        } else {
+            self.stop(actor, Defect::Broke(format!("{landing:?} is reposted, but not in use")));
+        }
+    }
+
+    fn send(
+        &mut self,
+        actor: Actor,
+        to: Process,
+        via: Via,
+        packet: M::Packet,
+        parcel: Option<Parcel>,
+    ) {
+        let from = actor.process;
+        let Some(port) = self.ports.get_mut(to.0 as usize).map(Shared::change) else {
+            return self.stop(actor, Defect::Broke(format!("there is no process {}", to.0)));
+        };
+        let place = port.channel(from, via).unwrap_or_else(|place| {
+            port.channels.insert(place, Channel { from, via, packets: [].into() });
+            place
+        });
+        port.channels[place].packets.push_back((packet, parcel));
+    }
+
+    fn post(
+        &mut self,
+        actor: Actor,
+        token: Token,
+        source: (Process, Region),
+        target: (Process, Region),
+    ) {
+        if source.0.0.max(target.0.0) as usize >= self.ports.len() {
+            return self.stop(actor, Defect::Broke("a transfer names no process".into()));
+        }
+        if source.1.len != target.1.len {
+            return self.stop(actor, Defect::Broke("the two sides of a transfer differ".into()));
+        }
+        let operations = &mut self.ports[actor.process.0 as usize].change().operations;
+        match operations.binary_search_by_key(&token, |operation| operation.token) {
+            Ok(_) => {
+                let words = format!("two operations under way have the token {}", token.0);
+                self.stop(actor, Defect::Broke(words));
+            }
+            Err(place) => {
+                operations.insert(place, Operation { token, source, target, moved: false });
+            }
+        }
+    }
+
+    fn poll(&mut self, actor: Actor, token: Token) {
+        let strand = self.strand(actor);
+        if strand.pass.is_some() || strand.stage != Stage::Inside {
+            let words = "a pass begins inside a call, and not inside another pass";
+            return self.stop(actor, Defect::Broke(words.into()));
+        }
+        strand.pass = Some(token);
+    }
+
+    fn return_to(&mut self, actor: Actor, thread: Thread, reply: M::Reply) {
+        let instance = self.instances[actor.process.0 as usize].change();
+        let strand = instance.threads.get_mut(usize::from(thread.0));
+        let busy = |strand: &Strand<M, P>| thread != actor.thread && !strand.list.is_empty();
+        match strand {
+            Some(strand)
+                if strand.stage == Stage::Inside && strand.pass.is_none() && !busy(strand) =>
+            {
+                strand.advance(Some(reply));
+            }
+            _ => {
+                let words = format!("thread {} returns, but is not waiting in a call", thread.0);
+                self.stop(actor, Defect::Broke(words));
+            }
+        }
+    }
+
+    fn complete(&mut self, actor: Actor, _request: Handle, buffer: Option<Region>) {
+        let watch = self.watch.change();
+        let (memories, found) = (&mut self.memories, &mut watch.found);
+        watch.buffers.completed(memories, actor.process, actor.thread, buffer, found);
+    }
+
+    fn observe(&mut self, actor: Actor, fact: &Observation) {
+        let watch = self.watch.change();
+        watch.monitors.observe(actor.process, fact, &mut watch.found);
+        watch.buffers.told(actor.process, actor.thread, fact);
+    }
+
+    fn reads(&mut self, process: Process, region: Region) {
+        let mut found = Vec::new();
+        self.watch.buffers.reads(process, region, &mut found);
+        self.report(found);
+    }
+
+    fn writes(&mut self, process: Process, region: Region) {
+        let mut found = Vec::new();
+        self.watch.buffers.writes(process, region, &mut found);
+        self.report(found);
+    }
+
+    fn report(&mut self, found: Vec<Violation>) {
+        if !found.is_empty() {
+            self.watch.change().found.extend(found);
+        }
+    }
+
+    fn stop(&mut self, actor: Actor, defect: Defect) {
+        let position = self.strand(actor).program.position();
+        let Actor { process, thread } = actor;
+        self.fault = Some(Fault { process, thread, position, defect });
+    }
+
+    fn strand(&mut self, actor: Actor) -> &mut Strand<M, P> {
+        let instance = self.instances[actor.process.0 as usize].change();
+        &mut instance.threads[usize::from(actor.thread.0)]
+    }
+}
