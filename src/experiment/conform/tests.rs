@@ -493,3 +493,30 @@ fn files_that_are_no_vectors_are_refused() {
         "case 7: `program` needs one list for each of `ranks`",
     );
 }
+
+// claim: ep-sem-match-triple
+// claim: ep-sem-match-order
+// claim: ep-sem-no-overtake
+// claim: ep-sem-uq-first
+#[test]
+fn the_simulators_library_conforms() {
+    let verdict = judge(&recorded(), &Simulated { seed: 1 }, SCHEDULES);
+    assert_eq!(verdict.to_string(), "300 passed, 0 failed");
+}
+
+/// Where MPI leaves a choice, the schedules differ enough to show it.
+#[test]
+fn schedules_reach_several_outcomes_of_racy_cases() {
+    let vectors = recorded();
+    let racy: Vec<_> = vectors.cases.iter().filter(|case| case.class == Class::Racy).collect();
+    let varied = racy.iter().filter(|case| {
+        let outcome = |schedule| {
+            let world = Simulated { seed: 1 }.run(&case.programs, schedule);
+            outcome(case, world.expect("it ends").as_ref())
+        };
+        let first = outcome(0);
+        (1..SCHEDULES).any(|schedule| outcome(schedule) != first)
+    });
+    let varied = varied.count();
+    assert!(3 * varied > racy.len(), "{varied} of {} cases", racy.len());
+}
