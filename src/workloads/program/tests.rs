@@ -214,6 +214,18 @@ fn a_probed_message_is_received_only_where_there_was_one() {
     );
 }
 
+/// Calls that somebody else has checked are the same program.
+#[test]
+fn checked_steps_are_taken_as_they_are() {
+    let buffer = Buffer { id: 0, bytes: 8 };
+    let (to, tag, comm, mode) = (Peer::Rank(Rank(1)), 0, WORLD, SendMode::Standard);
+    let send = Call::Isend { request: Handle(0), to, tag, comm, buffer, mode };
+    let calls = [send, Call::Wait { request: Handle(0) }].into_iter().zip(10..);
+    let steps = calls.map(|(call, line)| Step { line, does: Does::Call(call) }).collect();
+    let checked = Programs::checked(vec![steps, [].into()]);
+    assert_eq!(checked, programs(vec![isend("a"), wait("a")]).unwrap());
+}
+
 /// Two ranks that begin to send to each other and wait, above the eager threshold or below.
 fn head_to_head(eager: u64) -> untimed::World<Library, ProgramStream> {
     let rank = |peer| {
