@@ -351,13 +351,16 @@ where
     pub fn deadlock(&self) -> Option<Deadlock> {
         let standings: Vec<Standing> = self
             .strands()
-            .map(|(process, thread, instance, strand)| Standing {
-                process,
-                thread,
-                ended: strand.stage == Stage::Ended,
-                waits: instance.machine.waits(thread).filter(|_| strand.list.is_empty()),
-                position: strand.program.position(),
-                since: None,
+            .map(|(process, thread, instance, strand)| {
+                let waits = instance.machine.waits(thread).filter(|_| strand.list.is_empty());
+                Standing {
+                    process,
+                    thread,
+                    ended: strand.stage == Stage::Ended,
+                    waits: waits.map(|waits| waits.located(|call| strand.program.line_of(call))),
+                    position: strand.program.position(),
+                    since: None,
+                }
             })
             .collect();
         deadlock::diagnose(&standings)
