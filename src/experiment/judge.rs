@@ -240,7 +240,9 @@ fn shown(value: f64) -> String {
 fn expected(claim: &Claim) -> String {
     let tolerance = |tolerance: Tolerance| match tolerance {
         Tolerance::Relative(millionths) => format!("± {} %", f64::from(millionths) / 1e4),
-        Tolerance::Factor(millionths) => format!("within a factor of {}", f64::from(millionths) / 1e6),
+        Tolerance::Factor(millionths) => {
+            format!("within a factor of {}", f64::from(millionths) / 1e6)
+        }
     };
     match &claim.kind {
         ClaimKind::Value { value, tolerance: within, .. } => {
@@ -268,7 +270,11 @@ fn expected(claim: &Claim) -> String {
                 format!("a knee at {} ({})", along.values[*at], tolerance(*within))
             }
             Trend::Dip { at, margin } => {
-                format!("a dip at {}, deeper than the step before by {}", along.values[*at], shown(*margin))
+                format!(
+                    "a dip at {}, deeper than the step before by {}",
+                    along.values[*at],
+                    shown(*margin)
+                )
             }
         },
     }

@@ -5,18 +5,17 @@ use crate::experiment::plan::{
     Connections, MpiOptions, Payload, Placement, PlacementOrder, Point, Rendezvous, Topology,
     Workload,
 };
-use crate::experiment::program::{RankProgram, Step};
+use crate::experiment::program::{RankProgram, Statement, Step};
 use crate::hardware::core::Scheme;
 use crate::hardware::topology::Shape;
 use crate::mpi::envelope::Rank;
-use crate::protocols::contract::Next;
 use crate::protocols::rendezvous::Protocol;
 use crate::runtime::memory;
 use crate::runtime::timed;
 use crate::units::Time;
 use crate::workloads::job::{AnyProgram, Disturbance, Job};
 use crate::workloads::ping_pong::PingPong;
-use crate::workloads::program::Programs;
+use crate::workloads::program::{self, Does, Programs};
 use crate::workloads::windowed::{Direction, Windowed};
 
 /// Events that are kept for the report of a run that was stopped.
@@ -53,10 +52,7 @@ pub fn build(point: &Point) -> Job {
         disturbance: Disturbance { start_skew: point.noise.start_skew, os_noise: noise },
         seed: point.seed,
         options: Options {
-            limits: Limits {
-                events: point.limits.events,
-                time: Time::ZERO + point.limits.time,
-            },
+            limits: Limits { events: point.limits.events, time: Time::ZERO + point.limits.time },
             journal: Some(JournalMode::Last(TAIL)),
             ..Options::default()
         },
@@ -85,7 +81,8 @@ fn programs(point: &Point) -> Vec<AnyProgram> {
     match &point.workload {
         Workload::PingPong { size, rounds, warmup, .. } => {
             let (warmup, rounds) = (small(*warmup), small(*rounds));
-            let rank = |me: u32| PingPong::new(Rank(1 - me), me == 0, size.as_u64(), warmup, rounds);
+            let rank =
+                |me: u32| PingPong::new(Rank(1 - me), me == 0, size.as_u64(), warmup, rounds);
             (0..2).map(|me| AnyProgram::PingPong(rank(me))).collect()
         }
         Workload::Bandwidth { size, window, rounds, warmup, bidirectional, .. } => {
@@ -110,7 +107,8 @@ fn programs(point: &Point) -> Vec<AnyProgram> {
             (0..point.placement.processes).map(|p| AnyProgram::Windowed(rank(p))).collect()
         }
         Workload::Program(ranks) => {
-            ranks.iter().map(|rank| AnyProgram::Program(listed(rank))).collect()
+            let programs = listed(ranks);
+            (0..ranks.len()).map(|rank| AnyProgram::Program(programs.stream(rank))).collect()
         }
     }
 }
@@ -142,13 +140,15 @@ fn process_at(placement: &Placement, nodes: u32, node: u32, slot: u32) -> u32 {
     }
 }
 
-fn listed(rank: &RankProgram) -> crate::workloads::program::ProgramStream {
-    Programs::listed(rank.iter().map(|statement| {
+/// The statements of the scenario, whose names were checked by its reader.
+fn listed(ranks: &[RankProgram]) -> Programs {
+    let step = |statement: &Statement| {
         let line = u32::try_from(statement.line).unwrap_or(u32::MAX);
-        let next = match &statement.step {
-            Step::Call(call) => Next::Call(call.clone()),
-            Step::Compute(time) => Next::Compute(time.as_ps()),
+        let does = match &statement.step {
+            Step::Call(call) => Does::Call(call.clone()),
+            Step::Compute(time) => Does::Compute(*time),
         };
-        (line, next)
-    }))
+        program::Step { line, does }
+    };
+    Programs::checked(ranks.iter().map(|rank| rank.iter().map(step).collect()).collect())
 }

@@ -14,10 +14,7 @@ use crate::workloads::windowed::{END, START};
 /// # Errors
 ///
 /// [`PointError`] where a limit was reached or a law was broken by this program.
-pub fn point(
-    point: &Point,
-    ran: &Ran<Library, AnyProgram>,
-) -> Result<PointResult, PointError> {
+pub fn point(point: &Point, ran: &Ran<Library, AnyProgram>) -> Result<PointResult, PointError> {
     let outcome = &ran.outcome;
     let failure = failure(outcome)?;
     let metrics = if failure.is_none() { metrics(point, outcome) } else { Vec::new() };
@@ -94,9 +91,9 @@ fn resources(outcome: &Outcome) -> Vec<ResourceUse> {
         name: name.clone(),
         busy: stats.busy,
         elapsed,
-        bytes: stats.bytes,
+        bytes: stats.raw_bytes,
         packets: stats.packets,
-        queue_max: stats.queue_max,
+        queue_max: u64::from(stats.queue_max),
     });
     let cores = outcome.cores.len() as u64;
     let mean = |of: fn(&crate::runtime::timed::CoreUse) -> TimeDelta| {

@@ -30,7 +30,7 @@ use crate::hardware::fabric::{Delivery, FabricEvent, ResourceId, ResourceStats, 
 use crate::hardware::profile::Profile;
 use crate::hardware::topology::Topology;
 use crate::protocols::contract::{
-    Machine, Process, Program, ProtocolError, Region, Thread, Token, Via, Wait, WaitSet,
+    Machine, Process, Program, ProtocolError, Region, Thread, Token, Via,
 };
 use crate::units::{Time, TimeDelta};
 use actor::Actor;
@@ -426,17 +426,7 @@ where
     fn standing(&self, index: u32, actor: &Actor<M, P>) -> Standing {
         let (process, thread) = self.names(index);
         let waits = self.machines[process.0 as usize].waits(thread);
-        // A reader looks for the call that began the operation, not only for the wait.
-        let at_line = |mut wait: Wait| {
-            if let Some(line) = actor.program.line_of(wait.origin) {
-                wait.detail = format!("{} (called in line {line})", wait.detail);
-            }
-            wait
-        };
-        let waits = waits.map(|waits| match waits {
-            WaitSet::All(all) => WaitSet::All(all.into_iter().map(at_line).collect()),
-            WaitSet::Any(any) => WaitSet::Any(any.into_iter().map(at_line).collect()),
-        });
+        let waits = waits.map(|waits| waits.located(|call| actor.program.line_of(call)));
         Standing {
             process,
             thread,
