@@ -1,3 +1,6 @@
 //! Workloads as data, and two models that run them: the fabric, and segments in round robin.
 
+pub mod compare;
 pub mod driver;
+pub mod segments;
+pub mod workloads;

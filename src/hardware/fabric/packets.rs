@@ -195,15 +195,15 @@ impl Fabric {
     ) {
         let start = now.as_ps();
         let shared = self.resources[resource.0 as usize].shared_mut();
-        if shared.free_at > start {
-            self.wait_for_packet(start, resource, id, out);
-        } else if shared.turn_pending {
-            if let Some(run) = &mut shared.run {
-                let passed = run.newly_passed(start);
-                shared.ring.push_stand_ins(passed);
-            }
+        if let Some(run) = &mut shared.run {
+            let passed = run.newly_passed(start);
+            shared.ring.push_stand_ins(passed);
             self.append(start, resource, id);
+        } else if shared.free_at > start || shared.turn_pending {
+            self.wait_for_packet(start, resource, id, out);
         } else {
+            // Nobody asked for a turn: the ring holds at most stand-ins of a past round.
+            shared.ring.clear();
             self.wait_for_fluid(now, resource, id, out);
         }
     }
