@@ -7,12 +7,16 @@ use fabric_oracle::workloads as w;
 fn explore() {
     let show = |name: &str, work: fabric_oracle::driver::Workload| {
         let t = std::time::Instant::now();
-        let (e, o) = compare(&work, 64);
+        let (e, o) = compare(&work, if name.starts_with("8 ") {8} else {64});
         println!("{name}: {e:?} solves {:?} msgs {} {:?}", o.fabric.solves(), work.messages.len(), t.elapsed());
     };
     for k in [1, 4, 16] { show(&format!("ping {k}"), w::pings(&[80], k, 200)); }
     for k in [1, 4] { show(&format!("ping4 {k}"), w::pings(&[80; 4], k, 200)); }
     for k in [1, 4] { show(&format!("ping uneq {k}"), w::pings(&[70, 80, 100, 90], k, 200)); }
+    for k in [1, 4] { show(&format!("8 ping uneq {k}"), w::pings(&[70, 80, 100, 90], k, 200)); }
+    show("8 pairs 8", w::pairs(8, 4));
+    show("8 pairs 1", w::pairs(1, 16));
+    show("8 crowd 250", w::crowd(250));
     for p in [10, 30, 50, 70, 90] { show(&format!("mix {p}"), w::mix(p, 16)); }
     show("70 from 2", w::mix(70, 2));
     for p in [30, 60, 90] { show(&format!("capped {p}"), w::capped_upstream(p)); }

@@ -24,6 +24,8 @@ pub(super) struct Flight {
     pub(super) arrived: u64,
     /// When its last byte reaches the present hop.
     pub(super) tail: u64,
+    /// When the segment of a flow right before it reached the present hop.
+    pub(super) behind: u64,
 }
 
 /// All transfers under way; freed slots are used again.

@@ -33,7 +33,7 @@ pub(super) struct Flow {
     /// The resource that limits it.
     pub(super) limit: u32,
     /// That resource's stolen time which is already accounted.
-    stolen_seen: u64,
+    stolen_seen: i64,
     /// Stolen time that was booked ahead of its passing.
     debt: u64,
     /// When its pending event fires.
@@ -172,10 +172,12 @@ impl Fabric {
             NONE => 0,
             limit => self.resources[limit as usize].shared().fluid.stolen,
         };
-        let lost = state.debt + (stolen - state.stolen_seen.min(stolen));
+        // Signed: packets that leave reserve unused give time instead of taking it.
+        let signed = |time: u64| i64::try_from(time).expect("a run is below 106 days");
+        let gained = signed(elapsed) - signed(state.debt) - (stolen - state.stolen_seen);
         state.stolen_seen = stolen;
-        state.debt = lost.saturating_sub(elapsed);
-        let moved = u128::from(state.rate) * u128::from(elapsed.saturating_sub(lost));
+        state.debt = gained.min(0).unsigned_abs();
+        let moved = u128::from(state.rate) * u128::from(gained.max(0).unsigned_abs());
         state.remaining = state.remaining.saturating_sub(moved);
     }
 

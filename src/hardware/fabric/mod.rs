@@ -22,6 +22,7 @@ mod arena;
 mod connection;
 mod flows;
 mod packets;
+mod reserve;
 mod ring;
 mod servers;
 mod solve;
@@ -33,7 +34,7 @@ mod spec;
 use arena::{Flight, Flights, NONE};
 use connection::Connection;
 use flows::Flows;
-use packets::Shared;
+use packets::{NONE_BEFORE, Shared};
 use ring::Lane;
 use servers::Servers;
 use solve::Solver;
@@ -222,6 +223,7 @@ impl Fabric {
             token: transfer.token,
             arrived: now.as_ps(),
             tail: now.as_ps(),
+            behind: NONE_BEFORE,
         });
         self.in_flight += 1;
         if path.first == path.end {
@@ -259,7 +261,7 @@ impl Fabric {
             EventKind::Gate => self.open_gate(now, ConnId(id), out),
             EventKind::FlowEnd => self.flow_end(now, id, generation, out),
             EventKind::Solve => self.solve(now, out),
-            EventKind::Window => {}
+            EventKind::Window => self.end_of_window(now, ResourceId(id), out),
         }
     }
 

@@ -1,10 +1,14 @@
 //! Packets at a shared resource: served at once where nothing competes, otherwise in turns.
 
 use super::arena::NONE;
+use super::reserve::Reserve;
 use super::ring::{Ring, Run, Turn, find_lane};
 use super::spec::{Arbitration, EventKind, FabricEvent, ResourceStats, Schedule};
 use super::{Fabric, ResourceId};
 use crate::units::{Bandwidth, Bytes, PS_PER_S, Time, TimeDelta};
+
+/// No segment of a flow was right before the packet.
+pub(super) const NONE_BEFORE: u64 = u64::MAX;
 
 /// The state of one shared resource.
 #[derive(Debug)]
@@ -47,7 +51,7 @@ struct Undo {
     tail: u64,
     raw: u64,
     packets: u64,
-    stolen: u64,
+    stolen: i64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -69,12 +73,21 @@ pub(super) struct Fluid {
     pub(super) turn: u64,
     /// Time taken from a backlogged flow per time of a packet's service, in 2^-32.
     pub(super) stolen_scale: u64,
-    /// Time taken by packets from the backlogged flows so far.
-    pub(super) stolen: u64,
+    /// Time taken by packets from the backlogged flows so far, less what was given back.
+    pub(super) stolen: i64,
     /// A segment began here.
     pub(super) anchor: u64,
     /// Rate of the flows that are limited elsewhere.
     pub(super) passing: u64,
+    /// Capacity that nothing uses, as far as is known.
+    pub(super) left: u64,
+    /// The rate of those who are limited here; the capacity where nobody is.
+    pub(super) level: u64,
+    /// What packets take, and what is kept for them.
+    pub(super) reserve: Reserve,
+    /// Flows of the component at the last solve, and when that was.
+    pub(super) component: u32,
+    pub(super) solved_at: u64,
 }
 
 impl Shared {
@@ -82,10 +95,11 @@ impl Shared {
         let bits = u128::from(capacity.as_bit_per_s());
         assert!(bits > 0, "a shared resource has a capacity");
         let rate = (bits << 40) / (8 * u128::from(PS_PER_S));
+        let rate = u64::try_from(rate).expect("capacities are below 2^63 bit/s");
         Self {
             capacity,
             arbitration,
-            rate: u64::try_from(rate).expect("capacities are below 2^63 bit/s"),
+            rate,
             free_at: 0,
             turn_pending: false,
             turn_generation: 0,
@@ -102,7 +116,7 @@ impl Shared {
             run: None,
             waiting: 0,
             counts: Counts::default(),
-            fluid: Fluid::default(),
+            fluid: Fluid { left: rate, level: rate, ..Fluid::default() },
         }
     }
 
@@ -244,9 +258,10 @@ impl Fabric {
         let run = if self.resources[resource.0 as usize].shared().fluid.backlogged > 0 {
             self.run_of_backlogged(start, resource)
         } else {
-            self.run_of_passing(start, resource, hop.previous)
+            self.run_of_passing(start, resource, hop.previous, self.flights[id].behind)
         };
         if run.end <= start {
+            self.flights[id].behind = NONE_BEFORE;
             self.serve(now, resource, Chosen { id, lane: NONE, used: 0, stood_since: start }, out);
             return;
         }
@@ -268,18 +283,25 @@ impl Fabric {
 
     /// Flows that pass by in segments: wait for the rest of one, if one is being served.
     ///
-    /// Those that came over the same link as the packet are in line with it already.
-    fn run_of_passing(&self, now: u64, resource: ResourceId, previous: u32) -> Run {
+    /// Those that came over the same link as the packet are in line with it already: it waits at
+    /// most for the cut-through bytes of the segment that it follows, which came at `behind`.
+    fn run_of_passing(&self, now: u64, resource: ResourceId, previous: u32, behind: u64) -> Run {
         let shared = self.resources[resource.0 as usize].shared();
-        let passing = shared.fluid.passing - self.passing_from(resource, previous);
+        let in_line = self.passing_from(resource, previous);
+        let passing = shared.fluid.passing.saturating_sub(in_line);
         let mut run = Run { start: now, turn: 0, turns: 0, returned: 0, end: now };
+        if in_line > 0 && behind != NONE_BEFORE {
+            let fill = shared.service(self.cut_through.min(self.mtu));
+            run.end = now.max(behind + fill.as_ps());
+        }
         let Some(period) = (u128::from(self.mtu) << 40).checked_div(u128::from(passing)) else {
             return run;
         };
         let segment = (u128::from(self.mtu) << 40) / u128::from(shared.rate);
         let phase = u128::from(now - shared.fluid.anchor) % period;
         let rest = segment.saturating_sub(phase);
-        run.end += u64::try_from(rest).expect("an MTU lasts less than 213 days");
+        let rest = now + u64::try_from(rest).expect("an MTU lasts less than 213 days");
+        run.end = run.end.max(rest);
         run
     }
 
@@ -306,10 +328,20 @@ impl Fabric {
         if let Some(mut run) = shared.run.take() {
             let passed = run.newly_passed(run.end);
             shared.ring.push_stand_ins(passed);
+            self.follow_segment(now.as_ps(), resource);
         } else if self.end_of_service(now, resource, out) {
             return;
         }
         self.next_turn(now, resource, out);
+    }
+
+    /// The packet that is served next comes right behind a segment of a flow.
+    fn follow_segment(&mut self, now: u64, resource: ResourceId) {
+        let shared = self.resources[resource.0 as usize].shared_mut();
+        if let Some(lane) = shared.ring.front_lane() {
+            let head = self.lanes[lane as usize].packets.head;
+            self.flights[head].behind = now;
+        }
     }
 
     /// The packet in service is done. Answers whether its connection keeps the turn.
@@ -382,7 +414,7 @@ impl Fabric {
         let shared = self.resources[resource.0 as usize].shared_mut();
         let start = now.as_ps();
         let end = start + charge.service.as_ps();
-        let stolen = shared.steal(charge.service);
+        let stolen = shared.steal(start, charge.service);
         shared.serving = Serving {
             flight: id,
             conn: flight.conn,
@@ -411,6 +443,9 @@ impl Fabric {
         let last = end.max(flight.tail + charge.head.as_ps());
         let latency = self.hops[hop as usize].latency;
         flight.tail = last + latency.as_ps();
+        if flight.behind != NONE_BEFORE {
+            flight.behind = start + latency.as_ps();
+        }
         flight.hop += 1;
         let arrival = if flight.hop == flight.end_hop {
             Time::from_ps(flight.tail)
@@ -425,6 +460,7 @@ impl Fabric {
         if more {
             self.schedule_turn(Time::from_ps(end), resource, out);
         }
+        self.watch_load(now, resource, out);
     }
 
     /// Takes back the service that began in this instant: a lower connection was told later.
@@ -460,12 +496,15 @@ impl Fabric {
 
 impl Shared {
     /// Books a packet's service as time taken from the flows that this resource limits.
-    fn steal(&mut self, service: TimeDelta) -> u64 {
+    ///
+    /// What the solver kept for packets is theirs: only what exceeds it is stolen.
+    fn steal(&mut self, now: u64, service: TimeDelta) -> i64 {
+        let excess = self.fluid.reserve.draw(now, service.as_ps());
         if self.fluid.backlogged == 0 {
             return 0;
         }
-        let scaled = (u128::from(service.as_ps()) * u128::from(self.fluid.stolen_scale)) >> 32;
-        let stolen = u64::try_from(scaled).expect("a packet's service is short");
+        let scaled = (u128::from(excess) * u128::from(self.fluid.stolen_scale)) >> 32;
+        let stolen = i64::try_from(scaled).expect("a packet's service is short");
         self.fluid.stolen += stolen;
         stolen
     }

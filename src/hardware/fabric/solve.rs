@@ -89,7 +89,7 @@ impl Fabric {
             }
             solver.places[resource as usize].0 = visit;
             let shared = self.resources[resource as usize].shared();
-            let left = shared.rate;
+            let left = shared.rate - shared.fluid.reserve.kept(shared.rate);
             solver.resources.push(Level { resource, left, weights: 0, level: 0, highest: 0 });
             for &(flow, _) in &shared.fluid.members {
                 let state = &mut self.flows[flow];
@@ -153,33 +153,53 @@ impl Fabric {
             let rate = self.flows[flow].rate;
             self.set_rate(flow, rate, limit, out);
         }
+        let component = u32::try_from(solver.flows.len()).expect("fewer than 2^32 flows");
         for level in &solver.resources {
             self.publish_resource(now, level.resource);
+            let shared = self.resources[level.resource as usize].shared_mut();
+            let full = shared.fluid.backlogged > 0;
+            shared.fluid.left = level.left;
+            shared.fluid.level = if full { level.highest } else { shared.rate };
+            shared.fluid.component = component;
+            shared.fluid.solved_at = now.as_ps();
         }
     }
 
     /// The first full hop where nobody is faster: there the flow's segments wait.
+    ///
+    /// Reserves are estimates, so one of two equal stages looks narrower by chance. Segments queue
+    /// at the first of them: an earlier hop counts as full within 1/16 if it has a reserve and is
+    /// no faster than the one that is really full.
     fn limit_of(&self, flow: u32, solver: &Solver) -> u32 {
         let state = &self.flows[flow];
-        let level = |resource: u32| &solver.resources[solver.places[resource as usize].1 as usize];
-        let limits = |resource: u32| {
-            let Level { left, highest, .. } = *level(resource);
+        let fullness = |resource: u32, margin: u32| {
+            let place = solver.places[resource as usize].1 as usize;
+            let Level { left, highest, .. } = solver.resources[place];
             let capacity = self.resources[resource as usize].shared().rate;
-            left <= capacity >> 20 && state.rate >= highest - (highest >> 20)
+            left <= capacity >> margin && state.rate >= highest - (highest >> margin)
         };
-        let first = state.hops.iter().find(|hop| limits(hop.resource));
-        first.expect("a max-min flow has a full hop where nobody is faster").resource
+        let shared = |resource: u32| self.resources[resource as usize].shared();
+        let full = state.hops.iter().find(|hop| fullness(hop.resource, 20));
+        let full = full.expect("a max-min flow has a full hop where nobody is faster").resource;
+        let before = state.hops.iter().take_while(|hop| hop.resource != full);
+        let first = before.map(|hop| hop.resource).find(|&resource| {
+            shared(resource).fluid.reserve.is_kept()
+                && shared(resource).rate <= shared(full).rate
+                && fullness(resource, 4)
+        });
+        first.unwrap_or(full)
     }
 
     fn publish_resource(&mut self, now: Time, resource: u32) {
         let shared = self.resources[resource as usize].shared();
-        let (mut backlogged, mut passing, mut weights) = (0_u32, 0_u64, 0_u128);
+        let (mut backlogged, mut limited, mut passing, mut weights) = (0_u32, 0_u64, 0_u64, 0_u128);
         for &(flow, hop) in &shared.fluid.members {
             let state = &self.flows[flow];
             let weight = state.hops[hop as usize].weight;
             if state.limit == resource {
                 backlogged += 1;
                 weights += u128::from(weight);
+                limited += load(state.rate, weight);
             } else {
                 passing += load(state.rate, weight);
             }
@@ -192,9 +212,8 @@ impl Fabric {
         fluid.backlogged = backlogged;
         fluid.passing = passing;
         if backlogged > 0 {
-            let rest = rate - passing;
-            fluid.turn = turn_of(mtu, weights, backlogged, rest);
-            let scale = (u128::from(rate) << 32) / u128::from(rest);
+            fluid.turn = turn_of(mtu, weights, backlogged, rate - passing);
+            let scale = (u128::from(rate) << 32) / u128::from(limited.max(1));
             fluid.stolen_scale = u64::try_from(scale).expect("a limit leaves capacity to share");
         }
     }
