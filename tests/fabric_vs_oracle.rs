@@ -38,3 +38,19 @@ fn explore() {
         println!("heavy {heavy}: over {over} worst {worst:?} bulk {b:?} small {s:?}");
     }
 }
+#[test]
+fn worlds() {
+    for seed in 0..100 {
+        let work = w::random(seed, true);
+        let (e, o) = compare(&work, 64);
+        if e.overcommit > 0 {
+            let (_, busy) = fabric_oracle::segments::run(&work, 64);
+            let end = o.done.iter().max().unwrap();
+            println!("{seed}: {e:?} end {end}");
+            let bulk: Vec<_> = work.messages.iter().filter(|m| m.bytes > 4096).collect();
+            println!("  {:?} paths {:?}", work.ps_per_byte, work.paths);
+            println!("  bulk {bulk:?}");
+            println!("  busy {:?} {busy:?}", o.fabric.snapshot().iter().map(|s| s.busy.as_ps()).collect::<Vec<_>>());
+        }
+    }
+}

@@ -90,6 +90,12 @@ impl Flows {
 }
 
 impl Flow {
+    /// Moves what it would have moved in `time` ps.
+    pub(super) fn gain(&mut self, time: u64) {
+        let moved = u128::from(self.rate) * u128::from(time);
+        self.remaining = self.remaining.saturating_sub(moved);
+    }
+
     /// When the last byte will have moved, as far as is known now.
     fn expected_end(&self) -> u64 {
         let time = self.remaining.div_ceil(u128::from(self.rate));

@@ -31,6 +31,9 @@ pub(super) struct Reserve {
     /// Service time of packets in the present window.
     load: u64,
     window_open: bool,
+    /// Service time by which flows and packets together passed the capacity, where no flow is
+    /// backlogged so that none was slowed for it. The next reserve makes up for it.
+    surplus: u64,
     /// Service time that packets may use before they steal, in 2^-32 ps.
     bank: u128,
     bank_at: u64,
@@ -110,7 +113,8 @@ impl Fabric {
         let alone = shared.fluid.members.is_empty();
         let reserve = &mut shared.fluid.reserve;
         let window = mtu_time * WINDOW;
-        let load = (u128::from(reserve.load) << 32) / u128::from(window);
+        let packets = reserve.load;
+        let load = (u128::from(packets) << 32) / u128::from(window);
         let load = u64::try_from(load).expect("a load is a share").min(WHOLE);
         reserve.load = 0;
         reserve.window_open = false;
@@ -119,7 +123,14 @@ impl Fabric {
             // The next flow finds a fresh estimate.
             reserve.estimate = 0;
         }
-        let wanted = if reserve.estimate >= LEAST { reserve.estimate } else { 0 };
+        let flowed = u128::from(in_use) * u128::from(window) / u128::from(rate);
+        let flowed = u64::try_from(flowed).expect("no more than the window");
+        let served = if backlogged > 0 || alone { 0 } else { flowed + packets + reserve.surplus };
+        reserve.surplus = served.saturating_sub(window);
+        let catch_up = (u128::from(reserve.surplus) << 32) / u128::from(window);
+        let catch_up = u64::try_from(catch_up).expect("a surplus is short");
+        let wanted = reserve.estimate + catch_up;
+        let wanted = if wanted >= LEAST { wanted } else { 0 };
         let wanted_rate = (u128::from(rate) * u128::from(wanted)) >> 32;
         let moves = wanted.abs_diff(reserve.kept) > STEP || (wanted == 0 && reserve.kept > 0);
         let matters = backlogged > 0
@@ -148,14 +159,24 @@ impl Fabric {
             return;
         }
         let scaled = (u128::from(saved) * u128::from(fluid.stolen_scale)) >> 32;
-        fluid.stolen -= i64::try_from(scaled).expect("a gift is short");
+        let gift = u64::try_from(scaled).expect("a gift is short");
         for at in 0..self.resources[resource.0 as usize].shared().fluid.members.len() {
             let (flow, _) = self.resources[resource.0 as usize].shared().fluid.members[at];
-            if self.flows[flow].limit == resource.0 {
+            if self.flows[flow].limit == resource.0 && self.may_hurry(flow) {
                 self.settle(now.as_ps(), flow);
+                self.flows[flow].gain(gift);
                 let rate = self.flows[flow].rate;
                 self.set_rate(flow, rate, resource.0, out);
             }
         }
+    }
+
+    /// No other hop of the flow is full, so that it can catch up without taking from others.
+    fn may_hurry(&self, flow: u32) -> bool {
+        let state = &self.flows[flow];
+        state.hops.iter().filter(|hop| hop.resource != state.limit).all(|hop| {
+            let shared = self.resources[hop.resource as usize].shared();
+            shared.fluid.left >= shared.rate >> 5
+        })
     }
 }
