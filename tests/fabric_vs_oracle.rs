@@ -17,6 +17,8 @@ fn explore() {
     show("8 pairs 8", w::pairs(8, 4));
     show("8 pairs 1", w::pairs(1, 16));
     show("8 crowd 250", w::crowd(250));
+    show("8 crowd 1000", w::crowd(1000));
+    show("incast 0", w::incast(0));
     for p in [10, 30, 50, 70, 90] { show(&format!("mix {p}"), w::mix(p, 16)); }
     show("70 from 2", w::mix(70, 2));
     for p in [30, 60, 90] { show(&format!("capped {p}"), w::capped_upstream(p)); }

@@ -139,8 +139,38 @@ impl Fabric {
             hop.place = u32::try_from(members.len()).expect("fewer than 2^32 flows");
             members.push((flow, u32::try_from(at).expect("a short path")));
         }
-        let resource = ResourceId(self.flows[flow].hops[0].resource);
-        self.ask_for_solve(now, resource, out);
+        let late = |hop: &FlowHop| {
+            self.solve_due(now.as_ps(), ResourceId(hop.resource)) > now.as_ps()
+        };
+        let late = self.flows[flow].hops.iter().position(late);
+        if late.is_some() {
+            self.start_on_leftovers(flow, out);
+        }
+        // Where the wait is longest, for there the flow must not come sooner than a round allows.
+        let hop = self.flows[flow].hops[late.unwrap_or(0)];
+        self.ask_for_solve(now, ResourceId(hop.resource), out);
+    }
+
+    /// Until the next solve a flow gets what others left, and no more than the others have.
+    fn start_on_leftovers(&mut self, flow: u32, out: &mut impl Schedule) {
+        let offer = |hop: &FlowHop| {
+            let fluid = &self.resources[hop.resource as usize].shared().fluid;
+            let left = (u128::from(fluid.left) << 32) / u128::from(hop.weight);
+            (fluid.level.min(u64::try_from(left).unwrap_or(u64::MAX)), hop.resource)
+        };
+        let least = self.flows[flow].hops.iter().map(offer).min_by_key(|offer| offer.0);
+        let (rate, limit) = least.expect("the flow has hops");
+        if rate > 0 {
+            self.take_left(flow, rate);
+            self.set_rate(flow, rate, limit, out);
+        }
+    }
+
+    fn take_left(&mut self, flow: u32, rate: u64) {
+        for hop in &self.flows[flow].hops {
+            let fluid = &mut self.resources[hop.resource as usize].shared_mut().fluid;
+            fluid.left = fluid.left.saturating_sub(load(rate, hop.weight) + 1);
+        }
     }
 
     /// The shared hops of a transfer, with what it weighs on each.
@@ -329,8 +359,10 @@ impl Fabric {
 
     fn close_members(&mut self, flow: u32) {
         for at in 0..self.flows[flow].hops.len() {
-            let FlowHop { resource, place, .. } = self.flows[flow].hops[at];
-            let members = &mut self.resources[resource as usize].shared_mut().fluid.members;
+            let FlowHop { resource, place, weight, .. } = self.flows[flow].hops[at];
+            let fluid = &mut self.resources[resource as usize].shared_mut().fluid;
+            fluid.left += load(self.flows[flow].rate, weight);
+            let members = &mut fluid.members;
             members.swap_remove(place as usize);
             if let Some(&(moved, hop)) = members.get(place as usize) {
                 self.flows[moved].hops[hop as usize].place = place;

@@ -6,13 +6,18 @@ use super::spec::{EventKind, FabricEvent, Schedule};
 use super::{Fabric, ResourceId};
 use crate::units::Time;
 
+/// Above this many flows that hang together, rates are solved once per round.
+const LARGE: u32 = 32;
+
 /// Working space and counters of the solver.
 #[derive(Debug, Default)]
 pub(super) struct Solver {
-    /// Resources whose flows changed.
-    dirty: Vec<u32>,
-    /// A `Solve` event is under way.
-    asked: bool,
+    /// Resources whose flows changed, and when their rates are due.
+    dirty: Vec<(u64, u32)>,
+    /// Resources to visit.
+    reached: Vec<u32>,
+    /// The earliest `Solve` event under way.
+    next_due: Option<u64>,
     visit: u64,
     resources: Vec<Level>,
     flows: Vec<u32>,
@@ -48,24 +53,41 @@ impl Level {
 }
 
 impl Fabric {
-    /// The flows of `resource` changed: new rates are due in this instant.
+    /// The flows of `resource` changed: new rates are due at once, or, where very many flows hang
+    /// together, one round of all turns after the last solve. Round robin reacts no faster.
     pub(super) fn ask_for_solve(
         &mut self,
         now: Time,
         resource: ResourceId,
         out: &mut impl Schedule,
     ) {
-        self.solver.dirty.push(resource.0);
-        if !self.solver.asked {
-            self.solver.asked = true;
-            out.at(now, resource, FabricEvent::new(EventKind::Solve, 0, 0));
+        let due = self.solve_due(now.as_ps(), resource);
+        self.solver.dirty.push((due, resource.0));
+        if self.solver.next_due.is_none_or(|next| due < next) {
+            self.solver.next_due = Some(due);
+            out.at(Time::from_ps(due), resource, FabricEvent::new(EventKind::Solve, 0, 0));
         }
     }
 
+    /// When the rates of `resource` may change next.
+    pub(super) fn solve_due(&self, now: u64, resource: ResourceId) -> u64 {
+        let fluid = &self.resources[resource.0 as usize].shared().fluid;
+        if fluid.component <= LARGE {
+            return now;
+        }
+        now.max(fluid.solved_at + fluid.turn * fluid.members.len() as u64)
+    }
+
     pub(super) fn solve(&mut self, now: Time, out: &mut impl Schedule) {
-        self.solver.asked = false;
+        let due = |entry: &(u64, u32)| entry.0 <= now.as_ps();
+        if !self.solver.dirty.iter().any(due) {
+            return;
+        }
         let mut solver = std::mem::take(&mut self.solver);
+        solver.reached.extend(solver.dirty.iter().filter(|entry| due(entry)).map(|entry| entry.1));
         self.collect(&mut solver);
+        let Solver { dirty, places, visit, .. } = &mut solver;
+        dirty.retain(|&(_, resource)| places[resource as usize].0 != *visit);
         for &flow in &solver.flows {
             self.settle(now.as_ps(), flow);
         }
@@ -73,6 +95,11 @@ impl Fabric {
         self.publish(now, &solver, out);
         solver.solves += 1;
         solver.flows_solved += solver.flows.len() as u64;
+        solver.next_due = solver.dirty.iter().map(|entry| entry.0).min();
+        if let Some(&(due, resource)) = solver.dirty.iter().min() {
+            let event = FabricEvent::new(EventKind::Solve, 0, 0);
+            out.at(Time::from_ps(due), ResourceId(resource), event);
+        }
         self.solver = solver;
     }
 
@@ -83,7 +110,7 @@ impl Fabric {
         solver.places.resize(self.resources.len(), (0, 0));
         solver.resources.clear();
         solver.flows.clear();
-        while let Some(resource) = solver.dirty.pop() {
+        while let Some(resource) = solver.reached.pop() {
             if solver.places[resource as usize].0 == visit {
                 continue;
             }
@@ -97,7 +124,7 @@ impl Fabric {
                     state.visited = visit;
                     state.frozen = false;
                     solver.flows.push(flow);
-                    solver.dirty.extend(state.hops.iter().map(|hop| hop.resource));
+                    solver.reached.extend(state.hops.iter().map(|hop| hop.resource));
                 }
             }
         }
@@ -211,6 +238,7 @@ impl Fabric {
         }
         fluid.backlogged = backlogged;
         fluid.passing = passing;
+        fluid.turn = turn_of(mtu, u128::from(u32::MAX) + 1, 1, rate);
         if backlogged > 0 {
             fluid.turn = turn_of(mtu, weights, backlogged, rate - passing);
             let scale = (u128::from(rate) << 32) / u128::from(limited.max(1));
