@@ -2,21 +2,14 @@
 
 mod fabric_oracle;
 
-use fabric_oracle::driver::{Message, Workload, fabric_of, message, run};
-use mpisim::hardware::fabric::Arbitration;
+use fabric_oracle::driver::{
+    Message, Workload, fabric_of, hop, message, pipe, run, run_in_order, units,
+};
+use fabric_oracle::workloads::{Dice, MTU, random, world};
+use mpisim::hardware::fabric::{Arbitration, Fabric, Framing, Hop, ResourceId};
+use mpisim::units::TimeDelta;
 
-const MTU: u64 = 4096;
 const MIB: u64 = 1 << 20;
-
-fn world(ps_per_byte: &[u64], paths: &[&[u32]]) -> Workload {
-    Workload {
-        ps_per_byte: ps_per_byte.to_vec(),
-        mtu: MTU,
-        arbitration: Arbitration::ByteQuantum,
-        paths: paths.iter().map(|path| path.iter().map(|&hop| (hop, 1)).collect()).collect(),
-        messages: Vec::new(),
-    }
-}
 
 /// Delivery times must be `expected`, up to `slack` ps of rounding of rates.
 #[track_caller]
@@ -120,4 +113,208 @@ fn a_byte_quantum_lets_small_packets_of_one_connection_share_a_turn() {
     let rounds = (n * s).div_ceil(MTU);
     let expected = 10 * turn + rounds * (u64::from(k) * turn + turn);
     assert!(outcome.done[messages.len() - 1].abs_diff(expected) <= 8);
+}
+
+#[test]
+fn a_packet_delays_every_backlogged_flow_by_its_service() {
+    let link = world(&[80], &[&[0]]);
+    for bytes in [8, 1000, 4096] {
+        let mut messages: Vec<Message> = (0..3).map(|c| message(0, c, 0, 4 * MIB)).collect();
+        messages.push(message(77_000_000, 9, 0, bytes));
+        let end = (3 * 4 * MIB + bytes) * 80;
+        let done = run(fabric_of(&link), &messages).done;
+        for flow in &done[..3] {
+            assert!(flow.abs_diff(end) <= 3, "{flow} ps, expected {end}");
+        }
+    }
+}
+
+#[test]
+fn a_packet_behind_a_flow_that_ends_first_is_not_charged_to_the_next() {
+    let link = world(&[80], &[&[0]]);
+    let first = MIB * 80;
+    let messages =
+        [message(0, 0, 0, MIB), message(first + 5, 1, 0, 8), message(2 * first, 2, 0, MIB)];
+    check(&link, &messages, &[first, first + 5 + 640, 3 * first], 1);
+}
+
+#[test]
+fn packets_through_two_equal_stages_wait_once() {
+    let chain = world(&[80, 80], &[&[0, 1]]);
+    let turn = MTU * 80;
+    let at = 30 * turn + 1000;
+    let messages = [message(0, 0, 0, 4 * MIB), message(at, 1, 0, 8)];
+    // At the second stage it follows the last cut-through bytes of the segment before it.
+    let expected = at + turn - 1000 + 256 * 80 + 8 * 80;
+    check(&chain, &messages, &[4 * MIB * 80 + 256 * 80 + 640, expected], 2);
+}
+
+#[test]
+fn packets_of_load_r_leave_the_flow_one_minus_r() {
+    // 1024 B every 4 MTU times: a load of 1/16; the flow gets 15/16.
+    let link = world(&[80], &[&[0]]);
+    let turn = MTU * 80;
+    let mut messages = vec![message(0, 0, 0, 4 * MIB)];
+    messages.extend((0..2000).map(|i| message(i * 4 * turn + 7, 1, 0, 1024)));
+    let done = run(fabric_of(&link), &messages).done[0];
+    let expected = 4 * MIB * 80 * 16 / 15;
+    assert!(done.abs_diff(expected) <= turn, "{done} ps, expected {expected}");
+}
+
+#[test]
+fn with_one_packet_per_turn_each_waits_a_round() {
+    let mut link = world(&[80], &[&[0]]);
+    link.arbitration = Arbitration::PacketPerTurn;
+    let turn = MTU * 80;
+    let mut messages: Vec<Message> = (0..4).map(|c| message(0, c, 0, 4 * MIB)).collect();
+    messages.extend((0..5).map(|_| message(10 * turn, 9, 0, 8)));
+    let last = run(fabric_of(&link), &messages).done[8];
+    assert!(last.abs_diff(10 * turn + 5 * (4 * turn + 640)) <= 5, "{last}");
+}
+
+#[test]
+fn strict_packets_wait_only_for_the_current_mtu() {
+    let mut link = world(&[80], &[&[0]]);
+    link.arbitration = Arbitration::Strict;
+    let turn = MTU * 80;
+    let mut messages: Vec<Message> = (0..4).map(|c| message(0, c, 0, 4 * MIB)).collect();
+    messages.extend((0..5).map(|conn| message(10 * turn + 500, 9 - conn, 0, 8)));
+    let done = run(fabric_of(&link), &messages).done;
+    // First come, first served; those of one instant by connection.
+    for (place, found) in (1..).zip(done[4..].iter().rev()) {
+        let expected = 11 * turn + place * 640;
+        assert!(found.abs_diff(expected) <= 2, "{place}: {found}, expected {expected}");
+    }
+}
+
+#[test]
+fn processing_units_limit_one_connection_and_all_together() {
+    let mut fabric = Fabric::new(vec![units(4)], MTU);
+    fabric.add_path(&[hop(0, 1)]);
+    let one: Vec<Message> = (0..12).map(|_| message(0, 0, 0, 8)).collect();
+    assert_eq!(run(fabric, &one).end, 12 * 100_000, "a queue pair uses one unit at a time");
+    let mut fabric = Fabric::new(vec![units(4)], MTU);
+    fabric.add_path(&[hop(0, 1)]);
+    let many: Vec<Message> = (0..12).map(|conn| message(0, conn, 0, 8)).collect();
+    let outcome = run(fabric, &many);
+    assert_eq!(outcome.end, 3 * 100_000);
+    let stats = outcome.fabric.stats(ResourceId(0));
+    assert_eq!(stats.busy, TimeDelta::from_ns(1200));
+    assert_eq!((stats.transfers, stats.queue_max), (12, 8));
+}
+
+#[test]
+fn bulk_of_one_connection_flows_without_a_gap_and_without_a_solve() {
+    let chain = world(&[0, 50, 80], &[&[0, 1, 2]]);
+    let messages: Vec<Message> = (0..20).map(|_| message(0, 0, 0, MIB)).collect();
+    let outcome = run(fabric_of(&chain), &messages);
+    let end = 100_000 + 20 * MIB * 80 + 256 * 50;
+    assert!(outcome.end.abs_diff(end) <= 20, "{} ps, expected {end}", outcome.end);
+    assert_eq!(outcome.fabric.solves().0, 2, "one start and one end");
+}
+
+#[test]
+fn headers_weights_and_extra_bytes_are_counted_exactly() {
+    let mut spec = pipe(80);
+    spec.framing = Framing { unit: 256, overhead: 26 };
+    let mut fabric = Fabric::new(vec![spec], MTU);
+    let step = Hop { weight: 2, extra: 30, latency: TimeDelta::from_ns(7), ..hop(0, 1) };
+    fabric.add_path(&[step]);
+    let sizes = [0, 8, 256, 257, 10_000, 1_000_001];
+    let messages: Vec<Message> = (0..)
+        .zip(sizes)
+        .map(|(index, bytes)| message(index * 1_000_000_000, 0, 0, bytes))
+        .collect();
+    let outcome = run(fabric, &messages);
+    let raw = |bytes: u64| (bytes + bytes.div_ceil(256).max(1) * 26) * 2 + 30;
+    for (message, done) in messages.iter().zip(&outcome.done) {
+        let fabric_oracle::driver::Begin::At(at) = message.begin else { unreachable!() };
+        assert!((done - at).abs_diff(raw(message.bytes) * 80 + 7_000) <= 1);
+    }
+    let stats = outcome.fabric.stats(ResourceId(0));
+    assert_eq!(stats.raw_bytes, sizes.map(raw).iter().sum::<u64>());
+    assert_eq!(stats.packets, sizes.map(|bytes| bytes.div_ceil(256).max(1)).iter().sum::<u64>());
+    assert_eq!(stats.busy.as_ps(), stats.raw_bytes * 80);
+    let nothing = stats.since(stats);
+    assert_eq!((nothing.busy, nothing.raw_bytes, nothing.packets), (TimeDelta::ZERO, 0, 0));
+}
+
+#[test]
+fn a_path_without_hops_delivers_at_once() {
+    let mut fabric = Fabric::new(vec![], MTU);
+    fabric.add_path(&[]);
+    assert_eq!(run(fabric, &[message(9, 0, 0, 8), message(9, 0, 0, MIB)]).done, [9, 9]);
+}
+
+/// A world where many things happen in the same instant, with processing units on the paths.
+fn crowded(seed: u64) -> Workload {
+    let mut dice = Dice(seed);
+    let mut work = world(&[50, 80, 0, 100, 0, 40], &[]);
+    for conn in 0..12_u32 {
+        let length = dice.range(1, 5);
+        let first = dice.below(6);
+        let hops = (0..length).map(|step| (u32::try_from((first + step) % 6).unwrap(), 1));
+        work.paths.push(hops.collect());
+        for _ in 0..dice.range(5, 30) {
+            let bytes = [0, 8, 8, 64, 512, 4096, 5000, 65_536, 300_000][dice.below(9) as usize];
+            let at = dice.below(12) * 2_000_000;
+            work.messages.push(message(at, conn, conn as usize, bytes));
+        }
+    }
+    work.messages.sort_by_key(|m| match m.begin {
+        fabric_oracle::driver::Begin::At(at) => at,
+        fabric_oracle::driver::Begin::After(_) => unreachable!("all begin at a time"),
+    });
+    work
+}
+
+#[test]
+fn the_order_of_submissions_within_an_instant_does_not_matter() {
+    for seed in 0..60 {
+        for arbitration in
+            [Arbitration::ByteQuantum, Arbitration::PacketPerTurn, Arbitration::Strict]
+        {
+            let mut work = crowded(seed);
+            work.arbitration = arbitration;
+            let wanted = run(fabric_of(&work), &work.messages).done;
+            for shuffle in 1..4 {
+                let mut dice = Dice(seed * 10 + shuffle);
+                let rank: Vec<u64> = (0..12).map(|_| dice.below(1000)).collect();
+                let mut order: Vec<usize> = (0..work.messages.len()).collect();
+                order.sort_by_key(|&index| (rank[work.messages[index].conn as usize], index));
+                let found = run_in_order(fabric_of(&work), &work.messages, &order).done;
+                let differs = (0..found.len()).filter(|&index| found[index] != wanted[index]);
+                let first = differs.min_by_key(|&index| found[index].min(wanted[index]));
+                let first = first.map(|i| (work.messages[i], wanted[i], found[i]));
+                assert!(first.is_none(), "seed {seed}, {arbitration:?}: {first:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn bytes_are_conserved_and_connections_stay_in_order() {
+    for seed in 0..40 {
+        for work in [crowded(seed), random(seed, seed % 2 == 0)] {
+            let outcome = run(fabric_of(&work), &work.messages);
+            let mut raw = vec![0; work.ps_per_byte.len()];
+            let mut last = vec![0; work.paths.len()];
+            for (message, &done) in work.messages.iter().zip(&outcome.done) {
+                for &(resource, weight) in &work.paths[message.path] {
+                    raw[resource as usize] += message.bytes * u64::from(weight);
+                }
+                assert!(done >= last[message.path], "a connection overtook itself");
+                last[message.path] = done;
+            }
+            let snapshot = outcome.fabric.snapshot();
+            for ((stats, raw), &cost) in snapshot.iter().zip(raw).zip(&work.ps_per_byte) {
+                if cost > 0 {
+                    assert_eq!(stats.raw_bytes, raw);
+                    assert!(
+                        stats.busy.as_ps().abs_diff(raw * cost) <= raw * cost / 1_000_000_000 + 1
+                    );
+                }
+            }
+        }
+    }
 }

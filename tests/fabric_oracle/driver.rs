@@ -9,9 +9,6 @@ use mpisim::hardware::fabric::{
 };
 use mpisim::units::{Bandwidth, Time, TimeDelta};
 
-/// Picoseconds per byte, by resource; `0` stands for one processing unit of 100 ns.
-pub type Costs = [u64];
-
 /// When a message is submitted.
 #[derive(Clone, Copy, Debug)]
 pub enum Begin {
@@ -33,6 +30,7 @@ pub type Step = (u32, u32);
 
 #[derive(Clone, Debug)]
 pub struct Workload {
+    /// By resource; 0 stands for two processing units of 100 ns (not for the oracle).
     pub ps_per_byte: Vec<u64>,
     pub mtu: u64,
     pub arbitration: Arbitration,
@@ -55,14 +53,24 @@ pub fn pipe(ps_per_byte: u64) -> ResourceSpec {
     }
 }
 
+/// Processing units of 100 ns per transfer.
+pub fn units(count: u32) -> ResourceSpec {
+    ResourceSpec {
+        name: format!("{count} units"),
+        service: Service::Servers { count, per_item: TimeDelta::from_ns(100) },
+        ..pipe(1)
+    }
+}
+
 pub fn hop(resource: u32, weight: u32) -> Hop {
     Hop { resource: ResourceId(resource), weight, extra: 0, latency: TimeDelta::ZERO }
 }
 
-/// A queue in the order (time, first asked).
+/// A queue in the order of the engine: (time, depth of zero-delay causes, who asked, first asked).
 #[derive(Default)]
 pub struct Agenda {
-    heap: BinaryHeap<Reverse<(Time, u64, Item)>>,
+    heap: BinaryHeap<Reverse<(Time, u32, u32, u64, Item)>>,
+    now: (Time, u32),
     asked: u64,
     pub events: u64,
 }
@@ -74,15 +82,23 @@ enum Item {
 }
 
 impl Agenda {
-    fn push(&mut self, time: Time, item: Item) {
+    fn push(&mut self, time: Time, source: u32, item: Item) {
         self.asked += 1;
-        self.heap.push(Reverse((time, self.asked, item)));
+        let round = if time == self.now.0 { self.now.1 + 1 } else { 0 };
+        self.heap.push(Reverse((time, round, source, self.asked, item)));
+    }
+
+    fn pop(&mut self) -> Option<(Time, Item)> {
+        let Reverse((time, round, _, _, item)) = self.heap.pop()?;
+        self.now = (time, round);
+        self.events += 1;
+        Some((time, item))
     }
 }
 
 impl Schedule for Agenda {
-    fn at(&mut self, time: Time, _resource: ResourceId, event: FabricEvent) {
-        self.push(time, Item::Event(event));
+    fn at(&mut self, time: Time, resource: ResourceId, event: FabricEvent) {
+        self.push(time, resource.0, Item::Event(event));
     }
 }
 
@@ -96,9 +112,9 @@ pub struct Outcome {
 }
 
 pub fn fabric_of(workload: &Workload) -> Fabric {
-    let resources = workload.ps_per_byte.iter().map(|&cost| ResourceSpec {
-        arbitration: workload.arbitration,
-        ..pipe(cost)
+    let resources = workload.ps_per_byte.iter().map(|&cost| {
+        let arbitration = workload.arbitration;
+        if cost == 0 { units(2) } else { ResourceSpec { arbitration, ..pipe(cost) } }
     });
     let mut fabric = Fabric::new(resources.collect(), workload.mtu);
     for (index, path) in workload.paths.iter().enumerate() {
@@ -114,15 +130,14 @@ pub fn run_in_order(mut fabric: Fabric, messages: &[Message], order: &[usize]) -
     let mut followers = vec![Vec::new(); messages.len()];
     for &index in order {
         match messages[index].begin {
-            Begin::At(at) => agenda.push(Time::from_ps(at), Item::Start(index)),
+            Begin::At(at) => agenda.push(Time::from_ps(at), u32::MAX, Item::Start(index)),
             Begin::After(other) => followers[other].push(index),
         }
     }
     let mut done = vec![0; messages.len()];
     let mut delivered: Vec<Delivery> = Vec::new();
     let mut end = 0;
-    while let Some(Reverse((now, _, item))) = agenda.heap.pop() {
-        agenda.events += 1;
+    while let Some((now, item)) = agenda.pop() {
         let event = match item {
             Item::Start(index) => {
                 fabric.start(now, transfer(&messages[index], index), &mut agenda);
@@ -137,7 +152,7 @@ pub fn run_in_order(mut fabric: Fabric, messages: &[Message], order: &[usize]) -
             done[index] = now.as_ps();
             end = now.as_ps();
             for &next in &followers[index] {
-                agenda.push(now, Item::Start(next));
+                agenda.push(now, u32::MAX, Item::Start(next));
             }
         }
     }

@@ -182,7 +182,8 @@ impl Oracle<'_> {
         let stage = &mut self.stages[resource];
         let (conn, used) = stage.current.take().expect("a segment was in service");
         let next = stage.queues[conn].front();
-        let keeps_turn = next.is_some_and(|s| s.arrived < now && used + s.bytes <= self.workload.mtu);
+        let keeps_turn =
+            next.is_some_and(|s| s.arrived < now && used + s.bytes <= self.workload.mtu);
         if keeps_turn {
             self.serve(now, resource, conn, used);
             return;

@@ -105,7 +105,8 @@ pub fn memory_bus() -> Workload {
     }
     work.messages.extend((28..30).map(|conn| message(0, conn, 28, 2 * MIB)));
     let mut dice = Dice(3);
-    work.messages.extend((1..400).map(|i| message(i * 2_000_000 + dice.below(1_000_000), 30, 28, 8)));
+    work.messages
+        .extend((1..400).map(|i| message(i * 2_000_000 + dice.below(1_000_000), 30, 28, 8)));
     work
 }
 
@@ -118,7 +119,8 @@ pub fn incast(spread: u64) -> Workload {
         let at = if spread == 0 { 0 } else { dice.below(spread) };
         work.messages.push(message(at, sender, sender as usize, 16 * KIB));
     }
-    work.messages.extend((0..4).map(|i| message(2_000_000 + 7_000_000 * u64::from(i), 32 + i, 0, 8)));
+    work.messages
+        .extend((0..4).map(|i| message(2_000_000 + 7_000_000 * u64::from(i), 32 + i, 0, 8)));
     work
 }
 
@@ -171,7 +173,8 @@ pub fn random(seed: u64, heavy: bool) -> Workload {
     let mut dice = Dice(seed * 2 + u64::from(heavy));
     let links = dice.range(2, 9);
     let mut work = world(&[], &[]);
-    work.ps_per_byte = (0..links).map(|_| [40, 50, 80, 100, 125, 160][dice.below(6) as usize]).collect();
+    work.ps_per_byte =
+        (0..links).map(|_| [40, 50, 80, 100, 125, 160][dice.below(6) as usize]).collect();
     let bulk = u32::try_from(dice.range(2, 13)).expect("few");
     for conn in 0..bulk {
         work.paths.push(random_path(&mut dice, links, 3.min(links)));

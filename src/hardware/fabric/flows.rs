@@ -139,9 +139,8 @@ impl Fabric {
             hop.place = u32::try_from(members.len()).expect("fewer than 2^32 flows");
             members.push((flow, u32::try_from(at).expect("a short path")));
         }
-        let late = |hop: &FlowHop| {
-            self.solve_due(now.as_ps(), ResourceId(hop.resource)) > now.as_ps()
-        };
+        let late =
+            |hop: &FlowHop| self.solve_due(now.as_ps(), ResourceId(hop.resource)) > now.as_ps();
         let late = self.flows[flow].hops.iter().position(late);
         if late.is_some() {
             self.start_on_leftovers(flow, out);
@@ -218,13 +217,7 @@ impl Fabric {
     }
 
     /// Gives the flow its new rate and limit; its event moves only if it comes earlier.
-    pub(super) fn set_rate(
-        &mut self,
-        flow: u32,
-        rate: u64,
-        limit: u32,
-        out: &mut impl Schedule,
-    ) {
+    pub(super) fn set_rate(&mut self, flow: u32, rate: u64, limit: u32, out: &mut impl Schedule) {
         let stolen = self.resources[limit as usize].shared().fluid.stolen;
         let state = &mut self.flows[flow];
         assert!(rate > 0, "a flow always gets a share");

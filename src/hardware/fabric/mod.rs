@@ -28,9 +28,6 @@ mod servers;
 mod solve;
 mod spec;
 
-
-
-
 use arena::{Flight, Flights, NONE};
 use connection::Connection;
 use flows::Flows;
@@ -38,11 +35,11 @@ use packets::{NONE_BEFORE, Shared};
 use ring::Lane;
 use servers::Servers;
 use solve::Solver;
+use spec::EventKind;
 pub use spec::{
     Arbitration, ConnId, Delivery, FabricEvent, Framing, Hop, PathId, ResourceId, ResourceSpec,
     ResourceStats, Schedule, Service, Transfer,
 };
-use spec::EventKind;
 
 use crate::units::{Bandwidth, Bytes, Time, TimeDelta};
 
@@ -365,6 +362,7 @@ impl Fabric {
     }
 }
 
+/// Even nothing takes 1 ps, so that no two packets are served in the same instant.
 fn service_time(capacity: Bandwidth, raw: u64) -> TimeDelta {
-    capacity.transfer_time(Bytes::new(raw))
+    capacity.transfer_time(Bytes::new(raw)).max(TimeDelta::from_ps(1))
 }

@@ -1,7 +1,7 @@
 //! Packets at a shared resource: served at once where nothing competes, otherwise in turns.
 
 use super::arena::NONE;
-use super::reserve::Reserve;
+use super::reserve::{Reserve, Saved};
 use super::ring::{Ring, Run, Turn, find_lane};
 use super::spec::{Arbitration, EventKind, FabricEvent, ResourceStats, Schedule};
 use super::{Fabric, ResourceId};
@@ -52,6 +52,7 @@ struct Undo {
     raw: u64,
     packets: u64,
     stolen: i64,
+    saved: Saved,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -88,6 +89,14 @@ pub(super) struct Fluid {
     /// Flows of the component at the last solve, and when that was.
     pub(super) component: u32,
     pub(super) solved_at: u64,
+}
+
+impl Fluid {
+    /// Flows cross the resource since the last solve. Those that joined in this instant do not
+    /// count yet, so that it does not matter who is told first.
+    pub(super) const fn flows(&self) -> bool {
+        self.backlogged > 0 || self.passing > 0
+    }
 }
 
 impl Shared {
@@ -135,7 +144,7 @@ impl Shared {
 
     /// Nobody else wants this resource now.
     fn is_calm(&self, now: u64) -> bool {
-        self.free_at <= now && !self.turn_pending && self.fluid.members.is_empty()
+        self.free_at <= now && !self.turn_pending && !self.fluid.flows()
     }
 
     fn stand_ins(&self) -> u32 {
@@ -154,6 +163,7 @@ impl Fabric {
         let shared = self.resources[resource.0 as usize].shared();
         let start = now.as_ps();
         if shared.is_calm(start) {
+            self.flights[id].behind = NONE_BEFORE;
             self.serve(now, resource, Chosen { id, lane: NONE, used: 0, stood_since: start }, out);
             return;
         }
@@ -174,6 +184,7 @@ impl Fabric {
         let conn = self.flights[id].conn;
         let first = &mut self.conns[conn as usize].lanes;
         let lane = find_lane(&mut self.lanes, first, resource.0);
+        self.flights[id].behind = NONE_BEFORE;
         self.lanes[lane as usize].packets.push_back(id, &mut self.flights);
         let shared = self.resources[resource.0 as usize].shared_mut();
         shared.waiting += 1;
@@ -200,14 +211,16 @@ impl Fabric {
         shared.ring.push_lane(lane, conn, now);
     }
 
-    fn wait_in_ring(
-        &mut self,
-        now: Time,
-        resource: ResourceId,
-        id: u32,
-        out: &mut impl Schedule,
-    ) {
+    fn wait_in_ring(&mut self, now: Time, resource: ResourceId, id: u32, out: &mut impl Schedule) {
         let start = now.as_ps();
+        if self.leads_run(start, resource, id) {
+            let shared = self.resources[resource.0 as usize].shared_mut();
+            shared.run = None;
+            shared.turn_pending = false;
+            shared.turn_generation = shared.turn_generation.wrapping_add(1);
+            self.wait_for_fluid(now, resource, id, out);
+            return;
+        }
         let shared = self.resources[resource.0 as usize].shared_mut();
         if let Some(run) = &mut shared.run {
             let passed = run.newly_passed(start);
@@ -220,6 +233,14 @@ impl Fabric {
             shared.ring.clear();
             self.wait_for_fluid(now, resource, id, out);
         }
+    }
+
+    /// A packet of a higher connection came in this instant and waits for flows that pass by: what
+    /// it waits for depends on where it came from, so the lower connection's wait counts instead.
+    fn leads_run(&self, now: u64, resource: ResourceId, id: u32) -> bool {
+        let shared = self.resources[resource.0 as usize].shared();
+        let began_now = shared.run.is_some_and(|run| run.turns == 0 && run.start == now);
+        began_now && shared.ring.front_lane().is_some_and(|(_, conn)| conn > self.flights[id].conn)
     }
 
     /// A packet is in service: wait for it, and for those in the ring.
@@ -260,8 +281,8 @@ impl Fabric {
         } else {
             self.run_of_passing(start, resource, hop.previous, self.flights[id].behind)
         };
+        self.flights[id].behind = NONE_BEFORE;
         if run.end <= start {
-            self.flights[id].behind = NONE_BEFORE;
             self.serve(now, resource, Chosen { id, lane: NONE, used: 0, stood_since: start }, out);
             return;
         }
@@ -338,19 +359,14 @@ impl Fabric {
     /// The packet that is served next comes right behind a segment of a flow.
     fn follow_segment(&mut self, now: u64, resource: ResourceId) {
         let shared = self.resources[resource.0 as usize].shared_mut();
-        if let Some(lane) = shared.ring.front_lane() {
+        if let Some((lane, _)) = shared.ring.front_lane() {
             let head = self.lanes[lane as usize].packets.head;
             self.flights[head].behind = now;
         }
     }
 
     /// The packet in service is done. Answers whether its connection keeps the turn.
-    fn end_of_service(
-        &mut self,
-        now: Time,
-        resource: ResourceId,
-        out: &mut impl Schedule,
-    ) -> bool {
+    fn end_of_service(&mut self, now: Time, resource: ResourceId, out: &mut impl Schedule) -> bool {
         let shared = self.resources[resource.0 as usize].shared_mut();
         let Serving { conn, used, stood_since, .. } = shared.serving;
         let strict = shared.arbitration == Arbitration::Strict;
@@ -410,10 +426,12 @@ impl Fabric {
         let flight = &self.flights[id];
         let (hop, bytes) = (flight.hop, flight.bytes);
         let charge = self.charge(hop, bytes);
+        self.watch_load(now, resource, out);
         let flight = &mut self.flights[id];
         let shared = self.resources[resource.0 as usize].shared_mut();
         let start = now.as_ps();
         let end = start + charge.service.as_ps();
+        let saved = shared.fluid.reserve.saved();
         let stolen = shared.steal(start, charge.service);
         shared.serving = Serving {
             flight: id,
@@ -428,6 +446,7 @@ impl Fabric {
                 raw: charge.raw,
                 packets: charge.packets,
                 stolen,
+                saved,
             },
         };
         shared.free_at = end;
@@ -460,7 +479,6 @@ impl Fabric {
         if more {
             self.schedule_turn(Time::from_ps(end), resource, out);
         }
-        self.watch_load(now, resource, out);
     }
 
     /// Takes back the service that began in this instant: a lower connection was told later.
@@ -469,6 +487,7 @@ impl Fabric {
         let Serving { flight: id, conn, stood_since, undo, .. } = shared.serving;
         shared.free_at = undo.free_at;
         shared.fluid.stolen -= undo.stolen;
+        shared.fluid.reserve.restore(undo.saved);
         shared.counts.raw -= u128::from(undo.raw);
         shared.counts.packets -= undo.packets;
         shared.counts.transfers -= 1;

@@ -40,7 +40,23 @@ pub(super) struct Reserve {
     bank_most: u128,
 }
 
+/// What a packet's service changes, to take it back in the same instant.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Saved {
+    load: u64,
+    bank: u128,
+    bank_at: u64,
+}
+
 impl Reserve {
+    pub(super) const fn saved(&self) -> Saved {
+        Saved { load: self.load, bank: self.bank, bank_at: self.bank_at }
+    }
+
+    pub(super) fn restore(&mut self, saved: Saved) {
+        Saved { load: self.load, bank: self.bank, bank_at: self.bank_at } = saved;
+    }
+
     pub(super) const fn is_kept(&self) -> bool {
         self.kept > 0
     }
@@ -53,7 +69,9 @@ impl Reserve {
 
     /// Takes a packet's service out of the bank; answers how much of it was not there.
     pub(super) fn draw(&mut self, now: u64, service: u64) -> u64 {
-        self.load += service;
+        if self.window_open {
+            self.load += service;
+        }
         if self.kept == 0 {
             return service;
         }
@@ -89,11 +107,10 @@ impl Fabric {
     /// Opens a window if packets meet flows here.
     pub(super) fn watch_load(&mut self, now: Time, resource: ResourceId, out: &mut impl Schedule) {
         let shared = self.resources[resource.0 as usize].shared_mut();
-        let reserve = &mut shared.fluid.reserve;
-        if reserve.window_open || shared.fluid.members.is_empty() {
+        if shared.fluid.reserve.window_open || !shared.fluid.flows() {
             return;
         }
-        reserve.window_open = true;
+        shared.fluid.reserve.window_open = true;
         let window = shared.service(self.mtu) * WINDOW;
         out.at(now + window, resource, FabricEvent::new(EventKind::Window, resource.0, 0));
     }
@@ -110,7 +127,7 @@ impl Fabric {
         let kept = shared.fluid.reserve.kept(shared.rate);
         let in_use = shared.rate - kept - shared.fluid.left.min(shared.rate - kept);
         let (rate, backlogged) = (shared.rate, shared.fluid.backlogged);
-        let alone = shared.fluid.members.is_empty();
+        let alone = !shared.fluid.flows();
         let reserve = &mut shared.fluid.reserve;
         let window = mtu_time * WINDOW;
         let packets = reserve.load;

@@ -53,10 +53,10 @@ impl Ring {
         self.lanes > 0
     }
 
-    /// The lane whose turn is next, if it is a lane's.
-    pub(super) fn front_lane(&self) -> Option<u32> {
+    /// The lane whose turn is next and its connection, if it is a lane's turn.
+    pub(super) fn front_lane(&self) -> Option<(u32, u32)> {
         match self.entries.front()? {
-            Entry::Packets { lane, .. } => Some(*lane),
+            Entry::Packets { lane, conn, .. } => Some((*lane, *conn)),
             Entry::StandIns(_) => None,
         }
     }

@@ -120,13 +120,7 @@ impl Fabric {
         }
     }
 
-    fn leave_servers(
-        &mut self,
-        resource: ResourceId,
-        id: u32,
-        end: Time,
-        out: &mut impl Schedule,
-    ) {
+    fn leave_servers(&mut self, resource: ResourceId, id: u32, end: Time, out: &mut impl Schedule) {
         let flight = &mut self.flights[id];
         let first = flight.hop == flight.first_hop;
         let conn = flight.conn;

@@ -1,6 +1,5 @@
 //! Max-min fair rates: water filling over the flows that share resources with what changed.
 
-
 use super::flows::load;
 use super::spec::{EventKind, FabricEvent, Schedule};
 use super::{Fabric, ResourceId};
@@ -253,5 +252,3 @@ fn turn_of(mtu: u64, weights: u128, flows: u32, rate: u64) -> u64 {
     let turn = (raw + u128::from(rate) / 2) / u128::from(rate);
     u64::try_from(turn.max(1)).expect("an MTU lasts less than 213 days")
 }
-
-
