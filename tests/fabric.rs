@@ -6,8 +6,10 @@ use fabric_oracle::driver::{
     Message, Workload, fabric_of, hop, message, pipe, run, run_in_order, units,
 };
 use fabric_oracle::workloads::{Dice, MTU, random, world};
-use mpisim::hardware::fabric::{Arbitration, Fabric, Framing, Hop, ResourceId};
-use mpisim::units::TimeDelta;
+use mpisim::hardware::fabric::{
+    Arbitration, ConnId, Fabric, FabricEvent, Framing, Hop, PathId, ResourceId, Schedule, Transfer,
+};
+use mpisim::units::{Time, TimeDelta};
 
 const MIB: u64 = 1 << 20;
 
@@ -316,5 +318,45 @@ fn bytes_are_conserved_and_connections_stay_in_order() {
                 }
             }
         }
+    }
+}
+
+#[test]
+fn the_steady_state_does_not_allocate() {
+    let mut fabric = fabric_of(&world(&[80, 50, 0], &[&[2, 0, 1], &[0, 1], &[1]]));
+    let mut calendar = Calendar(Vec::with_capacity(1000));
+    let mut delivered = Vec::with_capacity(1000);
+    let mut now = Time::ZERO;
+    let mut round = || {
+        for conn in 0..30 {
+            let bytes = if conn % 5 == 0 { 20_000 } else { 64 };
+            let (conn, path) = (ConnId(conn), PathId(conn % 3));
+            fabric.start(now, Transfer { conn, path, bytes, token: 0 }, &mut calendar);
+        }
+        while let Some((time, event)) = calendar.next() {
+            now = time;
+            fabric.handle(now, event, &mut calendar, &mut delivered);
+        }
+        assert_eq!(delivered.len(), 30);
+        delivered.clear();
+    };
+    (0..5).for_each(|_| round());
+    let used = allocation_counter::measure(|| (0..20).for_each(|_| round()));
+    assert_eq!(used.count_total, 0, "{used:?}");
+}
+
+/// A queue without allocation, for few events.
+struct Calendar(Vec<(Time, FabricEvent)>);
+
+impl Schedule for Calendar {
+    fn at(&mut self, time: Time, _: ResourceId, event: FabricEvent) {
+        self.0.push((time, event));
+    }
+}
+
+impl Calendar {
+    fn next(&mut self) -> Option<(Time, FabricEvent)> {
+        let first = (0..self.0.len()).min_by_key(|&index| self.0[index].0)?;
+        Some(self.0.remove(first))
     }
 }

@@ -180,5 +180,5 @@ fn random_worlds_with_few_packets() {
 fn random_worlds_with_many_packets() {
     let bulk = [-35 * PERCENT / 10, PERCENT, 10 * PERCENT];
     let small = [-22 * PERCENT, -10 * PERCENT, -2 * PERCENT];
-    check_worlds(true, bulk, small, (9, 2 * PERCENT));
+    check_worlds(true, bulk, small, (9, 21 * PERCENT / 10));
 }
