@@ -7,9 +7,10 @@ use fabric_oracle::driver::{
 };
 use fabric_oracle::workloads::{Dice, MTU, random, world};
 use mpisim::hardware::fabric::{
-    Arbitration, ConnId, Fabric, FabricEvent, Framing, Hop, PathId, ResourceId, Schedule, Transfer,
+    Arbitration, ConnId, Fabric, FabricEvent, Framing, Hop, PathId, ResourceId, ResourceSpec,
+    Schedule, Service, Transfer,
 };
-use mpisim::units::{Time, TimeDelta};
+use mpisim::units::{Bandwidth, Time, TimeDelta};
 
 const MIB: u64 = 1 << 20;
 
@@ -319,6 +320,59 @@ fn bytes_are_conserved_and_connections_stay_in_order() {
             }
         }
     }
+}
+
+/// One transfer over one pipe of `mb_per_s` raw, against what was stated or measured.
+#[track_caller]
+fn check_framing(
+    mb_per_s: u64,
+    unit: u64,
+    overhead: u64,
+    bytes: u64,
+    model_ns: u64,
+    known: [u64; 2],
+) {
+    let service = Service::Shared { capacity: Bandwidth::from_mb_per_s(mb_per_s) };
+    let framing = Framing { unit, overhead };
+    let mut fabric = Fabric::new(vec![ResourceSpec { service, framing, ..pipe(1) }], MTU);
+    fabric.add_path(&[hop(0, 1)]);
+    let found = run(fabric, &[message(0, 0, 0, bytes)]).end / 1000;
+    assert!(
+        found.abs_diff(model_ns) <= model_ns / 1000,
+        "{found} ns, the formula gives {model_ns}"
+    );
+    let [low, high] = known;
+    assert!((low..=high).contains(&found), "{found} ns, allowed {low} to {high}");
+}
+
+/// Rows of published measurements with the errors that packet arithmetic alone must keep.
+///
+/// 128 B payload; 24 B per TLP on generations 1-2, 26 B on 3-5, 22 B on completions; 16 B of DLLPs
+/// per four TLPs. Times are of 16 MiB in ns.
+#[test]
+fn pcie_and_link_framing_reproduce_measured_rates() {
+    let size = 16 * MIB;
+    let time = |gb_per_s_x100: u64| size * 100 / gb_per_s_x100;
+    let percent = |ns: u64, low: i64, high: i64| {
+        let part = |percent: i64| ns.saturating_add_signed(ns.cast_signed() / 1000 * percent * 10);
+        [part(low), part(high)]
+    };
+    // C2050, generation 2 x16: device to host 2.56 ms (-0.2 %), zero-copy pack 2.55 ms (+0.2 %).
+    check_framing(8000, 128, 24 + 4, size, 2_556_000, [2_553_000, 2_562_000]);
+    // 2D copy, one 64 B TLP per row, 2.96-2.97 ms: -3 % without DLLPs, +2 % with them.
+    check_framing(8000, 64, 24, size, 2_884_000, [percent(2_965_000, -3, 0)[0], 2_965_000]);
+    check_framing(8000, 64, 24 + 4, size, 3_015_000, [2_965_000, percent(2_965_000, 0, 2)[1]]);
+    // A faster rate is a shorter time: +6 % is a time of 1/1.06.
+    let faster =
+        |gb_per_s_x100: u64, most: u64| [time(gb_per_s_x100) * 1000 / most, time(gb_per_s_x100)];
+    // V100, generation 3 x16, host to device: 12.35 GB/s (+6 %, 6.0 % to two places).
+    check_framing(15_754, 128, 22 + 4, size, time(1309), faster(1235, 1065));
+    // A100, generation 4 x16: 24.8-26.0 GB/s (+1 % to +6 %).
+    check_framing(31_508, 128, 22 + 4, size, time(2619), [time(2480) * 1000 / 1065, time(2600)]);
+    // H100, generation 5 x16, kernel writes: 52.8 GB/s (-3 %, 3.3 % to two places).
+    check_framing(63_015, 128, 26 + 4, size, time(5105), [time(5280), time(5280) * 1000 / 965]);
+    // EDR, 4096 B MTU and 28 B per packet: 12.30 GB/s (+1 %).
+    check_framing(12_500, 4096, 28, size, time(1241), faster(1230, 1015));
 }
 
 #[test]

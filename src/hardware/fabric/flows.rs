@@ -246,6 +246,11 @@ impl Fabric {
         generation: u32,
         out: &mut impl Schedule,
     ) {
+        #[cfg(test)]
+        if self.flows[flow].flight != NONE && self.obeys_stale_ends(flow) {
+            self.finish_flow(now, flow, out);
+            return;
+        }
         if self.flows[flow].generation != generation || self.flows[flow].flight == NONE {
             return;
         }
@@ -361,6 +366,13 @@ impl Fabric {
                 self.flows[moved].hops[hop as usize].place = place;
             }
         }
+    }
+
+    #[cfg(test)]
+    fn obeys_stale_ends(&self, flow: u32) -> bool {
+        let first = self.flows[flow].hops[0].resource;
+        let fault = self.resources[first as usize].shared().fault;
+        fault == Some(super::tests::Fault::StaleEndObeyed)
     }
 
     /// Rate at `resource` of the flows that came over the resource `previous`.

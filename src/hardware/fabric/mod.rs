@@ -28,6 +28,9 @@ mod servers;
 mod solve;
 mod spec;
 
+#[cfg(test)]
+mod tests;
+
 use arena::{Flight, Flights, NONE};
 use connection::Connection;
 use flows::Flows;

@@ -28,6 +28,9 @@ pub(super) struct Shared {
     waiting: u32,
     pub(super) counts: Counts,
     pub(super) fluid: Fluid,
+    /// A defect planted by a test.
+    #[cfg(test)]
+    pub(super) fault: Option<super::tests::Fault>,
 }
 
 /// The packet in service, or the last one.
@@ -126,6 +129,8 @@ impl Shared {
             waiting: 0,
             counts: Counts::default(),
             fluid: Fluid { left: rate, level: rate, ..Fluid::default() },
+            #[cfg(test)]
+            fault: None,
         }
     }
 
@@ -148,6 +153,10 @@ impl Shared {
     }
 
     fn stand_ins(&self) -> u32 {
+        #[cfg(test)]
+        if self.fault == Some(super::tests::Fault::NoStandIns) {
+            return 0;
+        }
         if self.arbitration == Arbitration::Strict { 0 } else { self.fluid.backlogged }
     }
 }
@@ -518,6 +527,10 @@ impl Shared {
     ///
     /// What the solver kept for packets is theirs: only what exceeds it is stolen.
     fn steal(&mut self, now: u64, service: TimeDelta) -> i64 {
+        #[cfg(test)]
+        if self.fault == Some(super::tests::Fault::NothingStolen) {
+            return 0;
+        }
         let excess = self.fluid.reserve.draw(now, service.as_ps());
         if self.fluid.backlogged == 0 {
             return 0;
