@@ -1,11 +1,17 @@
 //! The laws of the fabric: closed forms, conservation, order.
 
+#![expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    reason = "times of a test stay far below 2^63 ps"
+)]
+
 mod fabric_oracle;
 
 use fabric_oracle::driver::{
-    Message, Workload, fabric_of, hop, message, pipe, run, run_in_order, units,
+    Message, SAMPLE, Workload, fabric_of, hop, message, pipe, run, run_in_order, units,
 };
-use fabric_oracle::workloads::{Dice, MTU, random, world};
+use fabric_oracle::workloads::{Dice, MTU, mix, random, world};
 use mpisim::hardware::fabric::{
     Arbitration, ConnId, Fabric, FabricEvent, Framing, Hop, PathId, ResourceId, ResourceSpec,
     Schedule, Service, Transfer,
@@ -256,7 +262,7 @@ fn crowded(seed: u64) -> Workload {
     for conn in 0..12_u32 {
         let length = dice.range(1, 5);
         let first = dice.below(6);
-        let hops = (0..length).map(|step| (u32::try_from((first + step) % 6).unwrap(), 1));
+        let hops = (0..length).map(|step| (((first + step) % 6) as u32, 1));
         work.paths.push(hops.collect());
         for _ in 0..dice.range(5, 30) {
             let bytes = [0, 8, 8, 64, 512, 4096, 5000, 65_536, 300_000][dice.below(9) as usize];
@@ -309,7 +315,7 @@ fn bytes_are_conserved_and_connections_stay_in_order() {
                 assert!(done >= last[message.path], "a connection overtook itself");
                 last[message.path] = done;
             }
-            let snapshot = outcome.fabric.snapshot();
+            let snapshot = outcome.fabric.snapshot(Time::from_ps(outcome.end));
             for ((stats, raw), &cost) in snapshot.iter().zip(raw).zip(&work.ps_per_byte) {
                 if cost > 0 {
                     assert_eq!(stats.raw_bytes, raw);
@@ -319,6 +325,23 @@ fn bytes_are_conserved_and_connections_stay_in_order() {
                 }
             }
         }
+    }
+}
+
+#[test]
+fn no_resource_is_busier_than_a_window_is_long() {
+    for percent in [10, 50, 90] {
+        let work = mix(percent, 16);
+        let outcome = run(fabric_of(&work), &work.messages);
+        let all = &outcome.samples;
+        assert!(all.len() > 20);
+        for (before, after) in all.iter().zip(&all[1..]) {
+            let busy = after[0].since(before[0]).busy.as_ps();
+            // A packet's time is taken from flows within the turn after it.
+            assert!(busy <= SAMPLE + MTU * 80, "{busy} ps of {SAMPLE}");
+        }
+        let middle = all[10][0].since(all[2][0]).busy.as_ps();
+        assert!(middle >= 8 * SAMPLE * 99 / 100, "flows are seen while they move: {middle}");
     }
 }
 

@@ -1,29 +1,31 @@
 //! How far the fabric is from the oracle on one workload.
 
+use mpisim::units::Time;
+
 use super::driver::{Begin, Outcome, Workload, fabric_of, run};
 use super::segments;
 
 /// Errors of the fabric against the oracle; ratios in parts per million.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Errors {
+pub(crate) struct Errors {
     /// Mean time of small messages.
-    pub small_mean: i64,
+    pub(crate) small_mean: i64,
     /// 99th percentile of it.
-    pub small_p99: i64,
+    pub(crate) small_p99: i64,
     /// The same mean in picoseconds.
-    pub small_mean_ps: i64,
+    pub(crate) small_mean_ps: i64,
     /// Mean time of bulk.
-    pub bulk_mean: i64,
+    pub(crate) bulk_mean: i64,
     /// Worst single bulk message, by size of the error.
-    pub bulk_worst: i64,
-    pub bulk_worst_ps: i64,
+    pub(crate) bulk_worst: i64,
+    pub(crate) bulk_worst_ps: i64,
     /// Last completion.
-    pub last: i64,
+    pub(crate) last: i64,
     /// Busy time above elapsed time, worst resource; negative where none is overcommitted.
-    pub overcommit: i64,
+    pub(crate) overcommit: i64,
 }
 
-pub fn compare(work: &Workload, window: usize) -> (Errors, Outcome) {
+pub(crate) fn compare(work: &Workload, window: usize) -> (Errors, Outcome) {
     let (wanted, _) = segments::run(work, window);
     let outcome = run(fabric_of(work), &work.messages);
     (errors(work, &wanted, &outcome), outcome)
@@ -69,7 +71,12 @@ fn errors(work: &Workload, wanted: &[u64], outcome: &Outcome) -> Errors {
     }
     let last = |done: &[u64]| *done.iter().max().expect("there are messages") as i64;
     errors.last = parts(last(&outcome.done), last(wanted));
-    let busiest = outcome.fabric.snapshot().iter().map(|stats| stats.busy.as_ps()).max();
+    let busiest = outcome
+        .fabric
+        .snapshot(Time::from_ps(outcome.end))
+        .iter()
+        .map(|stats| stats.busy.as_ps())
+        .max();
     errors.overcommit = parts(busiest.unwrap_or_default() as i64, outcome.end as i64);
     errors
 }

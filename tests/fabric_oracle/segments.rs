@@ -32,6 +32,9 @@ enum Kind {
     Pick,
 }
 
+/// When, what, of which connection or resource, first asked, for which message or segment.
+type Event = (u64, Kind, usize, u64, usize);
+
 #[derive(Default)]
 struct Stage {
     /// Connections whose turn will come.
@@ -51,21 +54,21 @@ struct Source {
     under_way: usize,
 }
 
-pub struct Oracle<'a> {
+pub(crate) struct Oracle<'a> {
     workload: &'a Workload,
     window: usize,
     stages: Vec<Stage>,
     sources: Vec<Source>,
     segments: Vec<Segment>,
     free: Vec<usize>,
-    queue: BinaryHeap<Reverse<(u64, Kind, usize, u64, usize)>>,
+    queue: BinaryHeap<Reverse<Event>>,
     asked: u64,
     followers: Vec<Vec<usize>>,
     done: Vec<u64>,
 }
 
 /// Delivery of each message, in picoseconds, and the busy time of each resource.
-pub fn run(workload: &Workload, window: usize) -> (Vec<u64>, Vec<u64>) {
+pub(crate) fn run(workload: &Workload, window: usize) -> (Vec<u64>, Vec<u64>) {
     let connections =
         workload.messages.iter().map(|m| m.conn as usize + 1).max().unwrap_or_default();
     let stage = || Stage {

@@ -4,15 +4,15 @@ use mpisim::hardware::fabric::Arbitration;
 
 use super::driver::{Begin, Message, Workload, message};
 
-pub const MTU: u64 = 4096;
+pub(crate) const MTU: u64 = 4096;
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 
 /// A small generator for test data (splitmix64).
-pub struct Dice(pub u64);
+pub(crate) struct Dice(pub u64);
 
 impl Dice {
-    pub fn below(&mut self, n: u64) -> u64 {
+    pub(crate) fn below(&mut self, n: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -20,12 +20,12 @@ impl Dice {
         (z ^ (z >> 31)) % n
     }
 
-    pub fn range(&mut self, low: u64, high: u64) -> u64 {
+    pub(crate) fn range(&mut self, low: u64, high: u64) -> u64 {
         low + self.below(high - low)
     }
 }
 
-pub fn world(ps_per_byte: &[u64], paths: &[&[u32]]) -> Workload {
+pub(crate) fn world(ps_per_byte: &[u64], paths: &[&[u32]]) -> Workload {
     Workload {
         ps_per_byte: ps_per_byte.to_vec(),
         mtu: MTU,
@@ -36,7 +36,7 @@ pub fn world(ps_per_byte: &[u64], paths: &[&[u32]]) -> Workload {
 }
 
 /// `k` flows of 4 MiB and 8-byte messages now and then, over the same stages.
-pub fn pings(stages: &[u64], k: u32, count: u64) -> Workload {
+pub(crate) fn pings(stages: &[u64], k: u32, count: u64) -> Workload {
     let path: Vec<u32> = (0..).take(stages.len()).collect();
     let mut work = world(stages, &[&path]);
     work.messages.extend((0..k).map(|conn| message(0, conn, 0, 4 * MIB)));
@@ -49,7 +49,14 @@ pub fn pings(stages: &[u64], k: u32, count: u64) -> Workload {
 }
 
 /// Messages of 8 B to 2 KiB that load a link of 80 ps/B by `percent`, from `conns` connections.
-pub fn packets(work: &mut Workload, percent: u64, conns: u32, path: usize, until: u64, seed: u64) {
+pub(crate) fn packets(
+    work: &mut Workload,
+    percent: u64,
+    conns: u32,
+    path: usize,
+    until: u64,
+    seed: u64,
+) {
     let first = work.messages.iter().map(|m| m.conn + 1).max().unwrap_or_default();
     let mut dice = Dice(seed);
     // Sizes are powers of two from 8 to 2048: 454 B on average.
@@ -64,7 +71,7 @@ pub fn packets(work: &mut Workload, percent: u64, conns: u32, path: usize, until
 }
 
 /// Two flows of 8 MiB and small messages from 16 connections on one link.
-pub fn mix(percent: u64, conns: u32) -> Workload {
+pub(crate) fn mix(percent: u64, conns: u32) -> Workload {
     let mut work = world(&[80], &[&[0]]);
     work.messages.extend((0..2).map(|conn| message(0, conn, 0, 8 * MIB)));
     let until = 2 * 8 * MIB * 80;
@@ -73,7 +80,7 @@ pub fn mix(percent: u64, conns: u32) -> Workload {
 }
 
 /// Bulk that a link before limits to 60 % of the link where the packets are.
-pub fn capped_upstream(percent: u64) -> Workload {
+pub(crate) fn capped_upstream(percent: u64) -> Workload {
     let mut work = world(&[133, 80], &[&[0, 1], &[1]]);
     work.messages.extend((0..2).map(|conn| message(0, conn, 0, 8 * MIB)));
     packets(&mut work, percent, 16, 1, 2 * 8 * MIB * 133, percent);
@@ -81,7 +88,7 @@ pub fn capped_upstream(percent: u64) -> Workload {
 }
 
 /// Packets slow a flow on link 0; what it leaves on link 1 another flow inherits.
-pub fn inherits(percent: u64) -> Workload {
+pub(crate) fn inherits(percent: u64) -> Workload {
     let mut work = world(&[80, 80], &[&[0, 1], &[1], &[0]]);
     work.messages.push(message(0, 0, 0, 16 * MIB));
     work.messages.push(message(0, 1, 1, 16 * MIB));
@@ -91,7 +98,7 @@ pub fn inherits(percent: u64) -> Workload {
 }
 
 /// 28 copies with a core each and two DMA streams on one memory bus; pings cross wire and bus.
-pub fn memory_bus() -> Workload {
+pub(crate) fn memory_bus() -> Workload {
     let mut work = world(&[], &[]);
     for core in 0..28 {
         work.ps_per_byte.push(160);
@@ -111,7 +118,7 @@ pub fn memory_bus() -> Workload {
 }
 
 /// 32 senders of 16 KiB at once into one link, with four 8-byte messages.
-pub fn incast(spread: u64) -> Workload {
+pub(crate) fn incast(spread: u64) -> Workload {
     let mut work = world(&[80; 33], &[]);
     let mut dice = Dice(spread);
     for sender in 0..32_u32 {
@@ -125,7 +132,7 @@ pub fn incast(spread: u64) -> Workload {
 }
 
 /// 16 pairs, 64 KiB, `window` messages under way each, over five stages that all share.
-pub fn pairs(window: usize, rounds: usize) -> Workload {
+pub(crate) fn pairs(window: usize, rounds: usize) -> Workload {
     let mut work = world(&[60, 80, 60, 50, 60], &[&[0, 1, 2]]);
     for conn in 0..16_u32 {
         for round in 0..window * rounds {
@@ -144,7 +151,7 @@ pub fn pairs(window: usize, rounds: usize) -> Workload {
 }
 
 /// Bulk of 16-256 KiB at random times over 64 links.
-pub fn crowd(flows: u32) -> Workload {
+pub(crate) fn crowd(flows: u32) -> Workload {
     let mut dice = Dice(u64::from(flows));
     let mut work = world(&[80; 64], &[]);
     for conn in 0..flows {
@@ -169,7 +176,7 @@ fn random_path(dice: &mut Dice, links: u64, longest: u64) -> Vec<(u32, u32)> {
 }
 
 /// A random world: 2-8 links, 2-12 bulk connections, 4-16 connections with packets.
-pub fn random(seed: u64, heavy: bool) -> Workload {
+pub(crate) fn random(seed: u64, heavy: bool) -> Workload {
     let mut dice = Dice(seed * 2 + u64::from(heavy));
     let links = dice.range(2, 9);
     let mut work = world(&[], &[]);

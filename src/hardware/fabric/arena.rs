@@ -76,7 +76,7 @@ pub(super) struct Queue {
 impl Queue {
     pub(super) const EMPTY: Self = Self { head: NONE, tail: NONE };
 
-    pub(super) const fn is_empty(&self) -> bool {
+    pub(super) const fn is_empty(self) -> bool {
         self.head == NONE
     }
 

@@ -90,6 +90,13 @@ impl Flows {
 }
 
 impl Flow {
+    /// Time in which it moved since the last account; negative where packets were booked ahead.
+    fn gained(&self, now: u64, stolen: i64) -> i64 {
+        // Signed: packets that leave reserve unused give time instead of taking it.
+        let signed = |time: u64| i64::try_from(time).expect("a run is below 106 days");
+        signed(now - self.since) - signed(self.debt) - (stolen - self.stolen_seen)
+    }
+
     /// Moves what it would have moved in `time` ps.
     pub(super) fn gain(&mut self, time: u64) {
         let moved = u128::from(self.rate) * u128::from(time);
@@ -198,18 +205,31 @@ impl Fabric {
         }
     }
 
-    /// Moves the flow's account to `now`.
-    pub(super) fn settle(&mut self, now: u64, flow: u32) {
-        let state = &mut self.flows[flow];
-        let elapsed = now - state.since;
-        state.since = now;
-        let stolen = match state.limit {
+    fn stolen_from(&self, flow: u32) -> i64 {
+        match self.flows[flow].limit {
             NONE => 0,
             limit => self.resources[limit as usize].shared().fluid.stolen,
-        };
-        // Signed: packets that leave reserve unused give time instead of taking it.
-        let signed = |time: u64| i64::try_from(time).expect("a run is below 106 days");
-        let gained = signed(elapsed) - signed(state.debt) - (stolen - state.stolen_seen);
+        }
+    }
+
+    /// Raw bytes of the present transfer that moved over its hop `hop` until `now`.
+    pub(super) fn moved_until(&self, now: u64, flow: u32, hop: u32) -> u128 {
+        let state = &self.flows[flow];
+        let total = self.flights[state.flight].bytes;
+        let gained = state.gained(now, self.stolen_from(flow)).max(0).unsigned_abs();
+        let moved = u128::from(state.rate) * u128::from(gained);
+        let left = state.remaining.saturating_sub(moved);
+        // In 2^-20 byte, so that the product fits.
+        let moved = (u128::from(total) << 20) - (left >> 20);
+        u128::from(state.hops[hop as usize].raw) * moved / (u128::from(total) << 20)
+    }
+
+    /// Moves the flow's account to `now`.
+    pub(super) fn settle(&mut self, now: u64, flow: u32) {
+        let stolen = self.stolen_from(flow);
+        let state = &mut self.flows[flow];
+        let gained = state.gained(now, stolen);
+        state.since = now;
         state.stolen_seen = stolen;
         state.debt = gained.min(0).unsigned_abs();
         let moved = u128::from(state.rate) * u128::from(gained.max(0).unsigned_abs());

@@ -35,19 +35,15 @@ struct Level {
     /// Sum of the weights of the flows whose rates are not final.
     weights: u128,
     /// The rate that those flows would get here.
-    level: u64,
+    share: u64,
     /// The highest rate of its flows.
     highest: u64,
 }
 
 impl Level {
     fn update(&mut self) {
-        self.level = if self.weights == 0 {
-            u64::MAX
-        } else {
-            let level = (u128::from(self.left) << 32) / self.weights;
-            u64::try_from(level).unwrap_or(u64::MAX)
-        };
+        let level = (u128::from(self.left) << 32).checked_div(self.weights);
+        self.share = level.and_then(|level| u64::try_from(level).ok()).unwrap_or(u64::MAX);
     }
 }
 
@@ -116,7 +112,7 @@ impl Fabric {
             solver.places[resource as usize].0 = visit;
             let shared = self.resources[resource as usize].shared();
             let left = shared.rate - shared.fluid.reserve.kept(shared.rate);
-            solver.resources.push(Level { resource, left, weights: 0, level: 0, highest: 0 });
+            solver.resources.push(Level { resource, left, weights: 0, share: 0, highest: 0 });
             for &(flow, _) in &shared.fluid.members {
                 let state = &mut self.flows[flow];
                 if state.visited != visit {
@@ -148,11 +144,11 @@ impl Fabric {
             level.update();
         }
         loop {
-            let Some(full) = resources.iter().filter(|l| l.weights > 0).min_by_key(|l| l.level)
+            let Some(full) = resources.iter().filter(|l| l.weights > 0).min_by_key(|l| l.share)
             else {
                 return;
             };
-            let (resource, rate) = (full.resource, full.level);
+            let (resource, rate) = (full.resource, full.share);
             let members = &self.resources[resource as usize].shared().fluid.members;
             for &(flow, _) in members {
                 let state = &mut self.flows[flow];

@@ -27,8 +27,11 @@ const MIB: u64 = 1 << 20;
 /// One MTU at 80 ps/B.
 const TURN: u64 = MTU * 80;
 
+/// When, in which order, and which event or which start.
+type Entry = (Time, u64, Option<FabricEvent>, usize);
+
 #[derive(Default)]
-struct Agenda(BinaryHeap<Reverse<(Time, u64, Option<FabricEvent>, usize)>>, u64);
+struct Agenda(BinaryHeap<Reverse<Entry>>, u64);
 
 impl Agenda {
     fn push(&mut self, time: Time, event: Option<FabricEvent>, start: usize) {

@@ -3,14 +3,13 @@
 //! The bounds are those of `docs/adr/0003-fair-sharing.md`; ratios are in parts per million. The
 //! oracle's window is 64 segments per connection, and 8 where a workload says so.
 
-mod fabric_oracle;
+use mpisim::hardware::fabric::Arbitration;
 
-use fabric_oracle::compare::{Errors, compare};
-use fabric_oracle::driver::Workload;
-use fabric_oracle::workloads::{
+use super::compare::{Errors, compare};
+use super::driver::Workload;
+use super::workloads::{
     MTU, capped_upstream, crowd, incast, inherits, memory_bus, mix, pairs, pings, random,
 };
-use mpisim::hardware::fabric::Arbitration;
 
 const PERCENT: i64 = 10_000;
 /// One MTU at 80 ps/B.
