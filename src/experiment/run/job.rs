@@ -117,17 +117,18 @@ fn small(rounds: u64) -> u32 {
     u32::try_from(rounds).expect("the scenario's shape limits rounds")
 }
 
-/// Partner and direction of one process: nodes stand in pairs, and the i-th sender of a node has
-/// the i-th receiver of the other one.
+/// Partner and direction of one process: the first half of the nodes is paired with the second,
+/// and the i-th sender of a node has the i-th receiver of the other one.
 fn pair(point: &Point, process: u32, senders: u32, both: bool) -> (u32, Direction) {
     let placement = &point.placement;
     let node = placement.node_of(process, point.nodes);
     let slot = placement.slot_of(process, point.nodes);
-    let other = node ^ 1;
+    let half = point.nodes / 2;
+    let other = (node + half) % point.nodes;
     let (slot, direction) = match (both, slot < senders) {
         (true, true) => (slot + senders, Direction::Sends),
         (true, false) => (slot - senders, Direction::Receives),
-        (false, _) if node.is_multiple_of(2) => (slot, Direction::Sends),
+        (false, _) if node < half => (slot, Direction::Sends),
         (false, _) => (slot, Direction::Receives),
     };
     (process_at(placement, point.nodes, other, slot), direction)

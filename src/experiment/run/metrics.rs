@@ -4,7 +4,7 @@ use super::PointError;
 use crate::experiment::plan::{Point, Workload};
 use crate::experiment::results::{Metric, PointResult, ResourceUse};
 use crate::protocols::library::Library;
-use crate::runtime::timed::{Ending, Outcome, Ran};
+use crate::runtime::timed::{CoreUse, Ending, Outcome, Ran, Used};
 use crate::units::{Time, TimeDelta};
 use crate::workloads::job::AnyProgram;
 use crate::workloads::windowed::{END, START};
@@ -87,16 +87,16 @@ fn measured(outcome: &Outcome) -> TimeDelta {
 /// What every resource did over the whole run; cores are one line.
 fn resources(outcome: &Outcome) -> Vec<ResourceUse> {
     let elapsed = outcome.end.since(Time::ZERO);
-    let hardware = outcome.resources.iter().map(|(name, stats)| ResourceUse {
+    let hardware = outcome.resources.iter().map(|Used { name, servers, stats }| ResourceUse {
         name: name.clone(),
-        busy: stats.busy,
+        busy: stats.busy.scaled(1, u64::from(*servers)),
         elapsed,
         bytes: stats.raw_bytes,
         packets: stats.packets,
         queue_max: u64::from(stats.queue_max),
     });
     let cores = outcome.cores.len() as u64;
-    let mean = |of: fn(&crate::runtime::timed::CoreUse) -> TimeDelta| {
+    let mean = |of: fn(&CoreUse) -> TimeDelta| {
         let sum: u128 = outcome.cores.iter().map(|core| u128::from(of(core).as_ps())).sum();
         let mean = sum / u128::from(cores.max(1));
         TimeDelta::from_ps(u64::try_from(mean).expect("a mean is below its greatest value"))

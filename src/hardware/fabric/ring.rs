@@ -53,6 +53,14 @@ impl Ring {
         self.lanes > 0
     }
 
+    /// The lane whose turn is next and its connection, if it is a lane's turn.
+    pub(super) fn front_lane(&self) -> Option<(u32, u32)> {
+        match self.entries.front()? {
+            Entry::Packets { lane, conn, .. } => Some((*lane, *conn)),
+            Entry::StandIns(_) => None,
+        }
+    }
+
     /// Appends a lane; those of one instant are sorted by connection.
     pub(super) fn push_lane(&mut self, lane: u32, conn: u32, now: u64) {
         let mut at = self.entries.len();

@@ -46,7 +46,7 @@ impl Framing {
 /// How a resource serves.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Service {
-    /// A pipe shared fairly by bulk flows and packets: a link, a PCIe direction, a memory bus.
+    /// A pipe shared fairly by bulk flows and packets: a link, a direction of a bus, memory.
     Shared {
         /// Raw bytes per second.
         capacity: Bandwidth,

@@ -26,7 +26,9 @@ use super::untimed::Choice;
 use crate::engine::{Digest, Event, LimitReached, Options, Simulation, SourceId, Tag, mix};
 use crate::hardware::cluster::{Cluster, Posting};
 use crate::hardware::core::{IssueSlots, Noise, Place};
-use crate::hardware::fabric::{Delivery, FabricEvent, ResourceId, ResourceStats, Schedule};
+use crate::hardware::fabric::{
+    Delivery, FabricEvent, ResourceId, ResourceStats, Schedule, Service,
+};
 use crate::hardware::profile::Profile;
 use crate::hardware::topology::Topology;
 use crate::protocols::contract::{
@@ -142,7 +144,7 @@ pub struct Outcome {
     /// Branches that were reached.
     pub sometimes: Sometimes,
     /// What every resource did.
-    pub resources: Vec<(String, ResourceStats)>,
+    pub resources: Vec<Used>,
     /// Busy time of every thread's core: in actions, and polling included.
     pub cores: Vec<CoreUse>,
     /// Messages that left a core.
@@ -153,6 +155,17 @@ pub struct Outcome {
     pub rnr: u64,
     /// The choices, where they were recorded.
     pub choices: Vec<Choice>,
+}
+
+/// What one resource did.
+#[derive(Clone, Debug)]
+pub struct Used {
+    /// Its name.
+    pub name: String,
+    /// How many serve side by side: busy time counts each.
+    pub servers: u32,
+    /// What it did.
+    pub stats: ResourceStats,
 }
 
 /// What one core did.
@@ -440,13 +453,7 @@ where
     fn finish(mut self, ending: Ending) -> Ran<M, P> {
         let end = self.simulation.now();
         let elapsed = end.since(Time::ZERO);
-        let names: Vec<(ResourceId, String)> =
-            self.cluster.resources().map(|(id, name)| (id, name.to_owned())).collect();
-        let mut resources = Vec::new();
-        for (id, name) in names {
-            let stats = self.cluster.fabric.stats(id);
-            resources.push((name, stats));
-        }
+        let resources = self.used();
         if ending == Ending::Finished {
             self.check_end(elapsed, &resources);
         }
@@ -470,8 +477,21 @@ where
         Ran { outcome, machines: self.machines, programs, memories: self.memories }
     }
 
+    fn used(&self) -> Vec<Used> {
+        let specs = self.cluster.fabric.resources().iter();
+        let used = (0..).zip(specs).map(|(index, spec)| Used {
+            name: spec.name.clone(),
+            servers: match spec.service {
+                Service::Shared { .. } => 1,
+                Service::Servers { count, .. } => count,
+            },
+            stats: self.cluster.fabric.stats(ResourceId(index)),
+        });
+        used.collect()
+    }
+
     /// Laws that hold when every program has ended.
-    fn check_end(&mut self, elapsed: TimeDelta, resources: &[(String, ResourceStats)]) {
+    fn check_end(&mut self, elapsed: TimeDelta, resources: &[Used]) {
         let queued: u64 = self.pollers.iter().map(Poller::waiting).sum();
         let undelivered = queued + self.flights.len() as u64;
         self.monitors.end(undelivered, &mut self.violations);
@@ -480,8 +500,9 @@ where
             let landings = self.memories.landings(process);
             system::leftovers(process, machine.leftovers(), landings, &mut self.violations);
         }
-        for (name, stats) in resources {
-            self.violations.extend(system::utilisation(name, stats.busy, elapsed));
+        for Used { name, servers, stats } in resources {
+            let most = elapsed * u64::from(*servers);
+            self.violations.extend(system::utilisation(name, stats.busy, most));
         }
     }
 
