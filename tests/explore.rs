@@ -1,5 +1,6 @@
 //! The real library under every order of events, in small worlds.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use mpisim::mpi::communicator::Communicators;
@@ -8,7 +9,7 @@ use mpisim::protocols::call::{Buffer, Call, Comm, Peer, Reply, Requests, SendMod
 use mpisim::protocols::contract::{Handle, Next, Process, Program, Thread};
 use mpisim::protocols::library::{Job, Library, SharedJob};
 use mpisim::protocols::rendezvous::Protocol;
-use mpisim::runtime::explore::{self, Budget, Survey};
+use mpisim::runtime::explore::{self, Budget, Drift, Final, Survey};
 use mpisim::runtime::memory::Payload;
 use mpisim::runtime::untimed::{Outcome, World};
 use mpisim::units::Bytes;
@@ -23,8 +24,15 @@ struct Script {
 
 impl Program<Library> for Script {
     fn next(&mut self, reply: Option<Reply>) -> Next<Call> {
-        self.replies.extend(reply);
-        self.at += 1;
+        // A test or probe with a false flag is called again.
+        let again = matches!(
+            reply,
+            Some(Reply::Tested(None) | Reply::AllTested(None) | Reply::Probed(None))
+        );
+        if !again {
+            self.replies.extend(reply);
+            self.at += 1;
+        }
         self.calls.get(self.at - 1).map_or(Next::End, |call| Next::Call(call.clone()))
     }
 
@@ -170,7 +178,7 @@ fn a_receive_that_nobody_answers_is_explained_without_a_cycle() {
 fn order_is_kept_when_small_and_large_messages_mix_and_arrive_early() {
     for protocol in [Protocol::RPut, Protocol::RGet] {
         let sender =
-            vec![isend(1, 7, 0, 8), isend(1, 7, 1, LARGE), isend(1, 7, 2, 9), wait_all(0, 3)];
+            vec![isend(1, 7, 0, LARGE), isend(1, 7, 1, 8), isend(1, 7, 2, LARGE), wait_all(0, 3)];
         let receiver = vec![
             recv(Some(0), Some(7), 0, LARGE),
             irecv(None, None, 1, LARGE),
@@ -209,15 +217,146 @@ fn two_threads_under_the_lock_share_matching() {
     assert!(found.sometimes.unexpected > 0);
 }
 
-#[test]
-fn a_ring_of_three_with_tests_and_probes_ends_from_every_state() {
+/// Everybody sends to the next, probes until something is there, receives, and tests until sent.
+fn ring(ranks: u32, bytes: u64) -> Vec<[Vec<Call>; 1]> {
     let rank = |me: u32| {
-        vec![
-            isend((me + 1) % 3, 5, 0, LARGE),
+        [vec![
+            isend((me + 1) % ranks, 5, 0, bytes),
             Call::Iprobe { source: Peer::Any, tag: None, comm: WORLD },
-            recv(Some((me + 2) % 3), Some(5), 1, LARGE),
+            recv(Some((me + ranks - 1) % ranks), Some(5), 1, bytes),
             Call::Test { request: Handle(0) },
+        ]]
+    };
+    (0..ranks).map(rank).collect()
+}
+
+#[test]
+fn a_ring_that_polls_can_end_from_every_state() {
+    let ranks = ring(3, LARGE);
+    let calls: Vec<&[Vec<Call>]> = ranks.iter().map(|rank| &rank[..]).collect();
+    for protocol in [Protocol::RPut, Protocol::RGet] {
+        let found = check_clean(&world(&calls, protocol));
+        assert_eq!(found.finals, 1);
+    }
+}
+
+#[test]
+fn a_barrier_holds_everybody_until_the_last_one_comes() {
+    let rank = |me: u32| {
+        let barrier = Call::Barrier { comm: WORLD };
+        // A message that is sent after the barrier cannot be probed before it.
+        match me {
+            0 => vec![barrier, send(1, 1, 0, 8)],
+            1 => vec![Call::Barrier { comm: WORLD }, recv(None, Some(1), 0, 8)],
+            _ => vec![barrier],
+        }
+    };
+    let ranks = [[rank(0)], [rank(1)], [rank(2)]];
+    let found = check_clean(&world(&[&ranks[0], &ranks[1], &ranks[2]], Protocol::RGet));
+    assert_eq!(found.finals, 1);
+}
+
+#[test]
+fn random_walks_end_as_the_full_search_says_and_can_be_replayed() {
+    let sender =
+        |first: u32| vec![isend(2, 1, first, 8), isend(2, 1, first + 1, LARGE), wait_all(first, 2)];
+    let receiver: Vec<Call> = (0..4).map(|id| recv(None, None, id, LARGE)).collect();
+    let calls: [&[Vec<Call>]; 3] = [&[sender(0)], &[sender(0)], &[receiver]];
+    let start = world(&calls, Protocol::RGet);
+    let mut ends = BTreeSet::new();
+    for seed in 0..200 {
+        let mut world = start.clone();
+        let walk = explore::walk(&mut world, seed, 1, 10_000);
+        assert_eq!((&walk.outcome, &walk.violations[..]), (&Outcome::Finished, &[][..]));
+        ends.insert(world.fingerprint());
+        let mut again = start.clone();
+        explore::replay(&mut again, &walk.choices).expect("the walk was one of this world");
+        let processes: Vec<_> = (0..3)
+            .map(|rank| {
+                let program = world.program(Process(rank), Thread(0));
+                (world.machine(Process(rank)), vec![program])
+            })
+            .collect();
+        let end = Final { processes, memories: world.memories(), ended: true };
+        assert_eq!(explore::compare(&again, &walk.choices, &end), Ok(()));
+
+        let short = &walk.choices[..walk.choices.len() - 1];
+        let mut early = start.clone();
+        explore::replay(&mut early, short).expect("a part of a way is a way");
+        let drift = explore::compare(&early, short, &end).expect_err("one choice is missing");
+        assert!(matches!(drift, Drift::Unfinished { .. }), "{drift}");
+    }
+    assert_eq!(ends.len(), 6, "the walks meet every end that the full search knows");
+}
+
+#[test]
+fn a_record_that_drifted_is_refused_with_its_place_and_reason() {
+    let calls: [&[Vec<Call>]; 2] = [&[vec![send(1, 7, 0, 8)]], &[vec![recv(Some(0), None, 0, 8)]]];
+    let start = world(&calls, Protocol::RGet);
+    let walk = explore::walk(&mut start.clone(), 1, 1, 100);
+    for index in 1..walk.choices.len() {
+        let mut record = walk.choices.clone();
+        record.insert(index, record[0]);
+        let mut world = start.clone();
+        let drift = explore::replay(&mut world, &record).expect_err("it is not enabled twice");
+        let words = drift.to_string();
+        assert!(words.starts_with(&format!("choice {index}: `")), "{words}");
+        assert!(words.contains("is not enabled: "), "{words}");
+    }
+    let other =
+        world(&[&[vec![send(1, 7, 0, 8)]], &[vec![recv(Some(0), None, 0, 9)]]], Protocol::RGet);
+    let mut ended = start.clone();
+    explore::replay(&mut ended, &walk.choices).expect("its own record");
+    let program = other.program(Process(0), Thread(0));
+    let processes = vec![(ended.machine(Process(0)), vec![program])];
+    let end = Final { processes, memories: ended.memories(), ended: true };
+    let drift = explore::compare(&ended, &walk.choices, &end).expect_err("its program differs");
+    assert!(drift.to_string().contains("program 0.0"), "{drift}");
+}
+
+/// `cargo test --release --test explore -- --ignored --nocapture` prints sizes and rates.
+#[test]
+#[ignore = "prints a table; the other tests assert"]
+fn sizes_and_rates() {
+    let sender = |to: u32, tag: i32, id: u32| {
+        vec![isend(to, tag, id, 8), isend(to, tag, id + 1, LARGE), wait_all(id, 2)]
+    };
+    let wildcards: Vec<Call> = (0..4).map(|id| recv(None, None, id, LARGE)).collect();
+    let receiver = |tag: i32, id: u32| {
+        vec![
+            irecv(Some(0), Some(tag), id, LARGE),
+            irecv(Some(0), Some(tag), id + 1, LARGE),
+            wait_all(id, 2),
         ]
     };
-    let _ = rank;
+    let rings = ring(3, LARGE);
+    for protocol in [Protocol::RPut, Protocol::RGet] {
+        let one = vec![vec![vec![send(1, 7, 0, LARGE)]], vec![vec![recv(None, None, 0, LARGE)]]];
+        let to_wildcards =
+            vec![vec![sender(2, 1, 0)], vec![sender(2, 1, 0)], vec![wildcards.clone()]];
+        let threads =
+            vec![vec![sender(1, 1, 0), sender(1, 2, 2)], vec![receiver(1, 0), receiver(2, 2)]];
+        let cases = [
+            ("1 message", one),
+            ("2 senders, wildcards", to_wildcards),
+            ("2 x 2 threads", threads),
+            ("ring of 3, polling", rings.iter().map(|rank| rank.to_vec()).collect()),
+        ];
+        for (name, calls) in cases {
+            let calls: Vec<&[Vec<Call>]> = calls.iter().map(|threads| &threads[..]).collect();
+            let world = world(&calls, protocol);
+            #[expect(clippy::disallowed_types, reason = "measures this program, not the model")]
+            let start = std::time::Instant::now();
+            let found = survey(&world);
+            let seconds = start.elapsed().as_secs_f64();
+            println!(
+                "{protocol:?} {name}: {} states, {} transitions, {} finals, {:.2} M states/s, {:?}",
+                found.states,
+                found.transitions,
+                found.finals,
+                f64::from(u32::try_from(found.states).unwrap()) / seconds / 1e6,
+                found.sometimes,
+            );
+        }
+    }
 }
