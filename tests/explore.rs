@@ -24,15 +24,9 @@ struct Script {
 
 impl Program<Library> for Script {
     fn next(&mut self, reply: Option<Reply>) -> Next<Call> {
-        // A test or probe with a false flag is called again.
-        let again = matches!(
-            reply,
-            Some(Reply::Tested(None) | Reply::AllTested(None) | Reply::Probed(None))
-        );
-        if !again {
-            self.replies.extend(reply);
-            self.at += 1;
-        }
+        // A test with a true flag makes the wait that follows it needless.
+        self.at += if matches!(reply, Some(Reply::Tested(Some(_)))) { 2 } else { 1 };
+        self.replies.extend(reply);
         self.calls.get(self.at - 1).map_or(Next::End, |call| Next::Call(call.clone()))
     }
 
@@ -217,7 +211,7 @@ fn two_threads_under_the_lock_share_matching() {
     assert!(found.sometimes.unexpected > 0);
 }
 
-/// Everybody sends to the next, probes until something is there, receives, and tests until sent.
+/// Everybody sends to the next, probes once, receives, tests once and waits if it must.
 fn ring(ranks: u32, bytes: u64) -> Vec<[Vec<Call>; 1]> {
     let rank = |me: u32| {
         [vec![
@@ -225,6 +219,7 @@ fn ring(ranks: u32, bytes: u64) -> Vec<[Vec<Call>; 1]> {
             Call::Iprobe { source: Peer::Any, tag: None, comm: WORLD },
             recv(Some((me + ranks - 1) % ranks), Some(5), 1, bytes),
             Call::Test { request: Handle(0) },
+            Call::Wait { request: Handle(0) },
         ]]
     };
     (0..ranks).map(rank).collect()
@@ -236,7 +231,7 @@ fn a_ring_that_polls_can_end_from_every_state() {
     let calls: Vec<&[Vec<Call>]> = ranks.iter().map(|rank| &rank[..]).collect();
     for protocol in [Protocol::RPut, Protocol::RGet] {
         let found = check_clean(&world(&calls, protocol));
-        assert_eq!(found.finals, 1);
+        assert_eq!(found.finals, 64, "each of 3 probes and 3 tests may come too early or not");
     }
 }
 
