@@ -344,11 +344,9 @@ where
     fn return_to(&mut self, actor: Actor, thread: Thread, reply: M::Reply) {
         let instance = self.instances[actor.process.0 as usize].change();
         let strand = instance.threads.get_mut(usize::from(thread.0));
-        let busy = |strand: &Strand<M, P>| thread != actor.thread && !strand.list.is_empty();
         match strand {
-            Some(strand)
-                if strand.stage == Stage::Inside && strand.pass.is_none() && !busy(strand) =>
-            {
+            // It may still have work in its list: its program's call waits for the end of that.
+            Some(strand) if strand.stage == Stage::Inside && strand.pass.is_none() => {
                 strand.advance(Some(reply));
             }
             _ => {
