@@ -69,7 +69,7 @@ fn wait_all(first: u32, count: u32) -> Call {
 
 /// A world of processes on nodes of their own; `calls[process][thread]`.
 fn world(calls: &[&[Vec<Call>]], rendezvous: Protocol) -> World<Library, Script> {
-    let processes = u32::try_from(calls.len()).unwrap();
+    let processes = u32::try_from(calls.len()).expect("small worlds");
     world_on((0..processes).collect(), calls, rendezvous)
 }
 
@@ -79,9 +79,9 @@ fn world_on(
     rendezvous: Protocol,
 ) -> World<Library, Script> {
     let job = SharedJob::new(Job {
-        communicators: Communicators::standard(u32::try_from(calls.len()).unwrap()),
+        communicators: Communicators::standard(u32::try_from(calls.len()).expect("small worlds")),
         node_of,
-        threads: u16::try_from(calls[0].len()).unwrap(),
+        threads: u16::try_from(calls[0].len()).expect("small worlds"),
         rendezvous,
         eager_inter: Bytes::new(EAGER),
         eager_intra: Bytes::new(EAGER),
@@ -191,8 +191,10 @@ fn wildcards_take_either_sender_and_keep_the_order_of_each() {
         |first: u32| vec![isend(2, 1, first, 8), isend(2, 1, first + 1, LARGE), wait_all(first, 2)];
     let receiver: Vec<Call> = (0..4).map(|id| recv(None, None, id, LARGE)).collect();
     for protocol in [Protocol::RPut, Protocol::RGet] {
-        let found =
-            check_clean(&world(&[&[sender(0)], &[sender(0)], &[receiver.clone()]], protocol));
+        let found = check_clean(&world(
+            &[&[sender(0)], &[sender(0)], std::slice::from_ref(&receiver)],
+            protocol,
+        ));
         assert_eq!(found.finals, 6, "interleavings of 2 and 2 messages: {found:?}");
         assert!(found.sometimes.wildcard_races > 0);
     }
@@ -207,7 +209,8 @@ fn two_threads_under_the_lock_share_matching() {
     let senders = [sender(1, 0), sender(2, 2)];
     let receivers = [receiver(1, 0), receiver(2, 2)];
     let found = check_clean(&world(&[&senders, &receivers], Protocol::RGet));
-    println!("two threads: {found:?}");
+    // The two sending threads number their 2 and 2 messages in any order: 4! / (2! 2!).
+    assert_eq!(found.finals, 6, "{found:?}");
     assert!(found.sometimes.unexpected > 0);
 }
 
@@ -229,9 +232,11 @@ fn ring(ranks: u32, bytes: u64) -> Vec<[Vec<Call>; 1]> {
 fn a_ring_that_polls_can_end_from_every_state() {
     let ranks = ring(3, LARGE);
     let calls: Vec<&[Vec<Call>]> = ranks.iter().map(|rank| &rank[..]).collect();
-    for protocol in [Protocol::RPut, Protocol::RGet] {
+    // Each of 3 probes and 3 tests may come too early or not. With RPUT a test is only true where
+    // the receiver answered before: not all three can wait for each other's answer.
+    for (protocol, finals) in [(Protocol::RPut, 56), (Protocol::RGet, 64)] {
         let found = check_clean(&world(&calls, protocol));
-        assert_eq!(found.finals, 64, "each of 3 probes and 3 tests may come too early or not");
+        assert_eq!(found.finals, finals, "{protocol:?}");
     }
 }
 
@@ -312,6 +317,7 @@ fn a_record_that_drifted_is_refused_with_its_place_and_reason() {
 /// `cargo test --release --test explore -- --ignored --nocapture` prints sizes and rates.
 #[test]
 #[ignore = "prints a table; the other tests assert"]
+#[expect(clippy::print_stdout, reason = "a table for a reader")]
 fn sizes_and_rates() {
     let sender = |to: u32, tag: i32, id: u32| {
         vec![isend(to, tag, id, 8), isend(to, tag, id + 1, LARGE), wait_all(id, 2)]
@@ -349,7 +355,7 @@ fn sizes_and_rates() {
                 found.states,
                 found.transitions,
                 found.finals,
-                f64::from(u32::try_from(found.states).unwrap()) / seconds / 1e6,
+                f64::from(u32::try_from(found.states).expect("small worlds")) / seconds / 1e6,
                 found.sometimes,
             );
         }

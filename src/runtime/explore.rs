@@ -95,15 +95,26 @@ where
         if choices.is_empty() {
             search.end(number, &world);
         }
-        for &choice in &choices {
-            search.follow(number, &world, choice);
+        let before = Before { number, broken: world.violations().len(), met: world.sometimes() };
+        let Some((&last, others)) = choices.split_last() else { continue };
+        for &choice in others {
+            search.follow(&before, world.clone(), choice);
         }
+        search.follow(&before, world, last);
     }
     search.finish()
 }
 
 /// A state by its number, in the order of discovery.
 type Number = u32;
+
+/// What is known of the state that a choice leads from.
+struct Before {
+    number: Number,
+    /// How many broken laws were found before it.
+    broken: usize,
+    met: Sometimes,
+}
 
 struct Search<M: Machine, P: Program<M>> {
     seen: Seen,
@@ -136,14 +147,15 @@ where
         }
     }
 
-    fn follow(&mut self, from: Number, world: &World<M, P>, choice: Choice) {
-        let mut next = world.clone();
+    /// Follows `choice` from `next`, which is still the state before it.
+    fn follow(&mut self, before: &Before, mut next: World<M, P>, choice: Choice) {
+        let from = before.number;
         let applied = next.apply(choice);
         debug_assert_eq!(applied, Ok(()), "the world offered this choice");
         self.survey.transitions += 1;
-        let met = next.sometimes().since(world.sometimes());
+        let met = next.sometimes().since(before.met);
         self.survey.sometimes = self.survey.sometimes.plus(met);
-        if self.goes_wrong(from, world, choice, &next) {
+        if self.goes_wrong(before, choice, &next) {
             self.excused.push(from);
             return;
         }
@@ -157,18 +169,12 @@ where
     }
 
     /// Whether a choice broke a law or ended in a fault; such states are no part of the graph.
-    fn goes_wrong(
-        &mut self,
-        from: Number,
-        world: &World<M, P>,
-        choice: Choice,
-        next: &World<M, P>,
-    ) -> bool {
-        let broken = &next.violations()[world.violations().len()..];
+    fn goes_wrong(&mut self, before: &Before, choice: Choice, next: &World<M, P>) -> bool {
+        let broken = &next.violations()[before.broken..];
         if broken.is_empty() && next.fault().is_none() {
             return false;
         }
-        let way = [self.way(from), vec![choice]].concat();
+        let way = [self.way(before.number), vec![choice]].concat();
         self.note(broken.to_vec(), &way);
         let known = |fault: &&Fault| {
             self.survey.faults.iter().any(|(known, _)| known.defect == fault.defect)
@@ -393,6 +399,3 @@ where
     }
     Ok(())
 }
-
-#[cfg(test)]
-mod tests;

@@ -40,6 +40,7 @@ pub use step::Refusal;
 use std::collections::VecDeque;
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::ops::Deref;
 
 use super::deadlock::{self, Deadlock, Standing};
 use super::fingerprint::{Fingerprint, Shared};
@@ -154,8 +155,10 @@ pub struct World<M: Machine, P: Program<M>> {
     ports: Vec<Shared<Port<M>>>,
     memories: Memories,
     fault: Option<Fault>,
-    /// Watches, decides nothing: outside equality and hash.
-    watch: Shared<Watch>,
+    // What watches decides nothing: outside equality and hash.
+    monitors: Shared<Monitors>,
+    buffers: Shared<Buffers>,
+    found: Vec<Violation>,
 }
 
 /// The library of one process and its threads.
@@ -216,14 +219,6 @@ struct Operation {
     moved: bool,
 }
 
-/// Monitors and what they found.
-#[derive(Clone, Debug, Eq, Hash, PartialEq)]
-struct Watch {
-    monitors: Monitors,
-    buffers: Buffers,
-    found: Vec<Violation>,
-}
-
 impl<M: Machine, P: Program<M>> PartialEq for World<M, P> {
     fn eq(&self, other: &Self) -> bool {
         self.instances == other.instances
@@ -255,17 +250,14 @@ where
             let threads = programs.into_iter().map(Strand::new).collect();
             Shared::new(Instance { machine, threads, owner: None })
         });
-        let watch = Watch {
-            monitors: Monitors::new(count),
-            buffers: Buffers::new(count),
-            found: Vec::new(),
-        };
         Self {
             instances: instances.collect(),
             ports: vec![Shared::new(Port::new()); count],
             memories: Memories::new(count, payload),
             fault: None,
-            watch: Shared::new(watch),
+            monitors: Shared::new(Monitors::new(count)),
+            buffers: Shared::new(Buffers::new(count)),
+            found: Vec::new(),
         }
     }
 
@@ -327,13 +319,13 @@ where
 
     /// What the monitors found so far.
     pub fn violations(&self) -> &[Violation] {
-        &self.watch.found
+        &self.found
     }
 
     /// What the monitors find at the end of a finished run.
     pub fn conclude(&self) -> Vec<Violation> {
         let mut found = Vec::new();
-        self.watch.monitors.clone().end(self.undelivered(), &mut found);
+        self.monitors.deref().clone().end(self.undelivered(), &mut found);
         for (process, instance) in (0u32..).zip(&self.instances) {
             let process = Process(process);
             let landings = self.memories.landings(process);
@@ -344,7 +336,7 @@ where
 
     /// How often the interesting branches were met on the way here.
     pub fn sometimes(&self) -> Sometimes {
-        self.watch.monitors.matching.sometimes.plus(self.watch.buffers.sometimes)
+        self.monitors.matching.sometimes.plus(self.buffers.sometimes)
     }
 
     /// Who can never go on, and why; `None` where everybody still may.

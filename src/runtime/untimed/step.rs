@@ -8,8 +8,8 @@ use crate::protocols::contract::{
 };
 use crate::runtime::fingerprint::Shared;
 use crate::runtime::memory::Parcel;
+use crate::runtime::monitors::Monitor;
 use crate::runtime::monitors::buffers::Lends;
-use crate::runtime::monitors::{Monitor, Violation};
 use crate::runtime::rules::{Cut, Defect, Fault, breach};
 
 /// A choice that may not happen now.
@@ -155,7 +155,7 @@ where
         let lent = call.lends();
         let Some(list) = self.handle(actor, Input::Call(call)) else { return };
         if lent.is_some() {
-            let buffers = &mut self.watch.change().buffers;
+            let buffers = self.buffers.change();
             buffers.called(&mut self.memories, actor.process, lent, &list);
         }
         self.begin(actor, list);
@@ -197,7 +197,7 @@ where
         if instance.machine.guard(actor.thread, input.entry()).is_some() {
             instance.owner = Some(actor.thread);
         }
-        let mut list = Vec::new();
+        let mut list = Vec::with_capacity(8);
         let handled = instance.machine.handle(actor.thread, input, &mut list);
         let defect = match (handled, breach(&list)) {
             (Err(refused), _) => Defect::Refused(refused),
@@ -357,33 +357,24 @@ where
     }
 
     fn complete(&mut self, actor: Actor, _request: Handle, buffer: Option<Region>) {
-        let watch = self.watch.change();
-        let (memories, found) = (&mut self.memories, &mut watch.found);
-        watch.buffers.completed(memories, actor.process, actor.thread, buffer, found);
+        let (memories, found) = (&mut self.memories, &mut self.found);
+        let buffers = self.buffers.change();
+        buffers.completed(memories, actor.process, actor.thread, buffer, found);
     }
 
     fn observe(&mut self, actor: Actor, fact: &Observation) {
-        let watch = self.watch.change();
-        watch.monitors.observe(actor.process, fact, &mut watch.found);
-        watch.buffers.told(actor.process, actor.thread, fact);
+        self.monitors.change().observe(actor.process, fact, &mut self.found);
+        if matches!(fact, Observation::SendComplete { .. } | Observation::Received { .. }) {
+            self.buffers.change().told(actor.process, actor.thread, fact);
+        }
     }
 
     fn reads(&mut self, process: Process, region: Region) {
-        let mut found = Vec::new();
-        self.watch.buffers.reads(process, region, &mut found);
-        self.report(found);
+        self.buffers.reads(process, region, &mut self.found);
     }
 
     fn writes(&mut self, process: Process, region: Region) {
-        let mut found = Vec::new();
-        self.watch.buffers.writes(process, region, &mut found);
-        self.report(found);
-    }
-
-    fn report(&mut self, found: Vec<Violation>) {
-        if !found.is_empty() {
-            self.watch.change().found.extend(found);
-        }
+        self.buffers.writes(process, region, &mut self.found);
     }
 
     fn stop(&mut self, actor: Actor, defect: Defect) {

@@ -105,16 +105,27 @@ fn token(id: MessageId) -> Token {
 }
 
 impl Toy {
+    fn new(me: u32, threads: u16, planted: Planted) -> Self {
+        Self {
+            me,
+            threads,
+            planted,
+            sent: 0,
+            posted: 0,
+            sending: Vec::new(),
+            receives: Vec::new(),
+            notes: Vec::new(),
+            reading: Vec::new(),
+        }
+    }
+
     fn send(&mut self, thread: Thread, to: u32, buffer: Region, out: Out<'_>) {
         let message = MessageId { process: self.me, serial: self.sent };
         self.sent += 1;
         let envelope = Envelope { context: Context(0), source: Rank(self.me), tag: 0 };
         out.push(Action::Observe(Observation::Sent { message, envelope, to, bytes: LEN }));
-        let (copies, completes) = match self.planted {
-            Planted::NoteBeforeCopy => (true, false),
-            Planted::CopiedAndFree => (true, true),
-            planted => (false, planted == Planted::EarlyComplete),
-        };
+        let copies = matches!(self.planted, Planted::NoteBeforeCopy | Planted::CopiedAndFree);
+        let completes = matches!(self.planted, Planted::EarlyComplete | Planted::CopiedAndFree);
         let remote = if copies { window(message) } else { buffer };
         let note = Action::Send {
             to: Process(to),
@@ -130,13 +141,13 @@ impl Toy {
             out[note..].rotate_left(usize::from(self.planted == Planted::CopiedAndFree));
         }
         if completes {
-            self.end_send(thread, message, buffer, out);
+            Self::end_send(thread, message, buffer, out);
         } else {
             self.sending.push((thread, message, buffer));
         }
     }
 
-    fn end_send(&self, thread: Thread, message: MessageId, buffer: Region, out: Out<'_>) {
+    fn end_send(thread: Thread, message: MessageId, buffer: Region, out: Out<'_>) {
         out.push(Action::Observe(Observation::SendComplete { message }));
         out.push(Action::Complete { request: Handle(0), buffer: Some(buffer) });
         out.push(Action::Return { thread, reply: () });
@@ -238,7 +249,7 @@ impl Machine for Toy {
                 match place {
                     Some(place) => {
                         let (thread, message, buffer) = self.sending.remove(place);
-                        self.end_send(thread, message, buffer, out);
+                        Self::end_send(thread, message, buffer, out);
                     }
                     None if self.planted == Planted::CopiedAndFree => {}
                     None => return Err(ProtocolError::refused("toy", "no send", message)),
@@ -276,18 +287,8 @@ impl Program<Toy> for Script {
 /// `calls[process][thread]`, each last call first.
 fn world(planted: Planted, calls: &[&[&[Call]]]) -> World<Toy, Script> {
     let processes = (0u32..).zip(calls).map(|(me, threads)| {
-        let toy = Toy {
-            me,
-            threads: u16::try_from(threads.len()).unwrap(),
-            planted,
-            sent: 0,
-            posted: 0,
-            sending: Vec::new(),
-            receives: Vec::new(),
-            notes: Vec::new(),
-            reading: Vec::new(),
-        };
-        (toy, threads.iter().map(|calls| Script(calls.to_vec())).collect())
+        let count = u16::try_from(threads.len()).expect("small worlds");
+        (Toy::new(me, count, planted), threads.iter().map(|calls| Script(calls.to_vec())).collect())
     });
     World::new(processes.collect(), Payload::Real)
 }
@@ -312,7 +313,6 @@ fn the_toy_without_a_defect_ends_well_in_every_order() {
     let crowd = survey(Planted::Nothing, CROWD);
     assert!(crowd.is_clean(), "{crowd:#?}");
     assert_eq!(crowd.finals, 4, "two messages to two receives, numbered in either order");
-    println!("pair {} states, crowd {}", pair.states, crowd.states);
 }
 
 #[test]
@@ -380,4 +380,49 @@ fn a_buffer_that_is_free_too_early_is_no_harm_where_it_was_copied() {
     // A control: this toy copies before it completes, so nobody may complain.
     let found = survey(Planted::CopiedAndFree, PAIR);
     assert!(found.violations.is_empty() && found.dead == 0, "{found:#?}");
+}
+
+/// Polls for ever.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+struct Poller;
+
+impl Program<Toy> for Poller {
+    fn next(&mut self, _: Option<()>) -> Next<Call> {
+        Next::Call(Call::Poll)
+    }
+}
+
+#[test]
+fn a_livelock_is_doomed_without_being_dead() {
+    let poller = vec![(Toy::new(0, 1, Planted::Nothing), vec![Poller])];
+    let found = explore::exhaustive(&World::new(poller, Payload::Real), Budget::default());
+    assert!(found.complete, "the states of a loop repeat");
+    assert_eq!((found.finals, found.dead, found.doomed), (0, 0, found.states));
+}
+
+#[test]
+fn a_budget_that_does_not_suffice_says_so_and_claims_nothing() {
+    let all = survey(Planted::Nothing, CROWD);
+    let cut = explore::exhaustive(&world(Planted::Nothing, CROWD), Budget { states: 100 });
+    assert!(!cut.complete && !cut.is_clean() && cut.states < all.states);
+    assert_eq!((cut.doomed, cut.way_to_doomed), (0, None));
+}
+
+#[test]
+fn orders_that_lead_to_one_situation_lead_to_one_state() {
+    // Two independent choices, in both orders.
+    let start = world(Planted::Nothing, &[&[&[SEND]], &[&[RECEIVE]]]);
+    let choices = start.choices();
+    assert_eq!(choices.len(), 2);
+    let run = |order: [usize; 2]| {
+        let mut world = start.clone();
+        for index in order {
+            world.apply(choices[index]).expect("they do not disable each other");
+        }
+        world
+    };
+    let (one, other) = (run([0, 1]), run([1, 0]));
+    assert_eq!(one, other);
+    assert_eq!(one.fingerprint(), other.fingerprint());
+    assert_ne!(one.fingerprint(), start.fingerprint());
 }
