@@ -164,8 +164,8 @@ pub struct World<M: Machine, P: Program<M>> {
 /// The library of one process and its threads.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 struct Instance<M: Machine, P> {
-    machine: M,
-    threads: Vec<Strand<M, P>>,
+    machine: Shared<M>,
+    threads: Vec<Shared<Strand<M, P>>>,
     /// Who is inside the guard.
     owner: Option<Thread>,
 }
@@ -247,7 +247,8 @@ where
     pub fn new(processes: Vec<(M, Vec<P>)>, payload: Payload) -> Self {
         let count = processes.len();
         let instances = processes.into_iter().map(|(machine, programs)| {
-            let threads = programs.into_iter().map(Strand::new).collect();
+            let threads = programs.into_iter().map(Strand::new).map(Shared::new).collect();
+            let machine = Shared::new(machine);
             Shared::new(Instance { machine, threads, owner: None })
         });
         Self {
@@ -390,7 +391,7 @@ where
         (0u32..).zip(&self.instances).flat_map(|(process, instance)| {
             let threads = (0u16..).zip(&instance.threads);
             threads.map(move |(thread, strand)| {
-                (Process(process), Thread(thread), &**instance, strand)
+                (Process(process), Thread(thread), &**instance, &**strand)
             })
         })
     }

@@ -198,7 +198,7 @@ where
             instance.owner = Some(actor.thread);
         }
         let mut list = Vec::with_capacity(8);
-        let handled = instance.machine.handle(actor.thread, input, &mut list);
+        let handled = instance.machine.change().handle(actor.thread, input, &mut list);
         let defect = match (handled, breach(&list)) {
             (Err(refused), _) => Defect::Refused(refused),
             (Ok(()), Some(rule)) => Defect::Broke(rule.into()),
@@ -242,9 +242,9 @@ where
     }
 
     fn leave(&mut self, actor: Actor) {
-        let instance = self.instances[actor.process.0 as usize].change();
+        let instance = &mut self.instances[actor.process.0 as usize];
         if instance.owner == Some(actor.thread) {
-            instance.owner = None;
+            instance.change().owner = None;
         }
     }
 
@@ -343,7 +343,7 @@ where
 
     fn return_to(&mut self, actor: Actor, thread: Thread, reply: M::Reply) {
         let instance = self.instances[actor.process.0 as usize].change();
-        let strand = instance.threads.get_mut(usize::from(thread.0));
+        let strand = instance.threads.get_mut(usize::from(thread.0)).map(Shared::change);
         match strand {
             // It may still have work in its list: its program's call waits for the end of that.
             Some(strand) if strand.stage == Stage::Inside && strand.pass.is_none() => {
@@ -385,6 +385,6 @@ where
 
     fn strand(&mut self, actor: Actor) -> &mut Strand<M, P> {
         let instance = self.instances[actor.process.0 as usize].change();
-        &mut instance.threads[usize::from(actor.thread.0)]
+        instance.threads[usize::from(actor.thread.0)].change()
     }
 }
