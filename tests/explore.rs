@@ -314,6 +314,43 @@ fn a_record_that_drifted_is_refused_with_its_place_and_reason() {
     assert!(drift.to_string().contains("program 0.0"), "{drift}");
 }
 
+#[test]
+fn the_reduction_keeps_every_verdict() {
+    let rings = ring(3, 8);
+    let exchange = |peer, bytes| vec![send(peer, 7, 0, bytes), recv(Some(peer), Some(7), 1, bytes)];
+    let sender = vec![isend(2, 1, 0, 8), isend(2, 1, 1, LARGE), wait_all(0, 2)];
+    let receiver: Vec<Call> = (0..4).map(|id| recv(None, None, id, LARGE)).collect();
+    let cases: [Vec<Vec<Vec<Call>>>; 5] = [
+        rings.iter().map(|rank| rank.to_vec()).collect(),
+        vec![vec![exchange(1, LARGE)], vec![exchange(0, LARGE)]],
+        vec![vec![exchange(1, 8)], vec![exchange(0, 8)]],
+        vec![vec![sender.clone()], vec![sender], vec![receiver]],
+        // Rank 1 takes whatever comes first: the exact receive then waits for ever, in some orders.
+        vec![
+            vec![vec![send(1, 1, 0, 8)]],
+            vec![vec![recv(None, None, 0, 8), recv(Some(2), None, 1, 8)]],
+            vec![vec![send(1, 1, 0, 8)]],
+        ],
+    ];
+    let (mut dead, mut visited) = (0, (0, 0));
+    for calls in cases {
+        let calls: Vec<&[Vec<Call>]> = calls.iter().map(|threads| &threads[..]).collect();
+        for protocol in [Protocol::RPut, Protocol::RGet] {
+            let world = world(&calls, protocol);
+            let full = survey(&world);
+            let reduced = explore::exhaustive(&world, Budget { reduce: true, ..Budget::default() });
+            assert!(full.complete && reduced.complete);
+            assert_eq!((full.finals, full.dead), (reduced.finals, reduced.dead));
+            assert_eq!(full.doomed > 0, reduced.doomed > 0);
+            assert!(reduced.states <= full.states);
+            dead += full.dead;
+            visited = (visited.0 + full.states, visited.1 + reduced.states);
+        }
+    }
+    assert!(visited.1 * 3 < visited.0 * 2, "a third of the states are left out: {visited:?}");
+    assert!(dead >= 4, "worlds with and without dead ends were compared: {dead}");
+}
+
 /// `cargo test --release --test explore -- --ignored --nocapture` prints sizes and rates.
 #[test]
 #[ignore = "prints a table; the other tests assert"]
@@ -350,12 +387,14 @@ fn sizes_and_rates() {
             let start = std::time::Instant::now();
             let found = survey(&world);
             let seconds = start.elapsed().as_secs_f64();
+            let fewer = explore::exhaustive(&world, Budget { reduce: true, ..Budget::default() });
             println!(
-                "{protocol:?} {name}: {} states, {} transitions, {} finals, {:.2} M states/s, {:?}",
+                "{protocol:?} {name}: {} states, {} transitions, {} finals, {:.2} M states/s, {} reduced, {:?}",
                 found.states,
                 found.transitions,
                 found.finals,
                 f64::from(u32::try_from(found.states).expect("small worlds")) / seconds / 1e6,
+                fewer.states,
                 found.sometimes,
             );
         }

@@ -25,12 +25,16 @@ use crate::protocols::contract::{Machine, Process, Program, Thread};
 pub struct Budget {
     /// The most states that are visited.
     pub states: usize,
+    /// Whether a step that nobody else can notice ([`World::private_step`]) is followed alone,
+    /// instead of in every order with the steps of others. Finds the same final and dead states
+    /// and the same broken laws in fewer states.
+    pub reduce: bool,
 }
 
 impl Default for Budget {
-    /// Four million states.
+    /// Four million states, none left out.
     fn default() -> Self {
-        Self { states: 4_000_000 }
+        Self { states: 4_000_000, reduce: false }
     }
 }
 
@@ -91,7 +95,10 @@ where
             break;
         }
         choices.clear();
-        world.choices_into(&mut choices);
+        match world.private_step().filter(|_| budget.reduce) {
+            Some(step) => choices.push(step),
+            None => world.choices_into(&mut choices),
+        }
         if choices.is_empty() {
             search.end(number, &world);
         }

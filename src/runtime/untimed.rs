@@ -290,6 +290,23 @@ where
         }
     }
 
+    /// A step that nobody else can notice: the only thread of a process returns from its call.
+    ///
+    /// It neither enables nor disables a choice of anybody else, touches no memory and no wire,
+    /// and tells the monitors nothing; and no cycle consists of such steps alone, since a program
+    /// must call between two returns.
+    pub fn private_step(&self) -> Option<Choice> {
+        if self.fault.is_some() {
+            return None;
+        }
+        (0u32..).zip(&self.instances).find_map(|(process, instance)| {
+            let [strand] = &instance.threads[..] else { return None };
+            let returns = matches!(strand.list[..], [Action::Return { .. }]);
+            let choice = Choice::Act { process: Process(process), thread: Thread(0) };
+            returns.then_some(choice)
+        })
+    }
+
     /// How far the world has come.
     pub fn outcome(&self) -> Outcome {
         if let Some(fault) = &self.fault {

@@ -403,7 +403,10 @@ fn a_livelock_is_doomed_without_being_dead() {
 #[test]
 fn a_budget_that_does_not_suffice_says_so_and_claims_nothing() {
     let all = survey(Planted::Nothing, CROWD);
-    let cut = explore::exhaustive(&world(Planted::Nothing, CROWD), Budget { states: 100 });
+    let cut = explore::exhaustive(
+        &world(Planted::Nothing, CROWD),
+        Budget { states: 100, ..Budget::default() },
+    );
     assert!(!cut.complete && !cut.is_clean() && cut.states < all.states);
     assert_eq!((cut.doomed, cut.way_to_doomed), (0, None));
 }
