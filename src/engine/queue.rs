@@ -5,18 +5,21 @@
 //! time. It depends neither on the order of code nor on the memory layout.
 //!
 //! A pending event lies on the level of the highest 6-bit digit in which its time differs from the
-//! time being processed (the *base*), in the slot of that digit:
+//! time being processed (the *base*), in the slot of that digit. When the earliest slot's turn
+//! comes, it is either
 //!
-//! ```text
-//!   level 10 … 1   slots hold a range of times, spread downwards when the base reaches them
-//!   level 0        each slot holds one time: sorted by source when it becomes current
-//!   this round     pushed at the base while the round before was processed: sorted likewise
-//!   next round     pushed at the base now
-//! ```
+//! - small: it becomes the *batch*, a sorted list of keys over all its times, and what is pushed
+//!   into its range joins it until the chunk is full; or
+//! - large: its earliest time becomes the *group*, sorted by source where it is not so already, and
+//!   the rest spreads to lower levels.
 //!
-//! Slots and spreading keep the order of pushing, and the sort keeps it among equal sources, so no
-//! sequence number is stored. Nothing allocates once the slots have grown to the load.
+//! What is pushed at the base waits in a list of its own, the group of the next round. Lists and
+//! spreading keep the order of pushing and the sorts keep it within a source, so no sequence number
+//! is stored. All lists share one memory of chunks: nothing allocates once it has grown to the load.
 
+mod chunks;
+
+use crate::engine::queue::chunks::{CHUNK, CHUNK_LEN, Chunks, Fifo};
 use crate::units::Time;
 
 /// The component that schedules events: the last part of the order of simultaneous events.
@@ -47,47 +50,67 @@ const DIGIT_BITS: u32 = 6;
 const WAYS: usize = 1 << DIGIT_BITS;
 const DIGIT_MASK: u64 = WAYS as u64 - 1;
 const LEVELS: usize = u64::BITS.div_ceil(DIGIT_BITS) as usize;
-/// The two slots that take turns as "this round" and "next round".
-const ROUND_SLOTS: [usize; 2] = [LEVELS * WAYS, LEVELS * WAYS + 1];
-
 /// Pending events in the order (time, round, source), first in first out within a source.
 #[derive(Clone, Debug)]
 pub struct EventQueue<E> {
-    slots: Box<[Vec<Entry<E>>]>,
-    /// Which slots of a level hold events; the current slot does not count.
+    chunks: Chunks<Entry<E>>,
+    slots: Box<[Fifo]>,
+    /// Which slots of a level hold events.
     occupied: [u64; LEVELS],
     /// Which levels hold events.
     levels: u32,
     /// The time being processed, in picoseconds.
     base: u64,
-    /// Where the events of this time and round lie.
-    current: usize,
-    /// How many of them were popped.
-    cursor: usize,
-    /// Their order, as (rank of the source, index) in one word; empty when they lie in order.
-    order: Vec<u64>,
-    /// Where a push at `base` goes.
-    next_round_slot: usize,
     round: u32,
     next_round: u32,
+    /// What was pushed at `base` while `round` was processed.
+    next_round_fifo: Fifo,
+    group: Group,
+    batch: Batch,
     len: usize,
     tie_seed: Option<u64>,
+}
+
+/// The events of one time and round, where they are many or caused without delay.
+#[derive(Clone, Debug, Default)]
+struct Group {
+    fifo: Fifo,
+    /// How many of them were popped.
+    cursor: u32,
+    /// Their chunks.
+    chain: Vec<u32>,
+    /// Their order, as (rank of the source, index) in one word; empty when they lie in order.
+    order: Vec<u64>,
+}
+
+/// The few events of one slot that may span several times, sorted; they lie in one chunk.
+#[derive(Clone, Debug, Default)]
+struct Batch {
+    /// (time, rank of the source, index in the chunk) in one word, the next event last.
+    keys: Vec<u128>,
+    chunk: u32,
+    /// Whether `chunk` is ours to give back.
+    owned: bool,
+    /// How many places of the chunk were filled.
+    used: u32,
+    /// Times that agree with the base in all bits from this one on belong to the slot.
+    shift: u32,
 }
 
 impl<E: Copy> EventQueue<E> {
     /// An empty queue that processes time zero.
     pub fn new() -> Self {
         Self {
-            slots: (0..=ROUND_SLOTS[1]).map(|_| Vec::new()).collect(),
+            chunks: Chunks::new(),
+            slots: vec![Fifo::default(); LEVELS * WAYS].into_boxed_slice(),
             occupied: [0; LEVELS],
             levels: 0,
             base: 0,
-            current: ROUND_SLOTS[1],
-            cursor: 0,
-            order: Vec::new(),
-            next_round_slot: ROUND_SLOTS[0],
             round: 0,
             next_round: 0,
+            next_round_fifo: Fifo::default(),
+            group: Group::default(),
+            batch: Batch::default(),
             len: 0,
             tie_seed: None,
         }
@@ -124,8 +147,12 @@ impl<E: Copy> EventQueue<E> {
         let time = time.as_ps();
         assert!(time >= self.base, "an event is scheduled at {time} ps, before {} ps", self.base);
         self.len += 1;
-        let slot = if time == self.base { self.next_round_slot } else { self.place(time) };
-        self.slots[slot].push(Entry { time, source, event });
+        let entry = Entry { time, source, event };
+        if (time ^ self.base) >> self.batch.shift == 0 {
+            self.push_near(entry);
+        } else {
+            self.place(entry);
+        }
     }
 
     /// Takes the next event.
@@ -137,120 +164,248 @@ impl<E: Copy> EventQueue<E> {
     /// Takes the next event if it happens at `last` or before.
     #[inline]
     pub fn pop_until(&mut self, last: Time) -> Option<Popped<E>> {
-        if self.cursor == self.slots[self.current].len() && !self.advance(last.as_ps()) {
-            return None;
+        let last = last.as_ps();
+        loop {
+            if self.group.cursor < self.group.fifo.len {
+                return self.pop_group(last);
+            }
+            if let Some(&key) = self.batch.keys.last()
+                && (self.next_round_fifo.len == 0 || time_of(key) == self.base)
+            {
+                return self.pop_batch(key, last);
+            }
+            if !self.advance(last) {
+                return None;
+            }
         }
-        let index =
-            if self.order.is_empty() { self.cursor } else { index_of(self.order[self.cursor]) };
-        let Entry { time, source, event } = self.slots[self.current][index];
-        self.cursor += 1;
-        self.len -= 1;
-        Some(Popped { time: Time::from_ps(time), round: self.round, source, event })
     }
 
     /// When the next event happens. Does not move the base: earlier events may still be pushed.
     pub fn peek_time(&self) -> Option<Time> {
-        let pending_now = self.cursor < self.slots[self.current].len()
-            || !self.slots[self.next_round_slot].is_empty();
-        let time = if pending_now { Some(self.base) } else { self.next_slot().map(|next| next.1) };
+        let now = self.group.cursor < self.group.fifo.len || self.next_round_fifo.len > 0;
+        let time = if now {
+            Some(self.base)
+        } else if let Some(&key) = self.batch.keys.last() {
+            Some(time_of(key))
+        } else {
+            self.next_slot().map(|slot| self.bounds(slot).0)
+        };
         time.map(Time::from_ps)
     }
 
-    /// The slot of a time after the base, marked as occupied.
     #[inline]
-    fn place(&mut self, time: u64) -> usize {
-        let level = (time ^ self.base).ilog2() / DIGIT_BITS;
-        let digit = (time >> (level * DIGIT_BITS)) & DIGIT_MASK;
-        self.occupied[level as usize] |= 1 << digit;
-        self.levels |= 1 << level;
-        slot_of(level, digit)
-    }
-
-    /// The slot with the earliest events after the base, and their earliest and latest time.
-    fn next_slot(&self) -> Option<(usize, u64, u64)> {
-        if self.levels == 0 {
+    fn pop_group(&mut self, last: u64) -> Option<Popped<E>> {
+        if self.base > last {
             return None;
         }
-        let level = self.levels.trailing_zeros();
-        let digit = self.occupied[level as usize].trailing_zeros();
-        let slot = slot_of(level, u64::from(digit));
-        let first = self.slots[slot][0].time;
-        if level == 0 {
-            return Some((slot, first, first));
-        }
-        let bounds = self.slots[slot].iter().fold((first, first), |(earliest, latest), entry| {
-            (earliest.min(entry.time), latest.max(entry.time))
-        });
-        Some((slot, bounds.0, bounds.1))
+        let Group { chain, order, cursor, .. } = &mut self.group;
+        let index = order.get(*cursor as usize).map_or(*cursor, |&word| index_of(word));
+        let entry = self.chunks.get(chain[index as usize / CHUNK], index % CHUNK_LEN);
+        *cursor += 1;
+        self.len -= 1;
+        Some(entry.popped(self.round))
     }
 
-    /// Makes the next round or the next time current, unless it lies after `last`.
+    #[inline]
+    fn pop_batch(&mut self, key: u128, last: u64) -> Option<Popped<E>> {
+        let entry = self.chunks.get(self.batch.chunk, key_index(key));
+        if entry.time > last {
+            return None;
+        }
+        if entry.time != self.base {
+            (self.base, self.round, self.next_round) = (entry.time, 0, 1);
+        }
+        self.batch.keys.pop();
+        self.len -= 1;
+        Some(entry.popped(self.round))
+    }
+
+    /// Adds an event to the slot of a time after the base.
+    #[inline]
+    fn place(&mut self, entry: Entry<E>) {
+        let level = (entry.time ^ self.base).ilog2() / DIGIT_BITS;
+        let digit = (entry.time >> (level * DIGIT_BITS)) & DIGIT_MASK;
+        self.occupied[level as usize] |= 1 << digit;
+        self.levels |= 1 << level;
+        self.chunks.push(&mut self.slots[slot_of(level, digit)], entry);
+    }
+
+    /// Adds an event at the base, or in the slot that the batch took over.
+    fn push_near(&mut self, entry: Entry<E>) {
+        if entry.time == self.base {
+            self.chunks.push(&mut self.next_round_fifo, entry);
+            return;
+        }
+        if self.batch.keys.is_empty() {
+            self.batch.used = 0;
+        }
+        if self.batch.used == CHUNK_LEN {
+            self.dissolve_batch();
+            self.place(entry);
+            return;
+        }
+        let index = self.batch.used;
+        self.chunks.set(self.batch.chunk, index, entry);
+        self.batch.used += 1;
+        let key = self.key(&entry, index);
+        let position = self.batch.keys.partition_point(|&other| other > key);
+        self.batch.keys.insert(position, key);
+    }
+
+    /// Moves the events of the batch that lie after the base to slots of lower levels.
+    fn dissolve_batch(&mut self) {
+        self.batch.shift = 0;
+        let later = self.batch.keys.partition_point(|&key| time_of(key) > self.base);
+        // Ascending keys keep each source in order.
+        for at in (0..later).rev() {
+            let entry = self.chunks.get(self.batch.chunk, key_index(self.batch.keys[at]));
+            self.place(entry);
+        }
+        self.batch.keys.drain(..later);
+    }
+
+    /// The slot with the earliest events after the base.
+    fn next_slot(&self) -> Option<usize> {
+        let level = (self.levels != 0).then(|| self.levels.trailing_zeros())?;
+        let digit = self.occupied[level as usize].trailing_zeros();
+        Some(slot_of(level, u64::from(digit)))
+    }
+
+    /// The earliest and the latest time in a slot.
+    fn bounds(&self, slot: usize) -> (u64, u64) {
+        self.chunks.iter(self.slots[slot]).fold((u64::MAX, 0), |(earliest, latest), entry| {
+            (earliest.min(entry.time), latest.max(entry.time))
+        })
+    }
+
+    /// Makes the next round or the next slot current, unless it lies after `last`.
+    #[inline(never)]
     fn advance(&mut self, last: u64) -> bool {
-        self.slots[self.current].clear();
-        self.cursor = 0;
-        self.order.clear();
-        if !self.slots[self.next_round_slot].is_empty() {
+        self.chunks.release_all(std::mem::take(&mut self.group.fifo));
+        self.group.cursor = 0;
+        if self.next_round_fifo.len > 0 {
             return self.base <= last && self.enter_next_round();
         }
-        let Some((slot, earliest, latest)) = self.next_slot() else { return false };
-        if earliest > last {
-            return false;
+        let Some(slot) = self.next_slot() else { return false };
+        if self.slots[slot].len <= CHUNK_LEN {
+            self.enter_batch(slot, last)
+        } else {
+            self.enter_slot(slot, last)
         }
-        self.release(slot);
-        self.base = earliest;
-        self.round = 0;
-        self.next_round = 1;
-        self.current = if earliest == latest { slot } else { self.spread(slot) };
-        self.arrange();
-        true
     }
 
     fn enter_next_round(&mut self) -> bool {
-        self.current = self.next_round_slot;
-        self.next_round_slot = ROUND_SLOTS[0] + ROUND_SLOTS[1] - self.current;
         self.round = self.next_round;
         self.next_round =
             self.round.checked_add(1).expect("zero-delay events at one time end before 2^32 deep");
-        self.arrange();
+        self.group.fifo = std::mem::take(&mut self.next_round_fifo);
+        self.arrange_group();
         true
     }
 
-    /// Marks a slot as free of events that wait for their time.
-    fn release(&mut self, slot: usize) {
+    /// Takes a slot of few events over, sorted, whatever their times are.
+    fn enter_batch(&mut self, slot: usize, last: u64) -> bool {
+        let Fifo { head, len, .. } = self.slots[slot];
+        let level = level_of(slot);
+        self.batch.keys.clear();
+        for index in 0..len {
+            let key = self.key(&self.chunks.get(head, index), index);
+            self.batch.keys.push(key);
+        }
+        if len > 1 {
+            self.batch.keys.sort_unstable_by(|left, right| right.cmp(left));
+        }
+        if self.batch.keys.last().is_some_and(|&key| time_of(key) > last) {
+            self.batch.keys.clear();
+            return false;
+        }
+        self.release_batch();
+        self.take_slot(slot);
+        self.batch.chunk = head;
+        self.batch.owned = true;
+        self.batch.used = len;
+        self.batch.shift = level * DIGIT_BITS;
+        true
+    }
+
+    /// Takes a slot of many events over: those of its earliest time become the group, the others
+    /// move to lower levels.
+    fn enter_slot(&mut self, slot: usize, last: u64) -> bool {
+        let (earliest, latest) = self.bounds(slot);
+        if earliest > last {
+            return false;
+        }
+        self.release_batch();
+        (self.base, self.round, self.next_round) = (earliest, 0, 1);
+        let fifo = self.take_slot(slot);
+        self.group.fifo = if earliest == latest { fifo } else { self.spread(fifo) };
+        self.arrange_group();
+        true
+    }
+
+    /// Empties a slot.
+    fn take_slot(&mut self, slot: usize) -> Fifo {
         let level = slot / WAYS;
         self.occupied[level] &= !(1 << (slot % WAYS));
         if self.occupied[level] == 0 {
             self.levels &= !(1 << level);
         }
+        std::mem::take(&mut self.slots[slot])
     }
 
-    /// Moves the events of a slot to lower levels; answers where those at the base lie.
-    fn spread(&mut self, slot: usize) -> usize {
-        let now = slot_of(0, self.base & DIGIT_MASK);
-        let mut entries = std::mem::take(&mut self.slots[slot]);
-        for entry in &entries {
-            let to = if entry.time == self.base { now } else { self.place(entry.time) };
-            self.slots[to].push(*entry);
+    fn release_batch(&mut self) {
+        if std::mem::take(&mut self.batch.owned) {
+            self.chunks.release(self.batch.chunk);
         }
-        entries.clear();
-        self.slots[slot] = entries;
+        self.batch.shift = 0;
+    }
+
+    /// Moves the events of a list to lower levels; answers those at the base.
+    fn spread(&mut self, from: Fifo) -> Fifo {
+        let mut now = Fifo::default();
+        let (mut chunk, mut left) = (from.head, from.len);
+        while left > 0 {
+            let next = self.chunks.after(chunk);
+            let len = left.min(CHUNK_LEN);
+            for index in 0..len {
+                let entry = self.chunks.get(chunk, index);
+                if entry.time == self.base {
+                    self.chunks.push(&mut now, entry);
+                } else {
+                    self.place(entry);
+                }
+            }
+            self.chunks.release(chunk);
+            chunk = next;
+            left -= len;
+        }
         now
     }
 
-    /// Brings the current slot into the order of sources.
-    fn arrange(&mut self) {
-        let entries = &self.slots[self.current];
-        if entries.len() < 2 {
+    /// Brings the group into the order of sources.
+    fn arrange_group(&mut self) {
+        let Group { fifo, chain, order, .. } = &mut self.group;
+        chain.clear();
+        chain.extend(self.chunks.chain(*fifo).map(|(chunk, _)| chunk));
+        order.clear();
+        let entries = || self.chunks.iter(*fifo);
+        let tie_key = self.tie_seed.map(|seed| tie_key(seed, self.base, self.round));
+        if tie_key.is_none() && entries().is_sorted_by_key(|entry| entry.source) {
             return;
         }
-        match self.tie_seed {
-            None if entries.is_sorted_by_key(|entry| entry.source) => {}
-            None => sort_into(&mut self.order, entries, |source| source.0),
-            Some(seed) => {
-                let key = tie_key(seed, self.base, self.round);
-                sort_into(&mut self.order, entries, |source| shuffled_rank(key, source.0));
-            }
-        }
+        let words = entries().zip(0_u64..);
+        order.extend(
+            words.map(|(entry, index)| (u64::from(rank(tie_key, entry.source)) << 32) | index),
+        );
+        order.sort_unstable();
+    }
+
+    /// The place of an event in the batch.
+    #[inline]
+    fn key(&self, entry: &Entry<E>, index: u32) -> u128 {
+        let tie_key = self.tie_seed.map(|seed| tie_key(seed, entry.time, 0));
+        let rank = rank(tie_key, entry.source);
+        (u128::from(entry.time) << 64) | (u128::from(rank) << 32) | u128::from(index)
     }
 }
 
@@ -260,23 +415,45 @@ impl<E: Copy> Default for EventQueue<E> {
     }
 }
 
+impl<E> Entry<E> {
+    #[inline]
+    fn popped(self, round: u32) -> Popped<E> {
+        let Self { time, source, event } = self;
+        Popped { time: Time::from_ps(time), round, source, event }
+    }
+}
+
 #[inline]
 fn slot_of(level: u32, digit: u64) -> usize {
     level as usize * WAYS + usize::try_from(digit).expect("a digit is below 64")
 }
 
-/// Fills `order` with one word per entry, (rank, index), ascending: a stable sort by rank.
-fn sort_into<E>(order: &mut Vec<u64>, entries: &[Entry<E>], rank: impl Fn(SourceId) -> u32) {
-    assert!(u32::try_from(entries.len()).is_ok(), "at most 2^32 events share one time and round");
-    let words = entries.iter().zip(0_u64..);
-    order.extend(words.map(|(entry, index)| (u64::from(rank(entry.source)) << 32) | index));
-    order.sort_unstable();
+fn level_of(slot: usize) -> u32 {
+    u32::try_from(slot / WAYS).expect("there are 11 levels")
 }
 
 #[inline]
 #[expect(clippy::cast_possible_truncation, reason = "the low half of the word is the index")]
-fn index_of(word: u64) -> usize {
-    word as u32 as usize
+fn index_of(word: u64) -> u32 {
+    word as u32
+}
+
+#[inline]
+#[expect(clippy::cast_possible_truncation, reason = "the low quarter of the key is the index")]
+fn key_index(key: u128) -> u32 {
+    key as u32
+}
+
+#[inline]
+#[expect(clippy::cast_possible_truncation, reason = "the high half of the key is the time")]
+fn time_of(key: u128) -> u64 {
+    (key >> 64) as u64
+}
+
+/// What orders sources: their number, or its place in the permutation that `tie_key` chooses.
+#[inline]
+fn rank(tie_key: Option<u64>, source: SourceId) -> u32 {
+    tie_key.map_or(source.0, |key| shuffled_rank(key, source.0))
 }
 
 /// One key per (time, round), so that no source wins every tie.

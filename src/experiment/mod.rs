@@ -1,3 +1,4 @@
 //! Experiments: scenario files, plans, sweeps, claims, checks.
 
+pub mod conform;
 pub mod results;

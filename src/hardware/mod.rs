@@ -1,5 +1,10 @@
 //! Hardware: how long things take. Knows bytes and times, not ranks and tags.
 
+pub mod cluster;
+pub mod core;
+pub mod fabric;
+pub mod memory;
 pub mod parameters;
 pub mod profile;
+pub mod topology;
 pub mod value;

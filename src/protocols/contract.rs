@@ -344,4 +344,11 @@ pub trait Program<M: Machine>: Clone + Eq + Hash + Debug {
     fn position(&self) -> Option<u32> {
         None
     }
+
+    /// Where call number `call` stands, counted from 0 over the calls that were returned: turns
+    /// [`Wait::origin`] into a line of the scenario.
+    fn line_of(&self, call: u32) -> Option<u32> {
+        let _ = call;
+        None
+    }
 }

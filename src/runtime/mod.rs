@@ -1,4 +1,11 @@
 //! Runtimes: the only place where protocols meet hardware, or an adversary.
+//!
+//! ```text
+//!   timed.rs     actions go to hardware models, completions come back as inputs
+//!   untimed.rs   an adversary chooses what happens next; explore.rs searches its choices
+//!   rules.rs     what both assert of a list of actions
+//!   monitors/    laws that every run must keep, identical in both
+//! ```
 
 pub mod deadlock;
 pub mod explore;
@@ -6,4 +13,5 @@ pub mod fingerprint;
 pub mod memory;
 pub mod monitors;
 pub mod rules;
+pub mod timed;
 pub mod untimed;

@@ -1,1 +1,6 @@
 //! Workloads: programs of calls, produced lazily.
+
+pub mod job;
+pub mod ping_pong;
+pub mod program;
+pub mod windowed;

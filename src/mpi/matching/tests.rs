@@ -167,7 +167,7 @@ fn all_events(contexts: u32) -> Vec<Event> {
 fn every_history_of_four_events_matches_as_defined() {
     let mut worlds = 0_u32;
     World::default().explore(4, &all_events(2), &mut |_| worlds += 1);
-    assert_eq!(worlds, (0..=4).map(|events| 26_u32.pow(events)).sum());
+    assert_eq!(worlds, (0..=4).map(|events| 26_u32.pow(events)).sum::<u32>());
 }
 
 // claim: ep-sem-no-overtake

@@ -73,9 +73,11 @@ impl std::ops::Deref for SharedJob {
     }
 }
 
+/// What never changes does not tell two states of one job apart; libraries of different jobs are
+/// not compared.
 impl PartialEq for SharedJob {
-    fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
+    fn eq(&self, _: &Self) -> bool {
+        true
     }
 }
 

@@ -138,6 +138,18 @@ fn the_earliest_receive_that_fits_must_win() {
     check(&cancelled, &[]);
 }
 
+/// The second receive posted is the first to match; also when it is over by then.
+#[test]
+fn receives_may_match_in_another_order_than_they_were_posted() {
+    let posts = [EXACT, Post(Some(0), Some(2)), Send(0, 2), Send(0, 1)];
+    let (first, second) = (Receive(0, 0, 1, ROOM, true), Receive(0, 1, 0, ROOM, true));
+    let late = [Arrive(0, 0), Match(0, 0, 1), Arrive(0, 1), Match(0, 1, 0), first, second];
+    let early = [Arrive(0, 0), Match(0, 0, 1), first, Arrive(0, 1), Match(0, 1, 0), second];
+    for order in [late, early] {
+        check(&[posts.as_slice(), &order].concat(), &[]);
+    }
+}
+
 #[test]
 fn a_receive_gets_only_what_it_selects() {
     check(&[Post(Some(0), Some(2)), Send(0, 1), Arrive(0, 0), Match(0, 0, 0)], &["M2"]);

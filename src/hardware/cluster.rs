@@ -1,0 +1,332 @@
+//! The cluster as wires see it: the resources of every node, and the paths through them.
+//!
+//! ```text
+//!   host A ──▶ PCIe down ──▶ [DMA read] ──▶ units ──▶ links … ──▶ units ──▶ PCIe up ──▶ host B
+//!      ▲ doorbell or BlueFlame; WQE fetch and payload fetch where they do not fit
+//! ```
+//!
+//! A path is a list of [`Hop`]s; the [`Fabric`] shares its resources fairly. Packets of at most one
+//! MTU are not charged to memory (their traffic is below a thousandth of its rate); bulk is.
+//! Left out: memory traffic of packets. Noticeable where memory is slower than the link.
+
+use std::collections::BTreeMap;
+
+use super::core::Place;
+use super::fabric::{Arbitration, Fabric, Framing, Hop, PathId, ResourceId, ResourceSpec, Service};
+use super::profile::Profile;
+use super::topology::{LinkId, Topology};
+use crate::units::{Bandwidth, Bytes, PS_PER_S, TimeDelta};
+
+/// How a message gets from a core into the HCA.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub enum Posting {
+    /// WQE and payload travel with the doorbell.
+    BlueFlame,
+    /// The HCA fetches the WQE, which holds the payload.
+    Inline,
+    /// The HCA fetches the WQE, then the payload.
+    Fetch,
+    /// As `Fetch`, for more than one MTU: memory on both sides carries the traffic.
+    Bulk,
+    /// The answer of an RDMA read: no doorbell at the side that owns the data.
+    ReadAnswer,
+}
+
+/// What one node shares.
+#[derive(Debug)]
+struct Node {
+    pcie_down: ResourceId,
+    pcie_up: ResourceId,
+    pcie_both: Option<ResourceId>,
+    dma_read: ResourceId,
+    dma_write: Option<ResourceId>,
+    units_out: ResourceId,
+    units_in: ResourceId,
+    memory: Vec<ResourceId>,
+    intersocket: Option<ResourceId>,
+}
+
+/// Fixed times and bytes that paths are made of.
+#[derive(Debug)]
+struct Costs {
+    mmio: TimeDelta,
+    wqe_fetch: TimeDelta,
+    read_round_trip: TimeDelta,
+    base_latency: TimeDelta,
+    switch_hop: TimeDelta,
+    far_socket: TimeDelta,
+    doorbell: u64,
+    wqe: u64,
+    cqe: u64,
+    hca_socket: u32,
+    copy_traffic: u32,
+    dma_to_llc: bool,
+}
+
+/// A socket: its node, and its number there. Cores of one socket share their paths.
+type Socket = (u32, u32);
+
+/// All shared hardware of the job's nodes.
+#[derive(Debug)]
+pub struct Cluster {
+    /// The resources in motion.
+    pub fabric: Fabric,
+    topology: Topology,
+    nodes: Vec<Node>,
+    links: Vec<ResourceId>,
+    costs: Costs,
+    paths: BTreeMap<(Socket, Socket, Posting), PathId>,
+    copies: BTreeMap<Place, PathId>,
+    names: Vec<String>,
+    copy_rates: BTreeMap<Place, ResourceId>,
+}
+
+/// Bytes of a doorbell store.
+const DOORBELL: u64 = 8;
+
+fn shared(name: String, capacity: Bandwidth, framing: Framing) -> ResourceSpec {
+    let service = Service::Shared { capacity };
+    ResourceSpec { name, service, framing, arbitration: Arbitration::default() }
+}
+
+/// The rate at which the HCA can read memory: the platform's limit, or the reads in flight.
+fn dma_read_rate(profile: &Profile) -> Bandwidth {
+    let bytes = profile.pcie.max_read_request.as_u64()
+        * u64::from(profile.pcie.outstanding_reads)
+        * u64::from(profile.hca.dma_engines);
+    let round_trip = u128::from(profile.pcie.dma_read_round_trip.as_ps().max(1));
+    let bits = u128::from(bytes) * 8 * u128::from(PS_PER_S) / round_trip;
+    let in_flight = Bandwidth::from_bit_per_s(u64::try_from(bits).unwrap_or(u64::MAX));
+    profile.pcie.p2p_read_bw.map_or(in_flight, |platform| platform.min(in_flight))
+}
+
+impl Cluster {
+    /// The cluster of `topology` with nodes of `profile`; `sites` are the cores that will copy.
+    pub fn new(profile: &Profile, topology: Topology, sites: &[Place]) -> Self {
+        let mut specs = Vec::new();
+        let mut add = |spec: ResourceSpec| {
+            let index = u32::try_from(specs.len()).expect("fewer than 2^32 resources");
+            specs.push(spec);
+            ResourceId(index)
+        };
+        let nodes: Vec<Node> =
+            (0..topology.hosts()).map(|node| Node::new(node, profile, &mut add)).collect();
+        let mtu = profile.hca.mtu.as_u64();
+        let wire = Framing { unit: mtu, overhead: profile.link.packet_overhead.as_u64() };
+        let links = (0..topology.links())
+            .map(|link| {
+                let link = LinkId(u32::try_from(link).expect("links are counted in u32"));
+                add(shared(topology.link_name(link), profile.link.data_bw, wire))
+            })
+            .collect();
+        let mut copy_rates = BTreeMap::new();
+        for &site in sites {
+            let core = Place { thread: 0, ..site };
+            copy_rates.entry(core).or_insert_with(|| {
+                let Place { node, socket, core, .. } = site;
+                let name = format!("node {node} socket {socket} core {core} copies");
+                add(shared(name, profile.mem.core_copy_bw_dram, Framing::NONE))
+            });
+        }
+        let names = specs.iter().map(|spec| spec.name.clone()).collect();
+        Self {
+            fabric: Fabric::new(specs, mtu),
+            topology,
+            nodes,
+            links,
+            costs: Costs::new(profile),
+            paths: BTreeMap::new(),
+            copies: BTreeMap::new(),
+            names,
+            copy_rates,
+        }
+    }
+
+    /// The topology.
+    pub const fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    /// Every resource with its name.
+    pub fn resources(&self) -> impl Iterator<Item = (ResourceId, &str)> {
+        (0_u32..).map(ResourceId).zip(self.names.iter().map(String::as_str))
+    }
+
+    /// The path of messages from the HCA's host at `from` to that at `to`, posted so.
+    pub fn path(&mut self, from: Place, to: Place, posting: Posting) -> PathId {
+        let key = ((from.node, from.socket), (to.node, to.socket), posting);
+        if let Some(&path) = self.paths.get(&key) {
+            return path;
+        }
+        let mut hops = self.host_to_hca(from, posting);
+        self.wire(from.node, to.node, &mut hops);
+        self.hca_to_host(to, posting, &mut hops);
+        let path = self.fabric.add_path(&hops);
+        self.paths.insert(key, path);
+        path
+    }
+
+    /// The path of a copy beyond the caches by the core at `site`.
+    ///
+    /// # Panics
+    ///
+    /// When `site` was not announced to [`Self::new`].
+    pub fn copy_path(&mut self, site: Place) -> PathId {
+        let site = Place { thread: 0, ..site };
+        if let Some(&path) = self.copies.get(&site) {
+            return path;
+        }
+        let core = self.copy_rates[&site];
+        let memory = self.nodes[site.node as usize].memory[site.socket as usize];
+        let hop = |resource, weight| Hop { resource, weight, extra: 0, latency: TimeDelta::ZERO };
+        let path = self.fabric.add_path(&[hop(core, 1), hop(memory, self.costs.copy_traffic)]);
+        self.copies.insert(site, path);
+        path
+    }
+
+    /// From delivery at the peer until the sender's HCA has its acknowledgement in host memory.
+    pub fn acknowledgement(&self, from: Place, to: Place) -> TimeDelta {
+        self.flight(from.node, to.node) + self.costs.mmio
+    }
+
+    /// Latency of the wires between two nodes, for the first bit.
+    fn flight(&self, from: u32, to: u32) -> TimeDelta {
+        // The base latency holds one switch.
+        let switches = u64::from(self.topology.switches_between(from, to));
+        self.costs.base_latency + self.costs.switch_hop * switches.saturating_sub(1)
+    }
+
+    fn host_to_hca(&self, from: Place, posting: Posting) -> Vec<Hop> {
+        let node = &self.nodes[from.node as usize];
+        let costs = &self.costs;
+        let far = if from.socket == costs.hca_socket { TimeDelta::ZERO } else { costs.far_socket };
+        let (extra, latency) = match posting {
+            Posting::BlueFlame => (costs.wqe, costs.mmio),
+            Posting::Inline => (costs.doorbell + costs.wqe, costs.mmio + costs.wqe_fetch),
+            Posting::Fetch | Posting::Bulk => {
+                (costs.doorbell + costs.wqe, costs.mmio + costs.wqe_fetch + costs.read_round_trip)
+            }
+            Posting::ReadAnswer => (0, costs.read_round_trip),
+        };
+        let fetches = matches!(posting, Posting::Fetch | Posting::Bulk | Posting::ReadAnswer);
+        let mut hops = Vec::new();
+        if matches!(posting, Posting::Bulk | Posting::ReadAnswer) {
+            self.memory_hops(from, &mut hops);
+        }
+        hops.push(hop(node.pcie_down, extra, latency + far));
+        hops.extend(node.pcie_both.map(|both| hop(both, 0, TimeDelta::ZERO)));
+        if fetches {
+            hops.push(hop(node.dma_read, 0, TimeDelta::ZERO));
+        }
+        hops.push(hop(node.units_out, 0, TimeDelta::ZERO));
+        hops
+    }
+
+    fn hca_to_host(&self, to: Place, posting: Posting, hops: &mut Vec<Hop>) {
+        let node = &self.nodes[to.node as usize];
+        let costs = &self.costs;
+        let far = if to.socket == costs.hca_socket { TimeDelta::ZERO } else { costs.far_socket };
+        hops.push(hop(node.units_in, 0, TimeDelta::ZERO));
+        hops.extend(node.dma_write.map(|write| hop(write, 0, TimeDelta::ZERO)));
+        hops.extend(node.pcie_both.map(|both| hop(both, 0, TimeDelta::ZERO)));
+        hops.push(hop(node.pcie_up, costs.cqe, costs.mmio + far));
+        if matches!(posting, Posting::Bulk | Posting::ReadAnswer) {
+            self.memory_hops(to, hops);
+        }
+    }
+
+    fn memory_hops(&self, site: Place, hops: &mut Vec<Hop>) {
+        let node = &self.nodes[site.node as usize];
+        if !self.costs.dma_to_llc {
+            hops.push(hop(node.memory[site.socket as usize], 0, TimeDelta::ZERO));
+        }
+        if site.socket != self.costs.hca_socket {
+            hops.extend(node.intersocket.map(|link| hop(link, 0, TimeDelta::ZERO)));
+        }
+    }
+
+    fn wire(&self, from: u32, to: u32, hops: &mut Vec<Hop>) {
+        for (index, link) in self.topology.route(from, to).into_iter().enumerate() {
+            let latency = match index {
+                0 => self.costs.base_latency,
+                1 => TimeDelta::ZERO,
+                _ => self.costs.switch_hop,
+            };
+            hops.push(hop(self.links[link.0 as usize], 0, latency));
+        }
+    }
+}
+
+const fn hop(resource: ResourceId, extra: u64, latency: TimeDelta) -> Hop {
+    Hop { resource, weight: 1, extra, latency }
+}
+
+impl Node {
+    fn new(node: u32, profile: &Profile, add: &mut impl FnMut(ResourceSpec) -> ResourceId) -> Self {
+        let name = |what: &str| format!("node {node} {what}");
+        let (pcie, hca) = (&profile.pcie, &profile.hca);
+        let dllp = pcie.dllp_overhead_per_tlp.as_u64();
+        let tlp = |overhead: Bytes| Framing {
+            unit: pcie.mps.as_u64(),
+            overhead: overhead.as_u64() + dllp,
+        };
+        let down = tlp(pcie.completion_overhead);
+        let up = tlp(pcie.tlp_overhead);
+        let units = u64::from(hca.processing_units);
+        let service = Service::Servers {
+            count: hca.processing_units,
+            per_item: TimeDelta::from_ps(
+                (units * PS_PER_S).div_ceil(hca.msg_rate_total.as_per_s()),
+            ),
+        };
+        let unit = |what: &str| ResourceSpec {
+            name: name(what),
+            service,
+            framing: Framing::NONE,
+            arbitration: Arbitration::default(),
+        };
+        Self {
+            pcie_down: add(shared(name("PCIe to HCA"), pcie.raw_bw, down)),
+            pcie_up: add(shared(name("PCIe from HCA"), pcie.raw_bw, up)),
+            pcie_both: pcie
+                .bidirectional_bw
+                .map(|cap| add(shared(name("PCIe both ways"), cap, Framing::NONE))),
+            dma_read: add(shared(name("HCA DMA read"), dma_read_rate(profile), Framing::NONE)),
+            dma_write: pcie
+                .p2p_write_bw
+                .map(|cap| add(shared(name("HCA DMA write"), cap, Framing::NONE))),
+            units_out: add(unit("HCA units sending")),
+            units_in: add(unit("HCA units receiving")),
+            memory: (0..profile.cpu.sockets)
+                .map(|socket| {
+                    let name = name(&format!("memory of socket {socket}"));
+                    add(shared(name, profile.mem.socket_bw, Framing::NONE))
+                })
+                .collect(),
+            intersocket: profile
+                .mem
+                .intersocket_bw
+                .map(|cap| add(shared(name("intersocket link"), cap, Framing::NONE))),
+        }
+    }
+}
+
+impl Costs {
+    fn new(profile: &Profile) -> Self {
+        let tlp = profile.pcie.tlp_overhead.as_u64() + profile.pcie.dllp_overhead_per_tlp.as_u64();
+        Self {
+            mmio: profile.pcie.mmio_write,
+            wqe_fetch: profile.hca.wqe_fetch,
+            read_round_trip: profile.pcie.dma_read_round_trip,
+            base_latency: profile.link.base_latency,
+            switch_hop: profile.link.switch_hop,
+            far_socket: profile.mem.latency_remote.saturating_sub(profile.mem.latency_local),
+            doorbell: DOORBELL + tlp,
+            wqe: profile.hca.wqe_bytes.as_u64() + tlp,
+            cqe: profile.hca.cqe_bytes.as_u64() + tlp,
+            hca_socket: profile.hca.socket,
+            copy_traffic: profile.mem.copy_traffic,
+            dma_to_llc: profile.mem.dma_to_llc,
+        }
+    }
+}

@@ -1,0 +1,347 @@
+//! Bulk: one fluid flow per connection over all shared hops of its path.
+
+use super::arena::NONE;
+use super::spec::{EventKind, FabricEvent, Schedule};
+use super::{ConnId, Fabric, ResourceId, Service};
+use crate::units::{Time, TimeDelta};
+
+/// A hop of a flow; hops over the same resource are joined.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FlowHop {
+    pub(super) resource: u32,
+    /// The resource before it on the path.
+    previous: u32,
+    /// Raw bytes per payload byte, in 2^-32.
+    pub(super) weight: u64,
+    /// Place among the resource's members.
+    place: u32,
+    raw: u64,
+    packets: u64,
+}
+
+/// A transfer that flows.
+#[derive(Debug)]
+pub(super) struct Flow {
+    pub(super) flight: u32,
+    pub(super) hops: Vec<FlowHop>,
+    /// Payload still to move, in 2^-40 byte.
+    remaining: u128,
+    /// Payload per picosecond, in 2^-40 byte.
+    pub(super) rate: u64,
+    /// `remaining` was true then.
+    since: u64,
+    /// The resource that limits it.
+    pub(super) limit: u32,
+    /// That resource's stolen time which is already accounted.
+    stolen_seen: u64,
+    /// Stolen time that was booked ahead of its passing.
+    debt: u64,
+    /// When its pending event fires.
+    end_at: u64,
+    generation: u32,
+    /// The last solve that visited it.
+    pub(super) visited: u64,
+    /// Its rate is final in the present solve.
+    pub(super) frozen: bool,
+}
+
+/// All flows; slots and their tables of hops are used again.
+#[derive(Debug, Default)]
+pub(super) struct Flows {
+    slots: Vec<Flow>,
+    free: Vec<u32>,
+}
+
+impl std::ops::Index<u32> for Flows {
+    type Output = Flow;
+    fn index(&self, id: u32) -> &Flow {
+        &self.slots[id as usize]
+    }
+}
+
+impl std::ops::IndexMut<u32> for Flows {
+    fn index_mut(&mut self, id: u32) -> &mut Flow {
+        &mut self.slots[id as usize]
+    }
+}
+
+impl Flows {
+    fn take_slot(&mut self) -> u32 {
+        if let Some(id) = self.free.pop() {
+            return id;
+        }
+        let id = u32::try_from(self.slots.len()).expect("fewer than 2^32 flows");
+        self.slots.push(Flow {
+            flight: NONE,
+            hops: Vec::new(),
+            remaining: 0,
+            rate: 0,
+            since: 0,
+            limit: NONE,
+            stolen_seen: 0,
+            debt: 0,
+            end_at: u64::MAX,
+            generation: 0,
+            visited: 0,
+            frozen: false,
+        });
+        id
+    }
+}
+
+impl Flow {
+    /// When the last byte will have moved, as far as is known now.
+    fn expected_end(&self) -> u64 {
+        let time = self.remaining.div_ceil(u128::from(self.rate));
+        self.since + self.debt + u64::try_from(time).expect("a flow ends within 213 days")
+    }
+}
+
+impl Fabric {
+    /// Bulk has passed its processing units: flow, or wait for the connection's flow to end.
+    pub(super) fn join_flow(&mut self, now: Time, id: u32, out: &mut impl Schedule) {
+        let conn = self.flights[id].conn;
+        let state = &mut self.conns[conn as usize];
+        if state.flow != NONE {
+            state.fluid.push_back(id, &mut self.flights);
+            return;
+        }
+        let flow = self.flows.take_slot();
+        self.conns[conn as usize].flow = flow;
+        self.open_flow(now, flow, id, out);
+    }
+
+    fn open_flow(&mut self, now: Time, flow: u32, id: u32, out: &mut impl Schedule) {
+        self.fill_hops(flow, id);
+        let state = &mut self.flows[flow];
+        state.flight = id;
+        state.remaining = u128::from(self.flights[id].bytes) << 40;
+        state.rate = 0;
+        state.since = now.as_ps();
+        state.limit = NONE;
+        state.debt = 0;
+        state.end_at = u64::MAX;
+        if state.hops.is_empty() {
+            // Only processing units: nothing limits it.
+            self.finish_flow(now, flow, out);
+            return;
+        }
+        for at in 0..self.flows[flow].hops.len() {
+            let hop = &mut self.flows[flow].hops[at];
+            let resource = hop.resource;
+            let members = &mut self.resources[resource as usize].shared_mut().fluid.members;
+            hop.place = u32::try_from(members.len()).expect("fewer than 2^32 flows");
+            members.push((flow, u32::try_from(at).expect("a short path")));
+        }
+        let resource = ResourceId(self.flows[flow].hops[0].resource);
+        self.ask_for_solve(now, resource, out);
+    }
+
+    /// The shared hops of a transfer, with what it weighs on each.
+    fn fill_hops(&mut self, flow: u32, id: u32) {
+        let flight = &self.flights[id];
+        let hops = &mut self.flows[flow].hops;
+        hops.clear();
+        for hop in &self.hops[flight.first_hop as usize..flight.end_hop as usize] {
+            let spec = &self.specs[hop.resource as usize];
+            if matches!(spec.service, Service::Servers { .. }) {
+                continue;
+            }
+            let raw = spec.framing.raw_bytes(flight.bytes) * u64::from(hop.weight) + hop.extra;
+            let packets = spec.framing.packets(flight.bytes);
+            if let Some(same) = hops.iter_mut().find(|other| other.resource == hop.resource) {
+                same.raw += raw;
+                same.packets += packets;
+            } else {
+                let (resource, previous) = (hop.resource, hop.previous);
+                hops.push(FlowHop { resource, previous, weight: 0, place: 0, raw, packets });
+            }
+        }
+        for hop in hops {
+            let weight = (u128::from(hop.raw) << 32).div_ceil(u128::from(flight.bytes));
+            hop.weight = u64::try_from(weight).expect("a byte weighs less than 4 GiB");
+        }
+    }
+
+    /// Moves the flow's account to `now`.
+    pub(super) fn settle(&mut self, now: u64, flow: u32) {
+        let state = &mut self.flows[flow];
+        let elapsed = now - state.since;
+        state.since = now;
+        let stolen = match state.limit {
+            NONE => 0,
+            limit => self.resources[limit as usize].shared().fluid.stolen,
+        };
+        let lost = state.debt + (stolen - state.stolen_seen.min(stolen));
+        state.stolen_seen = stolen;
+        state.debt = lost.saturating_sub(elapsed);
+        let moved = u128::from(state.rate) * u128::from(elapsed.saturating_sub(lost));
+        state.remaining = state.remaining.saturating_sub(moved);
+    }
+
+    /// Gives the flow its new rate and limit; its event moves only if it comes earlier.
+    pub(super) fn set_rate(&mut self, flow: u32, rate: u64, limit: u32, out: &mut impl Schedule) {
+        let stolen = self.resources[limit as usize].shared().fluid.stolen;
+        let state = &mut self.flows[flow];
+        assert!(rate > 0, "a flow always gets a share");
+        state.rate = rate;
+        state.limit = limit;
+        state.stolen_seen = stolen;
+        let end = state.expected_end();
+        if end < state.end_at {
+            state.generation = state.generation.wrapping_add(1);
+            self.schedule_end(flow, end, out);
+        }
+    }
+
+    fn schedule_end(&mut self, flow: u32, end: u64, out: &mut impl Schedule) {
+        let state = &mut self.flows[flow];
+        state.end_at = end;
+        let event = FabricEvent::new(EventKind::FlowEnd, flow, state.generation);
+        out.at(Time::from_ps(end), ResourceId(state.hops[0].resource), event);
+    }
+
+    /// The flow may be done; packets or others may have slowed it since.
+    pub(super) fn flow_end(
+        &mut self,
+        now: Time,
+        flow: u32,
+        generation: u32,
+        out: &mut impl Schedule,
+    ) {
+        if self.flows[flow].generation != generation || self.flows[flow].flight == NONE {
+            return;
+        }
+        self.settle(now.as_ps(), flow);
+        let state = &self.flows[flow];
+        if state.remaining > 0 {
+            let end = state.expected_end();
+            self.schedule_end(flow, end, out);
+        } else {
+            self.finish_flow(now, flow, out);
+        }
+    }
+
+    /// The last byte moved: account, send on, and hand the rate to the connection's next bulk.
+    fn finish_flow(&mut self, now: Time, flow: u32, out: &mut impl Schedule) {
+        let id = self.flows[flow].flight;
+        for hop in &self.flows[flow].hops {
+            let counts = &mut self.resources[hop.resource as usize].shared_mut().counts;
+            counts.raw += u128::from(hop.raw);
+            counts.packets += hop.packets;
+            counts.transfers += 1;
+        }
+        let arrival = now + self.latency_and_fill(flow, id);
+        let resource = self.first_resource(id);
+        let flight = &mut self.flights[id];
+        flight.hop = NONE;
+        let (conn, finished) = (flight.conn, (flight.path, flight.bytes));
+        out.at(arrival, resource, FabricEvent::new(EventKind::Arrive, id, flight.generation));
+        let gated = self.is_shared(resource);
+        let state = &mut self.conns[conn as usize];
+        if gated {
+            state.inside -= 1;
+            state.leaves_at = now.as_ps();
+        }
+        let next = state.fluid.pop_front(&self.flights);
+        let next = next.or_else(|| if gated { self.next_like(conn, finished) } else { None });
+        if let Some(next) = next {
+            self.hand_over(now, flow, next, finished, out);
+        } else {
+            self.conns[conn as usize].flow = NONE;
+            self.close_flow(now, flow, out);
+        }
+        if gated {
+            self.open_gate(now, ConnId(conn), out);
+        }
+    }
+
+    /// The same connection's next bulk takes the flow; unsolved if it weighs the same.
+    fn hand_over(
+        &mut self,
+        now: Time,
+        flow: u32,
+        next: u32,
+        finished: (u32, u64),
+        out: &mut impl Schedule,
+    ) {
+        let flight = &self.flights[next];
+        if (flight.path, flight.bytes) != finished || self.flows[flow].rate == 0 {
+            self.close_members(flow);
+            self.ask_after_close(now, flow, out);
+            self.open_flow(now, flow, next, out);
+            return;
+        }
+        let state = &mut self.flows[flow];
+        state.flight = next;
+        state.remaining = u128::from(flight.bytes) << 40;
+        state.generation = state.generation.wrapping_add(1);
+        let end = state.expected_end();
+        self.schedule_end(flow, end, out);
+    }
+
+    fn latency_and_fill(&self, flow: u32, id: u32) -> TimeDelta {
+        let flight = &self.flights[id];
+        let limit = self.flows[flow].limit;
+        let mut total = TimeDelta::ZERO;
+        for hop in &self.hops[flight.first_hop as usize..flight.end_hop as usize] {
+            total += hop.latency;
+            let spec = &self.specs[hop.resource as usize];
+            if matches!(spec.service, Service::Shared { .. }) && hop.resource != limit {
+                let head = self.cut_through.min(flight.bytes);
+                let raw = spec.framing.raw_bytes(head) * u64::from(hop.weight) + hop.extra;
+                total += self.resources[hop.resource as usize].shared().service(raw);
+            }
+        }
+        total
+    }
+
+    fn close_flow(&mut self, now: Time, flow: u32, out: &mut impl Schedule) {
+        self.close_members(flow);
+        self.ask_after_close(now, flow, out);
+        let state = &mut self.flows[flow];
+        state.flight = NONE;
+        state.generation = state.generation.wrapping_add(1);
+        self.flows.free.push(flow);
+    }
+
+    /// Every resource of a flow that left may give its share to others.
+    fn ask_after_close(&mut self, now: Time, flow: u32, out: &mut impl Schedule) {
+        for at in 0..self.flows[flow].hops.len() {
+            let resource = ResourceId(self.flows[flow].hops[at].resource);
+            self.ask_for_solve(now, resource, out);
+        }
+    }
+
+    fn close_members(&mut self, flow: u32) {
+        for at in 0..self.flows[flow].hops.len() {
+            let FlowHop { resource, place, .. } = self.flows[flow].hops[at];
+            let members = &mut self.resources[resource as usize].shared_mut().fluid.members;
+            members.swap_remove(place as usize);
+            if let Some(&(moved, hop)) = members.get(place as usize) {
+                self.flows[moved].hops[hop as usize].place = place;
+            }
+        }
+    }
+
+    /// Rate at `resource` of the flows that came over the resource `previous`.
+    pub(super) fn passing_from(&self, resource: ResourceId, previous: u32) -> u64 {
+        if previous == NONE {
+            return 0;
+        }
+        let members = &self.resources[resource.0 as usize].shared().fluid.members;
+        let hops = members.iter().map(|&(flow, hop)| {
+            let state = &self.flows[flow];
+            (state.rate, &state.hops[hop as usize])
+        });
+        hops.filter(|(_, hop)| hop.previous == previous)
+            .map(|(rate, hop)| load(rate, hop.weight))
+            .sum()
+    }
+}
+
+/// What a payload rate weighs on a resource, rounded down.
+pub(super) fn load(rate: u64, weight: u64) -> u64 {
+    let raw = (u128::from(rate) * u128::from(weight)) >> 32;
+    u64::try_from(raw).expect("a load is below a capacity")
+}

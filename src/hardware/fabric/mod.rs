@@ -1,0 +1,365 @@
+//! Every shared resource of the cluster, and the transfers that cross them.
+//!
+//! A transfer follows a path of hops. Up to one MTU it is a *packet* and visits its hops one after
+//! the other; above, it is *bulk*: it passes the processing units like a packet, and then is one
+//! max-min fair fluid flow over all its shared hops at once. Where packets meet fluid, the flows
+//! that are backlogged stand in the packets' round robin with one MTU each, and the time that
+//! packets use is taken from those flows. `docs/adr/0003-fair-sharing.md` says why, and how wrong
+//! it can be.
+//!
+//! ```text
+//!   start ─▶ connection ─▶ hop ─▶ hop ─▶ … ─▶ in order ─▶ Delivery
+//!            (first hop      │
+//!             in order)      ├─ Servers: first come, first served   (servers.rs)
+//!                            ├─ Shared, packet: ring                (packets.rs, ring.rs)
+//!                            └─ Shared, bulk: flow                  (flows.rs, solve.rs)
+//! ```
+//!
+//! An uncontended packet costs one event per hop. Nothing is admitted to a resource ahead of time.
+//! All arithmetic is in integers: picoseconds, bytes, rates in 2^-40 byte per picosecond.
+
+mod arena;
+mod connection;
+mod flows;
+mod packets;
+mod ring;
+mod servers;
+mod solve;
+mod spec;
+
+use arena::{Flight, Flights, NONE};
+use connection::Connection;
+use flows::Flows;
+use packets::Shared;
+use ring::Lane;
+use servers::Servers;
+use solve::Solver;
+use spec::EventKind;
+pub use spec::{
+    Arbitration, ConnId, Delivery, FabricEvent, Framing, Hop, PathId, ResourceId, ResourceSpec,
+    ResourceStats, Schedule, Service, Transfer,
+};
+
+use crate::units::{Bandwidth, Bytes, Time, TimeDelta};
+
+/// Payload that a stage must hold before the next stage can begin, unless told otherwise.
+pub const DEFAULT_CUT_THROUGH: u64 = 256;
+
+/// Every shared resource of the cluster, and what is under way on it.
+#[derive(Debug)]
+pub struct Fabric {
+    mtu: u64,
+    cut_through: u64,
+    specs: Vec<ResourceSpec>,
+    resources: Vec<Resource>,
+    hops: Vec<HopState>,
+    paths: Vec<Path>,
+    conns: Vec<Connection>,
+    flights: Flights,
+    lanes: Vec<Lane>,
+    flows: Flows,
+    solver: Solver,
+    in_flight: u64,
+}
+
+/// The state of one resource.
+#[derive(Debug)]
+enum Resource {
+    Shared(Box<Shared>),
+    Servers(Box<Servers>),
+}
+
+impl Resource {
+    fn shared(&self) -> &Shared {
+        match self {
+            Self::Shared(shared) => shared,
+            Self::Servers(_) => unreachable!("flows and turns belong to shared resources only"),
+        }
+    }
+
+    fn shared_mut(&mut self) -> &mut Shared {
+        match self {
+            Self::Shared(shared) => shared,
+            Self::Servers(_) => unreachable!("flows and turns belong to shared resources only"),
+        }
+    }
+
+    fn servers_mut(&mut self) -> &mut Servers {
+        match self {
+            Self::Servers(servers) => servers,
+            Self::Shared(_) => unreachable!("only pools of servers serve items"),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Path {
+    first: u32,
+    end: u32,
+    has_servers: bool,
+}
+
+/// One hop of a path, with what it charged the last size it saw: sizes repeat.
+#[derive(Clone, Copy, Debug)]
+struct HopState {
+    resource: u32,
+    /// The resource of the hop before in the path.
+    previous: u32,
+    weight: u32,
+    extra: u64,
+    latency: TimeDelta,
+    charged_for: u64,
+    charge: Charge,
+}
+
+/// What one transfer costs at one shared hop.
+#[derive(Clone, Copy, Debug, Default)]
+struct Charge {
+    raw: u64,
+    packets: u64,
+    service: TimeDelta,
+    /// Time until the next stage can begin.
+    head: TimeDelta,
+}
+
+impl Fabric {
+    /// A fabric of `resources`; transfers of at most `mtu` bytes are packets.
+    ///
+    /// # Panics
+    ///
+    /// When the MTU, a capacity, a number of servers or a framing unit is zero: profiles are
+    /// validated before.
+    pub fn new(resources: Vec<ResourceSpec>, mtu: u64) -> Self {
+        assert!(mtu > 0, "an MTU holds at least one byte");
+        let states = resources.iter().map(|spec| {
+            assert!(spec.framing.unit > 0, "a packet of {} holds at least one byte", spec.name);
+            match spec.service {
+                Service::Shared { capacity } => {
+                    Resource::Shared(Box::new(Shared::new(capacity, spec.arbitration)))
+                }
+                Service::Servers { count, per_item } => {
+                    Resource::Servers(Box::new(Servers::new(count, per_item)))
+                }
+            }
+        });
+        Self {
+            mtu,
+            cut_through: DEFAULT_CUT_THROUGH,
+            resources: states.collect(),
+            specs: resources,
+            hops: Vec::new(),
+            paths: Vec::new(),
+            conns: Vec::new(),
+            flights: Flights::default(),
+            lanes: Vec::new(),
+            flows: Flows::default(),
+            solver: Solver::default(),
+            in_flight: 0,
+        }
+    }
+
+    /// Payload that a stage must hold before the next can begin; `u64::MAX` is store and forward.
+    #[must_use]
+    pub fn with_cut_through(mut self, bytes: u64) -> Self {
+        self.cut_through = bytes;
+        self
+    }
+
+    /// Makes a path of `hops`, which may be empty.
+    ///
+    /// # Panics
+    ///
+    /// When a hop names a resource that does not exist, or has weight zero.
+    pub fn add_path(&mut self, hops: &[Hop]) -> PathId {
+        let index = |len: usize| u32::try_from(len).expect("fewer than 2^32 hops");
+        let first = index(self.hops.len());
+        let mut previous = NONE;
+        for hop in hops {
+            assert!((hop.resource.0 as usize) < self.specs.len(), "a hop over a known resource");
+            assert!(hop.weight > 0, "a hop charges at least each byte once");
+            self.hops.push(HopState {
+                resource: hop.resource.0,
+                previous,
+                weight: hop.weight,
+                extra: hop.extra,
+                latency: hop.latency,
+                charged_for: u64::MAX,
+                charge: Charge::default(),
+            });
+            previous = hop.resource.0;
+        }
+        let id = PathId(index(self.paths.len()));
+        let has_servers = hops.iter().any(|hop| !self.is_shared(hop.resource));
+        self.paths.push(Path { first, end: index(self.hops.len()), has_servers });
+        id
+    }
+
+    /// Takes a transfer; its [`Delivery`] comes out of a later [`Fabric::handle`].
+    ///
+    /// # Panics
+    ///
+    /// When the path does not exist.
+    pub fn start(&mut self, now: Time, transfer: Transfer, out: &mut impl Schedule) {
+        let conn = transfer.conn.0 as usize;
+        if conn >= self.conns.len() {
+            self.conns.resize_with(conn + 1, Connection::new);
+        }
+        let path = self.paths[transfer.path.0 as usize];
+        let order = self.conns[conn].next_order();
+        let id = self.flights.insert(Flight {
+            next: NONE,
+            generation: 0,
+            conn: transfer.conn.0,
+            order,
+            hop: if path.first == path.end { NONE } else { path.first },
+            first_hop: path.first,
+            end_hop: path.end,
+            path: transfer.path.0,
+            bytes: transfer.bytes,
+            token: transfer.token,
+            arrived: now.as_ps(),
+            tail: now.as_ps(),
+        });
+        self.in_flight += 1;
+        if path.first == path.end {
+            let event = FabricEvent::new(EventKind::Arrive, id, self.flights[id].generation);
+            out.at(now, ResourceId(0), event);
+        } else {
+            self.enter_or_wait(now, id, out);
+        }
+    }
+
+    /// Obeys an event that came due; arrivals are appended to `delivered`.
+    pub fn handle(
+        &mut self,
+        now: Time,
+        event: FabricEvent,
+        out: &mut impl Schedule,
+        delivered: &mut Vec<Delivery>,
+    ) {
+        let FabricEvent { kind, id, generation } = event;
+        match kind {
+            EventKind::Arrive => {
+                let flight = &self.flights[id];
+                if flight.generation != generation {
+                    return;
+                }
+                // Bulk is at the end only when its flow is (see `finish_flow`).
+                let packet = flight.bytes <= self.mtu;
+                if flight.hop == NONE || (packet && flight.hop == flight.end_hop) {
+                    self.arrive_at_end(id, delivered);
+                } else {
+                    self.arrive(now, id, out);
+                }
+            }
+            EventKind::Turn => self.turn(now, ResourceId(id), generation, out),
+            EventKind::Gate => self.open_gate(now, ConnId(id), out),
+            EventKind::FlowEnd => self.flow_end(now, id, generation, out),
+            EventKind::Solve => self.solve(now, out),
+            EventKind::Window => {}
+        }
+    }
+
+    /// What a resource did so far; service that began is counted as if it had ended.
+    pub fn stats(&self, resource: ResourceId) -> ResourceStats {
+        match &self.resources[resource.0 as usize] {
+            Resource::Shared(shared) => shared.stats(),
+            Resource::Servers(servers) => ResourceStats {
+                busy: servers.busy(),
+                raw_bytes: 0,
+                packets: servers.items,
+                transfers: servers.items,
+                queue_max: u32::try_from(servers.queue_max).expect("fewer than 2^32 transfers"),
+            },
+        }
+    }
+
+    /// What every resource did so far, to take the difference over an interval.
+    pub fn snapshot(&self) -> Vec<ResourceStats> {
+        (0..self.resources.len())
+            .map(|index| self.stats(ResourceId(u32::try_from(index).expect("ids are 32 bits"))))
+            .collect()
+    }
+
+    /// The resources, in the order of their ids.
+    pub fn resources(&self) -> &[ResourceSpec] {
+        &self.specs
+    }
+
+    /// Transfers that were started and not delivered yet.
+    pub const fn in_flight(&self) -> u64 {
+        self.in_flight
+    }
+
+    /// Rate solutions computed so far, and flows they covered: what contention costs the host.
+    pub const fn solves(&self) -> (u64, u64) {
+        (self.solver.solves, self.solver.flows_solved)
+    }
+
+    fn first_resource(&self, id: u32) -> ResourceId {
+        ResourceId(self.hops[self.flights[id].first_hop as usize].resource)
+    }
+
+    fn is_shared(&self, resource: ResourceId) -> bool {
+        matches!(self.resources[resource.0 as usize], Resource::Shared(_))
+    }
+
+    /// A transfer reaches its next hop.
+    fn arrive(&mut self, now: Time, id: u32, out: &mut impl Schedule) {
+        let flight = &mut self.flights[id];
+        if flight.bytes > self.mtu {
+            self.arrive_bulk(now, id, out);
+            return;
+        }
+        flight.arrived = now.as_ps();
+        let resource = ResourceId(self.hops[flight.hop as usize].resource);
+        match self.resources[resource.0 as usize] {
+            Resource::Shared(_) => self.arrive_packet(now, resource, id, out),
+            Resource::Servers(_) => self.arrive_at_servers(now, resource, id, out),
+        }
+    }
+
+    /// Bulk visits the servers of its path one by one, then flows over all shared hops at once.
+    fn arrive_bulk(&mut self, now: Time, id: u32, out: &mut impl Schedule) {
+        loop {
+            let flight = &mut self.flights[id];
+            if flight.hop == flight.end_hop {
+                self.join_flow(now, id, out);
+                return;
+            }
+            let resource = ResourceId(self.hops[flight.hop as usize].resource);
+            if matches!(self.resources[resource.0 as usize], Resource::Servers(_)) {
+                flight.arrived = now.as_ps();
+                self.arrive_at_servers(now, resource, id, out);
+                return;
+            }
+            flight.hop += 1;
+        }
+    }
+
+    /// What `bytes` cost at a shared hop.
+    fn charge(&mut self, hop: u32, bytes: u64) -> Charge {
+        let state = &mut self.hops[hop as usize];
+        if state.charged_for != bytes {
+            let spec = &self.specs[state.resource as usize];
+            let Service::Shared { capacity } = spec.service else {
+                unreachable!("pools of servers charge no bytes")
+            };
+            let weight = u64::from(state.weight);
+            let raw = spec.framing.raw_bytes(bytes) * weight + state.extra;
+            let head = spec.framing.raw_bytes(bytes.min(self.cut_through)) * weight + state.extra;
+            state.charged_for = bytes;
+            state.charge = Charge {
+                raw,
+                packets: spec.framing.packets(bytes),
+                service: service_time(capacity, raw),
+                head: service_time(capacity, head.min(raw)),
+            };
+        }
+        state.charge
+    }
+}
+
+fn service_time(capacity: Bandwidth, raw: u64) -> TimeDelta {
+    capacity.transfer_time(Bytes::new(raw))
+}

@@ -1,0 +1,142 @@
+//! Identical first-come-first-served servers with a fixed time per transfer.
+//!
+//! With one service time for all, the end of a transfer is known when it arrives: the server that
+//! becomes free next began its present work `count` transfers ago. Arrivals of the same instant are
+//! ordered by connection, so one that is told later may push others back.
+
+use std::collections::VecDeque;
+
+use super::arena::Flight;
+use super::spec::{EventKind, FabricEvent, Schedule};
+use super::{Fabric, ResourceId};
+use crate::units::{Time, TimeDelta};
+
+#[derive(Debug)]
+pub(super) struct Servers {
+    per_item: TimeDelta,
+    /// Ends of the last `count` transfers, oldest at `oldest`.
+    ends: Vec<Time>,
+    oldest: usize,
+    /// Starts of transfers that had to wait, oldest first.
+    starts: VecDeque<Time>,
+    /// Transfers that arrived in this instant in the order of service, and when each slot ends.
+    batch: Vec<Served>,
+    batch_at: Time,
+    pub(super) items: u64,
+    pub(super) queue_max: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Served {
+    flight: u32,
+    /// The flight's `tail` before this hop.
+    tail: u64,
+    end: Time,
+}
+
+impl Servers {
+    pub(super) fn new(count: u32, per_item: TimeDelta) -> Self {
+        assert!(count > 0, "a pool of servers has at least one");
+        Self {
+            per_item,
+            ends: vec![Time::ZERO; count as usize],
+            oldest: 0,
+            starts: VecDeque::new(),
+            batch: Vec::new(),
+            batch_at: Time::ZERO,
+            items: 0,
+            queue_max: 0,
+        }
+    }
+
+    pub(super) fn busy(&self) -> TimeDelta {
+        self.per_item * self.items
+    }
+
+    /// Takes the next slot and answers when its service ends.
+    fn admit(&mut self, now: Time) -> Time {
+        let start = self.ends[self.oldest].max(now);
+        while self.starts.front().is_some_and(|&began| began <= now) {
+            self.starts.pop_front();
+        }
+        if start > now {
+            self.starts.push_back(start);
+            self.queue_max = self.queue_max.max(self.starts.len());
+        }
+        let end = start + self.per_item;
+        self.ends[self.oldest] = end;
+        self.oldest = if self.oldest + 1 == self.ends.len() { 0 } else { self.oldest + 1 };
+        self.items += 1;
+        end
+    }
+}
+
+impl Fabric {
+    pub(super) fn arrive_at_servers(
+        &mut self,
+        now: Time,
+        resource: ResourceId,
+        id: u32,
+        out: &mut impl Schedule,
+    ) {
+        let servers = self.resources[resource.0 as usize].servers_mut();
+        let end = servers.admit(now);
+        if end == now {
+            // Free of cost: nothing competes.
+            self.leave_servers(resource, id, end, out);
+            return;
+        }
+        if servers.batch_at != now {
+            servers.batch_at = now;
+            servers.batch.clear();
+        }
+        let flights = &self.flights;
+        let Flight { conn, tail, .. } = flights[id];
+        servers.batch.push(Served { flight: id, tail, end });
+        let mut at = servers.batch.len() - 1;
+        while at > 0 && flights[servers.batch[at - 1].flight].conn > conn {
+            let before = servers.batch[at - 1];
+            servers.batch[at] = Served { end: servers.batch[at].end, ..before };
+            servers.batch[at - 1] = Served { flight: id, tail, end: before.end };
+            at -= 1;
+        }
+        for place in at..servers.batch.len() {
+            let served = self.resources[resource.0 as usize].servers_mut().batch[place];
+            if served.flight != id {
+                self.take_back(served);
+            }
+            self.leave_servers(resource, served.flight, served.end, out);
+        }
+    }
+
+    /// Undoes the departure of a transfer that an arrival of the same instant pushed back.
+    fn take_back(&mut self, served: Served) {
+        let flight = &mut self.flights[served.flight];
+        flight.generation = flight.generation.wrapping_add(1);
+        flight.hop -= 1;
+        flight.tail = served.tail;
+        if flight.hop == flight.first_hop {
+            self.conns[flight.conn as usize].inside += 1;
+        }
+    }
+
+    fn leave_servers(&mut self, resource: ResourceId, id: u32, end: Time, out: &mut impl Schedule) {
+        let flight = &mut self.flights[id];
+        let first = flight.hop == flight.first_hop;
+        let conn = flight.conn;
+        // Bulk has its latency at the end of its flow.
+        let latency = if flight.bytes <= self.mtu {
+            self.hops[flight.hop as usize].latency
+        } else {
+            TimeDelta::ZERO
+        };
+        flight.hop += 1;
+        flight.tail = flight.tail.max(end.as_ps()) + latency.as_ps();
+        let last = flight.hop == flight.end_hop && flight.bytes <= self.mtu;
+        let arrival = if last { Time::from_ps(flight.tail) } else { end + latency };
+        out.at(arrival, resource, FabricEvent::new(EventKind::Arrive, id, flight.generation));
+        if first {
+            self.leave_first_hop(conn, end, resource, out);
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! What a fabric is made of: resources, framing, paths, transfers, events.
+
+use crate::units::{Bandwidth, Time, TimeDelta};
+
+/// A dense number for one resource, in the order given to [`super::Fabric::new`].
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct ResourceId(pub u32);
+
+/// A dense number for one connection (a queue pair, a core's stream of copies).
+///
+/// Transfers of one connection begin and are delivered in order; connections share a resource
+/// fairly. The number also breaks ties between arrivals of the same instant.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct ConnId(pub u32);
+
+/// A dense number for one path, in the order of [`super::Fabric::add_path`].
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct PathId(pub u32);
+
+/// How payload becomes raw bytes on a resource: `bytes + packets * overhead`.
+///
+/// `packets = max(1, ceil(bytes / unit))`, counted exactly for each transfer.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Framing {
+    /// Largest payload of one packet, in bytes; at least 1.
+    pub unit: u64,
+    /// Header, trailer and acknowledgement bytes per packet.
+    pub overhead: u64,
+}
+
+impl Framing {
+    /// No packets and no headers: a byte is a byte.
+    pub const NONE: Self = Self { unit: u64::MAX, overhead: 0 };
+
+    /// Packets that `bytes` of payload need; an empty payload still needs one.
+    pub const fn packets(self, bytes: u64) -> u64 {
+        if bytes <= self.unit { 1 } else { bytes.div_ceil(self.unit) }
+    }
+
+    /// Raw bytes of a payload of `bytes`.
+    pub const fn raw_bytes(self, bytes: u64) -> u64 {
+        bytes + self.packets(bytes) * self.overhead
+    }
+}
+
+/// How a resource serves.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Service {
+    /// A pipe shared fairly by bulk flows and packets: a link, a PCIe direction, a memory bus.
+    Shared {
+        /// Raw bytes per second.
+        capacity: Bandwidth,
+    },
+    /// `count` identical first-come-first-served servers with a fixed time per transfer.
+    Servers {
+        /// How many serve side by side; at least 1.
+        count: u32,
+        /// Time of one transfer, whatever its size.
+        per_item: TimeDelta,
+    },
+}
+
+/// Who is served next among the connections that wait at a shared resource.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Arbitration {
+    /// Round robin; a turn lasts up to one MTU of bytes.
+    #[default]
+    ByteQuantum,
+    /// Round robin; a turn is one packet, however small.
+    PacketPerTurn,
+    /// Packets go before bulk, first come first served; they wait only for the current MTU.
+    Strict,
+}
+
+/// One shared piece of hardware.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct ResourceSpec {
+    /// For reports.
+    pub name: String,
+    /// How it serves.
+    pub service: Service,
+    /// How payload is cut into packets here.
+    pub framing: Framing,
+    /// Who is next.
+    pub arbitration: Arbitration,
+}
+
+/// One step of a path.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Hop {
+    /// The resource that is crossed.
+    pub resource: ResourceId,
+    /// Raw bytes charged for each framed byte, for instance 2 for the memory traffic of a copy.
+    pub weight: u32,
+    /// Raw bytes charged once for each transfer, for instance a doorbell or a completion entry.
+    pub extra: u64,
+    /// Fixed time after this hop.
+    pub latency: TimeDelta,
+}
+
+/// A request to move `bytes` along a path.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Transfer {
+    /// Whose turn it is charged to, and within which order it stays.
+    pub conn: ConnId,
+    /// Where it goes.
+    pub path: PathId,
+    /// Payload; zero is allowed (headers still travel).
+    pub bytes: u64,
+    /// Handed back in the [`Delivery`].
+    pub token: u64,
+}
+
+/// A transfer that arrived, at the `now` of the event that reports it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Delivery {
+    /// The token of the transfer.
+    pub token: u64,
+}
+
+/// Where the fabric puts its future events.
+pub trait Schedule {
+    /// Asks for `event` at `time` (never earlier than now); `resource` is the one that asks.
+    fn at(&mut self, time: Time, resource: ResourceId, event: FabricEvent);
+}
+
+/// Something the fabric wants to be told later; opaque to everyone else.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct FabricEvent {
+    pub(super) kind: EventKind,
+    pub(super) id: u32,
+    pub(super) generation: u32,
+}
+
+/// What a [`FabricEvent`] means.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+#[repr(u8)]
+pub(super) enum EventKind {
+    /// Transfer `id` reaches its next hop, or the end of its path.
+    Arrive,
+    /// Resource `id` chooses whom to serve next.
+    Turn,
+    /// The first hop of connection `id` is free again.
+    Gate,
+    /// Flow `id` may have moved its last byte.
+    FlowEnd,
+    /// The rates of the resources that changed are due.
+    Solve,
+    /// The packet load of resource `id` is measured.
+    Window,
+}
+
+impl FabricEvent {
+    pub(super) const fn new(kind: EventKind, id: u32, generation: u32) -> Self {
+        Self { kind, id, generation }
+    }
+
+    /// Kind and content in one number, for digests.
+    pub const fn fingerprint(self) -> u64 {
+        ((self.kind as u64) << 60) ^ ((self.generation as u64) << 32) ^ self.id as u64
+    }
+}
+
+/// What one resource did since the run began.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct ResourceStats {
+    /// Time of service, summed over all servers, rounded down to a picosecond.
+    pub busy: TimeDelta,
+    /// Raw bytes, headers and weights included; zero for servers.
+    pub raw_bytes: u64,
+    /// Packets by this resource's framing.
+    pub packets: u64,
+    /// Transfers that crossed it.
+    pub transfers: u64,
+    /// Most transfers that ever waited here at once (fluid flows do not wait).
+    pub queue_max: u32,
+}
+
+impl ResourceStats {
+    /// What happened since `earlier`; the queue maximum is that of the whole run.
+    pub fn since(self, earlier: Self) -> Self {
+        Self {
+            busy: self.busy.saturating_sub(earlier.busy),
+            raw_bytes: self.raw_bytes - earlier.raw_bytes,
+            packets: self.packets - earlier.packets,
+            transfers: self.transfers - earlier.transfers,
+            queue_max: self.queue_max,
+        }
+    }
+}

@@ -1,0 +1,631 @@
+//! A thread: its program, the list of actions that its core works through, its passes.
+
+use super::polling::Position;
+use super::wires::{COPY, token};
+use super::{
+    Arrived, CoreUse, FabricSchedule, Flight, FlightKind, Happening, Lends, Machine, Monitor,
+    Phase, Placement, Planted, Program, Timed,
+};
+use crate::hardware::fabric::{ConnId, Transfer};
+use crate::protocols::contract::{
+    Action, ActionOf, Entry, Input, InputOf, Next, Process, Region, Token, Via,
+};
+use crate::runtime::rules::Cut;
+use crate::runtime::untimed::Choice;
+use crate::units::{Bytes, Time, TimeDelta};
+
+/// One thread of the job.
+#[derive(Debug)]
+pub(super) struct Actor<M: Machine, P> {
+    pub(super) placement: Placement,
+    pub(super) program: P,
+    state: State,
+    /// What it wants to do once it has the lock.
+    entering: Option<Entering<M>>,
+    holds_lock: bool,
+    list: Vec<ActionOf<M>>,
+    /// The next action of `list`.
+    next: usize,
+    /// Where the list is cut into steps that others can tell apart.
+    cut: Cut,
+    /// Whether the list ends with the return of this thread's own call.
+    returns: bool,
+    /// What its list ends with.
+    after: After,
+    /// What its call returns, once its list is over.
+    reply: Option<M::Reply>,
+    /// Receive buffers that are given back when the list is over.
+    reposts: Vec<Process>,
+    /// The pass that a test asked for, and how many polls are left of it.
+    pass: Option<(Token, u32)>,
+    position: Position,
+    /// The channel that the next notice is about; `None` when the pass ends with it.
+    target: Option<u32>,
+    notice_at: Option<Time>,
+    generation: u32,
+    copying: (Bytes, Time),
+    /// Since when it has had nothing to do.
+    pub(super) since: Time,
+    pub(super) core: CoreUse,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum State {
+    /// Not begun, or between two steps of the program.
+    Program,
+    /// Outside the library.
+    Computing,
+    /// In the queue of the lock.
+    Locked,
+    /// Its core works through its list.
+    Working,
+    /// Inside a call, with no work left.
+    Polling,
+    /// The program is over.
+    Ended,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum After {
+    Nothing,
+    Poll(Token),
+    Resume(Token),
+}
+
+#[derive(Debug)]
+enum Entering<M: Machine> {
+    Call(M::Call),
+    Take(u32),
+    Polled(Token),
+    Resume(Token),
+}
+
+impl<M: Machine, P> Actor<M, P> {
+    pub(super) fn new(placement: Placement, program: P) -> Self {
+        Self {
+            placement,
+            program,
+            state: State::Program,
+            entering: None,
+            holds_lock: false,
+            list: Vec::new(),
+            next: 0,
+            cut: Cut::new(),
+            returns: false,
+            after: After::Nothing,
+            reply: None,
+            reposts: Vec::new(),
+            pass: None,
+            position: Position::default(),
+            target: None,
+            notice_at: None,
+            generation: 0,
+            copying: (Bytes::default(), Time::ZERO),
+            since: Time::ZERO,
+            core: CoreUse::default(),
+        }
+    }
+
+    pub(super) fn ended(&self) -> bool {
+        self.state == State::Ended
+    }
+
+    /// `work` of this core that begins at `cursor`, with what the operating system takes.
+    fn work(&mut self, cursor: Time, work: TimeDelta) -> Time {
+        let end = match &self.placement.noise {
+            Some(noise) => noise.end_of(cursor, work),
+            None => cursor + work,
+        };
+        self.core.working += end.since(cursor);
+        end
+    }
+}
+
+impl<M: Machine, P: Program<M>> Timed<M, P>
+where
+    M::Call: Lends,
+{
+    fn actor(&mut self, thread: u32) -> &mut Actor<M, P> {
+        &mut self.actors[thread as usize]
+    }
+
+    /// The program goes on until it calls, computes or ends.
+    pub(super) fn advance_program(&mut self, thread: u32, mut reply: Option<M::Reply>) {
+        let now = self.simulation.now();
+        let (process, inner) = self.names(thread);
+        loop {
+            let actor = self.actor(thread);
+            actor.state = State::Program;
+            match actor.program.next(reply.take()) {
+                Next::Mark(mark) => self.marks.push((process, inner, mark, now)),
+                Next::Compute(ps) => {
+                    actor.state = State::Computing;
+                    let end = actor.work(now, TimeDelta::from_ps(ps));
+                    self.schedule(end, thread, Phase::Library, Happening::ListEnd(thread));
+                    return;
+                }
+                Next::End => {
+                    actor.state = State::Ended;
+                    return;
+                }
+                Next::Call(call) => return self.enter(thread, Entering::Call(call)),
+            }
+        }
+    }
+
+    /// Enters the library: at once, or when the lock is granted.
+    fn enter(&mut self, thread: u32, what: Entering<M>) {
+        let (process, inner) = self.names(thread);
+        let entry = match &what {
+            Entering::Call(_) => Entry::Call,
+            Entering::Take(_) => Entry::Packet,
+            Entering::Polled(_) => Entry::Polled,
+            Entering::Resume(_) => Entry::Resume,
+        };
+        let free = self.planted == Some(Planted::NoLock)
+            || self.machines[process.0 as usize].guard(inner, entry).is_none();
+        if free {
+            return self.entered(thread, what, TimeDelta::ZERO);
+        }
+        let lock = &mut self.locks[process.0 as usize];
+        if lock.owner.is_none() {
+            lock.owner = Some(thread);
+            let place = self.actors[thread as usize].placement.place;
+            let cost = self.costs.lock(None, place);
+            self.actor(thread).holds_lock = true;
+            return self.entered(thread, what, cost);
+        }
+        lock.waiting.push_back(thread);
+        let actor = self.actor(thread);
+        actor.entering = Some(what);
+        actor.state = State::Locked;
+    }
+
+    /// The lock of `thread`'s process goes to the next that waits.
+    pub(super) fn release(&mut self, thread: u32) {
+        let (process, _) = self.names(thread);
+        self.actor(thread).holds_lock = false;
+        let lock = &mut self.locks[process.0 as usize];
+        debug_assert_eq!(lock.owner, Some(thread), "who releases a lock holds it");
+        lock.owner = lock.waiting.pop_front();
+        let Some(next) = lock.owner else { return };
+        let cost = self.costs.lock(
+            Some(self.actors[thread as usize].placement.place),
+            self.actors[next as usize].placement.place,
+        );
+        let actor = self.actor(next);
+        actor.holds_lock = true;
+        let what = actor.entering.take().expect("a thread waits for the lock to do something");
+        self.entered(next, what, cost);
+    }
+
+    /// Inside the guard: gives the machine its input. `lead` is what the way in has cost.
+    fn entered(&mut self, thread: u32, what: Entering<M>, lead: TimeDelta) {
+        let now = self.simulation.now();
+        let core = self.actors[thread as usize].placement.core;
+        self.slots.begin(core, TimeDelta::ZERO);
+        let actor = self.actor(thread);
+        actor.state = State::Working;
+        actor.next = 0;
+        actor.cut = Cut::new();
+        actor.list.clear();
+        let cursor = actor.work(now, lead);
+        let (process, inner) = self.names(thread);
+        match what {
+            Entering::Call(call) => {
+                self.record(|| Choice::Enter { process, thread: inner });
+                let lent = call.lends();
+                if self.handle(thread, Input::Call(call)) {
+                    let list = &self.actors[thread as usize].list;
+                    self.buffers.called(&mut self.memories, process, lent, list);
+                }
+            }
+            Entering::Take(channel) => return self.take(thread, channel, cursor),
+            Entering::Polled(token) => {
+                self.record(|| Choice::EndPass { process, thread: inner });
+                self.handle(thread, Input::Polled(token));
+            }
+            Entering::Resume(token) => {
+                self.record(|| Choice::Act { process, thread: inner });
+                self.handle(thread, Input::Resume(token));
+            }
+        }
+        self.work_on(thread, cursor);
+    }
+
+    /// The head of a channel, if no other thread was faster.
+    fn take(&mut self, thread: u32, channel: u32, cursor: Time) {
+        let (process, inner) = self.names(thread);
+        let cqe_poll = self.costs.profile.hca.cqe_poll;
+        let newest = self.planted == Some(Planted::NewestFirst);
+        if self.actor(thread).reply.is_some() {
+            // While it waited for the lock, another thread has ended its call: it polls no more.
+            return self.work_on(thread, cursor);
+        }
+        let Some(arrived) = self.pollers[process.0 as usize].take(channel, newest) else {
+            return self.work_on(thread, cursor);
+        };
+        let input = match arrived {
+            Arrived::SendDone => {
+                let cursor = self.actor(thread).work(cursor, cqe_poll);
+                return self.work_on(thread, cursor);
+            }
+            Arrived::Done(token) => {
+                self.record(|| Choice::TakeDone { process, thread: inner });
+                (Input::Done(token), cqe_poll)
+            }
+            Arrived::Packet { from, packet, parcel, via } => {
+                self.record(|| Choice::TakePacket { process, thread: inner, from, via });
+                let landing = parcel.map(|parcel| self.memories.land(process, &parcel));
+                let cost = if via == Via::Hca { cqe_poll } else { TimeDelta::ZERO };
+                if landing.is_none() && via == Via::Hca {
+                    // A packet without payload leaves its receive buffer at once.
+                    self.actor(thread).reposts.push(from);
+                }
+                (Input::Packet { from, packet, landing }, cost)
+            }
+        };
+        let (input, cost) = input;
+        let cursor = self.actor(thread).work(cursor, cost);
+        self.handle(thread, input);
+        self.work_on(thread, cursor);
+    }
+
+    /// Asks the machine; answers whether it knew the input.
+    fn handle(&mut self, thread: u32, input: InputOf<M>) -> bool {
+        let (process, inner) = self.names(thread);
+        let mut list = std::mem::take(&mut self.actor(thread).list);
+        let result = self.machines[process.0 as usize].handle(inner, input, &mut list);
+        self.actor(thread).list = list;
+        match result {
+            Ok(()) => true,
+            Err(error) => {
+                self.fail(process, error);
+                false
+            }
+        }
+    }
+
+    /// Works through the list from `cursor` on, until it ends, a step that others can see begins
+    /// later than now, or memory must carry a copy.
+    fn work_on(&mut self, thread: u32, mut cursor: Time) {
+        let now = self.simulation.now();
+        let list = std::mem::take(&mut self.actor(thread).list);
+        let mut next = self.actor(thread).next;
+        let mut ended = true;
+        while let Some(action) = list.get(next) {
+            if self.begins_step(thread, action) {
+                if self.is_own_return(thread, action) && next + 1 == list.len() {
+                    // It takes effect with the list's end: one event for both.
+                    self.actor(thread).returns = true;
+                } else if cursor > now {
+                    self.schedule(cursor, thread, Phase::Library, Happening::Step(thread));
+                    ended = false;
+                    break;
+                } else {
+                    self.record_act(thread);
+                }
+            }
+            next += 1;
+            let Some(after) = self.carry_out(thread, action, cursor) else {
+                ended = false;
+                break;
+            };
+            cursor = after;
+        }
+        let actor = self.actor(thread);
+        actor.list = list;
+        actor.next = next;
+        if ended {
+            self.schedule(cursor, thread, Phase::Library, Happening::ListEnd(thread));
+        }
+    }
+
+    /// Whether `action` begins a step of its own; a `Resume` is told when it comes back.
+    fn begins_step(&mut self, thread: u32, action: &ActionOf<M>) -> bool {
+        let begins = self.actor(thread).cut.before(action);
+        begins && !matches!(action, Action::Resume(_))
+    }
+
+    fn is_own_return(&self, thread: u32, action: &ActionOf<M>) -> bool {
+        let (_, inner) = self.names(thread);
+        matches!(action, Action::Return { thread, .. } if *thread == inner)
+    }
+
+    fn record_act(&mut self, thread: u32) {
+        let (process, inner) = self.names(thread);
+        self.record(|| Choice::Act { process, thread: inner });
+    }
+
+    /// A step that others can see begins: its first action takes effect now.
+    pub(super) fn step(&mut self, thread: u32) {
+        let now = self.simulation.now();
+        self.record_act(thread);
+        let list = std::mem::take(&mut self.actor(thread).list);
+        let next = self.actor(thread).next;
+        let after = self.carry_out(thread, &list[next], now);
+        let actor = self.actor(thread);
+        actor.list = list;
+        actor.next = next + 1;
+        if let Some(after) = after {
+            self.work_on(thread, after);
+        }
+    }
+
+    /// One action that begins at `cursor`: when the next one begins, or `None` if memory decides.
+    fn carry_out(&mut self, thread: u32, action: &ActionOf<M>, cursor: Time) -> Option<Time> {
+        let (process, inner) = self.names(thread);
+        debug_assert_eq!(self.actor(thread).after, After::Nothing, "Poll and Resume end a list");
+        match action {
+            Action::Work(step) => Some(self.charge(thread, cursor, self.costs.step(*step))),
+            Action::Walk { entries, length } => {
+                self.entries_visited += u64::from(*entries);
+                Some(self.charge(thread, cursor, self.costs.walk(*entries, *length)))
+            }
+            Action::Copy { from, to } => self.copy(thread, process, *from, *to, cursor),
+            Action::Register { region } => {
+                let cost = self.costs.register(process, *region);
+                Some(self.charge(thread, cursor, cost))
+            }
+            Action::Send { to, via, header, packet, payload } => {
+                let parcel = payload.map(|region| {
+                    self.buffers.reads(process, region, &mut self.violations);
+                    self.memories.capture(process, region)
+                });
+                let bytes = header.as_u64() + payload.map_or(0, |region| region.len);
+                let kind = FlightKind::Packet { packet: packet.clone(), via: *via };
+                Some(self.launch(thread, *to, kind, bytes, parcel, *via, cursor))
+            }
+            Action::RdmaWrite { to, from, into, token } => {
+                let kind = FlightKind::Write { from: *from, into: *into, token: *token };
+                Some(self.launch(thread, *to, kind, from.len, None, Via::Hca, cursor))
+            }
+            Action::RdmaRead { from, remote, into, token } => {
+                let kind = FlightKind::ReadRequest { remote: *remote, into: *into, token: *token };
+                let request = self.costs.read_request();
+                Some(self.launch(thread, *from, kind, request, None, Via::Hca, cursor))
+            }
+            Action::Repost { landing, from } => Some(self.repost(thread, *landing, *from, cursor)),
+            Action::Release => {
+                self.release(thread);
+                Some(cursor)
+            }
+            Action::Poll(token) => {
+                self.actor(thread).after = After::Poll(*token);
+                Some(cursor)
+            }
+            Action::Resume(token) => {
+                self.actor(thread).after = After::Resume(*token);
+                Some(cursor)
+            }
+            Action::Complete { buffer, .. } => {
+                let found = &mut self.violations;
+                self.buffers.completed(&mut self.memories, process, inner, *buffer, found);
+                Some(cursor)
+            }
+            Action::Observe(fact) => {
+                self.monitors.observe(process, fact, &mut self.violations);
+                self.buffers.told(process, inner, fact);
+                Some(cursor)
+            }
+            Action::Return { thread: whose, reply } => {
+                let other = self.thread_of(process, *whose);
+                if other == thread {
+                    self.actor(thread).reply = Some(reply.clone());
+                } else {
+                    self.returned(other, reply.clone());
+                }
+                Some(cursor)
+            }
+        }
+    }
+
+    /// Work of this core: stretched by its siblings and by the operating system.
+    fn charge(&mut self, thread: u32, cursor: Time, work: TimeDelta) -> Time {
+        let core = self.actors[thread as usize].placement.core;
+        let work = self.slots.stretched(core, work);
+        self.actor(thread).work(cursor, work)
+    }
+
+    fn copy(
+        &mut self,
+        thread: u32,
+        process: Process,
+        from: Region,
+        to: Region,
+        cursor: Time,
+    ) -> Option<Time> {
+        self.buffers.reads(process, from, &mut self.violations);
+        self.buffers.writes(process, to, &mut self.violations);
+        self.memories.copy(process, from, to);
+        let bytes = Bytes::new(from.len);
+        if let Some(cost) = self.costs.cached_copy(bytes) {
+            return Some(self.charge(thread, cursor, cost));
+        }
+        self.actor(thread).copying = (bytes, cursor);
+        self.schedule(cursor, thread, Phase::Copy, Happening::CopyStart(thread));
+        None
+    }
+
+    /// The core begins a copy beyond its caches: memory shares it with others.
+    pub(super) fn copy_start(&mut self, thread: u32) {
+        let now = self.simulation.now();
+        let actor = &self.actors[thread as usize];
+        let (bytes, place) = (actor.copying.0.as_u64(), actor.placement.place);
+        let path = self.cluster.copy_path(place);
+        let transfer = Transfer { conn: ConnId(thread), path, bytes, token: token(COPY, thread) };
+        self.cluster.fabric.start(now, transfer, &mut FabricSchedule(&mut self.simulation));
+    }
+
+    /// The copy is done: the list goes on.
+    pub(super) fn copied(&mut self, thread: u32) {
+        let now = self.simulation.now();
+        let actor = self.actor(thread);
+        let begun = actor.copying.1;
+        actor.core.working += now.since(begun);
+        self.work_on(thread, now);
+    }
+
+    /// Hands something to a wire: the core pays for posting it, and it leaves then.
+    fn launch(
+        &mut self,
+        thread: u32,
+        to: Process,
+        kind: FlightKind<M::Packet>,
+        bytes: u64,
+        parcel: Option<crate::runtime::memory::Parcel>,
+        via: Via,
+        cursor: Time,
+    ) -> Time {
+        let (from, _) = self.names(thread);
+        let cost = match via {
+            Via::Hca => self.costs.post(),
+            Via::SharedMemory => self.costs.cell_write(),
+        };
+        let cursor = self.charge(thread, cursor, cost);
+        let channel = self.channel(from, to);
+        let flight =
+            Flight { kind, from, to, channel, bytes, parcel, signalled: false, held: None };
+        let id = self.flights.insert(flight);
+        self.schedule(cursor, thread, Phase::Post, Happening::Depart(id));
+        cursor
+    }
+
+    fn repost(&mut self, thread: u32, landing: Region, from: Process, cursor: Time) -> Time {
+        let (process, _) = self.names(thread);
+        self.memories.free_landing(process, landing);
+        let near = self.node(from) == self.node(process);
+        if near {
+            return self.charge(thread, cursor, self.costs.cell_write());
+        }
+        self.actor(thread).reposts.push(from);
+        self.charge(thread, cursor, self.costs.profile.hca.repost_overhead)
+    }
+
+    fn node(&self, process: Process) -> u32 {
+        self.actors[(process.0 * self.threads) as usize].placement.place.node
+    }
+
+    /// A list, or a computation, is over.
+    pub(super) fn list_end(&mut self, thread: u32) {
+        let (process, _) = self.names(thread);
+        let actor = self.actor(thread);
+        if actor.state == State::Computing {
+            return self.advance_program(thread, None);
+        }
+        let (holds, core) = (actor.holds_lock, actor.placement.core);
+        if std::mem::take(&mut actor.returns) {
+            self.record_act(thread);
+        }
+        self.slots.end(core);
+        while let Some(from) = self.actor(thread).reposts.pop() {
+            self.credit(from, process);
+        }
+        if holds {
+            self.release(thread);
+        }
+        let actor = self.actor(thread);
+        match std::mem::replace(&mut actor.after, After::Nothing) {
+            After::Poll(token) => {
+                let polls = self.pollers[process.0 as usize].channels();
+                self.actor(thread).pass = Some((token, polls));
+                self.poll_on(thread);
+            }
+            After::Resume(token) => self.enter(thread, Entering::Resume(token)),
+            After::Nothing => match actor.reply.take() {
+                Some(reply) => self.advance_program(thread, Some(reply)),
+                None => self.poll_on(thread),
+            },
+        }
+    }
+
+    /// Another thread's work has ended this thread's call.
+    fn returned(&mut self, thread: u32, reply: M::Reply) {
+        let actor = self.actor(thread);
+        if actor.state == State::Polling {
+            actor.generation += 1;
+            actor.notice_at = None;
+            self.advance_program(thread, Some(reply));
+        } else {
+            actor.reply = Some(reply);
+        }
+    }
+
+    /// A thread inside a call with no work left goes on with its pass.
+    fn poll_on(&mut self, thread: u32) {
+        let now = self.simulation.now();
+        let (process, _) = self.names(thread);
+        let poller = &self.pollers[process.0 as usize];
+        let actor = &mut self.actors[thread as usize];
+        actor.state = State::Polling;
+        actor.position.since = now;
+        actor.since = now;
+        actor.notice_at = None;
+        let ready = poller.next_ready(actor.position.channel);
+        let polls = match (ready, actor.pass) {
+            (Some(distance), Some((token, left))) if distance < left => {
+                actor.pass = Some((token, left - distance - 1));
+                actor.target = Some(poller.after(actor.position.channel, distance));
+                distance + 1
+            }
+            (_, Some((_, left))) => {
+                actor.target = None;
+                left
+            }
+            (Some(distance), None) => {
+                actor.target = Some(poller.after(actor.position.channel, distance));
+                distance + 1
+            }
+            // Nothing anywhere: parked until something arrives.
+            (None, None) => return,
+        };
+        let at = now + poller.cost * u64::from(polls);
+        self.notice_later(thread, at);
+    }
+
+    fn notice_later(&mut self, thread: u32, at: Time) {
+        let actor = self.actor(thread);
+        actor.generation += 1;
+        actor.notice_at = Some(at);
+        let generation = actor.generation;
+        self.schedule(at, thread, Phase::Poll, Happening::Notice(thread, generation));
+    }
+
+    /// A pass meets something, or ends.
+    pub(super) fn notice(&mut self, thread: u32, generation: u32) {
+        let now = self.simulation.now();
+        let (process, _) = self.names(thread);
+        let actor = &mut self.actors[thread as usize];
+        if actor.generation != generation || actor.state != State::Polling {
+            return;
+        }
+        actor.notice_at = None;
+        let polled = now.since(actor.position.since);
+        actor.core.polling += polled;
+        if let Some(channel) = actor.target {
+            actor.position.channel = self.pollers[process.0 as usize].after(channel, 1);
+            self.enter(thread, Entering::Take(channel));
+        } else {
+            let (token, _) = actor.pass.take().expect("a pass ends only if there is one");
+            self.enter(thread, Entering::Polled(token));
+        }
+    }
+
+    /// Something arrives at `process`: its polling threads will meet it.
+    pub(super) fn deliver(&mut self, process: Process, arrived: Arrived<M::Packet>) {
+        let now = self.simulation.now();
+        let channel = self.pollers[process.0 as usize].push(arrived);
+        let first = process.0 * self.threads;
+        for thread in first..first + self.threads {
+            let actor = &self.actors[thread as usize];
+            if actor.state != State::Polling || actor.pass.is_some() {
+                continue;
+            }
+            let at = self.pollers[process.0 as usize].meets(actor.position, channel, now);
+            if actor.notice_at.is_none_or(|planned| at < planned) {
+                self.actor(thread).target = Some(channel);
+                self.notice_later(thread, at);
+            }
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! What core work costs: the profile's numbers, by action.
+
+use std::collections::BTreeMap;
+
+use crate::hardware::core::{Distance, Place};
+use crate::hardware::memory::{Memory, Side};
+use crate::hardware::profile::Profile;
+use crate::protocols::contract::{Process, Region, Space, Step};
+use crate::units::{Bytes, TimeDelta};
+
+/// Prices of everything that a core does by itself.
+#[derive(Debug)]
+pub(super) struct Costs {
+    pub(super) profile: Profile,
+    memory: Memory,
+    /// Bytes that each process keeps pinned, by buffer.
+    pinned: BTreeMap<(Process, Space), u64>,
+    pinned_bytes: BTreeMap<Process, u64>,
+}
+
+impl Costs {
+    pub(super) fn new(profile: Profile) -> Self {
+        let memory = Memory::new(&profile);
+        Self { profile, memory, pinned: BTreeMap::new(), pinned_bytes: BTreeMap::new() }
+    }
+
+    pub(super) const fn step(&self, step: Step) -> TimeDelta {
+        let mpi = &self.profile.mpi;
+        match step {
+            Step::Send => mpi.step_send,
+            Step::Receive => mpi.step_receive,
+            Step::Arrival => mpi.step_arrival,
+            Step::Completion => mpi.step_completion,
+            Step::Query => mpi.step_query,
+            Step::Control => mpi.step_control,
+        }
+    }
+
+    pub(super) fn walk(&self, entries: u32, length: u32) -> TimeDelta {
+        self.memory.walk(entries, length)
+    }
+
+    /// Core time of handing one WQE to the HCA.
+    pub(super) fn post(&self) -> TimeDelta {
+        self.profile.hca.post_overhead + self.profile.hca.doorbell_write
+    }
+
+    /// Core time of writing a flag or cell header that a neighbour polls.
+    pub(super) const fn cell_write(&self) -> TimeDelta {
+        self.profile.coh.atomic_uncontended
+    }
+
+    /// Until a line written at `from` is seen by a core at `to`.
+    pub(super) fn line_transfer(&self, from: Place, to: Place) -> TimeDelta {
+        let coh = &self.profile.coh;
+        match from.distance(to) {
+            Distance::SameCore => self.profile.cache.l1d_latency,
+            Distance::SameSocket => coh.line_same_socket,
+            Distance::CrossSocket | Distance::OtherNode => coh.line_cross_socket,
+        }
+    }
+
+    /// Core time of a copy that the caches hold; `None` where memory must carry it.
+    ///
+    /// The footprint is source and destination. A copy of at most one MTU is charged at the
+    /// rate of its level, without the traffic of others.
+    pub(super) fn cached_copy(&self, bytes: Bytes) -> Option<TimeDelta> {
+        let rate = self.memory.copy(Bytes::new(2 * bytes.as_u64()), Side::Local);
+        let small = bytes <= self.profile.hca.mtu;
+        (rate.traffic == 0 || small).then(|| rate.alone.transfer_time(bytes))
+    }
+
+    /// Pinning a buffer: free while the registration cache holds it.
+    ///
+    /// A cache that would overflow is emptied first: the oldest policy, and the cheapest to state.
+    pub(super) fn register(&mut self, process: Process, region: Region) -> TimeDelta {
+        let end = region.offset + region.len;
+        if self.pinned.get(&(process, region.space)).is_some_and(|&pinned| pinned >= end) {
+            return TimeDelta::ZERO;
+        }
+        let room = self.profile.hca.registration_cache.as_u64();
+        let used = self.pinned_bytes.entry(process).or_default();
+        if *used + end > room {
+            *used = 0;
+            self.pinned.retain(|&(owner, _), _| owner != process);
+        }
+        if end <= room {
+            *used += end;
+            self.pinned.insert((process, region.space), end);
+        }
+        self.profile.hca.mem_reg_base + self.profile.hca.mem_reg_per_byte.cost(Bytes::new(end))
+    }
+
+    /// Taking the lock: alone, or handed over from a thread at `from`.
+    pub(super) fn lock(&self, from: Option<Place>, to: Place) -> TimeDelta {
+        let mpi = &self.profile.mpi;
+        match from.map(|from| from.distance(to)) {
+            None => mpi.lock_uncontended,
+            Some(Distance::CrossSocket | Distance::OtherNode) => mpi.lock_handoff_cross_socket,
+            Some(Distance::SameCore | Distance::SameSocket) => mpi.lock_handoff_same_socket,
+        }
+    }
+
+    /// One poll of one channel, out of `channels`.
+    pub(super) fn poll(&self, channels: u32) -> TimeDelta {
+        self.memory.poll_pass(channels).scaled(1, u64::from(channels.max(1)))
+    }
+
+    /// Bytes of an RDMA read request on the wire.
+    pub(super) const fn read_request(&self) -> u64 {
+        self.profile.mpi.header_bytes.as_u64()
+    }
+}

@@ -1,0 +1,529 @@
+//! The timed runtime: turns actions into hardware work and feeds completions back.
+//!
+//! ```text
+//!   program ─Call─▶ guard ─▶ Machine::handle ─▶ list of actions ─▶ cursor walks it
+//!                                                │ core work moves the cursor
+//!                                                │ effects leave at the cursor's value (an event)
+//!   poll ◀─ channel ◀─ fabric ◀─ HCA ◀───────────┘ the list's end is one event
+//! ```
+//!
+//! A thread handles nothing while its list runs. A thread inside a call with no work left polls:
+//! its passes are not events; the moment at which a pass meets an arrival is computed
+//! ([`polling`]). Decisions belong to the machine; this file decides nothing that a protocol should.
+
+mod actor;
+mod costs;
+mod polling;
+mod wires;
+
+use std::collections::VecDeque;
+
+use super::memory::{Memories, Parcel, Payload};
+use super::monitors::buffers::{Buffers, Lends};
+use super::monitors::{Monitor, Monitors, Sometimes, Violation, system};
+use super::untimed::Choice;
+use crate::engine::{Digest, Event, LimitReached, Options, Simulation, SourceId, Tag, mix};
+use crate::hardware::cluster::{Cluster, Posting};
+use crate::hardware::core::{IssueSlots, Noise, Place};
+use crate::hardware::fabric::{Delivery, FabricEvent, ResourceId, ResourceStats, Schedule};
+use crate::hardware::profile::Profile;
+use crate::hardware::topology::Topology;
+use crate::protocols::contract::{
+    Machine, Process, Program, ProtocolError, Region, Thread, Token, Via, WaitSet,
+};
+use crate::units::{Time, TimeDelta};
+use actor::Actor;
+use costs::Costs;
+use polling::Poller;
+use wires::Channel;
+
+/// How many channels a pass of the progress engine polls.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Connections {
+    /// One receive channel for each other process.
+    #[default]
+    PerPeer,
+    /// One shared receive queue for all processes of other nodes; one cell each for neighbours.
+    SharedReceiveQueue,
+}
+
+/// One thread of the job: where it runs and what it runs.
+#[derive(Clone, Debug)]
+pub struct Placement {
+    /// Its hardware thread.
+    pub place: Place,
+    /// A number of its own for each core of the job.
+    pub core: usize,
+    /// When it begins.
+    pub start: TimeDelta,
+    /// What the operating system takes from it.
+    pub noise: Option<Noise>,
+}
+
+/// What a run needs besides machines and programs.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// The machine.
+    pub profile: Profile,
+    /// The wires between nodes.
+    pub topology: Topology,
+    /// Threads in order: all of process 0, then of process 1, …
+    pub placements: Vec<Placement>,
+    /// Threads of every process.
+    pub threads: u16,
+    /// Whether bytes exist.
+    pub payload: Payload,
+    /// Channels that a pass polls.
+    pub connections: Connections,
+    /// Limits, journal, ties.
+    pub options: Options,
+    /// Whether the choices are kept for a replay in the untimed world.
+    pub record: bool,
+    /// A defect of this runtime, to show that the bridge gate refuses it.
+    pub planted: Option<Planted>,
+}
+
+/// A defect that can be planted into this runtime.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Planted {
+    /// A poll takes the newest entry of a channel instead of the oldest.
+    NewestFirst,
+    /// Nobody waits for the library lock.
+    NoLock,
+}
+
+/// A run that is over: what it did, and the states it ended in.
+#[derive(Clone, Debug)]
+pub struct Ran<M, P> {
+    /// What it did.
+    pub outcome: Outcome,
+    /// The libraries, by process.
+    pub machines: Vec<M>,
+    /// The programs, by process and thread.
+    pub programs: Vec<P>,
+    /// The memories.
+    pub memories: Memories,
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Ending {
+    /// Every program came to its end.
+    Finished,
+    /// Nothing can happen any more, and these threads still wait.
+    Deadlock(Vec<Blocked>),
+    /// A protocol met an input that it does not know.
+    Protocol {
+        /// Where.
+        process: Process,
+        /// What.
+        error: ProtocolError,
+    },
+    /// A limit was reached.
+    Limit(LimitReached),
+}
+
+/// A thread that waits for ever.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Blocked {
+    /// Its process.
+    pub process: Process,
+    /// The thread.
+    pub thread: Thread,
+    /// Since when it has had nothing to do.
+    pub since: Time,
+    /// What it waits for.
+    pub waits: WaitSet,
+    /// Where its call stands in the scenario.
+    pub position: Option<u32>,
+}
+
+/// What a run leaves behind.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// How it ended.
+    pub ending: Ending,
+    /// When the last event happened.
+    pub end: Time,
+    /// Events handled.
+    pub events: u64,
+    /// Digest of the ordered event stream.
+    pub digest: Digest,
+    /// Moments that programs marked: process, thread, mark, time; in order of time.
+    pub marks: Vec<(Process, Thread, u32, Time)>,
+    /// Laws that were broken.
+    pub violations: Vec<Violation>,
+    /// Branches that were reached.
+    pub sometimes: Sometimes,
+    /// What every resource did.
+    pub resources: Vec<(String, ResourceStats)>,
+    /// Busy time of every thread's core: in actions, and polling included.
+    pub cores: Vec<CoreUse>,
+    /// Messages that left a core.
+    pub packets: u64,
+    /// Queue entries that were compared, in all processes.
+    pub entries_visited: u64,
+    /// Receiver-not-ready pauses.
+    pub rnr: u64,
+    /// The choices, where they were recorded.
+    pub choices: Vec<Choice>,
+}
+
+/// What one core did.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct CoreUse {
+    /// Time in actions and computation.
+    pub working: TimeDelta,
+    /// Time in passes that led to an arrival (waiting for nothing is not counted).
+    pub polling: TimeDelta,
+}
+
+/// What happens at a point in time.
+#[derive(Clone, Copy, Debug)]
+enum Happening {
+    /// A wire or bus has something to do.
+    Fabric(FabricEvent),
+    /// Flight `0` leaves its core.
+    Depart(u32),
+    /// The queue pair may begin flight `0`.
+    Held(u32),
+    /// Flight `0` is in the receiver's shared cell.
+    Neighbour(u32),
+    /// The completion of flight `0` is in host memory.
+    Completed(u32),
+    /// Thread `0` begins.
+    Begin(u32),
+    /// Thread `0` has come to the end of what it was doing.
+    ListEnd(u32),
+    /// Thread `0` begins a copy that memory shares.
+    CopyStart(u32),
+    /// A step of thread `0`'s list that others can see begins.
+    Step(u32),
+    /// The pass of thread `0` meets an arrival, or ends; stale unless generation `1` is current.
+    Notice(u32, u32),
+    /// The head of channel `0` of a process tries again after receiver-not-ready.
+    Retry(u32),
+}
+
+impl Event for Happening {
+    fn fingerprint(&self) -> u64 {
+        let (kind, content) = match *self {
+            Self::Fabric(event) => (1, event.fingerprint()),
+            Self::Depart(flight) => (2, u64::from(flight)),
+            Self::Neighbour(flight) => (3, u64::from(flight)),
+            Self::Completed(flight) => (4, u64::from(flight)),
+            Self::Begin(thread) => (5, u64::from(thread)),
+            Self::ListEnd(thread) => (6, u64::from(thread)),
+            Self::CopyStart(thread) => (7, u64::from(thread)),
+            Self::Step(thread) => (8, u64::from(thread)),
+            Self::Notice(thread, _) => (10, u64::from(thread)),
+            Self::Retry(channel) => (11, u64::from(channel)),
+            Self::Held(flight) => (12, u64::from(flight)),
+        };
+        mix(kind, content)
+    }
+}
+
+/// Phases that time is attributed to; see [`Tag`].
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[repr(u8)]
+enum Phase {
+    Wire = 1,
+    Post,
+    Neighbour,
+    Completion,
+    Library,
+    Copy,
+    Poll,
+    NotReady,
+    Start,
+}
+
+/// The lock of one process.
+#[derive(Debug, Default)]
+struct Lock {
+    owner: Option<u32>,
+    waiting: VecDeque<u32>,
+}
+
+/// Something that is under way between two processes.
+#[derive(Clone, Debug)]
+struct Flight<P> {
+    kind: FlightKind<P>,
+    from: Process,
+    to: Process,
+    /// Index of the channel from `from` to `to`.
+    channel: u32,
+    bytes: u64,
+    parcel: Option<Parcel>,
+    /// Whether the sender's HCA was asked for a completion.
+    signalled: bool,
+    /// How it is posted, while the queue pair's rate holds it back.
+    held: Option<Posting>,
+}
+
+#[derive(Clone, Debug)]
+enum FlightKind<P> {
+    Packet { packet: P, via: Via },
+    Write { from: Region, into: Region, token: Token },
+    ReadRequest { remote: Region, into: Region, token: Token },
+    ReadAnswer { into: Region, token: Token },
+    SendDone,
+}
+
+/// What a thread's poll can take.
+#[derive(Clone, Debug)]
+enum Arrived<P> {
+    Packet {
+        from: Process,
+        packet: P,
+        parcel: Option<Parcel>,
+        via: Via,
+    },
+    Done(Token),
+    /// A signalled send has left: costs its poll and nothing else.
+    SendDone,
+}
+
+/// A job in motion.
+pub struct Timed<M: Machine, P: Program<M>> {
+    simulation: Simulation<Happening>,
+    cluster: Cluster,
+    costs: Costs,
+    slots: IssueSlots,
+    machines: Vec<M>,
+    locks: Vec<Lock>,
+    actors: Vec<Actor<M, P>>,
+    pollers: Vec<Poller<M::Packet>>,
+    channels: Vec<Channel<M::Packet>>,
+    /// Channel of (from, to), by `from * processes + to`; `u32::MAX` where none is open yet.
+    channel_of: wires::ChannelTable,
+    flights: wires::Slab<Flight<M::Packet>>,
+    memories: Memories,
+    monitors: Monitors,
+    buffers: Buffers,
+    violations: Vec<Violation>,
+    causality: system::Causality,
+    marks: Vec<(Process, Thread, u32, Time)>,
+    threads: u32,
+    packets: u64,
+    entries_visited: u64,
+    rnr: u64,
+    /// `None` where choices are not recorded.
+    choices: Option<Vec<Choice>>,
+    planted: Option<Planted>,
+    failed: Option<(Process, ProtocolError)>,
+    delivered: Vec<Delivery>,
+}
+
+/// Lets the fabric schedule its events.
+struct FabricSchedule<'a>(&'a mut Simulation<Happening>);
+
+impl Schedule for FabricSchedule<'_> {
+    fn at(&mut self, time: Time, resource: ResourceId, event: FabricEvent) {
+        let tag = Tag { resource: resource.0, phase: Phase::Wire as u8 };
+        self.0.schedule(time, SourceId(resource.0), tag, Happening::Fabric(event));
+    }
+}
+
+impl<M: Machine, P: Program<M>> Timed<M, P>
+where
+    M::Call: Lends,
+{
+    /// A job of `machines` (one a process) and `programs` (one a thread, process by process).
+    ///
+    /// # Panics
+    ///
+    /// When the numbers of machines, programs and placements do not fit each other.
+    pub fn new(setup: Setup, machines: Vec<M>, programs: Vec<P>) -> Self {
+        let Setup { profile, topology, placements, threads, .. } = setup;
+        assert_eq!(machines.len() * usize::from(threads), programs.len(), "a program per thread");
+        assert_eq!(programs.len(), placements.len(), "a placement per thread");
+        let processes = machines.len();
+        let sites: Vec<Place> = placements.iter().map(|placement| placement.place).collect();
+        let cores = placements.iter().map(|placement| placement.core + 1).max().unwrap_or(0);
+        let cluster = Cluster::new(&profile, topology, &sites);
+        let home = |process: usize| sites[process * usize::from(threads)];
+        let homes: Vec<Place> = (0..processes).map(home).collect();
+        let pollers = (0..processes)
+            .map(|process| Poller::new(process, &homes, setup.connections, &profile))
+            .collect();
+        let actors = placements
+            .into_iter()
+            .zip(programs)
+            .map(|(placement, program)| Actor::new(placement, program))
+            .collect();
+        let mut timed = Self {
+            simulation: Simulation::new(setup.options),
+            cluster,
+            slots: IssueSlots::new(&profile.cpu, cores),
+            costs: Costs::new(profile),
+            locks: machines.iter().map(|_| Lock::default()).collect(),
+            machines,
+            actors,
+            pollers,
+            channels: Vec::new(),
+            channel_of: wires::ChannelTable::new(processes),
+            flights: wires::Slab::default(),
+            memories: Memories::new(processes, setup.payload),
+            monitors: Monitors::new(processes),
+            buffers: Buffers::new(processes),
+            violations: Vec::new(),
+            causality: system::Causality::default(),
+            marks: Vec::new(),
+            threads: u32::from(threads),
+            packets: 0,
+            entries_visited: 0,
+            rnr: 0,
+            choices: setup.record.then(Vec::new),
+            planted: setup.planted,
+            failed: None,
+            delivered: Vec::new(),
+        };
+        for thread in 0..timed.actors.len() {
+            let thread = u32::try_from(thread).expect("fewer than 2^32 threads");
+            let start = Time::ZERO + timed.actors[thread as usize].placement.start;
+            timed.schedule(start, thread, Phase::Start, Happening::Begin(thread));
+        }
+        timed
+    }
+
+    /// Runs until nothing is left to happen, or a limit is reached.
+    pub fn run(mut self) -> Ran<M, P> {
+        let ending = loop {
+            match self.simulation.next() {
+                Err(limit) => break Ending::Limit(limit),
+                Ok(None) => break self.quiet(),
+                Ok(Some(fired)) => {
+                    self.violations.extend(self.causality.advance(fired.time));
+                    self.happen(fired.event);
+                }
+            }
+            if let Some((process, error)) = self.failed.take() {
+                break Ending::Protocol { process, error };
+            }
+        };
+        self.finish(ending)
+    }
+
+    fn happen(&mut self, event: Happening) {
+        match event {
+            Happening::Fabric(event) => self.fabric_event(event),
+            Happening::Depart(flight) => self.depart(flight),
+            Happening::Held(flight) => self.held(flight),
+            Happening::Neighbour(flight) => self.arrive(flight),
+            Happening::Completed(flight) => self.flight_completed(flight),
+            Happening::Begin(thread) => self.advance_program(thread, None),
+            Happening::ListEnd(thread) => self.list_end(thread),
+            Happening::CopyStart(thread) => self.copy_start(thread),
+            Happening::Step(thread) => self.step(thread),
+            Happening::Notice(thread, generation) => self.notice(thread, generation),
+            Happening::Retry(channel) => self.retry(channel),
+        }
+    }
+
+    /// Nothing is left to happen: everybody is done, or somebody waits for ever.
+    fn quiet(&self) -> Ending {
+        let blocked: Vec<Blocked> = (0_u32..)
+            .zip(&self.actors)
+            .filter(|(_, actor)| !actor.ended())
+            .map(|(index, actor)| {
+                let (process, thread) = self.names(index);
+                let waits = self.machines[process.0 as usize].waits(thread);
+                Blocked {
+                    process,
+                    thread,
+                    since: actor.since,
+                    waits: waits.unwrap_or(WaitSet::All(Vec::new())),
+                    position: actor.program.position(),
+                }
+            })
+            .collect();
+        if blocked.is_empty() { Ending::Finished } else { Ending::Deadlock(blocked) }
+    }
+
+    fn finish(mut self, ending: Ending) -> Ran<M, P> {
+        let end = self.simulation.now();
+        let elapsed = end.since(Time::ZERO);
+        let names: Vec<(ResourceId, String)> =
+            self.cluster.resources().map(|(id, name)| (id, name.to_owned())).collect();
+        let mut resources = Vec::new();
+        for (id, name) in names {
+            let stats = self.cluster.fabric.stats(id);
+            resources.push((name, stats));
+        }
+        if ending == Ending::Finished {
+            self.check_end(elapsed, &resources);
+        }
+        let cores = self.actors.iter().map(|actor| actor.core).collect();
+        let outcome = Outcome {
+            ending,
+            end,
+            events: self.simulation.events(),
+            digest: self.simulation.digest(),
+            marks: self.marks,
+            violations: self.violations,
+            sometimes: self.buffers.sometimes.plus(self.monitors.matching.sometimes),
+            resources,
+            cores,
+            packets: self.packets,
+            entries_visited: self.entries_visited,
+            rnr: self.rnr,
+            choices: self.choices.unwrap_or_default(),
+        };
+        let programs = self.actors.into_iter().map(|actor| actor.program).collect();
+        Ran { outcome, machines: self.machines, programs, memories: self.memories }
+    }
+
+    /// Laws that hold when every program has ended.
+    fn check_end(&mut self, elapsed: TimeDelta, resources: &[(String, ResourceStats)]) {
+        let queued: u64 = self.pollers.iter().map(Poller::waiting).sum();
+        let undelivered = queued + self.flights.len() as u64;
+        self.monitors.end(undelivered, &mut self.violations);
+        for (index, machine) in (0_u32..).zip(&self.machines) {
+            let process = Process(index);
+            let landings = self.memories.landings(process);
+            system::leftovers(process, machine.leftovers(), landings, &mut self.violations);
+        }
+        for (name, stats) in resources {
+            self.violations.extend(system::utilisation(name, stats.busy, elapsed));
+        }
+    }
+
+    fn names(&self, thread: u32) -> (Process, Thread) {
+        let inner = u16::try_from(thread % self.threads).expect("threads are counted in u16");
+        (Process(thread / self.threads), Thread(inner))
+    }
+
+    fn thread_of(&self, process: Process, thread: Thread) -> u32 {
+        process.0 * self.threads + u32::from(thread.0)
+    }
+
+    /// Thread `thread` is the source of an event.
+    fn schedule(&mut self, at: Time, thread: u32, phase: Phase, event: Happening) {
+        let resources = self.cluster.fabric.resources().len();
+        let offset = u32::try_from(resources).expect("fewer than 2^32 resources");
+        let source = offset + thread;
+        let tag = Tag { resource: source, phase: phase as u8 };
+        self.simulation.schedule(at, SourceId(source), tag, event);
+    }
+
+    fn record(&mut self, choice: impl FnOnce() -> Choice) {
+        if let Some(choices) = &mut self.choices {
+            choices.push(choice());
+        }
+    }
+
+    fn fail(&mut self, process: Process, error: ProtocolError) {
+        self.failed.get_or_insert((process, error));
+    }
+}
+
+impl<M: Machine, P: Program<M>> std::fmt::Debug for Timed<M, P> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Timed")
+            .field("now", &self.simulation.now())
+            .field("threads", &self.actors.len())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,433 @@
+//! From a core into the HCA, over the wires, into a peer's memory: packets, RDMA, completions.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use super::{
+    Arrived, FabricSchedule, Flight, FlightKind, Happening, Lends, Machine, Phase, Program, Timed,
+};
+use crate::hardware::cluster::Posting;
+use crate::hardware::core::Place;
+use crate::hardware::fabric::{ConnId, FabricEvent, PathId, Transfer};
+use crate::protocols::contract::{Process, Token, Via};
+use crate::runtime::untimed::Choice;
+use crate::units::{Time, TimeDelta};
+
+/// Reusable slots: small ids into one vector.
+#[derive(Debug)]
+pub(super) struct Slab<T> {
+    slots: Vec<Option<T>>,
+    free: Vec<u32>,
+}
+
+impl<T> Default for Slab<T> {
+    fn default() -> Self {
+        Self { slots: Vec::new(), free: Vec::new() }
+    }
+}
+
+impl<T> Slab<T> {
+    pub(super) fn insert(&mut self, value: T) -> u32 {
+        if let Some(id) = self.free.pop() {
+            self.slots[id as usize] = Some(value);
+            return id;
+        }
+        self.slots.push(Some(value));
+        u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 flights at once")
+    }
+
+    pub(super) fn get(&mut self, id: u32) -> &mut T {
+        self.slots[id as usize].as_mut().expect("an event names a flight that is under way")
+    }
+
+    pub(super) fn remove(&mut self, id: u32) -> T {
+        self.free.push(id);
+        self.slots[id as usize].take().expect("an event names a flight that is under way")
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+}
+
+/// Open channels by (from, to): dense for jobs of up to [`DENSE`] processes.
+#[derive(Debug)]
+pub(super) struct ChannelTable {
+    processes: usize,
+    dense: Vec<u32>,
+    sparse: BTreeMap<(u32, u32), u32>,
+}
+
+/// Above this a table of all pairs would take more memory than the job.
+const DENSE: usize = 1024;
+const NONE: u32 = u32::MAX;
+
+impl ChannelTable {
+    pub(super) fn new(processes: usize) -> Self {
+        let pairs = if processes <= DENSE { processes * processes } else { 0 };
+        Self { processes, dense: vec![NONE; pairs], sparse: BTreeMap::new() }
+    }
+
+    fn get(&self, from: Process, to: Process) -> Option<u32> {
+        if self.dense.is_empty() {
+            return self.sparse.get(&(from.0, to.0)).copied();
+        }
+        let index = self.dense[from.0 as usize * self.processes + to.0 as usize];
+        (index != NONE).then_some(index)
+    }
+
+    fn set(&mut self, from: Process, to: Process, channel: u32) {
+        if self.dense.is_empty() {
+            self.sparse.insert((from.0, to.0), channel);
+        } else {
+            self.dense[from.0 as usize * self.processes + to.0 as usize] = channel;
+        }
+    }
+}
+
+/// One direction between two processes: a queue pair.
+#[derive(Debug)]
+pub(super) struct Channel<P> {
+    from: Process,
+    to: Process,
+    paths: [Option<PathId>; 5],
+    /// For packets and writes; the answers to this side's reads travel on the next number.
+    connection: ConnId,
+    /// Receive buffers that the receiver has posted.
+    credits: u32,
+    /// Arrivals that found no receive buffer, in order.
+    not_ready: VecDeque<Arrived<P>>,
+    /// Sends since the last one that asked for a completion.
+    unsignalled: u32,
+    /// When the queue pair can begin another WQE.
+    free_at: Time,
+    /// RDMA reads under way, and those that wait for one to end.
+    reads: u32,
+    reads_waiting: VecDeque<u32>,
+}
+
+impl<M: Machine, P: Program<M>> Timed<M, P>
+where
+    M::Call: Lends,
+{
+    /// Where a process's HCA buffers lie: the place of its first thread.
+    fn home(&self, process: Process) -> Place {
+        self.actors[(process.0 * self.threads) as usize].placement.place
+    }
+
+    /// The channel between two processes, opened at first use.
+    pub(super) fn channel(&mut self, from: Process, to: Process) -> u32 {
+        if let Some(channel) = self.channel_of.get(from, to) {
+            return channel;
+        }
+        let index = u32::try_from(self.channels.len()).expect("channels are counted in u32");
+        // Connections of cores come first, then two for each channel.
+        let cores = u32::try_from(self.actors.len()).expect("fewer than 2^32 threads");
+        self.channels.push(Channel {
+            from,
+            to,
+            paths: [None; 5],
+            connection: ConnId(cores + 2 * index),
+            credits: self.costs.profile.hca.eager_credits,
+            not_ready: VecDeque::new(),
+            unsignalled: 0,
+            free_at: Time::ZERO,
+            reads: 0,
+            reads_waiting: VecDeque::new(),
+        });
+        self.channel_of.set(from, to, index);
+        index
+    }
+
+    fn path(&mut self, channel: u32, posting: Posting) -> PathId {
+        let Channel { from, to, paths, .. } = &self.channels[channel as usize];
+        if let Some(path) = paths[posting as usize] {
+            return path;
+        }
+        let (from, to) = (self.home(*from), self.home(*to));
+        let path = self.cluster.path(from, to, posting);
+        self.channels[channel as usize].paths[posting as usize] = Some(path);
+        path
+    }
+
+    /// A flight leaves its core: over shared memory, or through the HCA.
+    pub(super) fn depart(&mut self, id: u32) {
+        let now = self.simulation.now();
+        self.packets += 1;
+        let flight = self.flights.get(id);
+        let (from, to, channel, bytes) = (flight.from, flight.to, flight.channel, flight.bytes);
+        let posting = match &flight.kind {
+            FlightKind::Packet { via: Via::SharedMemory, .. } => {
+                let delay = self.costs.line_transfer(self.home(from), self.home(to));
+                let thread = from.0 * self.threads;
+                self.schedule(now + delay, thread, Phase::Neighbour, Happening::Neighbour(id));
+                return;
+            }
+            FlightKind::Packet { via: Via::Hca, .. } => self.posting(bytes),
+            FlightKind::Write { .. } => Posting::Bulk,
+            FlightKind::ReadRequest { .. } => {
+                let limit = self.costs.profile.hca.max_outstanding_reads_per_qp;
+                let channel = &mut self.channels[channel as usize];
+                if channel.reads == limit {
+                    channel.reads_waiting.push_back(id);
+                    return;
+                }
+                channel.reads += 1;
+                self.posting(bytes)
+            }
+            FlightKind::ReadAnswer { .. } | FlightKind::SendDone => {
+                unreachable!("answers and completions leave no core")
+            }
+        };
+        self.hand_to_hca(id, channel, posting, bytes);
+    }
+
+    fn posting(&self, bytes: u64) -> Posting {
+        let hca = &self.costs.profile.hca;
+        if bytes <= hca.blueflame_inline.as_u64() {
+            Posting::BlueFlame
+        } else if bytes <= hca.inline_limit.as_u64() {
+            Posting::Inline
+        } else if bytes <= hca.mtu.as_u64() {
+            Posting::Fetch
+        } else {
+            Posting::Bulk
+        }
+    }
+
+    /// The queue pair begins the WQE as soon as its rate allows.
+    fn hand_to_hca(&mut self, id: u32, channel: u32, posting: Posting, bytes: u64) {
+        let now = self.simulation.now();
+        let signal_every = self.costs.profile.hca.signal_every;
+        let period = self.costs.profile.hca.msg_rate_per_qp.map(|rate| rate.period());
+        let open = &mut self.channels[channel as usize];
+        let conn = open.connection;
+        open.unsignalled += 1;
+        let signalled = open.unsignalled == signal_every;
+        if signalled {
+            open.unsignalled = 0;
+        }
+        let begin = now.max(open.free_at);
+        open.free_at = begin + period.unwrap_or(TimeDelta::ZERO);
+        self.flights.get(id).signalled = signalled;
+        if begin > now {
+            self.flights.get(id).held = Some(posting);
+            let from = self.flights.get(id).from.0 * self.threads;
+            self.schedule(begin, from, Phase::Post, Happening::Held(id));
+            return;
+        }
+        let path = self.path(channel, posting);
+        let transfer = Transfer { conn, path, bytes, token: token(TRANSFER, id) };
+        self.cluster.fabric.start(now, transfer, &mut FabricSchedule(&mut self.simulation));
+    }
+
+    /// The queue pair's rate lets a WQE begin that came too early.
+    pub(super) fn held(&mut self, id: u32) {
+        let now = self.simulation.now();
+        let flight = self.flights.get(id);
+        let (channel, bytes) = (flight.channel, flight.bytes);
+        let posting = flight.held.take().expect("only a WQE that was held is let go");
+        let path = self.path(channel, posting);
+        let conn = self.channels[channel as usize].connection;
+        let transfer = Transfer { conn, path, bytes, token: token(TRANSFER, id) };
+        self.cluster.fabric.start(now, transfer, &mut FabricSchedule(&mut self.simulation));
+    }
+
+    /// The fabric's own event, and what it delivers.
+    pub(super) fn fabric_event(&mut self, event: FabricEvent) {
+        let now = self.simulation.now();
+        let mut delivered = std::mem::take(&mut self.delivered);
+        let schedule = &mut FabricSchedule(&mut self.simulation);
+        self.cluster.fabric.handle(now, event, schedule, &mut delivered);
+        for delivery in delivered.drain(..) {
+            let id =
+                u32::try_from(delivery.token & u64::from(u32::MAX)).expect("masked to 32 bits");
+            if delivery.token >> 32 == TRANSFER {
+                self.arrive(id);
+            } else {
+                self.copied(id);
+            }
+        }
+        self.delivered = delivered;
+    }
+
+    /// A flight has reached the memory, or the HCA, of its receiver.
+    pub(super) fn arrive(&mut self, id: u32) {
+        let flight = self.flights.get(id);
+        let (from, to, channel, signalled) =
+            (flight.from, flight.to, flight.channel, flight.signalled);
+        if signalled {
+            flight.signalled = false;
+            let delay = self.acknowledgement(from, to);
+            let done = self.flights.insert(Flight::send_done(from, to, channel));
+            self.completion_after(delay, from, done);
+        }
+        let flight = self.flights.get(id);
+        match &flight.kind {
+            FlightKind::Packet { .. } => self.packet_arrives(id),
+            FlightKind::Write { from: source, into, token } => {
+                let (source, into, token) = (*source, *into, *token);
+                self.record(|| Choice::Move { process: from, token });
+                self.buffers.reads(from, source, &mut self.violations);
+                self.buffers.writes(to, into, &mut self.violations);
+                let parcel = self.memories.capture(from, source);
+                self.memories.write(to, into, &parcel);
+                let delay = self.acknowledgement(from, to);
+                self.completion_after(delay, from, id);
+            }
+            FlightKind::ReadRequest { .. } => self.answer_read(id),
+            FlightKind::ReadAnswer { into, token } => {
+                let (into, token) = (*into, *token);
+                let parcel = flight.parcel.take().expect("the answer of a read carries bytes");
+                self.record(|| Choice::Move { process: to, token });
+                self.buffers.writes(to, into, &mut self.violations);
+                self.memories.write(to, into, &parcel);
+                self.next_read(to, from);
+                self.flight_completed(id);
+            }
+            FlightKind::SendDone => unreachable!("a completion travels without the fabric"),
+        }
+    }
+
+    fn acknowledgement(&self, from: Process, to: Process) -> TimeDelta {
+        self.cluster.acknowledgement(self.home(from), self.home(to))
+    }
+
+    fn completion_after(&mut self, delay: TimeDelta, of: Process, id: u32) {
+        let at = self.simulation.now() + delay;
+        self.schedule(at, of.0 * self.threads, Phase::Completion, Happening::Completed(id));
+    }
+
+    /// The peer's HCA reads what was asked for and sends it back; no core takes part.
+    fn answer_read(&mut self, id: u32) {
+        let now = self.simulation.now();
+        let request = self.flights.remove(id);
+        let FlightKind::ReadRequest { remote, into, token: done } = request.kind else {
+            unreachable!("only a read request is answered")
+        };
+        let (reader, owner) = (request.from, request.to);
+        self.buffers.reads(owner, remote, &mut self.violations);
+        let parcel = self.memories.capture(owner, remote);
+        let back = self.channel(owner, reader);
+        let path = self.path(back, Posting::ReadAnswer);
+        let conn = ConnId(self.channels[back as usize].connection.0 + 1);
+        let answer = self.flights.insert(Flight {
+            kind: FlightKind::ReadAnswer { into, token: done },
+            from: owner,
+            to: reader,
+            channel: back,
+            bytes: into.len,
+            parcel: Some(parcel),
+            signalled: false,
+            held: None,
+        });
+        let transfer = Transfer { conn, path, bytes: into.len, token: token(TRANSFER, answer) };
+        self.cluster.fabric.start(now, transfer, &mut FabricSchedule(&mut self.simulation));
+    }
+
+    /// A read of `reader` from `owner` has ended: the next one may begin.
+    fn next_read(&mut self, reader: Process, owner: Process) {
+        let index = self.channel(reader, owner);
+        let channel = &mut self.channels[index as usize];
+        channel.reads -= 1;
+        if let Some(id) = channel.reads_waiting.pop_front() {
+            channel.reads += 1;
+            let bytes = self.flights.get(id).bytes;
+            let posting = self.posting(bytes);
+            self.hand_to_hca(id, index, posting, bytes);
+        }
+    }
+
+    /// The completion of an RDMA operation, or of a signalled send, is in host memory.
+    pub(super) fn flight_completed(&mut self, id: u32) {
+        let flight = self.flights.remove(id);
+        match flight.kind {
+            FlightKind::Write { token, .. } => self.rdma_completed(flight.from, token),
+            FlightKind::ReadAnswer { token, .. } => self.rdma_completed(flight.to, token),
+            FlightKind::SendDone => self.deliver(flight.from, Arrived::SendDone),
+            FlightKind::Packet { .. } | FlightKind::ReadRequest { .. } => {
+                unreachable!("packets and read requests are not completed")
+            }
+        }
+    }
+
+    fn rdma_completed(&mut self, process: Process, token: Token) {
+        self.record(|| Choice::Finish { process, token });
+        self.deliver(process, Arrived::Done(token));
+    }
+
+    /// A packet needs a receive buffer; without one its sender's HCA pauses and tries again.
+    fn packet_arrives(&mut self, id: u32) {
+        let flight = self.flights.remove(id);
+        let FlightKind::Packet { packet, via } = flight.kind else {
+            unreachable!("only packets need receive buffers")
+        };
+        let (to, index) = (flight.to, flight.channel);
+        let arrived = Arrived::Packet { from: flight.from, packet, parcel: flight.parcel, via };
+        let channel = &mut self.channels[index as usize];
+        if via == Via::SharedMemory {
+            return self.deliver(to, arrived);
+        }
+        if channel.not_ready.is_empty() && channel.credits > 0 {
+            channel.credits -= 1;
+            return self.deliver(to, arrived);
+        }
+        if channel.not_ready.is_empty() {
+            self.rnr += 1;
+            self.back_off(index);
+        }
+        self.channels[index as usize].not_ready.push_back(arrived);
+    }
+
+    fn back_off(&mut self, channel: u32) {
+        let from = self.channels[channel as usize].from;
+        let at = self.simulation.now() + self.costs.profile.hca.rnr_back_off;
+        self.schedule(at, from.0 * self.threads, Phase::NotReady, Happening::Retry(channel));
+    }
+
+    /// The pause is over: as many packets as there are receive buffers arrive now.
+    pub(super) fn retry(&mut self, index: u32) {
+        let to = self.channels[index as usize].to;
+        loop {
+            let channel = &mut self.channels[index as usize];
+            if channel.credits == 0 {
+                break;
+            }
+            let Some(arrived) = channel.not_ready.pop_front() else { return };
+            channel.credits -= 1;
+            self.deliver(to, arrived);
+        }
+        if !self.channels[index as usize].not_ready.is_empty() {
+            self.rnr += 1;
+            self.back_off(index);
+        }
+    }
+
+    /// The receiver gives a receive buffer back.
+    pub(super) fn credit(&mut self, from: Process, to: Process) {
+        let channel = self.channel(from, to);
+        self.channels[channel as usize].credits += 1;
+    }
+}
+
+/// Kinds of fabric tokens: a flight, or a thread's copy.
+const TRANSFER: u64 = 0;
+pub(super) const COPY: u64 = 1;
+
+pub(super) const fn token(kind: u64, id: u32) -> u64 {
+    kind << 32 | id as u64
+}
+
+impl<P> Flight<P> {
+    const fn send_done(from: Process, to: Process, channel: u32) -> Self {
+        Self {
+            kind: FlightKind::SendDone,
+            from,
+            to,
+            channel,
+            bytes: 0,
+            parcel: None,
+            signalled: false,
+            held: None,
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! A job: machine, placement, library settings and programs, ready to run in either runtime.
+
+use super::ping_pong::PingPong;
+use super::program::ProgramStream;
+use super::windowed::{Direction, Windowed};
+use crate::engine::{Options, Streams};
+use crate::hardware::core::{Noise, Placement as Places, PlacementError, Scheme, start_skew};
+use crate::hardware::profile::Profile;
+use crate::hardware::topology::{Shape, Topology, TopologyError};
+use crate::mpi::communicator::Communicators;
+use crate::mpi::envelope::Rank;
+use crate::protocols::call::{Call, Reply};
+use crate::protocols::contract::{Machine, Next, Process, Program};
+use crate::protocols::library::{Job as LibraryJob, Library, SharedJob};
+use crate::protocols::rendezvous::Protocol;
+use crate::runtime::memory::Payload;
+use crate::runtime::timed::{Connections, Placement, Planted, Ran, Setup, Timed};
+use crate::runtime::untimed::World;
+use crate::units::{Bytes, TimeDelta};
+
+/// What disturbs the cores.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Disturbance {
+    /// Processes begin up to this much later than the first.
+    pub start_skew: TimeDelta,
+    /// The operating system takes each core for `1` in every `0`.
+    pub os_noise: Option<(TimeDelta, TimeDelta)>,
+}
+
+/// Everything that decides a run.
+#[derive(Clone, Debug)]
+pub struct Job<P = AnyProgram> {
+    /// The machine.
+    pub profile: Profile,
+    /// How nodes are wired.
+    pub shape: Shape,
+    /// How many nodes.
+    pub nodes: u32,
+    /// Threads of each process.
+    pub threads: u16,
+    /// How processes fill nodes.
+    pub scheme: Scheme,
+    /// Protocol for large messages between nodes.
+    pub rendezvous: Protocol,
+    /// Largest eager payload between nodes; `None`: the machine's.
+    pub eager_inter: Option<Bytes>,
+    /// Largest eager payload inside a node; `None`: the machine's.
+    pub eager_intra: Option<Bytes>,
+    /// Whether bytes exist.
+    pub payload: Payload,
+    /// Channels that a pass polls.
+    pub connections: Connections,
+    /// What disturbs the cores.
+    pub disturbance: Disturbance,
+    /// Seed of every random stream.
+    pub seed: u64,
+    /// Limits, journal, ties.
+    pub options: Options,
+    /// Whether the choices are kept for a replay in the untimed world.
+    pub record: bool,
+    /// A defect of the timed runtime, for tests of the bridge gate.
+    pub planted: Option<Planted>,
+    /// One program for each thread, process by process.
+    pub programs: Vec<P>,
+}
+
+/// Why a job cannot be built.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+pub enum JobError {
+    /// More threads than the machine has.
+    #[error(transparent)]
+    Placement(#[from] PlacementError),
+    /// Nodes that cannot be wired so.
+    #[error(transparent)]
+    Topology(#[from] TopologyError),
+}
+
+/// Any program that a scenario can ask for.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub enum AnyProgram {
+    /// A rank of a ping-pong.
+    PingPong(PingPong),
+    /// A rank of a pair that exchanges windows.
+    Windowed(Windowed),
+    /// A rank whose calls the scenario lists.
+    Program(ProgramStream),
+}
+
+impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for AnyProgram {
+    fn next(&mut self, reply: Option<Reply>) -> Next<Call> {
+        match self {
+            Self::PingPong(program) => Program::<M>::next(program, reply),
+            Self::Windowed(program) => Program::<M>::next(program, reply),
+            Self::Program(program) => program.advance(reply),
+        }
+    }
+
+    fn position(&self) -> Option<u32> {
+        match self {
+            Self::PingPong(_) | Self::Windowed(_) => None,
+            Self::Program(program) => program.line(),
+        }
+    }
+}
+
+impl<P: Program<Library>> Job<P> {
+    /// Number of processes.
+    ///
+    /// # Panics
+    ///
+    /// With more than 2^32 of them.
+    pub fn processes(&self) -> u32 {
+        let processes = self.programs.len() / usize::from(self.threads);
+        u32::try_from(processes).expect("fewer than 2^32 processes")
+    }
+
+    /// What the libraries of the job agree on.
+    fn library(&self, places: &Places) -> SharedJob {
+        let mpi = &self.profile.mpi;
+        let processes = self.processes();
+        SharedJob::new(LibraryJob {
+            communicators: Communicators::standard(processes),
+            node_of: (0..processes).map(|process| places.place(process, 0).node).collect(),
+            threads: self.threads,
+            rendezvous: self.rendezvous,
+            eager_inter: self.eager_inter.unwrap_or(mpi.eager_threshold_inter),
+            eager_intra: self.eager_intra.unwrap_or(mpi.eager_threshold_intra),
+            header: mpi.header_bytes,
+            control: mpi.control_bytes,
+            cell: mpi.shm_cell_size,
+        })
+    }
+
+    fn places(&self) -> Result<Places, PlacementError> {
+        let threads = u32::from(self.threads);
+        Places::new(&self.profile.cpu, self.nodes, self.processes(), threads, self.scheme)
+    }
+
+    /// The machines of the job, one a process.
+    ///
+    /// # Errors
+    ///
+    /// [`JobError`] where the processes do not fit the nodes.
+    pub fn machines(&self) -> Result<Vec<Library>, JobError> {
+        let job = self.library(&self.places()?);
+        Ok((0..self.processes()).map(|me| Library::new(job.clone(), Process(me))).collect())
+    }
+
+    fn placements(&self, places: &Places) -> Vec<Placement> {
+        let streams = Streams::new(self.seed);
+        let mut placements = Vec::new();
+        for process in 0..self.processes() {
+            let mut skew = streams.stream("start skew", process);
+            let start = start_skew(self.disturbance.start_skew, &mut || skew.next_u64());
+            for thread in 0..u32::from(self.threads) {
+                let place = places.place(process, thread);
+                let core = places.core_index(place);
+                let object = u32::try_from(core).expect("cores are counted in u32");
+                let noise = self.disturbance.os_noise.map(|(period, length)| {
+                    let mut phase = streams.stream("os noise", object);
+                    Noise::drawn(period, length, &mut || phase.next_u64())
+                });
+                placements.push(Placement { place, core, start, noise });
+            }
+        }
+        placements
+    }
+
+    /// The job in the timed runtime.
+    ///
+    /// # Errors
+    ///
+    /// [`JobError`] where it does not fit the machine.
+    pub fn timed(self) -> Result<Timed<Library, P>, JobError> {
+        let places = self.places()?;
+        let machines = self.machines()?;
+        let placements = self.placements(&places);
+        let topology = Topology::new(self.shape, self.nodes)?;
+        let setup = Setup {
+            profile: self.profile,
+            topology,
+            placements,
+            threads: self.threads,
+            payload: self.payload,
+            connections: self.connections,
+            options: self.options,
+            record: self.record,
+            planted: self.planted,
+        };
+        Ok(Timed::new(setup, machines, self.programs))
+    }
+
+    /// The same job in the untimed runtime, before its first step.
+    ///
+    /// # Errors
+    ///
+    /// [`JobError`] where it does not fit the machine.
+    pub fn untimed(&self) -> Result<World<Library, P>, JobError> {
+        let threads = usize::from(self.threads);
+        let programs = self.programs.chunks(threads).map(<[P]>::to_vec);
+        Ok(World::new(self.machines()?.into_iter().zip(programs).collect(), self.payload))
+    }
+
+    /// Runs the job.
+    ///
+    /// # Errors
+    ///
+    /// [`JobError`] where it does not fit the machine.
+    pub fn run(self) -> Result<Ran<Library, P>, JobError> {
+        Ok(self.timed()?.run())
+    }
+}
+
+/// Two ranks of a ping-pong.
+pub fn ping_pong(bytes: u64, warm_up: u32, rounds: u32) -> Vec<AnyProgram> {
+    let rank = |me: u32| PingPong::new(Rank(1 - me), me == 0, bytes, warm_up, rounds);
+    vec![AnyProgram::PingPong(rank(0)), AnyProgram::PingPong(rank(1))]
+}
+
+/// Which way the pairs of a windowed workload send.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Flow {
+    /// From the first node to the second.
+    OneWay,
+    /// Each node has senders and receivers, in processes of their own.
+    BothWays,
+    /// Each process sends and receives.
+    BothInOne,
+}
+
+/// Pairs of ranks on two nodes that exchange windows; `pairs` is the number of senders per node.
+///
+/// With [`Flow::BothWays`] a node has `pairs` senders, then `pairs` receivers.
+pub fn windowed(
+    pairs: u32,
+    flow: Flow,
+    bytes: u64,
+    window: u32,
+    warm_up: u32,
+    rounds: u32,
+) -> Vec<AnyProgram> {
+    let rank = |peer, direction| {
+        let peer = Rank(peer);
+        AnyProgram::Windowed(Windowed::new(peer, direction, bytes, window, warm_up, rounds))
+    };
+    let (first, second) = match flow {
+        Flow::OneWay => (Direction::Sends, Direction::Receives),
+        Flow::BothInOne => (Direction::Both, Direction::Both),
+        Flow::BothWays => {
+            let node = |other: u32| {
+                let sends = move |i: u32| rank(other + pairs + i, Direction::Sends);
+                let receives = move |i: u32| rank(other + i, Direction::Receives);
+                (0..pairs).map(sends).chain((0..pairs).map(receives)).collect::<Vec<_>>()
+            };
+            return [node(2 * pairs), node(0)].concat();
+        }
+    };
+    let here = (0..pairs).map(|i| rank(pairs + i, first));
+    let there = (0..pairs).map(|i| rank(i, second));
+    here.chain(there).collect()
+}

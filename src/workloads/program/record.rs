@@ -1,0 +1,48 @@
+//! What the calls of a program returned.
+
+use crate::protocols::call::{Outcome, Status};
+
+/// What one call returned.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub struct Record {
+    /// Number of the operation in its rank's list, from 0.
+    pub op: u32,
+    /// Its line in the file.
+    pub line: u32,
+    /// What it returned.
+    pub returned: Returned,
+}
+
+/// A return value. Operations that only begin something, cancel or meet in a barrier leave none.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub enum Returned {
+    /// A send, receive or wait.
+    Ended(Ending),
+    /// `waitall`, in the order of its requests.
+    All(Box<[Ending]>),
+    /// `waitany`: the position in its list, and how that request ended; `None` where no request of
+    /// the list was open (`MPI_UNDEFINED`).
+    Any(Option<(u32, Ending)>),
+    /// `test`: `None` is a false flag.
+    Tested(Option<Ending>),
+    /// `testall`: `None` is a false flag.
+    AllTested(Option<Box<[Ending]>>),
+    /// `probe`, `mprobe`.
+    Probed(Status),
+    /// `iprobe`, `improbe`: `None` is a false flag.
+    MaybeProbed(Option<Status>),
+}
+
+/// How one operation ended.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum Ending {
+    /// It was open, and is over.
+    Over {
+        /// How.
+        outcome: Outcome,
+        /// The number of its buffer in the program's memory.
+        buffer: u32,
+    },
+    /// Nothing was open under the name: the empty status of `MPI_REQUEST_NULL`.
+    Inactive,
+}

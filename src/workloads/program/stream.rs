@@ -1,0 +1,307 @@
+//! The program of one rank, as a runtime drives it.
+
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use super::record::{Ending, Record, Returned};
+use super::{Does, Step, buffer_of};
+use crate::protocols::call::{Call, Outcome, Reply, Requests};
+use crate::protocols::contract::{Handle, Machine, Next, Program};
+
+/// The checked program of one rank: how far it is, what is open, and what its calls returned.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct ProgramStream {
+    steps: Arc<[Step]>,
+    /// Steps begun so far.
+    begun: usize,
+    /// Per request handle: the buffer of the open operation.
+    open: Vec<Option<u32>>,
+    /// Per message handle: whether it holds a message.
+    probed: Vec<bool>,
+    /// The step of every call made; steps that find nothing open make none.
+    calls: Vec<u32>,
+    records: Vec<Record>,
+}
+
+/// The steps never change, so two states of one program differ only in the rest.
+impl Hash for ProgramStream {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (self.begun, &self.open, &self.probed, &self.calls, &self.records).hash(state);
+    }
+}
+
+impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for ProgramStream {
+    fn next(&mut self, reply: Option<Reply>) -> Next<Call> {
+        self.advance(reply)
+    }
+
+    fn position(&self) -> Option<u32> {
+        self.line()
+    }
+
+    fn line_of(&self, call: u32) -> Option<u32> {
+        self.line_of_call(call)
+    }
+}
+
+impl ProgramStream {
+    pub(super) fn new(steps: Arc<[Step]>) -> Self {
+        let (open, probed, calls, records) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Self { steps, begun: 0, open, probed, calls, records }
+    }
+
+    /// What the calls have returned so far, in order.
+    pub fn records(&self) -> &[Record] {
+        &self.records
+    }
+
+    /// The line of the operation that was begun last.
+    pub fn line(&self) -> Option<u32> {
+        self.begun.checked_sub(1).map(|last| self.steps[last].line)
+    }
+
+    /// The line of the call with this number, counted from 0 over the calls made.
+    pub fn line_of_call(&self, call: u32) -> Option<u32> {
+        self.calls.get(call as usize).map(|step| self.steps[*step as usize].line)
+    }
+
+    /// The next step; see [`Program::next`].
+    ///
+    /// # Panics
+    ///
+    /// When `reply` is none that the last call can return: a defect of the library.
+    pub fn advance(&mut self, reply: Option<Reply>) -> Next<Call> {
+        if let Some(reply) = reply {
+            self.take(reply);
+        }
+        let steps = Arc::clone(&self.steps);
+        while let Some(step) = steps.get(self.begun) {
+            self.begun += 1;
+            match &step.does {
+                Does::Compute(time) => return Next::Compute(time.as_ps()),
+                Does::Call(call) => {
+                    if let Some(call) = self.reduced(call) {
+                        self.calls.push(self.last());
+                        return Next::Call(call);
+                    }
+                }
+            }
+        }
+        Next::End
+    }
+
+    /// The call without the handles that have nothing open; `None` where nothing is left of it,
+    /// in which case what it returns is recorded.
+    fn reduced(&mut self, call: &Call) -> Option<Call> {
+        if !self.is_idle(call) {
+            return Some(self.with_open_requests(call));
+        }
+        if let Some(returned) = idle_return(call) {
+            self.record(returned);
+        }
+        None
+    }
+
+    /// Whether all that the call names is over already.
+    fn is_idle(&self, call: &Call) -> bool {
+        match call {
+            Call::Wait { request } | Call::Test { request } | Call::Cancel { request } => {
+                !self.is_open(*request)
+            }
+            Call::Mrecv { message, .. } | Call::Imrecv { message, .. } => {
+                !self.has_message(*message)
+            }
+            Call::WaitAll { requests, .. }
+            | Call::WaitAny { requests }
+            | Call::TestAll { requests } => handles(requests).all(|handle| !self.is_open(handle)),
+            Call::Isend { .. }
+            | Call::Send { .. }
+            | Call::Irecv { .. }
+            | Call::Recv { .. }
+            | Call::Probe { .. }
+            | Call::Iprobe { .. }
+            | Call::Mprobe { .. }
+            | Call::Improbe { .. }
+            | Call::Barrier { .. } => false,
+        }
+    }
+
+    fn with_open_requests(&self, call: &Call) -> Call {
+        let mut call = call.clone();
+        if let Call::WaitAll { requests, .. }
+        | Call::WaitAny { requests }
+        | Call::TestAll { requests } = &mut call
+        {
+            *requests = self.open_of(requests);
+        }
+        call
+    }
+
+    fn open_of(&self, requests: &Requests) -> Requests {
+        let all = handles(requests);
+        if all.clone().all(|handle| self.is_open(handle)) {
+            return requests.clone();
+        }
+        Requests::List(all.filter(|handle| self.is_open(*handle)).collect())
+    }
+
+    fn is_open(&self, request: Handle) -> bool {
+        self.open.get(request.0 as usize).is_some_and(Option::is_some)
+    }
+
+    fn has_message(&self, message: Handle) -> bool {
+        self.probed.get(message.0 as usize).is_some_and(|probed| *probed)
+    }
+
+    /// The last call returned.
+    fn take(&mut self, reply: Reply) {
+        let steps = Arc::clone(&self.steps);
+        let Step { does: Does::Call(call), .. } = &steps[self.last() as usize] else {
+            panic!("a reply to a computation: {reply:?}")
+        };
+        if let Some(returned) = self.returned(call, reply) {
+            self.record(returned);
+        }
+    }
+
+    /// What the program sees of a reply, with the books kept on what is open.
+    fn returned(&mut self, call: &Call, reply: Reply) -> Option<Returned> {
+        match (call, reply) {
+            (Call::Isend { request, .. } | Call::Irecv { request, .. }, Reply::Done) => {
+                self.begin(*request, call);
+                None
+            }
+            (Call::Imrecv { request, message, .. }, Reply::Done) => {
+                self.probed[message.0 as usize] = false;
+                self.begin(*request, call);
+                None
+            }
+            (Call::Cancel { .. } | Call::Barrier { .. }, Reply::Done) => None,
+            (Call::Send { .. } | Call::Recv { .. }, Reply::Outcome(outcome)) => {
+                Some(Returned::Ended(blocking(call, outcome)))
+            }
+            (Call::Mrecv { message, .. }, Reply::Outcome(outcome)) => {
+                self.probed[message.0 as usize] = false;
+                Some(Returned::Ended(blocking(call, outcome)))
+            }
+            (Call::Wait { request }, Reply::Outcome(outcome)) => {
+                Some(Returned::Ended(self.end(*request, outcome)))
+            }
+            (Call::Test { request }, Reply::Tested(outcome)) => {
+                Some(Returned::Tested(outcome.map(|outcome| self.end(*request, outcome))))
+            }
+            (Call::WaitAll { requests, .. }, Reply::All(outcomes)) => {
+                Some(Returned::All(self.endings(requests, &outcomes)))
+            }
+            (Call::TestAll { requests }, Reply::AllTested(outcomes)) => {
+                let endings = outcomes.map(|outcomes| self.endings(requests, &outcomes));
+                Some(Returned::AllTested(endings))
+            }
+            (Call::WaitAny { requests }, Reply::Any { index, outcome }) => {
+                Some(self.ended_of(requests, index, outcome))
+            }
+            (Call::Probe { .. }, Reply::Probed(Some(status))) => Some(Returned::Probed(status)),
+            (Call::Iprobe { .. }, Reply::Probed(status)) => Some(Returned::MaybeProbed(status)),
+            (Call::Mprobe { message, .. }, Reply::Probed(Some(status))) => {
+                self.hold(*message, true);
+                Some(Returned::Probed(status))
+            }
+            (Call::Improbe { message, .. }, Reply::Probed(status)) => {
+                self.hold(*message, status.is_some());
+                Some(Returned::MaybeProbed(status))
+            }
+            (call, reply) => panic!("{call:?} cannot return {reply:?}"),
+        }
+    }
+
+    fn record(&mut self, returned: Returned) {
+        let op = self.last();
+        self.records.push(Record { op, line: self.steps[op as usize].line, returned });
+    }
+
+    /// The step that was begun last.
+    fn last(&self) -> u32 {
+        let last = self.begun.checked_sub(1).and_then(|last| u32::try_from(last).ok());
+        last.expect("a step was begun, and there are fewer than bytes in a file")
+    }
+
+    fn begin(&mut self, request: Handle, call: &Call) {
+        let slot = request.0 as usize;
+        if self.open.len() <= slot {
+            self.open.resize(slot + 1, None);
+        }
+        self.open[slot] = buffer_of(call).map(|buffer| buffer.id);
+    }
+
+    fn hold(&mut self, message: Handle, held: bool) {
+        let slot = message.0 as usize;
+        if self.probed.len() <= slot {
+            self.probed.resize(slot + 1, false);
+        }
+        self.probed[slot] = held;
+    }
+
+    fn end(&mut self, request: Handle, outcome: Outcome) -> Ending {
+        let buffer = self.open[request.0 as usize].take().expect("only open requests are asked");
+        Ending::Over { outcome, buffer }
+    }
+
+    /// The endings of a whole set, where `outcomes` are those of its open members in order.
+    fn endings(&mut self, requests: &Requests, outcomes: &[Outcome]) -> Box<[Ending]> {
+        let mut outcomes = outcomes.iter();
+        let endings = handles(requests)
+            .map(|handle| {
+                if !self.is_open(handle) {
+                    return Ending::Inactive;
+                }
+                let outcome = outcomes.next().expect("one outcome for each open request");
+                self.end(handle, *outcome)
+            })
+            .collect();
+        assert_eq!(outcomes.len(), 0, "outcomes without a request");
+        endings
+    }
+
+    /// The `index`-th open member of a set ended; the program counts all members.
+    fn ended_of(&mut self, requests: &Requests, index: u32, outcome: Outcome) -> Returned {
+        let (position, handle) = (0..)
+            .zip(handles(requests))
+            .filter(|(_, handle)| self.is_open(*handle))
+            .nth(index as usize)
+            .expect("an index into the set that was asked about");
+        Returned::Any(Some((position, self.end(handle, outcome))))
+    }
+}
+
+/// What a call returns that finds nothing open; `None` where it returns nothing anyway.
+fn idle_return(call: &Call) -> Option<Returned> {
+    let nothing = |requests: &Requests| vec![Ending::Inactive; requests.len()].into();
+    match call {
+        Call::Wait { .. } | Call::Mrecv { .. } => Some(Returned::Ended(Ending::Inactive)),
+        Call::Test { .. } => Some(Returned::Tested(Some(Ending::Inactive))),
+        Call::WaitAll { requests, .. } => Some(Returned::All(nothing(requests))),
+        Call::TestAll { requests } => Some(Returned::AllTested(Some(nothing(requests)))),
+        Call::WaitAny { .. } => Some(Returned::Any(None)),
+        Call::Cancel { .. }
+        | Call::Imrecv { .. }
+        | Call::Isend { .. }
+        | Call::Send { .. }
+        | Call::Irecv { .. }
+        | Call::Recv { .. }
+        | Call::Probe { .. }
+        | Call::Iprobe { .. }
+        | Call::Mprobe { .. }
+        | Call::Improbe { .. }
+        | Call::Barrier { .. } => None,
+    }
+}
+
+/// How a blocking call ended.
+fn blocking(call: &Call, outcome: Outcome) -> Ending {
+    let buffer = buffer_of(call).expect("blocking sends and receives have a buffer").id;
+    Ending::Over { outcome, buffer }
+}
+
+fn handles(requests: &Requests) -> impl Iterator<Item = Handle> + Clone {
+    (0..requests.len()).map(|index| requests.at(index))
+}

@@ -1,0 +1,217 @@
+//! Checks of programs as they are read, and of the books that a stream keeps.
+
+use super::*;
+use crate::mpi::envelope::Rank;
+use crate::protocols::call::{Outcome, Reply, Requests, Status};
+use crate::protocols::contract::{Handle, Next};
+
+const WORLD: Comm = Comm(0);
+
+fn isend(req: &str) -> OpKind {
+    let (to, mode) = (Peer::Rank(Rank(1)), SendMode::Standard);
+    OpKind::Isend { req: req.into(), to, tag: 0, comm: WORLD, bytes: 8, mode }
+}
+
+fn irecv(req: &str) -> OpKind {
+    OpKind::Irecv { req: req.into(), src: Peer::Any, tag: None, comm: WORLD, bytes: 8 }
+}
+
+fn improbe(handle: &str) -> OpKind {
+    OpKind::Improbe { handle: handle.into(), src: Peer::Any, tag: None, comm: WORLD }
+}
+
+fn wait(req: &str) -> OpKind {
+    OpKind::Wait { req: req.into() }
+}
+
+fn names(all: &[&str]) -> Vec<String> {
+    all.iter().map(|name| (*name).to_owned()).collect()
+}
+
+/// A two-rank job whose rank 0 does this, one operation per line from line 10 on.
+fn programs(kinds: Vec<OpKind>) -> Result<Programs, Vec<ProgramError>> {
+    let ops = kinds.into_iter().zip(10..).map(|(kind, line)| Op { line, kind }).collect();
+    Programs::new(&[ops, Vec::new()])
+}
+
+fn stream(kinds: Vec<OpKind>) -> ProgramStream {
+    programs(kinds).expect("a correct program").stream(0)
+}
+
+#[track_caller]
+fn check_refused(kinds: Vec<OpKind>, line: u32, message: &str) {
+    let errors = programs(kinds).expect_err("a wrong program");
+    let texts: Vec<_> = errors.iter().map(ToString::to_string).collect();
+    assert_eq!((texts, errors[0].line), (vec![message.to_owned()], line));
+}
+
+#[test]
+fn wrong_operations_are_refused_with_line_and_argument() {
+    check_refused(
+        vec![irecv("b"), isend("a"), wait("c")],
+        12,
+        "rank 0, operation 2, `req`: `c` was not begun before; begun are `a`, `b`",
+    );
+    check_refused(vec![wait("c")], 10, "rank 0, operation 0, `req`: `c` was not begun before");
+    check_refused(
+        vec![isend("a"), irecv("a"), wait("a")],
+        11,
+        "rank 0, operation 1, `req`: `a` was begun in line 10 and may still be open; wait for it \
+         first",
+    );
+    check_refused(
+        vec![isend("a"), wait("a"), wait("a")],
+        12,
+        "rank 0, operation 2, `req`: `a` was already completed in line 11",
+    );
+    check_refused(
+        vec![isend("a"), OpKind::WaitAll { reqs: names(&["a", "a"]) }],
+        11,
+        "rank 0, operation 1, `reqs`: `a` stands in the list twice",
+    );
+    check_refused(
+        vec![isend("a"), OpKind::Cancel { req: "a".into() }],
+        11,
+        "rank 0, operation 1, `req`: `a` is a send; only receives can be cancelled",
+    );
+    check_refused(
+        vec![OpKind::Mrecv { handle: "m".into(), bytes: 1 }],
+        10,
+        "rank 0, operation 0, `handle`: `m` was not begun before",
+    );
+    check_refused(
+        vec![OpKind::Barrier { comm: Comm(3) }],
+        10,
+        "rank 0, operation 0, `comm`: communicator 3 does not exist; 0 is all ranks, 1 a \
+         duplicate, 2 all ranks reversed",
+    );
+}
+
+#[test]
+fn wrong_peers_and_tags_are_refused() {
+    let send = |to, tag| {
+        vec![OpKind::Send { to, tag, comm: WORLD, bytes: 0, mode: SendMode::Synchronous }]
+    };
+    check_refused(
+        send(Peer::Rank(Rank(2)), 0),
+        10,
+        "rank 0, operation 0, `to`: the program has 2 ranks; a rank from 0 to 1 is needed, not 2",
+    );
+    check_refused(
+        send(Peer::Any, 0),
+        10,
+        "rank 0, operation 0, `to`: a send needs one receiver; `any` is for receives and probes",
+    );
+    check_refused(
+        send(Peer::Null, -1),
+        10,
+        "rank 0, operation 0, `tag`: tag -1 is out of range; 0 to 2147483647 is allowed",
+    );
+}
+
+#[test]
+fn all_errors_are_reported_at_once() {
+    let errors = programs(vec![wait("x"), isend("a"), wait("y")]).unwrap_err();
+    assert_eq!(errors.iter().map(|error| error.op).collect::<Vec<_>>(), [0, 2]);
+}
+
+#[test]
+fn a_name_is_free_again_after_its_wait_and_keeps_its_handle() {
+    let mut stream = stream(vec![isend("a"), wait("a"), irecv("a"), wait("a")]);
+    let mut reply = None;
+    let mut requests = Vec::new();
+    while let Next::Call(call) = stream.advance(reply.take()) {
+        let begun = matches!(call, Call::Isend { .. } | Call::Irecv { .. });
+        reply = Some(if begun { Reply::Done } else { Reply::Outcome(Outcome::Sent) });
+        if let Call::Isend { request, buffer, .. } | Call::Irecv { request, buffer, .. } = call {
+            requests.push((request, buffer.id));
+        }
+    }
+    assert_eq!(requests, [(Handle(0), 0), (Handle(0), 1)], "each operation has its own buffer");
+}
+
+#[test]
+fn lines_follow_the_calls() {
+    let mut stream = stream(vec![isend("a"), OpKind::Compute { time: TimeDelta::from_ns(3) }]);
+    assert_eq!(stream.line(), None);
+    stream.advance(None);
+    assert_eq!(stream.line(), Some(10));
+    assert_eq!(stream.advance(Some(Reply::Done)), Next::Compute(3000));
+    assert_eq!(stream.line(), Some(11));
+    assert_eq!(stream.advance(None), Next::End);
+}
+
+/// Three receives, a `waitany` that ends the middle one, and everything after it.
+#[test]
+fn requests_that_are_over_are_left_out_of_sets() {
+    let all = names(&["a", "b", "c"]);
+    let mut stream = stream(vec![
+        irecv("a"),
+        irecv("b"),
+        irecv("c"),
+        OpKind::WaitAny { reqs: all.clone() },
+        OpKind::WaitAny { reqs: all.clone() },
+        OpKind::Test { req: "b".into() },
+        OpKind::WaitAll { reqs: all.clone() },
+        OpKind::WaitAny { reqs: all },
+    ]);
+    for _ in 0..3 {
+        stream.advance(Some(Reply::Done).filter(|_| stream.line().is_some()));
+    }
+    let outcome = Outcome::Cancelled;
+    let handles = |all: &[u32]| Requests::List(all.iter().copied().map(Handle).collect());
+    let asked = stream.advance(Some(Reply::Done));
+    assert_eq!(asked, Next::Call(Call::WaitAny { requests: handles(&[0, 1, 2]) }));
+    let asked = stream.advance(Some(Reply::Any { index: 1, outcome }));
+    assert_eq!(asked, Next::Call(Call::WaitAny { requests: handles(&[0, 2]) }));
+    let asked = stream.advance(Some(Reply::Any { index: 1, outcome }));
+    assert_eq!(asked, Next::Call(Call::WaitAll { requests: handles(&[0]), statuses: true }));
+    assert_eq!(stream.advance(Some(Reply::All([outcome].into()))), Next::End);
+
+    let over = |buffer| Ending::Over { outcome, buffer };
+    // The test in line 15 found nothing open and made no call.
+    assert_eq!([5, 6].map(|call| stream.line_of_call(call)), [Some(16), None]);
+
+    let expected = [
+        (3, Returned::Any(Some((1, over(1))))),
+        (4, Returned::Any(Some((2, over(2))))),
+        (5, Returned::Tested(Some(Ending::Inactive))),
+        (6, Returned::All([over(0), Ending::Inactive, Ending::Inactive].into())),
+        (7, Returned::Any(None)),
+    ];
+    let found: Vec<_> = stream.records().iter().map(|it| (it.op, it.returned.clone())).collect();
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn a_probed_message_is_received_only_where_there_was_one() {
+    let receive = |handle: &str| OpKind::Mrecv { handle: handle.into(), bytes: 4 };
+    let mut stream = stream(vec![improbe("m"), receive("m"), improbe("n"), receive("n")]);
+    let status = Status { source: Some(Rank(1)), tag: Some(0), count: 4 };
+    stream.advance(None);
+    let asked = stream.advance(Some(Reply::Probed(None)));
+    assert!(matches!(asked, Next::Call(Call::Improbe { message: Handle(1), .. })), "{asked:?}");
+    let asked = stream.advance(Some(Reply::Probed(Some(status))));
+    assert!(matches!(asked, Next::Call(Call::Mrecv { message: Handle(1), .. })), "{asked:?}");
+    let outcome = Outcome::Received(status);
+    assert_eq!(stream.advance(Some(Reply::Outcome(outcome))), Next::End);
+    let returned: Vec<_> = stream.records().iter().map(|it| it.returned.clone()).collect();
+    assert_eq!(
+        returned,
+        [
+            Returned::MaybeProbed(None),
+            Returned::Ended(Ending::Inactive),
+            Returned::MaybeProbed(Some(status)),
+            Returned::Ended(Ending::Over { outcome, buffer: 1 }),
+        ]
+    );
+}
+
+#[test]
+fn buffers_are_numbered_by_operation() {
+    let programs = programs(vec![OpKind::Barrier { comm: WORLD }, isend("a"), irecv("b")]).unwrap();
+    assert_eq!(programs.buffer(0, 0), None);
+    assert_eq!(programs.buffer(0, 2), Some(Buffer { id: 1, bytes: 8 }));
+    assert_eq!(programs.buffers(0).map(|buffer| buffer.id).collect::<Vec<_>>(), [0, 1]);
+    assert_eq!((programs.size(), programs.buffers(1).count()), (2, 0));
+}

@@ -1,0 +1,214 @@
+//! The bridge gate: every timed run, replayed choice by choice in the untimed world, is enabled at
+//! every step and ends in the same states of libraries, programs and memory.
+//!
+//! `random_programs` runs thousands of small jobs with unexpected arrivals, wildcards, probes,
+//! tests and two threads on machines with drawn numbers; two planted defects of the timed runtime
+//! must be refused.
+
+mod common;
+
+use std::sync::Arc;
+
+use common::{ideal, job, model};
+use mpisim::engine::{Stream, Streams};
+use mpisim::hardware::profile::Profile;
+use mpisim::mpi::envelope::Rank;
+use mpisim::protocols::call::{Buffer, Call, Comm, Peer, Reply, Requests, SendMode};
+use mpisim::protocols::contract::{Handle, Machine, Next, Program};
+use mpisim::protocols::library::Library;
+use mpisim::protocols::rendezvous::Protocol;
+use mpisim::runtime::explore::{Drift, Final, compare, replay};
+use mpisim::runtime::timed::{Ending, Planted, Ran};
+use mpisim::units::Bytes;
+use mpisim::workloads::job::{Flow, Job, ping_pong, windowed};
+
+/// Runs the job and takes its choices over the bridge.
+fn cross<P: Program<Library>>(job: Job<P>) -> Result<Ran<Library, P>, Drift> {
+    let mut world = job.untimed().unwrap();
+    let threads = usize::from(job.threads);
+    let ran = job.run().unwrap();
+    replay(&mut world, &ran.outcome.choices)?;
+    let programs = ran.programs.chunks(threads).map(|programs| programs.iter().collect());
+    let run = Final {
+        processes: ran.machines.iter().zip(programs).collect(),
+        memories: &ran.memories,
+        ended: ran.outcome.ending == Ending::Finished,
+    };
+    compare(&world, &ran.outcome.choices, &run)?;
+    Ok(ran)
+}
+
+#[track_caller]
+fn check_crosses<P: Program<Library>>(job: Job<P>) {
+    let ran = cross(job).expect("the untimed world accepts the run");
+    assert_eq!(ran.outcome.ending, Ending::Finished);
+    assert_eq!(ran.outcome.violations, []);
+}
+
+#[test]
+fn the_shipped_workloads_cross() {
+    for name in ["ideal", "knc-qdr", "broadwell-edr"] {
+        for bytes in [0, 8, 3_000, 300_000] {
+            check_crosses(job(model(name, &[]), ping_pong(bytes, 1, 3)));
+            for flow in [Flow::OneWay, Flow::BothWays, Flow::BothInOne] {
+                check_crosses(job(model(name, &[]), windowed(2, flow, bytes, 4, 1, 2)));
+            }
+        }
+        let mut near = job(model(name, &[]), ping_pong(300_000, 1, 3));
+        near.nodes = 1;
+        check_crosses(near);
+        let mut get = job(model(name, &[]), windowed(2, Flow::BothWays, 400_000, 4, 1, 2));
+        get.rendezvous = Protocol::RGet;
+        check_crosses(get);
+    }
+}
+
+/// A program that is a list of steps.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+struct Script {
+    steps: Arc<[Next<Call>]>,
+    at: usize,
+    replies: Vec<Reply>,
+}
+
+impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for Script {
+    fn next(&mut self, reply: Option<Reply>) -> Next<Call> {
+        self.replies.extend(reply);
+        let step = self.steps.get(self.at).cloned().unwrap_or(Next::End);
+        self.at += 1;
+        step
+    }
+}
+
+struct Draw(Stream);
+
+impl Draw {
+    fn below(&mut self, n: u64) -> u32 {
+        u32::try_from(self.0.below(n)).unwrap()
+    }
+
+    fn one_in(&mut self, n: u64) -> bool {
+        self.below(n) == 0
+    }
+
+    fn pick<T: Copy>(&mut self, values: &[T]) -> T {
+        values[self.below(values.len() as u64) as usize]
+    }
+}
+
+/// A machine with some numbers drawn: orders of events that no real one has.
+fn drawn_profile(draw: &mut Draw) -> Profile {
+    let ns = |draw: &mut Draw| format!("{} ns", 1 + draw.below(5_000));
+    let changes = [
+        ("mpi.step_send", ns(draw)),
+        ("mpi.step_receive", ns(draw)),
+        ("mpi.step_arrival", ns(draw)),
+        ("mpi.step_control", ns(draw)),
+        ("link.base_latency", ns(draw)),
+        ("pcie.dma_read_round_trip", ns(draw)),
+        ("coh.line_same_socket", ns(draw)),
+        ("hca.eager_credits", (1 + draw.below(4)).to_string()),
+    ];
+    let changes: Vec<_> = changes.iter().map(|(path, text)| (*path, text.as_str())).collect();
+    ideal(&changes)
+}
+
+/// Messages between random threads. Every thread receives under a tag of its own, so that a
+/// wildcard source can take no message that another receive needs.
+fn drawn_programs(draw: &mut Draw, processes: u32, threads: u32) -> Vec<Script> {
+    let all = (processes * threads) as usize;
+    let mut steps: Vec<Vec<Next<Call>>> = vec![Vec::new(); all];
+    let mut handles: Vec<Vec<Handle>> = vec![Vec::new(); all];
+    let mut next_handle = vec![0; processes as usize];
+    let comm = Comm::default();
+    for _ in 0..1 + draw.below(7) {
+        let (from, to) = (draw.below(all as u64), draw.below(all as u64));
+        let tag = i32::try_from(to).unwrap();
+        let bytes = draw.pick(&[0, 1, 40, 200, 5_000, 9_000]);
+        let mode = draw.pick(&[SendMode::Standard, SendMode::Synchronous]);
+        let (sender, receiver) = (from / threads, to / threads);
+        let mut handle = |process: u32| {
+            let slot = &mut next_handle[process as usize];
+            *slot += 1;
+            Handle(*slot - 1)
+        };
+        let request = handle(sender);
+        let send = Call::Isend {
+            request,
+            to: Peer::Rank(Rank(receiver)),
+            tag,
+            comm,
+            buffer: Buffer { id: request.0, bytes },
+            mode,
+        };
+        steps[from as usize].push(Next::Call(send));
+        handles[from as usize].push(request);
+        let request = handle(receiver);
+        let room = 9_000;
+        let receive = Call::Irecv {
+            request,
+            source: Peer::Any,
+            tag: Some(tag),
+            comm,
+            buffer: Buffer { id: request.0, bytes: room },
+        };
+        let steps = &mut steps[to as usize];
+        if draw.one_in(2) {
+            // The message is likely to be there first.
+            steps.push(Next::Compute(u64::from(draw.below(20_000_000))));
+        }
+        if draw.one_in(3) {
+            steps.push(Next::Call(Call::Iprobe { source: Peer::Any, tag: Some(tag), comm }));
+        }
+        steps.push(Next::Call(receive));
+        if draw.one_in(3) {
+            steps.push(Next::Call(Call::TestAll { requests: Requests::List([].into()) }));
+        }
+        handles[to as usize].push(request);
+    }
+    let ends = |mut steps: Vec<Next<Call>>, handles: Vec<Handle>| {
+        let requests = Requests::List(handles.into());
+        steps.push(Next::Call(Call::WaitAll { requests, statuses: true }));
+        Script { steps: steps.into(), at: 0, replies: Vec::new() }
+    };
+    steps.into_iter().zip(handles).map(|(steps, handles)| ends(steps, handles)).collect()
+}
+
+fn drawn_job(seed: u32, planted: Option<Planted>) -> Job<Script> {
+    let mut draw = Draw(Streams::new(11).stream("bridge", seed));
+    let (processes, threads) = (2 + draw.below(3), 1 + draw.below(2));
+    let programs = drawn_programs(&mut draw, processes, threads);
+    let mut job = job(drawn_profile(&mut draw), programs);
+    job.threads = u16::try_from(threads).unwrap();
+    job.nodes = 1 + draw.below(2);
+    job.rendezvous = draw.pick(&[Protocol::RPut, Protocol::RGet]);
+    job.eager_inter = Some(Bytes::new(draw.pick(&[0, 100, 6_000])));
+    job.eager_intra = job.eager_inter;
+    job.planted = planted;
+    job
+}
+
+#[test]
+fn random_programs_cross() {
+    let mut met = mpisim::runtime::monitors::Sometimes::default();
+    for seed in 0..3_000 {
+        let ran = cross(drawn_job(seed, None)).unwrap_or_else(|drift| panic!("{seed}: {drift}"));
+        assert_eq!(ran.outcome.ending, Ending::Finished, "seed {seed}");
+        assert_eq!(ran.outcome.violations, [], "seed {seed}");
+        met = met.plus(ran.outcome.sometimes);
+    }
+    assert!(met.unexpected > 500, "unexpected messages: {met:?}");
+    assert!(met.wildcard_races > 50, "wildcard races: {met:?}");
+    assert!(met.compared > 3_000, "compared payloads: {met:?}");
+}
+
+#[test]
+fn planted_drifts_are_refused() {
+    for planted in [Planted::NewestFirst, Planted::NoLock] {
+        let refused = (0..600).filter(|&seed| {
+            let result = std::panic::catch_unwind(|| cross(drawn_job(seed, Some(planted))));
+            !matches!(result, Ok(Ok(ran)) if ran.outcome.ending == Ending::Finished)
+        });
+        assert!(refused.count() > 20, "{planted:?} passes the gate");
+    }
+}

@@ -1,0 +1,69 @@
+//! What whole-run tests share: profiles read from `models/`, and jobs with defaults.
+#![allow(dead_code, reason = "each test file uses a part")]
+
+use mpisim::engine::Options;
+use mpisim::hardware::core::Scheme;
+use mpisim::hardware::profile::{Parameter, Profile, ProfileBuilder};
+use mpisim::hardware::topology::Shape;
+use mpisim::protocols::contract::Program;
+use mpisim::protocols::library::Library;
+use mpisim::protocols::rendezvous::Protocol;
+use mpisim::runtime::memory::Payload;
+use mpisim::runtime::timed::{Connections, Outcome};
+use mpisim::workloads::job::{Disturbance, Job};
+
+/// The profile in `models/<name>.json`, with some parameters replaced.
+pub(crate) fn model(name: &str, changes: &[(&str, &str)]) -> Profile {
+    let path = format!("{}/models/{name}.json", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(path).unwrap();
+    let file: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let mut builder = ProfileBuilder::new();
+    let mut set = |path: &str, text: &str| {
+        let parameter = Parameter::find(path).unwrap();
+        builder.set(path, parameter.kind.parse(text).unwrap()).unwrap();
+    };
+    for (section, members) in file.as_object().unwrap() {
+        let Some(members) = members.as_object() else { continue };
+        for (name, member) in members {
+            let value = &member["value"];
+            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            set(&format!("{section}.{name}"), &text);
+        }
+    }
+    for (path, text) in changes {
+        set(path, text);
+    }
+    builder.build().unwrap()
+}
+
+/// `models/ideal.json` with some parameters replaced.
+pub(crate) fn ideal(changes: &[(&str, &str)]) -> Profile {
+    model("ideal", changes)
+}
+
+/// A job of these programs on two nodes, with every default of a scenario and real payload.
+pub(crate) fn job<P>(profile: Profile, programs: Vec<P>) -> Job<P> {
+    Job {
+        profile,
+        shape: Shape::Crossbar,
+        nodes: 2,
+        threads: 1,
+        scheme: Scheme::Block,
+        rendezvous: Protocol::RPut,
+        eager_inter: None,
+        eager_intra: None,
+        payload: Payload::Real,
+        connections: Connections::PerPeer,
+        disturbance: Disturbance::default(),
+        seed: 1,
+        options: Options::default(),
+        record: true,
+        planted: None,
+        programs,
+    }
+}
+
+/// Runs a job.
+pub(crate) fn run<P: Program<Library>>(job: Job<P>) -> Outcome {
+    job.run().unwrap().outcome
+}
