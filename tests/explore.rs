@@ -400,3 +400,13 @@ fn sizes_and_rates() {
         }
     }
 }
+
+#[test]
+fn a_matched_probe_may_be_received_into_too_little_room() {
+    let receiver = vec![
+        Call::Mprobe { message: Handle(0), source: Peer::Any, tag: None, comm: WORLD },
+        Call::Mrecv { message: Handle(0), buffer: Buffer { id: 0, bytes: 4 } },
+    ];
+    let found = survey(&world(&[&[vec![send(1, 7, 0, 8)]], &[receiver]], Protocol::RGet));
+    assert!(found.is_clean(), "{:?}", found.violations.first().map(|v| v.0.to_string()));
+}
