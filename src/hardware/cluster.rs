@@ -101,6 +101,10 @@ fn dma_read_rate(profile: &Profile) -> Bandwidth {
 
 impl Cluster {
     /// The cluster of `topology` with nodes of `profile`; `sites` are the cores that will copy.
+    ///
+    /// # Panics
+    ///
+    /// With more than 2^32 resources.
     pub fn new(profile: &Profile, topology: Topology, sites: &[Place]) -> Self {
         let mut specs = Vec::new();
         let mut add = |spec: ResourceSpec| {

@@ -31,7 +31,7 @@ impl Library {
         call: Call,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
-        self.calls[usize::from(thread.0)] += 1;
+        self.calls.0[usize::from(thread.0)] += 1;
         let inner = Key::Inner(thread);
         match call {
             Call::Isend { request, to, tag, comm, buffer, mode } => {
