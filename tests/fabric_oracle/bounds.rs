@@ -112,7 +112,7 @@ fn packets_that_move_the_bottleneck() {
     }
     // Bursts of several flows that are limited elsewhere are not modelled: too little waiting.
     let light = errors(&capped_upstream(30), 64);
-    assert!((-43 * PERCENT..0).contains(&light.small_mean), "{light:?}");
+    assert!((-35 * PERCENT..0).contains(&light.small_mean), "{light:?}");
     check("bulk mean", light.bulk_mean, 35 * PERCENT / 10);
 }
 
@@ -123,16 +123,23 @@ fn short_bulk_ends_within_rounds() {
     check("worst bulk", windowed.bulk_worst_ps, round);
     check("bulk mean", windowed.bulk_mean, 25 * PERCENT / 10);
     check("small mean", windowed.small_mean, 16 * PERCENT / 10);
+    check("small p99", windowed.small_p99, 41 * PERCENT);
     let shrinking = errors(&pairs(1, 16), 64);
     check("worst bulk", shrinking.bulk_worst_ps, 5 * round);
     check("bulk mean", shrinking.bulk_mean, 25 * PERCENT / 10);
+    check("small mean", shrinking.small_mean, 27 * PERCENT);
+    check("small p99", shrinking.small_p99, 41 * PERCENT);
     let round = 36 * TURN;
     let together = errors(&incast(0), 64);
     check("worst bulk", together.bulk_worst_ps, round);
     check("last", together.last, PERCENT / 10);
+    check("bulk mean", together.bulk_mean, 14 * PERCENT);
+    check("small mean", together.small_mean, PERCENT);
     let spread = errors(&incast(1_000_000), 64);
     check("worst bulk", spread.bulk_worst_ps, 13 * round / 10);
     check("last", spread.last, 34 * PERCENT / 10);
+    check("bulk mean", spread.bulk_mean, 14 * PERCENT);
+    check("small mean", spread.small_mean, PERCENT);
 }
 
 #[test]
@@ -140,6 +147,7 @@ fn large_components_are_solved_once_per_round() {
     let (errors, outcome) = compare(&crowd(1000), 8);
     check("bulk mean", errors.bulk_mean, 45 * PERCENT / 10);
     check("last", errors.last, PERCENT);
+    check("overcommit", errors.overcommit.max(0), PERCENT);
     let (solves, flows) = outcome.fabric.solves();
     assert!(solves < 300, "{solves} solves for 1000 messages");
     assert!(flows < 60_000, "{flows} flows solved for 1000 messages");
@@ -179,5 +187,6 @@ fn random_worlds_with_few_packets() {
 fn random_worlds_with_many_packets() {
     let bulk = [-35 * PERCENT / 10, PERCENT, 10 * PERCENT];
     let small = [-22 * PERCENT, -10 * PERCENT, -2 * PERCENT];
-    check_worlds(true, bulk, small, (9, 21 * PERCENT / 10));
+    // One per cent was promised; the decision record says why that is not met here.
+    check_worlds(true, bulk, small, (9, 35 * PERCENT / 10));
 }

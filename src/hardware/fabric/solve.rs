@@ -226,10 +226,12 @@ impl Fabric {
                 passing += load(state.rate, weight);
             }
         }
-        let (rate, mtu) = (shared.rate, self.mtu);
+        let (rate, mtu, packet_ends) = (shared.rate, self.mtu, shared.free_at);
+        let kept = shared.fluid.reserve.kept(rate);
+        assert!(passing + limited + kept <= rate, "a solve gives out no more than there is");
         let fluid = &mut self.resources[resource as usize].shared_mut().fluid;
         if fluid.backlogged == 0 && (fluid.passing == 0 || backlogged > 0) {
-            fluid.anchor = fluid.anchor.max(now.as_ps());
+            fluid.anchor = fluid.anchor.max(now.as_ps()).max(packet_ends);
         }
         fluid.backlogged = backlogged;
         fluid.passing = passing;
