@@ -6,6 +6,8 @@
 //! `scenario.json` beside it `scenario` (a path), `link` (the target of a symbolic link) or
 //! `generate` (a text too long to be kept).
 
+#![allow(clippy::unwrap_used, reason = "a test that fails may panic")]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -108,7 +110,7 @@ fn every_bad_input_gets_what_it_must() {
         .map(|entry| entry.unwrap().path())
         .collect();
     folders.sort();
-    let mut failures = String::new();
+    let mut failures: Vec<String> = Vec::new();
     for folder in &folders {
         let case: Value =
             serde_json::from_str(&fs::read_to_string(folder.join("case.json")).unwrap()).unwrap();
@@ -120,9 +122,33 @@ fn every_bad_input_gets_what_it_must() {
         let wrong = judge(&case, &answer);
         if !wrong.is_empty() {
             let (name, wrong) = (folder.display(), wrong.join("; "));
-            failures += &format!("\n{name} ({}): {wrong}\n{}", case["table"], answer.human);
+            failures.push(format!("{name} ({}): {wrong}\n{}", case["table"], answer.human));
         }
     }
     assert!(folders.len() > 100, "{} cases", folders.len());
-    assert!(failures.is_empty(), "{failures}");
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+#[test]
+fn refusing_the_largest_file_stays_below_256_mib() {
+    let file = std::env::temp_dir().join(format!("mpisim-{}-large.json", std::process::id()));
+    let member = "\"k\": \"0123456789012345678901234567890123456789012345678901234567\", ";
+    let mut text = String::from("{ ");
+    let mut number = 0;
+    while text.len() + 160 < 64 << 20 && number < 480_000 {
+        number += 1;
+        text += &member.replacen('k', &format!("k{number}"), 1);
+        text += &" ".repeat(60);
+    }
+    fs::write(&file, &text).unwrap();
+    let (length, scenario) = (text.len(), file.display().to_string());
+    drop(text);
+    let used = allocation_counter::measure(|| {
+        let answer = ask(Path::new(&scenario), &[]);
+        assert_eq!(answer.exit, 3);
+        assert_eq!(answer.reports[0]["code"], "E0201");
+    });
+    fs::remove_file(&file).unwrap();
+    assert!(length > 60 << 20, "{length} bytes are read");
+    assert!(used.bytes_max < 256 << 20, "{} bytes at once", used.bytes_max);
 }

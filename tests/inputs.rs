@@ -1,5 +1,7 @@
 //! Valid scenarios mean what they say.
 
+#![allow(clippy::unwrap_used, reason = "a test that fails may panic")]
+
 use mpisim::experiment::claim::{ClaimKind, Trend};
 use mpisim::experiment::plan::{Plan, Request, Topology, Workload, load};
 use mpisim::experiment::program::Step;

@@ -22,6 +22,7 @@
 //! - `dip`: at the value `at`, y(i)/y(i-1) < y(i-1)/y(i-2) - `margin`: the step is worse than the
 //!   one before it by more than `margin`.
 
+use super::shape::export;
 use super::shape::{Field, Need, Shape, Variant, default, optional, required, variant};
 use crate::mpi::envelope::TAG_UB;
 use crate::units::Dimension;
@@ -545,6 +546,16 @@ pub static SCENARIO: [Field; 16] = [
         "What is expected of the results.",
     ),
 ];
+
+/// The JSON Schema of a scenario.
+pub fn scenario_schema() -> serde_json::Value {
+    export::json_schema("mpisim scenario", &SCENARIO)
+}
+
+/// The JSON Schema of a machine model.
+pub fn model_schema() -> serde_json::Value {
+    export::model_schema("mpisim machine model")
+}
 
 /// A metric that a workload measures.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
