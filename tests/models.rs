@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use mpisim::hardware::memory::{Level, Memory, Side};
 use mpisim::hardware::profile::{Kind, PARAMETERS, Parameter, Profile, ProfileBuilder, Value};
 use mpisim::units::{Bandwidth, Bytes, Frequency, TimeDelta};
 use serde_json::Value as Json;
@@ -57,14 +58,18 @@ fn entries(name: &str) -> Vec<Entry> {
     entries
 }
 
-#[track_caller]
-fn profile(name: &str) -> Profile {
+fn builder(name: &str) -> ProfileBuilder {
     let mut builder = ProfileBuilder::new();
     for entry in entries(name) {
         let value = entry.value("value").expect("every entry has a value");
         builder.set(entry.parameter.path, value).expect("a value of the right kind");
     }
-    builder.build().unwrap_or_else(|errors| panic!("{name}: {errors:?}"))
+    builder
+}
+
+#[track_caller]
+fn profile(name: &str) -> Profile {
+    builder(name).build().unwrap_or_else(|errors| panic!("{name}: {errors:?}"))
 }
 
 /// The citation keys of SOURCES.md: what stands in back-ticks at the start of a line of a list.
@@ -114,10 +119,8 @@ fn every_value_lies_in_its_range() {
             assert_eq!(low.is_some(), high.is_some(), "{name}: {path}: both ends or none");
             assert!(low.is_none_or(|low| low <= value), "{name}: {path}");
             assert!(high.is_none_or(|high| value <= high), "{name}: {path}");
-            if name != "ideal" {
-                let value = entry.value("value").expect("as above");
-                assert!(entry.parameter.is_plausible(value), "{name}: {path}: {value}");
-            }
+            let value = entry.value("value").expect("as above");
+            assert!(entry.parameter.is_plausible(value), "{name}: {path}: {value}");
         }
     }
 }
@@ -159,6 +162,25 @@ fn every_model_is_a_whole_machine() {
     }
     let named: BTreeSet<_> = entries("broadwell-edr").iter().map(|e| e.parameter.path).collect();
     assert!(named.len() > PARAMETERS.len() - 12, "{} of {}", named.len(), PARAMETERS.len());
+}
+
+/// A sensitivity run moves one number at a time to an end of its range.
+#[test]
+fn both_ends_of_every_range_make_a_machine() {
+    for (name, _) in MODELS {
+        let whole = builder(name);
+        let mut moved = 0;
+        for entry in entries(name) {
+            for end in ["low", "high"].iter().filter_map(|end| entry.value(end)) {
+                let mut builder = whole.clone();
+                builder.set(entry.parameter.path, end).expect("a value of the right kind");
+                let built = builder.build();
+                assert!(built.is_ok(), "{name}: {} at {end}: {built:?}", entry.parameter.path);
+                moved += 1;
+            }
+        }
+        assert!(moved > 80 || name == "ideal", "{name}: {moved}");
+    }
 }
 
 #[test]
@@ -241,4 +263,25 @@ fn polling_one_channel_costs_what_the_scaling_argues() {
     let scaled = knc.mpi.poll_per_channel.scaled(1_000_000, knc.cpu.sw_scale.as_ppm());
     let off = scaled.saturating_sub(broadwell.mpi.poll_per_channel);
     assert!(off <= TimeDelta::from_ps(50), "{scaled}");
+}
+
+#[test]
+fn queues_of_knc_leave_each_cache_where_the_footprint_does() {
+    let knc = Memory::new(&profile("knc-qdr"));
+    // 128 B x 256 = 32 KiB; 128 B x 4096 = 512 KiB; no last level behind it.
+    let levels = [1, 256, 257, 4_096, 4_097].map(|length| knc.queue_level(length));
+    assert_eq!(levels, [Level::L1, Level::L1, Level::L2, Level::L2, Level::Dram]);
+    assert_eq!(knc.walk(257, 257), TimeDelta::from_ns(257 * 30));
+    let broadwell = Memory::new(&profile("broadwell-edr"));
+    let levels = [256, 257, 2_048, 2_049, 286_720, 286_721].map(|n| broadwell.queue_level(n));
+    let (l1, l2, l3) = (Level::L1, Level::L2, Level::L3);
+    assert_eq!(levels, [l1, l2, l2, l3, l3, Level::Dram]);
+}
+
+#[test]
+fn copies_slow_down_beyond_the_caches_where_the_sources_say_so() {
+    let rate = |name, mib| Memory::new(&profile(name)).copy(Bytes::mib(mib), Side::Local).alone;
+    assert_eq!(rate("broadwell-edr", 35), Bandwidth::from_mb_per_s(14_000));
+    assert_eq!(rate("broadwell-edr", 36), Bandwidth::from_mb_per_s(6_000));
+    assert_eq!(rate("knc-qdr", 36), Bandwidth::from_mb_per_s(2_000));
 }

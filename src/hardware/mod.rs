@@ -1,5 +1,8 @@
 //! Hardware: how long things take. Knows bytes and times, not ranks and tags.
 
+pub mod core;
+pub mod memory;
 pub mod parameters;
 pub mod profile;
+pub mod topology;
 pub mod value;

@@ -3,7 +3,7 @@
 //! A line reads `name: Kind = rule, "plausible low" .. "plausible high";`. The rules are
 //! `required`, `optional` (absent: not limiting, or none), `default("value")` and
 //! `same_as("path")`. A value outside its plausible band is accepted with a warning; a zero is
-//! refused where the band does not begin at zero, times and costs excepted.
+//! refused where the band does not begin at zero, times and costs excepted: those may be neglected.
 
 use super::profile::{Fallback, Field, Parameter};
 use super::value::{Kind, Ratio};
@@ -162,12 +162,19 @@ profile! {
         syscall: Time = required, "20 ns" .. "5 us";
         /// Whether a process may read another one's memory through the kernel.
         cma_available: Flag = default("true"), "false" .. "true";
+        /// Distance of two interruptions of a core, where a scenario asks for noise; absent: none.
+        noise_period: Time = optional, "10 us" .. "1 s";
+        /// What one interruption takes from the core; absent: none.
+        noise_length: Time = optional, "100 ns" .. "1 ms";
+        /// How much later than the first a process starts, at most, where a scenario asks for skew;
+        /// absent: all start together.
+        start_skew: Time = optional, "100 ns" .. "10 ms";
     }
 
     /// The bus between the HCA and memory, each direction on its own.
     pcie: Pcie {
         /// Rate of one direction after line encoding, before any packet overhead.
-        raw_bw: Bandwidth = required, "1 GB/s" .. "128 GB/s";
+        raw_bw: Bandwidth = required, "1 GB/s" .. "1000 GB/s";
         /// Payload bytes of a packet (TLP), at most.
         mps: Bytes = required, "128 B" .. "4 KiB";
         /// Bytes that a TLP adds to its payload.
@@ -220,7 +227,8 @@ profile! {
         cqe_bytes: Bytes = required, "16 B" .. "128 B";
         /// Every n-th send of a queue pair asks for a completion.
         signal_every: Count = required, "1" .. "1024";
-        /// Header and payload bytes that travel with the doorbell (`BlueFlame`), at most; 0: none.
+        /// Header and payload bytes that travel with the doorbell (`BlueFlame`), at most, whatever
+        /// the inline limit; 0: none.
         blueflame_inline: Bytes = required, "0 B" .. "512 B";
         /// Header and payload bytes that a work queue entry holds, at most; 0: none.
         inline_limit: Bytes = required, "0 B" .. "1 KiB";
@@ -275,9 +283,9 @@ profile! {
         /// Comparing one queue entry while the queue fits the second level.
         match_per_elem_l2: Time = required, "1 ns" .. "100 ns";
         /// Comparing one queue entry while the queue fits the last level.
-        match_per_elem_llc: Time = same_as("mpi.match_per_elem_dram"), "2 ns" .. "200 ns";
+        match_per_elem_llc: Time = same_as("mpi.match_per_elem_dram"), "1 ns" .. "200 ns";
         /// Comparing one queue entry of a queue in memory.
-        match_per_elem_dram: Time = required, "20 ns" .. "2 us";
+        match_per_elem_dram: Time = required, "1 ns" .. "2 us";
         /// Bytes of cache that one queue entry occupies.
         match_elem_footprint: Bytes = required, "16 B" .. "1 KiB";
         /// Software part of polling one channel; the load of its line comes on top.

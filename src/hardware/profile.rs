@@ -58,7 +58,8 @@ impl Parameter {
     /// Whether real machines have such a value; outside, a reader may have mistaken the unit.
     pub fn is_plausible(&self, value: Value) -> bool {
         let (low, high) = self.plausible();
-        (low.steps()..=high.steps()).contains(&value.steps())
+        let neglected = value.steps() == 0 && self.allows_zero();
+        neglected || (low.steps()..=high.steps()).contains(&value.steps())
     }
 
     /// Whether a zero means something: a time or cost that is neglected, a feature left out.
@@ -286,8 +287,9 @@ impl Rule {
     }
 }
 
-/// What the kinds and bands of the table cannot say.
-static RULES: [Rule; 7] = [
+/// What the kinds and bands of the table cannot say; nothing that two estimates, each inside its
+/// range, could break.
+static RULES: [Rule; 5] = [
     Rule {
         first: "cache.l1d_size",
         second: "cache.l2_size",
@@ -307,22 +309,10 @@ static RULES: [Rule; 7] = [
         says: "sockets are numbered from 0",
     },
     Rule {
-        first: "hca.blueflame_inline",
-        second: "hca.inline_limit",
-        holds: |blueflame, inline| blueflame <= inline,
-        says: "what travels with the doorbell is inline in the work queue entry",
-    },
-    Rule {
-        first: "mem.core_copy_bw_dram",
-        second: "mem.core_copy_bw",
-        holds: |dram, cached| dram <= cached,
-        says: "a copy is no faster beyond the caches than inside",
-    },
-    Rule {
-        first: "mem.core_copy_bw_remote",
-        second: "mem.core_copy_bw_dram",
-        holds: |remote, local| remote <= local,
-        says: "a copy is no faster from another socket's memory than from its own",
+        first: "os.noise_length",
+        second: "os.noise_period",
+        holds: |length, period| length < period || period == 0,
+        says: "an interruption is shorter than its period",
     },
     Rule {
         first: "cpu.smt_share",

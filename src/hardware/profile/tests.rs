@@ -139,19 +139,9 @@ fn values_that_cannot_both_hold_are_refused() {
     check_inconsistent(&[("cache.l3_size", "4 KiB")], "cache.l2_size", "cache.l3_size");
     check_inconsistent(&[("hca.socket", "1")], "hca.socket", "cpu.sockets");
     check_inconsistent(
-        &[("hca.blueflame_inline", "64 B")],
-        "hca.blueflame_inline",
-        "hca.inline_limit",
-    );
-    check_inconsistent(
-        &[("mem.core_copy_bw_dram", "90 GB/s"), ("mem.core_copy_bw_remote", "0.5 GB/s")],
-        "mem.core_copy_bw_dram",
-        "mem.core_copy_bw",
-    );
-    check_inconsistent(
-        &[("mem.core_copy_bw_remote", "1 GB/s")],
-        "mem.core_copy_bw_remote",
-        "mem.core_copy_bw_dram",
+        &[("os.noise_period", "1 ms"), ("os.noise_length", "1 ms")],
+        "os.noise_length",
+        "os.noise_period",
     );
     check_inconsistent(&[("cpu.smt_share", "1.1")], "cpu.smt_share", "cpu.smt_share");
 }

@@ -1,0 +1,258 @@
+//! What caches and memory cost one core: queue walks, polls and copies by the footprint they have.
+//!
+//! A footprint lies in the smallest level that holds it whole; a walk over more than that misses on
+//! every line, as least-recently-used caches do when a loop is larger than they are.
+//!
+//! Left out: what else the core keeps in its caches, and part hits. Noticeable as a knee that is
+//! sharper, and somewhat later, than a measured one.
+
+use super::profile::Profile;
+use crate::units::{Bandwidth, Bytes, TimeDelta};
+
+/// Where a footprint lies.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub enum Level {
+    /// First-level data cache.
+    L1,
+    /// Second-level cache.
+    L2,
+    /// Last-level cache.
+    L3,
+    /// Memory.
+    Dram,
+}
+
+/// Where the farther of a copy's two buffers lies.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Side {
+    /// On the socket of the copying core.
+    Local,
+    /// On another socket of the node.
+    Remote,
+}
+
+/// How fast one core copies, and what that costs the memory it shares.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct CopyRate {
+    /// Payload rate of a core that is alone.
+    pub alone: Bandwidth,
+    /// Bytes of memory traffic for each payload byte; 0 inside the caches.
+    pub traffic: u64,
+    /// Whether the payload also crosses the link between the sockets.
+    pub crosses_sockets: bool,
+}
+
+/// The memory costs of one machine, ready for the hot path.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Memory {
+    /// Capacity of each cache level, 0 where there is none.
+    sizes: [u64; 3],
+    /// One load, by level.
+    load: [TimeDelta; 4],
+    /// One queue entry, by level.
+    entry: [TimeDelta; 4],
+    entry_footprint: u64,
+    poll: TimeDelta,
+    poll_footprint: u64,
+    copy: [Bandwidth; 3],
+    copy_traffic: u64,
+    dma_traffic: u64,
+}
+
+impl Memory {
+    /// The costs that `profile` names.
+    pub fn new(profile: &Profile) -> Self {
+        let (cache, mem, mpi) = (&profile.cache, &profile.mem, &profile.mpi);
+        Self {
+            sizes: [cache.l1d_size, cache.l2_size, cache.l3_size].map(Bytes::as_u64),
+            load: [cache.l1d_latency, cache.l2_latency, cache.l3_latency, mem.latency_local],
+            entry: [
+                mpi.match_per_elem_l1,
+                mpi.match_per_elem_l2,
+                mpi.match_per_elem_llc,
+                mpi.match_per_elem_dram,
+            ],
+            entry_footprint: mpi.match_elem_footprint.as_u64(),
+            poll: mpi.poll_per_channel,
+            poll_footprint: mpi.poll_footprint.as_u64(),
+            copy: [mem.core_copy_bw, mem.core_copy_bw_dram, mem.core_copy_bw_remote],
+            copy_traffic: u64::from(mem.copy_traffic),
+            dma_traffic: u64::from(!mem.dma_to_llc),
+        }
+    }
+
+    /// The smallest level that holds `footprint` whole.
+    pub fn level_of(&self, footprint: Bytes) -> Level {
+        let fits = |size: u64| footprint.as_u64() <= size;
+        match self.sizes {
+            [l1, _, _] if fits(l1) => Level::L1,
+            [_, l2, _] if fits(l2) => Level::L2,
+            [_, _, l3] if fits(l3) => Level::L3,
+            _ => Level::Dram,
+        }
+    }
+
+    /// The last level that this machine has before memory.
+    pub fn last_level(&self) -> Level {
+        if self.sizes[2] == 0 { Level::L2 } else { Level::L3 }
+    }
+
+    /// One load from a footprint of this level.
+    pub fn load(&self, level: Level) -> TimeDelta {
+        self.load[level as usize]
+    }
+
+    /// Where a matching queue of `length` entries lies.
+    pub fn queue_level(&self, length: u32) -> Level {
+        self.level_of(Bytes::new(u64::from(length) * self.entry_footprint))
+    }
+
+    /// Comparing `entries` entries of a queue that holds `length`.
+    pub fn walk(&self, entries: u32, length: u32) -> TimeDelta {
+        self.entry[self.queue_level(length) as usize] * u64::from(entries)
+    }
+
+    /// One pass over `channels` channels: the software and one line for each.
+    pub fn poll_pass(&self, channels: u32) -> TimeDelta {
+        let footprint = Bytes::new(u64::from(channels) * self.poll_footprint);
+        (self.poll + self.load(self.level_of(footprint))) * u64::from(channels)
+    }
+
+    /// How a core copies buffers that, with what is copied around them, take `footprint` bytes.
+    ///
+    /// Source and destination both count: one copy of n bytes touches 2n.
+    pub fn copy(&self, footprint: Bytes, side: Side) -> CopyRate {
+        let cached = self.level_of(footprint) <= self.last_level();
+        let alone = match (side, cached) {
+            (Side::Local, true) => self.copy[0],
+            (Side::Local, false) => self.copy[1],
+            (Side::Remote, _) => self.copy[2],
+        };
+        let traffic = if cached { 0 } else { self.copy_traffic };
+        CopyRate { alone, traffic, crosses_sockets: side == Side::Remote }
+    }
+
+    /// Bytes of memory traffic for each byte that the HCA reads or writes; 0 where its accesses end
+    /// in the last-level cache.
+    pub fn dma_traffic(&self) -> u64 {
+        self.dma_traffic
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hardware::profile::Fallback;
+    use crate::hardware::profile::{PARAMETERS, Parameter, ProfileBuilder};
+
+    /// A machine whose required parameters have their lowest plausible value, then `values`.
+    fn memory(values: &[(&str, &str)]) -> Memory {
+        let mut builder = ProfileBuilder::new();
+        for parameter in PARAMETERS.iter().filter(|p| p.fallback == Fallback::Required) {
+            builder.set(parameter.path, parameter.plausible().0).unwrap();
+        }
+        for (path, text) in values {
+            let kind = Parameter::find(path).unwrap().kind;
+            builder.set(path, kind.parse(text).unwrap()).unwrap();
+        }
+        Memory::new(&builder.build().unwrap())
+    }
+
+    /// No last level: 32 KiB and 512 KiB, 128 B for each queue entry, 64 B for each channel.
+    fn two_levels() -> Memory {
+        memory(&[
+            ("cache.l1d_size", "32 KiB"),
+            ("cache.l1d_latency", "2.9 ns"),
+            ("cache.l2_size", "512 KiB"),
+            ("cache.l2_latency", "22 ns"),
+            ("mem.latency_local", "475 ns"),
+            ("mem.core_copy_bw", "2 GB/s"),
+            ("mpi.match_per_elem_l1", "12 ns"),
+            ("mpi.match_per_elem_l2", "30 ns"),
+            ("mpi.match_per_elem_dram", "500 ns"),
+            ("mpi.match_elem_footprint", "128 B"),
+            ("mpi.poll_per_channel", "19.1 ns"),
+            ("mpi.poll_footprint", "64 B"),
+        ])
+    }
+
+    fn three_levels() -> Memory {
+        memory(&[
+            ("cache.l1d_size", "32 KiB"),
+            ("cache.l2_size", "256 KiB"),
+            ("cache.l3_size", "35840 KiB"),
+            ("cache.l3_latency", "19 ns"),
+            ("mem.core_copy_bw", "14 GB/s"),
+            ("mem.core_copy_bw_dram", "6 GB/s"),
+            ("mem.core_copy_bw_remote", "5 GB/s"),
+            ("mem.copy_traffic", "3"),
+            ("mem.dma_to_llc", "true"),
+        ])
+    }
+
+    #[test]
+    fn a_footprint_lies_in_the_smallest_level_that_holds_it() {
+        let (two, three) = (two_levels(), three_levels());
+        for (bytes, in_two, in_three) in [
+            (0, Level::L1, Level::L1),
+            (32 << 10, Level::L1, Level::L1),
+            ((32 << 10) + 1, Level::L2, Level::L2),
+            (256 << 10, Level::L2, Level::L2),
+            (512 << 10, Level::L2, Level::L3),
+            ((512 << 10) + 1, Level::Dram, Level::L3),
+            ((35 << 20) + 1, Level::Dram, Level::Dram),
+        ] {
+            assert_eq!(two.level_of(Bytes::new(bytes)), in_two, "{bytes}");
+            assert_eq!(three.level_of(Bytes::new(bytes)), in_three, "{bytes}");
+        }
+        assert_eq!((two.last_level(), three.last_level()), (Level::L2, Level::L3));
+    }
+
+    #[test]
+    fn a_queue_of_128_byte_entries_leaves_32_kib_beyond_256() {
+        let memory = two_levels();
+        assert_eq!(memory.queue_level(256), Level::L1);
+        assert_eq!(memory.queue_level(257), Level::L2);
+        assert_eq!(memory.queue_level(4_096), Level::L2);
+        assert_eq!(memory.queue_level(4_097), Level::Dram);
+        // With a window of 64 receives behind the entries, the knee is between 128 and 256 of them.
+        assert_eq!(memory.queue_level(128 + 64), Level::L1);
+        assert_eq!(memory.queue_level(256 + 64), Level::L2);
+    }
+
+    #[test]
+    fn a_walk_pays_for_the_entries_it_visits_at_the_level_of_the_queue() {
+        let memory = two_levels();
+        assert_eq!(memory.walk(0, 10_000), TimeDelta::ZERO);
+        assert_eq!(memory.walk(1, 1), TimeDelta::from_ns(12));
+        assert_eq!(memory.walk(256, 256), TimeDelta::from_ns(256 * 12));
+        assert_eq!(memory.walk(1, 257), TimeDelta::from_ns(30));
+        assert_eq!(memory.walk(10, 5_000), TimeDelta::from_us(5));
+    }
+
+    #[test]
+    fn a_poll_pays_one_line_for_each_channel() {
+        let memory = two_levels();
+        assert_eq!(memory.poll_pass(0), TimeDelta::ZERO);
+        assert_eq!(memory.poll_pass(1), TimeDelta::from_ns(22));
+        assert_eq!(memory.poll_pass(512), TimeDelta::from_ns(22 * 512));
+        assert_eq!(memory.poll_pass(513), TimeDelta::from_ps(41_100 * 513));
+    }
+
+    #[test]
+    fn a_copy_has_the_rate_and_traffic_of_its_footprint() {
+        let memory = three_levels();
+        let copy = |kib, side| {
+            let rate = memory.copy(Bytes::kib(kib), side);
+            (rate.alone.as_bit_per_s() / 8_000_000_000, rate.traffic, rate.crosses_sockets)
+        };
+        assert_eq!(copy(35_840, Side::Local), (14, 0, false));
+        assert_eq!(copy(35_841, Side::Local), (6, 3, false));
+        assert_eq!(copy(35_840, Side::Remote), (5, 0, true));
+        assert_eq!(copy(35_841, Side::Remote), (5, 3, true));
+        let small = two_levels();
+        assert_eq!(small.copy(Bytes::kib(512), Side::Local).traffic, 0);
+        assert_eq!(small.copy(Bytes::kib(513), Side::Local).traffic, 2);
+        assert_eq!((memory.dma_traffic(), small.dma_traffic()), (0, 1));
+    }
+}

@@ -1,0 +1,195 @@
+use std::collections::BTreeMap;
+
+use super::*;
+
+fn tree(arity: u32, uplinks: u32, levels: u32, hosts: u32) -> Topology {
+    Topology::new(Shape::FatTree { arity, uplinks, levels }, hosts).unwrap()
+}
+
+/// Trees of every kind: full, oversubscribed, with parallel paths, and with missing hosts.
+fn small_worlds() -> Vec<Topology> {
+    let mut worlds: Vec<_> =
+        [1, 2, 7].map(|hosts| Topology::new(Shape::Crossbar, hosts).unwrap()).into();
+    for (arity, uplinks, levels) in
+        [(2, 2, 3), (3, 1, 2), (4, 2, 2), (2, 3, 3), (1, 1, 1), (4, 4, 3)]
+    {
+        let ports = arity_power(arity, levels);
+        worlds
+            .extend([ports, ports.div_ceil(2), 1].map(|hosts| tree(arity, uplinks, levels, hosts)));
+    }
+    worlds
+}
+
+fn arity_power(arity: u32, levels: u32) -> u32 {
+    arity.pow(levels)
+}
+
+/// Number of shortest paths between two hosts, counted on the graph itself, and their length.
+fn counted_paths(topology: &Topology, from: u32, to: u32) -> (u32, usize) {
+    let mut front = BTreeMap::from([(NodeIndex::new(from as usize), 1)]);
+    let target = NodeIndex::new(to as usize);
+    for length in 0.. {
+        assert!(length <= topology.links(), "host {to} is not reachable from {from}");
+        if let Some(&paths) = front.get(&target) {
+            return (paths, length);
+        }
+        let mut next = BTreeMap::new();
+        for (&vertex, paths) in &front {
+            for neighbour in topology.graph.neighbors(vertex) {
+                *next.entry(neighbour).or_insert(0) += paths;
+            }
+        }
+        front = next;
+    }
+    unreachable!("the loop has no end of its own")
+}
+
+#[test]
+fn every_pair_is_joined_by_a_shortest_chain_of_links() {
+    for topology in small_worlds() {
+        for from in 0..topology.hosts() {
+            for to in 0..topology.hosts() {
+                let route = topology.route(from, to);
+                let mut here = Vertex::Host(from);
+                for &link in &route {
+                    let (begin, end) = topology.ends(link);
+                    assert_eq!(begin, here, "{from} to {to}: {route:?}");
+                    here = end;
+                }
+                assert_eq!(here, Vertex::Host(to));
+                let (paths, length) = counted_paths(&topology, from, to);
+                assert_eq!(route.len(), length, "{from} to {to} is shortest");
+                assert_eq!(topology.paths_between(from, to), paths, "{from} to {to}");
+                let switches = topology.switches_between(from, to) as usize;
+                assert_eq!(switches, length.saturating_sub(1));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_crossbar_has_one_switch_and_two_links_for_each_host() {
+    let crossbar = Topology::new(Shape::Crossbar, 16).unwrap();
+    assert_eq!((crossbar.switches(), crossbar.links()), (1, 32));
+    assert_eq!(crossbar.route(3, 5), [LinkId(6), LinkId(11)]);
+    assert_eq!(crossbar.link_name(LinkId(6)), "host 3 to switch 1.0");
+    assert_eq!(crossbar.link_name(LinkId(11)), "switch 1.0 to host 5");
+}
+
+#[test]
+fn a_full_tree_has_the_switches_of_the_books() {
+    // k-ary n-tree: n k^(n-1) switches; the top level has no uplinks.
+    for (arity, levels) in [(2, 2), (2, 3), (4, 2), (4, 3)] {
+        let topology = tree(arity, arity, levels, arity_power(arity, levels));
+        let per_level = arity_power(arity, levels - 1);
+        assert_eq!(topology.switches(), (levels * per_level) as usize);
+        assert_eq!(topology.links(), (2 * levels * arity_power(arity, levels)) as usize);
+    }
+}
+
+/// The largest number of routes that share one link when host h sends to `target(h)`.
+fn hottest(topology: &Topology, target: impl Fn(u32) -> u32) -> u32 {
+    let mut load = vec![0; topology.links()];
+    for from in 0..topology.hosts() {
+        for link in topology.route(from, target(from)) {
+            load[link.0 as usize] += 1;
+        }
+    }
+    load.into_iter().max().unwrap()
+}
+
+#[test]
+fn shifts_meet_nowhere_in_a_full_tree() {
+    for topology in [tree(2, 2, 3, 8), tree(4, 4, 2, 16), tree(4, 4, 3, 64)] {
+        let hosts = topology.hosts();
+        for shift in 1..hosts {
+            assert_eq!(hottest(&topology, |host| (host + shift) % hosts), 1, "shift {shift}");
+        }
+    }
+}
+
+#[test]
+fn an_oversubscribed_tree_shares_its_uplinks_evenly() {
+    // Four hosts of a switch over two uplinks, all to another switch.
+    let topology = tree(4, 2, 2, 16);
+    assert_eq!(hottest(&topology, |host| (host + 4) % 16), 2);
+    let single = tree(4, 1, 2, 16);
+    assert_eq!(hottest(&single, |host| (host + 4) % 16), 4);
+}
+
+/// As in InfiniBand, whose switches hold one output port for each target.
+#[test]
+fn a_switch_forwards_by_the_target_alone() {
+    for topology in small_worlds() {
+        for to in 0..topology.hosts() {
+            let mut next = BTreeMap::new();
+            for from in 0..topology.hosts() {
+                for link in topology.route(from, to) {
+                    let (here, _) = topology.ends(link);
+                    let known = *next.entry(here).or_insert(link);
+                    assert_eq!(known, link, "two ways from {here} to host {to}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn impossible_trees_are_refused() {
+    let refused = |shape, hosts| Topology::new(shape, hosts).unwrap_err();
+    assert_eq!(refused(Shape::Crossbar, 0), TopologyError::Zero { field: "nodes" });
+    let no_uplinks = Shape::FatTree { arity: 4, uplinks: 0, levels: 2 };
+    assert_eq!(refused(no_uplinks, 4), TopologyError::Zero { field: "uplinks" });
+    let small = Shape::FatTree { arity: 4, uplinks: 4, levels: 2 };
+    assert_eq!(
+        refused(small, 17).to_string(),
+        "a fat tree of arity 4 and 2 levels has 16 ports for 17 hosts"
+    );
+    for huge in [
+        Shape::FatTree { arity: 1_000, uplinks: 1_000, levels: 4 },
+        Shape::FatTree { arity: 1, uplinks: 1, levels: 4_000_000_000 },
+        Shape::FatTree { arity: 2, uplinks: 2, levels: 32 },
+        Shape::FatTree { arity: u32::MAX, uplinks: u32::MAX, levels: 3 },
+    ] {
+        assert_eq!(
+            refused(huge, 1),
+            TopologyError::TooLarge { links: MOST_LINKS, levels: MOST_LEVELS }
+        );
+    }
+    assert_eq!(
+        refused(Shape::Crossbar, u32::MAX),
+        TopologyError::TooLarge { links: MOST_LINKS, levels: MOST_LEVELS }
+    );
+}
+
+#[test]
+fn a_large_tree_costs_no_more_than_its_links() {
+    let topology = tree(32, 32, 3, 32_768);
+    assert_eq!(topology.links(), 2 * 3 * 32_768);
+    let mut route = Vec::new();
+    topology.route_into(0, 32_767, &mut route);
+    assert_eq!(route.len(), 6);
+}
+
+#[test]
+fn dot_draws_every_cable_once() {
+    let dot = tree(2, 1, 2, 4).dot();
+    let expected = "graph topology {
+  rankdir=BT;
+  \"host 0\" [shape=ellipse];
+  \"host 1\" [shape=ellipse];
+  \"host 2\" [shape=ellipse];
+  \"host 3\" [shape=ellipse];
+  \"switch 1.0\" [shape=box];
+  \"switch 1.1\" [shape=box];
+  \"switch 2.0\" [shape=box];
+  \"host 0\" -- \"switch 1.0\";
+  \"host 1\" -- \"switch 1.0\";
+  \"host 2\" -- \"switch 1.1\";
+  \"host 3\" -- \"switch 1.1\";
+  \"switch 1.0\" -- \"switch 2.0\";
+  \"switch 1.1\" -- \"switch 2.0\";
+}
+";
+    assert_eq!(dot, expected);
+}
