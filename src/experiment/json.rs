@@ -11,6 +11,7 @@ mod decode;
 mod number;
 mod parser;
 mod string;
+mod write;
 
 pub use decode::decode;
 pub use number::{Number, NumberError};

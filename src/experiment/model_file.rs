@@ -585,9 +585,9 @@ fn report_errors(
                 "every parameter without a default is needed",
             )
             .help(format!(
-                "for example `{first}`: {}; {}",
-                parameter.doc.trim(),
-                example_of(parameter)
+                "for example `{first}` = {}: {}",
+                example_of(parameter),
+                parameter.doc.trim()
             )),
         );
     }

@@ -19,9 +19,11 @@ use super::schema::{DEFAULT_EVENTS, DEFAULT_SEED, SCENARIO, SCHEMA, metrics};
 use super::shape::check::check;
 use super::shape::{Shape, path};
 use super::sweep::{self, Sweep};
+use crate::hardware::topology;
 use crate::units::{Bytes, TimeDelta};
 
 mod point;
+mod resolved;
 
 /// A scenario that can be run.
 #[derive(Clone, Debug)]
@@ -48,6 +50,8 @@ pub struct Plan {
     pub figures: Vec<Figure>,
     /// What is expected.
     pub claims: Vec<Claim>,
+    /// The scenario as it was read, with the overrides.
+    tree: Node,
 }
 
 /// One point of a sweep: everything that a run needs.
@@ -64,7 +68,7 @@ pub struct Point {
     /// Which process runs where.
     pub placement: Placement,
     /// The network.
-    pub topology: Topology,
+    pub topology: topology::Shape,
     /// The choices of the MPI library.
     pub mpi: MpiOptions,
     /// What the processes do.
@@ -115,22 +119,6 @@ impl Placement {
             PlacementOrder::RoundRobin => process / nodes,
         }
     }
-}
-
-/// The network.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Topology {
-    /// One switch.
-    Crossbar,
-    /// Switches in levels.
-    FatTree {
-        /// Nodes of a leaf switch, children of a switch further up.
-        arity: u32,
-        /// Levels of switches.
-        levels: u32,
-        /// Links downwards for each link upwards.
-        oversubscription: u32,
-    },
 }
 
 /// The choices of the MPI library.
@@ -314,6 +302,7 @@ fn read(diagnostics: &mut Diagnostics, request: &Request) -> Option<Plan> {
         sweep,
         figures,
         claims,
+        tree,
     })
 }
 
@@ -398,18 +387,19 @@ fn points(
     diagnostics: &mut Diagnostics,
     tree: &Node,
     sweep: &Sweep,
-    mut models: Models<'_>,
+    models: Models<'_>,
 ) -> Option<Vec<Point>> {
     let before = diagnostics.errors();
     let count = usize::try_from(sweep.points()).expect("the number of points was limited");
     let base = without_lists(tree);
+    let mut known = point::Known { models, topologies: Vec::new() };
     let mut points = Vec::with_capacity(count);
     for index in 0..count {
         let mut tree = base.clone();
         sweep.apply(&mut tree, index);
         let mark = diagnostics.mark();
         let params = sweep.params(index);
-        let point = point::read(diagnostics, &tree, &mut models, index, params.clone());
+        let point = point::read(diagnostics, &tree, &mut known, index, params.clone());
         if diagnostics.mark() > mark && !params.is_empty() {
             let shown: Vec<String> =
                 params.iter().map(|(path, value)| format!("{path} = {value}")).collect();

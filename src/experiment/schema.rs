@@ -98,11 +98,10 @@ static TOPOLOGY: Shape = Shape::Tagged {
                     "Nodes of a leaf switch; also the children of a switch further up.",
                 ),
                 default("levels", &Shape::Count { min: 2, max: 4 }, "2", "Levels of switches."),
-                default(
-                    "oversubscription",
-                    &Shape::Count { min: 1, max: 64 },
-                    "1",
-                    "Links downwards for each link upwards of a switch.",
+                optional(
+                    "uplinks",
+                    &Shape::Count { min: 1, max: 1024 },
+                    "Links of a switch to the level above; without it as many as `arity`.",
                 ),
             ],
             "Switches in levels.",
@@ -306,18 +305,23 @@ static OPERATION: Shape = Shape::Tagged {
 };
 
 static NOISE: Shape = Shape::Object(&[
-    optional(
+    default(
         "start_skew",
-        &time(0, LONG),
-        "Each process starts after a uniform random time up to this.",
+        &Shape::Either(&[Shape::Flag, time(0, LONG)]),
+        "false",
+        "Each process starts after a uniform random time up to this; true: as the machine says.",
     ),
-    optional(
+    default(
         "os_noise",
-        &Shape::Object(&[
-            required("period", &time(1, LONG), "\"1 ms\"", "Mean time between two interruptions."),
-            required("length", &time(1, LONG), "\"5 us\"", "How long an interruption takes."),
+        &Shape::Either(&[
+            Shape::Flag,
+            Shape::Object(&[
+                required("period", &time(1, LONG), "\"1 ms\"", "Mean time between two."),
+                required("length", &time(1, LONG), "\"5 us\"", "How long one takes."),
+            ]),
         ]),
-        "Interruptions of each core by the operating system.",
+        "false",
+        "Interruptions of each core by the operating system; true: as the machine says.",
     ),
 ]);
 
@@ -328,7 +332,7 @@ static LIMITS: Shape = Shape::Object(&[
         "100000000000",
         "Events of a point, at most.",
     ),
-    default("time", &time(1, LONGEST), "200 days", "Simulated time of a point, at most."),
+    default("time", &time(1, LONGEST), "17280000 s", "Simulated time of a point, at most."),
     default(
         "points",
         &Shape::Count { min: 1, max: 10_000_000 },
