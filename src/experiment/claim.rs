@@ -14,8 +14,6 @@ use super::shape::{NOTE, Shape, nearest};
 use super::sweep::Sweep;
 use crate::units::parse_quantity;
 
-mod judge;
-
 /// One figure.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Figure {

@@ -11,7 +11,6 @@ mod decode;
 mod number;
 mod parser;
 mod string;
-mod write;
 
 pub use decode::decode;
 pub use number::{Number, NumberError};

@@ -19,11 +19,9 @@ use super::schema::{DEFAULT_EVENTS, DEFAULT_SEED, SCENARIO, SCHEMA, metrics};
 use super::shape::check::check;
 use super::shape::{Shape, path};
 use super::sweep::{self, Sweep};
-use crate::hardware::topology;
 use crate::units::{Bytes, TimeDelta};
 
 mod point;
-mod resolved;
 
 /// A scenario that can be run.
 #[derive(Clone, Debug)]
@@ -50,8 +48,6 @@ pub struct Plan {
     pub figures: Vec<Figure>,
     /// What is expected.
     pub claims: Vec<Claim>,
-    /// The scenario as it was read, with the overrides.
-    tree: Node,
 }
 
 /// One point of a sweep: everything that a run needs.
@@ -68,7 +64,7 @@ pub struct Point {
     /// Which process runs where.
     pub placement: Placement,
     /// The network.
-    pub topology: topology::Shape,
+    pub topology: Topology,
     /// The choices of the MPI library.
     pub mpi: MpiOptions,
     /// What the processes do.
@@ -119,6 +115,22 @@ impl Placement {
             PlacementOrder::RoundRobin => process / nodes,
         }
     }
+}
+
+/// The network.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Topology {
+    /// One switch.
+    Crossbar,
+    /// Switches in levels.
+    FatTree {
+        /// Nodes of a leaf switch, children of a switch further up.
+        arity: u32,
+        /// Levels of switches.
+        levels: u32,
+        /// Links downwards for each link upwards.
+        oversubscription: u32,
+    },
 }
 
 /// The choices of the MPI library.
@@ -302,7 +314,6 @@ fn read(diagnostics: &mut Diagnostics, request: &Request) -> Option<Plan> {
         sweep,
         figures,
         claims,
-        tree,
     })
 }
 

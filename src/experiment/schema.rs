@@ -98,10 +98,11 @@ static TOPOLOGY: Shape = Shape::Tagged {
                     "Nodes of a leaf switch; also the children of a switch further up.",
                 ),
                 default("levels", &Shape::Count { min: 2, max: 4 }, "2", "Levels of switches."),
-                optional(
-                    "uplinks",
+                default(
+                    "oversubscription",
                     &Shape::Count { min: 1, max: 1024 },
-                    "Links of a switch to the level above; without it as many as `arity`.",
+                    "1",
+                    "Links downwards for each link upwards of a switch; at most `arity`.",
                 ),
             ],
             "Switches in levels.",

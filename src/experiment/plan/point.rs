@@ -12,9 +12,9 @@ use super::super::shape::Shape as FieldShape;
 use super::super::shape::check::check;
 use super::{
     Connections, DEFAULT_EVENTS, DEFAULT_SEED, DEFAULT_TIME, Limits, MpiOptions, Noise, OsNoise,
-    Payload, Placement, PlacementOrder, Point, Rendezvous, Workload, place,
+    Payload, Placement, PlacementOrder, Point, Rendezvous, Topology, Workload, place,
 };
-use crate::hardware::topology::{Shape, Topology, TopologyError};
+use crate::hardware::topology::{self, Shape, TopologyError};
 use crate::units::{Bytes, PS_PER_S, TimeDelta};
 
 /// What earlier points have resolved already.
@@ -22,7 +22,7 @@ pub(super) struct Known<'a> {
     /// The machine models.
     pub(super) models: Models<'a>,
     /// Topologies that can be built, with their number of nodes.
-    pub(super) topologies: Vec<(Shape, u32)>,
+    pub(super) topologies: Vec<(Topology, u32)>,
 }
 
 /// Reads the point whose values stand in `tree`; `None` with reports where it cannot be run.
@@ -260,22 +260,37 @@ fn topology(
     tree: &Node,
     known: &mut Known<'_>,
     nodes: u32,
-) -> Shape {
-    let Some(node) = tree.get("topology") else { return Shape::Crossbar };
+) -> Topology {
+    let Some(node) = tree.get("topology") else { return Topology::Crossbar };
     if node.required_word("kind") == "crossbar" {
-        return Shape::Crossbar;
+        return Topology::Crossbar;
     }
     let arity = node.small("arity").expect("the key is required");
-    let uplinks = node.small("uplinks").unwrap_or(arity);
-    let shape = Shape::FatTree { arity, uplinks, levels: node.small("levels").unwrap_or(2) };
-    if known.topologies.contains(&(shape, nodes)) {
-        return shape;
+    let levels = node.small("levels").unwrap_or(2);
+    let oversubscription = node.small("oversubscription").unwrap_or(1);
+    let topology = Topology::FatTree { arity, levels, oversubscription };
+    if known.topologies.contains(&(topology, nodes)) {
+        return topology;
     }
-    match Topology::new(shape, nodes) {
-        Ok(_) => known.topologies.push((shape, nodes)),
+    if oversubscription > arity {
+        diagnostics.push(
+            Diagnostic::error(
+                &codes::CONTRADICTION,
+                place(tree, "topology.oversubscription"),
+                "topology.oversubscription",
+                format!("{oversubscription} links downwards for each link upwards"),
+                format!("a switch has {arity} links downwards"),
+            )
+            .related(place(tree, "topology.arity"), "the arity is given here"),
+        );
+        return topology;
+    }
+    let uplinks = (arity / oversubscription).max(1);
+    match topology::Topology::new(Shape::FatTree { arity, uplinks, levels }, nodes) {
+        Ok(_) => known.topologies.push((topology, nodes)),
         Err(error) => diagnostics.push(no_topology(tree, &error, nodes)),
     }
-    shape
+    topology
 }
 
 fn no_topology(tree: &Node, error: &TopologyError, nodes: u32) -> Diagnostic {
