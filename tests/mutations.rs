@@ -111,7 +111,9 @@ fn a_changed_scenario_runs_or_is_refused_with_a_place() {
         let tree = json::parse(&mut diagnostics, source).expect("the scenario is valid");
         let mut all = Vec::new();
         places(&tree, &mut all);
-        for mutant in all.iter().flat_map(|place| mutants(&text, place)) {
+        // The scenarios of the tests hold every field; of those that ship a sample is enough.
+        let sample = if path.starts_with("scenarios") { 11 } else { 1 };
+        for mutant in all.iter().flat_map(|place| mutants(&text, place)).step_by(sample) {
             fs::write(&file, &mutant).unwrap();
             let request = Request { scenario: file.display().to_string(), ..Request::default() };
             let (plan, diagnostics) = load(&request);
