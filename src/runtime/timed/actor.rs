@@ -268,7 +268,7 @@ where
                 self.handle(thread, Input::Resume(token));
             }
         }
-        self.work_on(thread, cursor);
+        self.work_on(thread, cursor, false);
     }
 
     /// The head of a channel, if no other thread was faster.
@@ -278,15 +278,15 @@ where
         let newest = self.planted == Some(Planted::NewestFirst);
         if self.actor(thread).reply.is_some() {
             // While it waited for the lock, another thread has ended its call: it polls no more.
-            return self.work_on(thread, cursor);
+            return self.work_on(thread, cursor, false);
         }
         let Some(arrived) = self.pollers[process.0 as usize].take(channel, newest) else {
-            return self.work_on(thread, cursor);
+            return self.work_on(thread, cursor, false);
         };
         let input = match arrived {
             Arrived::SendDone => {
                 let cursor = self.actor(thread).work(cursor, cqe_poll);
-                return self.work_on(thread, cursor);
+                return self.work_on(thread, cursor, false);
             }
             Arrived::Done(token) => {
                 self.record(|| Choice::TakeDone { process, thread: inner });
@@ -306,7 +306,7 @@ where
         let (input, cost) = input;
         let cursor = self.actor(thread).work(cursor, cost);
         self.handle(thread, input);
-        self.work_on(thread, cursor);
+        self.work_on(thread, cursor, false);
     }
 
     /// Asks the machine; answers whether it knew the input.
@@ -325,15 +325,16 @@ where
     }
 
     /// Works through the list from `cursor` on, until it ends, a step that others can see begins
-    /// later than now, or memory must carry a copy.
-    fn work_on(&mut self, thread: u32, mut cursor: Time) {
+    /// later than now, or memory must carry a copy. `begun` tells that the first action's step has.
+    fn work_on(&mut self, thread: u32, mut cursor: Time, mut begun: bool) {
         let now = self.simulation.now();
-        let list = std::mem::take(&mut self.actor(thread).list);
-        let mut next = self.actor(thread).next;
+        let actor = self.actor(thread);
+        let list = std::mem::take(&mut actor.list);
+        let (mut next, mut cut, who) = (actor.next, actor.cut, (actor.process, actor.inner));
         let mut ended = true;
         while let Some(action) = list.get(next) {
-            if self.begins_step(thread, action) {
-                if self.is_own_return(thread, action) && next + 1 == list.len() {
+            if !begun && cut.before(action) && !matches!(action, Action::Resume(_)) {
+                if is_return_of(action, who.1) && next + 1 == list.len() {
                     // It takes effect with the list's end: one event for both.
                     self.actor(thread).returns = true;
                 } else if cursor > now {
@@ -344,30 +345,19 @@ where
                     self.record_act(thread);
                 }
             }
+            begun = false;
             next += 1;
-            let Some(after) = self.carry_out(thread, action, cursor) else {
+            let Some(after) = self.carry_out(thread, who, action, cursor) else {
                 ended = false;
                 break;
             };
             cursor = after;
         }
         let actor = self.actor(thread);
-        actor.list = list;
-        actor.next = next;
+        (actor.list, actor.next, actor.cut) = (list, next, cut);
         if ended {
             self.end_list(thread, cursor);
         }
-    }
-
-    /// Whether `action` begins a step of its own; a `Resume` is told when it comes back.
-    fn begins_step(&mut self, thread: u32, action: &ActionOf<M>) -> bool {
-        let begins = self.actor(thread).cut.before(action);
-        begins && !matches!(action, Action::Resume(_))
-    }
-
-    fn is_own_return(&self, thread: u32, action: &ActionOf<M>) -> bool {
-        let (_, inner) = self.names(thread);
-        matches!(action, Action::Return { thread, .. } if *thread == inner)
     }
 
     fn record_act(&mut self, thread: u32) {
@@ -377,22 +367,18 @@ where
 
     /// A step that others can see begins: its first action takes effect now.
     pub(super) fn step(&mut self, thread: u32) {
-        let now = self.simulation.now();
         self.record_act(thread);
-        let list = std::mem::take(&mut self.actor(thread).list);
-        let next = self.actor(thread).next;
-        let after = self.carry_out(thread, &list[next], now);
-        let actor = self.actor(thread);
-        actor.list = list;
-        actor.next = next + 1;
-        if let Some(after) = after {
-            self.work_on(thread, after);
-        }
+        self.work_on(thread, self.simulation.now(), true);
     }
 
     /// One action that begins at `cursor`: when the next one begins, or `None` if memory decides.
-    fn carry_out(&mut self, thread: u32, action: &ActionOf<M>, cursor: Time) -> Option<Time> {
-        let (process, inner) = self.names(thread);
+    fn carry_out(
+        &mut self,
+        thread: u32,
+        (process, inner): (Process, Thread),
+        action: &ActionOf<M>,
+        cursor: Time,
+    ) -> Option<Time> {
         debug_assert_eq!(self.actor(thread).after, After::Nothing, "Poll and Resume end a list");
         match action {
             Action::Work(step) => Some(self.charge(thread, cursor, self.costs.step(*step))),
@@ -504,7 +490,7 @@ where
         let actor = self.actor(thread);
         let begun = actor.copying.1;
         actor.core.working += now.since(begun);
-        self.work_on(thread, now);
+        self.work_on(thread, now, false);
     }
 
     /// Hands something to a wire: the core pays for posting it, and it leaves then.
@@ -672,4 +658,8 @@ where
             }
         }
     }
+}
+
+fn is_return_of<P, R>(action: &Action<P, R>, inner: Thread) -> bool {
+    matches!(action, Action::Return { thread, .. } if *thread == inner)
 }
