@@ -284,7 +284,7 @@ impl Matching {
 
 impl Monitor for Matching {
     fn observe(&mut self, process: Process, fact: &Observation, found: &mut Vec<Violation>) {
-        found.extend(match *fact {
+        let violation = match *fact {
             Observation::Sent { message, envelope, to, bytes } => {
                 self.sent(message, Message { envelope, to, bytes, state: Stage::Sent })
             }
@@ -301,7 +301,10 @@ impl Monitor for Matching {
                 self.received(receive, message, bytes, truncated)
             }
             Observation::SendComplete { .. } => None,
-        });
+        };
+        if let Some(violation) = violation {
+            found.push(violation);
+        }
     }
 
     fn end(&mut self, undelivered: u64, found: &mut Vec<Violation>) {

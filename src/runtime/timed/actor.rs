@@ -332,7 +332,7 @@ where
         let list = std::mem::take(&mut actor.list);
         let (mut next, mut cut, who) = (actor.next, actor.cut, (actor.process, actor.inner));
         let mut ended = true;
-        while let Some(action) = list.get(next) {
+        for action in &list[next..] {
             if !begun && cut.before(action) && !matches!(action, Action::Resume(_)) {
                 if is_return_of(action, who.1) && next + 1 == list.len() {
                     // It takes effect with the list's end: one event for both.

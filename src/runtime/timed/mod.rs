@@ -416,16 +416,26 @@ where
                 Err(limit) => break Ending::Limit(limit),
                 Ok(None) => break self.quiet(),
                 Ok(Some(fired)) => {
-                    self.violations.extend(self.causality.advance(fired.time));
+                    if let Some(violation) = self.causality.advance(fired.time) {
+                        self.violations.push(violation);
+                    }
                     self.happen(fired.event);
-                    self.run_ahead();
+                    if !self.ahead.is_empty() {
+                        self.run_ahead();
+                    }
                 }
             }
-            if let Some((process, error)) = self.failed.take() {
-                break Ending::Protocol { process, error };
+            if self.failed.is_some() {
+                break self.refused();
             }
         };
         self.finish(ending)
+    }
+
+    #[cold]
+    fn refused(&mut self) -> Ending {
+        let (process, error) = self.failed.take().expect("asked only after a refusal");
+        Ending::Protocol { process, error }
     }
 
     fn happen(&mut self, event: Happening) {

@@ -251,9 +251,12 @@ where
     /// The fabric's own event, and what it delivers.
     pub(super) fn fabric_event(&mut self, event: FabricEvent) {
         let now = self.simulation.now();
-        let mut delivered = std::mem::take(&mut self.delivered);
         let schedule = &mut FabricSchedule(&mut self.simulation);
-        self.cluster.fabric.handle(now, event, schedule, &mut delivered);
+        self.cluster.fabric.handle(now, event, schedule, &mut self.delivered);
+        if self.delivered.is_empty() {
+            return;
+        }
+        let mut delivered = std::mem::take(&mut self.delivered);
         for delivery in delivered.drain(..) {
             let id =
                 u32::try_from(delivery.token & u64::from(u32::MAX)).expect("masked to 32 bits");
