@@ -1,14 +1,21 @@
 //! What whole-run tests share: profiles read from `models/`, and jobs with defaults.
 #![allow(dead_code, reason = "each test file uses a part")]
+#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
+
+use std::collections::VecDeque;
 
 use mpisim::engine::Options;
-use mpisim::hardware::core::Scheme;
+use mpisim::hardware::core::{Placement, Scheme};
 use mpisim::hardware::profile::{Parameter, Profile, ProfileBuilder};
-use mpisim::hardware::topology::Shape;
+use mpisim::hardware::topology::{Shape, Topology};
+use mpisim::protocols::call::{Call, Reply};
+use mpisim::protocols::contract::{Next, Program};
+use mpisim::protocols::library::Library;
 use mpisim::protocols::rendezvous::Protocol;
 use mpisim::runtime::memory::Payload;
-use mpisim::runtime::timed::{Connections, Outcome};
-use mpisim::workloads::job::{AnyProgram, Disturbance, Job};
+use mpisim::runtime::timed::{self, Connections, Ending, Outcome, Timed};
+use mpisim::units::TimeDelta;
+use mpisim::workloads::job::{AnyProgram, Disturbance, Job, ping_pong};
 
 /// The profile in `models/<name>.json`, with some parameters replaced.
 pub(crate) fn model(name: &str, changes: &[(&str, &str)]) -> Profile {
@@ -62,4 +69,48 @@ pub(crate) fn job(profile: Profile, programs: Vec<AnyProgram>) -> Job {
 /// Runs a job.
 pub(crate) fn run(job: Job) -> Outcome {
     job.run().unwrap().0
+}
+
+/// A program that makes these steps one after the other, whatever its calls return.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub(crate) struct Script(VecDeque<Next<Call>>);
+
+impl Program<Library> for Script {
+    fn next(&mut self, _: Option<Reply>) -> Next<Call> {
+        self.0.pop_front().unwrap_or(Next::End)
+    }
+}
+
+/// Runs one script a process, with the machine and settings of `job`, whose programs are replaced.
+pub(crate) fn play(mut job: Job, scripts: Vec<Vec<Next<Call>>>) -> Outcome {
+    job.programs = vec![ping_pong(0, 0, 0).swap_remove(0); scripts.len()];
+    let (processes, cpu) = (job.processes(), &job.profile.cpu);
+    let places = Placement::new(cpu, job.nodes, processes, 1, job.scheme).unwrap();
+    let place = |process| {
+        let place = places.place(process, 0);
+        let core = places.core_index(place);
+        timed::Placement { place, core, start: TimeDelta::ZERO, noise: None }
+    };
+    let machines = job.machines().unwrap();
+    let setup = timed::Setup {
+        topology: Topology::new(job.shape, job.nodes).unwrap(),
+        placements: (0..processes).map(place).collect(),
+        profile: job.profile,
+        threads: 1,
+        payload: job.payload,
+        connections: job.connections,
+        options: job.options,
+    };
+    let programs = scripts.into_iter().map(|steps| Script(steps.into())).collect();
+    let (outcome, ..) = Timed::new(setup, machines, programs).run();
+    assert_eq!(outcome.ending, Ending::Finished);
+    assert_eq!(outcome.violations, []);
+    outcome
+}
+
+/// When `process` marked `mark`, in picoseconds.
+#[track_caller]
+pub(crate) fn at(outcome: &Outcome, process: u32, mark: u32) -> u64 {
+    let found = outcome.marks.iter().find(|(who, _, what, _)| who.0 == process && *what == mark);
+    found.expect("the process marks this moment").3.as_ps()
 }
