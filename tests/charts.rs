@@ -204,7 +204,7 @@ fn words(status: &Status) -> String {
 
 /// The story must be told word for word, and nothing be left open.
 #[track_caller]
-fn check_chart(chart: Chart, story: &str) {
+fn check_chart(chart: &Chart, story: &str) {
     let expected: Vec<&str> =
         story.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     assert_eq!(chart.story, expected, "\ntold:\n{}\n", chart.story.join("\n"));
@@ -250,7 +250,7 @@ fn iprobe(source: Peer) -> Call {
 #[test]
 fn an_expected_eager_message_is_copied_in_and_out() {
     check_chart(
-        nodes(2, Protocol::RPut).call(1, recv(to(0), 8)).call(0, send(1, 8)).settle(),
+        &nodes(2, Protocol::RPut).call(1, recv(to(0), 8)).call(0, send(1, 8)).settle(),
         "
         0 copies 8 B from user to staging
         0 sends EAGER 8 B to 1
@@ -267,7 +267,7 @@ fn an_expected_eager_message_is_copied_in_and_out() {
 #[test]
 fn an_empty_message_is_its_envelope() {
     check_chart(
-        nodes(2, Protocol::RPut).call(1, recv(to(0), 8)).call(0, send(1, 0)).settle(),
+        &nodes(2, Protocol::RPut).call(1, recv(to(0), 8)).call(0, send(1, 0)).settle(),
         "
         0 sends EAGER 0 B to 1
         0 completes
@@ -282,7 +282,10 @@ fn an_empty_message_is_its_envelope() {
 #[test]
 fn an_unexpected_eager_message_is_kept_whole_and_copied_once_more() {
     check_chart(
-        nodes(2, Protocol::RPut).call(0, send(1, 8)).call(1, iprobe(to(0))).call(1, recv(to(0), 8)),
+        &nodes(2, Protocol::RPut)
+            .call(0, send(1, 8))
+            .call(1, iprobe(to(0)))
+            .call(1, recv(to(0), 8)),
         "
         0 copies 8 B from user to staging
         0 sends EAGER 8 B to 1
@@ -302,7 +305,7 @@ fn an_unexpected_eager_message_is_kept_whole_and_copied_once_more() {
 #[test]
 fn an_unexpected_large_message_leaves_its_payload_with_the_sender() {
     check_chart(
-        nodes(2, Protocol::RGet)
+        &nodes(2, Protocol::RGet)
             .call(0, send(1, 65_536))
             .call(1, iprobe(to(0)))
             .call(1, recv(to(0), 65_536))
@@ -325,7 +328,7 @@ fn an_unexpected_large_message_leaves_its_payload_with_the_sender() {
 #[test]
 fn a_synchronous_send_completes_when_its_message_is_matched() {
     check_chart(
-        nodes(2, Protocol::RPut)
+        &nodes(2, Protocol::RPut)
             .call(0, ssend(1, 8))
             .call(1, iprobe(to(0)))
             .settle()
@@ -350,7 +353,7 @@ fn a_synchronous_send_completes_when_its_message_is_matched() {
 #[test]
 fn rput_pushes_after_the_cts_and_says_fin_when_the_write_is_complete() {
     check_chart(
-        nodes(2, Protocol::RPut).call(1, recv(to(0), 65_536)).call(0, send(1, 65_536)).settle(),
+        &nodes(2, Protocol::RPut).call(1, recv(to(0), 65_536)).call(0, send(1, 65_536)).settle(),
         "
         0 sends RTS 65536 B to 1
         1 pins 65536 B
@@ -369,7 +372,7 @@ fn rput_pushes_after_the_cts_and_says_fin_when_the_write_is_complete() {
 #[test]
 fn rget_costs_the_sender_one_rts() {
     check_chart(
-        nodes(2, Protocol::RGet).call(1, recv(to(0), 65_536)).call(0, send(1, 65_536)).settle(),
+        &nodes(2, Protocol::RGet).call(1, recv(to(0), 65_536)).call(0, send(1, 65_536)).settle(),
         "
         0 pins 65536 B
         0 sends RTS 65536 B to 1
@@ -387,7 +390,7 @@ fn rget_costs_the_sender_one_rts() {
 #[test]
 fn neighbours_copy_through_cells_and_four_need_no_credit() {
     check_chart(
-        neighbours().call(1, recv(to(0), 32_769)).call(0, send(1, 32_769)).settle(),
+        &neighbours().call(1, recv(to(0), 32_769)).call(0, send(1, 32_769)).settle(),
         "
         0 sends RTS 32769 B to 1
         1 sends CTS to 0
@@ -430,7 +433,7 @@ fn a_credit_is_sent_for_every_cell_beyond_four() {
 #[test]
 fn a_truncated_eager_message_gives_what_fits() {
     check_chart(
-        nodes(2, Protocol::RPut).call(1, recv(to(0), 5)).call(0, send(1, 8)).settle(),
+        &nodes(2, Protocol::RPut).call(1, recv(to(0), 5)).call(0, send(1, 8)).settle(),
         "
         0 copies 8 B from user to staging
         0 sends EAGER 8 B to 1
@@ -447,7 +450,7 @@ fn a_truncated_eager_message_gives_what_fits() {
 #[test]
 fn a_truncated_large_message_moves_only_what_fits() {
     check_chart(
-        nodes(2, Protocol::RPut).call(1, recv(to(0), 100)).call(0, send(1, 65_536)).settle(),
+        &nodes(2, Protocol::RPut).call(1, recv(to(0), 100)).call(0, send(1, 65_536)).settle(),
         "
         0 sends RTS 65536 B to 1
         1 pins 100 B
@@ -466,7 +469,7 @@ fn a_truncated_large_message_moves_only_what_fits() {
 #[test]
 fn a_cancelled_receive_leaves_the_message_to_the_next_one() {
     check_chart(
-        nodes(2, Protocol::RPut)
+        &nodes(2, Protocol::RPut)
             .call(1, irecv(3, to(0), 8))
             .call(1, Call::Cancel { request: Handle(3) })
             .call(0, send(1, 8))
@@ -493,7 +496,7 @@ fn a_cancelled_receive_leaves_the_message_to_the_next_one() {
 #[test]
 fn a_cancel_comes_too_late_for_a_matched_receive() {
     check_chart(
-        nodes(2, Protocol::RPut)
+        &nodes(2, Protocol::RPut)
             .call(1, irecv(3, to(0), 8))
             .call(0, send(1, 8))
             .call(1, iprobe(to(0)))
@@ -520,7 +523,7 @@ fn a_matched_probe_takes_the_message_away_from_every_other_receive() {
     let mprobe =
         Call::Mprobe { message: Handle(0), source: to(0), tag: Some(7), comm: Comm::default() };
     check_chart(
-        nodes(2, Protocol::RPut)
+        &nodes(2, Protocol::RPut)
             .call(0, send(1, 8))
             .call(0, send(1, 4))
             .call(1, mprobe)
@@ -554,7 +557,7 @@ fn a_matched_probe_takes_the_message_away_from_every_other_receive() {
 #[test]
 fn a_test_makes_one_pass() {
     check_chart(
-        nodes(2, Protocol::RPut)
+        &nodes(2, Protocol::RPut)
             .call(1, irecv(0, to(0), 8))
             .call(1, Call::Test { request: Handle(0) })
             .call(0, send(1, 8))
@@ -579,7 +582,7 @@ fn messages_of_two_senders_keep_the_order_of_each() {
     let waits =
         Call::WaitAll { requests: Requests::Range { first: Handle(0), count: 3 }, statuses: true };
     check_chart(
-        nodes(3, Protocol::RPut)
+        &nodes(3, Protocol::RPut)
             .call(2, irecv(0, Peer::Any, 8))
             .call(2, irecv(1, to(0), 8))
             .call(2, irecv(2, Peer::Any, 8))
