@@ -13,13 +13,13 @@
 
 mod common;
 
-use common::{at, ideal, job, play, run};
+use common::{at, finished, ideal, job, play, play_connected, run};
 use mpisim::hardware::profile::Profile;
 use mpisim::mpi::envelope::Rank;
 use mpisim::protocols::call::{Buffer, Call, Comm, Peer, Requests, SendMode};
 use mpisim::protocols::contract::{Handle, Next};
 use mpisim::protocols::rendezvous::Protocol;
-use mpisim::runtime::timed::{Connections, Ending, Outcome};
+use mpisim::runtime::timed::{Connections, Outcome};
 use mpisim::units::TimeDelta;
 use mpisim::workloads::job::{Disturbance, Flow, ping_pong, windowed};
 
@@ -79,13 +79,6 @@ fn latency_with(profile: Profile, n: u64, protocol: Protocol) -> u64 {
 #[track_caller]
 fn latency(changes: &[(&str, &str)], n: u64) -> u64 {
     latency_with(ideal(changes), n, Protocol::RPut)
-}
-
-#[track_caller]
-fn finished(outcome: Outcome) -> Outcome {
-    assert_eq!(outcome.ending, Ending::Finished);
-    assert_eq!(outcome.violations, []);
-    outcome
 }
 
 fn send(to: u32, tag: i32, bytes: u64) -> Next<Call> {
@@ -231,7 +224,7 @@ fn a_process_on_the_far_socket_pays_the_way_to_the_adapter() {
         let mut scripts = vec![Vec::new(); 4];
         scripts[from as usize] = vec![send(to, 0, 8)];
         scripts[to as usize] = vec![recv(from, 0, 8), Next::Mark(0)];
-        at(&play(job(ideal(&two_sockets), Vec::new()), scripts), to, 0)
+        at(&play(ideal(&two_sockets), scripts), to, 0)
     };
     let far = 70 * NS;
     let near = between(0, 2);
@@ -249,7 +242,7 @@ fn an_unexpected_message_costs_one_copy_and_one_entry_more() {
         let size = |tag| if tag == 0 { N } else { 0 };
         let receive = |tag| recv(0, tag, size(tag));
         let receiver = vec![receive(first), receive(second)];
-        play(job(ideal(&[]), Vec::new()), vec![sender, receiver]).cores[1].working.as_ps()
+        play(ideal(&[]), vec![sender, receiver]).cores[1].working.as_ps()
     };
     let in_order = busy(0, 1);
     assert_eq!(in_order, STEP + ENTRY + copy(N) + STEP + ENTRY);
@@ -262,7 +255,7 @@ fn a_core_that_computes_takes_no_packet() {
     let compute = 50 * US;
     let receiver = |calls: Vec<Next<Call>>| {
         let scripts = vec![vec![send(1, 0, 8)], [calls, vec![Next::Mark(0)]].concat()];
-        at(&play(job(ideal(&[]), Vec::new()), scripts), 1, 0)
+        at(&play(ideal(&[]), scripts), 1, 0)
     };
     let late = receiver(vec![irecv(0, 0, 0, 8), Next::Compute(compute), wait_all(0, 1)]);
     assert_eq!(late, compute + STEP + ENTRY + copy(8));
@@ -300,7 +293,7 @@ fn a_burst_beyond_the_receive_buffers_backs_off_until_they_are_free() {
         let sender = (0..BURST).map(|i| isend(i, 1, 0, 8)).chain([wait_all(0, BURST)]).collect();
         let mut receiver: Vec<_> = (0..BURST).map(|i| irecv(i, 0, 0, 8)).collect();
         receiver.extend([Next::Compute(compute), wait_all(0, BURST), Next::Mark(0)]);
-        play(job(ideal(&changes), Vec::new()), vec![sender, receiver])
+        play(ideal(&changes), vec![sender, receiver])
     };
     let taken = |messages| messages * (STEP + ENTRY + copy(8));
     let enough = run("6");
@@ -323,7 +316,7 @@ fn every_nth_send_asks_for_a_completion_and_its_sender_takes_it() {
         let mut receiver: Vec<_> = (0..SENDS).map(|i| irecv(i, 0, 0, 8)).collect();
         // The answer comes long after the last completion.
         receiver.extend([wait_all(0, SENDS), Next::Compute(10 * US), send(0, 1, 0)]);
-        play(job(ideal(&changes), Vec::new()), vec![sender, receiver]).cores[0].working.as_ps()
+        play(ideal(&changes), vec![sender, receiver]).cores[0].working.as_ps()
     };
     let none = busy("1000");
     for (every, completions) in [("1", 64), ("16", 4), ("64", 1)] {
@@ -333,14 +326,13 @@ fn every_nth_send_asks_for_a_completion_and_its_sender_takes_it() {
 
 /// Core time that a pass costs: a test of a request that does not complete makes one.
 fn pass(connections: Connections, processes: u32) -> u64 {
-    let mut job = job(ideal(&[("mpi.poll_per_channel", "10 ns")]), Vec::new());
-    job.connections = connections;
+    let machine = ideal(&[("mpi.poll_per_channel", "10 ns")]);
     let test = Next::Call(Call::Test { request: Handle(0) });
     let last = processes - 1;
     let mut scripts = vec![Vec::new(); processes as usize];
     scripts[0] = vec![irecv(0, last, 0, 0), Next::Mark(0), test, Next::Mark(1), wait_all(0, 1)];
     scripts[last as usize] = vec![Next::Compute(100 * US), send(0, 0, 0)];
-    let outcome = play(job, scripts);
+    let outcome = play_connected(machine, connections, scripts);
     at(&outcome, 0, 1) - at(&outcome, 0, 0)
 }
 
@@ -366,7 +358,7 @@ fn arrivals_walk_past_receives_that_never_match() {
         receiver.extend([Next::Mark(1), wait_all(1, extra)]);
         let start = 10 * US;
         let sender = vec![Next::Compute(start), send(1, 0, 8)];
-        let outcome = play(job(ideal(&[]), Vec::new()), vec![sender, receiver]);
+        let outcome = play(ideal(&[]), vec![sender, receiver]);
         let extra = u64::from(extra);
         assert_eq!(at(&outcome, 1, 0), start + eager(8, packet(8)) + extra * ENTRY);
         // Cancelled in the order of posting, each is the first of its queue.
@@ -386,7 +378,7 @@ fn receives_walk_past_messages_that_nobody_wants_yet() {
         let mut receiver = vec![recv(0, 1, 0), Next::Compute(10 * US), probe(0, 0)];
         receiver.extend([Next::Mark(0), recv(0, 0, 8), Next::Mark(1)]);
         receiver.extend((0..extra).map(|_| recv(0, 7, 8)));
-        let outcome = play(job(ideal(&[]), Vec::new()), vec![sender, receiver]);
+        let outcome = play(ideal(&[]), vec![sender, receiver]);
         let found = at(&outcome, 1, 1) - at(&outcome, 1, 0);
         assert_eq!(found, (u64::from(extra) + 1) * ENTRY + copy(8));
     }
@@ -456,7 +448,7 @@ fn two_bulk_flows_on_one_link_get_half_each() {
             scripts[1].clear();
             scripts[3].clear();
         }
-        let outcome = play(job(ideal(&[]), Vec::new()), scripts);
+        let outcome = play(ideal(&[]), scripts);
         (2..2 + flows).map(|rank| at(&outcome, rank, 0)).collect::<Vec<_>>()
     };
     let (alone, both) = (ends(1)[0], ends(2));
@@ -477,7 +469,7 @@ fn a_small_message_behind_a_large_one_waits_for_an_mtu_not_for_all() {
             scripts[0].clear();
             scripts[2].clear();
         }
-        at(&play(job(ideal(&[]), Vec::new()), scripts), 3, 0) - 50 * US - phase
+        at(&play(ideal(&[]), scripts), 3, 0) - 50 * US - phase
     };
     let segment = 80 * 4096;
     let mut longest = 0;
@@ -538,7 +530,7 @@ fn siblings_of_one_core_share_its_issue_slots() {
         if siblings == 1 {
             (scripts[1], scripts[3]) = (Vec::new(), Vec::new());
         }
-        let outcome = play(job(ideal(&changes), Vec::new()), scripts);
+        let outcome = play(ideal(&changes), scripts);
         (0..siblings).map(|rank| at(&outcome, rank, 0)).collect::<Vec<_>>()
     };
     let alone = u64::from(SENDS) * STEP;

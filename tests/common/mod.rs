@@ -81,9 +81,19 @@ impl Program<Library> for Script {
     }
 }
 
-/// Runs one script a process, with the machine and settings of `job`, whose programs are replaced.
-pub(crate) fn play(mut job: Job, scripts: Vec<Vec<Next<Call>>>) -> Outcome {
-    job.programs = vec![ping_pong(0, 0, 0).swap_remove(0); scripts.len()];
+/// Runs one script a process on two nodes of `profile`.
+pub(crate) fn play(profile: Profile, scripts: Vec<Vec<Next<Call>>>) -> Outcome {
+    play_connected(profile, Connections::PerPeer, scripts)
+}
+
+/// The same with other channels.
+pub(crate) fn play_connected(
+    profile: Profile,
+    connections: Connections,
+    scripts: Vec<Vec<Next<Call>>>,
+) -> Outcome {
+    // Any programs do: the libraries are the same.
+    let job = job(profile, vec![ping_pong(0, 0, 0).swap_remove(0); scripts.len()]);
     let (processes, cpu) = (job.processes(), &job.profile.cpu);
     let places = Placement::new(cpu, job.nodes, processes, 1, job.scheme).unwrap();
     let place = |process| {
@@ -98,11 +108,16 @@ pub(crate) fn play(mut job: Job, scripts: Vec<Vec<Next<Call>>>) -> Outcome {
         profile: job.profile,
         threads: 1,
         payload: job.payload,
-        connections: job.connections,
+        connections,
         options: job.options,
     };
     let programs = scripts.into_iter().map(|steps| Script(steps.into())).collect();
-    let (outcome, ..) = Timed::new(setup, machines, programs).run();
+    finished(Timed::new(setup, machines, programs).run().0)
+}
+
+/// The outcome, if the run came to its end and broke no law.
+#[track_caller]
+pub(crate) fn finished(outcome: Outcome) -> Outcome {
     assert_eq!(outcome.ending, Ending::Finished);
     assert_eq!(outcome.violations, []);
     outcome
