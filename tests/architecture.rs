@@ -357,6 +357,34 @@ fn every_dependency_comes_from_the_public_registry() {
     check_none(&other);
 }
 
+/// Tests that a document names as `path/to/file.rs::name`.
+fn named_tests(text: &str) -> Vec<(&str, &str)> {
+    let quoted = text.split('`').skip(1).step_by(2);
+    quoted.filter_map(|quoted| quoted.split_once(".rs::")).collect()
+}
+
+#[test]
+fn documents_name_tests_that_exist() {
+    let mut missing = Vec::new();
+    let mut named = 0;
+    let documents = files_below(&Path::new(ROOT).join("docs"));
+    let documents = documents.into_iter().chain(
+        ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"].map(|name| Path::new(ROOT).join(name)),
+    );
+    for path in documents.filter(|path| path.extension().is_some_and(|name| name == "md")) {
+        let text = fs::read_to_string(&path).expect("a readable document");
+        for (file, test) in named_tests(&text) {
+            named += 1;
+            let tests = fs::read_to_string(Path::new(ROOT).join(format!("{file}.rs")));
+            if !tests.is_ok_and(|tests| tests.contains(&format!("fn {test}("))) {
+                missing.push(format!("{}: no test {file}.rs::{test}", path.display()));
+            }
+        }
+    }
+    assert!(named > 10, "ARCHITECTURE.md names the tests of its invariants");
+    check_none(&missing);
+}
+
 mod the_scan_itself {
     use super::*;
 

@@ -13,7 +13,7 @@
 
 mod common;
 
-use common::{at, finished, ideal, job, play, play_connected, run};
+use common::{at, busy_time, finished, ideal, job, play, play_connected, run};
 use mpisim::hardware::profile::Profile;
 use mpisim::mpi::envelope::Rank;
 use mpisim::protocols::call::{Buffer, Call, Comm, Peer, Requests, SendMode};
@@ -422,9 +422,7 @@ fn a_slower_adapter_limits_fewer_pairs_and_never_rests() {
     }
     let busy = |window| {
         let (_, outcome) = windows(&slow, 4, window);
-        let (_, units) =
-            outcome.resources.iter().find(|(name, _)| name == "node 0 HCA units sending").unwrap();
-        (units.busy.as_ps(), outcome.end.as_ps())
+        (busy_time(&outcome, "node 0 HCA units sending"), outcome.end.as_ps())
     };
     // All that a longer window takes is time in which the units are busy.
     let ((long, end), (short, before)) = (busy(192), busy(64));

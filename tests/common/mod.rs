@@ -129,3 +129,10 @@ pub(crate) fn at(outcome: &Outcome, process: u32, mark: u32) -> u64 {
     let found = outcome.marks.iter().find(|(who, _, what, _)| who.0 == process && *what == mark);
     found.expect("the process marks this moment").3.as_ps()
 }
+
+/// How long a resource was busy, in picoseconds.
+#[track_caller]
+pub(crate) fn busy_time(outcome: &Outcome, resource: &str) -> u64 {
+    let found = outcome.resources.iter().find(|(name, _)| name == resource);
+    found.expect("the machine has this resource").1.busy.as_ps()
+}
