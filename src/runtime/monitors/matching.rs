@@ -125,7 +125,7 @@ impl Matching {
         }
         message.state = Stage::Matched;
         self.sometimes.unexpected += u64::from(posts <= receive.serial);
-        self.matched[receive.process as usize].insert_unordered(receive.serial, (id, posted.bytes));
+        self.matched[receive.process as usize].insert(receive.serial, (id, posted.bytes));
         self.open[receive.process as usize] -= 1;
         lane.pop_front();
         queue.pop_front();
