@@ -475,22 +475,7 @@ impl Binder<'_> {
         for member in ranges.members()?.iter().filter(|member| member.key != NOTE.key) {
             let at = format!("{path}.for.{}", quote(&member.key));
             let axis = self.named_axis(member, &at)?;
-            let indices = match &member.node.value {
-                Value::List(values) => {
-                    let each = values.iter().enumerate();
-                    each.map(|(index, value)| {
-                        self.value_index(axis, value, &format!("{at}[{index}]"))
-                    })
-                    .collect::<Option<Vec<usize>>>()?
-                }
-                _ => {
-                    let from = member.node.get("from")?;
-                    let to = member.node.get("to")?;
-                    let from = self.value_index(axis, from, &format!("{at}.from"))?;
-                    let to = self.value_index(axis, to, &format!("{at}.to"))?;
-                    (from..=to).collect()
-                }
-            };
+            let indices = self.range(axis, &member.node, &at)?;
             if indices.is_empty() {
                 let found = "the range holds no value".to_owned();
                 self.form(&member.node, &at, found, "from must not come after to".to_owned());
@@ -499,6 +484,19 @@ impl Binder<'_> {
             out.push((axis, indices));
         }
         Some(out)
+    }
+
+    /// The indices that a list of values, or `{ "from", "to" }`, means on `axis`.
+    fn range(&mut self, axis: usize, node: &Node, at: &str) -> Option<Vec<usize>> {
+        if let Some(values) = node.elements() {
+            let each = values.iter().enumerate();
+            return each
+                .map(|(index, value)| self.value_index(axis, value, &format!("{at}[{index}]")))
+                .collect();
+        }
+        let from = self.value_index(axis, node.get("from")?, &format!("{at}.from"))?;
+        let to = self.value_index(axis, node.get("to")?, &format!("{at}.to"))?;
+        Some((from..=to).collect())
     }
 
     /// One choice for each combination of the values ranged over; `side` is `of` or `to`.

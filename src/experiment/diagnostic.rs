@@ -217,9 +217,11 @@ impl Diagnostics {
         self.list.len()
     }
 
-    /// Forgets what was reported since `mark` if it is only about points that do not exist.
+    /// Forgets what was reported since `mark` if it is only about points that do not exist, or
+    /// too few of them.
     pub fn drop_points(&mut self, mark: usize) -> bool {
-        let only = self.list[mark..].iter().all(|one| one.code.code == codes::NO_POINT.code);
+        let about_points = [codes::NO_POINT.code, codes::CLAIM_FORM.code];
+        let only = self.list[mark..].iter().all(|one| about_points.contains(&one.code.code));
         if only {
             self.list.truncate(mark);
         }

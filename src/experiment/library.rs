@@ -152,9 +152,9 @@ enum Problem {
 
 fn read_limited(path: &Path, limit: u64) -> Result<Vec<u8>, Problem> {
     let io = |error: &std::io::Error| Problem::Io(error.to_string());
-    let link = fs::symlink_metadata(path).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => Problem::Missing,
-        _ => io(&error),
+    let missing = [std::io::ErrorKind::NotFound, std::io::ErrorKind::NotADirectory];
+    let link = fs::symlink_metadata(path).map_err(|error| {
+        if missing.contains(&error.kind()) { Problem::Missing } else { io(&error) }
     })?;
     let meta = fs::metadata(path).map_err(|error| {
         if link.is_symlink() {

@@ -263,7 +263,13 @@ pub fn check_value(
             check(diagnostics, node, &Shape::Count { min: least, max: u64::from(u32::MAX) }, path);
         }
         Kind::Flag => check(diagnostics, node, &Shape::Flag, path),
-        _ => {
+        Kind::Ratio
+        | Kind::Time
+        | Kind::Bytes
+        | Kind::Bandwidth
+        | Kind::Rate
+        | Kind::CostPerByte
+        | Kind::Frequency => {
             let shape = Shape::Ratio { min: least * 1_000, max: u64::MAX };
             let before = diagnostics.errors();
             check(diagnostics, node, &shape, path);
@@ -309,7 +315,6 @@ pub struct Models<'a> {
 /// One model of a chain of extensions: its tree, its file, whether it ships.
 struct Level {
     node: Node,
-    file: String,
     form: Form,
     shipped: bool,
 }
@@ -338,7 +343,8 @@ impl<'a> Models<'a> {
         let mut given: BTreeMap<&'static str, (Span, KnownNumber)> = BTreeMap::new();
         for level in levels.iter().rev() {
             for (parameter, place) in numbers(&level.node) {
-                let number = level.number(parameter, place);
+                let file = diagnostics.name(place.span.source).to_owned();
+                let number = stated_number(parameter, place, file);
                 warn_if_implausible(diagnostics, level, place, parameter, &number);
                 let value = number.value.expect("a number that is given has a value");
                 builder.set(parameter.path, value).expect("the value was checked");
@@ -353,10 +359,8 @@ impl<'a> Models<'a> {
             }
         };
         let about = |key: &str| levels.iter().find_map(|level| level.node.word(key));
-        let name = match &node.value {
-            Json::Text(name) => name.clone(),
-            _ => about("name").or_else(|| about("extends")).unwrap_or("inline").to_owned(),
-        };
+        let name = node.text().or_else(|| about("name")).or_else(|| about("extends"));
+        let name = name.unwrap_or("inline").to_owned();
         let title = about("title").unwrap_or(&name).to_owned();
         let numbers = PARAMETERS
             .iter()
@@ -373,15 +377,11 @@ impl<'a> Models<'a> {
     fn levels(&mut self, diagnostics: &mut Diagnostics, node: &Node) -> Option<Vec<Level>> {
         let mut levels: Vec<Level> = Vec::new();
         let mut names: Vec<String> = Vec::new();
-        let mut next = match &node.value {
-            Json::Text(_) => Some((node.clone(), "machine".to_owned())),
-            _ => {
-                let file = diagnostics.name(node.span.source).to_owned();
-                let level = Level { node: node.clone(), file, form: Form::Inline, shipped: false };
-                levels.push(level);
-                node.get("extends").map(|name| (name.clone(), "machine.extends".to_owned()))
-            }
-        };
+        let mut next = Some((node.clone(), "machine".to_owned()));
+        if node.members().is_some() {
+            levels.push(Level { node: node.clone(), form: Form::Inline, shipped: false });
+            next = node.get("extends").map(|name| (name.clone(), "machine.extends".to_owned()));
+        }
         while let Some((asked, field)) = next {
             let name = asked.text().expect("the name was checked").to_owned();
             if let Some(start) = names.iter().position(|known| *known == name) {
@@ -390,10 +390,9 @@ impl<'a> Models<'a> {
             }
             names.push(name.clone());
             let loaded = self.file(diagnostics, &name, (asked.span, &field))?;
-            let file = diagnostics.name(loaded.source).to_owned();
             next = loaded.tree.get("extends").map(|name| (name.clone(), "extends".to_owned()));
             let (node, shipped) = (loaded.tree.clone(), loaded.shipped);
-            levels.push(Level { node, file, form: Form::File, shipped });
+            levels.push(Level { node, form: Form::File, shipped });
         }
         Some(levels)
     }
@@ -462,26 +461,25 @@ fn numbers_of_section(section: &Member) -> Vec<(&'static Parameter, &Node)> {
     members.filter_map(|member| Some((named(member)?, &member.node))).collect()
 }
 
-impl Level {
-    fn number(&self, parameter: &'static Parameter, node: &Node) -> KnownNumber {
-        let stated = node.members().is_some();
-        let value = if stated { node.get("value").expect("the number was checked") } else { node };
-        let read = |key: &str| {
-            let node = if stated { node.get(key) } else { None };
-            node.map(|node| read_value(node, parameter.kind))
-        };
-        let word = |key: &str| if stated { node.word(key).map(str::to_owned) } else { None };
-        KnownNumber {
-            path: parameter.path,
-            value: Some(read_value(value, parameter.kind)),
-            low: read("low"),
-            high: read("high"),
-            confidence: word("confidence")
-                .map_or(Confidence::Chosen, |word| Confidence::from_word(&word)),
-            source: word("source").unwrap_or_else(|| "set in the scenario".to_owned()),
-            note: word("note"),
-            file: self.file.clone(),
-        }
+/// The number that `node`, which was checked, states for `parameter`.
+fn stated_number(parameter: &'static Parameter, node: &Node, file: String) -> KnownNumber {
+    let stated = node.members().is_some();
+    let value = if stated { node.get("value").expect("the number was checked") } else { node };
+    let read = |key: &str| {
+        let node = if stated { node.get(key) } else { None };
+        node.map(|node| read_value(node, parameter.kind))
+    };
+    let word = |key: &str| if stated { node.word(key).map(str::to_owned) } else { None };
+    KnownNumber {
+        path: parameter.path,
+        value: Some(read_value(value, parameter.kind)),
+        low: read("low"),
+        high: read("high"),
+        confidence: word("confidence")
+            .map_or(Confidence::Chosen, |word| Confidence::from_word(&word)),
+        source: word("source").unwrap_or_else(|| "set in the scenario".to_owned()),
+        note: word("note"),
+        file,
     }
 }
 
@@ -551,10 +549,11 @@ fn report_errors(
 ) {
     let missing: Vec<&str> = errors
         .iter()
-        .filter_map(|error| match error {
-            ProfileError::Missing { path } => Some(*path),
-            _ => None,
-        })
+        .filter_map(
+            |error| {
+                if let ProfileError::Missing { path } = error { Some(*path) } else { None }
+            },
+        )
         .collect();
     if let Some(first) = missing.first() {
         let shown: Vec<&str> = missing.iter().take(8).copied().collect();

@@ -12,6 +12,10 @@ use super::{model_file, shape};
 ///
 /// A swept field keeps its axis with this one value. The paths so narrowed come back, since
 /// claims about the other values cannot be judged then.
+///
+/// # Panics
+///
+/// When an option is longer than 4 GiB.
 pub fn apply(diagnostics: &mut Diagnostics, tree: &mut Node, overrides: &[String]) -> Vec<String> {
     let mut narrowed = Vec::new();
     for option in overrides {

@@ -4,7 +4,7 @@
 //! check against the tables, expand the sweep, resolve the machine of each point and check what
 //! its fields say together. Everything that is wrong is reported; nothing has run by then.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use super::claim::{Binder, Claim, Figure};
@@ -295,7 +295,7 @@ fn read(diagnostics: &mut Diagnostics, request: &Request) -> Option<Plan> {
     let narrowed = overrides::apply(diagnostics, &mut tree, &request.overrides);
     let sweep = check_tree(diagnostics, &tree)?;
     let folder = Path::new(&request.scenario).parent().map(Path::to_path_buf);
-    let models = Models::new(&request.library, folder.filter(|folder| is_folder(folder)));
+    let models = Models::new(&request.library, folder.filter(|folder| is_folder(folder.as_path())));
     let points = points(diagnostics, &tree, &sweep, models);
     let kind = tree.get("workload").and_then(|workload| workload.word("kind")).unwrap_or("");
     let mut binder = Binder { diagnostics, sweep: &sweep, metrics: metrics(kind) };
@@ -317,7 +317,7 @@ fn read(diagnostics: &mut Diagnostics, request: &Request) -> Option<Plan> {
     })
 }
 
-fn is_folder(path: &PathBuf) -> bool {
+fn is_folder(path: &Path) -> bool {
     // The folder of a bare file name is the current one.
     path.as_os_str().is_empty() || path.is_dir()
 }
@@ -378,7 +378,8 @@ fn check_tree(diagnostics: &mut Diagnostics, tree: &Node) -> Option<Sweep> {
         None => forgive_swept(&mut first),
     }
     check(diagnostics, &first, &Shape::Object(&SCENARIO), "");
-    sweep.filter(|_| diagnostics.errors() == before)
+    // Not only what was found here: what the reader of the text reported is no value either.
+    sweep.filter(|_| !diagnostics.has_errors())
 }
 
 /// A swept field whose axis is wrong is not missing: it is marked as reported.

@@ -53,6 +53,10 @@ struct Reader<'a> {
 }
 
 /// Reads the checked `ranks` of a program workload; what is wrong is reported.
+///
+/// # Panics
+///
+/// When the node was not checked against its shape.
 pub fn read(diagnostics: &mut Diagnostics, ranks: &Node) -> Vec<RankProgram> {
     let lists = ranks.elements().expect("the tree was checked against its shape");
     let count = u32::try_from(lists.len()).expect("the shape limits the ranks");

@@ -32,10 +32,12 @@ pub struct Axis {
 /// One value of an axis.
 #[derive(Clone, Debug)]
 pub struct AxisValue {
-    /// The value with one space before its unit, such as `8 B`; equal values have equal texts.
+    /// The value as the scenario spells it, with one space before its unit: `8 B`.
     pub text: String,
     /// The value in smallest steps, where it is a quantity or a number.
     pub steps: Option<u64>,
+    /// The value in its one form: equal values have equal forms.
+    form: String,
     /// What is put into the tree.
     node: Node,
 }
@@ -49,8 +51,8 @@ impl fmt::Display for AxisValue {
 impl Axis {
     /// The index of the value that says the same as `node`, if the axis has it.
     pub fn index_of(&self, node: &Node) -> Option<usize> {
-        let (text, _) = canonical(node, self.target)?;
-        self.values.iter().position(|value| value.text == text)
+        let (form, _) = canonical(node, self.target)?;
+        self.values.iter().position(|value| value.form == form)
     }
 
     /// Whether the axis is one of sizes or times, whose figures are logarithmic.
@@ -143,9 +145,9 @@ fn axis(diagnostics: &mut Diagnostics, tree: &Node, member: &Member) -> Option<A
             return None;
         }
     };
-    let nodes = match &member.node.value {
-        Value::List(values) => values.clone(),
-        _ => expand(diagnostics, &member.node, target, &at)?,
+    let nodes = match member.node.elements() {
+        Some(values) => values.to_vec(),
+        None => expand(diagnostics, &member.node, target, &at)?,
     };
     if nodes.is_empty() {
         diagnostics.push(
@@ -178,8 +180,9 @@ fn axis_values(
     for (index, node) in nodes.into_iter().enumerate() {
         let at = format!("{at}[{index}]");
         check_value(diagnostics, &node, target, &at);
-        let Some((text, steps)) = canonical(&node, target) else { continue };
-        if let Some(first) = known.insert(text.clone(), node.span) {
+        let Some((form, steps)) = canonical(&node, target) else { continue };
+        let text = spelled(&node, target).unwrap_or_else(|| form.clone());
+        if let Some(first) = known.insert(form.clone(), node.span) {
             diagnostics.push(
                 Diagnostic::error(
                     &codes::AXIS_CONFLICT,
@@ -191,7 +194,7 @@ fn axis_values(
                 .related(first, "it comes first here"),
             );
         }
-        values.push(AxisValue { text, steps, node });
+        values.push(AxisValue { text, steps, form, node });
     }
     (diagnostics.errors() == before).then_some(values)
 }
@@ -205,9 +208,8 @@ fn check_value(diagnostics: &mut Diagnostics, node: &Node, target: Target, at: &
 
 /// The dimension of the quantities that `target` takes, if it takes any.
 fn dimension(target: Target) -> Option<Dimension> {
-    let of_shape = |shape: &Shape| match shape {
-        Shape::Quantity { dimension, .. } => Some(*dimension),
-        _ => None,
+    let of_shape = |shape: &Shape| {
+        if let Shape::Quantity { dimension, .. } = shape { Some(*dimension) } else { None }
     };
     match target {
         Target::Parameter(parameter) => parameter.kind.dimension(),
@@ -245,6 +247,14 @@ fn canonical(node: &Node, target: Target) -> Option<(String, Option<u64>)> {
         Value::Bool(flag) => Some((flag.to_string(), None)),
         Value::Null | Value::List(_) | Value::Object(_) | Value::Word(_) | Value::Invalid => None,
     }
+}
+
+/// A quantity as it is written, with one space before its unit.
+fn spelled(node: &Node, target: Target) -> Option<String> {
+    dimension(target)?;
+    let text = node.text()?.trim();
+    let unit = text.find(|c: char| !(c.is_ascii_digit() || c == '.'))?;
+    Some(format!("{} {}", &text[..unit], text[unit..].trim()))
 }
 
 /// The ends (and step) of a computed axis, in smallest steps.
@@ -362,9 +372,9 @@ fn make_node(target: Target, steps: u64, span: Span) -> Node {
 }
 
 /// Reports `axis` where it sets the field, or a part of the field, of an earlier axis.
-fn conflicts(diagnostics: &mut Diagnostics, axes: &[Axis], axis: &Axis) {
+fn conflicts(diagnostics: &mut Diagnostics, earlier: &[Axis], axis: &Axis) {
     let steps = path::steps(&axis.path);
-    for other in axes {
+    for other in earlier {
         let theirs = path::steps(&other.path);
         let (Some(a), Some(b)) = (&steps, &theirs) else { continue };
         if a.starts_with(b) || b.starts_with(a) {

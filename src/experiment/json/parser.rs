@@ -427,7 +427,9 @@ impl<'a> Parser<'a> {
     fn missing_comma(&mut self, end: usize) {
         let (span, path) = (self.span(end, end), self.path());
         let next = self.span(self.at, self.at + 1);
-        let before = self.text[..end].char_indices().rev().take(20).last().map_or(0, |(at, _)| at);
+        let line = self.text[..end].rfind(['\n', '\r']).map_or(0, |found| found + 1);
+        let tail = self.text[line..end].char_indices().rev().take(20).last();
+        let before = tail.map_or(end, |(at, _)| line + at);
         let after: String = self.text[self.at..].chars().take(20).collect();
         let found = format!(
             "no comma between `{}` and `{}`",

@@ -13,8 +13,10 @@ use crate::units::{
 /// Reports everything in `node` that does not fit `shape`; `path` names the node.
 pub fn check(diagnostics: &mut Diagnostics, node: &Node, shape: &Shape, path: &str) {
     match (&node.value, shape) {
-        // Reported by the reader already.
-        (Value::Invalid, _) => {}
+        // What is invalid was reported by the reader already.
+        (Value::Invalid, _)
+        | (Value::Bool(_), Shape::Flag)
+        | (Value::Bool(_) | Value::Text(_) | Value::Number(_), Shape::Scalar) => {}
         (Value::Null, _) => null(diagnostics, node, shape, path),
         (Value::Word(word), _) => bare_word(diagnostics, node, word, shape, path),
         (_, Shape::Either(shapes)) => either(diagnostics, node, shapes, path),
@@ -42,8 +44,6 @@ pub fn check(diagnostics: &mut Diagnostics, node: &Node, shape: &Shape, path: &s
             let words: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
             word_of(diagnostics, node.span, text, &words, path);
         }
-        (Value::Bool(_), Shape::Flag)
-        | (Value::Bool(_) | Value::Text(_) | Value::Number(_), Shape::Scalar) => {}
         (Value::List(elements), Shape::List { of, min, max }) => {
             list(diagnostics, node, elements, (of, *min, *max), path);
         }
@@ -125,7 +125,20 @@ fn allowed_by(shape: &Shape) -> String {
         Shape::Ratio { min, max } => {
             format!("a number from {} to {} is needed", billionths(*min), billionths(*max))
         }
-        other => format!("{} is needed", other.in_words()),
+        Shape::Text(_)
+        | Shape::Name
+        | Shape::Path
+        | Shape::Tolerance
+        | Shape::Word(_)
+        | Shape::Flag
+        | Shape::Scalar
+        | Shape::List { .. }
+        | Shape::Object(_)
+        | Shape::Tagged { .. }
+        | Shape::Keyed(_)
+        | Shape::Paths(_)
+        | Shape::Either(_)
+        | Shape::Machine => format!("{} is needed", shape.in_words()),
     }
 }
 
@@ -308,9 +321,6 @@ fn quantity_error(
     match error {
         QuantityError::NoUnit(_) => Diagnostic::error(&codes::NO_UNIT, span, path, found, needed)
             .help(format!("{}; perhaps `{text} {}`", unit_help(dimension), usual(dimension))),
-        QuantityError::NoNumber(_) => {
-            Diagnostic::error(&codes::UNIT, span, path, found, needed).help(unit_help(dimension))
-        }
         QuantityError::UnknownUnit(unit) => {
             let near = nearest(unit, dimension.units());
             let help = near.map_or_else(
@@ -319,13 +329,14 @@ fn quantity_error(
             );
             Diagnostic::error(&codes::UNIT, span, path, found, needed).help(help)
         }
-        QuantityError::WrongDimension { .. } => {
+        QuantityError::NoNumber(_) | QuantityError::WrongDimension { .. } => {
             Diagnostic::error(&codes::UNIT, span, path, found, needed).help(unit_help(dimension))
         }
         QuantityError::TooLarge(_) => {
-            let limit = match dimension {
-                Dimension::Time => "a time is at most 213 days (2^64 ps)".to_owned(),
-                other => format!("at most {} is allowed", steps(other, u64::MAX)),
+            let limit = if dimension == Dimension::Time {
+                "a time is at most 213 days (2^64 ps)".to_owned()
+            } else {
+                format!("at most {} is allowed", steps(dimension, u64::MAX))
             };
             Diagnostic::error(&codes::TOO_BIG, span, path, found, limit)
         }
@@ -568,16 +579,13 @@ fn object(
         }
         let field = fields.iter().find(|field| field.key == member.key);
         let field = field.or_else(|| (member.key == NOTE.key).then_some(&NOTE));
-        match field {
-            Some(field) => {
-                let (mark, at) = (diagnostics.mark(), join(path, &member.key));
-                check(diagnostics, &member.node, field.shape, &at);
-                diagnostics.explain_field(mark, &at, field.doc);
-            }
-            None => {
-                let keys = tag.into_iter().chain(fields.iter().map(|field| field.key));
-                unknown_key(diagnostics, member, keys.collect(), path);
-            }
+        if let Some(field) = field {
+            let (mark, at) = (diagnostics.mark(), join(path, &member.key));
+            check(diagnostics, &member.node, field.shape, &at);
+            diagnostics.explain_field(mark, &at, field.doc);
+        } else {
+            let keys = tag.into_iter().chain(fields.iter().map(|field| field.key));
+            unknown_key(diagnostics, member, keys.collect(), path);
         }
     }
     for field in fields {

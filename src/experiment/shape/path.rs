@@ -1,6 +1,6 @@
 //! Dotted paths: which field a path names, and how a value gets there.
 
-use super::super::json::{Member, Node, Value, is_number};
+use super::super::json::{Member, Node, Value};
 use super::{Field, NOTE, Shape, Variant, nearest};
 use crate::hardware::profile::{Kind, PARAMETERS, Parameter};
 
@@ -67,14 +67,16 @@ pub fn find(fields: &[Field], tree: &Node, path: &str) -> Result<Target, Unknown
     let Step::Key(first) = &steps[0] else { unreachable!("a path begins with a key") };
     let shape = field_shape(fields.iter(), first, "", path)?;
     let target = descend(shape, tree.get(first), first.clone(), &steps[1..])?;
-    match target {
-        Target::Field(shape) if !shape.is_single() => Err(UnknownPath {
+    if let Target::Field(shape) = target
+        && !shape.is_single()
+    {
+        return Err(UnknownPath {
             found: format!("`{path}` is not a single value"),
             allowed: format!("it takes {}", shape.in_words()),
             nearest: None,
-        }),
-        target => Ok(target),
+        });
     }
+    Ok(target)
 }
 
 fn field_shape<'a>(
@@ -219,7 +221,12 @@ impl Target {
             Self::Parameter(parameter) => match parameter.kind {
                 Kind::Count | Kind::Ratio => plain(text),
                 Kind::Flag => flag(text),
-                _ => Value::Text(text.to_owned()),
+                Kind::Time
+                | Kind::Bytes
+                | Kind::Bandwidth
+                | Kind::Rate
+                | Kind::CostPerByte
+                | Kind::Frequency => Value::Text(text.to_owned()),
             },
             Self::Field(shape) => literal(shape, text),
         }
@@ -227,15 +234,12 @@ impl Target {
 }
 
 fn literal(shape: &Shape, text: &str) -> Value {
-    match shape {
-        Shape::Count { .. } | Shape::Ratio { .. } => plain(text),
-        Shape::Flag => flag(text),
-        Shape::Either(shapes) if is_number(text) => {
-            let number = |shape: &Shape| matches!(shape, Shape::Count { .. } | Shape::Ratio { .. });
-            if shapes.iter().any(number) { plain(text) } else { Value::Text(text.to_owned()) }
-        }
-        _ => Value::Text(text.to_owned()),
+    let number = |shape: &Shape| matches!(shape, Shape::Count { .. } | Shape::Ratio { .. });
+    if let Shape::Flag = shape {
+        return flag(text);
     }
+    let mixed = matches!(shape, Shape::Either(shapes) if shapes.iter().any(number));
+    if number(shape) || mixed { plain(text) } else { Value::Text(text.to_owned()) }
 }
 
 fn plain(text: &str) -> Value {
@@ -254,6 +258,10 @@ fn flag(text: &str) -> Value {
 /// Puts `value` at `path`, which [`find`] has found; objects on the way are made where missing.
 ///
 /// A machine that is given by name becomes an object that extends it.
+///
+/// # Panics
+///
+/// When the path was not found in this tree.
 pub fn set(tree: &mut Node, path: &str, value: Node) {
     let steps = steps(path).expect("the path was found in the tables");
     set_steps(tree, &steps, value);

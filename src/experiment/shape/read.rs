@@ -39,61 +39,61 @@ pub fn parse_tolerance(text: &str) -> Option<Tolerance> {
 
 impl Node {
     /// The quantity under `key`, in smallest steps.
-    pub fn quantity(&self, key: &str, dimension: Dimension) -> Option<u64> {
+    pub(crate) fn quantity(&self, key: &str, dimension: Dimension) -> Option<u64> {
         let text = self.get(key)?.text().expect(CHECKED);
         Some(parse_quantity(text, dimension).expect(CHECKED))
     }
 
     /// The bytes under `key`.
-    pub fn bytes(&self, key: &str) -> Option<Bytes> {
+    pub(crate) fn bytes(&self, key: &str) -> Option<Bytes> {
         self.quantity(key, Dimension::Bytes).map(Bytes::new)
     }
 
     /// The length of time under `key`.
-    pub fn time(&self, key: &str) -> Option<TimeDelta> {
+    pub(crate) fn time(&self, key: &str) -> Option<TimeDelta> {
         self.quantity(key, Dimension::Time).map(TimeDelta::from_ps)
     }
 
     /// The count under `key`.
-    pub fn count(&self, key: &str) -> Option<u64> {
+    pub(crate) fn count(&self, key: &str) -> Option<u64> {
         self.get(key).map(Self::as_count)
     }
 
     /// The count under `key`, which its shape keeps below 2^32.
-    pub fn small(&self, key: &str) -> Option<u32> {
+    pub(crate) fn small(&self, key: &str) -> Option<u32> {
         self.count(key).map(|value| u32::try_from(value).expect(CHECKED))
     }
 
     /// This node as a count.
-    pub(in super::super) fn as_count(&self) -> u64 {
+    pub(crate) fn as_count(&self) -> u64 {
         let Value::Number(number) = &self.value else { panic!("{CHECKED}") };
         number.whole().expect(CHECKED)
     }
 
     /// The decimal number under `key`, in billionths.
-    pub fn billionths(&self, key: &str) -> Option<u64> {
+    pub(crate) fn billionths(&self, key: &str) -> Option<u64> {
         let Value::Number(number) = &self.get(key)?.value else { panic!("{CHECKED}") };
         Some(number.scaled(9).expect(CHECKED))
     }
 
     /// The text under `key`.
-    pub fn word(&self, key: &str) -> Option<&str> {
+    pub(crate) fn word(&self, key: &str) -> Option<&str> {
         self.get(key).map(|node| node.text().expect(CHECKED))
     }
 
     /// The text under `key`, which its shape requires.
-    pub fn required_word(&self, key: &str) -> &str {
+    pub(crate) fn required_word(&self, key: &str) -> &str {
         self.word(key).expect(CHECKED)
     }
 
     /// The boolean under `key`.
-    pub fn flag(&self, key: &str) -> Option<bool> {
+    pub(crate) fn flag(&self, key: &str) -> Option<bool> {
         let Value::Bool(flag) = self.get(key)?.value else { panic!("{CHECKED}") };
         Some(flag)
     }
 
     /// The tolerance under `key`.
-    pub fn tolerance(&self, key: &str) -> Option<Tolerance> {
+    pub(crate) fn tolerance(&self, key: &str) -> Option<Tolerance> {
         self.word(key).map(|text| parse_tolerance(text).expect(CHECKED))
     }
 }
