@@ -6,6 +6,8 @@
 //! `scenario.json` beside it `scenario` (a path), `link` (the target of a symbolic link) or
 //! `generate` (a text too long to be kept).
 
+#![allow(clippy::unwrap_used, reason = "a test that fails may panic")]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -101,6 +103,13 @@ fn judge(case: &Value, answer: &Answer) -> Vec<String> {
     wrong
 }
 
+/// The rows of the catalogue that a scenario file, a model or `--set` can meet before a run.
+const ROWS: &str = "A1 A2 A3 A4 A5 A6 A7 A8 A9 A10 A11 A12 A13 A14 A15 A16 A18 \
+    B1 B2 B3 B4 B5 B6 B7 B8 B9 B10 B11 B12 B13 B14 B15 B16 B17 B18 \
+    C1 C2 C3 C4 C5 C6 C7 C8 C9 C10 C11 C12 C13 C14 C15 C16 C17 C18 C19 C20 \
+    D1 D2 D3 D4 D5 D6 D7 D8 D10 D11 E2 E8 E9 E13 E14 F1 F2 F3 F13 \
+    H1 H2 H3 H4 H5 H7 H8 H9 H11 H12 I11 J5";
+
 #[test]
 fn every_bad_input_gets_what_it_must() {
     let mut folders: Vec<PathBuf> = fs::read_dir("tests/bad_inputs/cases")
@@ -108,10 +117,12 @@ fn every_bad_input_gets_what_it_must() {
         .map(|entry| entry.unwrap().path())
         .collect();
     folders.sort();
-    let mut failures = String::new();
+    let mut failures: Vec<String> = Vec::new();
+    let mut rows = std::collections::BTreeSet::new();
     for folder in &folders {
         let case: Value =
             serde_json::from_str(&fs::read_to_string(folder.join("case.json")).unwrap()).unwrap();
+        rows.insert(case["table"].as_str().unwrap().to_owned());
         let (scenario, scratch) = input(folder, &case);
         let answer = ask(&scenario, &texts(&case, "set"));
         if let Some(scratch) = scratch {
@@ -120,9 +131,35 @@ fn every_bad_input_gets_what_it_must() {
         let wrong = judge(&case, &answer);
         if !wrong.is_empty() {
             let (name, wrong) = (folder.display(), wrong.join("; "));
-            failures += &format!("\n{name} ({}): {wrong}\n{}", case["table"], answer.human);
+            failures.push(format!("{name} ({}): {wrong}\n{}", case["table"], answer.human));
         }
     }
-    assert!(folders.len() > 100, "{} cases", folders.len());
-    assert!(failures.is_empty(), "{failures}");
+    for row in ROWS.split_whitespace() {
+        assert!(rows.contains(row), "row {row} of the catalogue has no case");
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+#[test]
+fn refusing_the_largest_file_stays_below_256_mib() {
+    let file = std::env::temp_dir().join(format!("mpisim-{}-large.json", std::process::id()));
+    let member = "\"k\": \"0123456789012345678901234567890123456789012345678901234567\", ";
+    let mut text = String::from("{ ");
+    let mut number = 0;
+    while text.len() + 160 < 64 << 20 && number < 480_000 {
+        number += 1;
+        text += &member.replacen('k', &format!("k{number}"), 1);
+        text += &" ".repeat(60);
+    }
+    fs::write(&file, &text).unwrap();
+    let (length, scenario) = (text.len(), file.display().to_string());
+    drop(text);
+    let used = allocation_counter::measure(|| {
+        let answer = ask(Path::new(&scenario), &[]);
+        assert_eq!(answer.exit, 3);
+        assert_eq!(answer.reports[0]["code"], "E0201");
+    });
+    fs::remove_file(&file).unwrap();
+    assert!(length > 60 << 20, "{length} bytes are read");
+    assert!(used.bytes_max < 256 << 20, "{} bytes at once", used.bytes_max);
 }

@@ -5,6 +5,8 @@
 //! tests and two threads on machines with drawn numbers; two planted defects of the timed runtime
 //! must be refused.
 
+#![allow(clippy::unwrap_used, reason = "a test stops at its first surprise")]
+
 mod common;
 
 use std::sync::Arc;

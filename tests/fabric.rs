@@ -1,22 +1,24 @@
 //! The laws of the fabric: closed forms, conservation, order.
 
+#![expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    reason = "times of a test stay far below 2^63 ps"
+)]
+
 mod fabric_oracle;
 
-use fabric_oracle::driver::{Message, Workload, fabric_of, message, run};
-use mpisim::hardware::fabric::Arbitration;
+use fabric_oracle::driver::{
+    Message, SAMPLE, Workload, fabric_of, hop, message, pipe, run, run_in_order, units,
+};
+use fabric_oracle::workloads::{Dice, MTU, mix, random, world};
+use mpisim::hardware::fabric::{
+    Arbitration, ConnId, Fabric, FabricEvent, Framing, Hop, PathId, ResourceId, ResourceSpec,
+    Schedule, Service, Transfer,
+};
+use mpisim::units::{Bandwidth, Time, TimeDelta};
 
-const MTU: u64 = 4096;
 const MIB: u64 = 1 << 20;
-
-fn world(ps_per_byte: &[u64], paths: &[&[u32]]) -> Workload {
-    Workload {
-        ps_per_byte: ps_per_byte.to_vec(),
-        mtu: MTU,
-        arbitration: Arbitration::ByteQuantum,
-        paths: paths.iter().map(|path| path.iter().map(|&hop| (hop, 1)).collect()).collect(),
-        messages: Vec::new(),
-    }
-}
 
 /// Delivery times must be `expected`, up to `slack` ps of rounding of rates.
 #[track_caller]
@@ -120,4 +122,320 @@ fn a_byte_quantum_lets_small_packets_of_one_connection_share_a_turn() {
     let rounds = (n * s).div_ceil(MTU);
     let expected = 10 * turn + rounds * (u64::from(k) * turn + turn);
     assert!(outcome.done[messages.len() - 1].abs_diff(expected) <= 8);
+}
+
+#[test]
+fn a_packet_delays_every_backlogged_flow_by_its_service() {
+    let link = world(&[80], &[&[0]]);
+    for bytes in [8, 1000, 4096] {
+        let mut messages: Vec<Message> = (0..3).map(|c| message(0, c, 0, 4 * MIB)).collect();
+        messages.push(message(77_000_000, 9, 0, bytes));
+        let end = (3 * 4 * MIB + bytes) * 80;
+        let done = run(fabric_of(&link), &messages).done;
+        for flow in &done[..3] {
+            assert!(flow.abs_diff(end) <= 3, "{flow} ps, expected {end}");
+        }
+    }
+}
+
+#[test]
+fn a_packet_behind_a_flow_that_ends_first_is_not_charged_to_the_next() {
+    let link = world(&[80], &[&[0]]);
+    let first = MIB * 80;
+    let messages =
+        [message(0, 0, 0, MIB), message(first + 5, 1, 0, 8), message(2 * first, 2, 0, MIB)];
+    check(&link, &messages, &[first, first + 5 + 640, 3 * first], 1);
+}
+
+#[test]
+fn packets_through_two_equal_stages_wait_once() {
+    let chain = world(&[80, 80], &[&[0, 1]]);
+    let turn = MTU * 80;
+    let at = 30 * turn + 1000;
+    let messages = [message(0, 0, 0, 4 * MIB), message(at, 1, 0, 8)];
+    // At the second stage it follows the last cut-through bytes of the segment before it.
+    let expected = at + turn - 1000 + 256 * 80 + 8 * 80;
+    check(&chain, &messages, &[4 * MIB * 80 + 256 * 80 + 640, expected], 2);
+}
+
+#[test]
+fn packets_of_load_r_leave_the_flow_one_minus_r() {
+    // 1024 B every 4 MTU times: a load of 1/16; the flow gets 15/16.
+    let link = world(&[80], &[&[0]]);
+    let turn = MTU * 80;
+    let mut messages = vec![message(0, 0, 0, 4 * MIB)];
+    messages.extend((0..2000).map(|i| message(i * 4 * turn + 7, 1, 0, 1024)));
+    let done = run(fabric_of(&link), &messages).done[0];
+    let expected = 4 * MIB * 80 * 16 / 15;
+    assert!(done.abs_diff(expected) <= turn, "{done} ps, expected {expected}");
+}
+
+#[test]
+fn with_one_packet_per_turn_each_waits_a_round() {
+    let mut link = world(&[80], &[&[0]]);
+    link.arbitration = Arbitration::PacketPerTurn;
+    let turn = MTU * 80;
+    let mut messages: Vec<Message> = (0..4).map(|c| message(0, c, 0, 4 * MIB)).collect();
+    messages.extend((0..5).map(|_| message(10 * turn, 9, 0, 8)));
+    let last = run(fabric_of(&link), &messages).done[8];
+    assert!(last.abs_diff(10 * turn + 5 * (4 * turn + 640)) <= 5, "{last}");
+}
+
+#[test]
+fn strict_packets_wait_only_for_the_current_mtu() {
+    let mut link = world(&[80], &[&[0]]);
+    link.arbitration = Arbitration::Strict;
+    let turn = MTU * 80;
+    let mut messages: Vec<Message> = (0..4).map(|c| message(0, c, 0, 4 * MIB)).collect();
+    messages.extend((0..5).map(|conn| message(10 * turn + 500, 9 - conn, 0, 8)));
+    let done = run(fabric_of(&link), &messages).done;
+    // First come, first served; those of one instant by connection.
+    for (place, found) in (1..).zip(done[4..].iter().rev()) {
+        let expected = 11 * turn + place * 640;
+        assert!(found.abs_diff(expected) <= 2, "{place}: {found}, expected {expected}");
+    }
+}
+
+#[test]
+fn processing_units_limit_one_connection_and_all_together() {
+    let mut fabric = Fabric::new(vec![units(4)], MTU);
+    fabric.add_path(&[hop(0, 1)]);
+    let one: Vec<Message> = (0..12).map(|_| message(0, 0, 0, 8)).collect();
+    assert_eq!(run(fabric, &one).end, 12 * 100_000, "a queue pair uses one unit at a time");
+    let mut fabric = Fabric::new(vec![units(4)], MTU);
+    fabric.add_path(&[hop(0, 1)]);
+    let many: Vec<Message> = (0..12).map(|conn| message(0, conn, 0, 8)).collect();
+    let outcome = run(fabric, &many);
+    assert_eq!(outcome.end, 3 * 100_000);
+    let stats = outcome.fabric.stats(ResourceId(0));
+    assert_eq!(stats.busy, TimeDelta::from_ns(1200));
+    assert_eq!((stats.transfers, stats.queue_max), (12, 8));
+}
+
+#[test]
+fn bulk_of_one_connection_flows_without_a_gap_and_without_a_solve() {
+    let chain = world(&[0, 50, 80], &[&[0, 1, 2]]);
+    let messages: Vec<Message> = (0..20).map(|_| message(0, 0, 0, MIB)).collect();
+    let outcome = run(fabric_of(&chain), &messages);
+    let end = 100_000 + 20 * MIB * 80 + 256 * 50;
+    assert!(outcome.end.abs_diff(end) <= 20, "{} ps, expected {end}", outcome.end);
+    assert_eq!(outcome.fabric.solves().0, 2, "one start and one end");
+}
+
+#[test]
+fn headers_weights_and_extra_bytes_are_counted_exactly() {
+    let mut spec = pipe(80);
+    spec.framing = Framing { unit: 256, overhead: 26 };
+    let mut fabric = Fabric::new(vec![spec], MTU);
+    let step = Hop { weight: 2, extra: 30, latency: TimeDelta::from_ns(7), ..hop(0, 1) };
+    fabric.add_path(&[step]);
+    let sizes = [0, 8, 256, 257, 10_000, 1_000_001];
+    let messages: Vec<Message> = (0..)
+        .zip(sizes)
+        .map(|(index, bytes)| message(index * 1_000_000_000, 0, 0, bytes))
+        .collect();
+    let outcome = run(fabric, &messages);
+    let raw = |bytes: u64| (bytes + bytes.div_ceil(256).max(1) * 26) * 2 + 30;
+    for (message, done) in messages.iter().zip(&outcome.done) {
+        let fabric_oracle::driver::Begin::At(at) = message.begin else { unreachable!() };
+        assert!((done - at).abs_diff(raw(message.bytes) * 80 + 7_000) <= 1);
+    }
+    let stats = outcome.fabric.stats(ResourceId(0));
+    assert_eq!(stats.raw_bytes, sizes.map(raw).iter().sum::<u64>());
+    assert_eq!(stats.packets, sizes.map(|bytes| bytes.div_ceil(256).max(1)).iter().sum::<u64>());
+    assert_eq!(stats.busy.as_ps(), stats.raw_bytes * 80);
+    let nothing = stats.since(stats);
+    assert_eq!((nothing.busy, nothing.raw_bytes, nothing.packets), (TimeDelta::ZERO, 0, 0));
+}
+
+#[test]
+fn a_path_without_hops_delivers_at_once() {
+    let mut fabric = Fabric::new(vec![], MTU);
+    fabric.add_path(&[]);
+    assert_eq!(run(fabric, &[message(9, 0, 0, 8), message(9, 0, 0, MIB)]).done, [9, 9]);
+}
+
+/// A world where many things happen in the same instant, with processing units on the paths.
+fn crowded(seed: u64) -> Workload {
+    let mut dice = Dice(seed);
+    let mut work = world(&[50, 80, 0, 100, 0, 40], &[]);
+    for conn in 0..12_u32 {
+        let length = dice.range(1, 5);
+        let first = dice.below(6);
+        let hops = (0..length).map(|step| (((first + step) % 6) as u32, 1));
+        work.paths.push(hops.collect());
+        for _ in 0..dice.range(5, 30) {
+            let bytes = [0, 8, 8, 64, 512, 4096, 5000, 65_536, 300_000][dice.below(9) as usize];
+            let at = dice.below(12) * 2_000_000;
+            work.messages.push(message(at, conn, conn as usize, bytes));
+        }
+    }
+    work.messages.sort_by_key(|m| match m.begin {
+        fabric_oracle::driver::Begin::At(at) => at,
+        fabric_oracle::driver::Begin::After(_) => unreachable!("all begin at a time"),
+    });
+    work
+}
+
+#[test]
+fn the_order_of_submissions_within_an_instant_does_not_matter() {
+    for seed in 0..60 {
+        for arbitration in
+            [Arbitration::ByteQuantum, Arbitration::PacketPerTurn, Arbitration::Strict]
+        {
+            let mut work = crowded(seed);
+            work.arbitration = arbitration;
+            let wanted = run(fabric_of(&work), &work.messages).done;
+            for shuffle in 1..4 {
+                let mut dice = Dice(seed * 10 + shuffle);
+                let rank: Vec<u64> = (0..12).map(|_| dice.below(1000)).collect();
+                let mut order: Vec<usize> = (0..work.messages.len()).collect();
+                order.sort_by_key(|&index| (rank[work.messages[index].conn as usize], index));
+                let found = run_in_order(fabric_of(&work), &work.messages, &order).done;
+                let differs = (0..found.len()).filter(|&index| found[index] != wanted[index]);
+                let first = differs.min_by_key(|&index| found[index].min(wanted[index]));
+                let first = first.map(|i| (work.messages[i], wanted[i], found[i]));
+                assert!(first.is_none(), "seed {seed}, {arbitration:?}: {first:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn bytes_are_conserved_and_connections_stay_in_order() {
+    for seed in 0..40 {
+        for work in [crowded(seed), random(seed, seed % 2 == 0)] {
+            let outcome = run(fabric_of(&work), &work.messages);
+            let mut raw = vec![0; work.ps_per_byte.len()];
+            let mut last = vec![0; work.paths.len()];
+            for (message, &done) in work.messages.iter().zip(&outcome.done) {
+                for &(resource, weight) in &work.paths[message.path] {
+                    raw[resource as usize] += message.bytes * u64::from(weight);
+                }
+                assert!(done >= last[message.path], "a connection overtook itself");
+                last[message.path] = done;
+            }
+            let snapshot = outcome.fabric.snapshot(Time::from_ps(outcome.end));
+            for ((stats, raw), &cost) in snapshot.iter().zip(raw).zip(&work.ps_per_byte) {
+                if cost > 0 {
+                    assert_eq!(stats.raw_bytes, raw);
+                    assert!(
+                        stats.busy.as_ps().abs_diff(raw * cost) <= raw * cost / 1_000_000_000 + 1
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn no_resource_is_busier_than_a_window_is_long() {
+    for percent in [10, 50, 90] {
+        let work = mix(percent, 16);
+        let outcome = run(fabric_of(&work), &work.messages);
+        let all = &outcome.samples;
+        assert!(all.len() > 20);
+        for (index, (before, after)) in (1..).zip(all.iter().zip(&all[1..])) {
+            let ever = after[0].busy.as_ps();
+            assert!(ever <= index * SAMPLE + MTU * 80, "{ever} ps until {index} x {SAMPLE}");
+            let busy = after[0].since(before[0]).busy.as_ps();
+            // Packets may use later what they left of their reserve in the 16 MTU times before.
+            assert!(busy <= SAMPLE + 16 * MTU * 80, "{busy} ps of {SAMPLE}");
+        }
+        let middle = all[10][0].since(all[2][0]).busy.as_ps();
+        assert!(middle >= 8 * SAMPLE * 99 / 100, "flows are seen while they move: {middle}");
+    }
+}
+
+/// One transfer over one pipe of `mb_per_s` raw, against what was stated or measured.
+#[track_caller]
+fn check_framing(
+    mb_per_s: u64,
+    unit: u64,
+    overhead: u64,
+    bytes: u64,
+    model_ns: u64,
+    known: [u64; 2],
+) {
+    let service = Service::Shared { capacity: Bandwidth::from_mb_per_s(mb_per_s) };
+    let framing = Framing { unit, overhead };
+    let mut fabric = Fabric::new(vec![ResourceSpec { service, framing, ..pipe(1) }], MTU);
+    fabric.add_path(&[hop(0, 1)]);
+    let found = run(fabric, &[message(0, 0, 0, bytes)]).end / 1000;
+    assert!(
+        found.abs_diff(model_ns) <= model_ns / 1000,
+        "{found} ns, the formula gives {model_ns}"
+    );
+    let [low, high] = known;
+    assert!((low..=high).contains(&found), "{found} ns, allowed {low} to {high}");
+}
+
+/// Rows of published measurements with the errors that packet arithmetic alone must keep.
+///
+/// 128 B payload; 24 B per TLP on generations 1-2, 26 B on 3-5, 22 B on completions; 16 B of DLLPs
+/// per four TLPs. Times are of 16 MiB in ns.
+#[test]
+fn pcie_and_link_framing_reproduce_measured_rates() {
+    let size = 16 * MIB;
+    let time = |gb_per_s_x100: u64| size * 100 / gb_per_s_x100;
+    let percent = |ns: u64, low: i64, high: i64| {
+        let part = |percent: i64| ns.saturating_add_signed(ns.cast_signed() / 1000 * percent * 10);
+        [part(low), part(high)]
+    };
+    // C2050, generation 2 x16: device to host 2.56 ms (-0.2 %), zero-copy pack 2.55 ms (+0.2 %).
+    check_framing(8000, 128, 24 + 4, size, 2_556_000, [2_553_000, 2_562_000]);
+    // 2D copy, one 64 B TLP per row, 2.96-2.97 ms: -3 % without DLLPs, +2 % with them.
+    check_framing(8000, 64, 24, size, 2_884_000, [percent(2_965_000, -3, 0)[0], 2_965_000]);
+    check_framing(8000, 64, 24 + 4, size, 3_015_000, [2_965_000, percent(2_965_000, 0, 2)[1]]);
+    // A faster rate is a shorter time: +6 % is a time of 1/1.06.
+    let faster =
+        |gb_per_s_x100: u64, most: u64| [time(gb_per_s_x100) * 1000 / most, time(gb_per_s_x100)];
+    // V100, generation 3 x16, host to device: 12.35 GB/s (+6 %, 6.0 % to two places).
+    check_framing(15_754, 128, 22 + 4, size, time(1309), faster(1235, 1065));
+    // A100, generation 4 x16: 24.8-26.0 GB/s (+1 % to +6 %).
+    check_framing(31_508, 128, 22 + 4, size, time(2619), [time(2480) * 1000 / 1065, time(2600)]);
+    // H100, generation 5 x16, kernel writes: 52.8 GB/s (-3 %, 3.3 % to two places).
+    check_framing(63_015, 128, 26 + 4, size, time(5105), [time(5280), time(5280) * 1000 / 965]);
+    // EDR, 4096 B MTU and 28 B per packet: 12.30 GB/s (+1 %).
+    check_framing(12_500, 4096, 28, size, time(1241), faster(1230, 1015));
+}
+
+#[test]
+fn the_steady_state_does_not_allocate() {
+    let mut fabric = fabric_of(&world(&[80, 50, 0], &[&[2, 0, 1], &[0, 1], &[1]]));
+    let mut calendar = Calendar(Vec::with_capacity(1000));
+    let mut delivered = Vec::with_capacity(1000);
+    let mut now = Time::ZERO;
+    let mut round = || {
+        for conn in 0..30 {
+            let bytes = if conn % 5 == 0 { 20_000 } else { 64 };
+            let (conn, path) = (ConnId(conn), PathId(conn % 3));
+            fabric.start(now, Transfer { conn, path, bytes, token: 0 }, &mut calendar);
+        }
+        while let Some((time, event)) = calendar.next() {
+            now = time;
+            fabric.handle(now, event, &mut calendar, &mut delivered);
+        }
+        assert_eq!(delivered.len(), 30);
+        delivered.clear();
+    };
+    (0..5).for_each(|_| round());
+    let used = allocation_counter::measure(|| (0..20).for_each(|_| round()));
+    assert_eq!(used.count_total, 0, "{used:?}");
+}
+
+/// A queue without allocation, for few events.
+struct Calendar(Vec<(Time, FabricEvent)>);
+
+impl Schedule for Calendar {
+    fn at(&mut self, time: Time, _: ResourceId, event: FabricEvent) {
+        self.0.push((time, event));
+    }
+}
+
+impl Calendar {
+    fn next(&mut self) -> Option<(Time, FabricEvent)> {
+        let first = (0..self.0.len()).min_by_key(|&index| self.0[index].0)?;
+        Some(self.0.remove(first))
+    }
 }

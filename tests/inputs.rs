@@ -1,9 +1,11 @@
 //! Valid scenarios mean what they say.
 
+#![allow(clippy::unwrap_used, reason = "a test that fails may panic")]
+
 use mpisim::experiment::claim::{ClaimKind, Trend};
-use mpisim::experiment::plan::{Plan, Request, Topology, Workload, load};
+use mpisim::experiment::plan::{Noise, Plan, Request, Topology, Workload, load};
 use mpisim::experiment::program::Step;
-use mpisim::units::Bytes;
+use mpisim::units::{Bytes, TimeDelta};
 
 fn request(name: &str, overrides: &[&str]) -> Request {
     Request {
@@ -118,6 +120,17 @@ fn a_swept_field_that_is_set_keeps_one_value() {
     assert_eq!(message_rate(&plan, 0), (4, 16, 50, 1));
     assert!(plan.claims.is_empty());
     assert!(diagnostics.human().starts_with("warning[E0609]"), "{}", diagnostics.human());
+}
+
+#[test]
+fn noise_is_that_of_the_scenario_or_of_the_machine() {
+    let plan_of = |set: &[&str]| plan("ping_pong", set).points[0].noise;
+    assert_eq!(plan_of(&[]), Noise::default(), "off by default");
+    let noise = plan_of(&["noise.os_noise=true", "noise.start_skew=3us"]);
+    assert_eq!(noise.start_skew, TimeDelta::from_us(3));
+    let machine = plan("ping_pong", &[]).points[0].machine.profile.os.clone();
+    let own = noise.os_noise.map(|noise| (Some(noise.period), Some(noise.length)));
+    assert_eq!(own, Some((machine.noise_period, machine.noise_length)));
 }
 
 #[test]

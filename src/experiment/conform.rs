@@ -4,6 +4,7 @@
 //! as it was recorded under every schedule, a *racy* one as any of the outcomes that MPI allows.
 //! What a receive got is told from the received bytes, not from the simulator's books.
 
+mod simulated;
 #[cfg(test)]
 mod tests;
 mod vectors;
@@ -12,10 +13,15 @@ use std::fmt;
 
 use serde_json::{Map, Value, json};
 
+pub use simulated::Simulated;
 pub use vectors::{Case, Class, Sent, VectorError, Vectors};
 
 use crate::protocols::call::{Outcome, Status};
 use crate::workloads::program::{Ending, Programs, Record, Returned};
+
+/// Schedules per case that `mpisim conform` tries: each way that [`Simulated`] has to connect the
+/// processes comes up once.
+pub const SCHEDULES: u64 = 27;
 
 /// A world that can run programs to their end.
 pub trait World {

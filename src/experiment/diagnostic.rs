@@ -161,6 +161,16 @@ impl Diagnostics {
         &self.sources[usize::from(source.0)].text
     }
 
+    /// The text of `source`, taken out until [`Self::put_text`].
+    pub(super) fn take_text(&mut self, source: SourceId) -> String {
+        std::mem::take(&mut self.sources[usize::from(source.0)].text)
+    }
+
+    /// Puts the text of `source` back.
+    pub(super) fn put_text(&mut self, source: SourceId, text: String) {
+        self.sources[usize::from(source.0)].text = text;
+    }
+
     /// The name of `source`.
     pub fn name(&self, source: SourceId) -> &str {
         &self.sources[usize::from(source.0)].name

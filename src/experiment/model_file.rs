@@ -303,6 +303,22 @@ fn read_value(node: &Node, kind: Kind) -> Value {
     }
 }
 
+/// The machine of the model called `name`, in the directories of `library` or embedded.
+pub fn by_name(
+    diagnostics: &mut Diagnostics,
+    library: &Library,
+    name: &str,
+) -> Option<Arc<Machine>> {
+    let source = diagnostics.add_source("<command line>", name);
+    let end = u32::try_from(name.len()).unwrap_or(0);
+    let node = Node { value: Json::Text(name.to_owned()), span: Span { source, start: 0, end } };
+    check_machine(diagnostics, &node, "");
+    if diagnostics.has_errors() {
+        return None;
+    }
+    Models::new(library, None).machine(diagnostics, &node)
+}
+
 /// The models of one command: each file is read and checked once.
 #[derive(Debug)]
 pub struct Models<'a> {
@@ -569,9 +585,9 @@ fn report_errors(
                 "every parameter without a default is needed",
             )
             .help(format!(
-                "for example `{first}`: {}; {}",
-                parameter.doc.trim(),
-                example_of(parameter)
+                "for example `{first}` = {}: {}",
+                example_of(parameter),
+                parameter.doc.trim()
             )),
         );
     }

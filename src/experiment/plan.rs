@@ -398,18 +398,19 @@ fn points(
     diagnostics: &mut Diagnostics,
     tree: &Node,
     sweep: &Sweep,
-    mut models: Models<'_>,
+    models: Models<'_>,
 ) -> Option<Vec<Point>> {
     let before = diagnostics.errors();
     let count = usize::try_from(sweep.points()).expect("the number of points was limited");
     let base = without_lists(tree);
+    let mut known = point::Known { models, topologies: Vec::new() };
     let mut points = Vec::with_capacity(count);
     for index in 0..count {
         let mut tree = base.clone();
         sweep.apply(&mut tree, index);
         let mark = diagnostics.mark();
         let params = sweep.params(index);
-        let point = point::read(diagnostics, &tree, &mut models, index, params.clone());
+        let point = point::read(diagnostics, &tree, &mut known, index, params.clone());
         if diagnostics.mark() > mark && !params.is_empty() {
             let shown: Vec<String> =
                 params.iter().map(|(path, value)| format!("{path} = {value}")).collect();

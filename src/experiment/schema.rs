@@ -22,6 +22,7 @@
 //! - `dip`: at the value `at`, y(i)/y(i-1) < y(i-1)/y(i-2) - `margin`: the step is worse than the
 //!   one before it by more than `margin`.
 
+use super::shape::export;
 use super::shape::{Field, Need, Shape, Variant, default, optional, required, variant};
 use crate::mpi::envelope::TAG_UB;
 use crate::units::Dimension;
@@ -99,9 +100,9 @@ static TOPOLOGY: Shape = Shape::Tagged {
                 default("levels", &Shape::Count { min: 2, max: 4 }, "2", "Levels of switches."),
                 default(
                     "oversubscription",
-                    &Shape::Count { min: 1, max: 64 },
+                    &Shape::Count { min: 1, max: 1024 },
                     "1",
-                    "Links downwards for each link upwards of a switch.",
+                    "Links downwards for each link upwards of a switch; at most `arity`.",
                 ),
             ],
             "Switches in levels.",
@@ -305,18 +306,23 @@ static OPERATION: Shape = Shape::Tagged {
 };
 
 static NOISE: Shape = Shape::Object(&[
-    optional(
+    default(
         "start_skew",
-        &time(0, LONG),
-        "Each process starts after a uniform random time up to this.",
+        &Shape::Either(&[Shape::Flag, time(0, LONG)]),
+        "false",
+        "Each process starts after a uniform random time up to this; true: as the machine says.",
     ),
-    optional(
+    default(
         "os_noise",
-        &Shape::Object(&[
-            required("period", &time(1, LONG), "\"1 ms\"", "Mean time between two interruptions."),
-            required("length", &time(1, LONG), "\"5 us\"", "How long an interruption takes."),
+        &Shape::Either(&[
+            Shape::Flag,
+            Shape::Object(&[
+                required("period", &time(1, LONG), "\"1 ms\"", "Mean time between two."),
+                required("length", &time(1, LONG), "\"5 us\"", "How long one takes."),
+            ]),
         ]),
-        "Interruptions of each core by the operating system.",
+        "false",
+        "Interruptions of each core by the operating system; true: as the machine says.",
     ),
 ]);
 
@@ -327,7 +333,7 @@ static LIMITS: Shape = Shape::Object(&[
         "100000000000",
         "Events of a point, at most.",
     ),
-    default("time", &time(1, LONGEST), "200 days", "Simulated time of a point, at most."),
+    default("time", &time(1, LONGEST), "17280000 s", "Simulated time of a point, at most."),
     default(
         "points",
         &Shape::Count { min: 1, max: 10_000_000 },
@@ -545,6 +551,16 @@ pub static SCENARIO: [Field; 16] = [
         "What is expected of the results.",
     ),
 ];
+
+/// The JSON Schema of a scenario.
+pub fn scenario_schema() -> serde_json::Value {
+    export::json_schema("mpisim scenario", &SCENARIO)
+}
+
+/// The JSON Schema of a machine model.
+pub fn model_schema() -> serde_json::Value {
+    export::model_schema("mpisim machine model")
+}
 
 /// A metric that a workload measures.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

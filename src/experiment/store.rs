@@ -115,7 +115,11 @@ impl Store {
         {
             identity.check_same(&manifest.identity(), directory)?;
             match manifest.first_damage(directory)? {
-                None => return Ok(Opening::NothingToDo(manifest.clone())),
+                None => {
+                    // A later run may have been killed before its first point.
+                    remove_temporaries(directory, &ours)?;
+                    return Ok(Opening::NothingToDo(manifest.clone()));
+                }
                 Some(name) => {
                     notes.push(format!("{name} is not as the manifest says: all points run again"));
                 }

@@ -77,7 +77,6 @@ pub struct Cluster {
     costs: Costs,
     paths: BTreeMap<(Socket, Socket, Posting), PathId>,
     copies: BTreeMap<Place, PathId>,
-    names: Vec<String>,
     copy_rates: BTreeMap<Place, ResourceId>,
 }
 
@@ -102,6 +101,10 @@ fn dma_read_rate(profile: &Profile) -> Bandwidth {
 
 impl Cluster {
     /// The cluster of `topology` with nodes of `profile`; `sites` are the cores that will copy.
+    ///
+    /// # Panics
+    ///
+    /// With more than 2^32 resources.
     pub fn new(profile: &Profile, topology: Topology, sites: &[Place]) -> Self {
         let mut specs = Vec::new();
         let mut add = |spec: ResourceSpec| {
@@ -128,7 +131,6 @@ impl Cluster {
                 add(shared(name, profile.mem.core_copy_bw_dram, Framing::NONE))
             });
         }
-        let names = specs.iter().map(|spec| spec.name.clone()).collect();
         Self {
             fabric: Fabric::new(specs, mtu),
             topology,
@@ -137,7 +139,6 @@ impl Cluster {
             costs: Costs::new(profile),
             paths: BTreeMap::new(),
             copies: BTreeMap::new(),
-            names,
             copy_rates,
         }
     }
@@ -145,11 +146,6 @@ impl Cluster {
     /// The topology.
     pub const fn topology(&self) -> &Topology {
         &self.topology
-    }
-
-    /// Every resource with its name.
-    pub fn resources(&self) -> impl Iterator<Item = (ResourceId, &str)> {
-        (0_u32..).map(ResourceId).zip(self.names.iter().map(String::as_str))
     }
 
     /// The path of messages from the HCA's host at `from` to that at `to`, posted so.

@@ -285,6 +285,19 @@ pub enum WaitSet {
     Any(Vec<Wait>),
 }
 
+impl WaitSet {
+    /// The same waits, with what `line_of` makes of the call that began each operation: see
+    /// [`Program::line_of`]. Where it knows none, the number of the call stays.
+    #[must_use]
+    pub fn located(mut self, line_of: impl Fn(u32) -> Option<u32>) -> Self {
+        let (Self::All(waits) | Self::Any(waits)) = &mut self;
+        for wait in waits {
+            wait.origin = line_of(wait.origin).unwrap_or(wait.origin);
+        }
+        self
+    }
+}
+
 /// An action of machine `M`.
 pub type ActionOf<M> = Action<<M as Machine>::Packet, <M as Machine>::Reply>;
 /// An input of machine `M`.

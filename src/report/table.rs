@@ -9,6 +9,9 @@ use crate::experiment::results::{ClaimResult, ClaimRole, ClaimStatus, PointResul
 /// The most columns of values that a pivot table has; more would not fit a terminal.
 const PIVOT_COLUMNS: usize = 8;
 
+/// The axis whose values are replicas of one measurement.
+const SEED: &str = "seed";
+
 /// A table whose cells are text; every column is aligned to the right.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Table {
@@ -33,14 +36,15 @@ pub fn report_text(result: &RunResult) -> String {
 }
 
 /// The result as tables: a pivot per metric for a full sweep of two axes, one flat table
-/// otherwise.
+/// otherwise. Seeds are no axis: their mean is shown with half their range.
 pub fn tables(result: &RunResult) -> Vec<Table> {
-    match pivot_axes(result) {
-        Some((row, column)) => {
-            metrics(result).iter().map(|name| pivot(result, &row, &column, name)).collect()
-        }
-        None => vec![flat(result)],
-    }
+    let axes = axes(result);
+    let groups = groups(result, &axes);
+    let Some(places) = pivot_axes(result, &axes, groups.len()) else {
+        return vec![flat(result, &axes, &groups)];
+    };
+    let names = metrics(result);
+    names.iter().map(|name| pivot(result, &axes, &groups, places, name)).collect()
 }
 
 impl Table {
@@ -88,66 +92,101 @@ pub(super) fn param<'a>(point: &'a PointResult, path: &str) -> Option<&'a str> {
     point.params.iter().find(|(name, _)| name == path).map(|(_, value)| value.as_str())
 }
 
-/// The paths of rows and columns, where two axes span a full grid that is narrow enough.
-fn pivot_axes(result: &RunResult) -> Option<(String, String)> {
-    let [(first, _), (second, _)] = result.points.first()?.params.as_slice() else { return None };
-    let (of_first, of_second) =
-        (axis_values(result, first).len(), axis_values(result, second).len());
-    let full = result.points.len() == of_first * of_second && of_first.min(of_second) > 1;
-    if !full || of_first.min(of_second) > PIVOT_COLUMNS {
+/// Points that differ in nothing but the seed: replicas of one measurement.
+struct Group<'a> {
+    /// The values of the axes.
+    at: Vec<&'a str>,
+    points: Vec<&'a PointResult>,
+}
+
+/// The swept paths; without the seed, where there is another axis.
+fn axes(result: &RunResult) -> Vec<&str> {
+    let swept = result.points.first().map_or(&[][..], |point| &point.params);
+    let paths = swept.iter().map(|(path, _)| path.as_str());
+    if swept.len() < 2 { paths.collect() } else { paths.filter(|path| *path != SEED).collect() }
+}
+
+/// The points by their values of `axes`, in order of first occurrence.
+fn groups<'a>(result: &'a RunResult, axes: &[&str]) -> Vec<Group<'a>> {
+    let mut groups: Vec<Group<'a>> = Vec::new();
+    let mut places: BTreeMap<Vec<&str>, usize> = BTreeMap::new();
+    for point in &result.points {
+        let at: Vec<&str> = axes.iter().map(|path| param(point, path).unwrap_or("")).collect();
+        let place = *places.entry(at).or_insert_with_key(|at| {
+            groups.push(Group { at: at.clone(), points: Vec::new() });
+            groups.len() - 1
+        });
+        groups[place].points.push(point);
+    }
+    groups
+}
+
+/// The places of rows and columns among the axes, where two axes span a full grid that is narrow
+/// enough.
+fn pivot_axes(result: &RunResult, axes: &[&str], groups: usize) -> Option<(usize, usize)> {
+    let [first, second] = axes else { return None };
+    let (first, second) = (axis_values(result, first).len(), axis_values(result, second).len());
+    let columns = first.min(second);
+    if groups != first * second || !(2..=PIVOT_COLUMNS).contains(&columns) {
         return None;
     }
-    let (row, column) = if of_first <= of_second { (second, first) } else { (first, second) };
-    Some((row.clone(), column.clone()))
+    Some(if first <= second { (1, 0) } else { (0, 1) })
 }
 
 fn unit_of(result: &RunResult, name: &str) -> &'static str {
     result.points.iter().find_map(|point| point.metric(name)).map_or("", |metric| metric.unit)
 }
 
-fn pivot(result: &RunResult, row: &str, column: &str, name: &str) -> Table {
-    let columns = axis_values(result, column);
-    let places =
-        result.points.iter().map(|point| ((param(point, row), param(point, column)), point));
-    let points: BTreeMap<_, &PointResult> = places.collect();
-    let cell = |at_row: &str, at_column: &str| {
-        let point = points.get(&(Some(at_row), Some(at_column)));
-        point.map_or_else(String::new, |point| value_text(point, name))
-    };
-    let rows = axis_values(result, row).into_iter().map(|at_row| {
-        let cells = columns.iter().map(|at_column| cell(at_row, at_column));
-        std::iter::once(at_row.to_owned()).chain(cells).collect()
+/// One metric: a row per value of one axis, a column per value of the other.
+fn pivot(
+    result: &RunResult,
+    axes: &[&str],
+    groups: &[Group<'_>],
+    (row, column): (usize, usize),
+    name: &str,
+) -> Table {
+    let cells: BTreeMap<(&str, &str), &Group<'_>> =
+        groups.iter().map(|group| ((group.at[row], group.at[column]), group)).collect();
+    let columns = axis_values(result, axes[column]);
+    let rows = axis_values(result, axes[row]).into_iter().map(|at_row| {
+        let values = columns.iter().map(|&at_column| {
+            let group = cells.get(&(at_row, at_column));
+            group.map_or_else(String::new, |group| value_text(&group.points, name))
+        });
+        std::iter::once(at_row.to_owned()).chain(values).collect()
     });
-    let unit = unit_of(result, name);
+    let (metric, unit) = (in_words(name), unit_of(result, name));
+    let caption = format!("{metric} in {unit}, columns: {}", in_words(axes[column]));
     Table {
-        caption: format!("{} in {unit}, columns: {}", in_words(name), in_words(column)),
+        caption: format!("{caption}{}", replicas_text(groups)),
         rows: rows.collect(),
-        columns: std::iter::once(in_words(row))
+        columns: std::iter::once(in_words(axes[row]))
             .chain(columns.iter().map(|&value| value.to_owned()))
             .collect(),
     }
 }
 
-/// One row per point: swept values, then metrics with their unit in the heading.
-fn flat(result: &RunResult) -> Table {
-    let paths: Vec<&str> = result
-        .points
-        .first()
-        .map_or(&[][..], |point| &point.params)
-        .iter()
-        .map(|(path, _)| path.as_str())
-        .collect();
+/// One row per group: swept values, then metrics with their unit in the heading.
+fn flat(result: &RunResult, axes: &[&str], groups: &[Group<'_>]) -> Table {
     let names = metrics(result);
     let headings =
         names.iter().map(|name| format!("{} ({})", in_words(name), unit_of(result, name)));
-    let rows = result.points.iter().map(|point| {
-        let swept = paths.iter().map(|path| param(point, path).unwrap_or_default().to_owned());
-        swept.chain(names.iter().map(|name| value_text(point, name))).collect()
+    let rows = groups.iter().map(|group| {
+        let swept = group.at.iter().map(|&value| value.to_owned());
+        swept.chain(names.iter().map(|name| value_text(&group.points, name))).collect()
     });
     Table {
-        caption: String::new(),
+        caption: replicas_text(groups).trim_start_matches("; ").to_owned(),
         rows: rows.collect(),
-        columns: paths.iter().map(|path| in_words(path)).chain(headings).collect(),
+        columns: axes.iter().map(|path| in_words(path)).chain(headings).collect(),
+    }
+}
+
+/// What the cells show where there are replicas.
+fn replicas_text(groups: &[Group<'_>]) -> String {
+    match groups.iter().map(|group| group.points.len()).max() {
+        Some(most) if most > 1 => format!("; mean of {most} seeds ±half the range"),
+        Some(_) | None => String::new(),
     }
 }
 
@@ -189,11 +228,21 @@ pub fn utilisation(points: &[&PointResult], columns: usize) -> Table {
     }
 }
 
-fn value_text(point: &PointResult, name: &str) -> String {
-    match (point.metric(name), &point.failure) {
-        (Some(metric), _) => engineering(metric.value),
-        (None, Some(_)) => "failed".into(),
-        (None, None) => String::new(),
+/// The value of the only point, or mean and spread of the replicas.
+#[expect(clippy::cast_precision_loss, reason = "a count of replicas")]
+fn value_text(points: &[&PointResult], name: &str) -> String {
+    let values: Vec<f64> =
+        points.iter().filter_map(|point| point.metric(name)).map(|metric| metric.value).collect();
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    match (values.as_slice(), points.iter().any(|point| point.failure.is_some())) {
+        ([], true) => "failed".into(),
+        ([], false) => String::new(),
+        ([value], _) => engineering(*value),
+        (values, _) => {
+            let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+            let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            format!("{} ±{}", engineering(mean), percent((high - low) / 2.0, mean.abs()))
+        }
     }
 }
 

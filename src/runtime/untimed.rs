@@ -40,6 +40,7 @@ pub use step::Refusal;
 use std::collections::VecDeque;
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::ops::Deref;
 
 use super::deadlock::{self, Deadlock, Standing};
 use super::fingerprint::{Fingerprint, Shared};
@@ -154,15 +155,17 @@ pub struct World<M: Machine, P: Program<M>> {
     ports: Vec<Shared<Port<M>>>,
     memories: Memories,
     fault: Option<Fault>,
-    /// Watches, decides nothing: outside equality and hash.
-    watch: Shared<Watch>,
+    // What watches decides nothing: outside equality and hash.
+    monitors: Shared<Monitors>,
+    buffers: Shared<Buffers>,
+    found: Vec<Violation>,
 }
 
 /// The library of one process and its threads.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 struct Instance<M: Machine, P> {
-    machine: M,
-    threads: Vec<Strand<M, P>>,
+    machine: Shared<M>,
+    threads: Vec<Shared<Strand<M, P>>>,
     /// Who is inside the guard.
     owner: Option<Thread>,
 }
@@ -216,14 +219,6 @@ struct Operation {
     moved: bool,
 }
 
-/// Monitors and what they found.
-#[derive(Clone, Debug, Eq, Hash, PartialEq)]
-struct Watch {
-    monitors: Monitors,
-    buffers: Buffers,
-    found: Vec<Violation>,
-}
-
 impl<M: Machine, P: Program<M>> PartialEq for World<M, P> {
     fn eq(&self, other: &Self) -> bool {
         self.instances == other.instances
@@ -252,20 +247,18 @@ where
     pub fn new(processes: Vec<(M, Vec<P>)>, payload: Payload) -> Self {
         let count = processes.len();
         let instances = processes.into_iter().map(|(machine, programs)| {
-            let threads = programs.into_iter().map(Strand::new).collect();
+            let threads = programs.into_iter().map(Strand::new).map(Shared::new).collect();
+            let machine = Shared::new(machine);
             Shared::new(Instance { machine, threads, owner: None })
         });
-        let watch = Watch {
-            monitors: Monitors::new(count),
-            buffers: Buffers::new(count),
-            found: Vec::new(),
-        };
         Self {
             instances: instances.collect(),
             ports: vec![Shared::new(Port::new()); count],
             memories: Memories::new(count, payload),
             fault: None,
-            watch: Shared::new(watch),
+            monitors: Shared::new(Monitors::new(count)),
+            buffers: Shared::new(Buffers::new(count)),
+            found: Vec::new(),
         }
     }
 
@@ -295,6 +288,23 @@ where
                 }
             }));
         }
+    }
+
+    /// A step that nobody else can notice: the only thread of a process returns from its call.
+    ///
+    /// It neither enables nor disables a choice of anybody else, touches no memory and no wire,
+    /// and tells the monitors nothing; and no cycle consists of such steps alone, since a program
+    /// must call between two returns.
+    pub fn private_step(&self) -> Option<Choice> {
+        if self.fault.is_some() {
+            return None;
+        }
+        (0u32..).zip(&self.instances).find_map(|(process, instance)| {
+            let [strand] = &instance.threads[..] else { return None };
+            let returns = matches!(strand.list[..], [Action::Return { .. }]);
+            let choice = Choice::Act { process: Process(process), thread: Thread(0) };
+            returns.then_some(choice)
+        })
     }
 
     /// How far the world has come.
@@ -327,13 +337,13 @@ where
 
     /// What the monitors found so far.
     pub fn violations(&self) -> &[Violation] {
-        &self.watch.found
+        &self.found
     }
 
     /// What the monitors find at the end of a finished run.
     pub fn conclude(&self) -> Vec<Violation> {
         let mut found = Vec::new();
-        self.watch.monitors.clone().end(self.undelivered(), &mut found);
+        self.monitors.deref().clone().end(self.undelivered(), &mut found);
         for (process, instance) in (0u32..).zip(&self.instances) {
             let process = Process(process);
             let landings = self.memories.landings(process);
@@ -344,20 +354,23 @@ where
 
     /// How often the interesting branches were met on the way here.
     pub fn sometimes(&self) -> Sometimes {
-        self.watch.monitors.matching.sometimes.plus(self.watch.buffers.sometimes)
+        self.monitors.matching.sometimes.plus(self.buffers.sometimes)
     }
 
     /// Who can never go on, and why; `None` where everybody still may.
     pub fn deadlock(&self) -> Option<Deadlock> {
         let standings: Vec<Standing> = self
             .strands()
-            .map(|(process, thread, instance, strand)| Standing {
-                process,
-                thread,
-                ended: strand.stage == Stage::Ended,
-                waits: instance.machine.waits(thread).filter(|_| strand.list.is_empty()),
-                position: strand.program.position(),
-                since: None,
+            .map(|(process, thread, instance, strand)| {
+                let waits = instance.machine.waits(thread).filter(|_| strand.list.is_empty());
+                Standing {
+                    process,
+                    thread,
+                    ended: strand.stage == Stage::Ended,
+                    waits: waits.map(|waits| waits.located(|call| strand.program.line_of(call))),
+                    position: strand.program.position(),
+                    since: None,
+                }
             })
             .collect();
         deadlock::diagnose(&standings)
@@ -398,7 +411,7 @@ where
         (0u32..).zip(&self.instances).flat_map(|(process, instance)| {
             let threads = (0u16..).zip(&instance.threads);
             threads.map(move |(thread, strand)| {
-                (Process(process), Thread(thread), &**instance, strand)
+                (Process(process), Thread(thread), &**instance, &**strand)
             })
         })
     }

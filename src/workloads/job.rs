@@ -101,6 +101,13 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for AnyProgram {
             Self::Program(program) => program.line(),
         }
     }
+
+    fn line_of(&self, call: u32) -> Option<u32> {
+        match self {
+            Self::PingPong(_) | Self::Windowed(_) => None,
+            Self::Program(program) => program.line_of_call(call),
+        }
+    }
 }
 
 impl<P: Program<Library>> Job<P> {

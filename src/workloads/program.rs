@@ -87,15 +87,19 @@ pub struct Programs {
 
 /// An operation with handles for names.
 #[derive(Clone, Debug, Eq, PartialEq)]
-struct Step {
-    line: u32,
-    does: Does,
+pub struct Step {
+    /// Line of the file, from 1.
+    pub line: u32,
+    /// What it does.
+    pub does: Does,
 }
 
 /// What a step does.
 #[derive(Clone, Debug, Eq, PartialEq)]
-enum Does {
+pub enum Does {
+    /// It calls the library.
     Call(Call),
+    /// It spends time outside the library.
     Compute(TimeDelta),
 }
 
@@ -114,6 +118,12 @@ impl Programs {
             .map(|(ops, rank)| check::rank(size, rank, ops, &mut errors))
             .collect();
         if errors.is_empty() { Ok(Self { ranks }) } else { Err(errors) }
+    }
+
+    /// Programs that a reader has checked by itself: handles are opened before they are asked
+    /// about, and each operation that moves bytes has a buffer of its own.
+    pub fn checked(ranks: Vec<Arc<[Step]>>) -> Self {
+        Self { ranks }
     }
 
     /// Number of ranks.

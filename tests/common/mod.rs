@@ -1,5 +1,6 @@
 //! What whole-run tests share: profiles read from `models/`, and jobs with defaults.
 #![allow(dead_code, reason = "each test file uses a part")]
+#![allow(clippy::unwrap_used, reason = "a test stops at its first surprise")]
 
 use mpisim::engine::Options;
 use mpisim::hardware::core::Scheme;

@@ -11,7 +11,7 @@ pub const MAX_DEPTH: usize = 64;
 /// How many characters a number may have.
 const MAX_NUMBER: usize = 64;
 /// How many values one text may hold.
-pub const MAX_VALUES: usize = 1_000_000;
+pub const MAX_VALUES: usize = 500_000;
 
 /// Reading cannot go on; the reason has been reported.
 pub(super) struct Stop;
@@ -40,10 +40,13 @@ pub(super) struct Parser<'a> {
 /// What is wrong is pushed to `diagnostics`; a tree may come back even so, in which the wrong
 /// parts are [`Value::Invalid`].
 pub fn parse(diagnostics: &mut Diagnostics, source: SourceId) -> Option<Node> {
-    let text = diagnostics.text(source).to_owned();
+    // Taken, not copied: a text may have 64 MiB.
+    let text = diagnostics.take_text(source);
     let mut parser = Parser::new(&text, source);
     let tree = parser.document();
-    for one in parser.found {
+    let found = parser.found;
+    diagnostics.put_text(source, text);
+    for one in found {
         diagnostics.push(one);
     }
     tree.ok()

@@ -8,34 +8,43 @@ use super::super::json::{Node, Value};
 use super::super::model_file::{Machine, Models};
 use super::super::program;
 use super::super::schema::SCENARIO;
-use super::super::shape::Shape;
+use super::super::shape::Shape as FieldShape;
 use super::super::shape::check::check;
 use super::{
     Connections, DEFAULT_EVENTS, DEFAULT_SEED, DEFAULT_TIME, Limits, MpiOptions, Noise, OsNoise,
     Payload, Placement, PlacementOrder, Point, Rendezvous, Topology, Workload, place,
 };
+use crate::hardware::topology::{self, Shape, TopologyError};
 use crate::units::{Bytes, PS_PER_S, TimeDelta};
+
+/// What earlier points have resolved already.
+pub(super) struct Known<'a> {
+    /// The machine models.
+    pub(super) models: Models<'a>,
+    /// Topologies that can be built, with their number of nodes.
+    pub(super) topologies: Vec<(Topology, u32)>,
+}
 
 /// Reads the point whose values stand in `tree`; `None` with reports where it cannot be run.
 pub(super) fn read(
     diagnostics: &mut Diagnostics,
     tree: &Node,
-    models: &mut Models<'_>,
+    known: &mut Known<'_>,
     index: usize,
     params: Vec<(String, String)>,
 ) -> Option<Point> {
     let before = diagnostics.errors();
-    check(diagnostics, tree, &Shape::Object(&SCENARIO), "");
+    check(diagnostics, tree, &FieldShape::Object(&SCENARIO), "");
     if diagnostics.errors() > before {
         return None;
     }
-    let machine = models.machine(diagnostics, tree.get("machine")?);
+    let machine = known.models.machine(diagnostics, tree.get("machine")?);
     let workload = workload(diagnostics, tree.get("workload")?);
     let nodes = tree.small("nodes").unwrap_or(2);
     let placement = placement(diagnostics, tree, &workload, nodes);
-    let topology = topology(diagnostics, tree, nodes);
-    let noise = noise(diagnostics, tree);
+    let topology = topology(diagnostics, tree, known, nodes);
     let machine = machine?;
+    let noise = noise(diagnostics, tree, &machine);
     let placement = placement?;
     cores(diagnostics, tree, &machine, &placement);
     products(diagnostics, tree, &machine, &workload, &placement);
@@ -246,27 +255,23 @@ fn products(
     );
 }
 
-fn topology(diagnostics: &mut Diagnostics, tree: &Node, nodes: u32) -> Topology {
+fn topology(
+    diagnostics: &mut Diagnostics,
+    tree: &Node,
+    known: &mut Known<'_>,
+    nodes: u32,
+) -> Topology {
     let Some(node) = tree.get("topology") else { return Topology::Crossbar };
     if node.required_word("kind") == "crossbar" {
         return Topology::Crossbar;
     }
     let arity = node.small("arity").expect("the key is required");
     let levels = node.small("levels").unwrap_or(2);
-    let ports = u128::from(arity).pow(levels);
-    if ports < u128::from(nodes) {
-        diagnostics.push(
-            Diagnostic::error(
-                &codes::TOPOLOGY,
-                place(tree, "topology.arity"),
-                "topology.arity",
-                format!("a fat tree of {levels} levels and arity {arity} has {ports} ports"),
-                format!("{nodes} nodes need at least as many"),
-            )
-            .related(place(tree, "nodes"), "the nodes are given here"),
-        );
-    }
     let oversubscription = node.small("oversubscription").unwrap_or(1);
+    let topology = Topology::FatTree { arity, levels, oversubscription };
+    if known.topologies.contains(&(topology, nodes)) {
+        return topology;
+    }
     if oversubscription > arity {
         diagnostics.push(
             Diagnostic::error(
@@ -278,8 +283,25 @@ fn topology(diagnostics: &mut Diagnostics, tree: &Node, nodes: u32) -> Topology 
             )
             .related(place(tree, "topology.arity"), "the arity is given here"),
         );
+        return topology;
     }
-    Topology::FatTree { arity, levels, oversubscription }
+    let uplinks = (arity / oversubscription).max(1);
+    match topology::Topology::new(Shape::FatTree { arity, uplinks, levels }, nodes) {
+        Ok(_) => known.topologies.push((topology, nodes)),
+        Err(error) => diagnostics.push(no_topology(tree, &error, nodes)),
+    }
+    topology
+}
+
+fn no_topology(tree: &Node, error: &TopologyError, nodes: u32) -> Diagnostic {
+    let allowed = match error {
+        TopologyError::TooManyHosts { .. } => format!("{nodes} nodes need as many ports"),
+        TopologyError::TooLarge { .. } => "a smaller arity or fewer levels are needed".to_owned(),
+        TopologyError::Zero { .. } => "at least 1 is needed".to_owned(),
+    };
+    let (place_of, path) = (place(tree, "topology.arity"), "topology.arity");
+    Diagnostic::error(&codes::TOPOLOGY, place_of, path, error.to_string(), allowed)
+        .related(place(tree, "nodes"), "the nodes are given here")
 }
 
 fn mpi(tree: &Node, machine: &Arc<Machine>) -> MpiOptions {
@@ -303,27 +325,97 @@ fn mpi(tree: &Node, machine: &Arc<Machine>) -> MpiOptions {
     }
 }
 
-fn noise(diagnostics: &mut Diagnostics, tree: &Node) -> Noise {
+/// What of a disturbance is asked for.
+enum Asked<'a> {
+    Off,
+    AsTheMachineSays,
+    This(&'a Node),
+}
+
+fn asked<'a>(noise: &'a Node, key: &str) -> Asked<'a> {
+    match noise.get(key) {
+        None => Asked::Off,
+        Some(node) => match &node.value {
+            Value::Bool(false) => Asked::Off,
+            Value::Bool(true) => Asked::AsTheMachineSays,
+            Value::Null
+            | Value::Number(_)
+            | Value::Text(_)
+            | Value::List(_)
+            | Value::Object(_)
+            | Value::Word(_)
+            | Value::Invalid => Asked::This(node),
+        },
+    }
+}
+
+fn noise(diagnostics: &mut Diagnostics, tree: &Node, machine: &Machine) -> Noise {
     let Some(node) = tree.get("noise") else { return Noise::default() };
-    let os_noise = node.get("os_noise").map(|noise| OsNoise {
-        period: noise.time("period").expect("the key is required"),
-        length: noise.time("length").expect("the key is required"),
-    });
-    if let Some(OsNoise { period, length }) = os_noise
-        && length >= period
-    {
+    let os = &machine.profile.os;
+    let start_skew = match asked(node, "start_skew") {
+        Asked::Off => TimeDelta::ZERO,
+        Asked::This(_) => node.time("start_skew").expect("the value is a time"),
+        Asked::AsTheMachineSays => {
+            machine_has(diagnostics, tree, machine, "start_skew", "os.start_skew", os.start_skew)
+        }
+    };
+    let os_noise = match asked(node, "os_noise") {
+        Asked::Off => None,
+        Asked::This(noise) => Some(OsNoise {
+            period: noise.time("period").expect("the key is required"),
+            length: noise.time("length").expect("the key is required"),
+        }),
+        Asked::AsTheMachineSays => {
+            let mut own =
+                |path, value| machine_has(diagnostics, tree, machine, "os_noise", path, value);
+            let period = own("os.noise_period", os.noise_period);
+            Some(OsNoise { period, length: own("os.noise_length", os.noise_length) })
+        }
+    };
+    check_noise(diagnostics, tree, os_noise);
+    Noise { start_skew, os_noise }
+}
+
+/// A number of the machine that the scenario asks for.
+fn machine_has(
+    diagnostics: &mut Diagnostics,
+    tree: &Node,
+    machine: &Machine,
+    key: &str,
+    parameter: &str,
+    value: Option<TimeDelta>,
+) -> TimeDelta {
+    if value.is_none() {
+        let path = format!("noise.{key}");
         diagnostics.push(
             Diagnostic::error(
-                &codes::CONTRADICTION,
-                place(tree, "noise.os_noise.length"),
-                "noise.os_noise.length",
-                format!("an interruption of {length} every {period} leaves no time to work"),
-                "the length must be below the period",
+                &codes::MODEL_INCOMPLETE,
+                place(tree, &path),
+                path,
+                format!("the machine `{}` has no `{parameter}`", machine.name),
+                "the machine must give it, or the scenario its own value",
             )
-            .related(place(tree, "noise.os_noise.period"), "the period is given here"),
+            .related(place(tree, "machine"), "the machine is given here"),
         );
     }
-    Noise { start_skew: node.time("start_skew").unwrap_or(TimeDelta::ZERO), os_noise }
+    value.unwrap_or_default()
+}
+
+fn check_noise(diagnostics: &mut Diagnostics, tree: &Node, noise: Option<OsNoise>) {
+    let Some(OsNoise { period, length }) = noise else { return };
+    if period == TimeDelta::ZERO || length < period {
+        return;
+    }
+    diagnostics.push(
+        Diagnostic::error(
+            &codes::CONTRADICTION,
+            place(tree, "noise.os_noise.length"),
+            "noise.os_noise.length",
+            format!("an interruption of {length} every {period} leaves no time to work"),
+            "the length must be below the period",
+        )
+        .related(place(tree, "noise.os_noise.period"), "the period is given here"),
+    );
 }
 
 fn limits(tree: &Node) -> Limits {

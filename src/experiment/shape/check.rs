@@ -604,7 +604,9 @@ pub fn unknown_key(
     mut keys: Vec<&str>,
     path: &str,
 ) {
-    keys.push(NOTE.key);
+    if !keys.contains(&NOTE.key) {
+        keys.push(NOTE.key);
+    }
     let one = Diagnostic::error(
         &codes::UNKNOWN_KEY,
         member.key_span,

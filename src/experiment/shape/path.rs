@@ -238,6 +238,10 @@ fn literal(shape: &Shape, text: &str) -> Value {
     if let Shape::Flag = shape {
         return flag(text);
     }
+    let flags = |shape: &Shape| matches!(shape, Shape::Flag);
+    if matches!(shape, Shape::Either(shapes) if shapes.iter().any(flags)) {
+        return flag(text);
+    }
     let mixed = matches!(shape, Shape::Either(shapes) if shapes.iter().any(number));
     if number(shape) || mixed { plain(text) } else { Value::Text(text.to_owned()) }
 }

@@ -118,6 +118,16 @@ fn snapshot(directory: &Path) -> Vec<(String, Vec<u8>)> {
     files
 }
 
+/// Both directories hold the same files with the same bytes.
+#[track_caller]
+fn assert_same(left: &Path, right: &Path, round: u64) {
+    let names = |directory| snapshot(directory).into_iter().map(|(name, _)| name);
+    assert!(names(left).eq(names(right)), "round {round}: {:?}", names(left).collect::<Vec<_>>());
+    for ((name, ours), (_, theirs)) in snapshot(left).into_iter().zip(snapshot(right)) {
+        assert_eq!(String::from_utf8_lossy(&ours), String::from_utf8_lossy(&theirs), "{name}");
+    }
+}
+
 /// A run of three points without any disturbance.
 fn undisturbed(directory: &Path) {
     let (mut store, notes) = open(directory, Mode::Fresh);
@@ -509,4 +519,56 @@ fn one_file_that_cannot_be_written_loses_no_other() {
     assert_eq!(store.done().len(), 3);
     complete(store);
     assert_eq!(snapshot(&folder.results()), snapshot(&plain.results()));
+}
+
+/// Name of the variable that tells the child where to write.
+const VICTIM: &str = "MPISIM_TEST_VICTIM";
+
+/// Runs in a process of its own, which [`a_process_killed_at_any_moment_is_resumed`] kills.
+#[test]
+#[ignore = "the process that another test kills"]
+#[expect(clippy::disallowed_methods, reason = "the test that starts this one tells it the place")]
+fn victim() {
+    let Ok(directory) = std::env::var(VICTIM) else { return };
+    loop {
+        let (mut store, _) = open(Path::new(&directory), Mode::Fresh);
+        (0..50).for_each(|index| store.append(&point(index)).unwrap());
+        store.finish(&result(50), &output()).unwrap();
+    }
+}
+
+#[test]
+fn a_process_killed_at_any_moment_is_resumed() {
+    let (plain, folder) = (Folder::new(), Folder::new());
+    let whole = |store: Store, from: usize| {
+        let mut store = store;
+        (from..50).for_each(|index| store.append(&point(index)).unwrap());
+        store.finish(&result(50), &output()).unwrap();
+    };
+    whole(open(&plain.results(), Mode::Fresh).0, 0);
+    for round in 0..12 {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "experiment::store::tests::victim", "--ignored"])
+            .env(VICTIM, folder.results())
+            .stdout(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        while !folder.results().exists() {
+            std::thread::yield_now();
+        }
+        std::thread::sleep(std::time::Duration::from_micros(700 * round * round));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        match Store::open(&folder.results(), identity(), Mode::Resume, &names(&output())) {
+            Ok(Opening::Ready(store, _)) => {
+                let done = store.done().len();
+                assert_eq!(store.done(), (0..done).map(point).collect::<Vec<_>>());
+                whole(store, done);
+            }
+            Ok(Opening::NothingToDo(manifest)) => assert_eq!(manifest.points.len(), 50),
+            Err(why) => panic!("round {round}: {why}"),
+        }
+        assert_same(&folder.results(), &plain.results(), round);
+        fs::remove_dir_all(folder.results()).unwrap();
+    }
 }

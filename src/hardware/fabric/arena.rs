@@ -24,6 +24,8 @@ pub(super) struct Flight {
     pub(super) arrived: u64,
     /// When its last byte reaches the present hop.
     pub(super) tail: u64,
+    /// When the segment of a flow right before it reached the present hop.
+    pub(super) behind: u64,
 }
 
 /// All transfers under way; freed slots are used again.
@@ -74,7 +76,7 @@ pub(super) struct Queue {
 impl Queue {
     pub(super) const EMPTY: Self = Self { head: NONE, tail: NONE };
 
-    pub(super) const fn is_empty(&self) -> bool {
+    pub(super) const fn is_empty(self) -> bool {
         self.head == NONE
     }
 

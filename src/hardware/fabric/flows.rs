@@ -33,7 +33,7 @@ pub(super) struct Flow {
     /// The resource that limits it.
     pub(super) limit: u32,
     /// That resource's stolen time which is already accounted.
-    stolen_seen: u64,
+    stolen_seen: i64,
     /// Stolen time that was booked ahead of its passing.
     debt: u64,
     /// When its pending event fires.
@@ -90,6 +90,19 @@ impl Flows {
 }
 
 impl Flow {
+    /// Time in which it moved since the last account; negative where packets were booked ahead.
+    fn gained(&self, now: u64, stolen: i64) -> i64 {
+        // Signed: packets that leave reserve unused give time instead of taking it.
+        let signed = |time: u64| i64::try_from(time).expect("a run is below 106 days");
+        signed(now - self.since) - signed(self.debt) - (stolen - self.stolen_seen)
+    }
+
+    /// Moves what it would have moved in `time` ps.
+    pub(super) fn gain(&mut self, time: u64) {
+        let moved = u128::from(self.rate) * u128::from(time);
+        self.remaining = self.remaining.saturating_sub(moved);
+    }
+
     /// When the last byte will have moved, as far as is known now.
     fn expected_end(&self) -> u64 {
         let time = self.remaining.div_ceil(u128::from(self.rate));
@@ -133,8 +146,37 @@ impl Fabric {
             hop.place = u32::try_from(members.len()).expect("fewer than 2^32 flows");
             members.push((flow, u32::try_from(at).expect("a short path")));
         }
-        let resource = ResourceId(self.flows[flow].hops[0].resource);
-        self.ask_for_solve(now, resource, out);
+        let late =
+            |hop: &FlowHop| self.solve_due(now.as_ps(), ResourceId(hop.resource)) > now.as_ps();
+        let late = self.flows[flow].hops.iter().position(late);
+        if late.is_some() {
+            self.start_on_leftovers(flow, out);
+        }
+        // Where the wait is longest, for there the flow must not come sooner than a round allows.
+        let hop = self.flows[flow].hops[late.unwrap_or(0)];
+        self.ask_for_solve(now, ResourceId(hop.resource), out);
+    }
+
+    /// Until the next solve a flow gets what others left, and no more than the others have.
+    fn start_on_leftovers(&mut self, flow: u32, out: &mut impl Schedule) {
+        let offer = |hop: &FlowHop| {
+            let fluid = &self.resources[hop.resource as usize].shared().fluid;
+            let left = (u128::from(fluid.left) << 32) / u128::from(hop.weight);
+            (fluid.level.min(u64::try_from(left).unwrap_or(u64::MAX)), hop.resource)
+        };
+        let least = self.flows[flow].hops.iter().map(offer).min_by_key(|offer| offer.0);
+        let (rate, limit) = least.expect("the flow has hops");
+        if rate > 0 {
+            self.take_left(flow, rate);
+            self.set_rate(flow, rate, limit, out);
+        }
+    }
+
+    fn take_left(&mut self, flow: u32, rate: u64) {
+        for hop in &self.flows[flow].hops {
+            let fluid = &mut self.resources[hop.resource as usize].shared_mut().fluid;
+            fluid.left = fluid.left.saturating_sub(load(rate, hop.weight) + 1);
+        }
     }
 
     /// The shared hops of a transfer, with what it weighs on each.
@@ -163,19 +205,34 @@ impl Fabric {
         }
     }
 
-    /// Moves the flow's account to `now`.
-    pub(super) fn settle(&mut self, now: u64, flow: u32) {
-        let state = &mut self.flows[flow];
-        let elapsed = now - state.since;
-        state.since = now;
-        let stolen = match state.limit {
+    fn stolen_from(&self, flow: u32) -> i64 {
+        match self.flows[flow].limit {
             NONE => 0,
             limit => self.resources[limit as usize].shared().fluid.stolen,
-        };
-        let lost = state.debt + (stolen - state.stolen_seen.min(stolen));
+        }
+    }
+
+    /// Raw bytes of the present transfer that moved over its hop `hop` until `now`.
+    pub(super) fn moved_until(&self, now: u64, flow: u32, hop: u32) -> u128 {
+        let state = &self.flows[flow];
+        let total = self.flights[state.flight].bytes;
+        let gained = state.gained(now, self.stolen_from(flow)).max(0).unsigned_abs();
+        let moved = u128::from(state.rate) * u128::from(gained);
+        let left = state.remaining.saturating_sub(moved);
+        // In 2^-20 byte, so that the product fits.
+        let moved = (u128::from(total) << 20) - (left >> 20);
+        u128::from(state.hops[hop as usize].raw) * moved / (u128::from(total) << 20)
+    }
+
+    /// Moves the flow's account to `now`.
+    pub(super) fn settle(&mut self, now: u64, flow: u32) {
+        let stolen = self.stolen_from(flow);
+        let state = &mut self.flows[flow];
+        let gained = state.gained(now, stolen);
+        state.since = now;
         state.stolen_seen = stolen;
-        state.debt = lost.saturating_sub(elapsed);
-        let moved = u128::from(state.rate) * u128::from(elapsed.saturating_sub(lost));
+        state.debt = gained.min(0).unsigned_abs();
+        let moved = u128::from(state.rate) * u128::from(gained.max(0).unsigned_abs());
         state.remaining = state.remaining.saturating_sub(moved);
     }
 
@@ -209,6 +266,11 @@ impl Fabric {
         generation: u32,
         out: &mut impl Schedule,
     ) {
+        #[cfg(test)]
+        if self.flows[flow].flight != NONE && self.obeys_stale_ends(flow) {
+            self.finish_flow(now, flow, out);
+            return;
+        }
         if self.flows[flow].generation != generation || self.flows[flow].flight == NONE {
             return;
         }
@@ -315,13 +377,22 @@ impl Fabric {
 
     fn close_members(&mut self, flow: u32) {
         for at in 0..self.flows[flow].hops.len() {
-            let FlowHop { resource, place, .. } = self.flows[flow].hops[at];
-            let members = &mut self.resources[resource as usize].shared_mut().fluid.members;
+            let FlowHop { resource, place, weight, .. } = self.flows[flow].hops[at];
+            let fluid = &mut self.resources[resource as usize].shared_mut().fluid;
+            fluid.left += load(self.flows[flow].rate, weight);
+            let members = &mut fluid.members;
             members.swap_remove(place as usize);
             if let Some(&(moved, hop)) = members.get(place as usize) {
                 self.flows[moved].hops[hop as usize].place = place;
             }
         }
+    }
+
+    #[cfg(test)]
+    fn obeys_stale_ends(&self, flow: u32) -> bool {
+        let first = self.flows[flow].hops[0].resource;
+        let fault = self.resources[first as usize].shared().fault;
+        fault == Some(super::tests::Fault::StaleEndObeyed)
     }
 
     /// Rate at `resource` of the flows that came over the resource `previous`.

@@ -11,8 +11,8 @@
 //!   start ─▶ connection ─▶ hop ─▶ hop ─▶ … ─▶ in order ─▶ Delivery
 //!            (first hop      │
 //!             in order)      ├─ Servers: first come, first served   (servers.rs)
-//!                            ├─ Shared, packet: ring                (packets.rs, ring.rs)
-//!                            └─ Shared, bulk: flow                  (flows.rs, solve.rs)
+//!                            ├─ Shared, packet: ring                (packets.rs, ring.rs, shared.rs)
+//!                            └─ Shared, bulk: flow                  (flows.rs, solve.rs, reserve.rs)
 //! ```
 //!
 //! An uncontended packet costs one event per hop. Nothing is admitted to a resource ahead of time.
@@ -22,17 +22,22 @@ mod arena;
 mod connection;
 mod flows;
 mod packets;
+mod reserve;
 mod ring;
 mod servers;
+mod shared;
 mod solve;
 mod spec;
+
+#[cfg(test)]
+mod tests;
 
 use arena::{Flight, Flights, NONE};
 use connection::Connection;
 use flows::Flows;
-use packets::Shared;
 use ring::Lane;
 use servers::Servers;
+use shared::{NONE_BEFORE, Shared};
 use solve::Solver;
 use spec::EventKind;
 pub use spec::{
@@ -219,6 +224,7 @@ impl Fabric {
             token: transfer.token,
             arrived: now.as_ps(),
             tail: now.as_ps(),
+            behind: NONE_BEFORE,
         });
         self.in_flight += 1;
         if path.first == path.end {
@@ -256,29 +262,44 @@ impl Fabric {
             EventKind::Gate => self.open_gate(now, ConnId(id), out),
             EventKind::FlowEnd => self.flow_end(now, id, generation, out),
             EventKind::Solve => self.solve(now, out),
-            EventKind::Window => {}
+            EventKind::Window => self.end_of_window(now, ResourceId(id), out),
         }
     }
 
-    /// What a resource did so far; service that began is counted as if it had ended.
+    /// What a resource did so far: packets whose service began, and bulk whose flow ended.
+    ///
+    /// # Panics
+    ///
+    /// When there is no such resource.
     pub fn stats(&self, resource: ResourceId) -> ResourceStats {
         match &self.resources[resource.0 as usize] {
-            Resource::Shared(shared) => shared.stats(),
-            Resource::Servers(servers) => ResourceStats {
-                busy: servers.busy(),
-                raw_bytes: 0,
-                packets: servers.items,
-                transfers: servers.items,
-                queue_max: u32::try_from(servers.queue_max).expect("fewer than 2^32 transfers"),
-            },
+            Resource::Shared(shared) => shared.stats(0),
+            Resource::Servers(servers) => servers.stats(),
         }
     }
 
-    /// What every resource did so far, to take the difference over an interval.
-    pub fn snapshot(&self) -> Vec<ResourceStats> {
-        (0..self.resources.len())
-            .map(|index| self.stats(ResourceId(u32::try_from(index).expect("ids are 32 bits"))))
-            .collect()
+    /// What a resource did until `now`, with the part of each flow that has moved, and without
+    /// what the packet in service still needs. For the difference over a measured interval.
+    ///
+    /// # Panics
+    ///
+    /// When there is no such resource, or `now` is before the last event.
+    pub fn stats_at(&self, resource: ResourceId, now: Time) -> ResourceStats {
+        match &self.resources[resource.0 as usize] {
+            Resource::Shared(shared) => {
+                let moved = shared.fluid.members.iter();
+                let moved = moved.map(|&(flow, hop)| self.moved_until(now.as_ps(), flow, hop));
+                let mut stats = shared.stats(moved.sum());
+                stats.busy = stats.busy.saturating_sub(shared.unserved(now.as_ps()));
+                stats
+            }
+            Resource::Servers(servers) => servers.stats(),
+        }
+    }
+
+    /// What every resource did until `now`, in the order of their ids.
+    pub fn snapshot(&self, now: Time) -> Vec<ResourceStats> {
+        (0..).map(ResourceId).take(self.specs.len()).map(|id| self.stats_at(id, now)).collect()
     }
 
     /// The resources, in the order of their ids.
@@ -360,6 +381,7 @@ impl Fabric {
     }
 }
 
+/// Even nothing takes 1 ps, so that no two packets are served in the same instant.
 fn service_time(capacity: Bandwidth, raw: u64) -> TimeDelta {
-    capacity.transfer_time(Bytes::new(raw))
+    capacity.transfer_time(Bytes::new(raw)).max(TimeDelta::from_ps(1))
 }

@@ -1,132 +1,22 @@
 //! Packets at a shared resource: served at once where nothing competes, otherwise in turns.
 
 use super::arena::NONE;
-use super::ring::{Ring, Run, Turn, find_lane};
-use super::spec::{Arbitration, EventKind, FabricEvent, ResourceStats, Schedule};
+use super::ring::{Run, Turn, find_lane};
+use super::shared::{NONE_BEFORE, Serving, Undo};
+use super::spec::{Arbitration, EventKind, FabricEvent, Schedule};
 use super::{Fabric, ResourceId};
-use crate::units::{Bandwidth, Bytes, PS_PER_S, Time, TimeDelta};
+use crate::units::Time;
 
-/// The state of one shared resource.
-#[derive(Debug)]
-pub(super) struct Shared {
-    pub(super) capacity: Bandwidth,
-    pub(super) arbitration: Arbitration,
-    /// Capacity in 2^-40 raw bytes per picosecond, rounded down.
-    pub(super) rate: u64,
-    /// When the packet in service is done.
-    free_at: u64,
-    /// Whether a `Turn` event is under way, and its generation.
-    turn_pending: bool,
-    turn_generation: u32,
-    serving: Serving,
-    ring: Ring,
-    run: Option<Run>,
-    waiting: u32,
-    pub(super) counts: Counts,
-    pub(super) fluid: Fluid,
-}
-
-/// The packet in service, or the last one.
-#[derive(Clone, Copy, Debug)]
-struct Serving {
-    flight: u32,
-    conn: u32,
+/// A packet that has its turn.
+#[derive(Clone, Copy)]
+struct Chosen {
+    id: u32,
+    /// `NONE` where it never waited.
     lane: u32,
-    /// Bytes of the present turn.
+    /// Bytes that its connection had in this turn before.
     used: u64,
-    started: u64,
-    /// When its lane was appended to the ring.
+    /// When its connection was appended to the ring.
     stood_since: u64,
-    undo: Undo,
-}
-
-/// What a packet's service changed, to take it back.
-#[derive(Clone, Copy, Debug, Default)]
-struct Undo {
-    free_at: u64,
-    tail: u64,
-    raw: u64,
-    packets: u64,
-    stolen: u64,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Counts {
-    pub(super) raw: u128,
-    pub(super) packets: u64,
-    pub(super) transfers: u64,
-    queue_max: u32,
-}
-
-/// What the flows of a resource mean to its packets; set by the solver.
-#[derive(Debug, Default)]
-pub(super) struct Fluid {
-    /// Flows that cross the resource: (flow, which of its hops).
-    pub(super) members: Vec<(u32, u32)>,
-    /// Flows that this resource limits: each has segments waiting here.
-    pub(super) backlogged: u32,
-    /// How long a stand-in's turn lasts.
-    pub(super) turn: u64,
-    /// Time taken from a backlogged flow per time of a packet's service, in 2^-32.
-    pub(super) stolen_scale: u64,
-    /// Time taken by packets from the backlogged flows so far.
-    pub(super) stolen: u64,
-    /// A segment began here.
-    pub(super) anchor: u64,
-    /// Rate of the flows that are limited elsewhere.
-    pub(super) passing: u64,
-}
-
-impl Shared {
-    pub(super) fn new(capacity: Bandwidth, arbitration: Arbitration) -> Self {
-        let bits = u128::from(capacity.as_bit_per_s());
-        assert!(bits > 0, "a shared resource has a capacity");
-        let rate = (bits << 40) / (8 * u128::from(PS_PER_S));
-        Self {
-            capacity,
-            arbitration,
-            rate: u64::try_from(rate).expect("capacities are below 2^63 bit/s"),
-            free_at: 0,
-            turn_pending: false,
-            turn_generation: 0,
-            serving: Serving {
-                flight: NONE,
-                conn: NONE,
-                lane: NONE,
-                used: 0,
-                started: 0,
-                stood_since: 0,
-                undo: Undo::default(),
-            },
-            ring: Ring::default(),
-            run: None,
-            waiting: 0,
-            counts: Counts::default(),
-            fluid: Fluid::default(),
-        }
-    }
-
-    pub(super) fn stats(&self) -> ResourceStats {
-        let Counts { raw, packets, transfers, queue_max } = self.counts;
-        let bits = u128::from(self.capacity.as_bit_per_s());
-        let busy = raw * 8 * u128::from(PS_PER_S) / bits;
-        ResourceStats {
-            busy: TimeDelta::from_ps(u64::try_from(busy).expect("a run is below 213 days")),
-            raw_bytes: u64::try_from(raw).expect("a run moves fewer than 2^64 bytes"),
-            packets,
-            transfers,
-            queue_max,
-        }
-    }
-
-    /// Nobody else wants this resource now.
-    fn is_calm(&self, now: u64) -> bool {
-        self.free_at <= now && !self.turn_pending && self.fluid.members.is_empty()
-    }
-
-    fn stand_ins(&self) -> u32 {
-        if self.arbitration == Arbitration::Strict { 0 } else { self.fluid.backlogged }
-    }
 }
 
 impl Fabric {
@@ -140,6 +30,7 @@ impl Fabric {
         let shared = self.resources[resource.0 as usize].shared();
         let start = now.as_ps();
         if shared.is_calm(start) {
+            self.flights[id].behind = NONE_BEFORE;
             self.serve(now, resource, Chosen { id, lane: NONE, used: 0, stood_since: start }, out);
             return;
         }
@@ -160,6 +51,7 @@ impl Fabric {
         let conn = self.flights[id].conn;
         let first = &mut self.conns[conn as usize].lanes;
         let lane = find_lane(&mut self.lanes, first, resource.0);
+        self.flights[id].behind = NONE_BEFORE;
         self.lanes[lane as usize].packets.push_back(id, &mut self.flights);
         let shared = self.resources[resource.0 as usize].shared_mut();
         shared.waiting += 1;
@@ -188,18 +80,34 @@ impl Fabric {
 
     fn wait_in_ring(&mut self, now: Time, resource: ResourceId, id: u32, out: &mut impl Schedule) {
         let start = now.as_ps();
+        if self.leads_run(start, resource, id) {
+            let shared = self.resources[resource.0 as usize].shared_mut();
+            shared.run = None;
+            shared.turn_pending = false;
+            shared.turn_generation = shared.turn_generation.wrapping_add(1);
+            self.wait_for_fluid(now, resource, id, out);
+            return;
+        }
         let shared = self.resources[resource.0 as usize].shared_mut();
-        if shared.free_at > start {
-            self.wait_for_packet(start, resource, id, out);
-        } else if shared.turn_pending {
-            if let Some(run) = &mut shared.run {
-                let passed = run.newly_passed(start);
-                shared.ring.push_stand_ins(passed);
-            }
+        if let Some(run) = &mut shared.run {
+            let passed = run.newly_passed(start);
+            shared.ring.push_stand_ins(passed);
             self.append(start, resource, id);
+        } else if shared.free_at > start || shared.turn_pending {
+            self.wait_for_packet(start, resource, id, out);
         } else {
+            // Nobody asked for a turn: the ring holds at most stand-ins of a past round.
+            shared.ring.clear();
             self.wait_for_fluid(now, resource, id, out);
         }
+    }
+
+    /// A packet of a higher connection came in this instant and waits for flows that pass by: what
+    /// it waits for depends on where it came from, so the lower connection's wait counts instead.
+    fn leads_run(&self, now: u64, resource: ResourceId, id: u32) -> bool {
+        let shared = self.resources[resource.0 as usize].shared();
+        let began_now = shared.run.is_some_and(|run| run.turns == 0 && run.start == now);
+        began_now && shared.ring.front_lane().is_some_and(|(_, conn)| conn > self.flights[id].conn)
     }
 
     /// A packet is in service: wait for it, and for those in the ring.
@@ -238,8 +146,9 @@ impl Fabric {
         let run = if self.resources[resource.0 as usize].shared().fluid.backlogged > 0 {
             self.run_of_backlogged(start, resource)
         } else {
-            self.run_of_passing(start, resource, hop.previous)
+            self.run_of_passing(start, resource, hop.previous, self.flights[id].behind)
         };
+        self.flights[id].behind = NONE_BEFORE;
         if run.end <= start {
             self.serve(now, resource, Chosen { id, lane: NONE, used: 0, stood_since: start }, out);
             return;
@@ -262,18 +171,25 @@ impl Fabric {
 
     /// Flows that pass by in segments: wait for the rest of one, if one is being served.
     ///
-    /// Those that came over the same link as the packet are in line with it already.
-    fn run_of_passing(&self, now: u64, resource: ResourceId, previous: u32) -> Run {
+    /// Those that came over the same link as the packet are in line with it already: it waits at
+    /// most for the cut-through bytes of the segment that it follows, which came at `behind`.
+    fn run_of_passing(&self, now: u64, resource: ResourceId, previous: u32, behind: u64) -> Run {
         let shared = self.resources[resource.0 as usize].shared();
-        let passing = shared.fluid.passing - self.passing_from(resource, previous);
+        let in_line = self.passing_from(resource, previous);
+        let passing = shared.fluid.passing.saturating_sub(in_line);
         let mut run = Run { start: now, turn: 0, turns: 0, returned: 0, end: now };
+        if in_line > 0 && behind != NONE_BEFORE {
+            let fill = shared.service(self.cut_through.min(self.mtu));
+            run.end = now.max(behind + fill.as_ps());
+        }
         let Some(period) = (u128::from(self.mtu) << 40).checked_div(u128::from(passing)) else {
             return run;
         };
         let segment = (u128::from(self.mtu) << 40) / u128::from(shared.rate);
         let phase = u128::from(now - shared.fluid.anchor) % period;
         let rest = segment.saturating_sub(phase);
-        run.end += u64::try_from(rest).expect("an MTU lasts less than 213 days");
+        let rest = now + u64::try_from(rest).expect("an MTU lasts less than 213 days");
+        run.end = run.end.max(rest);
         run
     }
 
@@ -300,10 +216,20 @@ impl Fabric {
         if let Some(mut run) = shared.run.take() {
             let passed = run.newly_passed(run.end);
             shared.ring.push_stand_ins(passed);
+            self.follow_segment(now.as_ps(), resource);
         } else if self.end_of_service(now, resource, out) {
             return;
         }
         self.next_turn(now, resource, out);
+    }
+
+    /// The packet that is served next comes right behind a segment of a flow.
+    fn follow_segment(&mut self, now: u64, resource: ResourceId) {
+        let shared = self.resources[resource.0 as usize].shared_mut();
+        if let Some((lane, _)) = shared.ring.front_lane() {
+            let head = self.lanes[lane as usize].packets.head;
+            self.flights[head].behind = now;
+        }
     }
 
     /// The packet in service is done. Answers whether its connection keeps the turn.
@@ -367,15 +293,16 @@ impl Fabric {
         let flight = &self.flights[id];
         let (hop, bytes) = (flight.hop, flight.bytes);
         let charge = self.charge(hop, bytes);
+        self.watch_load(now, resource, out);
         let flight = &mut self.flights[id];
         let shared = self.resources[resource.0 as usize].shared_mut();
         let start = now.as_ps();
         let end = start + charge.service.as_ps();
-        let stolen = shared.steal(charge.service);
+        let saved = shared.fluid.reserve.saved();
+        let stolen = shared.steal(start, charge.service);
         shared.serving = Serving {
             flight: id,
             conn: flight.conn,
-            lane,
             used: used + bytes.max(1),
             started: start,
             stood_since,
@@ -385,6 +312,7 @@ impl Fabric {
                 raw: charge.raw,
                 packets: charge.packets,
                 stolen,
+                saved,
             },
         };
         shared.free_at = end;
@@ -400,6 +328,9 @@ impl Fabric {
         let last = end.max(flight.tail + charge.head.as_ps());
         let latency = self.hops[hop as usize].latency;
         flight.tail = last + latency.as_ps();
+        if flight.behind != NONE_BEFORE {
+            flight.behind = start + latency.as_ps();
+        }
         flight.hop += 1;
         let arrival = if flight.hop == flight.end_hop {
             Time::from_ps(flight.tail)
@@ -422,6 +353,7 @@ impl Fabric {
         let Serving { flight: id, conn, stood_since, undo, .. } = shared.serving;
         shared.free_at = undo.free_at;
         shared.fluid.stolen -= undo.stolen;
+        shared.fluid.reserve.restore(undo.saved);
         shared.counts.raw -= u128::from(undo.raw);
         shared.counts.packets -= undo.packets;
         shared.counts.transfers -= 1;
@@ -445,34 +377,4 @@ impl Fabric {
             shared.ring.push_lane_front(lane, conn, stood_since);
         }
     }
-}
-
-impl Shared {
-    /// Books a packet's service as time taken from the flows that this resource limits.
-    fn steal(&mut self, service: TimeDelta) -> u64 {
-        if self.fluid.backlogged == 0 {
-            return 0;
-        }
-        let scaled = (u128::from(service.as_ps()) * u128::from(self.fluid.stolen_scale)) >> 32;
-        let stolen = u64::try_from(scaled).expect("a packet's service is short");
-        self.fluid.stolen += stolen;
-        stolen
-    }
-
-    /// The service time of `raw` bytes.
-    pub(super) fn service(&self, raw: u64) -> TimeDelta {
-        self.capacity.transfer_time(Bytes::new(raw))
-    }
-}
-
-/// A packet that has its turn.
-#[derive(Clone, Copy)]
-struct Chosen {
-    id: u32,
-    /// `NONE` where it never waited.
-    lane: u32,
-    /// Bytes that its connection had in this turn before.
-    used: u64,
-    /// When its connection was appended to the ring.
-    stood_since: u64,
 }

@@ -53,6 +53,14 @@ impl Ring {
         self.lanes > 0
     }
 
+    /// The lane whose turn is next and its connection, if it is a lane's turn.
+    pub(super) fn front_lane(&self) -> Option<(u32, u32)> {
+        match self.entries.front()? {
+            Entry::Packets { lane, conn, .. } => Some((*lane, *conn)),
+            Entry::StandIns(_) => None,
+        }
+    }
+
     /// Appends a lane; those of one instant are sorted by connection.
     pub(super) fn push_lane(&mut self, lane: u32, conn: u32, now: u64) {
         let mut at = self.entries.len();
@@ -158,4 +166,53 @@ pub(super) fn find_lane(lanes: &mut Vec<Lane>, first: &mut u32, resource: u32) -
     lanes.push(Lane::new(resource, *first));
     *first = id;
     id
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(ring: &mut Ring) -> Vec<Turn> {
+        std::iter::from_fn(|| ring.pop()).collect()
+    }
+
+    #[test]
+    fn lanes_of_one_instant_stand_in_the_order_of_connections() {
+        let mut ring = Ring::default();
+        ring.push_lane(0, 9, 100);
+        for (lane, conn) in [(1, 5), (2, 7), (3, 3)] {
+            ring.push_lane(lane, conn, 200);
+        }
+        let lanes: Vec<u32> = all(&mut ring)
+            .into_iter()
+            .map(|turn| match turn {
+                Turn::Lane { lane, .. } => lane,
+                Turn::StandIns(_) => unreachable!("no flows here"),
+            })
+            .collect();
+        assert_eq!(lanes, [0, 3, 1, 2]);
+    }
+
+    #[test]
+    fn stand_ins_follow_the_number_of_flows_from_the_tail() {
+        let mut ring = Ring::default();
+        ring.push_stand_ins(2);
+        ring.push_lane(0, 1, 10);
+        ring.push_stand_ins(3);
+        ring.set_stand_ins(4);
+        let lane = Turn::Lane { lane: 0, at: 10 };
+        assert_eq!(all(&mut ring), [Turn::StandIns(2), lane, Turn::StandIns(2)]);
+        ring.push_lane(0, 1, 10);
+        ring.set_stand_ins(1);
+        assert_eq!(all(&mut ring), [lane, Turn::StandIns(1)]);
+    }
+
+    #[test]
+    fn turns_of_a_run_return_one_by_one() {
+        let mut run = Run { start: 100, turn: 10, turns: 3, returned: 0, end: 130 };
+        assert_eq!(run.newly_passed(109), 0);
+        assert_eq!(run.newly_passed(125), 2);
+        assert_eq!(run.newly_passed(125), 0);
+        assert_eq!(run.newly_passed(500), 1);
+    }
 }

@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 
 use super::arena::Flight;
-use super::spec::{EventKind, FabricEvent, Schedule};
+use super::spec::{EventKind, FabricEvent, ResourceStats, Schedule};
 use super::{Fabric, ResourceId};
 use crate::units::{Time, TimeDelta};
 
@@ -22,8 +22,8 @@ pub(super) struct Servers {
     /// Transfers that arrived in this instant in the order of service, and when each slot ends.
     batch: Vec<Served>,
     batch_at: Time,
-    pub(super) items: u64,
-    pub(super) queue_max: usize,
+    items: u64,
+    queue_max: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -49,8 +49,14 @@ impl Servers {
         }
     }
 
-    pub(super) fn busy(&self) -> TimeDelta {
-        self.per_item * self.items
+    pub(super) fn stats(&self) -> ResourceStats {
+        ResourceStats {
+            busy: self.per_item * self.items,
+            raw_bytes: 0,
+            packets: self.items,
+            transfers: self.items,
+            queue_max: u32::try_from(self.queue_max).unwrap_or(u32::MAX),
+        }
     }
 
     /// Takes the next slot and answers when its service ends.

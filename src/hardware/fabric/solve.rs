@@ -5,13 +5,18 @@ use super::spec::{EventKind, FabricEvent, Schedule};
 use super::{Fabric, ResourceId};
 use crate::units::Time;
 
+/// Above this many flows that hang together, rates are solved once per round.
+const LARGE: u32 = 32;
+
 /// Working space and counters of the solver.
 #[derive(Debug, Default)]
 pub(super) struct Solver {
-    /// Resources whose flows changed.
-    dirty: Vec<u32>,
-    /// A `Solve` event is under way.
-    asked: bool,
+    /// Resources whose flows changed, and when their rates are due.
+    dirty: Vec<(u64, u32)>,
+    /// Resources to visit.
+    reached: Vec<u32>,
+    /// The earliest `Solve` event under way.
+    next_due: Option<u64>,
     visit: u64,
     resources: Vec<Level>,
     flows: Vec<u32>,
@@ -30,41 +35,54 @@ struct Level {
     /// Sum of the weights of the flows whose rates are not final.
     weights: u128,
     /// The rate that those flows would get here.
-    level: u64,
+    share: u64,
     /// The highest rate of its flows.
     highest: u64,
 }
 
 impl Level {
     fn update(&mut self) {
-        self.level = if self.weights == 0 {
-            u64::MAX
-        } else {
-            let level = (u128::from(self.left) << 32) / self.weights;
-            u64::try_from(level).unwrap_or(u64::MAX)
-        };
+        let level = (u128::from(self.left) << 32).checked_div(self.weights);
+        self.share = level.and_then(|level| u64::try_from(level).ok()).unwrap_or(u64::MAX);
     }
 }
 
 impl Fabric {
-    /// The flows of `resource` changed: new rates are due in this instant.
+    /// The flows of `resource` changed: new rates are due at once, or, where very many flows hang
+    /// together, one round of all turns after the last solve. Round robin reacts no faster.
     pub(super) fn ask_for_solve(
         &mut self,
         now: Time,
         resource: ResourceId,
         out: &mut impl Schedule,
     ) {
-        self.solver.dirty.push(resource.0);
-        if !self.solver.asked {
-            self.solver.asked = true;
-            out.at(now, resource, FabricEvent::new(EventKind::Solve, 0, 0));
+        let due = self.solve_due(now.as_ps(), resource);
+        self.solver.dirty.push((due, resource.0));
+        if self.solver.next_due.is_none_or(|next| due < next) {
+            self.solver.next_due = Some(due);
+            out.at(Time::from_ps(due), resource, FabricEvent::new(EventKind::Solve, 0, 0));
         }
     }
 
+    /// When the rates of `resource` may change next.
+    pub(super) fn solve_due(&self, now: u64, resource: ResourceId) -> u64 {
+        let fluid = &self.resources[resource.0 as usize].shared().fluid;
+        if fluid.component <= LARGE {
+            return now;
+        }
+        now.max(fluid.solved_at + fluid.turn * fluid.members.len() as u64)
+    }
+
     pub(super) fn solve(&mut self, now: Time, out: &mut impl Schedule) {
-        self.solver.asked = false;
+        let due = |entry: &(u64, u32)| entry.0 <= now.as_ps();
+        if !self.solver.dirty.iter().any(due) {
+            return;
+        }
         let mut solver = std::mem::take(&mut self.solver);
+        solver.reached.extend(solver.dirty.iter().filter(|entry| due(entry)).map(|entry| entry.1));
         self.collect(&mut solver);
+        let Solver { dirty, places, visit, .. } = &mut solver;
+        dirty.retain(|&(_, resource)| places[resource as usize].0 != *visit);
         for &flow in &solver.flows {
             self.settle(now.as_ps(), flow);
         }
@@ -72,6 +90,11 @@ impl Fabric {
         self.publish(now, &solver, out);
         solver.solves += 1;
         solver.flows_solved += solver.flows.len() as u64;
+        solver.next_due = solver.dirty.iter().map(|entry| entry.0).min();
+        if let Some(&(due, resource)) = solver.dirty.iter().min() {
+            let event = FabricEvent::new(EventKind::Solve, 0, 0);
+            out.at(Time::from_ps(due), ResourceId(resource), event);
+        }
         self.solver = solver;
     }
 
@@ -82,21 +105,21 @@ impl Fabric {
         solver.places.resize(self.resources.len(), (0, 0));
         solver.resources.clear();
         solver.flows.clear();
-        while let Some(resource) = solver.dirty.pop() {
+        while let Some(resource) = solver.reached.pop() {
             if solver.places[resource as usize].0 == visit {
                 continue;
             }
             solver.places[resource as usize].0 = visit;
             let shared = self.resources[resource as usize].shared();
-            let left = shared.rate;
-            solver.resources.push(Level { resource, left, weights: 0, level: 0, highest: 0 });
+            let left = shared.rate - shared.fluid.reserve.kept(shared.rate);
+            solver.resources.push(Level { resource, left, weights: 0, share: 0, highest: 0 });
             for &(flow, _) in &shared.fluid.members {
                 let state = &mut self.flows[flow];
                 if state.visited != visit {
                     state.visited = visit;
                     state.frozen = false;
                     solver.flows.push(flow);
-                    solver.dirty.extend(state.hops.iter().map(|hop| hop.resource));
+                    solver.reached.extend(state.hops.iter().map(|hop| hop.resource));
                 }
             }
         }
@@ -121,11 +144,11 @@ impl Fabric {
             level.update();
         }
         loop {
-            let Some(full) = resources.iter().filter(|l| l.weights > 0).min_by_key(|l| l.level)
+            let Some(full) = resources.iter().filter(|l| l.weights > 0).min_by_key(|l| l.share)
             else {
                 return;
             };
-            let (resource, rate) = (full.resource, full.level);
+            let (resource, rate) = (full.resource, full.share);
             let members = &self.resources[resource as usize].shared().fluid.members;
             for &(flow, _) in members {
                 let state = &mut self.flows[flow];
@@ -152,48 +175,70 @@ impl Fabric {
             let rate = self.flows[flow].rate;
             self.set_rate(flow, rate, limit, out);
         }
+        let component = u32::try_from(solver.flows.len()).expect("fewer than 2^32 flows");
         for level in &solver.resources {
             self.publish_resource(now, level.resource);
+            let shared = self.resources[level.resource as usize].shared_mut();
+            let full = shared.fluid.backlogged > 0;
+            shared.fluid.left = level.left;
+            shared.fluid.level = if full { level.highest } else { shared.rate };
+            shared.fluid.component = component;
+            shared.fluid.solved_at = now.as_ps();
         }
     }
 
     /// The first full hop where nobody is faster: there the flow's segments wait.
+    ///
+    /// Reserves are estimates, so one of two equal stages looks narrower by chance. Segments queue
+    /// at the first of them: an earlier hop counts as full within 1/16 if it has a reserve and is
+    /// no faster than the one that is really full.
     fn limit_of(&self, flow: u32, solver: &Solver) -> u32 {
         let state = &self.flows[flow];
-        let level = |resource: u32| &solver.resources[solver.places[resource as usize].1 as usize];
-        let limits = |resource: u32| {
-            let Level { left, highest, .. } = *level(resource);
+        let fullness = |resource: u32, margin: u32| {
+            let place = solver.places[resource as usize].1 as usize;
+            let Level { left, highest, .. } = solver.resources[place];
             let capacity = self.resources[resource as usize].shared().rate;
-            left <= capacity >> 20 && state.rate >= highest - (highest >> 20)
+            left <= capacity >> margin && state.rate >= highest - (highest >> margin)
         };
-        let first = state.hops.iter().find(|hop| limits(hop.resource));
-        first.expect("a max-min flow has a full hop where nobody is faster").resource
+        let shared = |resource: u32| self.resources[resource as usize].shared();
+        let full = state.hops.iter().find(|hop| fullness(hop.resource, 20));
+        let full = full.expect("a max-min flow has a full hop where nobody is faster").resource;
+        let before = state.hops.iter().take_while(|hop| hop.resource != full);
+        let first = before.map(|hop| hop.resource).find(|&resource| {
+            shared(resource).fluid.reserve.is_kept()
+                && shared(resource).rate <= shared(full).rate
+                && fullness(resource, 4)
+        });
+        first.unwrap_or(full)
     }
 
     fn publish_resource(&mut self, now: Time, resource: u32) {
         let shared = self.resources[resource as usize].shared();
-        let (mut backlogged, mut passing, mut weights) = (0_u32, 0_u64, 0_u128);
+        let (mut backlogged, mut limited, mut passing, mut weights) = (0_u32, 0_u64, 0_u64, 0_u128);
         for &(flow, hop) in &shared.fluid.members {
             let state = &self.flows[flow];
             let weight = state.hops[hop as usize].weight;
             if state.limit == resource {
                 backlogged += 1;
                 weights += u128::from(weight);
+                limited += load(state.rate, weight);
             } else {
                 passing += load(state.rate, weight);
             }
         }
-        let (rate, mtu) = (shared.rate, self.mtu);
+        let (rate, mtu, packet_ends) = (shared.rate, self.mtu, shared.free_at);
+        let kept = shared.fluid.reserve.kept(rate);
+        assert!(passing + limited + kept <= rate, "a solve gives out no more than there is");
         let fluid = &mut self.resources[resource as usize].shared_mut().fluid;
         if fluid.backlogged == 0 && (fluid.passing == 0 || backlogged > 0) {
-            fluid.anchor = fluid.anchor.max(now.as_ps());
+            fluid.anchor = fluid.anchor.max(now.as_ps()).max(packet_ends);
         }
         fluid.backlogged = backlogged;
         fluid.passing = passing;
+        fluid.turn = turn_of(mtu, u128::from(u32::MAX) + 1, 1, rate);
         if backlogged > 0 {
-            let rest = rate - passing;
-            fluid.turn = turn_of(mtu, weights, backlogged, rest);
-            let scale = (u128::from(rate) << 32) / u128::from(rest);
+            fluid.turn = turn_of(mtu, weights, backlogged, rate - passing);
+            let scale = (u128::from(rate) << 32) / u128::from(limited.max(1));
             fluid.stolen_scale = u64::try_from(scale).expect("a limit leaves capacity to share");
         }
     }

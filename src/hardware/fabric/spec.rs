@@ -46,7 +46,7 @@ impl Framing {
 /// How a resource serves.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Service {
-    /// A pipe shared fairly by bulk flows and packets: a link, a PCIe direction, a memory bus.
+    /// A pipe shared fairly by bulk flows and packets: a link, a direction of a bus, memory.
     Shared {
         /// Raw bytes per second.
         capacity: Bandwidth,
@@ -186,5 +186,28 @@ impl ResourceStats {
             transfers: self.transfers - earlier.transfers,
             queue_max: self.queue_max,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_payload_still_needs_a_packet() {
+        let framing = Framing { unit: 128, overhead: 28 };
+        assert_eq!([0, 1, 128, 129].map(|bytes| framing.packets(bytes)), [1, 1, 1, 2]);
+        assert_eq!(framing.raw_bytes(129), 129 + 56);
+        assert_eq!(Framing::NONE.raw_bytes(1 << 40), 1 << 40);
+    }
+
+    #[test]
+    fn events_are_small_and_differ_in_their_fingerprints() {
+        assert!(size_of::<FabricEvent>() <= 16);
+        let kinds = [EventKind::Arrive, EventKind::Turn, EventKind::FlowEnd];
+        let events = kinds.map(|kind| FabricEvent::new(kind, 7, 3).fingerprint());
+        assert!(events[0] != events[1] && events[1] != events[2] && events[0] != events[2]);
+        let later = FabricEvent::new(EventKind::Arrive, 7, 4).fingerprint();
+        assert_ne!(events[0], later);
     }
 }

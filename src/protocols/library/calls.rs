@@ -31,7 +31,7 @@ impl Library {
         call: Call,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
-        self.calls[usize::from(thread.0)] += 1;
+        self.calls.0[usize::from(thread.0)] += 1;
         let inner = Key::Inner(thread);
         match call {
             Call::Isend { request, to, tag, comm, buffer, mode } => {
@@ -448,7 +448,9 @@ impl Library {
             let receive = self.next_receive();
             let message = unexpected.header.message;
             let bytes = unexpected.header.bytes;
-            out.push(Action::Observe(Observation::Posted { receive, selection, bytes }));
+            // How much the receive takes is known when it comes; the monitors learn it then.
+            let room = u64::MAX;
+            out.push(Action::Observe(Observation::Posted { receive, selection, bytes: room }));
             out.push(Action::Observe(Observation::Matched { message, receive }));
             let status = status(&unexpected.header);
             self.probed.push((handle, receive, unexpected));

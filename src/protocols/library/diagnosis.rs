@@ -22,7 +22,7 @@ impl Library {
                 operation: "MPI_Probe",
                 peers: self.sources(selection),
                 detail: format!("for a message of {}; {}", in_words(selection), self.queues()),
-                origin: self.calls[usize::from(thread.0)] - 1,
+                origin: self.calls.0[usize::from(thread.0)] - 1,
             }]),
             Pending::Barrier(_) => {
                 let inner = self.wait_on(Key::Inner(thread));
@@ -40,7 +40,7 @@ impl Library {
     /// The wait for one request; `None` if it is complete or not open.
     fn wait_on(&self, key: Key) -> Option<Wait> {
         let Request { body, origin, .. } = self.requests.get(key)?;
-        let origin = *origin;
+        let origin = origin.0;
         let wait = |operation, peers, detail| Wait { operation, peers, detail, origin };
         Some(match body {
             Body::Complete(_) => return None,

@@ -1,7 +1,7 @@
 //! The request table, and which thread waits for which request.
 
 use super::{
-    Action, Handle, Key, Library, LibraryAction, MessageId, Outcome, Process, ProtocolError,
+    Action, Handle, Key, Library, LibraryAction, MessageId, Note, Outcome, Process, ProtocolError,
     ReceiveId, Region, Reply, Selection, Thread, push_return,
 };
 use crate::mpi::observation::Observation;
@@ -15,7 +15,7 @@ use crate::protocols::rendezvous::{Port, Progress, Protocol, Receiver, Role, Rol
 pub(super) struct Request {
     pub(super) body: Body,
     /// The call that made it, counted per thread from 0.
-    pub(super) origin: u32,
+    pub(super) origin: Note<u32>,
     /// The thread whose call ends, or comes nearer to its end, with this request.
     pub(super) waiter: Option<Thread>,
 }
@@ -115,7 +115,7 @@ impl Library {
         body: Body,
         thread: Thread,
     ) -> Result<(), ProtocolError> {
-        let origin = self.calls[usize::from(thread.0)] - 1;
+        let origin = Note(self.calls.0[usize::from(thread.0)] - 1);
         let slot = self.requests.slot(key);
         if slot.is_some() {
             return Err(self.refuse("the request is still open", key));

@@ -150,9 +150,9 @@ fn log10_ticks(low: f64, high: f64) -> Ticks {
     (bold, at(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0]))
 }
 
-/// About six steps of 1, 2 or 5 times a power of ten.
+/// Four to eight steps of 1, 2 or 5 times a power of ten.
 fn linear_ticks(low: f64, high: f64) -> Ticks {
-    let rough = (high - low) / 6.0;
+    let rough = (high - low) / 8.0;
     let decade = 10_f64.powf(rough.log10().floor());
     let factor = [1.0, 2.0, 5.0].into_iter().find(|factor| factor * decade >= rough);
     (multiples(low, high, factor.unwrap_or(10.0) * decade), vec![])

@@ -157,7 +157,7 @@ fn a_long_table_says_how_much_it_leaves_out() {
     let points = result.points.clone();
     for round in 0..20 {
         result.points.extend(points.iter().cloned().map(|mut point| {
-            point.params[0].1 = format!("{}", 100 + round);
+            point.params[0].1 = format!("{}.{round}", point.params[0].1);
             point
         }));
     }

@@ -95,3 +95,33 @@ fn utilisation_shows_the_busiest_resources_first() {
                   16  4 MiB          100.0 %        90.0 %
     "#);
 }
+
+#[test]
+fn seeds_are_shown_as_mean_and_spread() {
+    let base = sample::message_rate();
+    let mut result = RunResult { points: vec![], ..base.clone() };
+    for (seed, factor) in [("1", 0.98), ("2", 1.0), ("3", 1.02)] {
+        result.points.extend(base.points.iter().cloned().map(|mut point| {
+            point.params.insert(0, ("seed".into(), seed.into()));
+            point.metrics[0].value *= factor;
+            point
+        }));
+    }
+    let (plain, spread) = (&tables(&base)[0], &tables(&result)[0]);
+    assert!(spread.caption.ends_with("; mean of 3 seeds ±half the range"), "{}", spread.caption);
+    assert_eq!(spread.columns, plain.columns);
+    for (row, plain) in spread.rows.iter().zip(&plain.rows) {
+        for (cell, plain) in row.iter().zip(plain).skip(1) {
+            assert_eq!(*cell, format!("{plain} ±2.0 %"));
+        }
+    }
+}
+
+#[test]
+fn seeds_alone_are_an_axis() {
+    let mut result = sample::ping_pong();
+    for (point, seed) in result.points.iter_mut().zip(["1", "2"]) {
+        point.params = vec![("seed".into(), seed.into())];
+    }
+    assert_eq!(tables(&result)[0].rows.len(), 2);
+}

@@ -204,8 +204,7 @@ impl Matching {
     fn settle(&mut self, id: MessageId, receive: ReceiveId, place: usize) {
         let posted = self.posted[receive.process as usize].remove(place);
         let capacity = posted.expect("its place was found in this queue").bytes;
-        let matched = &mut self.matched[receive.process as usize];
-        matched.insert_unordered(receive.serial, (id, capacity));
+        self.matched[receive.process as usize].insert(receive.serial, (id, capacity));
         if let Some(message) = self.messages[id.process as usize].at(id.serial) {
             message.state = Stage::Matched;
         }
@@ -335,18 +334,6 @@ impl<T> Ring<T> {
             self.items.push_back(None);
         }
         self.items[place].replace(item).is_none()
-    }
-
-    /// As [`Self::insert`], for serials that begin in any order, as receives match.
-    fn insert_unordered(&mut self, serial: u32, item: T) {
-        if self.items.is_empty() {
-            self.base = serial;
-        }
-        while serial < self.base {
-            self.items.push_front(None);
-            self.base -= 1;
-        }
-        self.insert(serial, item);
     }
 
     fn get(&self, serial: u32) -> Option<&T> {

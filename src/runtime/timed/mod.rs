@@ -18,6 +18,7 @@ mod wires;
 
 use std::collections::VecDeque;
 
+use super::deadlock::{self, Deadlock, Standing};
 use super::memory::{Memories, Parcel, Payload};
 use super::monitors::buffers::{Buffers, Lends};
 use super::monitors::{Monitor, Monitors, Sometimes, Violation, system};
@@ -25,11 +26,13 @@ use super::untimed::Choice;
 use crate::engine::{Digest, Event, LimitReached, Options, Simulation, SourceId, Tag, mix};
 use crate::hardware::cluster::{Cluster, Posting};
 use crate::hardware::core::{IssueSlots, Noise, Place};
-use crate::hardware::fabric::{Delivery, FabricEvent, ResourceId, ResourceStats, Schedule};
+use crate::hardware::fabric::{
+    Delivery, FabricEvent, ResourceId, ResourceStats, Schedule, Service,
+};
 use crate::hardware::profile::Profile;
 use crate::hardware::topology::Topology;
 use crate::protocols::contract::{
-    Machine, Process, Program, ProtocolError, Region, Thread, Token, Via, WaitSet,
+    Machine, Process, Program, ProtocolError, Region, Thread, Token, Via,
 };
 use crate::units::{Time, TimeDelta};
 use actor::Actor;
@@ -110,8 +113,8 @@ pub struct Ran<M, P> {
 pub enum Ending {
     /// Every program came to its end.
     Finished,
-    /// Nothing can happen any more, and these threads still wait.
-    Deadlock(Vec<Blocked>),
+    /// Nothing can happen any more, and threads still wait.
+    Deadlock(Deadlock),
     /// A protocol met an input that it does not know.
     Protocol {
         /// Where.
@@ -121,21 +124,6 @@ pub enum Ending {
     },
     /// A limit was reached.
     Limit(LimitReached),
-}
-
-/// A thread that waits for ever.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Blocked {
-    /// Its process.
-    pub process: Process,
-    /// The thread.
-    pub thread: Thread,
-    /// Since when it has had nothing to do.
-    pub since: Time,
-    /// What it waits for.
-    pub waits: WaitSet,
-    /// Where its call stands in the scenario.
-    pub position: Option<u32>,
 }
 
 /// What a run leaves behind.
@@ -156,7 +144,7 @@ pub struct Outcome {
     /// Branches that were reached.
     pub sometimes: Sometimes,
     /// What every resource did.
-    pub resources: Vec<(String, ResourceStats)>,
+    pub resources: Vec<Used>,
     /// Busy time of every thread's core: in actions, and polling included.
     pub cores: Vec<CoreUse>,
     /// Messages that left a core.
@@ -167,6 +155,17 @@ pub struct Outcome {
     pub rnr: u64,
     /// The choices, where they were recorded.
     pub choices: Vec<Choice>,
+}
+
+/// What one resource did.
+#[derive(Clone, Debug)]
+pub struct Used {
+    /// Its name.
+    pub name: String,
+    /// How many serve side by side: busy time counts each.
+    pub servers: u32,
+    /// What it did.
+    pub stats: ResourceStats,
 }
 
 /// What one core did.
@@ -423,35 +422,38 @@ where
     }
 
     /// Nothing is left to happen: everybody is done, or somebody waits for ever.
+    ///
+    /// # Panics
+    ///
+    /// When threads wait although somebody could answer them: a defect of this runtime.
     fn quiet(&self) -> Ending {
-        let blocked: Vec<Blocked> = (0_u32..)
-            .zip(&self.actors)
-            .filter(|(_, actor)| !actor.ended())
-            .map(|(index, actor)| {
-                let (process, thread) = self.names(index);
-                let waits = self.machines[process.0 as usize].waits(thread);
-                Blocked {
-                    process,
-                    thread,
-                    since: actor.since,
-                    waits: waits.unwrap_or(WaitSet::All(Vec::new())),
-                    position: actor.program.position(),
-                }
-            })
-            .collect();
-        if blocked.is_empty() { Ending::Finished } else { Ending::Deadlock(blocked) }
+        if self.actors.iter().all(Actor::ended) {
+            return Ending::Finished;
+        }
+        let standings: Vec<Standing> =
+            (0_u32..).zip(&self.actors).map(|(index, actor)| self.standing(index, actor)).collect();
+        let found = deadlock::diagnose(&standings);
+        Ending::Deadlock(found.expect("nothing can happen any more, so nobody can be answered"))
+    }
+
+    fn standing(&self, index: u32, actor: &Actor<M, P>) -> Standing {
+        let (process, thread) = self.names(index);
+        let waits = self.machines[process.0 as usize].waits(thread);
+        let waits = waits.map(|waits| waits.located(|call| actor.program.line_of(call)));
+        Standing {
+            process,
+            thread,
+            ended: actor.ended(),
+            waits: waits.filter(|_| !actor.ended()),
+            position: actor.program.position(),
+            since: Some(actor.since),
+        }
     }
 
     fn finish(mut self, ending: Ending) -> Ran<M, P> {
         let end = self.simulation.now();
         let elapsed = end.since(Time::ZERO);
-        let names: Vec<(ResourceId, String)> =
-            self.cluster.resources().map(|(id, name)| (id, name.to_owned())).collect();
-        let mut resources = Vec::new();
-        for (id, name) in names {
-            let stats = self.cluster.fabric.stats(id);
-            resources.push((name, stats));
-        }
+        let resources = self.used();
         if ending == Ending::Finished {
             self.check_end(elapsed, &resources);
         }
@@ -475,8 +477,21 @@ where
         Ran { outcome, machines: self.machines, programs, memories: self.memories }
     }
 
+    fn used(&self) -> Vec<Used> {
+        let specs = self.cluster.fabric.resources().iter();
+        let used = (0..).zip(specs).map(|(index, spec)| Used {
+            name: spec.name.clone(),
+            servers: match spec.service {
+                Service::Shared { .. } => 1,
+                Service::Servers { count, .. } => count,
+            },
+            stats: self.cluster.fabric.stats(ResourceId(index)),
+        });
+        used.collect()
+    }
+
     /// Laws that hold when every program has ended.
-    fn check_end(&mut self, elapsed: TimeDelta, resources: &[(String, ResourceStats)]) {
+    fn check_end(&mut self, elapsed: TimeDelta, resources: &[Used]) {
         let queued: u64 = self.pollers.iter().map(Poller::waiting).sum();
         let undelivered = queued + self.flights.len() as u64;
         self.monitors.end(undelivered, &mut self.violations);
@@ -485,8 +500,9 @@ where
             let landings = self.memories.landings(process);
             system::leftovers(process, machine.leftovers(), landings, &mut self.violations);
         }
-        for (name, stats) in resources {
-            self.violations.extend(system::utilisation(name, stats.busy, elapsed));
+        for Used { name, servers, stats } in resources {
+            let most = elapsed * u64::from(*servers);
+            self.violations.extend(system::utilisation(name, stats.busy, most));
         }
     }
 

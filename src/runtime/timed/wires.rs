@@ -10,7 +10,7 @@ use crate::hardware::core::Place;
 use crate::hardware::fabric::{ConnId, FabricEvent, PathId, Transfer};
 use crate::protocols::contract::{Process, Token, Via};
 use crate::runtime::untimed::Choice;
-use crate::units::{Time, TimeDelta};
+use crate::units::{Rate, Time, TimeDelta};
 
 /// Reusable slots: small ids into one vector.
 #[derive(Debug)]
@@ -198,7 +198,7 @@ where
     fn hand_to_hca(&mut self, id: u32, channel: u32, posting: Posting, bytes: u64) {
         let now = self.simulation.now();
         let signal_every = self.costs.profile.hca.signal_every;
-        let period = self.costs.profile.hca.msg_rate_per_qp.map(|rate| rate.period());
+        let period = self.costs.profile.hca.msg_rate_per_qp.map(Rate::period);
         let open = &mut self.channels[channel as usize];
         let conn = open.connection;
         open.unsignalled += 1;

@@ -8,8 +8,8 @@ use crate::protocols::contract::{
 };
 use crate::runtime::fingerprint::Shared;
 use crate::runtime::memory::Parcel;
+use crate::runtime::monitors::Monitor;
 use crate::runtime::monitors::buffers::Lends;
-use crate::runtime::monitors::{Monitor, Violation};
 use crate::runtime::rules::{Cut, Defect, Fault, breach};
 
 /// A choice that may not happen now.
@@ -155,7 +155,7 @@ where
         let lent = call.lends();
         let Some(list) = self.handle(actor, Input::Call(call)) else { return };
         if lent.is_some() {
-            let buffers = &mut self.watch.change().buffers;
+            let buffers = self.buffers.change();
             buffers.called(&mut self.memories, actor.process, lent, &list);
         }
         self.begin(actor, list);
@@ -197,8 +197,8 @@ where
         if instance.machine.guard(actor.thread, input.entry()).is_some() {
             instance.owner = Some(actor.thread);
         }
-        let mut list = Vec::new();
-        let handled = instance.machine.handle(actor.thread, input, &mut list);
+        let mut list = Vec::with_capacity(8);
+        let handled = instance.machine.change().handle(actor.thread, input, &mut list);
         let defect = match (handled, breach(&list)) {
             (Err(refused), _) => Defect::Refused(refused),
             (Ok(()), Some(rule)) => Defect::Broke(rule.into()),
@@ -242,9 +242,9 @@ where
     }
 
     fn leave(&mut self, actor: Actor) {
-        let instance = self.instances[actor.process.0 as usize].change();
+        let instance = &mut self.instances[actor.process.0 as usize];
         if instance.owner == Some(actor.thread) {
-            instance.owner = None;
+            instance.change().owner = None;
         }
     }
 
@@ -343,12 +343,10 @@ where
 
     fn return_to(&mut self, actor: Actor, thread: Thread, reply: M::Reply) {
         let instance = self.instances[actor.process.0 as usize].change();
-        let strand = instance.threads.get_mut(usize::from(thread.0));
-        let busy = |strand: &Strand<M, P>| thread != actor.thread && !strand.list.is_empty();
+        let strand = instance.threads.get_mut(usize::from(thread.0)).map(Shared::change);
         match strand {
-            Some(strand)
-                if strand.stage == Stage::Inside && strand.pass.is_none() && !busy(strand) =>
-            {
+            // It may still have work in its list: its program's call waits for the end of that.
+            Some(strand) if strand.stage == Stage::Inside && strand.pass.is_none() => {
                 strand.advance(Some(reply));
             }
             _ => {
@@ -359,33 +357,24 @@ where
     }
 
     fn complete(&mut self, actor: Actor, _request: Handle, buffer: Option<Region>) {
-        let watch = self.watch.change();
-        let (memories, found) = (&mut self.memories, &mut watch.found);
-        watch.buffers.completed(memories, actor.process, actor.thread, buffer, found);
+        let (memories, found) = (&mut self.memories, &mut self.found);
+        let buffers = self.buffers.change();
+        buffers.completed(memories, actor.process, actor.thread, buffer, found);
     }
 
     fn observe(&mut self, actor: Actor, fact: &Observation) {
-        let watch = self.watch.change();
-        watch.monitors.observe(actor.process, fact, &mut watch.found);
-        watch.buffers.told(actor.process, actor.thread, fact);
+        self.monitors.change().observe(actor.process, fact, &mut self.found);
+        if matches!(fact, Observation::SendComplete { .. } | Observation::Received { .. }) {
+            self.buffers.change().told(actor.process, actor.thread, fact);
+        }
     }
 
     fn reads(&mut self, process: Process, region: Region) {
-        let mut found = Vec::new();
-        self.watch.buffers.reads(process, region, &mut found);
-        self.report(found);
+        self.buffers.reads(process, region, &mut self.found);
     }
 
     fn writes(&mut self, process: Process, region: Region) {
-        let mut found = Vec::new();
-        self.watch.buffers.writes(process, region, &mut found);
-        self.report(found);
-    }
-
-    fn report(&mut self, found: Vec<Violation>) {
-        if !found.is_empty() {
-            self.watch.change().found.extend(found);
-        }
+        self.buffers.writes(process, region, &mut self.found);
     }
 
     fn stop(&mut self, actor: Actor, defect: Defect) {
@@ -396,6 +385,6 @@ where
 
     fn strand(&mut self, actor: Actor) -> &mut Strand<M, P> {
         let instance = self.instances[actor.process.0 as usize].change();
-        &mut instance.threads[usize::from(actor.thread.0)]
+        instance.threads[usize::from(actor.thread.0)].change()
     }
 }

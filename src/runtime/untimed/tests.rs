@@ -1,1 +1,431 @@
+//! A toy library with two threads, work outside the guard and one-sided reads: each law of the
+//! runtime, and each planted defect that must not get past it.
 
+use super::*;
+use crate::mpi::envelope::{Context, Envelope, Rank, Selection};
+use crate::mpi::observation::{MessageId, Observation, ReceiveId};
+use crate::protocols::contract::{
+    Action, Guard, Handle, Input, ProtocolError, Space, Step, Wait, WaitSet,
+};
+use crate::runtime::explore::{self, Budget, Survey};
+use crate::runtime::monitors::buffers::{Lent, UseAs};
+use crate::units::Bytes;
+
+const LEN: u64 = 12;
+
+/// What is planted.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+enum Planted {
+    Nothing,
+    /// The sender's buffer is given back at once.
+    EarlyComplete,
+    /// A control: the same, but the bytes were copied before.
+    CopiedAndFree,
+    /// The note goes out before the bytes it announces are copied.
+    NoteBeforeCopy,
+    /// The receiver reads no further than the first bytes.
+    ShortRead,
+    /// The receiver forgets to return.
+    NoReturn,
+    /// The receiver sees a receive that was not posted first.
+    LatestReceive,
+    /// After leaving the guard a packet is sent.
+    SendAfterRelease,
+    /// A second FIN.
+    TwoFins,
+}
+
+/// Sends are announced by a note, read by the receiver from the sender's buffer (or from a copy of
+/// it); a FIN gives the buffer back. Every
+/// receive copies outside the guard.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+struct Toy {
+    me: u32,
+    threads: u16,
+    planted: Planted,
+    sent: u32,
+    posted: u32,
+    /// Sends that wait for FIN.
+    sending: Vec<(Thread, MessageId, Region)>,
+    /// Receives without a message: thread, receive, buffer.
+    receives: Vec<(Thread, ReceiveId, Region)>,
+    /// Messages without a receive.
+    notes: Vec<(Process, MessageId, Region)>,
+    /// Messages that are read into a landing cell of the library, then copied.
+    reading: Vec<(Thread, ReceiveId, Region, Process, MessageId)>,
+}
+
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+enum Packet {
+    Note(MessageId, Region),
+    Fin(MessageId),
+}
+
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+enum Call {
+    Send {
+        to: u32,
+        buffer: u32,
+    },
+    Receive {
+        buffer: u32,
+    },
+    /// One pass; returns at its end.
+    Poll,
+}
+
+impl Lends for Call {
+    fn lends(&self) -> Option<Lent> {
+        let region = |id| Region::new(Space::User(id), LEN);
+        match *self {
+            Self::Send { buffer, .. } => {
+                Some(Lent { region: region(buffer), use_as: UseAs::Source })
+            }
+            Self::Receive { buffer } => {
+                Some(Lent { region: region(buffer), use_as: UseAs::Destination })
+            }
+            Self::Poll => None,
+        }
+    }
+}
+
+type Out<'a> = &'a mut Vec<Action<Packet, ()>>;
+
+/// The library's copy of a message, readable by peers.
+fn window(id: MessageId) -> Region {
+    Region::new(Space::Landing(1000 + id.serial), LEN)
+}
+
+fn cell(id: MessageId) -> Region {
+    Region::new(Space::Unexpected(id.process * 10 + id.serial), LEN)
+}
+
+fn token(id: MessageId) -> Token {
+    Token(u64::from(id.process) << 32 | u64::from(id.serial))
+}
+
+impl Toy {
+    fn new(me: u32, threads: u16, planted: Planted) -> Self {
+        Self {
+            me,
+            threads,
+            planted,
+            sent: 0,
+            posted: 0,
+            sending: Vec::new(),
+            receives: Vec::new(),
+            notes: Vec::new(),
+            reading: Vec::new(),
+        }
+    }
+
+    fn send(&mut self, thread: Thread, to: u32, buffer: Region, out: Out<'_>) {
+        let message = MessageId { process: self.me, serial: self.sent };
+        self.sent += 1;
+        let envelope = Envelope { context: Context(0), source: Rank(self.me), tag: 0 };
+        out.push(Action::Observe(Observation::Sent { message, envelope, to, bytes: LEN }));
+        let copies = matches!(self.planted, Planted::NoteBeforeCopy | Planted::CopiedAndFree);
+        let completes = matches!(self.planted, Planted::EarlyComplete | Planted::CopiedAndFree);
+        let remote = if copies { window(message) } else { buffer };
+        let note = Action::Send {
+            to: Process(to),
+            via: Via::Hca,
+            header: Bytes::new(8),
+            packet: Packet::Note(message, remote),
+            payload: None,
+        };
+        out.push(note);
+        if copies {
+            out.push(Action::Copy { from: buffer, to: window(message) });
+            let note = out.len() - 2;
+            out[note..].rotate_left(usize::from(self.planted == Planted::CopiedAndFree));
+        }
+        if completes {
+            Self::end_send(thread, message, buffer, out);
+        } else {
+            self.sending.push((thread, message, buffer));
+        }
+    }
+
+    fn end_send(thread: Thread, message: MessageId, buffer: Region, out: Out<'_>) {
+        out.push(Action::Observe(Observation::SendComplete { message }));
+        out.push(Action::Complete { request: Handle(0), buffer: Some(buffer) });
+        out.push(Action::Return { thread, reply: () });
+    }
+
+    fn receive(&mut self, thread: Thread, buffer: Region, out: Out<'_>) {
+        let receive = ReceiveId { process: self.me, serial: self.posted };
+        self.posted += 1;
+        let selection = Selection { context: Context(0), source: None, tag: None };
+        out.push(Action::Observe(Observation::Posted { receive, selection, bytes: LEN }));
+        self.receives.push((thread, receive, buffer));
+        self.pair_up(out);
+    }
+
+    fn pair_up(&mut self, out: Out<'_>) {
+        while !self.receives.is_empty() && !self.notes.is_empty() {
+            let place =
+                if self.planted == Planted::LatestReceive { self.receives.len() - 1 } else { 0 };
+            let (thread, receive, buffer) = self.receives.remove(place);
+            let (from, message, remote) = self.notes.remove(0);
+            out.push(Action::Observe(Observation::Matched { message, receive }));
+            let part = if self.planted == Planted::ShortRead { LEN - 1 } else { LEN };
+            out.push(Action::RdmaRead {
+                from,
+                remote: remote.part(0, part),
+                into: cell(message).part(0, part),
+                token: token(message),
+            });
+            self.reading.push((thread, receive, buffer, from, message));
+        }
+    }
+
+    fn place(&self, wanted: Token) -> Option<usize> {
+        self.reading.iter().position(|(.., message)| token(*message) == wanted)
+    }
+
+    /// The bytes are here: copy them outside the guard, by whichever thread polled.
+    fn done(&self, place: usize, out: Out<'_>) {
+        let (_, _, buffer, from, message) = self.reading[place];
+        let fin = || Action::Send {
+            to: from,
+            via: Via::Hca,
+            header: Bytes::new(8),
+            packet: Packet::Fin(message),
+            payload: None,
+        };
+        out.push(fin());
+        if self.planted == Planted::TwoFins {
+            out.push(fin());
+        }
+        out.push(Action::Release);
+        out.push(Action::Work(Step::Completion));
+        out.push(Action::Copy { from: cell(message), to: buffer });
+        if self.planted == Planted::SendAfterRelease {
+            out.push(fin());
+        }
+        out.push(Action::Resume(token(message)));
+    }
+
+    fn resume(&mut self, place: usize, out: Out<'_>) {
+        let (thread, receive, buffer, _, message) = self.reading.remove(place);
+        let received = Observation::Received { receive, message, bytes: LEN, truncated: false };
+        out.push(Action::Observe(received));
+        out.push(Action::Complete { request: Handle(1), buffer: Some(buffer) });
+        if self.planted != Planted::NoReturn {
+            out.push(Action::Return { thread, reply: () });
+        }
+    }
+}
+
+impl Machine for Toy {
+    type Packet = Packet;
+    type Call = Call;
+    type Reply = ();
+
+    fn guard(&self, _: Thread, _: Entry) -> Option<Guard> {
+        (self.threads > 1).then_some(Guard::Process)
+    }
+
+    fn handle(
+        &mut self,
+        thread: Thread,
+        input: Input<Packet, Call>,
+        out: Out<'_>,
+    ) -> Result<(), ProtocolError> {
+        let region = |id| Region::new(Space::User(id), LEN);
+        match input {
+            Input::Call(Call::Send { to, buffer }) => self.send(thread, to, region(buffer), out),
+            Input::Call(Call::Receive { buffer }) => self.receive(thread, region(buffer), out),
+            Input::Call(Call::Poll) => out.push(Action::Poll(Token(0))),
+            Input::Polled(_) => out.push(Action::Return { thread, reply: () }),
+            Input::Packet { from, packet: Packet::Note(message, remote), .. } => {
+                out.push(Action::Observe(Observation::Arrived { message }));
+                self.notes.push((from, message, remote));
+                self.pair_up(out);
+            }
+            Input::Packet { packet: Packet::Fin(message), .. } => {
+                let place = self.sending.iter().position(|(_, sent, _)| *sent == message);
+                match place {
+                    Some(place) => {
+                        let (thread, message, buffer) = self.sending.remove(place);
+                        Self::end_send(thread, message, buffer, out);
+                    }
+                    None if self.planted == Planted::CopiedAndFree => {}
+                    None => return Err(ProtocolError::refused("toy", "no send", message)),
+                }
+            }
+            Input::Done(token) => self.done(self.place(token).expect("it was posted"), out),
+            Input::Resume(token) => self.resume(self.place(token).expect("it is here"), out),
+        }
+        Ok(())
+    }
+
+    fn waits(&self, thread: Thread) -> Option<WaitSet> {
+        let receives = self.receives.iter().any(|(waiter, ..)| *waiter == thread);
+        let sends = self.sending.iter().any(|(waiter, ..)| *waiter == thread);
+        let operation = if receives { "receive" } else { "send" };
+        let wait = Wait { operation, peers: Vec::new(), detail: String::new(), origin: 0 };
+        (receives || sends).then(|| WaitSet::All(vec![wait]))
+    }
+
+    fn leftovers(&self) -> Vec<String> {
+        self.notes.iter().map(|note| format!("{note:?}")).collect()
+    }
+}
+
+/// Its calls, last one first.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+struct Script(Vec<Call>);
+
+impl Program<Toy> for Script {
+    fn next(&mut self, _: Option<()>) -> Next<Call> {
+        self.0.pop().map_or(Next::End, Next::Call)
+    }
+}
+
+/// `calls[process][thread]`, each last call first.
+fn world(planted: Planted, calls: &[&[&[Call]]]) -> World<Toy, Script> {
+    let processes = (0u32..).zip(calls).map(|(me, threads)| {
+        let count = u16::try_from(threads.len()).expect("small worlds");
+        (Toy::new(me, count, planted), threads.iter().map(|calls| Script(calls.to_vec())).collect())
+    });
+    World::new(processes.collect(), Payload::Real)
+}
+
+fn survey(planted: Planted, calls: &[&[&[Call]]]) -> Survey {
+    explore::exhaustive(&world(planted, calls), Budget::default())
+}
+
+const SEND: Call = Call::Send { to: 1, buffer: 0 };
+const SEND_OTHER: Call = Call::Send { to: 1, buffer: 1 };
+const RECEIVE: Call = Call::Receive { buffer: 0 };
+const RECEIVE_OTHER: Call = Call::Receive { buffer: 1 };
+/// Two threads send, two receive, under a guard.
+const CROWD: &[&[&[Call]]] = &[&[&[SEND], &[SEND_OTHER]], &[&[RECEIVE], &[RECEIVE_OTHER]]];
+const PAIR: &[&[&[Call]]] = &[&[&[SEND]], &[&[RECEIVE]]];
+
+#[test]
+fn the_toy_without_a_defect_ends_well_in_every_order() {
+    let pair = survey(Planted::Nothing, PAIR);
+    assert!(pair.is_clean(), "{pair:#?}");
+    assert_eq!((pair.finals, pair.sometimes.compared > 0), (1, true));
+    let crowd = survey(Planted::Nothing, CROWD);
+    assert!(crowd.is_clean(), "{crowd:#?}");
+    assert_eq!(crowd.finals, 4, "two messages to two receives, numbered in either order");
+}
+
+#[test]
+fn a_pass_takes_some_or_all_or_nothing_and_then_ends() {
+    let polls: &[&[&[Call]]] = &[&[&[SEND]], &[&[RECEIVE, Call::Poll, Call::Poll]]];
+    let found = survey(Planted::Nothing, polls);
+    assert!(found.is_clean(), "{found:#?}");
+    assert_eq!(found.finals, 1);
+    assert!(found.sometimes.unexpected > 0, "a pass took the note before the receive was posted");
+    // Nobody takes anything while the receiver does not call: its two passes are all it does.
+    let lost = survey(Planted::Nothing, &[&[&[SEND]], &[&[Call::Poll, Call::Poll]]]);
+    assert!(lost.dead > 0 && lost.finals == 0);
+}
+
+#[track_caller]
+fn check_killed(planted: Planted, calls: &[&[&[Call]]], law: &str) {
+    let found = survey(planted, calls);
+    let laws: Vec<&str> = found.violations.iter().map(|(violation, _)| violation.id).collect();
+    assert!(laws.contains(&law), "{planted:?}: {laws:?}, {found:#?}");
+    let (violation, way) =
+        found.violations.iter().find(|(violation, _)| violation.id == law).expect("just seen");
+    let mut world = world(planted, calls);
+    explore::replay(&mut world, way).expect("its way leads there");
+    assert!(world.violations().contains(violation) || world.conclude().contains(violation));
+}
+
+#[test]
+fn every_planted_defect_is_killed_by_its_law() {
+    check_killed(Planted::EarlyComplete, PAIR, "V2");
+    check_killed(Planted::NoteBeforeCopy, PAIR, "V2");
+    check_killed(Planted::ShortRead, PAIR, "V2");
+    check_killed(Planted::LatestReceive, CROWD, "M2");
+}
+
+#[test]
+fn a_receiver_that_never_returns_is_a_dead_end_with_its_point_of_no_return() {
+    let found = survey(Planted::NoReturn, PAIR);
+    assert!(found.dead > 0 && found.finals == 0);
+    assert_eq!((found.doomed, found.way_to_doomed), (found.states, Some(vec![])));
+}
+
+#[track_caller]
+fn check_fault(planted: Planted, calls: &[&[&[Call]]], words: &str) {
+    let found = survey(planted, calls);
+    let (fault, way) = found.faults.first().expect("a fault is found");
+    assert!(fault.to_string().contains(words), "{fault}");
+    let mut world = world(planted, calls);
+    explore::replay(&mut world, way).expect("its way leads there");
+    assert_eq!(world.outcome(), Outcome::Faulted(fault.clone()));
+    assert_eq!(world.choices(), []);
+    let refused = world.apply(way[0]).expect_err("nothing may happen after a fault");
+    assert!(refused.to_string().ends_with("the run was stopped by a fault"), "{refused}");
+}
+
+#[test]
+fn defects_of_a_machine_are_results_not_panics() {
+    let after = "process 1, thread 0: the library broke a rule: after";
+    check_fault(Planted::SendAfterRelease, PAIR, after);
+    let polling: &[&[&[Call]]] = &[&[&[Call::Poll, SEND]], &[&[RECEIVE]]];
+    check_fault(Planted::TwoFins, polling, "process 0, thread 0: toy: unexpected");
+}
+
+#[test]
+fn a_buffer_that_is_free_too_early_is_no_harm_where_it_was_copied() {
+    // A control: this toy copies before it completes, so nobody may complain.
+    let found = survey(Planted::CopiedAndFree, PAIR);
+    assert!(found.violations.is_empty() && found.dead == 0, "{found:#?}");
+}
+
+/// Polls for ever.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+struct Poller;
+
+impl Program<Toy> for Poller {
+    fn next(&mut self, _: Option<()>) -> Next<Call> {
+        Next::Call(Call::Poll)
+    }
+}
+
+#[test]
+fn a_livelock_is_doomed_without_being_dead() {
+    let poller = vec![(Toy::new(0, 1, Planted::Nothing), vec![Poller])];
+    let found = explore::exhaustive(&World::new(poller, Payload::Real), Budget::default());
+    assert!(found.complete, "the states of a loop repeat");
+    assert_eq!((found.finals, found.dead, found.doomed), (0, 0, found.states));
+}
+
+#[test]
+fn a_budget_that_does_not_suffice_says_so_and_claims_nothing() {
+    let all = survey(Planted::Nothing, CROWD);
+    let cut = explore::exhaustive(
+        &world(Planted::Nothing, CROWD),
+        Budget { states: 100, ..Budget::default() },
+    );
+    assert!(!cut.complete && !cut.is_clean() && cut.states < all.states);
+    assert_eq!((cut.doomed, cut.way_to_doomed), (0, None));
+}
+
+#[test]
+fn orders_that_lead_to_one_situation_lead_to_one_state() {
+    // Two independent choices, in both orders.
+    let start = world(Planted::Nothing, &[&[&[SEND]], &[&[RECEIVE]]]);
+    let choices = start.choices();
+    assert_eq!(choices.len(), 2);
+    let run = |order: [usize; 2]| {
+        let mut world = start.clone();
+        for index in order {
+            world.apply(choices[index]).expect("they do not disable each other");
+        }
+        world
+    };
+    let (one, other) = (run([0, 1]), run([1, 0]));
+    assert_eq!(one, other);
+    assert_eq!(one.fingerprint(), other.fingerprint());
+    assert_ne!(one.fingerprint(), start.fingerprint());
+}

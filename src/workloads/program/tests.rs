@@ -1,9 +1,16 @@
 //! Checks of programs as they are read, and of the books that a stream keeps.
 
 use super::*;
+use crate::mpi::communicator::Communicators;
 use crate::mpi::envelope::Rank;
 use crate::protocols::call::{Outcome, Reply, Requests, Status};
-use crate::protocols::contract::{Handle, Next};
+use crate::protocols::contract::{Handle, Next, Process};
+use crate::protocols::library::{Job, Library, SharedJob};
+use crate::protocols::rendezvous::Protocol;
+use crate::runtime::deadlock::Blocked;
+use crate::runtime::memory::Payload;
+use crate::runtime::{explore, untimed};
+use crate::units::Bytes;
 
 const WORLD: Comm = Comm(0);
 
@@ -205,6 +212,71 @@ fn a_probed_message_is_received_only_where_there_was_one() {
             Returned::Ended(Ending::Over { outcome, buffer: 1 }),
         ]
     );
+}
+
+/// Calls that somebody else has checked are the same program.
+#[test]
+fn checked_steps_are_taken_as_they_are() {
+    let buffer = Buffer { id: 0, bytes: 8 };
+    let (to, tag, comm, mode) = (Peer::Rank(Rank(1)), 0, WORLD, SendMode::Standard);
+    let send = Call::Isend { request: Handle(0), to, tag, comm, buffer, mode };
+    let calls = [send, Call::Wait { request: Handle(0) }].into_iter().zip(10..);
+    let steps = calls.map(|(call, line)| Step { line, does: Does::Call(call) }).collect();
+    let checked = Programs::checked(vec![steps, [].into()]);
+    assert_eq!(checked, programs(vec![isend("a"), wait("a")]).unwrap());
+}
+
+/// Two ranks that begin to send to each other and wait, above the eager threshold or below.
+fn head_to_head(eager: u64) -> untimed::World<Library, ProgramStream> {
+    let rank = |peer| {
+        let mode = SendMode::Standard;
+        let (to, comm) = (Peer::Rank(Rank(peer)), WORLD);
+        let request = OpKind::Isend { req: "a".into(), to, tag: 7, comm, bytes: 4096, mode };
+        let receive = OpKind::Recv { src: to, tag: Some(7), comm, bytes: 4096 };
+        let line = 10 * (peer + 1);
+        let kinds = [request, OpKind::Wait { req: "a".into() }, receive];
+        kinds.into_iter().zip(line..).map(|(kind, line)| Op { line, kind }).collect()
+    };
+    let programs = Programs::new(&[rank(1), rank(0)]).expect("a correct program");
+    let job = SharedJob::new(Job {
+        communicators: Communicators::standard(2),
+        node_of: vec![0, 1],
+        threads: 1,
+        rendezvous: Protocol::RPut,
+        eager_inter: Bytes::new(eager),
+        eager_intra: Bytes::new(eager),
+        header: Bytes::new(64),
+        control: Bytes::new(64),
+        cell: Bytes::new(8192),
+    });
+    let library = |rank| Library::new(job.clone(), Process(rank));
+    let processes = (0..2).map(|rank| (library(rank), vec![programs.stream(rank as usize)]));
+    untimed::World::new(processes.collect(), Payload::Real)
+}
+
+#[test]
+fn sends_head_to_head_above_the_threshold_are_a_deadlock_that_names_its_lines() {
+    for seed in 0..20 {
+        let mut world = head_to_head(4095);
+        let walk = explore::walk(&mut world, seed, 0, 10_000);
+        assert_eq!((walk.outcome, walk.violations), (untimed::Outcome::Stuck, Vec::new()));
+        let cycles = world.deadlock().expect("both wait for ever").cycles;
+        let lines = |blocked: &Blocked| (blocked.process.0, blocked.wait.origin, blocked.position);
+        let mut found: Vec<_> = cycles[0].iter().map(lines).collect();
+        found.sort_unstable();
+        // Begun by the send, noticed in the wait one line below.
+        assert_eq!(found, [(0, 20, Some(21)), (1, 10, Some(11))]);
+    }
+}
+
+#[test]
+fn sends_head_to_head_below_the_threshold_end() {
+    for seed in 0..20 {
+        let mut world = head_to_head(4096);
+        let walk = explore::walk(&mut world, seed, 0, 10_000);
+        assert_eq!((walk.outcome, walk.violations), (untimed::Outcome::Finished, Vec::new()));
+        assert_eq!(world.deadlock(), None);
+    }
 }
 
 #[test]

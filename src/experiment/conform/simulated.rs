@@ -1,0 +1,107 @@
+//! The simulator's own library as a world for the vectors: the untimed runtime under random
+//! schedules.
+//!
+//! Each schedule number also stands for one way to connect the processes, so that a few schedules
+//! already meet every path that a message can take.
+
+use super::{Finished, Sent, World};
+use crate::mpi::communicator::Communicators;
+use crate::protocols::contract::{Process, Region, Space, Thread};
+use crate::protocols::library::{Job, Library, SharedJob};
+use crate::protocols::rendezvous::Protocol;
+use crate::runtime::explore::{self, Walk};
+use crate::runtime::memory::Payload;
+use crate::runtime::untimed::{self, Outcome};
+use crate::units::Bytes;
+use crate::workloads::program::{ProgramStream, Programs, Record};
+
+/// The library under the untimed runtime.
+#[derive(Clone, Copy, Debug)]
+pub struct Simulated {
+    /// Which family of schedules.
+    pub seed: u64,
+}
+
+type Untimed = untimed::World<Library, ProgramStream>;
+
+/// Eager thresholds, in turn: next to nothing, some messages of the vectors, all of them.
+const THRESHOLDS: [u64; 3] = [16, 4096, 1 << 20];
+
+/// More steps than any recorded program takes: a run that is longer makes no progress.
+const STEPS_MAX: usize = 1_000_000;
+
+impl World for Simulated {
+    fn run(&self, programs: &Programs, schedule: u64) -> Result<Box<dyn Finished>, String> {
+        let mut world = start(programs, job(programs.size(), schedule));
+        let walk = explore::walk(&mut world, self.seed, schedule, STEPS_MAX);
+        match defect(&walk, &world) {
+            Some(defect) => Err(defect),
+            None => Ok(Box::new(world)),
+        }
+    }
+}
+
+impl Finished for Untimed {
+    fn records(&self, rank: usize) -> &[Record] {
+        self.program(process(rank), Thread(0)).records()
+    }
+
+    /// A send buffer holds its message, or the inverse of it once the send is complete.
+    fn holds(&self, rank: usize, buffer: u32, bytes: u64, message: &Sent) -> bool {
+        let read = |rank, buffer| {
+            self.memories().bytes(process(rank), Region::new(Space::User(buffer), bytes))
+        };
+        let (received, sent) = (read(rank, buffer), read(message.rank, message.buffer));
+        received == sent || received.iter().zip(&sent).all(|(one, other)| *one == !*other)
+    }
+}
+
+fn process(rank: usize) -> Process {
+    Process(u32::try_from(rank).expect("a case has few ranks"))
+}
+
+/// How the processes of a schedule are connected: nodes, protocol and thresholds in turn.
+fn job(size: usize, schedule: u64) -> Job {
+    let pick = |stride: u64, choices: usize| {
+        usize::try_from(schedule / stride % choices as u64).expect("below the number of choices")
+    };
+    let node = |rank: u32| match pick(1, 3) {
+        0 => 0,
+        1 => rank,
+        _ => rank / 2,
+    };
+    let protocols = Protocol::ALL.len();
+    let threshold = Bytes::new(THRESHOLDS[pick(3 * protocols as u64, THRESHOLDS.len())]);
+    Job {
+        communicators: Communicators::standard(process(size).0),
+        node_of: (0..process(size).0).map(node).collect(),
+        threads: 1,
+        rendezvous: Protocol::ALL[pick(3, protocols)],
+        eager_inter: threshold,
+        eager_intra: threshold,
+        header: Bytes::new(64),
+        control: Bytes::new(64),
+        cell: Bytes::new(8192),
+    }
+}
+
+fn start(programs: &Programs, job: Job) -> Untimed {
+    let job = SharedJob::new(job);
+    let library = |rank| Library::new(job.clone(), process(rank));
+    let processes = (0..programs.size()).map(|rank| (library(rank), vec![programs.stream(rank)]));
+    Untimed::new(processes.collect(), Payload::Real)
+}
+
+/// Why a run is not one of a correct library under correct programs; `None` where it is.
+fn defect(walk: &Walk, world: &Untimed) -> Option<String> {
+    let broken = || walk.violations.first().map(ToString::to_string);
+    match &walk.outcome {
+        Outcome::Finished => broken(),
+        Outcome::Faulted(fault) => Some(fault.to_string()),
+        Outcome::Running => broken().or_else(|| Some(format!("no end after {STEPS_MAX} steps"))),
+        Outcome::Stuck => broken().or_else(|| {
+            let deadlock = world.deadlock().map(|deadlock| deadlock.to_string());
+            deadlock.or_else(|| Some("nothing can happen any more".to_owned()))
+        }),
+    }
+}

@@ -1,0 +1,284 @@
+//! Judges claims: each is a sentence about metrics, measured on the points it names.
+//!
+//! A claim about several cases holds if it holds in each; what is reported is the worst one.
+
+use super::claim::{Along, Claim, ClaimKind, Replicas, Trend};
+use super::plan::Plan;
+use super::results::{ClaimResult, ClaimStatus, PointResult};
+use super::shape::read::Tolerance;
+
+/// The verdicts on all claims of a plan, in file order.
+pub fn claims(plan: &Plan, points: &[PointResult]) -> Vec<ClaimResult> {
+    plan.claims.iter().map(|claim| judge(claim, points)).collect()
+}
+
+/// What one case came to.
+struct Found {
+    holds: bool,
+    /// How far it is from the edge of what holds; the least is reported.
+    margin: f64,
+    measured: String,
+}
+
+/// The verdict on one claim.
+pub fn judge(claim: &Claim, points: &[PointResult]) -> ClaimResult {
+    let bench = Bench { points, metric: claim.metric.name };
+    let found = bench.cases(&claim.kind);
+    let worst = found.map(|all| {
+        let all_hold = all.iter().all(|found| found.holds);
+        let worst = all.into_iter().min_by(|a, b| a.margin.total_cmp(&b.margin));
+        (all_hold, worst.map_or_else(|| "no case".to_owned(), |worst| worst.measured))
+    });
+    // A point that failed has no metric: the claim cannot hold.
+    let (holds, measured) = worst.unwrap_or((false, "a point of the claim has no result".into()));
+    ClaimResult {
+        id: claim.id.clone(),
+        statement: claim.statement.clone().unwrap_or_default(),
+        status: if holds { ClaimStatus::Pass } else { ClaimStatus::Deviates },
+        role: claim.role,
+        measured,
+        expected: expected(claim),
+        source: claim.source.clone(),
+    }
+}
+
+struct Bench<'a> {
+    points: &'a [PointResult],
+    metric: &'a str,
+}
+
+impl Bench<'_> {
+    /// The mean over replicas; `None` where a point failed.
+    fn at(&self, replicas: &Replicas) -> Option<f64> {
+        let values = replicas.iter().map(|&index| {
+            self.points.iter().find(|point| point.index == index)?.metric(self.metric)
+        });
+        let values: Option<Vec<f64>> = values.map(|metric| Some(metric?.value)).collect();
+        let values = values?;
+        let count = u32::try_from(values.len()).expect("a sweep has fewer points than 2^32");
+        Some(values.iter().sum::<f64>() / f64::from(count))
+    }
+
+    fn ratio(&self, (of, to): &(Replicas, Replicas)) -> Option<f64> {
+        Some(self.at(of)? / self.at(to)?)
+    }
+
+    fn cases(&self, kind: &ClaimKind) -> Option<Vec<Found>> {
+        match kind {
+            ClaimKind::Value { cases, value, tolerance } => {
+                cases.iter().map(|case| Some(near(self.at(case)?, *value, *tolerance))).collect()
+            }
+            ClaimKind::Ratio { cases, value, tolerance } => {
+                cases.iter().map(|case| Some(near(self.ratio(case)?, *value, *tolerance))).collect()
+            }
+            ClaimKind::Ordering { cases, below, times } => cases
+                .iter()
+                .map(|case| {
+                    let ratio = self.ratio(case)?;
+                    let margin = if *below { times - ratio } else { ratio - times };
+                    let measured = format!("a ratio of {}", shown(ratio));
+                    Some(Found { holds: margin > 0.0, margin, measured })
+                })
+                .collect(),
+            ClaimKind::Crossover { lines, along, at, tolerance, times } => lines
+                .iter()
+                .map(|line| self.crossover(line, along, *at, *tolerance, *times))
+                .collect(),
+            ClaimKind::Trend { lines, along, shape } => {
+                lines.iter().map(|line| self.trend(line, along, *shape)).collect()
+            }
+        }
+    }
+
+    /// From which value of the axis on the ratio stays at or below `times`.
+    fn crossover(
+        &self,
+        line: &[(Replicas, Replicas)],
+        along: &Along,
+        at: usize,
+        tolerance: Tolerance,
+        times: f64,
+    ) -> Option<Found> {
+        let ratios: Option<Vec<f64>> = line.iter().map(|pair| self.ratio(pair)).collect();
+        let ratios = ratios?;
+        let last_above = ratios.iter().rposition(|&ratio| ratio > times);
+        let onset = last_above.map_or(0, |last| last + 1);
+        let top = ratios[at..].iter().copied().fold(0.0, f64::max);
+        let Some(value) = along.values.get(onset) else {
+            let measured = format!(
+                "never: the ratio at {} is {}, the greatest from there on {}",
+                along.values[at],
+                shown(ratios[at]),
+                shown(top)
+            );
+            return Some(Found { holds: false, margin: f64::NEG_INFINITY, measured });
+        };
+        let (found, wanted) = (position(along, onset), position(along, at));
+        let inside = within(found, wanted, tolerance);
+        let measured =
+            format!("from {value} on; greatest ratio from {} on: {}", along.values[at], shown(top));
+        Some(Found { holds: inside, margin: -(found / wanted).ln().abs(), measured })
+    }
+
+    fn trend(&self, line: &[Replicas], along: &Along, shape: Trend) -> Option<Found> {
+        let values: Option<Vec<f64>> = line.iter().map(|point| self.at(point)).collect();
+        let values = values?;
+        Some(match shape {
+            Trend::Rises { every_step } => steps(&values, along, every_step, 1.0),
+            Trend::Falls { every_step } => steps(&values, along, every_step, -1.0),
+            Trend::Flat(tolerance) => flat(&values, tolerance),
+            Trend::Knee { at, tolerance } => knee(&values, along, at, tolerance),
+            Trend::Dip { at, margin } => dip(&values, along, at, margin),
+        })
+    }
+}
+
+/// The axis value as a number; its index where it is none.
+#[expect(clippy::cast_precision_loss, reason = "an axis is compared as floats, in a report")]
+fn position(along: &Along, index: usize) -> f64 {
+    along.steps[index].map_or(index as f64 + 1.0, |steps| steps as f64)
+}
+
+fn bounds(expected: f64, tolerance: Tolerance) -> (f64, f64) {
+    match tolerance {
+        Tolerance::Relative(millionths) => {
+            let part = expected.abs() * f64::from(millionths) / 1e6;
+            (expected - part, expected + part)
+        }
+        Tolerance::Factor(millionths) => {
+            let factor = f64::from(millionths) / 1e6;
+            (expected / factor, expected * factor)
+        }
+    }
+}
+
+fn within(value: f64, expected: f64, tolerance: Tolerance) -> bool {
+    let (low, high) = bounds(expected, tolerance);
+    // Powers of two along an axis are exact; the slack is for the division above.
+    (low * (1.0 - 1e-12)..=high * (1.0 + 1e-12)).contains(&value)
+}
+
+fn near(value: f64, expected: f64, tolerance: Tolerance) -> Found {
+    let (low, high) = bounds(expected, tolerance);
+    let margin = (value - low).min(high - value) / expected.abs();
+    Found { holds: within(value, expected, tolerance), margin, measured: shown(value) }
+}
+
+/// Every step, or the ends, go up (`sign` 1) or down (-1).
+fn steps(values: &[f64], along: &Along, every_step: bool, sign: f64) -> Found {
+    let ends = [values[0], values[values.len() - 1]];
+    let pairs: Vec<(usize, f64)> = if every_step {
+        values.windows(2).enumerate().map(|(i, pair)| (i, pair[1] / pair[0])).collect()
+    } else {
+        vec![(0, ends[1] / ends[0])]
+    };
+    let grows = |growth: f64| (growth - 1.0) * sign;
+    let worst = pairs.iter().min_by(|a, b| grows(a.1).total_cmp(&grows(b.1)));
+    let &(at, growth) = worst.expect("a trend has at least two values");
+    let to = if every_step { at + 1 } else { values.len() - 1 };
+    let measured = format!(
+        "the {} step is a factor of {} from {} to {}",
+        if sign > 0.0 { "least" } else { "greatest" },
+        shown(growth),
+        along.values[at],
+        along.values[to]
+    );
+    Found { holds: grows(growth) > 0.0, margin: grows(growth), measured }
+}
+
+fn flat(values: &[f64], tolerance: Tolerance) -> Found {
+    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let greatest = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let (_, high) = bounds(least, tolerance);
+    let measured = format!("greatest over least: {}", shown(greatest / least));
+    Found { holds: greatest <= high, margin: (high - greatest) / least, measured }
+}
+
+fn knee(values: &[f64], along: &Along, at: usize, tolerance: Tolerance) -> Found {
+    let growth: Vec<f64> = values.windows(2).map(|pair| (pair[1] / pair[0]).ln()).collect();
+    let change = |i: usize| (growth[i] - growth[i - 1]).abs();
+    let found = (1..growth.len()).max_by(|&a, &b| change(a).total_cmp(&change(b)));
+    let found = found.expect("a knee has at least three values");
+    let holds = within(position(along, found), position(along, at), tolerance);
+    let measured = format!("the growth changes most at {}", along.values[found]);
+    Found { holds, margin: if holds { 0.0 } else { -1.0 }, measured }
+}
+
+fn dip(values: &[f64], along: &Along, at: usize, margin: f64) -> Found {
+    let here = values[at] / values[at - 1];
+    let before = values[at - 1] / values[at - 2];
+    let left = before - margin - here;
+    let measured = format!(
+        "the step to {} is a factor of {}, the one before {}",
+        along.values[at],
+        shown(here),
+        shown(before)
+    );
+    Found { holds: left > 0.0, margin: left, measured }
+}
+
+/// A number as a reader wants it: four significant digits.
+fn shown(value: f64) -> String {
+    if !value.is_finite() {
+        return "no finite number".to_owned();
+    }
+    let digits = (3.0 - value.abs().max(1e-12).log10().floor()).clamp(0.0, 12.0);
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "clamped to 0..=12"
+    )]
+    let text = format!("{value:.*}", digits as usize);
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
+    }
+}
+
+/// The claim's expectation in words.
+fn expected(claim: &Claim) -> String {
+    let tolerance = |tolerance: Tolerance| match tolerance {
+        Tolerance::Relative(millionths) => format!("± {} %", f64::from(millionths) / 1e4),
+        Tolerance::Factor(millionths) => {
+            format!("within a factor of {}", f64::from(millionths) / 1e6)
+        }
+    };
+    match &claim.kind {
+        ClaimKind::Value { value, tolerance: within, .. } => {
+            format!("{} {} {}", shown(*value), claim.metric.unit, tolerance(*within))
+        }
+        ClaimKind::Ratio { value, tolerance: within, .. } => {
+            format!("{} {}", shown(*value), tolerance(*within))
+        }
+        ClaimKind::Ordering { below, times, .. } => {
+            format!("{} a ratio of {}", if *below { "below" } else { "above" }, shown(*times))
+        }
+        ClaimKind::Crossover { along, at, tolerance: within, times, .. } => format!(
+            "ratio at most {} from {} on ({})",
+            shown(*times),
+            along.values[*at],
+            tolerance(*within)
+        ),
+        ClaimKind::Trend { along, shape, .. } => match shape {
+            Trend::Rises { every_step: true } => format!("rises with every step of {}", along.path),
+            Trend::Rises { every_step: false } => format!("rises along {}", along.path),
+            Trend::Falls { every_step: true } => format!("falls with every step of {}", along.path),
+            Trend::Falls { every_step: false } => format!("falls along {}", along.path),
+            Trend::Flat(within) => format!("flat along {} ({})", along.path, tolerance(*within)),
+            Trend::Knee { at, tolerance: within } => {
+                format!("a knee at {} ({})", along.values[*at], tolerance(*within))
+            }
+            Trend::Dip { at, margin } => {
+                format!(
+                    "a dip at {}, deeper than the step before by {}",
+                    along.values[*at],
+                    shown(*margin)
+                )
+            }
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,132 @@
+use super::*;
+use crate::experiment::results::{ClaimRole, Metric};
+use crate::experiment::schema::metrics;
+
+fn point(index: usize, value: f64) -> PointResult {
+    PointResult {
+        index,
+        params: Vec::new(),
+        digest: String::new(),
+        metrics: vec![Metric { name: "message_rate".into(), value, unit: "msg/s" }],
+        resources: Vec::new(),
+        failure: None,
+    }
+}
+
+fn points(values: &[f64]) -> Vec<PointResult> {
+    values.iter().enumerate().map(|(index, &value)| point(index, value)).collect()
+}
+
+fn claim(kind: ClaimKind) -> Claim {
+    Claim {
+        id: "id".into(),
+        statement: None,
+        role: ClaimRole::Prediction,
+        source: "a document".into(),
+        metric: &metrics("message_rate")[0],
+        kind,
+    }
+}
+
+#[track_caller]
+fn check(kind: ClaimKind, values: &[f64], holds: bool, measured: &str) {
+    let result = judge(&claim(kind), &points(values));
+    assert_eq!(result.measured, measured);
+    assert_eq!(result.status == ClaimStatus::Pass, holds, "{}", result.expected);
+}
+
+fn along(sizes: &[u64]) -> Along {
+    Along {
+        path: "workload.size".into(),
+        values: sizes.iter().map(|size| format!("{size} B")).collect(),
+        steps: sizes.iter().map(|size| Some(*size)).collect(),
+    }
+}
+
+fn line(count: usize) -> Vec<Replicas> {
+    (0..count).map(|index| vec![index]).collect()
+}
+
+const TEN_PERCENT: Tolerance = Tolerance::Relative(100_000);
+
+#[test]
+fn a_value_holds_at_its_bounds_and_not_beyond() {
+    let kind = || ClaimKind::Value { cases: vec![vec![0]], value: 13.0, tolerance: TEN_PERCENT };
+    check(kind(), &[14.3], true, "14.3");
+    check(kind(), &[11.7], true, "11.7");
+    check(kind(), &[14.31], false, "14.31");
+    check(kind(), &[11.69], false, "11.69");
+}
+
+#[test]
+fn replicas_are_averaged_and_the_worst_case_is_told() {
+    let cases = vec![(vec![0, 1], vec![2]), (vec![3], vec![2])];
+    let kind = || ClaimKind::Ratio { cases: cases.clone(), value: 2.0, tolerance: TEN_PERCENT };
+    check(kind(), &[1.0, 3.0, 1.0, 2.1], true, "2.1");
+    check(kind(), &[1.0, 3.0, 1.0, 2.5], false, "2.5");
+}
+
+#[test]
+fn an_ordering_is_strict() {
+    let kind = |below| ClaimKind::Ordering { cases: vec![(vec![0], vec![1])], below, times: 1.0 };
+    check(kind(true), &[1.0, 2.0], true, "a ratio of 0.5");
+    check(kind(true), &[2.0, 2.0], false, "a ratio of 1");
+    check(kind(false), &[2.0, 2.0], false, "a ratio of 1");
+}
+
+#[test]
+fn a_crossover_is_where_the_ratio_stays_low() {
+    let lines = vec![(0..4).map(|i| (vec![i], vec![4 + i])).collect::<Vec<_>>()];
+    let kind = || ClaimKind::Crossover {
+        lines: lines.clone(),
+        along: along(&[8, 16, 32, 64]),
+        at: 2,
+        tolerance: Tolerance::Factor(2_000_000),
+        times: 1.25,
+    };
+    let against = |ratios: [f64; 4]| [&ratios[..], &[1.0; 4]].concat();
+    let measured = "from 32 B on; greatest ratio from 32 B on: 1.2";
+    check(kind(), &against([9.0, 3.0, 1.2, 1.0]), true, measured);
+    let measured = "from 64 B on; greatest ratio from 32 B on: 1.3";
+    check(kind(), &against([9.0, 1.0, 1.3, 1.0]), true, measured);
+    let measured = "from 8 B on; greatest ratio from 32 B on: 1";
+    check(kind(), &against([1.0, 1.0, 1.0, 1.0]), false, measured);
+    let measured = "never: the ratio at 32 B is 2, the greatest from there on 2";
+    check(kind(), &against([9.0, 3.0, 2.0, 2.0]), false, measured);
+}
+
+#[test]
+fn trends_name_the_step_that_decides() {
+    let kind =
+        |shape| ClaimKind::Trend { lines: vec![line(4)], along: along(&[1, 2, 4, 8]), shape };
+    let rises = Trend::Rises { every_step: true };
+    let measured = "the least step is a factor of 1.5 from 2 B to 4 B";
+    check(kind(rises), &[1.0, 2.0, 3.0, 6.0], true, measured);
+    let measured = "the least step is a factor of 0.5 from 2 B to 4 B";
+    check(kind(rises), &[1.0, 2.0, 1.0, 6.0], false, measured);
+    let falls = Trend::Falls { every_step: false };
+    let measured = "the greatest step is a factor of 0.5 from 1 B to 8 B";
+    check(kind(falls), &[4.0, 9.0, 9.0, 2.0], true, measured);
+    let flat = Trend::Flat(TEN_PERCENT);
+    check(kind(flat), &[1.0, 1.1, 1.0, 1.05], true, "greatest over least: 1.1");
+    check(kind(flat), &[1.0, 1.2, 1.0, 1.05], false, "greatest over least: 1.2");
+    let knee = Trend::Knee { at: 2, tolerance: Tolerance::Factor(1_000_000) };
+    check(kind(knee), &[1.0, 2.0, 4.0, 4.0], true, "the growth changes most at 4 B");
+    check(kind(knee), &[1.0, 2.0, 2.0, 2.0], false, "the growth changes most at 2 B");
+}
+
+#[test]
+fn a_dip_is_a_step_worse_than_the_one_before() {
+    let shape = Trend::Dip { at: 2, margin: 0.03 };
+    let kind = ClaimKind::Trend { lines: vec![line(3)], along: along(&[16, 32, 64]), shape };
+    let measured = "the step to 64 B is a factor of 0.9, the one before 1";
+    check(kind.clone(), &[1.0, 1.0, 0.9], true, measured);
+    let measured = "the step to 64 B is a factor of 0.99, the one before 1";
+    check(kind, &[1.0, 1.0, 0.99], false, measured);
+}
+
+#[test]
+fn a_failed_point_holds_no_claim() {
+    let kind = ClaimKind::Value { cases: vec![vec![7]], value: 1.0, tolerance: TEN_PERCENT };
+    check(kind, &[1.0], false, "a point of the claim has no result");
+}

@@ -1,0 +1,177 @@
+//! Runs the points of a plan, side by side, with the same result for any number of jobs.
+//!
+//! Every point is one simulation on one thread with the scenario's seed; nothing of a point depends
+//! on which thread ran it or on what ran before. Results stand in point order.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rayon::prelude::*;
+
+use super::judge;
+use super::plan::{Plan, Point};
+use super::results::{PointResult, RunResult};
+use super::store::StoreError;
+use crate::engine::Digest;
+
+pub mod job;
+pub mod metrics;
+
+/// How to run.
+#[derive(Clone, Copy, Debug)]
+pub struct RunOptions<'a> {
+    /// Points that run side by side; at least 1.
+    pub jobs: usize,
+    /// Set from outside to stop between points.
+    pub stop: &'a AtomicBool,
+}
+
+/// Why a run has no result.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// Stopped from outside; the points that were done are kept.
+    #[error("stopped after {done} of {total} points")]
+    Stopped {
+        /// Points that are done.
+        done: usize,
+        /// Points of the sweep.
+        total: usize,
+    },
+    /// A limit of the scenario was reached.
+    #[error("point {index} ({params}): {reason}")]
+    Limit {
+        /// Which point.
+        index: usize,
+        /// Its swept values.
+        params: String,
+        /// Which limit, and when.
+        reason: String,
+    },
+    /// A defect of this program.
+    #[error("internal error at point {index} ({params}): {message}")]
+    Internal {
+        /// Which point.
+        index: usize,
+        /// Its swept values.
+        params: String,
+        /// What the panic said.
+        message: String,
+    },
+    /// A point could not be kept.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Why one point has no result.
+#[derive(Debug)]
+pub enum PointError {
+    /// A limit was reached.
+    Limit(String),
+    /// A defect of this program.
+    Internal(String),
+}
+
+/// Runs all points that `done` does not hold and judges the claims.
+///
+/// `keep` is told each new point as soon as it is there, in the order of completion.
+///
+/// # Errors
+///
+/// [`RunError`]; points that were kept stay kept.
+///
+/// # Panics
+///
+/// When the thread pool cannot be built.
+pub fn run(
+    plan: &Plan,
+    options: RunOptions<'_>,
+    done: &[PointResult],
+    keep: &mut (dyn FnMut(&PointResult) -> Result<(), StoreError> + Send),
+) -> Result<RunResult, RunError> {
+    let mut points: Vec<Option<PointResult>> = vec![None; plan.points.len()];
+    for point in done {
+        points[point.index] = Some(point.clone());
+    }
+    let open: Vec<&Point> =
+        plan.points.iter().filter(|point| points[point.index].is_none()).collect();
+    let keep = Mutex::new(keep);
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(options.jobs.max(1)).build();
+    let pool = pool.expect("threads can be started");
+    // One point after the other is handed out: the outermost axis is often the cheapest first.
+    let results: Vec<Result<Option<PointResult>, RunError>> = pool.install(|| {
+        open.into_par_iter()
+            .with_max_len(1)
+            .map(|point| {
+                if options.stop.load(Ordering::Relaxed) {
+                    return Ok(None);
+                }
+                let result = run_point(point).map_err(|error| point_error(point, error))?;
+                let mut keep = keep.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                keep(&result)?;
+                Ok(Some(result))
+            })
+            .collect()
+    });
+    for result in results {
+        if let Some(point) = result? {
+            let index = point.index;
+            points[index] = Some(point);
+        }
+    }
+    let total = points.len();
+    let done = points.iter().flatten().count();
+    if done < total {
+        return Err(RunError::Stopped { done, total });
+    }
+    Ok(gather(plan, points.into_iter().flatten().collect()))
+}
+
+/// The result of a plan whose points are all there, in point order.
+///
+/// # Panics
+///
+/// When a point's digest is no digest: the store checks them.
+pub fn gather(plan: &Plan, points: Vec<PointResult>) -> RunResult {
+    let digests = points.iter().map(|point| -> Digest {
+        point.digest.parse().expect("a point's digest was printed by this program")
+    });
+    let digest = Digest::of_digests(digests).to_string();
+    let claims = judge::claims(plan, &points);
+    RunResult {
+        scenario: plan.name.clone(),
+        title: plan.title.clone(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        digest,
+        points,
+        claims,
+    }
+}
+
+/// Runs one point.
+///
+/// # Errors
+///
+/// [`PointError`] where a limit was reached or this program has a defect.
+pub fn run_point(point: &Point) -> Result<PointResult, PointError> {
+    let ran = catch_unwind(AssertUnwindSafe(|| job::build(point).run()));
+    let ran = ran.map_err(|panic| PointError::Internal(panic_message(&*panic)))?;
+    let ran = ran.map_err(|error| PointError::Internal(error.to_string()))?;
+    metrics::point(point, &ran)
+}
+
+fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic").to_owned()
+}
+
+fn point_error(point: &Point, error: PointError) -> RunError {
+    let index = point.index;
+    let params: Vec<String> =
+        point.params.iter().map(|(path, value)| format!("{path} = {value}")).collect();
+    let params = if params.is_empty() { "no sweep".to_owned() } else { params.join(", ") };
+    match error {
+        PointError::Limit(reason) => RunError::Limit { index, params, reason },
+        PointError::Internal(message) => RunError::Internal { index, params, message },
+    }
+}

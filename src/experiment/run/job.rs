@@ -1,0 +1,155 @@
+//! From a point of a plan to a job: the last step before something runs.
+
+use crate::engine::{JournalMode, Limits, Options};
+use crate::experiment::plan::{
+    Connections, MpiOptions, Payload, Placement, PlacementOrder, Point, Rendezvous, Topology,
+    Workload,
+};
+use crate::experiment::program::{RankProgram, Statement, Step};
+use crate::hardware::core::Scheme;
+use crate::hardware::topology::Shape;
+use crate::mpi::envelope::Rank;
+use crate::protocols::rendezvous::Protocol;
+use crate::runtime::memory;
+use crate::runtime::timed;
+use crate::units::Time;
+use crate::workloads::job::{AnyProgram, Disturbance, Job};
+use crate::workloads::ping_pong::PingPong;
+use crate::workloads::program::{self, Does, Programs};
+use crate::workloads::windowed::{Direction, Windowed};
+
+/// Events that are kept for the report of a run that was stopped.
+const TAIL: usize = 50;
+
+/// The job of a point.
+pub fn build(point: &Point) -> Job {
+    let MpiOptions { rendezvous, eager_threshold, eager_threshold_intra, payload, connections } =
+        point.mpi;
+    let noise = point.noise.os_noise.map(|noise| (noise.period, noise.length));
+    Job {
+        profile: point.machine.profile.clone(),
+        shape: shape(point.topology),
+        nodes: nodes(point),
+        threads: 1,
+        scheme: match point.placement.order {
+            PlacementOrder::Block => Scheme::Block,
+            PlacementOrder::RoundRobin => Scheme::Cyclic,
+        },
+        rendezvous: match rendezvous {
+            Rendezvous::RPut => Protocol::RPut,
+            Rendezvous::RGet => Protocol::RGet,
+        },
+        eager_inter: Some(eager_threshold),
+        eager_intra: Some(eager_threshold_intra),
+        payload: match payload {
+            Payload::Phantom => memory::Payload::Phantom,
+            Payload::Real => memory::Payload::Real,
+        },
+        connections: match connections {
+            Connections::PerPeer => timed::Connections::PerPeer,
+            Connections::SharedReceiveQueue => timed::Connections::SharedReceiveQueue,
+        },
+        disturbance: Disturbance { start_skew: point.noise.start_skew, os_noise: noise },
+        seed: point.seed,
+        options: Options {
+            limits: Limits { events: point.limits.events, time: Time::ZERO + point.limits.time },
+            journal: Some(JournalMode::Last(TAIL)),
+            ..Options::default()
+        },
+        record: false,
+        planted: None,
+        programs: programs(point),
+    }
+}
+
+/// Both ranks of a pair on one node need no second one.
+fn nodes(point: &Point) -> u32 {
+    let Placement { processes, per_node, .. } = point.placement;
+    if processes == per_node { 1 } else { point.nodes }
+}
+
+fn shape(topology: Topology) -> Shape {
+    match topology {
+        Topology::Crossbar => Shape::Crossbar,
+        Topology::FatTree { arity, levels, oversubscription } => {
+            Shape::FatTree { arity, uplinks: (arity / oversubscription).max(1), levels }
+        }
+    }
+}
+
+fn programs(point: &Point) -> Vec<AnyProgram> {
+    match &point.workload {
+        Workload::PingPong { size, rounds, warmup, .. } => {
+            let (warmup, rounds) = (small(*warmup), small(*rounds));
+            let rank =
+                |me: u32| PingPong::new(Rank(1 - me), me == 0, size.as_u64(), warmup, rounds);
+            (0..2).map(|me| AnyProgram::PingPong(rank(me))).collect()
+        }
+        Workload::Bandwidth { size, window, rounds, warmup, bidirectional, .. } => {
+            let (warmup, rounds) = (small(*warmup), small(*rounds));
+            let direction = |me| match (bidirectional, me) {
+                (true, _) => Direction::Both,
+                (false, 0) => Direction::Sends,
+                (false, _) => Direction::Receives,
+            };
+            let rank = |me: u32| {
+                let peer = Rank(1 - me);
+                Windowed::new(peer, direction(me), size.as_u64(), *window, warmup, rounds)
+            };
+            (0..2).map(|me| AnyProgram::Windowed(rank(me))).collect()
+        }
+        Workload::MessageRate { senders_per_node, size, window, rounds, warmup, both } => {
+            let (warmup, rounds) = (small(*warmup), small(*rounds));
+            let rank = |process| {
+                let (peer, direction) = pair(point, process, *senders_per_node, *both);
+                Windowed::new(Rank(peer), direction, size.as_u64(), *window, warmup, rounds)
+            };
+            (0..point.placement.processes).map(|p| AnyProgram::Windowed(rank(p))).collect()
+        }
+        Workload::Program(ranks) => {
+            let programs = listed(ranks);
+            (0..ranks.len()).map(|rank| AnyProgram::Program(programs.stream(rank))).collect()
+        }
+    }
+}
+
+fn small(rounds: u64) -> u32 {
+    u32::try_from(rounds).expect("the scenario's shape limits rounds")
+}
+
+/// Partner and direction of one process: the first half of the nodes is paired with the second,
+/// and the i-th sender of a node has the i-th receiver of the other one.
+fn pair(point: &Point, process: u32, senders: u32, both: bool) -> (u32, Direction) {
+    let placement = &point.placement;
+    let node = placement.node_of(process, point.nodes);
+    let slot = placement.slot_of(process, point.nodes);
+    let half = point.nodes / 2;
+    let other = (node + half) % point.nodes;
+    let (slot, direction) = match (both, slot < senders) {
+        (true, true) => (slot + senders, Direction::Sends),
+        (true, false) => (slot - senders, Direction::Receives),
+        (false, _) if node < half => (slot, Direction::Sends),
+        (false, _) => (slot, Direction::Receives),
+    };
+    (process_at(placement, point.nodes, other, slot), direction)
+}
+
+fn process_at(placement: &Placement, nodes: u32, node: u32, slot: u32) -> u32 {
+    match placement.order {
+        PlacementOrder::Block => node * placement.per_node + slot,
+        PlacementOrder::RoundRobin => slot * nodes + node,
+    }
+}
+
+/// The statements of the scenario, whose names were checked by its reader.
+fn listed(ranks: &[RankProgram]) -> Programs {
+    let step = |statement: &Statement| {
+        let line = u32::try_from(statement.line).unwrap_or(u32::MAX);
+        let does = match &statement.step {
+            Step::Call(call) => Does::Call(call.clone()),
+            Step::Compute(time) => Does::Compute(*time),
+        };
+        program::Step { line, does }
+    };
+    Programs::checked(ranks.iter().map(|rank| rank.iter().map(step).collect()).collect())
+}

@@ -1,0 +1,122 @@
+//! What was measured: from the marks of a run to the scenario's metrics.
+
+use super::PointError;
+use crate::experiment::plan::{Point, Workload};
+use crate::experiment::results::{Metric, PointResult, ResourceUse};
+use crate::protocols::library::Library;
+use crate::runtime::timed::{CoreUse, Ending, Outcome, Ran, Used};
+use crate::units::{Time, TimeDelta};
+use crate::workloads::job::AnyProgram;
+use crate::workloads::windowed::{END, START};
+
+/// The result of one point.
+///
+/// # Errors
+///
+/// [`PointError`] where a limit was reached or a law was broken by this program.
+pub fn point(point: &Point, ran: &Ran<Library, AnyProgram>) -> Result<PointResult, PointError> {
+    let outcome = &ran.outcome;
+    let failure = failure(outcome)?;
+    let metrics = if failure.is_none() { metrics(point, outcome) } else { Vec::new() };
+    Ok(PointResult {
+        index: point.index,
+        params: point.params.clone(),
+        digest: outcome.digest.to_string(),
+        metrics,
+        resources: resources(outcome),
+        failure,
+    })
+}
+
+/// How the simulated program failed; a limit is no failure of it.
+fn failure(outcome: &Outcome) -> Result<Option<String>, PointError> {
+    let failure = match &outcome.ending {
+        Ending::Limit(limit) => return Err(PointError::Limit(limit.to_string())),
+        Ending::Deadlock(deadlock) => Some(deadlock.to_string()),
+        Ending::Protocol { process, error } => Some(format!("process {}: {error}", process.0)),
+        Ending::Finished => None,
+    };
+    let broken: Vec<String> = outcome.violations.iter().map(ToString::to_string).collect();
+    if broken.is_empty() {
+        return Ok(failure);
+    }
+    Ok(Some([failure.unwrap_or_default(), broken.join("\n")].join("\n").trim().to_owned()))
+}
+
+/// The metrics of the workload, the main one first; `time` last.
+fn metrics(point: &Point, outcome: &Outcome) -> Vec<Metric> {
+    let elapsed = measured(outcome);
+    let seconds = elapsed.as_s_f64();
+    let mut all = Vec::new();
+    let mut add = |name: &str, value: f64, unit| {
+        all.push(Metric { name: name.to_owned(), value, unit });
+    };
+    match &point.workload {
+        Workload::PingPong { size, rounds, .. } => {
+            let one_way = seconds / (2.0 * to_f64(*rounds));
+            add("latency", one_way * 1e6, "us");
+            add("bandwidth", to_f64(size.as_u64()) / one_way / 1e6, "MB/s");
+        }
+        Workload::Bandwidth { size, window, rounds, bidirectional, .. } => {
+            let directions = if *bidirectional { 2 } else { 1 };
+            let messages = to_f64(directions * rounds * u64::from(*window));
+            add("bandwidth", messages * to_f64(size.as_u64()) / seconds / 1e6, "MB/s");
+            add("message_rate", messages / seconds, "msg/s");
+        }
+        Workload::MessageRate { size, window, rounds, .. } => {
+            let pairs = u64::from(point.placement.processes) / 2;
+            let messages = to_f64(pairs * rounds * u64::from(*window));
+            add("message_rate", messages / seconds, "msg/s");
+            add("bandwidth", messages * to_f64(size.as_u64()) / seconds / 1e6, "MB/s");
+        }
+        Workload::Program(_) => {}
+    }
+    add("time", elapsed.as_us_f64(), "us");
+    all
+}
+
+/// From the first start mark to the last end mark; the whole run where nothing was marked.
+fn measured(outcome: &Outcome) -> TimeDelta {
+    let of = |wanted| outcome.marks.iter().filter(move |mark| mark.2 == wanted).map(|mark| mark.3);
+    match (of(START).min(), of(END).max()) {
+        (Some(start), Some(end)) => end.since(start),
+        _ => outcome.end.since(Time::ZERO),
+    }
+}
+
+/// What every resource did over the whole run; cores are one line.
+fn resources(outcome: &Outcome) -> Vec<ResourceUse> {
+    let elapsed = outcome.end.since(Time::ZERO);
+    let hardware = outcome.resources.iter().map(|Used { name, servers, stats }| ResourceUse {
+        name: name.clone(),
+        busy: stats.busy.scaled(1, u64::from(*servers)),
+        elapsed,
+        bytes: stats.raw_bytes,
+        packets: stats.packets,
+        queue_max: u64::from(stats.queue_max),
+    });
+    let cores = outcome.cores.len() as u64;
+    let mean = |of: fn(&CoreUse) -> TimeDelta| {
+        let sum: u128 = outcome.cores.iter().map(|core| u128::from(of(core).as_ps())).sum();
+        let mean = sum / u128::from(cores.max(1));
+        TimeDelta::from_ps(u64::try_from(mean).expect("a mean is below its greatest value"))
+    };
+    let core = |name: &str, busy| ResourceUse {
+        name: name.to_owned(),
+        busy,
+        elapsed,
+        bytes: 0,
+        packets: 0,
+        queue_max: 0,
+    };
+    let working = core("cores in the library (mean)", mean(|core| core.working));
+    let polling = core("cores polling to an arrival (mean)", mean(|core| core.polling));
+    // A core's own copy limit is no shared resource: hundreds of lines that say little.
+    let shared = hardware.filter(|resource| !resource.name.ends_with("copies"));
+    [working, polling].into_iter().chain(shared.filter(|resource| resource.packets > 0)).collect()
+}
+
+#[expect(clippy::cast_precision_loss, reason = "results are floats, from here on")]
+fn to_f64(value: u64) -> f64 {
+    value as f64
+}
