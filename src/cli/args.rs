@@ -24,7 +24,9 @@ pub(super) struct Arguments {
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// Run a scenario, its sweep included, and keep the results
-    #[command(after_help = "Example: mpisim run scenarios/a.json --set workload.window=16 --jobs 2")]
+    #[command(
+        after_help = "Example: mpisim run scenarios/a.json --set workload.window=16 --jobs 2"
+    )]
     Run(RunArguments),
     /// Compare results with their baselines; exit 1 if anything moved
     #[command(after_help = "Example: mpisim check scenarios/endpoints --baseline main")]

@@ -318,9 +318,10 @@ fn report(terminal: Terminal, arguments: &CheckArguments, checked: &[Checked]) -
     if new > 0 {
         let name = baseline_name(arguments);
         let what = format!("{} without a baseline `{name}`", counted(new, "scenario"));
-        terminal.problem(&Problem::new(&codes::NO_BASELINE, what).help(format!(
-            "create it with `mpisim check --save-baseline {name}`"
-        )));
+        terminal.problem(
+            &Problem::new(&codes::NO_BASELINE, what)
+                .help(format!("create it with `mpisim check --save-baseline {name}`")),
+        );
         exit = if exit == 0 { 3 } else { exit };
     }
     Ok(exit)
@@ -343,7 +344,9 @@ fn human(one: &Checked) -> String {
         let _ = writeln!(text, "  {what}");
     };
     if comparison.digest != comparison.baseline_digest {
-        let first = comparison.first_point.map_or_else(String::new, |point| format!(", first at point {point}"));
+        let first = comparison
+            .first_point
+            .map_or_else(String::new, |point| format!(", first at point {point}"));
         line(format!("digest was {}{first}", comparison.baseline_digest));
     }
     let worst = comparison.worst();
@@ -351,12 +354,19 @@ fn human(one: &Checked) -> String {
         line(difference(metric));
     }
     if worst.len() > WORST_SHOWN {
-        line(format!("and {} more of {} metrics", worst.len() - WORST_SHOWN, comparison.metrics.len()));
+        line(format!(
+            "and {} more of {} metrics",
+            worst.len() - WORST_SHOWN,
+            comparison.metrics.len()
+        ));
     }
     for claim in comparison.claims.iter().filter(|claim| claim.moved() != Moved::Same) {
         let was = claim.baseline.map_or("not in the baseline", verdict);
         let now = verdict(claim.claim.status);
-        line(format!("claim {}: {now}, was {was}; measured {}", claim.claim.id, claim.claim.measured));
+        line(format!(
+            "claim {}: {now}, was {was}; measured {}",
+            claim.claim.id, claim.claim.measured
+        ));
     }
     for id in &comparison.missing_claims {
         line(format!("claim {id}: gone, was in the baseline"));
@@ -380,7 +390,9 @@ fn difference(metric: &MetricCheck) -> String {
             let percent = (value - old) / old * 100.0;
             let (now, was) = (text(value), text(old));
             let allowed = tolerance * 100.0;
-            format!("point {point}{place}: {name} {now}, was {was} ({percent:+.4} %, tolerance {allowed} %)")
+            format!(
+                "point {point}{place}: {name} {now}, was {was} ({percent:+.4} %, tolerance {allowed} %)"
+            )
         }
         (Some(value), None) => format!("point {point}{place}: {name} {}, new", text(value)),
         (None, Some(old)) => format!("point {point}{place}: {name} gone, was {}", text(old)),

@@ -67,11 +67,7 @@ fn file(name: &str, text: String) -> OutputFile {
     OutputFile { name: name.to_owned(), bytes: text.into_bytes() }
 }
 
-fn draw(
-    plan: &Plan,
-    result: &RunResult,
-    wanted: &Wanted,
-) -> Result<(String, String), ReportError> {
+fn draw(plan: &Plan, result: &RunResult, wanted: &Wanted) -> Result<(String, String), ReportError> {
     let spec = FigureSpec {
         x: wanted.x.clone(),
         y: wanted.y.clone(),

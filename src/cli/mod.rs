@@ -34,9 +34,9 @@ use clap::CommandFactory as _;
 use args::{Arguments, Command, Document};
 use terminal::{Failure, Outcome, Problem, Terminal, print};
 
+use crate::experiment::codes;
 use crate::experiment::schema::SCENARIO;
 use crate::experiment::shape::{export, nearest};
-use crate::experiment::codes;
 use crate::report::json;
 
 /// Runs the program with the arguments of this process.
@@ -114,7 +114,8 @@ fn manual(name: Option<&str>) -> Outcome {
         None => program,
         Some(name) => {
             let Some(command) = program.find_subcommand(name) else {
-                let known: Vec<&str> = program.get_subcommands().map(clap::Command::get_name).collect();
+                let known: Vec<&str> =
+                    program.get_subcommands().map(clap::Command::get_name).collect();
                 let what = format!("there is no command `{name}`; there are {}", known.join(", "));
                 return Err(Problem::new(&codes::USAGE, what).into());
             };

@@ -24,9 +24,8 @@ fn shape(
     figure: &Figure,
     claim: &Claim,
 ) -> Option<ReferenceShape> {
-    let markers = |points: Vec<Point>| {
-        (!points.is_empty()).then_some(ReferenceShape::Markers(points))
-    };
+    let markers =
+        |points: Vec<Point>| (!points.is_empty()).then_some(ReferenceShape::Markers(points));
     match &claim.kind {
         ClaimKind::Value { cases, value, tolerance } => markers(
             cases.iter().filter_map(|at| mark(plan, figure, at, *value, *tolerance)).collect(),

@@ -234,7 +234,10 @@ mod tests {
     #[test]
     fn every_default_of_a_field_with_a_number_is_one() {
         let defaults = object(
-            &Node { value: Json::Object(Vec::new()), span: crate::experiment::diagnostic::Span::default() },
+            &Node {
+                value: Json::Object(Vec::new()),
+                span: crate::experiment::diagnostic::Span::default(),
+            },
             &SCENARIO,
         );
         assert_eq!(defaults["nodes"], json!(2));

@@ -153,6 +153,9 @@ mod tests {
 
     #[test]
     fn one_is_no_plural() {
-        assert_eq!((counted(1, "point"), counted(0, "point")), ("1 point".into(), "0 points".into()));
+        assert_eq!(
+            (counted(1, "point"), counted(0, "point")),
+            ("1 point".into(), "0 points".into())
+        );
     }
 }

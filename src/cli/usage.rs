@@ -33,7 +33,8 @@ fn value_of(given: &[OsString], option: &str) -> Option<String> {
 fn values_of(given: &[OsString], option: &str) -> Vec<String> {
     let texts = || given.iter().map(|one| one.to_string_lossy()).take_while(|one| one != "--");
     let separate = texts().zip(texts().skip(1)).filter(|(one, _)| one == option);
-    let joined = texts().filter_map(|one| Some(one.strip_prefix(option)?.strip_prefix('=')?.to_owned()));
+    let joined =
+        texts().filter_map(|one| Some(one.strip_prefix(option)?.strip_prefix('=')?.to_owned()));
     separate.map(|(_, value)| value.into_owned()).chain(joined).collect()
 }
 

@@ -280,7 +280,9 @@ fn check_values(diagnostics: &mut Diagnostics, tree: &Node) {
         let path = format!("metrics.{}.tolerance", member.key);
         check_tolerance(diagnostics, &member.node, &path);
     }
-    for (index, point) in tree.get("points").and_then(Node::elements).unwrap_or(&[]).iter().enumerate() {
+    for (index, point) in
+        tree.get("points").and_then(Node::elements).unwrap_or(&[]).iter().enumerate()
+    {
         for metric in point.get("metrics").and_then(Node::members).unwrap_or(&[]) {
             let path = format!("points[{index}].metrics.{}", metric.key);
             if !number(&metric.node).is_some_and(|value| value >= 0.0) {
@@ -300,7 +302,8 @@ fn check_tolerance(diagnostics: &mut Diagnostics, column: &Node, path: &str) {
         return;
     }
     let span = given.map_or(column.span, |node| node.span);
-    let found = given.map_or_else(|| "there is none".to_owned(), |node| format!("found {}", shown(node)));
+    let found =
+        given.map_or_else(|| "there is none".to_owned(), |node| format!("found {}", shown(node)));
     let allowed = "a number from 0 (exact) to 1 (100 %)";
     push(diagnostics, &codes::BASELINE_TOLERANCE, span, path, found, allowed);
 }
@@ -351,7 +354,10 @@ mod tests {
             scenario: "a/b".to_owned(),
             definition: serde_json::json!({ "machine": "ideal" }),
             digest: "0123456789abcdef0123456789abcdef".to_owned(),
-            metrics: columns.iter().map(|(name, unit)| ((*name).to_owned(), column(unit))).collect(),
+            metrics: columns
+                .iter()
+                .map(|(name, unit)| ((*name).to_owned(), column(unit)))
+                .collect(),
             points: vec![point("1 B"), point("2 B")],
             claims: vec![claim],
         }

@@ -227,9 +227,8 @@ fn point_checks(
         }
     };
     let old = |name: &str| saved.and_then(|saved| saved.metrics.get(name)).copied();
-    let present = |metric: &Metric| {
-        check(&metric.name, metric.unit, Some(metric.value), old(&metric.name))
-    };
+    let present =
+        |metric: &Metric| check(&metric.name, metric.unit, Some(metric.value), old(&metric.name));
     let mut all: Vec<MetricCheck> = point.metrics.iter().map(present).collect();
     for (name, value) in saved.into_iter().flat_map(|saved| &saved.metrics) {
         if point.metric(name).is_none() {
@@ -264,7 +263,10 @@ mod tests {
             scenario: "a".to_owned(),
             title: "A".to_owned(),
             version: "0.1.0".to_owned(),
-            digest: format!("{:032x}", values.iter().map(|value| u128::from(value.to_bits())).sum::<u128>()),
+            digest: format!(
+                "{:032x}",
+                values.iter().map(|value| u128::from(value.to_bits())).sum::<u128>()
+            ),
             points: values.iter().enumerate().map(point).collect(),
             claims: Vec::new(),
         }
