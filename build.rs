@@ -1,4 +1,5 @@
-//! Lists the machine models and scenarios that ship with the program, so that they are embedded.
+//! Lists the machine models, scenarios and baselines that ship with the program, so that they are
+//! embedded.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -8,7 +9,9 @@ fn main() -> io::Result<()> {
     let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("set by cargo"));
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("set by cargo"));
     let mut code = String::new();
-    for (name, folder) in [("MODELS", "models"), ("SCENARIOS", "scenarios")] {
+    for (name, folder) in
+        [("MODELS", "models"), ("SCENARIOS", "scenarios"), ("BASELINES", "traces/baselines/main")]
+    {
         println!("cargo::rerun-if-changed={folder}");
         let mut files = Vec::new();
         collect(&root.join(folder), &mut files)?;

@@ -1,1 +1,130 @@
-//! The command line: every flag, with its help text.
+//! The command line: every flag with its help text, what each command prints, and exit codes.
+//!
+//! | exit code | means |
+//! |---|---|
+//! | 0 | done |
+//! | 1 | a check failed: a result moved, a simulated program did not finish |
+//! | 2 | the command line is wrong |
+//! | 3 | an input file is wrong |
+//! | 4 | the operating system refused to read or write |
+//! | 5 | a limit was hit |
+//! | 70 | a defect of this program |
+//! | 129, 130, 143 | stopped by SIGHUP, SIGINT, SIGTERM |
+
+mod args;
+mod check;
+mod conform;
+mod crash;
+mod files;
+mod list;
+mod machines;
+mod references;
+mod resolved;
+mod run;
+mod scenario;
+mod show;
+mod signals;
+mod terminal;
+mod usage;
+
+use std::process::ExitCode;
+
+use clap::CommandFactory as _;
+
+use args::{Arguments, Command, Document};
+use terminal::{Failure, Outcome, Problem, Terminal, print};
+
+use crate::experiment::codes;
+use crate::experiment::schema::SCENARIO;
+use crate::experiment::shape::{export, nearest};
+use crate::report::json;
+
+/// Runs the program with the arguments of this process.
+pub fn main() -> ExitCode {
+    let arguments = match usage::parse() {
+        Ok(arguments) => arguments,
+        Err(exit) => return ExitCode::from(exit),
+    };
+    let terminal = Terminal::new(arguments.error_format, arguments.color);
+    let exit = match crash::guard(|| dispatch(terminal, arguments.command)) {
+        Ok(Ok(exit)) | Ok(Err(Failure::Said(exit))) => exit,
+        Ok(Err(Failure::Problem(problem))) | Err(problem) => {
+            terminal.problem(&problem);
+            problem.exit
+        }
+    };
+    ExitCode::from(exit)
+}
+
+fn dispatch(terminal: Terminal, command: Command) -> Outcome {
+    match command {
+        Command::Run(arguments) => run::run(terminal, &arguments),
+        Command::Check(arguments) => check::check(terminal, &arguments),
+        Command::Validate(arguments) => show::validate(terminal, &arguments),
+        Command::Show(arguments) => show::show(terminal, &arguments),
+        Command::List { claims: false } => list::shipped(terminal),
+        Command::List { claims: true } => list::claims(terminal),
+        Command::Schema { document } => schema(document),
+        Command::Explain { code } => explain(&code),
+        Command::Conform { files } => conform::conform(terminal, &files),
+        Command::Completions { shell } => completions(shell),
+        Command::Man { command } => manual(command.as_deref()),
+    }
+}
+
+fn schema(document: Document) -> Outcome {
+    let pretty = |value: serde_json::Value| format!("{value:#}\n");
+    let text = match document {
+        Document::Scenario => pretty(export::json_schema("mpisim scenario", &SCENARIO)),
+        Document::Model => pretty(export::model_schema("mpisim machine model")),
+        Document::Results => json::results_schema(),
+        Document::Check => json::check_schema(),
+    };
+    print(&text)?;
+    Ok(0)
+}
+
+fn explain(code: &str) -> Outcome {
+    let Some(entry) = codes::find(code) else {
+        let known = codes::ALL.iter().map(|entry| entry.code);
+        let what = format!("there is no code `{}`", crate::experiment::diagnostic::quote(code));
+        let problem = Problem::new(&codes::USAGE, what);
+        return Err(match nearest(code, known) {
+            Some(near) => problem.help(format!("did you mean `{near}`?")),
+            None => problem.help("codes look like E0312"),
+        }
+        .into());
+    };
+    let exit = entry.exit.exit_code();
+    print(&format!("{}: {}\n\n{}\n\nexit code {exit}\n", entry.code, entry.title, entry.text))?;
+    Ok(0)
+}
+
+fn completions(shell: clap_complete::Shell) -> Outcome {
+    let mut bytes = Vec::new();
+    clap_complete::generate(shell, &mut Arguments::command(), "mpisim", &mut bytes);
+    print(&String::from_utf8_lossy(&bytes))?;
+    Ok(0)
+}
+
+fn manual(name: Option<&str>) -> Outcome {
+    let mut program = Arguments::command();
+    program.build();
+    let command = match name {
+        None => program,
+        Some(name) => {
+            let Some(command) = program.find_subcommand(name) else {
+                let known: Vec<&str> =
+                    program.get_subcommands().map(clap::Command::get_name).collect();
+                let what = format!("there is no command `{name}`; there are {}", known.join(", "));
+                return Err(Problem::new(&codes::USAGE, what).into());
+            };
+            command.clone().display_name(format!("mpisim-{name}"))
+        }
+    };
+    let mut bytes = Vec::new();
+    let rendered = clap_mangen::Man::new(command).render(&mut bytes);
+    rendered.expect("writing to memory does not fail");
+    print(&String::from_utf8_lossy(&bytes))?;
+    Ok(0)
+}

@@ -9,8 +9,12 @@ pub enum ExitClass {
     Invalid,
     /// The operating system refused.
     Io,
-    /// A limit was hit before anything ran.
+    /// A limit was hit.
     Limit,
+    /// A check failed: the simulated program stopped, or a result moved.
+    Failed,
+    /// A defect of this program.
+    Internal,
 }
 
 impl ExitClass {
@@ -21,6 +25,8 @@ impl ExitClass {
             Self::Invalid => 3,
             Self::Io => 4,
             Self::Limit => 5,
+            Self::Failed => 1,
+            Self::Internal => 70,
         }
     }
 }
@@ -208,6 +214,49 @@ codes! {
         "The path must name a field that takes one value, such as `workload.size` or `machine.mpi.eager_threshold_inter`."
     SET_FORM "E0702" Usage "`--set` needs `path=value`"
         "The option is written `--set path=value`, with the value as in the file but without its quotes."
+    USAGE "E0703" Usage "the command line cannot be understood"
+        "An option, a value or a command is unknown, missing, given twice, or contradicts another. `mpisim --help` lists the commands, `mpisim COMMAND --help` the options of one."
+
+    OUTPUT "E0801" Io "the output cannot be written"
+        "The operating system refused to create, write, sync or rename a file or directory. Points that were finished before stay readable, and `--resume` continues after them."
+    NOT_OURS "E0802" Io "the directory or file is not one of our results"
+        "Results replace only what the manifest of an earlier run of the same scenario lists. Anything else is left untouched: choose another directory by `--out`, or move the files away."
+    LOCKED "E0803" Io "another run is at work in the directory"
+        "One run may write into a results directory at a time. The message names the process; the lock of a process that has died is taken over."
+    OTHER_RUN "E0804" Invalid "the results there are of another version or another scenario"
+        "`--resume` continues a run of exactly this scenario, these models, this seed and this version of the program: other points do not mix. Run without `--resume`, or into another directory by `--out`."
+    DAMAGED "E0805" Invalid "a file of the results directory is damaged"
+        "A manifest or journal was changed from outside or by a failing disk. The message names the byte. Remove the file and run without `--resume`."
+    REPORT "E0806" Invalid "the result cannot be put into this form"
+        "A table, a figure or a page needs a value that the result does not have, or one that cannot be drawn. The message names it."
+    NO_RESULT "E0807" Failed "a figure has nothing to show"
+        "No point gave a finite value of the metric, mostly because the simulated program did not finish. The other files of the results are written."
+
+    NO_BASELINE "E0901" Invalid "there is no baseline"
+        "A scenario without a baseline is never treated as unchanged. `mpisim check --save-baseline main` writes one from the present results."
+    OTHER_SCENARIO "E0902" Invalid "the baseline is of another scenario"
+        "The scenario file was changed since the baseline was saved, so that the numbers mean something else. The message names the first difference. Save the baseline anew if the change is meant."
+    OTHER_TOOL "E0903" Invalid "the baseline was saved by another version of the program"
+        "Digests may differ between versions by intention. `--any-version` compares nevertheless."
+    BASELINE_VALUE "E0904" Invalid "the baseline holds a value that no run can give"
+        "Metrics are finite numbers that are not negative, digests are 32 hexadecimal digits, and every point has as many values as the baseline has columns. The file was changed by hand or damaged."
+    BASELINE_TOLERANCE "E0905" Invalid "the tolerance of a metric is missing or out of range"
+        "A baseline names one tolerance for each of its metrics, a number from 0 (exact) to 1 (100 %)."
+    NOTHING_COMPARED "E0906" Invalid "nothing was compared"
+        "The baseline and the results have no metric in common. A comparison of nothing is an error, never a success."
+    NO_SCENARIOS "E0907" Invalid "there is no scenario to check"
+        "A directory without a scenario, or a pattern that matches nothing, is never treated as unchanged."
+    VECTORS "E0908" Invalid "the file does not hold vectors"
+        "Conformance vectors are recorded from a real MPI library; each line of their file is one case. The message says what is wrong with the first that cannot be read."
+    BASELINE_REFUSED "E0909" Failed "the baseline is not saved"
+        "A baseline is saved only from scenarios whose points all finished. No file was changed."
+
+    POINT_LIMIT "E1001" Limit "a limit was hit while a point ran"
+        "A point passed the events or the simulated time that the scenario allows under `limits`. The message names the point and the limit. Points that were finished are kept."
+    INTERNAL "E1002" Internal "a defect of this program"
+        "The simulator broke one of its own rules. This is never the fault of an input. The message names the place and the command that shows it again; please report both."
+    STOPPED "E1003" Failed "the simulated program did not finish"
+        "The processes of the scenario wait for each other, or one of them broke a rule of MPI. This is a result: the message says who waits for whom, with the lines of the calls."
 }
 
 #[cfg(test)]

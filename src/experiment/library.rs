@@ -9,7 +9,7 @@ use super::diagnostic::{Diagnostic, Diagnostics, SourceId, Span, quote};
 use super::json::{self, Node};
 use super::shape::nearest;
 
-/// The models and scenarios that ship with the program.
+/// The models, scenarios and baselines that ship with the program.
 pub mod embedded {
     include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
 

@@ -4,6 +4,8 @@
 //!   file ─ json ─ schema ─▶ plan ─ run ─▶ results ─ judge ─▶ claims ─▶ store, report
 //! ```
 
+pub mod baseline;
+pub mod check;
 pub mod claim;
 pub mod codes;
 pub mod conform;

@@ -30,7 +30,10 @@ pub use error::StoreError;
 pub use files::OutputFile;
 pub use manifest::{FileEntry, Manifest, RunIdentity};
 
-use files::{TEMPORARY, read_if_exists, sync_directory, write_atomically};
+pub(in crate::experiment) use files::write_atomically;
+pub(in crate::experiment) use manifest::first_difference;
+
+use files::{TEMPORARY, read_if_exists, sync_directory};
 use journal::{Journal, Recovered};
 use lock::Lock;
 

@@ -30,7 +30,7 @@ pub(super) fn check_name(name: &str) -> Result<(), StoreError> {
 }
 
 /// Writes under a temporary name, syncs, renames.
-pub(super) fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+pub(in crate::experiment) fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     let mut name = path.as_os_str().to_owned();
     name.push(TEMPORARY);
     let temporary = Path::new(&name);

@@ -1,0 +1,286 @@
+//! Every command and option, with its help text.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Simulate the node and the network that an MPI library runs on, and check what moved.
+#[derive(Debug, Parser)]
+#[command(name = "mpisim", version, subcommand_required = true, arg_required_else_help = true)]
+#[command(max_term_width = 100, after_help = "Example: mpisim run examples/ping_pong_knc")]
+pub(super) struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub(super) command: Command,
+    /// How errors and warnings are written.
+    #[arg(long, global = true, value_enum, default_value = "human", value_name = "FORM")]
+    pub(super) error_format: ErrorFormat,
+    /// When to use colours.
+    #[arg(long, global = true, value_enum, default_value = "auto", value_name = "WHEN")]
+    pub(super) color: Color,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Run a scenario, its sweep included, and keep the results
+    #[command(
+        after_help = "Example: mpisim run scenarios/a.json --set workload.window=16 --jobs 2"
+    )]
+    Run(RunArguments),
+    /// Compare results with their baselines; exit 1 if anything moved
+    #[command(after_help = "Example: mpisim check scenarios/endpoints --baseline main")]
+    Check(CheckArguments),
+    /// Check scenarios without running them
+    #[command(after_help = "Example: mpisim validate scenarios/*.json")]
+    Validate(ValidateArguments),
+    /// Show what a scenario means
+    #[command(after_help = "Example: mpisim show examples/ping_pong_knc --resolved")]
+    Show(ShowArguments),
+    /// List the scenarios and machine models that ship with the program
+    #[command(after_help = "Example: mpisim list --claims")]
+    List {
+        /// List the claims instead: verdict, role, and where each is checked
+        #[arg(long)]
+        claims: bool,
+    },
+    /// Print a JSON Schema
+    #[command(after_help = "Example: mpisim schema scenario > scenario.schema.json")]
+    Schema {
+        /// Of which document
+        #[arg(value_enum, default_value = "scenario", value_name = "DOCUMENT")]
+        document: Document,
+    },
+    /// Explain an error code
+    #[command(after_help = "Example: mpisim explain E0312")]
+    Explain {
+        /// Such as E0312
+        code: String,
+    },
+    /// Compare the simulator's MPI with vectors recorded from a real MPI library
+    #[command(after_help = "Example: mpisim conform tests/vectors/matching.json")]
+    Conform {
+        /// Files of vectors
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<PathBuf>,
+    },
+    /// Print completions for a shell
+    #[command(after_help = "Example: mpisim completions bash > mpisim.bash")]
+    Completions {
+        /// Which shell
+        #[arg(value_enum)]
+        shell: clap_complete::Shell,
+    },
+    /// Print a manual page
+    #[command(after_help = "Example: mpisim man run | man -l -")]
+    Man {
+        /// Of one command instead of the program
+        command: Option<String>,
+    },
+}
+
+/// A scenario and how it is changed.
+#[derive(Args, Clone, Debug)]
+pub(super) struct Changes {
+    /// Set a field of the scenario or of its machine, as often as needed
+    #[arg(long, value_name = "PATH=VALUE")]
+    pub(super) set: Vec<String>,
+    /// Look for machine models here, before those that ship
+    #[arg(long, value_name = "DIR")]
+    pub(super) models: Option<PathBuf>,
+}
+
+/// Options of `run`.
+#[derive(Args, Clone, Debug)]
+pub(super) struct RunArguments {
+    /// A file, or the name of a scenario that ships
+    pub(super) scenario: String,
+    #[command(flatten)]
+    pub(super) changes: Changes,
+    /// Seed of all random streams, in place of the scenario's
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = seed)]
+    pub(super) seed: Option<u64>,
+    /// Directory for the results [default: results/NAME]
+    #[arg(long, value_name = "DIR")]
+    pub(super) out: Option<PathBuf>,
+    /// Points that run side by side [default: the number of cores]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = jobs)]
+    pub(super) jobs: Option<usize>,
+    /// Keep the points of an interrupted run and go on after them
+    #[arg(long)]
+    pub(super) resume: bool,
+    /// What is printed
+    #[arg(long, value_enum, default_value = "table")]
+    pub(super) format: Format,
+}
+
+/// Options of `check`.
+#[derive(Args, Clone, Debug)]
+pub(super) struct CheckArguments {
+    /// Files and directories [default: scenarios/, else those that ship]
+    #[arg(value_name = "SCENARIO|DIR")]
+    pub(super) scenarios: Vec<String>,
+    /// The baseline to compare with [default: main]
+    #[arg(long, value_name = "NAME", value_parser = name, conflicts_with = "save_baseline")]
+    pub(super) baseline: Option<String>,
+    /// Write the results as this baseline instead of comparing
+    #[arg(long, value_name = "NAME", value_parser = name)]
+    pub(super) save_baseline: Option<String>,
+    /// Compare with a baseline of another version of the program, too
+    #[arg(long, conflicts_with = "save_baseline")]
+    pub(super) any_version: bool,
+    /// What is printed
+    #[arg(long, value_enum, default_value = "human")]
+    pub(super) format: CheckFormat,
+    /// Points that run side by side [default: the number of cores]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = jobs)]
+    pub(super) jobs: Option<usize>,
+    /// Look for machine models here, before those that ship
+    #[arg(long, value_name = "DIR")]
+    pub(super) models: Option<PathBuf>,
+}
+
+/// Options of `validate`.
+#[derive(Args, Clone, Debug)]
+pub(super) struct ValidateArguments {
+    /// Files, or names of scenarios that ship
+    #[arg(required = true, value_name = "SCENARIO")]
+    pub(super) scenarios: Vec<String>,
+    #[command(flatten)]
+    pub(super) changes: Changes,
+}
+
+/// Options of `show`.
+#[derive(Args, Clone, Debug)]
+pub(super) struct ShowArguments {
+    /// A file, or the name of a scenario that ships
+    pub(super) scenario: String,
+    /// With all defaults filled in, and the source of every number of the machine, as JSON
+    #[arg(long)]
+    pub(super) resolved: bool,
+    /// The network instead, as a graph for Graphviz
+    #[arg(long, value_enum, value_name = "FORM", conflicts_with = "resolved")]
+    pub(super) topology: Option<Graph>,
+    #[command(flatten)]
+    pub(super) changes: Changes,
+}
+
+/// How errors are written.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub(super) enum ErrorFormat {
+    /// For people
+    Human,
+    /// One JSON object per line
+    Json,
+}
+
+/// When to use colours.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub(super) enum Color {
+    /// On a terminal
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+/// What `run` prints.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub(super) enum Format {
+    /// Tables, claims and digest for people
+    Table,
+    /// One row per point and metric
+    Csv,
+    /// One JSON document; see `mpisim schema results`
+    Json,
+    /// The columns of the OSU micro-benchmarks
+    Osu,
+}
+
+/// What `check` prints.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub(super) enum CheckFormat {
+    /// For people, the greatest differences first
+    Human,
+    /// One JSON document; see `mpisim schema check`
+    Json,
+}
+
+/// A document that has a schema.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub(super) enum Document {
+    /// A scenario file
+    Scenario,
+    /// A machine model
+    Model,
+    /// What `run --format json` prints
+    Results,
+    /// What `check --format json` prints
+    Check,
+}
+
+/// How a network is drawn.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub(super) enum Graph {
+    /// The language of Graphviz
+    Dot,
+}
+
+/// The most points that may run side by side.
+const MOST_JOBS: usize = 1024;
+
+fn jobs(text: &str) -> Result<usize, String> {
+    let jobs = text.parse().ok().filter(|jobs| (1..=MOST_JOBS).contains(jobs));
+    jobs.ok_or_else(|| format!("a whole number from 1 to {MOST_JOBS} is needed"))
+}
+
+fn seed(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("a whole number from 0 to {} is needed", u64::MAX))
+}
+
+/// The name of a baseline is that of a directory.
+fn name(text: &str) -> Result<String, String> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let good = (1..=100).contains(&text.len()) && text.chars().all(plain);
+    if good && !text.starts_with('.') {
+        return Ok(text.to_owned());
+    }
+    Err("letters, digits and `- _ .` are needed, not beginning with a point".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_commands_are_consistent_and_each_has_an_example() {
+        let mut command = Arguments::command();
+        command.build();
+        command.clone().debug_assert();
+        for one in command.get_subcommands().filter(|one| one.get_name() != "help") {
+            let example = one.get_after_help().map(ToString::to_string).unwrap_or_default();
+            assert!(example.contains(&format!("mpisim {}", one.get_name())), "{}", one.get_name());
+        }
+    }
+
+    #[test]
+    fn every_help_fits_on_one_screen() {
+        let mut command = Arguments::command();
+        command.build();
+        for one in command.get_subcommands_mut() {
+            let text = one.render_help().to_string();
+            assert!(text.lines().count() <= 40, "{}: {}", one.get_name(), text.lines().count());
+        }
+    }
+
+    #[test]
+    fn names_of_baselines_stay_below_their_directory() {
+        assert!(name("main").is_ok() && name("v1.2-a_b").is_ok());
+        for wrong in ["", "..", ".hidden", "a/b", "a b"] {
+            assert!(name(wrong).is_err(), "{wrong}");
+        }
+    }
+}

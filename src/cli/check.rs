@@ -1,0 +1,450 @@
+//! `mpisim check`: every scenario against its baseline.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use super::args::{CheckArguments, CheckFormat};
+use super::crash::{command_line, internal};
+use super::run::{jobs, params, progress};
+use super::scenario::{library, load};
+use super::show::counted;
+use super::signals::Interrupt;
+use super::terminal::{Failure, Outcome, Problem, Terminal, print};
+use crate::experiment::baseline::{self, Baseline};
+use crate::experiment::check::{CheckError, Comparison, MetricCheck, Moved, compare, fits};
+use crate::experiment::codes;
+use crate::experiment::diagnostic::{Diagnostics, quote};
+use crate::experiment::library::embedded;
+use crate::experiment::plan::{Plan, Request};
+use crate::experiment::results::{ClaimStatus, RunResult};
+use crate::experiment::run::{self, RunError, RunOptions};
+use crate::report::json::{
+    CheckDocument, CheckStatus, CheckedClaim, CheckedMetric, CheckedScenario, MetricStatus,
+    check_json,
+};
+use crate::report::numbers::exact;
+
+/// Differences of one scenario that are written out.
+const WORST_SHOWN: usize = 10;
+/// The directory of scenarios in a checkout.
+const SCENARIOS: &str = "scenarios";
+
+/// One scenario with what there is to compare it with.
+struct Job {
+    plan: Plan,
+    baseline: Option<Baseline>,
+}
+
+/// What became of one scenario.
+struct Checked {
+    scenario: String,
+    status: CheckStatus,
+    result: Option<RunResult>,
+    comparison: Option<Comparison>,
+    /// Why there is no comparison, or none that counts.
+    problem: Option<Problem>,
+}
+
+/// Checks scenarios, or saves their results as a baseline.
+pub(super) fn check(terminal: Terminal, arguments: &CheckArguments) -> Outcome {
+    let given = scenarios(&arguments.scenarios)?;
+    let jobs = prepare(terminal, arguments, &given)?;
+    let advice = "no result was compared; run the command again".to_owned();
+    let interrupt = Interrupt::listen(terminal, advice);
+    let points = jobs.iter().map(|job| job.plan.points.len()).sum();
+    let bar = progress(terminal, points);
+    let mut checked = Vec::new();
+    for job in &jobs {
+        let result = simulate(arguments, &job.plan, &interrupt, &|| bar.inc(1))?;
+        checked.push(judge(job, result));
+    }
+    bar.finish_and_clear();
+    if let Some(name) = &arguments.save_baseline {
+        return save(terminal, arguments, name, &jobs, &checked);
+    }
+    report(terminal, arguments, &checked)
+}
+
+/// The scenarios to check: files and names as given, every JSON file below a directory.
+fn scenarios(given: &[String]) -> Result<Vec<String>, Failure> {
+    if given.is_empty() && !Path::new(SCENARIOS).is_dir() {
+        return Ok(embedded::SCENARIOS.iter().map(|(name, _)| (*name).to_owned()).collect());
+    }
+    let default = [SCENARIOS.to_owned()];
+    let given = if given.is_empty() { &default[..] } else { given };
+    let mut all = Vec::new();
+    for one in given {
+        if Path::new(one).is_dir() {
+            let inside = below(Path::new(one))?;
+            if inside.is_empty() {
+                let what = format!("`{}` holds 0 files with a scenario", quote(one));
+                return Err(Problem::new(&codes::NO_SCENARIOS, what).into());
+            }
+            all.extend(inside.iter().map(|path| path.display().to_string()));
+        } else {
+            all.push(one.clone());
+        }
+    }
+    let mut seen = BTreeSet::new();
+    all.retain(|one| seen.insert(one.clone()));
+    Ok(all)
+}
+
+/// Every JSON file below a directory, sorted.
+fn below(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let failed = |why: std::io::Error| {
+        let what = format!("cannot list `{}`: {why}", quote(&folder.display().to_string()));
+        Failure::from(Problem::new(&codes::IO, what))
+    };
+    let mut all = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        if path.is_dir() && !path.is_symlink() {
+            all.extend(below(&path)?);
+        } else if path.extension().is_some_and(|extension| extension == "json") {
+            all.push(path);
+        }
+    }
+    all.sort();
+    Ok(all)
+}
+
+/// Reads and checks every scenario and every baseline, before anything runs.
+fn prepare(
+    terminal: Terminal,
+    arguments: &CheckArguments,
+    given: &[String],
+) -> Result<Vec<Job>, Failure> {
+    let library = library(arguments.models.as_deref())?;
+    let (mut jobs, mut refused) = (Vec::new(), 0);
+    for scenario in given {
+        let (scenario, library) = (scenario.clone(), library.clone());
+        let job = load(terminal, &Request { scenario, overrides: Vec::new(), library })
+            .and_then(|plan| with_baseline(terminal, arguments, plan));
+        match job {
+            Ok(job) => jobs.push(job),
+            Err(failure) => {
+                let exit = told(terminal, failure);
+                refused = if refused == 0 { exit } else { refused };
+            }
+        }
+    }
+    if refused != 0 {
+        return Err(Failure::Said(refused));
+    }
+    if jobs.is_empty() {
+        return Err(Problem::new(&codes::NO_SCENARIOS, "there are 0 scenarios to check").into());
+    }
+    Ok(jobs)
+}
+
+fn told(terminal: Terminal, failure: Failure) -> u8 {
+    match failure {
+        Failure::Said(exit) => exit,
+        Failure::Problem(problem) => {
+            terminal.problem(&problem);
+            problem.exit
+        }
+    }
+}
+
+/// The baseline of a scenario, if there is one; of the right scenario and version.
+fn with_baseline(
+    terminal: Terminal,
+    arguments: &CheckArguments,
+    plan: Plan,
+) -> Result<Job, Failure> {
+    let saving = arguments.save_baseline.as_deref();
+    let path = baseline::path(saving.unwrap_or(baseline_name(arguments)), &plan.name);
+    if path.symlink_metadata().is_err() {
+        return Ok(Job { plan, baseline: None });
+    }
+    let mut diagnostics = Diagnostics::new();
+    let baseline = baseline::read(&mut diagnostics, &path);
+    let Some(baseline) = baseline else {
+        terminal.diagnostics(&diagnostics);
+        return Err(Failure::Said(diagnostics.exit_code()));
+    };
+    if saving.is_none() {
+        fits(&plan, &baseline, arguments.any_version).map_err(refusal)?;
+    }
+    Ok(Job { plan, baseline: Some(baseline) })
+}
+
+fn baseline_name(arguments: &CheckArguments) -> &str {
+    arguments.baseline.as_deref().unwrap_or(baseline::MAIN)
+}
+
+fn refusal(error: CheckError) -> Problem {
+    let (code, help) = match &error {
+        CheckError::OtherScenario { .. } => (
+            &codes::OTHER_SCENARIO,
+            "if the change is meant, save the baseline anew with `mpisim check --save-baseline \
+             main SCENARIO`",
+        ),
+        CheckError::OtherVersion { .. } => {
+            (&codes::OTHER_TOOL, "compare nevertheless with `--any-version`, or save it anew")
+        }
+        CheckError::NothingCompared { .. } => {
+            (&codes::NOTHING_COMPARED, "save the baseline anew with `mpisim check --save-baseline`")
+        }
+    };
+    Problem::new(code, error.to_string()).help(help)
+}
+
+/// Runs one scenario; a limit that is hit is its result.
+fn simulate(
+    arguments: &CheckArguments,
+    plan: &Plan,
+    interrupt: &Interrupt,
+    tick: &(dyn Fn() + Sync),
+) -> Result<Result<RunResult, Problem>, Failure> {
+    let options = RunOptions { jobs: jobs(arguments.jobs), stop: &interrupt.stop };
+    let result = run::run(plan, options, &[], &mut |_| {
+        tick();
+        Ok(())
+    });
+    match result {
+        Ok(result) => Ok(Ok(result)),
+        Err(_) if interrupt.came() => Err(Failure::Said(interrupt.stopped())),
+        Err(error @ RunError::Limit { .. }) => {
+            Ok(Err(Problem::new(&codes::POINT_LIMIT, format!("{}: {error}", plan.name))))
+        }
+        Err(RunError::Store(error)) => Err(error.into()),
+        Err(error) => {
+            let command = command_line(["check".to_owned(), plan.name.clone()]);
+            Err(internal(&format!("{}: {error}", plan.name), &command).into())
+        }
+    }
+}
+
+fn judge(job: &Job, result: Result<RunResult, Problem>) -> Checked {
+    let scenario = job.plan.name.clone();
+    let verdict = |status, result, comparison, problem| Checked {
+        scenario: scenario.clone(),
+        status,
+        result,
+        comparison,
+        problem,
+    };
+    let result = match result {
+        Ok(result) => result,
+        Err(problem) => return verdict(CheckStatus::Failed, None, None, Some(problem)),
+    };
+    if let Some(point) = result.points.iter().find(|point| point.failure.is_some()) {
+        let why = point.failure.as_deref().unwrap_or_default();
+        let what = format!("{scenario}: point {}{}: {why}", point.index, params(point));
+        let problem = Problem::new(&codes::STOPPED, what);
+        return verdict(CheckStatus::Failed, Some(result), None, Some(problem));
+    }
+    let Some(baseline) = &job.baseline else {
+        return verdict(CheckStatus::New, Some(result), None, None);
+    };
+    match compare(&result, baseline) {
+        Ok(comparison) => {
+            let same = comparison.is_same();
+            let status = if same { CheckStatus::Same } else { CheckStatus::Changed };
+            verdict(status, Some(result), Some(comparison), None)
+        }
+        Err(error) => verdict(CheckStatus::Failed, Some(result), None, Some(refusal(error))),
+    }
+}
+
+/// Writes every result as a baseline; none if a scenario failed.
+fn save(
+    terminal: Terminal,
+    arguments: &CheckArguments,
+    name: &str,
+    jobs: &[Job],
+    checked: &[Checked],
+) -> Outcome {
+    let own = |problem: &Problem| problem.code.code != codes::NOTHING_COMPARED.code;
+    let failed: Vec<&Problem> =
+        checked.iter().filter_map(|one| one.problem.as_ref()).filter(|one| own(one)).collect();
+    if !failed.is_empty() {
+        failed.iter().for_each(|problem| terminal.problem(problem));
+        let what = format!("{} failed: no baseline is saved", counted(failed.len(), "scenario"));
+        return Err(Problem::new(&codes::BASELINE_REFUSED, what).into());
+    }
+    let (mut text, mut documents) = (String::new(), Vec::new());
+    for (job, one) in jobs.iter().zip(checked) {
+        let result = one.result.as_ref().expect("a scenario that did not fail has a result");
+        let baseline = Baseline::new(&job.plan, result, job.baseline.as_ref());
+        let path = baseline::path(name, &one.scenario);
+        baseline.write(&path)?;
+        let _ = writeln!(text, "saved {} digest {}", path.display(), result.digest);
+        let comparison = compare(result, &baseline).map_err(refusal)?;
+        documents.push(document(&Checked {
+            scenario: one.scenario.clone(),
+            status: CheckStatus::Same,
+            result: None,
+            comparison: Some(comparison),
+            problem: None,
+        }));
+    }
+    print(&match arguments.format {
+        CheckFormat::Human => text,
+        CheckFormat::Json => check_json(&CheckDocument { schema: 1, scenarios: documents })?,
+    })?;
+    Ok(0)
+}
+
+/// Prints the verdicts; the exit code.
+fn report(terminal: Terminal, arguments: &CheckArguments, checked: &[Checked]) -> Outcome {
+    let count = |status| checked.iter().filter(|one| one.status == status).count();
+    let (changed, new) = (count(CheckStatus::Changed), count(CheckStatus::New));
+    let mut exit = if changed > 0 { 1 } else { 0 };
+    for problem in checked.iter().filter_map(|one| one.problem.as_ref()) {
+        terminal.problem(problem);
+        exit = if exit == 0 { problem.exit } else { exit };
+    }
+    match arguments.format {
+        CheckFormat::Json => {
+            let scenarios = checked.iter().map(document).collect();
+            print(&check_json(&CheckDocument { schema: 1, scenarios })?)?;
+        }
+        CheckFormat::Human => {
+            let mut text: String = checked.iter().map(human).collect();
+            let (same, failed) = (count(CheckStatus::Same), count(CheckStatus::Failed));
+            let total = counted(checked.len(), "scenario");
+            let _ = writeln!(
+                text,
+                "{total}: {same} same, {changed} changed, {new} without a baseline, {failed} failed"
+            );
+            print(&text)?;
+        }
+    }
+    if new > 0 {
+        let name = baseline_name(arguments);
+        let what = format!("{} without a baseline `{name}`", counted(new, "scenario"));
+        terminal.problem(
+            &Problem::new(&codes::NO_BASELINE, what)
+                .help(format!("create it with `mpisim check --save-baseline {name}`")),
+        );
+        exit = if exit == 0 { 3 } else { exit };
+    }
+    Ok(exit)
+}
+
+fn human(one: &Checked) -> String {
+    let word = match one.status {
+        CheckStatus::Same => "same",
+        CheckStatus::Changed => "changed",
+        CheckStatus::New => "new",
+        CheckStatus::Failed => "failed",
+    };
+    let digest = one.result.as_ref().map_or("", |result| &result.digest);
+    let mut text = format!("{word:<8} {:<44} {digest}\n", one.scenario);
+    let Some(comparison) = one.comparison.as_ref().filter(|_| one.status != CheckStatus::Same)
+    else {
+        return text;
+    };
+    let mut line = |what: String| {
+        let _ = writeln!(text, "  {what}");
+    };
+    if comparison.digest != comparison.baseline_digest {
+        let first = comparison
+            .first_point
+            .map_or_else(String::new, |point| format!(", first at point {point}"));
+        line(format!("digest was {}{first}", comparison.baseline_digest));
+    }
+    let worst = comparison.worst();
+    for metric in worst.iter().take(WORST_SHOWN) {
+        line(difference(metric));
+    }
+    if worst.len() > WORST_SHOWN {
+        line(format!(
+            "and {} more of {} metrics",
+            worst.len() - WORST_SHOWN,
+            comparison.metrics.len()
+        ));
+    }
+    for claim in comparison.claims.iter().filter(|claim| claim.moved() != Moved::Same) {
+        let was = claim.baseline.map_or("not in the baseline", verdict);
+        let now = verdict(claim.claim.status);
+        line(format!(
+            "claim {}: {now}, was {was}; measured {}",
+            claim.claim.id, claim.claim.measured
+        ));
+    }
+    for id in &comparison.missing_claims {
+        line(format!("claim {id}: gone, was in the baseline"));
+    }
+    text
+}
+
+fn verdict(status: ClaimStatus) -> &'static str {
+    match status {
+        ClaimStatus::Pass => "pass",
+        ClaimStatus::Deviates => "deviates",
+    }
+}
+
+fn difference(metric: &MetricCheck) -> String {
+    let MetricCheck { point, name, unit, tolerance, .. } = metric;
+    let place = params_of(&metric.params);
+    let text = |value: f64| format!("{} {unit}", exact(value));
+    match (metric.value, metric.baseline) {
+        (Some(value), Some(old)) => {
+            let percent = (value - old) / old * 100.0;
+            let (now, was) = (text(value), text(old));
+            let allowed = tolerance * 100.0;
+            format!(
+                "point {point}{place}: {name} {now}, was {was} ({percent:+.4} %, tolerance {allowed} %)"
+            )
+        }
+        (Some(value), None) => format!("point {point}{place}: {name} {}, new", text(value)),
+        (None, Some(old)) => format!("point {point}{place}: {name} gone, was {}", text(old)),
+        (None, None) => format!("point {point}{place}: {name} has no value"),
+    }
+}
+
+fn params_of(params: &[(String, String)]) -> String {
+    if params.is_empty() {
+        return String::new();
+    }
+    let each = params.iter().map(|(path, value)| format!("{path} = {value}"));
+    format!(" ({})", each.collect::<Vec<_>>().join(", "))
+}
+
+fn document(one: &Checked) -> CheckedScenario {
+    let comparison = one.comparison.as_ref();
+    let result = one.result.as_ref();
+    let digest = result.map(|result| result.digest.clone());
+    CheckedScenario {
+        scenario: one.scenario.clone(),
+        status: one.status,
+        digest: digest.or_else(|| comparison.map(|comparison| comparison.digest.clone())),
+        baseline_digest: comparison.map(|comparison| comparison.baseline_digest.clone()),
+        metrics: comparison.map_or_else(Vec::new, |all| all.metrics.iter().map(metric).collect()),
+        claims: match (comparison, result) {
+            (Some(comparison), _) => comparison
+                .claims
+                .iter()
+                .map(|claim| CheckedClaim::new(&claim.claim, claim.baseline))
+                .collect(),
+            (None, Some(result)) => {
+                result.claims.iter().map(|claim| CheckedClaim::new(claim, None)).collect()
+            }
+            (None, None) => Vec::new(),
+        },
+    }
+}
+
+fn metric(metric: &MetricCheck) -> CheckedMetric {
+    CheckedMetric {
+        point: metric.point,
+        name: metric.name.clone(),
+        value: metric.value,
+        baseline: metric.baseline,
+        unit: metric.unit.clone(),
+        tolerance: metric.tolerance,
+        status: match metric.moved {
+            Moved::Same => MetricStatus::Same,
+            Moved::Changed => MetricStatus::Changed,
+            Moved::New => MetricStatus::New,
+            Moved::Missing => MetricStatus::Missing,
+        },
+    }
+}

@@ -1,0 +1,42 @@
+//! `mpisim conform`: the simulator's MPI against vectors recorded from a real one.
+
+use std::path::{Path, PathBuf};
+
+use super::terminal::{Failure, Outcome, Problem, Terminal, print};
+use crate::experiment::codes;
+use crate::experiment::conform::{Simulated, Vectors, Verdict, judge};
+use crate::experiment::diagnostic::{Diagnostics, quote};
+use crate::experiment::library::{self, MAX_BYTES};
+
+/// Schedules that each case is run under.
+const SCHEDULES: u64 = 8;
+/// The family of schedules; any other would do.
+const SEED: u64 = 1;
+
+/// Runs every file.
+pub(super) fn conform(terminal: Terminal, files: &[PathBuf]) -> Outcome {
+    let vectors: Vec<Vectors> =
+        files.iter().map(|file| read(terminal, file)).collect::<Result<_, _>>()?;
+    let mut verdict = Verdict::default();
+    for one in &vectors {
+        verdict.add(judge(one, &Simulated { seed: SEED }, SCHEDULES));
+    }
+    print(&format!("{verdict}\n"))?;
+    Ok(u8::from(!verdict.is_pass()))
+}
+
+fn read(terminal: Terminal, file: &Path) -> Result<Vectors, Failure> {
+    let mut diagnostics = Diagnostics::new();
+    let Some(bytes) = library::read(&mut diagnostics, file, MAX_BYTES) else {
+        terminal.diagnostics(&diagnostics);
+        return Err(Failure::Said(diagnostics.exit_code()));
+    };
+    let shown = quote(&file.display().to_string());
+    let wrong = |why: String| Problem::new(&codes::VECTORS, format!("{shown}: {why}"));
+    let text = String::from_utf8(bytes).map_err(|_| wrong("the file is not UTF-8".to_owned()))?;
+    let vectors = Vectors::read(&text).map_err(|why| wrong(why.to_string()))?;
+    if vectors.cases.is_empty() {
+        return Err(wrong("the file holds no case".to_owned()).into());
+    }
+    Ok(vectors)
+}

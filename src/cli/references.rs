@@ -1,0 +1,109 @@
+//! What claims expect, as marks on a figure.
+
+use crate::experiment::claim::{Along, Claim, ClaimKind, Figure, Replicas, Trend};
+use crate::experiment::plan::Plan;
+use crate::experiment::results::RunResult;
+use crate::experiment::shape::read::Tolerance;
+use crate::report::figure::{Point, Reference, ReferenceShape};
+use crate::report::numbers::read_parameter;
+
+/// The references of the claims about the metric of `figure`.
+pub(super) fn references(plan: &Plan, result: &RunResult, figure: &Figure) -> Vec<Reference> {
+    let judged = plan.claims.iter().zip(&result.claims);
+    let about = judged.filter(|(claim, _)| claim.metric.name == figure.y);
+    let drawn = about.filter_map(|(claim, verdict)| {
+        let shape = shape(plan, result, figure, claim)?;
+        Some(Reference { label: format!("{}: {}", claim.id, verdict.expected), shape })
+    });
+    drawn.collect()
+}
+
+fn shape(
+    plan: &Plan,
+    result: &RunResult,
+    figure: &Figure,
+    claim: &Claim,
+) -> Option<ReferenceShape> {
+    let markers =
+        |points: Vec<Point>| (!points.is_empty()).then_some(ReferenceShape::Markers(points));
+    match &claim.kind {
+        ClaimKind::Value { cases, value, tolerance } => markers(
+            cases.iter().filter_map(|at| mark(plan, figure, at, *value, *tolerance)).collect(),
+        ),
+        ClaimKind::Ratio { cases, value, tolerance } => {
+            let expected = |(of, to): &(Replicas, Replicas)| {
+                let base = mean(result, to, claim.metric.name)?;
+                mark(plan, figure, of, base * value, *tolerance)
+            };
+            markers(cases.iter().filter_map(expected).collect())
+        }
+        ClaimKind::Crossover { along, at, tolerance, .. }
+        | ClaimKind::Trend { along, shape: Trend::Knee { at, tolerance }, .. } => {
+            onset(figure, along, *at, *tolerance)
+        }
+        ClaimKind::Trend { along, shape: Trend::Dip { at, .. }, .. } => {
+            onset(figure, along, *at, Tolerance::Relative(0))
+        }
+        ClaimKind::Ordering { .. } | ClaimKind::Trend { .. } => None,
+    }
+}
+
+/// An expected value at the place of its points on the x axis.
+fn mark(
+    plan: &Plan,
+    figure: &Figure,
+    points: &Replicas,
+    y: f64,
+    tolerance: Tolerance,
+) -> Option<Point> {
+    let point = &plan.points[*points.first()?];
+    let (_, x) = point.params.iter().find(|(path, _)| *path == figure.x)?;
+    let x = read_parameter(x)?.value;
+    (y.is_finite() && y > 0.0).then(|| Point { x, y, range: Some(range(y, tolerance)) })
+}
+
+fn mean(result: &RunResult, points: &Replicas, metric: &str) -> Option<f64> {
+    let values = points.iter().map(|index| Some(result.points.get(*index)?.metric(metric)?.value));
+    let values: Vec<f64> = values.collect::<Option<_>>()?;
+    let count = u32::try_from(values.len()).ok().filter(|count| *count > 0)?;
+    Some(values.iter().sum::<f64>() / f64::from(count))
+}
+
+/// Where along the x axis something is expected to happen.
+fn onset(
+    figure: &Figure,
+    along: &Along,
+    at: usize,
+    tolerance: Tolerance,
+) -> Option<ReferenceShape> {
+    if along.path != figure.x {
+        return None;
+    }
+    let x = read_parameter(along.values.get(at)?)?.value;
+    let (low, high) = range(x, tolerance);
+    (x > 0.0).then_some(ReferenceShape::Onset { low, high })
+}
+
+fn range(value: f64, tolerance: Tolerance) -> (f64, f64) {
+    match tolerance {
+        Tolerance::Relative(millionths) => {
+            let part = f64::from(millionths) / 1e6;
+            (value * (1.0 - part), value * (1.0 + part))
+        }
+        Tolerance::Factor(millionths) => {
+            let factor = f64::from(millionths) / 1e6;
+            (value / factor, value * factor)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tolerances_become_ranges() {
+        assert_eq!(range(10.0, Tolerance::Relative(100_000)), (9.0, 11.0));
+        assert_eq!(range(10.0, Tolerance::Factor(2_000_000)), (5.0, 20.0));
+    }
+}

@@ -1,0 +1,250 @@
+//! The resolved scenario: every field with its value or its default, every number with its source.
+
+use std::fmt::Write as _;
+
+use serde_json::{Map, Value};
+
+use super::machines;
+use crate::experiment::diagnostic::Diagnostics;
+use crate::experiment::json::{self, Node, Value as Json};
+use crate::experiment::overrides;
+use crate::experiment::plan::{MpiOptions, Plan};
+use crate::experiment::schema::SCENARIO;
+use crate::experiment::shape::{Field, Need, Shape, Variant};
+use crate::experiment::store::RunIdentity;
+use crate::units::Bytes;
+
+/// What a run of `plan` is.
+pub(super) fn identity(plan: &Plan) -> RunIdentity {
+    RunIdentity {
+        scenario: plan.name.clone(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        seed: plan.points[0].seed,
+        scenario_text: String::from_utf8_lossy(&plan.bytes).into_owned(),
+        resolved: Value::Object(resolve(plan)),
+    }
+}
+
+/// The scenario with all defaults filled in, as text with one line for each small object.
+pub(super) fn text(plan: &Plan) -> String {
+    let resolved = resolve(plan);
+    let mut out = String::from("{\n");
+    let known = SCENARIO.iter().map(|field| field.key).filter(|key| resolved.contains_key(*key));
+    let keys: Vec<&str> = known.collect();
+    for (index, key) in keys.iter().enumerate() {
+        let comma = if index + 1 < keys.len() { "," } else { "" };
+        let _ = writeln!(out, "  \"{key}\": {}{comma}", written(&resolved[*key], 2));
+    }
+    out.push_str("}\n");
+    out
+}
+
+fn resolve(plan: &Plan) -> Map<String, Value> {
+    let tree = tree(plan);
+    let mut out = object(&tree, &SCENARIO);
+    out.insert("machine".to_owned(), machines::as_json(plan));
+    let axes = plan.sweep.axes.iter().map(|axis| {
+        let values = axis.values.iter().map(|value| Value::String(value.text.clone()));
+        (axis.path.clone(), values.collect())
+    });
+    if !plan.sweep.axes.is_empty() {
+        out.insert("sweep".to_owned(), Value::Object(axes.collect()));
+    }
+    put_thresholds(plan, &mut out);
+    if let Some(limits) = out.get_mut("limits").filter(|_| !has(&tree, "limits", "time")) {
+        limits["time"] = Value::String(plan.points[0].limits.time.to_string());
+    }
+    for (index, figure) in plan.figures.iter().enumerate() {
+        if let Some(Value::Array(figures)) = out.get_mut("figures") {
+            figures[index]["log_x"] = Value::Bool(figure.log_x);
+        }
+    }
+    out
+}
+
+/// The scenario's tree under its overrides.
+fn tree(plan: &Plan) -> Node {
+    let mut diagnostics = Diagnostics::new();
+    let read = json::decode(&mut diagnostics, &plan.name, &plan.bytes)
+        .and_then(|source| json::parse(&mut diagnostics, source));
+    let mut tree = read.expect("a plan was made from these bytes");
+    overrides::apply(&mut diagnostics, &mut tree, &plan.overrides);
+    tree
+}
+
+fn has(tree: &Node, section: &str, key: &str) -> bool {
+    tree.get(section).and_then(|section| section.get(key)).is_some()
+}
+
+/// Thresholds that the scenario leaves to the machine: their values, where all points agree.
+fn put_thresholds(plan: &Plan, out: &mut Map<String, Value>) {
+    let fields: [(&str, fn(&MpiOptions) -> Bytes); 2] = [
+        ("eager_threshold", |mpi| mpi.eager_threshold),
+        ("eager_threshold_intra", |mpi| mpi.eager_threshold_intra),
+    ];
+    for (key, read) in fields {
+        let first = read(&plan.points[0].mpi);
+        if plan.points.iter().all(|point| read(&point.mpi) == first)
+            && let Some(mpi) = out.get_mut("mpi")
+        {
+            mpi[key] = Value::String(first.to_string());
+        }
+    }
+}
+
+fn object(node: &Node, fields: &[Field]) -> Map<String, Value> {
+    let value = |field: &Field| {
+        let given = node.get(field.key).map(|given| filled(given, field.shape));
+        given.or_else(|| absent(field)).map(|value| (field.key.to_owned(), value))
+    };
+    fields.iter().filter_map(value).collect()
+}
+
+/// What holds where a field is left out.
+fn absent(field: &Field) -> Option<Value> {
+    match (field.need, field.shape) {
+        (Need::Default(word), Shape::Tagged { tag, .. }) => {
+            Some(Value::Object(Map::from_iter([((*tag).to_owned(), Value::from(word))])))
+        }
+        (Need::Default(text), Shape::Count { .. } | Shape::Ratio { .. } | Shape::Flag) => {
+            Some(serde_json::from_str(text).unwrap_or_else(|_| Value::from(text)))
+        }
+        (Need::Default(text), _) => Some(Value::from(text)),
+        (Need::Optional, Shape::Object(fields)) => {
+            let defaults = fields.iter().filter_map(|one| Some((one.key.to_owned(), absent(one)?)));
+            let defaults: Map<String, Value> = defaults.collect();
+            let open = fields.iter().any(|one| matches!(one.need, Need::Required(_)));
+            (!open && !defaults.is_empty()).then_some(Value::Object(defaults))
+        }
+        (Need::Optional | Need::Required(_), _) => None,
+    }
+}
+
+/// A value that is there, with the defaults of what it leaves out.
+fn filled(node: &Node, shape: &Shape) -> Value {
+    match shape {
+        Shape::Object(fields) if node.members().is_some() => Value::Object(object(node, fields)),
+        Shape::Tagged { tag, variants } => {
+            let name = node.word(tag).unwrap_or_default();
+            let mut out = Map::from_iter([((*tag).to_owned(), Value::from(name))]);
+            out.extend(variant(node, variants, |variant| variant.name == name));
+            Value::Object(out)
+        }
+        Shape::Keyed(variants) => {
+            Value::Object(variant(node, variants, |variant| node.get(variant.name).is_some()))
+        }
+        Shape::List { of, .. } => {
+            node.elements().unwrap_or(&[]).iter().map(|element| filled(element, of)).collect()
+        }
+        Shape::Either(shapes) if node.members().is_some() => {
+            let inner = shapes.iter().find(|shape| matches!(shape, Shape::Object(_)));
+            inner.map_or_else(|| plain(node), |shape| filled(node, shape))
+        }
+        _ => plain(node),
+    }
+}
+
+fn variant(
+    node: &Node,
+    variants: &[Variant],
+    is_it: impl Fn(&Variant) -> bool,
+) -> Map<String, Value> {
+    let found = variants.iter().find(|variant| is_it(variant));
+    found.map_or_else(Map::new, |variant| object(node, variant.fields))
+}
+
+/// A tree as it was written.
+fn plain(node: &Node) -> Value {
+    match &node.value {
+        Json::Null | Json::Word(_) | Json::Invalid => Value::Null,
+        Json::Bool(flag) => Value::Bool(*flag),
+        Json::Number(number) => {
+            let text = number.to_string();
+            serde_json::from_str(&text).unwrap_or(Value::String(text))
+        }
+        Json::Text(text) => Value::String(text.clone()),
+        Json::List(elements) => elements.iter().map(plain).collect(),
+        Json::Object(members) => {
+            let each = members.iter().map(|member| (member.key.clone(), plain(&member.node)));
+            Value::Object(each.collect())
+        }
+    }
+}
+
+/// JSON with a line for each value that holds no object or list of objects.
+fn written(value: &Value, indent: usize) -> String {
+    let deep = |value: &Value| match value {
+        Value::Array(all) => all.iter().any(|one| one.is_object() || one.is_array()),
+        Value::Object(all) => all.values().any(|one| one.is_object() || one.is_array()),
+        _ => false,
+    };
+    if !deep(value) {
+        return spaced(value);
+    }
+    let pad = " ".repeat(indent);
+    let (open, lines, close): (_, Vec<String>, _) = match value {
+        Value::Array(all) => ('[', all.iter().map(|one| written(one, indent + 2)).collect(), ']'),
+        Value::Object(all) => {
+            let line = |(key, one): (&String, &Value)| {
+                format!("{}: {}", Value::from(key.as_str()), written(one, indent + 2))
+            };
+            ('{', all.iter().map(line).collect(), '}')
+        }
+        _ => unreachable!("only lists and objects are deep"),
+    };
+    format!("{open}\n{pad}  {}\n{pad}{close}", lines.join(&format!(",\n{pad}  ")))
+}
+
+/// A flat value on one line.
+fn spaced(value: &Value) -> String {
+    match value {
+        Value::Array(all) => {
+            format!("[{}]", all.iter().map(Value::to_string).collect::<Vec<_>>().join(", "))
+        }
+        Value::Object(all) => {
+            let first = ["path", "kind", "op", "name", "value"];
+            let rank = |key: &str| first.iter().position(|one| *one == key).unwrap_or(first.len());
+            let mut members: Vec<_> = all.iter().collect();
+            members.sort_by_key(|(key, _)| rank(key));
+            let line = |(key, one): (&String, &Value)| format!("{}: {one}", Value::from(&**key));
+            let lines: Vec<String> = members.into_iter().map(line).collect();
+            format!("{{ {} }}", lines.join(", "))
+        }
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn small_objects_stand_on_one_line_and_the_text_is_json() {
+        let value = json!({
+            "b": [{ "source": "s", "path": "p" }, { "path": "q" }], "a": [1, 2], "c": "\"x\"",
+        });
+        let text = written(&value, 0);
+        assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), value);
+        assert!(text.contains("\n    { \"path\": \"p\", \"source\": \"s\" },\n"), "{text}");
+        assert!(text.contains("\"a\": [1, 2]"), "{text}");
+    }
+
+    #[test]
+    fn every_default_of_a_field_with_a_number_is_one() {
+        let defaults = object(
+            &Node {
+                value: Json::Object(Vec::new()),
+                span: crate::experiment::diagnostic::Span::default(),
+            },
+            &SCENARIO,
+        );
+        assert_eq!(defaults["nodes"], json!(2));
+        assert_eq!(defaults["seed"], json!(1));
+        assert_eq!(defaults["topology"], json!({ "kind": "crossbar" }));
+        assert_eq!(defaults["mpi"]["rendezvous"], json!("rput"));
+        assert_eq!(defaults["ranks"]["oversubscribe"], json!(false));
+        assert!(!defaults.contains_key("workload") && !defaults.contains_key("noise"));
+    }
+}

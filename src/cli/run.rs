@@ -1,0 +1,243 @@
+//! `mpisim run`: a scenario with its sweep, its results kept and printed.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::args::{Format, RunArguments};
+use super::crash::{command_line, internal};
+use super::files::{self, Files};
+use super::resolved;
+use super::scenario::{load, request};
+use super::signals::Interrupt;
+use super::terminal::{Failure, Outcome, Problem, Terminal, print};
+use crate::experiment::codes;
+use crate::experiment::plan::{Plan, Workload};
+use crate::experiment::results::{PointResult, RunResult};
+use crate::experiment::run::{self, RunError, RunOptions};
+use crate::experiment::store::{Mode, Opening, Store, StoreError};
+use crate::report::csv::points_csv;
+use crate::report::json::run_json;
+use crate::report::osu::{OsuSpec, OsuTest, osu_text};
+use crate::report::table::report_text;
+
+/// Failed points that are told one by one.
+const FAILURES_SHOWN: usize = 10;
+
+/// Runs a scenario.
+pub(super) fn run(terminal: Terminal, arguments: &RunArguments) -> Outcome {
+    let request = request(&arguments.scenario, &arguments.changes, arguments.seed)?;
+    let plan = load(terminal, &request)?;
+    let osu = match arguments.format {
+        Format::Osu => Some(osu_spec(&plan)?),
+        Format::Table | Format::Csv | Format::Json => None,
+    };
+    let Some(mut store) = open(terminal, arguments, &plan)? else { return Ok(0) };
+    let interrupt = Interrupt::listen(terminal, resume_advice(arguments));
+    let result = simulate(terminal, arguments, &plan, &mut store, &interrupt)?;
+    let files = files::files(&plan, &result, &normal_command(arguments))?;
+    let exit = verdict(terminal, &result, &files, arguments.format);
+    store.finish(&result, &files.files)?;
+    print(&match (arguments.format, osu) {
+        (Format::Osu, Some(spec)) => osu_text(&result, &spec)?,
+        (Format::Csv, _) => points_csv(&result)?,
+        (Format::Json, _) => run_json(&result)?,
+        (Format::Table | Format::Osu, _) => report_text(&result),
+    })?;
+    Ok(exit)
+}
+
+/// The results directory, or nothing where a finished run is there already.
+fn open(
+    terminal: Terminal,
+    arguments: &RunArguments,
+    plan: &Plan,
+) -> Result<Option<Store>, Failure> {
+    let default = || Path::new("results").join(&plan.name);
+    let directory: PathBuf = arguments.out.clone().unwrap_or_else(default);
+    let mode = if arguments.resume { Mode::Resume } else { Mode::Fresh };
+    match Store::open(&directory, resolved::identity(plan), mode, &files::names(plan))? {
+        Opening::Ready(store, notes) => {
+            notes.iter().for_each(|note| terminal.note(note));
+            Ok(Some(store))
+        }
+        Opening::NothingToDo(manifest) => {
+            let shown = directory.display();
+            let digest = manifest.digest;
+            terminal.note(&format!("nothing to do: `{shown}` is complete, digest {digest}"));
+            Ok(None)
+        }
+    }
+}
+
+/// Runs the points that the store does not have.
+fn simulate(
+    terminal: Terminal,
+    arguments: &RunArguments,
+    plan: &Plan,
+    store: &mut Store,
+    interrupt: &Interrupt,
+) -> Result<RunResult, Failure> {
+    let done = store.done().to_vec();
+    let bar = progress(terminal, plan.points.len() - done.len());
+    let mut keep = |point: &PointResult| -> Result<(), StoreError> {
+        store.append(point)?;
+        bar.inc(1);
+        Ok(())
+    };
+    let options = RunOptions { jobs: jobs(arguments.jobs), stop: &interrupt.stop };
+    let result = run::run(plan, options, &done, &mut keep);
+    bar.finish_and_clear();
+    result.map_err(|error| failure(error, plan, arguments, interrupt))
+}
+
+/// Threads to use: as asked for, or as many as there are cores.
+pub(super) fn jobs(asked: Option<usize>) -> usize {
+    let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    asked.unwrap_or_else(cores)
+}
+
+/// A bar that counts points; hidden where nobody watches.
+pub(super) fn progress(terminal: Terminal, points: usize) -> ProgressBar {
+    if !terminal.shows_progress() {
+        return ProgressBar::hidden();
+    }
+    let form = "{bar:40} {pos} of {len} points, {eta} left";
+    let style = ProgressStyle::with_template(form).expect("the template is well formed");
+    let bar = ProgressBar::new(points as u64).with_style(style);
+    bar.tick();
+    bar
+}
+
+fn failure(
+    error: RunError,
+    plan: &Plan,
+    arguments: &RunArguments,
+    interrupt: &Interrupt,
+) -> Failure {
+    if interrupt.came() {
+        return Failure::Said(interrupt.stopped());
+    }
+    match error {
+        RunError::Store(error) => Failure::from(error),
+        RunError::Stopped { .. } => Failure::Said(interrupt.stopped()),
+        RunError::Limit { .. } => Problem::new(&codes::POINT_LIMIT, error.to_string())
+            .help("raise `limits` in the scenario, or by `--set limits.events=N`")
+            .into(),
+        RunError::Internal { index, .. } => {
+            let narrowed = narrowed_command(plan, index, arguments);
+            internal(&error.to_string(), &narrowed).into()
+        }
+    }
+}
+
+/// Tells what went wrong inside a run that came to its end; the exit code.
+fn verdict(terminal: Terminal, result: &RunResult, files: &Files, format: Format) -> u8 {
+    let failed: Vec<&PointResult> =
+        result.points.iter().filter(|point| point.failure.is_some()).collect();
+    // The table tells them on standard output.
+    let shown = if format == Format::Table { 0 } else { FAILURES_SHOWN };
+    for point in failed.iter().take(shown) {
+        let why = point.failure.as_deref().unwrap_or_default();
+        let what = format!("point {}{}: {why}", point.index, params(point));
+        terminal.problem(&Problem::new(&codes::STOPPED, what));
+    }
+    if !failed.is_empty() {
+        let (count, total) = (failed.len(), result.points.len());
+        let what = format!("the simulated program did not finish at {count} of {total} points");
+        terminal.problem(&Problem::new(&codes::STOPPED, what));
+    }
+    for (name, why) in &files.missing {
+        let mut problem = Problem::from(why.clone());
+        problem.what = format!("{name} is not drawn: {}", problem.what);
+        terminal.warning(&problem);
+    }
+    u8::from(!failed.is_empty() || !files.missing.is_empty())
+}
+
+/// The swept values of a point in parentheses; nothing without a sweep.
+pub(super) fn params(point: &PointResult) -> String {
+    if point.params.is_empty() {
+        return String::new();
+    }
+    let each = point.params.iter().map(|(path, value)| format!("{path} = {value}"));
+    format!(" ({})", each.collect::<Vec<_>>().join(", "))
+}
+
+/// Which benchmark of OSU the workload is.
+fn osu_spec(plan: &Plan) -> Result<OsuSpec, Failure> {
+    let refused = || {
+        let what = "`--format osu` needs one of the workloads ping_pong, bandwidth, \
+                    bidirectional_bandwidth and message_rate, not `program`";
+        Failure::from(Problem::new(&codes::USAGE, what).help("use `--format table`, csv or json"))
+    };
+    let mut settings = BTreeMap::new();
+    let mut put = |path: &str, value: String| settings.insert(path.to_owned(), value);
+    let test = match plan.points[0].workload {
+        Workload::PingPong { size, .. } => {
+            put("workload.size", size.to_string());
+            OsuTest::Latency
+        }
+        Workload::Bandwidth { size, window, bidirectional, .. } => {
+            put("workload.size", size.to_string());
+            put("workload.window", window.to_string());
+            if bidirectional { OsuTest::BiBandwidth } else { OsuTest::Bandwidth }
+        }
+        Workload::MessageRate { size, window, senders_per_node, .. } => {
+            put("workload.size", size.to_string());
+            put("workload.window", window.to_string());
+            put("workload.senders_per_node", senders_per_node.to_string());
+            OsuTest::MessageRate
+        }
+        Workload::Program(_) => return Err(refused()),
+    };
+    Ok(OsuSpec {
+        test,
+        settings,
+        size: "workload.size".to_owned(),
+        pairs: "workload.senders_per_node".to_owned(),
+        window: "workload.window".to_owned(),
+    })
+}
+
+/// The command without what does not change the results.
+fn normal_command(arguments: &RunArguments) -> String {
+    command_line(words(arguments))
+}
+
+fn words(arguments: &RunArguments) -> Vec<String> {
+    let mut words = vec!["run".to_owned(), arguments.scenario.clone()];
+    for one in &arguments.changes.set {
+        words.extend(["--set".to_owned(), one.clone()]);
+    }
+    if let Some(models) = &arguments.changes.models {
+        words.extend(["--models".to_owned(), models.display().to_string()]);
+    }
+    if let Some(seed) = arguments.seed {
+        words.extend(["--seed".to_owned(), seed.to_string()]);
+    }
+    words
+}
+
+fn resume_advice(arguments: &RunArguments) -> String {
+    let mut words = words(arguments);
+    if let Some(out) = &arguments.out {
+        words.extend(["--out".to_owned(), out.display().to_string()]);
+    }
+    if let Some(jobs) = arguments.jobs {
+        words.extend(["--jobs".to_owned(), jobs.to_string()]);
+    }
+    words.push("--resume".to_owned());
+    format!("the finished points are kept; go on with: {}", command_line(words))
+}
+
+/// The command that runs one point alone.
+fn narrowed_command(plan: &Plan, index: usize, arguments: &RunArguments) -> String {
+    let mut narrowed = arguments.clone();
+    for (path, value) in &plan.points[index].params {
+        narrowed.changes.set.retain(|one| one.split('=').next() != Some(path));
+        narrowed.changes.set.push(format!("{path}={value}"));
+    }
+    command_line(words(&narrowed))
+}

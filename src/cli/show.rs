@@ -1,0 +1,161 @@
+//! `mpisim validate` and `mpisim show`: what a scenario means, without running it.
+
+use std::fmt::Write as _;
+
+use super::args::{ShowArguments, ValidateArguments};
+use super::machines::machines;
+use super::resolved;
+use super::scenario::{load, request};
+use super::terminal::{Failure, Outcome, Problem, Terminal, print};
+use crate::experiment::codes;
+use crate::experiment::plan::{self, Plan, Point};
+use crate::experiment::results::ClaimRole;
+use crate::experiment::schema::metrics;
+use crate::hardware::topology::{Shape, Topology};
+
+/// Axis values that are written out.
+const VALUES_SHOWN: usize = 8;
+
+/// Checks scenarios.
+pub(super) fn validate(terminal: Terminal, arguments: &ValidateArguments) -> Outcome {
+    let mut worst = 0;
+    let mut text = String::new();
+    for scenario in &arguments.scenarios {
+        let request = request(scenario, &arguments.changes, None)?;
+        match load(terminal, &request) {
+            Ok(plan) => {
+                let (points, claims) = (plan.points.len(), plan.claims.len());
+                let points = counted(points, "point");
+                let claims = counted(claims, "claim");
+                let _ = writeln!(text, "{scenario}: valid, {points}, {claims}");
+            }
+            Err(Failure::Said(exit)) if worst == 0 => worst = exit,
+            Err(Failure::Said(_)) => {}
+            Err(problem @ Failure::Problem(_)) => return Err(problem),
+        }
+    }
+    print(&text)?;
+    Ok(worst)
+}
+
+/// `1 point`, `2 points`.
+pub(super) fn counted(count: usize, what: &str) -> String {
+    let ending = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{ending}")
+}
+
+/// Shows a scenario.
+pub(super) fn show(terminal: Terminal, arguments: &ShowArguments) -> Outcome {
+    let plan = load(terminal, &request(&arguments.scenario, &arguments.changes, None)?)?;
+    if arguments.resolved {
+        print(&resolved::text(&plan))?;
+    } else if arguments.topology.is_some() {
+        print(&topology(&plan.points[0])?.dot())?;
+    } else {
+        print(&summary(&plan))?;
+    }
+    Ok(0)
+}
+
+/// The network of a point.
+fn topology(point: &Point) -> Result<Topology, Failure> {
+    let shape = match point.topology {
+        plan::Topology::Crossbar => Shape::Crossbar,
+        plan::Topology::FatTree { arity, levels, oversubscription } => {
+            Shape::FatTree { arity, uplinks: (arity / oversubscription).max(1), levels }
+        }
+    };
+    let built = Topology::new(shape, point.nodes);
+    built.map_err(|why| Problem::new(&codes::TOPOLOGY, why.to_string()).into())
+}
+
+/// A scenario in a screen of words.
+fn summary(plan: &Plan) -> String {
+    let mut text = format!("{}\n{}\n", plan.title, plan.name);
+    let mut line = |key: &str, value: String| {
+        let _ = writeln!(text, "  {key:<9} {value}");
+    };
+    if let Some(source) = &plan.source {
+        line("source", source.clone());
+    }
+    if let Some(note) = &plan.note {
+        line("note", note.clone());
+    }
+    for shown in machines(plan) {
+        line("machine", format!("{}: {}", shown.machine.name, shown.machine.title));
+    }
+    let first = &plan.points[0];
+    let swept = if plan.sweep.axes.is_empty() { "" } else { " (the first point)" };
+    let placed = &first.placement;
+    let (nodes, processes) =
+        (counted(first.nodes as usize, "node"), counted(placed.processes as usize, "process"));
+    let processes = processes.replace("processs", "processes");
+    line("ranks", format!("{processes} on {nodes}, at most {} on one{swept}", placed.per_node));
+    line("network", network(first.topology));
+    line("workload", first.workload.kind().to_owned());
+    line("seed", first.seed.to_string());
+    line("points", plan.points.len().to_string());
+    for axis in &plan.sweep.axes {
+        let values: Vec<&str> = axis.values.iter().map(|value| value.text.as_str()).collect();
+        line("axis", format!("{}: {}", axis.path, abridged(&values)));
+    }
+    for metric in metrics(first.workload.kind()) {
+        line("metric", format!("{} ({})", metric.name, metric.unit));
+    }
+    for figure in &plan.figures {
+        let series = figure.series.as_ref().map_or_else(String::new, |path| format!(", by {path}"));
+        line("figure", format!("{} over {}{series}", figure.y, figure.x));
+    }
+    for claim in &plan.claims {
+        let role = role(claim.role);
+        let words = claim.statement.as_deref().unwrap_or(&claim.source);
+        line("claim", format!("{} ({role}): {words}", claim.id));
+    }
+    text
+}
+
+/// The scenario's word for a role.
+pub(super) const fn role(role: ClaimRole) -> &'static str {
+    match role {
+        ClaimRole::Input => "input",
+        ClaimRole::Prediction => "prediction",
+    }
+}
+
+fn network(topology: plan::Topology) -> String {
+    match topology {
+        plan::Topology::Crossbar => "crossbar".to_owned(),
+        plan::Topology::FatTree { arity, levels, oversubscription } => {
+            format!("fat tree, arity {arity}, {levels} levels, oversubscription {oversubscription}")
+        }
+    }
+}
+
+/// A long list with its middle left out.
+fn abridged(values: &[&str]) -> String {
+    if values.len() <= VALUES_SHOWN {
+        return values.join(", ");
+    }
+    let (head, last) = (values[..VALUES_SHOWN - 2].join(", "), values[values.len() - 1]);
+    format!("{head}, ..., {last} ({} values)", values.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_axes_are_abridged() {
+        assert_eq!(abridged(&["1", "2"]), "1, 2");
+        let many = ["1", "2", "3", "4", "5", "6", "7", "8", "9"];
+        assert_eq!(abridged(&many), "1, 2, 3, 4, 5, 6, ..., 9 (9 values)");
+    }
+
+    #[test]
+    fn one_is_no_plural() {
+        assert_eq!(
+            (counted(1, "point"), counted(0, "point")),
+            ("1 point".into(), "0 points".into())
+        );
+    }
+}

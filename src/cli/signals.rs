@@ -1,0 +1,76 @@
+//! SIGINT, SIGTERM and SIGHUP: the first ends the run between points, the second at once.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+use super::terminal::Terminal;
+
+/// Points that are under way when a signal comes get so long to end.
+const GRACE: Duration = Duration::from_millis(1500);
+
+/// Whether and by what this process was asked to stop.
+#[derive(Clone, Debug)]
+pub(super) struct Interrupt {
+    /// Set by the first signal.
+    pub(super) stop: Arc<AtomicBool>,
+    which: Arc<AtomicI32>,
+    said: Arc<AtomicBool>,
+    terminal: Terminal,
+    advice: String,
+}
+
+impl Interrupt {
+    /// Begins to listen; `advice` is what the user can do after a stop.
+    pub(super) fn listen(terminal: Terminal, advice: String) -> Self {
+        let interrupt = Self {
+            stop: Arc::default(),
+            which: Arc::default(),
+            said: Arc::default(),
+            terminal,
+            advice,
+        };
+        // Without the right to listen, a signal ends the program the system's way, and the
+        // journal keeps the points all the same.
+        if let Ok(mut signals) = Signals::new([SIGINT, SIGTERM, SIGHUP]) {
+            let heard = interrupt.clone();
+            thread::spawn(move || signals.forever().for_each(|signal| heard.hear(signal)));
+        }
+        interrupt
+    }
+
+    fn hear(&self, signal: i32) {
+        if self.stop.swap(true, Ordering::SeqCst) {
+            std::process::exit(128 + signal);
+        }
+        self.which.store(signal, Ordering::SeqCst);
+        let late = self.clone();
+        thread::spawn(move || {
+            thread::sleep(GRACE);
+            std::process::exit(i32::from(late.stopped()));
+        });
+    }
+
+    /// Whether a signal came.
+    pub(super) fn came(&self) -> bool {
+        self.stop.load(Ordering::SeqCst)
+    }
+
+    /// Says once what happened, and answers the exit code.
+    pub(super) fn stopped(&self) -> u8 {
+        let signal = self.which.load(Ordering::SeqCst);
+        if !self.said.swap(true, Ordering::SeqCst) {
+            let name = match signal {
+                SIGTERM => "SIGTERM",
+                SIGHUP => "SIGHUP",
+                _ => "SIGINT",
+            };
+            self.terminal.note(&format!("stopped by {name}; {}", self.advice));
+        }
+        u8::try_from(128 + signal).expect("these signals have small numbers")
+    }
+}

@@ -1,0 +1,337 @@
+//! Results against a baseline: what moved, and by how much.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::baseline::{self, Baseline, SavedPoint};
+use super::plan::Plan;
+use super::results::{ClaimResult, ClaimStatus, Metric, PointResult, RunResult};
+use super::store::first_difference;
+
+/// Why results cannot be compared with a baseline.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+pub enum CheckError {
+    /// The scenario was changed.
+    #[error("the baseline of `{scenario}` is of another scenario: {difference}")]
+    OtherScenario {
+        /// The scenario.
+        scenario: String,
+        /// The first difference: path, value in the baseline, value now.
+        difference: String,
+    },
+    /// The program was changed.
+    #[error("the baseline of `{scenario}` was saved by mpisim {found}, this is mpisim {wanted}")]
+    OtherVersion {
+        /// The scenario.
+        scenario: String,
+        /// The version that saved it.
+        found: String,
+        /// The version that runs.
+        wanted: String,
+    },
+    /// There is nothing that both have.
+    #[error("`{scenario}` and its baseline have no metric in common: 0 were compared")]
+    NothingCompared {
+        /// The scenario.
+        scenario: String,
+    },
+}
+
+/// What became of a number or a claim.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Moved {
+    /// Nothing, or no more than is tolerated.
+    Same,
+    /// It is another.
+    Changed,
+    /// The baseline does not have it.
+    New,
+    /// Only the baseline has it.
+    Missing,
+}
+
+/// One metric of one point.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MetricCheck {
+    /// Index of the point.
+    pub point: usize,
+    /// Its swept values.
+    pub params: Vec<(String, String)>,
+    /// Name of the metric.
+    pub name: String,
+    /// The value now.
+    pub value: Option<f64>,
+    /// The value in the baseline.
+    pub baseline: Option<f64>,
+    /// Unit of both.
+    pub unit: String,
+    /// The relative difference that is tolerated.
+    pub tolerance: f64,
+    /// The verdict.
+    pub moved: Moved,
+}
+
+impl MetricCheck {
+    /// The difference as a part of the baseline; infinite where only one of them has the metric.
+    pub fn difference(&self) -> f64 {
+        match (self.value, self.baseline) {
+            (Some(value), Some(baseline)) => relative(value, baseline),
+            _ => f64::INFINITY,
+        }
+    }
+}
+
+/// One claim.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClaimCheck {
+    /// The verdict now.
+    pub claim: ClaimResult,
+    /// Whether it held in the baseline.
+    pub baseline: Option<ClaimStatus>,
+}
+
+impl ClaimCheck {
+    /// What became of the verdict.
+    pub fn moved(&self) -> Moved {
+        match self.baseline {
+            None => Moved::New,
+            Some(status) if status == self.claim.status => Moved::Same,
+            Some(_) => Moved::Changed,
+        }
+    }
+}
+
+/// A whole scenario.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Comparison {
+    /// Digest of this run.
+    pub digest: String,
+    /// Digest of the baseline.
+    pub baseline_digest: String,
+    /// The first point whose digest is another.
+    pub first_point: Option<usize>,
+    /// Every metric of every point, in point order.
+    pub metrics: Vec<MetricCheck>,
+    /// Every claim of the scenario.
+    pub claims: Vec<ClaimCheck>,
+    /// Claims that only the baseline has.
+    pub missing_claims: Vec<String>,
+}
+
+impl Comparison {
+    /// Whether nothing moved.
+    pub fn is_same(&self) -> bool {
+        self.digest == self.baseline_digest
+            && self.missing_claims.is_empty()
+            && self.metrics.iter().all(|metric| metric.moved == Moved::Same)
+            && self.claims.iter().all(|claim| claim.moved() == Moved::Same)
+    }
+
+    /// The metrics that moved, the greatest difference first.
+    pub fn worst(&self) -> Vec<&MetricCheck> {
+        let mut all: Vec<&MetricCheck> =
+            self.metrics.iter().filter(|metric| metric.moved != Moved::Same).collect();
+        all.sort_by(|left, right| right.difference().total_cmp(&left.difference()));
+        all
+    }
+}
+
+/// Whether a baseline is one of this scenario and, unless any will do, of this version.
+///
+/// # Errors
+///
+/// [`CheckError`] with the first difference.
+pub fn fits(plan: &Plan, baseline: &Baseline, any_version: bool) -> Result<(), CheckError> {
+    let scenario = plan.name.clone();
+    // What was saved went through text, and so does this.
+    let text = baseline::definition(plan).to_string();
+    let now: Value = serde_json::from_str(&text).expect("what was printed as JSON is JSON");
+    if let Some(difference) = first_difference("", &baseline.definition, &now) {
+        return Err(CheckError::OtherScenario { scenario, difference });
+    }
+    let wanted = env!("CARGO_PKG_VERSION");
+    if baseline.version != wanted && !any_version {
+        let (found, wanted) = (baseline.version.clone(), wanted.to_owned());
+        return Err(CheckError::OtherVersion { scenario, found, wanted });
+    }
+    Ok(())
+}
+
+/// Compares a result with its baseline.
+///
+/// # Errors
+///
+/// [`CheckError::NothingCompared`] where they have no metric in common.
+pub fn compare(result: &RunResult, baseline: &Baseline) -> Result<Comparison, CheckError> {
+    let saved: BTreeMap<Vec<&str>, &SavedPoint> = baseline
+        .points
+        .iter()
+        .map(|point| (point.params.iter().map(String::as_str).collect(), point))
+        .collect();
+    let pairs: Vec<(&PointResult, Option<&SavedPoint>)> = result
+        .points
+        .iter()
+        .map(|point| {
+            let values: Vec<&str> = point.params.iter().map(|(_, value)| value.as_str()).collect();
+            (point, saved.get(&values).copied())
+        })
+        .collect();
+    let metrics: Vec<MetricCheck> =
+        pairs.iter().flat_map(|(point, saved)| point_checks(point, *saved, baseline)).collect();
+    if !metrics.iter().any(|metric| metric.value.is_some() && metric.baseline.is_some()) {
+        return Err(CheckError::NothingCompared { scenario: result.scenario.clone() });
+    }
+    let digest_moved = |(point, saved): &&(&PointResult, Option<&SavedPoint>)| {
+        saved.is_none_or(|saved| saved.digest != point.digest)
+    };
+    let known: Vec<&str> = result.claims.iter().map(|claim| claim.id.as_str()).collect();
+    let gone = baseline.claims.iter().filter(|claim| !known.contains(&claim.id.as_str()));
+    let claim = |claim: &ClaimResult| ClaimCheck {
+        claim: claim.clone(),
+        baseline: baseline.claim(&claim.id),
+    };
+    Ok(Comparison {
+        digest: result.digest.clone(),
+        baseline_digest: baseline.digest.clone(),
+        first_point: pairs.iter().find(digest_moved).map(|(point, _)| point.index),
+        metrics,
+        claims: result.claims.iter().map(claim).collect(),
+        missing_claims: gone.map(|claim| claim.id.clone()).collect(),
+    })
+}
+
+/// Every metric that a point or its saved form has.
+fn point_checks(
+    point: &PointResult,
+    saved: Option<&SavedPoint>,
+    baseline: &Baseline,
+) -> Vec<MetricCheck> {
+    let check = |name: &str, unit: &str, value: Option<f64>, old: Option<f64>| {
+        let tolerance = baseline.tolerance(name);
+        let moved = match (value, old) {
+            (Some(value), Some(old)) if relative(value, old) <= tolerance => Moved::Same,
+            (Some(_), Some(_)) => Moved::Changed,
+            (Some(_), None) => Moved::New,
+            (None, _) => Moved::Missing,
+        };
+        MetricCheck {
+            point: point.index,
+            params: point.params.clone(),
+            name: name.to_owned(),
+            value,
+            baseline: old,
+            unit: unit.to_owned(),
+            tolerance,
+            moved,
+        }
+    };
+    let old = |name: &str| saved.and_then(|saved| saved.metrics.get(name)).copied();
+    let present =
+        |metric: &Metric| check(&metric.name, metric.unit, Some(metric.value), old(&metric.name));
+    let mut all: Vec<MetricCheck> = point.metrics.iter().map(present).collect();
+    for (name, value) in saved.into_iter().flat_map(|saved| &saved.metrics) {
+        if point.metric(name).is_none() {
+            let unit = baseline.metrics.get(name).map_or("", |column| &column.unit);
+            all.push(check(name, unit, None, Some(*value)));
+        }
+    }
+    all
+}
+
+/// How far `value` is from `baseline`, as a part of it.
+fn relative(value: f64, baseline: f64) -> f64 {
+    let difference = (value - baseline).abs();
+    if difference > 0.0 { difference / baseline.abs() } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::baseline::Column;
+
+    fn result(values: &[f64]) -> RunResult {
+        let point = |(index, value): (usize, &f64)| PointResult {
+            index,
+            params: vec![("workload.size".to_owned(), format!("{} B", 1 << index))],
+            digest: format!("{:032x}", value.to_bits()),
+            metrics: vec![Metric { name: "latency".to_owned(), value: *value, unit: "us" }],
+            resources: Vec::new(),
+            failure: None,
+        };
+        RunResult {
+            scenario: "a".to_owned(),
+            title: "A".to_owned(),
+            version: "0.1.0".to_owned(),
+            digest: format!(
+                "{:032x}",
+                values.iter().map(|value| u128::from(value.to_bits())).sum::<u128>()
+            ),
+            points: values.iter().enumerate().map(point).collect(),
+            claims: Vec::new(),
+        }
+    }
+
+    fn saved(values: &[f64], tolerance: f64) -> Baseline {
+        let result = result(values);
+        let point = |point: &PointResult| SavedPoint {
+            params: point.params.iter().map(|(_, value)| value.clone()).collect(),
+            digest: point.digest.clone(),
+            metrics: point.metrics.iter().map(|one| (one.name.clone(), one.value)).collect(),
+        };
+        let column = Column { unit: "us".to_owned(), tolerance: Some(tolerance) };
+        Baseline {
+            schema: 1,
+            version: result.version.clone(),
+            scenario: result.scenario.clone(),
+            definition: Value::Null,
+            digest: result.digest.clone(),
+            metrics: BTreeMap::from([("latency".to_owned(), column)]),
+            points: result.points.iter().map(point).collect(),
+            claims: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn equal_results_are_the_same_and_a_last_bit_is_not() {
+        let same = compare(&result(&[1.5, 2.0]), &saved(&[1.5, 2.0], 0.0)).unwrap();
+        assert!(same.is_same() && same.first_point.is_none());
+        let next = f64::from_bits(2.0_f64.to_bits() + 1);
+        let moved = compare(&result(&[1.5, next]), &saved(&[1.5, 2.0], 0.0)).unwrap();
+        assert!(!moved.is_same());
+        assert_eq!((moved.first_point, moved.worst().len()), (Some(1), 1));
+    }
+
+    #[test]
+    fn a_tolerance_forgives_the_metric_but_not_the_digest() {
+        let moved = compare(&result(&[1.01]), &saved(&[1.0], 0.02)).unwrap();
+        assert_eq!(moved.metrics[0].moved, Moved::Same);
+        assert!(!moved.is_same());
+        let far = compare(&result(&[1.03]), &saved(&[1.0], 0.02)).unwrap();
+        assert_eq!(far.metrics[0].moved, Moved::Changed);
+    }
+
+    #[test]
+    fn the_greatest_difference_comes_first_and_a_missing_metric_before_all() {
+        let mut now = result(&[1.1, 3.0, 1.0]);
+        now.points[2].metrics.clear();
+        let moved = compare(&now, &saved(&[1.0, 1.0, 1.0], 0.0)).unwrap();
+        let order: Vec<usize> = moved.worst().iter().map(|one| one.point).collect();
+        assert_eq!(order, [2, 1, 0]);
+        assert_eq!(moved.worst()[0].moved, Moved::Missing);
+    }
+
+    #[test]
+    fn comparing_nothing_is_an_error() {
+        let mut now = result(&[1.0]);
+        now.points[0].metrics[0].name = "bandwidth".to_owned();
+        let error = compare(&now, &saved(&[1.0], 0.0)).unwrap_err();
+        assert!(error.to_string().contains("0 were compared"), "{error}");
+    }
+
+    #[test]
+    fn zero_is_compared_without_dividing_by_it() {
+        assert!(relative(0.0, 0.0) == 0.0);
+        assert!(relative(1.0, 0.0).is_infinite());
+    }
+}
