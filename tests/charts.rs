@@ -58,6 +58,7 @@ fn chart(node_of: Vec<u32>, rendezvous: Protocol) -> Chart {
         header: Bytes::new(32),
         control: Bytes::new(64),
         cell: Bytes::kib(16),
+        cells: 4,
     });
     Chart {
         ranks: (0..count).map(|rank| Library::new(job.clone(), Process(rank))).collect(),
