@@ -408,9 +408,9 @@ fn neighbours_copy_through_cells_and_four_need_no_credit() {
         1 copies 16384 B from landing to user
         1 frees the landing buffer
         1 copies 1 B from landing to user
+        1 frees the landing buffer
         1 completes
         1 returns 32769 B from 0 tag 7
-        1 frees the landing buffer
         ",
     );
 }

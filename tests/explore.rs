@@ -151,8 +151,8 @@ fn two_blocking_sends_head_to_head_hang_above_the_threshold_only() {
         let words = world.deadlock().expect("nobody can go on").to_string();
         for part in [
             "deadlock: 2 threads wait in a cycle",
-            "process 0: MPI_Send (line 0) waits for process 1: 17 B to process 1",
-            "process 1: MPI_Send (line 0) waits for process 0: 17 B to process 0",
+            "process 0: MPI_Send (line 0) waits for process 1: 17 B with tag 7 to process 1",
+            "process 1: MPI_Send (line 0) waits for process 0: 17 B with tag 7 to process 0",
         ] {
             assert!(words.contains(part), "`{part}` is missing in:\n{words}");
         }

@@ -26,7 +26,7 @@ pub struct Table {
 /// The whole human report: tables, failures, claims, digest.
 pub fn report_text(result: &RunResult) -> String {
     let mut text = format!("{}\n{}\n", result.title, result.scenario);
-    for table in tables(result) {
+    for table in tables(result).iter().filter(|table| !table.columns.is_empty()) {
         let _ = write!(text, "\n{}", table.to_text());
     }
     text.push_str(&failures_text(result));

@@ -65,9 +65,6 @@ impl Library {
                 } else {
                     self.drive_receiver(thread, to, input, out)?;
                 }
-                if let Some(landing) = landing {
-                    out.push(Action::Repost { landing, from });
-                }
                 Ok(())
             }
         }

@@ -122,7 +122,7 @@ impl Library {
         }
         eager::send(wire, thread, header, buffer, out);
         if header.synchronous {
-            let body = Body::Unmatched { message: header.message, to: peer, buffer };
+            let body = Body::Unmatched { message: header.message, to: peer, tag, buffer };
             return self.open(key, body, thread);
         }
         // Copied: the buffer is free at once.
@@ -177,7 +177,8 @@ impl Library {
         };
         let role = protocol.sender();
         let message = header.message;
-        let body = Body::Sending { role, message, to: peer, receiver: None, buffer };
+        let tag = header.envelope.tag;
+        let body = Body::Sending { role, message, to: peer, tag, receiver: None, buffer };
         self.open(key, body, thread)?;
         if protocol.registers_at_rts() {
             out.push(Action::Register { region: buffer });

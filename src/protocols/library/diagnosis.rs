@@ -44,15 +44,25 @@ impl Library {
         let wait = |operation, peers, detail| Wait { operation, peers, detail, origin };
         Some(match body {
             Body::Complete(_) => return None,
-            Body::Unmatched { to, buffer, .. } => wait(
+            Body::Unmatched { to, tag, buffer, .. } => wait(
                 "MPI_Ssend",
                 vec![*to],
-                format!("{} B to be matched by process {}", buffer.len, to.0),
+                format!(
+                    "{} B with tag {tag} to be matched by process {}; {}",
+                    buffer.len,
+                    to.0,
+                    self.queues()
+                ),
             ),
-            Body::Sending { role, to, buffer, .. } => wait(
+            Body::Sending { role, to, tag, buffer, .. } => wait(
                 "MPI_Send",
                 vec![*to],
-                format!("{} B to process {}, {role:?}", buffer.len, to.0),
+                format!(
+                    "{} B with tag {tag} to process {}, {role:?}; {}",
+                    buffer.len,
+                    to.0,
+                    self.queues()
+                ),
             ),
             Body::Posted { selection, buffer, .. } => wait(
                 "MPI_Recv",

@@ -23,9 +23,16 @@ pub(super) struct Request {
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(super) enum Body {
     /// A synchronous eager message that nobody has matched yet.
-    Unmatched { message: MessageId, to: Process, buffer: Region },
+    Unmatched { message: MessageId, to: Process, tag: i32, buffer: Region },
     /// The sender side of a rendezvous; `receiver` is known once it has spoken.
-    Sending { role: Sender, message: MessageId, to: Process, receiver: Option<Key>, buffer: Region },
+    Sending {
+        role: Sender,
+        message: MessageId,
+        to: Process,
+        tag: i32,
+        receiver: Option<Key>,
+        buffer: Region,
+    },
     /// A receive in the posted queue.
     Posted { id: ReceiveId, selection: Selection, buffer: Region },
     /// The receiver side of a rendezvous.
@@ -154,7 +161,7 @@ impl Library {
         let Some(Request { body, .. }) = self.requests.get(key) else {
             return Err(self.refuse("no send of this name is open", key));
         };
-        let Body::Sending { mut role, message, to, receiver, buffer } = *body else {
+        let Body::Sending { mut role, message, to, tag, receiver, buffer } = *body else {
             return Err(self.refuse("the request is no rendezvous send", key));
         };
         let receiver = speaker.or(receiver);
@@ -162,7 +169,7 @@ impl Library {
         let mut port = Port { wire, own: key, other: receiver, buffer, remote: None, out };
         let progress = role.handle(input, &mut port)?;
         let request = self.requests.get_mut(key).expect("looked up above");
-        request.body = Body::Sending { role, message, to, receiver, buffer };
+        request.body = Body::Sending { role, message, to, tag, receiver, buffer };
         if progress == Progress::Complete {
             out.push(Action::Observe(Observation::SendComplete { message }));
             self.complete(key, Outcome::Sent, Some(buffer), out)?;

@@ -127,6 +127,11 @@ impl Port<'_> {
         });
     }
 
+    /// Gives the cell back that a chunk came in.
+    pub fn free_cell(&mut self, landing: Region) {
+        self.out.push(Action::Repost { landing, from: self.wire.peer });
+    }
+
     /// This core copies between two of its own regions.
     pub fn copy(&mut self, from: Region, to: Region) {
         self.out.push(Action::Copy { from, to });

@@ -123,6 +123,7 @@ impl Role for Receiver {
                 RoleInput::Word { word: Word::Chunk { offset }, landing: Some(landing) },
             ) if offset == received => {
                 port.copy(landing, port.buffer.part(offset, landing.len));
+                port.free_cell(landing);
                 let received = received + landing.len;
                 let total = port.buffer.len;
                 // A credit only for a cell that the sender will fill again.

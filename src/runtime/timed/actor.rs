@@ -155,7 +155,11 @@ where
                 Next::Mark(mark) => self.marks.push((process, inner, mark, at)),
                 Next::Compute(ps) => {
                     actor.state = State::Computing;
-                    let end = actor.work(at, TimeDelta::from_ps(ps));
+                    if !actor.alone {
+                        let core = actor.placement.core;
+                        self.slots.begin(core, TimeDelta::ZERO);
+                    }
+                    let end = self.charge(thread, at, TimeDelta::from_ps(ps));
                     return self.end_list(thread, end);
                 }
                 Next::End => {
@@ -538,7 +542,13 @@ where
         let (process, _) = self.names(thread);
         let actor = self.actor(thread);
         match actor.state {
-            State::Computing => return self.advance_program(thread, None, at),
+            State::Computing => {
+                if !actor.alone {
+                    let core = actor.placement.core;
+                    self.slots.end(core);
+                }
+                return self.advance_program(thread, None, at);
+            }
             State::Ended => return,
             State::Program | State::Locked | State::Working | State::Polling => {}
         }

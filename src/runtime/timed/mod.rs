@@ -9,7 +9,7 @@
 //!
 //! A thread handles nothing while its list runs. A thread inside a call with no work left polls:
 //! its passes are not events; the moment at which a pass meets an arrival is computed
-//! ([`polling`]). Decisions belong to the machine; this file decides nothing that a protocol should.
+//! (`polling.rs`). Decisions belong to the machine; this file decides nothing that a protocol should.
 
 mod actor;
 mod costs;

@@ -215,11 +215,13 @@ where
         let now = self.simulation.now();
         let signal_every = self.costs.profile.hca.signal_every;
         let period = self.costs.profile.hca.msg_rate_per_qp.map(Rate::period);
+        // RDMA asks for a completion of its own, which tells of all sends before it as well.
+        let rdma = !matches!(self.flights.get(id).kind, FlightKind::Packet { .. });
         let open = &mut self.channels[channel as usize];
         let conn = open.connection;
         open.unsignalled += 1;
-        let signalled = open.unsignalled == signal_every;
-        if signalled {
+        let signalled = !rdma && open.unsignalled == signal_every;
+        if signalled || rdma {
             open.unsignalled = 0;
         }
         let begin = now.max(open.free_at);
