@@ -17,8 +17,10 @@
 //! spreading keep the order of pushing and the sorts keep it within a source, so no sequence number
 //! is stored. All lists share one memory of chunks: nothing allocates once it has grown to the load.
 
+mod batch;
 mod chunks;
 
+use crate::engine::queue::batch::{Batch, KEY_TIME_BITS};
 use crate::engine::queue::chunks::{CHUNK, CHUNK_LEN, Chunks, Fifo};
 use crate::units::Time;
 
@@ -49,12 +51,16 @@ struct Entry<E> {
 const DIGIT_BITS: u32 = 6;
 const WAYS: usize = 1 << DIGIT_BITS;
 const DIGIT_MASK: u64 = WAYS as u64 - 1;
-const LEVELS: usize = u64::BITS.div_ceil(DIGIT_BITS) as usize;
+/// Eleven are used; a power of two needs no check of an index.
+const LEVELS: usize = 16;
+/// The highest level whose slots may become a batch.
+const BATCH_LEVEL: u32 = KEY_TIME_BITS / DIGIT_BITS;
+
 /// Pending events in the order (time, round, source), first in first out within a source.
 #[derive(Clone, Debug)]
 pub struct EventQueue<E> {
     chunks: Chunks<Entry<E>>,
-    slots: Box<[Fifo]>,
+    slots: Box<[[Fifo; WAYS]; LEVELS]>,
     /// Which slots of a level hold events.
     occupied: [u64; LEVELS],
     /// Which levels hold events.
@@ -83,26 +89,12 @@ struct Group {
     order: Vec<u64>,
 }
 
-/// The few events of one slot that may span several times, sorted; they lie in one chunk.
-#[derive(Clone, Debug, Default)]
-struct Batch {
-    /// (time, rank of the source, index in the chunk) in one word, the next event last.
-    keys: Vec<u128>,
-    chunk: u32,
-    /// Whether `chunk` is ours to give back.
-    owned: bool,
-    /// How many places of the chunk were filled.
-    used: u32,
-    /// Times that agree with the base in all bits from this one on belong to the slot.
-    shift: u32,
-}
-
 impl<E: Copy> EventQueue<E> {
     /// An empty queue that processes time zero.
     pub fn new() -> Self {
         Self {
             chunks: Chunks::new(),
-            slots: vec![Fifo::default(); LEVELS * WAYS].into_boxed_slice(),
+            slots: Box::new([[Fifo::default(); WAYS]; LEVELS]),
             occupied: [0; LEVELS],
             levels: 0,
             base: 0,
@@ -151,8 +143,7 @@ impl<E: Copy> EventQueue<E> {
         if (time ^ self.base) >> self.batch.shift == 0 {
             self.push_near(entry);
         } else {
-            let slot = self.slot_at(time);
-            self.chunks.push(&mut self.slots[slot], entry);
+            self.push_far(entry);
         }
     }
 
@@ -170,10 +161,11 @@ impl<E: Copy> EventQueue<E> {
             if self.group.cursor < self.group.fifo.len {
                 return self.pop_group(last);
             }
-            if let Some(&key) = self.batch.keys.last()
-                && (self.next_round_fifo.len == 0 || time_of(key) == self.base)
-            {
-                return self.pop_batch(key, last);
+            if let Some(index) = self.batch.first() {
+                let entry = *self.chunks.get(self.batch.chunk, index);
+                if self.next_round_fifo.len == 0 || entry.time == self.base {
+                    return self.pop_batch(entry, last);
+                }
             }
             if !self.advance(last) {
                 return None;
@@ -186,10 +178,10 @@ impl<E: Copy> EventQueue<E> {
         let now = self.group.cursor < self.group.fifo.len || self.next_round_fifo.len > 0;
         let time = if now {
             Some(self.base)
-        } else if let Some(&key) = self.batch.keys.last() {
-            Some(time_of(key))
+        } else if let Some(index) = self.batch.first() {
+            Some(self.chunks.get(self.batch.chunk, index).time)
         } else {
-            self.next_slot().map(|slot| self.bounds(slot).0)
+            self.next_slot().map(|slot| self.bounds(self.fifo(slot)).0)
         };
         time.map(Time::from_ps)
     }
@@ -207,81 +199,86 @@ impl<E: Copy> EventQueue<E> {
         Some(entry.popped(self.round))
     }
 
+    /// Takes `entry`, the first of the batch.
     #[inline]
-    fn pop_batch(&mut self, key: u128, last: u64) -> Option<Popped<E>> {
-        let time = time_of(key);
-        if time > last {
+    fn pop_batch(&mut self, entry: Entry<E>, last: u64) -> Option<Popped<E>> {
+        if entry.time > last {
             return None;
         }
-        if time != self.base {
-            (self.base, self.round, self.next_round) = (time, 0, 1);
+        if entry.time != self.base {
+            (self.base, self.round, self.next_round) = (entry.time, 0, 1);
         }
-        self.batch.keys.pop();
+        self.batch.remove_first();
         self.len -= 1;
-        Some(self.chunks.get(self.batch.chunk, key_index(key)).popped(self.round))
+        Some(entry.popped(self.round))
     }
 
-    /// The slot of a time after the base, marked as occupied.
+    /// Adds an event after the base to the slot of its time.
     #[inline]
-    fn slot_at(&mut self, time: u64) -> usize {
-        let level = (time ^ self.base).ilog2() / DIGIT_BITS;
-        let digit = (time >> (level * DIGIT_BITS)) & DIGIT_MASK;
-        self.occupied[level as usize] |= 1 << digit;
+    fn push_far(&mut self, entry: Entry<E>) {
+        let level = ((entry.time ^ self.base) | 1).ilog2() / DIGIT_BITS;
+        let digit = (entry.time >> (level * DIGIT_BITS)) & DIGIT_MASK;
+        self.occupied[level as usize % LEVELS] |= 1 << digit;
         self.levels |= 1 << level;
-        slot_of(level, digit)
-    }
-
-    /// Moves an event of a chunk to the slot of its time, which lies after the base.
-    #[inline]
-    fn place(&mut self, chunk: u32, index: u32) {
-        let slot = self.slot_at(self.chunks.get(chunk, index).time);
-        self.chunks.move_to(&mut self.slots[slot], chunk, index);
+        let slot = &mut self.slots[level as usize % LEVELS][way(digit)];
+        self.chunks.push(slot, entry);
     }
 
     /// Adds an event at the base, or in the slot that the batch took over.
+    #[inline(never)]
     fn push_near(&mut self, entry: Entry<E>) {
         if entry.time == self.base {
             self.chunks.push(&mut self.next_round_fifo, entry);
             return;
         }
-        if self.batch.keys.is_empty() {
+        if self.batch.is_empty() {
             self.batch.used = 0;
         }
         if self.batch.used == CHUNK_LEN {
             self.dissolve_batch();
-            let slot = self.slot_at(entry.time);
-            self.chunks.push(&mut self.slots[slot], entry);
+            self.push_far(entry);
             return;
         }
         let index = self.batch.used;
         self.chunks.set(self.batch.chunk, index, entry);
         self.batch.used += 1;
-        let key = self.key(&entry, index);
-        let position = self.batch.keys.partition_point(|&other| other > key);
-        self.batch.keys.insert(position, key);
+        let rank = self.rank_in_batch(&entry);
+        self.batch.insert(entry.time, rank, index);
     }
 
     /// Moves the events of the batch that lie after the base to slots of lower levels.
     fn dissolve_batch(&mut self) {
         self.batch.shift = 0;
-        let later = self.batch.keys.partition_point(|&key| time_of(key) > self.base);
-        // Ascending keys keep each source in order.
-        for at in (0..later).rev() {
-            self.place(self.batch.chunk, key_index(self.batch.keys[at]));
+        let batch = self.batch.clone();
+        self.batch.clear();
+        // Rising keys keep each source in order.
+        for index in batch.indices() {
+            let entry = *self.chunks.get(batch.chunk, index);
+            if entry.time > self.base {
+                self.push_far(entry);
+            } else {
+                let rank = self.rank_in_batch(&entry);
+                self.batch.insert(entry.time, rank, index);
+            }
         }
-        self.batch.keys.drain(..later);
     }
 
     /// The slot with the earliest events after the base.
-    fn next_slot(&self) -> Option<usize> {
+    fn next_slot(&self) -> Option<(u32, u64)> {
         let level = (self.levels != 0).then(|| self.levels.trailing_zeros())?;
-        let digit = self.occupied[level as usize].trailing_zeros();
-        Some(slot_of(level, u64::from(digit)))
+        let digit = self.occupied[level as usize % LEVELS].trailing_zeros();
+        Some((level, u64::from(digit)))
     }
 
-    /// The earliest and the latest time in a slot.
-    fn bounds(&self, slot: usize) -> (u64, u64) {
-        self.chunks.iter(self.slots[slot]).fold((u64::MAX, 0), |(earliest, latest), entry| {
+    /// The events of a slot, given by its level and digit.
+    #[inline]
+    fn fifo(&self, (level, digit): (u32, u64)) -> Fifo {
+        self.slots[level as usize % LEVELS][way(digit)]
+    }
+
+    /// The earliest and the latest time in a list.
+    fn bounds(&self, fifo: Fifo) -> (u64, u64) {
+        self.chunks.iter(fifo).fold((u64::MAX, 0), |(earliest, latest), entry| {
             (earliest.min(entry.time), latest.max(entry.time))
         })
     }
@@ -289,13 +286,15 @@ impl<E: Copy> EventQueue<E> {
     /// Makes the next round or the next slot current, unless it lies after `last`.
     #[inline(never)]
     fn advance(&mut self, last: u64) -> bool {
-        self.chunks.release_all(std::mem::take(&mut self.group.fifo));
-        self.group.cursor = 0;
+        if self.group.cursor > 0 {
+            self.chunks.release_all(std::mem::take(&mut self.group.fifo));
+            self.group.cursor = 0;
+        }
         if self.next_round_fifo.len > 0 {
             return self.base <= last && self.enter_next_round();
         }
         let Some(slot) = self.next_slot() else { return false };
-        if self.slots[slot].len <= CHUNK_LEN {
+        if slot.0 <= BATCH_LEVEL && self.fifo(slot).len <= CHUNK_LEN {
             self.enter_batch(slot, last)
         } else {
             self.enter_slot(slot, last)
@@ -312,19 +311,20 @@ impl<E: Copy> EventQueue<E> {
     }
 
     /// Takes a slot of few events over, sorted, whatever their times are.
-    fn enter_batch(&mut self, slot: usize, last: u64) -> bool {
-        let Fifo { head, len, .. } = self.slots[slot];
-        let level = level_of(slot);
-        self.batch.keys.clear();
-        for index in 0..len {
-            let key = self.key(self.chunks.get(head, index), index);
-            self.batch.keys.push(key);
+    fn enter_batch(&mut self, slot: (u32, u64), last: u64) -> bool {
+        let Fifo { head, len, .. } = self.fifo(slot);
+        let shift = slot.0 * DIGIT_BITS;
+        self.batch.clear();
+        for (entry, index) in self.chunks.values(head, len).iter().zip(0..) {
+            let rank = match self.tie_seed {
+                None => entry.source.0,
+                Some(seed) => shuffled_rank(tie_key(seed, entry.time, 0), entry.source.0),
+            };
+            self.batch.add(entry.time, rank, index);
         }
-        if len > 1 {
-            self.batch.keys.sort_unstable_by(|left, right| right.cmp(left));
-        }
-        if self.batch.keys.last().is_some_and(|&key| time_of(key) > last) {
-            self.batch.keys.clear();
+        self.batch.sort();
+        if self.batch.first().is_some_and(|index| self.chunks.get(head, index).time > last) {
+            self.batch.clear();
             return false;
         }
         self.release_batch();
@@ -332,14 +332,14 @@ impl<E: Copy> EventQueue<E> {
         self.batch.chunk = head;
         self.batch.owned = true;
         self.batch.used = len;
-        self.batch.shift = level * DIGIT_BITS;
+        self.batch.shift = shift;
         true
     }
 
     /// Takes a slot of many events over: those of its earliest time become the group, the others
     /// move to lower levels.
-    fn enter_slot(&mut self, slot: usize, last: u64) -> bool {
-        let (earliest, latest) = self.bounds(slot);
+    fn enter_slot(&mut self, slot: (u32, u64), last: u64) -> bool {
+        let (earliest, latest) = self.bounds(self.fifo(slot));
         if earliest > last {
             return false;
         }
@@ -352,13 +352,13 @@ impl<E: Copy> EventQueue<E> {
     }
 
     /// Empties a slot.
-    fn take_slot(&mut self, slot: usize) -> Fifo {
-        let level = slot / WAYS;
-        self.occupied[level] &= !(1 << (slot % WAYS));
-        if self.occupied[level] == 0 {
+    fn take_slot(&mut self, (level, digit): (u32, u64)) -> Fifo {
+        let occupied = &mut self.occupied[level as usize % LEVELS];
+        *occupied &= !(1 << digit);
+        if *occupied == 0 {
             self.levels &= !(1 << level);
         }
-        std::mem::take(&mut self.slots[slot])
+        std::mem::take(&mut self.slots[level as usize % LEVELS][way(digit)])
     }
 
     fn release_batch(&mut self) {
@@ -376,10 +376,11 @@ impl<E: Copy> EventQueue<E> {
             let next = self.chunks.after(chunk);
             let len = left.min(CHUNK_LEN);
             for index in 0..len {
-                if self.chunks.get(chunk, index).time == self.base {
-                    self.chunks.move_to(&mut now, chunk, index);
+                let entry = *self.chunks.get(chunk, index);
+                if entry.time == self.base {
+                    self.chunks.push(&mut now, entry);
                 } else {
-                    self.place(chunk, index);
+                    self.push_far(entry);
                 }
             }
             self.chunks.release(chunk);
@@ -407,12 +408,11 @@ impl<E: Copy> EventQueue<E> {
         order.sort_unstable();
     }
 
-    /// The place of an event in the batch.
+    /// The rank of an event's source among the batch: those wait for round 0 of their times.
     #[inline]
-    fn key(&self, entry: &Entry<E>, index: u32) -> u128 {
+    fn rank_in_batch(&self, entry: &Entry<E>) -> u32 {
         let tie_key = self.tie_seed.map(|seed| tie_key(seed, entry.time, 0));
-        let rank = rank(tie_key, entry.source);
-        (u128::from(entry.time) << 64) | (u128::from(rank) << 32) | u128::from(index)
+        rank(tie_key, entry.source)
     }
 }
 
@@ -430,30 +430,17 @@ impl<E: Copy> Entry<E> {
     }
 }
 
+/// A digit as an index, in a form that needs no check.
 #[inline]
-fn slot_of(level: u32, digit: u64) -> usize {
-    level as usize * WAYS + usize::try_from(digit).expect("a digit is below 64")
-}
-
-fn level_of(slot: usize) -> u32 {
-    u32::try_from(slot / WAYS).expect("there are 11 levels")
+#[expect(clippy::cast_possible_truncation, reason = "a digit is below 64")]
+fn way(digit: u64) -> usize {
+    digit as usize % WAYS
 }
 
 #[inline]
 #[expect(clippy::cast_possible_truncation, reason = "the low half of the word is the index")]
 fn index_of(word: u64) -> u32 {
     word as u32
-}
-
-#[inline]
-#[expect(clippy::cast_possible_truncation, reason = "the low quarter of the key is the index")]
-fn key_index(key: u128) -> u32 {
-    key as u32
-}
-
-#[inline]
-fn time_of(key: u128) -> u64 {
-    (key >> 64) as u64
 }
 
 /// What orders sources: their number, or its place in the permutation that `tie_key` chooses.

@@ -168,7 +168,8 @@ impl<E: Event> Simulation<E> {
     /// # Errors
     ///
     /// [`LimitReached`] when the next event would cross a limit; it stays pending.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a call would pass what fired through memory")]
     #[expect(clippy::should_implement_trait, reason = "the caller schedules between two events")]
     pub fn next(&mut self) -> Result<Option<Fired<E>>, LimitReached> {
         if self.events == self.limits.events {

@@ -17,7 +17,7 @@ pub(super) struct Fifo {
 /// The memory of all lists. It grows to the largest number of values ever held, and stays.
 #[derive(Clone, Debug)]
 pub(super) struct Chunks<T> {
-    cells: Vec<T>,
+    cells: Vec<[T; CHUNK]>,
     /// The chunk after each chunk, in its list or among the free ones.
     next: Vec<u32>,
     /// The first free chunk; as many as `free_len` hang on it.
@@ -36,35 +36,30 @@ impl<T: Copy> Chunks<T> {
         if self.free_len == 0 {
             self.grow(value);
         }
-        let place = self.claim(fifo);
-        self.cells[place] = value;
-    }
-
-    /// Appends the value at `index` of a chunk to `fifo`.
-    #[inline]
-    pub(super) fn move_to(&mut self, fifo: &mut Fifo, chunk: u32, index: u32) {
-        let from = cell(chunk, index);
-        if self.free_len == 0 {
-            self.grow(self.cells[from]);
-        }
-        let place = self.claim(fifo);
-        self.cells.copy_within(from..=from, place);
+        *self.claim(fifo) = value;
     }
 
     /// The value at `index` of a chunk.
     #[inline]
     pub(super) fn get(&self, chunk: u32, index: u32) -> &T {
-        &self.cells[cell(chunk, index)]
+        &self.cells[chunk as usize][within(index)]
+    }
+
+    /// The first `len` values of a chunk.
+    #[inline]
+    pub(super) fn values(&self, chunk: u32, len: u32) -> &[T] {
+        &self.cells[chunk as usize][..len as usize]
     }
 
     /// Overwrites the value at `index` of a chunk.
+    #[inline]
     pub(super) fn set(&mut self, chunk: u32, index: u32, value: T) {
-        self.cells[cell(chunk, index)] = value;
+        self.cells[chunk as usize][within(index)] = value;
     }
 
     /// The values of `fifo`, first in first.
     pub(super) fn iter(&self, fifo: Fifo) -> impl Iterator<Item = &T> {
-        self.chain(fifo).flat_map(|(chunk, len)| &self.cells[cell(chunk, 0)..][..len as usize])
+        self.chain(fifo).flat_map(|(chunk, len)| &self.cells[chunk as usize][..len as usize])
     }
 
     /// The chunks of `fifo`, each with the number of values in it.
@@ -105,7 +100,7 @@ impl<T: Copy> Chunks<T> {
 
     /// The cell at the end of `fifo`, which becomes longer by it; a chunk is free.
     #[inline]
-    fn claim(&mut self, fifo: &mut Fifo) -> usize {
+    fn claim(&mut self, fifo: &mut Fifo) -> &mut T {
         let used = fifo.len % CHUNK_LEN;
         if used == 0 {
             let chunk = self.free;
@@ -119,7 +114,7 @@ impl<T: Copy> Chunks<T> {
             fifo.tail = chunk;
         }
         fifo.len += 1;
-        cell(fifo.tail, used)
+        &mut self.cells[fifo.tail as usize][within(used)]
     }
 
     /// Adds a free chunk; `filler` only gives its cells some value.
@@ -128,12 +123,13 @@ impl<T: Copy> Chunks<T> {
     fn grow(&mut self, filler: T) {
         let chunk = u32::try_from(self.next.len()).expect("fewer than 2^37 events are pending");
         self.next.push(0);
-        self.cells.resize(self.cells.len() + CHUNK, filler);
+        self.cells.push([filler; CHUNK]);
         self.release(chunk);
     }
 }
 
+/// An index of a chunk, in a form that needs no check.
 #[inline]
-fn cell(chunk: u32, index: u32) -> usize {
-    chunk as usize * CHUNK + index as usize
+fn within(index: u32) -> usize {
+    index as usize % CHUNK
 }
