@@ -25,7 +25,9 @@ use super::untimed::Choice;
 use crate::engine::{Digest, Event, LimitReached, Options, Simulation, SourceId, Tag, mix};
 use crate::hardware::cluster::{Cluster, Posting};
 use crate::hardware::core::{IssueSlots, Noise, Place};
-use crate::hardware::fabric::{Delivery, FabricEvent, ResourceId, ResourceStats, Schedule};
+use crate::hardware::fabric::{
+    Delivery, FabricEvent, ResourceId, ResourceStats, Schedule, Service,
+};
 use crate::hardware::profile::Profile;
 use crate::hardware::topology::Topology;
 use crate::protocols::contract::{
@@ -530,8 +532,12 @@ where
             let landings = self.memories.landings(process);
             system::leftovers(process, machine.leftovers(), landings, &mut self.violations);
         }
-        for (name, stats) in resources {
-            self.violations.extend(system::utilisation(name, stats.busy, elapsed));
+        for (spec, (name, stats)) in self.cluster.fabric.resources().iter().zip(resources) {
+            let servers = match spec.service {
+                Service::Shared { .. } => 1,
+                Service::Servers { count, .. } => u64::from(count),
+            };
+            self.violations.extend(system::utilisation(name, stats.busy, elapsed * servers));
         }
     }
 
