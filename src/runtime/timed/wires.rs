@@ -202,7 +202,6 @@ where
     fn hand_to_hca(&mut self, id: u32, channel: u32, posting: Posting, bytes: u64) {
         let now = self.simulation.now();
         let signal_every = self.costs.profile.hca.signal_every;
-        let period = self.costs.profile.hca.msg_rate_per_qp.map(|rate| rate.period());
         let open = &mut self.channels[channel as usize];
         let conn = open.connection;
         open.unsignalled += 1;
@@ -211,7 +210,7 @@ where
             open.unsignalled = 0;
         }
         let begin = now.max(open.free_at);
-        open.free_at = begin + period.unwrap_or(TimeDelta::ZERO);
+        open.free_at = begin + self.costs.wqe_period;
         self.flights.get(id).signalled = signalled;
         if begin > now {
             self.flights.get(id).held = Some(posting);
