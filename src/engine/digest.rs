@@ -103,7 +103,10 @@ impl OrderedDigest {
     pub(crate) fn new() -> Self {
         Self {
             hasher: blake3::Hasher::new(),
-            batch: Box::new([[0; RECORD_BYTES]; BATCH]),
+            batch: vec![[0; RECORD_BYTES]; BATCH]
+                .into_boxed_slice()
+                .try_into()
+                .expect("it was made of so many records"),
             filled: 0,
             batches: 0,
             checkpoints: Vec::with_capacity(1024),

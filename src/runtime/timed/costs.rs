@@ -6,13 +6,15 @@ use crate::hardware::core::{Distance, Place};
 use crate::hardware::memory::{Memory, Side};
 use crate::hardware::profile::Profile;
 use crate::protocols::contract::{Process, Region, Space, Step};
-use crate::units::{Bytes, TimeDelta};
+use crate::units::{Bytes, Rate, TimeDelta};
 
 /// Prices of everything that a core does by itself.
 #[derive(Debug)]
 pub(super) struct Costs {
     pub(super) profile: Profile,
     memory: Memory,
+    /// Between two WQEs of one queue pair.
+    pub(super) wqe_period: TimeDelta,
     /// Bytes that each process keeps pinned, by buffer.
     pinned: BTreeMap<(Process, Space), u64>,
     pinned_bytes: BTreeMap<Process, u64>,
@@ -21,7 +23,8 @@ pub(super) struct Costs {
 impl Costs {
     pub(super) fn new(profile: Profile) -> Self {
         let memory = Memory::new(&profile);
-        Self { profile, memory, pinned: BTreeMap::new(), pinned_bytes: BTreeMap::new() }
+        let wqe_period = profile.hca.msg_rate_per_qp.map_or(TimeDelta::ZERO, Rate::period);
+        Self { profile, memory, wqe_period, pinned: BTreeMap::new(), pinned_bytes: BTreeMap::new() }
     }
 
     pub(super) const fn step(&self, step: Step) -> TimeDelta {

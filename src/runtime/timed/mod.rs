@@ -37,7 +37,7 @@ use crate::protocols::contract::{
 use crate::units::{Time, TimeDelta};
 use actor::Actor;
 use costs::Costs;
-use polling::Poller;
+use polling::{Poller, Routes};
 use wires::Channel;
 
 /// How many channels a pass of the progress engine polls.
@@ -295,7 +295,6 @@ pub struct Timed<M: Machine, P: Program<M>> {
     actors: Vec<Actor<M, P>>,
     pollers: Vec<Poller<M::Packet>>,
     channels: Vec<Channel<M::Packet>>,
-    /// Channel of (from, to), by `from * processes + to`; `u32::MAX` where none is open yet.
     channel_of: wires::ChannelTable,
     flights: wires::Slab<Flight<M::Packet>>,
     memories: Memories,
@@ -353,8 +352,11 @@ where
         let cluster = Cluster::new(&profile, topology, &sites);
         let home = |process: usize| sites[process * usize::from(threads)];
         let homes: Vec<Place> = (0..processes).map(home).collect();
-        let pollers = (0..processes)
-            .map(|process| Poller::new(process, &homes, setup.connections, &profile))
+        let slots = IssueSlots::new(&profile.cpu, cores);
+        let costs = Costs::new(profile);
+        let pollers = Routes::to_all(&homes, setup.connections)
+            .into_iter()
+            .map(|routes| Poller::new(routes, &costs))
             .collect();
         let mut sharing = vec![0_u32; cores];
         for placement in &placements {
@@ -374,8 +376,8 @@ where
         let mut timed = Self {
             simulation: Simulation::new(setup.options),
             cluster,
-            slots: IssueSlots::new(&profile.cpu, cores),
-            costs: Costs::new(profile),
+            slots,
+            costs,
             locks: machines.iter().map(|_| Lock::default()).collect(),
             machines,
             actors,

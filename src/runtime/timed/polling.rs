@@ -13,21 +13,93 @@
 //! Left out: an arrival on a channel that the pass of a test has already planned to skip is met by
 //! the next pass. Noticeable as one pass of delay.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
+use super::costs::Costs;
 use super::{Arrived, Connections};
 use crate::hardware::core::Place;
-use crate::hardware::profile::Profile;
 use crate::units::{Time, TimeDelta};
+
+/// Which channel an arrival of each process joins; the same for all processes of a node.
+#[derive(Debug)]
+pub(super) enum Routes {
+    /// A channel for each of so many processes, in their order.
+    PerPeer(u32),
+    /// A channel for each process of this node, and one that all others share.
+    Shared {
+        /// Processes of this node, in order.
+        near: Vec<u32>,
+        /// The channel of the others, if there are any: it stands where the first of them would.
+        far: Option<u32>,
+    },
+}
+
+/// The completion queue is polled like a channel.
+const COMPLETIONS: u32 = 0;
+
+impl Routes {
+    /// The routes to every process; `homes` are their places.
+    pub(super) fn to_all(homes: &[Place], connections: Connections) -> Vec<Arc<Self>> {
+        let mut by_node = BTreeMap::new();
+        let mut of = |place: &Place| {
+            let node = match connections {
+                Connections::PerPeer => 0,
+                Connections::SharedReceiveQueue => place.node,
+            };
+            let routes = by_node.entry(node).or_insert_with(|| {
+                Arc::new(match connections {
+                    Connections::PerPeer => Self::PerPeer(number(homes.len())),
+                    Connections::SharedReceiveQueue => Self::shared(homes, node),
+                })
+            });
+            Arc::clone(routes)
+        };
+        homes.iter().map(&mut of).collect()
+    }
+
+    fn shared(homes: &[Place], node: u32) -> Self {
+        let near = |(_, home): &(u32, &Place)| home.node == node;
+        let first_far = homes.iter().position(|home| home.node != node);
+        let near = (0..).zip(homes).filter(near).map(|(process, _)| process).collect::<Vec<u32>>();
+        // Those before it are all near.
+        Self::Shared { near, far: first_far.map(|before| 1 + number(before)) }
+    }
+
+    fn channels(&self) -> u32 {
+        match self {
+            Self::PerPeer(processes) => 1 + processes,
+            Self::Shared { near, far } => 1 + number(near.len()) + u32::from(far.is_some()),
+        }
+    }
+
+    fn channel(&self, peer: u32) -> u32 {
+        match self {
+            Self::PerPeer(_) => 1 + peer,
+            Self::Shared { near, far } => match near.binary_search(&peer) {
+                Ok(place) => {
+                    let channel = 1 + number(place);
+                    channel + u32::from(far.is_some_and(|far| far <= channel))
+                }
+                Err(_) => far.expect("a process of another node makes a shared channel"),
+            },
+        }
+    }
+}
+
+fn number(count: usize) -> u32 {
+    u32::try_from(count).expect("processes are counted in u32")
+}
 
 /// The channels of one process.
 #[derive(Debug)]
 pub(super) struct Poller<P> {
-    queues: Vec<VecDeque<Arrived<P>>>,
+    routes: Arc<Routes>,
+    channels: u32,
+    /// Channels that ever held something, by number, each with its queue.
+    used: Vec<(u32, VecDeque<Arrived<P>>)>,
     /// One bit for each channel that holds something.
     ready: Vec<u64>,
-    /// Which channel an arrival of each process joins.
-    from_process: Vec<u32>,
     /// Core time of one poll.
     pub(super) cost: TimeDelta,
     /// The longest queue of one channel.
@@ -43,63 +115,56 @@ pub(super) struct Position {
     pub(super) since: Time,
 }
 
-/// The completion queue is polled like a channel.
-const COMPLETIONS: u32 = 0;
-
 impl<P> Poller<P> {
-    /// The poller of `process`; `homes` are the places of all processes.
-    pub(super) fn new(
-        process: usize,
-        homes: &[Place],
-        connections: Connections,
-        profile: &Profile,
-    ) -> Self {
-        let mut channels = 1;
-        let mut shared = None;
-        let from_process = (0..homes.len())
-            .map(|peer| {
-                let near = homes[peer].node == homes[process].node;
-                if connections == Connections::SharedReceiveQueue && !near {
-                    return *shared.get_or_insert_with(|| open(&mut channels));
-                }
-                open(&mut channels)
-            })
-            .collect();
-        let cost = super::Costs::new(profile.clone()).poll(channels);
+    pub(super) fn new(routes: Arc<Routes>, costs: &Costs) -> Self {
+        let channels = routes.channels();
         Self {
-            queues: (0..channels).map(|_| VecDeque::new()).collect(),
+            routes,
+            channels,
+            used: Vec::new(),
             ready: vec![0; (channels as usize).div_ceil(64)],
-            from_process,
-            cost,
+            cost: costs.poll(channels),
             longest: 0,
         }
     }
 
-    pub(super) fn channels(&self) -> u32 {
-        u32::try_from(self.queues.len()).expect("channels are counted in u32")
+    pub(super) const fn channels(&self) -> u32 {
+        self.channels
     }
 
     /// Entries that nobody has taken.
     pub(super) fn waiting(&self) -> u64 {
-        self.queues.iter().map(|queue| queue.len() as u64).sum()
+        self.used.iter().map(|(_, queue)| queue.len() as u64).sum()
+    }
+
+    fn queue(&mut self, channel: u32) -> &mut VecDeque<Arrived<P>> {
+        let place = match self.used.binary_search_by_key(&channel, |(channel, _)| *channel) {
+            Ok(place) => place,
+            Err(place) => {
+                self.used.insert(place, (channel, VecDeque::new()));
+                place
+            }
+        };
+        &mut self.used[place].1
     }
 
     /// An arrival; answers its channel.
     pub(super) fn push(&mut self, arrived: Arrived<P>) -> u32 {
         let channel = match &arrived {
-            Arrived::Packet { from, .. } => self.from_process[from.0 as usize],
+            Arrived::Packet { from, .. } => self.routes.channel(from.0),
             Arrived::Done(_) | Arrived::SendDone => COMPLETIONS,
         };
-        let queue = &mut self.queues[channel as usize];
+        let queue = self.queue(channel);
         queue.push_back(arrived);
-        self.longest = self.longest.max(queue.len());
+        let len = queue.len();
+        self.longest = self.longest.max(len);
         self.ready[channel as usize / 64] |= 1 << (channel % 64);
         channel
     }
 
     /// Takes the head of a channel; its newest entry where that defect is planted.
     pub(super) fn take(&mut self, channel: u32, newest: bool) -> Option<Arrived<P>> {
-        let queue = &mut self.queues[channel as usize];
+        let queue = self.queue(channel);
         let head = if newest { queue.pop_back() } else { queue.pop_front() };
         if queue.is_empty() {
             self.ready[channel as usize / 64] &= !(1 << (channel % 64));
@@ -147,10 +212,4 @@ impl<P> Poller<P> {
         let distance = (u64::from(channel) + channels - current) % channels;
         position.since + self.cost * (begun + distance + 1)
     }
-}
-
-fn open(channels: &mut u32) -> u32 {
-    let channel = *channels;
-    *channels += 1;
-    channel
 }

@@ -1,6 +1,6 @@
 //! From a core into the HCA, over the wires, into a peer's memory: packets, RDMA, completions.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use super::{
     Arrived, FabricSchedule, Flight, FlightKind, Happening, Lends, Machine, Phase, Program, Timed,
@@ -10,7 +10,7 @@ use crate::hardware::core::Place;
 use crate::hardware::fabric::{ConnId, FabricEvent, PathId, Transfer};
 use crate::protocols::contract::{Process, Token, Via};
 use crate::runtime::untimed::Choice;
-use crate::units::{Rate, Time, TimeDelta};
+use crate::units::{Time, TimeDelta};
 
 /// Reusable slots: small ids into one vector.
 #[derive(Debug)]
@@ -49,38 +49,26 @@ impl<T> Slab<T> {
     }
 }
 
-/// Open channels by (from, to): dense for jobs of up to [`DENSE`] processes.
+/// Open channels by sender, each with its receiver and number, in the order of receivers: jobs in
+/// which everybody knows everybody are rare.
 #[derive(Debug)]
-pub(super) struct ChannelTable {
-    processes: usize,
-    dense: Vec<u32>,
-    sparse: BTreeMap<(u32, u32), u32>,
-}
-
-/// Above this a table of all pairs would take more memory than the job.
-const DENSE: usize = 1024;
-const NONE: u32 = u32::MAX;
+pub(super) struct ChannelTable(Vec<Vec<(u32, u32)>>);
 
 impl ChannelTable {
     pub(super) fn new(processes: usize) -> Self {
-        let pairs = if processes <= DENSE { processes * processes } else { 0 };
-        Self { processes, dense: vec![NONE; pairs], sparse: BTreeMap::new() }
+        Self(vec![Vec::new(); processes])
     }
 
     fn get(&self, from: Process, to: Process) -> Option<u32> {
-        if self.dense.is_empty() {
-            return self.sparse.get(&(from.0, to.0)).copied();
-        }
-        let index = self.dense[from.0 as usize * self.processes + to.0 as usize];
-        (index != NONE).then_some(index)
+        let open = &self.0[from.0 as usize];
+        let place = open.binary_search_by_key(&to.0, |(to, _)| *to).ok()?;
+        Some(open[place].1)
     }
 
     fn set(&mut self, from: Process, to: Process, channel: u32) {
-        if self.dense.is_empty() {
-            self.sparse.insert((from.0, to.0), channel);
-        } else {
-            self.dense[from.0 as usize * self.processes + to.0 as usize] = channel;
-        }
+        let open = &mut self.0[from.0 as usize];
+        let place = open.partition_point(|(other, _)| *other < to.0);
+        open.insert(place, (to.0, channel));
     }
 }
 
@@ -214,7 +202,6 @@ where
     fn hand_to_hca(&mut self, id: u32, channel: u32, posting: Posting, bytes: u64) {
         let now = self.simulation.now();
         let signal_every = self.costs.profile.hca.signal_every;
-        let period = self.costs.profile.hca.msg_rate_per_qp.map(Rate::period);
         // RDMA asks for a completion of its own, which tells of all sends before it as well.
         let rdma = !matches!(self.flights.get(id).kind, FlightKind::Packet { .. });
         let open = &mut self.channels[channel as usize];
@@ -225,7 +212,7 @@ where
             open.unsignalled = 0;
         }
         let begin = now.max(open.free_at);
-        open.free_at = begin + period.unwrap_or(TimeDelta::ZERO);
+        open.free_at = begin + self.costs.wqe_period;
         self.flights.get(id).signalled = signalled;
         if begin > now {
             self.flights.get(id).held = Some(posting);

@@ -1,0 +1,41 @@
+//! What a rank costs: bytes that a job holds for each of its ranks, from 64 to 1024 of them.
+
+mod common;
+
+use common::{job, model};
+use mpisim::hardware::core::Scheme;
+use mpisim::protocols::library::Library;
+use mpisim::runtime::memory::Payload;
+use mpisim::runtime::timed::Ending;
+use mpisim::workloads::job::{AnyProgram, Flow, Job, windowed};
+
+/// Ranks on nodes of 16; pairs of neighbouring halves exchange a few windows.
+fn paired(ranks: u32) -> Job<AnyProgram> {
+    let mut job = job(model("broadwell-edr", &[]), windowed(ranks / 2, Flow::OneWay, 8, 16, 1, 2));
+    (job.payload, job.record) = (Payload::Phantom, false);
+    (job.nodes, job.scheme) = (ranks / 16, Scheme::Block);
+    job
+}
+
+/// Most bytes that a job holds at once for each rank: built only, and run to its end.
+fn bytes_per_rank(ranks: u32) -> (u64, u64) {
+    let plan = paired(ranks);
+    let idle = allocation_counter::measure(|| drop(plan.timed().unwrap()));
+    let plan = paired(ranks);
+    let run = allocation_counter::measure(|| {
+        let ran = plan.run().unwrap();
+        assert_eq!(ran.outcome.ending, Ending::Finished);
+        let _: &[Library] = &ran.machines;
+    });
+    (idle.bytes_max / u64::from(ranks), run.bytes_max / u64::from(ranks))
+}
+
+#[test]
+fn a_rank_costs_little_and_no_more_in_a_large_job() {
+    for ranks in [64, 256, 1024] {
+        let (idle, run) = bytes_per_rank(ranks);
+        println!("{ranks} ranks: {idle} B each before the run, {run} B each at most");
+        assert!(idle <= 4_000, "{ranks} ranks, not begun: {idle} B each");
+        assert!(run <= 26_000, "{ranks} ranks, at most: {run} B each");
+    }
+}
