@@ -56,9 +56,14 @@ fn say(error: &clap::Error, given: &[OsString]) {
         let problem = Problem::new(&codes::USAGE, what.trim_start_matches("error: ")).help(help);
         return Terminal::new(ErrorFormat::Json, Color::Never).problem(&problem);
     }
-    if error.print().is_err() && !asked {
-        to_stderr(&error.to_string());
+    if asked || missing {
+        // Where nobody reads the help, there is nobody to tell.
+        let _ = error.print();
+        return;
     }
+    let text = error.to_string();
+    let text = text.strip_prefix("error: ").unwrap_or(&text);
+    to_stderr(&format!("error[{}] {text}", codes::USAGE.code));
 }
 
 /// An option that was given more than once, with its values.
