@@ -123,7 +123,7 @@ fn drawn_programs(draw: &mut Draw, processes: u32, threads: u32) -> Vec<Script> 
     let mut handles: Vec<Vec<Handle>> = vec![Vec::new(); all];
     let mut next_handle = vec![0; processes as usize];
     let comm = Comm::default();
-    for _ in 0..1 + draw.below(7) {
+    for _ in 0..=draw.below(7) {
         let (from, to) = (draw.below(all as u64), draw.below(all as u64));
         let tag = i32::try_from(to).unwrap();
         let bytes = draw.pick(&[0, 1, 40, 200, 5_000, 9_000]);

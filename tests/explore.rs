@@ -88,6 +88,7 @@ fn world_on(
         header: Bytes::new(8),
         control: Bytes::new(8),
         cell: Bytes::new(EAGER),
+        cells: 4,
     });
     let processes = (0u32..).zip(calls).map(|(process, threads)| {
         let programs = threads.iter().map(|calls| Script {
@@ -150,8 +151,8 @@ fn two_blocking_sends_head_to_head_hang_above_the_threshold_only() {
         let words = world.deadlock().expect("nobody can go on").to_string();
         for part in [
             "deadlock: 2 threads wait in a cycle",
-            "process 0: MPI_Send (call 0) waits for process 1: 17 B to process 1",
-            "process 1: MPI_Send (call 0) waits for process 0: 17 B to process 0",
+            "process 0: MPI_Send (line 0) waits for process 1: 17 B to process 1",
+            "process 1: MPI_Send (line 0) waits for process 0: 17 B to process 0",
         ] {
             assert!(words.contains(part), "`{part}` is missing in:\n{words}");
         }
@@ -165,7 +166,7 @@ fn a_receive_that_nobody_answers_is_explained_without_a_cycle() {
     explore::replay(&mut world, &way).expect("it is a way");
     let words = world.deadlock().expect("rank 0 has ended").to_string();
     assert!(words.contains("nobody is left to answer 1 wait"), "{words}");
-    assert!(words.contains("process 1: MPI_Recv (call 0) waits for process 0"), "{words}");
+    assert!(words.contains("process 1: MPI_Recv (line 0) waits for process 0"), "{words}");
 }
 
 #[test]

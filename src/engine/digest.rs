@@ -15,7 +15,7 @@ pub const EVENTS_PER_CHECKPOINT: u64 = 1 << 16;
 
 const RECORD_BYTES: usize = 24;
 /// Records hashed at once: enough to fill the vector units, few enough to stay in the L1 cache.
-const BATCH: usize = 512;
+const BATCH: usize = 1024;
 
 /// 128 bits of BLAKE3, printed as 32 lower-case hexadecimal digits.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]

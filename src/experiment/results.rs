@@ -32,7 +32,7 @@ pub struct PointResult {
     pub digest: String,
     /// Measured values, in a fixed order.
     pub metrics: Vec<Metric>,
-    /// What each resource did during the measured interval.
+    /// What each resource did during the run, warm-up included.
     pub resources: Vec<ResourceUse>,
     /// A deadlock or a protocol error of the simulated program, explained; `None` if it finished.
     pub failure: Option<String>,

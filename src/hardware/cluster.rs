@@ -80,9 +80,6 @@ pub struct Cluster {
     copy_rates: BTreeMap<Place, ResourceId>,
 }
 
-/// Bytes of a doorbell store.
-const DOORBELL: u64 = 8;
-
 fn shared(name: String, capacity: Bandwidth, framing: Framing) -> ResourceSpec {
     let service = Service::Shared { capacity };
     ResourceSpec { name, service, framing, arbitration: Arbitration::default() }
@@ -132,7 +129,7 @@ impl Cluster {
             });
         }
         Self {
-            fabric: Fabric::new(specs, mtu),
+            fabric: Fabric::new(specs, mtu).with_cut_through(profile.link.cut_through.as_u64()),
             topology,
             nodes,
             links,
@@ -317,7 +314,7 @@ impl Costs {
             base_latency: profile.link.base_latency,
             switch_hop: profile.link.switch_hop,
             far_socket: profile.mem.latency_remote.saturating_sub(profile.mem.latency_local),
-            doorbell: DOORBELL + tlp,
+            doorbell: profile.hca.doorbell_bytes.as_u64() + tlp,
             wqe: profile.hca.wqe_bytes.as_u64() + tlp,
             cqe: profile.hca.cqe_bytes.as_u64() + tlp,
             hca_socket: profile.hca.socket,

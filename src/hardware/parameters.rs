@@ -223,6 +223,8 @@ profile! {
         repost_overhead: Time = same_as("hca.post_overhead"), "1 ns" .. "1 us";
         /// Core time of taking one completion queue entry.
         cqe_poll: Time = required, "5 ns" .. "500 ns";
+        /// Bytes of a doorbell store.
+        doorbell_bytes: Bytes = default("8 B"), "4 B" .. "64 B";
         /// Bytes of a completion queue entry.
         cqe_bytes: Bytes = required, "16 B" .. "128 B";
         /// Every n-th send of a queue pair asks for a completion.
@@ -260,6 +262,8 @@ profile! {
         packet_overhead: Bytes = required, "0 B" .. "200 B";
         /// From adapter to adapter over one switch, for the first bit.
         base_latency: Time = required, "100 ns" .. "10 us";
+        /// Bytes of a packet that a stage holds before it passes the packet on.
+        cut_through: Bytes = required, "16 B" .. "16 KiB";
         /// Each further switch.
         switch_hop: Time = required, "20 ns" .. "2 us";
     }

@@ -221,9 +221,13 @@ impl fmt::Display for Blocked {
             write!(f, ", thread {}", self.thread.0)?;
         }
         let Wait { operation, peers, detail, origin } = &self.wait;
-        write!(f, ": {operation} (call {origin}")?;
-        if let Some(position) = self.position.filter(|position| position != origin) {
-            write!(f, ", waited for in call {position}")?;
+        // A program that knows its lines has both numbers as lines.
+        match self.position {
+            None => write!(f, ": {operation} (call {origin}")?,
+            Some(position) if position == *origin => write!(f, ": {operation} (line {origin}")?,
+            Some(position) => {
+                write!(f, ": {operation} (line {origin}, waited for in line {position}")?;
+            }
         }
         let peers: Vec<String> = peers.iter().map(|peer| peer.0.to_string()).collect();
         match peers.as_slice() {
@@ -303,8 +307,8 @@ mod tests {
         assert_eq!(
             found.to_string(),
             "deadlock: 2 threads wait in a cycle\n  \
-             process 0: MPI_Send (call 3) waits for process 1 since 1.2 us: tag 7, 65536 B\n  \
-             process 1: MPI_Send (call 3) waits for process 0 since 1.2 us: tag 7, 65536 B\n"
+             process 0: MPI_Send (line 3) waits for process 1 since 1.2 us: tag 7, 65536 B\n  \
+             process 1: MPI_Send (line 3) waits for process 0 since 1.2 us: tag 7, 65536 B\n"
         );
     }
 
@@ -335,7 +339,7 @@ mod tests {
         assert_eq!(processes(&found.behind), [0]);
         let wildcard = diagnose(&job(vec![Err(true), Ok(All(vec![recv(&[])]))]));
         let wildcard = wildcard.expect("nobody is left");
-        assert!(wildcard.to_string().contains("MPI_Recv (call 3) waits for anybody"), "{wildcard}");
+        assert!(wildcard.to_string().contains("MPI_Recv (line 3) waits for anybody"), "{wildcard}");
     }
 
     #[test]

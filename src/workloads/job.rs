@@ -135,6 +135,7 @@ impl<P: Program<Library>> Job<P> {
             header: mpi.header_bytes,
             control: mpi.control_bytes,
             cell: mpi.shm_cell_size,
+            cells: mpi.shm_cell_count,
         })
     }
 

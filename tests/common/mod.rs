@@ -1,16 +1,19 @@
 //! What whole-run tests share: profiles read from `models/`, and jobs with defaults.
 #![allow(dead_code, reason = "each test file uses a part")]
-#![allow(clippy::unwrap_used, reason = "a test stops at its first surprise")]
+#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
+
+use std::collections::VecDeque;
 
 use mpisim::engine::Options;
 use mpisim::hardware::core::Scheme;
 use mpisim::hardware::profile::{Parameter, Profile, ProfileBuilder};
 use mpisim::hardware::topology::Shape;
-use mpisim::protocols::contract::Program;
+use mpisim::protocols::call::{Call, Reply};
+use mpisim::protocols::contract::{Next, Program};
 use mpisim::protocols::library::Library;
 use mpisim::protocols::rendezvous::Protocol;
 use mpisim::runtime::memory::Payload;
-use mpisim::runtime::timed::{Connections, Outcome};
+use mpisim::runtime::timed::{Connections, Ending, Outcome};
 use mpisim::workloads::job::{Disturbance, Job};
 
 /// The profile in `models/<name>.json`, with some parameters replaced.
@@ -67,4 +70,53 @@ pub(crate) fn job<P>(profile: Profile, programs: Vec<P>) -> Job<P> {
 /// Runs a job.
 pub(crate) fn run<P: Program<Library>>(job: Job<P>) -> Outcome {
     job.run().unwrap().outcome
+}
+
+/// A program that makes these steps one after the other, whatever its calls return.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub(crate) struct Script(VecDeque<Next<Call>>);
+
+impl Program<Library> for Script {
+    fn next(&mut self, _: Option<Reply>) -> Next<Call> {
+        self.0.pop_front().unwrap_or(Next::End)
+    }
+}
+
+/// Runs one script a process on two nodes of `profile`.
+pub(crate) fn play(profile: Profile, scripts: Vec<Vec<Next<Call>>>) -> Outcome {
+    play_connected(profile, Connections::PerPeer, scripts)
+}
+
+/// The same with other channels.
+pub(crate) fn play_connected(
+    profile: Profile,
+    connections: Connections,
+    scripts: Vec<Vec<Next<Call>>>,
+) -> Outcome {
+    let programs: Vec<Script> = scripts.into_iter().map(|steps| Script(steps.into())).collect();
+    let mut job = job(profile, programs);
+    job.connections = connections;
+    finished(run(job))
+}
+
+/// The outcome, if the run came to its end and broke no law.
+#[track_caller]
+pub(crate) fn finished(outcome: Outcome) -> Outcome {
+    assert_eq!(outcome.ending, Ending::Finished);
+    assert_eq!(outcome.violations, []);
+    outcome
+}
+
+/// When `process` marked `mark`, in picoseconds.
+#[track_caller]
+pub(crate) fn at(outcome: &Outcome, process: u32, mark: u32) -> u64 {
+    let found = outcome.marks.iter().find(|(who, _, what, _)| who.0 == process && *what == mark);
+    found.expect("the process marks this moment").3.as_ps()
+}
+
+/// How long a resource was busy, in picoseconds.
+#[track_caller]
+pub(crate) fn busy_time(outcome: &Outcome, resource: &str) -> u64 {
+    let found = outcome.resources.iter().find(|used| used.name == resource);
+    found.expect("the machine has this resource").stats.busy.as_ps()
 }

@@ -82,6 +82,7 @@ fn job(size: usize, schedule: u64) -> Job {
         header: Bytes::new(64),
         control: Bytes::new(64),
         cell: Bytes::new(8192),
+        cells: 4,
     }
 }
 

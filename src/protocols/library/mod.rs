@@ -53,6 +53,8 @@ pub struct Job {
     pub control: Bytes,
     /// Bytes of one cell of the shared segment.
     pub cell: Bytes,
+    /// Cells of the shared segment that one message may fill before it waits for credits.
+    pub cells: u32,
 }
 
 /// The job as a machine holds it: shared, and no part of its state.
@@ -152,6 +154,8 @@ pub struct Wire {
     pub control: Bytes,
     /// Bytes of a shared cell.
     pub cell: Bytes,
+    /// Shared cells of the channel, at least 1.
+    pub cells: u32,
     /// The thread that acts: its staging buffer carries payloads.
     pub thread: Thread,
 }
@@ -272,6 +276,7 @@ impl Library {
             header: self.job.header,
             control: self.job.control,
             cell: self.job.cell,
+            cells: self.job.cells,
             thread,
         }
     }

@@ -5,7 +5,7 @@
 //!   receiver  Start / CTS ──▶ Receiving ──CHUNK / copy, CREDIT──▶ … ──last CHUNK / Complete──▶ Done
 //! ```
 //!
-//! The sender has [`CELLS`] cells: it fills that many at once and one more for each credit. The
+//! A channel has a fixed number of cells: the sender fills them all at once and one more for each credit. The
 //! receiver returns a credit only for a cell that is still needed, so that no packet comes late.
 //!
 //! Source: `endpoints` Sec. 6 (the coprocessor's kernel has no kernel-assisted copy, so traffic
@@ -14,9 +14,6 @@
 
 use super::{Port, Progress, Role, RoleInput, Word};
 use crate::protocols::contract::{ProtocolError, Region, Space};
-
-/// Cells that one message may fill before it waits for credits.
-pub const CELLS: u64 = 4;
 
 /// Cell of the sender's staging space that carries a chunk.
 fn cell(port: &Port<'_>, bytes: u64) -> Region {
@@ -70,7 +67,7 @@ impl Role for Sender {
             (WaitCts, RoleInput::Word { word: Word::Cts { into }, .. }) => {
                 let total = into.len;
                 let mut sent = 0;
-                for _ in 0..CELLS {
+                for _ in 0..port.wire.cells {
                     if sent < total {
                         sent = Self::push_chunk(sent, total, port);
                     }
@@ -129,7 +126,8 @@ impl Role for Receiver {
                 let received = received + landing.len;
                 let total = port.buffer.len;
                 // A credit only for a cell that the sender will fill again.
-                if received + (CELLS - 1) * port.wire.cell.as_u64() < total {
+                let ahead = u64::from(port.wire.cells - 1) * port.wire.cell.as_u64();
+                if received + ahead < total {
                     port.say(Word::Credit);
                 }
                 if received == total {

@@ -90,8 +90,10 @@ pub struct Buffers {
 
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
 struct Ledger {
-    /// By number of the program's buffer.
-    loans: BTreeMap<u32, Loan>,
+    /// By number of the program's buffer, where that is small.
+    loans: Vec<Loan>,
+    /// Those of large numbers.
+    others: BTreeMap<u32, Loan>,
     /// The completion that each thread told last and whose `Complete` is still to come.
     told: Vec<Option<Observation>>,
 }
@@ -106,6 +108,27 @@ struct Loan {
     several: bool,
     /// What it was filled with.
     seed: Option<u64>,
+}
+
+/// Buffers of smaller numbers are found by index.
+const SMALL: u32 = 1 << 12;
+
+impl Ledger {
+    fn loan(&self, id: u32) -> Loan {
+        let loan = if id < SMALL { self.loans.get(id as usize) } else { self.others.get(&id) };
+        loan.copied().unwrap_or_default()
+    }
+
+    fn loan_mut(&mut self, id: u32) -> &mut Loan {
+        if id >= SMALL {
+            return self.others.entry(id).or_default();
+        }
+        let place = id as usize;
+        if place >= self.loans.len() {
+            self.loans.resize(place + 1, Loan::default());
+        }
+        &mut self.loans[place]
+    }
 }
 
 impl Buffers {
@@ -125,14 +148,14 @@ impl Buffers {
     ) {
         let Some(Lent { region, use_as }) = lent else { return };
         let Space::User(id) = region.space else { return };
-        let message = list.iter().find_map(|action| {
-            let Action::Observe(Observation::Sent { message, .. }) = action else { return None };
-            Some(*message)
-        });
-        let loan = self.processes[process.0 as usize].loans.entry(id).or_default();
+        let message = match use_as {
+            UseAs::Source => list.iter().find_map(sent),
+            UseAs::Destination => None,
+        };
+        let loan = self.processes[process.0 as usize].loan_mut(id);
         if loan.sources + loan.destinations == 0 {
             *loan = Loan::default();
-            loan.seed = message.filter(|_| use_as == UseAs::Source).map(seed);
+            loan.seed = message.map(seed);
             if let Some(seed) = loan.seed {
                 memories.fill(process, region, seed);
             }
@@ -171,7 +194,7 @@ impl Buffers {
         if region.len == 0 {
             return;
         }
-        let loan = self.processes[process.0 as usize].loans.get(&id).copied().unwrap_or_default();
+        let loan = self.processes[process.0 as usize].loan(id);
         let end = region.offset + region.len;
         let detail = if !allowed(&loan) {
             format!("bytes {}..{end} are {verb} while it belongs to the program", region.offset)
@@ -202,8 +225,7 @@ impl Buffers {
         let fact = self.told_by(process, thread).take();
         let Some(region) = buffer else { return };
         let Space::User(id) = region.space else { return };
-        let ledger = &mut self.processes[process.0 as usize];
-        let loan = ledger.loans.entry(id).or_default();
+        let loan = self.processes[process.0 as usize].loan_mut(id);
         let use_as = match fact {
             Some(Observation::SendComplete { .. }) => UseAs::Source,
             Some(Observation::Received { message, bytes, .. }) => {
@@ -241,6 +263,11 @@ impl Buffers {
         }
         &mut told[place]
     }
+}
+
+fn sent<P, R>(action: &Action<P, R>) -> Option<MessageId> {
+    let Action::Observe(Observation::Sent { message, .. }) = action else { return None };
+    Some(*message)
 }
 
 fn seed(message: MessageId) -> u64 {

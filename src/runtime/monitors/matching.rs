@@ -105,7 +105,37 @@ impl Matching {
         Some(broken("M4", M4, &[name(id)], detail))
     }
 
+    /// Settles the match of the oldest message of its sender by the earliest receive, where that
+    /// names the sender: nothing could have been passed over. Answers whether it was one.
+    fn match_in_order(&mut self, id: MessageId, receive: ReceiveId) -> bool {
+        let queue = &mut self.posted[receive.process as usize];
+        let lane = self.lanes[receive.process as usize].get_mut(&id.process);
+        let message = self.messages[id.process as usize].at(id.serial);
+        let (Some(posted), Some(lane), Some(message)) = (queue.front(), lane, message) else {
+            return false;
+        };
+        let Stage::Arrived { posts } = message.state else { return false };
+        let in_order = posted.serial == receive.serial
+            && lane.front() == Some(&id.serial)
+            && message.to == receive.process
+            && posted.selection.source.is_some()
+            && message.envelope.matches(&posted.selection);
+        if !in_order {
+            return false;
+        }
+        message.state = Stage::Matched;
+        self.sometimes.unexpected += u64::from(posts <= receive.serial);
+        self.matched[receive.process as usize].insert(receive.serial, (id, posted.bytes));
+        self.open[receive.process as usize] -= 1;
+        lane.pop_front();
+        queue.pop_front();
+        true
+    }
+
     fn match_up(&mut self, id: MessageId, receive: ReceiveId) -> Option<Violation> {
+        if self.match_in_order(id, receive) {
+            return None;
+        }
         let (message, place) = match self.open_pair(id, receive) {
             Ok(pair) => pair,
             Err(detail) => return Some(broken("M4", M4, &[name(id), named(receive)], detail)),
@@ -253,7 +283,7 @@ impl Matching {
 
 impl Monitor for Matching {
     fn observe(&mut self, process: Process, fact: &Observation, found: &mut Vec<Violation>) {
-        found.extend(match *fact {
+        let violation = match *fact {
             Observation::Sent { message, envelope, to, bytes } => {
                 self.sent(message, Message { envelope, to, bytes, state: Stage::Sent })
             }
@@ -270,7 +300,10 @@ impl Monitor for Matching {
                 self.received(receive, message, bytes, truncated)
             }
             Observation::SendComplete { .. } => None,
-        });
+        };
+        if let Some(violation) = violation {
+            found.push(violation);
+        }
     }
 
     fn end(&mut self, undelivered: u64, found: &mut Vec<Violation>) {
@@ -330,6 +363,10 @@ impl<T> Ring<T> {
             self.base -= 1;
         }
         let place = (serial - self.base) as usize;
+        if place == self.items.len() {
+            self.items.push_back(Some(item));
+            return true;
+        }
         while self.items.len() <= place {
             self.items.push_back(None);
         }

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::hardware::fabric::{ConnId, Transfer};
 use crate::protocols::contract::{
-    Action, ActionOf, Entry, Input, InputOf, Next, Process, Region, Token, Via,
+    Action, ActionOf, Entry, Input, InputOf, Next, Process, Region, Thread, Token, Via,
 };
 use crate::runtime::rules::Cut;
 use crate::runtime::untimed::Choice;
@@ -17,6 +17,10 @@ use crate::units::{Bytes, Time, TimeDelta};
 /// One thread of the job.
 #[derive(Debug)]
 pub(super) struct Actor<M: Machine, P> {
+    pub(super) process: Process,
+    pub(super) inner: Thread,
+    /// Whether nothing but its own polls can tell it anything: see [`Timed::ahead`].
+    alone: bool,
     pub(super) placement: Placement,
     pub(super) program: P,
     state: State,
@@ -48,6 +52,9 @@ pub(super) struct Actor<M: Machine, P> {
     pub(super) since: Time,
     pub(super) core: CoreUse,
 }
+
+/// Most lists that threads run ahead in one event: a program without end must not stop the clock.
+const LISTS_AHEAD: u32 = 1024;
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum State {
@@ -81,8 +88,17 @@ enum Entering<M: Machine> {
 }
 
 impl<M: Machine, P> Actor<M, P> {
-    pub(super) fn new(placement: Placement, program: P) -> Self {
+    pub(super) fn new(
+        process: Process,
+        inner: Thread,
+        alone: bool,
+        placement: Placement,
+        program: P,
+    ) -> Self {
         Self {
+            process,
+            inner,
+            alone,
             placement,
             program,
             state: State::Program,
@@ -129,32 +145,54 @@ where
         &mut self.actors[thread as usize]
     }
 
-    /// The program goes on until it calls, computes or ends.
-    pub(super) fn advance_program(&mut self, thread: u32, mut reply: Option<M::Reply>) {
-        let now = self.simulation.now();
+    /// The program goes on at `at` until it calls, computes or ends.
+    pub(super) fn advance_program(&mut self, thread: u32, mut reply: Option<M::Reply>, at: Time) {
         let (process, inner) = self.names(thread);
         loop {
             let actor = self.actor(thread);
             actor.state = State::Program;
             match actor.program.next(reply.take()) {
-                Next::Mark(mark) => self.marks.push((process, inner, mark, now)),
+                Next::Mark(mark) => self.marks.push((process, inner, mark, at)),
                 Next::Compute(ps) => {
                     actor.state = State::Computing;
-                    let end = actor.work(now, TimeDelta::from_ps(ps));
-                    self.schedule(end, thread, Phase::Library, Happening::ListEnd(thread));
-                    return;
+                    let end = actor.work(at, TimeDelta::from_ps(ps));
+                    return self.end_list(thread, end);
                 }
                 Next::End => {
                     actor.state = State::Ended;
+                    if at > self.simulation.now() {
+                        self.schedule(at, thread, Phase::Library, Happening::ListEnd(thread));
+                    }
                     return;
                 }
-                Next::Call(call) => return self.enter(thread, Entering::Call(call)),
+                Next::Call(call) => return self.enter(thread, Entering::Call(call), at),
             }
         }
     }
 
-    /// Enters the library: at once, or when the lock is granted.
-    fn enter(&mut self, thread: u32, what: Entering<M>) {
+    /// What a thread does is over at `at`, and it goes on then: at once, where it runs ahead.
+    fn end_list(&mut self, thread: u32, at: Time) {
+        let actor = &self.actors[thread as usize];
+        if actor.alone && actor.after == After::Nothing {
+            self.ahead.push((thread, at));
+        } else {
+            self.schedule(at, thread, Phase::Library, Happening::ListEnd(thread));
+        }
+    }
+
+    /// Threads that run ahead go on, for a bounded number of lists.
+    pub(super) fn run_ahead(&mut self) {
+        for _ in 0..LISTS_AHEAD {
+            let Some((thread, at)) = self.ahead.pop() else { return };
+            self.list_end(thread, at);
+        }
+        while let Some((thread, at)) = self.ahead.pop() {
+            self.schedule(at, thread, Phase::Library, Happening::ListEnd(thread));
+        }
+    }
+
+    /// Enters the library: at `at`, or when the lock is granted.
+    fn enter(&mut self, thread: u32, what: Entering<M>, at: Time) {
         let (process, inner) = self.names(thread);
         let entry = match &what {
             Entering::Call(_) => Entry::Call,
@@ -165,7 +203,7 @@ where
         let free = self.planted == Some(Planted::NoLock)
             || self.machines[process.0 as usize].guard(inner, entry).is_none();
         if free {
-            return self.entered(thread, what, TimeDelta::ZERO);
+            return self.entered(thread, what, TimeDelta::ZERO, at);
         }
         let lock = &mut self.locks[process.0 as usize];
         if lock.owner.is_none() {
@@ -173,7 +211,7 @@ where
             let place = self.actors[thread as usize].placement.place;
             let cost = self.costs.lock(None, place);
             self.actor(thread).holds_lock = true;
-            return self.entered(thread, what, cost);
+            return self.entered(thread, what, cost, at);
         }
         lock.waiting.push_back(thread);
         let actor = self.actor(thread);
@@ -196,21 +234,21 @@ where
         let actor = self.actor(next);
         actor.holds_lock = true;
         let what = actor.entering.take().expect("a thread waits for the lock to do something");
-        self.entered(next, what, cost);
+        self.entered(next, what, cost, self.simulation.now());
     }
 
-    /// Inside the guard: gives the machine its input. `lead` is what the way in has cost.
-    fn entered(&mut self, thread: u32, what: Entering<M>, lead: TimeDelta) {
-        let now = self.simulation.now();
-        let core = self.actors[thread as usize].placement.core;
-        self.slots.begin(core, TimeDelta::ZERO);
-        let actor = self.actor(thread);
+    /// Inside the guard at `at`: gives the machine its input. `lead` is what the way in costs.
+    fn entered(&mut self, thread: u32, what: Entering<M>, lead: TimeDelta, at: Time) {
+        let actor = &mut self.actors[thread as usize];
+        if !actor.alone {
+            self.slots.begin(actor.placement.core, TimeDelta::ZERO);
+        }
         actor.state = State::Working;
         actor.next = 0;
         actor.cut = Cut::new();
         actor.list.clear();
-        let cursor = actor.work(now, lead);
-        let (process, inner) = self.names(thread);
+        let cursor = actor.work(at, lead);
+        let (process, inner) = (actor.process, actor.inner);
         match what {
             Entering::Call(call) => {
                 self.record(|| Choice::Enter { process, thread: inner });
@@ -230,7 +268,7 @@ where
                 self.handle(thread, Input::Resume(token));
             }
         }
-        self.work_on(thread, cursor);
+        self.work_on(thread, cursor, false);
     }
 
     /// The head of a channel, if no other thread was faster.
@@ -240,15 +278,15 @@ where
         let newest = self.planted == Some(Planted::NewestFirst);
         if self.actor(thread).reply.is_some() {
             // While it waited for the lock, another thread has ended its call: it polls no more.
-            return self.work_on(thread, cursor);
+            return self.work_on(thread, cursor, false);
         }
         let Some(arrived) = self.pollers[process.0 as usize].take(channel, newest) else {
-            return self.work_on(thread, cursor);
+            return self.work_on(thread, cursor, false);
         };
         let input = match arrived {
             Arrived::SendDone => {
                 let cursor = self.actor(thread).work(cursor, cqe_poll);
-                return self.work_on(thread, cursor);
+                return self.work_on(thread, cursor, false);
             }
             Arrived::Done(token) => {
                 self.record(|| Choice::TakeDone { process, thread: inner });
@@ -268,7 +306,7 @@ where
         let (input, cost) = input;
         let cursor = self.actor(thread).work(cursor, cost);
         self.handle(thread, input);
-        self.work_on(thread, cursor);
+        self.work_on(thread, cursor, false);
     }
 
     /// Asks the machine; answers whether it knew the input.
@@ -287,15 +325,16 @@ where
     }
 
     /// Works through the list from `cursor` on, until it ends, a step that others can see begins
-    /// later than now, or memory must carry a copy.
-    fn work_on(&mut self, thread: u32, mut cursor: Time) {
+    /// later than now, or memory must carry a copy. `begun` tells that the first action's step has.
+    fn work_on(&mut self, thread: u32, mut cursor: Time, mut begun: bool) {
         let now = self.simulation.now();
-        let list = std::mem::take(&mut self.actor(thread).list);
-        let mut next = self.actor(thread).next;
+        let actor = self.actor(thread);
+        let list = std::mem::take(&mut actor.list);
+        let (mut next, mut cut, who) = (actor.next, actor.cut, (actor.process, actor.inner));
         let mut ended = true;
-        while let Some(action) = list.get(next) {
-            if self.begins_step(thread, action) {
-                if self.is_own_return(thread, action) && next + 1 == list.len() {
+        for action in &list[next..] {
+            if !begun && cut.before(action) && !matches!(action, Action::Resume(_)) {
+                if is_return_of(action, who.1) && next + 1 == list.len() {
                     // It takes effect with the list's end: one event for both.
                     self.actor(thread).returns = true;
                 } else if cursor > now {
@@ -306,30 +345,19 @@ where
                     self.record_act(thread);
                 }
             }
+            begun = false;
             next += 1;
-            let Some(after) = self.carry_out(thread, action, cursor) else {
+            let Some(after) = self.carry_out(thread, who, action, cursor) else {
                 ended = false;
                 break;
             };
             cursor = after;
         }
         let actor = self.actor(thread);
-        actor.list = list;
-        actor.next = next;
+        (actor.list, actor.next, actor.cut) = (list, next, cut);
         if ended {
-            self.schedule(cursor, thread, Phase::Library, Happening::ListEnd(thread));
+            self.end_list(thread, cursor);
         }
-    }
-
-    /// Whether `action` begins a step of its own; a `Resume` is told when it comes back.
-    fn begins_step(&mut self, thread: u32, action: &ActionOf<M>) -> bool {
-        let begins = self.actor(thread).cut.before(action);
-        begins && !matches!(action, Action::Resume(_))
-    }
-
-    fn is_own_return(&self, thread: u32, action: &ActionOf<M>) -> bool {
-        let (_, inner) = self.names(thread);
-        matches!(action, Action::Return { thread, .. } if *thread == inner)
     }
 
     fn record_act(&mut self, thread: u32) {
@@ -339,22 +367,18 @@ where
 
     /// A step that others can see begins: its first action takes effect now.
     pub(super) fn step(&mut self, thread: u32) {
-        let now = self.simulation.now();
         self.record_act(thread);
-        let list = std::mem::take(&mut self.actor(thread).list);
-        let next = self.actor(thread).next;
-        let after = self.carry_out(thread, &list[next], now);
-        let actor = self.actor(thread);
-        actor.list = list;
-        actor.next = next + 1;
-        if let Some(after) = after {
-            self.work_on(thread, after);
-        }
+        self.work_on(thread, self.simulation.now(), true);
     }
 
     /// One action that begins at `cursor`: when the next one begins, or `None` if memory decides.
-    fn carry_out(&mut self, thread: u32, action: &ActionOf<M>, cursor: Time) -> Option<Time> {
-        let (process, inner) = self.names(thread);
+    fn carry_out(
+        &mut self,
+        thread: u32,
+        (process, inner): (Process, Thread),
+        action: &ActionOf<M>,
+        cursor: Time,
+    ) -> Option<Time> {
         debug_assert_eq!(self.actor(thread).after, After::Nothing, "Poll and Resume end a list");
         match action {
             Action::Work(step) => Some(self.charge(thread, cursor, self.costs.step(*step))),
@@ -422,9 +446,12 @@ where
 
     /// Work of this core: stretched by its siblings and by the operating system.
     fn charge(&mut self, thread: u32, cursor: Time, work: TimeDelta) -> Time {
-        let core = self.actors[thread as usize].placement.core;
-        let work = self.slots.stretched(core, work);
-        self.actor(thread).work(cursor, work)
+        let actor = &mut self.actors[thread as usize];
+        if actor.alone {
+            return actor.work(cursor, work);
+        }
+        let work = self.slots.stretched(actor.placement.core, work);
+        actor.work(cursor, work)
     }
 
     fn copy(
@@ -463,7 +490,7 @@ where
         let actor = self.actor(thread);
         let begun = actor.copying.1;
         actor.core.working += now.since(begun);
-        self.work_on(thread, now);
+        self.work_on(thread, now, false);
     }
 
     /// Hands something to a wire: the core pays for posting it, and it leaves then.
@@ -506,20 +533,24 @@ where
         self.actors[(process.0 * self.threads) as usize].placement.place.node
     }
 
-    /// A list, or a computation, is over.
-    pub(super) fn list_end(&mut self, thread: u32) {
+    /// A list, or a computation, is over at `at`.
+    pub(super) fn list_end(&mut self, thread: u32, at: Time) {
         let (process, _) = self.names(thread);
         let actor = self.actor(thread);
-        if actor.state == State::Computing {
-            return self.advance_program(thread, None);
+        match actor.state {
+            State::Computing => return self.advance_program(thread, None, at),
+            State::Ended => return,
+            State::Program | State::Locked | State::Working | State::Polling => {}
         }
-        let (holds, core) = (actor.holds_lock, actor.placement.core);
+        let (holds, alone, core) = (actor.holds_lock, actor.alone, actor.placement.core);
         if std::mem::take(&mut actor.returns) {
             self.record_act(thread);
         }
-        self.slots.end(core);
+        if !alone {
+            self.slots.end(core);
+        }
         while let Some(from) = self.actor(thread).reposts.pop() {
-            self.credit(from, process);
+            self.credit(from, process, at);
         }
         if holds {
             self.release(thread);
@@ -529,12 +560,12 @@ where
             After::Poll(token) => {
                 let polls = self.pollers[process.0 as usize].channels();
                 self.actor(thread).pass = Some((token, polls));
-                self.poll_on(thread);
+                self.poll_on(thread, at);
             }
-            After::Resume(token) => self.enter(thread, Entering::Resume(token)),
+            After::Resume(token) => self.enter(thread, Entering::Resume(token), at),
             After::Nothing => match actor.reply.take() {
-                Some(reply) => self.advance_program(thread, Some(reply)),
-                None => self.poll_on(thread),
+                Some(reply) => self.advance_program(thread, Some(reply), at),
+                None => self.poll_on(thread, at),
             },
         }
     }
@@ -545,21 +576,20 @@ where
         if actor.state == State::Polling {
             actor.generation += 1;
             actor.notice_at = None;
-            self.advance_program(thread, Some(reply));
+            self.advance_program(thread, Some(reply), self.simulation.now());
         } else {
             actor.reply = Some(reply);
         }
     }
 
-    /// A thread inside a call with no work left goes on with its pass.
-    fn poll_on(&mut self, thread: u32) {
-        let now = self.simulation.now();
+    /// A thread inside a call, with no work left from `at` on, goes on with its pass.
+    fn poll_on(&mut self, thread: u32, at: Time) {
         let (process, _) = self.names(thread);
         let poller = &self.pollers[process.0 as usize];
         let actor = &mut self.actors[thread as usize];
         actor.state = State::Polling;
-        actor.position.since = now;
-        actor.since = now;
+        actor.position.since = at;
+        actor.since = at;
         actor.notice_at = None;
         let ready = poller.next_ready(actor.position.channel);
         let polls = match (ready, actor.pass) {
@@ -579,8 +609,8 @@ where
             // Nothing anywhere: parked until something arrives.
             (None, None) => return,
         };
-        let at = now + poller.cost * u64::from(polls);
-        self.notice_later(thread, at);
+        let meets = at + poller.cost * u64::from(polls);
+        self.notice_later(thread, meets);
     }
 
     fn notice_later(&mut self, thread: u32, at: Time) {
@@ -604,10 +634,10 @@ where
         actor.core.polling += polled;
         if let Some(channel) = actor.target {
             actor.position.channel = self.pollers[process.0 as usize].after(channel, 1);
-            self.enter(thread, Entering::Take(channel));
+            self.enter(thread, Entering::Take(channel), now);
         } else {
             let (token, _) = actor.pass.take().expect("a pass ends only if there is one");
-            self.enter(thread, Entering::Polled(token));
+            self.enter(thread, Entering::Polled(token), now);
         }
     }
 
@@ -628,4 +658,8 @@ where
             }
         }
     }
+}
+
+fn is_return_of<P, R>(action: &Action<P, R>, inner: Thread) -> bool {
+    matches!(action, Action::Return { thread, .. } if *thread == inner)
 }

@@ -304,7 +304,16 @@ pub struct Timed<M: Machine, P: Program<M>> {
     violations: Vec<Violation>,
     causality: system::Causality,
     marks: Vec<(Process, Thread, u32, Time)>,
+    /// Threads that run ahead of the clock, and when what they did last is over.
+    ///
+    /// A thread that is alone in its process and on its core hears of others only where it polls:
+    /// nothing that it does before can depend on them, and what they can see of it (departures,
+    /// receive buffers given back, copies by memory) is set for its own time. So the end of its
+    /// list needs no event.
+    ahead: Vec<(u32, Time)>,
     threads: u32,
+    /// Sources of events: those of resources come first, then those of threads.
+    first_source: u32,
     packets: u64,
     entries_visited: u64,
     rnr: u64,
@@ -347,11 +356,21 @@ where
         let pollers = (0..processes)
             .map(|process| Poller::new(process, &homes, setup.connections, &profile))
             .collect();
-        let actors = placements
-            .into_iter()
+        let mut sharing = vec![0_u32; cores];
+        for placement in &placements {
+            sharing[placement.core] += 1;
+        }
+        let actors = (0_u32..)
+            .zip(placements)
             .zip(programs)
-            .map(|(placement, program)| Actor::new(placement, program))
+            .map(|((index, placement), program)| {
+                let process = Process(index / u32::from(threads));
+                let inner = u16::try_from(index % u32::from(threads)).expect("below a u16");
+                let alone = threads == 1 && sharing[placement.core] == 1;
+                Actor::new(process, Thread(inner), alone, placement, program)
+            })
             .collect();
+        let resources = cluster.fabric.resources().len();
         let mut timed = Self {
             simulation: Simulation::new(setup.options),
             cluster,
@@ -370,7 +389,9 @@ where
             violations: Vec::new(),
             causality: system::Causality::default(),
             marks: Vec::new(),
+            ahead: Vec::new(),
             threads: u32::from(threads),
+            first_source: u32::try_from(resources).expect("fewer than 2^32 resources"),
             packets: 0,
             entries_visited: 0,
             rnr: 0,
@@ -394,15 +415,26 @@ where
                 Err(limit) => break Ending::Limit(limit),
                 Ok(None) => break self.quiet(),
                 Ok(Some(fired)) => {
-                    self.violations.extend(self.causality.advance(fired.time));
+                    if let Some(violation) = self.causality.advance(fired.time) {
+                        self.violations.push(violation);
+                    }
                     self.happen(fired.event);
+                    if !self.ahead.is_empty() {
+                        self.run_ahead();
+                    }
                 }
             }
-            if let Some((process, error)) = self.failed.take() {
-                break Ending::Protocol { process, error };
+            if self.failed.is_some() {
+                break self.refused();
             }
         };
         self.finish(ending)
+    }
+
+    #[cold]
+    fn refused(&mut self) -> Ending {
+        let (process, error) = self.failed.take().expect("asked only after a refusal");
+        Ending::Protocol { process, error }
     }
 
     fn happen(&mut self, event: Happening) {
@@ -412,8 +444,8 @@ where
             Happening::Held(flight) => self.held(flight),
             Happening::Neighbour(flight) => self.arrive(flight),
             Happening::Completed(flight) => self.flight_completed(flight),
-            Happening::Begin(thread) => self.advance_program(thread, None),
-            Happening::ListEnd(thread) => self.list_end(thread),
+            Happening::Begin(thread) => self.advance_program(thread, None, self.simulation.now()),
+            Happening::ListEnd(thread) => self.list_end(thread, self.simulation.now()),
             Happening::CopyStart(thread) => self.copy_start(thread),
             Happening::Step(thread) => self.step(thread),
             Happening::Notice(thread, generation) => self.notice(thread, generation),
@@ -451,7 +483,7 @@ where
     }
 
     fn finish(mut self, ending: Ending) -> Ran<M, P> {
-        let end = self.simulation.now();
+        let end = self.end_of(&ending);
         let elapsed = end.since(Time::ZERO);
         let resources = self.used();
         if ending == Ending::Finished {
@@ -463,7 +495,7 @@ where
             end,
             events: self.simulation.events(),
             digest: self.simulation.digest(),
-            marks: self.marks,
+            marks: in_order(self.marks),
             violations: self.violations,
             sometimes: self.buffers.sometimes.plus(self.monitors.matching.sometimes),
             resources,
@@ -490,6 +522,15 @@ where
         used.collect()
     }
 
+    /// When the run ended: in a deadlock, when the last thread had nothing left to do.
+    fn end_of(&self, ending: &Ending) -> Time {
+        let now = self.simulation.now();
+        match ending {
+            Ending::Deadlock(_) => self.actors.iter().map(|actor| actor.since).fold(now, Time::max),
+            Ending::Finished | Ending::Protocol { .. } | Ending::Limit(_) => now,
+        }
+    }
+
     /// Laws that hold when every program has ended.
     fn check_end(&mut self, elapsed: TimeDelta, resources: &[Used]) {
         let queued: u64 = self.pollers.iter().map(Poller::waiting).sum();
@@ -507,8 +548,8 @@ where
     }
 
     fn names(&self, thread: u32) -> (Process, Thread) {
-        let inner = u16::try_from(thread % self.threads).expect("threads are counted in u16");
-        (Process(thread / self.threads), Thread(inner))
+        let actor = &self.actors[thread as usize];
+        (actor.process, actor.inner)
     }
 
     fn thread_of(&self, process: Process, thread: Thread) -> u32 {
@@ -517,9 +558,7 @@ where
 
     /// Thread `thread` is the source of an event.
     fn schedule(&mut self, at: Time, thread: u32, phase: Phase, event: Happening) {
-        let resources = self.cluster.fabric.resources().len();
-        let offset = u32::try_from(resources).expect("fewer than 2^32 resources");
-        let source = offset + thread;
+        let source = self.first_source + thread;
         let tag = Tag { resource: source, phase: phase as u8 };
         self.simulation.schedule(at, SourceId(source), tag, event);
     }
@@ -533,6 +572,12 @@ where
     fn fail(&mut self, process: Process, error: ProtocolError) {
         self.failed.get_or_insert((process, error));
     }
+}
+
+/// Marks in the order of their times: threads that run ahead make them earlier.
+fn in_order(mut marks: Vec<(Process, Thread, u32, Time)>) -> Vec<(Process, Thread, u32, Time)> {
+    marks.sort_by_key(|&(process, thread, _, at)| (at, process, thread));
+    marks
 }
 
 impl<M: Machine, P: Program<M>> std::fmt::Debug for Timed<M, P> {

@@ -136,7 +136,8 @@ impl<P> Poller<P> {
     /// When a thread that polls from `position` on meets something that reached `channel` at `now`.
     pub(super) fn meets(&self, position: Position, channel: u32, now: Time) -> Time {
         if self.cost == TimeDelta::ZERO {
-            return now;
+            // It may begin to poll later than now only.
+            return now.max(position.since);
         }
         // Polls that began before the arrival did not see it.
         let waited = now.as_ps().saturating_sub(position.since.as_ps());

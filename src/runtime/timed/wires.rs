@@ -94,6 +94,8 @@ pub(super) struct Channel<P> {
     connection: ConnId,
     /// Receive buffers that the receiver has posted.
     credits: u32,
+    /// When further ones are posted, earliest first.
+    reposts: VecDeque<Time>,
     /// Arrivals that found no receive buffer, in order.
     not_ready: VecDeque<Arrived<P>>,
     /// Sends since the last one that asked for a completion.
@@ -103,6 +105,19 @@ pub(super) struct Channel<P> {
     /// RDMA reads under way, and those that wait for one to end.
     reads: u32,
     reads_waiting: VecDeque<u32>,
+}
+
+impl<P> Channel<P> {
+    /// Takes a receive buffer, if one is posted by `now`.
+    fn take_credit(&mut self, now: Time) -> bool {
+        while self.reposts.front().is_some_and(|&at| at <= now) {
+            self.reposts.pop_front();
+            self.credits += 1;
+        }
+        let ready = self.credits > 0;
+        self.credits -= u32::from(ready);
+        ready
+    }
 }
 
 impl<M: Machine, P: Program<M>> Timed<M, P>
@@ -128,6 +143,7 @@ where
             paths: [None; 5],
             connection: ConnId(cores + 2 * index),
             credits: self.costs.profile.hca.eager_credits,
+            reposts: VecDeque::new(),
             not_ready: VecDeque::new(),
             unsignalled: 0,
             free_at: Time::ZERO,
@@ -235,9 +251,12 @@ where
     /// The fabric's own event, and what it delivers.
     pub(super) fn fabric_event(&mut self, event: FabricEvent) {
         let now = self.simulation.now();
-        let mut delivered = std::mem::take(&mut self.delivered);
         let schedule = &mut FabricSchedule(&mut self.simulation);
-        self.cluster.fabric.handle(now, event, schedule, &mut delivered);
+        self.cluster.fabric.handle(now, event, schedule, &mut self.delivered);
+        if self.delivered.is_empty() {
+            return;
+        }
+        let mut delivered = std::mem::take(&mut self.delivered);
         for delivery in delivered.drain(..) {
             let id =
                 u32::try_from(delivery.token & u64::from(u32::MAX)).expect("masked to 32 bits");
@@ -363,12 +382,12 @@ where
         };
         let (to, index) = (flight.to, flight.channel);
         let arrived = Arrived::Packet { from: flight.from, packet, parcel: flight.parcel, via };
+        let now = self.simulation.now();
         let channel = &mut self.channels[index as usize];
         if via == Via::SharedMemory {
             return self.deliver(to, arrived);
         }
-        if channel.not_ready.is_empty() && channel.credits > 0 {
-            channel.credits -= 1;
+        if channel.not_ready.is_empty() && channel.take_credit(now) {
             return self.deliver(to, arrived);
         }
         if channel.not_ready.is_empty() {
@@ -386,26 +405,27 @@ where
 
     /// The pause is over: as many packets as there are receive buffers arrive now.
     pub(super) fn retry(&mut self, index: u32) {
+        let now = self.simulation.now();
         let to = self.channels[index as usize].to;
         loop {
             let channel = &mut self.channels[index as usize];
-            if channel.credits == 0 {
+            if channel.not_ready.is_empty() {
+                return;
+            }
+            if !channel.take_credit(now) {
                 break;
             }
-            let Some(arrived) = channel.not_ready.pop_front() else { return };
-            channel.credits -= 1;
+            let arrived = channel.not_ready.pop_front().expect("it is not empty");
             self.deliver(to, arrived);
         }
-        if !self.channels[index as usize].not_ready.is_empty() {
-            self.rnr += 1;
-            self.back_off(index);
-        }
+        self.rnr += 1;
+        self.back_off(index);
     }
 
-    /// The receiver gives a receive buffer back.
-    pub(super) fn credit(&mut self, from: Process, to: Process) {
+    /// The receiver gives a receive buffer back at `at`.
+    pub(super) fn credit(&mut self, from: Process, to: Process, at: Time) {
         let channel = self.channel(from, to);
-        self.channels[channel as usize].credits += 1;
+        self.channels[channel as usize].reposts.push_back(at);
     }
 }
 

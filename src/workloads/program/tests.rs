@@ -248,6 +248,7 @@ fn head_to_head(eager: u64) -> untimed::World<Library, ProgramStream> {
         header: Bytes::new(64),
         control: Bytes::new(64),
         cell: Bytes::new(8192),
+        cells: 4,
     });
     let library = |rank| Library::new(job.clone(), Process(rank));
     let processes = (0..2).map(|rank| (library(rank), vec![programs.stream(rank as usize)]));

@@ -1,0 +1,417 @@
+//! The house rules that a compiler does not know: layers point down, headers, sizes, no floats.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+
+/// What each layer may name; `workloads/job.rs` alone puts machine, library and programs together.
+const LAYERS: &[(&str, &[&str])] = &[
+    ("units", &[]),
+    ("engine", &["units"]),
+    ("hardware", &["units", "engine"]),
+    ("mpi", &["units"]),
+    ("protocols", &["units", "mpi"]),
+    ("runtime", &["units", "engine", "hardware", "mpi", "protocols"]),
+    ("workloads/job.rs", &["units", "engine", "hardware", "mpi", "protocols", "runtime"]),
+    ("workloads", &["units", "mpi", "protocols", "runtime"]),
+    ("experiment", BELOW_EXPERIMENT),
+    ("report", BELOW_EXPERIMENT),
+    ("cli", ALL),
+    ("lib.rs", ALL),
+    ("main.rs", ALL),
+];
+const BELOW_EXPERIMENT: &[&str] = &[
+    "units",
+    "engine",
+    "hardware",
+    "mpi",
+    "protocols",
+    "runtime",
+    "workloads",
+    "experiment",
+    "report",
+];
+const ALL: &[&str] = &[
+    "units",
+    "engine",
+    "hardware",
+    "mpi",
+    "protocols",
+    "runtime",
+    "workloads",
+    "experiment",
+    "report",
+    "cli",
+];
+/// Where a number may be a float.
+const WITH_FLOATS: &[&str] = &["experiment", "report", "cli", "main.rs"];
+/// A file that is longer holds two ideas.
+const MOST_LINES: usize = 800;
+
+/// A source file, line by line, with comments, texts and test modules blanked out.
+struct Source {
+    /// Below `src/`, with `/`.
+    path: String,
+    text: String,
+    code: String,
+}
+
+impl Source {
+    fn read(path: &Path) -> Self {
+        let text = fs::read_to_string(path).expect("a readable source file");
+        let below = path.strip_prefix(Path::new(ROOT).join("src")).expect("a file of src");
+        let path = below.to_str().expect("a plain name").replace('\\', "/");
+        let code = without_tests(&without_comments(&text));
+        Self { path, text, code }
+    }
+
+    /// Files `tests.rs` belong to a test module elsewhere.
+    fn is_test(&self) -> bool {
+        self.path.ends_with("/tests.rs")
+    }
+
+    fn layer(&self) -> &str {
+        let first = self.path.split('/').next().expect("a path has a first part");
+        if first == "lib.rs" || first == "main.rs" { first } else { first.trim_end_matches(".rs") }
+    }
+
+    fn lines(&self) -> impl Iterator<Item = (usize, &str)> {
+        (1..).zip(self.code.lines())
+    }
+}
+
+fn sources() -> Vec<Source> {
+    let files = files_below(&Path::new(ROOT).join("src"));
+    let rust = files.iter().filter(|path| path.extension().is_some_and(|name| name == "rs"));
+    let sources: Vec<Source> = rust.map(|path| Source::read(path)).collect();
+    assert!(sources.len() > 30, "the sources are found");
+    sources
+}
+
+fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).expect("a readable folder") {
+            let entry = entry.expect("a readable entry");
+            let kind = entry.file_type().expect("an entry has a type");
+            if kind.is_dir() {
+                folders.push(entry.path());
+            } else if kind.is_file() {
+                found.push(entry.path());
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// The text with comments and literals blanked out; lines stay where they are.
+fn without_comments(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let mut out = String::with_capacity(text.len());
+    let mut at = 0;
+    while at < bytes.len() {
+        let end = match skipped(&bytes[at..]) {
+            0 => {
+                out.push(char::from(bytes[at]));
+                at += 1;
+                continue;
+            }
+            length => at + length,
+        };
+        out.extend(bytes[at..end].iter().map(|&byte| if byte == b'\n' { '\n' } else { ' ' }));
+        at = end;
+    }
+    out
+}
+
+/// How many bytes from here on are a comment, a text or a character; 0 where code begins.
+fn skipped(rest: &[u8]) -> usize {
+    let until = |from: usize, end: &[u8]| {
+        let found = rest[from..].windows(end.len()).position(|window| window == end);
+        found.map_or(rest.len(), |place| from + place + end.len())
+    };
+    match rest {
+        [b'/', b'/', ..] => until(2, b"\n") - 1,
+        [b'/', b'*', ..] => until(2, b"*/"),
+        [b'r', b'"', ..] => until(2, b"\""),
+        [b'r', b'#', b'"', ..] => until(3, b"\"#"),
+        [b'"', ..] => {
+            let mut at = 1;
+            while at < rest.len() && rest[at] != b'"' {
+                at += if rest[at] == b'\\' { 2 } else { 1 };
+            }
+            at + 1
+        }
+        [b'\'', b'\\', ..] => until(2, b"'"),
+        [b'\'', _, b'\'', ..] => 3,
+        _ => 0,
+    }
+}
+
+/// The code with every module under `#[cfg(test)]` blanked out.
+fn without_tests(code: &str) -> String {
+    let mut out = String::with_capacity(code.len());
+    let mut rest = code;
+    while let Some(start) = rest.find("#[cfg(test)]") {
+        let item = &rest[start..];
+        let end = match (item.find(';'), item.find('{')) {
+            (Some(end), None) => end + 1,
+            (Some(end), Some(brace)) if end < brace => end + 1,
+            (_, Some(brace)) => brace + block(&item[brace..]),
+            (None, None) => item.len(),
+        };
+        out.push_str(&rest[..start]);
+        out.extend(item[..end].chars().filter(|&letter| letter == '\n'));
+        rest = &item[end..];
+    }
+    out + rest
+}
+
+/// Length of the block that begins here with a brace.
+fn block(code: &str) -> usize {
+    let mut depth = 0_usize;
+    for (place, letter) in code.char_indices() {
+        match letter {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return place + 1;
+        }
+    }
+    code.len()
+}
+
+/// The layers named after `crate::`, groups in braces included, and their lines.
+fn named_layers(code: &str) -> Vec<(usize, &str)> {
+    let mut found = Vec::new();
+    for (place, prefix) in code.match_indices("crate::") {
+        let line = 1 + code[..place].matches('\n').count();
+        let after = &code[place + prefix.len()..];
+        let members = if after.starts_with('{') {
+            after[1..block(after) - 1].split([',', '{', '}']).collect()
+        } else {
+            vec![after]
+        };
+        for member in members {
+            let member = member.trim_start();
+            let end = member.find(|letter: char| !(letter.is_alphanumeric() || letter == '_'));
+            found.push((line, &member[..end.unwrap_or(member.len())]));
+        }
+    }
+    found.retain(|(_, name)| ALL.contains(name));
+    found
+}
+
+fn allowed(source: &Source) -> &'static [&'static str] {
+    let rule = LAYERS.iter().find(|(name, _)| *name == source.path || *name == source.layer());
+    rule.unwrap_or_else(|| panic!("src/{}: no layer of this name is known", source.path)).1
+}
+
+/// `$found` must be empty; each line of it names a place.
+#[track_caller]
+fn check_none(found: &[String]) {
+    assert!(found.is_empty(), "\n{}\n", found.join("\n"));
+}
+
+#[test]
+fn layers_point_down() {
+    let mut wrong = Vec::new();
+    for source in sources().iter().filter(|source| !source.is_test()) {
+        let (layer, allowed) = (source.layer(), allowed(source));
+        for (line, used) in named_layers(&source.code) {
+            if used != layer && !allowed.contains(&used) {
+                wrong.push(format!("src/{}:{line}: {layer} must not use {used}", source.path));
+            }
+        }
+    }
+    check_none(&wrong);
+}
+
+#[test]
+fn protocols_reach_for_no_clock_no_randomness_and_no_input() {
+    let banned = ["std::time", "std::env", "std::fs", "std::io", "std::thread", "rand::", "rand_"];
+    let mut wrong = Vec::new();
+    for source in sources().iter().filter(|source| ["mpi", "protocols"].contains(&source.layer())) {
+        for (line, text) in source.lines() {
+            for name in banned.iter().filter(|name| text.contains(**name)) {
+                wrong.push(format!("src/{}:{line}: a machine must not use {name}", source.path));
+            }
+        }
+    }
+    check_none(&wrong);
+}
+
+#[test]
+fn every_file_says_what_it_is() {
+    let all = sources();
+    let bare = all.iter().filter(|source| !source.is_test() && !source.text.starts_with("//!"));
+    let bare: Vec<_> =
+        bare.map(|source| format!("src/{}:1: no module header", source.path)).collect();
+    check_none(&bare);
+}
+
+#[test]
+fn no_file_is_too_long_to_be_one_idea() {
+    let mut long = Vec::new();
+    for source in sources().iter().filter(|source| !source.is_test()) {
+        // A test module is counted as its first line.
+        let lines = match source.text.lines().position(|line| line == "#[cfg(test)]") {
+            Some(tests) => tests,
+            None => source.text.lines().count(),
+        };
+        if lines > MOST_LINES {
+            long.push(format!("src/{}:{lines}: more than {MOST_LINES} lines", source.path));
+        }
+    }
+    check_none(&long);
+}
+
+#[test]
+fn floats_stay_in_reports() {
+    let mut wrong = Vec::new();
+    for source in sources().iter().filter(|source| !source.is_test()) {
+        if WITH_FLOATS.contains(&source.layer()) {
+            continue;
+        }
+        // Functions that turn a quantity into a number for a report say so in their names.
+        for (line, text) in (1..).zip(without_conversions(&source.code).lines()) {
+            let mut words = text.split(|letter: char| !(letter.is_alphanumeric() || letter == '_'));
+            if words.any(|word| word == "f64" || word == "f32") {
+                wrong.push(format!(
+                    "src/{}:{line}: {} must not use floats",
+                    source.path,
+                    source.layer()
+                ));
+            }
+        }
+    }
+    check_none(&wrong);
+}
+
+/// The code without functions named `as_*_f64`.
+fn without_conversions(code: &str) -> String {
+    let mut out = String::with_capacity(code.len());
+    let mut rest = code;
+    while let Some(start) = rest.find("fn as_") {
+        let name = rest[start + 3..].split('(').next().expect("a function has a name");
+        out.push_str(&rest[..start]);
+        let function = &rest[start..];
+        let end = match function.find('{') {
+            Some(brace) if name.ends_with("_f64") => brace + block(&function[brace..]),
+            _ => 3,
+        };
+        out.extend(function[..end].chars().filter(|&letter| letter == '\n'));
+        rest = &function[end..];
+    }
+    out + rest
+}
+
+#[test]
+fn a_clone_stands_alone() {
+    // Written in two halves, so that this file does not name them.
+    let foreign = [
+        concat!("../", "shared"),
+        concat!("/work", "/shared"),
+        concat!("/work", "/wt"),
+        concat!("[registries", "."),
+        concat!("replace", "-with"),
+        concat!("/home", "/"),
+    ];
+    let skipped = ["target", ".git", "results"].map(|name| Path::new(ROOT).join(name));
+    let mut wrong = Vec::new();
+    let entries = fs::read_dir(ROOT).expect("a readable folder");
+    let mut files = Vec::new();
+    for entry in entries {
+        let path = entry.expect("a readable entry").path();
+        match path {
+            path if skipped.contains(&path) => {}
+            path if path.is_dir() => files.extend(files_below(&path)),
+            path => files.push(path),
+        }
+    }
+    for path in files {
+        // Pictures and the like hold no names.
+        let Ok(text) = fs::read_to_string(&path) else { continue };
+        let path = path.strip_prefix(ROOT).expect("a file of the project").display();
+        for (line, text) in (1..).zip(text.lines()) {
+            for name in foreign.iter().filter(|name| text.contains(**name)) {
+                wrong.push(format!("{path}:{line}: a clone does not have {name}"));
+            }
+        }
+    }
+    check_none(&wrong);
+}
+
+#[test]
+fn every_dependency_comes_from_the_public_registry() {
+    let lock =
+        fs::read_to_string(Path::new(ROOT).join("Cargo.lock")).expect("a committed lock file");
+    let sources = lock.lines().filter(|line| line.starts_with("source = "));
+    let public = "source = \"registry+https://github.com/rust-lang/crates.io-index\"";
+    let other: Vec<_> = sources.filter(|line| *line != public).map(str::to_owned).collect();
+    check_none(&other);
+}
+
+/// Tests that a document names as `path/to/file.rs::name`.
+fn named_tests(text: &str) -> Vec<(&str, &str)> {
+    let quoted = text.split('`').skip(1).step_by(2);
+    quoted.filter_map(|quoted| quoted.split_once(".rs::")).collect()
+}
+
+#[test]
+fn documents_name_tests_that_exist() {
+    let mut missing = Vec::new();
+    let mut named = 0;
+    let documents = files_below(&Path::new(ROOT).join("docs"));
+    let documents = documents.into_iter().chain(
+        ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"].map(|name| Path::new(ROOT).join(name)),
+    );
+    for path in documents.filter(|path| path.extension().is_some_and(|name| name == "md")) {
+        let text = fs::read_to_string(&path).expect("a readable document");
+        for (file, test) in named_tests(&text) {
+            named += 1;
+            let tests = fs::read_to_string(Path::new(ROOT).join(format!("{file}.rs")));
+            if !tests.is_ok_and(|tests| tests.contains(&format!("fn {test}("))) {
+                missing.push(format!("{}: no test {file}.rs::{test}", path.display()));
+            }
+        }
+    }
+    assert!(named > 10, "ARCHITECTURE.md names the tests of its invariants");
+    check_none(&missing);
+}
+
+mod the_scan_itself {
+    use super::*;
+
+    #[test]
+    fn sees_code_and_nothing_else() {
+        let text = "use crate::units; // crate::engine\n/* crate::mpi */ let a = \"crate::cli\";\n";
+        let code = without_comments(text);
+        assert_eq!(named_layers(&code), [(1, "units")]);
+        assert_eq!(code.lines().count(), 2);
+        let group = "\nuse crate::{\n    engine::{queue, Event},\n    units,\n};\nuse a::crate_b;";
+        assert_eq!(named_layers(group), [(2, "engine"), (2, "units")]);
+    }
+
+    #[test]
+    fn passes_over_test_modules_only() {
+        let code = "a\n#[cfg(test)]\nmod tests {\n fn x() { crate::cli }\n}\nuse crate::mpi;\n";
+        let left = without_tests(code);
+        assert_eq!(named_layers(&left), [(6, "mpi")]);
+        assert_eq!(
+            without_tests("#[cfg(test)]\nmod tests;\nuse crate::mpi;").trim(),
+            "use crate::mpi;"
+        );
+    }
+
+    #[test]
+    fn passes_over_conversions_only() {
+        let code = "fn as_us_f64(self) -> f64 {\n self.0 as f64\n}\nfn as_us(x: f64) {}";
+        assert_eq!(without_conversions(code).trim(), "as_us(x: f64) {}");
+    }
+}

@@ -1,0 +1,216 @@
+//! Every claim of a finished figure is checked somewhere, and says what its document says.
+//!
+//! `data/claims_endpoints.json` is the list of what the document `endpoints` states. A figure is
+//! finished when a scenario of it is shipped. A claim is checked by a scenario that has its `id`, or
+//! by a test with the comment `claim: ID`.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use mpisim::mpi::envelope::Rank;
+use mpisim::units::Bytes;
+use mpisim::workloads::job::{AnyProgram, Flow, windowed};
+use mpisim::workloads::windowed::{Direction, Windowed};
+use serde_json::Value as Json;
+
+const COPY: &str = include_str!("data/claims_endpoints.json");
+/// Semantics that the library implements.
+const SEMANTICS: [&str; 5] = [
+    "ep-sem-match-triple",
+    "ep-sem-match-order",
+    "ep-sem-no-overtake",
+    "ep-sem-uq-first",
+    "ep-sem-uq-small-large",
+];
+/// Settings of experiments whose figures have no scenario yet: threads belong to Figs. 5 and 6.
+const LATER: [&str; 1] = ["ep-cfg-threads"];
+
+fn claims() -> Vec<Json> {
+    let claims: Vec<Json> = serde_json::from_str(COPY).expect("a list of claims");
+    assert!(claims.iter().all(|claim| claim["document"] == "endpoints"));
+    claims
+}
+
+fn text<'a>(json: &'a Json, key: &str) -> &'a str {
+    json[key].as_str().unwrap_or_else(|| panic!("{key} of {json} is a text"))
+}
+
+/// Every file below `folder` whose name ends so, with its text; none where there is no folder.
+fn files(folder: &str, end: &str) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)];
+    while let Some(folder) = folders.pop() {
+        let Ok(entries) = fs::read_dir(&folder) else { continue };
+        for entry in entries {
+            let path = entry.expect("a readable entry").path();
+            let name = path.to_str().expect("a plain name").to_owned();
+            if path.is_dir() {
+                folders.push(path);
+            } else if name.ends_with(end) {
+                let text = fs::read_to_string(&path).expect("a readable file");
+                found.push((name, text));
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// Claims of all shipped scenarios, by id, with the file they stand in.
+fn of_scenarios() -> BTreeMap<String, Vec<(String, Json)>> {
+    let mut found: BTreeMap<String, Vec<(String, Json)>> = BTreeMap::new();
+    for (name, text) in files("scenarios", ".json") {
+        // Scenarios that show what a wrong file gives are no scenarios.
+        let Ok(scenario) = serde_json::from_str::<Json>(&text) else { continue };
+        for claim in scenario["claims"].as_array().into_iter().flatten() {
+            if let Some(id) = claim["id"].as_str() {
+                found.entry(id.to_owned()).or_default().push((name.clone(), claim.clone()));
+            }
+        }
+    }
+    found
+}
+
+/// Ids that comments of tests name.
+fn of_tests() -> Vec<String> {
+    let mut found = Vec::new();
+    for (_, text) in files("src", ".rs").into_iter().chain(files("tests", ".rs")) {
+        for line in text.lines().filter(|line| line.trim_start().starts_with("//")) {
+            let Some((_, after)) = line.split_once("claim: ") else { continue };
+            found.push(after.split_whitespace().next().unwrap_or_default().to_owned());
+        }
+    }
+    found
+}
+
+/// Figures that have a scenario: `fig03_…json` is `Fig. 3`.
+fn finished_figures() -> Vec<String> {
+    let names = files("scenarios/endpoints", ".json").into_iter().filter_map(|(name, _)| {
+        let (_, figure) = name.rsplit_once("/fig")?;
+        let number: u32 = figure.split('_').next()?.parse().ok()?;
+        Some(format!("Fig. {number}"))
+    });
+    names.collect()
+}
+
+/// Whether this claim must be checked by now.
+fn is_due(claim: &Json, figures: &[String]) -> bool {
+    let (id, place) = (text(claim, "id"), text(claim, "where"));
+    let figure = place.split(',').next().unwrap_or_default();
+    match text(claim, "class") {
+        "config" => !LATER.contains(&id),
+        "semantic" => SEMANTICS.contains(&id),
+        _ => figures.iter().any(|finished| finished == figure),
+    }
+}
+
+#[test]
+fn every_claim_of_a_finished_figure_is_checked() {
+    let (scenarios, tests, figures) = (of_scenarios(), of_tests(), finished_figures());
+    let claims = claims();
+    let due: Vec<&Json> = claims.iter().filter(|claim| is_due(claim, &figures)).collect();
+    assert!(due.len() >= SEMANTICS.len() + 7, "settings and semantics are due from the start");
+    let checked = |id: &str| scenarios.contains_key(id) || tests.iter().any(|named| named == id);
+    let missing: Vec<String> = due
+        .into_iter()
+        .filter(|claim| !checked(text(claim, "id")))
+        .map(|claim| format!("{}: {}", text(claim, "id"), text(claim, "statement")))
+        .collect();
+    assert!(missing.is_empty(), "no scenario and no test names\n{}", missing.join("\n"));
+}
+
+#[test]
+fn every_named_claim_is_one_of_the_document() {
+    let known = claims();
+    let is_known = |id: &str| known.iter().any(|claim| claim["id"] == id);
+    let scenarios = of_scenarios();
+    let named = scenarios.keys().map(String::as_str);
+    let tests = of_tests();
+    let named: Vec<&str> = named.chain(tests.iter().map(String::as_str)).collect();
+    let unknown: Vec<&&str> =
+        named.iter().filter(|id| id.starts_with("ep-") && !is_known(id)).collect();
+    assert!(unknown.is_empty(), "the document states no {unknown:?}");
+}
+
+/// The number in `13`, `"32 KiB"` or `"+-10%"`: sizes in bytes, shares in percent.
+fn number(json: &Json) -> Option<f64> {
+    if let Some(number) = json.as_f64() {
+        return Some(number);
+    }
+    let text = json.as_str()?;
+    if let Ok(size) = text.parse::<Bytes>() {
+        return u32::try_from(size.as_u64()).ok().map(f64::from);
+    }
+    text.trim_start_matches("+-").strip_suffix('%')?.trim_end().parse().ok()
+}
+
+/// Fails where both are numbers and differ.
+fn same(what: &str, stated: &Json, checked: &Json) -> Option<String> {
+    let (stated, checked) = (number(stated)?, number(checked)?);
+    let differ = (stated - checked).abs() > 1e-9;
+    differ.then(|| format!("{what} is {checked}; the document's is {stated}"))
+}
+
+fn differences(stated: &Json, checked: &Json) -> Vec<String> {
+    let mut found = Vec::new();
+    found.extend(same("the value", &stated["expected"]["value"], &checked["expect"]["value"]));
+    let tolerance = &stated["tolerance"]["value"];
+    found.extend(same("the tolerance", tolerance, &checked["expect"]["tolerance"]));
+    let role = if stated["calibration_input"] == true { "input" } else { "prediction" };
+    if checked["role"] != role {
+        found.push(format!("its role is {}, not {role:?}", checked["role"]));
+    }
+    if checked["statement"].is_string() && checked["statement"] != stated["statement"] {
+        found.push(format!("it states {}, not {}", checked["statement"], stated["statement"]));
+    }
+    found
+}
+
+#[test]
+fn scenarios_expect_what_the_document_states() {
+    let scenarios = of_scenarios();
+    let mut wrong = Vec::new();
+    for stated in claims() {
+        for (file, checked) in scenarios.get(text(&stated, "id")).into_iter().flatten() {
+            let differences = differences(&stated, checked);
+            wrong
+                .extend(differences.iter().map(|what| format!("{file}: {}: {what}", stated["id"])));
+        }
+    }
+    assert!(wrong.is_empty(), "\n{}\n", wrong.join("\n"));
+}
+
+#[test]
+fn a_claim_that_was_bent_is_seen() {
+    let all = claims();
+    let stated = all.iter().find(|claim| claim["id"] == "ep-fig3-13x").expect("it is in the copy");
+    let claim = |value: u32, tolerance: &str, role: &str| serde_json::json!({ "expect": { "value": value, "tolerance": tolerance }, "role": role });
+    assert_eq!(differences(stated, &claim(13, "10 %", "input")), Vec::<String>::new());
+    for bent in
+        [claim(12, "10 %", "input"), claim(13, "20 %", "input"), claim(13, "10%", "prediction")]
+    {
+        assert_eq!(differences(stated, &bent).len(), 1, "{bent}");
+    }
+    assert_eq!(number(&Json::from("32 KiB")), Some(32768.0));
+}
+
+/// claim: ep-cfg-bench
+#[test]
+fn each_node_runs_as_many_receivers_as_senders_and_pairs_cross_nodes() {
+    for pairs in [1, 2, 4, 8, 16] {
+        let programs = windowed(pairs, Flow::BothWays, 8, 64, 0, 1);
+        assert_eq!(programs.len(), 4 * pairs as usize);
+        let rank = |peer, direction| {
+            AnyProgram::Windowed(Windowed::new(Rank(peer), direction, 8, 64, 0, 1))
+        };
+        for node in [0, 1_u32] {
+            let (here, there) = (node * 2 * pairs, (1 - node) * 2 * pairs);
+            for i in 0..pairs {
+                let (sender, receiver) = ((here + i) as usize, (here + pairs + i) as usize);
+                assert_eq!(programs[sender], rank(there + pairs + i, Direction::Sends));
+                assert_eq!(programs[receiver], rank(there + i, Direction::Receives));
+            }
+        }
+    }
+}
