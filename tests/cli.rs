@@ -1,5 +1,7 @@
 //! The commands of the real binary: what they print, what they leave behind, how they end.
 
+#![allow(clippy::unwrap_used, reason = "a test that fails may panic")]
+
 mod binary;
 
 use std::fs;
@@ -142,7 +144,7 @@ fn an_invalid_scenario_runs_nothing_and_writes_nothing() {
     let scratch = Scratch::new("invalid");
     scratch.write("bad.json", &SMALL.replace("\"64 KiB\"", "\"64\""));
     for command in ["run", "validate", "show", "check"] {
-        scratch.run(&[command, "bad.json"]).check(3, &["error[E0312] bad.json:7:47"]);
+        scratch.run(&[command, "bad.json"]).check(3, &["error[E0312] bad.json:7:48"]);
     }
     let json = scratch.run(&["run", "bad.json", "--error-format", "json"]).check(3, &[]);
     let first: serde_json::Value = serde_json::from_str(json.err.lines().next().unwrap()).unwrap();
@@ -215,7 +217,7 @@ fn a_wrong_command_line_names_what_is_wrong() {
     let scratch = Scratch::new("usage");
     let short = scratch.run(&[]).check(2, &["Usage: mpisim", "validate", "Example:"]);
     assert!(short.out.is_empty());
-    scratch.run(&["rnu"]).check(2, &["error[E0703]", "run"]);
+    scratch.run(&["rnu"]).check(2, &["error[E0703]", "did you mean `run`?"]);
     scratch.run(&["run", "x", "--formta", "csv"]).check(2, &["--formta", "--format"]);
     scratch
         .run(&["run", "x", "--jobs", "1", "--jobs=2"])

@@ -1,5 +1,6 @@
 //! Runs that are stopped: what they keep, and that they go on to the same bytes.
 #![cfg(unix)]
+#![allow(clippy::unwrap_used, reason = "a test that fails may panic")]
 
 mod binary;
 

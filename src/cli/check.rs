@@ -367,10 +367,10 @@ fn human(one: &Checked) -> String {
         let _ = writeln!(text, "  {what}");
     };
     if comparison.digest != comparison.baseline_digest {
-        let first = comparison
-            .first_point
-            .map_or_else(String::new, |point| format!(", first at point {point}"));
-        line(format!("digest was {}{first}", comparison.baseline_digest));
+        line(format!("digest was {}", comparison.baseline_digest));
+    }
+    if let Some(point) = comparison.first_point {
+        line(format!("the first point with other events is point {point}"));
     }
     let worst = comparison.worst();
     for metric in worst.iter().take(WORST_SHOWN) {
