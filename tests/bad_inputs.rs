@@ -12,6 +12,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use mpisim::experiment::plan::{Request, load};
 use serde_json::Value;
 
 /// What the program answers to an input.
@@ -160,9 +161,11 @@ fn refusing_the_largest_file_stays_below_256_mib() {
     let (length, scenario) = (text.len(), file.display().to_string());
     drop(text);
     let used = allocation_counter::measure(|| {
-        let answer = ask(Path::new(&scenario), &[]);
-        assert_eq!(answer.exit, 3);
-        assert_eq!(answer.reports[0]["code"], "E0201");
+        // In this process, where allocations can be counted.
+        let (plan, diagnostics) = load(&Request { scenario, ..Request::default() });
+        assert!(plan.is_none());
+        assert_eq!(diagnostics.exit_code(), 3);
+        assert!(diagnostics.human().starts_with("error[E0201]"));
     });
     fs::remove_file(&file).unwrap();
     assert!(length > 60 << 20, "{length} bytes are read");
