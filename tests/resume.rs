@@ -14,7 +14,7 @@ use binary::{SMALL, Scratch};
 /// Points long enough to be interrupted.
 fn long() -> String {
     let sizes: Vec<String> = (1..=24).map(|size| format!("\"{} B\"", 8 * size)).collect();
-    let text = SMALL.replace("\"rounds\": 5", "\"rounds\": 3000");
+    let text = SMALL.replace("\"rounds\": 5", "\"rounds\": 8000");
     text.replace("[\"8 B\", \"1 KiB\", \"64 KiB\"]", &format!("[{}]", sizes.join(", ")))
 }
 
@@ -87,6 +87,44 @@ fn a_terminated_run_says_how_to_go_on() {
 #[test]
 fn a_closed_terminal_stops_a_run() {
     check_signal("-HUP", 129);
+}
+
+/// A run of one point that takes minutes, at work.
+fn endless(scratch: &Scratch) -> Child {
+    let text = SMALL.replace("\"rounds\": 5", "\"rounds\": 1000000000");
+    scratch.write("endless.json", &text);
+    let child = start(scratch, &["run", "endless.json", "--out", "r", "--jobs", "2"]);
+    for _ in 0..2_000 {
+        if scratch.path("r/points.journal").exists() {
+            return child;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    panic!("the run did not begin within 10 s");
+}
+
+#[test]
+fn a_long_point_is_abandoned() {
+    let scratch = Scratch::new("abandon");
+    let child = endless(&scratch);
+    std::thread::sleep(Duration::from_millis(200));
+    signal(&child, "-INT");
+    let answer = binary::Answer::from(child.wait_with_output().unwrap());
+    answer.check(130, &["stopped by SIGINT", "--resume"]);
+    assert!(!scratch.path("r/manifest.json").exists());
+}
+
+#[test]
+fn a_second_signal_ends_at_once() {
+    let scratch = Scratch::new("impatient");
+    let child = endless(&scratch);
+    std::thread::sleep(Duration::from_millis(200));
+    signal(&child, "-INT");
+    std::thread::sleep(Duration::from_millis(200));
+    signal(&child, "-INT");
+    let answer = binary::Answer::from(child.wait_with_output().unwrap());
+    let answer = answer.check(130, &[]);
+    assert!(answer.err.is_empty(), "the grace was waited for: {}", answer.err);
 }
 
 #[test]
