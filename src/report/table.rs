@@ -43,8 +43,14 @@ pub fn tables(result: &RunResult) -> Vec<Table> {
     let Some(places) = pivot_axes(result, &axes, groups.len()) else {
         return vec![flat(result, &axes, &groups)];
     };
+    let grid = Grid { result, axes: &axes, groups: &groups, places };
     let names = metrics(result);
-    names.iter().map(|name| pivot(result, &axes, &groups, places, name)).collect()
+    let mut tables: Vec<Table> = names.iter().map(|name| grid.metric(name)).collect();
+    if let Some(main) = names.first() {
+        tables.insert(1, grid.relative(main));
+    }
+    tables.push(grid.busiest());
+    tables
 }
 
 impl Table {
@@ -137,33 +143,90 @@ fn unit_of(result: &RunResult, name: &str) -> &'static str {
     result.points.iter().find_map(|point| point.metric(name)).map_or("", |metric| metric.unit)
 }
 
-/// One metric: a row per value of one axis, a column per value of the other.
-fn pivot(
-    result: &RunResult,
-    axes: &[&str],
-    groups: &[Group<'_>],
-    (row, column): (usize, usize),
-    name: &str,
-) -> Table {
-    let cells: BTreeMap<(&str, &str), &Group<'_>> =
-        groups.iter().map(|group| ((group.at[row], group.at[column]), group)).collect();
-    let columns = axis_values(result, axes[column]);
-    let rows = axis_values(result, axes[row]).into_iter().map(|at_row| {
-        let values = columns.iter().map(|&at_column| {
-            let group = cells.get(&(at_row, at_column));
-            group.map_or_else(String::new, |group| value_text(&group.points, name))
-        });
-        std::iter::once(at_row.to_owned()).chain(values).collect()
-    });
-    let (metric, unit) = (in_words(name), unit_of(result, name));
-    let caption = format!("{metric} in {unit}, columns: {}", in_words(axes[column]));
-    Table {
-        caption: format!("{caption}{}", replicas_text(groups)),
-        rows: rows.collect(),
-        columns: std::iter::once(in_words(axes[row]))
-            .chain(columns.iter().map(|&value| value.to_owned()))
-            .collect(),
+/// A full sweep of two axes: a row per value of one, a column per value of the other.
+struct Grid<'a> {
+    result: &'a RunResult,
+    axes: &'a [&'a str],
+    groups: &'a [Group<'a>],
+    /// The axes of rows and of columns.
+    places: (usize, usize),
+}
+
+impl Grid<'_> {
+    /// One metric, with its unit.
+    fn metric(&self, name: &str) -> Table {
+        let (metric, unit) = (in_words(name), unit_of(self.result, name));
+        let caption = format!("{metric} in {unit}, columns: {}", in_words(self.column_path()));
+        let caption = format!("{caption}{}", replicas_text(self.groups));
+        self.table(caption, |group, _| value_text(&group.points, name))
     }
+
+    /// One metric divided by that of the first column.
+    fn relative(&self, name: &str) -> Table {
+        let first = axis_values(self.result, self.column_path());
+        let first = first.first().copied().unwrap_or_default();
+        let caption =
+            format!("{} relative to {} {first}", in_words(name), in_words(self.column_path()));
+        self.table(caption, |group, base| {
+            let ratio = mean(&group.points, name).zip(mean(&base.points, name));
+            ratio.map_or_else(String::new, |(of, to)| engineering(of / to))
+        })
+    }
+
+    /// The resource that was busy for the largest part of the run: the first suspect.
+    fn busiest(&self) -> Table {
+        let caption = "busiest resource and its share of the run".to_owned();
+        self.table(caption, |group, _| {
+            let used = group.points.iter().flat_map(|point| &point.resources);
+            let most = used.max_by(|left, right| left.share().total_cmp(&right.share()));
+            most.map_or_else(String::new, |used| {
+                let share = percent(used.share(), 1.0);
+                format!("{} {share}", without_node(&used.name))
+            })
+        })
+    }
+
+    fn column_path(&self) -> &str {
+        self.axes[self.places.1]
+    }
+
+    /// A cell for each group, which is told the group in the first column of its row.
+    fn table(&self, caption: String, cell: impl Fn(&Group<'_>, &Group<'_>) -> String) -> Table {
+        let (row, column) = self.places;
+        let cells: BTreeMap<(&str, &str), &Group<'_>> =
+            self.groups.iter().map(|group| ((group.at[row], group.at[column]), group)).collect();
+        let columns = axis_values(self.result, self.axes[column]);
+        let rows = axis_values(self.result, self.axes[row]).into_iter().map(|at_row| {
+            let base = columns.first().and_then(|first| cells.get(&(at_row, *first)));
+            let values = columns.iter().map(|&at_column| {
+                let group = cells.get(&(at_row, at_column)).zip(base);
+                group.map_or_else(String::new, |(group, base)| cell(group, base))
+            });
+            std::iter::once(at_row.to_owned()).chain(values).collect()
+        });
+        Table {
+            caption,
+            rows: rows.collect(),
+            columns: std::iter::once(in_words(self.axes[row]))
+                .chain(columns.iter().map(|&value| value.to_owned()))
+                .collect(),
+        }
+    }
+}
+
+/// The mean over replicas; `None` where one failed.
+fn mean(points: &[&PointResult], name: &str) -> Option<f64> {
+    let values: Option<Vec<f64>> =
+        points.iter().map(|point| Some(point.metric(name)?.value)).collect();
+    let values = values?;
+    let count = u32::try_from(values.len()).ok().filter(|count| *count > 0)?;
+    Some(values.iter().sum::<f64>() / f64::from(count))
+}
+
+/// `node 3 PCIe to HCA` is `PCIe to HCA`: nodes are alike in what limits them.
+fn without_node(name: &str) -> &str {
+    let rest = name.strip_prefix("node ").and_then(|rest| rest.split_once(' '));
+    rest.map_or(name, |(_, what)| what)
 }
 
 /// One row per group: swept values, then metrics with their unit in the heading.

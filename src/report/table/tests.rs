@@ -19,7 +19,7 @@ fn one_axis_gives_one_flat_table() {
 fn two_axes_give_a_pivot_with_the_shorter_axis_as_columns() {
     let result = sample::message_rate();
     let tables = tables(&result);
-    assert_eq!(tables.len(), 1);
+    assert_eq!(tables.len(), 3, "the metric, its scaling, what limits it");
     assert_eq!(tables[0].columns, ["size", "1", "2", "4", "8", "16"]);
     assert_eq!(tables[0].rows.len(), 23);
     assert_eq!(tables[0].rows[22][0], "4 MiB");
@@ -36,6 +36,33 @@ fn every_value_of_a_pivot_stands_in_its_place() {
         let column = table.columns.iter().position(|name| *name == point.params[0].1).unwrap();
         assert_eq!(row[column], engineering(point.metrics[0].value));
     }
+}
+
+#[test]
+fn scaling_is_against_the_first_column() {
+    let result = sample::message_rate();
+    let tables = tables(&result);
+    assert_eq!(tables[1].caption, "message rate relative to senders per node 1");
+    assert!(tables[1].rows.iter().all(|row| row[1] == "1.000"), "{:?}", tables[1].rows[0]);
+    let of = |point: usize| result.points[point].metrics[0].value;
+    assert_eq!(tables[1].rows[0][5], engineering(of(4 * 23) / of(0)));
+}
+
+#[test]
+fn the_busiest_resource_is_named_without_its_node() {
+    use crate::experiment::results::ResourceUse;
+    use crate::units::TimeDelta;
+    let mut result = sample::message_rate();
+    let used = |name: &str, busy| ResourceUse {
+        name: name.to_owned(),
+        busy: TimeDelta::from_us(busy),
+        elapsed: TimeDelta::from_us(100),
+        bytes: 0,
+        packets: 1,
+        queue_max: 0,
+    };
+    result.points[0].resources = vec![used("node 0 PCIe to HCA", 30), used("node 1 link", 60)];
+    assert_eq!(tables(&result)[2].rows[0][1], "link 60.0 %");
 }
 
 #[test]
