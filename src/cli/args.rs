@@ -126,6 +126,9 @@ pub(super) struct CheckArguments {
     /// Write the results as this baseline instead of comparing
     #[arg(long, value_name = "NAME", value_parser = name)]
     pub(super) save_baseline: Option<String>,
+    /// Save points that did not finish, too; the old files are kept as copies
+    #[arg(long, requires = "save_baseline")]
+    pub(super) force: bool,
     /// Compare with a baseline of another version of the program, too
     #[arg(long, conflicts_with = "save_baseline")]
     pub(super) any_version: bool,

@@ -17,7 +17,7 @@ use crate::experiment::codes;
 use crate::experiment::diagnostic::{Diagnostics, quote};
 use crate::experiment::library::embedded;
 use crate::experiment::plan::{Plan, Request};
-use crate::experiment::results::{ClaimStatus, RunResult};
+use crate::experiment::results::{ClaimStatus, PointResult, RunResult};
 use crate::experiment::run::{self, RunError, RunOptions};
 use crate::report::json::{
     CheckDocument, CheckStatus, CheckedClaim, CheckedMetric, CheckedScenario, MetricStatus,
@@ -44,6 +44,14 @@ struct Checked {
     comparison: Option<Comparison>,
     /// Why there is no comparison, or none that counts.
     problem: Option<Problem>,
+}
+
+impl Checked {
+    /// Whether its only problem is a baseline without any of its metrics.
+    fn compared_nothing(&self) -> bool {
+        let code = self.problem.as_ref().map(|problem| problem.code.code);
+        code == Some(codes::NOTHING_COMPARED.code)
+    }
 }
 
 /// Checks scenarios, or saves their results as a baseline.
@@ -167,7 +175,7 @@ fn with_baseline(
         return Err(Failure::Said(diagnostics.exit_code()));
     };
     if saving.is_none() {
-        fits(&plan, &baseline, arguments.any_version).map_err(refusal)?;
+        fits(&plan, &baseline, arguments.any_version).map_err(|why| refusal(&why))?;
     }
     Ok(Job { plan, baseline: Some(baseline) })
 }
@@ -176,8 +184,8 @@ fn baseline_name(arguments: &CheckArguments) -> &str {
     arguments.baseline.as_deref().unwrap_or(baseline::MAIN)
 }
 
-fn refusal(error: CheckError) -> Problem {
-    let (code, help) = match &error {
+fn refusal(error: &CheckError) -> Problem {
+    let (code, help) = match error {
         CheckError::OtherScenario { .. } => (
             &codes::OTHER_SCENARIO,
             "if the change is meant, save the baseline anew with `mpisim check --save-baseline \
@@ -232,7 +240,10 @@ fn judge(job: &Job, result: Result<RunResult, Problem>) -> Checked {
         Ok(result) => result,
         Err(problem) => return verdict(CheckStatus::Failed, None, None, Some(problem)),
     };
-    if let Some(point) = result.points.iter().find(|point| point.failure.is_some()) {
+    let expected = |point: &PointResult| {
+        point.failure.is_none() || job.baseline.as_ref().is_some_and(|saved| saved.expects(point))
+    };
+    if let Some(point) = result.points.iter().find(|point| !expected(point)) {
         let why = point.failure.as_deref().unwrap_or_default();
         let what = format!("{scenario}: point {}{}: {why}", point.index, params(point));
         let problem = Problem::new(&codes::STOPPED, what);
@@ -247,7 +258,7 @@ fn judge(job: &Job, result: Result<RunResult, Problem>) -> Checked {
             let status = if same { CheckStatus::Same } else { CheckStatus::Changed };
             verdict(status, Some(result), Some(comparison), None)
         }
-        Err(error) => verdict(CheckStatus::Failed, Some(result), None, Some(refusal(error))),
+        Err(error) => verdict(CheckStatus::Failed, Some(result), None, Some(refusal(&error))),
     }
 }
 
@@ -259,22 +270,34 @@ fn save(
     jobs: &[Job],
     checked: &[Checked],
 ) -> Outcome {
-    let own = |problem: &Problem| problem.code.code != codes::NOTHING_COMPARED.code;
-    let failed: Vec<&Problem> =
-        checked.iter().filter_map(|one| one.problem.as_ref()).filter(|one| own(one)).collect();
+    let stands = |one: &&Checked| {
+        let forced = arguments.force && one.result.is_some();
+        one.problem.is_some()
+            && !forced
+            && one.status == CheckStatus::Failed
+            && !one.compared_nothing()
+    };
+    let failed: Vec<&Checked> = checked.iter().filter(stands).collect();
     if !failed.is_empty() {
-        failed.iter().for_each(|problem| terminal.problem(problem));
+        failed.iter().filter_map(|one| one.problem.as_ref()).for_each(|one| terminal.problem(one));
         let what = format!("{} failed: no baseline is saved", counted(failed.len(), "scenario"));
-        return Err(Problem::new(&codes::BASELINE_REFUSED, what).into());
+        return Err(Problem::new(&codes::BASELINE_REFUSED, what)
+            .help("save what did not finish as the result by `--force`")
+            .into());
     }
     let (mut text, mut documents) = (String::new(), Vec::new());
     for (job, one) in jobs.iter().zip(checked) {
         let result = one.result.as_ref().expect("a scenario that did not fail has a result");
         let baseline = Baseline::new(&job.plan, result, job.baseline.as_ref());
         let path = baseline::path(name, &one.scenario);
+        if arguments.force
+            && let Some(copy) = baseline::back_up(&path)?
+        {
+            terminal.note(&format!("the old baseline is kept as {}", copy.display()));
+        }
         baseline.write(&path)?;
         let _ = writeln!(text, "saved {} digest {}", path.display(), result.digest);
-        let comparison = compare(result, &baseline).map_err(refusal)?;
+        let comparison = compare(result, &baseline).map_err(|why| refusal(&why))?;
         documents.push(document(&Checked {
             scenario: one.scenario.clone(),
             status: CheckStatus::Same,
@@ -294,7 +317,7 @@ fn save(
 fn report(terminal: Terminal, arguments: &CheckArguments, checked: &[Checked]) -> Outcome {
     let count = |status| checked.iter().filter(|one| one.status == status).count();
     let (changed, new) = (count(CheckStatus::Changed), count(CheckStatus::New));
-    let mut exit = if changed > 0 { 1 } else { 0 };
+    let mut exit = u8::from(changed > 0);
     for problem in checked.iter().filter_map(|one| one.problem.as_ref()) {
         terminal.problem(problem);
         exit = if exit == 0 { problem.exit } else { exit };
@@ -344,10 +367,10 @@ fn human(one: &Checked) -> String {
         let _ = writeln!(text, "  {what}");
     };
     if comparison.digest != comparison.baseline_digest {
-        let first = comparison
-            .first_point
-            .map_or_else(String::new, |point| format!(", first at point {point}"));
-        line(format!("digest was {}{first}", comparison.baseline_digest));
+        line(format!("digest was {}", comparison.baseline_digest));
+    }
+    if let Some(point) = comparison.first_point {
+        line(format!("the first point with other events is point {point}"));
     }
     let worst = comparison.worst();
     for metric in worst.iter().take(WORST_SHOWN) {

@@ -61,6 +61,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_defect_says_how_it_is_shown_again() {
+        let problem = internal("a queue went backwards", "mpisim run a.json");
+        assert_eq!((problem.exit, problem.code.code), (70, "E1002"));
+        assert!(problem.what.starts_with("a queue went backwards"), "{}", problem.what);
+        assert!(problem.help.is_some_and(|help| help.ends_with(": mpisim run a.json")));
+    }
+
+    #[test]
     fn a_command_line_is_read_back_as_it_was() {
         let words = ["run", "a b.json", "--set", "x=8 B", "it's"].map(str::to_owned);
         assert_eq!(command_line(words), "mpisim run 'a b.json' --set 'x=8 B' 'it'\\''s'");

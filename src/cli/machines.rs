@@ -25,7 +25,7 @@ pub(super) fn machines(plan: &Plan) -> Vec<Shown<'_>> {
                 || (known.name == machine.name && known.numbers == machine.numbers)
         };
         // The last one first: neighbouring points mostly share their machine.
-        if !all.iter().rev().any(|known| same(&known)) {
+        if !all.iter().rev().any(same) {
             all.push(machine);
         }
     }

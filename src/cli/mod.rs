@@ -47,7 +47,7 @@ pub fn main() -> ExitCode {
     };
     let terminal = Terminal::new(arguments.error_format, arguments.color);
     let exit = match crash::guard(|| dispatch(terminal, arguments.command)) {
-        Ok(Ok(exit)) | Ok(Err(Failure::Said(exit))) => exit,
+        Ok(Ok(exit) | Err(Failure::Said(exit))) => exit,
         Ok(Err(Failure::Problem(problem))) | Err(problem) => {
             terminal.problem(&problem);
             problem.exit

@@ -76,9 +76,12 @@ fn has(tree: &Node, section: &str, key: &str) -> bool {
     tree.get(section).and_then(|section| section.get(key)).is_some()
 }
 
+/// How a field of the library's choices is read.
+type Threshold = (&'static str, fn(&MpiOptions) -> Bytes);
+
 /// Thresholds that the scenario leaves to the machine: their values, where all points agree.
 fn put_thresholds(plan: &Plan, out: &mut Map<String, Value>) {
-    let fields: [(&str, fn(&MpiOptions) -> Bytes); 2] = [
+    let fields: [Threshold; 2] = [
         ("eager_threshold", |mpi| mpi.eager_threshold),
         ("eager_threshold_intra", |mpi| mpi.eager_threshold_intra),
     ];
@@ -106,9 +109,10 @@ fn absent(field: &Field) -> Option<Value> {
         (Need::Default(word), Shape::Tagged { tag, .. }) => {
             Some(Value::Object(Map::from_iter([((*tag).to_owned(), Value::from(word))])))
         }
-        (Need::Default(text), Shape::Count { .. } | Shape::Ratio { .. } | Shape::Flag) => {
-            Some(serde_json::from_str(text).unwrap_or_else(|_| Value::from(text)))
-        }
+        (
+            Need::Default(text),
+            Shape::Count { .. } | Shape::Ratio { .. } | Shape::Flag | Shape::Either(_),
+        ) => Some(serde_json::from_str(text).unwrap_or_else(|_| Value::from(text))),
         (Need::Default(text), _) => Some(Value::from(text)),
         (Need::Optional, Shape::Object(fields)) => {
             let defaults = fields.iter().filter_map(|one| Some((one.key.to_owned(), absent(one)?)));
@@ -122,8 +126,9 @@ fn absent(field: &Field) -> Option<Value> {
 
 /// A value that is there, with the defaults of what it leaves out.
 fn filled(node: &Node, shape: &Shape) -> Value {
+    let is_object = node.members().is_some();
     match shape {
-        Shape::Object(fields) if node.members().is_some() => Value::Object(object(node, fields)),
+        Shape::Object(fields) if is_object => Value::Object(object(node, fields)),
         Shape::Tagged { tag, variants } => {
             let name = node.word(tag).unwrap_or_default();
             let mut out = Map::from_iter([((*tag).to_owned(), Value::from(name))]);
@@ -136,11 +141,24 @@ fn filled(node: &Node, shape: &Shape) -> Value {
         Shape::List { of, .. } => {
             node.elements().unwrap_or(&[]).iter().map(|element| filled(element, of)).collect()
         }
-        Shape::Either(shapes) if node.members().is_some() => {
-            let inner = shapes.iter().find(|shape| matches!(shape, Shape::Object(_)));
+        Shape::Either(shapes) => {
+            let is_inner = |shape: &&Shape| is_object && matches!(shape, Shape::Object(_));
+            let inner = shapes.iter().find(is_inner);
             inner.map_or_else(|| plain(node), |shape| filled(node, shape))
         }
-        _ => plain(node),
+        Shape::Object(_)
+        | Shape::Paths(_)
+        | Shape::Machine
+        | Shape::Quantity { .. }
+        | Shape::Count { .. }
+        | Shape::Ratio { .. }
+        | Shape::Text(_)
+        | Shape::Name
+        | Shape::Path
+        | Shape::Tolerance
+        | Shape::Word(_)
+        | Shape::Flag
+        | Shape::Scalar => plain(node),
     }
 }
 
@@ -173,45 +191,43 @@ fn plain(node: &Node) -> Value {
 
 /// JSON with a line for each value that holds no object or list of objects.
 fn written(value: &Value, indent: usize) -> String {
-    let deep = |value: &Value| match value {
-        Value::Array(all) => all.iter().any(|one| one.is_object() || one.is_array()),
-        Value::Object(all) => all.values().any(|one| one.is_object() || one.is_array()),
-        _ => false,
-    };
-    if !deep(value) {
-        return spaced(value);
-    }
-    let pad = " ".repeat(indent);
-    let (open, lines, close): (_, Vec<String>, _) = match value {
-        Value::Array(all) => ('[', all.iter().map(|one| written(one, indent + 2)).collect(), ']'),
+    let inner = |one: &Value| written(one, indent + 2);
+    let (open, parts, close) = match value {
+        Value::Array(all) => ('[', all.iter().map(inner).collect::<Vec<_>>(), ']'),
         Value::Object(all) => {
-            let line = |(key, one): (&String, &Value)| {
-                format!("{}: {}", Value::from(key.as_str()), written(one, indent + 2))
-            };
-            ('{', all.iter().map(line).collect(), '}')
+            let part = |(key, one): (&String, &Value)| format!("{}: {}", quoted(key), inner(one));
+            ('{', in_order(all).into_iter().map(part).collect(), '}')
         }
-        _ => unreachable!("only lists and objects are deep"),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+            return value.to_string();
+        }
     };
-    format!("{open}\n{pad}  {}\n{pad}{close}", lines.join(&format!(",\n{pad}  ")))
+    if is_deep(value) {
+        let pad = " ".repeat(indent);
+        return format!("{open}\n{pad}  {}\n{pad}{close}", parts.join(&format!(",\n{pad}  ")));
+    }
+    let air = if value.is_object() && !parts.is_empty() { " " } else { "" };
+    format!("{open}{air}{}{air}{close}", parts.join(", "))
 }
 
-/// A flat value on one line.
-fn spaced(value: &Value) -> String {
-    match value {
-        Value::Array(all) => {
-            format!("[{}]", all.iter().map(Value::to_string).collect::<Vec<_>>().join(", "))
-        }
-        Value::Object(all) => {
-            let first = ["path", "kind", "op", "name", "value"];
-            let rank = |key: &str| first.iter().position(|one| *one == key).unwrap_or(first.len());
-            let mut members: Vec<_> = all.iter().collect();
-            members.sort_by_key(|(key, _)| rank(key));
-            let line = |(key, one): (&String, &Value)| format!("{}: {one}", Value::from(&**key));
-            let lines: Vec<String> = members.into_iter().map(line).collect();
-            format!("{{ {} }}", lines.join(", "))
-        }
-        other => other.to_string(),
-    }
+/// Whether a value holds a list or an object.
+fn is_deep(value: &Value) -> bool {
+    let holds = |one: &Value| one.is_object() || one.is_array();
+    value.as_array().is_some_and(|all| all.iter().any(holds))
+        || value.as_object().is_some_and(|all| all.values().any(holds))
+}
+
+/// The members with those first that say what the object is.
+fn in_order(all: &Map<String, Value>) -> Vec<(&String, &Value)> {
+    let first = ["id", "name", "title", "path", "kind", "op", "value", "confidence", "source"];
+    let rank = |key: &str| first.iter().position(|one| *one == key).unwrap_or(first.len());
+    let mut members: Vec<_> = all.iter().collect();
+    members.sort_by_key(|(key, _)| rank(key));
+    members
+}
+
+fn quoted(key: &str) -> Value {
+    Value::from(key)
 }
 
 #[cfg(test)]
@@ -244,7 +260,8 @@ mod tests {
         assert_eq!(defaults["seed"], json!(1));
         assert_eq!(defaults["topology"], json!({ "kind": "crossbar" }));
         assert_eq!(defaults["mpi"]["rendezvous"], json!("rput"));
+        assert_eq!(defaults["noise"]["start_skew"], json!(false));
         assert_eq!(defaults["ranks"]["oversubscribe"], json!(false));
-        assert!(!defaults.contains_key("workload") && !defaults.contains_key("noise"));
+        assert!(!defaults.contains_key("workload") && !defaults.contains_key("sweep"));
     }
 }

@@ -59,7 +59,9 @@ fn open(
     let mode = if arguments.resume { Mode::Resume } else { Mode::Fresh };
     match Store::open(&directory, resolved::identity(plan), mode, &files::names(plan))? {
         Opening::Ready(store, notes) => {
-            notes.iter().for_each(|note| terminal.note(note));
+            for note in &notes {
+                terminal.note(note);
+            }
             Ok(Some(store))
         }
         Opening::NothingToDo(manifest) => {

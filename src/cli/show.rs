@@ -85,12 +85,15 @@ fn summary(plan: &Plan) -> String {
         line("machine", format!("{}: {}", shown.machine.name, shown.machine.title));
     }
     let first = &plan.points[0];
-    let swept = if plan.sweep.axes.is_empty() { "" } else { " (the first point)" };
+    let differ = plan
+        .points
+        .iter()
+        .any(|point| (point.placement, point.nodes) != (first.placement, first.nodes));
+    let swept = if differ { " (at the first point)" } else { "" };
     let placed = &first.placement;
-    let (nodes, processes) =
-        (counted(first.nodes as usize, "node"), counted(placed.processes as usize, "process"));
-    let processes = processes.replace("processs", "processes");
-    line("ranks", format!("{processes} on {nodes}, at most {} on one{swept}", placed.per_node));
+    let (ranks, nodes) = (placed.processes as usize, first.nodes as usize);
+    let (ranks, nodes) = (counted(ranks, "rank"), counted(nodes, "node"));
+    line("ranks", format!("{ranks} on {nodes}, at most {} on one{swept}", placed.per_node));
     line("network", network(first.topology));
     line("workload", first.workload.kind().to_owned());
     line("seed", first.seed.to_string());

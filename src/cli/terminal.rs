@@ -1,5 +1,6 @@
 //! What reaches the user: data on standard output, all else on standard error.
 
+use std::fmt::Write as _;
 use std::io::{ErrorKind, IsTerminal as _, Write as _};
 
 use serde_json::json;
@@ -146,7 +147,7 @@ impl Terminal {
         }
         let mut text = format!("{severity}[{}] {what}\n", code.code);
         if let Some(help) = help {
-            text += &format!("help: {help}\n");
+            let _ = writeln!(text, "help: {help}");
         }
         to_stderr(&self.painted(&text));
     }

@@ -8,6 +8,7 @@ use clap::{ColorChoice, CommandFactory as _, FromArgMatches as _};
 use super::args::{Arguments, Color, ErrorFormat};
 use super::terminal::{Problem, Terminal, to_stderr};
 use crate::experiment::codes;
+use crate::experiment::shape::nearest;
 
 /// The arguments of this process, or the exit code after the reason was written.
 pub(super) fn parse() -> Result<Arguments, u8> {
@@ -56,9 +57,28 @@ fn say(error: &clap::Error, given: &[OsString]) {
         let problem = Problem::new(&codes::USAGE, what.trim_start_matches("error: ")).help(help);
         return Terminal::new(ErrorFormat::Json, Color::Never).problem(&problem);
     }
-    if error.print().is_err() && !asked {
-        to_stderr(&error.to_string());
+    if asked || missing {
+        // Where nobody reads the help, there is nobody to tell.
+        let _ = error.print();
+        return;
     }
+    let text = error.to_string();
+    let text = text.strip_prefix("error: ").unwrap_or(&text);
+    let near = near_command(error).map_or_else(String::new, |near| format!("help: {near}\n"));
+    to_stderr(&format!("error[{}] {text}{near}", codes::USAGE.code));
+}
+
+/// The command that was meant, where the library that reads the options has no idea.
+fn near_command(error: &clap::Error) -> Option<String> {
+    if error.get(ContextKind::SuggestedSubcommand).is_some() {
+        return None;
+    }
+    let Some(ContextValue::String(found)) = error.get(ContextKind::InvalidSubcommand) else {
+        return None;
+    };
+    let program = Arguments::command();
+    let near = nearest(found, program.get_subcommands().map(clap::Command::get_name))?;
+    Some(format!("did you mean `{near}`?"))
 }
 
 /// An option that was given more than once, with its values.

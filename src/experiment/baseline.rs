@@ -12,11 +12,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::codes;
-use super::diagnostic::{Diagnostic, Diagnostics, SourceId, Span};
+use super::diagnostic::{Diagnostic, Diagnostics, SourceId, Span, quote};
 use super::json::{self, Node};
 use super::library::{self, MAX_BYTES};
 use super::plan::Plan;
-use super::results::{ClaimStatus, RunResult};
+use super::results::{ClaimStatus, PointResult, RunResult};
 use super::store::{StoreError, write_atomically};
 
 /// The baseline that is used where no other is named.
@@ -70,6 +70,9 @@ pub struct SavedPoint {
     pub digest: String,
     /// Its metrics.
     pub metrics: BTreeMap<String, f64>,
+    /// Why the simulated program did not finish, where that is the result.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
 }
 
 /// One claim.
@@ -132,6 +135,7 @@ impl Baseline {
             params: point.params.iter().map(|(_, value)| value.clone()).collect(),
             digest: point.digest.clone(),
             metrics: point.metrics.iter().map(|one| (one.name.clone(), one.value)).collect(),
+            failure: point.failure.clone(),
         });
         let claims = result.claims.iter().map(|claim| SavedClaim {
             id: claim.id.clone(),
@@ -158,6 +162,15 @@ impl Baseline {
     /// The tolerance of a metric; exact where the baseline does not have it.
     pub fn tolerance(&self, metric: &str) -> f64 {
         self.metrics.get(metric).and_then(|column| column.tolerance).unwrap_or_default()
+    }
+
+    /// Whether a point is saved with this failure as its result.
+    pub fn expects(&self, point: &PointResult) -> bool {
+        let same = |saved: &SavedPoint| {
+            let params = point.params.iter().map(|(_, value)| value);
+            saved.failure == point.failure && saved.params.iter().eq(params)
+        };
+        self.points.iter().any(same)
     }
 
     /// The file's text: one line for each point and claim.
@@ -190,6 +203,20 @@ impl Baseline {
             })?;
         }
         write_atomically(path, self.to_text().as_bytes())
+    }
+}
+
+/// Keeps a copy of the file at `path` beside it, if there is one; says where.
+///
+/// # Errors
+///
+/// [`StoreError::Io`].
+pub fn back_up(path: &Path) -> Result<Option<PathBuf>, StoreError> {
+    let copy = path.with_extension("json.bak");
+    match std::fs::copy(path, &copy) {
+        Ok(_) => Ok(Some(copy)),
+        Err(why) if why.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(why) => Err(StoreError::Io { action: "copy", path: path.to_owned(), why }),
     }
 }
 
@@ -324,10 +351,13 @@ fn number(node: &Node) -> Option<f64> {
 }
 
 fn shown(node: &Node) -> String {
-    match &node.value {
-        json::Value::Number(number) => number.text().to_owned(),
-        _ => node.kind().to_owned(),
+    if let json::Value::Number(number) = &node.value {
+        return number.text().to_owned();
     }
+    if let json::Value::Word(word) = &node.value {
+        return quote(word);
+    }
+    node.kind().to_owned()
 }
 
 #[cfg(test)]
@@ -342,6 +372,7 @@ mod tests {
             params: vec![value.to_owned()],
             digest: "0123456789abcdef0123456789abcdef".to_owned(),
             metrics: metrics.clone(),
+            failure: None,
         };
         let claim = SavedClaim {
             id: "c-1".to_owned(),
@@ -385,7 +416,7 @@ mod tests {
 
     #[test]
     fn a_damaged_baseline_is_refused_with_its_place() {
-        check_refused("1.25", "NaN", "E0212", "9:");
+        check_refused("1.25", "NaN", "E0904", "9:");
         check_refused("1.25", "null", "E0904", "9:");
         check_refused("1.25", "-1.25", "E0904", "9:");
         check_refused("0.01", "1.5", "E0905", "7:");

@@ -109,7 +109,7 @@ pub struct Comparison {
     pub digest: String,
     /// Digest of the baseline.
     pub baseline_digest: String,
-    /// The first point whose digest is another.
+    /// The first point whose digest or failure is another.
     pub first_point: Option<usize>,
     /// Every metric of every point, in point order.
     pub metrics: Vec<MetricCheck>,
@@ -123,6 +123,7 @@ impl Comparison {
     /// Whether nothing moved.
     pub fn is_same(&self) -> bool {
         self.digest == self.baseline_digest
+            && self.first_point.is_none()
             && self.missing_claims.is_empty()
             && self.metrics.iter().all(|metric| metric.moved == Moved::Same)
             && self.claims.iter().all(|claim| claim.moved() == Moved::Same)
@@ -142,6 +143,10 @@ impl Comparison {
 /// # Errors
 ///
 /// [`CheckError`] with the first difference.
+///
+/// # Panics
+///
+/// Never: what was printed as JSON is JSON.
 pub fn fits(plan: &Plan, baseline: &Baseline, any_version: bool) -> Result<(), CheckError> {
     let scenario = plan.name.clone();
     // What was saved went through text, and so does this.
@@ -179,11 +184,15 @@ pub fn compare(result: &RunResult, baseline: &Baseline) -> Result<Comparison, Ch
         .collect();
     let metrics: Vec<MetricCheck> =
         pairs.iter().flat_map(|(point, saved)| point_checks(point, *saved, baseline)).collect();
-    if !metrics.iter().any(|metric| metric.value.is_some() && metric.baseline.is_some()) {
+    let compared = |metric: &MetricCheck| metric.value.is_some() && metric.baseline.is_some();
+    let stopped = |(point, saved): &(&PointResult, Option<&SavedPoint>)| {
+        point.failure.is_some() && saved.is_some_and(|saved| saved.failure == point.failure)
+    };
+    if !metrics.iter().any(compared) && !pairs.iter().any(stopped) {
         return Err(CheckError::NothingCompared { scenario: result.scenario.clone() });
     }
     let digest_moved = |(point, saved): &&(&PointResult, Option<&SavedPoint>)| {
-        saved.is_none_or(|saved| saved.digest != point.digest)
+        saved.is_none_or(|saved| saved.digest != point.digest || saved.failure != point.failure)
     };
     let known: Vec<&str> = result.claims.iter().map(|claim| claim.id.as_str()).collect();
     let gone = baseline.claims.iter().filter(|claim| !known.contains(&claim.id.as_str()));
@@ -278,6 +287,7 @@ mod tests {
             params: point.params.iter().map(|(_, value)| value.clone()).collect(),
             digest: point.digest.clone(),
             metrics: point.metrics.iter().map(|one| (one.name.clone(), one.value)).collect(),
+            failure: point.failure.clone(),
         };
         let column = Column { unit: "us".to_owned(), tolerance: Some(tolerance) };
         Baseline {
@@ -327,6 +337,20 @@ mod tests {
         now.points[0].metrics[0].name = "bandwidth".to_owned();
         let error = compare(&now, &saved(&[1.0], 0.0)).unwrap_err();
         assert!(error.to_string().contains("0 were compared"), "{error}");
+    }
+
+    #[test]
+    fn a_failure_that_was_saved_is_a_result_and_another_is_not() {
+        let mut now = result(&[1.0]);
+        now.points[0].metrics.clear();
+        now.points[0].failure = Some("rank 0 waits for rank 1".to_owned());
+        let mut old = saved(&[1.0], 0.0);
+        old.points[0].metrics.clear();
+        assert!(compare(&now, &old).is_err());
+        old.points[0].failure = now.points[0].failure.clone();
+        assert!(compare(&now, &old).unwrap().is_same() && old.expects(&now.points[0]));
+        now.points[0].failure = Some("rank 1 waits for rank 0".to_owned());
+        assert!(compare(&now, &old).is_err() && !old.expects(&now.points[0]));
     }
 
     #[test]

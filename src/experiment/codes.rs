@@ -249,7 +249,7 @@ codes! {
     VECTORS "E0908" Invalid "the file does not hold vectors"
         "Conformance vectors are recorded from a real MPI library; each line of their file is one case. The message says what is wrong with the first that cannot be read."
     BASELINE_REFUSED "E0909" Failed "the baseline is not saved"
-        "A baseline is saved only from scenarios whose points all finished. No file was changed."
+        "A baseline is saved only from scenarios whose points all finished; `--force` saves a point that did not finish as such, and keeps a copy of the old file. No file was changed."
 
     POINT_LIMIT "E1001" Limit "a limit was hit while a point ran"
         "A point passed the events or the simulated time that the scenario allows under `limits`. The message names the point and the limit. Points that were finished are kept."

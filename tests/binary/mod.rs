@@ -1,0 +1,138 @@
+//! What tests over the real binary share: a directory of their own, and the program in it.
+#![allow(dead_code, reason = "each test file uses a part")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A directory that is gone after the test.
+pub(crate) struct Scratch(pub(crate) PathBuf);
+
+impl Scratch {
+    /// An empty directory, named after the test.
+    pub(crate) fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("mpisim-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    /// The path of `name` in it.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    /// Writes a file and answers its path.
+    pub(crate) fn write(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        path
+    }
+
+    /// The program, to be run in it.
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_mpisim"));
+        command.args(arguments).current_dir(&self.0);
+        command
+    }
+
+    /// Runs the program in it.
+    #[track_caller]
+    pub(crate) fn run(&self, arguments: &[&str]) -> Answer {
+        Answer::from(self.command(arguments).output().unwrap())
+    }
+
+    /// Every file below `name` with its bytes, by name.
+    pub(crate) fn files(&self, name: &str) -> Vec<(String, Vec<u8>)> {
+        let mut all = Vec::new();
+        collect(&self.path(name), &self.path(name), &mut all);
+        all.sort();
+        all
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn collect(root: &Path, folder: &Path, all: &mut Vec<(String, Vec<u8>)>) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for path in entries.map(|entry| entry.unwrap().path()) {
+        if path.is_dir() {
+            collect(root, &path, all);
+        } else {
+            let name = path.strip_prefix(root).unwrap().display().to_string();
+            all.push((name, fs::read(&path).unwrap()));
+        }
+    }
+}
+
+/// What the program answered.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) exit: i32,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl From<Output> for Answer {
+    fn from(output: Output) -> Self {
+        Self {
+            exit: output.status.code().unwrap_or(-1),
+            out: String::from_utf8(output.stdout).unwrap(),
+            err: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+}
+
+impl Answer {
+    /// Demands an exit code and pieces of standard error.
+    #[track_caller]
+    pub(crate) fn check(self, exit: i32, says: &[&str]) -> Self {
+        assert_eq!(self.exit, exit, "{}{}", self.out, self.err);
+        for text in says {
+            assert!(self.err.contains(text), "does not say `{text}`: {}", self.err);
+        }
+        assert!(!self.err.contains("panicked"), "{}", self.err);
+        self
+    }
+
+    /// Standard output as JSON.
+    #[track_caller]
+    pub(crate) fn json(&self) -> serde_json::Value {
+        serde_json::from_str(&self.out).unwrap()
+    }
+}
+
+/// A sweep of three small points with a claim that holds and one that does not.
+pub(crate) const SMALL: &str = r#"{
+  "schema": 1,
+  "title": "Small",
+  "source": "a test",
+  "machine": "ideal",
+  "workload": { "kind": "ping_pong", "size": "8 B", "rounds": 5 },
+  "sweep": { "workload.size": ["8 B", "1 KiB", "64 KiB"] },
+  "figures": [ { "x": "workload.size", "y": "latency" } ],
+  "claims": [
+    { "id": "t-rises", "trend": "latency", "along": "workload.size",
+      "expect": { "shape": "rises" }, "role": "prediction", "source": "a test" },
+    { "id": "t-falls", "trend": "latency", "along": "workload.size",
+      "expect": { "shape": "falls" }, "role": "prediction", "source": "a test" }
+  ]
+}
+"#;
+
+/// Two ranks that wait for each other for ever.
+pub(crate) const DEADLOCK: &str = r#"{
+  "schema": 1,
+  "title": "Two receives face each other",
+  "machine": "ideal",
+  "workload": { "kind": "program", "ranks": [
+    [ { "op": "recv", "src": 1, "max": "8 B" }, { "op": "send", "to": 1, "size": "8 B" } ],
+    [ { "op": "recv", "src": 0, "max": "8 B" }, { "op": "send", "to": 0, "size": "8 B" } ]
+  ] }
+}
+"#;
