@@ -198,7 +198,7 @@ impl Intercommunicator {
         };
         match sides(Side::BOTH) {
             group::Comparison::Unequal => sides([Side::B, Side::A]).into(),
-            equal => equal.into(),
+            equal @ (group::Comparison::Ident | group::Comparison::Similar) => equal.into(),
         }
     }
 
@@ -217,9 +217,9 @@ impl Intercommunicator {
 
     /// What all processes of a side say.
     fn flag(&self, side: Side, flags: &[bool]) -> Result<bool, MergeError> {
-        let size = self.group(side).size();
+        let ranks = self.group(side).size();
         match flags.first() {
-            Some(first) if flags.len() == size as usize => {
+            Some(first) if flags.len() == ranks as usize => {
                 match (0..).zip(flags).find(|(_, flag)| *flag != first) {
                     None => Ok(*first),
                     Some((rank, _)) => {
@@ -227,7 +227,7 @@ impl Intercommunicator {
                     }
                 }
             }
-            _ => Err(MergeError::FlagCount { side, found: flags.len(), size }),
+            _ => Err(MergeError::FlagCount { side, found: flags.len(), size: ranks }),
         }
     }
 }
@@ -261,10 +261,11 @@ impl Intercommunicators {
         let leaders = [a.leader(Side::A)?, b.leader(Side::B)?];
         a.check_remote(Side::A, leaders, peer)?;
         b.check_remote(Side::B, leaders, peer)?;
-        if let Some(process) = a.group.intersection(&b.group).process(Rank(0)) {
-            let rank = |group: &Group| group.rank(process).expect("a process of both groups");
-            let (a, b) = (rank(&a.group), rank(&b.group));
-            return Err(IntercommunicatorError::Overlap { process, a, b });
+        for (process, rank) in a.group.members().iter().zip(0..) {
+            if let Some(other) = b.group.rank(*process) {
+                let (process, a, b) = (*process, Rank(rank), other);
+                return Err(IntercommunicatorError::Overlap { process, a, b });
+            }
         }
         self.add([Arc::clone(&a.group), Arc::clone(&b.group)])
     }
@@ -300,8 +301,8 @@ impl Intercommunicators {
 impl Caller {
     /// The process of the leader.
     fn leader(&self, side: Side) -> Result<u32, IntercommunicatorError> {
-        let (leader, size) = (self.leader, self.group.size());
-        let outside = IntercommunicatorError::LeaderOutOfRange { side, leader, size };
+        let (leader, ranks) = (self.leader, self.group.size());
+        let outside = IntercommunicatorError::LeaderOutOfRange { side, leader, size: ranks };
         self.group.process(leader).ok_or(outside)
     }
 
@@ -316,8 +317,9 @@ impl Caller {
         if peer.rank(process).is_none() {
             return Err(IntercommunicatorError::LeaderNotInPeer { side, process });
         }
-        let (remote_leader, size) = (self.remote_leader, peer.size());
-        let outside = IntercommunicatorError::RemoteLeaderOutOfRange { side, remote_leader, size };
+        let (remote_leader, ranks) = (self.remote_leader, peer.size());
+        let outside =
+            IntercommunicatorError::RemoteLeaderOutOfRange { side, remote_leader, size: ranks };
         let named = peer.process(remote_leader).ok_or(outside)?;
         let leader = leaders[side.other() as usize];
         let wrong = IntercommunicatorError::OtherLeader { side, named, leader };
