@@ -45,7 +45,7 @@ pub struct Mismatch {
 /// What can be wrong with an outcome.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Wrong {
-    /// The programs did not end.
+    /// The programs did not end, or a definition refused its input.
     Stopped(String),
     /// A call returned something else.
     Returned {

@@ -82,7 +82,7 @@ struct Head {
     schema: u64,
 }
 
-/// A file of one family; all fields are named, so that others are refused.
+/// A file of one family; all fields of some family are named, so that others are refused.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 #[allow(dead_code, reason = "some fields are there to be allowed only")]
