@@ -1,9 +1,10 @@
 //! Conformance: vectors recorded from a real MPI library, run against the simulator's MPI.
 //!
-//! A vector says what each rank calls and what its calls returned. A *strict* case must come out
-//! as it was recorded under every schedule, a *racy* one as any of the outcomes that MPI allows.
-//! What a receive got is told from the received bytes, not from the simulator's books.
+//! Vectors come in families, one file here for each: how a case is read, run and judged. Where MPI
+//! leaves a choice, any of the allowed outcomes will do.
 
+pub mod communicators;
+pub mod matching;
 mod simulated;
 #[cfg(test)]
 mod tests;
@@ -11,38 +12,15 @@ mod vectors;
 
 use std::fmt;
 
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
+pub use matching::{Finished, Sent, World};
 pub use simulated::Simulated;
-pub use vectors::{Case, Class, Sent, VectorError, Vectors};
-
-use crate::protocols::call::{Outcome, Status};
-use crate::workloads::program::{Ending, Programs, Record, Returned};
+pub use vectors::{Cases, VectorError, Vectors};
 
 /// Schedules per case that `mpisim conform` tries: each way that [`Simulated`] has to connect the
 /// processes comes up once.
 pub const SCHEDULES: u64 = 27;
-
-/// A world that can run programs to their end.
-pub trait World {
-    /// Runs the programs under one of many schedules; the same number is the same schedule.
-    ///
-    /// Every message has bytes of its own, by which a receiver can tell it from others.
-    ///
-    /// # Errors
-    ///
-    /// Why the programs did not reach their end, in words.
-    fn run(&self, programs: &Programs, schedule: u64) -> Result<Box<dyn Finished>, String>;
-}
-
-/// A world after the end of all its programs.
-pub trait Finished {
-    /// What the calls of a rank returned.
-    fn records(&self, rank: usize) -> &[Record];
-
-    /// Whether a buffer of a rank begins with the first `bytes` bytes of a message.
-    fn holds(&self, rank: usize, buffer: u32, bytes: u64, message: &Sent) -> bool;
-}
 
 /// How many cases came out right, and what was wrong with the others.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -53,13 +31,13 @@ pub struct Verdict {
     pub mismatches: Vec<Mismatch>,
 }
 
-/// A case that came out wrong, under the first schedule that showed it.
+/// A case that came out wrong.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Mismatch {
     /// The case's `id`.
     pub case: u64,
-    /// The schedule.
-    pub schedule: u64,
+    /// The first schedule that showed it; `None` where nothing is scheduled.
+    pub schedule: Option<u64>,
     /// What was wrong.
     pub wrong: Wrong,
 }
@@ -67,7 +45,7 @@ pub struct Mismatch {
 /// What can be wrong with an outcome.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Wrong {
-    /// The programs did not end.
+    /// The programs did not end, or a definition refused its input.
     Stopped(String),
     /// A call returned something else.
     Returned {
@@ -78,6 +56,15 @@ pub enum Wrong {
         /// What MPI returns there: one value, or several where the case is racy.
         expected: Vec<Option<Value>>,
         /// What the simulator returned; `None` where its calls had returned nothing more.
+        found: Option<Value>,
+    },
+    /// A definition gives something else.
+    Differs {
+        /// Which field of the case.
+        field: String,
+        /// What MPI gives there: one value, or several where MPI leaves a choice.
+        expected: Vec<Option<Value>>,
+        /// What the simulator gives; `None` where it gives nothing.
         found: Option<Value>,
     },
 }
@@ -106,7 +93,11 @@ impl fmt::Display for Verdict {
 
 impl fmt::Display for Mismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "case {}, schedule {}: {}", self.case, self.schedule, self.wrong)
+        write!(f, "case {}", self.case)?;
+        if let Some(schedule) = self.schedule {
+            write!(f, ", schedule {schedule}")?;
+        }
+        write!(f, ": {}", self.wrong)
     }
 }
 
@@ -115,155 +106,59 @@ impl fmt::Display for Wrong {
         match self {
             Self::Stopped(why) => write!(f, "{why}"),
             Self::Returned { rank, entry, expected, found } => {
-                let text = |value: &Option<Value>| {
-                    value.as_ref().map_or_else(|| "nothing".to_owned(), Value::to_string)
-                };
-                let expected: Vec<_> = expected.iter().map(text).collect();
-                let expected = expected.join(" or ");
-                write!(f, "rank {rank}, entry {entry}: {} instead of {expected}", text(found))
+                write!(f, "rank {rank}, entry {entry}: ")?;
+                write_difference(f, expected, found.as_ref())
+            }
+            Self::Differs { field, expected, found } => {
+                write!(f, "`{field}`: ")?;
+                write_difference(f, expected, found.as_ref())
             }
         }
     }
 }
 
-/// Runs every case under so many schedules.
+fn write_difference(
+    f: &mut fmt::Formatter<'_>,
+    expected: &[Option<Value>],
+    found: Option<&Value>,
+) -> fmt::Result {
+    let text = |value: Option<&Value>| value.map_or_else(|| "nothing".to_owned(), Value::to_string);
+    let expected: Vec<_> = expected.iter().map(|value| text(value.as_ref())).collect();
+    write!(f, "{} instead of {}", text(found), expected.join(" or "))
+}
+
+/// Runs every case, those that are scheduled under so many schedules.
 pub fn judge(vectors: &Vectors, world: &impl World, schedules: u64) -> Verdict {
-    let mut verdict = Verdict::default();
-    for case in &vectors.cases {
-        match (0..schedules).find_map(|schedule| wrong_case(case, world, schedule)) {
-            Some(mismatch) => verdict.mismatches.push(mismatch),
-            None => verdict.passed += 1,
-        }
+    match &vectors.cases {
+        Cases::Matching(cases) => cases
+            .iter()
+            .map(|case| (0..schedules).find_map(|schedule| case.mismatch(world, schedule)))
+            .collect(),
+        Cases::Communicators(cases) => cases.iter().map(communicators::Case::mismatch).collect(),
     }
-    verdict
 }
 
-/// What is wrong with a case under one schedule.
-fn wrong_case(case: &Case, world: &impl World, schedule: u64) -> Option<Mismatch> {
-    let wrong = match world.run(&case.programs, schedule) {
-        Ok(finished) => difference(&case.outcomes, &outcome(case, finished.as_ref()))?,
-        Err(why) => Wrong::Stopped(why),
-    };
-    Some(Mismatch { case: case.id, schedule, wrong })
-}
-
-/// The first entry in which `found` leaves all the outcomes that agreed with it until then.
-fn difference(outcomes: &[Vec<Vec<Value>>], found: &[Vec<Value>]) -> Option<Wrong> {
-    let mut left: Vec<_> = outcomes.iter().collect();
-    for (rank, returned) in found.iter().enumerate() {
-        let longest = left.iter().map(|outcome| outcome[rank].len()).max().unwrap_or(0);
-        for entry in 0..returned.len().max(longest) {
-            let found = returned.get(entry);
-            let agree = |outcome: &&&Vec<Vec<Value>>| outcome[rank].get(entry) == found;
-            let agreeing: Vec<_> = left.iter().filter(agree).copied().collect();
-            if agreeing.is_empty() {
-                let mut expected = Vec::new();
-                for value in left.iter().map(|outcome| outcome[rank].get(entry).cloned()) {
-                    if !expected.contains(&value) {
-                        expected.push(value);
-                    }
-                }
-                return Some(Wrong::Returned { rank, entry, expected, found: found.cloned() });
-            }
-            left = agreeing;
-        }
-    }
-    None
-}
-
-/// What each rank's calls returned, in the words of the vectors.
-fn outcome(case: &Case, finished: &dyn Finished) -> Vec<Vec<Value>> {
-    let teller = |rank| Teller { case, finished, rank };
-    (0..case.programs.size())
-        .map(|rank| {
-            let records = finished.records(rank).iter();
-            records.map(|record| teller(rank).returned(&record.returned)).collect()
-        })
-        .collect()
-}
-
-/// Puts what a rank's calls returned into the words of the vectors.
-struct Teller<'a> {
-    case: &'a Case,
-    finished: &'a dyn Finished,
-    rank: usize,
-}
-
-impl Teller<'_> {
-    fn returned(&self, returned: &Returned) -> Value {
-        let flag = |value: bool| Map::from_iter([("flag".to_owned(), json!(value))]);
-        let fields = match returned {
-            Returned::Ended(ending) => self.ending(ending),
-            Returned::All(endings) => self.endings(endings),
-            Returned::Any(None) => Map::from_iter([("index".to_owned(), Value::Null)]),
-            Returned::Any(Some((index, ending))) => {
-                let mut fields = self.ending(ending);
-                fields.insert("index".to_owned(), json!(index));
-                fields
-            }
-            Returned::Tested(None) | Returned::AllTested(None) | Returned::MaybeProbed(None) => {
-                flag(false)
-            }
-            Returned::Tested(Some(ending)) => join(flag(true), self.ending(ending)),
-            Returned::AllTested(Some(endings)) => join(flag(true), self.endings(endings)),
-            Returned::MaybeProbed(Some(probed)) => join(flag(true), status(probed)),
-            Returned::Probed(probed) => status(probed),
-        };
-        Value::Object(fields)
-    }
-
-    fn endings(&self, endings: &[Ending]) -> Map<String, Value> {
-        let all = endings.iter().map(|ending| Value::Object(self.ending(ending))).collect();
-        Map::from_iter([("all".to_owned(), Value::Array(all))])
-    }
-
-    fn ending(&self, ending: &Ending) -> Map<String, Value> {
-        let (outcome, buffer) = match ending {
-            Ending::Over { outcome, buffer } => (outcome, *buffer),
-            Ending::Inactive => return Map::from_iter([("inactive".to_owned(), json!(true))]),
-        };
-        match outcome {
-            Outcome::Sent => Map::from_iter([("sent".to_owned(), json!(true))]),
-            Outcome::Cancelled => Map::from_iter([("cancelled".to_owned(), json!(true))]),
-            Outcome::Received(received) => {
-                let mut fields = status(received);
-                fields.insert("msg".to_owned(), self.message(buffer, received.count));
-                fields
-            }
-            Outcome::Truncated(received) => {
-                let mut fields = status(received);
-                fields.remove("count");
-                fields.insert("error".to_owned(), json!("truncate"));
-                fields
+/// The verdict on cases, each with what was wrong with it.
+impl FromIterator<Option<Mismatch>> for Verdict {
+    fn from_iter<T: IntoIterator<Item = Option<Mismatch>>>(cases: T) -> Self {
+        let mut verdict = Self::default();
+        for mismatch in cases {
+            match mismatch {
+                Some(mismatch) => verdict.mismatches.push(mismatch),
+                None => verdict.passed += 1,
             }
         }
-    }
-
-    /// Which of the case's messages lies in a buffer: its number, or words where that is not one.
-    fn message(&self, buffer: u32, bytes: u64) -> Value {
-        if bytes == 0 {
-            return Value::Null;
-        }
-        let holds = |sent: &&Sent| {
-            sent.bytes >= bytes && self.finished.holds(self.rank, buffer, bytes, sent)
-        };
-        let found: Vec<u64> = self.case.sent.iter().filter(holds).map(|sent| sent.msg).collect();
-        match found[..] {
-            [msg] => json!(msg),
-            [] => json!("bytes that nobody sent"),
-            _ => json!(format!("the bytes of all of {found:?}")),
-        }
+        verdict
     }
 }
 
-fn status(status: &Status) -> Map<String, Value> {
-    let source = status.source.map_or_else(|| json!("proc_null"), |rank| json!(rank.0));
-    let tag = status.tag.map_or_else(|| json!("any"), |tag| json!(tag));
-    let fields = [("source", source), ("tag", tag), ("count", json!(status.count))];
-    fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
-}
-
-fn join(mut fields: Map<String, Value>, more: Map<String, Value>) -> Map<String, Value> {
-    fields.extend(more);
-    fields
+/// The different values among these, in order.
+fn distinct(values: impl Iterator<Item = Option<Value>>) -> Vec<Option<Value>> {
+    let mut distinct = Vec::new();
+    for value in values {
+        if !distinct.contains(&value) {
+            distinct.push(value);
+        }
+    }
+    distinct
 }

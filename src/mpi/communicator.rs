@@ -4,11 +4,68 @@
 //! library sends itself inside a collective. So no receive of the program, not even one with both
 //! wildcards, can take a message of a barrier.
 
+use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use super::envelope::{Context, Rank};
-use super::group::Group;
+use super::group::{self, Choice, Group, SplitError};
+
+/// How two communicators compare.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum Comparison {
+    /// One and the same.
+    Ident,
+    /// Same processes in the same order, but contexts of their own.
+    Congruent,
+    /// Same processes, another order.
+    Similar,
+    /// Other processes.
+    Unequal,
+}
+
+/// Two different communicators compare as their groups do.
+impl From<group::Comparison> for Comparison {
+    fn from(groups: group::Comparison) -> Self {
+        match groups {
+            group::Comparison::Ident => Self::Congruent,
+            group::Comparison::Similar => Self::Similar,
+            group::Comparison::Unequal => Self::Unequal,
+        }
+    }
+}
+
+/// Why a communicator cannot be made.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+pub enum CommunicatorError {
+    /// The table has no such communicator.
+    #[error("communicator {number} does not exist; there are {known}, numbered from 0")]
+    Unknown {
+        /// The number asked for.
+        number: u16,
+        /// Length of the table.
+        known: usize,
+    },
+    /// The table has no room for the new ones.
+    #[error("{wanted} more communicators do not fit: a job has {known} and at most 65536")]
+    Full {
+        /// How many were to be made.
+        wanted: usize,
+        /// Length of the table.
+        known: usize,
+    },
+    /// A process is not in the communicator that a new one is made from.
+    #[error("process {process} is no member of communicator {of}")]
+    NoMember {
+        /// The process.
+        process: u32,
+        /// Number of the old communicator.
+        of: u16,
+    },
+    /// The choices of a split are wrong.
+    #[error(transparent)]
+    Split(#[from] SplitError),
+}
 
 /// A group and the contexts in which its members talk.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -42,6 +99,15 @@ impl Communicator {
     pub fn process(&self, rank: Rank) -> Option<u32> {
         self.group.process(rank)
     }
+
+    /// How this communicator compares to another one of the same job.
+    pub fn compare(&self, other: &Self) -> Comparison {
+        if self.context == other.context {
+            Comparison::Ident
+        } else {
+            self.group.compare(&other.group).into()
+        }
+    }
 }
 
 /// All communicators of a job, by number; number 0 is `MPI_COMM_WORLD`.
@@ -60,6 +126,8 @@ impl Hash for Communicators {
 impl Communicators {
     /// The number of `MPI_COMM_WORLD`.
     pub const WORLD: u16 = 0;
+    /// The most communicators of a job.
+    pub(super) const LIMIT: usize = 1 << u16::BITS;
     /// The number of the duplicate of `MPI_COMM_WORLD` in [`Self::standard`].
     pub const DUPLICATE: u16 = 1;
     /// The number of the reversed communicator in [`Self::standard`].
@@ -74,33 +142,86 @@ impl Communicators {
     /// the same processes in reverse rank order.
     pub fn standard(size: u32) -> Self {
         let mut table = Self::world(size);
-        table.duplicate(Self::WORLD);
-        table.reverse(Self::WORLD);
+        let group = Arc::clone(&table.0[0].group);
+        let reversed = Arc::new(group.reversed());
+        table.add(group);
+        table.add(reversed);
         table
     }
 
     /// Adds a duplicate of communicator `of`: same group, new contexts; answers with its number.
     ///
-    /// # Panics
+    /// # Errors
     ///
-    /// When `of` is not in the table, or the table is full (65536 entries).
-    pub fn duplicate(&mut self, of: u16) -> u16 {
-        let group = Arc::clone(&self.0[usize::from(of)].group);
-        self.add(group)
+    /// `of` is not in the table, or the table is full.
+    pub fn duplicate(&mut self, of: u16) -> Result<u16, CommunicatorError> {
+        let group = Arc::clone(&self.known(of)?.group);
+        self.check_room(1)?;
+        Ok(self.add(group))
     }
 
     /// Adds a communicator of the processes of `of` in reverse rank order; answers with its number.
     ///
-    /// # Panics
+    /// # Errors
     ///
     /// As [`Self::duplicate`].
-    pub fn reverse(&mut self, of: u16) -> u16 {
-        let group = Arc::new(self.0[usize::from(of)].group.reversed());
-        self.add(group)
+    pub fn reverse(&mut self, of: u16) -> Result<u16, CommunicatorError> {
+        let group = Arc::new(self.known(of)?.group.reversed());
+        self.check_room(1)?;
+        Ok(self.add(group))
     }
 
+    /// Adds a communicator of some processes of `of` and answers with its number; the empty group
+    /// has no communicator.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::duplicate`], and where a process of the group is no member of `of`.
+    pub fn create(&mut self, of: u16, group: Arc<Group>) -> Result<Option<u16>, CommunicatorError> {
+        let old = &self.known(of)?.group;
+        if let Some(process) = group.difference(old).process(Rank(0)) {
+            return Err(CommunicatorError::NoMember { process, of });
+        }
+        if group.size() == 0 {
+            return Ok(None);
+        }
+        self.check_room(1)?;
+        Ok(Some(self.add(group)))
+    }
+
+    /// Adds one communicator for each color that the ranks of `of` choose, by rising color, and
+    /// answers with the number that each of these ranks gets: none where its color is undefined.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::duplicate`], and where the choices are wrong; then nothing is added.
+    pub fn split(
+        &mut self,
+        of: u16,
+        choices: &[Choice],
+    ) -> Result<Vec<Option<u16>>, CommunicatorError> {
+        let parts = self.known(of)?.group.split(choices)?;
+        self.check_room(parts.len())?;
+        let mut number_of = BTreeMap::new();
+        for part in parts {
+            number_of.insert(part.color, self.add(Arc::new(part.group)));
+        }
+        Ok(choices.iter().map(|choice| choice.color.map(|color| number_of[&color])).collect())
+    }
+
+    fn known(&self, number: u16) -> Result<&Communicator, CommunicatorError> {
+        self.get(number).ok_or(CommunicatorError::Unknown { number, known: self.0.len() })
+    }
+
+    fn check_room(&self, wanted: usize) -> Result<(), CommunicatorError> {
+        let known = self.0.len();
+        let fits = known + wanted <= Self::LIMIT;
+        if fits { Ok(()) } else { Err(CommunicatorError::Full { wanted, known }) }
+    }
+
+    /// Adds a communicator for which there is room.
     fn add(&mut self, group: Arc<Group>) -> u16 {
-        let index = u16::try_from(self.0.len()).expect("a job has at most 65536 communicators");
+        let index = u16::try_from(self.0.len()).expect("room was made sure of");
         self.0.push(Communicator::numbered(index, group));
         index
     }
@@ -117,40 +238,4 @@ impl Communicators {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    use super::*;
-
-    #[test]
-    fn the_standard_three_have_the_groups_they_promise() {
-        let table = Communicators::standard(4);
-        let members = |number| table.get(number).unwrap().group.members().to_vec();
-        assert_eq!(members(Communicators::WORLD), [0, 1, 2, 3]);
-        assert_eq!(members(Communicators::DUPLICATE), [0, 1, 2, 3]);
-        assert_eq!(members(Communicators::REVERSED), [3, 2, 1, 0]);
-        assert_eq!(table.get(3), None);
-        let reversed = table.get(2).unwrap();
-        assert_eq!(reversed.rank(0), Some(Rank(3)));
-        assert_eq!(reversed.process(Rank(3)), Some(0));
-        assert_eq!((reversed.rank(4), reversed.process(Rank(4))), (None, None));
-    }
-
-    #[test]
-    fn no_two_contexts_of_a_job_are_equal() {
-        let mut table = Communicators::standard(3);
-        let of_duplicate = table.duplicate(1);
-        table.reverse(of_duplicate);
-        let contexts: BTreeSet<_> =
-            table.iter().flat_map(|comm| [comm.context, comm.internal]).collect();
-        assert_eq!(contexts.len(), 2 * table.iter().len());
-    }
-
-    #[test]
-    fn duplicates_share_one_table_of_members() {
-        let table = Communicators::standard(1000);
-        let group = |number| &table.get(number).unwrap().group;
-        assert!(Arc::ptr_eq(group(0), group(1)));
-        assert_eq!(table.clone(), table);
-    }
-}
+mod tests;

@@ -2,6 +2,12 @@
 //!
 //! Processes are numbered over the whole job, as in [`super::observation`].
 
+mod algebra;
+mod split;
+
+pub use algebra::{Comparison, Range, SelectionError, Translation};
+pub use split::{Choice, Part, SplitError};
+
 use super::envelope::Rank;
 
 /// Stands in [`Group::ranks`] for a process outside the group.

@@ -1,7 +1,9 @@
 //! MPI semantics: envelopes, matching queues, requests, groups and communicators. No time here.
 
+pub mod cartesian;
 pub mod communicator;
 pub mod envelope;
 pub mod group;
+pub mod intercommunicator;
 pub mod matching;
 pub mod observation;

@@ -4,7 +4,7 @@
 //! Each schedule number also stands for one way to connect the processes, so that a few schedules
 //! already meet every path that a message can take.
 
-use super::{Finished, Sent, World};
+use super::matching::{Finished, Sent, World};
 use crate::mpi::communicator::Communicators;
 use crate::protocols::contract::{Process, Region, Space, Thread};
 use crate::protocols::library::{Job, Library, SharedJob};

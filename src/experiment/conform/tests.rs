@@ -5,6 +5,7 @@ mod ideal;
 
 use ideal::{Fault, Ideal};
 
+use super::matching::Class;
 use super::*;
 
 const RECORDED: &str = include_str!("../../../tests/vectors/matching.json");
@@ -114,7 +115,10 @@ fn files_that_are_no_vectors_are_refused() {
     let good = one_case(r#""class":"strict","observed":[[],[]]"#, RECEIVE);
     let swap = |from: &str, to: &str| good.replacen(from, to, 1);
     check_unreadable("{", "EOF while parsing an object at line 1 column 1");
-    check_unreadable(&swap("matching", "rma"), "family `rma` is not known; `matching` is");
+    check_unreadable(
+        &swap("matching", "rma"),
+        "family `rma` is not known; `matching` and `communicators` are",
+    );
     check_unreadable(&swap(r#""schema":1"#, r#""schema":2"#), "schema 2 is not known; 1 is");
     check_unreadable(
         &swap("recv", "receive"),
@@ -154,11 +158,12 @@ fn the_simulators_library_conforms() {
 #[test]
 fn schedules_reach_several_outcomes_of_racy_cases() {
     let vectors = recorded();
-    let racy: Vec<_> = vectors.cases.iter().filter(|case| case.class == Class::Racy).collect();
+    let Cases::Matching(cases) = &vectors.cases else { panic!("another family") };
+    let racy: Vec<_> = cases.iter().filter(|case| case.class == Class::Racy).collect();
     let varied = racy.iter().filter(|case| {
         let outcome = |schedule| {
             let world = Simulated { seed: 1 }.run(&case.programs, schedule);
-            outcome(case, world.expect("it ends").as_ref())
+            matching::outcome(case, world.expect("it ends").as_ref())
         };
         let first = outcome(0);
         (1..SCHEDULES).any(|schedule| outcome(schedule) != first)
