@@ -1,6 +1,8 @@
 //! A run in steady state allocates nothing for a message: eight times the rounds, and hardly an
 //! allocation more.
 
+#![allow(clippy::unwrap_used, reason = "a test stops at its first surprise")]
+
 mod common;
 
 use common::{job, model};

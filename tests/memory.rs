@@ -1,5 +1,8 @@
 //! What a rank costs: bytes that a job holds for each of its ranks, from 64 to 1024 of them.
 
+#![allow(clippy::unwrap_used, reason = "a test stops at its first surprise")]
+#![allow(clippy::print_stdout, reason = "the numbers are what a reader wants")]
+
 mod common;
 
 use common::{job, model};
