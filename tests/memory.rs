@@ -23,10 +23,10 @@ fn paired(ranks: u32) -> Job<AnyProgram> {
 /// Most bytes that a job holds at once for each rank: built only, and run to its end.
 fn bytes_per_rank(ranks: u32) -> (u64, u64) {
     let plan = paired(ranks);
-    let idle = allocation_counter::measure(|| drop(plan.timed().unwrap()));
+    let idle = allocation_counter::measure(|| drop(plan.timed().expect("it fits")));
     let plan = paired(ranks);
     let run = allocation_counter::measure(|| {
-        let ran = plan.run().unwrap();
+        let ran = plan.run().expect("it fits");
         assert_eq!(ran.outcome.ending, Ending::Finished);
         let _: &[Library] = &ran.machines;
     });

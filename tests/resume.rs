@@ -100,7 +100,8 @@ fn endless(scratch: &Scratch) -> Child {
         }
         std::thread::sleep(Duration::from_millis(5));
     }
-    panic!("the run did not begin within 10 s");
+    let answer = child.wait_with_output();
+    panic!("the run did not begin within 10 s: {answer:?}");
 }
 
 #[test]
