@@ -12,6 +12,9 @@ const PIVOT_COLUMNS: usize = 8;
 /// The axis whose values are replicas of one measurement.
 const SEED: &str = "seed";
 
+/// The metric that every workload has.
+const TIME: &str = "time";
+
 /// A table whose cells are text; every column is aligned to the right.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Table {
@@ -44,7 +47,11 @@ pub fn tables(result: &RunResult) -> Vec<Table> {
         return vec![flat(result, &axes, &groups)];
     };
     let grid = Grid { result, axes: &axes, groups: &groups, places };
-    let names = metrics(result);
+    let mut names = metrics(result);
+    if names.len() > 1 {
+        // How long it took follows from the others; it is in the CSV.
+        names.retain(|name| *name != TIME);
+    }
     let mut tables: Vec<Table> = names.iter().map(|name| grid.metric(name)).collect();
     if let Some(main) = names.first() {
         tables.insert(1, grid.relative(main));
@@ -180,8 +187,7 @@ impl Grid<'_> {
             let used = group.points.iter().flat_map(|point| &point.resources);
             let most = used.max_by(|left, right| left.share().total_cmp(&right.share()));
             most.map_or_else(String::new, |used| {
-                let share = percent(used.share(), 1.0);
-                format!("{} {share}", without_node(&used.name))
+                format!("{} {:.0} %", without_node(&used.name), 100.0 * used.share())
             })
         })
     }

@@ -109,8 +109,9 @@ fn resources(outcome: &Outcome) -> Vec<ResourceUse> {
         packets: 0,
         queue_max: 0,
     };
-    let working = core("cores in the library (mean)", mean(|core| core.working));
-    let polling = core("cores polling to an arrival (mean)", mean(|core| core.polling));
+    // Means over all cores: time in calls, and time in passes that met an arrival.
+    let working = core("cores", mean(|core| core.working));
+    let polling = core("cores polling", mean(|core| core.polling));
     // A core's own copy limit is no shared resource: hundreds of lines that say little.
     let shared = hardware.filter(|resource| !resource.name.ends_with("copies"));
     [working, polling].into_iter().chain(shared.filter(|resource| resource.packets > 0)).collect()

@@ -62,7 +62,7 @@ fn the_busiest_resource_is_named_without_its_node() {
         queue_max: 0,
     };
     result.points[0].resources = vec![used("node 0 PCIe to HCA", 30), used("node 1 link", 60)];
-    assert_eq!(tables(&result)[2].rows[0][1], "link 60.0 %");
+    assert_eq!(tables(&result)[2].rows[0][1], "link 60 %");
 }
 
 #[test]
