@@ -143,15 +143,19 @@ fn an_rput_of_a_large_message_is_three_control_packets_and_a_write() {
 #[test]
 fn an_rget_of_a_large_message_is_an_rts_and_a_read() {
     let control = STEP + packet(64) + STEP;
-    // The owner's HCA answers: no doorbell, no WQE.
+    // The owner's HCA takes the request and answers: no CQE, no doorbell, no WQE.
+    let request = packet(0) - 64;
     let answer = bulk(MIB) - 72;
     // The receiver returns when it has posted the FIN.
-    let expected = STEP + control + ENTRY + packet(0) + answer + STEP;
+    let expected = STEP + control + ENTRY + request + answer + STEP;
     let rget = |changes: &[(&str, &str)]| latency_with(ideal(changes), MIB, Protocol::RGet);
     let found = rget(&[]);
     assert!(found - expected <= 1, "{found} ps, expected {expected}");
     // RTS, request, answer: the FIN keeps nobody waiting.
     assert_eq!(rget(&[("link.base_latency", "2 us")]) - found, 3 * US);
+    // The doorbells of RTS and request, the RTS and the answer on their way into a memory; the
+    // request itself stays in the owner's HCA.
+    assert_eq!(rget(&[("pcie.mmio_write", "1 us")]) - found, 4 * US);
 }
 
 #[test]

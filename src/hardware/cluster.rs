@@ -7,7 +7,10 @@
 //!
 //! A path is a list of [`Hop`]s; the [`Fabric`] shares its resources fairly. Packets of at most one
 //! MTU are not charged to memory (their traffic is below a thousandth of its rate); bulk is.
-//! Left out: memory traffic of packets. Noticeable where memory is slower than the link.
+//! Left out: memory traffic of packets. Noticeable where memory is slower than the link. Requests of
+//! DMA reads on their way up, completions of senders (their latency counts, their bytes do not), the
+//! 16 address bytes of an RDMA packet; and a write is charged a CQE at its target. Noticeable as
+//! some percent of the bytes of one direction of the bus.
 
 use std::collections::BTreeMap;
 
@@ -28,6 +31,9 @@ pub enum Posting {
     Fetch,
     /// As `Fetch`, for more than one MTU: memory on both sides carries the traffic.
     Bulk,
+    /// An RDMA read is asked for: the WQE travels with the doorbell, and the peer's HCA takes the
+    /// request; nothing reaches its host.
+    ReadRequest,
     /// The answer of an RDMA read: no doorbell at the side that owns the data.
     ReadAnswer,
 }
@@ -194,7 +200,7 @@ impl Cluster {
         let costs = &self.costs;
         let far = if from.socket == costs.hca_socket { TimeDelta::ZERO } else { costs.far_socket };
         let (extra, latency) = match posting {
-            Posting::BlueFlame => (costs.wqe, costs.mmio),
+            Posting::BlueFlame | Posting::ReadRequest => (costs.wqe, costs.mmio),
             Posting::Inline => (costs.doorbell + costs.wqe, costs.mmio + costs.wqe_fetch),
             Posting::Fetch | Posting::Bulk => {
                 (costs.doorbell + costs.wqe, costs.mmio + costs.wqe_fetch + costs.read_round_trip)
@@ -220,6 +226,9 @@ impl Cluster {
         let costs = &self.costs;
         let far = if to.socket == costs.hca_socket { TimeDelta::ZERO } else { costs.far_socket };
         hops.push(hop(node.units_in, 0, TimeDelta::ZERO));
+        if posting == Posting::ReadRequest {
+            return;
+        }
         hops.extend(node.dma_write.map(|write| hop(write, 0, TimeDelta::ZERO)));
         hops.extend(node.pcie_both.map(|both| hop(both, 0, TimeDelta::ZERO)));
         hops.push(hop(node.pcie_up, costs.cqe, costs.mmio + far));

@@ -410,8 +410,7 @@ where
             }
             Action::RdmaRead { from, remote, into, token } => {
                 let kind = FlightKind::ReadRequest { remote: *remote, into: *into, token: *token };
-                let request = self.costs.read_request();
-                Some(self.launch(thread, *from, kind, request, None, Via::Hca, cursor))
+                Some(self.launch(thread, *from, kind, 0, None, Via::Hca, cursor))
             }
             Action::Repost { landing, from } => Some(self.repost(thread, *landing, *from, cursor)),
             Action::Release => {

@@ -108,9 +108,4 @@ impl Costs {
     pub(super) fn poll(&self, channels: u32) -> TimeDelta {
         self.memory.poll_pass(channels).scaled(1, u64::from(channels.max(1)))
     }
-
-    /// Bytes of an RDMA read request on the wire.
-    pub(super) const fn read_request(&self) -> u64 {
-        self.profile.mpi.header_bytes.as_u64()
-    }
 }

@@ -77,7 +77,7 @@ impl ChannelTable {
 pub(super) struct Channel<P> {
     from: Process,
     to: Process,
-    paths: [Option<PathId>; 5],
+    paths: [Option<PathId>; 6],
     /// For packets and writes; the answers to this side's reads travel on the next number.
     connection: ConnId,
     /// Receive buffers that the receiver has posted.
@@ -128,7 +128,7 @@ where
         self.channels.push(Channel {
             from,
             to,
-            paths: [None; 5],
+            paths: [None; 6],
             connection: ConnId(cores + 2 * index),
             credits: self.costs.profile.hca.eager_credits,
             reposts: VecDeque::new(),
@@ -176,7 +176,7 @@ where
                     return;
                 }
                 channel.reads += 1;
-                self.posting(bytes)
+                Posting::ReadRequest
             }
             FlightKind::ReadAnswer { .. } | FlightKind::SendDone => {
                 unreachable!("answers and completions leave no core")
@@ -340,8 +340,7 @@ where
         if let Some(id) = channel.reads_waiting.pop_front() {
             channel.reads += 1;
             let bytes = self.flights.get(id).bytes;
-            let posting = self.posting(bytes);
-            self.hand_to_hca(id, index, posting, bytes);
+            self.hand_to_hca(id, index, Posting::ReadRequest, bytes);
         }
     }
 
