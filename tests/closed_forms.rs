@@ -158,6 +158,29 @@ fn an_rget_of_a_large_message_is_an_rts_and_a_read() {
     assert_eq!(rget(&[("pcie.mmio_write", "1 us")]) - found, 4 * US);
 }
 
+/// Every packet from the HCA took a completion and a receive buffer, whatever it carried.
+#[test]
+fn every_packet_costs_its_receiver_a_completion_and_a_receive_buffer() {
+    let prices = [("hca.cqe_poll", "50 ns"), ("hca.repost_overhead", "30 ns")];
+    for n in [0, 8, 4096] {
+        assert_eq!(latency(&prices, n) - latency(&[], n), 80 * NS, "{n} B");
+    }
+    // RTS, CTS, FIN; the write itself takes a completion only.
+    let rput = |changes: &[(&str, &str)]| latency(changes, MIB);
+    assert_eq!(rput(&prices) - rput(&[]), (3 * 80 + 50) * NS);
+    let both = [("cpu.smt", "2"), ("cpu.smt_share", "1"), ("cpu.cores_per_socket", "1")];
+    let busy = |changes: &[(&str, &str)]| {
+        let receives = |from| (0..4).map(|_| recv(from, 0, 0)).collect::<Vec<_>>();
+        let sends = |to| (0..4).map(|_| send(to, 0, 0)).collect::<Vec<_>>();
+        let scripts = vec![sends(2), sends(3), receives(0), receives(1)];
+        let outcome = play(ideal(changes), scripts);
+        outcome.cores[2].working + outcome.cores[3].working
+    };
+    let priced = [both.as_slice(), &[("hca.cqe_poll", "10 us")]].concat();
+    // Two siblings that poll at once take twice as long.
+    assert!(busy(&priced) - busy(&both) > TimeDelta::from_us(8 * 15));
+}
+
 #[test]
 fn rput_posts_four_work_requests_a_message_and_rget_three() {
     let posted = |protocol, rounds| {
