@@ -314,6 +314,42 @@ fn pinning_is_paid_once_for_each_buffer_while_the_cache_holds_it() {
 }
 
 #[test]
+fn a_buffer_that_is_pinned_longer_takes_no_more_room_than_its_length() {
+    let busy = |cache: &[(&str, &str)]| {
+        let sends = [(0, 1), (0, 2), (1, 1), (0, 2)];
+        let mut scripts = vec![Vec::new(), Vec::new()];
+        for (request, mib) in sends {
+            scripts[0].extend([isend(request, 1, 0, mib * MIB), wait_all(request, 1)]);
+            scripts[1].push(recv(0, 0, mib * MIB));
+        }
+        play(ideal(cache), scripts).cores[0].working.as_ps()
+    };
+    let prices = [("hca.mem_reg_base", "10 us"), ("hca.mem_reg_per_byte", "0.01 ns/B")];
+    let cached = [prices.as_slice(), &[("hca.registration_cache", "3 MiB")]].concat();
+    // 1 MiB, 2 MiB of the same buffer, 1 MiB of another: the first is still there at the end.
+    assert_eq!(busy(&cached) - busy(&[]), 3 * 10 * US + 10 * 4 * MIB);
+}
+
+#[test]
+fn opposite_ways_between_the_sockets_do_not_share_a_link() {
+    let two_sockets =
+        [("cpu.sockets", "2"), ("cpu.cores_per_socket", "1"), ("mem.intersocket_bw", "5 GB/s")];
+    // Ranks 1 and 3 are on the sockets without an adapter.
+    let elapsed = |both: bool| {
+        let end = |peer| vec![irecv(0, peer, 0, MIB), isend(1, peer, 0, MIB), wait_all(0, 2)];
+        let mut scripts = vec![Vec::new(), end(3), Vec::new(), end(1)];
+        if !both {
+            scripts[1] = vec![isend(1, 3, 0, MIB), wait_all(1, 1)];
+            scripts[3] = vec![irecv(0, 1, 0, MIB), wait_all(0, 1)];
+        }
+        play(ideal(&two_sockets), scripts).end.as_ps()
+    };
+    let (one, both) = (elapsed(false), elapsed(true));
+    assert!(one > 200 * MIB, "the link between the sockets limits: {one}");
+    assert!(both - one < one / 10, "{both} both ways, {one} one way");
+}
+
+#[test]
 fn a_burst_beyond_the_receive_buffers_backs_off_until_they_are_free() {
     const BURST: u32 = 6;
     let run = |credits| {

@@ -49,7 +49,8 @@ struct Node {
     units_out: ResourceId,
     units_in: ResourceId,
     memory: Vec<ResourceId>,
-    intersocket: Option<ResourceId>,
+    /// Between the sockets: towards the HCA's, and away from it.
+    intersocket: Option<[ResourceId; 2]>,
 }
 
 /// Fixed times and bytes that paths are made of.
@@ -210,7 +211,7 @@ impl Cluster {
         let fetches = matches!(posting, Posting::Fetch | Posting::Bulk | Posting::ReadAnswer);
         let mut hops = Vec::new();
         if matches!(posting, Posting::Bulk | Posting::ReadAnswer) {
-            self.memory_hops(from, &mut hops);
+            self.memory_hops(from, 0, &mut hops);
         }
         hops.push(hop(node.pcie_down, extra, latency + far));
         hops.extend(node.pcie_both.map(|both| hop(both, 0, TimeDelta::ZERO)));
@@ -233,17 +234,18 @@ impl Cluster {
         hops.extend(node.pcie_both.map(|both| hop(both, 0, TimeDelta::ZERO)));
         hops.push(hop(node.pcie_up, costs.cqe, costs.mmio + far));
         if matches!(posting, Posting::Bulk | Posting::ReadAnswer) {
-            self.memory_hops(to, hops);
+            self.memory_hops(to, 1, hops);
         }
     }
 
-    fn memory_hops(&self, site: Place, hops: &mut Vec<Hop>) {
+    /// `away`: 0 for bytes on their way to the HCA, 1 for those that come from it.
+    fn memory_hops(&self, site: Place, away: usize, hops: &mut Vec<Hop>) {
         let node = &self.nodes[site.node as usize];
         if !self.costs.dma_to_llc {
             hops.push(hop(node.memory[site.socket as usize], 0, TimeDelta::ZERO));
         }
         if site.socket != self.costs.hca_socket {
-            hops.extend(node.intersocket.map(|link| hop(link, 0, TimeDelta::ZERO)));
+            hops.extend(node.intersocket.map(|links| hop(links[away], 0, TimeDelta::ZERO)));
         }
     }
 
@@ -305,10 +307,13 @@ impl Node {
                     add(shared(name, profile.mem.socket_bw, Framing::NONE))
                 })
                 .collect(),
-            intersocket: profile
-                .mem
-                .intersocket_bw
-                .map(|cap| add(shared(name("intersocket link"), cap, Framing::NONE))),
+            intersocket: profile.mem.intersocket_bw.map(|cap| {
+                let mut link = |to: &str| {
+                    let name = name(&format!("intersocket link {to} the HCA"));
+                    add(shared(name, cap, Framing::NONE))
+                };
+                [link("to"), link("from")]
+            }),
         }
     }
 }
