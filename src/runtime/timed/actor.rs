@@ -303,7 +303,7 @@ where
                 if landing.is_none() && via == Via::Hca {
                     // A packet without payload leaves its receive buffer at once.
                     self.actor(thread).reposts.push(from);
-                    cost = cost + self.costs.profile.hca.repost_overhead;
+                    cost += self.costs.profile.hca.repost_overhead;
                 }
                 (Input::Packet { from, packet, landing }, cost)
             }
