@@ -143,15 +143,42 @@ fn an_rput_of_a_large_message_is_three_control_packets_and_a_write() {
 #[test]
 fn an_rget_of_a_large_message_is_an_rts_and_a_read() {
     let control = STEP + packet(64) + STEP;
-    // The owner's HCA answers: no doorbell, no WQE.
+    // The owner's HCA takes the request and answers: no CQE, no doorbell, no WQE.
+    let request = packet(0) - 64;
     let answer = bulk(MIB) - 72;
     // The receiver returns when it has posted the FIN.
-    let expected = STEP + control + ENTRY + packet(0) + answer + STEP;
+    let expected = STEP + control + ENTRY + request + answer + STEP;
     let rget = |changes: &[(&str, &str)]| latency_with(ideal(changes), MIB, Protocol::RGet);
     let found = rget(&[]);
     assert!(found - expected <= 1, "{found} ps, expected {expected}");
     // RTS, request, answer: the FIN keeps nobody waiting.
     assert_eq!(rget(&[("link.base_latency", "2 us")]) - found, 3 * US);
+    // The doorbells of RTS and request, the RTS and the answer on their way into a memory; the
+    // request itself stays in the owner's HCA.
+    assert_eq!(rget(&[("pcie.mmio_write", "1 us")]) - found, 4 * US);
+}
+
+/// Every packet from the HCA took a completion and a receive buffer, whatever it carried.
+#[test]
+fn every_packet_costs_its_receiver_a_completion_and_a_receive_buffer() {
+    let prices = [("hca.cqe_poll", "50 ns"), ("hca.repost_overhead", "30 ns")];
+    for n in [0, 8, 4096] {
+        assert_eq!(latency(&prices, n) - latency(&[], n), 80 * NS, "{n} B");
+    }
+    // RTS, CTS, FIN; the write itself takes a completion only.
+    let rput = |changes: &[(&str, &str)]| latency(changes, MIB);
+    assert_eq!(rput(&prices) - rput(&[]), (3 * 80 + 50) * NS);
+    let both = [("cpu.smt", "2"), ("cpu.smt_share", "1"), ("cpu.cores_per_socket", "1")];
+    let busy = |changes: &[(&str, &str)]| {
+        let receives = |from| (0..4).map(|_| recv(from, 0, 0)).collect::<Vec<_>>();
+        let sends = |to| (0..4).map(|_| send(to, 0, 0)).collect::<Vec<_>>();
+        let scripts = vec![sends(2), sends(3), receives(0), receives(1)];
+        let outcome = play(ideal(changes), scripts);
+        outcome.cores[2].working + outcome.cores[3].working
+    };
+    let priced = [both.as_slice(), &[("hca.cqe_poll", "10 us")]].concat();
+    // Two siblings that poll at once take twice as long.
+    assert!(busy(&priced) - busy(&both) > TimeDelta::from_us(8 * 15));
 }
 
 #[test]
@@ -284,6 +311,42 @@ fn pinning_is_paid_once_for_each_buffer_while_the_cache_holds_it() {
     assert_eq!(elapsed(&cached, 5) - elapsed(&cached, 1), elapsed(&[], 5) - free);
     let never_kept = changes("0 B");
     assert_eq!(elapsed(&never_kept, 5) - elapsed(&[], 5), 5 * pinning);
+}
+
+#[test]
+fn a_buffer_that_is_pinned_longer_takes_no_more_room_than_its_length() {
+    let busy = |cache: &[(&str, &str)]| {
+        let sends = [(0, 1), (0, 2), (1, 1), (0, 2)];
+        let mut scripts = vec![Vec::new(), Vec::new()];
+        for (request, mib) in sends {
+            scripts[0].extend([isend(request, 1, 0, mib * MIB), wait_all(request, 1)]);
+            scripts[1].push(recv(0, 0, mib * MIB));
+        }
+        play(ideal(cache), scripts).cores[0].working.as_ps()
+    };
+    let prices = [("hca.mem_reg_base", "10 us"), ("hca.mem_reg_per_byte", "0.01 ns/B")];
+    let cached = [prices.as_slice(), &[("hca.registration_cache", "3 MiB")]].concat();
+    // 1 MiB, 2 MiB of the same buffer, 1 MiB of another: the first is still there at the end.
+    assert_eq!(busy(&cached) - busy(&[]), 3 * 10 * US + 10 * 4 * MIB);
+}
+
+#[test]
+fn opposite_ways_between_the_sockets_do_not_share_a_link() {
+    let two_sockets =
+        [("cpu.sockets", "2"), ("cpu.cores_per_socket", "1"), ("mem.intersocket_bw", "5 GB/s")];
+    // Ranks 1 and 3 are on the sockets without an adapter.
+    let elapsed = |both: bool| {
+        let end = |peer| vec![irecv(0, peer, 0, MIB), isend(1, peer, 0, MIB), wait_all(0, 2)];
+        let mut scripts = vec![Vec::new(), end(3), Vec::new(), end(1)];
+        if !both {
+            scripts[1] = vec![isend(1, 3, 0, MIB), wait_all(1, 1)];
+            scripts[3] = vec![irecv(0, 1, 0, MIB), wait_all(0, 1)];
+        }
+        play(ideal(&two_sockets), scripts).end.as_ps()
+    };
+    let (one, both) = (elapsed(false), elapsed(true));
+    assert!(one > 200 * MIB, "the link between the sockets limits: {one}");
+    assert!(both - one < one / 10, "{both} both ways, {one} one way");
 }
 
 #[test]

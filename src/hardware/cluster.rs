@@ -7,7 +7,10 @@
 //!
 //! A path is a list of [`Hop`]s; the [`Fabric`] shares its resources fairly. Packets of at most one
 //! MTU are not charged to memory (their traffic is below a thousandth of its rate); bulk is.
-//! Left out: memory traffic of packets. Noticeable where memory is slower than the link.
+//! Left out: memory traffic of packets. Noticeable where memory is slower than the link. Requests of
+//! DMA reads on their way up, completions of senders (their latency counts, their bytes do not), the
+//! 16 address bytes of an RDMA packet; and a write is charged a CQE at its target. Noticeable as
+//! some percent of the bytes of one direction of the bus.
 
 use std::collections::BTreeMap;
 
@@ -28,6 +31,9 @@ pub enum Posting {
     Fetch,
     /// As `Fetch`, for more than one MTU: memory on both sides carries the traffic.
     Bulk,
+    /// An RDMA read is asked for: the WQE travels with the doorbell, and the peer's HCA takes the
+    /// request; nothing reaches its host.
+    ReadRequest,
     /// The answer of an RDMA read: no doorbell at the side that owns the data.
     ReadAnswer,
 }
@@ -43,7 +49,8 @@ struct Node {
     units_out: ResourceId,
     units_in: ResourceId,
     memory: Vec<ResourceId>,
-    intersocket: Option<ResourceId>,
+    /// Between the sockets: towards the HCA's, and away from it.
+    intersocket: Option<[ResourceId; 2]>,
 }
 
 /// Fixed times and bytes that paths are made of.
@@ -194,7 +201,7 @@ impl Cluster {
         let costs = &self.costs;
         let far = if from.socket == costs.hca_socket { TimeDelta::ZERO } else { costs.far_socket };
         let (extra, latency) = match posting {
-            Posting::BlueFlame => (costs.wqe, costs.mmio),
+            Posting::BlueFlame | Posting::ReadRequest => (costs.wqe, costs.mmio),
             Posting::Inline => (costs.doorbell + costs.wqe, costs.mmio + costs.wqe_fetch),
             Posting::Fetch | Posting::Bulk => {
                 (costs.doorbell + costs.wqe, costs.mmio + costs.wqe_fetch + costs.read_round_trip)
@@ -204,7 +211,7 @@ impl Cluster {
         let fetches = matches!(posting, Posting::Fetch | Posting::Bulk | Posting::ReadAnswer);
         let mut hops = Vec::new();
         if matches!(posting, Posting::Bulk | Posting::ReadAnswer) {
-            self.memory_hops(from, &mut hops);
+            self.memory_hops(from, 0, &mut hops);
         }
         hops.push(hop(node.pcie_down, extra, latency + far));
         hops.extend(node.pcie_both.map(|both| hop(both, 0, TimeDelta::ZERO)));
@@ -220,21 +227,25 @@ impl Cluster {
         let costs = &self.costs;
         let far = if to.socket == costs.hca_socket { TimeDelta::ZERO } else { costs.far_socket };
         hops.push(hop(node.units_in, 0, TimeDelta::ZERO));
+        if posting == Posting::ReadRequest {
+            return;
+        }
         hops.extend(node.dma_write.map(|write| hop(write, 0, TimeDelta::ZERO)));
         hops.extend(node.pcie_both.map(|both| hop(both, 0, TimeDelta::ZERO)));
         hops.push(hop(node.pcie_up, costs.cqe, costs.mmio + far));
         if matches!(posting, Posting::Bulk | Posting::ReadAnswer) {
-            self.memory_hops(to, hops);
+            self.memory_hops(to, 1, hops);
         }
     }
 
-    fn memory_hops(&self, site: Place, hops: &mut Vec<Hop>) {
+    /// `away`: 0 for bytes on their way to the HCA, 1 for those that come from it.
+    fn memory_hops(&self, site: Place, away: usize, hops: &mut Vec<Hop>) {
         let node = &self.nodes[site.node as usize];
         if !self.costs.dma_to_llc {
             hops.push(hop(node.memory[site.socket as usize], 0, TimeDelta::ZERO));
         }
         if site.socket != self.costs.hca_socket {
-            hops.extend(node.intersocket.map(|link| hop(link, 0, TimeDelta::ZERO)));
+            hops.extend(node.intersocket.map(|links| hop(links[away], 0, TimeDelta::ZERO)));
         }
     }
 
@@ -296,10 +307,13 @@ impl Node {
                     add(shared(name, profile.mem.socket_bw, Framing::NONE))
                 })
                 .collect(),
-            intersocket: profile
-                .mem
-                .intersocket_bw
-                .map(|cap| add(shared(name("intersocket link"), cap, Framing::NONE))),
+            intersocket: profile.mem.intersocket_bw.map(|cap| {
+                let mut link = |to: &str| {
+                    let name = name(&format!("intersocket link {to} the HCA"));
+                    add(shared(name, cap, Framing::NONE))
+                };
+                [link("to"), link("from")]
+            }),
         }
     }
 }

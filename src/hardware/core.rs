@@ -1,7 +1,9 @@
 //! Cores: where processes run, how hardware threads of one core share it, and what disturbs them.
 //!
 //! Left out: a stretch of work keeps the share it began with, so a sibling that starts or ends
-//! meanwhile is felt by the next stretch. Noticeable only in stretches longer than a call.
+//! meanwhile is felt by the next stretch. Noticeable only in stretches longer than a call. Threads
+//! that poll, or wait for a lock, take no issue slots from their siblings. Noticeable where more
+//! processes wait than there are cores.
 
 use super::profile::{Cpu, Ratio};
 use crate::units::{Time, TimeDelta};

@@ -8,6 +8,8 @@
 //!
 //! Source: `endpoints` Sec. 4.3 (small unexpected messages are buffered whole); `coop` Sec. I-A.
 //! Left out: registered user buffers sent without the copy. Noticeable just below the threshold.
+//! Inside a node a message is one cell, whatever its size, and there is always one. Noticeable with
+//! eager messages that are larger than a cell, and in bursts of more than there are cells.
 
 use super::contract::{Action, Region, Space, Step, Thread};
 use super::library::{LibraryAction, MessageHeader, Packet, Wire};

@@ -289,7 +289,7 @@ where
         };
         let input = match arrived {
             Arrived::SendDone => {
-                let cursor = self.actor(thread).work(cursor, cqe_poll);
+                let cursor = self.charge(thread, cursor, cqe_poll);
                 return self.work_on(thread, cursor, false);
             }
             Arrived::Done(token) => {
@@ -299,16 +299,17 @@ where
             Arrived::Packet { from, packet, parcel, via } => {
                 self.record(|| Choice::TakePacket { process, thread: inner, from, via });
                 let landing = parcel.map(|parcel| self.memories.land(process, &parcel));
-                let cost = if via == Via::Hca { cqe_poll } else { TimeDelta::ZERO };
+                let mut cost = if via == Via::Hca { cqe_poll } else { TimeDelta::ZERO };
                 if landing.is_none() && via == Via::Hca {
                     // A packet without payload leaves its receive buffer at once.
                     self.actor(thread).reposts.push(from);
+                    cost += self.costs.profile.hca.repost_overhead;
                 }
                 (Input::Packet { from, packet, landing }, cost)
             }
         };
         let (input, cost) = input;
-        let cursor = self.actor(thread).work(cursor, cost);
+        let cursor = self.charge(thread, cursor, cost);
         self.handle(thread, input);
         self.work_on(thread, cursor, false);
     }
@@ -410,8 +411,7 @@ where
             }
             Action::RdmaRead { from, remote, into, token } => {
                 let kind = FlightKind::ReadRequest { remote: *remote, into: *into, token: *token };
-                let request = self.costs.read_request();
-                Some(self.launch(thread, *from, kind, request, None, Via::Hca, cursor))
+                Some(self.launch(thread, *from, kind, 0, None, Via::Hca, cursor))
             }
             Action::Repost { landing, from } => Some(self.repost(thread, *landing, *from, cursor)),
             Action::Release => {

@@ -65,12 +65,12 @@ impl Costs {
 
     /// Core time of a copy that the caches hold; `None` where memory must carry it.
     ///
-    /// The footprint is source and destination. A copy of at most one MTU is charged at the
-    /// rate of its level, without the traffic of others.
+    /// The footprint is source and destination of this copy alone. Left out: the far socket (a copy
+    /// out of a cell that a core there filled runs at the local rate), and the lines that a
+    /// neighbour's cache still holds. Noticeable in messages between sockets of one node.
     pub(super) fn cached_copy(&self, bytes: Bytes) -> Option<TimeDelta> {
         let rate = self.memory.copy(Bytes::new(2 * bytes.as_u64()), Side::Local);
-        let small = bytes <= self.profile.hca.mtu;
-        (rate.traffic == 0 || small).then(|| rate.alone.transfer_time(bytes))
+        (rate.traffic == 0).then(|| rate.alone.transfer_time(bytes))
     }
 
     /// Pinning a buffer: free while the registration cache holds it.
@@ -83,6 +83,8 @@ impl Costs {
         }
         let room = self.profile.hca.registration_cache.as_u64();
         let used = self.pinned_bytes.entry(process).or_default();
+        // What is pinned anew replaces a shorter part of the same buffer.
+        *used -= self.pinned.remove(&(process, region.space)).unwrap_or(0);
         if *used + end > room {
             *used = 0;
             self.pinned.retain(|&(owner, _), _| owner != process);
@@ -107,10 +109,5 @@ impl Costs {
     /// One poll of one channel, out of `channels`.
     pub(super) fn poll(&self, channels: u32) -> TimeDelta {
         self.memory.poll_pass(channels).scaled(1, u64::from(channels.max(1)))
-    }
-
-    /// Bytes of an RDMA read request on the wire.
-    pub(super) const fn read_request(&self) -> u64 {
-        self.profile.mpi.header_bytes.as_u64()
     }
 }

@@ -43,7 +43,7 @@ use wires::Channel;
 /// How many channels a pass of the progress engine polls.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Connections {
-    /// One receive channel for each other process.
+    /// One receive channel for each process of the job, the own one included, connected or not.
     #[default]
     PerPeer,
     /// One shared receive queue for all processes of other nodes; one cell each for neighbours.

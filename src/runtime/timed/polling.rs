@@ -10,6 +10,10 @@
 //! an event for each poll, [`Poller`] keeps which channels hold something and computes the end of
 //! the first poll that meets one.
 //!
+//! A poll takes one entry: a channel with many is drained by one entry a pass, and each entry pays for
+//! a whole pass. This is what makes many channels slow; a library that empties a channel before it
+//! goes on pays less.
+//!
 //! Left out: an arrival on a channel that the pass of a test has already planned to skip is met by
 //! the next pass. Noticeable as one pass of delay.
 
