@@ -21,7 +21,7 @@ use mpisim::protocols::library::Library;
 use mpisim::protocols::rendezvous::Protocol;
 use mpisim::runtime::explore::{Drift, Final, compare, replay};
 use mpisim::runtime::timed::{Ending, Planted, Ran};
-use mpisim::units::Bytes;
+use mpisim::units::{Bytes, TimeDelta};
 use mpisim::workloads::job::{Flow, Job, ping_pong, windowed};
 
 /// Runs the job and takes its choices over the bridge.
@@ -204,12 +204,33 @@ fn random_programs_cross() {
     assert!(met.compared > 3_000, "compared payloads: {met:?}");
 }
 
+/// A thread that is alone runs ahead of the clock; what it does happens at the same moments.
+///
+/// Nothing is free on this machine: where a packet needs no time, a poll and an arrival of one
+/// moment are a tie, which the two modes may decide differently.
+#[test]
+fn running_ahead_moves_nothing() {
+    for seed in 0..600 {
+        let run = |step_by_step| {
+            let mut job = drawn_job(seed, None);
+            job.step_by_step = step_by_step;
+            job.profile.mpi.poll_per_channel = TimeDelta::from_ps(7_013);
+            job.profile.cache.l1d_latency = TimeDelta::from_ps(1_009);
+            let ran = job.run().unwrap();
+            let outcome = ran.outcome;
+            (outcome.ending, outcome.end, outcome.cores, outcome.entries_visited, ran.programs)
+        };
+        assert_eq!(run(false), run(true), "seed {seed}");
+    }
+}
+
 #[test]
 fn planted_drifts_are_refused() {
     for planted in [Planted::NewestFirst, Planted::NoLock] {
+        // A defect may also stop the machine itself: only what the gate says counts.
         let refused = (0..600).filter(|&seed| {
-            let result = std::panic::catch_unwind(|| cross(drawn_job(seed, Some(planted))));
-            !matches!(result, Ok(Ok(ran)) if ran.outcome.ending == Ending::Finished)
+            let crossed = std::panic::catch_unwind(|| cross(drawn_job(seed, Some(planted))));
+            matches!(crossed, Ok(Err(_)))
         });
         assert!(refused.count() > 20, "{planted:?} passes the gate");
     }

@@ -85,3 +85,18 @@ fn ties_do_not_decide_the_message_rate() {
         }
     }
 }
+
+/// Running ahead saves events, not time: every mark stands where it stood.
+#[test]
+fn running_ahead_moves_no_mark() {
+    for bytes in [8, 4_000, 40_000] {
+        let of = |step_by_step| {
+            let mut job = contended(bytes);
+            job.step_by_step = step_by_step;
+            run(job)
+        };
+        let (ahead, stepped) = (of(false), of(true));
+        assert_eq!(ahead.marks, stepped.marks, "{bytes} B");
+        assert!(ahead.events < stepped.events, "{bytes} B: nothing ran ahead");
+    }
+}

@@ -205,7 +205,7 @@ profile! {
         socket: Count = default("0"), "0" .. "7";
         /// Units that process work queue entries, side by side.
         processing_units: Count = required, "1" .. "64";
-        /// Messages of all queue pairs together.
+        /// Messages of all queue pairs together, each direction on its own.
         msg_rate_total: Rate = required, "1 Mmsg/s" .. "500 Mmsg/s";
         /// Messages of one queue pair; absent: not limiting.
         msg_rate_per_qp: Rate = optional, "0.1 Mmsg/s" .. "100 Mmsg/s";

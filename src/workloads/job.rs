@@ -58,6 +58,8 @@ pub struct Job<P = AnyProgram> {
     pub options: Options,
     /// Whether the choices are kept for a replay in the untimed world.
     pub record: bool,
+    /// Whether no thread runs ahead of the clock, for tests: slower, and the same moments.
+    pub step_by_step: bool,
     /// A defect of the timed runtime, for tests of the bridge gate.
     pub planted: Option<Planted>,
     /// One program for each thread, process by process.
@@ -193,6 +195,7 @@ impl<P: Program<Library>> Job<P> {
             connections: self.connections,
             options: self.options,
             record: self.record,
+            step_by_step: self.step_by_step,
             planted: self.planted,
         };
         Ok(Timed::new(setup, machines, self.programs))

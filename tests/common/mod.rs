@@ -62,6 +62,7 @@ pub(crate) fn job<P>(profile: Profile, programs: Vec<P>) -> Job<P> {
         seed: 1,
         options: Options::default(),
         record: true,
+        step_by_step: false,
         planted: None,
         programs,
     }

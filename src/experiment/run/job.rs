@@ -57,6 +57,7 @@ pub fn build(point: &Point) -> Job {
             ..Options::default()
         },
         record: false,
+        step_by_step: false,
         planted: None,
         programs: programs(point),
     }

@@ -177,7 +177,8 @@ where
     /// What a thread does is over at `at`, and it goes on then: at once, where it runs ahead.
     fn end_list(&mut self, thread: u32, at: Time) {
         let actor = &self.actors[thread as usize];
-        if actor.alone && actor.after == After::Nothing {
+        // A pass looks at its channels when it goes on: it must not look before its time.
+        if actor.alone && actor.after == After::Nothing && actor.pass.is_none() {
             self.ahead.push((thread, at));
         } else {
             self.schedule(at, thread, Phase::Library, Happening::ListEnd(thread));
@@ -661,10 +662,22 @@ where
             if actor.state != State::Polling || actor.pass.is_some() {
                 continue;
             }
-            let at = self.pollers[process.0 as usize].meets(actor.position, channel, now);
-            if actor.notice_at.is_none_or(|planned| at < planned) {
-                self.actor(thread).target = Some(channel);
-                self.notice_later(thread, at);
+            let poller = &self.pollers[process.0 as usize];
+            let at = poller.meets(actor.position, channel, now);
+            match actor.notice_at {
+                Some(planned) if planned < at => {}
+                // Polls that cost nothing meet everything at once: the next channel comes first.
+                Some(planned) if planned == at => {
+                    let from = actor.position.channel;
+                    let ahead = |to: u32| poller.distance(from, to);
+                    if actor.target.is_some_and(|target| ahead(channel) < ahead(target)) {
+                        self.actor(thread).target = Some(channel);
+                    }
+                }
+                Some(_) | None => {
+                    self.actor(thread).target = Some(channel);
+                    self.notice_later(thread, at);
+                }
             }
         }
     }

@@ -82,6 +82,9 @@ pub struct Setup {
     pub options: Options,
     /// Whether the choices are kept for a replay in the untimed world.
     pub record: bool,
+    /// Whether the end of every list is an event, also of threads that could run ahead of the clock:
+    /// slower, and the same moments.
+    pub step_by_step: bool,
     /// A defect of this runtime, to show that the bridge gate refuses it.
     pub planted: Option<Planted>,
 }
@@ -343,7 +346,7 @@ where
     ///
     /// When the numbers of machines, programs and placements do not fit each other.
     pub fn new(setup: Setup, machines: Vec<M>, programs: Vec<P>) -> Self {
-        let Setup { profile, topology, placements, threads, .. } = setup;
+        let Setup { profile, topology, placements, threads, step_by_step, .. } = setup;
         assert_eq!(machines.len() * usize::from(threads), programs.len(), "a program per thread");
         assert_eq!(programs.len(), placements.len(), "a placement per thread");
         let processes = machines.len();
@@ -368,7 +371,7 @@ where
             .map(|((index, placement), program)| {
                 let process = Process(index / u32::from(threads));
                 let inner = u16::try_from(index % u32::from(threads)).expect("below a u16");
-                let alone = threads == 1 && sharing[placement.core] == 1;
+                let alone = !step_by_step && threads == 1 && sharing[placement.core] == 1;
                 Actor::new(process, Thread(inner), alone, placement, program)
             })
             .collect();

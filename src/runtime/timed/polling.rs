@@ -202,6 +202,11 @@ impl<P> Poller<P> {
         (from + distance) % self.channels()
     }
 
+    /// How many polls after `from` the channel `to` is polled.
+    pub(super) fn distance(&self, from: u32, to: u32) -> u32 {
+        (to + self.channels() - from) % self.channels()
+    }
+
     /// When a thread that polls from `position` on meets something that reached `channel` at `now`.
     pub(super) fn meets(&self, position: Position, channel: u32, now: Time) -> Time {
         if self.cost == TimeDelta::ZERO {
