@@ -3,7 +3,8 @@
 //! Every run is counted against the closed form (messages, packets, marks, no violation) before a
 //! rate is printed; the best of several runs counts, since other work on the machine only slows.
 //!
-//! `cargo bench --bench messages`; with `-- --fig03` the whole message-rate sweep as well.
+//! `cargo bench --bench messages`; with `-- --fig03` the whole message-rate sweep instead; with
+//! `-- --once PAIRS BYTES ROUNDS` one run on knc-qdr, for a profiler.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its result")]
 #![allow(clippy::disallowed_types, reason = "a benchmark measures host time")]
@@ -143,7 +144,22 @@ fn points() {
     }
 }
 
+/// One run of the point that the command line names.
+fn once() -> Option<Point> {
+    let mut numbers = std::env::args().skip_while(|argument| argument != "--once").skip(1);
+    let mut number = || numbers.next()?.parse().ok();
+    let (pairs, bytes, rounds) = (number()?, number()?, number()?);
+    let (pairs, rounds) = (u32::try_from(pairs).ok()?, u32::try_from(rounds).ok()?);
+    Some(Point { machine: "knc-qdr", pairs, flow: Flow::BothWays, bytes, rounds })
+}
+
 fn main() {
+    if let Some(point) = once() {
+        let (outcome, took) = point.run();
+        point.check(&outcome);
+        println!("{} messages, {} events, {took:?}", point.messages(), outcome.events);
+        return;
+    }
     if std::env::args().any(|argument| argument == "--fig03") {
         return sweep();
     }

@@ -172,31 +172,44 @@ impl<E: Event> Simulation<E> {
     #[expect(clippy::inline_always, reason = "a call would pass what fired through memory")]
     #[expect(clippy::should_implement_trait, reason = "the caller schedules between two events")]
     pub fn next(&mut self) -> Result<Option<Fired<E>>, LimitReached> {
+        let Some(popped) = self.fire() else {
+            return self.limit_reached().map_or(Ok(None), Err);
+        };
+        Ok(Some(self.fired(popped)))
+    }
+
+    /// Fires the next event as [`Simulation::next`] does and answers only what happens: the clock
+    /// tells when. `None` when nothing is pending or a limit was reached
+    /// ([`Simulation::limit_reached`] tells which).
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a call would pass what fired through memory")]
+    pub fn next_event(&mut self) -> Option<E> {
+        self.fire().map(|popped| popped.event.event)
+    }
+
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a call would pass what fired through memory")]
+    fn fire(&mut self) -> Option<Popped<Pending<E>>> {
         if self.events == self.limits.events {
-            return self.stop();
+            return None;
         }
-        let Some(Popped { time, round, source, event: pending }) =
-            self.queue.pop_until(self.limits.time)
-        else {
-            return self.stop();
-        };
+        let popped = self.queue.pop_until(self.limits.time)?;
         self.events += 1;
-        let fired = Fired {
-            number: self.events,
-            time,
-            round,
-            source,
-            cause: pending.cause(),
-            tag: pending.tag(),
-            event: pending.event,
-        };
         if let Some(digest) = &mut self.digest {
-            digest.record(time, round, source, fired.event.fingerprint());
+            let Popped { time, round, source, event } = &popped;
+            digest.record(*time, *round, *source, event.event.fingerprint());
         }
         if self.journal.is_some() {
-            self.note(&fired);
+            self.note(popped);
         }
-        Ok(Some(fired))
+        Some(popped)
+    }
+
+    #[inline]
+    fn fired(&self, popped: Popped<Pending<E>>) -> Fired<E> {
+        let Popped { time, round, source, event: pending } = popped;
+        let (cause, tag, event) = (pending.cause(), pending.tag(), pending.event);
+        Fired { number: self.events, time, round, source, cause, tag, event }
     }
 
     /// Simulated time: that of the last event fired.
@@ -249,26 +262,27 @@ impl<E: Event> Simulation<E> {
 
     #[cold]
     #[inline(never)]
-    fn note(&mut self, fired: &Fired<E>) {
-        let &Fired { number, time, round, source, cause, tag, ref event } = fired;
+    fn note(&mut self, popped: Popped<Pending<E>>) {
+        let Fired { number, time, round, source, cause, tag, event } = self.fired(popped);
         let fingerprint = event.fingerprint();
         if let Some(journal) = &mut self.journal {
             journal.record(Record { number, time, round, source, cause, tag, fingerprint });
         }
     }
 
-    /// Why no event fires: nothing is pending, or a limit.
+    /// The limit that keeps the next event from firing; `None` where there is none, or nothing is
+    /// pending.
     #[cold]
     #[inline(never)]
-    fn stop(&self) -> Result<Option<Fired<E>>, LimitReached> {
-        let Some(next) = self.next_time() else { return Ok(None) };
+    pub fn limit_reached(&self) -> Option<LimitReached> {
+        let next = self.next_time()?;
         let (now, events, pending) = (self.now(), self.events, self.pending());
         let Limits { events: limit, time } = self.limits;
-        Err(if events == limit {
-            LimitReached::Events { limit, now, pending }
+        if events == limit {
+            Some(LimitReached::Events { limit, now, pending })
         } else {
-            LimitReached::Time { limit: time, next, now, events }
-        })
+            (next > time).then_some(LimitReached::Time { limit: time, next, now, events })
+        }
     }
 }
 

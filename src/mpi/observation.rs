@@ -22,6 +22,8 @@ pub struct ReceiveId {
 
 /// One fact.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+// Its own tag: every monitor tells the facts apart.
+#[repr(u8)]
 pub enum Observation {
     /// A send was called; messages to one destination are told in the order of their calls.
     Sent {

@@ -121,6 +121,7 @@ pub enum Entry {
 
 /// What happens to a machine.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
+#[repr(u8)]
 pub enum Input<P, C> {
     /// The thread's program calls the library.
     Call(C),
@@ -156,6 +157,9 @@ impl<P, C> Input<P, C> {
 
 /// What a machine wants done, in words of hardware, with its quantities.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
+// Its own tag: variants are told apart several times for each action, and a tag that hides in the
+// niche of a field takes ten instructions to read.
+#[repr(u8)]
 pub enum Action<P, R> {
     /// This core runs a fixed stretch of library code.
     Work(Step),

@@ -64,6 +64,9 @@ pub struct Difference {
 pub struct Memories {
     payload: Payload,
     processes: Vec<Shared<Memory>>,
+    /// Landing slots of each process where payload is phantom: nothing else is kept then, and
+    /// sharing would cost more than the slots.
+    counted: Vec<Slots>,
 }
 
 /// The memory of one process.
@@ -77,7 +80,15 @@ struct Memory {
 impl Memories {
     /// Empty memories of `processes` processes.
     pub fn new(processes: usize, payload: Payload) -> Self {
-        Self { payload, processes: vec![Shared::default(); processes] }
+        let (real, counted) = match payload {
+            Payload::Real => (processes, 0),
+            Payload::Phantom => (0, processes),
+        };
+        Self {
+            payload,
+            processes: vec![Shared::default(); real],
+            counted: vec![Slots::default(); counted],
+        }
     }
 
     /// Whether bytes exist.
@@ -106,7 +117,10 @@ impl Memories {
 
     /// Puts a taken packet's payload into the lowest free landing slot of `process`.
     pub fn land(&mut self, process: Process, parcel: &Parcel) -> Region {
-        let slot = self.memory(process).landing.occupy();
+        let slot = match self.payload {
+            Payload::Real => self.memory(process).landing.occupy(),
+            Payload::Phantom => self.counted[process.0 as usize].occupy(),
+        };
         let region = Region::new(Space::Landing(slot), parcel.len);
         self.write(process, region, parcel);
         region
@@ -121,9 +135,14 @@ impl Memories {
         let Space::Landing(slot) = landing.space else {
             panic!("only landing buffers are reposted, not {:?}", landing.space);
         };
-        let memory = self.memory(process);
-        memory.landing.free(slot);
-        memory.spaces.remove(&landing.space);
+        match self.payload {
+            Payload::Real => {
+                let memory = self.memory(process);
+                memory.landing.free(slot);
+                memory.spaces.remove(&landing.space);
+            }
+            Payload::Phantom => self.counted[process.0 as usize].free(slot),
+        }
     }
 
     /// Writes what an RDMA operation brought.
@@ -187,13 +206,20 @@ impl Memories {
 
     /// Whether a region is a landing slot in use, which [`Self::free_landing`] demands.
     pub fn is_landed(&self, process: Process, region: Region) -> bool {
-        let landing = &self.processes[process.0 as usize].landing;
+        let landing = self.slots(process);
         matches!(region.space, Space::Landing(slot) if landing.taken(slot))
     }
 
     /// How many landing slots of `process` are occupied.
     pub fn landings(&self, process: Process) -> u32 {
-        self.processes[process.0 as usize].landing.occupied()
+        self.slots(process).occupied()
+    }
+
+    fn slots(&self, process: Process) -> &Slots {
+        match self.payload {
+            Payload::Real => &self.processes[process.0 as usize].landing,
+            Payload::Phantom => &self.counted[process.0 as usize],
+        }
     }
 
     fn real(&self, region: Region) -> bool {

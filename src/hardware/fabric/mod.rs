@@ -358,26 +358,34 @@ impl Fabric {
         }
     }
 
-    /// What `bytes` cost at a shared hop.
-    fn charge(&mut self, hop: u32, bytes: u64) -> Charge {
-        let state = &mut self.hops[hop as usize];
+    /// What `bytes` cost at a shared hop, and the time that follows it.
+    #[inline]
+    fn charge(&mut self, hop: u32, bytes: u64) -> (Charge, TimeDelta) {
+        let state = &self.hops[hop as usize];
         if state.charged_for != bytes {
-            let spec = &self.specs[state.resource as usize];
-            let Service::Shared { capacity } = spec.service else {
-                unreachable!("pools of servers charge no bytes")
-            };
-            let weight = u64::from(state.weight);
-            let raw = spec.framing.raw_bytes(bytes) * weight + state.extra;
-            let head = spec.framing.raw_bytes(bytes.min(self.cut_through)) * weight + state.extra;
-            state.charged_for = bytes;
-            state.charge = Charge {
-                raw,
-                packets: spec.framing.packets(bytes),
-                service: service_time(capacity, raw),
-                head: service_time(capacity, head.min(raw)),
-            };
+            self.charge_anew(hop, bytes);
         }
-        state.charge
+        let state = &self.hops[hop as usize];
+        (state.charge, state.latency)
+    }
+
+    #[cold]
+    fn charge_anew(&mut self, hop: u32, bytes: u64) {
+        let state = &mut self.hops[hop as usize];
+        let spec = &self.specs[state.resource as usize];
+        let Service::Shared { capacity } = spec.service else {
+            unreachable!("pools of servers charge no bytes")
+        };
+        let weight = u64::from(state.weight);
+        let raw = spec.framing.raw_bytes(bytes) * weight + state.extra;
+        let head = spec.framing.raw_bytes(bytes.min(self.cut_through)) * weight + state.extra;
+        state.charged_for = bytes;
+        state.charge = Charge {
+            raw,
+            packets: spec.framing.packets(bytes),
+            service: service_time(capacity, raw),
+            head: service_time(capacity, head.min(raw)),
+        };
     }
 }
 

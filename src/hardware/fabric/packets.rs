@@ -1,11 +1,12 @@
 //! Packets at a shared resource: served at once where nothing competes, otherwise in turns.
 
 use super::arena::NONE;
+use super::reserve::Saved;
 use super::ring::{Run, Turn, find_lane};
 use super::shared::{NONE_BEFORE, Serving, Undo};
 use super::spec::{Arbitration, EventKind, FabricEvent, Schedule};
 use super::{Fabric, ResourceId};
-use crate::units::Time;
+use crate::units::{Time, TimeDelta};
 
 /// A packet that has its turn.
 #[derive(Clone, Copy)]
@@ -292,14 +293,12 @@ impl Fabric {
         let Chosen { id, lane, used, stood_since } = chosen;
         let flight = &self.flights[id];
         let (hop, bytes) = (flight.hop, flight.bytes);
-        let charge = self.charge(hop, bytes);
-        self.watch_load(now, resource, out);
+        let (charge, latency) = self.charge(hop, bytes);
+        let (saved, stolen) = self.book(now, resource, charge.service, out);
         let flight = &mut self.flights[id];
         let shared = self.resources[resource.0 as usize].shared_mut();
         let start = now.as_ps();
         let end = start + charge.service.as_ps();
-        let saved = shared.fluid.reserve.saved();
-        let stolen = shared.steal(start, charge.service);
         shared.serving = Serving {
             flight: id,
             conn: flight.conn,
@@ -326,7 +325,6 @@ impl Fabric {
             || (lane != NONE && !self.lanes[lane as usize].packets.is_empty());
         // The last byte leaves when it was served, and not before it came.
         let last = end.max(flight.tail + charge.head.as_ps());
-        let latency = self.hops[hop as usize].latency;
         flight.tail = last + latency.as_ps();
         if flight.behind != NONE_BEFORE {
             flight.behind = start + latency.as_ps();
@@ -347,13 +345,33 @@ impl Fabric {
         }
     }
 
+    /// Books a service as time taken from the flows here: what was saved for packets before, and
+    /// what was stolen.
+    fn book(
+        &mut self,
+        now: Time,
+        resource: ResourceId,
+        service: TimeDelta,
+        out: &mut impl Schedule,
+    ) -> (Option<Saved>, i64) {
+        if !self.resources[resource.0 as usize].shared().fluid.meets_packets() {
+            return (None, 0);
+        }
+        self.watch_load(now, resource, out);
+        let shared = self.resources[resource.0 as usize].shared_mut();
+        let saved = shared.fluid.reserve.saved();
+        (Some(saved), shared.steal(now.as_ps(), service))
+    }
+
     /// Takes back the service that began in this instant: a lower connection was told later.
     fn unserve(&mut self, now: Time, resource: ResourceId) {
         let shared = self.resources[resource.0 as usize].shared_mut();
         let Serving { flight: id, conn, stood_since, undo, .. } = shared.serving;
         shared.free_at = undo.free_at;
         shared.fluid.stolen -= undo.stolen;
-        shared.fluid.reserve.restore(undo.saved);
+        if let Some(saved) = undo.saved {
+            shared.fluid.reserve.restore(saved);
+        }
         shared.counts.raw -= u128::from(undo.raw);
         shared.counts.packets -= undo.packets;
         shared.counts.transfers -= 1;

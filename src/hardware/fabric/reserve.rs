@@ -61,6 +61,11 @@ impl Reserve {
         self.kept > 0
     }
 
+    /// Whether packets are measured, or something is kept for them.
+    pub(super) const fn is_active(&self) -> bool {
+        self.window_open || self.kept > 0
+    }
+
     /// What is kept of `rate`.
     pub(super) fn kept(&self, rate: u64) -> u64 {
         let kept = (u128::from(rate) * u128::from(self.kept)) >> 32;

@@ -60,6 +60,7 @@ impl Servers {
     }
 
     /// Takes the next slot and answers when its service ends.
+    #[inline]
     fn admit(&mut self, now: Time) -> Time {
         let start = self.ends[self.oldest].max(now);
         while self.starts.front().is_some_and(|&began| began <= now) {
@@ -126,6 +127,7 @@ impl Fabric {
         }
     }
 
+    #[inline]
     fn leave_servers(&mut self, resource: ResourceId, id: u32, end: Time, out: &mut impl Schedule) {
         let flight = &mut self.flights[id];
         let first = flight.hop == flight.first_hop;

@@ -53,7 +53,8 @@ pub(super) struct Undo {
     pub(super) raw: u64,
     pub(super) packets: u64,
     pub(super) stolen: i64,
-    pub(super) saved: Saved,
+    /// `None` where packets meet no flows: then a service changes nothing of the reserve.
+    pub(super) saved: Option<Saved>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -97,6 +98,11 @@ impl Fluid {
     /// count yet, so that it does not matter who is told first.
     pub(super) const fn flows(&self) -> bool {
         self.backlogged > 0 || self.passing > 0
+    }
+
+    /// Whether a packet's service matters to flows, or to what is kept for packets.
+    pub(super) const fn meets_packets(&self) -> bool {
+        self.flows() || self.reserve.is_active()
     }
 }
 

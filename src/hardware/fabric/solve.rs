@@ -20,6 +20,8 @@ pub(super) struct Solver {
     visit: u64,
     resources: Vec<Level>,
     flows: Vec<u32>,
+    /// Connection and flow in one word, to be sorted.
+    order: Vec<u64>,
     /// Last visit of each resource, and its place in `resources`.
     places: Vec<(u64, u32)>,
     pub(super) solves: u64,
@@ -34,8 +36,9 @@ struct Level {
     left: u64,
     /// Sum of the weights of the flows whose rates are not final.
     weights: u128,
-    /// The rate that those flows would get here.
+    /// The rate that those flows would get here; stale where `changed`.
     share: u64,
+    changed: bool,
     /// The highest rate of its flows.
     highest: u64,
 }
@@ -44,6 +47,7 @@ impl Level {
     fn update(&mut self) {
         let level = (u128::from(self.left) << 32).checked_div(self.weights);
         self.share = level.and_then(|level| u64::try_from(level).ok()).unwrap_or(u64::MAX);
+        self.changed = false;
     }
 }
 
@@ -105,21 +109,27 @@ impl Fabric {
         solver.places.resize(self.resources.len(), (0, 0));
         solver.resources.clear();
         solver.flows.clear();
+        let Solver { reached, places, .. } = solver;
+        // Each is visited once: `fresh` is true for the first to ask.
+        let fresh = |places: &mut Vec<(u64, u32)>, resource: u32| {
+            std::mem::replace(&mut places[resource as usize].0, visit) != visit
+        };
+        reached.retain(|&resource| fresh(places, resource));
         while let Some(resource) = solver.reached.pop() {
-            if solver.places[resource as usize].0 == visit {
-                continue;
-            }
-            solver.places[resource as usize].0 = visit;
             let shared = self.resources[resource as usize].shared();
             let left = shared.rate - shared.fluid.reserve.kept(shared.rate);
-            solver.resources.push(Level { resource, left, weights: 0, share: 0, highest: 0 });
+            let (share, highest, changed) = (0, 0, true);
+            let level = Level { resource, left, weights: 0, share, changed, highest };
+            solver.resources.push(level);
             for &(flow, _) in &shared.fluid.members {
                 let state = &mut self.flows[flow];
                 if state.visited != visit {
                     state.visited = visit;
                     state.frozen = false;
                     solver.flows.push(flow);
-                    solver.reached.extend(state.hops.iter().map(|hop| hop.resource));
+                    let Solver { reached, places, .. } = &mut *solver;
+                    let hops = state.hops.iter().map(|hop| hop.resource);
+                    reached.extend(hops.filter(|&resource| fresh(places, resource)));
                 }
             }
         }
@@ -128,7 +138,13 @@ impl Fabric {
             solver.places[level.resource as usize].1 = place;
         }
         // Events of one instant are asked for in the order of connections.
-        solver.flows.sort_unstable_by_key(|&flow| self.flights[self.flows[flow].flight].conn);
+        let Solver { flows, order, .. } = solver;
+        let conn = |flow: u32| u64::from(self.flights[self.flows[flow].flight].conn);
+        order.clear();
+        order.extend(flows.iter().map(|&flow| conn(flow) << 32 | u64::from(flow)));
+        order.sort_unstable();
+        flows.clear();
+        flows.extend(order.iter().map(|&word| flow_of(word)));
     }
 
     /// Raises all rates together; who meets a full resource keeps the level reached.
@@ -140,10 +156,9 @@ impl Fabric {
                     u128::from(hop.weight);
             }
         }
-        for level in resources.iter_mut() {
-            level.update();
-        }
         loop {
+            // A division each: once a round, however many flows became final.
+            resources.iter_mut().filter(|level| level.changed).for_each(Level::update);
             let Some(full) = resources.iter().filter(|l| l.weights > 0).min_by_key(|l| l.share)
             else {
                 return;
@@ -162,7 +177,7 @@ impl Fabric {
                     level.weights -= u128::from(hop.weight);
                     level.left = level.left.saturating_sub(load(rate, hop.weight) + 1);
                     level.highest = level.highest.max(rate);
-                    level.update();
+                    level.changed = true;
                 }
             }
         }
@@ -242,6 +257,11 @@ impl Fabric {
             fluid.stolen_scale = u64::try_from(scale).expect("a limit leaves capacity to share");
         }
     }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "the low half of the word is the flow")]
+const fn flow_of(word: u64) -> u32 {
+    word as u32
 }
 
 /// How long one MTU of a backlogged flow lasts, on average.

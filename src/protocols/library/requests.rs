@@ -62,6 +62,7 @@ impl RequestTable {
         Self { user: Vec::new(), inner: vec![None; threads] }
     }
 
+    #[inline]
     pub(super) fn get(&self, key: Key) -> Option<&Request> {
         match key {
             Key::User(handle) => self.user.get(handle.0 as usize)?.as_ref(),
@@ -69,11 +70,13 @@ impl RequestTable {
         }
     }
 
+    #[inline]
     pub(super) fn get_mut(&mut self, key: Key) -> Option<&mut Request> {
         self.slot(key).as_mut()
     }
 
     /// The slot of `key`; the table grows to hold it.
+    #[inline]
     pub(super) fn slot(&mut self, key: Key) -> &mut Option<Request> {
         match key {
             Key::User(handle) => {

@@ -95,7 +95,7 @@ struct Ledger {
     /// Those of large numbers.
     others: BTreeMap<u32, Loan>,
     /// The completion that each thread told last and whose `Complete` is still to come.
-    told: Vec<Option<Observation>>,
+    told: Vec<Told>,
 }
 
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
@@ -110,15 +110,29 @@ struct Loan {
     seed: Option<u64>,
 }
 
+/// A completion that was told.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+enum Told {
+    #[default]
+    Nothing,
+    Sent,
+    Received {
+        message: MessageId,
+        bytes: u64,
+    },
+}
+
 /// Buffers of smaller numbers are found by index.
 const SMALL: u32 = 1 << 12;
 
 impl Ledger {
+    #[inline]
     fn loan(&self, id: u32) -> Loan {
         let loan = if id < SMALL { self.loans.get(id as usize) } else { self.others.get(&id) };
         loan.copied().unwrap_or_default()
     }
 
+    #[inline]
     fn loan_mut(&mut self, id: u32) -> &mut Loan {
         if id >= SMALL {
             return self.others.entry(id).or_default();
@@ -173,15 +187,18 @@ impl Buffers {
     }
 
     /// An action reads `region`.
+    #[inline]
     pub fn reads(&self, process: Process, region: Region, found: &mut Vec<Violation>) {
         self.touches(process, region, "read", |loan| loan.sources + loan.destinations > 0, found);
     }
 
     /// An action writes `region`.
+    #[inline]
     pub fn writes(&self, process: Process, region: Region, found: &mut Vec<Violation>) {
         self.touches(process, region, "written", |loan| loan.destinations > 0, found);
     }
 
+    #[inline]
     fn touches(
         &self,
         process: Process,
@@ -207,10 +224,18 @@ impl Buffers {
     }
 
     /// `thread` tells a fact; completions are kept for the [`Action::Complete`] that follows.
+    #[inline]
     pub fn told(&mut self, process: Process, thread: Thread, fact: &Observation) {
-        if matches!(fact, Observation::SendComplete { .. } | Observation::Received { .. }) {
-            *self.told_by(process, thread) = Some(*fact);
-        }
+        let told = match *fact {
+            Observation::SendComplete { .. } => Told::Sent,
+            Observation::Received { message, bytes, .. } => Told::Received { message, bytes },
+            Observation::Sent { .. }
+            | Observation::Posted { .. }
+            | Observation::Arrived { .. }
+            | Observation::Matched { .. }
+            | Observation::Cancelled { .. } => return,
+        };
+        *self.told_by(process, thread) = told;
     }
 
     /// A request is complete: compares or inverts its buffer, and gives it back.
@@ -222,13 +247,13 @@ impl Buffers {
         buffer: Option<Region>,
         found: &mut Vec<Violation>,
     ) {
-        let fact = self.told_by(process, thread).take();
+        let fact = std::mem::take(self.told_by(process, thread));
         let Some(region) = buffer else { return };
         let Space::User(id) = region.space else { return };
         let loan = self.processes[process.0 as usize].loan_mut(id);
         let use_as = match fact {
-            Some(Observation::SendComplete { .. }) => UseAs::Source,
-            Some(Observation::Received { message, bytes, .. }) => {
+            Told::Sent => UseAs::Source,
+            Told::Received { message, bytes } => {
                 let seed = self.contents.remove(&message).filter(|_| !loan.several);
                 if let Some(seed) = seed {
                     self.sometimes.compared += 1;
@@ -239,7 +264,7 @@ impl Buffers {
                 UseAs::Destination
             }
             // A cancelled receive: given back untouched.
-            _ => UseAs::Destination,
+            Told::Nothing => UseAs::Destination,
         };
         let count = match use_as {
             UseAs::Source => &mut loan.sources,
@@ -255,11 +280,12 @@ impl Buffers {
         }
     }
 
-    fn told_by(&mut self, process: Process, thread: Thread) -> &mut Option<Observation> {
+    #[inline]
+    fn told_by(&mut self, process: Process, thread: Thread) -> &mut Told {
         let told = &mut self.processes[process.0 as usize].told;
         let place = usize::from(thread.0);
         if told.len() <= place {
-            told.resize(place + 1, None);
+            told.resize(place + 1, Told::Nothing);
         }
         &mut told[place]
     }

@@ -39,6 +39,7 @@ impl Conservation {
 }
 
 impl Monitor for Conservation {
+    #[inline]
     fn observe(&mut self, process: Process, fact: &Observation, found: &mut Vec<Violation>) {
         let counts = &mut self.processes[process.0 as usize];
         match fact {
@@ -51,7 +52,7 @@ impl Monitor for Conservation {
         }
         let ended = counts.received + counts.cancelled;
         if counts.sends_complete > counts.sent || ended > counts.posted {
-            found.push(left_over(process, format!("more was finished than begun: {counts:?}")));
+            found.push(overfinished(process, counts));
         }
     }
 
@@ -73,6 +74,11 @@ pub fn leftovers(process: Process, words: Vec<String>, landings: u32, found: &mu
         let detail = format!("{landings} landing buffers were never given back");
         found.push(left_over(process, detail));
     }
+}
+
+#[cold]
+fn overfinished(process: Process, counts: &Counts) -> Violation {
+    left_over(process, format!("more was finished than begun: {counts:?}"))
 }
 
 fn left_over(process: Process, detail: String) -> Violation {

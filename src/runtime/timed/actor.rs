@@ -127,11 +127,14 @@ impl<M: Machine, P> Actor<M, P> {
     }
 
     /// `work` of this core that begins at `cursor`, with what the operating system takes.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "an addition, where there is no noise")]
     fn work(&mut self, cursor: Time, work: TimeDelta) -> Time {
-        let end = match &self.placement.noise {
-            Some(noise) => noise.end_of(cursor, work),
-            None => cursor + work,
+        let Some(noise) = &self.placement.noise else {
+            self.core.working += work;
+            return cursor + work;
         };
+        let end = noise.end_of(cursor, work);
         self.core.working += end.since(cursor);
         end
     }
@@ -317,11 +320,9 @@ where
 
     /// Asks the machine; answers whether it knew the input.
     fn handle(&mut self, thread: u32, input: InputOf<M>) -> bool {
-        let (process, inner) = self.names(thread);
-        let mut list = std::mem::take(&mut self.actor(thread).list);
-        let result = self.machines[process.0 as usize].handle(inner, input, &mut list);
-        self.actor(thread).list = list;
-        match result {
+        let actor = &mut self.actors[thread as usize];
+        let process = actor.process;
+        match self.machines[process.0 as usize].handle(actor.inner, input, &mut actor.list) {
             Ok(()) => true,
             Err(error) => {
                 self.fail(process, error);
@@ -450,6 +451,7 @@ where
     }
 
     /// Work of this core: stretched by its siblings and by the operating system.
+    #[inline]
     fn charge(&mut self, thread: u32, cursor: Time, work: TimeDelta) -> Time {
         let actor = &mut self.actors[thread as usize];
         if actor.alone {

@@ -265,6 +265,7 @@ struct Flight<P> {
 }
 
 #[derive(Clone, Debug)]
+#[repr(u8)]
 enum FlightKind<P> {
     Packet { packet: P, via: Via },
     Write { from: Region, into: Region, token: Token },
@@ -275,6 +276,7 @@ enum FlightKind<P> {
 
 /// What a thread's poll can take.
 #[derive(Clone, Debug)]
+#[repr(u8)]
 enum Arrived<P> {
     Packet {
         from: Process,
@@ -416,18 +418,18 @@ where
     /// Runs until nothing is left to happen, or a limit is reached.
     pub fn run(mut self) -> Ran<M, P> {
         let ending = loop {
-            match self.simulation.next() {
-                Err(limit) => break Ending::Limit(limit),
-                Ok(None) => break self.quiet(),
-                Ok(Some(fired)) => {
-                    if let Some(violation) = self.causality.advance(fired.time) {
-                        self.violations.push(violation);
-                    }
-                    self.happen(fired.event);
-                    if !self.ahead.is_empty() {
-                        self.run_ahead();
-                    }
-                }
+            let Some(event) = self.simulation.next_event() else {
+                break match self.simulation.limit_reached() {
+                    Some(limit) => Ending::Limit(limit),
+                    None => self.quiet(),
+                };
+            };
+            if let Some(violation) = self.causality.advance(self.simulation.now()) {
+                self.violations.push(violation);
+            }
+            self.happen(event);
+            if !self.ahead.is_empty() {
+                self.run_ahead();
             }
             if self.failed.is_some() {
                 break self.refused();

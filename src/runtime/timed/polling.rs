@@ -102,6 +102,8 @@ pub(super) struct Poller<P> {
     channels: u32,
     /// Channels that ever held something, by number, each with its queue.
     used: Vec<(u32, VecDeque<Arrived<P>>)>,
+    /// The place in `used` that was asked for last.
+    last: usize,
     /// One bit for each channel that holds something.
     ready: Vec<u64>,
     /// Core time of one poll.
@@ -126,6 +128,7 @@ impl<P> Poller<P> {
             routes,
             channels,
             used: Vec::new(),
+            last: 0,
             ready: vec![0; (channels as usize).div_ceil(64)],
             cost: costs.poll(channels),
             longest: 0,
@@ -141,15 +144,22 @@ impl<P> Poller<P> {
         self.used.iter().map(|(_, queue)| queue.len() as u64).sum()
     }
 
+    #[inline]
     fn queue(&mut self, channel: u32) -> &mut VecDeque<Arrived<P>> {
-        let place = match self.used.binary_search_by_key(&channel, |(channel, _)| *channel) {
+        if self.used.get(self.last).is_none_or(|used| used.0 != channel) {
+            self.last = self.place_of(channel);
+        }
+        &mut self.used[self.last].1
+    }
+
+    fn place_of(&mut self, channel: u32) -> usize {
+        match self.used.binary_search_by_key(&channel, |(channel, _)| *channel) {
             Ok(place) => place,
             Err(place) => {
                 self.used.insert(place, (channel, VecDeque::new()));
                 place
             }
-        };
-        &mut self.used[place].1
+        }
     }
 
     /// An arrival; answers its channel.

@@ -57,21 +57,32 @@ impl<T> Slab<T> {
 /// Open channels by sender, each with its receiver and number, in the order of receivers: jobs in
 /// which everybody knows everybody are rare.
 #[derive(Debug)]
-pub(super) struct ChannelTable(Vec<Vec<(u32, u32)>>);
+pub(super) struct ChannelTable {
+    open: Vec<Vec<(u32, u32)>>,
+    /// What was asked for last, by sender: it is often asked for again.
+    last: Vec<(u32, u32)>,
+}
 
 impl ChannelTable {
     pub(super) fn new(processes: usize) -> Self {
-        Self(vec![Vec::new(); processes])
+        Self { open: vec![Vec::new(); processes], last: vec![(u32::MAX, 0); processes] }
     }
 
-    fn get(&self, from: Process, to: Process) -> Option<u32> {
-        let open = &self.0[from.0 as usize];
+    #[inline]
+    fn get(&mut self, from: Process, to: Process) -> Option<u32> {
+        let (last, channel) = self.last[from.0 as usize];
+        if last == to.0 { Some(channel) } else { self.search(from, to) }
+    }
+
+    fn search(&mut self, from: Process, to: Process) -> Option<u32> {
+        let open = &self.open[from.0 as usize];
         let place = open.binary_search_by_key(&to.0, |(to, _)| *to).ok()?;
+        self.last[from.0 as usize] = open[place];
         Some(open[place].1)
     }
 
     fn set(&mut self, from: Process, to: Process, channel: u32) {
-        let open = &mut self.0[from.0 as usize];
+        let open = &mut self.open[from.0 as usize];
         let place = open.partition_point(|(other, _)| *other < to.0);
         open.insert(place, (to.0, channel));
     }
