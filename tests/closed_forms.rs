@@ -176,9 +176,9 @@ fn every_packet_costs_its_receiver_a_completion_and_a_receive_buffer() {
         let outcome = play(ideal(changes), scripts);
         outcome.cores[2].working + outcome.cores[3].working
     };
-    let priced = [both.as_slice(), &[("hca.cqe_poll", "10 us")]].concat();
+    let dear = [both.as_slice(), &[("hca.cqe_poll", "10 us")]].concat();
     // Two siblings that poll at once take twice as long.
-    assert!(busy(&priced) - busy(&both) > TimeDelta::from_us(8 * 15));
+    assert!(busy(&dear) - busy(&both) > TimeDelta::from_us(8 * 15));
 }
 
 #[test]
