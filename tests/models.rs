@@ -285,3 +285,47 @@ fn copies_slow_down_beyond_the_caches_where_the_sources_say_so() {
     assert_eq!(rate("broadwell-edr", 36), Bandwidth::from_mb_per_s(6_000));
     assert_eq!(rate("knc-qdr", 36), Bandwidth::from_mb_per_s(2_000));
 }
+
+/// All sources but the parameter table, without tests, comments and texts.
+fn sources() -> String {
+    fn walk(folder: &std::path::Path, text: &mut String) {
+        for entry in std::fs::read_dir(folder).expect("the sources can be read") {
+            let path = entry.expect("the sources can be read").path();
+            let name = path.to_string_lossy().into_owned();
+            if path.is_dir() {
+                walk(&path, text);
+            } else if path.extension().is_some_and(|end| end == "rs")
+                && !name.contains("parameters")
+                && !name.contains("tests")
+            {
+                let source = std::fs::read_to_string(&path).expect("the sources can be read");
+                let code = source.split("#[cfg(test)]").next().unwrap_or_default();
+                for line in code.lines().filter(|line| !line.trim_start().starts_with("//")) {
+                    let code = line.split('"').step_by(2);
+                    text.extend(code.map(str::trim));
+                }
+            }
+        }
+    }
+    let mut text = String::new();
+    walk(&std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut text);
+    text
+}
+
+/// A parameter counts as simulated exactly where some mechanism names its field.
+#[test]
+fn what_no_mechanism_reads_is_said_to_be_only_described() {
+    let sources = sources();
+    for parameter in PARAMETERS {
+        let ends = |at: usize| {
+            let next = sources[at + parameter.path.len()..].chars().next();
+            !next.is_some_and(|next| next.is_alphanumeric() || next == '_')
+        };
+        let read = sources.match_indices(parameter.path).any(|(at, _)| ends(at));
+        // Read into a table of costs that no caller asks for yet.
+        let known = parameter.path == "mem.core_copy_bw_remote";
+        // Asked by name: false is refused.
+        let refused = parameter.path == "hca.rdma";
+        assert_eq!((read || refused) && !known, parameter.is_simulated(), "{}", parameter.path);
+    }
+}

@@ -170,6 +170,9 @@ codes! {
     IMPLAUSIBLE "E0405" Invalid "the value is outside the range that its model states"
         "The value is used as it is. Its own model states a lowest and a highest plausible value; a unit that is off by a factor (Gb/s for GB/s) is a common cause."
 
+    NOT_SIMULATED "E0406" Invalid "no mechanism uses the number yet"
+        "The parameter describes the machine, but nothing in the simulator reads it so far: a run gives the same result whatever its value is."
+
     TOO_FEW_CORES "E0501" Invalid "there are more processes than cores"
         "Two processes on one core would run one at a time, which is seldom meant. Use fewer processes or more nodes, or say `\"oversubscribe\": true` under `ranks`."
     PRODUCT "E0502" Invalid "the fields together describe more than can be counted"

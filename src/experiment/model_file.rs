@@ -362,6 +362,7 @@ impl<'a> Models<'a> {
                 let file = diagnostics.name(place.span.source).to_owned();
                 let number = stated_number(parameter, place, file);
                 warn_if_implausible(diagnostics, level, place, parameter, &number);
+                warn_if_not_simulated(diagnostics, level, place, parameter);
                 let value = number.value.expect("a number that is given has a value");
                 builder.set(parameter.path, value).expect("the value was checked");
                 given.insert(parameter.path, (place.span, number));
@@ -521,6 +522,29 @@ fn warn_if_implausible(
             format!("real machines have {low} to {high}"),
         )
         .help("the value is used as it is; check its unit (Gb/s are bits, GB/s are bytes)")
+        .warning(),
+    );
+}
+
+/// Who changes a number in a scenario expects to see a difference.
+fn warn_if_not_simulated(
+    diagnostics: &mut Diagnostics,
+    level: &Level,
+    node: &Node,
+    parameter: &'static Parameter,
+) {
+    if level.form != Form::Inline || parameter.is_simulated() {
+        return;
+    }
+    diagnostics.push(
+        Diagnostic::error(
+            &codes::NOT_SIMULATED,
+            node.span,
+            format!("machine.{}", parameter.path),
+            "no mechanism uses this number yet",
+            "it only describes the machine",
+        )
+        .help("results do not depend on it")
         .warning(),
     );
 }

@@ -39,10 +39,29 @@ pub struct Parameter {
     pub band: (&'static str, &'static str),
 }
 
+/// Parameters that no mechanism uses yet: changing one changes nothing.
+const DESCRIBED_ONLY: &[&str] = &[
+    "cpu.clock",
+    "cpu.in_order",
+    "cpu.sw_scale",
+    "mem.capacity",
+    "mem.core_copy_bw_remote",
+    "cache.line",
+    "os.page_size",
+    "os.syscall",
+    "os.cma_available",
+    "hca.loopback_bw",
+];
+
 impl Parameter {
     /// The parameter of this path.
     pub fn find(path: &str) -> Option<&'static Self> {
         PARAMETERS.iter().find(|parameter| parameter.path == path)
+    }
+
+    /// Whether a mechanism uses the number; the others only describe the machine so far.
+    pub fn is_simulated(&self) -> bool {
+        !DESCRIBED_ONLY.contains(&self.path)
     }
 
     /// The lowest and the highest value of real machines.
