@@ -56,7 +56,6 @@ pub struct Memory {
     poll_footprint: u64,
     copy: [Bandwidth; 3],
     copy_traffic: u64,
-    dma_traffic: u64,
 }
 
 impl Memory {
@@ -77,7 +76,6 @@ impl Memory {
             poll_footprint: mpi.poll_footprint.as_u64(),
             copy: [mem.core_copy_bw, mem.core_copy_bw_dram, mem.core_copy_bw_remote],
             copy_traffic: u64::from(mem.copy_traffic),
-            dma_traffic: u64::from(!mem.dma_to_llc),
         }
     }
 
@@ -130,12 +128,6 @@ impl Memory {
         };
         let traffic = if cached { 0 } else { self.copy_traffic };
         CopyRate { alone, traffic, crosses_sockets: side == Side::Remote }
-    }
-
-    /// Bytes of memory traffic for each byte that the HCA reads or writes; 0 where its accesses end
-    /// in the last-level cache.
-    pub fn dma_traffic(&self) -> u64 {
-        self.dma_traffic
     }
 }
 
@@ -253,6 +245,5 @@ mod tests {
         let small = two_levels();
         assert_eq!(small.copy(Bytes::kib(512), Side::Local).traffic, 0);
         assert_eq!(small.copy(Bytes::kib(513), Side::Local).traffic, 2);
-        assert_eq!((memory.dma_traffic(), small.dma_traffic()), (0, 1));
     }
 }
