@@ -63,7 +63,7 @@ pub struct ResourceUse {
     pub name: String,
     /// Time it was busy.
     pub busy: TimeDelta,
-    /// Length of the measured interval.
+    /// Length of the run.
     pub elapsed: TimeDelta,
     /// Bytes that passed, headers included.
     pub bytes: u64,
@@ -74,8 +74,8 @@ pub struct ResourceUse {
 }
 
 impl ResourceUse {
-    /// The part of the measured interval in which the resource was busy, from 0 to 1; 0 where
-    /// nothing was measured.
+    /// The part of the run in which the resource was busy, from 0 to 1; 0 where
+    /// nothing ran.
     pub fn share(&self) -> f64 {
         let elapsed = self.elapsed.as_s_f64();
         if elapsed > 0.0 { self.busy.as_s_f64() / elapsed } else { 0.0 }

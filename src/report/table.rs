@@ -262,7 +262,7 @@ fn replicas_text(groups: &[Group<'_>]) -> String {
 /// How busy each resource was: one row per point, one column per resource, at most `columns` of
 /// them, the busiest first.
 ///
-/// Shares are of the measured interval; a resource that a point does not have is left empty.
+/// Shares are of the whole run; a resource that a point does not have is left empty.
 pub fn utilisation(points: &[&PointResult], columns: usize) -> Table {
     let mut peaks: BTreeMap<&str, f64> = BTreeMap::new();
     for used in points.iter().flat_map(|point| &point.resources) {
@@ -287,7 +287,7 @@ pub fn utilisation(points: &[&PointResult], columns: usize) -> Table {
         swept.chain(shares).collect()
     });
     Table {
-        caption: "busy share of the measured interval".into(),
+        caption: "busy share of the run".into(),
         rows: rows.collect(),
         columns: paths
             .iter()

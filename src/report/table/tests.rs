@@ -116,7 +116,7 @@ fn utilisation_shows_the_busiest_resources_first() {
     let of_16: Vec<_> = result.points.iter().filter(|point| point.params[0].1 == "16").collect();
     let table = utilisation(&[of_16[3], of_16[22]], 2);
     insta::assert_snapshot!(table.to_text(), @r#"
-    busy share of the measured interval
+    busy share of the run
     senders per node   size  node 0 link out  cores (mean)
                   16    8 B            0.7 %        90.0 %
                   16  4 MiB          100.0 %        90.0 %
