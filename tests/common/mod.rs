@@ -82,6 +82,17 @@ impl Program<Library> for Script {
     fn next(&mut self, _: Option<Reply>) -> Next<Call> {
         self.0.pop_front().unwrap_or(Next::End)
     }
+
+    fn forks(&self) -> bool {
+        self.0.contains(&Next::Fork)
+    }
+}
+
+impl Script {
+    /// These steps, one after the other.
+    pub(crate) fn new(steps: impl IntoIterator<Item = Next<Call>>) -> Self {
+        Self(steps.into_iter().collect())
+    }
 }
 
 /// Runs one script a process on two nodes of `profile`.
