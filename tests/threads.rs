@@ -61,7 +61,9 @@ fn senders(profile: Profile, threads: u16, count: u32, order: LockOrder) -> Job<
 
 fn sum(accounts: &[Account]) -> Account {
     let mut sum = Account::default();
-    accounts.iter().for_each(|account| sum += *account);
+    for account in accounts {
+        sum += *account;
+    }
     sum
 }
 

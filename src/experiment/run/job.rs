@@ -31,6 +31,7 @@ pub fn build(point: &Point) -> Job {
         shape: shape(point.topology),
         nodes: nodes(point),
         threads: 1,
+        endpoints: crate::protocols::library::Endpoints::default(),
         scheme: match point.placement.order {
             PlacementOrder::Block => Scheme::Block,
             PlacementOrder::RoundRobin => Scheme::Cyclic,
