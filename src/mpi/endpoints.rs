@@ -104,6 +104,12 @@ impl EndpointGroup {
         Some((self.processes[parent.0 as usize], local))
     }
 
+    /// The parent ranks that have endpoints, in order.
+    pub fn owners(&self) -> impl Iterator<Item = Rank> + '_ {
+        let counts = self.sums.windows(2).map(|sums| sums[1] - sums[0]);
+        (0..).zip(counts).filter(|&(_, count)| count > 0).map(|(parent, _)| Rank(parent))
+    }
+
     /// The processes in the order of parent ranks.
     pub fn processes(&self) -> &[u32] {
         &self.processes

@@ -105,6 +105,28 @@ impl<P, U> MatchingEngine<P, U> {
         remove(&mut self.posted, |posted| wanted(&posted.payload)).map(|posted| posted.payload)
     }
 
+    /// Takes out every unexpected message that `wanted` accepts, in order, after a walk of them all.
+    ///
+    /// # Panics
+    ///
+    /// With more than 2^32 messages.
+    pub fn extract(
+        &mut self,
+        mut wanted: impl FnMut(&Envelope) -> bool,
+    ) -> Search<Vec<Unexpected<U>>> {
+        let length = u32::try_from(self.unexpected.len()).expect("queues are counted in u32");
+        let all = std::mem::take(&mut self.unexpected);
+        let mut taken = Vec::new();
+        for message in all {
+            if wanted(&message.envelope) {
+                taken.push(message);
+            } else {
+                self.unexpected.push_back(message);
+            }
+        }
+        Search { visited: length, length, matched: Some(taken) }
+    }
+
     /// Length of the posted queue.
     pub fn posted_len(&self) -> usize {
         self.posted.len()

@@ -187,6 +187,8 @@ pub(super) struct Member {
 pub(super) struct Agreeing {
     parent: Comm,
     agreement: Agreement,
+    /// The parent ranks that agree, where they are not all.
+    among: Option<Arc<[Rank]>>,
     purpose: Purpose,
 }
 
@@ -447,7 +449,7 @@ impl Library {
         let context = self.endpoints.next_context;
         let agreement = Agreement::new(member.rank, member.size, context, Some(count));
         let purpose = Purpose::Create { first, count };
-        self.agree(thread, Agreeing { parent, agreement, purpose }, out)
+        self.agree(thread, Agreeing { parent, agreement, among: None, purpose }, out)
     }
 
     pub(super) fn free_endpoint(
@@ -468,11 +470,14 @@ impl Library {
             push_return(thread, Reply::Done, out);
             return Ok(());
         }
-        let parent = open.parent;
-        let member = self.member(thread, parent)?;
-        let agreement = Agreement::new(member.rank, member.size, 0, None);
-        let purpose = Purpose::Free { context };
-        self.agree(thread, Agreeing { parent, agreement, purpose }, out)
+        let (parent, me) = (open.parent, open.parent_rank);
+        // Processes without endpoints have nothing to free.
+        let among: Arc<[Rank]> = open.group.owners().collect();
+        let place = among.binary_search(&me).expect("this process has endpoints");
+        let number = |count: usize| u32::try_from(count).expect("parents are ranks");
+        let agreement = Agreement::new(Rank(number(place)), number(among.len()), 0, None);
+        let (among, purpose) = (Some(among), Purpose::Free { context });
+        self.agree(thread, Agreeing { parent, agreement, among, purpose }, out)
     }
 
     fn agree(
@@ -515,11 +520,13 @@ impl Library {
     ) -> Result<(), ProtocolError> {
         let key = Key::Inner(thread);
         loop {
-            let Agreeing { parent, agreement, .. } = self.agreeing(thread);
+            let Agreeing { parent, agreement, among, .. } = self.agreeing(thread);
             let comm = *parent;
             let Some(next) = agreement.next_exchange() else { return self.agreed(thread, out) };
-            self.send_internal(thread, comm, next.to, next.tag, next.word, out)?;
-            self.receive_internal(thread, comm, next.from, next.tag, out)?;
+            let name = |rank: Rank| among.as_ref().map_or(rank, |among| among[rank.0 as usize]);
+            let (to, from) = (name(next.to), name(next.from));
+            self.send_internal(thread, comm, to, next.tag, next.word, out)?;
+            self.receive_internal(thread, comm, from, next.tag, out)?;
             if self.outcome(key)?.is_none() {
                 self.wait_for(key, thread);
                 return Ok(());
@@ -539,7 +546,7 @@ impl Library {
             unreachable!("it was an agreement just now")
         };
         match agreeing.purpose {
-            Purpose::Create { first, count } => self.created(&agreeing, first, count)?,
+            Purpose::Create { first, count } => self.created(&agreeing, first, count, out)?,
             Purpose::Free { context } => {
                 self.endpoints.comms.remove(&context);
             }
@@ -553,6 +560,7 @@ impl Library {
         agreeing: &Agreeing,
         first: Comm,
         count: u16,
+        out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
         let parent = self.communicator(agreeing.parent)?;
         let parent_rank = parent.rank(self.me.0).expect("a member made the call");
@@ -569,7 +577,24 @@ impl Library {
         }
         let engines = self.job.endpoints.queues_of(&self.endpoints).max(self.matching.len());
         self.matching.resize_with(engines, MatchingEngine::default);
+        self.sort_early(Context(context), out);
         Ok(())
+    }
+
+    /// Others may know the new communicator before this process does, and their messages wait in the
+    /// process's own queue: each goes to the queue of its endpoint.
+    fn sort_early(&mut self, context: Context, out: &mut Vec<LibraryAction>) {
+        if self.job.endpoints.queues == Queues::Shared {
+            return;
+        }
+        let new = [context, Context(context.0 + 1)];
+        let walk = self.matching[0].extract(|envelope| new.contains(&envelope.context));
+        out.push(Action::Walk { entries: walk.visited, length: walk.length });
+        for early in walk.matched.into_iter().flatten() {
+            let queue = self.queue_of_arrival(&early.envelope);
+            let posted = self.matching[queue].arrive(early.envelope, early.payload);
+            debug_assert!(posted.matched.is_none(), "nobody could post a receive before");
+        }
     }
 
     pub(super) fn attach(

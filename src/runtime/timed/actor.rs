@@ -627,6 +627,7 @@ where
             self.release(thread, at);
         }
         let actor = self.actor(thread);
+        actor.pass = actor.pass.filter(|pass| pass.is_of_test());
         match after {
             After::Poll(token) => {
                 let polls = self.look_at_lanes(thread).len;

@@ -47,7 +47,6 @@ where
         let guard = self.machines[process.0 as usize].guard(inner, &Entry::Poll);
         let actor = self.actor(thread);
         if locked && guard.is_some() && actor.holds.is_none() {
-            actor.pass = actor.pass.filter(|pass| pass.is_of_test());
             return self.enter(thread, Entering::Turn, at);
         }
         self.poll_from(thread, at);
