@@ -77,9 +77,6 @@ pub mod split;
 pub mod tag;
 pub mod window;
 
-#[cfg(test)]
-mod examples;
-
 /// `items` as the text of a list: `[a, b, c]`.
 fn list<T: std::fmt::Display>(items: impl IntoIterator<Item = T>) -> String {
     let items: Vec<String> = items.into_iter().map(|item| item.to_string()).collect();
@@ -90,3 +87,6 @@ fn list<T: std::fmt::Display>(items: impl IntoIterator<Item = T>) -> String {
 fn count(length: usize) -> u32 {
     u32::try_from(length).expect("a job has fewer than 2^32 endpoints")
 }
+
+#[cfg(test)]
+mod tests;

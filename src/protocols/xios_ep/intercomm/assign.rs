@@ -76,7 +76,7 @@ pub struct Shared {
     pub process: u32,
     /// Why.
     pub case: Case,
-    /// The group.
+    /// The group; in case 3c, where it stays in both, the one whose endpoints come first.
     pub to: Side,
 }
 
@@ -148,6 +148,7 @@ pub(super) fn shared(
     let assigned = |process| {
         let (case, to) = assign(process, leaders);
         let case = decided.case().filter(|_| process == origin).unwrap_or(case);
+        let to = if let Leaders::Alone(first) = decided { first } else { to };
         Shared { process, case, to }
     };
     common.into_iter().map(assigned).collect()
@@ -162,5 +163,17 @@ impl fmt::Display for Case {
             Self::BothHigherMoves => "case 3b",
             Self::BothAlone => "case 3c",
         })
+    }
+}
+
+impl fmt::Display for Shared {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { process, case, to } = self;
+        match case {
+            Case::BothAlone => write!(out, "process {process} stays in both groups ({case})"),
+            Case::NoLeader | Case::OneLeader | Case::BothLowerMoves | Case::BothHigherMoves => {
+                write!(out, "process {process} joins {to:?}' ({case})")
+            }
+        }
     }
 }

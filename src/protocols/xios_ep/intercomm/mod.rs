@@ -59,6 +59,15 @@ pub struct Assigned {
     pub rank_map: RankMap,
 }
 
+/// Phase 2: what the processes of an assigned group pass to MPI's creation.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub struct MpiCreate {
+    /// Rank of the leader's process among those of the group.
+    pub local_leader: u32,
+    /// World rank of the process of the other group's leader.
+    pub remote_leader: u32,
+}
+
 /// An intercommunicator of endpoints.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Intercomm {
@@ -188,6 +197,14 @@ impl Intercomm {
         &self.assigned[(side as usize).min(self.assigned.len() - 1)]
     }
 
+    /// What the processes of A' or B' pass to MPI; nothing in case 3c, where they are one.
+    pub fn mpi_create(&self, side: Side) -> Option<MpiCreate> {
+        let [own, other] = [side, side.other()].map(|side| self.assigned_to(side));
+        let leader = own.processes.iter().position(|process| *process == own.label)?;
+        let create = MpiCreate { local_leader: super::count(leader), remote_leader: other.label };
+        (self.assigned.len() == 2).then_some(create)
+    }
+
     /// The rank map of the other assigned group; none in case 3c.
     pub fn intercomm_rank_map(&self, side: Side) -> Option<&RankMap> {
         (self.assigned.len() == 2).then(|| &self.assigned_to(side.other()).rank_map)
@@ -209,26 +226,18 @@ impl fmt::Display for Intercomm {
             writeln!(out, "{side:?}: local_rank_map {local}")?;
             writeln!(out, "{side:?}: remote_rank_map {remote}")?;
         }
-        for (group, side) in self.assigned.iter().zip(Side::BOTH) {
-            writeln!(out, "{side:?}': rank_map {}", group.rank_map)?;
-            match self.intercomm_rank_map(side) {
-                Some(map) => {
-                    writeln!(out, "{side:?}': intercomm_rank_map {map}")?;
-                }
-                None => {
-                    writeln!(out, "one process, label {}: no MPI intercommunicator", group.label)?;
-                }
+        if let [only] = &self.assigned[..] {
+            writeln!(out, "one process, label {}: rank_map {}", only.label, only.rank_map)?;
+        }
+        for side in Side::BOTH {
+            if let Some(remote) = self.intercomm_rank_map(side) {
+                writeln!(out, "{side:?}': rank_map {}", self.assigned_to(side).rank_map)?;
+                writeln!(out, "{side:?}': intercomm_rank_map {remote}")?;
             }
         }
         self.shared.iter().try_for_each(|shared| writeln!(out, "{shared}"))
     }
 }
 
-impl fmt::Display for Shared {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "process {} joins {:?}' ({})", self.process, self.to, self.case)
-    }
-}
-
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
