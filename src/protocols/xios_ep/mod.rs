@@ -61,9 +61,10 @@
 //!   exists.
 //! - The source of a message on an intercommunicator is found by the rank in the assigned group
 //!   alone; here the label decides too, since A' and B' count from 0 each.
-//! - An in-process exchange goes through buffers of 10,000 elements; here it has no limit.
 //!
-//! Left out: what the objects cost in time, and the calls themselves. Noticeable in every timed run.
+//! Left out: what the objects cost in time, and the calls themselves. Noticeable in every timed run;
+//! and that a send completes as MPI's does, and that of a started pair one side completes, can only
+//! be seen there.
 
 pub mod collective;
 pub mod comm;

@@ -71,13 +71,13 @@ pub fn local_count(color: i32, own: &[Choice]) -> u32 {
     super::count(own.iter().filter(|choice| choice.color == Some(color)).count())
 }
 
-/// Step 4: old in-process ranks of those with `color`, by new in-process rank. Equal keys keep
-/// their order.
-pub fn local_order(color: i32, own: &[Choice]) -> Vec<u32> {
-    let of_color = (0..).zip(own).filter(|(_, choice)| choice.color == Some(color));
-    let mut keyed: Vec<(i32, u32)> = of_color.map(|(local, choice)| (choice.key, local)).collect();
+/// Step 4: old ranks of those with `color`, by new in-process rank; `own` are the choices of the
+/// endpoints of a process, `ranks` their old ranks. Equal keys go by old rank.
+pub fn local_order(color: i32, ranks: &[Rank], own: &[Choice]) -> Vec<Rank> {
+    let of_color = ranks.iter().zip(own).filter(|(_, choice)| choice.color == Some(color));
+    let mut keyed: Vec<(i32, Rank)> = of_color.map(|(rank, choice)| (choice.key, *rank)).collect();
     keyed.sort_unstable();
-    keyed.into_iter().map(|(_, local)| local).collect()
+    keyed.into_iter().map(|(_, rank)| rank).collect()
 }
 
 /// All new communicators in the order of [`colors`], which has none for undefined; `choices` by
@@ -113,11 +113,8 @@ impl Part {
         let processes: Vec<u32> = (0..map.process_count()).filter(joins).collect();
         let count = |process: &u32| local_count(color, &own[*process as usize]);
         let counts: Vec<u32> = processes.iter().map(count).collect();
-        let members = |process: &u32| {
-            let locals = map.locals(*process);
-            let order = local_order(color, &own[*process as usize]);
-            order.into_iter().map(|local| locals[local as usize])
-        };
+        let members =
+            |process: &u32| local_order(color, map.locals(*process), &own[*process as usize]);
         let members = processes.iter().flat_map(members).collect();
         Self { color, processes, members, rank_map: RankMap::from_counts(&counts) }
     }

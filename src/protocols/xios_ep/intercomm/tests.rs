@@ -185,7 +185,9 @@ fn case_3c_is_one_intracommunicator_with_a_label() {
     let route = inter.route(Side::B, Rank(1), Rank(0)).unwrap();
     assert_eq!(route.channel, Channel::Intra { label: 4 });
     check_case("4.1", "4.0", "process 4 stays in both groups (case 3c)", &[&[4]]);
-    assert_eq!(of("4.1", "4.0").assigned[0].members, [(Side::B, Rank(0)), (Side::A, Rank(0))]);
+    let swapped = of("4.1", "4.0");
+    assert_eq!(swapped.assigned[0].members, [(Side::B, Rank(0)), (Side::A, Rank(0))]);
+    assert_eq!(swapped.shared[0].to, Side::B);
     let printed = inter.to_string();
     assert!(printed.contains("one process, label 4: rank_map [(0, 0), (1, 0), (2, 0), (3, 0)]"));
 }

@@ -159,3 +159,40 @@ fn check_against_engines(stream: &mut Stream) {
     found.sort_unstable();
     assert_eq!(found, expected);
 }
+
+/// Two threads drain one queue of two messages of one sender, in the order of `schedule`: the bits
+/// say who goes on. A thread that does not probe and relocate in one step holds what it found until
+/// its next turn. Answers with the list of the receiver.
+fn drained_by_two(schedule: u32, in_one_step: bool) -> Vec<u64> {
+    let mut part = part(&[1, 1], 0);
+    let mut queue: Queue = [sent(1, 1, (3, 0, 0)), sent(2, 1, (3, 0, 0))].into();
+    let mut held = [None, None];
+    for turn in 0..8 {
+        let held = &mut held[usize::from(schedule >> turn & 1 == 1)];
+        if held.is_none() {
+            *held = probe(&mut queue)(ANY);
+            if !in_one_step {
+                continue;
+            }
+        }
+        if let Some(probed) = held.take() {
+            message::relocate(&mut part, probed).unwrap();
+        }
+    }
+    // Whoever still holds a message files it at last.
+    for probed in held.into_iter().flatten() {
+        message::relocate(&mut part, probed).unwrap();
+    }
+    let list = &mut part.handles[0].messages;
+    std::iter::from_fn(|| list.take(Wanted::ANYTHING).matched).map(|found| found.message).collect()
+}
+
+/// All schedules: only relocation in one step with the probe keeps the order of a sender.
+#[test]
+fn probe_and_relocation_have_to_be_one_step() {
+    let orders = |in_one_step| -> std::collections::BTreeSet<Vec<u64>> {
+        (0..1 << 8).map(|schedule| drained_by_two(schedule, in_one_step)).collect()
+    };
+    assert_eq!(orders(true), [vec![1, 2]].into());
+    assert_eq!(orders(false), [vec![1, 2], vec![2, 1]].into());
+}

@@ -15,6 +15,7 @@ fn members(parts: &[Part]) -> Vec<(i32, Vec<u32>)> {
     parts.iter().map(|part| (part.color, ranks(part))).collect()
 }
 
+/// A layout as a creation makes it.
 fn random(stream: &mut Stream) -> (RankMap, Vec<Choice>) {
     let mut below = |n: u64| i32::try_from(stream.below(n)).unwrap();
     let counts: Vec<u32> = (0..=below(4)).map(|_| 1 + below(4).unsigned_abs()).collect();
@@ -26,6 +27,16 @@ fn random(stream: &mut Stream) -> (RankMap, Vec<Choice>) {
     };
     let choices = (0..map.size()).map(|_| choice(color(&mut below), below(3) - 1)).collect();
     (map, choices)
+}
+
+/// The same with ranks in any order, as after a merge.
+fn shuffled(stream: &mut Stream) -> (RankMap, Vec<Choice>) {
+    let (map, choices) = random(stream);
+    let mut places = map.places().to_vec();
+    for last in (1..places.len()).rev() {
+        places.swap(last, usize::try_from(stream.below(last as u64 + 1)).unwrap());
+    }
+    (RankMap::new(places, map.process_count()).unwrap(), choices)
 }
 
 // claim: xep-split-example
@@ -48,10 +59,12 @@ fn each_color_is_one_split_of_mpi_in_which_a_process_joins_or_is_undefined() {
     assert_eq!(mpi_split(4, 3, &own), MpiSplit { color: Some(1), key: 3 });
     assert_eq!(mpi_split(5, 3, &own), MpiSplit { color: None, key: 3 });
     assert_eq!([4, 2, 5].map(|color| local_count(color, &own)), [2, 1, 0]);
-    assert_eq!(local_order(4, &own), [2, 0]);
+    assert_eq!(local_order(4, &[8, 6, 9, 7].map(Rank), &own), [Rank(9), Rank(8)]);
+    let equal = [choice(4, 0); 3];
+    assert_eq!(local_order(4, &[8, 6, 7].map(Rank), &equal), [6, 7, 8].map(Rank));
     let mut stream = Streams::new(7).stream("splits", 0);
     for _ in 0..200 {
-        let (map, choices) = random(&mut stream);
+        let (map, choices) = shuffled(&mut stream);
         let parts = split(&map, &choices, KeyRule::InProcess).unwrap();
         let defined = colors(&choices).into_iter().flatten();
         assert_eq!(
@@ -95,7 +108,7 @@ fn processes_stay_in_order_and_a_key_acts_within_one() {
     assert_eq!(of(KeyRule::Mpi), [(0, vec![3, 2, 1, 0])]);
     let mut stream = Streams::new(8).stream("splits", 0);
     for _ in 0..200 {
-        let (map, choices) = random(&mut stream);
+        let (map, choices) = shuffled(&mut stream);
         for part in split(&map, &choices, KeyRule::InProcess).unwrap() {
             let place = |rank: &Rank| map.place(*rank).unwrap();
             let sorted_by =
@@ -123,7 +136,7 @@ fn with_the_rank_as_key_the_split_is_mpi_s() {
 fn the_strict_rule_is_mpi_s_for_all_keys() {
     let mut stream = Streams::new(10).stream("splits", 0);
     for _ in 0..300 {
-        let (map, choices) = random(&mut stream);
+        let (map, choices) = shuffled(&mut stream);
         check_like_mpi(&map, &choices, KeyRule::Mpi);
     }
 }
