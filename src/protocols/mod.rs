@@ -6,3 +6,4 @@ pub mod contract;
 pub mod eager;
 pub mod library;
 pub mod rendezvous;
+pub mod xios_ep;

@@ -1,0 +1,206 @@
+//! Incoming messages: from MPI's queue of the process into the lists of its endpoints.
+//!
+//! ```text
+//!   MPI's queue of the process ──matched probe, any source, any tag──▶ relocate
+//!                                                                        │ decode the tag
+//!      endpoint 0: [ message, message, … ]   endpoint 1: [ … ]   ◀───────┘ append
+//! ```
+//!
+//! A check repeats this until the probe finds nothing. One message is relocated at a time and under
+//! one guard, or else two threads that drain the same queue could swap two messages of a sender.
+//! Only the probe uses MPI's wildcards; those of a receive are resolved in the endpoint's list,
+//! whose entries carry endpoint ranks and user tags. A list is walked as a matching engine's
+//! unexpected queue is, and says how many entries it inspected.
+//!
+//! Source: `xios-ep` Sec. 3.2, 3.3, 4.
+
+use super::comm::Part;
+use super::rank_map::{Place, RankMap};
+use super::tag::{Fields, TagError};
+use crate::mpi::envelope::{Context, Envelope, Rank, Selection};
+use crate::mpi::matching::{MatchingEngine, Search};
+
+/// Lists are per communicator, so the context of an envelope says nothing in them.
+const CONTEXT: Context = Context(0);
+
+/// What a matched probe took out of MPI's queue.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub struct Probed<M> {
+    /// MPI's message, which nobody else can receive now.
+    pub message: M,
+    /// The process that sent it.
+    pub source: u32,
+    /// The packed tag.
+    pub tag: i32,
+}
+
+/// What a check hands MPI for its probe; `None` is the wildcard.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub struct ProcessProbe {
+    /// Always any process.
+    pub source: Option<u32>,
+    /// Always any tag.
+    pub tag: Option<i32>,
+}
+
+/// The only probe that a check makes.
+pub const ANY: ProcessProbe = ProcessProbe { source: None, tag: None };
+
+/// A message in the list of an endpoint; source and tag are what the sender's program said.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub struct Message<M> {
+    /// MPI's message, to be received by a matched receive.
+    pub message: M,
+    /// Rank of the sending endpoint.
+    pub source: Rank,
+    /// The user's tag.
+    pub tag: i32,
+}
+
+/// What a finished receive or a probe tells; source and tag are what the sender's program said.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub struct Status<S> {
+    /// MPI's status.
+    pub mpi: S,
+    /// Bytes of one element of the datatype.
+    pub datatype: u64,
+    /// Rank of the sending endpoint.
+    pub source: Rank,
+    /// The user's tag.
+    pub tag: i32,
+}
+
+/// What a receive or a probe of an endpoint wants; `None` is the wildcard.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub struct Wanted {
+    /// The sending endpoint, or any.
+    pub source: Option<Rank>,
+    /// The user's tag, or any.
+    pub tag: Option<i32>,
+}
+
+/// Why a message cannot be given to an endpoint.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+pub enum RelocateError {
+    /// The tag was not packed by this library.
+    #[error(transparent)]
+    Tag(#[from] TagError),
+    /// The sender's process has no such endpoint.
+    #[error("a message names endpoint {sender} as its sender, where nobody lives")]
+    Sender {
+        /// The place, as `(rank in the process, process)`.
+        sender: Place,
+    },
+    /// This process has no such endpoint.
+    #[error("a message is for endpoint {receiver} of a process that has {endpoints}")]
+    Receiver {
+        /// The rank in the process.
+        receiver: u32,
+        /// How many it has.
+        endpoints: u32,
+    },
+}
+
+/// The incoming messages of an endpoint, in the order in which the process got them.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub struct MessageList<M>(MatchingEngine<(), M>);
+
+impl<M> Default for MessageList<M> {
+    fn default() -> Self {
+        Self(MatchingEngine::default())
+    }
+}
+
+impl<M> MessageList<M> {
+    /// Appends a message.
+    pub fn append(&mut self, message: Message<M>) {
+        let envelope = Envelope { context: CONTEXT, source: message.source, tag: message.tag };
+        // Nothing is ever posted to this engine, so the message joins the list.
+        self.0.arrive(envelope, message.message);
+    }
+
+    /// Takes out the first message that is wanted.
+    pub fn take(&mut self, wanted: Wanted) -> Search<Message<M>> {
+        self.0.take(&wanted.selection()).map(|found| {
+            let Envelope { source, tag, .. } = found.envelope;
+            Message { message: found.payload, source, tag }
+        })
+    }
+
+    /// The message that [`Self::take`] would take out.
+    pub fn peek(&self, wanted: Wanted) -> Search<Message<&M>> {
+        self.0.probe(&wanted.selection()).map(|found| {
+            let Envelope { source, tag, .. } = found.envelope;
+            Message { message: &found.payload, source, tag }
+        })
+    }
+
+    /// How many messages are in the list.
+    pub fn len(&self) -> usize {
+        self.0.unexpected_len()
+    }
+
+    /// Whether the list is empty.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl Wanted {
+    /// From anybody, with any tag.
+    pub const ANYTHING: Self = Self { source: None, tag: None };
+
+    /// From this endpoint with this tag.
+    pub fn exactly(source: Rank, tag: i32) -> Self {
+        Self { source: Some(source), tag: Some(tag) }
+    }
+
+    fn selection(self) -> Selection {
+        Selection { context: CONTEXT, source: self.source, tag: self.tag }
+    }
+}
+
+/// The sender, the user's tag and the receiver's rank in its process that a message on an
+/// intracommunicator with this map names.
+///
+/// # Errors
+///
+/// A tag that no endpoint of this communicator packs.
+pub fn read(map: &RankMap, process: u32, packed: i32) -> Result<(Rank, i32, u32), RelocateError> {
+    let Fields { tag, sender, receiver } = Fields::decode(packed)?;
+    let sender = Place { local: sender, process };
+    let source = map.rank(sender).ok_or(RelocateError::Sender { sender })?;
+    Ok((source, tag, receiver))
+}
+
+/// Moves a message from the process to the list of the endpoint that it is for, and answers with
+/// the rank of that endpoint in the process.
+///
+/// Probe and relocation of one message have to be one step for all threads of the process.
+///
+/// # Errors
+///
+/// A tag that no endpoint of this communicator packs.
+pub fn relocate<M>(part: &mut Part<M>, probed: Probed<M>) -> Result<u32, RelocateError> {
+    let (source, tag, receiver) = read(&part.rank_map, probed.source, probed.tag)?;
+    deliver(part, receiver, Message { message: probed.message, source, tag })
+}
+
+/// Appends a message whose sender is known to the list of an endpoint of this process.
+///
+/// # Errors
+///
+/// [`RelocateError::Receiver`].
+pub fn deliver<M>(
+    part: &mut Part<M>,
+    receiver: u32,
+    message: Message<M>,
+) -> Result<u32, RelocateError> {
+    let endpoints = super::count(part.handles.len());
+    let outside = RelocateError::Receiver { receiver, endpoints };
+    part.handles.get_mut(receiver as usize).ok_or(outside)?.messages.append(message);
+    Ok(receiver)
+}
+
+#[cfg(test)]
+mod tests;
