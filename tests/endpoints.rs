@@ -152,12 +152,12 @@ fn traffic(seed: u32, ranks: u32, comm_of: impl Fn(u32) -> Comm) -> Vec<Vec<Call
         // One tag for a pair: receives of several messages must match in order.
         let tag = i32::try_from(from % 2).unwrap();
         let bytes = [0, 8, 300, 9_000][below(4) as usize];
-        let (send, receive) = (2 * message, 2 * message + 1);
-        bodies[from as usize].push(isend(comm_of(from), send, to, tag, bytes));
-        ids[from as usize].push(send);
+        let (put, take) = (2 * message, 2 * message + 1);
+        bodies[from as usize].push(isend(comm_of(from), put, to, tag, bytes));
+        ids[from as usize].push(put);
         let source = Peer::Rank(Rank(from));
-        bodies[to as usize].push(irecv(comm_of(to), receive, source, Some(tag), 9_000));
-        ids[to as usize].push(receive);
+        bodies[to as usize].push(irecv(comm_of(to), take, source, Some(tag), 9_000));
+        ids[to as usize].push(take);
     }
     for (body, ids) in bodies.iter_mut().zip(ids) {
         body.push(wait_all(&ids));
@@ -167,8 +167,8 @@ fn traffic(seed: u32, ranks: u32, comm_of: impl Fn(u32) -> Comm) -> Vec<Vec<Call
 
 fn waited(programs: &[Script]) -> Vec<Reply> {
     let last = |program: &Script| {
-        let all = program.replies.iter().filter(|reply| matches!(reply, Reply::All(_)));
-        all.last().cloned().unwrap_or(Reply::Done)
+        let mut all = program.replies.iter().filter(|reply| matches!(reply, Reply::All(_)));
+        all.next_back().cloned().unwrap_or(Reply::Done)
     };
     programs.iter().map(last).collect()
 }
@@ -249,9 +249,8 @@ fn handles_compare_ident_aliased_or_unequal() {
         Call::FreeEndpoint { comm: Comm(21) },
     ];
     let ran = run(endpoints_job(ideal(&[]), own(1), 1, vec![Script::new(calls(steps))]));
-    let compared = ran.programs[0].replies.iter().filter_map(|reply| match reply {
-        Reply::Compared(comparison) => Some(*comparison),
-        _ => None,
+    let compared = ran.programs[0].replies.iter().filter_map(|reply| {
+        if let Reply::Compared(comparison) = reply { Some(*comparison) } else { None }
     });
     let expected = [
         Comparison::Ident,
@@ -411,9 +410,9 @@ fn endpoints_beyond_the_lanes_are_multiplexed() {
         };
         let programs = with_endpoints(endpoints, (0..ranks).map(ring).collect());
         let ran = run(endpoints_job(ideal(&[]), own(lanes), endpoints, programs));
-        let taken = ran.outcome.choices.iter().filter_map(|choice| match choice {
-            Choice::TakePacket { process, from, .. } if process.0 == 0 => Some(from.own),
-            _ => None,
+        let taken = ran.outcome.choices.iter().filter_map(|choice| {
+            let Choice::TakePacket { process, from, .. } = choice else { return None };
+            (process.0 == 0).then_some(from.own)
         });
         taken.collect::<BTreeSet<Lane>>().len()
     };
@@ -452,11 +451,11 @@ fn the_progress_rule_decides_who_takes_packets() {
             let mut draw = Streams::new(9).stream("progress", seed);
             loop {
                 let choices = world.choices();
-                stranger |= choices.iter().any(|choice| match choice {
-                    Choice::TakePacket { process, thread, from, .. } => {
-                        process.0 == 0 && *thread == Thread(0) && from.own == Lane(1)
-                    }
-                    _ => false,
+                stranger |= choices.iter().any(|choice| {
+                    let Choice::TakePacket { process, thread, from, .. } = choice else {
+                        return false;
+                    };
+                    process.0 == 0 && *thread == Thread(0) && from.own == Lane(1)
                 });
                 if choices.is_empty() {
                     break;

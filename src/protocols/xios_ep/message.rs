@@ -22,6 +22,8 @@ use crate::mpi::matching::{MatchingEngine, Search};
 
 /// Lists are per communicator, so the context of an envelope says nothing in them.
 const CONTEXT: Context = Context(0);
+/// Each endpoint has a list of its own, so neither does the receiver.
+const OWN: Rank = Rank(0);
 
 /// What a matched probe took out of MPI's queue.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
@@ -114,7 +116,8 @@ impl<M> Default for MessageList<M> {
 impl<M> MessageList<M> {
     /// Appends a message.
     pub fn append(&mut self, message: Message<M>) {
-        let envelope = Envelope { context: CONTEXT, source: message.source, tag: message.tag };
+        let envelope =
+            Envelope { context: CONTEXT, dest: OWN, source: message.source, tag: message.tag };
         // Nothing is ever posted to this engine, so the message joins the list.
         self.0.arrive(envelope, message.message);
     }
@@ -156,7 +159,7 @@ impl Wanted {
     }
 
     fn selection(self) -> Selection {
-        Selection { context: CONTEXT, source: self.source, tag: self.tag }
+        Selection { context: CONTEXT, dest: OWN, source: self.source, tag: self.tag }
     }
 }
 

@@ -135,13 +135,13 @@ fn check_against_engines(stream: &mut Stream) {
         if below(2) == 0 {
             let place = map.place(source).unwrap();
             queue.push_back(sent(id, place.process, (tag, place.local, receiver)));
-            let envelope = Envelope { context: Context(0), source, tag };
+            let envelope = Envelope { context: Context(0), dest: Rank(0), source, tag };
             let posted = engines[receiver as usize].arrive(envelope, id).matched;
             expected.extend(posted.map(|request| (request, id)));
         } else {
             let source = Some(source).filter(|_| below(2) == 0);
             let tag = Some(tag).filter(|_| below(2) == 0);
-            let selection = Selection { context: Context(0), source, tag };
+            let selection = Selection { context: Context(0), dest: Rank(0), source, tag };
             let taken = engines[receiver as usize].post(selection, id).matched;
             expected.extend(taken.map(|message| (id, message.payload)));
             let request = (id, Wanted { source, tag });
