@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::collectives::Collective;
 use super::contract::Handle;
 use crate::mpi::envelope::Rank;
 
@@ -121,6 +122,8 @@ pub enum Call {
     Cancel { request: Handle },
     /// `MPI_Barrier`.
     Barrier { comm: Comm },
+    /// Any collective operation.
+    Collective(Arc<Collective>),
 }
 
 /// `MPI_Status`.
@@ -151,7 +154,7 @@ pub enum Outcome {
 #[allow(missing_docs, reason = "named as MPI names them")]
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub enum Reply {
-    /// Nothing: `MPI_Isend`, `MPI_Irecv`, `MPI_Cancel`, `MPI_Barrier`, `MPI_Waitall` without statuses.
+    /// Nothing: `MPI_Isend`, `MPI_Irecv`, `MPI_Cancel`, collectives, `MPI_Waitall` without statuses.
     Done,
     /// `MPI_Wait`, `MPI_Send`, `MPI_Recv`, `MPI_Mrecv`.
     Outcome(Outcome),

@@ -181,6 +181,7 @@ fn buffer_of(call: &Call) -> Option<Buffer> {
         | Call::Mprobe { .. }
         | Call::Improbe { .. }
         | Call::Cancel { .. }
-        | Call::Barrier { .. } => None,
+        | Call::Barrier { .. }
+        | Call::Collective(_) => None,
     }
 }

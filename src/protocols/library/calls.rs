@@ -11,7 +11,6 @@ use crate::mpi::communicator::Communicator;
 use crate::mpi::envelope::{Context, Envelope, Rank};
 use crate::mpi::observation::Observation;
 use crate::protocols::call::{Buffer, Call, Comm, Peer, Requests, SendMode, Status};
-use crate::protocols::collectives::barrier::Barrier;
 use crate::protocols::contract::Step;
 use crate::protocols::eager;
 use crate::protocols::rendezvous::{Protocol, RoleInput};
@@ -84,6 +83,7 @@ impl Library {
             }
             Call::Cancel { request } => self.cancel(thread, request, out),
             Call::Barrier { comm } => self.begin_barrier(thread, comm, out),
+            Call::Collective(call) => self.begin_collective(thread, call, out),
         }
     }
 
@@ -131,7 +131,7 @@ impl Library {
         self.complete(key, Outcome::Sent, Some(buffer), out)
     }
 
-    fn observe_send(header: &MessageHeader, to: Process, out: &mut Vec<LibraryAction>) {
+    pub(super) fn observe_send(header: &MessageHeader, to: Process, out: &mut Vec<LibraryAction>) {
         out.push(Action::Observe(Observation::Sent {
             message: header.message,
             envelope: header.envelope,
@@ -140,13 +140,13 @@ impl Library {
         }));
     }
 
-    fn communicator(&self, comm: Comm) -> Result<&Communicator, ProtocolError> {
+    pub(super) fn communicator(&self, comm: Comm) -> Result<&Communicator, ProtocolError> {
         let found = self.job.communicators.get(comm.0);
         found.ok_or_else(|| self.refuse("the job has no such communicator", comm))
     }
 
     /// The process behind rank `to`, and the envelope of a message to it.
-    fn address(
+    pub(super) fn address(
         &self,
         comm: Comm,
         context: Context,
@@ -161,7 +161,7 @@ impl Library {
         Ok((Process(peer), Envelope { context, source, tag }))
     }
 
-    fn send_rendezvous(
+    pub(super) fn send_rendezvous(
         &mut self,
         thread: Thread,
         key: Key,
@@ -405,7 +405,7 @@ impl Library {
             | Pending::All { .. }
             | Pending::Any(_)
             | Pending::Probe { .. }
-            | Pending::Barrier(_)) => unreachable!("{other:?} is no test"),
+            | Pending::Collective(_)) => unreachable!("{other:?} is no test"),
         }
     }
 
@@ -540,78 +540,6 @@ impl Library {
             self.complete(key, Outcome::Cancelled, Some(buffer), out)?;
         }
         push_return(thread, Reply::Done, out);
-        Ok(())
-    }
-
-    fn begin_barrier(
-        &mut self,
-        thread: Thread,
-        comm: Comm,
-        out: &mut Vec<LibraryAction>,
-    ) -> Result<(), ProtocolError> {
-        out.push(Action::Work(Step::Query));
-        let communicator = self.communicator(comm)?;
-        let rank = communicator.rank(self.me.0);
-        let rank = rank.ok_or_else(|| self.refuse("not a member of the communicator", comm))?;
-        let barrier = Barrier::new(comm, rank, communicator.size());
-        self.pending[usize::from(thread.0)] = Some(Pending::Barrier(barrier));
-        self.advance_barrier(thread, out)
-    }
-
-    /// Goes through the rounds of a barrier until one must wait.
-    pub(super) fn advance_barrier(
-        &mut self,
-        thread: Thread,
-        out: &mut Vec<LibraryAction>,
-    ) -> Result<(), ProtocolError> {
-        let key = Key::Inner(thread);
-        loop {
-            let pending = &mut self.pending[usize::from(thread.0)];
-            let Some(Pending::Barrier(barrier)) = pending else {
-                unreachable!("only a barrier is advanced, not {pending:?}")
-            };
-            let comm = barrier.comm;
-            let Some(round) = barrier.next_round() else {
-                *pending = None;
-                push_return(thread, Reply::Done, out);
-                return Ok(());
-            };
-            let context = self.communicator(comm)?.internal;
-            self.send_internal(thread, comm, context, round.to, round.tag, out)?;
-            let selection = Selection { context, source: Some(round.from), tag: Some(round.tag) };
-            let empty = Region::new(Space::Staging(thread.0), 0);
-            self.post(thread, key, selection, empty, out)?;
-            if self.outcome(key)?.is_none() {
-                self.wait_for(key, thread);
-                return Ok(());
-            }
-            self.close(key);
-        }
-    }
-
-    /// An empty eager message of the library's own; it has no request.
-    fn send_internal(
-        &mut self,
-        thread: Thread,
-        comm: Comm,
-        context: Context,
-        to: Rank,
-        tag: i32,
-        out: &mut Vec<LibraryAction>,
-    ) -> Result<(), ProtocolError> {
-        out.push(Action::Work(Step::Control));
-        let (peer, envelope) = self.address(comm, context, to, tag)?;
-        let header = MessageHeader {
-            message: self.next_message(),
-            envelope,
-            bytes: 0,
-            sender: Key::Inner(thread),
-            synchronous: false,
-        };
-        Self::observe_send(&header, peer, out);
-        let empty = Region::new(Space::Staging(thread.0), 0);
-        eager::send(self.wire(peer, thread), thread, header, empty, out);
-        out.push(Action::Observe(Observation::SendComplete { message: header.message }));
         Ok(())
     }
 }

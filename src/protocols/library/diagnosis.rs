@@ -24,11 +24,7 @@ impl Library {
                 detail: format!("for a message of {}; {}", in_words(selection), self.queues()),
                 origin: self.calls.0[usize::from(thread.0)] - 1,
             }]),
-            Pending::Barrier(_) => {
-                let inner = self.wait_on(Key::Inner(thread));
-                let wait = |wait: Wait| Wait { operation: "MPI_Barrier", ..wait };
-                WaitSet::All(inner.map(wait).into_iter().collect())
-            }
+            Pending::Collective(running) => WaitSet::All(self.collective_waits(thread, running)),
         })
     }
 
@@ -38,7 +34,7 @@ impl Library {
     }
 
     /// The wait for one request; `None` if it is complete or not open.
-    fn wait_on(&self, key: Key) -> Option<Wait> {
+    pub(super) fn wait_on(&self, key: Key) -> Option<Wait> {
         let Request { body, origin, .. } = self.requests.get(key)?;
         let origin = origin.0;
         let wait = |operation, peers, detail| Wait { operation, peers, detail, origin };
@@ -124,6 +120,9 @@ impl Library {
         let name = |key| match key {
             Key::User(handle) => format!("request {}", handle.0),
             Key::Inner(thread) => format!("the blocking call of thread {}", thread.0),
+            Key::Part(thread, part) => {
+                format!("message {part} of the collective of thread {}", thread.0)
+            }
         };
         let requests = self.requests.iter().map(|(key, request)| match request.body {
             Body::Complete(_) => format!("{} is complete but was never waited for", name(key)),

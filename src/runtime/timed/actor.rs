@@ -260,10 +260,11 @@ where
         match what {
             Entering::Call(call) => {
                 self.record(|| Choice::Enter { process, thread: inner });
-                let lent = call.lends();
+                let (lent, also) = (call.lends(), call.lends_also());
                 if self.handle(thread, Input::Call(call)) {
                     let list = &self.actors[thread as usize].list;
                     self.buffers.called(&mut self.memories, process, lent, list);
+                    self.buffers.called(&mut self.memories, process, also, list);
                 }
             }
             Entering::Take(channel) => return self.take(thread, channel, cursor),
@@ -394,6 +395,12 @@ where
                 Some(self.charge(thread, cursor, self.costs.walk(*entries, *length)))
             }
             Action::Copy { from, to } => self.copy(thread, process, *from, *to, cursor),
+            Action::Combine { from, into, reduction, side } => {
+                self.buffers.reads(process, *from, &mut self.violations);
+                self.buffers.writes(process, *into, &mut self.violations);
+                self.memories.combine(process, (*from, *into), *reduction, *side);
+                self.move_bytes(thread, Bytes::new(from.len), cursor)
+            }
             Action::Register { region } => {
                 let cost = self.costs.register(process, *region);
                 Some(self.charge(thread, cursor, cost))
@@ -472,7 +479,12 @@ where
         self.buffers.reads(process, from, &mut self.violations);
         self.buffers.writes(process, to, &mut self.violations);
         self.memories.copy(process, from, to);
-        let bytes = Bytes::new(from.len);
+        self.move_bytes(thread, Bytes::new(from.len), cursor)
+    }
+
+    /// The core reads and writes so many bytes. A reduction costs as much as a copy: it reads two
+    /// streams, one of which it also writes, and the arithmetic hides behind them.
+    fn move_bytes(&mut self, thread: u32, bytes: Bytes, cursor: Time) -> Option<Time> {
         if let Some(cost) = self.costs.cached_copy(bytes) {
             return Some(self.charge(thread, cursor, cost));
         }

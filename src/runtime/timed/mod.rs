@@ -417,6 +417,11 @@ where
         timed
     }
 
+    /// Puts bytes of the program's own into a buffer, before it is lent.
+    pub fn store(&mut self, process: Process, region: Region, bytes: &[u8]) {
+        self.memories.store(process, region, bytes);
+    }
+
     /// Runs until nothing is left to happen, or a limit is reached.
     pub fn run(mut self) -> Ran<M, P> {
         let ending = loop {

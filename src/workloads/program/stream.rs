@@ -122,7 +122,8 @@ impl ProgramStream {
             | Call::Iprobe { .. }
             | Call::Mprobe { .. }
             | Call::Improbe { .. }
-            | Call::Barrier { .. } => false,
+            | Call::Barrier { .. }
+            | Call::Collective(_) => false,
         }
     }
 
@@ -176,7 +177,7 @@ impl ProgramStream {
                 self.begin(*request, call);
                 None
             }
-            (Call::Cancel { .. } | Call::Barrier { .. }, Reply::Done) => None,
+            (Call::Cancel { .. } | Call::Barrier { .. } | Call::Collective(_), Reply::Done) => None,
             (Call::Send { .. } | Call::Recv { .. }, Reply::Outcome(outcome)) => {
                 Some(Returned::Ended(blocking(call, outcome)))
             }
@@ -292,7 +293,8 @@ fn idle_return(call: &Call) -> Option<Returned> {
         | Call::Iprobe { .. }
         | Call::Mprobe { .. }
         | Call::Improbe { .. }
-        | Call::Barrier { .. } => None,
+        | Call::Barrier { .. }
+        | Call::Collective(_) => None,
     }
 }
 

@@ -219,7 +219,8 @@ impl Job {
             | Call::Mprobe { .. }
             | Call::Improbe { .. }
             | Call::Cancel { .. }
-            | Call::Barrier { .. } => panic!("{call:?} begins nothing"),
+            | Call::Barrier { .. }
+            | Call::Collective(_) => panic!("{call:?} begins nothing"),
         }
     }
 
@@ -281,6 +282,7 @@ impl Job {
                 }
                 self.over(rank, BLOCKING).map(Reply::Outcome)
             }
+            Call::Collective(call) => unreachable!("no vector of matching has {call:?}"),
             Call::Wait { request } => self.over(rank, *request).map(Reply::Outcome),
             Call::Test { request } => Some(Reply::Tested(self.over(rank, *request))),
             Call::WaitAll { requests, .. } => self.all_over(rank, requests).map(Reply::All),
