@@ -2,8 +2,9 @@
 
 use super::requests::{Body, Pending, Request};
 use super::{Key, Library, Process, Thread, WaitSet, in_words};
-use crate::mpi::envelope::Selection;
+use crate::mpi::envelope::{Envelope, Selection};
 use crate::protocols::call::Requests;
+use crate::protocols::collectives::Kind;
 use crate::protocols::contract::Wait;
 
 impl Library {
@@ -91,15 +92,28 @@ impl Library {
         }
     }
 
+    /// The collective whose message this is.
+    fn collective_of(&self, envelope: Envelope) -> Option<&'static str> {
+        let mut communicators = self.job.communicators.iter();
+        communicators.find(|communicator| communicator.internal == envelope.context)?;
+        Kind::of_tag(envelope.tag).map(Kind::function)
+    }
+
     fn queues(&self) -> String {
         let unexpected: Vec<String> = self
             .matching
             .unexpected()
             .take(4)
             .map(|message| {
-                let envelope = message.envelope;
-                let bytes = message.payload.header.bytes;
-                format!("{bytes} B from rank {} tag {}", envelope.source.0, envelope.tag)
+                let (envelope, bytes) = (message.envelope, message.payload.header.bytes);
+                match self.collective_of(envelope) {
+                    None => {
+                        format!("{bytes} B from rank {} tag {}", envelope.source.0, envelope.tag)
+                    }
+                    Some(function) => {
+                        format!("{bytes} B from rank {} of {function}", envelope.source.0)
+                    }
+                }
             })
             .collect();
         let more = self.matching.unexpected_len().saturating_sub(unexpected.len());
@@ -132,11 +146,17 @@ impl Library {
             | Body::Receiving { .. } => format!("{} is still open", name(key)),
         });
         let unexpected = self.matching.unexpected().map(|message| {
-            let envelope = message.envelope;
-            format!(
-                "a message of {} B from rank {} with tag {} was never received",
-                message.payload.header.bytes, envelope.source.0, envelope.tag
-            )
+            let (envelope, bytes) = (message.envelope, message.payload.header.bytes);
+            let source = envelope.source.0;
+            match self.collective_of(envelope) {
+                None => {
+                    let tag = envelope.tag;
+                    format!("a message of {bytes} B from rank {source} with tag {tag} was never received")
+                }
+                Some(function) => {
+                    format!("a message of {function} of {bytes} B from rank {source} was never received")
+                }
+            }
         });
         let probed = self.probed.iter().map(|(handle, ..)| {
             format!("the message of matched probe {} was never received", handle.0)
