@@ -51,6 +51,10 @@ impl Choices {
     }
 
     /// The call as the statement or workload `node` chooses it.
+    ///
+    /// # Panics
+    ///
+    /// When the node was not checked against its shape.
     pub fn choose(
         &self,
         diagnostics: &mut Diagnostics,
@@ -119,6 +123,10 @@ impl Chosen {
 }
 
 /// The operator of a statement; a report where it is not defined on the type.
+///
+/// # Panics
+///
+/// When the node was not checked against its shape.
 pub fn reduction(diagnostics: &mut Diagnostics, node: &Node, path: &str) -> Reduction {
     let word = |key: &str, default: &'static str| node.word(key).unwrap_or(default).to_owned();
     let (operator, datatype) = (word("operator", "sum"), word("type", "int32"));
@@ -222,13 +230,14 @@ impl Reader<'_> {
         }
         let len = node.count("count").unwrap_or(0) * width;
         let (input, output) = (self.region(0, len), self.region(1, len));
-        Some(match kind {
-            Kind::Reduce => {
-                Collective::reduce(comm, self.root(node, path), input, output, reduction)
-            }
-            Kind::Scan => Collective::scan(comm, input, output, reduction),
-            Kind::Exscan => Collective::exscan(comm, input, output, reduction),
-            _ => Collective::allreduce(comm, input, output, reduction),
+        Some(if kind == Kind::Reduce {
+            Collective::reduce(comm, self.root(node, path), input, output, reduction)
+        } else if kind == Kind::Scan {
+            Collective::scan(comm, input, output, reduction)
+        } else if kind == Kind::Exscan {
+            Collective::exscan(comm, input, output, reduction)
+        } else {
+            Collective::allreduce(comm, input, output, reduction)
         })
     }
 

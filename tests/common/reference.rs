@@ -1,5 +1,7 @@
 //! Collectives as MPI defines them, one rank after the other: what every algorithm must give.
 #![allow(dead_code, reason = "each test file uses a part")]
+#![allow(clippy::wildcard_enum_match_arm, reason = "tables of a few kinds each")]
+#![allow(clippy::cast_possible_truncation, reason = "bytes of a pattern")]
 
 use std::sync::Arc;
 
@@ -152,7 +154,7 @@ impl Example {
                     |_, _, output| Collective::bcast(comm, Rank(root), output),
                     |_, _| Some(message.clone()),
                 );
-                example.outputs[root as usize] = message.clone();
+                example.outputs[root as usize].clone_from(&message);
                 example
             }
             Kind::Scatter => {
@@ -250,11 +252,11 @@ impl Example {
         let total = sums.last().expect("at least one rank").clone();
         let comm = Comm(0);
         let bytes = elements_each * width;
-        let room = |rank: u32| if scatters { blocks.at(rank).len } else { bytes };
+        let space = |rank: u32| if scatters { blocks.at(rank).len } else { bytes };
         Self::build(
             size,
             inputs,
-            room,
+            space,
             |_, input, output| match kind {
                 Kind::Reduce => Collective::reduce(comm, Rank(root), input, output, reduction),
                 Kind::Allreduce => Collective::allreduce(comm, input, output, reduction),

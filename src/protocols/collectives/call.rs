@@ -99,6 +99,10 @@ impl Kind {
     }
 
     /// The tag of its messages in the internal context, where the algorithm adds its own.
+    ///
+    /// # Panics
+    ///
+    /// Never: every kind is listed.
     pub fn tag(self, own: u16) -> i32 {
         let number = Self::ALL.iter().position(|kind| *kind == self).expect("all are listed");
         let number = i32::try_from(number).expect("twelve kinds");
@@ -168,9 +172,9 @@ impl Blocks {
     pub fn sum(&self, first: u32, last: u32) -> u64 {
         match self {
             Self::Equal(len) => u64::from(last - first) * len,
-            Self::List(list) => {
-                let list = list.get(first as usize..last as usize).unwrap_or(&[]);
-                list.iter().map(|block| block.len).sum()
+            Self::List(blocks) => {
+                let blocks = blocks.get(first as usize..last as usize).unwrap_or(&[]);
+                blocks.iter().map(|block| block.len).sum()
             }
         }
     }
@@ -392,12 +396,12 @@ impl Collective {
     /// The name of the MPI function.
     pub fn function(&self) -> &'static str {
         let lists = !(self.sends.are_equal() && self.receives.are_equal());
-        match self.kind {
-            Kind::Scatter if lists => "MPI_Scatterv",
-            Kind::Gather if lists => "MPI_Gatherv",
-            Kind::Allgather if lists => "MPI_Allgatherv",
-            Kind::Alltoall if lists => "MPI_Alltoallv",
-            kind => kind.function(),
+        match (lists, self.kind) {
+            (true, Kind::Scatter) => "MPI_Scatterv",
+            (true, Kind::Gather) => "MPI_Gatherv",
+            (true, Kind::Allgather) => "MPI_Allgatherv",
+            (true, Kind::Alltoall) => "MPI_Alltoallv",
+            (_, kind) => kind.function(),
         }
     }
 

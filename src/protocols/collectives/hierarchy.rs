@@ -28,6 +28,10 @@ pub struct Units {
 
 impl Units {
     /// The units of `size` ranks, where `unit` names that of a rank: its process, its node.
+    ///
+    /// # Panics
+    ///
+    /// Never: there are no more units than ranks.
     pub fn new(size: u32, unit: impl Fn(u32) -> u32) -> Self {
         let mut names: Vec<(u32, u32)> = Vec::new();
         let mut members: Vec<Vec<u32>> = Vec::new();
@@ -50,6 +54,10 @@ impl Units {
     }
 
     /// How many there are.
+    ///
+    /// # Panics
+    ///
+    /// Never: there are no more units than ranks.
     pub fn count(&self) -> u32 {
         u32::try_from(self.members.len()).expect("no more units than ranks")
     }
@@ -153,19 +161,18 @@ pub(super) fn round(
 /// Where the leader of a unit keeps what its unit has combined: its result buffer, and in a
 /// reduction scratch space where it is not the root.
 fn partial(call: &Collective, flat: &Task<'_>) -> Region {
-    match call.kind {
-        Kind::Reduce if flat.rank != flat.root => flat.room(0, flat.input.len),
-        Kind::Bcast => flat.output,
-        _ => flat.output.part(0, flat.input.len),
+    if call.kind == Kind::Bcast {
+        flat.output
+    } else if call.kind == Kind::Reduce && flat.rank != flat.root {
+        flat.room(0, flat.input.len)
+    } else {
+        flat.output.part(0, flat.input.len)
     }
 }
 
 /// Scratch space that [`partial`] takes.
 const fn kept(call: &Collective) -> u64 {
-    match call.kind {
-        Kind::Reduce => call.input.len,
-        _ => 0,
-    }
+    if matches!(call.kind, Kind::Reduce) { call.input.len } else { 0 }
 }
 
 /// The members tell their leader that they are there, or it tells them to go on.

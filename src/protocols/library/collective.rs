@@ -108,7 +108,7 @@ impl Library {
         let ended = self.rounds(thread, &mut running, &mut round, out);
         self.round.0 = round;
         if ended? {
-            self.end(thread, &running.call, out);
+            end(thread, &running.call, out);
         } else {
             self.pending[usize::from(thread.0)] = Some(Pending::Collective(running));
         }
@@ -233,15 +233,6 @@ impl Library {
         Ok(())
     }
 
-    /// The buffers belong to the program again, and the call returns.
-    fn end(&mut self, thread: Thread, call: &Collective, out: &mut Vec<LibraryAction>) {
-        let request = Key::Inner(thread).handle();
-        for buffer in call.buffers().into_iter().flatten() {
-            out.push(Action::Complete { request, buffer: Some(buffer) });
-        }
-        push_return(thread, Reply::Done, out);
-    }
-
     /// What the collective of `thread` waits for.
     pub(super) fn collective_waits(&self, thread: Thread, running: &Running) -> Vec<Wait> {
         let operation = running.call.function();
@@ -300,4 +291,13 @@ impl Running {
 fn parts(thread: Thread, round: &Round) -> impl Iterator<Item = (Key, &Move)> {
     let numbered = (0_u16..=u16::MAX).zip(&round.moves);
     numbered.map(move |(index, one)| (Key::Part(thread, index), one))
+}
+
+/// The buffers belong to the program again, and the call returns.
+fn end(thread: Thread, call: &Collective, out: &mut Vec<LibraryAction>) {
+    let request = Key::Inner(thread).handle();
+    for buffer in call.buffers().into_iter().flatten() {
+        out.push(Action::Complete { request, buffer: Some(buffer) });
+    }
+    push_return(thread, Reply::Done, out);
 }

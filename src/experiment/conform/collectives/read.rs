@@ -66,8 +66,8 @@ impl RawCase {
         let region = |space, bytes: &[u8]| Region::new(Space::User(space), bytes.len() as u64);
         let call = self.call(rank, shape, region(0, input), region(1, &room))?;
         // What a broadcast sends lies where the others receive.
-        let root = self.root == Some(rank) && self.op == "bcast";
-        let output = if root { input.to_vec() } else { room };
+        let gives = self.root == Some(rank) && self.op == "bcast";
+        let output = if gives { input.to_vec() } else { room };
         Ok(Taking { call, input: input.to_vec(), output, result })
     }
 
@@ -101,10 +101,9 @@ impl RawCase {
     fn reduction(&self, modulus: u32) -> Result<Option<Reduction>, Problem> {
         let Some(name) = &self.reduce_op else { return Ok(None) };
         let operator = Operator::ALL.into_iter().find(|operator| operator.name() == name);
-        let operator = match operator.ok_or_else(|| format!("operator `{name}` is not known"))? {
-            Operator::Affine { .. } => Operator::Affine { modulus },
-            other => other,
-        };
+        let operator = operator.ok_or_else(|| format!("operator `{name}` is not known"))?;
+        let affine = matches!(operator, Operator::Affine { .. });
+        let operator = if affine { Operator::Affine { modulus } } else { operator };
         let datatype = match (operator, self.element) {
             (Operator::MaxLoc | Operator::MinLoc, Element::Int32) => Datatype::Int32Pair,
             (Operator::Affine { .. }, Element::Int64) => Datatype::Int64Pair,
@@ -175,10 +174,8 @@ impl RawCase {
             return Err("`send_counts` needs a number for each pair of ranks".to_owned());
         }
         let (rank, width) = (rank as usize, self.element.width() as u64);
-        let own: Vec<u64> = match sends {
-            true => counts[rank].clone(),
-            false => counts.iter().map(|row| row[rank]).collect(),
-        };
+        let own: Vec<u64> =
+            if sends { counts[rank].clone() } else { counts.iter().map(|row| row[rank]).collect() };
         let lens: Vec<u64> =
             own.into_iter().map(|count| times(count, width)).collect::<Result<_, _>>()?;
         Ok(Blocks::packed(&lens))
