@@ -55,7 +55,8 @@ fn doubling(ranks: u32) -> Job<AnyProgram> {
     let sum = Reduction::new(Operator::Sum, Datatype::Double).expect("doubles are summed");
     let [input, output] = [0, 1].map(|id| Region::new(Space::User(id), 8));
     let call = Arc::new(Collective::allreduce(Comm(0), input, output, sum));
-    let programs = vec![AnyProgram::Collective(Repeated::new(call, 0, 2)); ranks as usize];
+    let programs =
+        vec![AnyProgram::Collective(Repeated::new(call, 0, 2).at_once()); ranks as usize];
     let mut job = job(model("broadwell-edr", &[]), programs);
     (job.payload, job.record) = (Payload::Phantom, false);
     (job.nodes, job.scheme) = (ranks / 16, Scheme::Block);

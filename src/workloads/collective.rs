@@ -39,6 +39,11 @@ impl Repeated {
         Self { call, warm_up, rounds, done: 0, state: State::Barrier }
     }
 
+    /// The same without the barrier before the first call.
+    pub fn at_once(self) -> Self {
+        Self { state: State::Round, ..self }
+    }
+
     fn call(&mut self) -> Next<Call> {
         self.done += 1;
         self.state = State::Round;

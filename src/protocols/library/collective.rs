@@ -85,8 +85,9 @@ impl Library {
         if running.remaining > 0 {
             return Ok(());
         }
-        let mut running = running.clone();
-        *pending = None;
+        let Some(Pending::Collective(mut running)) = pending.take() else {
+            unreachable!("it was looked at just now")
+        };
         let mut round = std::mem::take(&mut self.round.0);
         let found = running.ask(thread, &mut round);
         debug_assert!(found, "a round that was begun is there");

@@ -95,6 +95,10 @@ impl RequestTable {
             Key::Part(thread, part) => {
                 let (parts, index) = (&mut self.parts[usize::from(thread.0)], usize::from(part));
                 if index >= parts.len() {
+                    // Most algorithms have one or two at once, in each of many ranks.
+                    if index < 2 {
+                        parts.reserve_exact(index + 1 - parts.len());
+                    }
                     parts.resize(index + 1, None);
                 }
                 &mut parts[index]

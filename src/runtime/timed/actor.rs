@@ -255,6 +255,10 @@ where
         actor.next = 0;
         actor.cut = Cut::new();
         actor.list.clear();
+        if actor.list.capacity() == 0 {
+            // Lists go round: most threads wait, and have none.
+            actor.list = self.lists.pop().unwrap_or_default();
+        }
         let cursor = actor.work(at, lead);
         let (process, inner) = (actor.process, actor.inner);
         match what {
@@ -362,9 +366,14 @@ where
             cursor = after;
         }
         let actor = self.actor(thread);
-        (actor.list, actor.next, actor.cut) = (list, next, cut);
+        (actor.next, actor.cut) = (next, cut);
         if ended {
+            let mut list = list;
+            list.clear();
+            self.lists.push(list);
             self.end_list(thread, cursor);
+        } else {
+            actor.list = list;
         }
     }
 

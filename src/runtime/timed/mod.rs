@@ -34,7 +34,7 @@ use crate::hardware::fabric::{
 use crate::hardware::profile::Profile;
 use crate::hardware::topology::Topology;
 use crate::protocols::contract::{
-    Machine, Process, Program, ProtocolError, Region, Thread, Token, Via,
+    ActionOf, Machine, Process, Program, ProtocolError, Region, Thread, Token, Via,
 };
 use crate::units::{Time, TimeDelta};
 use actor::Actor;
@@ -301,6 +301,8 @@ pub struct Timed<M: Machine, P: Program<M>> {
     locks: Vec<Lock>,
     actors: Vec<Actor<M, P>>,
     pollers: Vec<Poller<M::Packet>>,
+    /// Empty lists of actions, for the next threads that work.
+    lists: Vec<Vec<ActionOf<M>>>,
     channels: Vec<Channel<M::Packet>>,
     channel_of: wires::ChannelTable,
     flights: wires::Slab<Flight<M::Packet>>,
@@ -389,6 +391,7 @@ where
             machines,
             actors,
             pollers,
+            lists: Vec::new(),
             channels: Vec::new(),
             channel_of: wires::ChannelTable::new(processes),
             flights: wires::Slab::default(),
