@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use super::claim::{Binder, Claim, Figure};
 use super::codes;
+use super::collectives::Chosen;
 use super::diagnostic::{Diagnostic, Diagnostics, Span};
 use super::json::{Node, Value};
 use super::library::{self, Library};
@@ -219,6 +220,19 @@ pub enum Workload {
         /// Whether both nodes of a pair send.
         both: bool,
     },
+    /// One collective, by all processes, again and again.
+    Collective {
+        /// The call.
+        chosen: Box<Chosen>,
+        /// Processes of a node.
+        ranks_per_node: u32,
+        /// Bytes of the message, vector or block.
+        size: Bytes,
+        /// Measured rounds.
+        rounds: u64,
+        /// Rounds before them.
+        warmup: u64,
+    },
     /// Statements written out, one list for each rank.
     Program(Vec<RankProgram>),
 }
@@ -231,6 +245,7 @@ impl Workload {
             Self::Bandwidth { bidirectional: false, .. } => "bandwidth",
             Self::Bandwidth { bidirectional: true, .. } => "bidirectional_bandwidth",
             Self::MessageRate { .. } => "message_rate",
+            Self::Collective { .. } => "collective",
             Self::Program(_) => "program",
         }
     }

@@ -22,6 +22,8 @@
 //! - `dip`: at the value `at`, y(i)/y(i-1) < y(i-1)/y(i-2) - `margin`: the step is worse than the
 //!   one before it by more than `margin`.
 
+mod collectives;
+
 use super::shape::export;
 use super::shape::{Field, Need, Shape, Variant, default, optional, required, variant};
 use crate::mpi::envelope::TAG_UB;
@@ -150,6 +152,7 @@ static MPI: Shape = Shape::Object(&[
         "per_peer",
         "How a process is connected to its peers; a pass of the progress engine polls each channel.",
     ),
+    optional("collectives", &collectives::CHOICES, "Algorithms of collective operations."),
 ]);
 
 static ROUNDS: Shape = Shape::Either(&[
@@ -226,6 +229,7 @@ static WORKLOAD: Shape = Shape::Tagged {
             ],
             "Pairs of processes on two nodes send windows of messages; the rate is their sum.",
         ),
+        collectives::WORKLOAD,
         variant(
             "program",
             &[required(
@@ -297,6 +301,21 @@ static OPERATION: Shape = Shape::Tagged {
         variant("imrecv", &[HANDLE, ROOM, REQ], "MPI_Imrecv"),
         variant("cancel", &[REQ], "MPI_Cancel"),
         variant("barrier", &[COMM_FIELD], "MPI_Barrier"),
+        collectives::STATEMENTS[0],
+        collectives::STATEMENTS[1],
+        collectives::STATEMENTS[2],
+        collectives::STATEMENTS[3],
+        collectives::STATEMENTS[4],
+        collectives::STATEMENTS[5],
+        collectives::STATEMENTS[6],
+        collectives::STATEMENTS[7],
+        collectives::STATEMENTS[8],
+        collectives::STATEMENTS[9],
+        collectives::STATEMENTS[10],
+        collectives::STATEMENTS[11],
+        collectives::STATEMENTS[12],
+        collectives::STATEMENTS[13],
+        collectives::STATEMENTS[14],
         variant(
             "compute",
             &[required("time", &time(0, LONG), "\"1 ms\"", "How long the core computes.")],
@@ -595,6 +614,7 @@ pub const fn metrics(kind: &str) -> &'static [MetricSpec] {
         b"ping_pong" => &[LATENCY, BANDWIDTH, TIME_METRIC],
         b"bandwidth" | b"bidirectional_bandwidth" => &[BANDWIDTH, MESSAGE_RATE, TIME_METRIC],
         b"message_rate" => &[MESSAGE_RATE, BANDWIDTH, TIME_METRIC],
+        b"collective" => &[LATENCY, MESSAGE_RATE, TIME_METRIC],
         _ => &[TIME_METRIC],
     }
 }

@@ -1,5 +1,6 @@
 //! A job: machine, placement, library settings and programs, ready to run in either runtime.
 
+use super::collective::Repeated;
 use super::ping_pong::PingPong;
 use super::program::ProgramStream;
 use super::windowed::{Direction, Windowed};
@@ -88,6 +89,8 @@ pub enum AnyProgram {
     PingPong(PingPong),
     /// A rank of a pair that exchanges windows.
     Windowed(Windowed),
+    /// A rank that calls one collective again and again.
+    Collective(Repeated),
     /// A rank whose calls the scenario lists.
     Program(ProgramStream),
 }
@@ -97,20 +100,21 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for AnyProgram {
         match self {
             Self::PingPong(program) => Program::<M>::next(program, reply),
             Self::Windowed(program) => Program::<M>::next(program, reply),
+            Self::Collective(program) => Program::<M>::next(program, reply),
             Self::Program(program) => program.advance(reply),
         }
     }
 
     fn position(&self) -> Option<u32> {
         match self {
-            Self::PingPong(_) | Self::Windowed(_) => None,
+            Self::PingPong(_) | Self::Windowed(_) | Self::Collective(_) => None,
             Self::Program(program) => program.line(),
         }
     }
 
     fn line_of(&self, call: u32) -> Option<u32> {
         match self {
-            Self::PingPong(_) | Self::Windowed(_) => None,
+            Self::PingPong(_) | Self::Windowed(_) | Self::Collective(_) => None,
             Self::Program(program) => program.line_of_call(call),
         }
     }

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use super::super::codes;
+use super::super::collectives::{self, Choices, Chosen};
 use super::super::diagnostic::{Diagnostic, Diagnostics};
 use super::super::json::{Node, Value};
 use super::super::model_file::{Machine, Models};
-use super::super::program;
+use super::super::program::{self, Step};
 use super::super::schema::SCENARIO;
 use super::super::shape::Shape as FieldShape;
 use super::super::shape::check::check;
@@ -15,6 +16,7 @@ use super::{
     Payload, Placement, PlacementOrder, Point, Rendezvous, Topology, Workload, place,
 };
 use crate::hardware::topology::{self, Shape, TopologyError};
+use crate::protocols::collectives::Kind;
 use crate::units::{Bytes, PS_PER_S, TimeDelta};
 
 /// What earlier points have resolved already.
@@ -39,14 +41,16 @@ pub(super) fn read(
         return None;
     }
     let machine = known.models.machine(diagnostics, tree.get("machine")?);
-    let workload = workload(diagnostics, tree.get("workload")?);
     let nodes = tree.small("nodes").unwrap_or(2);
+    let choices = Choices::read(tree.get("mpi"));
+    let workload = workload(diagnostics, tree.get("workload")?, &choices, nodes);
     let placement = placement(diagnostics, tree, &workload, nodes);
     let topology = topology(diagnostics, tree, known, nodes);
     let machine = machine?;
     let noise = noise(diagnostics, tree, &machine);
     let placement = placement?;
     cores(diagnostics, tree, &machine, &placement);
+    over_nodes(diagnostics, tree, &workload, &placement, nodes);
     products(diagnostics, tree, &machine, &workload, &placement);
     let mpi = mpi(tree, &machine);
     Some(Point {
@@ -74,15 +78,21 @@ fn rounds(node: &Node, size: Bytes) -> u64 {
     rounds.count(if small { "first" } else { "then" }).expect("the key is required")
 }
 
-fn workload(diagnostics: &mut Diagnostics, node: &Node) -> Workload {
+fn workload(diagnostics: &mut Diagnostics, node: &Node, choices: &Choices, nodes: u32) -> Workload {
     let kind = node.required_word("kind");
     if kind == "program" {
         let ranks = node.get("ranks").expect("the key is required");
-        return Workload::Program(program::read(diagnostics, ranks));
+        return Workload::Program(program::read(diagnostics, choices, ranks));
     }
-    let size = node.bytes("size").expect("the key is required");
+    let size = node.bytes("size").unwrap_or_default();
     let rounds = rounds(node, size);
     let warmup = node.count("warmup").unwrap_or(0);
+    if kind == "collective" {
+        let ranks_per_node = node.small("ranks_per_node").expect("the key is required");
+        let ranks = ranks_per_node.saturating_mul(nodes);
+        let chosen = Box::new(measured(diagnostics, node, choices, (size, ranks)));
+        return Workload::Collective { chosen, ranks_per_node, size, rounds, warmup };
+    }
     let same_node = node.word("between") == Some("cores");
     let window = node.small("window").unwrap_or(1);
     match kind {
@@ -99,6 +109,72 @@ fn workload(diagnostics: &mut Diagnostics, node: &Node) -> Workload {
             let bidirectional = kind == "bidirectional_bandwidth";
             Workload::Bandwidth { size, window, rounds, warmup, same_node, bidirectional }
         }
+    }
+}
+
+/// The call of the workload that measures a collective.
+fn measured(
+    diagnostics: &mut Diagnostics,
+    node: &Node,
+    choices: &Choices,
+    (size, ranks): (Bytes, u32),
+) -> Chosen {
+    let name = node.required_word("operation");
+    let kind = Kind::ALL.into_iter().find(|kind| kind.name() == name);
+    let kind = kind.expect("the tree was checked against its shape");
+    let reduction = collectives::reduction(diagnostics, node, "workload");
+    let width = reduction.datatype().width();
+    if kind.reduces() && !size.as_u64().is_multiple_of(width) {
+        let span = node.get("size").map_or(node.span, |size| size.span);
+        diagnostics.push(Diagnostic::error(
+            &codes::CONTRADICTION,
+            span,
+            "workload.size",
+            format!("{size} are no whole number of elements"),
+            format!("an element of `{}` has {width} B", reduction.datatype().name()),
+        ));
+    }
+    let call = collectives::measured(kind, size.as_u64(), ranks, reduction);
+    choices.choose(diagnostics, node, "workload", call)
+}
+
+/// What is to be in steps over nodes must have such a version.
+fn over_nodes(
+    diagnostics: &mut Diagnostics,
+    tree: &Node,
+    workload: &Workload,
+    placement: &Placement,
+    nodes: u32,
+) {
+    let chosen: Vec<&Chosen> = match workload {
+        Workload::Collective { chosen, .. } => vec![chosen],
+        Workload::Program(ranks) => {
+            let steps = ranks.iter().flat_map(|rank| rank.iter());
+            let collectives = steps.filter_map(|statement| match &statement.step {
+                Step::Collective(chosen) => Some(chosen),
+                Step::Call(_) | Step::Compute(_) => None,
+            });
+            collectives.collect()
+        }
+        Workload::PingPong { .. } | Workload::Bandwidth { .. } | Workload::MessageRate { .. } => {
+            return;
+        }
+    };
+    let node_of = |process| placement.node_of(process, nodes);
+    let refused = chosen.iter().find_map(|one| one.placed(placement.processes, node_of).err());
+    if let Some(why) = refused {
+        let path = if tree.get("workload").is_some_and(|node| node.get("over").is_some()) {
+            "workload.over"
+        } else {
+            "workload"
+        };
+        diagnostics.push(Diagnostic::error(
+            &codes::CONTRADICTION,
+            place(tree, path),
+            path,
+            "the operation cannot be done over nodes",
+            why,
+        ));
     }
 }
 
@@ -129,7 +205,13 @@ fn placement(
             let even = nodes >= 2 && nodes.is_multiple_of(2);
             need_nodes(diagnostics, tree, nodes, even, "an even number")?;
             let per_node = if *both { senders_per_node * 2 } else { *senders_per_node };
-            (countable(diagnostics, tree, per_node, nodes)?, per_node)
+            let path = "workload.senders_per_node";
+            (countable(diagnostics, tree, (per_node, path), nodes)?, per_node)
+        }
+        Workload::Collective { ranks_per_node, .. } => {
+            let path = "workload.ranks_per_node";
+            let per_node = *ranks_per_node;
+            (countable(diagnostics, tree, (per_node, path), nodes)?, per_node)
         }
         Workload::Program(ranks) => {
             let processes = u32::try_from(ranks.len()).expect("the shape limits the ranks");
@@ -166,7 +248,12 @@ fn need_nodes(
 }
 
 /// `per_node` x `nodes`, if processes can be numbered so far.
-fn countable(diagnostics: &mut Diagnostics, tree: &Node, per_node: u32, nodes: u32) -> Option<u32> {
+fn countable(
+    diagnostics: &mut Diagnostics,
+    tree: &Node,
+    (per_node, path): (u32, &'static str),
+    nodes: u32,
+) -> Option<u32> {
     let product = u128::from(per_node) * u128::from(nodes);
     let limit = 16_777_216;
     if product <= limit {
@@ -175,8 +262,8 @@ fn countable(diagnostics: &mut Diagnostics, tree: &Node, per_node: u32, nodes: u
     diagnostics.push(
         Diagnostic::error(
             &codes::PRODUCT,
-            place(tree, "workload.senders_per_node"),
-            "workload.senders_per_node",
+            place(tree, path),
+            path,
             format!("{nodes} nodes of {per_node} processes are {product} processes"),
             format!("at most {limit} are allowed"),
         )
@@ -194,6 +281,7 @@ fn cores(diagnostics: &mut Diagnostics, tree: &Node, machine: &Machine, placemen
     }
     let path = match tree.get("workload").and_then(|workload| workload.word("kind")) {
         Some("message_rate") => "workload.senders_per_node",
+        Some("collective") => "workload.ranks_per_node",
         Some("program") => "workload.ranks",
         _ => "workload",
     };
@@ -225,6 +313,11 @@ fn products(
         Workload::Bandwidth { size, window, rounds, warmup, .. }
         | Workload::MessageRate { size, window, rounds, warmup, .. } => {
             (*size, u128::from(*window) * (u128::from(*rounds) + u128::from(*warmup)))
+        }
+        Workload::Collective { size, rounds, warmup, .. } => {
+            // What the slowest algorithm moves through one rank.
+            let calls = u128::from(*rounds) + u128::from(*warmup);
+            (*size, calls * 2 * u128::from(placement.processes))
         }
         Workload::Program(_) => return,
     };

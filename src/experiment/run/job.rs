@@ -1,6 +1,9 @@
 //! From a point of a plan to a job: the last step before something runs.
 
+use std::sync::Arc;
+
 use crate::engine::{JournalMode, Limits, Options};
+use crate::experiment::collectives::Chosen;
 use crate::experiment::plan::{
     Connections, MpiOptions, Payload, Placement, PlacementOrder, Point, Rendezvous, Topology,
     Workload,
@@ -9,10 +12,13 @@ use crate::experiment::program::{RankProgram, Statement, Step};
 use crate::hardware::core::Scheme;
 use crate::hardware::topology::Shape;
 use crate::mpi::envelope::Rank;
+use crate::protocols::call::Call;
+use crate::protocols::collectives::Collective;
 use crate::protocols::rendezvous::Protocol;
 use crate::runtime::memory;
 use crate::runtime::timed;
 use crate::units::Time;
+use crate::workloads::collective::Repeated;
 use crate::workloads::job::{AnyProgram, Disturbance, Job};
 use crate::workloads::ping_pong::PingPong;
 use crate::workloads::program::{self, Does, Programs};
@@ -109,8 +115,14 @@ fn programs(point: &Point) -> Vec<AnyProgram> {
             };
             (0..point.placement.processes).map(|p| AnyProgram::Windowed(rank(p))).collect()
         }
+        Workload::Collective { chosen, rounds, warmup, .. } => {
+            let (warmup, rounds) = (small(*warmup), small(*rounds));
+            let call = Arc::new(placed(point, chosen));
+            let rank = Repeated::new(call, warmup, rounds);
+            vec![AnyProgram::Collective(rank); point.placement.processes as usize]
+        }
         Workload::Program(ranks) => {
-            let programs = listed(ranks);
+            let programs = listed(point, ranks);
             (0..ranks.len()).map(|rank| AnyProgram::Program(programs.stream(rank))).collect()
         }
     }
@@ -144,12 +156,22 @@ fn process_at(placement: &Placement, nodes: u32, node: u32, slot: u32) -> u32 {
     }
 }
 
+/// The call, with the nodes of its ranks where they matter.
+pub(super) fn placed(point: &Point, chosen: &Chosen) -> Collective {
+    let node_of = |process| point.placement.node_of(process, point.nodes);
+    let placed = chosen.placed(point.placement.processes, node_of);
+    placed.expect("the plan was checked for it")
+}
+
 /// The statements of the scenario, whose names were checked by its reader.
-fn listed(ranks: &[RankProgram]) -> Programs {
+fn listed(point: &Point, ranks: &[RankProgram]) -> Programs {
     let step = |statement: &Statement| {
         let line = u32::try_from(statement.line).unwrap_or(u32::MAX);
         let does = match &statement.step {
             Step::Call(call) => Does::Call(call.clone()),
+            Step::Collective(chosen) => {
+                Does::Call(Call::Collective(Arc::new(placed(point, chosen))))
+            }
             Step::Compute(time) => Does::Compute(*time),
         };
         program::Step { line, does }

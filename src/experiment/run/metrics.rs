@@ -1,12 +1,14 @@
 //! What was measured: from the marks of a run to the scenario's metrics.
 
 use super::PointError;
+use super::job::placed;
 use crate::experiment::plan::{Point, Workload};
 use crate::experiment::results::{Metric, PointResult, ResourceUse};
 use crate::protocols::library::Library;
 use crate::runtime::account::Account;
 use crate::runtime::timed::{Ending, Outcome, Ran, Used};
 use crate::units::{Time, TimeDelta};
+use crate::workloads::collective;
 use crate::workloads::job::AnyProgram;
 use crate::workloads::windowed::{END, START};
 
@@ -69,6 +71,13 @@ fn metrics(point: &Point, outcome: &Outcome) -> Vec<Metric> {
             let messages = to_f64(pairs * rounds * u64::from(*window));
             add("message_rate", messages / seconds, "msg/s");
             add("bandwidth", messages * to_f64(size.as_u64()) / seconds / 1e6, "MB/s");
+        }
+        Workload::Collective { chosen, rounds, .. } => {
+            let one = seconds / to_f64(*rounds);
+            add("latency", one * 1e6, "us");
+            let call = placed(point, chosen);
+            let messages = collective::messages(&call, point.placement.processes);
+            add("message_rate", to_f64(messages) / one, "msg/s");
         }
         Workload::Program(_) => {}
     }

@@ -49,6 +49,12 @@ impl Node {
         self.quantity(key, Dimension::Bytes).map(Bytes::new)
     }
 
+    /// This node as a number of bytes.
+    pub(crate) fn own_bytes(&self) -> Bytes {
+        let text = self.text().expect(CHECKED);
+        Bytes::new(parse_quantity(text, Dimension::Bytes).expect(CHECKED))
+    }
+
     /// The length of time under `key`.
     pub(crate) fn time(&self, key: &str) -> Option<TimeDelta> {
         self.quantity(key, Dimension::Time).map(TimeDelta::from_ps)
