@@ -19,7 +19,9 @@ use super::schema::{DEFAULT_EVENTS, DEFAULT_SEED, SCENARIO, SCHEMA, metrics};
 use super::shape::check::check;
 use super::shape::{Shape, path};
 use super::sweep::{self, Sweep};
+use crate::hardware::core::Pinning;
 use crate::units::{Bytes, TimeDelta};
+use crate::workloads::backlog::Queue;
 
 mod point;
 
@@ -63,6 +65,10 @@ pub struct Point {
     pub nodes: u32,
     /// Which process runs where.
     pub placement: Placement,
+    /// Threads of each process.
+    pub threads: u16,
+    /// How messages find their thread.
+    pub addressing: Addressing,
     /// The network.
     pub topology: Topology,
     /// The choices of the MPI library.
@@ -88,6 +94,18 @@ pub struct Placement {
     pub order: PlacementOrder,
     /// Whether processes may share a core.
     pub oversubscribe: bool,
+    /// Which hardware threads are used first.
+    pub pinning: Pinning,
+}
+
+/// How messages find their thread.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Addressing {
+    /// Threads share the rank of their process, each with tags of its own.
+    #[default]
+    Process,
+    /// Each thread has a duplicate of the communicator for itself.
+    Duplicated,
 }
 
 /// How processes are dealt out to nodes.
@@ -188,6 +206,8 @@ pub enum Workload {
         warmup: u64,
         /// Whether both processes are on one node.
         same_node: bool,
+        /// The queue that is long at the process that answers.
+        queue: Option<LongQueue>,
     },
     /// Windows of messages, one way or both.
     Bandwidth {
@@ -218,9 +238,20 @@ pub enum Workload {
         warmup: u64,
         /// Whether both nodes of a pair send.
         both: bool,
+        /// The queue that is long at every receiver.
+        queue: Option<LongQueue>,
     },
     /// Statements written out, one list for each rank.
     Program(Vec<RankProgram>),
+}
+
+/// A matching queue that is long before the rounds begin.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct LongQueue {
+    /// Which of the two.
+    pub queue: Queue,
+    /// Entries in one process.
+    pub length: u32,
 }
 
 impl Workload {

@@ -31,6 +31,10 @@ use crate::units::Dimension;
 pub const SCHEMA: u64 = 1;
 /// The greatest size of a message: counts are C ints.
 pub const MAX_MESSAGE: u64 = 2 << 30;
+/// The most threads of a process; a machine has fewer.
+pub const MAX_THREADS: u64 = 1_024;
+/// The most entries of a queue that is made before a workload begins.
+pub const MAX_QUEUE: u64 = 1 << 20;
 /// The seed where the scenario names none.
 pub const DEFAULT_SEED: u64 = 1;
 /// The most points of a sweep where the scenario sets no limit.
@@ -62,15 +66,27 @@ static POSITIVE_RATIO: Shape = Shape::Ratio { min: 1, max: u64::MAX };
 static RANKS: Shape = Shape::Object(&[
     default(
         "threads_per_process",
-        &Shape::Count { min: 1, max: 1 },
+        &Shape::Count { min: 1, max: MAX_THREADS },
         "1",
-        "Threads of a process that call MPI.",
+        "Threads of a process that call MPI; more than one in the workload message_rate only.",
     ),
     default(
         "addressing",
-        &Shape::Word(&[("process", "one rank per process")]),
+        &Shape::Word(&[
+            ("process", "the threads of a process share its rank, each with tags of its own"),
+            ("duplicated", "each thread has a duplicate of the communicator for itself"),
+        ]),
         "process",
-        "What a rank is.",
+        "How messages find their thread.",
+    ),
+    default(
+        "pinning",
+        &Shape::Word(&[
+            ("scatter", "a second hardware thread of a core when every core has one"),
+            ("compact", "all hardware threads of a core before the next core"),
+        ]),
+        "scatter",
+        "Which hardware threads are used.",
     ),
     default(
         "placement",
@@ -183,12 +199,38 @@ const WARMUP_FIELD: Field = default(
 );
 const BETWEEN_FIELD: Field = default("between", &BETWEEN, "nodes", "Where the two processes are.");
 
+static QUEUE_KIND: Shape = Shape::Word(&[
+    ("expected", "posted receives that never match: every arrival walks past them"),
+    ("unexpected", "messages that nobody asks for: every posted receive walks past them"),
+]);
+static QUEUE_LENGTH: Shape = Shape::Count { min: 0, max: MAX_QUEUE };
+const QUEUE_FIELDS: [Field; 2] = [
+    required("kind", &QUEUE_KIND, "\"expected\"", "Which of the two matching queues is long."),
+    required("length", &QUEUE_LENGTH, "64", "Entries that stand in it through all rounds."),
+];
+static QUEUE: Shape = Shape::Object(&QUEUE_FIELDS);
+static THREADED_QUEUE: Shape = Shape::Object(&[
+    QUEUE_FIELDS[0],
+    QUEUE_FIELDS[1],
+    default(
+        "length_per",
+        &Shape::Word(&[
+            ("process", "all threads of a process share `length` entries"),
+            ("thread", "`length` entries for each thread, all in the queue of the process"),
+        ]),
+        "process",
+        "What the length counts for.",
+    ),
+]);
+const QUEUE_FIELD: Field =
+    optional("queue", &QUEUE, "A queue that is long at the answering process.");
+
 static WORKLOAD: Shape = Shape::Tagged {
     tag: "kind",
     variants: &[
         variant(
             "ping_pong",
-            &[SIZE_FIELD, ROUNDS_FIELD, WARMUP_FIELD, BETWEEN_FIELD],
+            &[SIZE_FIELD, ROUNDS_FIELD, WARMUP_FIELD, BETWEEN_FIELD, QUEUE_FIELD],
             "Two processes send one message to and fro; a round is both ways.",
         ),
         variant(
@@ -223,6 +265,7 @@ static WORKLOAD: Shape = Shape::Tagged {
                     "both",
                     "Which nodes send.",
                 ),
+                optional("queue", &THREADED_QUEUE, "A queue that is long at every receiver."),
             ],
             "Pairs of processes on two nodes send windows of messages; the rate is their sum.",
         ),

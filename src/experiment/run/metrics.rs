@@ -64,7 +64,7 @@ fn metrics(point: &Point, outcome: &Outcome) -> Vec<Metric> {
             add("message_rate", messages / seconds, "msg/s");
         }
         Workload::MessageRate { size, window, rounds, .. } => {
-            let pairs = u64::from(point.placement.processes) / 2;
+            let pairs = u64::from(point.placement.processes) / 2 * u64::from(point.threads);
             let messages = to_f64(pairs * rounds * u64::from(*window));
             add("message_rate", messages / seconds, "msg/s");
             add("bandwidth", messages * to_f64(size.as_u64()) / seconds / 1e6, "MB/s");
