@@ -102,7 +102,7 @@ fn summary(plan: &Plan) -> String {
         let values: Vec<&str> = axis.values.iter().map(|value| value.text.as_str()).collect();
         line("axis", format!("{}: {}", axis.path, abridged(&values)));
     }
-    for metric in metrics(first.workload.kind()) {
+    for metric in metrics(first.workload.kind(), first.account) {
         line("metric", format!("{} ({})", metric.name, metric.unit));
     }
     for figure in &plan.figures {

@@ -75,6 +75,8 @@ pub struct Point {
     pub mpi: MpiOptions,
     /// What the processes do.
     pub workload: Workload,
+    /// Whether the metrics tell where the time of a message went.
+    pub account: bool,
     /// Random disturbances.
     pub noise: Noise,
     /// Where the run stops.
@@ -329,7 +331,9 @@ fn read(diagnostics: &mut Diagnostics, request: &Request) -> Option<Plan> {
     let models = Models::new(&request.library, folder.filter(|folder| is_folder(folder.as_path())));
     let points = points(diagnostics, &tree, &sweep, models);
     let kind = tree.get("workload").and_then(|workload| workload.word("kind")).unwrap_or("");
-    let mut binder = Binder { diagnostics, sweep: &sweep, metrics: metrics(kind) };
+    let account = tree.flag("account").unwrap_or(false);
+    let metrics = metrics(kind, account);
+    let mut binder = Binder { diagnostics, sweep: &sweep, metrics };
     let figures = binder.figures(&tree);
     let claims = binder.claims(&tree, !narrowed.is_empty());
     let text = |key: &str| tree.word(key).map(str::to_owned);

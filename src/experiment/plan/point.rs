@@ -65,6 +65,7 @@ pub(super) fn read(
         topology,
         mpi,
         workload,
+        account: tree.flag("account").unwrap_or(false),
         noise,
         limits: limits(tree),
         seed: tree.count("seed").unwrap_or(DEFAULT_SEED),
