@@ -140,6 +140,7 @@ impl Library {
         let message = header.message;
         out.push(Action::Observe(Observation::Arrived { message }));
         let walk = self.matching.arrive(header.envelope, Unexpected { header, from, body });
+        self.note_lengths();
         out.push(Action::Walk { entries: walk.visited, length: walk.length });
         if let Some(Posted { id, .. }) = walk.matched {
             out.push(Action::Observe(Observation::Matched { message, receive: id }));

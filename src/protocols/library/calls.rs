@@ -242,6 +242,7 @@ impl Library {
         let id = self.next_receive();
         self.open(key, Body::Posted { id, selection, buffer }, thread)?;
         let walk = self.matching.post(selection, Posted { key, id });
+        self.note_lengths();
         out.push(Action::Walk { entries: walk.visited, length: walk.length });
         out.push(Action::Observe(Observation::Posted {
             receive: id,

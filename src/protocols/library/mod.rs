@@ -228,6 +228,15 @@ enum UnexpectedBody {
     Rts { protocol: Protocol, remote: Region },
 }
 
+/// The most entries that the matching queues of a process have had.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Longest {
+    /// Posted receives.
+    pub posted: usize,
+    /// Unexpected messages.
+    pub unexpected: usize,
+}
+
 /// The MPI library of one process.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Library {
@@ -240,6 +249,7 @@ pub struct Library {
     /// Calls made by each thread so far.
     calls: Note<Vec<u32>>,
     matching: MatchingEngine<Posted, Unexpected>,
+    longest: Note<Longest>,
     requests: RequestTable,
     /// Messages taken by matched probes, with their receive, by the program's message handle.
     probed: Vec<(Handle, ReceiveId, Unexpected)>,
@@ -259,12 +269,25 @@ impl Library {
             posted: 0,
             calls: Note(vec![0; threads]),
             matching: MatchingEngine::default(),
+            longest: Note::default(),
             requests: RequestTable::new(threads),
             probed: Vec::new(),
             pending: vec![None; threads],
             kept: Vec::new(),
             job,
         }
+    }
+
+    /// The most entries that its queues have had so far.
+    pub const fn longest(&self) -> Longest {
+        self.longest.0
+    }
+
+    /// Notes the queues' lengths after one of them may have grown.
+    fn note_lengths(&mut self) {
+        let Longest { posted, unexpected } = &mut self.longest.0;
+        *posted = (*posted).max(self.matching.posted_len());
+        *unexpected = (*unexpected).max(self.matching.unexpected_len());
     }
 
     fn wire(&self, peer: Process, thread: Thread) -> Wire {
