@@ -218,7 +218,7 @@ fn running_ahead_moves_nothing() {
             job.profile.cache.l1d_latency = TimeDelta::from_ps(1_009);
             let ran = job.run().unwrap();
             let outcome = ran.outcome;
-            (outcome.ending, outcome.end, outcome.cores, outcome.entries_visited, ran.programs)
+            (outcome.ending, outcome.end, outcome.accounts, outcome.entries_visited, ran.programs)
         };
         assert_eq!(run(false), run(true), "seed {seed}");
     }

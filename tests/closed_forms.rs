@@ -174,7 +174,7 @@ fn every_packet_costs_its_receiver_a_completion_and_a_receive_buffer() {
         let sends = |to| (0..4).map(|_| send(to, 0, 0)).collect::<Vec<_>>();
         let scripts = vec![sends(2), sends(3), receives(0), receives(1)];
         let outcome = play(ideal(changes), scripts);
-        outcome.cores[2].working + outcome.cores[3].working
+        outcome.accounts[2].working() + outcome.accounts[3].working()
     };
     let dear = [both.as_slice(), &[("hca.cqe_poll", "10 us")]].concat();
     // Two siblings that poll at once take twice as long.
@@ -271,7 +271,7 @@ fn an_unexpected_message_costs_one_copy_and_one_entry_more() {
         let size = |tag| if tag == 0 { N } else { 0 };
         let receive = |tag| recv(0, tag, size(tag));
         let receiver = vec![receive(first), receive(second)];
-        play(ideal(&[]), vec![sender, receiver]).cores[1].working.as_ps()
+        play(ideal(&[]), vec![sender, receiver]).accounts[1].working().as_ps()
     };
     let in_order = busy(0, 1);
     assert_eq!(in_order, STEP + ENTRY + copy(N) + STEP + ENTRY);
@@ -322,7 +322,7 @@ fn a_buffer_that_is_pinned_longer_takes_no_more_room_than_its_length() {
             scripts[0].extend([isend(request, 1, 0, mib * MIB), wait_all(request, 1)]);
             scripts[1].push(recv(0, 0, mib * MIB));
         }
-        play(ideal(cache), scripts).cores[0].working.as_ps()
+        play(ideal(cache), scripts).accounts[0].working().as_ps()
     };
     let prices = [("hca.mem_reg_base", "10 us"), ("hca.mem_reg_per_byte", "0.01 ns/B")];
     let cached = [prices.as_slice(), &[("hca.registration_cache", "3 MiB")]].concat();
@@ -381,7 +381,7 @@ fn every_nth_send_asks_for_a_completion_and_its_sender_takes_it() {
         let mut receiver: Vec<_> = (0..SENDS).map(|i| irecv(i, 0, 0, 8)).collect();
         // The answer comes long after the last completion.
         receiver.extend([wait_all(0, SENDS), Next::Compute(10 * US), send(0, 1, 0)]);
-        play(ideal(&changes), vec![sender, receiver]).cores[0].working.as_ps()
+        play(ideal(&changes), vec![sender, receiver]).accounts[0].working().as_ps()
     };
     let none = busy("1000");
     for (every, completions) in [("1", 64), ("16", 4), ("64", 1)] {

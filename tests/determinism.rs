@@ -23,7 +23,8 @@ fn contended(bytes: u64) -> Job<AnyProgram> {
 }
 
 fn elapsed(outcome: &Outcome) -> TimeDelta {
-    let of = |wanted| outcome.marks.iter().filter(move |mark| mark.2 == wanted).map(|mark| mark.3);
+    let of =
+        |wanted| outcome.marks.iter().filter(move |mark| mark.number == wanted).map(|mark| mark.at);
     of(END).max().unwrap().since(of(START).min().unwrap_or(Time::ZERO))
 }
 

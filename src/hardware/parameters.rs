@@ -160,6 +160,10 @@ profile! {
         page_size: Bytes = required, "4 KiB" .. "2 MiB";
         /// An empty system call.
         syscall: Time = required, "20 ns" .. "5 us";
+        /// Creating a thread, until the creator goes on and the thread begins.
+        thread_create: Time = required, "2 us" .. "500 us";
+        /// Taking note of the end of one thread that has ended.
+        thread_join: Time = required, "200 ns" .. "100 us";
         /// Whether a process may read another one's memory through the kernel.
         cma_available: Flag = default("true"), "false" .. "true";
         /// Distance of two interruptions of a core, where a scenario asks for noise; absent: none.
@@ -296,7 +300,7 @@ profile! {
         poll_per_channel: Time = required, "0.2 ns" .. "1 us";
         /// Bytes of cache that the polling of one channel occupies.
         poll_footprint: Bytes = required, "8 B" .. "1 KiB";
-        /// Taking and leaving the library lock, nobody else around.
+        /// Taking and leaving the library lock while its line is in the own cache.
         lock_uncontended: Time = required, "5 ns" .. "500 ns";
         /// Handing the lock to a waiting core of the socket.
         lock_handoff_same_socket: Time = required, "20 ns" .. "5 us";

@@ -35,12 +35,9 @@ pub struct Handle(pub u32);
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Token(pub u64);
 
-/// The lock that an input needs before it may be handled.
+/// The lock that an input needs before it may be handled, numbered from 0 inside its process.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
-pub enum Guard {
-    /// The one lock of the library instance.
-    Process,
-}
+pub struct Guard(pub u16);
 
 /// A place in the memory of one process.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -117,6 +114,8 @@ pub enum Entry {
     Polled,
     /// The end of work outside the guard.
     Resume,
+    /// The polls of a thread that has no work left, up to the first that meets something.
+    Poll,
 }
 
 /// What happens to a machine.
@@ -347,6 +346,10 @@ pub enum Next<C> {
     Compute(u64),
     /// The runtime notes the time under this number; nothing else happens.
     Mark(u32),
+    /// The first thread of a process creates the others, one after the other; they begin then.
+    Fork,
+    /// The first thread waits for the end of all others.
+    Join,
     /// The thread ends.
     End,
 }
@@ -354,8 +357,14 @@ pub enum Next<C> {
 /// The program of one thread: a cloneable, lazy stream of calls.
 pub trait Program<M: Machine>: Clone + Eq + Hash + Debug {
     /// The next step; `reply` is what the last call returned, `None` at the start and after
-    /// [`Next::Compute`] and [`Next::Mark`].
+    /// everything that is no call.
     fn next(&mut self, reply: Option<M::Reply>) -> Next<M::Call>;
+
+    /// Whether this program, as the first thread's, creates the other threads of its process by
+    /// [`Next::Fork`]; without it they begin by themselves.
+    fn forks(&self) -> bool {
+        false
+    }
 
     /// Where the call that was returned last stands in the scenario, for diagnoses.
     fn position(&self) -> Option<u32> {

@@ -57,6 +57,12 @@ pub struct Deadlock {
     pub behind: Vec<Blocked>,
 }
 
+/// The wait of a thread for the other threads of its process: to be created, or for their end.
+pub fn for_threads(process: Process) -> WaitSet {
+    let (peers, detail) = (vec![process], "its other threads".to_owned());
+    WaitSet::All(vec![Wait { operation: "fork/join", peers, detail, origin: 0 }])
+}
+
 /// The deadlock among these threads; `None` where everybody may still be answered.
 pub fn diagnose(standings: &[Standing]) -> Option<Deadlock> {
     let crowd = Crowd::new(standings);
@@ -72,7 +78,8 @@ pub fn diagnose(standings: &[Standing]) -> Option<Deadlock> {
     let mut unanswered = Vec::new();
     for &at in &stuck {
         for wait in hopeless(&crowd, &live, at) {
-            let answers = crowd.answers(wait).filter_map(|other| nodes.get(&other));
+            let answers = crowd.answers(wait).filter(|&other| crowd.may_answer(other, at));
+            let answers = answers.filter_map(|other| nodes.get(&other));
             let before = graph.edge_count();
             for node in answers {
                 graph.add_edge(nodes[&at], *node, wait);
@@ -127,6 +134,12 @@ impl<'a> Crowd<'a> {
         let anybody = wait.peers.is_empty().then_some(0..self.standings.len());
         let named = wait.peers.iter().filter_map(|peer| self.of_process.get(peer)).flatten();
         anybody.into_iter().flatten().chain(named.copied())
+    }
+
+    /// Whether a wait of `at` could end by `other`: only the sole thread of a process, which does
+    /// so wrongly, waits for itself.
+    fn may_answer(&self, other: usize, at: usize) -> bool {
+        other != at || self.of_process[&self.standings[at].process].len() == 1
     }
 
     fn hopeful(&self, live: &[bool], wait: &Wait) -> bool {

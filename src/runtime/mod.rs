@@ -7,6 +7,7 @@
 //!   monitors/    laws that every run must keep, identical in both
 //! ```
 
+pub mod account;
 pub mod deadlock;
 pub mod explore;
 pub mod fingerprint;

@@ -49,7 +49,7 @@ use super::monitors::buffers::{Buffers, Lends};
 use super::monitors::{Monitor, Monitors, Sometimes, Violation, system};
 use super::rules::Fault;
 use crate::protocols::contract::{
-    Action, ActionOf, Entry, Machine, Next, Process, Program, Region, Thread, Token, Via,
+    Action, ActionOf, Entry, Guard, Machine, Next, Process, Program, Region, Thread, Token, Via,
 };
 
 /// One thing that may happen next.
@@ -166,8 +166,8 @@ pub struct World<M: Machine, P: Program<M>> {
 struct Instance<M: Machine, P> {
     machine: Shared<M>,
     threads: Vec<Shared<Strand<M, P>>>,
-    /// Who is inside the guard.
-    owner: Option<Thread>,
+    /// Who is inside which guard, in the order of guards.
+    owners: Vec<(Guard, Thread)>,
 }
 
 /// One thread.
@@ -187,6 +187,10 @@ enum Stage<C> {
     Calls(C),
     /// Inside the library.
     Inside,
+    /// Nobody has created it yet.
+    Unborn,
+    /// Its program waits for the end of the other threads.
+    Joining,
     /// Its program ended.
     Ended,
 }
@@ -249,7 +253,9 @@ where
         let instances = processes.into_iter().map(|(machine, programs)| {
             let threads = programs.into_iter().map(Strand::new).map(Shared::new).collect();
             let machine = Shared::new(machine);
-            Shared::new(Instance { machine, threads, owner: None })
+            let mut instance = Instance { machine, threads, owners: Vec::new() };
+            instance.begin();
+            Shared::new(instance)
         });
         Self {
             instances: instances.collect(),
@@ -362,7 +368,12 @@ where
         let standings: Vec<Standing> = self
             .strands()
             .map(|(process, thread, instance, strand)| {
-                let waits = instance.machine.waits(thread).filter(|_| strand.list.is_empty());
+                let waits = match strand.stage {
+                    Stage::Unborn | Stage::Joining => Some(deadlock::for_threads(process)),
+                    Stage::Calls(_) | Stage::Inside | Stage::Ended => {
+                        instance.machine.waits(thread).filter(|_| strand.list.is_empty())
+                    }
+                };
                 Standing {
                     process,
                     thread,
@@ -418,22 +429,8 @@ where
 }
 
 impl<M: Machine, P: Program<M>> Strand<M, P> {
-    fn new(program: P) -> Self {
-        let mut strand = Self { program, stage: Stage::Inside, pass: None, list: Vec::new() };
-        strand.advance(None);
-        strand
-    }
-
-    /// The program decides on its next call; computing takes no time here.
-    fn advance(&mut self, reply: Option<M::Reply>) {
-        let mut reply = reply;
-        self.stage = loop {
-            match self.program.next(reply.take()) {
-                Next::Call(call) => break Stage::Calls(call),
-                Next::Compute(_) | Next::Mark(_) => {}
-                Next::End => break Stage::Ended,
-            }
-        };
+    const fn new(program: P) -> Self {
+        Self { program, stage: Stage::Unborn, pass: None, list: Vec::new() }
     }
 
     /// Whether it looks at channels and completions: inside a call, with no work left.
@@ -457,10 +454,55 @@ impl<M: Machine> Port<M> {
 }
 
 impl<M: Machine, P: Program<M>> Instance<M, P> {
+    /// The threads begin: the first one, and the others where it does not create them itself.
+    fn begin(&mut self) {
+        let forks = self.threads.first().is_some_and(|first| first.program.forks());
+        let born = if forks { 1 } else { self.threads.len() };
+        for index in 0..born {
+            self.advance(index, None);
+        }
+    }
+
+    /// The program of a thread decides on its next call; computing takes no time here.
+    fn advance(&mut self, index: usize, reply: Option<M::Reply>) {
+        let mut reply = reply;
+        let stage = loop {
+            match self.threads[index].change().program.next(reply.take()) {
+                Next::Call(call) => break Stage::Calls(call),
+                Next::Compute(_) | Next::Mark(_) => {}
+                Next::Fork => {
+                    for other in 1..self.threads.len() {
+                        self.advance(other, None);
+                    }
+                }
+                Next::Join if self.others_ended() => {}
+                Next::Join => break Stage::Joining,
+                Next::End => break Stage::Ended,
+            }
+        };
+        let ended = stage == Stage::Ended;
+        self.threads[index].change().stage = stage;
+        if ended && self.threads[0].stage == Stage::Joining && self.others_ended() {
+            self.advance(0, None);
+        }
+    }
+
+    fn others_ended(&self) -> bool {
+        self.threads[1..].iter().all(|strand| strand.stage == Stage::Ended)
+    }
+
     /// Whether the thread could be granted what this entry needs.
     fn grants(&self, thread: Thread, entry: Entry) -> bool {
-        self.owner.is_none_or(|owner| owner == thread)
-            || self.machine.guard(thread, entry).is_none()
+        let Some(guard) = self.machine.guard(thread, entry) else { return true };
+        self.owners.iter().all(|&(held, owner)| held != guard || owner == thread)
+    }
+
+    /// The thread goes inside what this entry needs.
+    fn grant(&mut self, thread: Thread, entry: Entry) {
+        let Some(guard) = self.machine.guard(thread, entry) else { return };
+        if let Err(place) = self.owners.binary_search_by_key(&guard, |&(held, _)| held) {
+            self.owners.insert(place, (guard, thread));
+        }
     }
 }
 
@@ -497,7 +539,7 @@ fn strand_choices<M: Machine, P: Program<M>>(
                 choices.push(Choice::EndPass { process, thread });
             }
         }
-        Stage::Calls(_) | Stage::Ended => {}
+        Stage::Calls(_) | Stage::Unborn | Stage::Joining | Stage::Ended => {}
     }
 }
 

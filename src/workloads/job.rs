@@ -16,7 +16,7 @@ use crate::protocols::contract::{Machine, Next, Process, Program};
 use crate::protocols::library::{Job as LibraryJob, Library, SharedJob};
 use crate::protocols::rendezvous::Protocol;
 use crate::runtime::memory::Payload;
-use crate::runtime::timed::{Connections, Placement, Planted, Ran, Setup, Timed};
+use crate::runtime::timed::{Connections, LockOrder, Placement, Planted, Ran, Setup, Timed};
 use crate::runtime::untimed::World;
 use crate::units::{Bytes, TimeDelta};
 
@@ -56,6 +56,8 @@ pub struct Job<P = AnyProgram> {
     pub payload: Payload,
     /// Channels that a pass polls.
     pub connections: Connections,
+    /// Who gets a lock that several threads wait for.
+    pub lock: LockOrder,
     /// What disturbs the cores.
     pub disturbance: Disturbance,
     /// Seed of every random stream.
@@ -202,11 +204,13 @@ impl<P: Program<Library>> Job<P> {
         let machines = self.machines()?;
         let placements = self.placements(&places);
         let topology = Topology::new(self.shape, self.nodes)?;
+        let processes = self.processes();
         let setup = Setup {
             profile: self.profile,
             topology,
             placements,
-            threads: self.threads,
+            threads: vec![self.threads; processes as usize],
+            lock: self.lock,
             payload: self.payload,
             connections: self.connections,
             options: self.options,

@@ -13,7 +13,7 @@ use mpisim::protocols::contract::{Next, Program};
 use mpisim::protocols::library::Library;
 use mpisim::protocols::rendezvous::Protocol;
 use mpisim::runtime::memory::Payload;
-use mpisim::runtime::timed::{Connections, Ending, Outcome};
+use mpisim::runtime::timed::{Connections, Ending, LockOrder, Outcome};
 use mpisim::workloads::job::{Disturbance, Job};
 
 /// The profile in `models/<name>.json`, with some parameters replaced.
@@ -60,6 +60,7 @@ pub(crate) fn job<P>(profile: Profile, programs: Vec<P>) -> Job<P> {
         eager_intra: None,
         payload: Payload::Real,
         connections: Connections::PerPeer,
+        lock: LockOrder::Fair,
         disturbance: Disturbance::default(),
         seed: 1,
         options: Options::default(),
@@ -113,8 +114,9 @@ pub(crate) fn finished(outcome: Outcome) -> Outcome {
 /// When `process` marked `mark`, in picoseconds.
 #[track_caller]
 pub(crate) fn at(outcome: &Outcome, process: u32, mark: u32) -> u64 {
-    let found = outcome.marks.iter().find(|(who, _, what, _)| who.0 == process && *what == mark);
-    found.expect("the process marks this moment").3.as_ps()
+    let found =
+        outcome.marks.iter().find(|found| found.process.0 == process && found.number == mark);
+    found.expect("the process marks this moment").at.as_ps()
 }
 
 /// How long a resource was busy, in picoseconds.

@@ -55,6 +55,7 @@ pub fn build(point: &Point) -> Job {
             Connections::PerPeer => timed::Connections::PerPeer,
             Connections::SharedReceiveQueue => timed::Connections::SharedReceiveQueue,
         },
+        lock: timed::LockOrder::Fair,
         disturbance: Disturbance { start_skew: point.noise.start_skew, os_noise: noise },
         seed: point.seed,
         options: Options {

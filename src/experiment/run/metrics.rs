@@ -4,7 +4,8 @@ use super::PointError;
 use crate::experiment::plan::{Point, Workload};
 use crate::experiment::results::{Metric, PointResult, ResourceUse};
 use crate::protocols::library::Library;
-use crate::runtime::timed::{CoreUse, Ending, Outcome, Ran, Used};
+use crate::runtime::account::Account;
+use crate::runtime::timed::{Ending, Outcome, Ran, Used};
 use crate::units::{Time, TimeDelta};
 use crate::workloads::job::AnyProgram;
 use crate::workloads::windowed::{END, START};
@@ -77,7 +78,8 @@ fn metrics(point: &Point, outcome: &Outcome) -> Vec<Metric> {
 
 /// From the first start mark to the last end mark; the whole run where nothing was marked.
 fn measured(outcome: &Outcome) -> TimeDelta {
-    let of = |wanted| outcome.marks.iter().filter(move |mark| mark.2 == wanted).map(|mark| mark.3);
+    let of =
+        |wanted| outcome.marks.iter().filter(move |mark| mark.number == wanted).map(|mark| mark.at);
     match (of(START).min(), of(END).max()) {
         (Some(start), Some(end)) => end.since(start),
         _ => outcome.end.since(Time::ZERO),
@@ -95,9 +97,9 @@ fn resources(outcome: &Outcome) -> Vec<ResourceUse> {
         packets: stats.packets,
         queue_max: u64::from(stats.queue_max),
     });
-    let cores = outcome.cores.len() as u64;
-    let mean = |of: fn(&CoreUse) -> TimeDelta| {
-        let sum: u128 = outcome.cores.iter().map(|core| u128::from(of(core).as_ps())).sum();
+    let cores = outcome.accounts.len() as u64;
+    let mean = |of: fn(&Account) -> TimeDelta| {
+        let sum: u128 = outcome.accounts.iter().map(|core| u128::from(of(core).as_ps())).sum();
         let mean = sum / u128::from(cores.max(1));
         TimeDelta::from_ps(u64::try_from(mean).expect("a mean is below its greatest value"))
     };
@@ -110,8 +112,8 @@ fn resources(outcome: &Outcome) -> Vec<ResourceUse> {
         queue_max: 0,
     };
     // Means over all cores: time in calls, and time in passes that met an arrival.
-    let working = core("cores", mean(|core| core.working));
-    let polling = core("cores polling", mean(|core| core.polling));
+    let working = core("cores", mean(crate::runtime::account::Account::working));
+    let polling = core("cores polling", mean(crate::runtime::account::Account::polling));
     // A core's own copy limit is no shared resource: hundreds of lines that say little.
     let shared = hardware.filter(|resource| !resource.name.ends_with("copies"));
     [working, polling].into_iter().chain(shared.filter(|resource| resource.packets > 0)).collect()

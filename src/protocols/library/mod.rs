@@ -349,7 +349,7 @@ impl Machine for Library {
     type Reply = Reply;
 
     fn guard(&self, _: Thread, _: Entry) -> Option<Guard> {
-        (self.job.threads > 1).then_some(Guard::Process)
+        (self.job.threads > 1).then_some(Guard(0))
     }
 
     fn handle(

@@ -2,12 +2,13 @@
 
 use super::{Monitor, Violation};
 use crate::mpi::observation::Observation;
-use crate::protocols::contract::Process;
+use crate::protocols::contract::{Process, Thread};
 use crate::units::{Time, TimeDelta};
 
 const S3: &str = "time never goes back, and no effect comes before its cause and its delay";
 const S4: &str = "what was begun is finished, and nothing is left over at the end";
 const S5: &str = "no resource is busy for longer than the time that passed";
+const S5_THREADS: &str = "busy and idle time of a thread are its whole life";
 const S6: &str = "equal runs have equal digests";
 
 /// S4: every process's sends and receives, begun and finished.
@@ -74,6 +75,21 @@ pub fn leftovers(process: Process, words: Vec<String>, landings: u32, found: &mu
         let detail = format!("{landings} landing buffers were never given back");
         found.push(left_over(process, detail));
     }
+}
+
+/// S5: the parts of a thread's time add up to its life, to the picosecond.
+pub fn account(
+    process: Process,
+    thread: Thread,
+    lived: TimeDelta,
+    accounted: TimeDelta,
+) -> Option<Violation> {
+    (lived != accounted).then(|| Violation {
+        id: "S5",
+        statement: S5_THREADS,
+        objects: vec![format!("process {}, thread {}", process.0, thread.0)],
+        detail: format!("it lived for {lived}, accounted are {accounted}"),
+    })
 }
 
 #[cold]

@@ -1,15 +1,17 @@
 //! A thread: its program, the list of actions that its core works through, its passes.
 
+use super::passes::Pass;
 use super::polling::Position;
 use super::wires::{COPY, token};
 use super::{
-    Arrived, CoreUse, FabricSchedule, Flight, FlightKind, Happening, Lends, Machine, Monitor,
-    Phase, Placement, Planted, Program, Timed,
+    Account, Arrived, FabricSchedule, Flight, FlightKind, Happening, Lends, Machine, Mark, Monitor,
+    Part, Phase, Placement, Planted, Program, Timed,
 };
 use crate::hardware::fabric::{ConnId, Transfer};
 use crate::protocols::contract::{
-    Action, ActionOf, Entry, Input, InputOf, Next, Process, Region, Thread, Token, Via,
+    Action, ActionOf, Entry, Guard, Input, InputOf, Next, Process, Region, Thread, Token, Via,
 };
+use crate::runtime::monitors::system;
 use crate::runtime::rules::Cut;
 use crate::runtime::untimed::Choice;
 use crate::units::{Bytes, Time, TimeDelta};
@@ -20,13 +22,14 @@ pub(super) struct Actor<M: Machine, P> {
     pub(super) process: Process,
     pub(super) inner: Thread,
     /// Whether nothing but its own polls can tell it anything: see [`Timed::ahead`].
-    alone: bool,
+    pub(super) alone: bool,
     pub(super) placement: Placement,
     pub(super) program: P,
-    state: State,
+    pub(super) state: State,
     /// What it wants to do once it has the lock.
-    entering: Option<Entering<M>>,
-    holds_lock: bool,
+    pub(super) entering: Option<Entering<M>>,
+    /// The lock that it holds, and since when.
+    pub(super) holds: Option<(Guard, Time)>,
     list: Vec<ActionOf<M>>,
     /// The next action of `list`.
     next: usize,
@@ -37,31 +40,37 @@ pub(super) struct Actor<M: Machine, P> {
     /// What its list ends with.
     after: After,
     /// What its call returns, once its list is over.
-    reply: Option<M::Reply>,
+    pub(super) reply: Option<M::Reply>,
     /// Receive buffers that are given back when the list is over.
     reposts: Vec<Process>,
-    /// The pass that a test asked for, and how many polls are left of it.
-    pass: Option<(Token, u32)>,
-    position: Position,
+    /// The pass that a test asked for, or that ends with the lock; without one it polls for ever.
+    pub(super) pass: Option<Pass>,
+    pub(super) position: Position,
     /// The channel that the next notice is about; `None` when the pass ends with it.
-    target: Option<u32>,
-    notice_at: Option<Time>,
-    generation: u32,
+    pub(super) target: Option<u32>,
+    pub(super) notice_at: Option<Time>,
+    pub(super) generation: u32,
     copying: (Bytes, Time),
     /// Since when it has had nothing to do.
     pub(super) since: Time,
-    pub(super) core: CoreUse,
+    /// Since when it waits for a lock.
+    pub(super) queued: Time,
+    /// When it began.
+    pub(super) born: Time,
+    pub(super) account: Account,
 }
 
 /// Most lists that threads run ahead in one event: a program without end must not stop the clock.
 const LISTS_AHEAD: u32 = 1024;
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum State {
+pub(super) enum State {
     /// Not begun, or between two steps of the program.
     Program,
     /// Outside the library.
     Computing,
+    /// Waiting for the other threads of its process to end.
+    Joining,
     /// In the queue of the lock.
     Locked,
     /// Its core works through its list.
@@ -73,18 +82,32 @@ enum State {
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum After {
+pub(super) enum After {
     Nothing,
     Poll(Token),
     Resume(Token),
 }
 
 #[derive(Debug)]
-enum Entering<M: Machine> {
+pub(super) enum Entering<M: Machine> {
     Call(M::Call),
     Take(u32),
     Polled(Token),
     Resume(Token),
+    /// A turn of polling that needs the lock.
+    Turn,
+}
+
+impl<M: Machine> Entering<M> {
+    pub(super) const fn entry(&self) -> Entry {
+        match self {
+            Self::Call(_) => Entry::Call,
+            Self::Take(_) => Entry::Packet,
+            Self::Polled(_) => Entry::Polled,
+            Self::Resume(_) => Entry::Resume,
+            Self::Turn => Entry::Poll,
+        }
+    }
 }
 
 impl<M: Machine, P> Actor<M, P> {
@@ -103,7 +126,7 @@ impl<M: Machine, P> Actor<M, P> {
             program,
             state: State::Program,
             entering: None,
-            holds_lock: false,
+            holds: None,
             list: Vec::new(),
             next: 0,
             cut: Cut::new(),
@@ -118,7 +141,9 @@ impl<M: Machine, P> Actor<M, P> {
             generation: 0,
             copying: (Bytes::default(), Time::ZERO),
             since: Time::ZERO,
-            core: CoreUse::default(),
+            queued: Time::ZERO,
+            born: Time::ZERO,
+            account: Account::default(),
         }
     }
 
@@ -126,16 +151,31 @@ impl<M: Machine, P> Actor<M, P> {
         self.state == State::Ended
     }
 
+    /// Whether it waits to be created, or for the end of others.
+    pub(super) fn waits_for_threads(&self) -> bool {
+        matches!(self.state, State::Program | State::Joining)
+    }
+
+    /// Whether it does nothing but poll, or nothing at all.
+    pub(super) fn is_idle(&self) -> bool {
+        let polls = matches!(self.entering, None | Some(Entering::Turn)) && self.reply.is_none();
+        match self.state {
+            State::Ended | State::Program | State::Joining => true,
+            State::Locked | State::Polling => polls && self.target.is_none(),
+            State::Computing | State::Working => false,
+        }
+    }
+
     /// `work` of this core that begins at `cursor`, with what the operating system takes.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "an addition, where there is no noise")]
-    fn work(&mut self, cursor: Time, work: TimeDelta) -> Time {
+    pub(super) fn work(&mut self, part: Part, cursor: Time, work: TimeDelta) -> Time {
         let Some(noise) = &self.placement.noise else {
-            self.core.working += work;
+            self.account.add(part, work);
             return cursor + work;
         };
         let end = noise.end_of(cursor, work);
-        self.core.working += end.since(cursor);
+        self.account.add(part, end.since(cursor));
         end
     }
 }
@@ -144,7 +184,7 @@ impl<M: Machine, P: Program<M>> Timed<M, P>
 where
     M::Call: Lends,
 {
-    fn actor(&mut self, thread: u32) -> &mut Actor<M, P> {
+    pub(super) fn actor(&mut self, thread: u32) -> &mut Actor<M, P> {
         &mut self.actors[thread as usize]
     }
 
@@ -155,25 +195,75 @@ where
             let actor = self.actor(thread);
             actor.state = State::Program;
             match actor.program.next(reply.take()) {
-                Next::Mark(mark) => self.marks.push((process, inner, mark, at)),
+                Next::Mark(mark) => {
+                    let account = actor.account;
+                    self.marks.push(Mark { process, thread: inner, number: mark, at, account });
+                }
                 Next::Compute(ps) => {
-                    actor.state = State::Computing;
-                    if !actor.alone {
-                        let core = actor.placement.core;
-                        self.slots.begin(core, TimeDelta::ZERO);
-                    }
-                    let end = self.charge(thread, at, TimeDelta::from_ps(ps));
-                    return self.end_list(thread, end);
+                    return self.outside(thread, TimeDelta::from_ps(ps), at);
                 }
-                Next::End => {
-                    actor.state = State::Ended;
-                    if at > self.simulation.now() {
-                        self.schedule(at, thread, Phase::Library, Happening::ListEnd(thread));
-                    }
-                    return;
+                Next::Fork => return self.fork(thread, at),
+                Next::Join => {
+                    self.actor(thread).since = at;
+                    self.actor(thread).state = State::Joining;
+                    return self.joined(process, at);
                 }
+                Next::End => return self.end_program(thread, at),
                 Next::Call(call) => return self.enter(thread, Entering::Call(call), at),
             }
+        }
+    }
+
+    /// The core works outside the library from `at` on.
+    fn outside(&mut self, thread: u32, work: TimeDelta, at: Time) {
+        let actor = self.actor(thread);
+        actor.state = State::Computing;
+        if !actor.alone {
+            let core = actor.placement.core;
+            self.slots.begin(core, TimeDelta::ZERO);
+        }
+        let end = self.charge(thread, Part::Outside, at, work);
+        self.end_list(thread, end);
+    }
+
+    /// Creates the other threads of the process, one after the other.
+    fn fork(&mut self, thread: u32, at: Time) {
+        let create = self.costs.profile.os.thread_create;
+        let (process, _) = self.names(thread);
+        let others = self.threads_of(process).skip(1);
+        let born = others.len() as u64;
+        for (other, number) in others.zip(1..) {
+            let begins = at + create * number;
+            self.schedule(begins, other, Phase::Start, Happening::Begin(other));
+        }
+        self.outside(thread, create * born, at);
+    }
+
+    /// Where the first thread waits for the others, and all have ended: it goes on.
+    fn joined(&mut self, process: Process, at: Time) {
+        let threads = self.threads_of(process);
+        let (first, others) = (threads.start, threads.skip(1));
+        let born = others.len() as u64;
+        let ended = others.clone().all(|other| self.actors[other as usize].ended());
+        let actor = self.actor(first);
+        if actor.state == State::Joining && ended {
+            let waited = at.since(actor.since);
+            actor.account.add(Part::Wait, waited);
+            let join = self.costs.profile.os.thread_join;
+            self.outside(first, join * born, at);
+        }
+    }
+
+    fn end_program(&mut self, thread: u32, at: Time) {
+        let actor = self.actor(thread);
+        actor.state = State::Ended;
+        let (process, inner) = (actor.process, actor.inner);
+        let (lived, accounted) = (at.since(actor.born), actor.account.total());
+        self.violations.extend(system::account(process, inner, lived, accounted));
+        if at > self.simulation.now() {
+            self.schedule(at, thread, Phase::Library, Happening::ListEnd(thread));
+        } else {
+            self.joined(process, at);
         }
     }
 
@@ -199,54 +289,9 @@ where
         }
     }
 
-    /// Enters the library: at `at`, or when the lock is granted.
-    fn enter(&mut self, thread: u32, what: Entering<M>, at: Time) {
-        let (process, inner) = self.names(thread);
-        let entry = match &what {
-            Entering::Call(_) => Entry::Call,
-            Entering::Take(_) => Entry::Packet,
-            Entering::Polled(_) => Entry::Polled,
-            Entering::Resume(_) => Entry::Resume,
-        };
-        let free = self.planted == Some(Planted::NoLock)
-            || self.machines[process.0 as usize].guard(inner, entry).is_none();
-        if free {
-            return self.entered(thread, what, TimeDelta::ZERO, at);
-        }
-        let lock = &mut self.locks[process.0 as usize];
-        if lock.owner.is_none() {
-            lock.owner = Some(thread);
-            let place = self.actors[thread as usize].placement.place;
-            let cost = self.costs.lock(None, place);
-            self.actor(thread).holds_lock = true;
-            return self.entered(thread, what, cost, at);
-        }
-        lock.waiting.push_back(thread);
-        let actor = self.actor(thread);
-        actor.entering = Some(what);
-        actor.state = State::Locked;
-    }
-
-    /// The lock of `thread`'s process goes to the next that waits.
-    pub(super) fn release(&mut self, thread: u32) {
-        let (process, _) = self.names(thread);
-        self.actor(thread).holds_lock = false;
-        let lock = &mut self.locks[process.0 as usize];
-        debug_assert_eq!(lock.owner, Some(thread), "who releases a lock holds it");
-        lock.owner = lock.waiting.pop_front();
-        let Some(next) = lock.owner else { return };
-        let cost = self.costs.lock(
-            Some(self.actors[thread as usize].placement.place),
-            self.actors[next as usize].placement.place,
-        );
-        let actor = self.actor(next);
-        actor.holds_lock = true;
-        let what = actor.entering.take().expect("a thread waits for the lock to do something");
-        self.entered(next, what, cost, self.simulation.now());
-    }
-
     /// Inside the guard at `at`: gives the machine its input. `lead` is what the way in costs.
-    fn entered(&mut self, thread: u32, what: Entering<M>, lead: TimeDelta, at: Time) {
+    pub(super) fn entered(&mut self, thread: u32, what: Entering<M>, lead: TimeDelta, at: Time) {
+        let part = self.waits_in(thread, &what);
         let actor = &mut self.actors[thread as usize];
         if !actor.alone {
             self.slots.begin(actor.placement.core, TimeDelta::ZERO);
@@ -255,9 +300,10 @@ where
         actor.next = 0;
         actor.cut = Cut::new();
         actor.list.clear();
-        let cursor = actor.work(at, lead);
+        let cursor = actor.work(part, at, lead);
         let (process, inner) = (actor.process, actor.inner);
         match what {
+            Entering::Turn => return self.turn(thread, cursor),
             Entering::Call(call) => {
                 self.record(|| Choice::Enter { process, thread: inner });
                 let lent = call.lends();
@@ -293,7 +339,7 @@ where
         };
         let input = match arrived {
             Arrived::SendDone => {
-                let cursor = self.charge(thread, cursor, cqe_poll);
+                let cursor = self.charge(thread, Part::Post, cursor, cqe_poll);
                 return self.work_on(thread, cursor, false);
             }
             Arrived::Done(token) => {
@@ -313,7 +359,7 @@ where
             }
         };
         let (input, cost) = input;
-        let cursor = self.charge(thread, cursor, cost);
+        let cursor = self.charge(thread, Part::Post, cursor, cost);
         self.handle(thread, input);
         self.work_on(thread, cursor, false);
     }
@@ -333,7 +379,7 @@ where
 
     /// Works through the list from `cursor` on, until it ends, a step that others can see begins
     /// later than now, or memory must carry a copy. `begun` tells that the first action's step has.
-    fn work_on(&mut self, thread: u32, mut cursor: Time, mut begun: bool) {
+    pub(super) fn work_on(&mut self, thread: u32, mut cursor: Time, mut begun: bool) {
         let now = self.simulation.now();
         let actor = self.actor(thread);
         let list = std::mem::take(&mut actor.list);
@@ -388,15 +434,17 @@ where
     ) -> Option<Time> {
         debug_assert_eq!(self.actor(thread).after, After::Nothing, "Poll and Resume end a list");
         match action {
-            Action::Work(step) => Some(self.charge(thread, cursor, self.costs.step(*step))),
+            Action::Work(step) => {
+                Some(self.charge(thread, Part::Library, cursor, self.costs.step(*step)))
+            }
             Action::Walk { entries, length } => {
                 self.entries_visited += u64::from(*entries);
-                Some(self.charge(thread, cursor, self.costs.walk(*entries, *length)))
+                Some(self.charge(thread, Part::Walk, cursor, self.costs.walk(*entries, *length)))
             }
             Action::Copy { from, to } => self.copy(thread, process, *from, *to, cursor),
             Action::Register { region } => {
                 let cost = self.costs.register(process, *region);
-                Some(self.charge(thread, cursor, cost))
+                Some(self.charge(thread, Part::Library, cursor, cost))
             }
             Action::Send { to, via, header, packet, payload } => {
                 let parcel = payload.map(|region| {
@@ -417,7 +465,9 @@ where
             }
             Action::Repost { landing, from } => Some(self.repost(thread, *landing, *from, cursor)),
             Action::Release => {
-                self.release(thread);
+                if self.actor(thread).holds.is_some() {
+                    self.release(thread, cursor);
+                }
                 Some(cursor)
             }
             Action::Poll(token) => {
@@ -452,13 +502,13 @@ where
 
     /// Work of this core: stretched by its siblings and by the operating system.
     #[inline]
-    fn charge(&mut self, thread: u32, cursor: Time, work: TimeDelta) -> Time {
+    fn charge(&mut self, thread: u32, part: Part, cursor: Time, work: TimeDelta) -> Time {
         let actor = &mut self.actors[thread as usize];
         if actor.alone {
-            return actor.work(cursor, work);
+            return actor.work(part, cursor, work);
         }
         let work = self.slots.stretched(actor.placement.core, work);
-        actor.work(cursor, work)
+        actor.work(part, cursor, work)
     }
 
     fn copy(
@@ -474,7 +524,7 @@ where
         self.memories.copy(process, from, to);
         let bytes = Bytes::new(from.len);
         if let Some(cost) = self.costs.cached_copy(bytes) {
-            return Some(self.charge(thread, cursor, cost));
+            return Some(self.charge(thread, Part::Copy, cursor, cost));
         }
         self.actor(thread).copying = (bytes, cursor);
         self.schedule(cursor, thread, Phase::Copy, Happening::CopyStart(thread));
@@ -496,7 +546,7 @@ where
         let now = self.simulation.now();
         let actor = self.actor(thread);
         let begun = actor.copying.1;
-        actor.core.working += now.since(begun);
+        actor.account.add(Part::Copy, now.since(begun));
         self.work_on(thread, now, false);
     }
 
@@ -516,7 +566,7 @@ where
             Via::Hca => self.costs.post(),
             Via::SharedMemory => self.costs.cell_write(),
         };
-        let cursor = self.charge(thread, cursor, cost);
+        let cursor = self.charge(thread, Part::Post, cursor, cost);
         let channel = self.channel(from, to);
         let flight =
             Flight { kind, from, to, channel, bytes, parcel, signalled: false, held: None };
@@ -530,14 +580,14 @@ where
         self.memories.free_landing(process, landing);
         let near = self.node(from) == self.node(process);
         if near {
-            return self.charge(thread, cursor, self.costs.cell_write());
+            return self.charge(thread, Part::Post, cursor, self.costs.cell_write());
         }
         self.actor(thread).reposts.push(from);
-        self.charge(thread, cursor, self.costs.profile.hca.repost_overhead)
+        self.charge(thread, Part::Post, cursor, self.costs.profile.hca.repost_overhead)
     }
 
     fn node(&self, process: Process) -> u32 {
-        self.actors[(process.0 * self.threads) as usize].placement.place.node
+        self.home(process).node
     }
 
     /// A list, or a computation, is over at `at`.
@@ -552,10 +602,10 @@ where
                 }
                 return self.advance_program(thread, None, at);
             }
-            State::Ended => return,
-            State::Program | State::Locked | State::Working | State::Polling => {}
+            State::Ended => return self.joined(process, at),
+            State::Program | State::Locked | State::Working | State::Polling | State::Joining => {}
         }
-        let (holds, alone, core) = (actor.holds_lock, actor.alone, actor.placement.core);
+        let (alone, core) = (actor.alone, actor.placement.core);
         if std::mem::take(&mut actor.returns) {
             self.record_act(thread);
         }
@@ -565,122 +615,46 @@ where
         while let Some(from) = self.actor(thread).reposts.pop() {
             self.credit(from, process, at);
         }
-        if holds {
-            self.release(thread);
+        let actor = self.actor(thread);
+        let after = std::mem::replace(&mut actor.after, After::Nothing);
+        // The pass of a test is one hold of the lock, with what it meets.
+        let tests = matches!(after, After::Poll(_)) || actor.pass.is_some_and(Pass::is_of_test);
+        if actor.holds.is_some() && !tests {
+            self.release(thread, at);
         }
         let actor = self.actor(thread);
-        match std::mem::replace(&mut actor.after, After::Nothing) {
+        match after {
             After::Poll(token) => {
                 let polls = self.pollers[process.0 as usize].channels();
-                self.actor(thread).pass = Some((token, polls));
+                self.actor(thread).pass = Some(Pass::of_test(token, polls));
+                self.actor(thread).since = at;
                 self.poll_on(thread, at);
             }
             After::Resume(token) => self.enter(thread, Entering::Resume(token), at),
-            After::Nothing => match actor.reply.take() {
-                Some(reply) => self.advance_program(thread, Some(reply), at),
-                None => self.poll_on(thread, at),
-            },
+            After::Nothing => {
+                let reply = actor.reply.take();
+                if reply.is_some() {
+                    self.advance_program(thread, reply, at);
+                } else {
+                    actor.since = at;
+                    self.poll_on(thread, at);
+                }
+            }
         }
     }
 
     /// Another thread's work has ended this thread's call.
     fn returned(&mut self, thread: u32, reply: M::Reply) {
         let actor = self.actor(thread);
-        if actor.state == State::Polling {
+        // Who polls under a lock looks for the end of its call when it has the lock again.
+        if actor.state == State::Polling && actor.holds.is_none() {
             actor.generation += 1;
             actor.notice_at = None;
+            let waited = self.simulation.now().since(self.actors[thread as usize].position.since);
+            self.actor(thread).account.add(Part::Wait, waited);
             self.advance_program(thread, Some(reply), self.simulation.now());
         } else {
             actor.reply = Some(reply);
-        }
-    }
-
-    /// A thread inside a call, with no work left from `at` on, goes on with its pass.
-    fn poll_on(&mut self, thread: u32, at: Time) {
-        let (process, _) = self.names(thread);
-        let poller = &self.pollers[process.0 as usize];
-        let actor = &mut self.actors[thread as usize];
-        actor.state = State::Polling;
-        actor.position.since = at;
-        actor.since = at;
-        actor.notice_at = None;
-        let ready = poller.next_ready(actor.position.channel);
-        let polls = match (ready, actor.pass) {
-            (Some(distance), Some((token, left))) if distance < left => {
-                actor.pass = Some((token, left - distance - 1));
-                actor.target = Some(poller.after(actor.position.channel, distance));
-                distance + 1
-            }
-            (_, Some((_, left))) => {
-                actor.target = None;
-                left
-            }
-            (Some(distance), None) => {
-                actor.target = Some(poller.after(actor.position.channel, distance));
-                distance + 1
-            }
-            // Nothing anywhere: parked until something arrives.
-            (None, None) => return,
-        };
-        let meets = at + poller.cost * u64::from(polls);
-        self.notice_later(thread, meets);
-    }
-
-    fn notice_later(&mut self, thread: u32, at: Time) {
-        let actor = self.actor(thread);
-        actor.generation += 1;
-        actor.notice_at = Some(at);
-        let generation = actor.generation;
-        self.schedule(at, thread, Phase::Poll, Happening::Notice(thread, generation));
-    }
-
-    /// A pass meets something, or ends.
-    pub(super) fn notice(&mut self, thread: u32, generation: u32) {
-        let now = self.simulation.now();
-        let (process, _) = self.names(thread);
-        let actor = &mut self.actors[thread as usize];
-        if actor.generation != generation || actor.state != State::Polling {
-            return;
-        }
-        actor.notice_at = None;
-        let polled = now.since(actor.position.since);
-        actor.core.polling += polled;
-        if let Some(channel) = actor.target {
-            actor.position.channel = self.pollers[process.0 as usize].after(channel, 1);
-            self.enter(thread, Entering::Take(channel), now);
-        } else {
-            let (token, _) = actor.pass.take().expect("a pass ends only if there is one");
-            self.enter(thread, Entering::Polled(token), now);
-        }
-    }
-
-    /// Something arrives at `process`: its polling threads will meet it.
-    pub(super) fn deliver(&mut self, process: Process, arrived: Arrived<M::Packet>) {
-        let now = self.simulation.now();
-        let channel = self.pollers[process.0 as usize].push(arrived);
-        let first = process.0 * self.threads;
-        for thread in first..first + self.threads {
-            let actor = &self.actors[thread as usize];
-            if actor.state != State::Polling || actor.pass.is_some() {
-                continue;
-            }
-            let poller = &self.pollers[process.0 as usize];
-            let at = poller.meets(actor.position, channel, now);
-            match actor.notice_at {
-                Some(planned) if planned < at => {}
-                // Polls that cost nothing meet everything at once: the next channel comes first.
-                Some(planned) if planned == at => {
-                    let from = actor.position.channel;
-                    let ahead = |to: u32| poller.distance(from, to);
-                    if actor.target.is_some_and(|target| ahead(channel) < ahead(target)) {
-                        self.actor(thread).target = Some(channel);
-                    }
-                }
-                Some(_) | None => {
-                    self.actor(thread).target = Some(channel);
-                    self.notice_later(thread, at);
-                }
-            }
         }
     }
 }

@@ -96,13 +96,12 @@ impl Costs {
         self.profile.hca.mem_reg_base + self.profile.hca.mem_reg_per_byte.cost(Bytes::new(end))
     }
 
-    /// Taking the lock: alone, or handed over from a thread at `from`.
-    pub(super) fn lock(&self, from: Option<Place>, to: Place) -> TimeDelta {
+    /// Handing the lock from a thread at `from` to one at `to` that waits for it.
+    pub(super) fn hand_over(&self, from: Place, to: Place) -> TimeDelta {
         let mpi = &self.profile.mpi;
-        match from.map(|from| from.distance(to)) {
-            None => mpi.lock_uncontended,
-            Some(Distance::CrossSocket | Distance::OtherNode) => mpi.lock_handoff_cross_socket,
-            Some(Distance::SameCore | Distance::SameSocket) => mpi.lock_handoff_same_socket,
+        match from.distance(to) {
+            Distance::CrossSocket | Distance::OtherNode => mpi.lock_handoff_cross_socket,
+            Distance::SameCore | Distance::SameSocket => mpi.lock_handoff_same_socket,
         }
     }
 

@@ -15,11 +15,12 @@
 
 mod actor;
 mod costs;
+mod lock;
+mod passes;
 mod polling;
 mod wires;
 
-use std::collections::VecDeque;
-
+use super::account::{Account, Part};
 use super::deadlock::{self, Deadlock, Standing};
 use super::memory::{Memories, Parcel, Payload};
 use super::monitors::buffers::{Buffers, Lends};
@@ -39,6 +40,8 @@ use crate::protocols::contract::{
 use crate::units::{Time, TimeDelta};
 use actor::Actor;
 use costs::Costs;
+pub use lock::LockOrder;
+use lock::Locks;
 use polling::{Poller, Routes};
 use wires::Channel;
 
@@ -74,8 +77,10 @@ pub struct Setup {
     pub topology: Topology,
     /// Threads in order: all of process 0, then of process 1, …
     pub placements: Vec<Placement>,
-    /// Threads of every process.
-    pub threads: u16,
+    /// Threads of each process.
+    pub threads: Vec<u16>,
+    /// Who gets a lock that several threads wait for.
+    pub lock: LockOrder,
     /// Whether bytes exist.
     pub payload: Payload,
     /// Channels that a pass polls.
@@ -142,16 +147,16 @@ pub struct Outcome {
     pub events: u64,
     /// Digest of the ordered event stream.
     pub digest: Digest,
-    /// Moments that programs marked: process, thread, mark, time; in order of time.
-    pub marks: Vec<(Process, Thread, u32, Time)>,
+    /// Moments that programs marked, in order of time.
+    pub marks: Vec<Mark>,
     /// Laws that were broken.
     pub violations: Vec<Violation>,
     /// Branches that were reached.
     pub sometimes: Sometimes,
     /// What every resource did.
     pub resources: Vec<Used>,
-    /// Busy time of every thread's core: in actions, and polling included.
-    pub cores: Vec<CoreUse>,
+    /// Where the time of every thread went.
+    pub accounts: Vec<Account>,
     /// Messages that left a core.
     pub packets: u64,
     /// Queue entries that were compared, in all processes.
@@ -173,13 +178,19 @@ pub struct Used {
     pub stats: ResourceStats,
 }
 
-/// What one core did.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub struct CoreUse {
-    /// Time in actions and computation.
-    pub working: TimeDelta,
-    /// Time in passes that led to an arrival (waiting for nothing is not counted).
-    pub polling: TimeDelta,
+/// A moment that a program marked.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Mark {
+    /// Its process.
+    pub process: Process,
+    /// Its thread.
+    pub thread: Thread,
+    /// Which mark.
+    pub number: u32,
+    /// When.
+    pub at: Time,
+    /// Where the thread's time had gone until then.
+    pub account: Account,
 }
 
 /// What happens at a point in time.
@@ -207,6 +218,12 @@ enum Happening {
     Notice(u32, u32),
     /// The head of channel `0` of a process tries again after receiver-not-ready.
     Retry(u32),
+    /// The turn of polling of thread `0` found nothing; stale unless generation `1` is current.
+    IdleTurn(u32, u32),
+    /// Lock `0` reaches a thread that waits, unless generation `1` is over; `2`: only to poll.
+    Granted(u32, u32, bool),
+    /// Thread `0` has yielded its core and wants to poll again.
+    Again(u32),
 }
 
 impl Event for Happening {
@@ -223,6 +240,9 @@ impl Event for Happening {
             Self::Notice(thread, _) => (10, u64::from(thread)),
             Self::Retry(channel) => (11, u64::from(channel)),
             Self::Held(flight) => (12, u64::from(flight)),
+            Self::IdleTurn(thread, _) => (13, u64::from(thread)),
+            Self::Granted(lock, ..) => (14, u64::from(lock)),
+            Self::Again(thread) => (15, u64::from(thread)),
         };
         mix(kind, content)
     }
@@ -241,13 +261,7 @@ enum Phase {
     Poll,
     NotReady,
     Start,
-}
-
-/// The lock of one process.
-#[derive(Debug, Default)]
-struct Lock {
-    owner: Option<u32>,
-    waiting: VecDeque<u32>,
+    Lock,
 }
 
 /// Something that is under way between two processes.
@@ -298,7 +312,7 @@ pub struct Timed<M: Machine, P: Program<M>> {
     costs: Costs,
     slots: IssueSlots,
     machines: Vec<M>,
-    locks: Vec<Lock>,
+    locks: Locks,
     actors: Vec<Actor<M, P>>,
     pollers: Vec<Poller<M::Packet>>,
     channels: Vec<Channel<M::Packet>>,
@@ -309,7 +323,7 @@ pub struct Timed<M: Machine, P: Program<M>> {
     buffers: Buffers,
     violations: Vec<Violation>,
     causality: system::Causality,
-    marks: Vec<(Process, Thread, u32, Time)>,
+    marks: Vec<Mark>,
     /// Threads that run ahead of the clock, and when what they did last is over.
     ///
     /// A thread that is alone in its process and on its core hears of others only where it polls:
@@ -317,7 +331,12 @@ pub struct Timed<M: Machine, P: Program<M>> {
     /// receive buffers given back, copies by memory) is set for its own time. So the end of its
     /// list needs no event.
     ahead: Vec<(u32, Time)>,
-    threads: u32,
+    /// The first thread of each process, and their number at the end.
+    first_thread: Vec<u32>,
+    /// Pending events of turns that find nothing.
+    idle: usize,
+    /// Whether nothing but such turns can happen any more.
+    exhausted: bool,
     /// Sources of events: those of resources come first, then those of threads.
     first_source: u32,
     packets: u64,
@@ -351,13 +370,15 @@ where
     /// When the numbers of machines, programs and placements do not fit each other.
     pub fn new(setup: Setup, machines: Vec<M>, programs: Vec<P>) -> Self {
         let Setup { profile, topology, placements, threads, step_by_step, .. } = setup;
-        assert_eq!(machines.len() * usize::from(threads), programs.len(), "a program per thread");
+        assert_eq!(machines.len(), threads.len(), "a number of threads per process");
         assert_eq!(programs.len(), placements.len(), "a placement per thread");
         let processes = machines.len();
+        let first_thread = sums(&threads);
+        assert_eq!(first_thread[processes] as usize, programs.len(), "a program per thread");
         let sites: Vec<Place> = placements.iter().map(|placement| placement.place).collect();
         let cores = placements.iter().map(|placement| placement.core + 1).max().unwrap_or(0);
         let cluster = Cluster::new(&profile, topology, &sites);
-        let home = |process: usize| sites[process * usize::from(threads)];
+        let home = |process: usize| sites[first_thread[process] as usize];
         let homes: Vec<Place> = (0..processes).map(home).collect();
         let slots = IssueSlots::new(&profile.cpu, cores);
         let costs = Costs::new(profile);
@@ -369,14 +390,15 @@ where
         for placement in &placements {
             sharing[placement.core] += 1;
         }
-        let actors = (0_u32..)
+        let names = (0_u32..).zip(&threads).flat_map(|(process, &threads)| {
+            (0..threads).map(move |thread| (Process(process), Thread(thread), threads == 1))
+        });
+        let actors = names
             .zip(placements)
             .zip(programs)
-            .map(|((index, placement), program)| {
-                let process = Process(index / u32::from(threads));
-                let inner = u16::try_from(index % u32::from(threads)).expect("below a u16");
-                let alone = !step_by_step && threads == 1 && sharing[placement.core] == 1;
-                Actor::new(process, Thread(inner), alone, placement, program)
+            .map(|(((process, inner, single), placement), program)| {
+                let alone = !step_by_step && single && sharing[placement.core] == 1;
+                Actor::new(process, inner, alone, placement, program)
             })
             .collect();
         let resources = cluster.fabric.resources().len();
@@ -385,7 +407,7 @@ where
             cluster,
             slots,
             costs,
-            locks: machines.iter().map(|_| Lock::default()).collect(),
+            locks: Locks::new(setup.lock),
             machines,
             actors,
             pollers,
@@ -399,7 +421,9 @@ where
             causality: system::Causality::default(),
             marks: Vec::new(),
             ahead: Vec::new(),
-            threads: u32::from(threads),
+            first_thread,
+            idle: 0,
+            exhausted: false,
             first_source: u32::try_from(resources).expect("fewer than 2^32 resources"),
             packets: 0,
             entries_visited: 0,
@@ -409,12 +433,21 @@ where
             failed: None,
             delivered: Vec::new(),
         };
-        for thread in 0..timed.actors.len() {
-            let thread = u32::try_from(thread).expect("fewer than 2^32 threads");
-            let start = Time::ZERO + timed.actors[thread as usize].placement.start;
-            timed.schedule(start, thread, Phase::Start, Happening::Begin(thread));
+        for process in 0..processes {
+            timed.begin(Process(u32::try_from(process).expect("fewer than 2^32 processes")));
         }
         timed
+    }
+
+    /// The threads of a process begin, except those that its first one will create.
+    fn begin(&mut self, process: Process) {
+        let threads = self.threads_of(process);
+        let forks = self.actors[threads.start as usize].program.forks();
+        let born = if forks { 1 } else { threads.len() };
+        for thread in threads.take(born) {
+            let start = Time::ZERO + self.actors[thread as usize].placement.start;
+            self.schedule(start, thread, Phase::Start, Happening::Begin(thread));
+        }
     }
 
     /// Runs until nothing is left to happen, or a limit is reached.
@@ -436,6 +469,9 @@ where
             if self.failed.is_some() {
                 break self.refused();
             }
+            if self.exhausted {
+                break self.quiet();
+            }
         };
         self.finish(ending)
     }
@@ -453,12 +489,19 @@ where
             Happening::Held(flight) => self.held(flight),
             Happening::Neighbour(flight) => self.arrive(flight),
             Happening::Completed(flight) => self.flight_completed(flight),
-            Happening::Begin(thread) => self.advance_program(thread, None, self.simulation.now()),
+            Happening::Begin(thread) => {
+                let now = self.simulation.now();
+                self.actors[thread as usize].born = now;
+                self.advance_program(thread, None, now);
+            }
             Happening::ListEnd(thread) => self.list_end(thread, self.simulation.now()),
             Happening::CopyStart(thread) => self.copy_start(thread),
             Happening::Step(thread) => self.step(thread),
             Happening::Notice(thread, generation) => self.notice(thread, generation),
             Happening::Retry(channel) => self.retry(channel),
+            Happening::IdleTurn(thread, generation) => self.idle_turn(thread, generation),
+            Happening::Granted(lock, generation, idle) => self.granted(lock, generation, idle),
+            Happening::Again(thread) => self.again(thread),
         }
     }
 
@@ -480,6 +523,8 @@ where
     fn standing(&self, index: u32, actor: &Actor<M, P>) -> Standing {
         let (process, thread) = self.names(index);
         let waits = self.machines[process.0 as usize].waits(thread);
+        let waits =
+            waits.or_else(|| actor.waits_for_threads().then(|| deadlock::for_threads(process)));
         let waits = waits.map(|waits| waits.located(|call| actor.program.line_of(call)));
         Standing {
             process,
@@ -498,7 +543,7 @@ where
         if ending == Ending::Finished {
             self.check_end(elapsed, &resources);
         }
-        let cores = self.actors.iter().map(|actor| actor.core).collect();
+        let accounts = self.actors.iter().map(|actor| actor.account).collect();
         let outcome = Outcome {
             ending,
             end,
@@ -508,7 +553,7 @@ where
             violations: self.violations,
             sometimes: self.buffers.sometimes.plus(self.monitors.matching.sometimes),
             resources,
-            cores,
+            accounts,
             packets: self.packets,
             entries_visited: self.entries_visited,
             rnr: self.rnr,
@@ -562,7 +607,13 @@ where
     }
 
     fn thread_of(&self, process: Process, thread: Thread) -> u32 {
-        process.0 * self.threads + u32::from(thread.0)
+        self.first_thread[process.0 as usize] + u32::from(thread.0)
+    }
+
+    /// The threads of a process, by their numbers in the job.
+    fn threads_of(&self, process: Process) -> std::ops::Range<u32> {
+        let process = process.0 as usize;
+        self.first_thread[process]..self.first_thread[process + 1]
     }
 
     /// Thread `thread` is the source of an event.
@@ -584,9 +635,19 @@ where
 }
 
 /// Marks in the order of their times: threads that run ahead make them earlier.
-fn in_order(mut marks: Vec<(Process, Thread, u32, Time)>) -> Vec<(Process, Thread, u32, Time)> {
-    marks.sort_by_key(|&(process, thread, _, at)| (at, process, thread));
+fn in_order(mut marks: Vec<Mark>) -> Vec<Mark> {
+    // In place: a large job has many.
+    marks.sort_unstable_by_key(|mark| (mark.at, mark.process, mark.thread, mark.number));
     marks
+}
+
+/// The sums of all counts before each, and of all.
+fn sums(counts: &[u16]) -> Vec<u32> {
+    let mut sums = vec![0];
+    for (index, count) in counts.iter().enumerate() {
+        sums.push(sums[index] + u32::from(*count));
+    }
+    sums
 }
 
 impl<M: Machine, P: Program<M>> std::fmt::Debug for Timed<M, P> {

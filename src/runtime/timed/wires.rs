@@ -13,7 +13,7 @@ use super::{
 use crate::hardware::cluster::Posting;
 use crate::hardware::core::Place;
 use crate::hardware::fabric::{ConnId, FabricEvent, PathId, Transfer};
-use crate::protocols::contract::{Process, Token, Via};
+use crate::protocols::contract::{Process, Thread, Token, Via};
 use crate::runtime::untimed::Choice;
 use crate::units::{Time, TimeDelta};
 
@@ -129,8 +129,8 @@ where
     M::Call: Lends,
 {
     /// Where a process's HCA buffers lie: the place of its first thread.
-    fn home(&self, process: Process) -> Place {
-        self.actors[(process.0 * self.threads) as usize].placement.place
+    pub(super) fn home(&self, process: Process) -> Place {
+        self.actors[self.first_thread[process.0 as usize] as usize].placement.place
     }
 
     /// The channel between two processes, opened at first use.
@@ -178,7 +178,7 @@ where
         let posting = match &flight.kind {
             FlightKind::Packet { via: Via::SharedMemory, .. } => {
                 let delay = self.costs.line_transfer(self.home(from), self.home(to));
-                let thread = from.0 * self.threads;
+                let thread = self.thread_of(from, Thread(0));
                 self.schedule(now + delay, thread, Phase::Neighbour, Happening::Neighbour(id));
                 return;
             }
@@ -232,7 +232,8 @@ where
         self.flights.get(id).signalled = signalled;
         if begin > now {
             self.flights.get(id).held = Some(posting);
-            let from = self.flights.get(id).from.0 * self.threads;
+            let from = self.flights.get(id).from;
+            let from = self.thread_of(from, Thread(0));
             self.schedule(begin, from, Phase::Post, Happening::Held(id));
             return;
         }
@@ -318,7 +319,8 @@ where
 
     fn completion_after(&mut self, delay: TimeDelta, of: Process, id: u32) {
         let at = self.simulation.now() + delay;
-        self.schedule(at, of.0 * self.threads, Phase::Completion, Happening::Completed(id));
+        let source = self.thread_of(of, Thread(0));
+        self.schedule(at, source, Phase::Completion, Happening::Completed(id));
     }
 
     /// The peer's HCA reads what was asked for and sends it back; no core takes part.
@@ -404,7 +406,8 @@ where
     fn back_off(&mut self, channel: u32) {
         let from = self.channels[channel as usize].from;
         let at = self.simulation.now() + self.costs.profile.hca.rnr_back_off;
-        self.schedule(at, from.0 * self.threads, Phase::NotReady, Happening::Retry(channel));
+        let source = self.thread_of(from, Thread(0));
+        self.schedule(at, source, Phase::NotReady, Happening::Retry(channel));
     }
 
     /// The pause is over: as many packets as there are receive buffers arrive now.

@@ -194,9 +194,7 @@ where
     /// `handle` at the grant; `None` where it ended in a fault.
     fn handle(&mut self, actor: Actor, input: InputOf<M>) -> Option<Vec<ActionOf<M>>> {
         let instance = self.instances[actor.process.0 as usize].change();
-        if instance.machine.guard(actor.thread, input.entry()).is_some() {
-            instance.owner = Some(actor.thread);
-        }
+        instance.grant(actor.thread, input.entry());
         let mut list = Vec::with_capacity(8);
         let handled = instance.machine.change().handle(actor.thread, input, &mut list);
         let defect = match (handled, breach(&list)) {
@@ -243,8 +241,8 @@ where
 
     fn leave(&mut self, actor: Actor) {
         let instance = &mut self.instances[actor.process.0 as usize];
-        if instance.owner == Some(actor.thread) {
-            instance.change().owner = None;
+        if instance.owners.iter().any(|&(_, owner)| owner == actor.thread) {
+            instance.change().owners.retain(|&(_, owner)| owner != actor.thread);
         }
     }
 
@@ -343,11 +341,10 @@ where
 
     fn return_to(&mut self, actor: Actor, thread: Thread, reply: M::Reply) {
         let instance = self.instances[actor.process.0 as usize].change();
-        let strand = instance.threads.get_mut(usize::from(thread.0)).map(Shared::change);
-        match strand {
+        match instance.threads.get(usize::from(thread.0)) {
             // It may still have work in its list: its program's call waits for the end of that.
             Some(strand) if strand.stage == Stage::Inside && strand.pass.is_none() => {
-                strand.advance(Some(reply));
+                instance.advance(usize::from(thread.0), Some(reply));
             }
             _ => {
                 let words = format!("thread {} returns, but is not waiting in a call", thread.0);

@@ -224,7 +224,7 @@ impl Machine for Toy {
     type Reply = ();
 
     fn guard(&self, _: Thread, _: Entry) -> Option<Guard> {
-        (self.threads > 1).then_some(Guard::Process)
+        (self.threads > 1).then_some(Guard(0))
     }
 
     fn handle(

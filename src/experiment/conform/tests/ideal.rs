@@ -161,7 +161,7 @@ impl Job {
         if process.inside.is_none() && !process.ended {
             match process.stream.advance(process.reply.take()) {
                 Next::Call(call) => process.inside = Some((call, false)),
-                Next::Compute(_) | Next::Mark(_) => {}
+                Next::Compute(_) | Next::Mark(_) | Next::Fork | Next::Join => {}
                 Next::End => process.ended = true,
             }
         }

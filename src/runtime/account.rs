@@ -1,0 +1,148 @@
+//! Where a thread's time went: every moment of its life belongs to one [`Part`].
+
+use std::ops::{AddAssign, Sub};
+
+use crate::units::TimeDelta;
+
+/// What a thread does, or waits for.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[repr(u8)]
+pub enum Part {
+    /// Fixed stretches of library code, registration of buffers included.
+    Library,
+    /// Walking matching queues.
+    Walk,
+    /// Copying payload.
+    Copy,
+    /// Posting WQEs and doorbells, receive buffers, flags of shared cells; taking completions.
+    Post,
+    /// The last pass before something was found, and passes that a test asks for.
+    Poll,
+    /// Waiting for a lock of the library with something to do, and taking it.
+    Lock,
+    /// Outside the library: computing, creating threads and waiting for their end.
+    Outside,
+    /// Inside a call with nothing to do: for wires, for the peer, for other threads.
+    Wait,
+}
+
+impl Part {
+    /// Every part, in the order of reports.
+    pub const ALL: [Self; 8] = [
+        Self::Lock,
+        Self::Walk,
+        Self::Poll,
+        Self::Post,
+        Self::Library,
+        Self::Copy,
+        Self::Wait,
+        Self::Outside,
+    ];
+
+    /// What reports call it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Library => "library code",
+            Self::Walk => "queue walk",
+            Self::Copy => "copy",
+            Self::Post => "posting",
+            Self::Poll => "channel polling",
+            Self::Lock => "lock wait",
+            Self::Outside => "outside MPI",
+            Self::Wait => "waiting",
+        }
+    }
+}
+
+/// Time by [`Part`], and what happened at locks meanwhile.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Account {
+    spent: [TimeDelta; Part::ALL.len()],
+    /// Time inside locks, hand-over included; it overlaps the parts above.
+    pub held: TimeDelta,
+    /// How often a lock was taken.
+    pub taken: u64,
+}
+
+impl Account {
+    /// Adds time to a part.
+    #[inline]
+    pub fn add(&mut self, part: Part, time: TimeDelta) {
+        self.spent[part as usize] += time;
+    }
+
+    /// The time of a part.
+    pub const fn of(&self, part: Part) -> TimeDelta {
+        self.spent[part as usize]
+    }
+
+    /// Time in which the core works: not waiting, and not looking for something to do.
+    pub fn working(&self) -> TimeDelta {
+        self.total() - self.polling() - self.of(Part::Lock)
+    }
+
+    /// Time inside calls without work: polling and waiting.
+    pub fn polling(&self) -> TimeDelta {
+        self.of(Part::Poll) + self.of(Part::Wait)
+    }
+
+    /// The time of all parts: how long the thread has lived.
+    pub fn total(&self) -> TimeDelta {
+        self.spent.iter().copied().fold(TimeDelta::ZERO, |sum, part| sum + part)
+    }
+}
+
+impl AddAssign for Account {
+    fn add_assign(&mut self, other: Self) {
+        for (sum, part) in self.spent.iter_mut().zip(other.spent) {
+            *sum += part;
+        }
+        self.held += other.held;
+        self.taken += other.taken;
+    }
+}
+
+impl Sub for Account {
+    type Output = Self;
+
+    /// What was added since `earlier`.
+    fn sub(self, earlier: Self) -> Self {
+        let mut since = self;
+        for (part, before) in since.spent.iter_mut().zip(earlier.spent) {
+            *part = *part - before;
+        }
+        since.held = self.held - earlier.held;
+        since.taken -= earlier.taken;
+        since
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_add_up_and_the_difference_of_two_accounts_is_what_came_between() {
+        let mut account = Account::default();
+        account.add(Part::Walk, TimeDelta::from_ns(3));
+        let before = account;
+        account.add(Part::Walk, TimeDelta::from_ns(2));
+        account.add(Part::Wait, TimeDelta::from_ns(7));
+        assert_eq!(account.total(), TimeDelta::from_ns(12));
+        let between = account - before;
+        assert_eq!(between.of(Part::Walk), TimeDelta::from_ns(2));
+        assert_eq!(between.total(), TimeDelta::from_ns(9));
+        let mut sum = before;
+        sum += between;
+        assert_eq!(sum, account);
+    }
+
+    #[test]
+    fn every_part_has_its_own_place_and_name() {
+        for (index, part) in Part::ALL.into_iter().enumerate() {
+            let same =
+                |other: &Part| *other as usize == part as usize || other.name() == part.name();
+            assert_eq!(Part::ALL.iter().filter(|other| same(other)).count(), 1, "{index}");
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! The locks of the library: who waits, who is next, and what the way of the lock costs.
+//!
+//! ```text
+//!   request ─▶ free: its line comes from the core that had it last ─▶ inside
+//!          └─▶ held: wait ─▶ release ─▶ hand-over by distance ─▶ inside
+//! ```
+//!
+//! A fair lock is handed to whoever waits longest. An unfair one is free from its release on: those
+//! that wait see it when its line has reached them, and whoever asks nearer to it is faster.
+//!
+//! Left out: waiting threads take no issue slots, and their looks at the lock's line do not slow
+//! its holder. Noticeable where many hardware threads of one core wait.
+
+use std::collections::VecDeque;
+
+use super::actor::{Entering, State};
+use super::{Happening, Lends, Machine, Part, Phase, Planted, Program, Timed};
+use crate::protocols::contract::{Guard, Process};
+use crate::units::{Time, TimeDelta};
+
+/// Who gets a lock that several threads wait for.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum LockOrder {
+    /// Whoever waits longest.
+    #[default]
+    Fair,
+    /// Whoever's core its line reaches first, also one that asks when others wait already.
+    Unfair,
+}
+
+/// The locks of all processes, each made when it is first asked for.
+#[derive(Debug)]
+pub(super) struct Locks {
+    order: LockOrder,
+    /// By process and guard: a place in `all`.
+    known: Vec<Vec<Option<u32>>>,
+    all: Vec<Lock>,
+}
+
+#[derive(Debug, Default)]
+struct Lock {
+    owner: Option<u32>,
+    /// Who had it last.
+    last: Option<u32>,
+    waiting: VecDeque<u32>,
+    /// Who sees that it is free, and when: an unfair lock after its release.
+    coming: Option<Coming>,
+    generation: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Coming {
+    thread: u32,
+    at: Time,
+}
+
+impl Locks {
+    pub(super) const fn new(order: LockOrder) -> Self {
+        Self { order, known: Vec::new(), all: Vec::new() }
+    }
+
+    pub(super) const fn order(&self) -> LockOrder {
+        self.order
+    }
+
+    fn place(&mut self, process: Process, guard: Guard) -> u32 {
+        let (process, guard) = (process.0 as usize, usize::from(guard.0));
+        if process >= self.known.len() {
+            self.known.resize(process + 1, Vec::new());
+        }
+        let guards = &mut self.known[process];
+        if guard >= guards.len() {
+            guards.resize(guard + 1, None);
+        }
+        *guards[guard].get_or_insert_with(|| {
+            self.all.push(Lock::default());
+            u32::try_from(self.all.len() - 1).expect("locks are counted in u32")
+        })
+    }
+}
+
+impl<M: Machine, P: Program<M>> Timed<M, P>
+where
+    M::Call: Lends,
+{
+    /// Enters the library: at `at`, or when the lock is granted.
+    pub(super) fn enter(&mut self, thread: u32, what: Entering<M>, at: Time) {
+        let (process, inner) = self.names(thread);
+        let guard = self.machines[process.0 as usize].guard(inner, what.entry());
+        let guard = guard.filter(|_| self.planted != Some(Planted::NoLock));
+        let Some(guard) = guard.filter(|_| self.actors[thread as usize].holds.is_none()) else {
+            return self.entered(thread, what, TimeDelta::ZERO, at);
+        };
+        let place = self.locks.place(process, guard);
+        let way = self.way(self.locks.all[place as usize].last, thread);
+        let lock = &mut self.locks.all[place as usize];
+        let free = lock.owner.is_none() && lock.coming.is_none_or(|coming| at + way < coming.at);
+        if free {
+            lock.coming = None;
+            lock.generation += 1;
+            return self.inside(place, guard, thread, what, way, at);
+        }
+        lock.waiting.push_back(thread);
+        let actor = self.actor(thread);
+        actor.queued = at;
+        actor.entering = Some(what);
+        actor.state = State::Locked;
+    }
+
+    /// Until a free lock is taken: its line comes from the core that had it last.
+    fn way(&self, last: Option<u32>, thread: u32) -> TimeDelta {
+        let place = |thread: u32| self.actors[thread as usize].placement.place;
+        let uncontended = self.costs.profile.mpi.lock_uncontended;
+        match last {
+            Some(last) if last != thread => {
+                uncontended + self.costs.line_transfer(place(last), place(thread))
+            }
+            Some(_) | None => uncontended,
+        }
+    }
+
+    fn inside(
+        &mut self,
+        place: u32,
+        guard: Guard,
+        thread: u32,
+        what: Entering<M>,
+        lead: TimeDelta,
+        at: Time,
+    ) {
+        self.locks.all[place as usize].owner = Some(thread);
+        let actor = self.actor(thread);
+        actor.holds = Some((guard, at));
+        actor.account.taken += 1;
+        self.entered(thread, what, lead, at);
+    }
+
+    /// The lock of `thread` is free from `at` on, or handed to the next that waits.
+    pub(super) fn release(&mut self, thread: u32, at: Time) {
+        let (process, _) = self.names(thread);
+        let actor = self.actor(thread);
+        let (guard, since) = actor.holds.take().expect("who releases a lock holds it");
+        actor.account.held += at.since(since);
+        let index = self.locks.place(process, guard);
+        let lock = &mut self.locks.all[index as usize];
+        debug_assert_eq!(lock.owner, Some(thread), "who releases a lock holds it");
+        lock.owner = None;
+        lock.last = Some(thread);
+        match self.locks.order {
+            LockOrder::Fair => {
+                let Some(next) = lock.waiting.pop_front() else { return };
+                let over = self.hand_over(thread, next);
+                self.grant(index, guard, next, over);
+            }
+            LockOrder::Unfair => self.free(index, thread, at),
+        }
+    }
+
+    fn hand_over(&self, from: u32, to: u32) -> TimeDelta {
+        let place = |thread: u32| self.actors[thread as usize].placement.place;
+        self.costs.hand_over(place(from), place(to))
+    }
+
+    /// The nearest of those that wait will see that the lock is free.
+    fn free(&mut self, index: u32, from: u32, at: Time) {
+        let waiting = &self.locks.all[index as usize].waiting;
+        let ways = waiting.iter().map(|&thread| (self.hand_over(from, thread), thread));
+        // The first of equals: it waits longest.
+        let Some((over, thread)) = ways.min_by_key(|&(over, _)| over) else { return };
+        let idle = matches!(self.actors[thread as usize].entering, Some(Entering::Turn));
+        self.idle += usize::from(idle);
+        let lock = &mut self.locks.all[index as usize];
+        lock.generation += 1;
+        let generation = lock.generation;
+        lock.coming = Some(Coming { thread, at: at + over });
+        let event = Happening::Granted(index, generation, idle);
+        self.schedule(at + over, thread, Phase::Lock, event);
+    }
+
+    /// A free lock has reached a thread that waits, if nobody was faster.
+    pub(super) fn granted(&mut self, index: u32, generation: u32, idle: bool) {
+        self.idle -= usize::from(idle);
+        let lock = &mut self.locks.all[index as usize];
+        if lock.generation != generation {
+            return;
+        }
+        let Coming { thread, .. } = lock.coming.take().expect("it is on its way");
+        lock.waiting.retain(|&waiting| waiting != thread);
+        let (process, inner) = self.names(thread);
+        let entry = self.actors[thread as usize].entering.as_ref().expect("it waits").entry();
+        let guard = self.machines[process.0 as usize].guard(inner, entry);
+        self.grant(index, guard.expect("it waits for a lock"), thread, TimeDelta::ZERO);
+    }
+
+    fn grant(&mut self, index: u32, guard: Guard, thread: u32, lead: TimeDelta) {
+        let now = self.simulation.now();
+        let what = self.actor(thread).entering.take();
+        let what = what.expect("a thread waits for the lock to do something");
+        let part = self.waits_in(thread, &what);
+        let actor = self.actor(thread);
+        actor.account.add(part, now.since(actor.queued));
+        self.inside(index, guard, thread, what, lead, now);
+    }
+
+    /// What the wait for a lock counts as: who would only poll, and find nothing, loses nothing.
+    pub(super) fn waits_in(&self, thread: u32, what: &Entering<M>) -> Part {
+        let (process, _) = self.names(thread);
+        let idle = self.pollers[process.0 as usize].next_ready(0).is_none();
+        if matches!(what, Entering::Turn) && idle { Part::Wait } else { Part::Lock }
+    }
+}

@@ -1,0 +1,214 @@
+//! Threads inside a call with no work left: they poll, alone or in turns under the lock.
+//!
+//! ```text
+//!   no lock    poll, poll, poll … ─ meets something ─▶ handles it ─▶ polls on
+//!   lock       wait for it ─▶ one pass ─┬ meets something: handles it ─▶ releases ─▶ waits again
+//!                                       └ nothing: releases [unfair: yields its core] ─▶ waits again
+//! ```
+//!
+//! Polls are no events, turns under a lock are: they keep others out. When nothing but turns that
+//! find nothing is left, nothing can happen any more.
+
+use super::actor::{Entering, State};
+use super::polling::Position;
+use super::{Arrived, Happening, Lends, LockOrder, Machine, Part, Phase, Planted, Program, Timed};
+use crate::protocols::contract::{Entry, Process, Token};
+use crate::units::{Time, TimeDelta};
+
+/// Polls that come to an end.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct Pass {
+    /// What the end of a test's pass is called by; a turn under the lock has none.
+    token: Option<Token>,
+    /// Polls that are left from the thread's position on.
+    left: u32,
+}
+
+impl Pass {
+    pub(super) const fn of_test(token: Token, polls: u32) -> Self {
+        Self { token: Some(token), left: polls }
+    }
+
+    pub(super) const fn is_of_test(self) -> bool {
+        self.token.is_some()
+    }
+}
+
+impl<M: Machine, P: Program<M>> Timed<M, P>
+where
+    M::Call: Lends,
+{
+    /// A thread inside a call, with no work left from `at` on, polls.
+    pub(super) fn poll_on(&mut self, thread: u32, at: Time) {
+        let (process, inner) = self.names(thread);
+        // Polls that cost nothing keep nobody out.
+        let costs = self.pollers[process.0 as usize].cost > TimeDelta::ZERO;
+        let locked = costs && self.planted != Some(Planted::NoLock);
+        let guard = self.machines[process.0 as usize].guard(inner, Entry::Poll);
+        let actor = self.actor(thread);
+        if locked && guard.is_some() && actor.holds.is_none() {
+            actor.pass = actor.pass.filter(|pass| pass.is_of_test());
+            return self.enter(thread, Entering::Turn, at);
+        }
+        self.poll_from(thread, at);
+    }
+
+    /// A turn of polling begins, under the lock.
+    pub(super) fn turn(&mut self, thread: u32, at: Time) {
+        let (process, _) = self.names(thread);
+        let polls = self.pollers[process.0 as usize].channels();
+        let actor = self.actor(thread);
+        if actor.reply.is_some() {
+            // While it waited for the lock, another thread has ended its call.
+            return self.work_on(thread, at, false);
+        }
+        let (alone, core) = (actor.alone, actor.placement.core);
+        actor.pass.get_or_insert(Pass { token: None, left: polls });
+        if !alone {
+            self.slots.end(core);
+        }
+        self.poll_from(thread, at);
+    }
+
+    fn poll_from(&mut self, thread: u32, at: Time) {
+        let (process, _) = self.names(thread);
+        let poller = &self.pollers[process.0 as usize];
+        let actor = &mut self.actors[thread as usize];
+        actor.state = State::Polling;
+        actor.position.since = at;
+        actor.notice_at = None;
+        let ready = poller.next_ready(actor.position.channel);
+        let polls = match (ready, actor.pass) {
+            (Some(distance), pass) if pass.is_none_or(|pass| distance < pass.left) => {
+                actor.target = Some(poller.after(actor.position.channel, distance));
+                distance + 1
+            }
+            (_, Some(pass)) => {
+                actor.target = None;
+                pass.left
+            }
+            // Nothing anywhere: parked until something arrives.
+            (_, None) => return,
+        };
+        let meets = at + poller.cost * u64::from(polls);
+        self.notice_later(thread, meets);
+    }
+
+    fn notice_later(&mut self, thread: u32, at: Time) {
+        let actor = self.actor(thread);
+        actor.generation += 1;
+        actor.notice_at = Some(at);
+        let generation = actor.generation;
+        let idle = actor.target.is_none() && actor.pass.is_some_and(|pass| !pass.is_of_test());
+        let event = if idle {
+            self.idle += 1;
+            Happening::IdleTurn(thread, generation)
+        } else {
+            Happening::Notice(thread, generation)
+        };
+        self.schedule(at, thread, Phase::Poll, event);
+    }
+
+    /// A pass meets something, or ends.
+    pub(super) fn notice(&mut self, thread: u32, generation: u32) {
+        let now = self.simulation.now();
+        let (process, _) = self.names(thread);
+        let poller = &self.pollers[process.0 as usize];
+        let actor = &mut self.actors[thread as usize];
+        if actor.generation != generation || actor.state != State::Polling {
+            return;
+        }
+        actor.notice_at = None;
+        let spent = now.since(actor.position.since);
+        // Polls before the last pass were for nothing.
+        let last = spent.min(poller.cost * u64::from(poller.channels()));
+        actor.account.add(Part::Wait, spent - last);
+        actor.account.add(Part::Poll, last);
+        if let Some(channel) = actor.target {
+            if let Some(pass) = &mut actor.pass {
+                pass.left -= poller.distance(actor.position.channel, channel) + 1;
+            }
+            actor.position.channel = poller.after(channel, 1);
+            self.enter(thread, Entering::Take(channel), now);
+        } else {
+            let pass = actor.pass.take().expect("polls end only where they are a pass");
+            let token = pass.token.expect("a turn that finds nothing is an event of its own");
+            self.enter(thread, Entering::Polled(token), now);
+        }
+    }
+
+    /// A turn under the lock has found nothing: the lock goes on.
+    pub(super) fn idle_turn(&mut self, thread: u32, generation: u32) {
+        self.idle -= 1;
+        let now = self.simulation.now();
+        let actor = self.actor(thread);
+        if actor.generation != generation || actor.state != State::Polling {
+            return;
+        }
+        let spent = now.since(actor.position.since);
+        actor.account.add(Part::Wait, spent);
+        actor.notice_at = None;
+        actor.pass = None;
+        actor.state = State::Locked;
+        self.release(thread, now);
+        match self.locks.order() {
+            LockOrder::Fair => self.enter(thread, Entering::Turn, now),
+            LockOrder::Unfair => {
+                self.idle += 1;
+                let later = now + self.costs.profile.os.syscall;
+                self.schedule(later, thread, Phase::Poll, Happening::Again(thread));
+            }
+        }
+        self.look_for_the_end();
+    }
+
+    /// A thread that yielded its core asks for the lock again.
+    pub(super) fn again(&mut self, thread: u32) {
+        self.idle -= 1;
+        let yielded = self.costs.profile.os.syscall;
+        self.actor(thread).account.add(Part::Wait, yielded);
+        self.enter(thread, Entering::Turn, self.simulation.now());
+    }
+
+    /// Whether nothing but turns that find nothing can happen any more.
+    fn look_for_the_end(&mut self) {
+        self.exhausted = self.simulation.pending() == self.idle
+            && self.actors.iter().all(super::actor::Actor::is_idle)
+            && self.pollers.iter().all(|poller| poller.next_ready(0).is_none());
+    }
+
+    /// Something arrives at `process`: its polling threads will meet it.
+    pub(super) fn deliver(&mut self, process: Process, arrived: Arrived<M::Packet>) {
+        let now = self.simulation.now();
+        let channel = self.pollers[process.0 as usize].push(arrived);
+        for thread in self.threads_of(process) {
+            let actor = &self.actors[thread as usize];
+            if actor.state != State::Polling {
+                continue;
+            }
+            let poller = &self.pollers[process.0 as usize];
+            let Position { channel: from, since } = actor.position;
+            let at = poller.meets(actor.position, channel, now);
+            let ahead = |to: u32| poller.distance(from, to);
+            let missed = actor.pass.is_some_and(|pass| {
+                at > since + poller.cost * u64::from(pass.left) || ahead(channel) >= pass.left
+            });
+            if missed {
+                continue;
+            }
+            match actor.notice_at {
+                Some(planned) if planned < at => {}
+                // Polls that cost nothing meet everything at once: the next channel comes first.
+                Some(planned) if planned == at && actor.target.is_some() => {
+                    if actor.target.is_some_and(|target| ahead(channel) < ahead(target)) {
+                        self.actor(thread).target = Some(channel);
+                    }
+                }
+                Some(_) | None => {
+                    self.actor(thread).target = Some(channel);
+                    self.notice_later(thread, at);
+                }
+            }
+        }
+    }
+}
