@@ -105,6 +105,13 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for AnyProgram {
         }
     }
 
+    fn forks(&self) -> bool {
+        match self {
+            Self::Windowed(program) => Program::<M>::forks(program),
+            Self::PingPong(_) | Self::Program(_) => false,
+        }
+    }
+
     fn position(&self) -> Option<u32> {
         match self {
             Self::PingPong(_) | Self::Windowed(_) => None,

@@ -7,11 +7,12 @@
 //!
 //! A rank may have several threads, and each of them exchanges windows with the thread of the same
 //! number of the partner, under tags or on a communicator of its own. The first one meets the other
-//! ranks in the barrier, warms up alone, and brackets the rounds of all with its marks:
+//! ranks in the barrier, warms up alone, and brackets the rounds of all with its marks; creating the
+//! others and waiting for their end is timed:
 //!
 //! ```text
-//!   thread 0   (fill queue) barrier, warm-up, START, fork ── rounds ── join, END (empty queue)
-//!   thread i                                           └──── rounds ───┘
+//!   thread 0   (fill queue) barrier, warm-up, START, fork ──── rounds ──── join, END (empty queue)
+//!   thread i                                            └ START, rounds, END ┘
 //! ```
 
 use super::backlog::Backlog;
@@ -157,8 +158,9 @@ impl Windowed {
         self.numbers() * u32::from(self.lane.thread)
     }
 
+    /// Whether it is the first of several threads, and creates the others.
     const fn leads(&self) -> bool {
-        self.lane.thread == 0
+        self.threads > 1 && self.lane.thread == 0
     }
 
     const fn receives(&self) -> bool {
@@ -232,12 +234,20 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for Windowed {
                     self.state = State::Receives(0);
                     if self.done == self.warm_up + self.rounds {
                         self.state = State::Joined;
+                        if self.leads() {
+                            return Next::Join;
+                        }
                     } else if self.done == self.warm_up {
                         self.state = State::Fork;
                         return Next::Mark(START);
                     }
                 }
-                State::Fork => self.state = State::Receives(0),
+                State::Fork => {
+                    self.state = State::Receives(0);
+                    if self.leads() {
+                        return Next::Fork;
+                    }
+                }
                 State::Receives(posted) if self.receives() && posted < self.window => {
                     self.state = State::Receives(posted + 1);
                     return Next::Call(self.receive(posted));
@@ -272,5 +282,9 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for Windowed {
                 }
             }
         }
+    }
+
+    fn forks(&self) -> bool {
+        self.leads()
     }
 }
