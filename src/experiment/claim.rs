@@ -7,7 +7,7 @@ use super::codes;
 use super::diagnostic::{Diagnostic, Diagnostics, quote};
 use super::json::{Node, Value};
 use super::results::ClaimRole;
-use super::schema::MetricSpec;
+use super::schema::{MetricSpec, is_of_account};
 use super::shape::check::{self, check};
 use super::shape::read::Tolerance;
 use super::shape::{NOTE, Shape, nearest};
@@ -202,11 +202,33 @@ pub struct Binder<'a> {
 type Choice = Vec<Option<usize>>;
 
 impl Binder<'_> {
-    /// The figures under `figures`.
-    pub fn figures(&mut self, tree: &Node) -> Vec<Figure> {
+    /// The figures under `figures`; where the sweep was narrowed, those whose points are left.
+    pub fn figures(&mut self, tree: &Node, narrowed: bool) -> Vec<Figure> {
         let list = tree.get("figures").and_then(Node::elements).unwrap_or(&[]);
-        let each = list.iter().enumerate();
-        each.filter_map(|(index, node)| self.figure(node, &format!("figures[{index}]"))).collect()
+        let mut out = Vec::new();
+        let mut dropped = 0;
+        for (index, node) in list.iter().enumerate() {
+            let mark = self.diagnostics.mark();
+            let figure = self.figure(node, &format!("figures[{index}]"));
+            if figure.is_none() && narrowed && self.diagnostics.drop_points(mark) {
+                dropped += 1;
+            }
+            out.extend(figure);
+        }
+        self.tell_dropped(tree, "figures", dropped);
+        out
+    }
+
+    /// Says that `--set` took values that some of the list under `key` need.
+    fn tell_dropped(&mut self, tree: &Node, key: &str, dropped: usize) {
+        if dropped == 0 {
+            return;
+        }
+        let span = tree.get(key).map_or(tree.span, |node| node.span);
+        let found = format!("{dropped} {key} need values that `--set` took from the sweep");
+        let allowed = "they are left out";
+        self.diagnostics
+            .push(Diagnostic::error(&codes::CLAIMS_DROPPED, span, key, found, allowed).warning());
     }
 
     fn figure(&mut self, node: &Node, path: &str) -> Option<Figure> {
@@ -298,19 +320,7 @@ impl Binder<'_> {
             }
             out.extend(claim);
         }
-        if dropped > 0 {
-            let span = tree.get("claims").map_or(tree.span, |node| node.span);
-            self.diagnostics.push(
-                Diagnostic::error(
-                    &codes::CLAIMS_DROPPED,
-                    span,
-                    "claims",
-                    format!("{dropped} claims need values that `--set` took from the sweep"),
-                    "they are left out",
-                )
-                .warning(),
-            );
-        }
+        self.tell_dropped(tree, "claims", dropped);
         out
     }
 
@@ -545,6 +555,10 @@ impl Binder<'_> {
         };
         let found = format!("`{}` is no {what}", quote(name));
         let one = Diagnostic::error(&codes::FIGURE, value.span, path, found, allowed);
+        if is_of_account(name) {
+            self.diagnostics.push(one.help("the scenario must ask for it: `\"account\": true`"));
+            return;
+        }
         self.diagnostics.push(match nearest(name, names.iter().copied()) {
             Some(near) => one.help(format!("did you mean `{near}`?")),
             None => one,

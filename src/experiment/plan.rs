@@ -334,8 +334,9 @@ fn read(diagnostics: &mut Diagnostics, request: &Request) -> Option<Plan> {
     let account = tree.flag("account").unwrap_or(false);
     let metrics = metrics(kind, account);
     let mut binder = Binder { diagnostics, sweep: &sweep, metrics };
-    let figures = binder.figures(&tree);
-    let claims = binder.claims(&tree, !narrowed.is_empty());
+    let narrowed = !narrowed.is_empty();
+    let figures = binder.figures(&tree, narrowed);
+    let claims = binder.claims(&tree, narrowed);
     let text = |key: &str| tree.word(key).map(str::to_owned);
     Some(Plan {
         name: loaded.name,

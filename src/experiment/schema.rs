@@ -737,6 +737,11 @@ static ACCOUNT: [MetricSpec; 14] = [
     time_metric("outside_time"),
 ];
 
+/// Whether a metric is one of the account that a scenario must ask for.
+pub fn is_of_account(name: &str) -> bool {
+    ACCOUNT.iter().any(|metric| metric.name == name)
+}
+
 /// The metrics of a workload kind, the main one first, then those of its account.
 pub fn metrics(kind: &str, account: bool) -> Vec<&'static MetricSpec> {
     let account = if account { &ACCOUNT[..] } else { &[] };
