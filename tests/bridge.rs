@@ -109,6 +109,9 @@ fn drawn_profile(draw: &mut Draw) -> Profile {
         ("link.base_latency", ns(draw)),
         ("pcie.dma_read_round_trip", ns(draw)),
         ("coh.line_same_socket", ns(draw)),
+        ("mpi.poll_per_channel", if draw.one_in(2) { "0 ns".to_owned() } else { ns(draw) }),
+        ("mpi.lock_uncontended", ns(draw)),
+        ("mpi.lock_handoff_same_socket", ns(draw)),
         ("hca.eager_credits", (1 + draw.below(4)).to_string()),
     ];
     let changes: Vec<_> = changes.iter().map(|(path, text)| (*path, text.as_str())).collect();

@@ -11,9 +11,9 @@ use mpisim::protocols::call::{
     Buffer, Call, Comm, Outcome, Peer, Reply, Requests, SendMode, Status,
 };
 use mpisim::protocols::contract::{
-    Action, Handle, Input, Machine, Process, Region, Space, Thread, Token,
+    Action, Handle, Input, Machine, Process, Region, Route, Space, Thread, Token,
 };
-use mpisim::protocols::library::{Job, Library, LibraryAction, Packet, SharedJob};
+use mpisim::protocols::library::{Endpoints, Job, Library, LibraryAction, Packet, SharedJob};
 use mpisim::protocols::rendezvous::{Protocol, Word};
 use mpisim::units::Bytes;
 
@@ -51,7 +51,8 @@ fn chart(node_of: Vec<u32>, rendezvous: Protocol) -> Chart {
     let job = SharedJob::new(Job {
         communicators: Communicators::standard(count),
         node_of,
-        threads: 1,
+        threads: vec![1; count as usize],
+        endpoints: Endpoints::default(),
         rendezvous,
         eager_inter: Bytes::kib(16),
         eager_intra: Bytes::kib(16),
@@ -97,7 +98,7 @@ impl Chart {
                     self.landings += 1;
                     Region::new(Space::Landing(self.landings), bytes)
                 });
-                self.give(to, Input::Packet { from, packet, landing });
+                self.give(to, Input::Packet { from: Route::to(from), packet, landing });
             }
         }
     }
@@ -118,18 +119,18 @@ impl Chart {
             }
             Action::Register { region } => format!("pins {} B", region.len),
             Action::Send { to, packet, payload, .. } => {
-                let line = format!("sends {} to {}", content(&packet, payload), to.0);
+                let line = format!("sends {} to {}", content(&packet, payload), to.peer.0);
                 let bytes = payload.map(|region| region.len);
-                self.wires.push_back((to.0 as usize, Arrival::Packet { from, packet, bytes }));
+                self.wires.push_back((to.peer.0 as usize, Arrival::Packet { from, packet, bytes }));
                 line
             }
             Action::RdmaWrite { to, from, token, .. } => {
                 self.wires.push_back((rank, Arrival::Done(token)));
-                format!("writes {} B to {}", from.len, to.0)
+                format!("writes {} B to {}", from.len, to.peer.0)
             }
             Action::RdmaRead { from, into, token, .. } => {
                 self.wires.push_back((rank, Arrival::Done(token)));
-                format!("reads {} B from {}", into.len, from.0)
+                format!("reads {} B from {}", into.len, from.peer.0)
             }
             Action::Repost { .. } => "frees the landing buffer".to_owned(),
             Action::Complete { .. } => "completes".to_owned(),
@@ -184,7 +185,9 @@ fn answer(reply: &Reply) -> String {
         Reply::Tested(Some(outcome)) => format!("true: {}", ended(outcome)),
         Reply::Probed(Some(status)) => format!("a message of {}", words(status)),
         Reply::All(outcomes) => outcomes.iter().map(ended).collect::<Vec<_>>().join("; "),
-        Reply::Any { .. } | Reply::AllTested(_) => unreachable!("no chart asks for {reply:?}"),
+        Reply::Any { .. } | Reply::AllTested(_) | Reply::Compared(_) => {
+            unreachable!("no chart asks for {reply:?}")
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use mpisim::mpi::communicator::Communicators;
 use mpisim::mpi::envelope::Rank;
 use mpisim::protocols::call::{Buffer, Call, Comm, Peer, Reply, Requests, SendMode};
 use mpisim::protocols::contract::{Handle, Next, Process, Program, Thread};
-use mpisim::protocols::library::{Job, Library, SharedJob};
+use mpisim::protocols::library::{Endpoints, Job, Library, SharedJob};
 use mpisim::protocols::rendezvous::Protocol;
 use mpisim::runtime::explore::{self, Budget, Drift, Final, Survey};
 use mpisim::runtime::memory::Payload;
@@ -81,7 +81,8 @@ fn world_on(
     let job = SharedJob::new(Job {
         communicators: Communicators::standard(u32::try_from(calls.len()).expect("small worlds")),
         node_of,
-        threads: u16::try_from(calls[0].len()).expect("small worlds"),
+        threads: calls.iter().map(|all| u16::try_from(all.len()).expect("small")).collect(),
+        endpoints: Endpoints::default(),
         rendezvous,
         eager_inter: Bytes::new(EAGER),
         eager_intra: Bytes::new(EAGER),

@@ -286,6 +286,8 @@ profile! {
         step_query: Time = required, "1 ns" .. "20 us";
         /// Building or handling a control packet.
         step_control: Time = required, "1 ns" .. "20 us";
+        /// Finding the calling thread's endpoint in its thread-local storage.
+        step_lookup: Time = required, "0.5 ns" .. "200 ns";
         /// Comparing one queue entry while the queue fits the first level.
         match_per_elem_l1: Time = required, "0.3 ns" .. "50 ns";
         /// Comparing one queue entry while the queue fits the second level.

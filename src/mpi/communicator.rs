@@ -22,6 +22,8 @@ pub enum Comparison {
     Similar,
     /// Other processes.
     Unequal,
+    /// Two handles of one communicator that are different endpoints of it.
+    Aliased,
 }
 
 /// Two different communicators compare as their groups do.

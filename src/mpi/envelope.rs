@@ -1,4 +1,4 @@
-//! What is matched: context, source and tag, and the selection that a receive makes.
+//! What is matched: context, source, destination and tag, and the selection that a receive makes.
 
 /// The matching context of a communicator; messages never match across contexts.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -15,6 +15,8 @@ pub struct Envelope {
     pub context: Context,
     /// Rank of the sender in that communicator.
     pub source: Rank,
+    /// Rank of the receiver: it decides where several ranks of one process share a queue.
+    pub dest: Rank,
     /// Tag, 0 to [`TAG_UB`].
     pub tag: i32,
 }
@@ -27,6 +29,8 @@ pub const TAG_UB: i32 = i32::MAX;
 pub struct Selection {
     /// Context of the communicator: no wildcard exists for it.
     pub context: Context,
+    /// The receiver's own rank: no wildcard exists for it either.
+    pub dest: Rank,
     /// The wanted sender, or `MPI_ANY_SOURCE`.
     pub source: Option<Rank>,
     /// The wanted tag, or `MPI_ANY_TAG`.
@@ -37,6 +41,7 @@ impl Envelope {
     /// Whether a receive with this selection may take the message. Pure.
     pub fn matches(&self, selection: &Selection) -> bool {
         self.context == selection.context
+            && self.dest == selection.dest
             && selection.source.is_none_or(|source| source == self.source)
             && selection.tag.is_none_or(|tag| tag == self.tag)
     }

@@ -2,6 +2,7 @@
 
 pub mod cartesian;
 pub mod communicator;
+pub mod endpoints;
 pub mod envelope;
 pub mod group;
 pub mod intercommunicator;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::contract::Handle;
+use crate::mpi::communicator::Comparison;
 use crate::mpi::envelope::Rank;
 
 /// A communicator as the program names it; 0 is `MPI_COMM_WORLD`.
@@ -121,6 +122,43 @@ pub enum Call {
     Cancel { request: Handle },
     /// `MPI_Barrier`.
     Barrier { comm: Comm },
+    /// `MPI_Comm_create_endpoints`: `count` handles, numbered from `first`; collective over `parent`.
+    CreateEndpoints { parent: Comm, count: u16, first: Comm },
+    /// `MPI_Comm_free` of one endpoint's handle.
+    FreeEndpoint { comm: Comm },
+    /// `MPI_Endpoint_attach`: the calling thread acts as this endpoint of a static job from now on.
+    Attach { id: u16 },
+    /// `MPI_Comm_compare`.
+    Compare { a: Comm, b: Comm },
+}
+
+impl Call {
+    /// The communicator that the call names; requests and messages know theirs.
+    pub const fn comm(&self) -> Option<Comm> {
+        match self {
+            Self::Isend { comm, .. }
+            | Self::Send { comm, .. }
+            | Self::Irecv { comm, .. }
+            | Self::Recv { comm, .. }
+            | Self::Probe { comm, .. }
+            | Self::Iprobe { comm, .. }
+            | Self::Mprobe { comm, .. }
+            | Self::Improbe { comm, .. }
+            | Self::Barrier { comm }
+            | Self::CreateEndpoints { parent: comm, .. }
+            | Self::FreeEndpoint { comm }
+            | Self::Compare { a: comm, .. } => Some(*comm),
+            Self::Wait { .. }
+            | Self::WaitAll { .. }
+            | Self::WaitAny { .. }
+            | Self::Test { .. }
+            | Self::TestAll { .. }
+            | Self::Mrecv { .. }
+            | Self::Imrecv { .. }
+            | Self::Cancel { .. }
+            | Self::Attach { .. } => None,
+        }
+    }
 }
 
 /// `MPI_Status`.
@@ -165,4 +203,6 @@ pub enum Reply {
     AllTested(Option<Box<[Outcome]>>),
     /// `MPI_Probe`, `MPI_Mprobe` (always some), `MPI_Iprobe`, `MPI_Improbe` (`None` is a false flag).
     Probed(Option<Status>),
+    /// `MPI_Comm_compare`.
+    Compared(Comparison),
 }

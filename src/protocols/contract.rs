@@ -27,6 +27,55 @@ pub struct Process(pub u32);
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Thread(pub u16);
 
+/// A NIC context of a process, numbered from 0 inside it: it has queue pairs, channels and a
+/// completion queue of its own.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct Lane(pub u16);
+
+/// Consecutive lanes of one process.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub struct Lanes {
+    /// The first.
+    pub first: Lane,
+    /// How many.
+    pub count: u16,
+}
+
+impl Lanes {
+    /// One lane.
+    pub const fn one(lane: Lane) -> Self {
+        Self { first: lane, count: 1 }
+    }
+
+    /// Whether `lane` is one of them.
+    pub const fn contains(self, lane: Lane) -> bool {
+        lane.0 >= self.first.0 && lane.0 - self.first.0 < self.count
+    }
+}
+
+/// The way from a lane of this process to a lane of a peer.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct Route {
+    /// The other process.
+    pub peer: Process,
+    /// The lane of this process.
+    pub own: Lane,
+    /// The lane of the peer.
+    pub remote: Lane,
+}
+
+impl Route {
+    /// The route between the first lanes.
+    pub const fn to(peer: Process) -> Self {
+        Self { peer, own: Lane(0), remote: Lane(0) }
+    }
+
+    /// The same route as the peer sees it, where `me` is the process that it leads from.
+    pub const fn back(self, me: Process) -> Self {
+        Self { peer: me, own: self.remote, remote: self.own }
+    }
+}
+
 /// A request as the program names it: a small number, free for reuse once completed.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Handle(pub u32);
@@ -99,13 +148,15 @@ pub enum Step {
     Query,
     /// Building and handling a control packet (RTS, CTS, FIN, credit).
     Control,
+    /// Finding the endpoint that the calling thread is attached to.
+    Lookup,
 }
 
 /// Why the library is entered; asked of [`Machine::guard`].
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Entry {
+#[derive(Debug, Eq, PartialEq)]
+pub enum Entry<'a, C> {
     /// A call of the program.
-    Call,
+    Call(&'a C),
     /// A packet taken by a poll.
     Packet,
     /// A completion taken by a poll.
@@ -126,8 +177,8 @@ pub enum Input<P, C> {
     Call(C),
     /// A poll of this thread took a packet.
     Packet {
-        /// Who sent it.
-        from: Process,
+        /// The way back to who sent it.
+        from: Route,
         /// The family's content.
         packet: P,
         /// Where its payload lies, where it has one; released by [`Action::Repost`].
@@ -143,9 +194,9 @@ pub enum Input<P, C> {
 
 impl<P, C> Input<P, C> {
     /// The kind of entry, without its content.
-    pub const fn entry(&self) -> Entry {
+    pub const fn entry(&self) -> Entry<'_, C> {
         match self {
-            Self::Call(_) => Entry::Call,
+            Self::Call(call) => Entry::Call(call),
             Self::Packet { .. } => Entry::Packet,
             Self::Done(_) => Entry::Done,
             Self::Polled(_) => Entry::Polled,
@@ -183,8 +234,8 @@ pub enum Action<P, R> {
     },
     /// Hand a packet to a wire. Packets of one (sender, receiver, via) arrive in order.
     Send {
-        /// The receiving process.
-        to: Process,
+        /// The receiver, and the lanes.
+        to: Route,
         /// HCA or shared memory.
         via: Via,
         /// Header bytes, as the wire carries them.
@@ -196,8 +247,8 @@ pub enum Action<P, R> {
     },
     /// The HCA writes local bytes into a peer's memory; `token` comes back as [`Input::Done`].
     RdmaWrite {
-        /// The peer.
-        to: Process,
+        /// The peer, and the lanes: the completion comes to the own one.
+        to: Route,
         /// Source, in this process.
         from: Region,
         /// Destination, in the peer.
@@ -207,8 +258,8 @@ pub enum Action<P, R> {
     },
     /// The HCA reads a peer's bytes into local memory; `token` comes back as [`Input::Done`].
     RdmaRead {
-        /// The peer.
-        from: Process,
+        /// The peer, and the lanes: the completion comes to the own one.
+        from: Route,
         /// Source, in the peer.
         remote: Region,
         /// Destination, in this process.
@@ -220,8 +271,8 @@ pub enum Action<P, R> {
     Repost {
         /// The buffer, as it came with the packet.
         landing: Region,
-        /// Whose channel the buffer belongs to.
-        from: Process,
+        /// Whose channel the buffer belongs to, as it came with the packet.
+        from: Route,
     },
     /// Leave the guard.
     Release,
@@ -316,7 +367,14 @@ pub trait Machine: Clone + Eq + Hash + Debug {
     type Reply: Clone + Eq + Hash + Debug;
 
     /// The lock this entry needs; asked before `handle`, changes nothing.
-    fn guard(&self, thread: Thread, entry: Entry) -> Option<Guard>;
+    fn guard(&self, thread: Thread, entry: &Entry<'_, Self::Call>) -> Option<Guard>;
+
+    /// The lanes that `thread` polls while it is inside its call: their packets and completions may
+    /// be handled under the guard of its polls.
+    fn polls(&self, thread: Thread) -> Lanes {
+        let _ = thread;
+        Lanes::one(Lane(0))
+    }
 
     /// Takes one input and appends what is to be done.
     ///

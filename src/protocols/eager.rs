@@ -30,7 +30,7 @@ pub(super) fn send(
         staging
     });
     let packet = Packet::Eager(header);
-    out.push(Action::Send { to: wire.peer, via: wire.via, header: wire.header, packet, payload });
+    out.push(Action::Send { to: wire.route, via: wire.via, header: wire.header, packet, payload });
 }
 
 /// The receiver's copy out of `source` into its buffer: as much as fits.
@@ -61,7 +61,7 @@ pub(super) fn acknowledge(wire: Wire, header: &MessageHeader, out: &mut Vec<Libr
     out.push(Action::Work(Step::Control));
     let packet = Packet::Matched { sender: header.sender };
     out.push(Action::Send {
-        to: wire.peer,
+        to: wire.route,
         via: wire.via,
         header: wire.control,
         packet,

@@ -111,14 +111,14 @@ impl Cut {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocols::contract::{Region, Space, Step, Token, Via};
+    use crate::protocols::contract::{Region, Route, Space, Step, Token, Via};
     use crate::units::Bytes;
 
     type Act = Action<(), ()>;
 
     fn send() -> Act {
         let header = Bytes::new(8);
-        Action::Send { to: Process(1), via: Via::Hca, header, packet: (), payload: None }
+        Action::Send { to: Route::to(Process(1)), via: Via::Hca, header, packet: (), payload: None }
     }
 
     fn copy(to: u64) -> Act {

@@ -49,7 +49,8 @@ use super::monitors::buffers::{Buffers, Lends};
 use super::monitors::{Monitor, Monitors, Sometimes, Violation, system};
 use super::rules::Fault;
 use crate::protocols::contract::{
-    Action, ActionOf, Entry, Guard, Machine, Next, Process, Program, Region, Thread, Token, Via,
+    Action, ActionOf, Entry, Guard, Lane, Lanes, Machine, Next, Process, Program, Region, Route,
+    Thread, Token, Via,
 };
 
 /// One thing that may happen next.
@@ -75,8 +76,8 @@ pub enum Choice {
         process: Process,
         /// The thread.
         thread: Thread,
-        /// Who sent it.
-        from: Process,
+        /// Who sent it, and the lanes.
+        from: Route,
         /// The wire.
         via: Via,
     },
@@ -117,7 +118,10 @@ impl fmt::Display for Choice {
             Self::Enter { process, thread } => write!(f, "{} calls", who(process, thread)),
             Self::Act { process, thread } => write!(f, "{} goes on", who(process, thread)),
             Self::TakePacket { process, thread, from, via } => {
-                write!(f, "{} takes a packet of {} ({via:?})", who(process, thread), from.0)
+                let Route { peer, own, remote } = from;
+                write!(f, "{} takes a packet of {} ({via:?}", who(process, thread), peer.0)?;
+                let plain = *own == Lane(0) && *remote == Lane(0);
+                if plain { write!(f, ")") } else { write!(f, ", lane {} to {})", remote.0, own.0) }
             }
             Self::TakeDone { process, thread } => {
                 write!(f, "{} takes a completion", who(process, thread))
@@ -200,14 +204,14 @@ enum Stage<C> {
 struct Port<M: Machine> {
     /// Channels that hold packets, by sender and wire.
     channels: Vec<Channel<M>>,
-    completions: VecDeque<Token>,
+    completions: VecDeque<(Lane, Token)>,
     /// Operations that this process posted, by token.
     operations: Vec<Operation>,
 }
 
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 struct Channel<M: Machine> {
-    from: Process,
+    from: Route,
     via: Via,
     /// Oldest first; never empty.
     packets: VecDeque<(M::Packet, Option<Parcel>)>,
@@ -216,6 +220,8 @@ struct Channel<M: Machine> {
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 struct Operation {
     token: Token,
+    /// The lane that will be told of its completion.
+    lane: Lane,
     /// Where the bytes come from.
     source: (Process, Region),
     /// Where they go.
@@ -444,7 +450,12 @@ impl<M: Machine> Port<M> {
         Self { channels: Vec::new(), completions: VecDeque::new(), operations: Vec::new() }
     }
 
-    fn channel(&self, from: Process, via: Via) -> Result<usize, usize> {
+    /// The first completion on one of these lanes.
+    fn completion(&self, lanes: Lanes) -> Option<usize> {
+        self.completions.iter().position(|&(lane, _)| lanes.contains(lane))
+    }
+
+    fn channel(&self, from: Route, via: Via) -> Result<usize, usize> {
         self.channels.binary_search_by_key(&(from, via), |channel| (channel.from, channel.via))
     }
 
@@ -492,13 +503,13 @@ impl<M: Machine, P: Program<M>> Instance<M, P> {
     }
 
     /// Whether the thread could be granted what this entry needs.
-    fn grants(&self, thread: Thread, entry: Entry) -> bool {
+    fn grants(&self, thread: Thread, entry: &Entry<'_, M::Call>) -> bool {
         let Some(guard) = self.machine.guard(thread, entry) else { return true };
         self.owners.iter().all(|&(held, owner)| held != guard || owner == thread)
     }
 
     /// The thread goes inside what this entry needs.
-    fn grant(&mut self, thread: Thread, entry: Entry) {
+    fn grant(&mut self, thread: Thread, entry: &Entry<'_, M::Call>) {
         let Some(guard) = self.machine.guard(thread, entry) else { return };
         if let Err(place) = self.owners.binary_search_by_key(&guard, |&(held, _)| held) {
             self.owners.insert(place, (guard, thread));
@@ -516,26 +527,29 @@ fn strand_choices<M: Machine, P: Program<M>>(
 ) {
     if let Some(next) = strand.list.last() {
         let resumes = matches!(next, Action::Resume(_));
-        if !resumes || instance.grants(thread, Entry::Resume) {
+        if !resumes || instance.grants(thread, &Entry::Resume) {
             choices.push(Choice::Act { process, thread });
         }
         return;
     }
-    match strand.stage {
-        Stage::Calls(_) if instance.grants(thread, Entry::Call) => {
+    match &strand.stage {
+        Stage::Calls(call) if instance.grants(thread, &Entry::Call(call)) => {
             choices.push(Choice::Enter { process, thread });
         }
         Stage::Inside => {
-            if instance.grants(thread, Entry::Packet) {
-                choices.extend(port.channels.iter().map(|channel| {
+            let lanes = instance.machine.polls(thread);
+            if instance.grants(thread, &Entry::Packet) {
+                let polled =
+                    port.channels.iter().filter(|channel| lanes.contains(channel.from.own));
+                choices.extend(polled.map(|channel| {
                     let (from, via) = (channel.from, channel.via);
                     Choice::TakePacket { process, thread, from, via }
                 }));
             }
-            if !port.completions.is_empty() && instance.grants(thread, Entry::Done) {
+            if port.completion(lanes).is_some() && instance.grants(thread, &Entry::Done) {
                 choices.push(Choice::TakeDone { process, thread });
             }
-            if strand.pass.is_some() && instance.grants(thread, Entry::Polled) {
+            if strand.pass.is_some() && instance.grants(thread, &Entry::Polled) {
                 choices.push(Choice::EndPass { process, thread });
             }
         }

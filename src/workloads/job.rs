@@ -13,7 +13,7 @@ use crate::mpi::communicator::Communicators;
 use crate::mpi::envelope::Rank;
 use crate::protocols::call::{Call, Comm, Reply};
 use crate::protocols::contract::{Machine, Next, Process, Program};
-use crate::protocols::library::{Job as LibraryJob, Library, SharedJob};
+use crate::protocols::library::{Endpoints, Job as LibraryJob, Library, SharedJob};
 use crate::protocols::rendezvous::Protocol;
 use crate::runtime::memory::Payload;
 use crate::runtime::timed::{Connections, LockOrder, Placement, Planted, Ran, Setup, Timed};
@@ -40,6 +40,8 @@ pub struct Job<P = AnyProgram> {
     pub nodes: u32,
     /// Threads of each process.
     pub threads: u16,
+    /// What the endpoints of a process share.
+    pub endpoints: Endpoints,
     /// How processes fill nodes.
     pub scheme: Scheme,
     /// Which hardware threads are used first.
@@ -145,7 +147,8 @@ impl<P: Program<Library>> Job<P> {
         SharedJob::new(LibraryJob {
             communicators: self.communicators(),
             node_of: (0..processes).map(|process| places.place(process, 0).node).collect(),
-            threads: self.threads,
+            threads: vec![self.threads; processes as usize],
+            endpoints: self.endpoints.clone(),
             rendezvous: self.rendezvous,
             eager_inter: self.eager_inter.unwrap_or(mpi.eager_threshold_inter),
             eager_intra: self.eager_intra.unwrap_or(mpi.eager_threshold_intra),
@@ -217,6 +220,7 @@ impl<P: Program<Library>> Job<P> {
             topology,
             placements,
             threads: vec![self.threads; processes as usize],
+            lanes: self.endpoints.lanes,
             lock: self.lock,
             payload: self.payload,
             connections: self.connections,

@@ -181,6 +181,10 @@ fn buffer_of(call: &Call) -> Option<Buffer> {
         | Call::Mprobe { .. }
         | Call::Improbe { .. }
         | Call::Cancel { .. }
-        | Call::Barrier { .. } => None,
+        | Call::Barrier { .. }
+        | Call::CreateEndpoints { .. }
+        | Call::FreeEndpoint { .. }
+        | Call::Attach { .. }
+        | Call::Compare { .. } => None,
     }
 }

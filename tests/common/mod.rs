@@ -10,7 +10,7 @@ use mpisim::hardware::profile::{Parameter, Profile, ProfileBuilder};
 use mpisim::hardware::topology::Shape;
 use mpisim::protocols::call::{Call, Reply};
 use mpisim::protocols::contract::{Next, Program};
-use mpisim::protocols::library::Library;
+use mpisim::protocols::library::{Endpoints, Library};
 use mpisim::protocols::rendezvous::Protocol;
 use mpisim::runtime::memory::Payload;
 use mpisim::runtime::timed::{Connections, Ending, LockOrder, Outcome};
@@ -52,6 +52,7 @@ pub(crate) fn job<P>(profile: Profile, programs: Vec<P>) -> Job<P> {
         shape: Shape::Crossbar,
         nodes: 2,
         threads: 1,
+        endpoints: Endpoints::default(),
         scheme: Scheme::Block,
         pinning: Pinning::Scatter,
         duplicates: 0,
@@ -83,6 +84,17 @@ pub(crate) struct Script(VecDeque<Next<Call>>);
 impl Program<Library> for Script {
     fn next(&mut self, _: Option<Reply>) -> Next<Call> {
         self.0.pop_front().unwrap_or(Next::End)
+    }
+
+    fn forks(&self) -> bool {
+        self.0.contains(&Next::Fork)
+    }
+}
+
+impl Script {
+    /// These steps, one after the other.
+    pub(crate) fn new(steps: impl IntoIterator<Item = Next<Call>>) -> Self {
+        Self(steps.into_iter().collect())
     }
 }
 

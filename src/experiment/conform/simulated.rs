@@ -75,7 +75,8 @@ fn job(size: usize, schedule: u64) -> Job {
     Job {
         communicators: Communicators::standard(process(size).0),
         node_of: (0..process(size).0).map(node).collect(),
-        threads: 1,
+        threads: vec![1; size],
+        endpoints: crate::protocols::library::Endpoints::default(),
         rendezvous: Protocol::ALL[pick(3, protocols)],
         eager_inter: threshold,
         eager_intra: threshold,

@@ -37,6 +37,7 @@ pub fn build(point: &Point) -> Job {
             Addressing::Process => 0,
             Addressing::Duplicated => point.threads,
         },
+        endpoints: crate::protocols::library::Endpoints::default(),
         scheme: match point.placement.order {
             PlacementOrder::Block => Scheme::Block,
             PlacementOrder::RoundRobin => Scheme::Cyclic,

@@ -23,11 +23,11 @@ struct World {
 }
 
 fn envelope(context: u32, source: u32, tag: i32) -> Envelope {
-    Envelope { context: Context(context), source: Rank(source), tag }
+    Envelope { context: Context(context), dest: Rank(0), source: Rank(source), tag }
 }
 
 fn selection(context: u32, source: Option<u32>, tag: Option<i32>) -> Selection {
-    Selection { context: Context(context), source: source.map(Rank), tag }
+    Selection { context: Context(context), dest: Rank(0), source: source.map(Rank), tag }
 }
 
 /// Every selection over so many contexts, two sources and two tags, wildcards included.
@@ -47,7 +47,12 @@ fn envelopes(contexts: u32) -> Vec<Envelope> {
     selections(contexts)
         .iter()
         .filter_map(|wanted| {
-            Some(Envelope { context: wanted.context, source: wanted.source?, tag: wanted.tag? })
+            Some(Envelope {
+                context: wanted.context,
+                dest: Rank(0),
+                source: wanted.source?,
+                tag: wanted.tag?,
+            })
         })
         .collect()
 }

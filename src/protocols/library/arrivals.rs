@@ -2,8 +2,8 @@
 
 use super::requests::{Body, Pending, Request, Rts, received};
 use super::{
-    Action, Key, Library, LibraryAction, MessageHeader, Outcome, Packet, Posted, Process,
-    ProtocolError, Region, Space, Thread, Unexpected, UnexpectedBody,
+    Action, Key, Library, LibraryAction, MessageHeader, Outcome, Packet, Posted, ProtocolError,
+    Region, Route, Space, Thread, Unexpected, UnexpectedBody,
 };
 use crate::mpi::observation::Observation;
 use crate::protocols::call::Status;
@@ -17,12 +17,7 @@ pub(super) fn status(header: &MessageHeader) -> Status {
 }
 
 /// What a receiver role needs to know of the RTS.
-pub(super) fn rts(
-    header: &MessageHeader,
-    protocol: Protocol,
-    from: Process,
-    remote: Region,
-) -> Rts {
+pub(super) fn rts(header: &MessageHeader, protocol: Protocol, from: Route, remote: Region) -> Rts {
     Rts {
         protocol,
         message: header.message,
@@ -39,7 +34,7 @@ impl Library {
     pub(super) fn packet(
         &mut self,
         thread: Thread,
-        from: Process,
+        from: Route,
         packet: Packet,
         landing: Option<Region>,
         out: &mut Vec<LibraryAction>,
@@ -77,7 +72,7 @@ impl Library {
     fn eager_arrives(
         &mut self,
         thread: Thread,
-        from: Process,
+        from: Route,
         header: MessageHeader,
         landing: Option<Region>,
         out: &mut Vec<LibraryAction>,
@@ -107,13 +102,14 @@ impl Library {
         }
         let outcome = received(status(&header), header.bytes, buffer.len);
         let taken = buffer.part(0, header.bytes.min(buffer.len));
+        self.endpoints.hear(key, header.word);
         self.receive_complete(key, id, header.message, outcome, taken, out)
     }
 
     fn rts_arrives(
         &mut self,
         thread: Thread,
-        from: Process,
+        from: Route,
         header: MessageHeader,
         protocol: Protocol,
         remote: Region,
@@ -133,14 +129,16 @@ impl Library {
     fn match_arrival(
         &mut self,
         header: MessageHeader,
-        from: Process,
+        from: Route,
         body: UnexpectedBody,
         out: &mut Vec<LibraryAction>,
     ) -> Option<Posted> {
         let message = header.message;
         out.push(Action::Observe(Observation::Arrived { message }));
-        let walk = self.matching.arrive(header.envelope, Unexpected { header, from, body });
-        self.note_lengths();
+        let queue = self.queue_of_arrival(&header.envelope);
+        let engine = &mut self.matching[queue];
+        let walk = engine.arrive(header.envelope, Unexpected { header, from, body });
+        self.note_lengths(queue);
         out.push(Action::Walk { entries: walk.visited, length: walk.length });
         if let Some(Posted { id, .. }) = walk.matched {
             out.push(Action::Observe(Observation::Matched { message, receive: id }));

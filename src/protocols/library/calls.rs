@@ -1,10 +1,11 @@
 //! What happens when a program calls.
 
 use super::arrivals::{rts, status};
+use super::endpoints::Member;
 use super::requests::{Body, Pending, received};
 use super::{
     Action, Handle, Key, Library, LibraryAction, MessageHeader, Outcome, Packet, Posted, Process,
-    ProtocolError, ReceiveId, Region, Reply, Selection, Space, Thread, Token, Unexpected,
+    ProtocolError, ReceiveId, Region, Reply, Route, Selection, Space, Thread, Token, Unexpected,
     UnexpectedBody, Via, push_return,
 };
 use crate::mpi::communicator::Communicator;
@@ -32,6 +33,7 @@ impl Library {
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
         self.calls.0[usize::from(thread.0)] += 1;
+        self.enter_endpoint(thread, &call, out);
         let inner = Key::Inner(thread);
         match call {
             Call::Isend { request, to, tag, comm, buffer, mode } => {
@@ -84,6 +86,12 @@ impl Library {
             }
             Call::Cancel { request } => self.cancel(thread, request, out),
             Call::Barrier { comm } => self.begin_barrier(thread, comm, out),
+            Call::CreateEndpoints { parent, count, first } => {
+                self.create_endpoints(thread, parent, count, first, out)
+            }
+            Call::FreeEndpoint { comm } => self.free_endpoint(thread, comm, out),
+            Call::Attach { id } => self.attach(thread, id, out),
+            Call::Compare { a, b } => self.compare(thread, a, b, out),
         }
     }
 
@@ -102,27 +110,28 @@ impl Library {
         let Peer::Rank(to) = to else {
             return self.nothing(thread, key, Outcome::Sent);
         };
-        let context = self.communicator(comm)?.context;
-        let (peer, envelope) = self.address(comm, context, to, tag)?;
+        let member = self.member(thread, comm)?;
+        let (route, envelope) = self.address(comm, &member, member.context, to, tag)?;
         let header = MessageHeader {
             message: self.next_message(),
             envelope,
             bytes: buffer.len,
             sender: key,
             synchronous: mode == SendMode::Synchronous,
+            word: 0,
         };
-        Self::observe_send(&header, peer, out);
-        let wire = self.wire(peer, thread);
+        Self::observe_send(&header, route.peer, out);
+        let wire = self.wire(route, thread);
         let threshold = match wire.via {
             Via::Hca => self.job.eager_inter,
             Via::SharedMemory => self.job.eager_intra,
         };
         if buffer.len > threshold.as_u64() {
-            return self.send_rendezvous(thread, key, peer, header, buffer, out);
+            return self.send_rendezvous(thread, key, route, header, buffer, out);
         }
         eager::send(wire, thread, header, buffer, out);
         if header.synchronous {
-            let body = Body::Unmatched { message: header.message, to: peer, tag, buffer };
+            let body = Body::Unmatched { message: header.message, to: route, tag, buffer };
             return self.open(key, body, thread);
         }
         // Copied: the buffer is free at once.
@@ -140,37 +149,34 @@ impl Library {
         }));
     }
 
-    fn communicator(&self, comm: Comm) -> Result<&Communicator, ProtocolError> {
+    pub(super) fn communicator(&self, comm: Comm) -> Result<&Communicator, ProtocolError> {
         let found = self.job.communicators.get(comm.0);
         found.ok_or_else(|| self.refuse("the job has no such communicator", comm))
     }
 
-    /// The process behind rank `to`, and the envelope of a message to it.
+    /// The way to rank `dest`, and the envelope of a message to it.
     fn address(
         &self,
         comm: Comm,
+        member: &Member,
         context: Context,
-        to: Rank,
+        dest: Rank,
         tag: i32,
-    ) -> Result<(Process, Envelope), ProtocolError> {
-        let communicator = self.communicator(comm)?;
-        let peer = communicator.process(to);
-        let peer = peer.ok_or_else(|| self.refuse("the communicator has no such rank", to))?;
-        let source = communicator.rank(self.me.0);
-        let source = source.ok_or_else(|| self.refuse("not a member of the communicator", comm))?;
-        Ok((Process(peer), Envelope { context, source, tag }))
+    ) -> Result<(Route, Envelope), ProtocolError> {
+        let route = self.route(comm, member, dest)?;
+        Ok((route, Envelope { context, source: member.rank, dest, tag }))
     }
 
     fn send_rendezvous(
         &mut self,
         thread: Thread,
         key: Key,
-        peer: Process,
+        route: Route,
         header: MessageHeader,
         buffer: Region,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
-        let wire = self.wire(peer, thread);
+        let wire = self.wire(route, thread);
         let protocol = match wire.via {
             Via::Hca => self.job.rendezvous,
             Via::SharedMemory => Protocol::SharedMemory,
@@ -178,14 +184,14 @@ impl Library {
         let role = protocol.sender();
         let message = header.message;
         let tag = header.envelope.tag;
-        let body = Body::Sending { role, message, to: peer, tag, receiver: None, buffer };
+        let body = Body::Sending { role, message, to: route, tag, receiver: None, buffer };
         self.open(key, body, thread)?;
         if protocol.registers_at_rts() {
             out.push(Action::Register { region: buffer });
         }
         out.push(Action::Work(Step::Control));
         out.push(Action::Send {
-            to: peer,
+            to: route,
             via: wire.via,
             header: wire.control,
             packet: Packet::Rts { header, protocol, remote: buffer },
@@ -201,14 +207,15 @@ impl Library {
 
     fn select(
         &self,
+        thread: Thread,
         source: Peer,
         tag: Option<i32>,
         comm: Comm,
     ) -> Result<Option<Selection>, ProtocolError> {
-        let context = self.communicator(comm)?.context;
+        let Member { context, rank: dest, .. } = self.member(thread, comm)?;
         Ok(match source {
-            Peer::Rank(rank) => Some(Selection { context, source: Some(rank), tag }),
-            Peer::Any => Some(Selection { context, source: None, tag }),
+            Peer::Rank(rank) => Some(Selection { context, dest, source: Some(rank), tag }),
+            Peer::Any => Some(Selection { context, dest, source: None, tag }),
             Peer::Null => None,
         })
     }
@@ -224,7 +231,7 @@ impl Library {
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
         out.push(Action::Work(Step::Receive));
-        match self.select(source, tag, comm)? {
+        match self.select(thread, source, tag, comm)? {
             Some(selection) => self.post(thread, key, selection, buffer, out),
             None => self.nothing(thread, key, Outcome::Received(NOTHING)),
         }
@@ -241,8 +248,9 @@ impl Library {
     ) -> Result<(), ProtocolError> {
         let id = self.next_receive();
         self.open(key, Body::Posted { id, selection, buffer }, thread)?;
-        let walk = self.matching.post(selection, Posted { key, id });
-        self.note_lengths();
+        let queue = self.queue(selection.context, selection.dest);
+        let walk = self.matching[queue].post(selection, Posted { key, id });
+        self.note_lengths(queue);
         out.push(Action::Walk { entries: walk.visited, length: walk.length });
         out.push(Action::Observe(Observation::Posted {
             receive: id,
@@ -266,7 +274,7 @@ impl Library {
         id: ReceiveId,
         buffer: Region,
         header: MessageHeader,
-        from: Process,
+        from: Route,
         body: UnexpectedBody,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
@@ -281,6 +289,7 @@ impl Library {
                 }
                 let outcome = received(status(&header), header.bytes, buffer.len);
                 let taken = buffer.part(0, header.bytes.min(buffer.len));
+                self.endpoints.hear(key, header.word);
                 self.receive_complete(key, id, header.message, outcome, taken, out)
             }
             UnexpectedBody::Rts { protocol, remote } => {
@@ -406,7 +415,8 @@ impl Library {
             | Pending::All { .. }
             | Pending::Any(_)
             | Pending::Probe { .. }
-            | Pending::Barrier(_)) => unreachable!("{other:?} is no test"),
+            | Pending::Barrier(_)
+            | Pending::Agree(_)) => unreachable!("{other:?} is no test"),
         }
     }
 
@@ -421,7 +431,7 @@ impl Library {
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
         out.push(Action::Work(Step::Query));
-        let Some(selection) = self.select(source, tag, comm)? else {
+        let Some(selection) = self.select(thread, source, tag, comm)? else {
             push_return(thread, Reply::Probed(Some(NOTHING)), out);
             return Ok(());
         };
@@ -442,8 +452,9 @@ impl Library {
         take: Option<Handle>,
         out: &mut Vec<LibraryAction>,
     ) -> bool {
+        let queue = self.queue(selection.context, selection.dest);
         let status = if let Some(handle) = take {
-            let walk = self.matching.take(&selection);
+            let walk = self.matching[queue].take(&selection);
             out.push(Action::Walk { entries: walk.visited, length: walk.length });
             let Some(found) = walk.matched else { return false };
             let unexpected = found.payload;
@@ -455,10 +466,11 @@ impl Library {
             out.push(Action::Observe(Observation::Posted { receive, selection, bytes: room }));
             out.push(Action::Observe(Observation::Matched { message, receive }));
             let status = status(&unexpected.header);
-            self.probed.push((handle, receive, unexpected));
+            let caller = self.endpoints.current(thread);
+            self.probed.push((handle, receive, unexpected, caller));
             Status { count: bytes, ..status }
         } else {
-            let walk = self.matching.probe(&selection);
+            let walk = self.matching[queue].probe(&selection);
             let (entries, length) = (walk.visited, walk.length);
             let found = walk.matched.map(|unexpected| unexpected.payload.header);
             out.push(Action::Walk { entries, length });
@@ -512,9 +524,10 @@ impl Library {
             // A matched probe of MPI_PROC_NULL gives MPI_MESSAGE_NO_PROC.
             return self.nothing(thread, key, Outcome::Received(NOTHING));
         };
-        let (_, id, Unexpected { header, from, body }) = self.probed.remove(position);
+        let (_, id, Unexpected { header, from, body }, _) = self.probed.remove(position);
         let selection = Selection {
             context: header.envelope.context,
+            dest: header.envelope.dest,
             source: Some(header.envelope.source),
             tag: Some(header.envelope.tag),
         };
@@ -533,8 +546,9 @@ impl Library {
         let Some(request) = self.requests.get(key) else {
             return Err(self.refuse("MPI_Cancel of a request that is not open", request));
         };
-        if let Body::Posted { id, buffer, .. } = request.body {
-            let walk = self.matching.cancel(|posted| posted.key == key);
+        if let Body::Posted { id, buffer, selection } = request.body {
+            let queue = self.queue(selection.context, selection.dest);
+            let walk = self.matching[queue].cancel(|posted| posted.key == key);
             debug_assert!(walk.matched.is_some(), "a posted receive stands in the posted queue");
             out.push(Action::Walk { entries: walk.visited, length: walk.length });
             out.push(Action::Observe(Observation::Cancelled { receive: id }));
@@ -551,10 +565,8 @@ impl Library {
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
         out.push(Action::Work(Step::Query));
-        let communicator = self.communicator(comm)?;
-        let rank = communicator.rank(self.me.0);
-        let rank = rank.ok_or_else(|| self.refuse("not a member of the communicator", comm))?;
-        let barrier = Barrier::new(comm, rank, communicator.size());
+        let member = self.member(thread, comm)?;
+        let barrier = Barrier::new(comm, member.rank, member.size);
         self.pending[usize::from(thread.0)] = Some(Pending::Barrier(barrier));
         self.advance_barrier(thread, out)
     }
@@ -577,11 +589,8 @@ impl Library {
                 push_return(thread, Reply::Done, out);
                 return Ok(());
             };
-            let context = self.communicator(comm)?.internal;
-            self.send_internal(thread, comm, context, round.to, round.tag, out)?;
-            let selection = Selection { context, source: Some(round.from), tag: Some(round.tag) };
-            let empty = Region::new(Space::Staging(thread.0), 0);
-            self.post(thread, key, selection, empty, out)?;
+            self.send_internal(thread, comm, round.to, round.tag, 0, out)?;
+            self.receive_internal(thread, comm, round.from, round.tag, out)?;
             if self.outcome(key)?.is_none() {
                 self.wait_for(key, thread);
                 return Ok(());
@@ -590,28 +599,45 @@ impl Library {
         }
     }
 
-    /// An empty eager message of the library's own; it has no request.
-    fn send_internal(
+    /// The receive of a message that [`Self::send_internal`] sends.
+    pub(super) fn receive_internal(
         &mut self,
         thread: Thread,
         comm: Comm,
-        context: Context,
-        to: Rank,
+        from: Rank,
         tag: i32,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
+        let Member { internal: context, rank: dest, .. } = self.member(thread, comm)?;
+        let selection = Selection { context, dest, source: Some(from), tag: Some(tag) };
+        let empty = Region::new(Space::Staging(thread.0), 0);
+        self.post(thread, Key::Inner(thread), selection, empty, out)
+    }
+
+    /// An empty eager message of the library's own, with a word in its header; it has no request.
+    pub(super) fn send_internal(
+        &mut self,
+        thread: Thread,
+        comm: Comm,
+        to: Rank,
+        tag: i32,
+        word: u64,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
         out.push(Action::Work(Step::Control));
-        let (peer, envelope) = self.address(comm, context, to, tag)?;
+        let member = self.member(thread, comm)?;
+        let (route, envelope) = self.address(comm, &member, member.internal, to, tag)?;
         let header = MessageHeader {
             message: self.next_message(),
             envelope,
             bytes: 0,
             sender: Key::Inner(thread),
             synchronous: false,
+            word,
         };
-        Self::observe_send(&header, peer, out);
+        Self::observe_send(&header, route.peer, out);
         let empty = Region::new(Space::Staging(thread.0), 0);
-        eager::send(self.wire(peer, thread), thread, header, empty, out);
+        eager::send(self.wire(route, thread), thread, header, empty, out);
         out.push(Action::Observe(Observation::SendComplete { message: header.message }));
         Ok(())
     }

@@ -3,6 +3,7 @@
 use super::requests::{Body, Pending, Request};
 use super::{Key, Library, Process, Thread, WaitSet, in_words};
 use crate::mpi::envelope::Selection;
+use crate::mpi::matching::MatchingEngine;
 use crate::protocols::call::Requests;
 use crate::protocols::contract::Wait;
 
@@ -24,6 +25,11 @@ impl Library {
                 detail: format!("for a message of {}; {}", in_words(selection), self.queues()),
                 origin: self.calls.0[usize::from(thread.0)] - 1,
             }]),
+            Pending::Agree(agreeing) => {
+                let inner = self.wait_on(Key::Inner(thread));
+                let wait = |wait: Wait| Wait { operation: agreeing.operation(), ..wait };
+                WaitSet::All(inner.map(wait).into_iter().collect())
+            }
             Pending::Barrier(_) => {
                 let inner = self.wait_on(Key::Inner(thread));
                 let wait = |wait: Wait| Wait { operation: "MPI_Barrier", ..wait };
@@ -46,21 +52,21 @@ impl Library {
             Body::Complete(_) => return None,
             Body::Unmatched { to, tag, buffer, .. } => wait(
                 "MPI_Ssend",
-                vec![*to],
+                vec![to.peer],
                 format!(
                     "{} B with tag {tag} to be matched by process {}; {}",
                     buffer.len,
-                    to.0,
+                    to.peer.0,
                     self.queues()
                 ),
             ),
             Body::Sending { role, to, tag, buffer, .. } => wait(
                 "MPI_Send",
-                vec![*to],
+                vec![to.peer],
                 format!(
                     "{} B with tag {tag} to process {}, {role:?}; {}",
                     buffer.len,
-                    to.0,
+                    to.peer.0,
                     self.queues()
                 ),
             ),
@@ -71,14 +77,17 @@ impl Library {
             ),
             Body::Receiving { role, from, buffer, .. } => wait(
                 "MPI_Recv",
-                vec![*from],
-                format!("{} B from process {}, {role:?}", buffer.len, from.0),
+                vec![from.peer],
+                format!("{} B from process {}, {role:?}", buffer.len, from.peer.0),
             ),
         })
     }
 
     /// The processes that could send what is selected; a wildcard names all the others.
     fn sources(&self, selection: &Selection) -> Vec<Process> {
+        if let Some(processes) = self.endpoint_sources(selection) {
+            return processes;
+        }
         let communicator = self.job.communicators.iter().find(|communicator| {
             communicator.context == selection.context || communicator.internal == selection.context
         });
@@ -96,9 +105,12 @@ impl Library {
     }
 
     fn queues(&self) -> String {
+        let posted: usize = self.matching.iter().map(MatchingEngine::posted_len).sum();
+        let waiting: usize = self.matching.iter().map(MatchingEngine::unexpected_len).sum();
         let unexpected: Vec<String> = self
             .matching
-            .unexpected()
+            .iter()
+            .flat_map(MatchingEngine::unexpected)
             .take(4)
             .map(|message| {
                 let envelope = message.envelope;
@@ -106,18 +118,14 @@ impl Library {
                 format!("{bytes} B from rank {} tag {}", envelope.source.0, envelope.tag)
             })
             .collect();
-        let more = self.matching.unexpected_len().saturating_sub(unexpected.len());
+        let more = waiting.saturating_sub(unexpected.len());
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         let list = if unexpected.is_empty() {
             String::new()
         } else {
             format!(" ({}{more})", unexpected.join("; "))
         };
-        format!(
-            "{} receives posted, {} messages unexpected{list}",
-            self.matching.posted_len(),
-            self.matching.unexpected_len(),
-        )
+        format!("{posted} receives posted, {waiting} messages unexpected{list}")
     }
 
     pub(super) fn open_ends(&self) -> Vec<String> {
@@ -132,7 +140,7 @@ impl Library {
             | Body::Posted { .. }
             | Body::Receiving { .. } => format!("{} is still open", name(key)),
         });
-        let unexpected = self.matching.unexpected().map(|message| {
+        let unexpected = self.matching.iter().flat_map(MatchingEngine::unexpected).map(|message| {
             let envelope = message.envelope;
             format!(
                 "a message of {} B from rank {} with tag {} was never received",
@@ -142,6 +150,6 @@ impl Library {
         let probed = self.probed.iter().map(|(handle, ..)| {
             format!("the message of matched probe {} was never received", handle.0)
         });
-        requests.chain(unexpected).chain(probed).collect()
+        requests.chain(unexpected).chain(probed).chain(self.endpoints.open_ends()).collect()
     }
 }

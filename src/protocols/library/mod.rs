@@ -11,6 +11,7 @@
 mod arrivals;
 mod calls;
 mod diagnosis;
+mod endpoints;
 mod requests;
 
 use std::hash::{Hash, Hasher};
@@ -18,8 +19,8 @@ use std::sync::Arc;
 
 use super::call::{Call, Outcome, Reply};
 use super::contract::{
-    Action, Entry, Guard, Handle, Input, Machine, Process, ProtocolError, Region, Space, Thread,
-    Token, Via, WaitSet,
+    Action, Entry, Guard, Handle, Input, Lanes, Machine, Process, ProtocolError, Region, Route,
+    Space, Thread, Token, Via, WaitSet,
 };
 use super::rendezvous::{Protocol, Word};
 use crate::mpi::communicator::Communicators;
@@ -27,6 +28,9 @@ use crate::mpi::envelope::{Envelope, Selection};
 use crate::mpi::matching::MatchingEngine;
 use crate::mpi::observation::{MessageId, ReceiveId};
 use crate::units::Bytes;
+use endpoints::Caller;
+use endpoints::EndpointTable;
+pub use endpoints::{Endpoints, Progress, Queues, Threading};
 use requests::{Pending, RequestTable};
 
 /// An action of the library.
@@ -39,8 +43,10 @@ pub struct Job {
     pub communicators: Communicators,
     /// Node of each process.
     pub node_of: Vec<u32>,
-    /// Threads of each process; with more than one the library takes its lock.
-    pub threads: u16,
+    /// Threads of each process; with more than one the library takes its locks.
+    pub threads: Vec<u16>,
+    /// What the endpoints of a process share.
+    pub endpoints: Endpoints,
     /// Protocol for large messages between nodes.
     pub rendezvous: Protocol,
     /// Largest eager payload between nodes.
@@ -144,8 +150,8 @@ impl Key {
 /// How to reach a peer.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct Wire {
-    /// The other process.
-    pub peer: Process,
+    /// The other process, and the lanes.
+    pub route: Route,
     /// The HCA between nodes, shared memory inside one.
     pub via: Via,
     /// Header bytes of a packet with payload.
@@ -173,6 +179,8 @@ pub struct MessageHeader {
     pub sender: Key,
     /// Whether the sender waits until the message is matched.
     pub synchronous: bool,
+    /// What the library tells its peers inside a message of its own.
+    pub word: u64,
 }
 
 /// What goes over the wire besides payload bytes.
@@ -216,7 +224,7 @@ struct Posted {
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 struct Unexpected {
     header: MessageHeader,
-    from: Process,
+    from: Route,
     body: UnexpectedBody,
 }
 
@@ -228,7 +236,7 @@ enum UnexpectedBody {
     Rts { protocol: Protocol, remote: Region },
 }
 
-/// The most entries that the matching queues of a process have had.
+/// The most entries that any one of a process's matching queues has had.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Longest {
     /// Posted receives.
@@ -248,11 +256,13 @@ pub struct Library {
     posted: u32,
     /// Calls made by each thread so far.
     calls: Note<Vec<u32>>,
-    matching: MatchingEngine<Posted, Unexpected>,
+    /// The matching engine of each endpoint, or one for all.
+    matching: Vec<MatchingEngine<Posted, Unexpected>>,
     longest: Note<Longest>,
+    endpoints: EndpointTable,
     requests: RequestTable,
     /// Messages taken by matched probes, with their receive, by the program's message handle.
-    probed: Vec<(Handle, ReceiveId, Unexpected)>,
+    probed: Vec<(Handle, ReceiveId, Unexpected, Caller)>,
     /// What each thread is blocked in.
     pending: Vec<Option<Pending>>,
     /// Library buffers in use for unexpected messages.
@@ -262,14 +272,16 @@ pub struct Library {
 impl Library {
     /// The library of process `me`, before the first call.
     pub fn new(job: SharedJob, me: Process) -> Self {
-        let threads = usize::from(job.threads);
+        let threads = usize::from(job.threads[me.0 as usize]);
+        let endpoints = EndpointTable::new(&job, me, threads);
         Self {
             me,
             sent: 0,
             posted: 0,
             calls: Note(vec![0; threads]),
-            matching: MatchingEngine::default(),
+            matching: vec![MatchingEngine::default(); job.endpoints.queues_of(&endpoints)],
             longest: Note::default(),
+            endpoints,
             requests: RequestTable::new(threads),
             probed: Vec::new(),
             pending: vec![None; threads],
@@ -278,23 +290,23 @@ impl Library {
         }
     }
 
-    /// The most entries that its queues have had so far.
+    /// The most entries that one of its queues has had so far.
     pub const fn longest(&self) -> Longest {
         self.longest.0
     }
 
-    /// Notes the queues' lengths after one of them may have grown.
-    fn note_lengths(&mut self) {
+    /// Notes the lengths of a matching engine's queues after one of them may have grown.
+    fn note_lengths(&mut self, queue: usize) {
         let Longest { posted, unexpected } = &mut self.longest.0;
-        *posted = (*posted).max(self.matching.posted_len());
-        *unexpected = (*unexpected).max(self.matching.unexpected_len());
+        *posted = (*posted).max(self.matching[queue].posted_len());
+        *unexpected = (*unexpected).max(self.matching[queue].unexpected_len());
     }
 
-    fn wire(&self, peer: Process, thread: Thread) -> Wire {
+    fn wire(&self, route: Route, thread: Thread) -> Wire {
         let node = |process: Process| self.job.node_of[process.0 as usize];
-        let via = if node(peer) == node(self.me) { Via::SharedMemory } else { Via::Hca };
+        let via = if node(route.peer) == node(self.me) { Via::SharedMemory } else { Via::Hca };
         Wire {
-            peer,
+            route,
             via,
             header: self.job.header,
             control: self.job.control,
@@ -348,8 +360,21 @@ impl Machine for Library {
     type Call = Call;
     type Reply = Reply;
 
-    fn guard(&self, _: Thread, _: Entry) -> Option<Guard> {
-        (self.job.threads > 1).then_some(Guard(0))
+    fn guard(&self, thread: Thread, entry: &Entry<'_, Call>) -> Option<Guard> {
+        if self.pending.len() == 1 {
+            return None;
+        }
+        let caller = match entry {
+            Entry::Call(call) => self.caller(thread, call),
+            Entry::Packet | Entry::Done | Entry::Polled | Entry::Resume | Entry::Poll => {
+                self.endpoints.current(thread)
+            }
+        };
+        self.guard_of(caller)
+    }
+
+    fn polls(&self, thread: Thread) -> Lanes {
+        self.polled_by(thread)
     }
 
     fn handle(

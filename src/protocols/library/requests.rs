@@ -1,8 +1,9 @@
 //! The request table, and which thread waits for which request.
 
+use super::endpoints::{Agreeing, Caller};
 use super::{
-    Action, Handle, Key, Library, LibraryAction, MessageId, Note, Outcome, Process, ProtocolError,
-    ReceiveId, Region, Reply, Selection, Thread, push_return,
+    Action, Handle, Key, Library, LibraryAction, MessageId, Note, Outcome, ProtocolError,
+    ReceiveId, Region, Reply, Route, Selection, Thread, push_return,
 };
 use crate::mpi::observation::Observation;
 use crate::protocols::call::{Requests, Status};
@@ -16,6 +17,8 @@ pub(super) struct Request {
     pub(super) body: Body,
     /// The call that made it, counted per thread from 0.
     pub(super) origin: Note<u32>,
+    /// The endpoint whose call made it.
+    pub(super) endpoint: Caller,
     /// The thread whose call ends, or comes nearer to its end, with this request.
     pub(super) waiter: Option<Thread>,
 }
@@ -23,12 +26,12 @@ pub(super) struct Request {
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(super) enum Body {
     /// A synchronous eager message that nobody has matched yet.
-    Unmatched { message: MessageId, to: Process, tag: i32, buffer: Region },
+    Unmatched { message: MessageId, to: Route, tag: i32, buffer: Region },
     /// The sender side of a rendezvous; `receiver` is known once it has spoken.
     Sending {
         role: Sender,
         message: MessageId,
-        to: Process,
+        to: Route,
         tag: i32,
         receiver: Option<Key>,
         buffer: Region,
@@ -40,7 +43,7 @@ pub(super) enum Body {
         role: Receiver,
         id: ReceiveId,
         message: MessageId,
-        from: Process,
+        from: Route,
         sender: Key,
         remote: Region,
         buffer: Region,
@@ -115,6 +118,8 @@ pub(super) enum Pending {
     Probe { selection: Selection, take: Option<Handle>, flag: bool },
     /// `MPI_Barrier`.
     Barrier(Barrier),
+    /// Making or freeing endpoints: what all processes must agree on.
+    Agree(Box<Agreeing>),
 }
 
 impl Library {
@@ -126,11 +131,12 @@ impl Library {
         thread: Thread,
     ) -> Result<(), ProtocolError> {
         let origin = Note(self.calls.0[usize::from(thread.0)] - 1);
+        let endpoint = self.endpoints.current(thread);
         let slot = self.requests.slot(key);
         if slot.is_some() {
             return Err(self.refuse("the request is still open", key));
         }
-        *slot = Some(Request { body, origin, waiter: None });
+        *slot = Some(Request { body, origin, endpoint, waiter: None });
         Ok(())
     }
 
@@ -271,6 +277,10 @@ impl Library {
                 self.close(key);
                 self.advance_barrier(thread, out)?;
             }
+            Some(Pending::Agree(_)) => {
+                self.close(key);
+                self.advance_agreement(thread, out)?;
+            }
             Some(Pending::Test(_) | Pending::TestAll(_) | Pending::Probe { .. }) | None => {
                 unreachable!("{pending:?} registers no waiter")
             }
@@ -347,7 +357,7 @@ impl Library {
 pub(super) struct Rts {
     pub(super) protocol: Protocol,
     pub(super) message: MessageId,
-    pub(super) from: Process,
+    pub(super) from: Route,
     pub(super) sender: Key,
     pub(super) remote: Region,
     pub(super) envelope_status: Status,

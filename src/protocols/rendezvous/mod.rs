@@ -94,7 +94,7 @@ impl Port<'_> {
         let header = if payload.is_some() { self.wire.header } else { self.wire.control };
         self.out.push(Action::Work(Step::Control));
         self.out.push(Action::Send {
-            to: self.wire.peer,
+            to: self.wire.route,
             via: self.wire.via,
             header,
             packet,
@@ -110,7 +110,7 @@ impl Port<'_> {
     /// The HCA pulls the other side's bytes into this buffer.
     pub fn rdma_read(&mut self, remote: Region) {
         self.out.push(Action::RdmaRead {
-            from: self.wire.peer,
+            from: self.wire.route,
             remote,
             into: self.buffer,
             token: self.own.token(),
@@ -120,7 +120,7 @@ impl Port<'_> {
     /// The HCA pushes this buffer into the other side's memory.
     pub fn rdma_write(&mut self, into: Region) {
         self.out.push(Action::RdmaWrite {
-            to: self.wire.peer,
+            to: self.wire.route,
             from: self.buffer.part(0, into.len),
             into,
             token: self.own.token(),
@@ -129,7 +129,7 @@ impl Port<'_> {
 
     /// Gives the cell back that a chunk came in.
     pub fn free_cell(&mut self, landing: Region) {
-        self.out.push(Action::Repost { landing, from: self.wire.peer });
+        self.out.push(Action::Repost { landing, from: self.wire.route });
     }
 
     /// This core copies between two of its own regions.

@@ -68,7 +68,11 @@ impl Lends for Call {
             | Self::Mprobe { .. }
             | Self::Improbe { .. }
             | Self::Cancel { .. }
-            | Self::Barrier { .. } => None,
+            | Self::Barrier { .. }
+            | Self::CreateEndpoints { .. }
+            | Self::FreeEndpoint { .. }
+            | Self::Attach { .. }
+            | Self::Compare { .. } => None,
             Self::Isend { buffer, .. } | Self::Send { buffer, .. } => lent(buffer, UseAs::Source),
             Self::Irecv { buffer, .. }
             | Self::Recv { buffer, .. }
@@ -333,7 +337,7 @@ mod tests {
             memories: Memories::new(2, Payload::Real),
             found: Vec::new(),
         };
-        let envelope = Envelope { context: Context(0), source: Rank(0), tag: 0 };
+        let envelope = Envelope { context: Context(0), dest: Rank(0), source: Rank(0), tag: 0 };
         let sent = Observation::Sent { message: MESSAGE, envelope, to: 1, bytes: 100 };
         let list: [Action<(), ()>; 1] = [Action::Observe(sent)];
         let lent = |use_as| Some(Lent { region: buffer(), use_as });

@@ -179,7 +179,7 @@ mod tests {
     #[test]
     fn unfinished_and_overfinished_work_is_found() {
         let (message, receive) = (MessageId::default(), ReceiveId::default());
-        let envelope = Envelope { context: Context(0), source: Rank(0), tag: 0 };
+        let envelope = Envelope { context: Context(0), dest: Rank(0), source: Rank(0), tag: 0 };
         let mut monitor = Conservation::new(1);
         let mut found = Vec::new();
         monitor.observe(

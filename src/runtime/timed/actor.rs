@@ -1,7 +1,7 @@
 //! A thread: its program, the list of actions that its core works through, its passes.
 
 use super::passes::Pass;
-use super::polling::Position;
+use super::polling::{Polled, Position};
 use super::wires::{COPY, token};
 use super::{
     Account, Arrived, FabricSchedule, Flight, FlightKind, Happening, Lends, Machine, Mark, Monitor,
@@ -9,7 +9,8 @@ use super::{
 };
 use crate::hardware::fabric::{ConnId, Transfer};
 use crate::protocols::contract::{
-    Action, ActionOf, Entry, Guard, Input, InputOf, Next, Process, Region, Thread, Token, Via,
+    Action, ActionOf, Entry, Guard, Input, InputOf, Next, Process, Region, Route, Thread, Token,
+    Via,
 };
 use crate::runtime::monitors::system;
 use crate::runtime::rules::Cut;
@@ -42,10 +43,12 @@ pub(super) struct Actor<M: Machine, P> {
     /// What its call returns, once its list is over.
     pub(super) reply: Option<M::Reply>,
     /// Receive buffers that are given back when the list is over.
-    reposts: Vec<Process>,
+    reposts: Vec<Route>,
     /// The pass that a test asked for, or that ends with the lock; without one it polls for ever.
     pub(super) pass: Option<Pass>,
     pub(super) position: Position,
+    /// The channels that it polls.
+    pub(super) polled: Polled,
     /// The channel that the next notice is about; `None` when the pass ends with it.
     pub(super) target: Option<u32>,
     pub(super) notice_at: Option<Time>,
@@ -99,9 +102,9 @@ pub(super) enum Entering<M: Machine> {
 }
 
 impl<M: Machine> Entering<M> {
-    pub(super) const fn entry(&self) -> Entry {
+    pub(super) const fn entry(&self) -> Entry<'_, M::Call> {
         match self {
-            Self::Call(_) => Entry::Call,
+            Self::Call(call) => Entry::Call(call),
             Self::Take(_) => Entry::Packet,
             Self::Polled(_) => Entry::Polled,
             Self::Resume(_) => Entry::Resume,
@@ -136,6 +139,7 @@ impl<M: Machine, P> Actor<M, P> {
             reposts: Vec::new(),
             pass: None,
             position: Position::default(),
+            polled: Polled::default(),
             target: None,
             notice_at: None,
             generation: 0,
@@ -555,7 +559,7 @@ where
     fn launch(
         &mut self,
         thread: u32,
-        to: Process,
+        to: Route,
         kind: FlightKind<M::Packet>,
         bytes: u64,
         parcel: Option<crate::runtime::memory::Parcel>,
@@ -576,10 +580,10 @@ where
         cursor
     }
 
-    fn repost(&mut self, thread: u32, landing: Region, from: Process, cursor: Time) -> Time {
+    fn repost(&mut self, thread: u32, landing: Region, from: Route, cursor: Time) -> Time {
         let (process, _) = self.names(thread);
         self.memories.free_landing(process, landing);
-        let near = self.node(from) == self.node(process);
+        let near = self.node(from.peer) == self.node(process);
         if near {
             return self.charge(thread, Part::Post, cursor, self.costs.cell_write());
         }
@@ -626,7 +630,7 @@ where
         let actor = self.actor(thread);
         match after {
             After::Poll(token) => {
-                let polls = self.pollers[process.0 as usize].channels();
+                let polls = self.look_at_lanes(thread).len;
                 self.actor(thread).pass = Some(Pass::of_test(token, polls));
                 self.actor(thread).since = at;
                 self.poll_on(thread, at);

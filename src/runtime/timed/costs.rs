@@ -36,6 +36,7 @@ impl Costs {
             Step::Completion => mpi.step_completion,
             Step::Query => mpi.step_query,
             Step::Control => mpi.step_control,
+            Step::Lookup => mpi.step_lookup,
         }
     }
 

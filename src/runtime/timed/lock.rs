@@ -86,7 +86,7 @@ where
     /// Enters the library: at `at`, or when the lock is granted.
     pub(super) fn enter(&mut self, thread: u32, what: Entering<M>, at: Time) {
         let (process, inner) = self.names(thread);
-        let guard = self.machines[process.0 as usize].guard(inner, what.entry());
+        let guard = self.machines[process.0 as usize].guard(inner, &what.entry());
         let guard = guard.filter(|_| self.planted != Some(Planted::NoLock));
         let Some(guard) = guard.filter(|_| self.actors[thread as usize].holds.is_none()) else {
             return self.entered(thread, what, TimeDelta::ZERO, at);
@@ -188,7 +188,7 @@ where
         lock.waiting.retain(|&waiting| waiting != thread);
         let (process, inner) = self.names(thread);
         let entry = self.actors[thread as usize].entering.as_ref().expect("it waits").entry();
-        let guard = self.machines[process.0 as usize].guard(inner, entry);
+        let guard = self.machines[process.0 as usize].guard(inner, &entry);
         self.grant(index, guard.expect("it waits for a lock"), thread, TimeDelta::ZERO);
     }
 
@@ -205,7 +205,7 @@ where
     /// What the wait for a lock counts as: who would only poll, and find nothing, loses nothing.
     pub(super) fn waits_in(&self, thread: u32, what: &Entering<M>) -> Part {
         let (process, _) = self.names(thread);
-        let idle = self.pollers[process.0 as usize].next_ready(0).is_none();
-        if matches!(what, Entering::Turn) && idle { Part::Wait } else { Part::Lock }
+        let turn = matches!(what, Entering::Turn);
+        if turn && self.pollers[process.0 as usize].is_empty() { Part::Wait } else { Part::Lock }
     }
 }

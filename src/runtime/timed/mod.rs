@@ -35,7 +35,7 @@ use crate::hardware::fabric::{
 use crate::hardware::profile::Profile;
 use crate::hardware::topology::Topology;
 use crate::protocols::contract::{
-    Machine, Process, Program, ProtocolError, Region, Thread, Token, Via,
+    Machine, Process, Program, ProtocolError, Region, Route, Thread, Token, Via,
 };
 use crate::units::{Time, TimeDelta};
 use actor::Actor;
@@ -48,7 +48,7 @@ use wires::Channel;
 /// How many channels a pass of the progress engine polls.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Connections {
-    /// One receive channel for each process of the job, the own one included, connected or not.
+    /// One receive channel for each lane of the job, the own one included, connected or not.
     #[default]
     PerPeer,
     /// One shared receive queue for all processes of other nodes; one cell each for neighbours.
@@ -79,6 +79,8 @@ pub struct Setup {
     pub placements: Vec<Placement>,
     /// Threads of each process.
     pub threads: Vec<u16>,
+    /// Lanes of each process.
+    pub lanes: u16,
     /// Who gets a lock that several threads wait for.
     pub lock: LockOrder,
     /// Whether bytes exist.
@@ -269,7 +271,8 @@ enum Phase {
 struct Flight<P> {
     kind: FlightKind<P>,
     from: Process,
-    to: Process,
+    /// Where to, and the lanes.
+    to: Route,
     /// Index of the channel from `from` to `to`.
     channel: u32,
     bytes: u64,
@@ -295,7 +298,8 @@ enum FlightKind<P> {
 #[repr(u8)]
 enum Arrived<P> {
     Packet {
-        from: Process,
+        /// The way back.
+        from: Route,
         packet: P,
         parcel: Option<Parcel>,
         via: Via,
@@ -382,9 +386,10 @@ where
         let homes: Vec<Place> = (0..processes).map(home).collect();
         let slots = IssueSlots::new(&profile.cpu, cores);
         let costs = Costs::new(profile);
-        let pollers = Routes::to_all(&homes, setup.connections)
+        let lanes = setup.lanes.max(1);
+        let pollers = Routes::to_all(&homes, lanes, setup.connections)
             .into_iter()
-            .map(|routes| Poller::new(routes, &costs))
+            .map(|routes| Poller::new(routes, lanes, &costs))
             .collect();
         let mut sharing = vec![0_u32; cores];
         for placement in &placements {
@@ -412,7 +417,7 @@ where
             actors,
             pollers,
             channels: Vec::new(),
-            channel_of: wires::ChannelTable::new(processes),
+            channel_of: wires::ChannelTable::new(processes, lanes),
             flights: wires::Slab::default(),
             memories: Memories::new(processes, setup.payload),
             monitors: Monitors::new(processes),

@@ -10,9 +10,9 @@
 //! find nothing is left, nothing can happen any more.
 
 use super::actor::{Entering, State};
-use super::polling::Position;
+use super::polling::{Polled, Poller, Position};
 use super::{Arrived, Happening, Lends, LockOrder, Machine, Part, Phase, Planted, Program, Timed};
-use crate::protocols::contract::{Entry, Process, Token};
+use crate::protocols::contract::{Entry, Lane, Process, Token};
 use crate::units::{Time, TimeDelta};
 
 /// Polls that come to an end.
@@ -41,10 +41,10 @@ where
     /// A thread inside a call, with no work left from `at` on, polls.
     pub(super) fn poll_on(&mut self, thread: u32, at: Time) {
         let (process, inner) = self.names(thread);
+        let polled = self.look_at_lanes(thread);
         // Polls that cost nothing keep nobody out.
-        let costs = self.pollers[process.0 as usize].cost > TimeDelta::ZERO;
-        let locked = costs && self.planted != Some(Planted::NoLock);
-        let guard = self.machines[process.0 as usize].guard(inner, Entry::Poll);
+        let locked = polled.cost > TimeDelta::ZERO && self.planted != Some(Planted::NoLock);
+        let guard = self.machines[process.0 as usize].guard(inner, &Entry::Poll);
         let actor = self.actor(thread);
         if locked && guard.is_some() && actor.holds.is_none() {
             actor.pass = actor.pass.filter(|pass| pass.is_of_test());
@@ -53,10 +53,22 @@ where
         self.poll_from(thread, at);
     }
 
+    /// The channels that a thread polls in its present call.
+    pub(super) fn look_at_lanes(&mut self, thread: u32) -> Polled {
+        let (process, inner) = self.names(thread);
+        let lanes = self.machines[process.0 as usize].polls(inner);
+        let polled = self.pollers[process.0 as usize].polled(lanes);
+        let actor = self.actor(thread);
+        actor.polled = polled;
+        if !polled.contains(actor.position.channel) {
+            actor.position.channel = polled.first;
+        }
+        polled
+    }
+
     /// A turn of polling begins, under the lock.
     pub(super) fn turn(&mut self, thread: u32, at: Time) {
-        let (process, _) = self.names(thread);
-        let polls = self.pollers[process.0 as usize].channels();
+        let polls = self.look_at_lanes(thread).len;
         let actor = self.actor(thread);
         if actor.reply.is_some() {
             // While it waited for the lock, another thread has ended its call.
@@ -77,10 +89,11 @@ where
         actor.state = State::Polling;
         actor.position.since = at;
         actor.notice_at = None;
-        let ready = poller.next_ready(actor.position.channel);
+        let range = actor.polled;
+        let ready = poller.next_ready(range, actor.position.channel);
         let polls = match (ready, actor.pass) {
             (Some(distance), pass) if pass.is_none_or(|pass| distance < pass.left) => {
-                actor.target = Some(poller.after(actor.position.channel, distance));
+                actor.target = Some(range.after(actor.position.channel, distance));
                 distance + 1
             }
             (_, Some(pass)) => {
@@ -90,7 +103,7 @@ where
             // Nothing anywhere: parked until something arrives.
             (_, None) => return,
         };
-        let meets = at + poller.cost * u64::from(polls);
+        let meets = at + range.cost * u64::from(polls);
         self.notice_later(thread, meets);
     }
 
@@ -112,23 +125,22 @@ where
     /// A pass meets something, or ends.
     pub(super) fn notice(&mut self, thread: u32, generation: u32) {
         let now = self.simulation.now();
-        let (process, _) = self.names(thread);
-        let poller = &self.pollers[process.0 as usize];
         let actor = &mut self.actors[thread as usize];
         if actor.generation != generation || actor.state != State::Polling {
             return;
         }
+        let polled = actor.polled;
         actor.notice_at = None;
         let spent = now.since(actor.position.since);
         // Polls before the last pass were for nothing.
-        let last = spent.min(poller.cost * u64::from(poller.channels()));
+        let last = spent.min(polled.cost * u64::from(polled.len));
         actor.account.add(Part::Wait, spent - last);
         actor.account.add(Part::Poll, last);
         if let Some(channel) = actor.target {
             if let Some(pass) = &mut actor.pass {
-                pass.left -= poller.distance(actor.position.channel, channel) + 1;
+                pass.left -= polled.distance(actor.position.channel, channel) + 1;
             }
-            actor.position.channel = poller.after(channel, 1);
+            actor.position.channel = polled.after(channel, 1);
             self.enter(thread, Entering::Take(channel), now);
         } else {
             let pass = actor.pass.take().expect("polls end only where they are a pass");
@@ -174,24 +186,24 @@ where
     fn look_for_the_end(&mut self) {
         self.exhausted = self.simulation.pending() == self.idle
             && self.actors.iter().all(super::actor::Actor::is_idle)
-            && self.pollers.iter().all(|poller| poller.next_ready(0).is_none());
+            && self.pollers.iter().all(Poller::is_empty);
     }
 
-    /// Something arrives at `process`: its polling threads will meet it.
-    pub(super) fn deliver(&mut self, process: Process, arrived: Arrived<M::Packet>) {
+    /// Something arrives on a lane of `process`: the threads that poll it will meet it.
+    pub(super) fn deliver(&mut self, process: Process, lane: Lane, arrived: Arrived<M::Packet>) {
         let now = self.simulation.now();
-        let channel = self.pollers[process.0 as usize].push(arrived);
+        let channel = self.pollers[process.0 as usize].push(lane, arrived);
         for thread in self.threads_of(process) {
             let actor = &self.actors[thread as usize];
-            if actor.state != State::Polling {
+            let polled = actor.polled;
+            if actor.state != State::Polling || !polled.contains(channel) {
                 continue;
             }
-            let poller = &self.pollers[process.0 as usize];
             let Position { channel: from, since } = actor.position;
-            let at = poller.meets(actor.position, channel, now);
-            let ahead = |to: u32| poller.distance(from, to);
+            let at = polled.meets(actor.position, channel, now);
+            let ahead = |to: u32| polled.distance(from, to);
             let missed = actor.pass.is_some_and(|pass| {
-                at > since + poller.cost * u64::from(pass.left) || ahead(channel) >= pass.left
+                at > since + polled.cost * u64::from(pass.left) || ahead(channel) >= pass.left
             });
             if missed {
                 continue;

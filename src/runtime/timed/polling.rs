@@ -14,8 +14,7 @@
 //! a whole pass. This is what makes many channels slow; a library that empties a channel before it
 //! goes on pays less.
 //!
-//! Left out: an arrival on a channel that the pass of a test has already planned to skip is met by
-//! the next pass. Noticeable as one pass of delay.
+//! Left out: with a shared receive queue, the lanes of a neighbour share its cell.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -23,12 +22,13 @@ use std::sync::Arc;
 use super::costs::Costs;
 use super::{Arrived, Connections};
 use crate::hardware::core::Place;
+use crate::protocols::contract::{Lane, Lanes, Process};
 use crate::units::{Time, TimeDelta};
 
 /// Which channel an arrival of each process joins; the same for all processes of a node.
 #[derive(Debug)]
 pub(super) enum Routes {
-    /// A channel for each of so many processes, in their order.
+    /// A channel for each lane of so many processes, in their order.
     PerPeer(u32),
     /// A channel for each process of this node, and one that all others share.
     Shared {
@@ -44,7 +44,7 @@ const COMPLETIONS: u32 = 0;
 
 impl Routes {
     /// The routes to every process; `homes` are their places.
-    pub(super) fn to_all(homes: &[Place], connections: Connections) -> Vec<Arc<Self>> {
+    pub(super) fn to_all(homes: &[Place], lanes: u16, connections: Connections) -> Vec<Arc<Self>> {
         let mut by_node = BTreeMap::new();
         let mut of = |place: &Place| {
             let node = match connections {
@@ -53,7 +53,7 @@ impl Routes {
             };
             let routes = by_node.entry(node).or_insert_with(|| {
                 Arc::new(match connections {
-                    Connections::PerPeer => Self::PerPeer(number(homes.len())),
+                    Connections::PerPeer => Self::PerPeer(number(homes.len()) * u32::from(lanes)),
                     Connections::SharedReceiveQueue => Self::shared(homes, node),
                 })
             });
@@ -70,17 +70,19 @@ impl Routes {
         Self::Shared { near, far: first_far.map(|before| 1 + number(before)) }
     }
 
+    /// Channels of one lane, its completion queue included.
     fn channels(&self) -> u32 {
         match self {
-            Self::PerPeer(processes) => 1 + processes,
+            Self::PerPeer(peers) => 1 + peers,
             Self::Shared { near, far } => 1 + number(near.len()) + u32::from(far.is_some()),
         }
     }
 
-    fn channel(&self, peer: u32) -> u32 {
+    /// The channel that packets of a peer's lane join; all its lanes share what its process has.
+    fn channel(&self, peer: Process, remote: Lane, lanes: u16) -> u32 {
         match self {
-            Self::PerPeer(_) => 1 + peer,
-            Self::Shared { near, far } => match near.binary_search(&peer) {
+            Self::PerPeer(_) => 1 + peer.0 * u32::from(lanes) + u32::from(remote.0),
+            Self::Shared { near, far } => match near.binary_search(&peer.0) {
                 Ok(place) => {
                     let channel = 1 + number(place);
                     channel + u32::from(far.is_some_and(|far| far <= channel))
@@ -99,15 +101,17 @@ fn number(count: usize) -> u32 {
 #[derive(Debug)]
 pub(super) struct Poller<P> {
     routes: Arc<Routes>,
-    channels: u32,
+    /// Lanes of a process, and channels of each.
+    lanes: u16,
+    per_lane: u32,
     /// Channels that ever held something, by number, each with its queue.
     used: Vec<(u32, VecDeque<Arrived<P>>)>,
     /// The place in `used` that was asked for last.
     last: usize,
     /// One bit for each channel that holds something.
     ready: Vec<u64>,
-    /// Core time of one poll.
-    pub(super) cost: TimeDelta,
+    /// Core time of one poll, by the number of lanes that a pass polls, from one on.
+    costs: Vec<TimeDelta>,
     /// The longest queue of one channel.
     pub(super) longest: usize,
 }
@@ -122,21 +126,31 @@ pub(super) struct Position {
 }
 
 impl<P> Poller<P> {
-    pub(super) fn new(routes: Arc<Routes>, costs: &Costs) -> Self {
-        let channels = routes.channels();
+    pub(super) fn new(routes: Arc<Routes>, lanes: u16, costs: &Costs) -> Self {
+        let per_lane = routes.channels();
+        let channels = per_lane * u32::from(lanes);
         Self {
             routes,
-            channels,
+            lanes,
+            per_lane,
             used: Vec::new(),
             last: 0,
             ready: vec![0; (channels as usize).div_ceil(64)],
-            cost: costs.poll(channels),
+            costs: (1..=u32::from(lanes)).map(|lanes| costs.poll(lanes * per_lane)).collect(),
             longest: 0,
         }
     }
 
-    pub(super) const fn channels(&self) -> u32 {
-        self.channels
+    /// The channels of these lanes.
+    pub(super) fn polled(&self, lanes: Lanes) -> Polled {
+        let first = u32::from(lanes.first.0) * self.per_lane;
+        let len = u32::from(lanes.count) * self.per_lane;
+        Polled { first, len, cost: self.costs[usize::from(lanes.count) - 1] }
+    }
+
+    /// Whether no channel holds anything.
+    pub(super) fn is_empty(&self) -> bool {
+        self.ready.iter().all(|&word| word == 0)
     }
 
     /// Entries that nobody has taken.
@@ -163,11 +177,12 @@ impl<P> Poller<P> {
     }
 
     /// An arrival; answers its channel.
-    pub(super) fn push(&mut self, arrived: Arrived<P>) -> u32 {
-        let channel = match &arrived {
-            Arrived::Packet { from, .. } => self.routes.channel(from.0),
+    pub(super) fn push(&mut self, lane: Lane, arrived: Arrived<P>) -> u32 {
+        let inside = match &arrived {
+            Arrived::Packet { from, .. } => self.routes.channel(from.peer, from.remote, self.lanes),
             Arrived::Done(_) | Arrived::SendDone => COMPLETIONS,
         };
+        let channel = u32::from(lane.0) * self.per_lane + inside;
         let queue = self.queue(channel);
         queue.push_back(arrived);
         let len = queue.len();
@@ -186,39 +201,58 @@ impl<P> Poller<P> {
         head
     }
 
-    /// The first channel at or after `from`, going round once, that holds something: its distance.
-    pub(super) fn next_ready(&self, from: u32) -> Option<u32> {
-        let channels = self.channels();
-        let start = from as usize / 64;
-        let words = self.ready.len();
-        for step in 0..=words {
-            let index = (start + step) % words;
-            let mut word = self.ready[index];
-            if step == 0 {
-                word &= u64::MAX << (from % 64);
-            } else if step == words {
-                word &= !(u64::MAX << (from % 64));
-            }
+    /// The first of the channels that holds something, going round once from `from` on: its
+    /// distance.
+    pub(super) fn next_ready(&self, polled: Polled, from: u32) -> Option<u32> {
+        let end = polled.first + polled.len;
+        let found = self.first_ready(from, end).or_else(|| self.first_ready(polled.first, from))?;
+        Some(polled.distance(from, found))
+    }
+
+    /// The first channel from `low` up to, and without, `high` that holds something.
+    fn first_ready(&self, low: u32, high: u32) -> Option<u32> {
+        let mut index = low as usize / 64;
+        let mut mask = u64::MAX << (low % 64);
+        while index * 64 < high as usize {
+            let word = self.ready[index] & mask;
             if word != 0 {
                 let found = u32::try_from(index * 64).expect("below u32") + word.trailing_zeros();
-                return Some((found + channels - from) % channels);
+                return (found < high).then_some(found);
             }
+            (index, mask) = (index + 1, u64::MAX);
         }
         None
     }
+}
+
+/// The channels that a thread polls, over and over.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Polled {
+    /// The first of them.
+    pub(super) first: u32,
+    /// How many; they follow each other.
+    pub(super) len: u32,
+    /// Core time of one poll.
+    pub(super) cost: TimeDelta,
+}
+
+impl Polled {
+    pub(super) const fn contains(self, channel: u32) -> bool {
+        channel >= self.first && channel - self.first < self.len
+    }
 
     /// The channel `distance` polls after `from`.
-    pub(super) fn after(&self, from: u32, distance: u32) -> u32 {
-        (from + distance) % self.channels()
+    pub(super) const fn after(self, from: u32, distance: u32) -> u32 {
+        self.first + (from - self.first + distance) % self.len
     }
 
     /// How many polls after `from` the channel `to` is polled.
-    pub(super) fn distance(&self, from: u32, to: u32) -> u32 {
-        (to + self.channels() - from) % self.channels()
+    pub(super) const fn distance(self, from: u32, to: u32) -> u32 {
+        if to >= from { to - from } else { to + self.len - from }
     }
 
     /// When a thread that polls from `position` on meets something that reached `channel` at `now`.
-    pub(super) fn meets(&self, position: Position, channel: u32, now: Time) -> Time {
+    pub(super) fn meets(self, position: Position, channel: u32, now: Time) -> Time {
         if self.cost == TimeDelta::ZERO {
             // It may begin to poll later than now only.
             return now.max(position.since);
@@ -226,9 +260,9 @@ impl<P> Poller<P> {
         // Polls that began before the arrival did not see it.
         let waited = now.as_ps().saturating_sub(position.since.as_ps());
         let begun = waited.div_ceil(self.cost.as_ps());
-        let channels = u64::from(self.channels());
-        let current = (u64::from(position.channel) + begun) % channels;
-        let distance = (u64::from(channel) + channels - current) % channels;
+        let len = u64::from(self.len);
+        let current = (u64::from(position.channel - self.first) + begun) % len;
+        let distance = (u64::from(channel - self.first) + len - current) % len;
         position.since + self.cost * (begun + distance + 1)
     }
 }

@@ -13,7 +13,7 @@ use super::{
 use crate::hardware::cluster::Posting;
 use crate::hardware::core::Place;
 use crate::hardware::fabric::{ConnId, FabricEvent, PathId, Transfer};
-use crate::protocols::contract::{Process, Thread, Token, Via};
+use crate::protocols::contract::{Lane, Process, Route, Thread, Token, Via};
 use crate::runtime::untimed::Choice;
 use crate::units::{Time, TimeDelta};
 
@@ -54,45 +54,57 @@ impl<T> Slab<T> {
     }
 }
 
-/// Open channels by sender, each with its receiver and number, in the order of receivers: jobs in
-/// which everybody knows everybody are rare.
+/// Open channels by sending lane, each with its receiving lane and number, in the order of receivers:
+/// jobs in which everybody knows everybody are rare.
 #[derive(Debug)]
 pub(super) struct ChannelTable {
+    lanes: u32,
     open: Vec<Vec<(u32, u32)>>,
     /// What was asked for last, by sender: it is often asked for again.
     last: Vec<(u32, u32)>,
 }
 
 impl ChannelTable {
-    pub(super) fn new(processes: usize) -> Self {
-        Self { open: vec![Vec::new(); processes], last: vec![(u32::MAX, 0); processes] }
+    pub(super) fn new(processes: usize, lanes: u16) -> Self {
+        let all = processes * usize::from(lanes);
+        let (open, last) = (vec![Vec::new(); all], vec![(u32::MAX, 0); all]);
+        Self { lanes: u32::from(lanes), open, last }
+    }
+
+    /// The numbers, in the job, of the two lanes of a route.
+    #[inline]
+    fn ends(&self, from: Process, to: Route) -> (usize, u32) {
+        let own = from.0 * self.lanes + u32::from(to.own.0);
+        (own as usize, to.peer.0 * self.lanes + u32::from(to.remote.0))
     }
 
     #[inline]
-    fn get(&mut self, from: Process, to: Process) -> Option<u32> {
-        let (last, channel) = self.last[from.0 as usize];
-        if last == to.0 { Some(channel) } else { self.search(from, to) }
+    fn get(&mut self, from: Process, to: Route) -> Option<u32> {
+        let (from, to) = self.ends(from, to);
+        let (last, channel) = self.last[from];
+        if last == to { Some(channel) } else { self.search(from, to) }
     }
 
-    fn search(&mut self, from: Process, to: Process) -> Option<u32> {
-        let open = &self.open[from.0 as usize];
-        let place = open.binary_search_by_key(&to.0, |(to, _)| *to).ok()?;
-        self.last[from.0 as usize] = open[place];
+    fn search(&mut self, from: usize, to: u32) -> Option<u32> {
+        let open = &self.open[from];
+        let place = open.binary_search_by_key(&to, |(to, _)| *to).ok()?;
+        self.last[from] = open[place];
         Some(open[place].1)
     }
 
-    fn set(&mut self, from: Process, to: Process, channel: u32) {
-        let open = &mut self.open[from.0 as usize];
-        let place = open.partition_point(|(other, _)| *other < to.0);
-        open.insert(place, (to.0, channel));
+    fn set(&mut self, from: Process, to: Route, channel: u32) {
+        let (from, to) = self.ends(from, to);
+        let open = &mut self.open[from];
+        let place = open.partition_point(|(other, _)| *other < to);
+        open.insert(place, (to, channel));
     }
 }
 
-/// One direction between two processes: a queue pair.
+/// One direction between two lanes: a queue pair.
 #[derive(Debug)]
 pub(super) struct Channel<P> {
     from: Process,
-    to: Process,
+    to: Route,
     paths: [Option<PathId>; 6],
     /// For packets and writes; the answers to this side's reads travel on the next number.
     connection: ConnId,
@@ -133,8 +145,8 @@ where
         self.actors[self.first_thread[process.0 as usize] as usize].placement.place
     }
 
-    /// The channel between two processes, opened at first use.
-    pub(super) fn channel(&mut self, from: Process, to: Process) -> u32 {
+    /// The channel between two lanes, opened at first use.
+    pub(super) fn channel(&mut self, from: Process, to: Route) -> u32 {
         if let Some(channel) = self.channel_of.get(from, to) {
             return channel;
         }
@@ -163,7 +175,7 @@ where
         if let Some(path) = paths[posting as usize] {
             return path;
         }
-        let (from, to) = (self.home(*from), self.home(*to));
+        let (from, to) = (self.home(*from), self.home(to.peer));
         let path = self.cluster.path(from, to, posting);
         self.channels[channel as usize].paths[posting as usize] = Some(path);
         path
@@ -177,7 +189,7 @@ where
         let (from, to, channel, bytes) = (flight.from, flight.to, flight.channel, flight.bytes);
         let posting = match &flight.kind {
             FlightKind::Packet { via: Via::SharedMemory, .. } => {
-                let delay = self.costs.line_transfer(self.home(from), self.home(to));
+                let delay = self.costs.line_transfer(self.home(from), self.home(to.peer));
                 let thread = self.thread_of(from, Thread(0));
                 self.schedule(now + delay, thread, Phase::Neighbour, Happening::Neighbour(id));
                 return;
@@ -293,9 +305,9 @@ where
                 let (source, into, token) = (*source, *into, *token);
                 self.record(|| Choice::Move { process: from, token });
                 self.buffers.reads(from, source, &mut self.violations);
-                self.buffers.writes(to, into, &mut self.violations);
+                self.buffers.writes(to.peer, into, &mut self.violations);
                 let parcel = self.memories.capture(from, source);
-                self.memories.write(to, into, &parcel);
+                self.memories.write(to.peer, into, &parcel);
                 let delay = self.acknowledgement(from, to);
                 self.completion_after(delay, from, id);
             }
@@ -303,18 +315,19 @@ where
             FlightKind::ReadAnswer { into, token } => {
                 let (into, token) = (*into, *token);
                 let parcel = flight.parcel.take().expect("the answer of a read carries bytes");
-                self.record(|| Choice::Move { process: to, token });
-                self.buffers.writes(to, into, &mut self.violations);
-                self.memories.write(to, into, &parcel);
-                self.next_read(to, from);
+                let reader = to.peer;
+                self.record(|| Choice::Move { process: reader, token });
+                self.buffers.writes(reader, into, &mut self.violations);
+                self.memories.write(reader, into, &parcel);
+                self.next_read(reader, to.back(from));
                 self.flight_completed(id);
             }
             FlightKind::SendDone => unreachable!("a completion travels without the fabric"),
         }
     }
 
-    fn acknowledgement(&self, from: Process, to: Process) -> TimeDelta {
-        self.cluster.acknowledgement(self.home(from), self.home(to))
+    fn acknowledgement(&self, from: Process, to: Route) -> TimeDelta {
+        self.cluster.acknowledgement(self.home(from), self.home(to.peer))
     }
 
     fn completion_after(&mut self, delay: TimeDelta, of: Process, id: u32) {
@@ -330,16 +343,16 @@ where
         let FlightKind::ReadRequest { remote, into, token: done } = request.kind else {
             unreachable!("only a read request is answered")
         };
-        let (reader, owner) = (request.from, request.to);
+        let (owner, back_to) = (request.to.peer, request.to.back(request.from));
         self.buffers.reads(owner, remote, &mut self.violations);
         let parcel = self.memories.capture(owner, remote);
-        let back = self.channel(owner, reader);
+        let back = self.channel(owner, back_to);
         let path = self.path(back, Posting::ReadAnswer);
         let conn = ConnId(self.channels[back as usize].connection.0 + 1);
         let answer = self.flights.insert(Flight {
             kind: FlightKind::ReadAnswer { into, token: done },
             from: owner,
-            to: reader,
+            to: back_to,
             channel: back,
             bytes: into.len,
             parcel: Some(parcel),
@@ -351,7 +364,7 @@ where
     }
 
     /// A read of `reader` from `owner` has ended: the next one may begin.
-    fn next_read(&mut self, reader: Process, owner: Process) {
+    fn next_read(&mut self, reader: Process, owner: Route) {
         let index = self.channel(reader, owner);
         let channel = &mut self.channels[index as usize];
         channel.reads -= 1;
@@ -366,18 +379,22 @@ where
     pub(super) fn flight_completed(&mut self, id: u32) {
         let flight = self.flights.remove(id);
         match flight.kind {
-            FlightKind::Write { token, .. } => self.rdma_completed(flight.from, token),
-            FlightKind::ReadAnswer { token, .. } => self.rdma_completed(flight.to, token),
-            FlightKind::SendDone => self.deliver(flight.from, Arrived::SendDone),
+            FlightKind::Write { token, .. } => {
+                self.rdma_completed(flight.from, flight.to.own, token);
+            }
+            FlightKind::ReadAnswer { token, .. } => {
+                self.rdma_completed(flight.to.peer, flight.to.remote, token);
+            }
+            FlightKind::SendDone => self.deliver(flight.from, flight.to.own, Arrived::SendDone),
             FlightKind::Packet { .. } | FlightKind::ReadRequest { .. } => {
                 unreachable!("packets and read requests are not completed")
             }
         }
     }
 
-    fn rdma_completed(&mut self, process: Process, token: Token) {
+    fn rdma_completed(&mut self, process: Process, lane: Lane, token: Token) {
         self.record(|| Choice::Finish { process, token });
-        self.deliver(process, Arrived::Done(token));
+        self.deliver(process, lane, Arrived::Done(token));
     }
 
     /// A packet needs a receive buffer; without one its sender's HCA pauses and tries again.
@@ -387,14 +404,15 @@ where
             unreachable!("only packets need receive buffers")
         };
         let (to, index) = (flight.to, flight.channel);
-        let arrived = Arrived::Packet { from: flight.from, packet, parcel: flight.parcel, via };
+        let from = to.back(flight.from);
+        let arrived = Arrived::Packet { from, packet, parcel: flight.parcel, via };
         let now = self.simulation.now();
         let channel = &mut self.channels[index as usize];
         if via == Via::SharedMemory {
-            return self.deliver(to, arrived);
+            return self.deliver(to.peer, to.remote, arrived);
         }
         if channel.not_ready.is_empty() && channel.take_credit(now) {
-            return self.deliver(to, arrived);
+            return self.deliver(to.peer, to.remote, arrived);
         }
         if channel.not_ready.is_empty() {
             self.rnr += 1;
@@ -423,15 +441,15 @@ where
                 break;
             }
             let arrived = channel.not_ready.pop_front().expect("it is not empty");
-            self.deliver(to, arrived);
+            self.deliver(to.peer, to.remote, arrived);
         }
         self.rnr += 1;
         self.back_off(index);
     }
 
     /// The receiver gives a receive buffer back at `at`.
-    pub(super) fn credit(&mut self, from: Process, to: Process, at: Time) {
-        let channel = self.channel(from, to);
+    pub(super) fn credit(&mut self, from: Route, to: Process, at: Time) {
+        let channel = self.channel(from.peer, from.back(to));
         self.channels[channel as usize].reposts.push_back(at);
     }
 }
@@ -445,7 +463,7 @@ pub(super) const fn token(kind: u64, id: u32) -> u64 {
 }
 
 impl<P> Flight<P> {
-    const fn send_done(from: Process, to: Process, channel: u32) -> Self {
+    const fn send_done(from: Process, to: Route, channel: u32) -> Self {
         Self {
             kind: FlightKind::SendDone,
             from,

@@ -3,8 +3,8 @@
 use super::{Channel, Choice, Instance, Operation, Stage, Strand, World};
 use crate::mpi::observation::Observation;
 use crate::protocols::contract::{
-    Action, ActionOf, Entry, Handle, Input, InputOf, Machine, Process, Program, Region, Thread,
-    Token, Via,
+    Action, ActionOf, Entry, Handle, Input, InputOf, Lane, Machine, Process, Program, Region,
+    Route, Thread, Token, Via,
 };
 use crate::runtime::fingerprint::Shared;
 use crate::runtime::memory::Parcel;
@@ -54,8 +54,11 @@ where
                 self.take_packet(Actor { process, thread }, from, via);
             }
             Choice::TakeDone { process, thread } => {
-                let token = self.ports[process.0 as usize].change().completions.pop_front();
-                let token = token.expect("a completion is there: the choice was enabled");
+                let lanes = self.machine(process).polls(thread);
+                let port = self.ports[process.0 as usize].change();
+                let place = port.completion(lanes);
+                let first = place.and_then(|place| port.completions.remove(place));
+                let (_, token) = first.expect("a completion is there: the choice was enabled");
                 self.input(Actor { process, thread }, Input::Done(token));
             }
             Choice::EndPass { process, thread } => {
@@ -68,8 +71,9 @@ where
             Choice::Finish { process, token } => {
                 let port = self.ports[process.0 as usize].change();
                 let place = port.operation(token);
-                port.operations.remove(place.expect("it is under way: the choice was enabled"));
-                port.completions.push_back(token);
+                let place = place.expect("it is under way: the choice was enabled");
+                let Operation { lane, .. } = port.operations.remove(place);
+                port.completions.push_back((lane, token));
             }
         }
         Ok(())
@@ -121,21 +125,24 @@ where
         let (missing, entry) = match choice {
             Choice::Act { .. } => {
                 let resumes = matches!(strand.list.last(), Some(Action::Resume(_)));
-                let blocked = resumes && !instance.grants(thread, Entry::Resume);
+                let blocked = resumes && !instance.grants(thread, &Entry::Resume);
                 let idle = strand.list.is_empty().then_some("its list is empty");
                 return idle.or(blocked.then_some("another thread is inside the guard"));
             }
-            Choice::Enter { .. } => {
-                let calls = strand.list.is_empty() && matches!(strand.stage, Stage::Calls(_));
-                ((!calls).then_some("its program is not about to call"), Entry::Call)
-            }
+            Choice::Enter { .. } => match &strand.stage {
+                Stage::Calls(call) if strand.list.is_empty() => (None, Entry::Call(call)),
+                Stage::Calls(_) | Stage::Inside | Stage::Unborn | Stage::Joining | Stage::Ended => {
+                    return Some("its program is not about to call");
+                }
+            },
             _ if !strand.polls() => (Some("it does not poll"), Entry::Polled),
             Choice::TakePacket { from, via, .. } => {
-                let empty = port.channel(from, via).is_err();
-                (empty.then_some("the channel is empty"), Entry::Packet)
+                let polled = instance.machine.polls(thread).contains(from.own);
+                let empty = !polled || port.channel(from, via).is_err();
+                (empty.then_some("it polls no such channel, or it is empty"), Entry::Packet)
             }
             Choice::TakeDone { .. } => {
-                let empty = port.completions.is_empty();
+                let empty = port.completion(instance.machine.polls(thread)).is_none();
                 (empty.then_some("the completion queue is empty"), Entry::Done)
             }
             Choice::EndPass { .. } => {
@@ -143,7 +150,7 @@ where
             }
             Choice::Move { .. } | Choice::Finish { .. } => (None, Entry::Done),
         };
-        let blocked = !instance.grants(thread, entry);
+        let blocked = !instance.grants(thread, &entry);
         missing.or(blocked.then_some("another thread is inside the guard"))
     }
 
@@ -161,7 +168,7 @@ where
         self.begin(actor, list);
     }
 
-    fn take_packet(&mut self, actor: Actor, from: Process, via: Via) {
+    fn take_packet(&mut self, actor: Actor, from: Route, via: Via) {
         let port = self.ports[actor.process.0 as usize].change();
         let place = port.channel(from, via).expect("it holds packets: the choice was enabled");
         let packets = &mut port.channels[place].packets;
@@ -194,7 +201,7 @@ where
     /// `handle` at the grant; `None` where it ended in a fault.
     fn handle(&mut self, actor: Actor, input: InputOf<M>) -> Option<Vec<ActionOf<M>>> {
         let instance = self.instances[actor.process.0 as usize].change();
-        instance.grant(actor.thread, input.entry());
+        instance.grant(actor.thread, &input.entry());
         let mut list = Vec::with_capacity(8);
         let handled = instance.machine.change().handle(actor.thread, input, &mut list);
         let defect = match (handled, breach(&list)) {
@@ -263,10 +270,10 @@ where
                 self.send(actor, to, via, packet, parcel);
             }
             Action::RdmaWrite { to, from, into, token } => {
-                self.post(actor, token, (process, from), (to, into));
+                self.post(actor, token, to.own, (process, from), (to.peer, into));
             }
             Action::RdmaRead { from, remote, into, token } => {
-                self.post(actor, token, (from, remote), (process, into));
+                self.post(actor, token, from.own, (from.peer, remote), (process, into));
             }
             Action::Repost { landing, from: _ } => self.repost(actor, landing),
             Action::Release => self.leave(actor),
@@ -289,14 +296,14 @@ where
     fn send(
         &mut self,
         actor: Actor,
-        to: Process,
+        to: Route,
         via: Via,
         packet: M::Packet,
         parcel: Option<Parcel>,
     ) {
-        let from = actor.process;
-        let Some(port) = self.ports.get_mut(to.0 as usize).map(Shared::change) else {
-            return self.stop(actor, Defect::Broke(format!("there is no process {}", to.0)));
+        let from = to.back(actor.process);
+        let Some(port) = self.ports.get_mut(to.peer.0 as usize).map(Shared::change) else {
+            return self.stop(actor, Defect::Broke(format!("there is no process {}", to.peer.0)));
         };
         let place = port.channel(from, via).unwrap_or_else(|place| {
             port.channels.insert(place, Channel { from, via, packets: [].into() });
@@ -309,6 +316,7 @@ where
         &mut self,
         actor: Actor,
         token: Token,
+        lane: Lane,
         source: (Process, Region),
         target: (Process, Region),
     ) {
@@ -325,7 +333,7 @@ where
                 self.stop(actor, Defect::Broke(words));
             }
             Err(place) => {
-                operations.insert(place, Operation { token, source, target, moved: false });
+                operations.insert(place, Operation { token, lane, source, target, moved: false });
             }
         }
     }

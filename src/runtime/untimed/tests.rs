@@ -50,9 +50,9 @@ struct Toy {
     /// Receives without a message: thread, receive, buffer.
     receives: Vec<(Thread, ReceiveId, Region)>,
     /// Messages without a receive.
-    notes: Vec<(Process, MessageId, Region)>,
+    notes: Vec<(Route, MessageId, Region)>,
     /// Messages that are read into a landing cell of the library, then copied.
-    reading: Vec<(Thread, ReceiveId, Region, Process, MessageId)>,
+    reading: Vec<(Thread, ReceiveId, Region, Route, MessageId)>,
 }
 
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
@@ -122,13 +122,14 @@ impl Toy {
     fn send(&mut self, thread: Thread, to: u32, buffer: Region, out: Out<'_>) {
         let message = MessageId { process: self.me, serial: self.sent };
         self.sent += 1;
-        let envelope = Envelope { context: Context(0), source: Rank(self.me), tag: 0 };
+        let envelope =
+            Envelope { context: Context(0), dest: Rank(0), source: Rank(self.me), tag: 0 };
         out.push(Action::Observe(Observation::Sent { message, envelope, to, bytes: LEN }));
         let copies = matches!(self.planted, Planted::NoteBeforeCopy | Planted::CopiedAndFree);
         let completes = matches!(self.planted, Planted::EarlyComplete | Planted::CopiedAndFree);
         let remote = if copies { window(message) } else { buffer };
         let note = Action::Send {
-            to: Process(to),
+            to: Route::to(Process(to)),
             via: Via::Hca,
             header: Bytes::new(8),
             packet: Packet::Note(message, remote),
@@ -156,7 +157,7 @@ impl Toy {
     fn receive(&mut self, thread: Thread, buffer: Region, out: Out<'_>) {
         let receive = ReceiveId { process: self.me, serial: self.posted };
         self.posted += 1;
-        let selection = Selection { context: Context(0), source: None, tag: None };
+        let selection = Selection { context: Context(0), dest: Rank(0), source: None, tag: None };
         out.push(Action::Observe(Observation::Posted { receive, selection, bytes: LEN }));
         self.receives.push((thread, receive, buffer));
         self.pair_up(out);
@@ -223,7 +224,7 @@ impl Machine for Toy {
     type Call = Call;
     type Reply = ();
 
-    fn guard(&self, _: Thread, _: Entry) -> Option<Guard> {
+    fn guard(&self, _: Thread, _: &Entry<'_, Call>) -> Option<Guard> {
         (self.threads > 1).then_some(Guard(0))
     }
 

@@ -122,7 +122,11 @@ impl ProgramStream {
             | Call::Iprobe { .. }
             | Call::Mprobe { .. }
             | Call::Improbe { .. }
-            | Call::Barrier { .. } => false,
+            | Call::Barrier { .. }
+            | Call::CreateEndpoints { .. }
+            | Call::FreeEndpoint { .. }
+            | Call::Attach { .. }
+            | Call::Compare { .. } => false,
         }
     }
 
@@ -292,7 +296,11 @@ fn idle_return(call: &Call) -> Option<Returned> {
         | Call::Iprobe { .. }
         | Call::Mprobe { .. }
         | Call::Improbe { .. }
-        | Call::Barrier { .. } => None,
+        | Call::Barrier { .. }
+        | Call::CreateEndpoints { .. }
+        | Call::FreeEndpoint { .. }
+        | Call::Attach { .. }
+        | Call::Compare { .. } => None,
     }
 }
 

@@ -5,7 +5,7 @@ use crate::mpi::communicator::Communicators;
 use crate::mpi::envelope::Rank;
 use crate::protocols::call::{Outcome, Reply, Requests, Status};
 use crate::protocols::contract::{Handle, Next, Process};
-use crate::protocols::library::{Job, Library, SharedJob};
+use crate::protocols::library::{Endpoints, Job, Library, SharedJob};
 use crate::protocols::rendezvous::Protocol;
 use crate::runtime::deadlock::Blocked;
 use crate::runtime::memory::Payload;
@@ -241,7 +241,8 @@ fn head_to_head(eager: u64) -> untimed::World<Library, ProgramStream> {
     let job = SharedJob::new(Job {
         communicators: Communicators::standard(2),
         node_of: vec![0, 1],
-        threads: 1,
+        threads: vec![1; 2],
+        endpoints: Endpoints::default(),
         rendezvous: Protocol::RPut,
         eager_inter: Bytes::new(eager),
         eager_intra: Bytes::new(eager),

@@ -187,6 +187,7 @@ fn comparison(comparison: Comparison) -> &'static str {
         Comparison::Congruent => "congruent",
         Comparison::Similar => "similar",
         Comparison::Unequal => "unequal",
+        Comparison::Aliased => "aliased",
     }
 }
 

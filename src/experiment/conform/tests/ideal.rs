@@ -10,7 +10,7 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use crate::experiment::conform::{Finished, Sent, World};
 use crate::mpi::communicator::Communicators;
-use crate::mpi::envelope::{Envelope, Selection};
+use crate::mpi::envelope::{Envelope, Rank, Selection};
 use crate::mpi::matching::{MatchingEngine, Unexpected};
 use crate::protocols::call::{
     Buffer, Call, Comm, Outcome, Peer, Reply, Requests, SendMode, Status,
@@ -180,7 +180,7 @@ impl Job {
             Peer::Rank(rank) => Some(rank),
             Peer::Any | Peer::Null => None,
         };
-        Selection { context, source, tag }
+        Selection { context, dest: Rank(0), source, tag }
     }
 
     /// Begins a send or receive under a request.
@@ -219,7 +219,11 @@ impl Job {
             | Call::Mprobe { .. }
             | Call::Improbe { .. }
             | Call::Cancel { .. }
-            | Call::Barrier { .. } => panic!("{call:?} begins nothing"),
+            | Call::Barrier { .. }
+            | Call::CreateEndpoints { .. }
+            | Call::FreeEndpoint { .. }
+            | Call::Attach { .. }
+            | Call::Compare { .. } => panic!("{call:?} begins nothing"),
         }
     }
 
@@ -238,7 +242,7 @@ impl Job {
         let process = u32::try_from(rank).expect("few ranks");
         let (source, target) = (group.rank(process), group.process(to).expect("checked"));
         let context = self.selection(Peer::Any, None, comm).context;
-        let envelope = Envelope { context, source: source.expect("a member"), tag };
+        let envelope = Envelope { context, dest: Rank(0), source: source.expect("a member"), tag };
         let waiting = (mode == SendMode::Synchronous).then_some(request);
         let message = Message { content: (rank, buffer.id), bytes: buffer.bytes, waiting };
         let ends = (rank, target as usize);
@@ -319,6 +323,10 @@ impl Job {
                 let all = self.processes.iter().all(|other| other.barriers >= entered);
                 (all || self.fault == Fault::OpenBarrier).then_some(Reply::Done)
             }
+            Call::CreateEndpoints { .. }
+            | Call::FreeEndpoint { .. }
+            | Call::Attach { .. }
+            | Call::Compare { .. } => panic!("no matching vector makes endpoints: {call:?}"),
         }
     }
 

@@ -30,13 +30,14 @@ fn run(script: &[Fact], context: Context) -> (Matching, Vec<Violation>) {
             Send(from, tag) => {
                 let message = MessageId { process: from, serial: sends[from as usize] };
                 sends[from as usize] += 1;
-                let envelope = Envelope { context: Context(7), source: Rank(from), tag };
+                let envelope =
+                    Envelope { context: Context(7), dest: Rank(0), source: Rank(from), tag };
                 (from, Observation::Sent { message, envelope, to: TO, bytes: SENT })
             }
             Post(source, tag) => {
                 let receive = ReceiveId { process: TO, serial: posts };
                 posts += 1;
-                let selection = Selection { context, source: source.map(Rank), tag };
+                let selection = Selection { context, dest: Rank(0), source: source.map(Rank), tag };
                 (TO, Observation::Posted { receive, selection, bytes: ROOM })
             }
             Arrive(process, serial) => {
@@ -187,8 +188,8 @@ fn a_long_run_keeps_a_window_and_allocates_nothing() {
     let mut exchange = |serial: u32| {
         let (message, receive) =
             (MessageId { process: 0, serial }, ReceiveId { process: 1, serial });
-        let envelope = Envelope { context: Context(0), source: Rank(0), tag: 0 };
-        let selection = Selection { context: Context(0), source: None, tag: None };
+        let envelope = Envelope { context: Context(0), dest: Rank(0), source: Rank(0), tag: 0 };
+        let selection = Selection { context: Context(0), dest: Rank(0), source: None, tag: None };
         for (process, fact) in [
             (1, Observation::Posted { receive, selection, bytes: 8 }),
             (0, Observation::Sent { message, envelope, to: 1, bytes: 8 }),

@@ -1,0 +1,627 @@
+//! Endpoints: several ranks of one process, and what they share of it.
+//!
+//! ```text
+//!   create   agree on a context and all counts ─▶ one table of ranks, a handle for each endpoint
+//!   act      handle (or the thread's attached endpoint) ─▶ rank, lane, queue, guard
+//!   free     each handle once; the last one of a process ─▶ agree with all other processes
+//! ```
+//!
+//! Source: `endpoints` Sec. 3.1 (static), 3.2 (dynamic), 3.3 (attach), 3.4 (progress), 4.1 to 4.3.
+//! Left out: endpoints of endpoints (the parent is a communicator of processes). A wait for requests
+//! of several endpoints polls all lanes under the process's first lock only. Noticeable in programs
+//! that wait for several endpoints in one call.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::requests::Pending;
+use super::{
+    Action, Guard, Job, Key, Lanes, Library, LibraryAction, MatchingEngine, Process, ProtocolError,
+    Reply, Route, Thread, push_return,
+};
+use crate::mpi::communicator::Comparison;
+use crate::mpi::endpoints::EndpointGroup;
+use crate::mpi::envelope::{Context, Envelope, Rank, Selection};
+use crate::protocols::call::{Call, Comm, Requests};
+use crate::protocols::collectives::agreement::Agreement;
+use crate::protocols::contract::{Lane, Step};
+
+/// How endpoints match.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+pub enum Queues {
+    /// One pair of queues for all ranks of a process: the destination is part of the match.
+    #[default]
+    Shared,
+    /// A pair of queues for each endpoint.
+    Own,
+}
+
+/// What a call on one endpoint owes the others.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+pub enum Progress {
+    /// Any call makes progress for all endpoints of the process.
+    #[default]
+    Process,
+    /// A call makes progress for its own endpoint only.
+    Independent,
+}
+
+/// What the program promises about threads (an info hint).
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+pub enum Threading {
+    /// Any thread may use any endpoint.
+    #[default]
+    Any,
+    /// Each endpoint is used by one thread at a time: what it alone has needs no lock.
+    One,
+}
+
+/// What the endpoints of a process share.
+#[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
+pub struct Endpoints {
+    /// NIC contexts of a process; endpoints beyond them are multiplexed. Zero counts as one.
+    pub lanes: u16,
+    /// How endpoints match.
+    pub queues: Queues,
+    /// What a call on one endpoint owes the others.
+    pub progress: Progress,
+    /// What the program promises about threads.
+    pub threading: Threading,
+    /// Whether a process may make none.
+    pub allow_none: bool,
+    /// Static creation: the endpoints of each process are the ranks of `MPI_COMM_WORLD`.
+    pub at_start: Option<Vec<u16>>,
+}
+
+/// As whom a thread acts in a call.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+pub(super) enum Caller {
+    /// As the process, in a communicator of processes.
+    #[default]
+    Process,
+    /// As this endpoint of the process.
+    Endpoint(u16),
+    /// As several of them.
+    Several,
+}
+
+impl Endpoints {
+    fn lane_count(&self) -> u16 {
+        self.lanes.max(1)
+    }
+
+    /// The lane of an endpoint.
+    pub(super) fn lane(&self, caller: Caller) -> Lane {
+        match caller {
+            Caller::Process | Caller::Several => Lane(0),
+            Caller::Endpoint(local) => Lane(local % self.lane_count()),
+        }
+    }
+
+    fn queue(&self, local: Option<u16>) -> usize {
+        match (self.queues, local) {
+            (Queues::Shared, _) | (Queues::Own, None) => 0,
+            (Queues::Own, Some(local)) => 1 + usize::from(local),
+        }
+    }
+
+    /// Matching engines of a process with these endpoints.
+    pub(super) fn queues_of(&self, table: &EndpointTable) -> usize {
+        1 + self.queue(table.locals.checked_sub(1))
+    }
+
+    /// What a caller polls.
+    fn polled(&self, caller: Caller) -> Lanes {
+        let all = Lanes { first: Lane(0), count: self.lane_count() };
+        match (self.progress, caller) {
+            (Progress::Process, _) | (_, Caller::Several) => all,
+            (Progress::Independent, caller) => Lanes::one(self.lane(caller)),
+        }
+    }
+
+    /// The lock of what a caller uses, in a process with `locals` endpoints; none where nobody
+    /// else uses it.
+    fn guard(&self, caller: Caller, locals: u16) -> Option<Guard> {
+        let shared = self.progress == Progress::Process || self.queues == Queues::Shared;
+        let Caller::Endpoint(_) = caller else { return Some(Guard(0)) };
+        if shared {
+            return Some(Guard(0));
+        }
+        let alone = locals <= self.lane_count();
+        let lockless = alone && self.threading == Threading::One;
+        (!lockless).then(|| Guard(self.lane(caller).0))
+    }
+}
+
+/// A communicator of endpoints.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+struct EndpointComm {
+    context: Context,
+    internal: Context,
+    group: Arc<EndpointGroup>,
+    parent: Comm,
+    /// This process's rank in the parent.
+    parent_rank: Rank,
+    /// Handles of this process that are not freed yet.
+    open: u16,
+}
+
+/// One endpoint of this process.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+struct Own {
+    context: Context,
+    local: u16,
+    /// Its name for life: no other endpoint of the process ever has it.
+    id: u32,
+}
+
+/// The endpoints of one process.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub(super) struct EndpointTable {
+    comms: BTreeMap<Context, EndpointComm>,
+    handles: BTreeMap<Comm, Own>,
+    /// The most endpoints that one communicator has here.
+    locals: u16,
+    next_id: u32,
+    next_context: u32,
+    /// Static jobs: the endpoint of each thread.
+    attached: Option<Vec<Option<u16>>>,
+    /// As whom each thread made its last call.
+    current: Vec<Caller>,
+    /// The word that each thread's inner receive brought.
+    heard: Vec<u64>,
+}
+
+/// As whom, and where, a thread speaks in a communicator.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct Member {
+    pub(super) context: Context,
+    pub(super) internal: Context,
+    pub(super) rank: Rank,
+    pub(super) size: u32,
+    caller: Caller,
+}
+
+/// An agreement under way.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub(super) struct Agreeing {
+    parent: Comm,
+    agreement: Agreement,
+    purpose: Purpose,
+}
+
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+enum Purpose {
+    Create { first: Comm, count: u16 },
+    Free { context: Context },
+}
+
+impl Agreeing {
+    pub(super) const fn operation(&self) -> &'static str {
+        match self.purpose {
+            Purpose::Create { .. } => "MPI_Comm_create_endpoints",
+            Purpose::Free { .. } => "MPI_Comm_free",
+        }
+    }
+}
+
+impl EndpointTable {
+    pub(super) fn new(job: &Job, me: Process, threads: usize) -> Self {
+        let first = 2 * u32::try_from(job.communicators.iter().len()).expect("at most 2^16");
+        let mut table = Self {
+            comms: BTreeMap::new(),
+            handles: BTreeMap::new(),
+            locals: 0,
+            next_id: 0,
+            next_context: first,
+            attached: None,
+            current: vec![Caller::Process; threads],
+            heard: vec![0; threads],
+        };
+        if let Some(counts) = &job.endpoints.at_start {
+            let processes = (0..).take(counts.len()).collect();
+            let group = EndpointGroup::new(counts.iter().copied(), processes);
+            let group = Arc::new(group.expect("a job has ranks"));
+            let world = job.communicators.get(0).expect("every job has a world");
+            table.open(world.context.0, Comm(0), Rank(me.0), group, counts[me.0 as usize]);
+            table.attached = Some(vec![None; threads]);
+        }
+        table
+    }
+
+    fn open(
+        &mut self,
+        context: u32,
+        parent: Comm,
+        parent_rank: Rank,
+        group: Arc<EndpointGroup>,
+        open: u16,
+    ) {
+        let (context, internal) = (Context(context), Context(context + 1));
+        let comm = EndpointComm { context, internal, group, parent, parent_rank, open };
+        self.comms.insert(context, comm);
+        self.locals = self.locals.max(open);
+    }
+
+    /// As whom `thread` acts now.
+    pub(super) fn current(&self, thread: Thread) -> Caller {
+        self.current[usize::from(thread.0)]
+    }
+
+    /// The word of a message of the library's own, where a thread waits for one.
+    pub(super) fn hear(&mut self, key: Key, word: u64) {
+        if let Key::Inner(thread) = key {
+            self.heard[usize::from(thread.0)] = word;
+        }
+    }
+
+    /// The endpoint that `comm` means when `thread` says it.
+    fn own(&self, thread: Thread, comm: Comm) -> Option<(&EndpointComm, u16)> {
+        if comm.0 == 0
+            && let Some(attached) = &self.attached
+        {
+            let local = attached[usize::from(thread.0)]?;
+            return Some((self.comms.values().next()?, local));
+        }
+        let own = self.handles.get(&comm)?;
+        Some((&self.comms[&own.context], own.local))
+    }
+
+    /// The endpoint that a message with this envelope is for; `None`: the process.
+    fn receiver(&self, context: Context, dest: Rank) -> Option<u16> {
+        if self.comms.is_empty() {
+            return None;
+        }
+        // Internal contexts stand right behind those of the program.
+        let comm = self.comms.range(..=context).next_back()?.1;
+        let named = comm.context == context || comm.internal == context;
+        named.then(|| comm.group.parent(dest)).flatten().map(|(_, local)| local)
+    }
+
+    /// Handles that nobody freed.
+    pub(super) fn open_ends(&self) -> impl Iterator<Item = String> + '_ {
+        self.handles.iter().map(|(handle, own)| {
+            format!("endpoint {} (communicator {}) was never freed", own.id, handle.0)
+        })
+    }
+}
+
+impl Library {
+    /// Notes as whom the thread acts in this call.
+    pub(super) fn enter_endpoint(
+        &mut self,
+        thread: Thread,
+        call: &Call,
+        out: &mut Vec<LibraryAction>,
+    ) {
+        if self.endpoints.comms.is_empty() {
+            return;
+        }
+        let caller = self.caller(thread, call);
+        self.endpoints.current[usize::from(thread.0)] = caller;
+        if self.endpoints.attached.is_some() && !matches!(call, Call::Attach { .. }) {
+            out.push(Action::Work(Step::Lookup));
+        }
+    }
+
+    /// As whom `thread` makes this call.
+    pub(super) fn caller(&self, thread: Thread, call: &Call) -> Caller {
+        let table = &self.endpoints;
+        if table.comms.is_empty() {
+            return Caller::Process;
+        }
+        let request = |key| self.requests.get(key).map_or(Caller::Process, |open| open.endpoint);
+        match call {
+            Call::FreeEndpoint { .. } | Call::Attach { .. } | Call::CreateEndpoints { .. } => {
+                Caller::Process
+            }
+            Call::Wait { request: handle }
+            | Call::Test { request: handle }
+            | Call::Cancel { request: handle } => request(Key::User(*handle)),
+            Call::WaitAll { requests, .. }
+            | Call::WaitAny { requests }
+            | Call::TestAll { requests } => self.caller_of(requests),
+            Call::Mrecv { message, .. } | Call::Imrecv { message, .. } => {
+                let mut probed = self.probed.iter();
+                let found = probed.find(|(handle, ..)| handle == message);
+                found.map_or(Caller::Process, |(.., caller)| *caller)
+            }
+            Call::Isend { .. }
+            | Call::Send { .. }
+            | Call::Irecv { .. }
+            | Call::Recv { .. }
+            | Call::Probe { .. }
+            | Call::Iprobe { .. }
+            | Call::Mprobe { .. }
+            | Call::Improbe { .. }
+            | Call::Barrier { .. }
+            | Call::Compare { .. } => {
+                let own = call.comm().and_then(|comm| table.own(thread, comm));
+                own.map_or(Caller::Process, |(_, local)| Caller::Endpoint(local))
+            }
+        }
+    }
+
+    fn caller_of(&self, requests: &Requests) -> Caller {
+        let keys = (0..requests.len()).map(|index| Key::User(requests.at(index)));
+        let mut callers = keys.filter_map(|key| self.requests.get(key)).map(|open| open.endpoint);
+        let Some(first) = callers.next() else { return Caller::Process };
+        if callers.all(|caller| caller == first) { first } else { Caller::Several }
+    }
+
+    pub(super) fn guard_of(&self, caller: Caller) -> Option<Guard> {
+        self.job.endpoints.guard(caller, self.endpoints.locals)
+    }
+
+    pub(super) fn polled_by(&self, thread: Thread) -> Lanes {
+        self.job.endpoints.polled(self.endpoints.current(thread))
+    }
+
+    /// The queues in which a message of this context to this rank is matched.
+    pub(super) fn queue(&self, context: Context, dest: Rank) -> usize {
+        self.job.endpoints.queue(self.endpoints.receiver(context, dest))
+    }
+
+    /// The thread's rank in a communicator.
+    pub(super) fn member(&self, thread: Thread, comm: Comm) -> Result<Member, ProtocolError> {
+        if let Some((own, local)) = self.endpoints.own(thread, comm) {
+            let rank = own.group.rank(own.parent_rank, local);
+            return Ok(Member {
+                context: own.context,
+                internal: own.internal,
+                rank: rank.expect("handles are made for ranks that exist"),
+                size: own.group.size(),
+                caller: Caller::Endpoint(local),
+            });
+        }
+        if self.endpoints.attached.is_some() {
+            return Err(self.refuse("the thread is attached to no endpoint", comm));
+        }
+        let communicator = self.communicator(comm)?;
+        let rank = communicator.rank(self.me.0);
+        let rank = rank.ok_or_else(|| self.refuse("not a member of the communicator", comm))?;
+        let (context, internal) = (communicator.context, communicator.internal);
+        Ok(Member { context, internal, rank, size: communicator.size(), caller: Caller::Process })
+    }
+
+    /// The way to a rank of a communicator.
+    pub(super) fn route(
+        &self,
+        comm: Comm,
+        member: &Member,
+        dest: Rank,
+    ) -> Result<Route, ProtocolError> {
+        let own = self.job.endpoints.lane(member.caller);
+        let nobody = || self.refuse("the communicator has no such rank", dest);
+        if let Caller::Endpoint(_) = member.caller {
+            let group = &self.endpoints.comms[&member.context].group;
+            let (peer, local) = group.locate(dest).ok_or_else(nobody)?;
+            let remote = self.job.endpoints.lane(Caller::Endpoint(local));
+            return Ok(Route { peer: Process(peer), own, remote });
+        }
+        let peer = self.communicator(comm)?.process(dest).ok_or_else(nobody)?;
+        Ok(Route { own, ..Route::to(Process(peer)) })
+    }
+
+    /// The processes that could send what is selected in a communicator of endpoints.
+    pub(super) fn endpoint_sources(&self, selection: &Selection) -> Option<Vec<Process>> {
+        let mut comms = self.endpoints.comms.values();
+        let comm = comms.find(|comm| [comm.context, comm.internal].contains(&selection.context))?;
+        Some(match selection.source {
+            Some(rank) => {
+                comm.group.locate(rank).map(|(process, _)| Process(process)).into_iter().collect()
+            }
+            None => comm.group.processes().iter().map(|&process| Process(process)).collect(),
+        })
+    }
+
+    pub(super) fn create_endpoints(
+        &mut self,
+        thread: Thread,
+        parent: Comm,
+        count: u16,
+        first: Comm,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        out.push(Action::Work(Step::Query));
+        if self.endpoints.attached.is_some() {
+            return Err(self.refuse("the endpoints of a static job are made at its start", parent));
+        }
+        if count == 0 && !self.job.endpoints.allow_none {
+            return Err(self.refuse("a process makes at least one endpoint", count));
+        }
+        let known = self.job.communicators.iter().len();
+        let mut numbers = (0..count).map(|index| first.0.checked_add(index));
+        let free = numbers.all(|number| {
+            number.is_some_and(|number| {
+                usize::from(number) >= known && !self.endpoints.handles.contains_key(&Comm(number))
+            })
+        });
+        if !free {
+            return Err(self.refuse("the numbers of the new handles are in use", first));
+        }
+        let member = self.member(thread, parent)?;
+        if member.caller != Caller::Process {
+            return Err(self.refuse("endpoints are made from a communicator of processes", parent));
+        }
+        let context = self.endpoints.next_context;
+        let agreement = Agreement::new(member.rank, member.size, context, Some(count));
+        let purpose = Purpose::Create { first, count };
+        self.agree(thread, Agreeing { parent, agreement, purpose }, out)
+    }
+
+    pub(super) fn free_endpoint(
+        &mut self,
+        thread: Thread,
+        comm: Comm,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        out.push(Action::Work(Step::Query));
+        let Some(own) = self.endpoints.handles.remove(&comm) else {
+            return Err(self.refuse("no endpoint has this handle: it may be freed already", comm));
+        };
+        let context = own.context;
+        let open = self.endpoints.comms.get_mut(&context).expect("a handle has a communicator");
+        open.open -= 1;
+        if open.open > 0 {
+            // Others of this process are still in use: nobody outside is told.
+            push_return(thread, Reply::Done, out);
+            return Ok(());
+        }
+        let parent = open.parent;
+        let member = self.member(thread, parent)?;
+        let agreement = Agreement::new(member.rank, member.size, 0, None);
+        let purpose = Purpose::Free { context };
+        self.agree(thread, Agreeing { parent, agreement, purpose }, out)
+    }
+
+    fn agree(
+        &mut self,
+        thread: Thread,
+        agreeing: Agreeing,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        self.pending[usize::from(thread.0)] = Some(Pending::Agree(Box::new(agreeing)));
+        self.exchange(thread, out)
+    }
+
+    /// The word that an agreement waited for has come.
+    pub(super) fn advance_agreement(
+        &mut self,
+        thread: Thread,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        self.hear(thread);
+        self.exchange(thread, out)
+    }
+
+    fn agreeing(&mut self, thread: Thread) -> &mut Agreeing {
+        match &mut self.pending[usize::from(thread.0)] {
+            Some(Pending::Agree(agreeing)) => agreeing,
+            other => unreachable!("only an agreement is advanced, not {other:?}"),
+        }
+    }
+
+    fn hear(&mut self, thread: Thread) {
+        let word = self.endpoints.heard[usize::from(thread.0)];
+        self.agreeing(thread).agreement.hear(word);
+    }
+
+    /// Exchanges words until one must be waited for.
+    fn exchange(
+        &mut self,
+        thread: Thread,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        let key = Key::Inner(thread);
+        loop {
+            let Agreeing { parent, agreement, .. } = self.agreeing(thread);
+            let comm = *parent;
+            let Some(next) = agreement.next_exchange() else { return self.agreed(thread, out) };
+            self.send_internal(thread, comm, next.to, next.tag, next.word, out)?;
+            self.receive_internal(thread, comm, next.from, next.tag, out)?;
+            if self.outcome(key)?.is_none() {
+                self.wait_for(key, thread);
+                return Ok(());
+            }
+            self.close(key);
+            self.hear(thread);
+        }
+    }
+
+    fn agreed(
+        &mut self,
+        thread: Thread,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        let pending = self.pending[usize::from(thread.0)].take();
+        let Some(Pending::Agree(agreeing)) = pending else {
+            unreachable!("it was an agreement just now")
+        };
+        match agreeing.purpose {
+            Purpose::Create { first, count } => self.created(&agreeing, first, count)?,
+            Purpose::Free { context } => {
+                self.endpoints.comms.remove(&context);
+            }
+        }
+        push_return(thread, Reply::Done, out);
+        Ok(())
+    }
+
+    fn created(
+        &mut self,
+        agreeing: &Agreeing,
+        first: Comm,
+        count: u16,
+    ) -> Result<(), ProtocolError> {
+        let parent = self.communicator(agreeing.parent)?;
+        let parent_rank = parent.rank(self.me.0).expect("a member made the call");
+        let members = parent.group.members().iter().copied().collect();
+        let group = EndpointGroup::new(agreeing.agreement.counts(), members);
+        let group = group.map_err(|error| self.refuse("no endpoints are made", error))?;
+        let context = agreeing.agreement.context();
+        self.endpoints.next_context = context + 2;
+        self.endpoints.open(context, agreeing.parent, parent_rank, Arc::new(group), count);
+        for local in 0..count {
+            let own = Own { context: Context(context), local, id: self.endpoints.next_id };
+            self.endpoints.next_id += 1;
+            self.endpoints.handles.insert(Comm(first.0 + local), own);
+        }
+        let engines = self.job.endpoints.queues_of(&self.endpoints).max(self.matching.len());
+        self.matching.resize_with(engines, MatchingEngine::default);
+        Ok(())
+    }
+
+    pub(super) fn attach(
+        &mut self,
+        thread: Thread,
+        id: u16,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        out.push(Action::Work(Step::Query));
+        let locals = self.endpoints.locals;
+        let Some(attached) = &mut self.endpoints.attached else {
+            return Err(
+                self.refuse("only a job with endpoints from its start attaches threads", id)
+            );
+        };
+        if id >= locals {
+            let state = format!("the process has {locals} endpoints, numbered from 0");
+            return Err(self.refuse(&state, format!("MPI_Endpoint_attach of {id}")));
+        }
+        attached[usize::from(thread.0)] = Some(id);
+        push_return(thread, Reply::Done, out);
+        Ok(())
+    }
+
+    pub(super) fn compare(
+        &mut self,
+        thread: Thread,
+        a: Comm,
+        b: Comm,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        out.push(Action::Work(Step::Query));
+        let own = |comm| self.endpoints.own(thread, comm);
+        let comparison = match (own(a), own(b)) {
+            (Some((one, local)), Some((other, second))) => {
+                match (one.context == other.context, local == second) {
+                    (true, true) => Comparison::Ident,
+                    (true, false) => Comparison::Aliased,
+                    // Endpoints that were made apart are different members.
+                    (false, _) => Comparison::Unequal,
+                }
+            }
+            (None, None) => self.communicator(a)?.compare(self.communicator(b)?),
+            (Some(_), None) => self.communicator(b).map(|_| Comparison::Unequal)?,
+            (None, Some(_)) => self.communicator(a).map(|_| Comparison::Unequal)?,
+        };
+        push_return(thread, Reply::Compared(comparison), out);
+        Ok(())
+    }
+
+    /// The queues of an arriving message.
+    pub(super) fn queue_of_arrival(&self, envelope: &Envelope) -> usize {
+        self.queue(envelope.context, envelope.dest)
+    }
+}
