@@ -166,6 +166,18 @@ pub struct MpiOptions {
     pub payload: Payload,
     /// How processes are connected.
     pub connections: Connections,
+    /// Who gets the library lock.
+    pub lock: Lock,
+}
+
+/// Who gets the library lock that several threads wait for.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Lock {
+    /// The thread that waits longest.
+    #[default]
+    Fair,
+    /// The thread that the lock's line reaches first.
+    Unfair,
 }
 
 /// How a large message moves.

@@ -174,6 +174,15 @@ static MPI: Shape = Shape::Object(&[
         "per_peer",
         "How a process is connected to its peers; a pass of the progress engine polls each channel.",
     ),
+    default(
+        "lock",
+        &Shape::Word(&[
+            ("fair", "the library lock goes to the thread that waits longest"),
+            ("unfair", "the library lock goes to the thread that its line reaches first"),
+        ]),
+        "fair",
+        "Who gets the library lock that several threads of a process wait for.",
+    ),
 ]);
 
 static ROUNDS: Shape = Shape::Either(&[

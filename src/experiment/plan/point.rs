@@ -11,7 +11,7 @@ use super::super::schema::SCENARIO;
 use super::super::shape::Shape as FieldShape;
 use super::super::shape::check::check;
 use super::{
-    Addressing, Connections, DEFAULT_EVENTS, DEFAULT_SEED, DEFAULT_TIME, Limits, LongQueue,
+    Addressing, Connections, DEFAULT_EVENTS, DEFAULT_SEED, DEFAULT_TIME, Limits, Lock, LongQueue,
     MpiOptions, Noise, OsNoise, Payload, Placement, PlacementOrder, Point, Rendezvous, Topology,
     Workload, place,
 };
@@ -431,6 +431,7 @@ fn mpi(tree: &Node, machine: &Arc<Machine>) -> MpiOptions {
             Some("shared_receive_queue") => Connections::SharedReceiveQueue,
             _ => Connections::PerPeer,
         },
+        lock: if word("lock") == Some("unfair") { Lock::Unfair } else { Lock::Fair },
     }
 }
 

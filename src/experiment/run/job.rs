@@ -2,8 +2,8 @@
 
 use crate::engine::{JournalMode, Limits, Options};
 use crate::experiment::plan::{
-    Addressing, Connections, LongQueue, MpiOptions, Payload, Placement, PlacementOrder, Point,
-    Rendezvous, Topology, Workload,
+    Addressing, Connections, Lock, LongQueue, MpiOptions, Payload, Placement, PlacementOrder,
+    Point, Rendezvous, Topology, Workload,
 };
 use crate::experiment::program::{RankProgram, Statement, Step};
 use crate::hardware::core::Scheme;
@@ -24,8 +24,14 @@ const TAIL: usize = 50;
 
 /// The job of a point.
 pub fn build(point: &Point) -> Job {
-    let MpiOptions { rendezvous, eager_threshold, eager_threshold_intra, payload, connections } =
-        point.mpi;
+    let MpiOptions {
+        rendezvous,
+        eager_threshold,
+        eager_threshold_intra,
+        payload,
+        connections,
+        lock,
+    } = point.mpi;
     let noise = point.noise.os_noise.map(|noise| (noise.period, noise.length));
     Job {
         profile: point.machine.profile.clone(),
@@ -56,7 +62,10 @@ pub fn build(point: &Point) -> Job {
             Connections::PerPeer => timed::Connections::PerPeer,
             Connections::SharedReceiveQueue => timed::Connections::SharedReceiveQueue,
         },
-        lock: timed::LockOrder::Fair,
+        lock: match lock {
+            Lock::Fair => timed::LockOrder::Fair,
+            Lock::Unfair => timed::LockOrder::Unfair,
+        },
         disturbance: Disturbance { start_skew: point.noise.start_skew, os_noise: noise },
         seed: point.seed,
         options: Options {
