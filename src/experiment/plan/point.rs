@@ -235,11 +235,7 @@ fn cores(diagnostics: &mut Diagnostics, tree: &Node, machine: &Machine, placemen
     if placement.oversubscribe || processes <= cores {
         return;
     }
-    let path = match tree.get("workload").and_then(|workload| workload.word("kind")) {
-        Some("message_rate") => "workload.senders_per_node",
-        Some("program") => "workload.ranks",
-        _ => "workload",
-    };
+    let path = processes_path(tree);
     diagnostics.push(
         Diagnostic::error(
             &codes::TOO_FEW_CORES,
@@ -253,7 +249,16 @@ fn cores(diagnostics: &mut Diagnostics, tree: &Node, machine: &Machine, placemen
     );
 }
 
-/// Every thread has a hardware thread of its own.
+/// The field that says how many processes a node has.
+fn processes_path(tree: &Node) -> &'static str {
+    match tree.get("workload").and_then(|workload| workload.word("kind")) {
+        Some("message_rate") => "workload.senders_per_node",
+        Some("program") => "workload.ranks",
+        _ => "workload",
+    }
+}
+
+/// Every thread has a hardware thread of its own; nothing is said of too many processes again.
 fn hardware_threads(
     diagnostics: &mut Diagnostics,
     tree: &Node,
@@ -265,10 +270,11 @@ fn hardware_threads(
     let available = u64::from(cpu.sockets) * u64::from(cpu.cores_per_socket) * u64::from(cpu.smt);
     let processes = u64::from(placement.per_node);
     let needed = processes * u64::from(threads);
-    if needed <= available {
+    let too_many_processes = processes > available / u64::from(cpu.smt) && !placement.oversubscribe;
+    if needed <= available || too_many_processes {
         return;
     }
-    let path = "ranks.threads_per_process";
+    let path = if threads > 1 { "ranks.threads_per_process" } else { processes_path(tree) };
     diagnostics.push(
         Diagnostic::error(
             &codes::TOO_FEW_CORES,
