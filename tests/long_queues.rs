@@ -37,7 +37,7 @@ fn inspected(queue: Queue, length: u32) -> [u64; 2] {
         let program = PingPong::new(peer, me == 0, 8, 1, ROUNDS);
         AnyProgram::PingPong(program.with_backlog(Backlog::new(queue, side, length, peer, 8)))
     };
-    let ran = job(ideal(&[]), vec![rank(0), rank(1)]).run().unwrap();
+    let ran = job(ideal(&[]), vec![rank(0), rank(1)]).run().expect("it fits the machine");
     let longest = ran.machines[1].longest();
     let found = match queue {
         Queue::Expected => longest.posted,
@@ -80,7 +80,7 @@ fn pair(threads: u16, lane: fn(u16) -> Lane, queue: Option<(Queue, u32)>) -> Out
     let mut job = job(profile, sends.chain(receives).collect());
     job.threads = threads;
     job.duplicates = threads;
-    finished(job.run().unwrap().outcome)
+    finished(job.run().expect("it fits the machine").outcome)
 }
 
 /// Creating and joining threads lies between the marks of the first one.
@@ -88,7 +88,7 @@ fn pair(threads: u16, lane: fn(u16) -> Lane, queue: Option<(Queue, u32)>) -> Out
 /// claim: ep-cfg-threads
 #[test]
 fn threads_are_created_and_joined_in_the_timed_region() {
-    let [create, join] = [CREATE, JOIN].map(|text| text.parse::<TimeDelta>().unwrap());
+    let [create, join] = [CREATE, JOIN].map(|text| text.parse::<TimeDelta>().expect("a time"));
     for threads in [2, 4] {
         let outcome = pair(threads, Lane::tagged, None);
         for process in [0, 1] {

@@ -43,7 +43,7 @@ fn simulated(machine: &str, queue: Queue, length: u32) -> f64 {
     };
     let mut job = job(model(machine, &[]), vec![rank(0), rank(1)]);
     job.nodes = 1;
-    let outcome = finished(job.run().unwrap().outcome);
+    let outcome = finished(job.run().expect("it fits the machine").outcome);
     let elapsed = at(&outcome, 0, END) - at(&outcome, 0, START);
     elapsed as f64 / f64::from(2 * ROUNDS) / 1e6
 }

@@ -139,10 +139,12 @@ mod tests {
         let name = |call: Call| {
             let text = format!("{call:?}");
             let name = text.split([' ', '{']).next().unwrap_or_default().to_owned();
-            match call {
-                Call::Recv { tag, .. } => format!("{name} {}", tag.unwrap()),
-                Call::Send { tag, .. } | Call::Isend { tag, .. } => format!("{name} {tag}"),
-                _ => name,
+            if let Call::Recv { tag, .. } = call {
+                format!("{name} {}", tag.unwrap())
+            } else if let Call::Send { tag, .. } | Call::Isend { tag, .. } = call {
+                format!("{name} {tag}")
+            } else {
+                name
             }
         };
         std::iter::from_fn(|| next().map(name)).collect()

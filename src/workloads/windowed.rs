@@ -138,7 +138,7 @@ impl Windowed {
         let first = lane.thread == 0;
         let warm_up = if first { self.warm_up } else { 0 };
         let state = if first { State::Barrier } else { State::Round };
-        Self { threads, lane, warm_up, state, ..self }
+        Self { warm_up, lane, threads, state, ..self }
     }
 
     /// The same with a queue that is long before the rounds begin: the first thread makes it.
