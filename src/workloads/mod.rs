@@ -1,5 +1,6 @@
 //! Workloads: programs of calls, produced lazily.
 
+pub mod backlog;
 pub mod collective;
 pub mod job;
 pub mod ping_pong;

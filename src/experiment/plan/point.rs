@@ -12,12 +12,15 @@ use super::super::schema::SCENARIO;
 use super::super::shape::Shape as FieldShape;
 use super::super::shape::check::check;
 use super::{
-    Connections, DEFAULT_EVENTS, DEFAULT_SEED, DEFAULT_TIME, Limits, MpiOptions, Noise, OsNoise,
-    Payload, Placement, PlacementOrder, Point, Rendezvous, Topology, Workload, place,
+    Addressing, Connections, DEFAULT_EVENTS, DEFAULT_SEED, DEFAULT_TIME, Limits, Lock, LongQueue,
+    MpiOptions, Noise, OsNoise, Payload, Placement, PlacementOrder, Point, Rendezvous, Topology,
+    Workload, place,
 };
+use crate::hardware::core::Pinning;
 use crate::hardware::topology::{self, Shape, TopologyError};
 use crate::protocols::collectives::Kind;
 use crate::units::{Bytes, PS_PER_S, TimeDelta};
+use crate::workloads::backlog::Queue;
 
 /// What earlier points have resolved already.
 pub(super) struct Known<'a> {
@@ -41,26 +44,32 @@ pub(super) fn read(
         return None;
     }
     let machine = known.models.machine(diagnostics, tree.get("machine")?);
+    let threads = threads(tree);
     let nodes = tree.small("nodes").unwrap_or(2);
     let choices = Choices::read(tree.get("mpi"));
-    let workload = workload(diagnostics, tree.get("workload")?, &choices, nodes);
+    let workload = workload(diagnostics, tree.get("workload")?, &choices, (nodes, threads));
     let placement = placement(diagnostics, tree, &workload, nodes);
     let topology = topology(diagnostics, tree, known, nodes);
     let machine = machine?;
     let noise = noise(diagnostics, tree, &machine);
     let placement = placement?;
     cores(diagnostics, tree, &machine, &placement);
+    hardware_threads(diagnostics, tree, &machine, &placement, threads);
+    threaded(diagnostics, tree, &workload, threads);
     over_nodes(diagnostics, tree, &workload, &placement, nodes);
-    products(diagnostics, tree, &machine, &workload, &placement);
+    products(diagnostics, tree, &machine, &workload, &placement, threads);
     let mpi = mpi(tree, &machine);
     Some(Point {
         index,
         params,
         nodes,
         placement,
+        threads,
+        addressing: addressing(tree),
         topology,
         mpi,
         workload,
+        account: tree.flag("account").unwrap_or(false),
         noise,
         limits: limits(tree),
         seed: tree.count("seed").unwrap_or(DEFAULT_SEED),
@@ -78,7 +87,12 @@ fn rounds(node: &Node, size: Bytes) -> u64 {
     rounds.count(if small { "first" } else { "then" }).expect("the key is required")
 }
 
-fn workload(diagnostics: &mut Diagnostics, node: &Node, choices: &Choices, nodes: u32) -> Workload {
+fn workload(
+    diagnostics: &mut Diagnostics,
+    node: &Node,
+    choices: &Choices,
+    (nodes, threads): (u32, u16),
+) -> Workload {
     let kind = node.required_word("kind");
     if kind == "program" {
         let ranks = node.get("ranks").expect("the key is required");
@@ -95,8 +109,9 @@ fn workload(diagnostics: &mut Diagnostics, node: &Node, choices: &Choices, nodes
     }
     let same_node = node.word("between") == Some("cores");
     let window = node.small("window").unwrap_or(1);
+    let queue = node.get("queue").map(|queue| long_queue(queue, threads));
     match kind {
-        "ping_pong" => Workload::PingPong { size, rounds, warmup, same_node },
+        "ping_pong" => Workload::PingPong { size, rounds, warmup, same_node, queue },
         "message_rate" => Workload::MessageRate {
             senders_per_node: node.small("senders_per_node").expect("the key is required"),
             size,
@@ -104,6 +119,7 @@ fn workload(diagnostics: &mut Diagnostics, node: &Node, choices: &Choices, nodes
             rounds,
             warmup,
             both: node.word("direction") != Some("one"),
+            queue,
         },
         _ => {
             let bidirectional = kind == "bidirectional_bandwidth";
@@ -178,6 +194,33 @@ fn over_nodes(
     }
 }
 
+/// The queue of one process; its shape limits length and threads.
+fn long_queue(node: &Node, threads: u16) -> LongQueue {
+    let queue = match node.required_word("kind") {
+        "unexpected" => Queue::Unexpected,
+        _ => Queue::Expected,
+    };
+    let each = node.small("length").expect("the key is required");
+    let per_thread = node.word("length_per") == Some("thread");
+    LongQueue { queue, length: if per_thread { each * u32::from(threads) } else { each } }
+}
+
+fn ranks_word<'a>(tree: &'a Node, key: &str) -> Option<&'a str> {
+    tree.get("ranks").and_then(|ranks| ranks.word(key))
+}
+
+fn threads(tree: &Node) -> u16 {
+    let threads = tree.get("ranks").and_then(|ranks| ranks.small("threads_per_process"));
+    u16::try_from(threads.unwrap_or(1)).expect("the shape limits the threads")
+}
+
+fn addressing(tree: &Node) -> Addressing {
+    match ranks_word(tree, "addressing") {
+        Some("duplicated") => Addressing::Duplicated,
+        _ => Addressing::Process,
+    }
+}
+
 /// How many processes there are and how many of them a node holds; `None` with a report.
 fn placement(
     diagnostics: &mut Diagnostics,
@@ -186,9 +229,13 @@ fn placement(
     nodes: u32,
 ) -> Option<Placement> {
     let ranks = tree.get("ranks");
-    let order = match ranks.and_then(|ranks| ranks.word("placement")) {
+    let order = match ranks_word(tree, "placement") {
         Some("round_robin") => PlacementOrder::RoundRobin,
         _ => PlacementOrder::Block,
+    };
+    let pinning = match ranks_word(tree, "pinning") {
+        Some("compact") => Pinning::Compact,
+        _ => Pinning::Scatter,
     };
     let oversubscribe = ranks.and_then(|ranks| ranks.flag("oversubscribe")).unwrap_or(false);
     let (processes, per_node) = match workload {
@@ -196,7 +243,8 @@ fn placement(
             if *same_node {
                 // Both on the first node, however processes are dealt out.
                 let order = PlacementOrder::Block;
-                return Some(Placement { processes: 2, per_node: 2, order, oversubscribe });
+                let (processes, per_node) = (2, 2);
+                return Some(Placement { processes, per_node, order, oversubscribe, pinning });
             }
             need_nodes(diagnostics, tree, nodes, nodes >= 2, "at least 2")?;
             (2, 1)
@@ -218,7 +266,7 @@ fn placement(
             (processes, processes.div_ceil(nodes))
         }
     };
-    Some(Placement { processes, per_node, order, oversubscribe })
+    Some(Placement { processes, per_node, order, oversubscribe, pinning })
 }
 
 fn need_nodes(
@@ -279,12 +327,7 @@ fn cores(diagnostics: &mut Diagnostics, tree: &Node, machine: &Machine, placemen
     if placement.oversubscribe || processes <= cores {
         return;
     }
-    let path = match tree.get("workload").and_then(|workload| workload.word("kind")) {
-        Some("message_rate") => "workload.senders_per_node",
-        Some("collective") => "workload.ranks_per_node",
-        Some("program") => "workload.ranks",
-        _ => "workload",
-    };
+    let path = processes_path(tree);
     diagnostics.push(
         Diagnostic::error(
             &codes::TOO_FEW_CORES,
@@ -298,6 +341,81 @@ fn cores(diagnostics: &mut Diagnostics, tree: &Node, machine: &Machine, placemen
     );
 }
 
+/// The field that says how many processes a node has.
+fn processes_path(tree: &Node) -> &'static str {
+    match tree.get("workload").and_then(|workload| workload.word("kind")) {
+        Some("message_rate") => "workload.senders_per_node",
+        Some("collective") => "workload.ranks_per_node",
+        Some("program") => "workload.ranks",
+        _ => "workload",
+    }
+}
+
+/// Every thread has a hardware thread of its own; nothing is said of too many processes again.
+fn hardware_threads(
+    diagnostics: &mut Diagnostics,
+    tree: &Node,
+    machine: &Machine,
+    placement: &Placement,
+    threads: u16,
+) {
+    let cpu = &machine.profile.cpu;
+    let available = u64::from(cpu.sockets) * u64::from(cpu.cores_per_socket) * u64::from(cpu.smt);
+    let processes = u64::from(placement.per_node);
+    let needed = processes * u64::from(threads);
+    let too_many_processes = processes > available / u64::from(cpu.smt) && !placement.oversubscribe;
+    if needed <= available || too_many_processes {
+        return;
+    }
+    let path = if threads > 1 { "ranks.threads_per_process" } else { processes_path(tree) };
+    diagnostics.push(
+        Diagnostic::error(
+            &codes::TOO_FEW_CORES,
+            place(tree, path),
+            path,
+            format!("{processes} processes of {threads} threads on a node are {needed} threads"),
+            format!("a node has {available} hardware threads, one for each thread"),
+        )
+        .related(place(tree, "machine"), format!("the machine is `{}`", machine.name))
+        .help("use fewer processes or threads"),
+    );
+}
+
+/// Several threads, and what only they have, belong to workloads that know them.
+fn threaded(diagnostics: &mut Diagnostics, tree: &Node, workload: &Workload, threads: u16) {
+    let Workload::MessageRate { window, queue, .. } = workload else {
+        if threads > 1 {
+            let path = "ranks.threads_per_process";
+            let found = format!("processes of {threads} threads");
+            let allowed =
+                format!("the workload {} has one thread in each process", workload.kind());
+            diagnostics.push(
+                Diagnostic::error(&codes::CONTRADICTION, place(tree, path), path, found, allowed)
+                    .related(place(tree, "workload.kind"), "the workload is given here")
+                    .help("several threads are known to the workload message_rate"),
+            );
+        }
+        return;
+    };
+    let each = 2 * u128::from(*window) + 1;
+    let queued = queue.map_or(0, |queue| queue.length);
+    let requests = each * u128::from(threads) + u128::from(queued) + 1;
+    let limit = 1 << 31;
+    if requests <= limit {
+        return;
+    }
+    diagnostics.push(
+        Diagnostic::error(
+            &codes::PRODUCT,
+            place(tree, "workload.window"),
+            "workload.window",
+            format!("{threads} threads need {requests} requests in a process"),
+            format!("at most {limit} can be told apart"),
+        )
+        .related(place(tree, "ranks.threads_per_process"), "the threads are given here"),
+    );
+}
+
 /// Bytes and time that a workload moves, in 128 bits: both must fit 64.
 fn products(
     diagnostics: &mut Diagnostics,
@@ -305,6 +423,7 @@ fn products(
     machine: &Machine,
     workload: &Workload,
     placement: &Placement,
+    threads: u16,
 ) {
     let (size, messages) = match workload {
         Workload::PingPong { size, rounds, warmup, .. } => {
@@ -312,7 +431,8 @@ fn products(
         }
         Workload::Bandwidth { size, window, rounds, warmup, .. }
         | Workload::MessageRate { size, window, rounds, warmup, .. } => {
-            (*size, u128::from(*window) * (u128::from(*rounds) + u128::from(*warmup)))
+            let each = u128::from(*window) * (u128::from(*rounds) + u128::from(*warmup));
+            (*size, each * u128::from(threads))
         }
         Workload::Collective { size, rounds, warmup, .. } => {
             // What the slowest algorithm moves through one rank.
@@ -415,6 +535,7 @@ fn mpi(tree: &Node, machine: &Arc<Machine>) -> MpiOptions {
             Some("shared_receive_queue") => Connections::SharedReceiveQueue,
             _ => Connections::PerPeer,
         },
+        lock: if word("lock") == Some("unfair") { Lock::Unfair } else { Lock::Fair },
     }
 }
 

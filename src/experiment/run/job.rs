@@ -5,8 +5,8 @@ use std::sync::Arc;
 use crate::engine::{JournalMode, Limits, Options};
 use crate::experiment::collectives::Chosen;
 use crate::experiment::plan::{
-    Connections, MpiOptions, Payload, Placement, PlacementOrder, Point, Rendezvous, Topology,
-    Workload,
+    Addressing, Connections, Lock, LongQueue, MpiOptions, Payload, Placement, PlacementOrder,
+    Point, Rendezvous, Topology, Workload,
 };
 use crate::experiment::program::{RankProgram, Statement, Step};
 use crate::hardware::core::Scheme;
@@ -18,25 +18,37 @@ use crate::protocols::rendezvous::Protocol;
 use crate::runtime::memory;
 use crate::runtime::timed;
 use crate::units::Time;
+use crate::workloads::backlog::{Backlog, Side};
 use crate::workloads::collective::Repeated;
-use crate::workloads::job::{AnyProgram, Disturbance, Job};
+use crate::workloads::job::{AnyProgram, Disturbance, Job, duplicate};
 use crate::workloads::ping_pong::PingPong;
 use crate::workloads::program::{self, Does, Programs};
-use crate::workloads::windowed::{Direction, Windowed};
+use crate::workloads::windowed::{Direction, Lane, Windowed};
 
 /// Events that are kept for the report of a run that was stopped.
 const TAIL: usize = 50;
 
 /// The job of a point.
 pub fn build(point: &Point) -> Job {
-    let MpiOptions { rendezvous, eager_threshold, eager_threshold_intra, payload, connections } =
-        point.mpi;
+    let MpiOptions {
+        rendezvous,
+        eager_threshold,
+        eager_threshold_intra,
+        payload,
+        connections,
+        lock,
+    } = point.mpi;
     let noise = point.noise.os_noise.map(|noise| (noise.period, noise.length));
     Job {
         profile: point.machine.profile.clone(),
         shape: shape(point.topology),
         nodes: nodes(point),
-        threads: 1,
+        threads: point.threads,
+        pinning: point.placement.pinning,
+        duplicates: match point.addressing {
+            Addressing::Process => 0,
+            Addressing::Duplicated => point.threads,
+        },
         endpoints: crate::protocols::library::Endpoints::default(),
         scheme: match point.placement.order {
             PlacementOrder::Block => Scheme::Block,
@@ -56,7 +68,10 @@ pub fn build(point: &Point) -> Job {
             Connections::PerPeer => timed::Connections::PerPeer,
             Connections::SharedReceiveQueue => timed::Connections::SharedReceiveQueue,
         },
-        lock: timed::LockOrder::Fair,
+        lock: match lock {
+            Lock::Fair => timed::LockOrder::Fair,
+            Lock::Unfair => timed::LockOrder::Unfair,
+        },
         disturbance: Disturbance { start_skew: point.noise.start_skew, os_noise: noise },
         seed: point.seed,
         options: Options {
@@ -88,10 +103,15 @@ fn shape(topology: Topology) -> Shape {
 
 fn programs(point: &Point) -> Vec<AnyProgram> {
     match &point.workload {
-        Workload::PingPong { size, rounds, warmup, .. } => {
-            let (warmup, rounds) = (small(*warmup), small(*rounds));
-            let rank =
-                |me: u32| PingPong::new(Rank(1 - me), me == 0, size.as_u64(), warmup, rounds);
+        Workload::PingPong { size, rounds, warmup, queue, .. } => {
+            let (warmup, rounds, size) = (small(*warmup), small(*rounds), size.as_u64());
+            let rank = |me: u32| {
+                let program = PingPong::new(Rank(1 - me), me == 0, size, warmup, rounds);
+                match backlog(*queue, me == 1, Rank(1 - me), size) {
+                    Some(backlog) => program.with_backlog(backlog),
+                    None => program,
+                }
+            };
             (0..2).map(|me| AnyProgram::PingPong(rank(me))).collect()
         }
         Workload::Bandwidth { size, window, rounds, warmup, bidirectional, .. } => {
@@ -107,14 +127,7 @@ fn programs(point: &Point) -> Vec<AnyProgram> {
             };
             (0..2).map(|me| AnyProgram::Windowed(rank(me))).collect()
         }
-        Workload::MessageRate { senders_per_node, size, window, rounds, warmup, both } => {
-            let (warmup, rounds) = (small(*warmup), small(*rounds));
-            let rank = |process| {
-                let (peer, direction) = pair(point, process, *senders_per_node, *both);
-                Windowed::new(Rank(peer), direction, size.as_u64(), *window, warmup, rounds)
-            };
-            (0..point.placement.processes).map(|p| AnyProgram::Windowed(rank(p))).collect()
-        }
+        Workload::MessageRate { .. } => message_rate(point),
         Workload::Collective { chosen, rounds, warmup, .. } => {
             let (warmup, rounds) = (small(*warmup), small(*rounds));
             let call = Arc::new(placed(point, chosen));
@@ -126,6 +139,40 @@ fn programs(point: &Point) -> Vec<AnyProgram> {
             (0..ranks.len()).map(|rank| AnyProgram::Program(programs.stream(rank))).collect()
         }
     }
+}
+
+/// All threads of all processes.
+fn message_rate(point: &Point) -> Vec<AnyProgram> {
+    let Workload::MessageRate { senders_per_node, size, window, rounds, warmup, both, queue } =
+        point.workload
+    else {
+        unreachable!("asked for this workload only");
+    };
+    let (warmup, rounds, size) = (small(warmup), small(rounds), size.as_u64());
+    let program = |process, thread| {
+        let (peer, direction) = pair(point, process, senders_per_node, both);
+        let peer = Rank(peer);
+        let lane = match point.addressing {
+            Addressing::Process => Lane::tagged(thread),
+            Addressing::Duplicated => Lane::on(thread, duplicate(thread)),
+        };
+        let program = Windowed::new(peer, direction, size, window, warmup, rounds)
+            .of_threads(point.threads, lane);
+        let queue = queue.filter(|_| thread == 0);
+        match backlog(queue, direction == Direction::Receives, peer, size) {
+            Some(backlog) => AnyProgram::Windowed(program.with_backlog(backlog)),
+            None => AnyProgram::Windowed(program),
+        }
+    };
+    let threads = |process| (0..point.threads).map(move |thread| (process, thread));
+    let all = (0..point.placement.processes).flat_map(threads);
+    all.map(|(process, thread)| program(process, thread)).collect()
+}
+
+/// The part of one rank in a long queue.
+fn backlog(queue: Option<LongQueue>, holds: bool, peer: Rank, bytes: u64) -> Option<Backlog> {
+    let side = if holds { Side::Holds } else { Side::Feeds };
+    queue.map(|LongQueue { queue, length }| Backlog::new(queue, side, length, peer, bytes))
 }
 
 fn small(rounds: u64) -> u32 {

@@ -78,8 +78,13 @@ impl Node {
 
     /// The decimal number under `key`, in billionths.
     pub(crate) fn billionths(&self, key: &str) -> Option<u64> {
-        let Value::Number(number) = &self.get(key)?.value else { panic!("{CHECKED}") };
-        Some(number.scaled(9).expect(CHECKED))
+        self.get(key).map(Self::as_billionths)
+    }
+
+    /// This node as a decimal number, in billionths.
+    pub(crate) fn as_billionths(&self) -> u64 {
+        let Value::Number(number) = &self.value else { panic!("{CHECKED}") };
+        number.scaled(9).expect(CHECKED)
     }
 
     /// The text under `key`.

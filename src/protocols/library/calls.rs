@@ -250,6 +250,7 @@ impl Library {
         self.open(key, Body::Posted { id, selection, buffer }, thread)?;
         let queue = self.queue(selection.context, selection.dest);
         let walk = self.matching[queue].post(selection, Posted { key, id });
+        self.note_lengths(queue);
         out.push(Action::Walk { entries: walk.visited, length: walk.length });
         out.push(Action::Observe(Observation::Posted {
             receive: id,

@@ -249,6 +249,15 @@ enum UnexpectedBody {
     Rts { protocol: Protocol, remote: Region },
 }
 
+/// The most entries that any one of a process's matching queues has had.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Longest {
+    /// Posted receives.
+    pub posted: usize,
+    /// Unexpected messages.
+    pub unexpected: usize,
+}
+
 /// The MPI library of one process.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Library {
@@ -262,6 +271,7 @@ pub struct Library {
     calls: Note<Vec<u32>>,
     /// The matching engine of each endpoint, or one for all.
     matching: Vec<MatchingEngine<Posted, Unexpected>>,
+    longest: Note<Longest>,
     endpoints: EndpointTable,
     requests: RequestTable,
     /// Messages taken by matched probes, with their receive, by the program's message handle.
@@ -287,6 +297,7 @@ impl Library {
             posted: 0,
             calls: Note(vec![0; threads]),
             matching: vec![MatchingEngine::default(); job.endpoints.queues_of(&endpoints)],
+            longest: Note::default(),
             endpoints,
             requests: RequestTable::new(threads),
             probed: Vec::new(),
@@ -296,6 +307,18 @@ impl Library {
             barrier: Note::default(),
             job,
         }
+    }
+
+    /// The most entries that one of its queues has had so far.
+    pub const fn longest(&self) -> Longest {
+        self.longest.0
+    }
+
+    /// Notes the lengths of a matching engine's queues after one of them may have grown.
+    fn note_lengths(&mut self, queue: usize) {
+        let Longest { posted, unexpected } = &mut self.longest.0;
+        *posted = (*posted).max(self.matching[queue].posted_len());
+        *unexpected = (*unexpected).max(self.matching[queue].unexpected_len());
     }
 
     fn wire(&self, route: Route, thread: Thread) -> Wire {

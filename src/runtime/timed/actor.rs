@@ -453,6 +453,7 @@ where
             }
             Action::Walk { entries, length } => {
                 self.entries_visited += u64::from(*entries);
+                self.actor(thread).account.entries += u64::from(*entries);
                 Some(self.charge(thread, Part::Walk, cursor, self.costs.walk(*entries, *length)))
             }
             Action::Copy { from, to } => self.copy(thread, process, *from, *to, cursor),
