@@ -6,17 +6,18 @@
 
 use std::collections::VecDeque;
 
+use super::ahead::Coming;
 use super::arena::Flight;
 use super::spec::{EventKind, FabricEvent, ResourceStats, Schedule};
 use super::{Fabric, ResourceId};
 use crate::units::{Time, TimeDelta};
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Servers {
-    per_item: TimeDelta,
+    pub(super) per_item: TimeDelta,
     /// Ends of the last `count` transfers, oldest at `oldest`.
-    ends: Vec<Time>,
-    oldest: usize,
+    pub(super) ends: Vec<Time>,
+    pub(super) oldest: usize,
     /// Starts of transfers that had to wait, oldest first.
     starts: VecDeque<Time>,
     /// Transfers that arrived in this instant in the order of service, and when each slot ends.
@@ -24,11 +25,13 @@ pub(super) struct Servers {
     batch_at: Time,
     items: u64,
     queue_max: usize,
+    pub(super) coming: Coming,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Served {
     flight: u32,
+    hop: u32,
     /// The flight's `tail` before this hop.
     tail: u64,
     end: Time,
@@ -46,22 +49,25 @@ impl Servers {
             batch_at: Time::ZERO,
             items: 0,
             queue_max: 0,
+            coming: Coming::default(),
         }
     }
 
-    pub(super) fn stats(&self) -> ResourceStats {
+    pub(super) fn stats(&self, now: Time) -> ResourceStats {
+        let mut then = self.clone();
+        then.come_true_before(now.as_ps() + 1);
         ResourceStats {
-            busy: self.per_item * self.items,
+            busy: then.per_item * then.items,
             raw_bytes: 0,
-            packets: self.items,
-            transfers: self.items,
-            queue_max: u32::try_from(self.queue_max).unwrap_or(u32::MAX),
+            packets: then.items,
+            transfers: then.items,
+            queue_max: u32::try_from(then.queue_max).unwrap_or(u32::MAX),
         }
     }
 
     /// Takes the next slot and answers when its service ends.
     #[inline]
-    fn admit(&mut self, now: Time) -> Time {
+    pub(super) fn admit(&mut self, now: Time) -> Time {
         let start = self.ends[self.oldest].max(now);
         while self.starts.front().is_some_and(|&began| began <= now) {
             self.starts.pop_front();
@@ -86,11 +92,12 @@ impl Fabric {
         id: u32,
         out: &mut impl Schedule,
     ) {
+        self.meet_promises_at_servers(now, resource, out);
         let servers = self.resources[resource.0 as usize].servers_mut();
         let end = servers.admit(now);
         if end == now {
             // Free of cost: nothing competes.
-            self.leave_servers(resource, id, end, out);
+            self.leave_servers(now, resource, id, end, out);
             return;
         }
         if servers.batch_at != now {
@@ -98,37 +105,42 @@ impl Fabric {
             servers.batch.clear();
         }
         let flights = &self.flights;
-        let Flight { conn, tail, .. } = flights[id];
-        servers.batch.push(Served { flight: id, tail, end });
+        let Flight { hop, tail, .. } = flights[id];
+        servers.batch.push(Served { flight: id, hop, tail, end });
         let mut at = servers.batch.len() - 1;
-        while at > 0 && flights[servers.batch[at - 1].flight].conn > conn {
+        while at > 0 && flights[id].precedes(&flights[servers.batch[at - 1].flight]) {
             let before = servers.batch[at - 1];
             servers.batch[at] = Served { end: servers.batch[at].end, ..before };
-            servers.batch[at - 1] = Served { flight: id, tail, end: before.end };
+            servers.batch[at - 1] = Served { flight: id, hop, tail, end: before.end };
             at -= 1;
         }
         for place in at..servers.batch.len() {
             let served = self.resources[resource.0 as usize].servers_mut().batch[place];
             if served.flight != id {
-                self.take_back(served);
+                self.take_back(served, out);
             }
-            self.leave_servers(resource, served.flight, served.end, out);
+            self.leave_servers(now, resource, served.flight, served.end, out);
         }
     }
 
     /// Undoes the departure of a transfer that an arrival of the same instant pushed back.
-    fn take_back(&mut self, served: Served) {
-        let flight = &mut self.flights[served.flight];
-        flight.generation = flight.generation.wrapping_add(1);
-        flight.hop -= 1;
-        flight.tail = served.tail;
+    fn take_back(&mut self, served: Served, out: &mut impl Schedule) {
+        self.withdraw(served.flight, served.hop, served.tail, out);
+        let flight = &self.flights[served.flight];
         if flight.hop == flight.first_hop {
             self.conns[flight.conn as usize].inside += 1;
         }
     }
 
     #[inline]
-    fn leave_servers(&mut self, resource: ResourceId, id: u32, end: Time, out: &mut impl Schedule) {
+    fn leave_servers(
+        &mut self,
+        now: Time,
+        resource: ResourceId,
+        id: u32,
+        end: Time,
+        out: &mut impl Schedule,
+    ) {
         let flight = &mut self.flights[id];
         let first = flight.hop == flight.first_hop;
         let conn = flight.conn;
@@ -140,9 +152,12 @@ impl Fabric {
         };
         flight.hop += 1;
         flight.tail = flight.tail.max(end.as_ps()) + latency.as_ps();
-        let last = flight.hop == flight.end_hop && flight.bytes <= self.mtu;
-        let arrival = if last { Time::from_ps(flight.tail) } else { end + latency };
-        out.at(arrival, resource, FabricEvent::new(EventKind::Arrive, id, flight.generation));
+        let arrival = end + latency;
+        if flight.bytes <= self.mtu {
+            self.go_on(now, id, arrival.as_ps(), resource, out);
+        } else {
+            out.at(arrival, resource, FabricEvent::new(EventKind::Arrive, id, flight.generation));
+        }
         if first {
             self.leave_first_hop(conn, end, resource, out);
         }

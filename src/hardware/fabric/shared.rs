@@ -1,10 +1,11 @@
 //! The state of a shared resource: the packet in service, the ring, and what flows mean to it.
 
+use super::ahead::Coming;
 use super::arena::NONE;
 use super::reserve::{Reserve, Saved};
 use super::ring::{Ring, Run};
 use super::spec::{Arbitration, ResourceStats};
-use crate::units::{Bandwidth, Bytes, PS_PER_S, TimeDelta};
+use crate::units::{Bandwidth, Bytes, PS_PER_S, Time, TimeDelta};
 
 /// No segment of a flow was right before the packet.
 pub(super) const NONE_BEFORE: u64 = u64::MAX;
@@ -27,6 +28,7 @@ pub(super) struct Shared {
     pub(super) waiting: u32,
     pub(super) counts: Counts,
     pub(super) fluid: Fluid,
+    pub(super) coming: Coming,
     /// A defect planted by a test.
     #[cfg(test)]
     pub(super) fault: Option<super::tests::Fault>,
@@ -36,6 +38,7 @@ pub(super) struct Shared {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Serving {
     pub(super) flight: u32,
+    pub(super) hop: u32,
     pub(super) conn: u32,
     /// Bytes of the present turn.
     pub(super) used: u64,
@@ -121,6 +124,7 @@ impl Shared {
             turn_generation: 0,
             serving: Serving {
                 flight: NONE,
+                hop: NONE,
                 conn: NONE,
                 used: 0,
                 started: 0,
@@ -132,14 +136,20 @@ impl Shared {
             waiting: 0,
             counts: Counts::default(),
             fluid: Fluid { left: rate, level: rate, ..Fluid::default() },
+            coming: Coming::default(),
             #[cfg(test)]
             fault: None,
         }
     }
 
     /// The counts, with `moved` raw bytes of flows that have not ended.
-    pub(super) fn stats(&self, moved: u128) -> ResourceStats {
-        let Counts { raw, packets, transfers, queue_max } = self.counts;
+    pub(super) fn stats(&self, now: Time, moved: u128) -> ResourceStats {
+        let Counts { mut raw, mut packets, mut transfers, queue_max } = self.counts;
+        for promise in self.coming.begun(now.as_ps()) {
+            raw += u128::from(promise.raw);
+            packets += u64::from(promise.packets);
+            transfers += 1;
+        }
         let raw = raw + moved;
         let bits = u128::from(self.capacity.as_bit_per_s());
         let busy = raw * 8 * u128::from(PS_PER_S) / bits;
@@ -154,7 +164,8 @@ impl Shared {
 
     /// Service of the present packet that is still to come.
     pub(super) fn unserved(&self, now: u64) -> TimeDelta {
-        TimeDelta::from_ps(self.free_at.saturating_sub(now))
+        let promised = self.coming.begun(now).last().map(|promise| promise.end);
+        TimeDelta::from_ps(promised.unwrap_or(self.free_at).saturating_sub(now))
     }
 
     /// Nobody else wants this resource now.
