@@ -11,17 +11,15 @@
 //!                └──▶ broken: it and all that follow are taken back, an event at this hop instead
 //! ```
 //!
-//! A promise counts once its moment has passed: before, the state of its resource does not know it.
-//! Whoever comes to a resource first lets the promises before that moment come true, and breaks those
-//! that it would delay. So all times are those of a fabric with an event for each hop
-//! ([`LookAhead::Never`]); a test compares them.
+//! Whoever comes to a resource breaks the promises that it would delay. So all times are those of a
+//! fabric with an event for each hop ([`LookAhead::Never`]); a test compares them.
 
-use std::collections::VecDeque;
-
+use super::arena::Flights;
+use super::promises::{Coming, Promise};
 use super::servers::Servers;
 use super::shared::{NONE_BEFORE, Serving, Shared, Undo};
 use super::spec::{EventKind, FabricEvent, Schedule};
-use super::{Fabric, Resource, ResourceId};
+use super::{Charge, Fabric, Resource, ResourceId};
 use crate::units::{Time, TimeDelta};
 
 /// Whether packets cross hops without events. Times are the same.
@@ -34,111 +32,63 @@ pub enum LookAhead {
     WhereFree,
 }
 
-/// A service that begins at `start` if nobody comes before.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Promise {
-    pub(super) flight: u32,
-    pub(super) hop: u32,
-    pub(super) conn: u32,
-    pub(super) packets: u32,
-    /// When the packet comes.
-    pub(super) start: u64,
-    /// When its service ends.
-    pub(super) end: u64,
-    /// The flight's `tail` before this hop.
-    pub(super) tail: u64,
-    pub(super) bytes: u64,
-    pub(super) raw: u64,
-}
-
-/// What is to come at one resource.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Coming {
-    /// Packets on their way here by an event: while there are any, nothing is promised.
-    pub(super) packets: u32,
-    /// Promises that have not come true, by rising start.
-    pub(super) promises: VecDeque<Promise>,
-}
-
-impl Coming {
-    /// The next promise, if it starts before `now`.
-    #[inline]
-    pub(super) fn take_before(&mut self, now: u64) -> Option<Promise> {
-        if self.promises.front()?.start < now { self.promises.pop_front() } else { None }
-    }
-
-    /// Promises that will have begun at `now`.
-    pub(super) fn begun(&self, now: u64) -> impl Iterator<Item = &Promise> {
-        self.promises.iter().take_while(move |promise| promise.start <= now)
-    }
-}
-
 impl Shared {
     /// Whether a packet that comes at `start` will be served at once, as far as is known.
     #[inline]
-    fn is_free_at(&mut self, now: u64, start: u64) -> bool {
+    fn is_free_at(&self, start: u64) -> bool {
         if self.coming.packets > 0 || self.turn_pending || self.fluid.meets_packets() {
             return false;
         }
-        self.come_true_before(now);
         self.coming.promises.back().map_or(self.free_at, |last| last.end) <= start
     }
 
-    /// Lets promises come true that start before `now`.
+    /// Lets promises come true that start before `limit`: the last of them may be in service `now`.
     #[inline]
-    pub(super) fn come_true_before(&mut self, now: u64) {
-        while let Some(promise) = self.coming.take_before(now) {
-            self.come_true(promise);
+    fn come_true_before(&mut self, limit: u64, now: u64, flights: &Flights) {
+        while let Some(promise) = self.coming.promises.take_before(limit) {
+            self.come_true(promise, now, flights);
         }
     }
 
     #[inline]
-    fn come_true(&mut self, promise: Promise) {
-        let Promise { flight, hop, conn, packets, start, end, tail, bytes, raw } = promise;
-        let packets = u64::from(packets);
-        let (free_at, stolen, saved) = (self.free_at, 0, None);
-        let undo = Undo { free_at, tail, raw, packets, stolen, saved };
-        let (used, started, stood_since) = (bytes.max(1), start, start);
-        self.serving = Serving { flight, hop, conn, used, started, stood_since, undo };
-        self.free_at = end;
-        self.counts.raw += u128::from(raw);
-        self.counts.packets += packets;
-        self.counts.transfers += 1;
+    fn come_true(&mut self, promise: Promise, now: u64, flights: &Flights) {
+        let Promise { flight: id, hop, start, end, tail, .. } = promise;
+        let free_at = std::mem::replace(&mut self.free_at, end);
+        if end > now {
+            // It is not at its end yet.
+            let flight = &flights[id];
+            self.serving = Serving {
+                flight: id,
+                hop,
+                conn: flight.conn,
+                used: flight.bytes.max(1),
+                started: start,
+                stood_since: start,
+                undo: Undo { free_at, tail, stolen: 0, saved: None },
+            };
+        }
     }
 }
 
 impl Servers {
-    /// When the service of a packet that comes at `start` will end, as far as is known.
+    /// Promises the service of a packet that comes at `next.start`, and answers when it ends: with one
+    /// time for all, that is known although it may wait.
     #[inline]
-    fn end_if_at(&mut self, now: u64, start: u64) -> Option<u64> {
+    fn promise(&mut self, now: u64, next: &mut Promise) -> Option<u64> {
         if self.coming.packets > 0 || self.per_item == TimeDelta::ZERO {
             return None;
         }
-        self.come_true_before(now);
-        if self.coming.promises.back().is_some_and(|last| last.start >= start) {
+        if self.coming.promises.is_full() {
+            while self.coming.promises.take_before(now).is_some() {}
+        }
+        if self.coming.promises.back().is_some_and(|last| last.start >= next.start) {
             return None;
         }
-        Some(start.max(self.free_after(self.coming.promises.len())) + self.per_item.as_ps())
-    }
-
-    /// When the server is free that `promised` packets leave to the next.
-    #[inline]
-    fn free_after(&self, promised: usize) -> u64 {
-        let servers = self.ends.len();
-        if promised >= servers {
-            return self.coming.promises[promised - servers].end;
-        }
-        let slot = self.oldest + promised;
-        self.ends[if slot < servers { slot } else { slot - servers }].as_ps()
-    }
-
-    /// Lets promises come true that start before `now`.
-    #[inline]
-    pub(super) fn come_true_before(&mut self, now: u64) {
-        while let Some(promise) = self.coming.take_before(now) {
-            let end = self.admit(Time::from_ps(promise.start));
-            debug_assert_eq!(end.as_ps(), promise.end, "a promise that was not broken holds");
-        }
+        next.end = self.next_free().as_ps();
+        next.queue_max = self.queue_max;
+        let end = self.admit(Time::from_ps(now), Time::from_ps(next.start));
+        self.coming.promises.push(*next);
+        Some(end.as_ps())
     }
 }
 
@@ -153,69 +103,70 @@ impl Resource {
 }
 
 impl Fabric {
-    /// A packet leaves `from` and comes to its next hop at `arrival`: goes on as far as hops are
-    /// free, and asks for an event there.
+    /// A packet leaves `from` and comes to its next hop at `at`: goes on as far as hops are free, and
+    /// asks for an event there.
     #[inline]
     pub(super) fn go_on(
         &mut self,
         now: Time,
         id: u32,
-        arrival: u64,
-        from: ResourceId,
+        mut at: u64,
+        mut from: ResourceId,
         out: &mut impl Schedule,
     ) {
         let flight = &self.flights[id];
+        let (end_hop, generation) = (flight.end_hop, flight.generation);
         // Where a flow's segment is right before it, what comes depends on who else is there.
-        let (mut at, mut from) = (arrival, from);
-        if flight.behind == NONE_BEFORE && self.look_ahead != LookAhead::Never {
-            while self.flights[id].hop != self.flights[id].end_hop {
-                let Some(next) = self.promise(now.as_ps(), id, at) else { break };
-                (at, from) = next;
+        let looks_ahead = self.look_ahead != LookAhead::Never && flight.behind == NONE_BEFORE;
+        let (hop, tail) = (flight.hop, flight.tail);
+        let mut next = Promise { start: at, tail, flight: id, hop, ..Promise::default() };
+        while next.hop != end_hop {
+            if !looks_ahead || !self.promise(now.as_ps(), &mut next, &mut from) {
+                let resource = self.hops[next.hop as usize].resource;
+                self.resources[resource as usize].coming().packets += 1;
+                break;
             }
         }
-        let flight = &self.flights[id];
-        if flight.hop == flight.end_hop {
-            at = flight.tail;
-        } else {
-            let resource = self.hops[flight.hop as usize].resource;
-            self.resources[resource as usize].coming().packets += 1;
-        }
-        out.at(Time::from_ps(at), from, FabricEvent::new(EventKind::Arrive, id, flight.generation));
+        at = if next.hop == end_hop { next.tail } else { next.start };
+        let flight = &mut self.flights[id];
+        (flight.hop, flight.tail) = (next.hop, next.tail);
+        out.at(Time::from_ps(at), from, FabricEvent::new(EventKind::Arrive, id, generation));
     }
 
-    /// Promises the packet's service at its next hop, which it reaches at `start`: when it comes to
-    /// the hop after, and from where.
-    #[inline]
-    fn promise(&mut self, now: u64, id: u32, start: u64) -> Option<(u64, ResourceId)> {
-        let flight = &mut self.flights[id];
-        let (hop, bytes, conn, tail) = (flight.hop, flight.bytes, flight.conn, flight.tail);
-        let state = &mut self.hops[hop as usize];
+    /// Promises the service of a packet that comes as `next` says, and makes `next` what comes after
+    /// it; or answers that the hop is not free.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "it is the body of one loop")]
+    fn promise(&mut self, now: u64, next: &mut Promise, from: &mut ResourceId) -> bool {
+        let state = &mut self.hops[next.hop as usize];
         let (resource, latency) = (state.resource, state.latency.as_ps());
-        let mut promise =
-            Promise { flight: id, hop, conn, packets: 0, start, end: 0, tail, bytes, raw: 0 };
-        let next = match &mut self.resources[resource as usize] {
+        let Promise { start, tail, .. } = *next;
+        match &mut self.resources[resource as usize] {
             Resource::Shared(shared) => {
-                if !shared.is_free_at(now, start) {
-                    return None;
+                if !shared.is_free_at(start) {
+                    return false;
                 }
+                if shared.coming.promises.is_full() {
+                    shared.come_true_before(now, now, &self.flights);
+                }
+                let bytes = self.flights[next.flight].bytes;
                 let charge = state.charge(&self.specs, self.cut_through, bytes);
-                promise.end = start + charge.service.as_ps();
-                promise.packets = u32::try_from(charge.packets).ok()?;
-                promise.raw = charge.raw;
                 let head = charge.head.as_ps();
-                flight.tail = promise.end.max(tail + head) + latency;
-                shared.coming.promises.push_back(promise);
-                start + head + latency
+                next.end = start + charge.service.as_ps();
+                shared.counts.add(charge);
+                shared.coming.promises.push(*next);
+                next.tail = next.end.max(tail + head) + latency;
+                next.start = start + head + latency;
             }
             Resource::Servers(servers) => {
-                promise.end = servers.end_if_at(now, start)?;
-                flight.tail = tail.max(promise.end) + latency;
-                servers.coming.promises.push_back(promise);
-                promise.end + latency
+                let Some(end) = servers.promise(now, next) else { return false };
+                next.tail = tail.max(end) + latency;
+                next.start = end + latency;
             }
-        };
-        flight.hop += 1;
-        Some((next, ResourceId(resource)))
+        }
+        next.hop += 1;
+        *from = ResourceId(resource);
+        true
     }
 
     /// A packet comes to a shared resource now: earlier promises come true, and those that it will
@@ -232,7 +183,7 @@ impl Fabric {
         if shared.coming.promises.is_empty() {
             return;
         }
-        shared.come_true_before(now.as_ps());
+        shared.come_true_before(now.as_ps(), now.as_ps(), &self.flights);
         if !shared.coming.promises.is_empty() {
             self.meet_later_promises(now, resource, id, out);
         }
@@ -246,18 +197,16 @@ impl Fabric {
         id: u32,
         out: &mut impl Schedule,
     ) {
-        let flight = &self.flights[id];
-        let (hop, bytes) = (flight.hop, flight.bytes);
-        let (charge, _) = self.charge(hop, bytes);
-        let shared = self.resources[resource.0 as usize].shared_mut();
-        let promises = &mut shared.coming.promises;
+        let (charge, _) = self.charge(self.flights[id].hop, self.flights[id].bytes);
         let (flights, flight) = (&self.flights, &self.flights[id]);
+        let shared = self.resources[resource.0 as usize].shared_mut();
+        // In one instant the lower connection is first.
         let first = |promise: &Promise| {
             promise.start == now.as_ps() && flights[promise.flight].precedes(flight)
         };
-        if promises.front().is_some_and(first) {
-            let promise = promises.pop_front().expect("it has a front");
-            shared.come_true(promise);
+        if shared.coming.promises.front().is_some_and(first) {
+            let promise = shared.coming.promises.pop_front().expect("it has a front");
+            shared.come_true(promise, now.as_ps(), flights);
         }
         let done = (now + charge.service).as_ps();
         let delays = |promise: &Promise| promise.start < done;
@@ -266,7 +215,7 @@ impl Fabric {
         }
     }
 
-    /// Somebody comes to processing units now: earlier promises come true, later ones are broken.
+    /// Somebody comes to processing units now: earlier promises came true, later ones are broken.
     #[inline]
     pub(super) fn meet_promises_at_servers(
         &mut self,
@@ -274,14 +223,12 @@ impl Fabric {
         resource: ResourceId,
         out: &mut impl Schedule,
     ) {
-        let servers = self.resources[resource.0 as usize].servers_mut();
-        if servers.coming.promises.is_empty() {
+        let coming = self.resources[resource.0 as usize].coming();
+        if coming.promises.is_empty() {
             return;
         }
-        servers.come_true_before(now.as_ps());
-        if !servers.coming.promises.is_empty() {
-            self.break_promises(resource, 0, out);
-        }
+        while coming.promises.take_before(now.as_ps()).is_some() {}
+        self.break_promises(resource, 0, out);
     }
 
     /// Flows will share `resource` from now on: what was promised must wait for them.
@@ -296,10 +243,8 @@ impl Fabric {
             return;
         }
         // Who comes in this instant came before the solve.
-        shared.come_true_before(now.as_ps() + 1);
-        if !shared.coming.promises.is_empty() {
-            self.break_promises(ResourceId(resource), 0, out);
-        }
+        shared.come_true_before(now.as_ps() + 1, now.as_ps(), &self.flights);
+        self.break_promises(ResourceId(resource), 0, out);
     }
 
     /// Takes back the promises of `resource` from the one at `first` on, and what follows from them:
@@ -312,6 +257,7 @@ impl Fabric {
                 return;
             }
             let Some(promise) = promises.pop_back() else { return };
+            self.uncount(resource, promise);
             let Promise { flight: id, hop, start, tail, .. } = promise;
             // Whose promise at an earlier hop is broken has an event there.
             if self.flights[id].hop <= hop {
@@ -322,6 +268,16 @@ impl Fabric {
             let event = FabricEvent::new(EventKind::Arrive, id, self.flights[id].generation);
             let from = ResourceId(self.hops[hop as usize].previous);
             out.at(Time::from_ps(start), from, event);
+        }
+    }
+
+    /// Takes what a promise counted out of the state of its resource; at servers, the last one.
+    fn uncount(&mut self, resource: ResourceId, promise: Promise) {
+        if self.is_shared(resource) {
+            let (charge, _) = self.charge(promise.hop, self.flights[promise.flight].bytes);
+            self.resources[resource.0 as usize].shared_mut().counts.subtract(&charge);
+        } else {
+            self.resources[resource.0 as usize].servers_mut().take_back_last(&promise);
         }
     }
 
@@ -340,16 +296,27 @@ impl Fabric {
             self.resources[resource as usize].coming().packets -= 1;
         }
         for later in hop + 1..reached {
-            let resource = self.hops[later as usize].resource;
-            let promises = &mut self.resources[resource as usize].coming().promises;
-            let of_this = |promise: &Promise| promise.flight == id && promise.hop == later;
-            let Some(place) = promises.iter().position(of_this) else { continue };
-            if self.is_shared(ResourceId(resource)) {
-                self.resources[resource as usize].coming().promises.remove(place);
+            let resource = ResourceId(self.hops[later as usize].resource);
+            let promises = &mut self.resources[resource.0 as usize].coming().promises;
+            let Some(place) = promises.find(id, later, self.clock.as_ps()) else { continue };
+            if self.is_shared(resource) {
+                let promise = self.resources[resource.0 as usize].coming().promises.remove(place);
+                self.uncount(resource, promise);
             } else {
-                // Those after it may have been promised a later server.
-                self.break_promises(ResourceId(resource), place, out);
+                // Those after it were promised a later server.
+                self.break_promises(resource, place, out);
             }
         }
+    }
+
+    /// What the promises of a shared resource that begin after `now` count already.
+    pub(super) fn promised_after(&self, now: Time, coming: &Coming) -> Vec<Charge> {
+        let later = coming.promises.iter().filter(|promise| promise.start > now.as_ps());
+        let charge = |promise: &Promise| {
+            let state = &self.hops[promise.hop as usize];
+            let bytes = self.flights[promise.flight].bytes;
+            state.charge_of(&self.specs[state.resource as usize], self.cut_through, bytes)
+        };
+        later.map(charge).collect()
     }
 }

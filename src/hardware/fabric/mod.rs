@@ -24,6 +24,7 @@ mod arena;
 mod connection;
 mod flows;
 mod packets;
+mod promises;
 mod reserve;
 mod ring;
 mod servers;
@@ -181,8 +182,13 @@ impl Fabric {
     /// Whether packets cross hops without events.
     #[must_use]
     pub fn with_look_ahead(mut self, look_ahead: LookAhead) -> Self {
-        self.look_ahead = look_ahead;
+        self.set_look_ahead(look_ahead);
         self
+    }
+
+    /// Whether packets that begin a hop from now on cross the hops after it without events.
+    pub const fn set_look_ahead(&mut self, look_ahead: LookAhead) {
+        self.look_ahead = look_ahead;
     }
 
     /// Makes a path of `hops`, which may be empty.
@@ -293,10 +299,7 @@ impl Fabric {
     ///
     /// When there is no such resource.
     pub fn stats(&self, resource: ResourceId) -> ResourceStats {
-        match &self.resources[resource.0 as usize] {
-            Resource::Shared(shared) => shared.stats(self.clock, 0),
-            Resource::Servers(servers) => servers.stats(self.clock),
-        }
+        self.stats_with(resource, self.clock, 0)
     }
 
     /// What a resource did until `now`, with the part of each flow that has moved, and without
@@ -306,13 +309,25 @@ impl Fabric {
     ///
     /// When there is no such resource, or `now` is before the last event.
     pub fn stats_at(&self, resource: ResourceId, now: Time) -> ResourceStats {
+        let Resource::Shared(shared) = &self.resources[resource.0 as usize] else {
+            return self.stats_with(resource, now, 0);
+        };
+        let moved = shared.fluid.members.iter();
+        let moved = moved.map(|&(flow, hop)| self.moved_until(now.as_ps(), flow, hop));
+        let mut stats = self.stats_with(resource, now, moved.sum());
+        stats.busy = stats.busy.saturating_sub(shared.unserved(now.as_ps()));
+        stats
+    }
+
+    /// What services that began until `now` did, and `moved` raw bytes of flows.
+    fn stats_with(&self, resource: ResourceId, now: Time, moved: u128) -> ResourceStats {
         match &self.resources[resource.0 as usize] {
             Resource::Shared(shared) => {
-                let moved = shared.fluid.members.iter();
-                let moved = moved.map(|&(flow, hop)| self.moved_until(now.as_ps(), flow, hop));
-                let mut stats = shared.stats(now, moved.sum());
-                stats.busy = stats.busy.saturating_sub(shared.unserved(now.as_ps()));
-                stats
+                let mut counts = shared.counts;
+                for charge in self.promised_after(now, &shared.coming) {
+                    counts.subtract(&charge);
+                }
+                shared.stats(counts, moved)
             }
             Resource::Servers(servers) => servers.stats(now),
         }
@@ -399,19 +414,23 @@ impl HopState {
 
     #[cold]
     fn charge_anew(&mut self, spec: &ResourceSpec, cut_through: u64, bytes: u64) {
+        self.charged_for = bytes;
+        self.charge = self.charge_of(spec, cut_through, bytes);
+    }
+
+    fn charge_of(&self, spec: &ResourceSpec, cut_through: u64, bytes: u64) -> Charge {
         let Service::Shared { capacity } = spec.service else {
             unreachable!("pools of servers charge no bytes")
         };
         let weight = u64::from(self.weight);
         let raw = spec.framing.raw_bytes(bytes) * weight + self.extra;
         let head = spec.framing.raw_bytes(bytes.min(cut_through)) * weight + self.extra;
-        self.charged_for = bytes;
-        self.charge = Charge {
+        Charge {
             raw,
             packets: spec.framing.packets(bytes),
             service: service_time(capacity, raw),
             head: service_time(capacity, head.min(raw)),
-        };
+        }
     }
 }
 

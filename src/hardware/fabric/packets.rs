@@ -309,22 +309,13 @@ impl Fabric {
             used: used + bytes.max(1),
             started: start,
             stood_since,
-            undo: Undo {
-                free_at: shared.free_at,
-                tail: flight.tail,
-                raw: charge.raw,
-                packets: charge.packets,
-                stolen,
-                saved,
-            },
+            undo: Undo { free_at: shared.free_at, tail: flight.tail, stolen, saved },
         };
         shared.free_at = end;
         if shared.fluid.backlogged > 0 {
             shared.fluid.anchor = end;
         }
-        shared.counts.raw += u128::from(charge.raw);
-        shared.counts.packets += charge.packets;
-        shared.counts.transfers += 1;
+        shared.counts.add(&charge);
         let more = shared.ring.has_packets()
             || (lane != NONE && !self.lanes[lane as usize].packets.is_empty());
         // The last byte leaves when it was served, and not before it came.
@@ -371,14 +362,13 @@ impl Fabric {
         if let Some(saved) = undo.saved {
             shared.fluid.reserve.restore(saved);
         }
-        shared.counts.raw -= u128::from(undo.raw);
-        shared.counts.packets -= undo.packets;
-        shared.counts.transfers -= 1;
         shared.turn_pending = false;
         shared.turn_generation = shared.turn_generation.wrapping_add(1);
         shared.waiting += 1;
         self.withdraw(id, hop, undo.tail, out);
+        let (charge, _) = self.charge(hop, self.flights[id].bytes);
         let shared = self.resources[resource.0 as usize].shared_mut();
+        shared.counts.subtract(&charge);
         let state = &mut self.conns[conn as usize];
         if hop == self.flights[id].first_hop {
             state.inside += 1;

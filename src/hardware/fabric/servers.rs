@@ -6,25 +6,25 @@
 
 use std::collections::VecDeque;
 
-use super::ahead::Coming;
 use super::arena::Flight;
+use super::promises::{Coming, Promise};
 use super::spec::{EventKind, FabricEvent, ResourceStats, Schedule};
 use super::{Fabric, ResourceId};
 use crate::units::{Time, TimeDelta};
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Servers {
     pub(super) per_item: TimeDelta,
     /// Ends of the last `count` transfers, oldest at `oldest`.
-    pub(super) ends: Vec<Time>,
-    pub(super) oldest: usize,
+    ends: Vec<Time>,
+    oldest: usize,
     /// Starts of transfers that had to wait, oldest first.
     starts: VecDeque<Time>,
     /// Transfers that arrived in this instant in the order of service, and when each slot ends.
     batch: Vec<Served>,
     batch_at: Time,
     items: u64,
-    queue_max: usize,
+    pub(super) queue_max: u32,
     pub(super) coming: Coming,
 }
 
@@ -54,33 +54,51 @@ impl Servers {
     }
 
     pub(super) fn stats(&self, now: Time) -> ResourceStats {
-        let mut then = self.clone();
-        then.come_true_before(now.as_ps() + 1);
+        let later = self.coming.promises.iter().filter(|promise| promise.start > now.as_ps());
+        let items = self.items - later.count() as u64;
         ResourceStats {
-            busy: then.per_item * then.items,
+            busy: self.per_item * items,
             raw_bytes: 0,
-            packets: then.items,
-            transfers: then.items,
-            queue_max: u32::try_from(then.queue_max).unwrap_or(u32::MAX),
+            packets: items,
+            transfers: items,
+            queue_max: self.queue_max,
         }
     }
 
-    /// Takes the next slot and answers when its service ends.
+    /// Takes the next slot for a transfer that comes at `arrival` and answers when its service ends.
     #[inline]
-    pub(super) fn admit(&mut self, now: Time) -> Time {
-        let start = self.ends[self.oldest].max(now);
+    pub(super) fn admit(&mut self, now: Time, arrival: Time) -> Time {
+        let start = self.next_free().max(arrival);
         while self.starts.front().is_some_and(|&began| began <= now) {
             self.starts.pop_front();
         }
-        if start > now {
+        if start > arrival {
             self.starts.push_back(start);
-            self.queue_max = self.queue_max.max(self.starts.len());
+            let waiting = self.starts.iter().rev().take_while(|&&start| start > arrival).count();
+            self.queue_max = self.queue_max.max(u32::try_from(waiting).unwrap_or(u32::MAX));
         }
         let end = start + self.per_item;
         self.ends[self.oldest] = end;
         self.oldest = if self.oldest + 1 == self.ends.len() { 0 } else { self.oldest + 1 };
         self.items += 1;
         end
+    }
+
+    /// When the server is free that serves next.
+    #[inline]
+    pub(super) fn next_free(&self) -> Time {
+        self.ends[self.oldest]
+    }
+
+    /// Takes back the service that was admitted last, a promise.
+    pub(super) fn take_back_last(&mut self, promise: &Promise) {
+        self.oldest = self.oldest.checked_sub(1).unwrap_or(self.ends.len() - 1);
+        self.ends[self.oldest] = Time::from_ps(promise.end);
+        self.items -= 1;
+        self.queue_max = promise.queue_max;
+        if promise.end > promise.start {
+            self.starts.pop_back();
+        }
     }
 }
 
@@ -94,7 +112,7 @@ impl Fabric {
     ) {
         self.meet_promises_at_servers(now, resource, out);
         let servers = self.resources[resource.0 as usize].servers_mut();
-        let end = servers.admit(now);
+        let end = servers.admit(now, now);
         if end == now {
             // Free of cost: nothing competes.
             self.leave_servers(now, resource, id, end, out);

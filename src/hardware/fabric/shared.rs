@@ -1,11 +1,12 @@
 //! The state of a shared resource: the packet in service, the ring, and what flows mean to it.
 
-use super::ahead::Coming;
+use super::Charge;
 use super::arena::NONE;
+use super::promises::Coming;
 use super::reserve::{Reserve, Saved};
 use super::ring::{Ring, Run};
 use super::spec::{Arbitration, ResourceStats};
-use crate::units::{Bandwidth, Bytes, PS_PER_S, Time, TimeDelta};
+use crate::units::{Bandwidth, Bytes, PS_PER_S, TimeDelta};
 
 /// No segment of a flow was right before the packet.
 pub(super) const NONE_BEFORE: u64 = u64::MAX;
@@ -53,8 +54,6 @@ pub(super) struct Serving {
 pub(super) struct Undo {
     pub(super) free_at: u64,
     pub(super) tail: u64,
-    pub(super) raw: u64,
-    pub(super) packets: u64,
     pub(super) stolen: i64,
     /// `None` where packets meet no flows: then a service changes nothing of the reserve.
     pub(super) saved: Option<Saved>,
@@ -66,6 +65,21 @@ pub(super) struct Counts {
     pub(super) packets: u64,
     pub(super) transfers: u64,
     pub(super) queue_max: u32,
+}
+
+impl Counts {
+    #[inline]
+    pub(super) fn add(&mut self, charge: &Charge) {
+        self.raw += u128::from(charge.raw);
+        self.packets += charge.packets;
+        self.transfers += 1;
+    }
+
+    pub(super) fn subtract(&mut self, charge: &Charge) {
+        self.raw -= u128::from(charge.raw);
+        self.packets -= charge.packets;
+        self.transfers -= 1;
+    }
 }
 
 /// What the flows of a resource mean to its packets; set by the solver.
@@ -143,13 +157,8 @@ impl Shared {
     }
 
     /// The counts, with `moved` raw bytes of flows that have not ended.
-    pub(super) fn stats(&self, now: Time, moved: u128) -> ResourceStats {
-        let Counts { mut raw, mut packets, mut transfers, queue_max } = self.counts;
-        for promise in self.coming.begun(now.as_ps()) {
-            raw += u128::from(promise.raw);
-            packets += u64::from(promise.packets);
-            transfers += 1;
-        }
+    pub(super) fn stats(&self, counts: Counts, moved: u128) -> ResourceStats {
+        let Counts { raw, packets, transfers, queue_max } = counts;
         let raw = raw + moved;
         let bits = u128::from(self.capacity.as_bit_per_s());
         let busy = raw * 8 * u128::from(PS_PER_S) / bits;
@@ -164,8 +173,9 @@ impl Shared {
 
     /// Service of the present packet that is still to come.
     pub(super) fn unserved(&self, now: u64) -> TimeDelta {
-        let promised = self.coming.begun(now).last().map(|promise| promise.end);
-        TimeDelta::from_ps(promised.unwrap_or(self.free_at).saturating_sub(now))
+        let begun = self.coming.promises.iter().rev().find(|promise| promise.start <= now);
+        let end = begun.map_or(self.free_at, |promise| promise.end);
+        TimeDelta::from_ps(end.saturating_sub(now))
     }
 
     /// Nobody else wants this resource now.
