@@ -10,7 +10,7 @@ use mpisim::units::{Time, TimeDelta};
 use mpisim::workloads::backlog::{Backlog, Queue, Side};
 use mpisim::workloads::job::{AnyProgram, duplicate};
 use mpisim::workloads::ping_pong::PingPong;
-use mpisim::workloads::windowed::{Direction, END, Lane, START, Windowed};
+use mpisim::workloads::windowed::{Direction, END, START, Share, Windowed};
 
 const ROUNDS: u32 = 4;
 const CREATE: &str = "20 us";
@@ -60,12 +60,12 @@ fn a_message_inspects_all_of_the_queue_and_its_match() {
 }
 
 /// A sender and a receiver of `threads` threads each, on two nodes.
-fn pair(threads: u16, lane: fn(u16) -> Lane, queue: Option<(Queue, u32)>) -> Outcome {
+fn pair(threads: u16, share: fn(u16) -> Share, queue: Option<(Queue, u32)>) -> Outcome {
     let rank = |me: u32, direction, side| {
         let peer = Rank(1 - me);
         (0..threads).map(move |thread| {
             let program = Windowed::new(peer, direction, 8, 16, 1, ROUNDS);
-            let program = program.of_threads(threads, lane(thread));
+            let program = program.of_threads(threads, share(thread));
             AnyProgram::Windowed(match queue.filter(|_| thread == 0) {
                 Some((queue, length)) => {
                     program.with_backlog(Backlog::new(queue, side, length, peer, 8))
@@ -90,7 +90,7 @@ fn pair(threads: u16, lane: fn(u16) -> Lane, queue: Option<(Queue, u32)>) -> Out
 fn threads_are_created_and_joined_in_the_timed_region() {
     let [create, join] = [CREATE, JOIN].map(|text| text.parse::<TimeDelta>().expect("a time"));
     for threads in [2, 4] {
-        let outcome = pair(threads, Lane::tagged, None);
+        let outcome = pair(threads, Share::tagged, None);
         for process in [0, 1] {
             let start = mark(&outcome, process, 0, START).at;
             for thread in 1..threads {
@@ -109,7 +109,7 @@ fn threads_are_created_and_joined_in_the_timed_region() {
 
 #[test]
 fn a_thread_that_is_alone_takes_no_lock_and_creates_nobody() {
-    let outcome = pair(1, Lane::tagged, None);
+    let outcome = pair(1, Share::tagged, None);
     for process in [0, 1] {
         let account = rounds_of(&outcome, process, 0);
         assert_eq!(account.taken, 0);
@@ -120,10 +120,10 @@ fn a_thread_that_is_alone_takes_no_lock_and_creates_nobody() {
 /// Contexts instead of tags: neither another channel nor another queue.
 #[test]
 fn duplicated_communicators_change_no_moment() {
-    let on_duplicates = |thread| Lane::on(thread, duplicate(thread));
+    let on_duplicates = |thread| Share::on(thread, duplicate(thread));
     for threads in [1, 2, 3] {
         let (tagged, duplicated) =
-            (pair(threads, Lane::tagged, None), pair(threads, on_duplicates, None));
+            (pair(threads, Share::tagged, None), pair(threads, on_duplicates, None));
         assert_eq!(tagged.marks, duplicated.marks, "{threads} threads");
     }
 }
@@ -132,7 +132,7 @@ fn duplicated_communicators_change_no_moment() {
 fn threads_walk_past_what_stands_in_the_queue_of_their_process() {
     for queue in [Queue::Expected, Queue::Unexpected] {
         let inspected = |length| {
-            let outcome = pair(2, Lane::tagged, Some((queue, length)));
+            let outcome = pair(2, Share::tagged, Some((queue, length)));
             (0..2).map(|thread| rounds_of(&outcome, 1, thread).entries).sum::<u64>()
         };
         // 16 messages a round and thread; with more entries the threads may interleave otherwise.

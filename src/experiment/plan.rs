@@ -109,6 +109,23 @@ pub enum Addressing {
     Process,
     /// Each thread has a duplicate of the communicator for itself.
     Duplicated,
+    /// Each thread has an endpoint.
+    Endpoints(EndpointOptions),
+}
+
+/// What the endpoints of a process share.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct EndpointOptions {
+    /// NIC contexts of a process.
+    pub nic_contexts: u16,
+    /// Whether each endpoint has matching queues of its own.
+    pub own_queues: bool,
+    /// Whether a call makes progress for its own endpoint only.
+    pub independent: bool,
+    /// Whether the program promises that one thread uses an endpoint.
+    pub one_thread: bool,
+    /// Whether they are there from the start.
+    pub at_start: bool,
 }
 
 /// How processes are dealt out to nodes.

@@ -85,10 +85,14 @@ static RANKS: Shape = Shape::Object(&[
         &Shape::Word(&[
             ("process", "the threads of a process share its rank, each with tags of its own"),
             ("duplicated", "each thread has a duplicate of the communicator for itself"),
+            ("endpoints", "each thread has an endpoint, a rank of its own, as `endpoints` says"),
+            ("multiplexed", "the same, and all endpoints of a process share one NIC context"),
+            ("separate", "each thread is a process of its own"),
         ]),
         "process",
         "How messages find their thread.",
     ),
+    optional("endpoints", &ENDPOINTS, "What the endpoints of a process share."),
     default(
         "pinning",
         &Shape::Word(&[
@@ -108,6 +112,54 @@ static RANKS: Shape = Shape::Object(&[
         "Which process runs on which node.",
     ),
     default("oversubscribe", &Shape::Flag, "false", "Whether processes may share a core."),
+]);
+
+static ENDPOINTS: Shape = Shape::Object(&[
+    default(
+        "nic_contexts",
+        &Shape::Either(&[
+            Shape::Word(&[("own", "each endpoint has one")]),
+            Shape::Count { min: 1, max: MAX_THREADS },
+        ]),
+        "own",
+        "NIC contexts of a process: queue pairs, channels and completion queues.",
+    ),
+    default(
+        "queues",
+        &Shape::Word(&[
+            ("own", "each endpoint has matching queues"),
+            ("shared", "all ranks of a process share one pair of queues"),
+        ]),
+        "own",
+        "Where messages of endpoints are matched.",
+    ),
+    default(
+        "progress",
+        &Shape::Word(&[
+            ("independent", "a call makes progress for its own endpoint"),
+            ("process", "a call makes progress for all endpoints of the process"),
+        ]),
+        "independent",
+        "What a call on one endpoint owes the others.",
+    ),
+    default(
+        "threading",
+        &Shape::Word(&[
+            ("one", "one thread uses an endpoint: what it has for itself needs no lock"),
+            ("any", "any thread may use any endpoint"),
+        ]),
+        "one",
+        "What the program promises about its threads.",
+    ),
+    default(
+        "creation",
+        &Shape::Word(&[
+            ("dynamic", "MPI_Comm_create_endpoints: each endpoint has a handle"),
+            ("static", "made at the start: threads attach, and each call looks up its endpoint"),
+        ]),
+        "dynamic",
+        "How endpoints come to be.",
+    ),
 ]);
 
 static TOPOLOGY: Shape = Shape::Tagged {

@@ -12,6 +12,7 @@
 //!
 //! Source: `endpoints` Sec. 6, the expected and the unexpected queue variant.
 
+use super::windowed::endpoint;
 use crate::mpi::envelope::{Rank, TAG_UB};
 use crate::protocols::call::{Buffer, Call, Comm, Peer, Requests, SendMode};
 use crate::protocols::contract::Handle;
@@ -47,6 +48,8 @@ pub struct Backlog {
     length: u32,
     peer: Rank,
     bytes: u64,
+    /// Endpoints that share the entries evenly; none where the process holds them itself.
+    endpoints: u16,
     /// Its requests and buffers are numbered from here.
     first: u32,
     filled: u32,
@@ -56,7 +59,29 @@ pub struct Backlog {
 impl Backlog {
     /// `length` entries of `bytes` in the `queue` of this rank or of `peer`.
     pub const fn new(queue: Queue, side: Side, length: u32, peer: Rank, bytes: u64) -> Self {
-        Self { queue, side, length, peer, bytes, first: 0, filled: 0, emptied: 0 }
+        Self { queue, side, length, peer, bytes, endpoints: 0, first: 0, filled: 0, emptied: 0 }
+    }
+
+    /// The same, dealt out to `endpoints` endpoints of this process and their partners; `peer` is
+    /// the partner of the first.
+    #[must_use]
+    pub const fn over(self, endpoints: u16) -> Self {
+        Self { endpoints, ..self }
+    }
+
+    /// The communicator and the partner of entry `step`.
+    fn ends(&self, step: u32) -> (Comm, Peer) {
+        if self.endpoints == 0 {
+            return (Comm(0), Peer::Rank(self.peer));
+        }
+        let local = step % u32::from(self.endpoints);
+        let comm = endpoint(u16::try_from(local).expect("below a u16"));
+        (comm, Peer::Rank(Rank(self.peer.0 + local)))
+    }
+
+    /// Messages that tell that the queues are full: one from each endpoint.
+    fn tellers(&self) -> u32 {
+        u32::from(self.endpoints.max(1))
     }
 
     /// The same, with requests and buffers numbered from `first` on.
@@ -69,32 +94,31 @@ impl Backlog {
     pub fn fill(&mut self) -> Option<Call> {
         let step = self.filled;
         self.filled += 1;
+        let (comm, peer) = self.ends(step);
         match (self.queue, self.side) {
             (Queue::Expected, Side::Holds) if step < self.length => Some(Call::Irecv {
                 request: Handle(self.first + step),
-                source: Peer::Rank(self.peer),
+                source: peer,
                 tag: Some(NEVER),
-                comm: Comm::default(),
+                comm,
                 buffer: self.buffer(step),
             }),
             (Queue::Unexpected, Side::Feeds) if step < self.length => Some(Call::Isend {
                 request: Handle(self.first + step),
-                to: Peer::Rank(self.peer),
+                to: peer,
                 tag: NEVER,
-                comm: Comm::default(),
+                comm,
                 buffer: self.buffer(step),
                 mode: SendMode::Standard,
             }),
-            (Queue::Unexpected, Side::Feeds) if step == self.length => Some(Call::Send {
-                to: Peer::Rank(self.peer),
-                tag: FILLED,
-                comm: Comm::default(),
-                buffer: Buffer { bytes: 0, ..self.buffer(step) },
-                mode: SendMode::Standard,
-            }),
-            (Queue::Unexpected, Side::Holds) if step == 0 => {
+            (Queue::Unexpected, Side::Feeds) if step - self.length < self.tellers() => {
+                let (comm, to) = self.ends(step - self.length);
+                let buffer = Buffer { bytes: 0, ..self.buffer(step) };
+                Some(Call::Send { to, tag: FILLED, comm, buffer, mode: SendMode::Standard })
+            }
+            (Queue::Unexpected, Side::Holds) if step < self.tellers() => {
                 let told = Buffer { bytes: 0, ..self.buffer(self.length) };
-                Some(self.receive(FILLED, told))
+                Some(self.receive(step, FILLED, told))
             }
             (Queue::Expected | Queue::Unexpected, Side::Holds | Side::Feeds) => None,
         }
@@ -111,7 +135,7 @@ impl Backlog {
             (Queue::Expected, Side::Holds) if step == self.length => Some(self.wait()),
             (Queue::Unexpected, Side::Feeds) if step == 0 => Some(self.wait()),
             (Queue::Unexpected, Side::Holds) if step < self.length => {
-                Some(self.receive(NEVER, self.buffer(step)))
+                Some(self.receive(step, NEVER, self.buffer(step)))
             }
             (Queue::Expected | Queue::Unexpected, Side::Holds | Side::Feeds) => None,
         }
@@ -121,8 +145,9 @@ impl Backlog {
         Buffer { id: self.first + step, bytes: self.bytes }
     }
 
-    const fn receive(&self, tag: i32, buffer: Buffer) -> Call {
-        Call::Recv { source: Peer::Rank(self.peer), tag: Some(tag), comm: Comm(0), buffer }
+    fn receive(&self, step: u32, tag: i32, buffer: Buffer) -> Call {
+        let (comm, source) = self.ends(step);
+        Call::Recv { source, tag: Some(tag), comm, buffer }
     }
 
     const fn wait(&self) -> Call {

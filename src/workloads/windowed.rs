@@ -22,14 +22,14 @@ use crate::protocols::contract::{Handle, Machine, Next, Program};
 
 pub use super::ping_pong::{END, START};
 
-/// Tag of the messages that are counted, after [`Lane::tags`].
+/// Tag of the messages that are counted, after [`Share::tags`].
 const DATA: i32 = 0;
-/// Tag of the empty message that ends a round, after [`Lane::tags`].
+/// Tag of the empty message that ends a round, after [`Share::tags`].
 const ROUND_OVER: i32 = 1;
 
 /// What a thread has for itself among the threads of its process.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
-pub struct Lane {
+pub struct Share {
     /// Its number in the process.
     pub thread: u16,
     /// The communicator of its messages.
@@ -38,7 +38,7 @@ pub struct Lane {
     pub tags: i32,
 }
 
-impl Lane {
+impl Share {
     /// Thread `thread`, told from the others by its tags.
     pub fn tagged(thread: u16) -> Self {
         Self { thread, comm: Comm::default(), tags: 2 * i32::from(thread) }
@@ -61,6 +61,23 @@ pub enum Direction {
     Both,
 }
 
+/// How the threads of a process come to ranks of their own.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum Creation {
+    /// The first thread makes an endpoint for each, and frees them in the end.
+    Dynamic,
+    /// They are there from the start, and each thread attaches to its own.
+    Static,
+}
+
+/// The handle of the first endpoint; the others follow.
+const FIRST_ENDPOINT: u16 = 1 << 10;
+
+/// The handle of endpoint `local` of this process.
+pub const fn endpoint(local: u16) -> Comm {
+    Comm(FIRST_ENDPOINT + local)
+}
+
 /// The program of one thread of a rank of a pair.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Windowed {
@@ -70,9 +87,11 @@ pub struct Windowed {
     window: u32,
     warm_up: u32,
     rounds: u32,
-    lane: Lane,
+    share: Share,
     /// Threads of the process.
     threads: u16,
+    /// Where each thread has an endpoint.
+    creation: Option<Creation>,
     backlog: Option<Backlog>,
     done: u32,
     state: State,
@@ -80,6 +99,8 @@ pub struct Windowed {
 
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 enum State {
+    /// The endpoints are made, or the thread is attached to its own.
+    Create,
     /// A long queue is made, where one was asked for; then everybody is there.
     Barrier,
     /// The timed rounds begin: the other threads are created.
@@ -98,6 +119,8 @@ enum State {
     Joined,
     /// Nothing is left but the queue.
     Over,
+    /// So many endpoints are freed.
+    Freed(u16),
 }
 
 impl Windowed {
@@ -115,8 +138,9 @@ impl Windowed {
         rounds: u32,
     ) -> Self {
         assert!(window > 0, "a window holds at least one message");
-        let lane = Lane { thread: 0, comm: Comm(0), tags: 0 };
+        let share = Share { thread: 0, comm: Comm(0), tags: 0 };
         let (threads, backlog, done, state) = (1, None, 0, State::Barrier);
+        let creation = None;
         Self {
             peer,
             direction,
@@ -124,8 +148,9 @@ impl Windowed {
             window,
             warm_up,
             rounds,
-            lane,
+            share,
             threads,
+            creation,
             backlog,
             done,
             state,
@@ -134,11 +159,24 @@ impl Windowed {
 
     /// One of `threads` threads: only the first meets other ranks, warms up and marks.
     #[must_use]
-    pub fn of_threads(self, threads: u16, lane: Lane) -> Self {
-        let first = lane.thread == 0;
+    pub fn of_threads(self, threads: u16, share: Share) -> Self {
+        let first = share.thread == 0;
         let warm_up = if first { self.warm_up } else { 0 };
         let state = if first { State::Barrier } else { State::Round };
-        Self { warm_up, lane, threads, state, ..self }
+        Self { warm_up, share, threads, state, ..self }
+    }
+
+    /// The same where each of the threads has an endpoint: `peer` is that of the partner's thread.
+    #[must_use]
+    pub fn of_endpoints(self, creation: Creation) -> Self {
+        let first = self.share.thread == 0;
+        let state = if first || creation == Creation::Static { State::Create } else { self.state };
+        let comm = match creation {
+            Creation::Dynamic => endpoint(self.share.thread),
+            Creation::Static => Comm(0),
+        };
+        let share = Share::on(self.share.thread, comm);
+        Self { creation: Some(creation), share, state, ..self }
     }
 
     /// The same with a queue that is long before the rounds begin: the first thread makes it.
@@ -155,12 +193,12 @@ impl Windowed {
 
     /// The first request and buffer of this thread.
     fn first(&self) -> u32 {
-        self.numbers() * u32::from(self.lane.thread)
+        self.numbers() * u32::from(self.share.thread)
     }
 
     /// Whether it is the first of several threads, and creates the others.
     const fn leads(&self) -> bool {
-        self.threads > 1 && self.lane.thread == 0
+        self.threads > 1 && self.share.thread == 0
     }
 
     const fn receives(&self) -> bool {
@@ -177,8 +215,8 @@ impl Windowed {
         Call::Irecv {
             request: Handle(slot),
             source: Peer::Rank(self.peer),
-            tag: Some(self.lane.tags + DATA),
-            comm: self.lane.comm,
+            tag: Some(self.share.tags + DATA),
+            comm: self.share.comm,
             buffer: Buffer { id: slot, bytes: self.bytes },
         }
     }
@@ -188,8 +226,8 @@ impl Windowed {
         Call::Isend {
             request: Handle(slot),
             to: Peer::Rank(self.peer),
-            tag: self.lane.tags + DATA,
-            comm: self.lane.comm,
+            tag: self.share.tags + DATA,
+            comm: self.share.comm,
             buffer: Buffer { id: slot, bytes: self.bytes },
             mode: SendMode::Standard,
         }
@@ -204,10 +242,19 @@ impl Windowed {
         Requests::Range { first: Handle(self.first()), count: self.first_send() + sends }
     }
 
+    fn create(&self) -> Call {
+        match self.creation {
+            Some(Creation::Static) => Call::Attach { id: self.share.thread },
+            Some(Creation::Dynamic) | None => {
+                Call::CreateEndpoints { parent: Comm(0), count: self.threads, first: endpoint(0) }
+            }
+        }
+    }
+
     /// The empty message: from the receiver to the sender; nobody waits where both send.
     fn round_over(&self) -> Option<Call> {
-        let (peer, comm) = (Peer::Rank(self.peer), self.lane.comm);
-        let tag = self.lane.tags + ROUND_OVER;
+        let (peer, comm) = (Peer::Rank(self.peer), self.share.comm);
+        let tag = self.share.tags + ROUND_OVER;
         let buffer = Buffer { id: self.first() + 2 * self.window, bytes: 0 };
         match self.direction {
             Direction::Sends => Some(Call::Recv { source: peer, tag: Some(tag), comm, buffer }),
@@ -223,6 +270,11 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for Windowed {
     fn next(&mut self, _: Option<Reply>) -> Next<Call> {
         loop {
             match self.state {
+                State::Create => {
+                    let dynamic = self.creation == Some(Creation::Dynamic);
+                    self.state = if dynamic { State::Barrier } else { State::Round };
+                    return Next::Call(self.create());
+                }
                 State::Barrier => {
                     if let Some(call) = self.backlog.as_mut().and_then(Backlog::fill) {
                         return Next::Call(call);
@@ -277,8 +329,19 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for Windowed {
                     return Next::Mark(END);
                 }
                 State::Over => {
-                    let call = self.backlog.as_mut().and_then(Backlog::empty);
-                    return call.map_or(Next::End, Next::Call);
+                    if let Some(call) = self.backlog.as_mut().and_then(Backlog::empty) {
+                        return Next::Call(call);
+                    }
+                    self.state = State::Freed(0);
+                }
+                State::Freed(freed) => {
+                    let first = self.share.thread == 0;
+                    let dynamic = self.creation == Some(Creation::Dynamic);
+                    if !first || !dynamic || freed == self.threads {
+                        return Next::End;
+                    }
+                    self.state = State::Freed(freed + 1);
+                    return Next::Call(Call::FreeEndpoint { comm: endpoint(freed) });
                 }
             }
         }

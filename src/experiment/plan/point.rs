@@ -12,9 +12,9 @@ use super::super::schema::SCENARIO;
 use super::super::shape::Shape as FieldShape;
 use super::super::shape::check::check;
 use super::{
-    Addressing, Connections, DEFAULT_EVENTS, DEFAULT_SEED, DEFAULT_TIME, Limits, Lock, LongQueue,
-    MpiOptions, Noise, OsNoise, Payload, Placement, PlacementOrder, Point, Rendezvous, Topology,
-    Workload, place,
+    Addressing, Connections, DEFAULT_EVENTS, DEFAULT_SEED, DEFAULT_TIME, EndpointOptions, Limits,
+    Lock, LongQueue, MpiOptions, Noise, OsNoise, Payload, Placement, PlacementOrder, Point,
+    Rendezvous, Topology, Workload, place,
 };
 use crate::hardware::core::Pinning;
 use crate::hardware::topology::{self, Shape, TopologyError};
@@ -44,10 +44,15 @@ pub(super) fn read(
         return None;
     }
     let machine = known.models.machine(diagnostics, tree.get("machine")?);
-    let threads = threads(tree);
+    let (threads, processes_per_thread) = threads(tree);
     let nodes = tree.small("nodes").unwrap_or(2);
     let choices = Choices::read(tree.get("mpi"));
-    let workload = workload(diagnostics, tree.get("workload")?, &choices, (nodes, threads));
+    let mut workload = workload(diagnostics, tree.get("workload")?, &choices, (nodes, threads));
+    if let Workload::MessageRate { senders_per_node, .. } = &mut workload {
+        *senders_per_node = senders_per_node.saturating_mul(u32::from(processes_per_thread));
+    }
+    let addressing = addressing(tree, threads);
+    check_addressing(diagnostics, tree, addressing, &workload);
     let placement = placement(diagnostics, tree, &workload, nodes);
     let topology = topology(diagnostics, tree, known, nodes);
     let machine = machine?;
@@ -65,7 +70,7 @@ pub(super) fn read(
         nodes,
         placement,
         threads,
-        addressing: addressing(tree),
+        addressing,
         topology,
         mpi,
         workload,
@@ -209,15 +214,84 @@ fn ranks_word<'a>(tree: &'a Node, key: &str) -> Option<&'a str> {
     tree.get("ranks").and_then(|ranks| ranks.word(key))
 }
 
-fn threads(tree: &Node) -> u16 {
+/// Threads of a process, and processes that stand for one process of the scenario: threads that are
+/// separate are processes.
+fn threads(tree: &Node) -> (u16, u16) {
     let threads = tree.get("ranks").and_then(|ranks| ranks.small("threads_per_process"));
-    u16::try_from(threads.unwrap_or(1)).expect("the shape limits the threads")
+    let threads = u16::try_from(threads.unwrap_or(1)).expect("the shape limits the threads");
+    let separate = ranks_word(tree, "addressing") == Some("separate");
+    if separate { (1, threads) } else { (threads, 1) }
 }
 
-fn addressing(tree: &Node) -> Addressing {
+fn addressing(tree: &Node, threads: u16) -> Addressing {
     match ranks_word(tree, "addressing") {
         Some("duplicated") => Addressing::Duplicated,
+        Some("endpoints") => Addressing::Endpoints(endpoints(tree, threads)),
+        Some("multiplexed") => {
+            Addressing::Endpoints(EndpointOptions { nic_contexts: 1, ..endpoints(tree, threads) })
+        }
         _ => Addressing::Process,
+    }
+}
+
+fn endpoints(tree: &Node, threads: u16) -> EndpointOptions {
+    let node = tree.get("ranks").and_then(|ranks| ranks.get("endpoints"));
+    let word = |key: &str| node.and_then(|node| node.word(key));
+    let contexts = node.and_then(|node| node.small("nic_contexts"));
+    let contexts = contexts.map_or(threads, |count| u16::try_from(count).unwrap_or(u16::MAX));
+    EndpointOptions {
+        // Contexts that no endpoint uses are not opened.
+        nic_contexts: contexts.min(threads),
+        own_queues: word("queues") != Some("shared"),
+        independent: word("progress") != Some("process"),
+        one_thread: word("threading") != Some("any"),
+        at_start: word("creation") == Some("static"),
+    }
+}
+
+/// What only some ways to address threads can do.
+fn check_addressing(
+    diagnostics: &mut Diagnostics,
+    tree: &Node,
+    addressing: Addressing,
+    workload: &Workload,
+) {
+    let mut refuse = |path: &str, found: &str, allowed: &str| {
+        let at = place(tree, path);
+        diagnostics.push(Diagnostic::error(&codes::CONTRADICTION, at, path, found, allowed));
+    };
+    let endpoints = matches!(addressing, Addressing::Endpoints(_));
+    let static_ones = matches!(addressing, Addressing::Endpoints(own) if own.at_start);
+    if tree.get("ranks").is_some_and(|ranks| ranks.get("endpoints").is_some()) && !endpoints {
+        let swept = ranks_word(tree, "addressing").is_some();
+        if !swept {
+            refuse(
+                "ranks.endpoints",
+                "endpoints are described, and nothing has one",
+                "`ranks.addressing` must be `endpoints` or `multiplexed`",
+            );
+        }
+    }
+    let rate = match workload {
+        Workload::MessageRate { queue, .. } => Some(queue.is_some()),
+        Workload::PingPong { .. }
+        | Workload::Bandwidth { .. }
+        | Workload::Collective { .. }
+        | Workload::Program(_) => None,
+    };
+    if endpoints && rate.is_none() {
+        refuse(
+            "ranks.addressing",
+            "endpoints are addressed",
+            "only the workload `message_rate` gives its threads endpoints",
+        );
+    }
+    if static_ones && rate == Some(true) {
+        refuse(
+            "ranks.endpoints.creation",
+            "endpoints are there from the start",
+            "long queues are made of dynamic endpoints, threads or processes",
+        );
     }
 }
 

@@ -14,6 +14,7 @@ use crate::hardware::topology::Shape;
 use crate::mpi::envelope::Rank;
 use crate::protocols::call::Call;
 use crate::protocols::collectives::Collective;
+use crate::protocols::library::{Endpoints, Progress, Queues, Threading};
 use crate::protocols::rendezvous::Protocol;
 use crate::runtime::memory;
 use crate::runtime::timed;
@@ -23,7 +24,7 @@ use crate::workloads::collective::Repeated;
 use crate::workloads::job::{AnyProgram, Disturbance, Job, duplicate};
 use crate::workloads::ping_pong::PingPong;
 use crate::workloads::program::{self, Does, Programs};
-use crate::workloads::windowed::{Direction, Lane, Windowed};
+use crate::workloads::windowed::{Creation, Direction, Share, Windowed};
 
 /// Events that are kept for the report of a run that was stopped.
 const TAIL: usize = 50;
@@ -46,10 +47,10 @@ pub fn build(point: &Point) -> Job {
         threads: point.threads,
         pinning: point.placement.pinning,
         duplicates: match point.addressing {
-            Addressing::Process => 0,
+            Addressing::Process | Addressing::Endpoints(_) => 0,
             Addressing::Duplicated => point.threads,
         },
-        endpoints: crate::protocols::library::Endpoints::default(),
+        endpoints: endpoints(point),
         scheme: match point.placement.order {
             PlacementOrder::Block => Scheme::Block,
             PlacementOrder::RoundRobin => Scheme::Cyclic,
@@ -83,6 +84,19 @@ pub fn build(point: &Point) -> Job {
         step_by_step: false,
         planted: None,
         programs: programs(point),
+    }
+}
+
+fn endpoints(point: &Point) -> Endpoints {
+    let Addressing::Endpoints(options) = point.addressing else { return Endpoints::default() };
+    let counts = vec![point.threads; point.placement.processes as usize];
+    Endpoints {
+        lanes: options.nic_contexts,
+        queues: if options.own_queues { Queues::Own } else { Queues::Shared },
+        progress: if options.independent { Progress::Independent } else { Progress::Process },
+        threading: if options.one_thread { Threading::One } else { Threading::Any },
+        allow_none: false,
+        at_start: options.at_start.then_some(counts),
     }
 }
 
@@ -152,14 +166,24 @@ fn message_rate(point: &Point) -> Vec<AnyProgram> {
     let program = |process, thread| {
         let (peer, direction) = pair(point, process, senders_per_node, both);
         let peer = Rank(peer);
-        let lane = match point.addressing {
-            Addressing::Process => Lane::tagged(thread),
-            Addressing::Duplicated => Lane::on(thread, duplicate(thread)),
+        let share = match point.addressing {
+            Addressing::Process | Addressing::Endpoints(_) => Share::tagged(thread),
+            Addressing::Duplicated => Share::on(thread, duplicate(thread)),
         };
-        let program = Windowed::new(peer, direction, size, window, warmup, rounds)
-            .of_threads(point.threads, lane);
+        let (program, over) = if let Addressing::Endpoints(own) = point.addressing {
+            let creation = if own.at_start { Creation::Static } else { Creation::Dynamic };
+            // Ranks are grouped by process, in the order of threads.
+            let peer = Rank(peer.0 * u32::from(point.threads) + u32::from(thread));
+            let program = Windowed::new(peer, direction, size, window, warmup, rounds);
+            (program.of_threads(point.threads, share).of_endpoints(creation), point.threads)
+        } else {
+            let program = Windowed::new(peer, direction, size, window, warmup, rounds);
+            (program.of_threads(point.threads, share), 0)
+        };
         let queue = queue.filter(|_| thread == 0);
-        match backlog(queue, direction == Direction::Receives, peer, size) {
+        let first = Rank(peer.0 * u32::from(over.max(1)));
+        let backlog = backlog(queue, direction == Direction::Receives, first, size);
+        match backlog.map(|backlog| backlog.over(over)) {
             Some(backlog) => AnyProgram::Windowed(program.with_backlog(backlog)),
             None => AnyProgram::Windowed(program),
         }
