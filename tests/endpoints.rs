@@ -536,3 +536,81 @@ fn a_process_may_make_no_endpoint_where_that_is_allowed() {
     assert!(error.to_string().contains("at least one endpoint"), "{error}");
     assert_eq!(run(true), Ending::Finished, "who has nothing to free is not waited for");
 }
+
+/// claim: ep-sem-init-once
+#[test]
+fn the_library_is_initialised_once() {
+    for at_start in [None, Some(vec![1])] {
+        let endpoints = Endpoints { at_start, ..own(1) };
+        let programs = vec![Script::new(calls([Call::Init]))];
+        let outcome = endpoints_job(ideal(&[]), endpoints, 1, programs).run().unwrap().outcome;
+        let Ending::Protocol { error, .. } = outcome.ending else { panic!("{:?}", outcome.ending) };
+        assert!(error.to_string().contains("initialised already"), "{error}");
+    }
+}
+
+/// claim: ep-sem-threads-collective
+///
+/// Two threads of one rank cannot both take part in a collective; two endpoints can.
+#[test]
+fn threads_of_one_rank_cannot_each_take_part_in_a_collective() {
+    let world = Call::Barrier { comm: Comm(0) };
+    let programs = (0..4).map(|_| Script::new(calls([world.clone()]))).collect();
+    let outcome = endpoints_job(ideal(&[]), own(1), 2, programs).run().unwrap().outcome;
+    let Ending::Protocol { error, .. } = outcome.ending else { panic!("{:?}", outcome.ending) };
+    let words = error.to_string();
+    assert!(words.contains("another thread of rank 0 is inside MPI_Barrier"), "{words}");
+    let bodies = (0..4).map(|rank| vec![barrier(rank % 2)]).collect();
+    run(endpoints_job(ideal(&[]), own(2), 2, with_endpoints(2, bodies)));
+}
+
+/// claim: ep-sem-wildcard-nondet
+///
+/// Which thread of a rank gets which message by a wildcard depends on the order of events; what a
+/// thread has probed with `MPI_Mprobe`, only it receives.
+#[test]
+fn wildcards_of_threads_are_not_fixed_but_matched_probes_are() {
+    let any = |id: u32| Call::Recv {
+        source: Peer::Any,
+        tag: None,
+        comm: Comm(0),
+        buffer: Buffer { id, bytes: 8 },
+    };
+    let probe =
+        |id: u32| Call::Mprobe { message: Handle(id), source: Peer::Any, tag: None, comm: Comm(0) };
+    let take = |id: u32| Call::Mrecv { message: Handle(id), buffer: Buffer { id, bytes: 8 } };
+    let sender = |bytes| Script::new(calls([isend(Comm(0), 0, 0, 0, bytes), wait_all(&[0])]));
+    let job = |receivers: [Vec<Call>; 2]| {
+        let [one, other] = receivers.map(|list| Script::new(calls(list)));
+        let idle = || Script::new([]);
+        let programs = vec![one, other, sender(1), idle(), sender(2), idle()];
+        endpoints_job(ideal(&[]), Endpoints::default(), 2, programs)
+    };
+    let plain = job([vec![any(0)], vec![any(1)]]).untimed().unwrap();
+    let survey = explore::exhaustive(&plain, Budget::default());
+    assert!(survey.is_clean(), "{survey:#?}");
+    assert!(survey.finals > 1, "either thread may get either message");
+
+    let probed = job([vec![probe(0), take(0)], vec![probe(1), take(1)]]).untimed().unwrap();
+    let survey = explore::exhaustive(&probed, Budget::default());
+    assert!(survey.is_clean(), "{survey:#?}");
+    let mut kept = 0;
+    for seed in 0..300 {
+        let mut world = probed.clone();
+        let mut draw = Streams::new(2).stream("probes", seed);
+        while let choices @ [_, ..] = &world.choices()[..] {
+            let pick = usize::try_from(draw.below(choices.len() as u64)).unwrap();
+            world.apply(choices[pick]).unwrap();
+        }
+        for thread in [0, 1] {
+            let program = world.program(mpisim::protocols::contract::Process(0), Thread(thread));
+            let [Reply::Probed(Some(seen)), Reply::Outcome(taken)] = &program.replies[..] else {
+                panic!("{:?}", program.replies)
+            };
+            let words = format!("{taken:?}");
+            assert!(words.contains(&format!("{seen:?}")), "{seen:?} was probed, {words}");
+            kept += 1;
+        }
+    }
+    assert_eq!(kept, 600);
+}

@@ -21,6 +21,7 @@ use super::shape::check::check;
 use super::shape::{Shape, path};
 use super::sweep::{self, Sweep};
 use crate::hardware::core::Pinning;
+use crate::protocols::library::{Progress, Queues, Threading};
 use crate::units::{Bytes, TimeDelta};
 use crate::workloads::backlog::Queue;
 
@@ -118,12 +119,12 @@ pub enum Addressing {
 pub struct EndpointOptions {
     /// NIC contexts of a process.
     pub nic_contexts: u16,
-    /// Whether each endpoint has matching queues of its own.
-    pub own_queues: bool,
-    /// Whether a call makes progress for its own endpoint only.
-    pub independent: bool,
-    /// Whether the program promises that one thread uses an endpoint.
-    pub one_thread: bool,
+    /// How endpoints match.
+    pub queues: Queues,
+    /// What a call on one endpoint owes the others.
+    pub progress: Progress,
+    /// What the program promises about threads.
+    pub threading: Threading,
     /// Whether they are there from the start.
     pub at_start: bool,
 }

@@ -123,6 +123,8 @@ pub enum Call {
     Cancel { request: Handle },
     /// `MPI_Barrier`.
     Barrier { comm: Comm },
+    /// `MPI_Init`, which a job has behind it: calling it again is an error.
+    Init,
     /// `MPI_Comm_create_endpoints`: `count` handles, numbered from `first`; collective over `parent`.
     CreateEndpoints { parent: Comm, count: u16, first: Comm },
     /// `MPI_Comm_free` of one endpoint's handle.
@@ -159,6 +161,7 @@ impl Call {
             | Self::Mrecv { .. }
             | Self::Imrecv { .. }
             | Self::Cancel { .. }
+            | Self::Init
             | Self::Attach { .. } => None,
             Self::Collective(call) => Some(call.comm),
         }

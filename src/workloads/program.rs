@@ -182,6 +182,7 @@ fn buffer_of(call: &Call) -> Option<Buffer> {
         | Call::Improbe { .. }
         | Call::Cancel { .. }
         | Call::Barrier { .. }
+        | Call::Init
         | Call::CreateEndpoints { .. }
         | Call::FreeEndpoint { .. }
         | Call::Attach { .. }

@@ -19,6 +19,7 @@ use super::{
 use crate::hardware::core::Pinning;
 use crate::hardware::topology::{self, Shape, TopologyError};
 use crate::protocols::collectives::Kind;
+use crate::protocols::library::{Progress, Queues, Threading};
 use crate::units::{Bytes, PS_PER_S, TimeDelta};
 use crate::workloads::backlog::Queue;
 
@@ -242,9 +243,12 @@ fn endpoints(tree: &Node, threads: u16) -> EndpointOptions {
     EndpointOptions {
         // Contexts that no endpoint uses are not opened.
         nic_contexts: contexts.min(threads),
-        own_queues: word("queues") != Some("shared"),
-        independent: word("progress") != Some("process"),
-        one_thread: word("threading") != Some("any"),
+        queues: if word("queues") == Some("shared") { Queues::Shared } else { Queues::Own },
+        progress: match word("progress") {
+            Some("process") => Progress::Process,
+            _ => Progress::Independent,
+        },
+        threading: if word("threading") == Some("any") { Threading::Any } else { Threading::One },
         at_start: word("creation") == Some("static"),
     }
 }

@@ -14,7 +14,7 @@ use crate::hardware::topology::Shape;
 use crate::mpi::envelope::Rank;
 use crate::protocols::call::Call;
 use crate::protocols::collectives::Collective;
-use crate::protocols::library::{Endpoints, Progress, Queues, Threading};
+use crate::protocols::library::Endpoints;
 use crate::protocols::rendezvous::Protocol;
 use crate::runtime::memory;
 use crate::runtime::timed;
@@ -92,9 +92,9 @@ fn endpoints(point: &Point) -> Endpoints {
     let counts = vec![point.threads; point.placement.processes as usize];
     Endpoints {
         lanes: options.nic_contexts,
-        queues: if options.own_queues { Queues::Own } else { Queues::Shared },
-        progress: if options.independent { Progress::Independent } else { Progress::Process },
-        threading: if options.one_thread { Threading::One } else { Threading::Any },
+        queues: options.queues,
+        progress: options.progress,
+        threading: options.threading,
         allow_none: false,
         at_start: options.at_start.then_some(counts),
     }

@@ -85,6 +85,7 @@ impl Library {
             }
             Call::Cancel { request } => self.cancel(thread, request, out),
             Call::Barrier { comm } => self.begin_barrier(thread, comm, out),
+            Call::Init => Err(self.refuse("the library is initialised already", "MPI_Init")),
             Call::CreateEndpoints { parent, count, first } => {
                 self.create_endpoints(thread, parent, count, first, out)
             }

@@ -64,8 +64,22 @@ impl Library {
         if call.kind.has_root() && call.root.0 >= size {
             return Err(self.refuse("the communicator has no such rank", call.root));
         }
+        if let Some(other) = self.inside(thread, call.comm, rank) {
+            let state = format!("another thread of rank {} is inside {other}", rank.0);
+            return Err(self.refuse(&state, call.function()));
+        }
         let running = Running { call, rank, size, at: At::default(), remaining: 0 };
         self.go_on(thread, running, out)
+    }
+
+    /// The collective that another thread is inside as the same rank: a rank takes part once.
+    fn inside(&self, thread: Thread, comm: Comm, rank: Rank) -> Option<&'static str> {
+        let mut others = (0..).zip(&self.pending).filter(|&(other, _)| Thread(other) != thread);
+        others.find_map(|(_, pending)| {
+            let Some(Pending::Collective(running)) = pending else { return None };
+            let same = running.call.comm == comm && running.rank == rank;
+            same.then(|| running.call.function())
+        })
     }
 
     /// One of the moves that `thread` waits for is complete.

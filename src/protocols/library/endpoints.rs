@@ -314,9 +314,10 @@ impl Library {
         }
         let request = |key| self.requests.get(key).map_or(Caller::Process, |open| open.endpoint);
         match call {
-            Call::FreeEndpoint { .. } | Call::Attach { .. } | Call::CreateEndpoints { .. } => {
-                Caller::Process
-            }
+            Call::Init
+            | Call::FreeEndpoint { .. }
+            | Call::Attach { .. }
+            | Call::CreateEndpoints { .. } => Caller::Process,
             Call::Wait { request: handle }
             | Call::Test { request: handle }
             | Call::Cancel { request: handle } => request(Key::User(*handle)),
@@ -649,5 +650,49 @@ impl Library {
     /// The queues of an arriving message.
     pub(super) fn queue_of_arrival(&self, envelope: &Envelope) -> usize {
         self.queue(envelope.context, envelope.dest)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mpi::communicator::Communicators;
+    use crate::protocols::contract::{Input, Machine};
+    use crate::protocols::library::SharedJob;
+    use crate::protocols::rendezvous::Protocol;
+    use crate::units::Bytes;
+
+    fn alone() -> Library {
+        let job = Job {
+            communicators: Communicators::standard(1),
+            node_of: vec![0],
+            threads: vec![1],
+            endpoints: Endpoints::default(),
+            rendezvous: Protocol::RPut,
+            eager_inter: Bytes::new(8),
+            eager_intra: Bytes::new(8),
+            header: Bytes::new(8),
+            control: Bytes::new(8),
+            cell: Bytes::new(8),
+            cells: 1,
+        };
+        Library::new(SharedJob::new(job), Process(0))
+    }
+
+    /// claim: ep-sem-map-shared
+    #[test]
+    fn the_endpoints_of_one_call_share_one_table_of_ranks() {
+        let mut library = alone();
+        let create =
+            |first| Call::CreateEndpoints { parent: Comm(0), count: 100, first: Comm(first) };
+        for first in [100, 200] {
+            library.handle(Thread(0), Input::Call(create(first)), &mut Vec::new()).unwrap();
+        }
+        assert_eq!(library.endpoints.handles.len(), 200);
+        assert_eq!(library.endpoints.comms.len(), 2, "one table a call");
+        for comm in library.endpoints.comms.values() {
+            assert_eq!(Arc::strong_count(&comm.group), 1, "and one copy of it");
+            assert_eq!(comm.group.size(), 100);
+        }
     }
 }

@@ -76,6 +76,7 @@ impl Lends for Call {
             | Self::Improbe { .. }
             | Self::Cancel { .. }
             | Self::Barrier { .. }
+            | Self::Init
             | Self::CreateEndpoints { .. }
             | Self::FreeEndpoint { .. }
             | Self::Attach { .. }

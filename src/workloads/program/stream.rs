@@ -123,6 +123,7 @@ impl ProgramStream {
             | Call::Mprobe { .. }
             | Call::Improbe { .. }
             | Call::Barrier { .. }
+            | Call::Init
             | Call::CreateEndpoints { .. }
             | Call::FreeEndpoint { .. }
             | Call::Attach { .. }
@@ -298,6 +299,7 @@ fn idle_return(call: &Call) -> Option<Returned> {
         | Call::Mprobe { .. }
         | Call::Improbe { .. }
         | Call::Barrier { .. }
+        | Call::Init
         | Call::CreateEndpoints { .. }
         | Call::FreeEndpoint { .. }
         | Call::Attach { .. }

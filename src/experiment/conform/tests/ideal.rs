@@ -220,6 +220,7 @@ impl Job {
             | Call::Improbe { .. }
             | Call::Cancel { .. }
             | Call::Barrier { .. }
+            | Call::Init
             | Call::CreateEndpoints { .. }
             | Call::FreeEndpoint { .. }
             | Call::Attach { .. }
@@ -325,7 +326,8 @@ impl Job {
                 let all = self.processes.iter().all(|other| other.barriers >= entered);
                 (all || self.fault == Fault::OpenBarrier).then_some(Reply::Done)
             }
-            Call::CreateEndpoints { .. }
+            Call::Init
+            | Call::CreateEndpoints { .. }
             | Call::FreeEndpoint { .. }
             | Call::Attach { .. }
             | Call::Compare { .. } => panic!("no matching vector makes endpoints: {call:?}"),
