@@ -18,6 +18,7 @@ use super::{Sometimes, Violation};
 use crate::mpi::observation::{MessageId, Observation};
 use crate::protocols::call::{Buffer, Call, Peer};
 use crate::protocols::contract::{Action, Process, Region, Space, Thread};
+use crate::protocols::xios_ep::library::EpCall;
 use crate::runtime::memory::{Memories, Payload};
 
 const V2: &str = "no buffer is touched after completion nor before posting; bytes arrive as sent";
@@ -78,6 +79,15 @@ impl Lends for Call {
             | Self::Recv { buffer, .. }
             | Self::Mrecv { buffer, .. }
             | Self::Imrecv { buffer, .. } => lent(buffer, UseAs::Destination),
+        }
+    }
+}
+
+impl Lends for EpCall {
+    fn lends(&self) -> Option<Lent> {
+        match self {
+            Self::Mpi(call) => call.lends(),
+            Self::Shared(_) => None,
         }
     }
 }

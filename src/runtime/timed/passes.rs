@@ -99,7 +99,8 @@ where
                 actor.target = None;
                 pass.left
             }
-            // Nothing anywhere: parked until something arrives.
+            // Nothing anywhere, or nothing to poll: parked until something arrives, or another
+            // thread ends the call.
             (_, None) => return,
         };
         let meets = at + range.cost * u64::from(polls);
