@@ -20,7 +20,12 @@ pub struct Rules {
 }
 
 impl<P: Program<Library>> Job<P> {
-    fn endpoint_job(&self, rules: Rules) -> Result<EpJob, JobError> {
+    /// What the endpoint libraries of the job agree on.
+    ///
+    /// # Errors
+    ///
+    /// [`JobError`] where it does not fit the machine.
+    pub fn endpoint_job(&self, rules: Rules) -> Result<EpJob, JobError> {
         let job = EpJob::new(self.library(&self.places()?))?;
         Ok(job.with_variant(rules.variant).with_waiting(rules.waiting))
     }
