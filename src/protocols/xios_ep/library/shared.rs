@@ -130,11 +130,10 @@ impl Shared {
 
     /// A call goes to MPI.
     pub(super) fn note_call(&mut self, call: &Call) {
-        match call {
-            Call::Imrecv { message, .. } => self.give_back(*message),
-            Call::Barrier { .. } => self.counts.0.mpi_collectives += 1,
-            _ => {}
+        if let Call::Imrecv { message, .. } = call {
+            self.give_back(*message);
         }
+        self.counts.0.mpi_collectives += u64::from(matches!(call, Call::Barrier { .. }));
     }
 
     pub(super) fn access(

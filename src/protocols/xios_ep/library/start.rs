@@ -1,6 +1,7 @@
 //! Calls of the program: what each begins with.
 
 use super::thread::{Endpoint, Goal, Open, Stage, Step};
+use crate::mpi::envelope::Rank;
 use crate::protocols::call::{Buffer, Call, Comm, Peer, Reply, SendMode};
 use crate::protocols::contract::Handle;
 use crate::protocols::xios_ep::message::Wanted;
@@ -60,7 +61,19 @@ impl Endpoint {
                 self.goal = Goal::Barrier;
                 self.arrive(false)
             }
-            other => Step::refuse(format!("the endpoint library does not offer {other:?}")),
+            call @ (Call::WaitAny { .. }
+            | Call::TestAll { .. }
+            | Call::Mprobe { .. }
+            | Call::Improbe { .. }
+            | Call::Mrecv { .. }
+            | Call::Imrecv { .. }
+            | Call::Cancel { .. }
+            | Call::CreateEndpoints { .. }
+            | Call::FreeEndpoint { .. }
+            | Call::Attach { .. }
+            | Call::Compare { .. }) => {
+                Step::refuse(&format!("the endpoint library does not offer {call:?}"))
+            }
         }
     }
 
@@ -77,9 +90,7 @@ impl Endpoint {
         };
         let fields = Fields { tag, sender: self.place.local, receiver: place.local };
         match fields.encode() {
-            Ok(packed) => {
-                Read::Good((Peer::Rank(crate::mpi::envelope::Rank(place.process)), packed))
-            }
+            Ok(packed) => Read::Good((Peer::Rank(Rank(place.process)), packed)),
             Err(error) => Read::Wrong(error.to_string()),
         }
     }
@@ -96,7 +107,7 @@ impl Endpoint {
         let (peer, packed) = match self.address(to, tag) {
             Read::Good(address) => address,
             Read::Null => (Peer::Null, tag),
-            Read::Wrong(words) => return Step::refuse(words),
+            Read::Wrong(words) => return Step::refuse(&words),
         };
         let Some(request) = request else {
             return Step::mpi(Call::Send { to: peer, tag: packed, comm: WORLD, buffer, mode });
@@ -138,7 +149,7 @@ impl Endpoint {
     ) -> Step {
         let Some(buffer) = self.buffer(buffer) else { return Step::refuse(NUMBERS) };
         match self.wanted(source, tag) {
-            Read::Wrong(words) => Step::refuse(words),
+            Read::Wrong(words) => Step::refuse(&words),
             Read::Good(wanted) => {
                 let Wanted { source, tag } = wanted;
                 let state = State::Pending;
@@ -196,7 +207,7 @@ impl Endpoint {
                 self.check(None)
             }
             Read::Null => Step::mpi(Call::Iprobe { source, tag, comm: WORLD }),
-            Read::Wrong(words) => Step::refuse(words),
+            Read::Wrong(words) => Step::refuse(&words),
         }
     }
 }

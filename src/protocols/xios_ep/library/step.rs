@@ -180,7 +180,9 @@ impl Endpoint {
                 outcomes.push(outcome);
                 self.next_of_all()
             }
-            goal => unreachable!("{goal:?} waits for no request"),
+            goal @ (Goal::Plain | Goal::Posted | Goal::Probe { .. } | Goal::Barrier) => {
+                unreachable!("{goal:?} waits for no request")
+            }
         }
     }
 

@@ -121,8 +121,8 @@ impl Step {
     }
 
     /// Ends the run: the program's call is wrong.
-    pub(super) fn refuse(words: impl ToString) -> Self {
-        Self::shared(SharedOp::Refuse(words.to_string().into()))
+    pub(super) fn refuse(words: &str) -> Self {
+        Self::shared(SharedOp::Refuse(words.into()))
     }
 }
 
