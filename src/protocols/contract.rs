@@ -312,6 +312,37 @@ pub enum Action<P, R> {
     },
 }
 
+impl<P, R> Action<P, R> {
+    /// The same action of a machine whose calls return something else.
+    pub fn map_reply<S>(self, map: impl FnOnce(R) -> S) -> Action<P, S> {
+        match self {
+            Self::Work(step) => Action::Work(step),
+            Self::Walk { entries, length } => Action::Walk { entries, length },
+            Self::Copy { from, to } => Action::Copy { from, to },
+            Self::Combine { from, into, reduction, side } => {
+                Action::Combine { from, into, reduction, side }
+            }
+            Self::Register { region } => Action::Register { region },
+            Self::Send { to, via, header, packet, payload } => {
+                Action::Send { to, via, header, packet, payload }
+            }
+            Self::RdmaWrite { to, from, into, token } => {
+                Action::RdmaWrite { to, from, into, token }
+            }
+            Self::RdmaRead { from, remote, into, token } => {
+                Action::RdmaRead { from, remote, into, token }
+            }
+            Self::Repost { landing, from } => Action::Repost { landing, from },
+            Self::Release => Action::Release,
+            Self::Poll(token) => Action::Poll(token),
+            Self::Resume(token) => Action::Resume(token),
+            Self::Complete { request, buffer } => Action::Complete { request, buffer },
+            Self::Observe(fact) => Action::Observe(fact),
+            Self::Return { thread, reply } => Action::Return { thread, reply: map(reply) },
+        }
+    }
+}
+
 /// An input that the protocol does not know in its state: a defect of the protocol.
 #[derive(Clone, Debug, Eq, Hash, PartialEq, thiserror::Error)]
 #[error("{machine}: unexpected {input} in state {state}")]

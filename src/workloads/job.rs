@@ -16,7 +16,9 @@ use crate::protocols::call::{Call, Comm, Reply};
 use crate::protocols::contract::{Machine, Next, Process, Program};
 use crate::protocols::library::{Endpoints, Job as LibraryJob, Library, SharedJob};
 use crate::protocols::rendezvous::Protocol;
+use crate::protocols::xios_ep::comm::CreateError;
 use crate::runtime::memory::Payload;
+use crate::runtime::monitors::buffers::Lends;
 use crate::runtime::timed::{Connections, LockOrder, Placement, Planted, Ran, Setup, Timed};
 use crate::runtime::untimed::World;
 use crate::units::{Bytes, TimeDelta};
@@ -80,6 +82,9 @@ pub struct Job<P = AnyProgram> {
 /// Why a job cannot be built.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum JobError {
+    /// Processes that cannot have endpoints.
+    #[error(transparent)]
+    Endpoints(#[from] CreateError),
     /// More threads than the machine has.
     #[error(transparent)]
     Placement(#[from] PlacementError),
@@ -133,7 +138,7 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for AnyProgram {
     }
 }
 
-impl<P: Program<Library>> Job<P> {
+impl<P> Job<P> {
     /// Number of processes.
     ///
     /// # Panics
@@ -145,7 +150,7 @@ impl<P: Program<Library>> Job<P> {
     }
 
     /// What the libraries of the job agree on.
-    fn library(&self, places: &Places) -> SharedJob {
+    pub(super) fn library(&self, places: &Places) -> SharedJob {
         let mpi = &self.profile.mpi;
         let processes = self.processes();
         SharedJob::new(LibraryJob {
@@ -172,7 +177,7 @@ impl<P: Program<Library>> Job<P> {
         table
     }
 
-    fn places(&self) -> Result<Places, PlacementError> {
+    pub(super) fn places(&self) -> Result<Places, PlacementError> {
         let (cpu, threads) = (&self.profile.cpu, u32::from(self.threads));
         let places = Places::new(cpu, self.nodes, self.processes(), threads, self.scheme)?;
         Ok(places.pinned(self.pinning))
@@ -208,14 +213,22 @@ impl<P: Program<Library>> Job<P> {
         placements
     }
 
-    /// The job in the timed runtime.
+    /// The job in the timed runtime with other libraries, one a process, and with what `programs`
+    /// makes of its programs.
     ///
     /// # Errors
     ///
     /// [`JobError`] where it does not fit the machine.
-    pub fn timed(self) -> Result<Timed<Library, P>, JobError> {
+    pub fn timed_on<M, Q>(
+        self,
+        machines: Vec<M>,
+        programs: impl FnOnce(Vec<P>) -> Vec<Q>,
+    ) -> Result<Timed<M, Q>, JobError>
+    where
+        M: Machine<Call: Lends>,
+        Q: Program<M>,
+    {
         let places = self.places()?;
-        let machines = self.machines()?;
         let placements = self.placements(&places);
         let topology = Topology::new(self.shape, self.nodes)?;
         let processes = self.processes();
@@ -233,7 +246,19 @@ impl<P: Program<Library>> Job<P> {
             step_by_step: self.step_by_step,
             planted: self.planted,
         };
-        Ok(Timed::new(setup, machines, self.programs))
+        Ok(Timed::new(setup, machines, programs(self.programs)))
+    }
+}
+
+impl<P: Program<Library>> Job<P> {
+    /// The job in the timed runtime.
+    ///
+    /// # Errors
+    ///
+    /// [`JobError`] where it does not fit the machine.
+    pub fn timed(self) -> Result<Timed<Library, P>, JobError> {
+        let machines = self.machines()?;
+        self.timed_on(machines, |programs| programs)
     }
 
     /// The same job in the untimed runtime, before its first step.

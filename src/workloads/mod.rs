@@ -6,3 +6,4 @@ pub mod job;
 pub mod ping_pong;
 pub mod program;
 pub mod windowed;
+pub mod xios_ep;

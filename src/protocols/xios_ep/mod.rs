@@ -17,6 +17,7 @@
 //!   intercomm  which group a shared process joins; the four maps; routes Sec. 6.2, 7
 //!   merge      one communicator of both sides                            Sec. 6.3
 //!   window     one-sided layout between clients and a server             Sec. 8
+//!   library    all of this at work over plain MPI
 //! ```
 //!
 //! # Source
@@ -62,13 +63,12 @@
 //! - The source of a message on an intercommunicator is found by the rank in the assigned group
 //!   alone; here the label decides too, since A' and B' count from 0 each.
 //!
-//! Left out: what the objects cost in time, and the calls themselves. Noticeable in every timed run;
-//! and that a send completes as MPI's does, and that of a started pair one side completes, can only
-//! be seen there.
+//! Left out: what the objects cost in time, which the actions of [`library`] say.
 
 pub mod collective;
 pub mod comm;
 pub mod intercomm;
+pub mod library;
 pub mod merge;
 pub mod message;
 pub mod progress;

@@ -18,6 +18,7 @@ use super::{Sometimes, Violation};
 use crate::mpi::observation::{MessageId, Observation};
 use crate::protocols::call::{Buffer, Call, Peer};
 use crate::protocols::contract::{Action, Process, Region, Space, Thread};
+use crate::protocols::xios_ep::library::EpCall;
 use crate::runtime::memory::{Memories, Payload};
 
 const V2: &str = "no buffer is touched after completion nor before posting; bytes arrive as sent";
@@ -97,6 +98,15 @@ impl Lends for Call {
         let Self::Collective(call) = self else { return None };
         let [input, _] = call.buffers();
         input.map(|region| Lent { region, use_as: UseAs::Input })
+    }
+}
+
+impl Lends for EpCall {
+    fn lends(&self) -> Option<Lent> {
+        match self {
+            Self::Mpi(call) => call.lends(),
+            Self::Shared(_) => None,
+        }
     }
 }
 

@@ -9,8 +9,8 @@
 //! Polls are no events, turns under a lock are: they keep others out. When nothing but turns that
 //! find nothing is left, nothing can happen any more.
 
-use super::actor::{Entering, State};
-use super::polling::{Polled, Poller, Position};
+use super::actor::{Actor, Entering, State};
+use super::polling::{Polled, Position};
 use super::{Arrived, Happening, Lends, LockOrder, Machine, Part, Phase, Planted, Program, Timed};
 use crate::protocols::contract::{Entry, Lane, Process, Token};
 use crate::units::{Time, TimeDelta};
@@ -99,7 +99,8 @@ where
                 actor.target = None;
                 pass.left
             }
-            // Nothing anywhere: parked until something arrives.
+            // Nothing anywhere, or nothing to poll: parked until something arrives, or another
+            // thread ends the call.
             (_, None) => return,
         };
         let meets = at + range.cost * u64::from(polls);
@@ -185,7 +186,14 @@ where
     fn look_for_the_end(&mut self) {
         self.exhausted = self.simulation.pending() == self.idle
             && self.actors.iter().all(super::actor::Actor::is_idle)
-            && self.pollers.iter().all(Poller::is_empty);
+            && !self.actors.iter().any(|actor| self.will_meet(actor));
+    }
+
+    /// Whether something lies where a thread polls. Channels that nobody polls do not count.
+    fn will_meet(&self, actor: &Actor<M, P>) -> bool {
+        let poller = &self.pollers[actor.process.0 as usize];
+        matches!(actor.state, State::Polling | State::Locked)
+            && poller.next_ready(actor.polled, actor.polled.first).is_some()
     }
 
     /// Something arrives on a lane of `process`: the threads that poll it will meet it.

@@ -163,11 +163,14 @@ impl<P> Poller<P> {
         }
     }
 
-    /// The channels of these lanes.
+    /// The channels of these lanes; no lane, no channel.
     pub(super) fn polled(&self, lanes: Lanes) -> Polled {
         let first = u32::from(lanes.first.0) * self.per_lane;
         let len = u32::from(lanes.count) * self.per_lane;
-        Polled { first, len, cost: self.costs[usize::from(lanes.count) - 1] }
+        // Who polls nothing spends nothing on it.
+        let cost =
+            usize::from(lanes.count).checked_sub(1).map_or(TimeDelta::ZERO, |i| self.costs[i]);
+        Polled { first, len, cost }
     }
 
     /// Whether no channel holds anything.

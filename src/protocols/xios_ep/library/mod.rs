@@ -1,0 +1,277 @@
+//! The endpoint library at work: the MPI library of a process, and the memory that its threads share.
+//!
+//! ```text
+//!   program (ranks are endpoints)                         P
+//!     │ Isend, Irecv, Wait, Test, Barrier …
+//!   the endpoint library, code of the thread that calls   thread.rs, start.rs, step.rs
+//!     │ EpCall::Mpi            │ EpCall::Shared
+//!   MPI library of the         lock, lists, pending       shared.rs
+//!   process, unchanged         receives, barrier
+//! ```
+//!
+//! [`EpThread`] turns each call of a program into the calls that the document lists; [`EpLibrary`]
+//! hands those for MPI to the [`Library`] inside, which knows nothing of endpoints, and does the
+//! others on the memory of the process.
+//!
+//! # Two locks
+//!
+//! - The *lock* of the library is held from a matched probe to the append of what it found, so that
+//!   messages enter the lists in the order in which MPI gave them. It is a word of process memory,
+//!   handed over in the order of arrival; who waits for it makes no progress in MPI.
+//! - The *latch* keeps each access to process memory whole. It is a [`Guard`] beside those of MPI,
+//!   so that the runtime prices it as every lock of a library: an atomic operation, and the way of
+//!   its cache line from the core that had it last. Who is woken looks again, under the latch: that
+//!   is when the line comes to its core.
+//!
+//! Source: `xios-ep` Sec. 2 to 5.
+//! Left out: communicators beside the one of all endpoints, and the few instructions that encode a
+//! tag and look a rank up. Noticeable in programs that split, and not at all.
+
+mod shared;
+mod start;
+mod step;
+mod thread;
+
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use super::comm::{CreateError, Empty, layout};
+use super::message::{Message, Probed, Wanted};
+use super::rank_map::RankMap;
+use crate::mpi::envelope::Rank;
+use crate::protocols::call::{Call, Reply};
+use crate::protocols::contract::{
+    Action, Entry, Guard, Handle, Input, Lane, Lanes, Machine, Process, ProtocolError, Thread,
+    Wait, WaitSet,
+};
+use crate::protocols::library::{Library, Packet, SharedJob};
+use shared::Shared;
+pub use shared::{Counts, Variant};
+pub use thread::{EpThread, Waiting};
+
+/// The latch of process memory; MPI called by processes has the guard before it.
+const LATCH: Guard = Guard(1);
+
+/// What the code of the endpoint library calls.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub enum EpCall {
+    /// MPI.
+    Mpi(Call),
+    /// The memory of the process.
+    Shared(SharedOp),
+}
+
+/// What these calls return.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub enum EpReply {
+    /// What MPI returned.
+    Mpi(Reply),
+    /// What process memory held.
+    Shared(SharedReply),
+}
+
+/// One access to the memory of the process, by the thread of one of its endpoints.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub enum SharedOp {
+    /// Takes the lock, or waits for it.
+    Lock,
+    /// Files what the probe under the lock has found, and leaves the lock.
+    Unlock(Option<Probed<Found>>),
+    /// Looks again, after it was woken.
+    Look,
+    /// Appends a receive to the pending list of the endpoint, if one is given, and walks the list.
+    Walk(Option<(Handle, Wanted)>),
+    /// Looks for the first message in the endpoint's list.
+    Peek(Wanted),
+    /// Arrives at the barrier of the process.
+    Arrive,
+    /// The program's call is wrong: ends the run with these words.
+    Refuse(Box<str>),
+}
+
+/// What process memory answers.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub enum SharedReply {
+    /// The lock is the thread's; its probe may use this handle for a message.
+    Locked(Handle),
+    /// Done.
+    Done,
+    /// What the thread waited for has happened: it looks again.
+    Woken,
+    /// The receives that leave the pending list, with their messages.
+    Served(Box<[(Handle, Message<Found>)]>),
+    /// The message that was looked for.
+    Peeked(Option<Message<Found>>),
+}
+
+/// A message that a matched probe took, and that nobody received yet.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub struct Found {
+    /// MPI's message.
+    pub handle: Handle,
+    /// Its payload.
+    pub bytes: u64,
+}
+
+/// What the endpoint libraries of a job agree on.
+#[derive(Clone, Debug)]
+pub struct EpJob {
+    mpi: SharedJob,
+    map: Arc<RankMap>,
+    variant: Variant,
+    waiting: Waiting,
+}
+
+impl EpJob {
+    /// Every thread of every process is an endpoint, numbered process by process.
+    ///
+    /// # Errors
+    ///
+    /// [`CreateError`] where a process has no thread.
+    pub fn new(mpi: SharedJob) -> Result<Self, CreateError> {
+        let counts: Vec<u32> = mpi.threads.iter().map(|&threads| u32::from(threads)).collect();
+        let map = Arc::new(layout(&counts, Empty::Refused)?);
+        Ok(Self { mpi, map, variant: Variant::default(), waiting: Waiting::default() })
+    }
+
+    /// The same with another lock.
+    #[must_use]
+    pub fn with_variant(self, variant: Variant) -> Self {
+        Self { variant, ..self }
+    }
+
+    /// The same with another rule for waits.
+    #[must_use]
+    pub fn with_waiting(self, waiting: Waiting) -> Self {
+        Self { waiting, ..self }
+    }
+
+    /// The library of a process, before the first call.
+    pub fn library(&self, me: Process) -> EpLibrary {
+        EpLibrary {
+            inner: Library::new(self.mpi.clone(), me),
+            shared: Shared::new(&self.map, me, self.variant),
+        }
+    }
+
+    /// The libraries of all processes.
+    pub fn libraries(&self) -> Vec<EpLibrary> {
+        (0..self.map.process_count()).map(|me| self.library(Process(me))).collect()
+    }
+
+    /// `program` as the program of an endpoint.
+    ///
+    /// # Panics
+    ///
+    /// There is no such endpoint.
+    pub fn thread<P>(&self, endpoint: Rank, program: P) -> EpThread<P> {
+        let place = self.map.place(endpoint).expect("an endpoint of this job");
+        EpThread::new(Arc::clone(&self.map), place, self.waiting, program)
+    }
+
+    /// The programs of all endpoints, in the order of their ranks.
+    pub fn threads<P>(&self, programs: impl IntoIterator<Item = P>) -> Vec<EpThread<P>> {
+        (0..).zip(programs).map(|(rank, program)| self.thread(Rank(rank), program)).collect()
+    }
+}
+
+/// The endpoint library of one process, with the MPI library that it calls.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub struct EpLibrary {
+    inner: Library,
+    shared: Shared,
+}
+
+impl EpLibrary {
+    /// What was counted so far.
+    pub fn counts(&self) -> Counts {
+        self.shared.counts.0
+    }
+
+    /// The MPI library below.
+    pub const fn mpi(&self) -> &Library {
+        &self.inner
+    }
+}
+
+/// A note: no part of a machine's state.
+#[derive(Clone, Debug, Default)]
+struct Note<T>(T);
+
+impl<T> PartialEq for Note<T> {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl<T> Eq for Note<T> {}
+
+impl<T> Hash for Note<T> {
+    fn hash<H: Hasher>(&self, _: &mut H) {}
+}
+
+type EpAction = Action<Packet, EpReply>;
+
+impl Machine for EpLibrary {
+    type Packet = Packet;
+    type Call = EpCall;
+    type Reply = EpReply;
+
+    fn guard(&self, thread: Thread, entry: &Entry<'_, EpCall>) -> Option<Guard> {
+        let entry = match entry {
+            Entry::Call(EpCall::Shared(_)) => return self.shared.is_shared().then_some(LATCH),
+            Entry::Call(EpCall::Mpi(call)) => Entry::Call(call),
+            Entry::Packet => Entry::Packet,
+            Entry::Done => Entry::Done,
+            Entry::Polled => Entry::Polled,
+            Entry::Resume => Entry::Resume,
+            Entry::Poll => Entry::Poll,
+        };
+        self.inner.guard(thread, &entry)
+    }
+
+    fn polls(&self, thread: Thread) -> Lanes {
+        if self.shared.waits_for(thread).is_some() {
+            return Lanes { first: Lane(0), count: 0 };
+        }
+        self.inner.polls(thread)
+    }
+
+    fn handle(
+        &mut self,
+        thread: Thread,
+        input: Input<Packet, EpCall>,
+        out: &mut Vec<EpAction>,
+    ) -> Result<(), ProtocolError> {
+        let input = match input {
+            Input::Call(EpCall::Shared(op)) => return self.shared.access(thread, op, out),
+            Input::Call(EpCall::Mpi(call)) => {
+                self.shared.note_call(&call);
+                Input::Call(call)
+            }
+            Input::Packet { from, packet, landing } => Input::Packet { from, packet, landing },
+            Input::Done(token) => Input::Done(token),
+            Input::Polled(token) => Input::Polled(token),
+            Input::Resume(token) => Input::Resume(token),
+        };
+        let mut list = Vec::with_capacity(8);
+        self.inner.handle(thread, input, &mut list)?;
+        out.extend(list.into_iter().map(|action| action.map_reply(EpReply::Mpi)));
+        Ok(())
+    }
+
+    fn waits(&self, thread: Thread) -> Option<WaitSet> {
+        let Some(operation) = self.shared.waits_for(thread) else {
+            return self.inner.waits(thread);
+        };
+        let peers = vec![self.shared.process()];
+        let detail = "another endpoint of the process".to_owned();
+        Some(WaitSet::All(vec![Wait { operation, peers, detail, origin: 0 }]))
+    }
+
+    fn leftovers(&self) -> Vec<String> {
+        let mut left = self.inner.leftovers();
+        left.extend(self.shared.open_ends());
+        left
+    }
+}

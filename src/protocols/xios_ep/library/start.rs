@@ -1,0 +1,215 @@
+//! Calls of the program: what each begins with.
+
+use super::thread::{Endpoint, Goal, Open, Stage, Step};
+use crate::mpi::envelope::Rank;
+use crate::protocols::call::{Buffer, Call, Comm, Peer, Reply, SendMode};
+use crate::protocols::contract::Handle;
+use crate::protocols::xios_ep::message::Wanted;
+use crate::protocols::xios_ep::request::{self, Request, State};
+use crate::protocols::xios_ep::tag::{Fields, TagError, USER_MAX};
+
+/// The communicator of all endpoints, and MPI's below it.
+const WORLD: Comm = Comm(0);
+/// Bytes of an element: buffers are counted in bytes.
+const BYTE: u64 = 1;
+
+/// Numbers of requests and buffers are shared between the threads of a process.
+const NUMBERS: &str = "a request or buffer number is too large for the threads of its process";
+
+/// What the arguments of an operation turn out to be.
+enum Read<T> {
+    /// Good.
+    Good(T),
+    /// The operation is one with `MPI_PROC_NULL`.
+    Null,
+    /// Wrong.
+    Wrong(String),
+}
+
+impl Endpoint {
+    /// The program makes a call.
+    pub(super) fn begin(&mut self, call: Call) -> Step {
+        if call.comm().is_some_and(|comm| comm != WORLD) {
+            return Step::refuse("the endpoint library has one communicator, of all endpoints");
+        }
+        self.goal = Goal::Plain;
+        self.stage = Stage::Plain;
+        match call {
+            Call::Isend { request, to, tag, buffer, mode, .. } => {
+                let Some(mpi) = self.handle(request) else { return Step::refuse(NUMBERS) };
+                self.send(Some(mpi), to, tag, buffer, mode)
+            }
+            Call::Send { to, tag, buffer, mode, .. } => self.send(None, to, tag, buffer, mode),
+            Call::Irecv { request, source, tag, buffer, .. } => {
+                let Some(mpi) = self.handle(request) else { return Step::refuse(NUMBERS) };
+                self.receive(mpi, Goal::Posted, source, tag, buffer)
+            }
+            Call::Recv { source, tag, buffer, .. } => {
+                let request = self.blocking();
+                let goal = Goal::One { call: request::Call::Wait, request };
+                self.receive(request, goal, source, tag, buffer)
+            }
+            Call::Wait { request } => self.ask(request, request::Call::Wait),
+            Call::Test { request } => self.ask(request, request::Call::Test),
+            Call::WaitAll { requests, statuses } => {
+                self.goal = Goal::All { requests, statuses, outcomes: Vec::new() };
+                self.next_of_all()
+            }
+            Call::Probe { source, tag, .. } => self.probe(source, tag, true),
+            Call::Iprobe { source, tag, .. } => self.probe(source, tag, false),
+            Call::Barrier { .. } => {
+                self.goal = Goal::Barrier;
+                self.arrive(false)
+            }
+            call @ (Call::WaitAny { .. }
+            | Call::TestAll { .. }
+            | Call::Mprobe { .. }
+            | Call::Improbe { .. }
+            | Call::Mrecv { .. }
+            | Call::Imrecv { .. }
+            | Call::Cancel { .. }
+            | Call::Collective(_)
+            | Call::Init
+            | Call::CreateEndpoints { .. }
+            | Call::FreeEndpoint { .. }
+            | Call::Attach { .. }
+            | Call::Compare { .. }) => {
+                Step::refuse(&format!("the endpoint library does not offer {call:?}"))
+            }
+        }
+    }
+
+    fn buffer(&self, buffer: Buffer) -> Option<Buffer> {
+        self.own(buffer.id).map(|id| Buffer { id, ..buffer })
+    }
+
+    /// Process and tag for MPI of a message to an endpoint.
+    fn address(&self, to: Peer, tag: i32) -> Read<(Peer, i32)> {
+        let Peer::Rank(rank) = to else { return Read::Null };
+        let Some(place) = self.map.0.place(rank) else {
+            let endpoints = self.map.0.size();
+            return Read::Wrong(format!("there is no endpoint {} of {endpoints}", rank.0));
+        };
+        let fields = Fields { tag, sender: self.place.local, receiver: place.local };
+        match fields.encode() {
+            Ok(packed) => Read::Good((Peer::Rank(Rank(place.process)), packed)),
+            Err(error) => Read::Wrong(error.to_string()),
+        }
+    }
+
+    fn send(
+        &mut self,
+        request: Option<Handle>,
+        to: Peer,
+        tag: i32,
+        buffer: Buffer,
+        mode: SendMode,
+    ) -> Step {
+        let Some(buffer) = self.buffer(buffer) else { return Step::refuse(NUMBERS) };
+        let (peer, packed) = match self.address(to, tag) {
+            Read::Good(address) => address,
+            Read::Null => (Peer::Null, tag),
+            Read::Wrong(words) => return Step::refuse(&words),
+        };
+        let Some(request) = request else {
+            return Step::mpi(Call::Send { to: peer, tag: packed, comm: WORLD, buffer, mode });
+        };
+        let source = if let Peer::Rank(rank) = to { Some(rank) } else { None };
+        let state = State::Send { mpi: request };
+        let opened = Request { state, datatype: BYTE, comm: WORLD, source, tag: Some(tag) };
+        if let Some(wrong) = self.open(request, opened, buffer) {
+            return wrong;
+        }
+        Step::mpi(Call::Isend { request, to: peer, tag: packed, comm: WORLD, buffer, mode })
+    }
+
+    /// What a receive or probe wants.
+    fn wanted(&self, source: Peer, tag: Option<i32>) -> Read<Wanted> {
+        if let Some(tag) = tag.filter(|tag| !(0..=USER_MAX).contains(tag)) {
+            return Read::Wrong(TagError::User { tag }.to_string());
+        }
+        match source {
+            Peer::Null => Read::Null,
+            Peer::Any => Read::Good(Wanted { source: None, tag }),
+            Peer::Rank(rank) if self.map.0.place(rank).is_some() => {
+                Read::Good(Wanted { source: Some(rank), tag })
+            }
+            Peer::Rank(rank) => {
+                let endpoints = self.map.0.size();
+                Read::Wrong(format!("there is no endpoint {} of {endpoints}", rank.0))
+            }
+        }
+    }
+
+    fn receive(
+        &mut self,
+        mpi: Handle,
+        goal: Goal,
+        source: Peer,
+        tag: Option<i32>,
+        buffer: Buffer,
+    ) -> Step {
+        let Some(buffer) = self.buffer(buffer) else { return Step::refuse(NUMBERS) };
+        match self.wanted(source, tag) {
+            Read::Wrong(words) => Step::refuse(&words),
+            Read::Good(wanted) => {
+                let Wanted { source, tag } = wanted;
+                let state = State::Pending;
+                let opened = Request { state, datatype: BYTE, comm: WORLD, source, tag };
+                if let Some(wrong) = self.open(mpi, opened, buffer) {
+                    return wrong;
+                }
+                self.goal = goal;
+                self.check(Some((mpi, wanted)))
+            }
+            Read::Null if matches!(goal, Goal::Posted) => {
+                let state = State::Matched { mpi };
+                let opened =
+                    Request { state, datatype: BYTE, comm: WORLD, source: None, tag: None };
+                if let Some(wrong) = self.open(mpi, opened, buffer) {
+                    return wrong;
+                }
+                Step::mpi(Call::Irecv { request: mpi, source, tag, comm: WORLD, buffer })
+            }
+            Read::Null => Step::mpi(Call::Recv { source, tag, comm: WORLD, buffer }),
+        }
+    }
+
+    /// Notes a new request; answers what comes next where its number is not free.
+    fn open(&mut self, mpi: Handle, request: Request<Handle>, buffer: Buffer) -> Option<Step> {
+        let before = self.open.insert(mpi, Open { request, buffer });
+        before.map(|_| Step::refuse("the request is still open"))
+    }
+
+    fn ask(&mut self, request: Handle, call: request::Call) -> Step {
+        let Some(request) = self.handle(request) else { return Step::refuse(NUMBERS) };
+        self.goal = Goal::One { call, request };
+        self.request(request, call, request::Heard::Called)
+    }
+
+    /// The first request of a set that is not complete yet.
+    pub(super) fn next_of_all(&mut self) -> Step {
+        let Goal::All { requests, statuses, outcomes } = &mut self.goal else {
+            unreachable!("only a wait for all goes on to its next request")
+        };
+        if outcomes.len() == requests.len() {
+            let outcomes = std::mem::take(outcomes);
+            let all = *statuses;
+            return Step::Answer(if all { Reply::All(outcomes.into()) } else { Reply::Done });
+        }
+        let request = requests.at(outcomes.len());
+        let Some(request) = self.handle(request) else { return Step::refuse(NUMBERS) };
+        self.request(request, request::Call::Wait, request::Heard::Called)
+    }
+
+    fn probe(&mut self, source: Peer, tag: Option<i32>, waits: bool) -> Step {
+        match self.wanted(source, tag) {
+            Read::Good(wanted) => {
+                self.goal = Goal::Probe { wanted, waits };
+                self.check(None)
+            }
+            Read::Null => Step::mpi(Call::Iprobe { source, tag, comm: WORLD }),
+            Read::Wrong(words) => Step::refuse(&words),
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! What the thread hears, and what it does next: checks, matched receives, requests, barriers.
+//!
+//! ```text
+//!   check   lock ─▶ MPI_Improbe ─▶ append, unlock ─┬ found: again
+//!                                                  └ nothing: walk the pending list ─▶ MPI_Imrecv …
+//!   then    Irecv returns | Test, Wait: see `request::step` | a probe looks into the list
+//!
+//!   barrier [all of the process arrive] ─▶ the master: MPI_Barrier ─▶ [all arrive]
+//! ```
+
+use super::thread::{Endpoint, Goal, Stage, Step, Waiting};
+use super::{EpReply, Found, SharedOp, SharedReply};
+use crate::mpi::envelope::Rank;
+use crate::protocols::call::{Call, Comm, Outcome, Peer, Reply, Status};
+use crate::protocols::contract::Handle;
+use crate::protocols::xios_ep::message::{ANY, Message, Probed, Wanted};
+use crate::protocols::xios_ep::request::{self, Heard, State};
+
+/// A receive to be appended to the pending list before it is walked.
+type Walk = Option<(Handle, Wanted)>;
+/// Receives that have their message.
+type Served = Box<[(Handle, Message<Found>)]>;
+
+impl Endpoint {
+    /// What was asked for has returned.
+    pub(super) fn heard(&mut self, reply: EpReply) -> Step {
+        match reply {
+            EpReply::Mpi(reply) => self.heard_of_mpi(reply),
+            EpReply::Shared(reply) => self.heard_of_memory(reply),
+        }
+    }
+
+    fn heard_of_mpi(&mut self, reply: Reply) -> Step {
+        match (std::mem::replace(&mut self.stage, Stage::Program), reply) {
+            (Stage::Plain, reply) => Step::Answer(reply),
+            (Stage::Probe { message, walk }, Reply::Probed(status)) => {
+                self.unlock(message, status, walk)
+            }
+            (Stage::Start { served, at }, Reply::Done) => self.started(served, at),
+            (Stage::Test(request), Reply::Tested(outcome)) => self.tested(request, outcome),
+            (Stage::Wait(request), Reply::Outcome(outcome)) => self.complete(request, outcome),
+            (Stage::Collective, Reply::Done) if self.is_alone() => Step::Answer(Reply::Done),
+            (Stage::Collective, Reply::Done) => self.arrive(true),
+            (stage, reply) => unreachable!("MPI answered {reply:?} to {stage:?}"),
+        }
+    }
+
+    fn heard_of_memory(&mut self, reply: SharedReply) -> Step {
+        match (std::mem::replace(&mut self.stage, Stage::Program), reply) {
+            (stage @ (Stage::Lock { .. } | Stage::Arrive { .. }), SharedReply::Woken) => {
+                self.stage = stage;
+                Step::shared(SharedOp::Look)
+            }
+            (Stage::Lock { walk }, SharedReply::Locked(message)) => {
+                self.stage = Stage::Probe { message, walk };
+                // The only probe that is made: MPI knows neither endpoints nor their tags.
+                let source = ANY.source.map_or(Peer::Any, |process| Peer::Rank(Rank(process)));
+                Step::mpi(Call::Improbe { message, source, tag: ANY.tag, comm: Comm::default() })
+            }
+            (Stage::Unlock { more: true, walk }, SharedReply::Done) => self.check(walk),
+            (Stage::Unlock { more: false, walk }, SharedReply::Done) => {
+                self.stage = Stage::Walk;
+                Step::shared(SharedOp::Walk(walk))
+            }
+            (Stage::Walk, SharedReply::Served(served)) => self.start(served, 0),
+            (Stage::Peek, SharedReply::Peeked(found)) => self.peeked(found),
+            (Stage::Arrive { after: false }, SharedReply::Done) => self.gathered(),
+            (Stage::Arrive { after: true }, SharedReply::Done) => Step::Answer(Reply::Done),
+            (stage, reply) => unreachable!("process memory answered {reply:?} to {stage:?}"),
+        }
+    }
+
+    /// Begins a check, or goes on with it after a message was found.
+    pub(super) fn check(&mut self, walk: Walk) -> Step {
+        self.stage = Stage::Lock { walk };
+        Step::shared(SharedOp::Lock)
+    }
+
+    fn unlock(&mut self, handle: Handle, status: Option<Status>, walk: Walk) -> Step {
+        self.stage = Stage::Unlock { more: status.is_some(), walk };
+        let found = status.map(|status| Probed {
+            message: Found { handle, bytes: status.count },
+            source: status.source.expect("a message that was probed has a sender").0,
+            tag: status.tag.expect("a message that was probed has a tag"),
+        });
+        Step::shared(SharedOp::Unlock(found))
+    }
+
+    /// Starts the matched receive of a pending one; after all of them the check is over.
+    fn start(&mut self, served: Served, at: usize) -> Step {
+        let Some(&(request, Message { message, .. })) = served.get(at) else {
+            return self.checked();
+        };
+        let buffer = self.open[&request].buffer;
+        self.stage = Stage::Start { served, at };
+        Step::mpi(Call::Imrecv { message: message.handle, request, buffer })
+    }
+
+    fn started(&mut self, served: Served, at: usize) -> Step {
+        let (request, Message { source, tag, .. }) = served[at];
+        let open = self.open.get_mut(&request).expect("a pending receive is open");
+        let matched = open.request.matched(request, source, tag);
+        matched.expect("the pending list gives a receive what it wants");
+        self.start(served, at + 1)
+    }
+
+    /// A check and the walk over the pending list are over.
+    fn checked(&mut self) -> Step {
+        match self.goal {
+            Goal::Posted => Step::Answer(Reply::Done),
+            Goal::One { call, request } => self.resume(request, call),
+            Goal::All { .. } => self.next_of_all_after_check(),
+            Goal::Probe { wanted, .. } => {
+                self.stage = Stage::Peek;
+                Step::shared(SharedOp::Peek(wanted))
+            }
+            Goal::Plain | Goal::Barrier => unreachable!("{:?} makes no check", self.goal),
+        }
+    }
+
+    fn next_of_all_after_check(&mut self) -> Step {
+        let Goal::All { requests, outcomes, .. } = &self.goal else {
+            unreachable!("asked of a wait for all only")
+        };
+        let request = requests.at(outcomes.len());
+        let request = self.handle(request).expect("it was asked for before the check");
+        self.resume(request, request::Call::Wait)
+    }
+
+    /// Goes on with a request after a check.
+    fn resume(&mut self, request: Handle, call: request::Call) -> Step {
+        let is_send =
+            self.open.get(&request).is_some_and(|o| matches!(o.request.state, State::Send { .. }));
+        // Checks are no part of a wait for a send: it begins anew.
+        self.request(request, call, if is_send { Heard::Called } else { Heard::Checked })
+    }
+
+    /// The next step of a test or wait.
+    pub(super) fn request(&mut self, request: Handle, call: request::Call, heard: Heard) -> Step {
+        let Some(open) = self.open.get(&request) else {
+            return Step::refuse("no such request is open");
+        };
+        let step = request::step(call, &open.request, heard);
+        match step.expect("MPI speaks of requests that it has only") {
+            request::Step::Check => self.check(None),
+            request::Step::MpiWait(mpi) if self.waiting == Waiting::AsWritten => {
+                self.stage = Stage::Wait(request);
+                Step::mpi(Call::Wait { request: mpi })
+            }
+            request::Step::MpiTest(mpi) | request::Step::MpiWait(mpi) => {
+                self.stage = Stage::Test(request);
+                Step::mpi(Call::Test { request: mpi })
+            }
+            // Where MPI has the request, its own word comes with an outcome: see `tested`.
+            request::Step::Return { .. } => Step::Answer(Reply::Tested(None)),
+        }
+    }
+
+    fn tested(&mut self, request: Handle, outcome: Option<Outcome>) -> Step {
+        match (outcome, &self.goal) {
+            (Some(outcome), _) => self.complete(request, outcome),
+            (None, Goal::One { call: call @ request::Call::Test, .. }) => {
+                let (call, heard) = (*call, Heard::Tested { flag: false });
+                self.request(request, call, heard)
+            }
+            (None, _) => self.check(None),
+        }
+    }
+
+    /// MPI's request is complete.
+    fn complete(&mut self, request: Handle, outcome: Outcome) -> Step {
+        let open = self.open.remove(&request).expect("it was waited for");
+        let outcome = open.in_terms_of_endpoints(outcome);
+        match &mut self.goal {
+            Goal::One { call: request::Call::Wait, .. } => Step::Answer(Reply::Outcome(outcome)),
+            Goal::One { call: request::Call::Test, .. } => {
+                Step::Answer(Reply::Tested(Some(outcome)))
+            }
+            Goal::All { outcomes, .. } => {
+                outcomes.push(outcome);
+                self.next_of_all()
+            }
+            goal @ (Goal::Plain | Goal::Posted | Goal::Probe { .. } | Goal::Barrier) => {
+                unreachable!("{goal:?} waits for no request")
+            }
+        }
+    }
+
+    fn peeked(&mut self, found: Option<Message<Found>>) -> Step {
+        let status = found.map(|found| Status {
+            source: Some(found.source),
+            tag: Some(found.tag),
+            count: found.message.bytes,
+        });
+        match (status, &self.goal) {
+            (None, Goal::Probe { waits: true, .. }) => self.check(None),
+            (status, _) => Step::Answer(Reply::Probed(status)),
+        }
+    }
+
+    /// Arrives at the barrier of the process, before or after the collective of MPI.
+    pub(super) fn arrive(&mut self, after: bool) -> Step {
+        if self.is_alone() {
+            return self.gathered();
+        }
+        self.stage = Stage::Arrive { after };
+        Step::shared(SharedOp::Arrive)
+    }
+
+    /// All of the process are there: one of them calls MPI, the others wait for it.
+    fn gathered(&mut self) -> Step {
+        let me = self.map.0.rank(self.place);
+        if me != self.master() {
+            return self.arrive(true);
+        }
+        self.stage = Stage::Collective;
+        Step::mpi(Call::Barrier { comm: Comm::default() })
+    }
+}
+
+impl super::thread::Open {
+    /// MPI names processes and packed tags; the program wants endpoints and its tags.
+    fn in_terms_of_endpoints(&self, outcome: Outcome) -> Outcome {
+        let (source, tag) = (self.request.source, self.request.tag);
+        let named = |status: Status| match status.source {
+            Some(_) => Status { source, tag, ..status },
+            // `MPI_PROC_NULL`.
+            None => status,
+        };
+        match outcome {
+            Outcome::Received(status) => Outcome::Received(named(status)),
+            Outcome::Truncated(status) => Outcome::Truncated(named(status)),
+            Outcome::Sent | Outcome::Cancelled => outcome,
+        }
+    }
+}
