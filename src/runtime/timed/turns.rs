@@ -166,9 +166,8 @@ where
         if lock.owner.is_some() && lock.steps.turn.is_none() {
             return true;
         }
-        let asks = |&thread: &u32| {
-            matches!(self.actors[thread as usize].entering, Some(Entering::Turn))
-        };
+        let asks =
+            |&thread: &u32| matches!(self.actors[thread as usize].entering, Some(Entering::Turn));
         let yields = lock.steps.yields.iter().map(|&(_, thread)| thread);
         let mut threads = lock.waiting.iter().copied().chain(lock.owner).chain(yields);
         lock.waiting.iter().all(asks) && threads.all(|thread| self.will_find_nothing(thread))
