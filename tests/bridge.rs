@@ -20,7 +20,7 @@ use mpisim::protocols::contract::{Handle, Machine, Next, Program};
 use mpisim::protocols::library::Library;
 use mpisim::protocols::rendezvous::Protocol;
 use mpisim::runtime::explore::{Drift, Final, compare, replay};
-use mpisim::runtime::timed::{Ending, Planted, Ran};
+use mpisim::runtime::timed::{Ending, LockOrder, Planted, Ran};
 use mpisim::units::{Bytes, TimeDelta};
 use mpisim::workloads::job::{Flow, Job, ping_pong, windowed};
 
@@ -225,6 +225,81 @@ fn running_ahead_moves_nothing() {
         };
         assert_eq!(run(false), run(true), "seed {seed}");
     }
+}
+
+/// Two to four threads a process that wait inside calls and work in between, under locks and polls of
+/// drawn cost; some wait for ever.
+fn threaded_job(seed: u32, step_by_step: bool) -> Job<Script> {
+    let mut draw = Draw(Streams::new(12).stream("turns", seed));
+    let (processes, threads) = (2 + draw.below(2), 2 + draw.below(3));
+    let mut programs = drawn_programs(&mut draw, processes, threads);
+    for script in &mut programs {
+        let mut steps = script.steps.to_vec();
+        for _ in 0..draw.below(3) {
+            let place = draw.below(steps.len() as u64) as usize;
+            steps.insert(place, Next::Compute(u64::from(draw.below(1_000_000_000))));
+        }
+        if draw.one_in(40) {
+            let (source, comm) = (Peer::Any, Comm::default());
+            let buffer = Buffer { id: 900, bytes: 0 };
+            steps.push(Next::Call(Call::Recv { source, tag: Some(99), comm, buffer }));
+        }
+        script.steps = steps.into();
+    }
+    let mut profile = model(draw.pick(&["ideal", "knc-qdr"]), &[]);
+    let mut ps = |most: u64| TimeDelta::from_ps(u64::from(draw.below(most)));
+    profile.mpi.poll_per_channel = ps(60_000);
+    profile.cache.l1d_latency = ps(5_000);
+    profile.mpi.lock_uncontended = ps(200_000);
+    profile.mpi.lock_handoff_same_socket = ps(2_000_000);
+    profile.mpi.lock_handoff_cross_socket = ps(3_000_000);
+    profile.coh.line_same_socket = ps(500_000);
+    profile.coh.line_cross_socket = ps(900_000);
+    // A thread that yields for less than a hand-over takes an unfair lock again, for ever.
+    profile.os.syscall = TimeDelta::from_us(3) + ps(3_000_000);
+    if draw.one_in(4) {
+        // Round numbers: many things happen at one moment.
+        profile.mpi.poll_per_channel = TimeDelta::from_ns(10);
+        profile.cache.l1d_latency = TimeDelta::from_ns(10);
+        profile.mpi.lock_uncontended = TimeDelta::from_ns(draw.pick(&[0, 10]));
+        profile.mpi.lock_handoff_same_socket = TimeDelta::from_ns(draw.pick(&[0, 50]));
+        profile.mpi.lock_handoff_cross_socket = TimeDelta::from_ns(100);
+        profile.os.syscall = TimeDelta::from_ns(draw.pick(&[100, 500]));
+    }
+    let mut job = job(profile, programs);
+    job.threads = u16::try_from(threads).unwrap();
+    job.nodes = 1 + draw.below(2);
+    job.lock = draw.pick(&[LockOrder::Fair, LockOrder::Unfair]);
+    job.rendezvous = draw.pick(&[Protocol::RPut, Protocol::RGet]);
+    if draw.one_in(8) {
+        job.disturbance.os_noise = Some((TimeDelta::from_us(20), TimeDelta::from_us(2)));
+    }
+    job.step_by_step = step_by_step;
+    job
+}
+
+/// Turns of polling that find nothing are passed over by arithmetic: nothing moves, ties included.
+#[test]
+fn idle_turns_are_passed_over_exactly() {
+    let (mut passed, mut taken, mut deadlocks) = (0, 0, 0);
+    for seed in 0..800 {
+        let run = |step_by_step| {
+            let ran = cross(threaded_job(seed, step_by_step));
+            let ran = ran.unwrap_or_else(|drift| panic!("{seed}, {step_by_step}: {drift}"));
+            let outcome = ran.outcome;
+            assert_eq!(outcome.violations, [], "seed {seed}");
+            let times = (outcome.end, outcome.accounts, outcome.marks);
+            let counts = (outcome.entries_visited, outcome.packets, outcome.rnr);
+            (outcome.events, (outcome.ending, times, counts, outcome.choices, ran.programs))
+        };
+        let ((few, passing), (many, stepping)) = (run(false), run(true));
+        assert_eq!(passing, stepping, "seed {seed}");
+        assert!(few <= many, "seed {seed}: {few} {many}");
+        deadlocks += u32::from(matches!(passing.0, Ending::Deadlock(_)));
+        (passed, taken) = (passed + few, taken + many);
+    }
+    assert!(taken > 20 * passed, "few turns were passed over: {passed} events of {taken}");
+    assert!((20..400).contains(&deadlocks), "{deadlocks} deadlocks");
 }
 
 #[test]

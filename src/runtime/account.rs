@@ -88,6 +88,18 @@ impl Account {
         self.of(Part::Poll) + self.of(Part::Wait)
     }
 
+    /// So many times as much of everything.
+    #[must_use]
+    pub fn times(mut self, times: u64) -> Self {
+        for part in &mut self.spent {
+            *part = *part * times;
+        }
+        self.held = self.held * times;
+        self.taken *= times;
+        self.entries *= times;
+        self
+    }
+
     /// The time of all parts: how long the thread has lived.
     pub fn total(&self) -> TimeDelta {
         self.spent.iter().copied().fold(TimeDelta::ZERO, |sum, part| sum + part)
@@ -136,6 +148,7 @@ mod tests {
         let between = account - before;
         assert_eq!(between.of(Part::Walk), TimeDelta::from_ns(2));
         assert_eq!(between.total(), TimeDelta::from_ns(9));
+        assert_eq!((between.times(3) - between).total(), TimeDelta::from_ns(18));
         let mut sum = before;
         sum += between;
         assert_eq!(sum, account);

@@ -160,16 +160,6 @@ impl<M: Machine, P> Actor<M, P> {
         matches!(self.state, State::Program | State::Joining)
     }
 
-    /// Whether it does nothing but poll, or nothing at all.
-    pub(super) fn is_idle(&self) -> bool {
-        let polls = matches!(self.entering, None | Some(Entering::Turn)) && self.reply.is_none();
-        match self.state {
-            State::Ended | State::Program | State::Joining => true,
-            State::Locked | State::Polling => polls && self.target.is_none(),
-            State::Computing | State::Working => false,
-        }
-    }
-
     /// `work` of this core that begins at `cursor`, with what the operating system takes.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "an addition, where there is no noise")]
@@ -337,6 +327,7 @@ where
     /// The head of a channel, if no other thread was faster.
     fn take(&mut self, thread: u32, channel: u32, cursor: Time) {
         let (process, inner) = self.names(thread);
+        self.settle(process);
         let cqe_poll = self.costs.profile.hca.cqe_poll;
         let newest = self.planted == Some(Planted::NewestFirst);
         if self.actor(thread).reply.is_some() {
@@ -375,8 +366,9 @@ where
 
     /// Asks the machine; answers whether it knew the input.
     fn handle(&mut self, thread: u32, input: InputOf<M>) -> bool {
+        let process = self.actors[thread as usize].process;
+        self.settle(process);
         let actor = &mut self.actors[thread as usize];
-        let process = actor.process;
         match self.machines[process.0 as usize].handle(actor.inner, input, &mut actor.list) {
             Ok(()) => true,
             Err(error) => {
@@ -672,6 +664,8 @@ where
 
     /// Another thread's work has ended this thread's call.
     fn returned(&mut self, thread: u32, reply: M::Reply) {
+        let (process, _) = self.names(thread);
+        self.settle(process);
         let actor = self.actor(thread);
         // Who polls under a lock looks for the end of its call when it has the lock again.
         if actor.state == State::Polling && actor.holds.is_none() {

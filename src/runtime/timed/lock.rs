@@ -14,7 +14,8 @@
 use std::collections::VecDeque;
 
 use super::actor::{Entering, State};
-use super::{Happening, Lends, Machine, Part, Phase, Planted, Program, Timed};
+use super::turns::Steps;
+use super::{Lends, Machine, Part, Planted, Program, Timed};
 use crate::protocols::contract::{Guard, Process};
 use crate::units::{Time, TimeDelta};
 
@@ -34,37 +35,62 @@ pub(super) struct Locks {
     order: LockOrder,
     /// By process and guard: a place in `all`.
     known: Vec<Vec<Option<u32>>>,
-    all: Vec<Lock>,
+    pub(super) all: Vec<Lock>,
+    /// Places of locks whose next step may be another one than before.
+    touched: Vec<u32>,
+    /// Pending events of locks.
+    pub(super) events: usize,
 }
 
-#[derive(Debug, Default)]
-struct Lock {
-    owner: Option<u32>,
+#[derive(Debug)]
+pub(super) struct Lock {
+    pub(super) process: Process,
+    pub(super) owner: Option<u32>,
     /// Who had it last.
-    last: Option<u32>,
-    waiting: VecDeque<u32>,
-    /// Who sees that it is free, and when: an unfair lock after its release.
-    coming: Option<Coming>,
-    generation: u32,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Coming {
-    thread: u32,
-    at: Time,
+    pub(super) last: Option<u32>,
+    pub(super) waiting: VecDeque<u32>,
+    /// What it does by itself.
+    pub(super) steps: Steps,
 }
 
 impl Locks {
     pub(super) const fn new(order: LockOrder) -> Self {
-        Self { order, known: Vec::new(), all: Vec::new() }
+        Self { order, known: Vec::new(), all: Vec::new(), touched: Vec::new(), events: 0 }
     }
 
     pub(super) const fn order(&self) -> LockOrder {
         self.order
     }
 
-    fn place(&mut self, process: Process, guard: Guard) -> u32 {
-        let (process, guard) = (process.0 as usize, usize::from(guard.0));
+    /// The places of a process's locks, by guard.
+    #[inline]
+    pub(super) fn of(&self, process: Process) -> &[Option<u32>] {
+        self.known.get(process.0 as usize).map_or(&[], Vec::as_slice)
+    }
+
+    pub(super) fn count(&self) -> u32 {
+        u32::try_from(self.all.len()).expect("locks are counted in u32")
+    }
+
+    /// The next step of a lock may be another one than before.
+    pub(super) fn touch(&mut self, place: u32) {
+        if !std::mem::replace(&mut self.all[place as usize].steps.touched, true) {
+            self.touched.push(place);
+        }
+    }
+
+    pub(super) const fn any_touched(&self) -> bool {
+        !self.touched.is_empty()
+    }
+
+    pub(super) fn next_touched(&mut self) -> Option<u32> {
+        let place = self.touched.pop()?;
+        self.all[place as usize].steps.touched = false;
+        Some(place)
+    }
+
+    pub(super) fn place(&mut self, owner: Process, guard: Guard) -> u32 {
+        let (process, guard) = (owner.0 as usize, usize::from(guard.0));
         if process >= self.known.len() {
             self.known.resize(process + 1, Vec::new());
         }
@@ -73,7 +99,8 @@ impl Locks {
             guards.resize(guard + 1, None);
         }
         *guards[guard].get_or_insert_with(|| {
-            self.all.push(Lock::default());
+            let (last, waiting, steps) = (None, VecDeque::new(), Steps::default());
+            self.all.push(Lock { process: owner, owner: None, last, waiting, steps });
             u32::try_from(self.all.len() - 1).expect("locks are counted in u32")
         })
     }
@@ -85,6 +112,13 @@ where
 {
     /// Enters the library: at `at`, or when the lock is granted.
     pub(super) fn enter(&mut self, thread: u32, what: Entering<M>, at: Time) {
+        let (process, _) = self.names(thread);
+        self.settle(process);
+        self.ask(thread, what, at);
+    }
+
+    /// Enters the library, where all steps of its locks before `at` are taken.
+    pub(super) fn ask(&mut self, thread: u32, what: Entering<M>, at: Time) {
         let (process, inner) = self.names(thread);
         let guard = self.machines[process.0 as usize].guard(inner, &what.entry());
         let guard = guard.filter(|_| self.planted != Some(Planted::NoLock));
@@ -92,12 +126,12 @@ where
             return self.entered(thread, what, TimeDelta::ZERO, at);
         };
         let place = self.locks.place(process, guard);
+        self.locks.touch(place);
         let way = self.way(self.locks.all[place as usize].last, thread);
         let lock = &mut self.locks.all[place as usize];
-        let free = lock.owner.is_none() && lock.coming.is_none_or(|coming| at + way < coming.at);
-        if free {
-            lock.coming = None;
-            lock.generation += 1;
+        let faster = lock.steps.coming.is_none_or(|(seen, _)| at + way < seen);
+        if lock.owner.is_none() && faster {
+            lock.steps.coming = None;
             return self.inside(place, guard, thread, what, way, at);
         }
         lock.waiting.push_back(thread);
@@ -138,10 +172,18 @@ where
     /// The lock of `thread` is free from `at` on, or handed to the next that waits.
     pub(super) fn release(&mut self, thread: u32, at: Time) {
         let (process, _) = self.names(thread);
+        self.settle(process);
+        self.let_go(thread, at);
+    }
+
+    /// Releases, where all steps before `at` are taken.
+    pub(super) fn let_go(&mut self, thread: u32, at: Time) {
+        let (process, _) = self.names(thread);
         let actor = self.actor(thread);
         let (guard, since) = actor.holds.take().expect("who releases a lock holds it");
         actor.account.held += at.since(since);
         let index = self.locks.place(process, guard);
+        self.locks.touch(index);
         let lock = &mut self.locks.all[index as usize];
         debug_assert_eq!(lock.owner, Some(thread), "who releases a lock holds it");
         lock.owner = None;
@@ -150,7 +192,7 @@ where
             LockOrder::Fair => {
                 let Some(next) = lock.waiting.pop_front() else { return };
                 let over = self.hand_over(thread, next);
-                self.grant(index, guard, next, over);
+                self.grant(index, guard, next, over, at);
             }
             LockOrder::Unfair => self.free(index, thread, at),
         }
@@ -167,39 +209,28 @@ where
         let ways = waiting.iter().map(|&thread| (self.hand_over(from, thread), thread));
         // The first of equals: it waits longest.
         let Some((over, thread)) = ways.min_by_key(|&(over, _)| over) else { return };
-        let idle = matches!(self.actors[thread as usize].entering, Some(Entering::Turn));
-        self.idle += usize::from(idle);
-        let lock = &mut self.locks.all[index as usize];
-        lock.generation += 1;
-        let generation = lock.generation;
-        lock.coming = Some(Coming { thread, at: at + over });
-        let event = Happening::Granted(index, generation, idle);
-        self.schedule(at + over, thread, Phase::Lock, event);
+        self.locks.all[index as usize].steps.coming = Some((at + over, thread));
     }
 
-    /// A free lock has reached a thread that waits, if nobody was faster.
-    pub(super) fn granted(&mut self, index: u32, generation: u32, idle: bool) {
-        self.idle -= usize::from(idle);
+    /// A free lock has reached a thread that waits, and nobody was faster.
+    pub(super) fn granted(&mut self, index: u32, thread: u32, at: Time) {
         let lock = &mut self.locks.all[index as usize];
-        if lock.generation != generation {
-            return;
-        }
-        let Coming { thread, .. } = lock.coming.take().expect("it is on its way");
+        lock.steps.coming = None;
         lock.waiting.retain(|&waiting| waiting != thread);
         let (process, inner) = self.names(thread);
         let entry = self.actors[thread as usize].entering.as_ref().expect("it waits").entry();
         let guard = self.machines[process.0 as usize].guard(inner, &entry);
-        self.grant(index, guard.expect("it waits for a lock"), thread, TimeDelta::ZERO);
+        let guard = guard.expect("it waits for a lock");
+        self.grant(index, guard, thread, TimeDelta::ZERO, at);
     }
 
-    fn grant(&mut self, index: u32, guard: Guard, thread: u32, lead: TimeDelta) {
-        let now = self.simulation.now();
+    fn grant(&mut self, index: u32, guard: Guard, thread: u32, lead: TimeDelta, at: Time) {
         let what = self.actor(thread).entering.take();
         let what = what.expect("a thread waits for the lock to do something");
         let part = self.waits_in(thread, &what);
         let actor = self.actor(thread);
-        actor.account.add(part, now.since(actor.queued));
-        self.inside(index, guard, thread, what, lead, now);
+        actor.account.add(part, at.since(actor.queued));
+        self.inside(index, guard, thread, what, lead, at);
     }
 
     /// What the wait for a lock counts as: who would only poll, and find nothing, loses nothing.

@@ -18,6 +18,7 @@ mod costs;
 mod lock;
 mod passes;
 mod polling;
+mod turns;
 mod wires;
 
 use super::account::{Account, Part};
@@ -91,8 +92,9 @@ pub struct Setup {
     pub options: Options,
     /// Whether the choices are kept for a replay in the untimed world.
     pub record: bool,
-    /// Whether the end of every list is an event, also of threads that could run ahead of the clock:
-    /// slower, and the same moments.
+    /// Whether the end of every list is an event, also of threads that could run ahead of the clock,
+    /// and every turn of polling under a lock, also those that arithmetic could pass over: slower,
+    /// and the same moments.
     pub step_by_step: bool,
     /// A defect of this runtime, to show that the bridge gate refuses it.
     pub planted: Option<Planted>,
@@ -220,12 +222,8 @@ enum Happening {
     Notice(u32, u32),
     /// The head of channel `0` of a process tries again after receiver-not-ready.
     Retry(u32),
-    /// The turn of polling of thread `0` found nothing; stale unless generation `1` is current.
-    IdleTurn(u32, u32),
-    /// Lock `0` reaches a thread that waits, unless generation `1` is over; `2`: only to poll.
-    Granted(u32, u32, bool),
-    /// Thread `0` has yielded its core and wants to poll again.
-    Again(u32),
+    /// Lock `0` takes its next step by itself; stale unless generation `1` is current.
+    Lock(u32, u32),
 }
 
 impl Event for Happening {
@@ -242,9 +240,7 @@ impl Event for Happening {
             Self::Notice(thread, _) => (10, u64::from(thread)),
             Self::Retry(channel) => (11, u64::from(channel)),
             Self::Held(flight) => (12, u64::from(flight)),
-            Self::IdleTurn(thread, _) => (13, u64::from(thread)),
-            Self::Granted(lock, ..) => (14, u64::from(lock)),
-            Self::Again(thread) => (15, u64::from(thread)),
+            Self::Lock(lock, _) => (13, u64::from(lock)),
         };
         mix(kind, content)
     }
@@ -339,9 +335,11 @@ pub struct Timed<M: Machine, P: Program<M>> {
     ahead: Vec<(u32, Time)>,
     /// The first thread of each process, and their number at the end.
     first_thread: Vec<u32>,
-    /// Pending events of turns that find nothing.
-    idle: usize,
-    /// Whether nothing but such turns can happen any more.
+    /// Whether turns of polling that find nothing are events.
+    step_by_step: bool,
+    /// When the last event happened that was no lock's own: those may be left out.
+    happened: Time,
+    /// Whether nothing but turns that find nothing can happen any more.
     exhausted: bool,
     /// Sources of events: those of resources come first, then those of threads.
     first_source: u32,
@@ -430,7 +428,8 @@ where
             marks: Vec::new(),
             ahead: Vec::new(),
             first_thread,
-            idle: 0,
+            step_by_step,
+            happened: Time::ZERO,
             exhausted: false,
             first_source: u32::try_from(resources).expect("fewer than 2^32 resources"),
             packets: 0,
@@ -479,6 +478,9 @@ where
             if !self.ahead.is_empty() {
                 self.run_ahead();
             }
+            if self.locks.any_touched() {
+                self.arm_locks();
+            }
             if self.failed.is_some() {
                 break self.refused();
             }
@@ -496,6 +498,9 @@ where
     }
 
     fn happen(&mut self, event: Happening) {
+        if !matches!(event, Happening::Lock(..)) {
+            self.happened = self.simulation.now();
+        }
         match event {
             Happening::Fabric(event) => self.fabric_event(event),
             Happening::Depart(flight) => self.depart(flight),
@@ -512,9 +517,7 @@ where
             Happening::Step(thread) => self.step(thread),
             Happening::Notice(thread, generation) => self.notice(thread, generation),
             Happening::Retry(channel) => self.retry(channel),
-            Happening::IdleTurn(thread, generation) => self.idle_turn(thread, generation),
-            Happening::Granted(lock, generation, idle) => self.granted(lock, generation, idle),
-            Happening::Again(thread) => self.again(thread),
+            Happening::Lock(lock, generation) => self.lock_event(lock, generation),
         }
     }
 
@@ -550,6 +553,7 @@ where
     }
 
     fn finish(mut self, ending: Ending) -> Ran<M, P> {
+        self.settle_idle(self.happened);
         let end = self.end_of(&ending);
         let elapsed = end.since(Time::ZERO);
         let resources = self.used();
@@ -591,7 +595,7 @@ where
 
     /// When the run ended: in a deadlock, when the last thread had nothing left to do.
     fn end_of(&self, ending: &Ending) -> Time {
-        let now = self.simulation.now();
+        let now = self.happened;
         match ending {
             Ending::Deadlock(_) => self.actors.iter().map(|actor| actor.since).fold(now, Time::max),
             Ending::Finished | Ending::Protocol { .. } | Ending::Limit(_) => now,

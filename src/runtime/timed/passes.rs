@@ -6,12 +6,12 @@
 //!                                       └ nothing: releases [unfair: yields its core] ─▶ waits again
 //! ```
 //!
-//! Polls are no events, turns under a lock are: they keep others out. When nothing but turns that
-//! find nothing is left, nothing can happen any more.
+//! Polls are no events. Turns under a lock keep others out, and are steps of the lock (`turns.rs`):
+//! events while somebody else wants it, or something waits to be found, and arithmetic otherwise.
 
-use super::actor::{Actor, Entering, State};
+use super::actor::{Entering, State};
 use super::polling::{Polled, Position};
-use super::{Arrived, Happening, Lends, LockOrder, Machine, Part, Phase, Planted, Program, Timed};
+use super::{Arrived, Happening, Lends, Machine, Part, Phase, Planted, Program, Timed};
 use crate::protocols::contract::{Entry, Lane, Process, Token};
 use crate::units::{Time, TimeDelta};
 
@@ -109,17 +109,15 @@ where
 
     fn notice_later(&mut self, thread: u32, at: Time) {
         let actor = self.actor(thread);
-        actor.generation += 1;
         actor.notice_at = Some(at);
-        let generation = actor.generation;
         let idle = actor.target.is_none() && actor.pass.is_some_and(|pass| !pass.is_of_test());
-        let event = if idle {
-            self.idle += 1;
-            Happening::IdleTurn(thread, generation)
-        } else {
-            Happening::Notice(thread, generation)
-        };
-        self.schedule(at, thread, Phase::Poll, event);
+        self.plan_turn(thread, idle.then_some(at));
+        if !idle {
+            let actor = self.actor(thread);
+            actor.generation += 1;
+            let event = Happening::Notice(thread, actor.generation);
+            self.schedule(at, thread, Phase::Poll, event);
+        }
     }
 
     /// A pass meets something, or ends.
@@ -144,61 +142,15 @@ where
             self.enter(thread, Entering::Take(channel), now);
         } else {
             let pass = actor.pass.take().expect("polls end only where they are a pass");
-            let token = pass.token.expect("a turn that finds nothing is an event of its own");
+            let token = pass.token.expect("a turn that finds nothing is a step of its lock");
             self.enter(thread, Entering::Polled(token), now);
         }
-    }
-
-    /// A turn under the lock has found nothing: the lock goes on.
-    pub(super) fn idle_turn(&mut self, thread: u32, generation: u32) {
-        self.idle -= 1;
-        let now = self.simulation.now();
-        let actor = self.actor(thread);
-        if actor.generation != generation || actor.state != State::Polling {
-            return;
-        }
-        let spent = now.since(actor.position.since);
-        actor.account.add(Part::Wait, spent);
-        actor.notice_at = None;
-        actor.pass = None;
-        actor.state = State::Locked;
-        self.release(thread, now);
-        match self.locks.order() {
-            LockOrder::Fair => self.enter(thread, Entering::Turn, now),
-            LockOrder::Unfair => {
-                self.idle += 1;
-                let later = now + self.costs.profile.os.syscall;
-                self.schedule(later, thread, Phase::Poll, Happening::Again(thread));
-            }
-        }
-        self.look_for_the_end();
-    }
-
-    /// A thread that yielded its core asks for the lock again.
-    pub(super) fn again(&mut self, thread: u32) {
-        self.idle -= 1;
-        let yielded = self.costs.profile.os.syscall;
-        self.actor(thread).account.add(Part::Wait, yielded);
-        self.enter(thread, Entering::Turn, self.simulation.now());
-    }
-
-    /// Whether nothing but turns that find nothing can happen any more.
-    fn look_for_the_end(&mut self) {
-        self.exhausted = self.simulation.pending() == self.idle
-            && self.actors.iter().all(super::actor::Actor::is_idle)
-            && !self.actors.iter().any(|actor| self.will_meet(actor));
-    }
-
-    /// Whether something lies where a thread polls. Channels that nobody polls do not count.
-    fn will_meet(&self, actor: &Actor<M, P>) -> bool {
-        let poller = &self.pollers[actor.process.0 as usize];
-        matches!(actor.state, State::Polling | State::Locked)
-            && poller.next_ready(actor.polled, actor.polled.first).is_some()
     }
 
     /// Something arrives on a lane of `process`: the threads that poll it will meet it.
     pub(super) fn deliver(&mut self, process: Process, lane: Lane, arrived: Arrived<M::Packet>) {
         let now = self.simulation.now();
+        self.settle(process);
         let channel = self.pollers[process.0 as usize].push(lane, arrived);
         for thread in self.threads_of(process) {
             let actor = &self.actors[thread as usize];
