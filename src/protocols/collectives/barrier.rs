@@ -8,6 +8,8 @@
 //! Left out: shared-memory flags inside a node. Noticeable with many ranks on one node.
 
 use super::{Round, Task};
+#[cfg(feature = "mutants")]
+use crate::protocols::mutant::Mutant;
 
 /// Round k: one message each way; its number is the tag.
 pub(super) fn round(task: &Task<'_>, k: u32, round: &mut Round) -> bool {
@@ -19,6 +21,23 @@ pub(super) fn round(task: &Task<'_>, k: u32, round: &mut Round) -> bool {
     let rank = u64::from(task.rank);
     let wrap = |value: u64| u32::try_from(value % size).expect("below the size");
     let tag = u16::try_from(k).expect("at most 32 rounds");
+    #[cfg(feature = "mutants")]
+    if let Some(mutant) = round.mutant {
+        let last = 2 * distance >= size;
+        match mutant {
+            Mutant::SkipsRound if last => return false,
+            Mutant::LetsOneOut if last && rank == 0 => {
+                round.signal(wrap(rank + distance), tag, task.nothing());
+                return true;
+            }
+            Mutant::HearsFirst => {
+                round.hear(wrap(rank + size - distance), tag, task.nothing());
+                round.signal(wrap(rank + distance), tag, task.nothing());
+                return true;
+            }
+            _ => {}
+        }
+    }
     round.signal(wrap(rank + distance), tag, task.nothing());
     round.hear(wrap(rank + size - distance), tag, task.nothing());
     true

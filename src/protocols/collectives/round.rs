@@ -3,6 +3,8 @@
 use crate::mpi::envelope::Rank;
 use crate::mpi::operator::Side;
 use crate::protocols::contract::Region;
+#[cfg(feature = "mutants")]
+use crate::protocols::mutant::Mutant;
 
 /// One message of a round, seen from one of its two sides.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -57,6 +59,9 @@ pub struct Round {
     pub moves: Vec<Move>,
     /// Work, in order.
     pub work: Vec<Work>,
+    /// What is wrong with the algorithms that are asked.
+    #[cfg(feature = "mutants")]
+    pub mutant: Option<Mutant>,
 }
 
 impl Round {

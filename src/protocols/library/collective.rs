@@ -24,9 +24,11 @@ use super::{
 use crate::mpi::envelope::Rank;
 use crate::mpi::observation::Observation;
 use crate::protocols::call::{Comm, Status};
-use crate::protocols::collectives::{At, Collective, Move, Round, Work};
+use crate::protocols::collectives::{At, Collective, Kind, Move, Round, Work};
 use crate::protocols::contract::{Step, Wait};
 use crate::protocols::eager;
+#[cfg(feature = "mutants")]
+use crate::protocols::mutant::Mutant;
 
 /// A collective that a thread is inside.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
@@ -148,11 +150,12 @@ impl Library {
         for (key, one) in parts(thread, round) {
             match *one {
                 Move::Send { to, tag, region } => {
-                    self.send_part(thread, key, comm, to, kind.tag(tag), region, out)?;
+                    let tag = self.tag_of_part(kind, tag);
+                    self.send_part(thread, key, comm, to, tag, region, out)?;
                 }
                 Move::Receive { from, tag, region } => {
                     let Member { internal: context, rank: dest, .. } = self.member(thread, comm)?;
-                    let (source, tag) = (Some(from), Some(kind.tag(tag)));
+                    let (source, tag) = (Some(from), Some(self.tag_of_part(kind, tag)));
                     let selection = Selection { context, dest, source, tag };
                     self.post(thread, key, selection, region, out)?;
                 }
@@ -168,6 +171,15 @@ impl Library {
             }
         }
         Ok(remaining)
+    }
+
+    /// The tag of a message of a collective; a planted bug forgets of which kind.
+    fn tag_of_part(&self, kind: Kind, tag: u16) -> i32 {
+        #[cfg(feature = "mutants")]
+        if self.job.has(Mutant::EqualTags) {
+            return tag.into();
+        }
+        kind.tag(tag)
     }
 
     /// A message of the library's own. An eager one has left when this returns, and has no request.
