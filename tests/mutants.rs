@@ -280,10 +280,10 @@ fn made_after_a_free() -> Case {
     let (a, b, c) = (Comm(10), Comm(20), Comm(30));
     let begin = [create(1, a.0), create(1, b.0), free(a), create(1, c.0)];
     let sends = [isend(b, 0, 1, 0, 4), isend(c, 1, 1, 0, 8), wait_all(0, 2)];
-    let receives = [recv(c, Some(0), Some(0), 0, 8), recv(b, Some(0), Some(0), 1, 8)];
+    let takes = [recv(c, Some(0), Some(0), 0, 8), recv(b, Some(0), Some(0), 1, 8)];
     let end = [free(b), free(c)];
     let sender = begin.iter().chain(&sends).chain(&end).cloned().collect();
-    let receiver = begin.iter().chain(&receives).chain(&end).cloned().collect();
+    let receiver = begin.iter().chain(&takes).chain(&end).cloned().collect();
     let statement = "what a communicator is known by is never given again while it is in use";
     Case {
         found: &[(Mutant::ContextAgain, "E6")],

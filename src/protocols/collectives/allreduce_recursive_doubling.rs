@@ -43,7 +43,7 @@ pub(super) fn fold_in(task: &Task<'_>, fold: Fold, round: &mut Round) {
             round.receive(from, other);
             let side = Side::Before;
             #[cfg(feature = "mutants")]
-            let side = if round.mutant == Some(Mutant::WrongFold) { Side::After } else { side };
+            let side = if round.has(Mutant::WrongFold) { Side::After } else { side };
             round.combine(other, task.output.part(0, len), side);
         }
         Part::Alone => {}
@@ -58,7 +58,7 @@ fn exchange(task: &Task<'_>, fold: Fold, level: u32, round: &mut Round) {
     round.send(fold.rank(partner), own);
     let side = if partner < number { Side::Before } else { Side::After };
     #[cfg(feature = "mutants")]
-    let side = if round.mutant == Some(Mutant::WrongSide) { Side::Before } else { side };
+    let side = if round.has(Mutant::WrongSide) { Side::Before } else { side };
     round.combine(other, own, side);
 }
 

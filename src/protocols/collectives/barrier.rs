@@ -22,21 +22,21 @@ pub(super) fn round(task: &Task<'_>, k: u32, round: &mut Round) -> bool {
     let wrap = |value: u64| u32::try_from(value % size).expect("below the size");
     let tag = u16::try_from(k).expect("at most 32 rounds");
     #[cfg(feature = "mutants")]
-    if let Some(mutant) = round.mutant {
-        let last = 2 * distance >= size;
-        match mutant {
-            Mutant::SkipsRound if last => return false,
-            Mutant::LetsOneOut if last && rank == 0 => {
-                round.signal(wrap(rank + distance), tag, task.nothing());
-                return true;
-            }
-            Mutant::HearsFirst => {
-                round.hear(wrap(rank + size - distance), tag, task.nothing());
-                round.signal(wrap(rank + distance), tag, task.nothing());
-                return true;
-            }
-            _ => {}
-        }
+    let last = 2 * distance >= size;
+    #[cfg(feature = "mutants")]
+    if last && round.has(Mutant::SkipsRound) {
+        return false;
+    }
+    #[cfg(feature = "mutants")]
+    if last && rank == 0 && round.has(Mutant::LetsOneOut) {
+        round.signal(wrap(rank + distance), tag, task.nothing());
+        return true;
+    }
+    #[cfg(feature = "mutants")]
+    if round.has(Mutant::HearsFirst) {
+        round.hear(wrap(rank + size - distance), tag, task.nothing());
+        round.signal(wrap(rank + distance), tag, task.nothing());
+        return true;
     }
     round.signal(wrap(rank + distance), tag, task.nothing());
     round.hear(wrap(rank + size - distance), tag, task.nothing());

@@ -65,6 +65,12 @@ pub struct Round {
 }
 
 impl Round {
+    /// Whether the algorithm that is asked has this planted bug.
+    #[cfg(feature = "mutants")]
+    pub(super) fn has(&self, mutant: Mutant) -> bool {
+        self.mutant == Some(mutant)
+    }
+
     /// Forgets everything, and keeps the room.
     pub fn clear(&mut self) {
         self.moves.clear();

@@ -24,7 +24,7 @@ use super::{
 use crate::mpi::envelope::Rank;
 use crate::mpi::observation::Observation;
 use crate::protocols::call::{Comm, Status};
-use crate::protocols::collectives::{At, Collective, Kind, Move, Round, Work};
+use crate::protocols::collectives::{At, Collective, Move, Round, Work};
 use crate::protocols::contract::{Step, Wait};
 use crate::protocols::eager;
 #[cfg(feature = "mutants")]
@@ -147,15 +147,20 @@ impl Library {
             return Err(self.refuse("65,535 messages of one rank at once are the most", moves));
         }
         let (comm, kind) = (running.call.comm, running.call.kind);
+        let tag_of = |tag| kind.tag(tag);
+        #[cfg(feature = "mutants")]
+        let equal = self.job.has(Mutant::EqualTags);
+        #[cfg(feature = "mutants")]
+        let tag_of = |tag| if equal { i32::from(tag) } else { tag_of(tag) };
         for (key, one) in parts(thread, round) {
             match *one {
                 Move::Send { to, tag, region } => {
-                    let tag = self.tag_of_part(kind, tag);
+                    let tag = tag_of(tag);
                     self.send_part(thread, key, comm, to, tag, region, out)?;
                 }
                 Move::Receive { from, tag, region } => {
                     let Member { internal: context, rank: dest, .. } = self.member(thread, comm)?;
-                    let (source, tag) = (Some(from), Some(self.tag_of_part(kind, tag)));
+                    let (source, tag) = (Some(from), Some(tag_of(tag)));
                     let selection = Selection { context, dest, source, tag };
                     self.post(thread, key, selection, region, out)?;
                 }
@@ -171,15 +176,6 @@ impl Library {
             }
         }
         Ok(remaining)
-    }
-
-    /// The tag of a message of a collective; a planted bug forgets of which kind.
-    fn tag_of_part(&self, kind: Kind, tag: u16) -> i32 {
-        #[cfg(feature = "mutants")]
-        if self.job.has(Mutant::EqualTags) {
-            return tag.into();
-        }
-        kind.tag(tag)
     }
 
     /// A message of the library's own. An eager one has left when this returns, and has no request.

@@ -30,13 +30,15 @@ impl Library {
     /// Tells the matching engines and the algorithms what is wrong with them.
     pub(super) fn plant(&mut self) {
         self.round.0.mutant = self.job.1;
-        let flaw = match self.job.1 {
-            Some(Mutant::ExactFirst) => Flaw::ExactFirst,
-            Some(Mutant::Tail) => Flaw::Tail,
-            Some(Mutant::PartOfContext) => Flaw::PartOfContext,
-            Some(Mutant::NoDestination) => Flaw::NoDestination,
-            Some(Mutant::OtherSource) => Flaw::OtherSource,
-            _ => return,
+        let flaws = [
+            (Mutant::ExactFirst, Flaw::ExactFirst),
+            (Mutant::Tail, Flaw::Tail),
+            (Mutant::PartOfContext, Flaw::PartOfContext),
+            (Mutant::NoDestination, Flaw::NoDestination),
+            (Mutant::OtherSource, Flaw::OtherSource),
+        ];
+        let Some((_, flaw)) = flaws.into_iter().find(|(mutant, _)| self.job.has(*mutant)) else {
+            return;
         };
         for engine in &mut self.matching {
             engine.plant(flaw);
@@ -45,11 +47,11 @@ impl Library {
 
     /// The lane of the next message.
     pub(super) fn rail(&self, route: Route) -> Route {
-        let number = match self.job.1 {
-            Some(Mutant::TwoRails) => self.sent,
-            Some(Mutant::RailPerPeer) => route.peer.0,
-            _ => return route,
-        };
+        let alternates = self.job.has(Mutant::TwoRails);
+        if !alternates && !self.job.has(Mutant::RailPerPeer) {
+            return route;
+        }
+        let number = if alternates { self.sent } else { route.peer.0 };
         let lanes = u32::from(self.job.endpoints.lanes.max(1));
         let lane = Lane(u16::try_from(number % lanes).expect("lanes are counted in u16"));
         Route { own: lane, remote: lane, ..route }
