@@ -18,7 +18,13 @@
 //! Source: `endpoints` Sec. 4.3.
 //! Left out: hashed queues, and queues split by source. Noticeable only as fewer entries visited.
 
+#[cfg(feature = "mutants")]
+mod flawed;
+
 use std::collections::VecDeque;
+
+#[cfg(feature = "mutants")]
+pub use flawed::Flaw;
 
 use super::envelope::{Envelope, Selection};
 
@@ -58,11 +64,18 @@ pub struct Search<T> {
 pub struct MatchingEngine<P, U> {
     posted: VecDeque<Posted<P>>,
     unexpected: VecDeque<Unexpected<U>>,
+    #[cfg(feature = "mutants")]
+    flaw: Option<Flaw>,
 }
 
 impl<P, U> Default for MatchingEngine<P, U> {
     fn default() -> Self {
-        Self { posted: VecDeque::new(), unexpected: VecDeque::new() }
+        Self {
+            posted: VecDeque::new(),
+            unexpected: VecDeque::new(),
+            #[cfg(feature = "mutants")]
+            flaw: None,
+        }
     }
 }
 
@@ -70,6 +83,10 @@ impl<P, U> MatchingEngine<P, U> {
     /// A message arrives: the earliest posted receive that selects it is taken out, or else the
     /// message joins the unexpected queue.
     pub fn arrive(&mut self, envelope: Envelope, payload: U) -> Search<P> {
+        #[cfg(feature = "mutants")]
+        if let Some(flaw) = self.flaw {
+            return self.arrive_flawed(flaw, envelope, payload);
+        }
         let search = remove(&mut self.posted, |posted| envelope.matches(&posted.selection));
         if search.matched.is_none() {
             self.unexpected.push_back(Unexpected { envelope, payload });
@@ -96,6 +113,10 @@ impl<P, U> MatchingEngine<P, U> {
     /// A matched probe: like [`Self::probe`], but the message leaves the queue, so that no other
     /// receive or probe can see it.
     pub fn take(&mut self, selection: &Selection) -> Search<Unexpected<U>> {
+        #[cfg(feature = "mutants")]
+        if let Some(flaw) = self.flaw {
+            return self.take_flawed(flaw, selection);
+        }
         remove(&mut self.unexpected, |message| message.envelope.matches(selection))
     }
 

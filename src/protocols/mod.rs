@@ -5,5 +5,7 @@ pub mod collectives;
 pub mod contract;
 pub mod eager;
 pub mod library;
+#[cfg(feature = "mutants")]
+pub mod mutant;
 pub mod rendezvous;
 pub mod xios_ep;

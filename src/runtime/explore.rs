@@ -86,6 +86,19 @@ pub fn exhaustive<M: Machine, P: Program<M>>(start: &World<M, P>, budget: Budget
 where
     M::Call: Lends,
 {
+    judged(start, budget, |_| None)
+}
+
+/// [`exhaustive`], where every good end is also judged by the caller: what the programs and their
+/// memory must hold, whatever the order was.
+pub fn judged<M: Machine, P: Program<M>>(
+    start: &World<M, P>,
+    budget: Budget,
+    judge: impl Fn(&World<M, P>) -> Option<Violation>,
+) -> Survey
+where
+    M::Call: Lends,
+{
     let mut search = Search::new(start);
     search.survey.complete = true;
     let mut choices = Vec::new();
@@ -100,7 +113,7 @@ where
             None => world.choices_into(&mut choices),
         }
         if choices.is_empty() {
-            search.end(number, &world);
+            search.end(number, &world, &judge);
         }
         let before = Before { number, broken: world.violations().len(), met: world.sometimes() };
         let Some((&last, others)) = choices.split_last() else { continue };
@@ -193,10 +206,16 @@ where
     }
 
     /// A state without choices.
-    fn end(&mut self, number: Number, world: &World<M, P>) {
+    fn end(
+        &mut self,
+        number: Number,
+        world: &World<M, P>,
+        judge: impl Fn(&World<M, P>) -> Option<Violation>,
+    ) {
         if world.all_ended() {
             self.finals.push(number);
-            let found = world.conclude();
+            let mut found = world.conclude();
+            found.extend(judge(world));
             if !found.is_empty() {
                 let way = self.way(number);
                 self.note(found, &way);

@@ -10,6 +10,8 @@
 use super::fold::{Fold, Part};
 use super::{Round, Task};
 use crate::mpi::operator::Side;
+#[cfg(feature = "mutants")]
+use crate::protocols::mutant::Mutant;
 
 /// Own value; fold; one exchange a level; unfold.
 pub(super) fn round(task: &Task<'_>, k: u32, round: &mut Round) -> bool {
@@ -39,7 +41,10 @@ pub(super) fn fold_in(task: &Task<'_>, fold: Fold, round: &mut Round) {
         Part::Takes(from) => {
             let other = task.room(0, len);
             round.receive(from, other);
-            round.combine(other, task.output.part(0, len), Side::Before);
+            let side = Side::Before;
+            #[cfg(feature = "mutants")]
+            let side = if round.has(Mutant::WrongFold) { Side::After } else { side };
+            round.combine(other, task.output.part(0, len), side);
         }
         Part::Alone => {}
     }
@@ -51,7 +56,10 @@ fn exchange(task: &Task<'_>, fold: Fold, level: u32, round: &mut Round) {
     let (own, other) = (task.output.part(0, task.input.len), task.room(0, task.input.len));
     round.receive(fold.rank(partner), other);
     round.send(fold.rank(partner), own);
-    round.combine(other, own, if partner < number { Side::Before } else { Side::After });
+    let side = if partner < number { Side::Before } else { Side::After };
+    #[cfg(feature = "mutants")]
+    let side = if round.has(Mutant::WrongSide) { Side::Before } else { side };
+    round.combine(other, own, side);
 }
 
 /// Ranks outside the core get the result.

@@ -3,6 +3,8 @@
 use crate::mpi::envelope::Rank;
 use crate::mpi::operator::Side;
 use crate::protocols::contract::Region;
+#[cfg(feature = "mutants")]
+use crate::protocols::mutant::Mutant;
 
 /// One message of a round, seen from one of its two sides.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -57,9 +59,18 @@ pub struct Round {
     pub moves: Vec<Move>,
     /// Work, in order.
     pub work: Vec<Work>,
+    /// What is wrong with the algorithms that are asked.
+    #[cfg(feature = "mutants")]
+    pub mutant: Option<Mutant>,
 }
 
 impl Round {
+    /// Whether the algorithm that is asked has this planted bug.
+    #[cfg(feature = "mutants")]
+    pub(super) fn has(&self, mutant: Mutant) -> bool {
+        self.mutant == Some(mutant)
+    }
+
     /// Forgets everything, and keeps the room.
     pub fn clear(&mut self) {
         self.moves.clear();

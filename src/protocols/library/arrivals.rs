@@ -93,6 +93,8 @@ impl Library {
             return Ok(());
         };
         let buffer = self.posted_buffer(key)?;
+        #[cfg(feature = "mutants")]
+        let buffer = self.stretched(buffer, header.bytes);
         if header.synchronous {
             eager::acknowledge(self.wire(from, thread), &header, out);
         }

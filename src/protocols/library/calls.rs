@@ -113,6 +113,8 @@ impl Library {
         };
         let member = self.member(thread, comm)?;
         let (route, envelope) = self.address(comm, &member, member.context, to, tag)?;
+        #[cfg(feature = "mutants")]
+        let route = self.rail(route);
         let header = MessageHeader {
             message: self.next_message(),
             envelope,
@@ -131,6 +133,8 @@ impl Library {
             return self.send_rendezvous(thread, key, route, header, buffer, out);
         }
         eager::send(wire, thread, header, buffer, out);
+        #[cfg(feature = "mutants")]
+        self.resend(out);
         if header.synchronous {
             let body = Body::Unmatched { message: header.message, to: route, tag, buffer };
             return self.open(key, body, thread);
@@ -250,6 +254,10 @@ impl Library {
         let id = self.next_receive();
         self.open(key, Body::Posted { id, selection, buffer }, thread)?;
         let queue = self.queue(selection.context, selection.dest);
+        #[cfg(feature = "mutants")]
+        if self.search_only(thread, queue, selection, Posted { key, id }, buffer, out) {
+            return Ok(());
+        }
         let walk = self.matching[queue].post(selection, Posted { key, id });
         self.note_lengths(queue);
         out.push(Action::Walk { entries: walk.visited, length: walk.length });

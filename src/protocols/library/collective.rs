@@ -27,6 +27,8 @@ use crate::protocols::call::{Comm, Status};
 use crate::protocols::collectives::{At, Collective, Move, Round, Work};
 use crate::protocols::contract::{Step, Wait};
 use crate::protocols::eager;
+#[cfg(feature = "mutants")]
+use crate::protocols::mutant::Mutant;
 
 /// A collective that a thread is inside.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
@@ -159,14 +161,20 @@ impl Library {
             return Err(self.refuse("65,535 messages of one rank at once are the most", moves));
         }
         let (comm, kind) = (running.call.comm, running.call.kind);
+        let tag_of = |tag| kind.tag(tag);
+        #[cfg(feature = "mutants")]
+        let equal = self.job.has(Mutant::EqualTags);
+        #[cfg(feature = "mutants")]
+        let tag_of = |tag| if equal { i32::from(tag) } else { tag_of(tag) };
         for (key, one) in parts(thread, round) {
             match *one {
                 Move::Send { to, tag, region } => {
-                    self.send_part(thread, key, comm, to, kind.tag(tag), region, out)?;
+                    let tag = tag_of(tag);
+                    self.send_part(thread, key, comm, to, tag, region, out)?;
                 }
                 Move::Receive { from, tag, region } => {
                     let Member { internal: context, rank: dest, .. } = self.member(thread, comm)?;
-                    let (source, tag) = (Some(from), Some(kind.tag(tag)));
+                    let (source, tag) = (Some(from), Some(tag_of(tag)));
                     let selection = Selection { context, dest, source, tag };
                     self.post(thread, key, selection, region, out)?;
                 }

@@ -25,6 +25,8 @@ use crate::mpi::envelope::{Context, Envelope, Rank, Selection};
 use crate::protocols::call::{Call, Comm, Requests};
 use crate::protocols::collectives::agreement::Agreement;
 use crate::protocols::contract::{Lane, Step};
+#[cfg(feature = "mutants")]
+use crate::protocols::mutant::Mutant;
 
 /// How endpoints match.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
@@ -162,8 +164,8 @@ pub(super) struct EndpointTable {
     handles: BTreeMap<Comm, Own>,
     /// The most endpoints that one communicator has here.
     locals: u16,
-    next_id: u32,
-    next_context: u32,
+    pub(super) next_id: u32,
+    pub(super) next_context: u32,
     /// Static jobs: the endpoint of each thread.
     attached: Option<Vec<Option<u16>>>,
     /// As whom each thread made its last call.
@@ -358,7 +360,12 @@ impl Library {
     }
 
     pub(super) fn polled_by(&self, thread: Thread) -> Lanes {
-        self.job.endpoints.polled(self.endpoints.current(thread))
+        let caller = self.endpoints.current(thread);
+        #[cfg(feature = "mutants")]
+        if self.leaves_polling_to_the_first(caller) {
+            return Lanes { first: Lane(0), count: 0 };
+        }
+        self.job.endpoints.polled(caller)
     }
 
     /// The queues in which a message of this context to this rank is matched.
@@ -465,9 +472,20 @@ impl Library {
             return Err(self.refuse("no endpoint has this handle: it may be freed already", comm));
         };
         let context = own.context;
+        #[cfg(feature = "mutants")]
+        self.gives_name_back();
+        #[cfg(feature = "mutants")]
+        if !self.endpoints.comms.contains_key(&context) {
+            // A bug made two communicators one, or freed one before its time.
+            push_return(thread, Reply::Done, out);
+            return Ok(());
+        }
         let open = self.endpoints.comms.get_mut(&context).expect("a handle has a communicator");
         open.open -= 1;
-        if open.open > 0 {
+        let left = open.open;
+        #[cfg(feature = "mutants")]
+        let left = if self.job.has(Mutant::FreesFirst) { 0 } else { left };
+        if left > 0 {
             // Others of this process are still in use: nobody outside is told.
             push_return(thread, Reply::Done, out);
             return Ok(());
@@ -551,6 +569,8 @@ impl Library {
             Purpose::Create { first, count } => self.created(&agreeing, first, count, out)?,
             Purpose::Free { context } => {
                 self.endpoints.comms.remove(&context);
+                #[cfg(feature = "mutants")]
+                self.gives_context_back();
             }
         }
         push_return(thread, Reply::Done, out);
@@ -567,10 +587,15 @@ impl Library {
         let parent = self.communicator(agreeing.parent)?;
         let parent_rank = parent.rank(self.me.0).expect("a member made the call");
         let members = parent.group.members().iter().copied().collect();
-        let group = EndpointGroup::new(agreeing.agreement.counts(), members);
+        let counts = agreeing.agreement.counts();
+        #[cfg(feature = "mutants")]
+        let counts = self.counted(counts, count);
+        let group = EndpointGroup::new(counts, members);
         let group = group.map_err(|error| self.refuse("no endpoints are made", error))?;
         let context = agreeing.agreement.context();
         self.endpoints.next_context = context + 2;
+        #[cfg(feature = "mutants")]
+        self.leaves_a_gap();
         self.endpoints.open(context, agreeing.parent, parent_rank, Arc::new(group), count);
         for local in 0..count {
             let own = Own { context: Context(context), local, id: self.endpoints.next_id };
@@ -579,6 +604,8 @@ impl Library {
         }
         let engines = self.job.endpoints.queues_of(&self.endpoints).max(self.matching.len());
         self.matching.resize_with(engines, MatchingEngine::default);
+        #[cfg(feature = "mutants")]
+        self.plant();
         self.sort_early(Context(context), out);
         Ok(())
     }

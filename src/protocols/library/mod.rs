@@ -13,6 +13,8 @@ mod calls;
 mod collective;
 mod diagnosis;
 mod endpoints;
+#[cfg(feature = "mutants")]
+mod planted;
 mod requests;
 
 use std::hash::{Hash, Hasher};
@@ -24,6 +26,8 @@ use super::contract::{
     Action, Entry, Guard, Handle, Input, Lanes, Machine, Process, ProtocolError, Region, Route,
     Space, Thread, Token, Via, WaitSet,
 };
+#[cfg(feature = "mutants")]
+use super::mutant::Mutant;
 use super::rendezvous::{Protocol, Word};
 use crate::mpi::communicator::Communicators;
 use crate::mpi::envelope::{Envelope, Selection};
@@ -67,12 +71,16 @@ pub struct Job {
 
 /// The job as a machine holds it: shared, and no part of its state.
 #[derive(Clone, Debug)]
-pub struct SharedJob(Arc<Job>);
+pub struct SharedJob(Arc<Job>, #[cfg(feature = "mutants")] Option<Mutant>);
 
 impl SharedJob {
     /// Shares `job` between the machines of its processes.
     pub fn new(job: Job) -> Self {
-        Self(Arc::new(job))
+        Self(
+            Arc::new(job),
+            #[cfg(feature = "mutants")]
+            None,
+        )
     }
 }
 
@@ -284,6 +292,9 @@ pub struct Library {
     round: Note<Round>,
     /// The barrier that was called last, for the next one.
     barrier: Note<Option<Arc<Collective>>>,
+    /// Receives that were searched for and are not appended yet.
+    #[cfg(feature = "mutants")]
+    late: Vec<(Thread, planted::Late)>,
 }
 
 impl Library {
@@ -291,7 +302,8 @@ impl Library {
     pub fn new(job: SharedJob, me: Process) -> Self {
         let threads = usize::from(job.threads[me.0 as usize]);
         let endpoints = EndpointTable::new(&job, me, threads);
-        Self {
+        #[cfg_attr(not(feature = "mutants"), allow(unused_mut, reason = "mutants are planted"))]
+        let mut library = Self {
             me,
             sent: 0,
             posted: 0,
@@ -305,8 +317,13 @@ impl Library {
             kept: Vec::new(),
             round: Note::default(),
             barrier: Note::default(),
+            #[cfg(feature = "mutants")]
+            late: Vec::new(),
             job,
-        }
+        };
+        #[cfg(feature = "mutants")]
+        library.plant();
+        library
     }
 
     /// The most entries that one of its queues has had so far.
@@ -409,6 +426,8 @@ impl Machine for Library {
             }
             Input::Done(token) => self.rdma_done(thread, Key::from_token(token), out),
             Input::Polled(_) => self.polled(thread, out),
+            #[cfg(feature = "mutants")]
+            Input::Resume(_) if self.appends_late(thread) => Ok(()),
             Input::Resume(token) => Err(self.refuse("no work outside the lock", token)),
         }
     }

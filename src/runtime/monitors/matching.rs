@@ -1,4 +1,4 @@
-//! M1 to M5 and M8: who is matched with whom.
+//! M1 to M6 and M8: who is matched with whom.
 //!
 //! The monitor keeps its own, naive picture of open messages and posted receives, and judges each
 //! match by the definition; it never asks the library's queues. A message that is matched in
@@ -17,6 +17,7 @@ const M2: &str = "of all posted receives that a message satisfies, the earliest 
 const M3: &str = "a wildcard takes the messages of each sender in the order they were sent";
 const M4: &str = "each message is matched exactly once; none is lost or duplicated";
 const M5: &str = "no match across contexts";
+const M6: &str = "a message is matched by a receive of the rank that it is for";
 const M8: &str = "a receive shorter than its message is truncated and says so, and no other does";
 
 /// The capacity of a matched probe, which does not know its buffer yet.
@@ -176,6 +177,11 @@ impl Matching {
             let (sent, wanted) = (message.envelope.context.0, selection.context.0);
             let detail = format!("sent in context {sent}, received in context {wanted}");
             return Some(broken("M5", M5, &objects(), detail));
+        }
+        if selection.dest != message.envelope.dest {
+            let (sent, own) = (message.envelope.dest.0, selection.dest.0);
+            let detail = format!("it was sent to rank {sent} and received by rank {own}");
+            return Some(broken("M6", M6, &objects(), detail));
         }
         if !message.envelope.matches(&selection) {
             let detail = format!("{:?} does not satisfy {selection:?}", message.envelope);

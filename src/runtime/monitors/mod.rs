@@ -6,6 +6,7 @@
 //! | M2 | the earliest posted receive that satisfies a message gets it | [`matching`] |
 //! | M4 | nothing is lost, duplicated or matched twice | [`matching`] |
 //! | M5 | no match across contexts | [`matching`] |
+//! | M6 | a message is matched by a receive of the rank that it is for | [`matching`] |
 //! | M8 | a receive that is too short reports truncation, and only then | [`matching`] |
 //! | V2 | no buffer is touched after completion nor before posting; bytes arrive as sent | [`buffers`] |
 //! | S3 | time never goes back; no effect before its cause | [`system`] |
@@ -58,7 +59,7 @@ pub trait Monitor {
 /// All monitors that are fed by observations; buffers are told by [`buffers::Buffers`] itself.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Monitors {
-    /// M1 to M5 and M8.
+    /// M1 to M6 and M8.
     pub matching: matching::Matching,
     /// S4.
     pub conservation: system::Conservation,

@@ -214,3 +214,21 @@ fn a_later_receive_may_be_matched_before_an_earlier_one() {
     let ends = [Receive(0, 1, 0, ROOM, true), Receive(0, 0, 1, ROOM, true)];
     check(&[&posts[..], &second, &first, &ends].concat(), &[]);
 }
+
+#[test]
+fn a_message_for_another_rank_of_the_process_is_told_apart_from_a_wrong_order() {
+    let (mut monitor, mut found) = (Matching::new(2), Vec::new());
+    let (message, receive) = (MessageId::default(), ReceiveId { process: 1, serial: 0 });
+    let context = Context(0);
+    let envelope = Envelope { context, dest: Rank(2), source: Rank(0), tag: 0 };
+    let selection = Selection { context, dest: Rank(1), source: None, tag: None };
+    for (process, fact) in [
+        (1, Observation::Posted { receive, selection, bytes: 8 }),
+        (0, Observation::Sent { message, envelope, to: 1, bytes: 8 }),
+        (1, Observation::Arrived { message }),
+        (1, Observation::Matched { message, receive }),
+    ] {
+        monitor.observe(Process(process), &fact, &mut found);
+    }
+    assert_eq!(found.iter().map(|broken| broken.id).collect::<Vec<_>>(), ["M6"]);
+}

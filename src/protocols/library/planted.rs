@@ -1,0 +1,145 @@
+//! Where the library asks whether a planted bug is its own: for tests only.
+//!
+//! Every function here is called at one place, the one that the bug would be written at.
+
+use super::endpoints::Caller;
+use super::{
+    Action, Key, Library, LibraryAction, Posted, Region, Route, Selection, SharedJob, Thread, Token,
+};
+use crate::mpi::matching::Flaw;
+use crate::mpi::observation::Observation;
+use crate::protocols::contract::Lane;
+use crate::protocols::mutant::Mutant;
+
+/// A receive between search and append: its queue, and what will be appended.
+pub(super) type Late = (usize, Selection, Posted);
+
+impl SharedJob {
+    /// The same job with a planted bug in all its libraries.
+    #[must_use]
+    pub fn with(self, mutant: Mutant) -> Self {
+        Self(self.0, Some(mutant))
+    }
+
+    pub(super) fn has(&self, mutant: Mutant) -> bool {
+        self.1 == Some(mutant)
+    }
+}
+
+impl Library {
+    /// Tells the matching engines and the algorithms what is wrong with them.
+    pub(super) fn plant(&mut self) {
+        self.round.0.mutant = self.job.1;
+        let flaws = [
+            (Mutant::ExactFirst, Flaw::ExactFirst),
+            (Mutant::Tail, Flaw::Tail),
+            (Mutant::PartOfContext, Flaw::PartOfContext),
+            (Mutant::NoDestination, Flaw::NoDestination),
+            (Mutant::OtherSource, Flaw::OtherSource),
+        ];
+        let Some((_, flaw)) = flaws.into_iter().find(|(mutant, _)| self.job.has(*mutant)) else {
+            return;
+        };
+        for engine in &mut self.matching {
+            engine.plant(flaw);
+        }
+    }
+
+    /// The lane of the next message.
+    pub(super) fn rail(&self, route: Route) -> Route {
+        let alternates = self.job.has(Mutant::TwoRails);
+        if !alternates && !self.job.has(Mutant::RailPerPeer) {
+            return route;
+        }
+        let number = if alternates { self.sent } else { route.peer.0 };
+        let lanes = u32::from(self.job.endpoints.lanes.max(1));
+        let lane = Lane(u16::try_from(number % lanes).expect("lanes are counted in u16"));
+        Route { own: lane, remote: lane, ..route }
+    }
+
+    /// Sends the packet that was sent last a second time.
+    pub(super) fn resend(&self, out: &mut Vec<LibraryAction>) {
+        if self.job.has(Mutant::Resends) {
+            out.extend(out.last().cloned());
+        }
+    }
+
+    /// Searches for a message without appending the receive, which follows after the lock was
+    /// left; false where a message waits, or where this is another's bug.
+    pub(super) fn search_only(
+        &mut self,
+        thread: Thread,
+        queue: usize,
+        selection: Selection,
+        posted: Posted,
+        buffer: Region,
+        out: &mut Vec<LibraryAction>,
+    ) -> bool {
+        let engine = &self.matching[queue];
+        let walk = engine.probe(&selection);
+        let waits = walk.matched.is_some();
+        if self.job.has(Mutant::ExtraProbe) {
+            out.push(Action::Walk { entries: walk.visited, length: walk.length });
+        }
+        let blocking = matches!(posted.key, Key::Inner(_));
+        if waits || !blocking || !self.job.has(Mutant::Unlocks) {
+            return false;
+        }
+        let (receive, bytes) = (posted.id, buffer.len);
+        out.push(Action::Walk { entries: walk.visited, length: walk.length });
+        out.push(Action::Observe(Observation::Posted { receive, selection, bytes }));
+        self.late.push((thread, (queue, selection, posted)));
+        out.extend([Action::Release, Action::Resume(Token(thread.0.into()))]);
+        true
+    }
+
+    /// The lock is taken again: the receive is appended.
+    pub(super) fn appends_late(&mut self, thread: Thread) -> bool {
+        let Some(place) = self.late.iter().position(|(late, _)| *late == thread) else {
+            return false;
+        };
+        let (_, (queue, selection, posted)) = self.late.remove(place);
+        self.matching[queue].append(selection, posted);
+        true
+    }
+
+    /// The buffer of a receive, as long as its message.
+    pub(super) fn stretched(&self, buffer: Region, bytes: u64) -> Region {
+        let long = self.job.has(Mutant::PastTheEnd) && bytes > buffer.len;
+        if long { buffer.part(0, bytes) } else { buffer }
+    }
+
+    pub(super) fn leaves_polling_to_the_first(&self, caller: Caller) -> bool {
+        let later = matches!(caller, Caller::Endpoint(local) if local > 0);
+        later && self.job.has(Mutant::FirstPolls)
+    }
+
+    /// A name is free again.
+    pub(super) fn gives_name_back(&mut self) {
+        if self.job.has(Mutant::IdAgain) {
+            self.endpoints.next_id -= 1;
+        }
+    }
+
+    pub(super) fn gives_context_back(&mut self) {
+        if self.job.has(Mutant::ContextAgain) {
+            self.endpoints.next_context -= 2;
+        }
+    }
+
+    pub(super) fn leaves_a_gap(&mut self) {
+        if self.job.has(Mutant::ContextGaps) {
+            self.endpoints.next_context += 2;
+        }
+    }
+
+    /// The numbers of endpoints of all processes.
+    pub(super) fn counted(
+        &self,
+        counts: impl ExactSizeIterator<Item = u16>,
+        own: u16,
+    ) -> impl ExactSizeIterator<Item = u16> {
+        let wrong = self.job.has(Mutant::OwnCount);
+        counts.map(move |count| if wrong { own } else { count })
+    }
+}

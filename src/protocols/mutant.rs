@@ -1,0 +1,63 @@
+//! Planted bugs, and changes that must not matter: what the checks are checked with.
+//!
+//! Only with the cargo feature `mutants`. A library has at most one
+//! ([`SharedJob::with`](super::library::SharedJob::with)); without one it is the library itself.
+//! `tests/mutants.rs` runs each in the smallest world that shows it and names the law that must
+//! find it; a harmless change must be found by none.
+
+/// Generates the enum and its table.
+macro_rules! mutants {
+    ($($name:ident, $id:literal, $law:literal, $words:literal;)*) => {
+        /// One of them.
+        #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+        pub enum Mutant {
+            $(#[doc = $words] $name,)*
+        }
+
+        impl Mutant {
+            /// All of them.
+            pub const ALL: &'static [Self] = &[$(Self::$name,)*];
+
+            /// Its name in tables.
+            pub const fn id(self) -> &'static str {
+                match self { $(Self::$name => $id,)* }
+            }
+
+            /// The law that it breaks; empty for a harmless change.
+            pub const fn law(self) -> &'static str {
+                match self { $(Self::$name => $law,)* }
+            }
+
+            /// What is different.
+            pub const fn words(self) -> &'static str {
+                match self { $(Self::$name => $words,)* }
+            }
+        }
+    };
+}
+
+mutants! {
+    TwoRails, "two-rails", "M1", "Messages of a pair alternate between two lanes and are matched as they arrive.";
+    ExactFirst, "exact-first", "M2", "Receives without wildcards are searched before those with.";
+    Tail, "tail", "M3", "A wildcard takes the newest waiting message.";
+    Resends, "resends", "M4", "An eager packet is sent twice, and nobody looks at its number.";
+    PartOfContext, "part-of-context", "M5", "Only the lowest bit of the context is compared.";
+    NoDestination, "no-destination", "M6", "The destination is left out of the match.";
+    Unlocks, "unlocks", "M7", "The lock is left between the search for a message and the append of the receive.";
+    PastTheEnd, "past-the-end", "M8", "A message that is too long is copied past the end of the buffer.";
+    OwnCount, "own-count", "E1", "A process takes its own number of endpoints for that of every other.";
+    SkipsRound, "skips-round", "E3", "The barrier leaves its last round out.";
+    FirstPolls, "first-polls", "E4", "Only calls on the first endpoint of a process make progress.";
+    FreesFirst, "frees-first", "E5", "The first local free agrees with the other processes.";
+    ContextAgain, "context-again", "E6", "A free gives the newest context back.";
+    IdAgain, "id-again", "E6", "A free gives the newest name of an endpoint back.";
+    WrongSide, "wrong-side", "C1", "Recursive doubling combines what comes from above on the wrong side.";
+    WrongFold, "wrong-fold", "C1", "What is folded into the core is combined on the wrong side.";
+    LetsOneOut, "lets-one-out", "C3", "Rank 0 leaves the barrier without hearing of the last round.";
+    EqualTags, "equal-tags", "C4", "The tag of a collective's message does not tell its kind.";
+    RailPerPeer, "rail-per-peer", "", "All messages of a pair take the lane of the receiver's number.";
+    OtherSource, "other-source", "", "A wildcard prefers the highest rank.";
+    ExtraProbe, "extra-probe", "", "A look into the unexpected queue before each receive.";
+    HearsFirst, "hears-first", "", "A round of the barrier posts its receive before its send.";
+    ContextGaps, "context-gaps", "", "Every second pair of contexts is left out.";
+}

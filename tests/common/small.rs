@@ -1,0 +1,217 @@
+//! Small worlds of real libraries: programs as lists of steps, and the few settings that matter.
+#![allow(dead_code, reason = "each test file uses a part")]
+#![allow(clippy::unwrap_used, reason = "a test stops at its first surprise")]
+
+use std::sync::Arc;
+
+use mpisim::mpi::communicator::Communicators;
+use mpisim::mpi::envelope::Rank;
+use mpisim::protocols::call::{Buffer, Call, Comm, Outcome, Peer, Reply, Requests, SendMode};
+use mpisim::protocols::contract::{Handle, Next, Process, Program, Region, Space, Thread};
+use mpisim::protocols::library::{Endpoints, Job, Library, Progress, Queues, SharedJob, Threading};
+use mpisim::protocols::rendezvous::Protocol;
+use mpisim::runtime::memory::Payload;
+use mpisim::runtime::untimed::World as AnyWorld;
+use mpisim::units::Bytes;
+
+use crate::reference::{Example, INPUT, OUTPUT};
+
+pub(crate) type World = AnyWorld<Library, Script>;
+
+/// A list of steps, and what its calls returned.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub(crate) struct Script {
+    steps: Arc<[Next<Call>]>,
+    at: usize,
+    pub(crate) replies: Vec<Reply>,
+}
+
+impl Program<Library> for Script {
+    fn next(&mut self, reply: Option<Reply>) -> Next<Call> {
+        self.replies.extend(reply);
+        let step = self.steps.get(self.at).cloned().unwrap_or(Next::End);
+        self.at += 1;
+        step
+    }
+
+    fn forks(&self) -> bool {
+        self.steps.contains(&Next::Fork)
+    }
+
+    fn position(&self) -> Option<u32> {
+        u32::try_from(self.at).ok()?.checked_sub(1)
+    }
+}
+
+/// A world before it is built; `steps[process][thread]`.
+pub(crate) struct Small {
+    pub(crate) steps: Vec<Vec<Vec<Next<Call>>>>,
+    pub(crate) endpoints: Endpoints,
+    pub(crate) rendezvous: Protocol,
+    /// Process by process, what its buffers hold before.
+    pub(crate) example: Option<Example>,
+}
+
+/// Above this a message goes by rendezvous.
+pub(crate) const EAGER: u64 = 16;
+/// The first handle of the endpoints that a program makes.
+pub(crate) const FIRST: u16 = 10;
+pub(crate) const WORLD: Comm = Comm(0);
+
+impl Small {
+    /// One thread a process.
+    pub(crate) fn new(calls: Vec<Vec<Call>>) -> Self {
+        Self::threads(calls.into_iter().map(|calls| vec![all(calls)]).collect())
+    }
+
+    pub(crate) fn threads(steps: Vec<Vec<Vec<Next<Call>>>>) -> Self {
+        let (endpoints, rendezvous) = (Endpoints::default(), Protocol::RGet);
+        Self { steps, endpoints, rendezvous, example: None }
+    }
+
+    /// All ranks call one collective.
+    pub(crate) fn collective(example: &Example) -> Self {
+        let calls = example.calls().into_iter().map(|call| vec![Call::Collective(call)]);
+        Self { example: Some(example.clone()), ..Self::new(calls.collect()) }
+    }
+
+    pub(crate) fn with(self, endpoints: Endpoints) -> Self {
+        Self { endpoints, ..self }
+    }
+
+    pub(crate) fn world(&self) -> World {
+        self.world_of(|job| job)
+    }
+
+    /// The world; `change` may plant something into its libraries.
+    pub(crate) fn world_of(&self, change: impl FnOnce(SharedJob) -> SharedJob) -> World {
+        let size = u32::try_from(self.steps.len()).unwrap();
+        let job = change(SharedJob::new(Job {
+            communicators: Communicators::standard(size),
+            node_of: (0..size).collect(),
+            threads: self.steps.iter().map(|all| u16::try_from(all.len()).unwrap()).collect(),
+            endpoints: self.endpoints.clone(),
+            rendezvous: self.rendezvous,
+            eager_inter: Bytes::new(EAGER),
+            eager_intra: Bytes::new(EAGER),
+            header: Bytes::new(8),
+            control: Bytes::new(8),
+            cell: Bytes::new(EAGER),
+            cells: 4,
+        }));
+        let machines = (0..size).zip(&self.steps).map(|(process, threads)| {
+            let script = |steps: &Vec<Next<Call>>| Script {
+                steps: steps.clone().into(),
+                at: 0,
+                replies: Vec::new(),
+            };
+            (Library::new(job.clone(), Process(process)), threads.iter().map(script).collect())
+        });
+        let mut world = World::new(machines.collect(), Payload::Real);
+        if let Some(example) = &self.example {
+            for (process, rank) in (0..size).zip(0..) {
+                for (space, bytes) in
+                    [(INPUT, &example.inputs[rank]), (OUTPUT, &example.outputs[rank])]
+                {
+                    let region = Region::new(space, bytes.len() as u64);
+                    world.store(Process(process), region, bytes);
+                }
+            }
+        }
+        world
+    }
+}
+
+/// Whether every rank has what the collective gives it.
+pub(crate) fn gives(example: &Example, world: &World) -> bool {
+    (0..).zip(&example.results).all(|(process, result)| {
+        let expected = result.as_ref().unwrap();
+        let region = Region::new(OUTPUT, expected.len() as u64);
+        &world.memories().bytes(Process(process), region) == expected
+    })
+}
+
+/// Own lanes, own queues, progress for oneself.
+pub(crate) fn own(lanes: u16) -> Endpoints {
+    Endpoints {
+        lanes,
+        queues: Queues::Own,
+        progress: Progress::Independent,
+        threading: Threading::One,
+        ..Endpoints::default()
+    }
+}
+
+pub(crate) fn all(calls: impl IntoIterator<Item = Call>) -> Vec<Next<Call>> {
+    calls.into_iter().map(Next::Call).collect()
+}
+
+/// The communicator of an endpoint of this process.
+pub(crate) fn at(local: u16) -> Comm {
+    Comm(FIRST + local)
+}
+
+pub(crate) fn create(count: u16, first: u16) -> Call {
+    Call::CreateEndpoints { parent: WORLD, count, first: Comm(first) }
+}
+
+pub(crate) fn free(comm: Comm) -> Call {
+    Call::FreeEndpoint { comm }
+}
+
+pub(crate) fn send(comm: Comm, to: u32, tag: i32, bytes: u64) -> Call {
+    let (to, buffer) = (Peer::Rank(Rank(to)), Buffer { id: 90, bytes });
+    Call::Send { to, tag, comm, buffer, mode: SendMode::Standard }
+}
+
+pub(crate) fn isend(comm: Comm, id: u32, to: u32, tag: i32, bytes: u64) -> Call {
+    let (to, buffer) = (Peer::Rank(Rank(to)), Buffer { id, bytes });
+    Call::Isend { request: Handle(id), to, tag, comm, buffer, mode: SendMode::Standard }
+}
+
+fn peer(from: Option<u32>) -> Peer {
+    from.map_or(Peer::Any, |from| Peer::Rank(Rank(from)))
+}
+
+/// Receives into a buffer of the number of its tag and size: of its own in every program here.
+pub(crate) fn recv(comm: Comm, from: Option<u32>, tag: Option<i32>, id: u32, bytes: u64) -> Call {
+    Call::Recv { source: peer(from), tag, comm, buffer: Buffer { id, bytes } }
+}
+
+pub(crate) fn irecv(comm: Comm, from: Option<u32>, tag: Option<i32>, id: u32) -> Call {
+    let buffer = Buffer { id, bytes: 40 };
+    Call::Irecv { request: Handle(id), source: peer(from), tag, comm, buffer }
+}
+
+pub(crate) fn iprobe(comm: Comm) -> Call {
+    Call::Iprobe { source: Peer::Any, tag: None, comm }
+}
+
+pub(crate) fn barrier(comm: Comm) -> Call {
+    Call::Barrier { comm }
+}
+
+pub(crate) fn wait_all(first: u32, count: u32) -> Call {
+    let requests = Requests::Range { first: Handle(first), count };
+    Call::WaitAll { requests, statuses: true }
+}
+
+/// Sources and sizes of all that the first thread of a process received, in the order of its calls.
+pub(crate) fn received(world: &World, process: u32) -> Vec<(u32, u64)> {
+    let program = world.program(Process(process), Thread(0));
+    let outcomes = program.replies.iter().flat_map(|reply| match reply {
+        Reply::Outcome(outcome) => vec![*outcome],
+        Reply::All(outcomes) => outcomes.to_vec(),
+        _ => vec![],
+    });
+    let statuses = outcomes.filter_map(|outcome| match outcome {
+        Outcome::Received(status) => Some((status.source?.0, status.count)),
+        Outcome::Truncated(_) | Outcome::Sent | Outcome::Cancelled => None,
+    });
+    statuses.collect()
+}
+
+/// An empty region of a user's buffer.
+pub(crate) fn user(id: u32, len: u64) -> Region {
+    Region::new(Space::User(id), len)
+}

@@ -1,0 +1,446 @@
+//! Planted bugs of the library, each in the smallest world in which the named law finds it, over
+//! every order of events; and changes that must not matter, which nothing may find.
+//!
+//! `cargo test --features mutants --test mutants -- --nocapture` prints the table.
+
+#![allow(clippy::unwrap_used, reason = "a test stops at its first surprise")]
+#![allow(clippy::wildcard_enum_match_arm, reason = "a few replies of many")]
+
+#[path = "common/reference.rs"]
+mod reference;
+#[path = "common/small.rs"]
+mod small;
+
+use std::sync::Arc;
+
+use mpisim::mpi::envelope::Rank;
+use mpisim::mpi::operator::{Datatype, Operator, Reduction};
+use mpisim::protocols::call::{Call, Comm, Reply};
+use mpisim::protocols::collectives::{Algorithm, Blocks, Collective, Kind};
+use mpisim::protocols::contract::{Machine, Next, Process, Thread};
+use mpisim::protocols::library::{Endpoints, Queues};
+use mpisim::protocols::mutant::Mutant;
+use mpisim::runtime::explore::{self, Budget, Survey};
+use mpisim::runtime::monitors::Violation;
+use reference::Example;
+use small::{
+    FIRST, Small, WORLD, World, all, at, barrier, create, free, gives, iprobe, irecv, isend, own,
+    received, recv, send, user, wait_all,
+};
+
+/// What the library itself does in a world.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Sound {
+    /// Every order ends well.
+    Ends,
+    /// No order ends: the program is wrong, and that is said.
+    Stuck,
+    /// Every order ends, and the program left something open, which is said.
+    LeavesOpen,
+}
+
+type Judge = Box<dyn Fn(&World) -> Option<Violation>>;
+
+/// A world, what the library does in it, and who is found or not found there.
+struct Case {
+    world: Small,
+    sound: Sound,
+    judge: Judge,
+    /// Each with the check that must find it: a law, or `deadlock`.
+    found: &'static [(Mutant, &'static str)],
+    harmless: &'static [Mutant],
+}
+
+impl Case {
+    fn new(world: Small) -> Self {
+        Self { world, sound: Sound::Ends, judge: Box::new(|_| None), found: &[], harmless: &[] }
+    }
+
+    /// At a good end `holds` must be true.
+    fn judged(
+        self,
+        law: &'static str,
+        statement: &'static str,
+        holds: impl Fn(&World) -> bool + 'static,
+    ) -> Self {
+        let judge = move |world: &World| {
+            let detail = "it does not hold at this end".to_owned();
+            let broken = Violation { id: law, statement, objects: Vec::new(), detail };
+            (!holds(world)).then_some(broken)
+        };
+        Self { judge: Box::new(judge), ..self }
+    }
+
+    fn survey(&self, mutant: Option<Mutant>, states: usize) -> Survey {
+        let world = self.world.world_of(|job| match mutant {
+            Some(mutant) => job.with(mutant),
+            None => job,
+        });
+        explore::judged(&world, Budget { states, reduce: false }, &self.judge)
+    }
+
+    /// Whether nothing but what belongs to the world was found.
+    fn is_sound(&self, survey: &Survey) -> bool {
+        let found: Vec<&str> = survey.violations.iter().map(|(broken, _)| broken.id).collect();
+        match self.sound {
+            Sound::Ends => survey.is_clean(),
+            Sound::Stuck => {
+                survey.complete
+                    && survey.finals == 0
+                    && found.is_empty()
+                    && survey.faults.is_empty()
+            }
+            Sound::LeavesOpen => survey.complete && survey.dead == 0 && found == ["S4"],
+        }
+    }
+
+    /// The fewest states after which `check` has found the mutant.
+    fn until_found(&self, mutant: Mutant, check: &str, states: usize) -> usize {
+        let (mut low, mut high) = (0, states);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if way(&self.survey(Some(mutant), middle), check).is_some() {
+                high = middle;
+            } else {
+                low = middle + 1;
+            }
+        }
+        low
+    }
+}
+
+/// How many choices lead to what `check` finds.
+fn way(survey: &Survey, check: &str) -> Option<usize> {
+    if check == "deadlock" {
+        return survey.way_to_dead.as_ref().map(Vec::len);
+    }
+    let mut broken = survey.violations.iter();
+    broken.find(|(violation, _)| violation.id == check).map(|(_, way)| way.len())
+}
+
+const ALL: usize = 1_000_000;
+
+fn two_of_a_kind() -> Case {
+    let sender = vec![isend(WORLD, 0, 1, 1, 8), isend(WORLD, 1, 1, 1, 4), wait_all(0, 2)];
+    let receiver = [0, 1].map(|id| recv(WORLD, Some(0), Some(1), id, 8)).to_vec();
+    let two = Endpoints { lanes: 2, ..Endpoints::default() };
+    Case {
+        found: &[(Mutant::TwoRails, "M1"), (Mutant::Resends, "M4")],
+        harmless: &[
+            Mutant::RailPerPeer,
+            Mutant::ExtraProbe,
+            // Harmless here: one communicator, one rank a process, no wildcard.
+            Mutant::PartOfContext,
+            Mutant::NoDestination,
+            Mutant::Tail,
+        ],
+        ..Case::new(Small::new(vec![sender, receiver]).with(two))
+    }
+}
+
+fn a_wildcard_before_an_exact_receive() -> Case {
+    let sender = vec![isend(WORLD, 0, 1, 1, 8), isend(WORLD, 1, 1, 1, 8), wait_all(0, 2)];
+    let receiver =
+        vec![irecv(WORLD, Some(0), None, 0), irecv(WORLD, Some(0), Some(1), 1), wait_all(0, 2)];
+    Case {
+        found: &[(Mutant::ExactFirst, "M2")],
+        harmless: &[Mutant::OtherSource, Mutant::ExtraProbe, Mutant::Tail],
+        ..Case::new(Small::new(vec![sender, receiver]))
+    }
+}
+
+fn two_senders_to_wildcards() -> Case {
+    let sender = vec![isend(WORLD, 0, 2, 1, 8), isend(WORLD, 1, 2, 1, 40), wait_all(0, 2)];
+    let receiver = (0..4).map(|id| recv(WORLD, None, None, id, 40)).collect();
+    Case {
+        found: &[(Mutant::Tail, "M3")],
+        harmless: &[Mutant::OtherSource, Mutant::ExactFirst],
+        ..Case::new(Small::new(vec![sender.clone(), sender, receiver]))
+    }
+}
+
+fn two_communicators() -> Case {
+    let sender = vec![send(WORLD, 1, 1, 8), send(Comm(1), 1, 1, 8)];
+    let receiver = vec![recv(Comm(1), Some(0), Some(1), 0, 8), recv(WORLD, Some(0), Some(1), 1, 8)];
+    Case {
+        found: &[(Mutant::PartOfContext, "M5")],
+        harmless: &[Mutant::NoDestination],
+        ..Case::new(Small::new(vec![sender, receiver]))
+    }
+}
+
+/// Rank 0 sends to rank 2, then to rank 1; both are endpoints of the other process.
+fn two_endpoints(queues: Queues) -> Case {
+    let one = vec![
+        create(1, FIRST),
+        isend(at(0), 0, 2, 0, 8),
+        isend(at(0), 1, 1, 0, 4),
+        wait_all(0, 2),
+        free(at(0)),
+    ];
+    let two = vec![
+        create(2, FIRST),
+        irecv(at(0), Some(0), Some(0), 0),
+        irecv(at(1), Some(0), Some(0), 1),
+        wait_all(0, 2),
+        free(at(0)),
+        free(at(1)),
+    ];
+    let world = Small::new(vec![one, two]).with(Endpoints { queues, ..own(1) });
+    let case = Case { harmless: &[Mutant::ContextGaps], ..Case::new(world) };
+    match queues {
+        Queues::Shared => Case { found: &[(Mutant::NoDestination, "M6")], ..case },
+        // Whoever looks at a queue of one endpoint need not look at the destination.
+        Queues::Own => Case { harmless: &[Mutant::NoDestination, Mutant::ContextGaps], ..case },
+    }
+}
+
+fn a_thread_between_search_and_append() -> Case {
+    let sender = all([send(WORLD, 1, 1, 8), send(WORLD, 1, 2, 8)]);
+    let receiver = [1, 2].map(|tag| all([recv(WORLD, Some(0), Some(tag), tag.unsigned_abs(), 8)]));
+    Case {
+        found: &[(Mutant::Unlocks, "deadlock")],
+        harmless: &[Mutant::ExtraProbe],
+        ..Case::new(Small::threads(vec![vec![sender], receiver.to_vec()]))
+    }
+}
+
+/// Of one thread alone nothing can come in between.
+fn a_lone_thread_searches_and_appends() -> Case {
+    let calls = vec![vec![send(WORLD, 1, 1, 8)], vec![recv(WORLD, Some(0), Some(1), 0, 8)]];
+    Case { harmless: &[Mutant::Unlocks], ..Case::new(Small::new(calls)) }
+}
+
+fn a_receive_that_is_too_short() -> Case {
+    let calls = vec![vec![send(WORLD, 1, 1, 8)], vec![recv(WORLD, Some(0), Some(1), 0, 4)]];
+    Case { found: &[(Mutant::PastTheEnd, "M8")], ..Case::new(Small::new(calls)) }
+}
+
+fn one_endpoint_and_two() -> Case {
+    let one = vec![
+        create(1, FIRST),
+        recv(at(0), None, Some(0), 0, 8),
+        recv(at(0), None, Some(0), 1, 8),
+        free(at(0)),
+    ];
+    let two = vec![
+        create(2, FIRST),
+        send(at(0), 0, 0, 8),
+        send(at(1), 0, 0, 8),
+        free(at(0)),
+        free(at(1)),
+    ];
+    let holds = |world: &World| {
+        let mut sources: Vec<u32> = received(world, 0).iter().map(|(source, _)| *source).collect();
+        sources.sort_unstable();
+        sources == [1, 2]
+    };
+    let statement = "a rank is the sum of earlier counts and the local index";
+    Case {
+        found: &[(Mutant::OwnCount, "E1")],
+        harmless: &[Mutant::ContextGaps],
+        ..Case::new(Small::new(vec![one, two]).with(own(2))).judged("E1", statement, holds)
+    }
+}
+
+/// Endpoint 0 of the second process never calls between its creation and its end.
+fn an_endpoint_that_is_silent() -> Case {
+    let sender =
+        vec![create(2, FIRST), isend(at(1), 0, 3, 0, 8), wait_all(0, 1), free(at(0)), free(at(1))];
+    let silent = [Next::Call(create(2, FIRST)), Next::Fork, Next::Join];
+    let frees = all([free(at(0)), free(at(1))]);
+    let first = silent.into_iter().chain(frees).collect();
+    let second = all([recv(at(1), Some(1), Some(0), 0, 8)]);
+    let world = Small::threads(vec![vec![all(sender)], vec![first, second]]).with(own(2));
+    Case {
+        found: &[(Mutant::FirstPolls, "deadlock")],
+        harmless: &[Mutant::NoDestination],
+        ..Case::new(world)
+    }
+}
+
+/// Between its two frees a process sends what the other needs before it frees.
+fn a_message_between_two_frees() -> Case {
+    let sender = vec![create(2, FIRST), free(at(0)), send(at(1), 3, 0, 8), free(at(1))];
+    let receiver =
+        vec![create(2, FIRST), recv(at(1), Some(1), Some(0), 0, 8), free(at(0)), free(at(1))];
+    let world = Small::new(vec![sender, receiver]).with(own(2));
+    Case { found: &[(Mutant::FreesFirst, "deadlock")], ..Case::new(world) }
+}
+
+fn frees_at_the_end() -> Case {
+    let rank = || vec![create(2, FIRST), free(at(1)), free(at(0))];
+    let world = Small::new(vec![rank(), rank()]).with(own(2));
+    // Nobody waits for anything else: too early is not noticed.
+    Case { harmless: &[Mutant::FreesFirst, Mutant::ContextAgain], ..Case::new(world) }
+}
+
+/// Makes A and B, frees A, makes C: messages of B and C must not meet.
+fn made_after_a_free() -> Case {
+    let (a, b, c) = (Comm(10), Comm(20), Comm(30));
+    let begin = [create(1, a.0), create(1, b.0), free(a), create(1, c.0)];
+    let sends = [isend(b, 0, 1, 0, 4), isend(c, 1, 1, 0, 8), wait_all(0, 2)];
+    let takes = [recv(c, Some(0), Some(0), 0, 8), recv(b, Some(0), Some(0), 1, 8)];
+    let end = [free(b), free(c)];
+    let sender = begin.iter().chain(&sends).chain(&end).cloned().collect();
+    let receiver = begin.iter().chain(&takes).chain(&end).cloned().collect();
+    let statement = "what a communicator is known by is never given again while it is in use";
+    Case {
+        found: &[(Mutant::ContextAgain, "E6")],
+        harmless: &[Mutant::ContextGaps],
+        ..Case::new(Small::new(vec![sender, receiver]).with(own(1))).judged(
+            "E6",
+            statement,
+            |world| received(world, 1) == [(0, 8), (0, 4)],
+        )
+    }
+}
+
+/// Frees one of two endpoints and makes another; two are open at the end.
+fn names_of_endpoints() -> Case {
+    let calls = vec![create(2, FIRST), free(at(0)), create(1, 20)];
+    let distinct = |world: &World| {
+        let open = world.machine(Process(0)).leftovers();
+        let name = |words: &String| words.split_once(" (").unwrap().0.to_owned();
+        let mut names: Vec<String> = open.iter().map(name).collect();
+        names.sort_unstable();
+        names.dedup();
+        names.len() == 2
+    };
+    let statement = "names of endpoints are never given again while they are in use";
+    Case {
+        sound: Sound::LeavesOpen,
+        found: &[(Mutant::IdAgain, "E6")],
+        ..Case::new(Small::new(vec![calls]).with(own(1))).judged("E6", statement, distinct)
+    }
+}
+
+fn allreduce(size: u32, reduction: Reduction) -> Case {
+    let example = Example::combining(Kind::Allreduce, size, 0, 1, reduction);
+    let example = example.by(|call| call.by(Algorithm::AllreduceRecursiveDoubling).unwrap());
+    let world = Small::collective(&example);
+    Case::new(world)
+        .judged("C1", "a result is the sequential one", move |world| gives(&example, world))
+}
+
+fn affine() -> Reduction {
+    Reduction::new(Operator::Affine { modulus: 1_000_003 }, Datatype::Int64Pair).unwrap()
+}
+
+fn sum() -> Reduction {
+    Reduction::new(Operator::Sum, Datatype::Int32).unwrap()
+}
+
+/// What is sent after the barrier cannot be there before it.
+fn a_probe_before_a_barrier() -> Case {
+    let calls = vec![
+        vec![barrier(WORLD), send(WORLD, 1, 1, 8)],
+        vec![iprobe(WORLD), barrier(WORLD), recv(WORLD, Some(0), Some(1), 0, 8)],
+        vec![barrier(WORLD)],
+    ];
+    let nothing = |world: &World| {
+        let replies = &world.program(Process(1), Thread(0)).replies;
+        replies.contains(&Reply::Probed(None))
+    };
+    Case {
+        found: &[(Mutant::SkipsRound, "C3"), (Mutant::LetsOneOut, "C3")],
+        harmless: &[Mutant::HearsFirst, Mutant::ExtraProbe, Mutant::OtherSource],
+        ..Case::new(Small::new(calls)).judged(
+            "C3",
+            "nobody leaves a barrier before the last enters",
+            nothing,
+        )
+    }
+}
+
+fn a_gather_meets_a_broadcast() -> Case {
+    let (input, output) = (user(0, 8), user(1, 0));
+    let gather = Collective::gather(WORLD, Rank(1), input, output, Blocks::Equal(8));
+    let bcast = Collective::bcast(WORLD, Rank(0), user(1, 8));
+    let calls = [gather, bcast].map(|call| vec![Call::Collective(Arc::new(call))]);
+    Case {
+        sound: Sound::Stuck,
+        found: &[(Mutant::EqualTags, "C4")],
+        ..Case::new(Small::new(calls.to_vec())).judged(
+            "C4",
+            "collectives that do not belong together are not taken for each other",
+            |_| false,
+        )
+    }
+}
+
+fn cases() -> Vec<(&'static str, Case)> {
+    let finds = |case: Case, found| Case { found, ..case };
+    let passes = |case: Case, harmless| Case { harmless, ..case };
+    vec![
+        ("2 ranks, 2 equal messages", two_of_a_kind()),
+        ("2 ranks, a wildcard before an exact receive", a_wildcard_before_an_exact_receive()),
+        ("3 ranks, 2 senders to 4 wildcards", two_senders_to_wildcards()),
+        ("2 ranks, 2 communicators", two_communicators()),
+        ("2 processes, 1 and 2 endpoints, one queue", two_endpoints(Queues::Shared)),
+        ("2 processes, 1 and 2 endpoints, own queues", two_endpoints(Queues::Own)),
+        ("2 processes, 2 threads receive", a_thread_between_search_and_append()),
+        ("2 ranks, 1 message", a_lone_thread_searches_and_appends()),
+        ("2 ranks, a receive that is too short", a_receive_that_is_too_short()),
+        ("2 processes, 1 and 2 endpoints that send", one_endpoint_and_two()),
+        ("2 x 2 endpoints, one is silent", an_endpoint_that_is_silent()),
+        ("2 x 2 endpoints, a message between frees", a_message_between_two_frees()),
+        ("2 x 2 endpoints, frees only", frees_at_the_end()),
+        ("2 processes, endpoints made after a free", made_after_a_free()),
+        ("1 process, names of endpoints", names_of_endpoints()),
+        ("2 ranks, allreduce, in order", {
+            let case = finds(allreduce(2, affine()), &[(Mutant::WrongSide, "C1")]);
+            passes(case, &[Mutant::WrongFold])
+        }),
+        ("3 ranks, allreduce, in order", {
+            let found = &[(Mutant::WrongSide, "C1"), (Mutant::WrongFold, "C1")];
+            finds(allreduce(3, affine()), found)
+        }),
+        ("3 ranks, allreduce, any order", {
+            passes(allreduce(3, sum()), &[Mutant::WrongSide, Mutant::WrongFold])
+        }),
+        ("3 ranks, a probe before a barrier", a_probe_before_a_barrier()),
+        ("2 ranks, a gather meets a broadcast", a_gather_meets_a_broadcast()),
+    ]
+}
+
+#[test]
+fn the_library_itself_is_sound_in_every_world() {
+    for (name, case) in cases() {
+        let survey = case.survey(None, ALL);
+        assert!(case.is_sound(&survey), "{name}: {survey:#?}");
+    }
+}
+
+/// The table, and its verdicts.
+#[test]
+#[expect(clippy::print_stdout, reason = "a table for a reader, with --nocapture")]
+fn every_mutant_is_found_by_its_law_and_no_harmless_change_is() {
+    let mut met = Vec::new();
+    println!("| change | law | found by | states until then | of | choices | world |");
+    println!("|---|---|---|---|---|---|---|");
+    for (name, case) in cases() {
+        for &(mutant, check) in case.found {
+            let survey = case.survey(Some(mutant), ALL);
+            let way = way(&survey, check);
+            let way = way.unwrap_or_else(|| panic!("{mutant:?} lives, {name}: {survey:#?}"));
+            let states = case.until_found(mutant, check, survey.states);
+            let (id, law) = (mutant.id(), mutant.law());
+            assert!(check == "deadlock" || check == law || (law, check) == ("E3", "C3"));
+            println!("| {id} | {law} | {check} | {states} | {} | {way} | {name} |", survey.states);
+            met.push(mutant);
+        }
+        for &change in case.harmless {
+            let survey = case.survey(Some(change), ALL);
+            assert!(case.is_sound(&survey), "{change:?} is harmless, {name}: {survey:#?}");
+            let (id, states) = (change.id(), survey.states);
+            println!("| {id} | | nothing | | {states} | | {name} |");
+            if change.law().is_empty() {
+                met.push(change);
+            }
+        }
+    }
+    for mutant in Mutant::ALL {
+        assert!(met.contains(mutant), "{mutant:?} ({}) is in no world", mutant.words());
+    }
+}
