@@ -31,6 +31,8 @@
 //!   fast as the axis, within `tolerance`: 1 is proportional to it.
 
 mod collectives;
+mod figures;
+mod sweep;
 
 use super::shape::export;
 use super::shape::{Field, Need, Shape, Variant, default, optional, required, variant};
@@ -473,55 +475,9 @@ static LIMITS: Shape = Shape::Object(&[
     ),
 ]);
 
-static AXIS: Shape = Shape::Either(&[
-    SCALARS_LIST,
-    Shape::Keyed(&[
-        variant(
-            "powers_of_two",
-            &[required(
-                "powers_of_two",
-                &Shape::List { of: &Shape::Scalar, min: 2, max: 2 },
-                "[\"1 B\", \"4 MiB\"]",
-                "The first and the last value; each is twice the one before.",
-            )],
-            "Doubling values.",
-        ),
-        variant(
-            "range",
-            &[required(
-                "range",
-                &Shape::List { of: &Shape::Scalar, min: 3, max: 3 },
-                "[0, 10, 2]",
-                "The first value, the greatest that may be reached, and the step.",
-            )],
-            "Evenly spaced values, counted out in decimal arithmetic.",
-        ),
-    ]),
-]);
-const SCALARS_LIST: Shape = Shape::List { of: &Shape::Scalar, min: 0, max: 1_000_000 };
-
-static FIGURES: Shape = Shape::List {
-    of: &Shape::Object(&[
-        required(
-            "x",
-            &Shape::Path,
-            "\"workload.size\"",
-            "The swept field, or the metric, on the x axis.",
-        ),
-        required("y", &Shape::Name, "\"message_rate\"", "The metric on the y axis."),
-        optional("series", &Shape::Path, "The swept field with one line per value."),
-        optional("at", &POINT, "Values of axes: only points that have them are drawn."),
-        optional("title", &TITLE, "The title; without one, that of the scenario."),
-        default("log_x", &Shape::Flag, "true for sizes", "Whether the x axis is logarithmic."),
-        default("log_y", &Shape::Flag, "false", "Whether the y axis is logarithmic."),
-    ]),
-    min: 0,
-    max: 100,
-};
-
 static POINT: Shape = Shape::Paths(&Shape::Scalar);
 static RANGES: Shape = Shape::Paths(&Shape::Either(&[
-    SCALARS_LIST,
+    sweep::SCALARS_LIST,
     Shape::Object(&[
         required("from", &Shape::Scalar, "\"1 B\"", "The first value of the axis."),
         required("to", &Shape::Scalar, "\"16 KiB\"", "The last value of the axis."),
@@ -729,8 +685,8 @@ pub static SCENARIO: [Field; 17] = [
         "1",
         "The seed of all random streams.",
     ),
-    optional("sweep", &Shape::Paths(&AXIS), "Axes: paths of fields and their values."),
-    optional("figures", &FIGURES, "What is drawn."),
+    optional("sweep", &Shape::Paths(&sweep::AXIS), "Axes: paths of fields and their values."),
+    optional("figures", &figures::FIGURES, "What is drawn."),
     optional(
         "claims",
         &Shape::List { of: &CLAIM, min: 0, max: 1_000 },
