@@ -22,11 +22,11 @@ const THICK: i32 = 28;
 /// Pixels of a row with one bar; more lines of its label need more.
 const ROW: i32 = 46;
 /// Pixels of the axis below the bars, with its title.
-const AXIS: i32 = 48;
+const AXIS: i32 = 56;
 /// Pixels of a character of ordinary text.
 const LETTER: i32 = 7;
 /// The most characters of a line of the note.
-const NOTE_WRAP: usize = 118;
+const NOTE_WRAP: usize = 112;
 
 type Chart<'a> = ChartContext<'a, SVGBackend<'a>, Cartesian2d<Ruler, RangedCoordf64>>;
 
@@ -140,7 +140,8 @@ impl<'a> Page<'a> {
             .shrink((self.names, self.top), (LENGTH.unsigned_abs(), (rows + AXIS).unsigned_abs()));
         let ruler = Ruler { layout: axis.clone(), axis: self.stack.axis.clone() };
         let mut chart = ChartBuilder::on(&area)
-            .x_label_area_size(AXIS)
+            .x_label_area_size(AXIS - 8)
+            .margin_bottom(8)
             .build_cartesian_2d(ruler, 0.0..f64::from(rows))?;
         let style = (FONT, TEXT).into_font().color(&INK);
         chart
@@ -185,7 +186,10 @@ impl<'a> Page<'a> {
                 value_inside(canvas, *value, area)?;
             }
         }
-        written(canvas, &total_text(self.stack, bar), (end + 8, middle), HPos::Left)
+        let total = total_text(self.stack, bar);
+        let patch = [(end + 6, middle - 9), (end + 10 + LETTER * chars(&total), middle + 9)];
+        canvas.draw(&Rectangle::new(patch, PAPER.filled()))?;
+        written(canvas, &total, (end + 8, middle), HPos::Left)
     }
 
     /// All parts, in the order of the bars.

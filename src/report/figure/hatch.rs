@@ -4,6 +4,9 @@ use plotters::prelude::*;
 
 use super::marks::{COLOURS, Canvas, DrawError, INK, PAPER, Pixel};
 
+/// Two more than curves have, which need none that is close to a reference's grey.
+const GREYS: [RGBColor; 2] = [RGBColor(0xA0, 0xA0, 0xA0), RGBColor(0x40, 0x40, 0x40)];
+
 /// Pixels between two lines of a hatch.
 const STEP: i32 = 7;
 
@@ -40,9 +43,11 @@ pub(super) struct Filling {
 pub(super) type Corners = (Pixel, Pixel);
 
 impl Filling {
-    /// The look of the `index`-th part; the first 42 differ, and neighbours differ in both.
+    /// The look of the `index`-th part; the first 56 differ, and neighbours differ in both.
     pub(super) fn of(index: usize) -> Self {
-        Self { colour: COLOURS[index % COLOURS.len()], hatch: HATCHES[index % HATCHES.len()] }
+        let place = index % (COLOURS.len() + GREYS.len());
+        let colour = COLOURS.iter().chain(&GREYS).nth(place).expect("a place among both");
+        Self { colour: *colour, hatch: HATCHES[index % HATCHES.len()] }
     }
 
     /// Fills a rectangle; one of three pixels or more gets an outline.
@@ -115,7 +120,7 @@ mod tests {
 
     #[test]
     fn parts_can_be_told_apart_with_and_without_colour() {
-        let all: Vec<Filling> = (0..42).map(Filling::of).collect();
+        let all: Vec<Filling> = (0..56).map(Filling::of).collect();
         for (index, one) in all.iter().enumerate() {
             assert!(!all[..index].contains(one), "part {index}");
             let next = Filling::of(index + 1);

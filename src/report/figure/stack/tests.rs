@@ -214,7 +214,9 @@ fn draw_for_people() {
         bars: (1..=16_u8)
             .map(|n| Bar {
                 label: format!("{n} threads per process, matching queues per endpoint, and so on"),
-                values: (1..=16_u8).map(|part| f64::from(n * part % 17) * 3.5).collect(),
+                values: (1..=16_u8)
+                    .map(|part| f64::from(u16::from(n) * u16::from(part) % 17) * 3.5)
+                    .collect(),
             })
             .collect(),
         note: Some("A note that says what the parts are. ".repeat(6)),
