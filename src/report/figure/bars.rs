@@ -101,8 +101,8 @@ impl<'a> Page<'a> {
         let labels: Vec<_> = stack.bars.iter().map(|bar| wrap(&clean(&bar.label), WRAP)).collect();
         let lines = labels.iter().map(|label| count(label)).max().unwrap_or(1);
         let row = ROW.max(lines * LINE + 10);
-        let named = labels.iter().flatten().cloned().chain([stack.bars_title.clone()]);
-        let names = width(named) + MARGIN + 18;
+        let beside = labels.iter().flatten().cloned().chain([stack.bars_title.clone()]);
+        let names = width(beside) + MARGIN + 18;
         let top = MARGIN + TITLE_LINE * count(&title) + LINE + 4;
         let entries = stack.parts.iter().flat_map(|part| wrap(part, WRAP));
         let entries: Vec<String> = entries.collect();

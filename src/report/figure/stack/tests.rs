@@ -15,11 +15,11 @@ fn ways(all: &[(&str, [f64; 3])]) -> RunResult {
                 ("ranks.threads".into(), threads.to_string()),
             ];
             let names = ["lock_wait", "walk_time", "wait_time"];
-            let named = names.iter().zip(values);
+            let measured = names.iter().zip(values);
             let metric = |(name, value): (&&str, &f64)| {
                 sample::metric(name, value * f64::from(threads), "us")
             };
-            point.metrics = named.map(metric).collect();
+            point.metrics = measured.map(metric).collect();
             point.metrics.push(sample::metric("message_rate", 1e6, "msg/s"));
             result.points.push(point);
         }
