@@ -180,6 +180,34 @@ fn validate_and_show_tell_what_a_scenario_means() {
 }
 
 #[test]
+fn a_stack_is_drawn_beside_curves_and_shown_as_it_is_meant() {
+    let scratch = Scratch::new("stack");
+    scratch.write("stack.json", include_str!("bad_inputs/valid/stack.json"));
+    let shown = scratch.run(&["show", "stack.json"]).check(0, &[]).out;
+    let line = "lock_wait + walk_time + library_time + wait_time stacked for each \
+                workload.senders_per_node";
+    assert!(shown.contains(line), "{shown}");
+    let resolved = scratch.run(&["show", "stack.json", "--resolved"]).check(0, &[]).json();
+    let figures = &resolved["figures"];
+    assert_eq!(figures[1]["stack"][3], "wait_time");
+    assert_eq!(
+        (&figures[0]["log_x"], &figures[1]["log_x"]),
+        (&false.into(), &serde_json::Value::Null)
+    );
+    let draw = |out: &str| {
+        scratch.run(&["run", "stack.json", "--out", out]).check(0, &[]);
+        let text = |name: &str| fs::read_to_string(scratch.path(out).join(name)).unwrap();
+        (text("figure-2.svg"), text("report.html"))
+    };
+    let (svg, page) = draw("one");
+    for word in ["Parts of a message", "queue walk", "library code", "All threads together."] {
+        assert!(svg.contains(word) && page.contains(word), "{word}");
+    }
+    assert!(svg.contains("Time of all threads per message (us)"), "{svg}");
+    assert_eq!(draw("two").0, svg, "the same bytes from another run");
+}
+
+#[test]
 fn list_schema_explain_man_and_completions_print() {
     let scratch = Scratch::new("prints");
     let print = |arguments: &[&str]| scratch.run(arguments).check(0, &[]).out;

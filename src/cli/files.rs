@@ -2,14 +2,16 @@
 
 use super::machines;
 use super::references::references;
-use crate::experiment::claim::Figure as Wanted;
+use crate::experiment::claim::figures::{Curves, Figure as Wanted, Stack as WantedStack};
 use crate::experiment::plan::Plan;
 use crate::experiment::results::RunResult;
+use crate::experiment::run::account::part_in_words;
 use crate::experiment::store::OutputFile;
 use crate::report::csv::points_csv;
 use crate::report::error::ReportError;
-use crate::report::figure::{Figure, FigureSpec, Scale};
+use crate::report::figure::{Figure, FigureSpec, Part, Scale, Stack, StackSpec};
 use crate::report::html::{self, Page, PageFigure};
+use crate::report::numbers::in_words;
 
 /// One row per point and metric.
 const POINTS: &str = "points.csv";
@@ -67,7 +69,19 @@ fn file(name: &str, text: String) -> OutputFile {
     OutputFile { name: name.to_owned(), bytes: text.into_bytes() }
 }
 
+/// Title and picture.
 fn draw(plan: &Plan, result: &RunResult, wanted: &Wanted) -> Result<(String, String), ReportError> {
+    match wanted {
+        Wanted::Curves(curves) => draw_curves(plan, result, curves),
+        Wanted::Stack(stack) => draw_stack(result, stack),
+    }
+}
+
+fn draw_curves(
+    plan: &Plan,
+    result: &RunResult,
+    wanted: &Curves,
+) -> Result<(String, String), ReportError> {
     let spec = FigureSpec {
         x: wanted.x.clone(),
         y: wanted.y.clone(),
@@ -80,4 +94,23 @@ fn draw(plan: &Plan, result: &RunResult, wanted: &Wanted) -> Result<(String, Str
     };
     let figure = Figure::from_result(result, &spec, references(plan, result, wanted))?;
     Ok((figure.title.clone(), figure.to_svg()?))
+}
+
+fn draw_stack(result: &RunResult, wanted: &WantedStack) -> Result<(String, String), ReportError> {
+    let names: Vec<&str> = wanted.parts.iter().map(|part| part.name).collect();
+    let of_account = names.iter().all(|name| part_in_words(name).is_some());
+    let part = |name: &str| Part {
+        metric: name.to_owned(),
+        label: part_in_words(name).map_or_else(|| in_words(name), str::to_owned),
+    };
+    let spec = StackSpec {
+        x: wanted.x.clone(),
+        parts: names.into_iter().map(part).collect(),
+        at: wanted.at.clone(),
+        title: wanted.title.clone(),
+        sum: if of_account { "Time of all threads per message" } else { "Sum of the parts" }.into(),
+        note: wanted.note.clone(),
+    };
+    let stack = Stack::from_result(result, &spec)?;
+    Ok((stack.title.clone(), stack.to_svg()?))
 }

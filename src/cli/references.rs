@@ -1,6 +1,7 @@
 //! What claims expect, as marks on a figure.
 
-use crate::experiment::claim::{Along, Claim, ClaimKind, Figure, Replicas, Trend};
+use crate::experiment::claim::figures::Curves;
+use crate::experiment::claim::{Along, Claim, ClaimKind, Replicas, Trend};
 use crate::experiment::plan::Plan;
 use crate::experiment::results::RunResult;
 use crate::experiment::shape::read::Tolerance;
@@ -8,7 +9,7 @@ use crate::report::figure::{Point, Reference, ReferenceShape};
 use crate::report::numbers::read_parameter;
 
 /// The references of the claims about the metric of `figure`.
-pub(super) fn references(plan: &Plan, result: &RunResult, figure: &Figure) -> Vec<Reference> {
+pub(super) fn references(plan: &Plan, result: &RunResult, figure: &Curves) -> Vec<Reference> {
     let judged = plan.claims.iter().zip(&result.claims);
     let about = judged.filter(|(claim, _)| claim.metric.name == figure.y);
     let drawn = about.filter_map(|(claim, verdict)| {
@@ -21,7 +22,7 @@ pub(super) fn references(plan: &Plan, result: &RunResult, figure: &Figure) -> Ve
 fn shape(
     plan: &Plan,
     result: &RunResult,
-    figure: &Figure,
+    figure: &Curves,
     claim: &Claim,
 ) -> Option<ReferenceShape> {
     let markers =
@@ -55,7 +56,7 @@ fn shape(
 /// An expected value at the place of its points on the x axis.
 fn mark(
     plan: &Plan,
-    figure: &Figure,
+    figure: &Curves,
     points: &Replicas,
     y: f64,
     tolerance: Tolerance,
@@ -78,7 +79,7 @@ fn mean(result: &RunResult, points: &Replicas, metric: &str) -> Option<f64> {
 
 /// Where along the x axis something is expected to happen.
 fn onset(
-    figure: &Figure,
+    figure: &Curves,
     along: &Along,
     at: usize,
     tolerance: Tolerance,

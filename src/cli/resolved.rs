@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value};
 
 use super::machines;
+use crate::experiment::claim::figures::Figure;
 use crate::experiment::diagnostic::Diagnostics;
 use crate::experiment::json::{self, Node, Value as Json};
 use crate::experiment::overrides;
@@ -55,7 +56,9 @@ fn resolve(plan: &Plan) -> Map<String, Value> {
         limits["time"] = Value::String(plan.points[0].limits.time.to_string());
     }
     for (index, figure) in plan.figures.iter().enumerate() {
-        if let Some(Value::Array(figures)) = out.get_mut("figures") {
+        if let (Figure::Curves(figure), Some(Value::Array(figures))) =
+            (figure, out.get_mut("figures"))
+        {
             figures[index]["log_x"] = Value::Bool(figure.log_x);
         }
     }

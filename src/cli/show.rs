@@ -7,6 +7,7 @@ use super::machines::machines;
 use super::resolved;
 use super::scenario::{load, request};
 use super::terminal::{Failure, Outcome, Problem, Terminal, print};
+use crate::experiment::claim::figures::{Curves, Figure, Stack};
 use crate::experiment::codes;
 use crate::experiment::plan::{self, Plan, Point};
 use crate::experiment::results::ClaimRole;
@@ -113,8 +114,7 @@ fn summary(plan: &Plan) -> String {
         line("metric", format!("{} ({})", metric.name, metric.unit));
     }
     for figure in &plan.figures {
-        let series = figure.series.as_ref().map_or_else(String::new, |path| format!(", by {path}"));
-        line("figure", format!("{} over {}{series}", figure.y, figure.x));
+        line("figure", in_words(figure));
     }
     for claim in &plan.claims {
         let role = role(claim.role);
@@ -122,6 +122,20 @@ fn summary(plan: &Plan) -> String {
         line("claim", format!("{} ({role}): {words}", claim.id));
     }
     text
+}
+
+/// What a figure shows.
+fn in_words(figure: &Figure) -> String {
+    match figure {
+        Figure::Curves(Curves { x, y, series, .. }) => {
+            let series = series.as_ref().map_or_else(String::new, |path| format!(", by {path}"));
+            format!("{y} over {x}{series}")
+        }
+        Figure::Stack(Stack { x, parts, .. }) => {
+            let names: Vec<&str> = parts.iter().map(|part| part.name).collect();
+            format!("{} stacked for each {x}", names.join(" + "))
+        }
+    }
 }
 
 /// The scenario's word for a role.

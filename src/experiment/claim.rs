@@ -1,4 +1,4 @@
-//! Figures and claims: what is drawn from the points, and what is expected of them.
+//! Claims: what is expected of the points; and [`figures`], what is drawn from them.
 //!
 //! The forms are described in [`super::schema`]. Here each claim is bound to the points of the
 //! sweep by their numbers, so that judging it needs only their metrics.
@@ -14,24 +14,7 @@ use super::shape::{NOTE, Shape, nearest};
 use super::sweep::Sweep;
 use crate::units::parse_quantity;
 
-/// One figure.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Figure {
-    /// The axis, or the metric, on the x axis.
-    pub x: String,
-    /// The metric on the y axis.
-    pub y: String,
-    /// The axis with one line per value.
-    pub series: Option<String>,
-    /// Values of axes that the points have which are drawn.
-    pub at: Vec<(String, String)>,
-    /// The figure's own title.
-    pub title: Option<String>,
-    /// Whether the x axis is logarithmic (with base 2 for sizes).
-    pub log_x: bool,
-    /// Whether the y axis is logarithmic.
-    pub log_y: bool,
-}
+pub mod figures;
 
 /// Points that differ in their seed only: their metrics are averaged.
 pub type Replicas = Vec<usize>;
@@ -202,23 +185,6 @@ pub struct Binder<'a> {
 type Choice = Vec<Option<usize>>;
 
 impl Binder<'_> {
-    /// The figures under `figures`; where the sweep was narrowed, those whose points are left.
-    pub fn figures(&mut self, tree: &Node, narrowed: bool) -> Vec<Figure> {
-        let list = tree.get("figures").and_then(Node::elements).unwrap_or(&[]);
-        let mut out = Vec::new();
-        let mut dropped = 0;
-        for (index, node) in list.iter().enumerate() {
-            let mark = self.diagnostics.mark();
-            let figure = self.figure(node, &format!("figures[{index}]"));
-            if figure.is_none() && narrowed && self.diagnostics.drop_points(mark) {
-                dropped += 1;
-            }
-            out.extend(figure);
-        }
-        self.tell_dropped(tree, "figures", dropped);
-        out
-    }
-
     /// Says that `--set` took values that some of the list under `key` need.
     fn tell_dropped(&mut self, tree: &Node, key: &str, dropped: usize) {
         if dropped == 0 {
@@ -229,79 +195,6 @@ impl Binder<'_> {
         let allowed = "they are left out";
         self.diagnostics
             .push(Diagnostic::error(&codes::CLAIMS_DROPPED, span, key, found, allowed).warning());
-    }
-
-    fn figure(&mut self, node: &Node, path: &str) -> Option<Figure> {
-        let y = self.metric(node, "y", path);
-        let at = self.drawn(node, path);
-        if let Some(metric) = node.get("x").and_then(Node::text).and_then(|x| self.metric_of(x)) {
-            return self.figure_over(node, metric.name.to_owned(), y?, at?, path);
-        }
-        let x = self.axis(node, "x", path);
-        let series = match node.get("series") {
-            Some(_) => Some(self.axis(node, "series", path)?),
-            None => None,
-        };
-        let (x, y) = (x?, y?);
-        let axis = &self.sweep.axes[x];
-        let zero = axis.values.iter().find(|value| value.steps.is_none_or(|steps| steps == 0));
-        let asked = node.flag("log_x");
-        if let (Some(true), Some(zero)) = (asked, zero) {
-            let place = node.get("log_x").map_or(node.span, |node| node.span);
-            let found = format!("the axis `{}` has the value `{}`", axis.path, quote(&zero.text));
-            let allowed = "values above zero are needed on a logarithmic axis";
-            let at = check::join(path, "log_x");
-            self.diagnostics.push(
-                Diagnostic::error(&codes::LOG_AXIS, place, at, found, allowed)
-                    .related(axis.span, "the axis is here"),
-            );
-        }
-        Some(Figure {
-            x: axis.path.clone(),
-            y: y.name.to_owned(),
-            series: series.map(|series| self.sweep.axes[series].path.clone()),
-            at: at?,
-            title: node.word("title").map(str::to_owned),
-            log_x: asked.unwrap_or(axis.is_bytes() && zero.is_none()),
-            log_y: node.flag("log_y").unwrap_or(false),
-        })
-    }
-
-    /// A figure over a metric: `x` is no axis.
-    fn figure_over(
-        &mut self,
-        node: &Node,
-        x: String,
-        y: &MetricSpec,
-        at: Vec<(String, String)>,
-        path: &str,
-    ) -> Option<Figure> {
-        let series = match node.get("series") {
-            Some(_) => Some(self.axis(node, "series", path)?),
-            None => None,
-        };
-        Some(Figure {
-            x,
-            y: y.name.to_owned(),
-            series: series.map(|series| self.sweep.axes[series].path.clone()),
-            at,
-            title: node.word("title").map(str::to_owned),
-            log_x: node.flag("log_x").unwrap_or(false),
-            log_y: node.flag("log_y").unwrap_or(false),
-        })
-    }
-
-    /// The values that drawn points have, as the axes spell them.
-    fn drawn(&mut self, node: &Node, path: &str) -> Option<Vec<(String, String)>> {
-        let mut choice: Choice = vec![None; self.sweep.axes.len()];
-        if let Some(point) = node.get("at") {
-            self.assign(&mut choice, point, &format!("{path}.at"))?;
-        }
-        let chosen = self.sweep.axes.iter().zip(choice);
-        let value = |(axis, index): (&super::sweep::Axis, Option<usize>)| {
-            Some((axis.path.clone(), axis.values[index?].text.clone()))
-        };
-        Some(chosen.filter_map(value).collect())
     }
 
     /// The claims under `claims`, each with its own errors after it was tried.
@@ -520,12 +413,16 @@ impl Binder<'_> {
 
     /// The metric named under `key`.
     fn metric(&mut self, node: &Node, key: &str, path: &str) -> Option<&'static MetricSpec> {
-        let value = node.get(key)?;
+        self.metric_at(node.get(key)?, &check::join(path, key))
+    }
+
+    /// The metric that `value`, at `path`, names.
+    fn metric_at(&mut self, value: &Node, path: &str) -> Option<&'static MetricSpec> {
         let name = value.text()?;
         let found = self.metric_of(name);
         if found.is_none() {
             let names: Vec<&str> = self.metrics.iter().map(|metric| metric.name).collect();
-            self.unknown(value, &check::join(path, key), "metric of the workload", &names);
+            self.unknown(value, path, "metric of the workload", &names);
         }
         found
     }

@@ -212,6 +212,8 @@ codes! {
         "An option of the command line replaced an axis of the sweep by one value. Claims that need the other values cannot be judged and are left out of the result."
     LOG_AXIS "E0610" Invalid "a logarithmic axis cannot show zero"
         "A figure with a logarithmic axis is asked for, but a value of that axis is zero or negative."
+    STACK "E0611" Invalid "the parts of a stacked figure do not add up"
+        "A bar shows the sum of its parts: they must have one unit, each may be there once, and none may hold another. `lock_hold` overlaps all other times of the account."
 
     SET_PATH "E0701" Usage "`--set` names no field of the scenario"
         "The path must name a field that takes one value, such as `workload.size` or `machine.mpi.eager_threshold_inter`."

@@ -7,7 +7,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::claim::{Binder, Claim, Figure};
+use super::claim::figures::Figure;
+use super::claim::{Binder, Claim};
 use super::codes;
 use super::collectives::Chosen;
 use super::diagnostic::{Diagnostic, Diagnostics, Span};

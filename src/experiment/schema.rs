@@ -2,6 +2,8 @@
 
 mod claims;
 mod collectives;
+mod figures;
+mod sweep;
 
 use super::shape::export;
 use super::shape::{Field, Need, Shape, default, optional, required, variant};
@@ -446,52 +448,6 @@ static LIMITS: Shape = Shape::Object(&[
     ),
 ]);
 
-static AXIS: Shape = Shape::Either(&[
-    SCALARS_LIST,
-    Shape::Keyed(&[
-        variant(
-            "powers_of_two",
-            &[required(
-                "powers_of_two",
-                &Shape::List { of: &Shape::Scalar, min: 2, max: 2 },
-                "[\"1 B\", \"4 MiB\"]",
-                "The first and the last value; each is twice the one before.",
-            )],
-            "Doubling values.",
-        ),
-        variant(
-            "range",
-            &[required(
-                "range",
-                &Shape::List { of: &Shape::Scalar, min: 3, max: 3 },
-                "[0, 10, 2]",
-                "The first value, the greatest that may be reached, and the step.",
-            )],
-            "Evenly spaced values, counted out in decimal arithmetic.",
-        ),
-    ]),
-]);
-const SCALARS_LIST: Shape = Shape::List { of: &Shape::Scalar, min: 0, max: 1_000_000 };
-
-static FIGURES: Shape = Shape::List {
-    of: &Shape::Object(&[
-        required(
-            "x",
-            &Shape::Path,
-            "\"workload.size\"",
-            "The swept field, or the metric, on the x axis.",
-        ),
-        required("y", &Shape::Name, "\"message_rate\"", "The metric on the y axis."),
-        optional("series", &Shape::Path, "The swept field with one line per value."),
-        optional("at", &POINT, "Values of axes: only points that have them are drawn."),
-        optional("title", &TITLE, "The title; without one, that of the scenario."),
-        default("log_x", &Shape::Flag, "true for sizes", "Whether the x axis is logarithmic."),
-        default("log_y", &Shape::Flag, "false", "Whether the y axis is logarithmic."),
-    ]),
-    min: 0,
-    max: 100,
-};
-
 /// The keys of a scenario.
 pub static SCENARIO: [Field; 17] = [
     required("schema", &Shape::Count { min: 0, max: u64::MAX }, "1", "The version of this form."),
@@ -528,8 +484,8 @@ pub static SCENARIO: [Field; 17] = [
         "1",
         "The seed of all random streams.",
     ),
-    optional("sweep", &Shape::Paths(&AXIS), "Axes: paths of fields and their values."),
-    optional("figures", &FIGURES, "What is drawn."),
+    optional("sweep", &Shape::Paths(&sweep::AXIS), "Axes: paths of fields and their values."),
+    optional("figures", &figures::FIGURES, "What is drawn."),
     optional(
         "claims",
         &Shape::List { of: &CLAIM, min: 0, max: 1_000 },

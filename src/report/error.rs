@@ -38,6 +38,14 @@ pub enum ReportError {
         /// Of how many.
         of: usize,
     },
+    /// A part of a bar would have to be shorter than nothing.
+    #[error("{axis}: a part is {first}; the parts of a bar cannot be below zero")]
+    Negative {
+        /// The axis' label.
+        axis: String,
+        /// The first such value.
+        first: f64,
+    },
     /// No point has a value to draw.
     #[error("no point has a value of `{metric}`: nothing to draw")]
     NothingToDraw {
@@ -68,7 +76,7 @@ pub enum ReportError {
         /// The value as the scenario spells it.
         value: String,
     },
-    /// The x axis mixes units.
+    /// An axis mixes units.
     #[error("values of `{path}` have different units ({first} and {second})")]
     MixedUnits {
         /// The path or metric.
@@ -105,6 +113,7 @@ impl ReportError {
             Self::NotFinite { .. } | Self::NothingToDraw { .. } => 1,
             Self::NotPositive { .. }
             | Self::NotDrawable { .. }
+            | Self::Negative { .. }
             | Self::UnknownMetric { .. }
             | Self::UnknownAxis { .. }
             | Self::NotANumber { .. }

@@ -1,12 +1,15 @@
 //! Figures: what is drawn, apart from how it is drawn.
 //!
 //! A [`Figure`] is data: axes, series, references. [`Figure::to_svg`] draws it; the same figure
-//! gives the same bytes on every run and every machine.
+//! gives the same bytes on every run and every machine. A [`Stack`] is the same for stacked bars.
 
+mod bars;
 mod draw;
+mod hatch;
 mod legend;
 mod marks;
 mod scale;
+mod stack;
 
 use std::collections::BTreeMap;
 
@@ -16,6 +19,7 @@ use super::table::{axis_values, param};
 use crate::experiment::results::{PointResult, RunResult};
 
 pub use scale::Scale;
+pub use stack::{Bar, Part, Stack, StackSpec};
 
 /// A figure, ready to be drawn.
 #[derive(Clone, Debug, PartialEq)]

@@ -18,24 +18,34 @@ pub fn metrics(point: &Point, ran: &Ran<Library, AnyProgram>) -> Vec<Metric> {
     let Some(account) = timed(&ran.outcome).filter(|_| count > 0.0) else { return Vec::new() };
     let longest = longest(&ran.machines);
     let each = |time: crate::units::TimeDelta| time.as_us_f64() / count;
-    let part = |part| each(account.of(part));
-    let all = [
+    let counts = [
         ("agents", to_f64(agents(point)), ""),
         ("entries_per_message", to_f64(account.entries) / count, ""),
         ("longest_posted", to_f64(longest.posted as u64), ""),
         ("longest_unexpected", to_f64(longest.unexpected as u64), ""),
         ("fork_join_share", 100.0 * fork_join(&ran.outcome), "%"),
         ("lock_hold", each(account.held), "us"),
-        ("lock_wait", part(Part::Lock), "us"),
-        ("walk_time", part(Part::Walk), "us"),
-        ("poll_time", part(Part::Poll), "us"),
-        ("post_time", part(Part::Post), "us"),
-        ("library_time", part(Part::Library), "us"),
-        ("copy_time", part(Part::Copy), "us"),
-        ("wait_time", part(Part::Wait), "us"),
-        ("outside_time", part(Part::Outside), "us"),
     ];
-    all.map(|(name, value, unit)| Metric { name: name.to_owned(), value, unit }).into()
+    let parts = PARTS.map(|(name, part)| (name, each(account.of(part)), "us"));
+    let all = counts.into_iter().chain(parts);
+    all.map(|(name, value, unit)| Metric { name: name.to_owned(), value, unit }).collect()
+}
+
+/// The metric of each part of a thread's time.
+const PARTS: [(&str, Part); Part::ALL.len()] = [
+    ("lock_wait", Part::Lock),
+    ("walk_time", Part::Walk),
+    ("poll_time", Part::Poll),
+    ("post_time", Part::Post),
+    ("library_time", Part::Library),
+    ("copy_time", Part::Copy),
+    ("wait_time", Part::Wait),
+    ("outside_time", Part::Outside),
+];
+
+/// What reports call a metric that is a part of a thread's time.
+pub fn part_in_words(metric: &str) -> Option<&'static str> {
+    PARTS.iter().find(|(name, _)| *name == metric).map(|(_, part)| part.name())
 }
 
 /// Threads that send, on each node that does.

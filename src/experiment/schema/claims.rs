@@ -28,7 +28,8 @@
 //! - `slope`: between the first value of the axis and each other, the metric grows `value` times as
 //!   fast as the axis, within `tolerance`: 1 is proportional to it.
 
-use super::{POSITIVE_RATIO, RATIO, SCALARS_LIST, SOURCE};
+use super::sweep::SCALARS_LIST;
+use super::{POSITIVE_RATIO, RATIO, SOURCE};
 use crate::experiment::shape::{Field, Shape, Variant, default, optional, required, variant};
 
 pub(super) static POINT: Shape = Shape::Paths(&Shape::Scalar);

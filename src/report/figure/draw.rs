@@ -17,17 +17,17 @@ use super::{Axis, Figure, Point, Reference, ReferenceShape};
 /// Pixels of the plot with its axes, without the legend.
 const PLOT: (i32, i32) = (700, 460);
 /// Pixels of a line of the title.
-const TITLE_LINE: i32 = 26;
+pub(super) const TITLE_LINE: i32 = 26;
 /// Pixels kept free at the edges.
-const MARGIN: i32 = 12;
+pub(super) const MARGIN: i32 = 12;
 
 type Chart<'a> = ChartContext<'a, SVGBackend<'a>, Cartesian2d<Ruler, Ruler>>;
 
 /// An axis as the library asks for it: places become pixels, ticks become text.
 #[derive(Clone)]
-struct Ruler {
-    layout: Layout,
-    axis: Axis,
+pub(super) struct Ruler {
+    pub(super) layout: Layout,
+    pub(super) axis: Axis,
 }
 
 impl Ranged for Ruler {
@@ -71,7 +71,7 @@ pub(super) fn svg(figure: &Figure) -> Result<String, ReportError> {
 }
 
 /// Adds a title for those who listen to the page.
-fn finish(text: &str, title: &str) -> String {
+pub(super) fn finish(text: &str, title: &str) -> String {
     let title: String = title.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     let title = title.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     let named = format!(" role=\"img\">\n<title>{title}</title>\n");
@@ -87,10 +87,7 @@ fn paint(figure: &Figure, x: &Layout, y: &Layout, text: &mut String) -> Result<(
     let canvas = SVGBackend::with_string(text, (size.0.unsigned_abs(), size.1.unsigned_abs()))
         .into_drawing_area();
     canvas.fill(&PAPER)?;
-    let style = (FONT, 20).into_font().color(&INK).pos(Pos::new(HPos::Left, VPos::Center));
-    for (at, line) in (0..).zip(&title) {
-        canvas.draw_text(line, &style, (MARGIN + 8, MARGIN + TITLE_LINE / 2 + TITLE_LINE * at))?;
-    }
+    heading(&canvas, &title)?;
     let plot = canvas.clone().shrink((0, top), (PLOT.0, PLOT.1));
     let chart = chart(&plot, figure, x, y)?;
     let pen = Pen { canvas: &canvas, chart: &chart, figure, x, y };
@@ -105,8 +102,17 @@ fn paint(figure: &Figure, x: &Layout, y: &Layout, text: &mut String) -> Result<(
     canvas.present()
 }
 
+/// The lines of the title.
+pub(super) fn heading(canvas: &Canvas<'_>, title: &[String]) -> Result<(), DrawError> {
+    let style = (FONT, 20).into_font().color(&INK).pos(Pos::new(HPos::Left, VPos::Center));
+    let mut lines = (0..).zip(title);
+    lines.try_for_each(|(at, line)| {
+        canvas.draw_text(line, &style, (MARGIN + 8, MARGIN + TITLE_LINE / 2 + TITLE_LINE * at))
+    })
+}
+
 /// Control characters are not allowed in SVG.
-fn clean(text: &str) -> String {
+pub(super) fn clean(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 

@@ -13,11 +13,11 @@ pub(super) const FONT: &str = "sans-serif";
 /// Size of ordinary text, in the units of the library (1.24 times the pixels).
 pub(super) const TEXT: i32 = 16;
 /// Pixels between two lines of text.
-const LINE: i32 = 19;
+pub(super) const LINE: i32 = 19;
 /// Pixels that a sample of a curve takes.
-const SAMPLE: i32 = 42;
+pub(super) const SAMPLE: i32 = 42;
 /// The most characters of a line.
-const WRAP: usize = 26;
+pub(super) const WRAP: usize = 26;
 
 /// The space that the legend needs: width in pixels; 0 where there is nothing to tell apart.
 pub(super) fn width(figure: &Figure) -> i32 {
@@ -87,7 +87,7 @@ fn sample(canvas: &Canvas<'_>, shape: &ReferenceShape, x: i32, y: i32) -> Result
 }
 
 /// Writes a wrapped label beside its sample and answers where the next entry begins.
-fn label(canvas: &Canvas<'_>, label: &str, x: i32, y: i32) -> Result<i32, DrawError> {
+pub(super) fn label(canvas: &Canvas<'_>, label: &str, x: i32, y: i32) -> Result<i32, DrawError> {
     let mut y = y;
     for part in wrap(label, WRAP) {
         text(canvas, &part, (x + SAMPLE, y), INK)?;
@@ -96,7 +96,7 @@ fn label(canvas: &Canvas<'_>, label: &str, x: i32, y: i32) -> Result<i32, DrawEr
     Ok(y)
 }
 
-fn text(
+pub(super) fn text(
     canvas: &Canvas<'_>,
     text: &str,
     (x, y): (i32, i32),

@@ -27,7 +27,7 @@ pub(super) const REFERENCE: RGBColor = RGBColor(0x66, 0x66, 0x66);
 
 /// The colours of Okabe and Ito that are strong enough on white, in an order that keeps
 /// neighbours apart for every kind of colour vision.
-const COLOURS: [RGBColor; 6] = [
+pub(super) const COLOURS: [RGBColor; 6] = [
     RGBColor(0x00, 0x72, 0xB2),
     RGBColor(0xD5, 0x5E, 0x00),
     RGBColor(0x00, 0x9E, 0x73),

@@ -1,0 +1,214 @@
+//! Figures: what is drawn from the points.
+
+use super::super::codes;
+use super::super::diagnostic::{Diagnostic, quote};
+use super::super::json::Node;
+use super::super::schema::MetricSpec;
+use super::super::shape::check;
+use super::super::sweep::Axis;
+use super::{Binder, Choice};
+
+/// One figure.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Figure {
+    /// A metric over an axis.
+    Curves(Curves),
+    /// The sum of some metrics, a bar for each value of an axis.
+    Stack(Stack),
+}
+
+/// A figure with curves.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Curves {
+    /// The axis, or the metric, on the x axis.
+    pub x: String,
+    /// The metric on the y axis.
+    pub y: String,
+    /// The axis with one line per value.
+    pub series: Option<String>,
+    /// Values of axes that the points have which are drawn.
+    pub at: Vec<(String, String)>,
+    /// The figure's own title.
+    pub title: Option<String>,
+    /// Whether the x axis is logarithmic (with base 2 for sizes).
+    pub log_x: bool,
+    /// Whether the y axis is logarithmic.
+    pub log_y: bool,
+}
+
+/// A figure with stacked bars.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Stack {
+    /// The axis with one bar per value.
+    pub x: String,
+    /// The parts of a bar, from its foot on; all in one unit.
+    pub parts: Vec<&'static MetricSpec>,
+    /// Values of axes that the points have which are drawn.
+    pub at: Vec<(String, String)>,
+    /// The figure's own title.
+    pub title: Option<String>,
+    /// What is printed below.
+    pub note: Option<String>,
+}
+
+impl Binder<'_> {
+    /// The figures under `figures`; where the sweep was narrowed, those whose points are left.
+    pub fn figures(&mut self, tree: &Node, narrowed: bool) -> Vec<Figure> {
+        let list = tree.get("figures").and_then(Node::elements).unwrap_or(&[]);
+        let mut out = Vec::new();
+        let mut dropped = 0;
+        for (index, node) in list.iter().enumerate() {
+            let mark = self.diagnostics.mark();
+            let path = format!("figures[{index}]");
+            let figure = match node.get("stack") {
+                Some(list) => self.stack(node, list, &path).map(Figure::Stack),
+                None => self.curves(node, &path).map(Figure::Curves),
+            };
+            if figure.is_none() && narrowed && self.diagnostics.drop_points(mark) {
+                dropped += 1;
+            }
+            out.extend(figure);
+        }
+        self.tell_dropped(tree, "figures", dropped);
+        out
+    }
+
+    fn stack(&mut self, node: &Node, list: &Node, path: &str) -> Option<Stack> {
+        let named: Vec<Option<&'static MetricSpec>> = list
+            .elements()?
+            .iter()
+            .enumerate()
+            .map(|(index, name)| self.metric_at(name, &format!("{path}.stack[{index}]")))
+            .collect();
+        let at = self.drawn(node, path);
+        let x = self.axis(node, "x", path);
+        let parts: Vec<_> = named.into_iter().collect::<Option<_>>()?;
+        self.adds_up(list, &parts, &format!("{path}.stack"))?;
+        Some(Stack {
+            x: self.sweep.axes[x?].path.clone(),
+            parts,
+            at: at?,
+            title: node.word("title").map(str::to_owned),
+            note: node.word("note").map(str::to_owned),
+        })
+    }
+
+    /// Reports the first part of a stack that cannot be added to those before it.
+    fn adds_up(&mut self, list: &Node, parts: &[&MetricSpec], path: &str) -> Option<()> {
+        let wrong = parts.iter().enumerate().find_map(|(index, part)| {
+            let before = &parts[..index];
+            Some((index, before.iter().find_map(|other| clash(other, part))?))
+        });
+        let Some((index, (found, allowed))) = wrong else { return Some(()) };
+        let elements = list.elements().unwrap_or(&[]);
+        let (first, place) = (elements.first()?, elements.get(index)?);
+        self.diagnostics.push(
+            Diagnostic::error(
+                &codes::STACK,
+                place.span,
+                format!("{path}[{index}]"),
+                found,
+                allowed,
+            )
+            .related(first.span, "the stack begins here"),
+        );
+        None
+    }
+
+    fn curves(&mut self, node: &Node, path: &str) -> Option<Curves> {
+        let y = self.metric(node, "y", path);
+        let at = self.drawn(node, path);
+        if let Some(metric) = node.get("x").and_then(Node::text).and_then(|x| self.metric_of(x)) {
+            return self.curves_over(node, metric.name.to_owned(), y?, at?, path);
+        }
+        let x = self.axis(node, "x", path);
+        let series = match node.get("series") {
+            Some(_) => Some(self.axis(node, "series", path)?),
+            None => None,
+        };
+        let (x, y) = (x?, y?);
+        let axis = &self.sweep.axes[x];
+        let zero = axis.values.iter().find(|value| value.steps.is_none_or(|steps| steps == 0));
+        let asked = node.flag("log_x");
+        if let (Some(true), Some(zero)) = (asked, zero) {
+            let place = node.get("log_x").map_or(node.span, |node| node.span);
+            let found = format!("the axis `{}` has the value `{}`", axis.path, quote(&zero.text));
+            let allowed = "values above zero are needed on a logarithmic axis";
+            let at = check::join(path, "log_x");
+            self.diagnostics.push(
+                Diagnostic::error(&codes::LOG_AXIS, place, at, found, allowed)
+                    .related(axis.span, "the axis is here"),
+            );
+        }
+        Some(Curves {
+            x: axis.path.clone(),
+            y: y.name.to_owned(),
+            series: series.map(|series| self.sweep.axes[series].path.clone()),
+            at: at?,
+            title: node.word("title").map(str::to_owned),
+            log_x: asked.unwrap_or(axis.is_bytes() && zero.is_none()),
+            log_y: node.flag("log_y").unwrap_or(false),
+        })
+    }
+
+    /// Curves over a metric: `x` is no axis.
+    fn curves_over(
+        &mut self,
+        node: &Node,
+        x: String,
+        y: &MetricSpec,
+        at: Vec<(String, String)>,
+        path: &str,
+    ) -> Option<Curves> {
+        let series = match node.get("series") {
+            Some(_) => Some(self.axis(node, "series", path)?),
+            None => None,
+        };
+        Some(Curves {
+            x,
+            y: y.name.to_owned(),
+            series: series.map(|series| self.sweep.axes[series].path.clone()),
+            at,
+            title: node.word("title").map(str::to_owned),
+            log_x: node.flag("log_x").unwrap_or(false),
+            log_y: node.flag("log_y").unwrap_or(false),
+        })
+    }
+
+    /// The values that drawn points have, as the axes spell them.
+    fn drawn(&mut self, node: &Node, path: &str) -> Option<Vec<(String, String)>> {
+        let mut choice: Choice = vec![None; self.sweep.axes.len()];
+        if let Some(point) = node.get("at") {
+            self.assign(&mut choice, point, &format!("{path}.at"))?;
+        }
+        let chosen = self.sweep.axes.iter().zip(choice);
+        let value = |(axis, index): (&Axis, Option<usize>)| {
+            Some((axis.path.clone(), axis.values[index?].text.clone()))
+        };
+        Some(chosen.filter_map(value).collect())
+    }
+}
+
+/// The time that is no part of a sum: it overlaps the others.
+const OVERLAPS: &str = "lock_hold";
+
+/// Why two metrics have no meaningful sum: what was found, and what is allowed.
+fn clash(first: &MetricSpec, second: &MetricSpec) -> Option<(String, String)> {
+    let in_unit = |metric: &MetricSpec| match metric.unit {
+        "" => format!("`{}` is a plain number", metric.name),
+        unit => format!("`{}` is in {unit}", metric.name),
+    };
+    if first.name == second.name {
+        let found = format!("`{}` comes a second time", second.name);
+        return Some((found, "each part may be there once".to_owned()));
+    }
+    if (first.dimension, first.unit) != (second.dimension, second.unit) {
+        let found = format!("{} and {}", in_unit(second), in_unit(first));
+        return Some((found, "all parts of a stack must have one unit".to_owned()));
+    }
+    let overlaps = [first, second].iter().any(|metric| metric.name == OVERLAPS);
+    overlaps.then(|| {
+        let found = format!("`{OVERLAPS}` overlaps the other times");
+        (found, "a stack shows it alone, or not at all".to_owned())
+    })
+}

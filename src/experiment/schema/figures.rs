@@ -1,0 +1,66 @@
+//! What a scenario may say about its figures.
+//!
+//! A figure with `"y": METRIC` shows curves of the metric over `x`, one for each value of `series`.
+//! A figure with `"stack": [METRIC, ...]` shows a bar for each value of the swept field `x`: the
+//! metrics, which have one unit, one after the other. `at` chooses points in both.
+
+use super::super::shape::{Field, Shape, default, optional, required, variant};
+use super::{POINT, TITLE};
+
+const AT: Field = optional("at", &POINT, "Values of axes: only points that have them are drawn.");
+const TITLE_FIELD: Field =
+    optional("title", &TITLE, "The title; without one, that of the scenario.");
+
+/// Curves, told by `y`, or stacked bars, told by `stack`.
+pub(super) static FIGURES: Shape = Shape::List {
+    of: &Shape::Keyed(&[
+        variant(
+            "y",
+            &[
+                required(
+                    "x",
+                    &Shape::Path,
+                    "\"workload.size\"",
+                    "The swept field, or the metric, on the x axis.",
+                ),
+                required("y", &Shape::Name, "\"message_rate\"", "The metric on the y axis."),
+                optional("series", &Shape::Path, "The swept field with one line per value."),
+                AT,
+                TITLE_FIELD,
+                default(
+                    "log_x",
+                    &Shape::Flag,
+                    "true for sizes",
+                    "Whether the x axis is logarithmic.",
+                ),
+                default("log_y", &Shape::Flag, "false", "Whether the y axis is logarithmic."),
+            ],
+            "Curves: a metric over a swept field.",
+        ),
+        variant(
+            "stack",
+            &[
+                required(
+                    "x",
+                    &Shape::Path,
+                    "\"ranks.addressing\"",
+                    "The swept field with one bar per value.",
+                ),
+                required(
+                    "stack",
+                    &Shape::List { of: &Shape::Name, min: 1, max: MAX_PARTS },
+                    "[ \"lock_wait\", \"walk_time\", \"wait_time\" ]",
+                    "The metrics whose sum each bar shows, from its foot on; all in one unit.",
+                ),
+                AT,
+                TITLE_FIELD,
+            ],
+            "A stacked bar for each value of a swept field; its `note` is printed below.",
+        ),
+    ]),
+    min: 0,
+    max: 100,
+};
+
+/// The most parts of a stack.
+const MAX_PARTS: usize = 16;

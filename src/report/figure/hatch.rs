@@ -1,0 +1,149 @@
+//! Fillings: a colour and a hatch, so that parts differ in print without colour as well.
+
+use plotters::prelude::*;
+
+use super::marks::{COLOURS, Canvas, DrawError, INK, PAPER, Pixel};
+
+/// Two more than curves have, which need none that is close to a reference's grey.
+const GREYS: [RGBColor; 2] = [RGBColor(0xA0, 0xA0, 0xA0), RGBColor(0x40, 0x40, 0x40)];
+
+/// Pixels between two lines of a hatch.
+const STEP: i32 = 7;
+
+/// What is drawn over the colour.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Hatch {
+    Plain,
+    Rising,
+    Dots,
+    Falling,
+    Upright,
+    Crossed,
+    Level,
+}
+
+const HATCHES: [Hatch; 7] = [
+    Hatch::Plain,
+    Hatch::Rising,
+    Hatch::Dots,
+    Hatch::Falling,
+    Hatch::Upright,
+    Hatch::Crossed,
+    Hatch::Level,
+];
+
+/// How one part looks.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct Filling {
+    colour: RGBColor,
+    hatch: Hatch,
+}
+
+/// A rectangle: its left upper and its right lower corner.
+pub(super) type Corners = (Pixel, Pixel);
+
+impl Filling {
+    /// The look of the `index`-th part; the first 56 differ, and neighbours differ in both.
+    pub(super) fn of(index: usize) -> Self {
+        let place = index % (COLOURS.len() + GREYS.len());
+        let colour = COLOURS.iter().chain(&GREYS).nth(place).expect("a place among both");
+        Self { colour: *colour, hatch: HATCHES[index % HATCHES.len()] }
+    }
+
+    /// Fills a rectangle; one of three pixels or more gets an outline.
+    pub(super) fn draw(self, canvas: &Canvas<'_>, area: Corners) -> Result<(), DrawError> {
+        let ((left, top), (right, bottom)) = area;
+        canvas.draw(&Rectangle::new([(left, top), (right, bottom)], self.colour.filled()))?;
+        self.hatch.draw(canvas, area)?;
+        if right - left < 3 {
+            return Ok(());
+        }
+        canvas.draw(&Rectangle::new([(left, top), (right, bottom)], INK.stroke_width(1)))
+    }
+}
+
+impl Hatch {
+    fn draw(self, canvas: &Canvas<'_>, area: Corners) -> Result<(), DrawError> {
+        let ((left, top), (right, bottom)) = area;
+        let stroke = |path: Option<[Pixel; 2]>| match path {
+            Some(path) if path[0] != path[1] => {
+                canvas.draw(&PathElement::new(path.to_vec(), PAPER.stroke_width(1)))
+            }
+            _ => Ok(()),
+        };
+        match self {
+            Self::Plain => Ok(()),
+            Self::Rising => diagonals(area).try_for_each(|at| stroke(rising(area, at))),
+            Self::Falling => diagonals(area).try_for_each(|at| stroke(falling(area, at))),
+            Self::Crossed => diagonals(area).try_for_each(|at| {
+                stroke(rising(area, at)).and_then(|()| stroke(falling(area, at)))
+            }),
+            Self::Upright => {
+                every(left, right).try_for_each(|x| stroke(Some([(x, top), (x, bottom)])))
+            }
+            Self::Level => {
+                every(top, bottom).try_for_each(|y| stroke(Some([(left, y), (right, y)])))
+            }
+            Self::Dots => every(left, right).try_for_each(|x| {
+                every(top, bottom)
+                    .try_for_each(|y| canvas.draw(&Circle::new((x, y), 1, PAPER.filled())))
+            }),
+        }
+    }
+}
+
+/// Places between two edges, evenly spaced and away from both.
+fn every(from: i32, to: i32) -> impl Iterator<Item = i32> {
+    (from + STEP / 2 + 1..to - 1).step_by(STEP.unsigned_abs() as usize)
+}
+
+/// Where lines at 45 degrees that cross `area` would meet its upper edge, drawn on to the left.
+fn diagonals(((left, top), (right, bottom)): Corners) -> impl Iterator<Item = i32> {
+    (left - (bottom - top) + STEP..right).step_by(STEP.unsigned_abs() as usize)
+}
+
+/// The part inside `area` of the line that falls to the right from the upper edge at `at`.
+fn falling(((left, top), (right, bottom)): Corners, at: i32) -> Option<[Pixel; 2]> {
+    let (from, to) = (at.max(left), (at + bottom - top).min(right));
+    (from < to).then(|| [(from, top + from - at), (to, top + to - at)])
+}
+
+/// Its mirror image, which rises to the right.
+fn rising(area: Corners, at: i32) -> Option<[Pixel; 2]> {
+    let ((_, top), (_, bottom)) = area;
+    falling(area, at).map(|path| path.map(|(x, y)| (x, top + bottom - y)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_can_be_told_apart_with_and_without_colour() {
+        let all: Vec<Filling> = (0..56).map(Filling::of).collect();
+        for (index, one) in all.iter().enumerate() {
+            assert!(!all[..index].contains(one), "part {index}");
+            let next = Filling::of(index + 1);
+            assert!(one.colour != next.colour && one.hatch != next.hatch, "part {index}");
+        }
+    }
+
+    #[test]
+    fn hatches_stay_inside_and_lie_at_45_degrees() {
+        for (width, height) in [(1, 26), (5, 26), (300, 26), (30, 90)] {
+            let area = ((10, 20), (10 + width, 20 + height));
+            let mut lines = 0;
+            for at in diagonals(area) {
+                for path in [falling(area, at), rising(area, at)].into_iter().flatten() {
+                    let [(x, y), (to_x, to_y)] = path;
+                    assert_eq!((to_x - x).abs(), (to_y - y).abs());
+                    for (x, y) in path {
+                        assert!((10..=10 + width).contains(&x) && (20..=20 + height).contains(&y));
+                    }
+                    lines += 1;
+                }
+            }
+            assert!(lines >= 2 * (width + height) / STEP - 4, "{lines} in {width} x {height}");
+        }
+    }
+}
