@@ -5,4 +5,7 @@ pub mod collective;
 pub mod job;
 pub mod ping_pong;
 pub mod program;
+pub mod score;
+pub mod team;
+pub mod tiles;
 pub mod windowed;
