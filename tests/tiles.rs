@@ -64,8 +64,9 @@ fn the_data_of_a_tile_is_where_the_tile_is() {
             let ran = run_on(ideal(&[]), &tiles, lanes);
             for (tile, old, new) in tiles.moves() {
                 let found = ran.memories.bytes(Process(new), data(&tiles, tile));
-                // A sender's bytes are told apart by message.
-                let sent = ran.memories.bytes(Process(old), data(&tiles, tile));
+                // The bytes that name a message are inverted where their sender has sent them.
+                let left = ran.memories.bytes(Process(old), data(&tiles, tile));
+                let sent: Vec<u8> = left.iter().map(|byte| !byte).collect();
                 assert_eq!(found, sent, "tile {tile} of {before:?}");
                 assert!(found.iter().any(|byte| *byte != 0), "something is sent");
             }
