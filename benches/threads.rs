@@ -22,7 +22,7 @@ use mpisim::mpi::envelope::Rank;
 use mpisim::runtime::memory::Payload;
 use mpisim::runtime::timed::{Ending, LockOrder, Outcome};
 use mpisim::workloads::job::AnyProgram;
-use mpisim::workloads::windowed::{Direction, Lane, Windowed};
+use mpisim::workloads::windowed::{Direction, Share, Windowed};
 
 /// One point: so many processes of so many threads on two nodes, each thread exchanging windows
 /// with one of the other node.
@@ -50,7 +50,7 @@ impl Point {
             let peer = Rank((me + half) % processes);
             (0..threads).map(move |thread| {
                 let both = Windowed::new(peer, Direction::Both, bytes, window, 0, rounds);
-                AnyProgram::Windowed(both.of_threads(threads, Lane::tagged(thread)))
+                AnyProgram::Windowed(both.of_threads(threads, Share::tagged(thread)))
             })
         };
         (0..processes).flat_map(rank).collect()

@@ -14,20 +14,42 @@ use crate::protocols::collectives::hierarchy::Units;
 use crate::protocols::collectives::{Algorithm, Blocks, Collective, Kind};
 use crate::protocols::contract::{Region, Space};
 
+/// Which ranks combine among themselves before one of them speaks for them.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Over {
+    /// None: everybody is alike.
+    #[default]
+    Ranks,
+    /// The endpoints of a process.
+    Processes,
+    /// The ranks of a node.
+    Nodes,
+}
+
+impl Over {
+    fn named(word: Option<&str>) -> Self {
+        match word {
+            Some("nodes") => Self::Nodes,
+            Some("processes") => Self::Processes,
+            _ => Self::Ranks,
+        }
+    }
+}
+
 /// What the scenario says about all collectives.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Choices {
     algorithms: Vec<Algorithm>,
-    over_nodes: bool,
+    over: Over,
 }
 
-/// A call, and whether the ranks of a node combine first.
+/// A call, and who combines first.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Chosen {
-    /// The call, not yet in steps over nodes.
+    /// The call, not yet in steps over units.
     pub call: Collective,
-    /// Whether it is to be.
-    pub over_nodes: bool,
+    /// What these are.
+    pub over: Over,
 }
 
 impl Choices {
@@ -38,7 +60,7 @@ impl Choices {
         };
         let named = |kind: Kind| Algorithm::named(kind, node.word(kind.name())?);
         let algorithms = Kind::ALL.into_iter().filter_map(named).collect();
-        Self { algorithms, over_nodes: node.word("over") == Some("nodes") }
+        Self { algorithms, over: Over::named(node.word("over")) }
     }
 
     /// The call by the algorithm that was chosen for its kind, where that can do it.
@@ -62,18 +84,19 @@ impl Choices {
         path: &str,
         call: Collective,
     ) -> Chosen {
-        let over = node.word("over");
+        let own = node.word("over");
         let steps = matches!(call.kind, Kind::Bcast | Kind::Reduce | Kind::Allreduce)
-            || (call.kind == Kind::Barrier && over.is_some());
-        let over_nodes = over.map_or(self.over_nodes && steps, |over| over == "nodes");
+            || (call.kind == Kind::Barrier && own.is_some());
+        let by_default = if steps { self.over } else { Over::Ranks };
+        let over = own.map_or(by_default, |own| Over::named(Some(own)));
         let Some(named) = node.get("algorithm") else {
-            return Chosen { call: self.by_default(call), over_nodes };
+            return Chosen { call: self.by_default(call), over };
         };
         let name = named.text().expect("the tree was checked against its shape");
         let at = format!("{path}.algorithm");
         let Some(algorithm) = Algorithm::named(call.kind, name) else {
             diagnostics.push(unknown(named.span, at, call.kind, name));
-            return Chosen { call, over_nodes };
+            return Chosen { call, over };
         };
         let kept = call.clone();
         let call = call.by(algorithm).unwrap_or_else(|why| {
@@ -86,7 +109,7 @@ impl Choices {
             ));
             kept
         });
-        Chosen { call, over_nodes }
+        Chosen { call, over }
     }
 }
 
@@ -106,19 +129,28 @@ fn unknown(span: Span, path: String, kind: Kind, name: &str) -> Diagnostic {
 }
 
 impl Chosen {
-    /// The call with its units, where it is in steps over nodes; `node_of` knows processes.
+    /// The call with its units, where it is in steps: for `processes` processes of `each` ranks, on
+    /// the nodes that `node_of` knows.
     ///
     /// # Errors
     ///
     /// Why there is no such version of it, in words.
-    pub fn placed(&self, ranks: u32, node_of: impl Fn(u32) -> u32) -> Result<Collective, String> {
-        if !self.over_nodes {
-            return Ok(self.call.clone());
-        }
+    pub fn placed(
+        &self,
+        processes: u32,
+        each: u16,
+        node_of: impl Fn(u32) -> u32,
+    ) -> Result<Collective, String> {
+        let each = u32::from(each);
+        let ranks = processes * each;
         let reversed = self.call.comm.0 == Communicators::REVERSED;
-        let process = |rank: u32| if reversed { ranks - 1 - rank } else { rank };
-        let units = Arc::new(Units::new(ranks, |rank| node_of(process(rank))));
-        self.call.clone().over(units).map_err(|why| why.to_string())
+        let process = |rank: u32| if reversed { ranks - 1 - rank } else { rank } / each;
+        let units = match self.over {
+            Over::Ranks => return Ok(self.call.clone()),
+            Over::Processes => Units::new(ranks, process),
+            Over::Nodes => Units::new(ranks, |rank| node_of(process(rank))),
+        };
+        self.call.clone().over(Arc::new(units)).map_err(|why| why.to_string())
     }
 }
 

@@ -25,8 +25,10 @@ use crate::hardware::core::Pinning;
 use crate::protocols::library::{Progress, Queues, Threading};
 use crate::units::{Bytes, TimeDelta};
 use crate::workloads::backlog::Queue;
+use crate::workloads::tiles::Tiles;
 
 mod point;
+mod tiles;
 
 /// A scenario that can be run.
 #[derive(Clone, Debug)]
@@ -86,6 +88,16 @@ pub struct Point {
     pub limits: Limits,
     /// The seed of all random streams.
     pub seed: u64,
+}
+
+impl Point {
+    /// Ranks that each process has where it makes endpoints; else 1.
+    pub const fn ranks_of_a_process(&self) -> u16 {
+        match self.addressing {
+            Addressing::Endpoints(_) => self.threads,
+            Addressing::Process | Addressing::Duplicated => 1,
+        }
+    }
 }
 
 /// Which process runs on which node.
@@ -288,6 +300,8 @@ pub enum Workload {
         /// Rounds before them.
         warmup: u64,
     },
+    /// A chain of tiles, each an endpoint.
+    Tiles(Box<Tiles>),
     /// Statements written out, one list for each rank.
     Program(Vec<RankProgram>),
 }
@@ -310,6 +324,7 @@ impl Workload {
             Self::Bandwidth { bidirectional: true, .. } => "bidirectional_bandwidth",
             Self::MessageRate { .. } => "message_rate",
             Self::Collective { .. } => "collective",
+            Self::Tiles(_) => "tiles",
             Self::Program(_) => "program",
         }
     }

@@ -4,6 +4,7 @@ mod claims;
 mod collectives;
 mod figures;
 mod sweep;
+mod tiles;
 
 use super::shape::export;
 use super::shape::{Field, Need, Shape, default, optional, required, variant};
@@ -53,7 +54,7 @@ static RANKS: Shape = Shape::Object(&[
         "threads_per_process",
         &Shape::Count { min: 1, max: MAX_THREADS },
         "1",
-        "Threads of a process that call MPI; more than one in the workload message_rate only.",
+        "Threads of a process; more than one in the workloads message_rate and collective only.",
     ),
     default(
         "addressing",
@@ -317,6 +318,7 @@ static WORKLOAD: Shape = Shape::Tagged {
             "Pairs of processes on two nodes send windows of messages; the rate is their sum.",
         ),
         collectives::WORKLOAD,
+        tiles::WORKLOAD,
         variant(
             "program",
             &[required(
@@ -538,6 +540,9 @@ const LATENCY: MetricSpec = time_metric("latency");
 const BANDWIDTH: MetricSpec = metric("bandwidth", Dimension::Bandwidth, "MB/s", 8_000_000);
 const MESSAGE_RATE: MetricSpec = metric("message_rate", Dimension::Rate, "msg/s", 1);
 
+const STEP_TIME: MetricSpec = time_metric("step_time");
+const MOVED: MetricSpec = metric("moved", Dimension::Bytes, "B", 1);
+
 /// The metrics of a workload kind, the main one first.
 const fn main_metrics(kind: &str) -> &'static [MetricSpec] {
     match kind.as_bytes() {
@@ -545,6 +550,7 @@ const fn main_metrics(kind: &str) -> &'static [MetricSpec] {
         b"bandwidth" | b"bidirectional_bandwidth" => &[BANDWIDTH, MESSAGE_RATE, TIME_METRIC],
         b"message_rate" => &[MESSAGE_RATE, BANDWIDTH, TIME_METRIC],
         b"collective" => &[LATENCY, MESSAGE_RATE, TIME_METRIC],
+        b"tiles" => &[STEP_TIME, MOVED, TIME_METRIC],
         _ => &[TIME_METRIC],
     }
 }

@@ -114,9 +114,10 @@ impl Communicator {
 
 /// All communicators of a job, by number; number 0 is `MPI_COMM_WORLD`.
 ///
-/// Made once per job and shared by its libraries.
+/// Made once per job and shared by its libraries. Behind them stand those of one process alone, where
+/// there are some: see [`Self::with_selves`].
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Communicators(Vec<Communicator>);
+pub struct Communicators(Vec<Communicator>, Vec<Communicator>);
 
 /// All tables of a run are alike, so a state's hash need not go through every member again.
 impl Hash for Communicators {
@@ -134,10 +135,12 @@ impl Communicators {
     pub const DUPLICATE: u16 = 1;
     /// The number of the reversed communicator in [`Self::standard`].
     pub const REVERSED: u16 = 2;
+    /// The name that every process has for its own `MPI_COMM_SELF`: see [`Self::with_selves`].
+    pub const SELF: u16 = u16::MAX;
 
     /// A job of `size` processes that has only `MPI_COMM_WORLD`.
     pub fn world(size: u32) -> Self {
-        Self(vec![Communicator::numbered(Self::WORLD, Arc::new(Group::world(size)))])
+        Self(vec![Communicator::numbered(Self::WORLD, Arc::new(Group::world(size)))], Vec::new())
     }
 
     /// The communicators that programs can name: 0 is `MPI_COMM_WORLD`, 1 a duplicate of it, 2 has
@@ -149,6 +152,30 @@ impl Communicators {
         table.add(group);
         table.add(reversed);
         table
+    }
+
+    /// The same with an `MPI_COMM_SELF` for each process, under one name and in one context: nobody
+    /// else ever sees their messages.
+    #[must_use]
+    pub fn with_selves(mut self) -> Self {
+        let (context, internal) = (Context(u32::MAX - 1), Context(u32::MAX));
+        let alone = |process| {
+            let group = Arc::new(Group::new(vec![process]).expect("one process is no duplicate"));
+            Communicator { context, internal, group }
+        };
+        self.1 = (0..self.0[0].size()).map(alone).collect();
+        self
+    }
+
+    /// The communicator that `process` means by `number`.
+    pub fn of(&self, process: u32, number: u16) -> Option<&Communicator> {
+        let own = self.1.get(process as usize).filter(|_| number == Self::SELF);
+        own.or_else(|| self.get(number))
+    }
+
+    /// Every communicator that `process` can name.
+    pub fn all_of(&self, process: u32) -> impl Iterator<Item = &Communicator> {
+        self.iter().chain(self.1.get(process as usize))
     }
 
     /// Adds a duplicate of communicator `of`: same group, new contexts; answers with its number.

@@ -3,6 +3,7 @@
 use super::collective::Repeated;
 use super::ping_pong::PingPong;
 use super::program::ProgramStream;
+use super::score::Score;
 use super::windowed::{Direction, Windowed};
 use crate::engine::{Options, Streams};
 use crate::hardware::core::{
@@ -51,6 +52,8 @@ pub struct Job<P = AnyProgram> {
     pub pinning: Pinning,
     /// Duplicates of `MPI_COMM_WORLD` beyond the standard communicators.
     pub duplicates: u16,
+    /// Whether each process has an `MPI_COMM_SELF`.
+    pub selves: bool,
     /// Protocol for large messages between nodes.
     pub rendezvous: Protocol,
     /// Largest eager payload between nodes; `None`: the machine's.
@@ -104,6 +107,8 @@ pub enum AnyProgram {
     Collective(Repeated),
     /// A rank whose calls the scenario lists.
     Program(ProgramStream),
+    /// A thread whose calls a workload lists.
+    Score(Score),
 }
 
 impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for AnyProgram {
@@ -113,26 +118,28 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for AnyProgram {
             Self::Windowed(program) => Program::<M>::next(program, reply),
             Self::Collective(program) => Program::<M>::next(program, reply),
             Self::Program(program) => program.advance(reply),
+            Self::Score(program) => Program::<M>::next(program, reply),
         }
     }
 
     fn forks(&self) -> bool {
         match self {
             Self::Windowed(program) => Program::<M>::forks(program),
+            Self::Score(program) => Program::<M>::forks(program),
             Self::PingPong(_) | Self::Collective(_) | Self::Program(_) => false,
         }
     }
 
     fn position(&self) -> Option<u32> {
         match self {
-            Self::PingPong(_) | Self::Windowed(_) | Self::Collective(_) => None,
+            Self::PingPong(_) | Self::Windowed(_) | Self::Collective(_) | Self::Score(_) => None,
             Self::Program(program) => program.line(),
         }
     }
 
     fn line_of(&self, call: u32) -> Option<u32> {
         match self {
-            Self::PingPong(_) | Self::Windowed(_) | Self::Collective(_) => None,
+            Self::PingPong(_) | Self::Windowed(_) | Self::Collective(_) | Self::Score(_) => None,
             Self::Program(program) => program.line_of_call(call),
         }
     }
@@ -174,7 +181,7 @@ impl<P> Job<P> {
         for _ in 0..self.duplicates {
             table.duplicate(Communicators::WORLD).expect("a 16-bit number of them has room");
         }
-        table
+        if self.selves { table.with_selves() } else { table }
     }
 
     pub(super) fn places(&self) -> Result<Places, PlacementError> {

@@ -5,5 +5,8 @@ pub mod collective;
 pub mod job;
 pub mod ping_pong;
 pub mod program;
+pub mod score;
+pub mod team;
+pub mod tiles;
 pub mod windowed;
 pub mod xios_ep;

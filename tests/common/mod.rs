@@ -56,6 +56,7 @@ pub(crate) fn job<P>(profile: Profile, programs: Vec<P>) -> Job<P> {
         scheme: Scheme::Block,
         pinning: Pinning::Scatter,
         duplicates: 0,
+        selves: false,
         rendezvous: Protocol::RPut,
         eager_inter: None,
         eager_intra: None,

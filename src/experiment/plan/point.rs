@@ -14,7 +14,7 @@ use super::super::shape::check::check;
 use super::{
     Addressing, Connections, DEFAULT_EVENTS, DEFAULT_SEED, DEFAULT_TIME, EndpointOptions, Limits,
     Lock, LongQueue, MpiOptions, Noise, OsNoise, Payload, Placement, PlacementOrder, Point,
-    Rendezvous, Topology, Workload, place,
+    Rendezvous, Topology, Workload, place, tiles,
 };
 use crate::hardware::core::Pinning;
 use crate::hardware::topology::{self, Shape, TopologyError};
@@ -22,6 +22,7 @@ use crate::protocols::collectives::Kind;
 use crate::protocols::library::{Progress, Queues, Threading};
 use crate::units::{Bytes, PS_PER_S, TimeDelta};
 use crate::workloads::backlog::Queue;
+use crate::workloads::team;
 
 /// What earlier points have resolved already.
 pub(super) struct Known<'a> {
@@ -45,24 +46,28 @@ pub(super) fn read(
         return None;
     }
     let machine = known.models.machine(diagnostics, tree.get("machine")?);
-    let (threads, processes_per_thread) = threads(tree);
+    let (threads, separate) = threads(tree);
     let nodes = tree.small("nodes").unwrap_or(2);
     let choices = Choices::read(tree.get("mpi"));
-    let mut workload = workload(diagnostics, tree.get("workload")?, &choices, (nodes, threads));
-    if let Workload::MessageRate { senders_per_node, .. } = &mut workload {
-        *senders_per_node = senders_per_node.saturating_mul(u32::from(processes_per_thread));
-    }
-    let addressing = addressing(tree, threads);
+    let threads_addressing = addressing(tree, threads);
+    let each = if matches!(threads_addressing, Addressing::Endpoints(_)) { threads } else { 1 };
+    let shape = Threads { nodes, threads, separate, each };
+    let workload = workload(diagnostics, tree.get("workload")?, &choices, shape);
+    // Tiles are endpoints of one thread: contexts are counted by them.
+    let addressing = match &workload {
+        Workload::Tiles(tiles) => addressing(tree, tiles.most()),
+        _ => threads_addressing,
+    };
     check_addressing(diagnostics, tree, addressing, &workload);
-    let placement = placement(diagnostics, tree, &workload, nodes);
+    let placement = placement(diagnostics, tree, &workload, (nodes, each));
     let topology = topology(diagnostics, tree, known, nodes);
     let machine = machine?;
     let noise = noise(diagnostics, tree, &machine);
     let placement = placement?;
     cores(diagnostics, tree, &machine, &placement);
     hardware_threads(diagnostics, tree, &machine, &placement, threads);
-    threaded(diagnostics, tree, &workload, threads);
-    over_nodes(diagnostics, tree, &workload, &placement, nodes);
+    threaded(diagnostics, tree, &workload, addressing, threads);
+    over_units(diagnostics, tree, &workload, &placement, (nodes, each));
     products(diagnostics, tree, &machine, &workload, &placement, threads);
     let mpi = mpi(tree, &machine);
     Some(Point {
@@ -83,6 +88,18 @@ pub(super) fn read(
     })
 }
 
+/// What the threads of a point are, as its workload needs to know.
+#[derive(Clone, Copy)]
+struct Threads {
+    nodes: u32,
+    /// Threads of a process.
+    threads: u16,
+    /// Processes that stand for one process of the scenario.
+    separate: u16,
+    /// Ranks of a process.
+    each: u16,
+}
+
 /// The rounds of messages of `size`: one count, or one for small and one for large messages.
 fn rounds(node: &Node, size: Bytes) -> u64 {
     let rounds = node.get("rounds").expect("the key is required");
@@ -97,19 +114,24 @@ fn workload(
     diagnostics: &mut Diagnostics,
     node: &Node,
     choices: &Choices,
-    (nodes, threads): (u32, u16),
+    of: Threads,
 ) -> Workload {
+    let Threads { nodes, threads, separate, each } = of;
     let kind = node.required_word("kind");
     if kind == "program" {
         let ranks = node.get("ranks").expect("the key is required");
         return Workload::Program(program::read(diagnostics, choices, ranks));
+    }
+    if kind == "tiles" {
+        return Workload::Tiles(Box::new(tiles::read(diagnostics, node)));
     }
     let size = node.bytes("size").unwrap_or_default();
     let rounds = rounds(node, size);
     let warmup = node.count("warmup").unwrap_or(0);
     if kind == "collective" {
         let ranks_per_node = node.small("ranks_per_node").expect("the key is required");
-        let ranks = ranks_per_node.saturating_mul(nodes);
+        let ranks_per_node = ranks_per_node.saturating_mul(u32::from(separate));
+        let ranks = ranks_per_node.saturating_mul(nodes).saturating_mul(u32::from(each));
         let chosen = Box::new(measured(diagnostics, node, choices, (size, ranks)));
         return Workload::Collective { chosen, ranks_per_node, size, rounds, warmup };
     }
@@ -119,7 +141,10 @@ fn workload(
     match kind {
         "ping_pong" => Workload::PingPong { size, rounds, warmup, same_node, queue },
         "message_rate" => Workload::MessageRate {
-            senders_per_node: node.small("senders_per_node").expect("the key is required"),
+            senders_per_node: node
+                .small("senders_per_node")
+                .expect("the key is required")
+                .saturating_mul(u32::from(separate)),
             size,
             window,
             rounds,
@@ -160,13 +185,13 @@ fn measured(
     choices.choose(diagnostics, node, "workload", call)
 }
 
-/// What is to be in steps over nodes must have such a version.
-fn over_nodes(
+/// What is to be in steps over processes or nodes must have such a version.
+fn over_units(
     diagnostics: &mut Diagnostics,
     tree: &Node,
     workload: &Workload,
     placement: &Placement,
-    nodes: u32,
+    (nodes, each): (u32, u16),
 ) {
     let chosen: Vec<&Chosen> = match workload {
         Workload::Collective { chosen, .. } => vec![chosen],
@@ -178,12 +203,14 @@ fn over_nodes(
             });
             collectives.collect()
         }
-        Workload::PingPong { .. } | Workload::Bandwidth { .. } | Workload::MessageRate { .. } => {
-            return;
-        }
+        Workload::PingPong { .. }
+        | Workload::Bandwidth { .. }
+        | Workload::MessageRate { .. }
+        | Workload::Tiles(_) => return,
     };
     let node_of = |process| placement.node_of(process, nodes);
-    let refused = chosen.iter().find_map(|one| one.placed(placement.processes, node_of).err());
+    let refused =
+        chosen.iter().find_map(|one| one.placed(placement.processes, each, node_of).err());
     if let Some(why) = refused {
         let path = if tree.get("workload").is_some_and(|node| node.get("over").is_some()) {
             "workload.over"
@@ -194,7 +221,7 @@ fn over_nodes(
             &codes::CONTRADICTION,
             place(tree, path),
             path,
-            "the operation cannot be done over nodes",
+            "the operation cannot be done in steps",
             why,
         ));
     }
@@ -276,21 +303,25 @@ fn check_addressing(
             );
         }
     }
-    let rate = match workload {
-        Workload::MessageRate { queue, .. } => Some(queue.is_some()),
-        Workload::PingPong { .. }
-        | Workload::Bandwidth { .. }
-        | Workload::Collective { .. }
-        | Workload::Program(_) => None,
+    let (known, queued) = match workload {
+        Workload::Tiles(_) => {
+            tiles::check_addressing(diagnostics, tree, addressing);
+            return;
+        }
+        Workload::MessageRate { queue, .. } => (true, queue.is_some()),
+        Workload::Collective { .. } => (true, false),
+        Workload::PingPong { .. } | Workload::Bandwidth { .. } | Workload::Program(_) => {
+            (false, false)
+        }
     };
-    if endpoints && rate.is_none() {
+    if endpoints && !known {
         refuse(
             "ranks.addressing",
             "endpoints are addressed",
-            "only the workload `message_rate` gives its threads endpoints",
+            "only the workloads `message_rate` and `collective` give their threads endpoints",
         );
     }
-    if static_ones && rate == Some(true) {
+    if static_ones && queued {
         refuse(
             "ranks.endpoints.creation",
             "endpoints are there from the start",
@@ -304,7 +335,7 @@ fn placement(
     diagnostics: &mut Diagnostics,
     tree: &Node,
     workload: &Workload,
-    nodes: u32,
+    (nodes, each): (u32, u16),
 ) -> Option<Placement> {
     let ranks = tree.get("ranks");
     let order = match ranks_word(tree, "placement") {
@@ -337,7 +368,14 @@ fn placement(
         Workload::Collective { ranks_per_node, .. } => {
             let path = "workload.ranks_per_node";
             let per_node = *ranks_per_node;
+            // Each process may have so many ranks.
+            let ranks = per_node.saturating_mul(u32::from(each));
+            countable(diagnostics, tree, (ranks, path), nodes)?;
             (countable(diagnostics, tree, (per_node, path), nodes)?, per_node)
+        }
+        Workload::Tiles(tiles) => {
+            let processes = u32::try_from(tiles.before.len()).expect("the shape limits the list");
+            (processes, processes.div_ceil(nodes))
         }
         Workload::Program(ranks) => {
             let processes = u32::try_from(ranks.len()).expect("the shape limits the ranks");
@@ -425,6 +463,7 @@ fn processes_path(tree: &Node) -> &'static str {
         Some("message_rate") => "workload.senders_per_node",
         Some("collective") => "workload.ranks_per_node",
         Some("program") => "workload.ranks",
+        Some("tiles") => "workload.tiles",
         _ => "workload",
     }
 }
@@ -460,7 +499,17 @@ fn hardware_threads(
 }
 
 /// Several threads, and what only they have, belong to workloads that know them.
-fn threaded(diagnostics: &mut Diagnostics, tree: &Node, workload: &Workload, threads: u16) {
+fn threaded(
+    diagnostics: &mut Diagnostics,
+    tree: &Node,
+    workload: &Workload,
+    addressing: Addressing,
+    threads: u16,
+) {
+    if let Workload::Collective { chosen, .. } = workload {
+        funnelled(diagnostics, tree, chosen.call.kind, addressing, threads);
+        return;
+    }
     let Workload::MessageRate { window, queue, .. } = workload else {
         if threads > 1 {
             let path = "ranks.threads_per_process";
@@ -470,7 +519,7 @@ fn threaded(diagnostics: &mut Diagnostics, tree: &Node, workload: &Workload, thr
             diagnostics.push(
                 Diagnostic::error(&codes::CONTRADICTION, place(tree, path), path, found, allowed)
                     .related(place(tree, "workload.kind"), "the workload is given here")
-                    .help("several threads are known to the workload message_rate"),
+                    .help("several threads are known to the workloads message_rate and collective"),
             );
         }
         return;
@@ -491,6 +540,33 @@ fn threaded(diagnostics: &mut Diagnostics, tree: &Node, workload: &Workload, thr
             format!("at most {limit} can be told apart"),
         )
         .related(place(tree, "ranks.threads_per_process"), "the threads are given here"),
+    );
+}
+
+/// Threads without a rank of their own combine inside their process, where the operation can.
+fn funnelled(
+    diagnostics: &mut Diagnostics,
+    tree: &Node,
+    kind: Kind,
+    addressing: Addressing,
+    threads: u16,
+) {
+    let (path, found, allowed) = match addressing {
+        Addressing::Duplicated if threads > 1 => (
+            "ranks.addressing",
+            "threads with a communicator each cannot meet in one operation".to_owned(),
+            "`endpoints`, `multiplexed`, `process` or `separate` is needed",
+        ),
+        Addressing::Process if threads > 1 && !team::has_funnelled(kind) => (
+            "ranks.addressing",
+            format!("threads that share a rank are to combine in `{}`", kind.name()),
+            "`barrier`, `bcast`, `reduce` and `allreduce` can; others need endpoints",
+        ),
+        Addressing::Process | Addressing::Duplicated | Addressing::Endpoints(_) => return,
+    };
+    diagnostics.push(
+        Diagnostic::error(&codes::CONTRADICTION, place(tree, path), path, found, allowed)
+            .related(place(tree, "ranks.threads_per_process"), "the threads are given here"),
     );
 }
 
@@ -515,9 +591,10 @@ fn products(
         Workload::Collective { size, rounds, warmup, .. } => {
             // What the slowest algorithm moves through one rank.
             let calls = u128::from(*rounds) + u128::from(*warmup);
-            (*size, calls * 2 * u128::from(placement.processes))
+            (*size, calls * 2 * u128::from(placement.processes) * u128::from(threads))
         }
-        Workload::Program(_) => return,
+        // Their own reader has checked tiles.
+        Workload::Tiles(_) | Workload::Program(_) => return,
     };
     let bytes = u128::from(size.as_u64()) * messages;
     let bits_per_s = u128::from(machine.profile.link.data_bw.as_bit_per_s());

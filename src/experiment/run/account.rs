@@ -54,7 +54,10 @@ fn agents(point: &Point) -> u64 {
         Workload::MessageRate { senders_per_node, .. } => {
             u64::from(*senders_per_node) * u64::from(point.threads)
         }
-        Workload::Collective { ranks_per_node, .. } => u64::from(*ranks_per_node),
+        Workload::Collective { ranks_per_node, .. } => {
+            u64::from(*ranks_per_node) * u64::from(point.threads)
+        }
+        Workload::Tiles(_) => u64::from(point.placement.per_node),
         Workload::PingPong { .. } | Workload::Bandwidth { .. } | Workload::Program(_) => 1,
     }
 }

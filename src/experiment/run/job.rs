@@ -14,7 +14,7 @@ use crate::hardware::topology::Shape;
 use crate::mpi::envelope::Rank;
 use crate::protocols::call::Call;
 use crate::protocols::collectives::Collective;
-use crate::protocols::library::Endpoints;
+use crate::protocols::library::{Endpoints, Progress, Queues, Threading};
 use crate::protocols::rendezvous::Protocol;
 use crate::runtime::memory;
 use crate::runtime::timed;
@@ -24,6 +24,7 @@ use crate::workloads::collective::Repeated;
 use crate::workloads::job::{AnyProgram, Disturbance, Job, duplicate};
 use crate::workloads::ping_pong::PingPong;
 use crate::workloads::program::{self, Does, Programs};
+use crate::workloads::team::{self, Rounds};
 use crate::workloads::windowed::{Creation, Direction, Share, Windowed};
 
 /// Events that are kept for the report of a run that was stopped.
@@ -50,6 +51,7 @@ pub fn build(point: &Point) -> Job {
             Addressing::Process | Addressing::Endpoints(_) => 0,
             Addressing::Duplicated => point.threads,
         },
+        selves: funnels(point),
         endpoints: endpoints(point),
         scheme: match point.placement.order {
             PlacementOrder::Block => Scheme::Block,
@@ -88,7 +90,9 @@ pub fn build(point: &Point) -> Job {
 }
 
 fn endpoints(point: &Point) -> Endpoints {
-    let Addressing::Endpoints(options) = point.addressing else { return Endpoints::default() };
+    let Addressing::Endpoints(options) = point.addressing else {
+        return if funnels(point) { inside_a_process(point.threads) } else { Endpoints::default() };
+    };
     let counts = vec![point.threads; point.placement.processes as usize];
     Endpoints {
         lanes: options.nic_contexts,
@@ -97,6 +101,17 @@ fn endpoints(point: &Point) -> Endpoints {
         threading: options.threading,
         allow_none: false,
         at_start: options.at_start.then_some(counts),
+    }
+}
+
+/// What a team shares that combines in its process: memory, and no lock.
+fn inside_a_process(threads: u16) -> Endpoints {
+    Endpoints {
+        lanes: threads,
+        queues: Queues::Own,
+        progress: Progress::Independent,
+        threading: Threading::One,
+        ..Endpoints::default()
     }
 }
 
@@ -145,12 +160,39 @@ fn programs(point: &Point) -> Vec<AnyProgram> {
         Workload::Collective { chosen, rounds, warmup, .. } => {
             let (warmup, rounds) = (small(*warmup), small(*rounds));
             let call = Arc::new(placed(point, chosen));
-            let rank = Repeated::new(call, warmup, rounds);
-            vec![AnyProgram::Collective(rank); point.placement.processes as usize]
+            teams(point, &call, warmup, rounds).unwrap_or_else(|| {
+                let rank = Repeated::new(call, warmup, rounds);
+                vec![AnyProgram::Collective(rank); point.placement.processes as usize]
+            })
         }
+        Workload::Tiles(tiles) => tiles.programs(),
         Workload::Program(ranks) => {
             let programs = listed(point, ranks);
             (0..ranks.len()).map(|rank| AnyProgram::Program(programs.stream(rank))).collect()
+        }
+    }
+}
+
+/// Whether the threads of a process combine before one of them calls.
+fn funnels(point: &Point) -> bool {
+    matches!(point.workload, Workload::Collective { .. })
+        && point.addressing == Addressing::Process
+        && point.threads > 1
+}
+
+/// The threads of a collective; `None` where a process is one rank of one thread.
+fn teams(point: &Point, call: &Collective, warm_up: u32, measured: u32) -> Option<Vec<AnyProgram>> {
+    let (processes, threads) = (point.placement.processes, point.threads);
+    let rounds = Rounds { warm_up, measured };
+    match point.addressing {
+        Addressing::Endpoints(own) => {
+            let creation = if own.at_start { Creation::Static } else { Creation::Dynamic };
+            Some(team::by_endpoints(call, processes, threads, creation, rounds))
+        }
+        Addressing::Process | Addressing::Duplicated if threads == 1 => None,
+        Addressing::Process | Addressing::Duplicated => {
+            let teams = team::funnelled(call, processes, threads, rounds);
+            Some(teams.expect("the plan was checked for it"))
         }
     }
 }
@@ -227,10 +269,10 @@ fn process_at(placement: &Placement, nodes: u32, node: u32, slot: u32) -> u32 {
     }
 }
 
-/// The call, with the nodes of its ranks where they matter.
+/// The call, with the units of its ranks where they matter.
 pub(super) fn placed(point: &Point, chosen: &Chosen) -> Collective {
     let node_of = |process| point.placement.node_of(process, point.nodes);
-    let placed = chosen.placed(point.placement.processes, node_of);
+    let placed = chosen.placed(point.placement.processes, point.ranks_of_a_process(), node_of);
     placed.expect("the plan was checked for it")
 }
 

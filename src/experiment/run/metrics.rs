@@ -2,7 +2,7 @@
 
 use super::job::placed;
 use super::{PointError, account};
-use crate::experiment::plan::{Point, Workload};
+use crate::experiment::plan::{Addressing, Point, Workload};
 use crate::experiment::results::{Metric, PointResult, ResourceUse};
 use crate::protocols::library::Library;
 use crate::runtime::account::Account;
@@ -10,6 +10,7 @@ use crate::runtime::timed::{Ending, Outcome, Ran, Used};
 use crate::units::{Time, TimeDelta};
 use crate::workloads::collective;
 use crate::workloads::job::AnyProgram;
+use crate::workloads::team;
 use crate::workloads::windowed::{END, START};
 
 /// The result of one point.
@@ -76,6 +77,10 @@ fn metrics(point: &Point, outcome: &Outcome) -> Vec<Metric> {
             add("latency", seconds / to_f64(*rounds) * 1e6, "us");
             add("message_rate", messages / seconds, "msg/s");
         }
+        Workload::Tiles(tiles) => {
+            add("step_time", elapsed.as_us_f64() / f64::from(tiles.steps), "us");
+            add("moved", to_f64(tiles.moved_bytes()), "B");
+        }
         Workload::Program(_) => {}
     }
     add("time", elapsed.as_us_f64(), "us");
@@ -95,9 +100,19 @@ pub(super) fn messages(point: &Point) -> f64 {
             to_f64(pairs * rounds * u64::from(*window))
         }
         Workload::Collective { chosen, rounds, .. } => {
-            let call = placed(point, chosen);
-            to_f64(collective::messages(&call, point.placement.processes) * rounds)
+            let (call, processes) = (placed(point, chosen), point.placement.processes);
+            let messages = match point.addressing {
+                Addressing::Process if point.threads > 1 => {
+                    team::funnelled_messages(&call, processes, point.threads)
+                }
+                Addressing::Process | Addressing::Duplicated | Addressing::Endpoints(_) => {
+                    let ranks = processes * u32::from(point.ranks_of_a_process());
+                    collective::messages(&call, ranks)
+                }
+            };
+            to_f64(messages * rounds)
         }
+        Workload::Tiles(tiles) => to_f64(tiles.messages()),
         Workload::Program(_) => 0.0,
     }
 }

@@ -41,6 +41,7 @@ static SCAN: Shape = Shape::Word(&[
 ]);
 static OVER: Shape = Shape::Word(&[
     ("ranks", "everybody is alike"),
+    ("processes", "the endpoints of a process combine first, and one of them speaks for them"),
     ("nodes", "the ranks of a node combine first, and one of them speaks for them"),
 ]);
 static OPERATOR: Shape = Shape::Word(&[
@@ -78,12 +79,8 @@ const BLOCKS: Field =
 const ELEMENTS: Field = required("count", &COUNT, "1", "Elements of the vector.");
 const OPERATOR_FIELD: Field = default("operator", &OPERATOR, "sum", "What two elements become.");
 const TYPE_FIELD: Field = default("type", &TYPE, "int32", "The type of the elements.");
-const OVER_FIELD: Field = default(
-    "over",
-    &OVER,
-    "as `mpi.collectives.over` says",
-    "Whether the ranks of a node combine first.",
-);
+const OVER_FIELD: Field =
+    default("over", &OVER, "as `mpi.collectives.over` says", "Which ranks combine first.");
 
 const fn algorithm(words: &'static Shape) -> Field {
     optional("algorithm", words, "The algorithm; without one, that of `mpi.collectives`.")
@@ -191,7 +188,7 @@ pub(super) static CHOICES: Shape = Shape::Object(&[
         "over",
         &OVER,
         "ranks",
-        "Whether the ranks of a node combine first, in the operations that can: bcast, reduce, allreduce.",
+        "Which ranks combine first, in the operations that can: bcast, reduce, allreduce.",
     ),
 ]);
 
@@ -222,17 +219,12 @@ pub(super) static WORKLOAD: Variant = variant(
             &Shape::Name,
             "The algorithm; without one, that of `mpi.collectives`.",
         ),
-        default(
-            "over",
-            &OVER,
-            "as `mpi.collectives.over` says",
-            "Whether the ranks of a node combine first.",
-        ),
+        default("over", &OVER, "as `mpi.collectives.over` says", "Which ranks combine first."),
         required(
             "ranks_per_node",
             &Shape::Count { min: 1, max: 65_536 },
             "16",
-            "Processes of each node; all of them take part.",
+            "Processes of each node; all of them take part, and each of their threads where it can.",
         ),
         default(
             "size",
@@ -245,7 +237,9 @@ pub(super) static WORKLOAD: Variant = variant(
         ROUNDS_FIELD,
         WARMUP_FIELD,
     ],
-    "All processes call one collective operation again and again; latency is the time of one call.",
+    "All processes call one collective operation again and again; latency is the time of one call. \
+     Threads take part as endpoints; those that share a rank combine among themselves first, and \
+     one of them calls.",
 );
 
 #[cfg(test)]

@@ -155,7 +155,7 @@ impl Library {
     }
 
     pub(super) fn communicator(&self, comm: Comm) -> Result<&Communicator, ProtocolError> {
-        let found = self.job.communicators.get(comm.0);
+        let found = self.job.communicators.of(self.me.0, comm.0);
         found.ok_or_else(|| self.refuse("the job has no such communicator", comm))
     }
 

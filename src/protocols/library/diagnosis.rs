@@ -85,7 +85,7 @@ impl Library {
         if let Some(processes) = self.endpoint_sources(selection) {
             return processes;
         }
-        let communicator = self.job.communicators.iter().find(|communicator| {
+        let communicator = self.job.communicators.all_of(self.me.0).find(|communicator| {
             communicator.context == selection.context || communicator.internal == selection.context
         });
         let communicator = communicator.expect("a receive is posted in a communicator of the job");
@@ -103,7 +103,7 @@ impl Library {
 
     /// The collective whose message this is.
     fn collective_of(&self, envelope: Envelope) -> Option<&'static str> {
-        let mut communicators = self.job.communicators.iter();
+        let mut communicators = self.job.communicators.all_of(self.me.0);
         communicators.find(|communicator| communicator.internal == envelope.context)?;
         Kind::of_tag(envelope.tag).map(Kind::function)
     }
