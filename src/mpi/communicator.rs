@@ -156,6 +156,10 @@ impl Communicators {
 
     /// The same with an `MPI_COMM_SELF` for each process, under one name and in one context: nobody
     /// else ever sees their messages.
+    ///
+    /// # Panics
+    ///
+    /// Never: a group of one process has no duplicates.
     #[must_use]
     pub fn with_selves(mut self) -> Self {
         let (context, internal) = (Context(u32::MAX - 1), Context(u32::MAX));

@@ -140,8 +140,8 @@ pub fn funnelled(
     let own = (Comm(Communicators::SELF), Creation::Dynamic);
     let round = |thread| {
         let [before, after] = inside(call, thread, threads);
-        let outside = (thread == 0).then(|| collective(of_process(call, threads)));
-        before.into_iter().chain(outside).chain(after).collect()
+        let outside = (thread == 0).then(|| of_process(call, threads));
+        before.into_iter().chain(outside).chain(after).map(collective).collect()
     };
     Some(repeat(process(threads, own, rounds, round), processes))
 }
@@ -164,7 +164,7 @@ fn of_process(call: &Collective, threads: u16) -> Collective {
 }
 
 /// What a thread does with its team before and after the first one's call.
-fn inside(call: &Collective, thread: u16, threads: u16) -> [Option<Call>; 2] {
+fn inside(call: &Collective, thread: u16, threads: u16) -> [Option<Collective>; 2] {
     if threads == 1 {
         return [None, None];
     }
@@ -173,10 +173,10 @@ fn inside(call: &Collective, thread: u16, threads: u16) -> [Option<Call>; 2] {
     let reduce = || {
         let into = combined(call, threads);
         let reduction = call.reduction.expect("a reduction has an operator");
-        Some(collective(Collective::reduce(comm, Rank(0), own.input, into, reduction)))
+        Some(Collective::reduce(comm, Rank(0), own.input, into, reduction))
     };
-    let bcast = || Some(collective(Collective::bcast(comm, Rank(0), own.output)));
-    let barrier = || Some(collective(Collective::barrier(comm)));
+    let bcast = || Some(Collective::bcast(comm, Rank(0), own.output));
+    let barrier = || Some(Collective::barrier(comm));
     match call.kind {
         Kind::Allreduce => [reduce(), bcast()],
         Kind::Reduce => [reduce(), None],
@@ -201,11 +201,6 @@ fn repeat(process: Vec<AnyProgram>, processes: u32) -> Vec<AnyProgram> {
 /// Messages of one round of [`funnelled`], inside processes and between them.
 pub fn funnelled_messages(call: &Collective, processes: u32, threads: u16) -> u64 {
     let parts = inside(call, 0, threads).into_iter().flatten();
-    let inside: u64 = parts
-        .map(|part| match part {
-            Call::Collective(part) => messages(&part, u32::from(threads)),
-            _ => 0,
-        })
-        .sum();
+    let inside: u64 = parts.map(|part| messages(&part, u32::from(threads))).sum();
     messages(call, processes) + u64::from(processes) * inside
 }

@@ -121,6 +121,10 @@ impl Tiles {
     }
 
     /// The programs of all processes.
+    ///
+    /// # Panics
+    ///
+    /// With more than 2^32 of them.
     pub fn programs(&self) -> Vec<AnyProgram> {
         let processes = u32::try_from(self.before.len()).expect("processes are counted in u32");
         (0..processes).map(|process| AnyProgram::Score(self.process(process))).collect()

@@ -51,12 +51,13 @@ pub(super) fn read(
     let choices = Choices::read(tree.get("mpi"));
     let threads_addressing = addressing(tree, threads);
     let each = if matches!(threads_addressing, Addressing::Endpoints(_)) { threads } else { 1 };
-    let shape = Threads { nodes, threads, separate, each };
+    let shape = Agents { nodes, threads, separate, each };
     let workload = workload(diagnostics, tree.get("workload")?, &choices, shape);
     // Tiles are endpoints of one thread: contexts are counted by them.
-    let addressing = match &workload {
-        Workload::Tiles(tiles) => addressing(tree, tiles.most()),
-        _ => threads_addressing,
+    let addressing = if let Workload::Tiles(tiles) = &workload {
+        addressing(tree, tiles.most())
+    } else {
+        threads_addressing
     };
     check_addressing(diagnostics, tree, addressing, &workload);
     let placement = placement(diagnostics, tree, &workload, (nodes, each));
@@ -90,7 +91,7 @@ pub(super) fn read(
 
 /// What the threads of a point are, as its workload needs to know.
 #[derive(Clone, Copy)]
-struct Threads {
+struct Agents {
     nodes: u32,
     /// Threads of a process.
     threads: u16,
@@ -110,13 +111,8 @@ fn rounds(node: &Node, size: Bytes) -> u64 {
     rounds.count(if small { "first" } else { "then" }).expect("the key is required")
 }
 
-fn workload(
-    diagnostics: &mut Diagnostics,
-    node: &Node,
-    choices: &Choices,
-    of: Threads,
-) -> Workload {
-    let Threads { nodes, threads, separate, each } = of;
+fn workload(diagnostics: &mut Diagnostics, node: &Node, choices: &Choices, of: Agents) -> Workload {
+    let Agents { nodes, threads, separate, each } = of;
     let kind = node.required_word("kind");
     if kind == "program" {
         let ranks = node.get("ranks").expect("the key is required");
