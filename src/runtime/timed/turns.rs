@@ -63,7 +63,7 @@ impl Steps {
         let yields = self.yields.iter_mut().map(|(at, _)| at);
         let coming = self.coming.iter_mut().map(|(at, _)| at);
         for at in self.turn.iter_mut().chain(coming).chain(yields) {
-            *at = *at + by;
+            *at += by;
         }
     }
 }
@@ -177,10 +177,10 @@ where
         let actor = &self.actors[thread as usize];
         let process = actor.process.0 as usize;
         let poller = &self.pollers[process];
-        let polled = poller.polled(self.machines[process].polls(actor.inner));
+        let lanes = poller.polled(self.machines[process].polls(actor.inner));
         actor.reply.is_none()
-            && polled.cost > TimeDelta::ZERO
-            && (poller.is_empty() || poller.next_ready(polled, polled.first).is_none())
+            && lanes.cost > TimeDelta::ZERO
+            && (poller.is_empty() || poller.next_ready(lanes, lanes.first).is_none())
     }
 
     /// Takes the steps of a lock up to `until`.
@@ -298,11 +298,11 @@ where
         for index in 0..state.waiting.len() {
             let waiting = self.locks.all[lock as usize].waiting[index];
             let actor = self.actor(waiting);
-            actor.queued = actor.queued + by;
+            actor.queued += by;
         }
         if let Some(owner) = owner {
             let actor = self.actor(owner);
-            actor.position.since = actor.position.since + by;
+            actor.position.since += by;
             actor.notice_at = actor.notice_at.map(|at| at + by);
             actor.holds = actor.holds.map(|(guard, since)| (guard, since + by));
         }
