@@ -42,7 +42,7 @@ use actor::Actor;
 use costs::Costs;
 pub use lock::LockOrder;
 use lock::Locks;
-use polling::{Poller, Routes};
+use polling::{Entries, Poller, Routes};
 use wires::Channel;
 
 /// How many channels a pass of the progress engine polls.
@@ -318,7 +318,8 @@ pub struct Timed<M: Machine, P: Program<M>> {
     machines: Vec<M>,
     locks: Locks,
     actors: Vec<Actor<M, P>>,
-    pollers: Vec<Poller<M::Packet>>,
+    pollers: Vec<Poller>,
+    entries: Entries<M::Packet>,
     /// Empty lists of actions, for the next threads that work.
     lists: Vec<Vec<ActionOf<M>>>,
     channels: Vec<Channel<M::Packet>>,
@@ -418,6 +419,7 @@ where
             machines,
             actors,
             pollers,
+            entries: Entries::default(),
             lists: Vec::new(),
             channels: Vec::new(),
             channel_of: wires::ChannelTable::new(processes, lanes),

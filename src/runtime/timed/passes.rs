@@ -191,7 +191,7 @@ where
     /// Something arrives on a lane of `process`: the threads that poll it will meet it.
     pub(super) fn deliver(&mut self, process: Process, lane: Lane, arrived: Arrived<M::Packet>) {
         let now = self.simulation.now();
-        let channel = self.pollers[process.0 as usize].push(lane, arrived);
+        let channel = self.pollers[process.0 as usize].push(lane, arrived, &mut self.entries);
         for thread in self.threads_of(process) {
             let actor = &self.actors[thread as usize];
             let polled = actor.polled;
