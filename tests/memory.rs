@@ -1,4 +1,5 @@
-//! What a rank costs: bytes that a job holds for each of its ranks, from 64 to 1024 of them.
+//! What a rank costs: bytes that a job holds for each of its ranks, from 64 to 4096 of them, and for
+//! each of many endpoints.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at its first surprise")]
 #![allow(clippy::print_stdout, reason = "the numbers are what a reader wants")]
@@ -7,12 +8,12 @@ mod common;
 
 use std::sync::Arc;
 
-use common::{job, model};
+use common::{Script, job, model};
 use mpisim::hardware::core::Scheme;
 use mpisim::mpi::operator::{Datatype, Operator, Reduction};
-use mpisim::protocols::call::Comm;
+use mpisim::protocols::call::{Call, Comm};
 use mpisim::protocols::collectives::Collective;
-use mpisim::protocols::contract::{Region, Space};
+use mpisim::protocols::contract::{Next, Region, Space};
 use mpisim::protocols::library::Library;
 use mpisim::runtime::memory::Payload;
 use mpisim::runtime::timed::Ending;
@@ -64,7 +65,7 @@ fn doubling(ranks: u32) -> Job<AnyProgram> {
 }
 
 #[test]
-fn a_rank_of_recursive_doubling_costs_at_most_16_kib() {
+fn a_rank_of_recursive_doubling_costs_at_most_10_kib() {
     for ranks in [64, 4096] {
         let plan = doubling(ranks);
         let run = allocation_counter::measure(|| {
@@ -73,6 +74,38 @@ fn a_rank_of_recursive_doubling_costs_at_most_16_kib() {
         });
         let each = run.bytes_max / u64::from(ranks);
         println!("{ranks} ranks: {each} B each at most");
-        assert!(each <= 16 * 1024, "{ranks} ranks: {each} B each");
+        assert!(each <= 10 * 1024, "{ranks} ranks: {each} B each");
+    }
+}
+
+/// The first handle of the endpoints of a process.
+const FIRST: u16 = 10;
+
+/// Every process makes so many endpoints of the world, and frees them when all have theirs.
+fn with_endpoints(processes: u32, count: u16) -> Job<Script> {
+    let handles = (FIRST..FIRST + count).map(Comm);
+    let create = Call::CreateEndpoints { parent: Comm(0), count, first: Comm(FIRST) };
+    let free = handles.map(|comm| Call::FreeEndpoint { comm });
+    let calls = [create, Call::Barrier { comm: Comm(0) }].into_iter().chain(free);
+    let calls: Vec<Next<Call>> = calls.map(Next::Call).collect();
+    let programs = (0..processes).map(|_| Script::new(calls.clone())).collect();
+    let mut job = job(model("broadwell-edr", &[]), programs);
+    (job.payload, job.record) = (Payload::Phantom, false);
+    (job.nodes, job.scheme) = (processes.div_ceil(16), Scheme::Block);
+    job
+}
+
+#[test]
+fn an_endpoint_costs_at_most_1_kib() {
+    for (processes, count) in [(100, 1_000), (1_000, 100)] {
+        let plan = with_endpoints(processes, count);
+        let run = allocation_counter::measure(|| {
+            let ran = plan.run().expect("it fits");
+            assert_eq!(ran.outcome.ending, Ending::Finished);
+            assert_eq!(ran.outcome.violations, []);
+        });
+        let each = run.bytes_max / (u64::from(processes) * u64::from(count));
+        println!("{processes} processes of {count} endpoints: {each} B an endpoint at most");
+        assert!(each <= 1024, "{processes} processes of {count} endpoints: {each} B each");
     }
 }

@@ -89,6 +89,7 @@ impl<P, U> MatchingEngine<P, U> {
         }
         let search = remove(&mut self.posted, |posted| envelope.matches(&posted.selection));
         if search.matched.is_none() {
+            begin_small(&mut self.unexpected);
             self.unexpected.push_back(Unexpected { envelope, payload });
         }
         search.map(|posted| posted.payload)
@@ -99,6 +100,7 @@ impl<P, U> MatchingEngine<P, U> {
     pub fn post(&mut self, selection: Selection, payload: P) -> Search<Unexpected<U>> {
         let search = self.take(&selection);
         if search.matched.is_none() {
+            begin_small(&mut self.posted);
             self.posted.push_back(Posted { selection, payload });
         }
         search
@@ -192,6 +194,13 @@ fn walk<T>(queue: &VecDeque<T>, accepts: impl FnMut(&T) -> bool) -> Search<usize
 fn remove<T>(queue: &mut VecDeque<T>, accepts: impl FnMut(&T) -> bool) -> Search<T> {
     let found = walk(queue, accepts);
     found.map(|index| queue.remove(index).expect("the walk ended on an entry of this queue"))
+}
+
+/// Room for two entries in a queue's first allocation: of many queues, most never have more.
+fn begin_small<T>(queue: &mut VecDeque<T>) {
+    if queue.capacity() == 0 {
+        queue.reserve_exact(2);
+    }
 }
 
 fn entries(count: usize) -> u32 {

@@ -98,6 +98,7 @@ impl Resource {
         match self {
             Self::Shared(shared) => &mut shared.coming,
             Self::Servers(servers) => &mut servers.coming,
+            Self::Unused => unreachable!("a path begins what it crosses"),
         }
     }
 }
@@ -122,7 +123,7 @@ impl Fabric {
         let mut next = Promise { start: at, tail, flight: id, hop, ..Promise::default() };
         while next.hop != end_hop {
             if !looks_ahead || !self.promise(now.as_ps(), &mut next, &mut from) {
-                let resource = self.hops[next.hop as usize].resource;
+                let resource = self.hops[next.hop].resource;
                 self.resources[resource as usize].coming().packets += 1;
                 break;
             }
@@ -138,8 +139,8 @@ impl Fabric {
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "it is the body of one loop")]
     fn promise(&mut self, now: u64, next: &mut Promise, from: &mut ResourceId) -> bool {
-        let state = &mut self.hops[next.hop as usize];
-        let (resource, latency) = (state.resource, state.latency.as_ps());
+        let hop = self.hops[next.hop];
+        let resource = hop.resource;
         let Promise { start, tail, .. } = *next;
         match &mut self.resources[resource as usize] {
             Resource::Shared(shared) => {
@@ -150,8 +151,8 @@ impl Fabric {
                     shared.come_true_before(now, now, &self.flights);
                 }
                 let bytes = self.flights[next.flight].bytes;
-                let charge = state.charge(&self.specs, self.cut_through, bytes);
-                let head = charge.head.as_ps();
+                let (charge, latency) = self.hops.charge(&hop, self.cut_through, bytes);
+                let (head, latency) = (charge.head.as_ps(), latency.as_ps());
                 next.end = start + charge.service.as_ps();
                 shared.counts.add(charge);
                 shared.coming.promises.push(*next);
@@ -160,9 +161,11 @@ impl Fabric {
             }
             Resource::Servers(servers) => {
                 let Some(end) = servers.promise(now, next) else { return false };
+                let latency = self.hops.latency(&hop).as_ps();
                 next.tail = tail.max(end) + latency;
                 next.start = end + latency;
             }
+            Resource::Unused => unreachable!("a path begins what it crosses"),
         }
         next.hop += 1;
         *from = ResourceId(resource);
@@ -266,7 +269,7 @@ impl Fabric {
             self.withdraw(id, hop, tail, out);
             self.resources[resource.0 as usize].coming().packets += 1;
             let event = FabricEvent::new(EventKind::Arrive, id, self.flights[id].generation);
-            let from = ResourceId(self.hops[hop as usize].previous);
+            let from = ResourceId(self.hops[hop].previous);
             out.at(Time::from_ps(start), from, event);
         }
     }
@@ -292,11 +295,11 @@ impl Fabric {
             return;
         }
         if reached != flight.end_hop {
-            let resource = self.hops[reached as usize].resource;
+            let resource = self.hops[reached].resource;
             self.resources[resource as usize].coming().packets -= 1;
         }
         for later in hop + 1..reached {
-            let resource = ResourceId(self.hops[later as usize].resource);
+            let resource = ResourceId(self.hops[later].resource);
             let promises = &mut self.resources[resource.0 as usize].coming().promises;
             let Some(place) = promises.find(id, later, self.clock.as_ps()) else { continue };
             if self.is_shared(resource) {
@@ -313,9 +316,9 @@ impl Fabric {
     pub(super) fn promised_after(&self, now: Time, coming: &Coming) -> Vec<Charge> {
         let later = coming.promises.iter().filter(|promise| promise.start > now.as_ps());
         let charge = |promise: &Promise| {
-            let state = &self.hops[promise.hop as usize];
+            let hop = &self.hops[promise.hop];
             let bytes = self.flights[promise.flight].bytes;
-            state.charge_of(&self.specs[state.resource as usize], self.cut_through, bytes)
+            self.hops.charge_of(hop, self.cut_through, bytes)
         };
         later.map(charge).collect()
     }

@@ -184,12 +184,12 @@ impl Fabric {
         let flight = &self.flights[id];
         let hops = &mut self.flows[flow].hops;
         hops.clear();
-        for hop in &self.hops[flight.first_hop as usize..flight.end_hop as usize] {
+        for hop in self.hops.of(flight.first_hop, flight.end_hop) {
             let spec = &self.specs[hop.resource as usize];
             if matches!(spec.service, Service::Servers { .. }) {
                 continue;
             }
-            let raw = spec.framing.raw_bytes(flight.bytes) * u64::from(hop.weight) + hop.extra;
+            let raw = self.hops.raw(hop, flight.bytes);
             let packets = spec.framing.packets(flight.bytes);
             if let Some(same) = hops.iter_mut().find(|other| other.resource == hop.resource) {
                 same.raw += raw;
@@ -346,12 +346,12 @@ impl Fabric {
         let flight = &self.flights[id];
         let limit = self.flows[flow].limit;
         let mut total = TimeDelta::ZERO;
-        for hop in &self.hops[flight.first_hop as usize..flight.end_hop as usize] {
-            total += hop.latency;
+        for hop in self.hops.of(flight.first_hop, flight.end_hop) {
+            total += self.hops.latency(hop);
             let spec = &self.specs[hop.resource as usize];
             if matches!(spec.service, Service::Shared { .. }) && hop.resource != limit {
                 let head = self.cut_through.min(flight.bytes);
-                let raw = spec.framing.raw_bytes(head) * u64::from(hop.weight) + hop.extra;
+                let raw = self.hops.raw(hop, head);
                 total += self.resources[hop.resource as usize].shared().service(raw);
             }
         }

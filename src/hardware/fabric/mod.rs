@@ -22,7 +22,9 @@
 mod ahead;
 mod arena;
 mod connection;
+mod connections;
 mod flows;
+mod hops;
 mod packets;
 mod promises;
 mod reserve;
@@ -37,8 +39,9 @@ mod tests;
 
 pub use ahead::LookAhead;
 use arena::{Flight, Flights, NONE};
-use connection::Connection;
+use connections::Connections;
 use flows::Flows;
+use hops::Hops;
 use ring::Lane;
 use servers::Servers;
 use shared::{NONE_BEFORE, Shared};
@@ -49,7 +52,7 @@ pub use spec::{
     ResourceStats, Schedule, Service, Transfer,
 };
 
-use crate::units::{Bandwidth, Bytes, Time, TimeDelta};
+use crate::units::{Time, TimeDelta};
 
 /// Payload that a stage must hold before the next stage can begin, unless told otherwise.
 pub const DEFAULT_CUT_THROUGH: u64 = 256;
@@ -64,9 +67,9 @@ pub struct Fabric {
     clock: Time,
     specs: Vec<ResourceSpec>,
     resources: Vec<Resource>,
-    hops: Vec<HopState>,
+    hops: Hops,
     paths: Vec<Path>,
-    conns: Vec<Connection>,
+    conns: Connections,
     flights: Flights,
     lanes: Vec<Lane>,
     flows: Flows,
@@ -77,29 +80,50 @@ pub struct Fabric {
 /// The state of one resource.
 #[derive(Debug)]
 enum Resource {
+    /// No path crosses it yet: many cores never copy beyond their caches.
+    Unused,
     Shared(Box<Shared>),
     Servers(Box<Servers>),
 }
 
 impl Resource {
+    /// A path crosses it: makes its state, if it has none.
+    fn begin(&mut self, spec: &ResourceSpec) {
+        if !matches!(self, Self::Unused) {
+            return;
+        }
+        *self = match spec.service {
+            Service::Shared { capacity } => {
+                Self::Shared(Box::new(Shared::new(capacity, spec.arbitration)))
+            }
+            Service::Servers { count, per_item } => {
+                Self::Servers(Box::new(Servers::new(count, per_item)))
+            }
+        };
+    }
+
     fn shared(&self) -> &Shared {
         match self {
             Self::Shared(shared) => shared,
-            Self::Servers(_) => unreachable!("flows and turns belong to shared resources only"),
+            Self::Servers(_) | Self::Unused => {
+                unreachable!("flows and turns belong to shared resources only")
+            }
         }
     }
 
     fn shared_mut(&mut self) -> &mut Shared {
         match self {
             Self::Shared(shared) => shared,
-            Self::Servers(_) => unreachable!("flows and turns belong to shared resources only"),
+            Self::Servers(_) | Self::Unused => {
+                unreachable!("flows and turns belong to shared resources only")
+            }
         }
     }
 
     fn servers_mut(&mut self) -> &mut Servers {
         match self {
             Self::Servers(servers) => servers,
-            Self::Shared(_) => unreachable!("only pools of servers serve items"),
+            Self::Shared(_) | Self::Unused => unreachable!("only pools of servers serve items"),
         }
     }
 }
@@ -109,19 +133,6 @@ struct Path {
     first: u32,
     end: u32,
     has_servers: bool,
-}
-
-/// One hop of a path, with what it charged the last size it saw: sizes repeat.
-#[derive(Clone, Copy, Debug)]
-struct HopState {
-    resource: u32,
-    /// The resource of the hop before in the path.
-    previous: u32,
-    weight: u32,
-    extra: u64,
-    latency: TimeDelta,
-    charged_for: u64,
-    charge: Charge,
 }
 
 /// What one transfer costs at one shared hop.
@@ -143,27 +154,28 @@ impl Fabric {
     /// validated before.
     pub fn new(resources: Vec<ResourceSpec>, mtu: u64) -> Self {
         assert!(mtu > 0, "an MTU holds at least one byte");
-        let states = resources.iter().map(|spec| {
+        for spec in &resources {
             assert!(spec.framing.unit > 0, "a packet of {} holds at least one byte", spec.name);
             match spec.service {
                 Service::Shared { capacity } => {
-                    Resource::Shared(Box::new(Shared::new(capacity, spec.arbitration)))
+                    assert!(capacity.as_bit_per_s() > 0, "{} has a capacity", spec.name);
                 }
-                Service::Servers { count, per_item } => {
-                    Resource::Servers(Box::new(Servers::new(count, per_item)))
+                Service::Servers { count, .. } => {
+                    assert!(count > 0, "{} has at least one server", spec.name);
                 }
             }
-        });
+        }
+        let unused = resources.iter().map(|_| Resource::Unused).collect();
         Self {
             mtu,
             cut_through: DEFAULT_CUT_THROUGH,
             look_ahead: LookAhead::default(),
             clock: Time::ZERO,
-            resources: states.collect(),
+            resources: unused,
             specs: resources,
-            hops: Vec::new(),
+            hops: Hops::default(),
             paths: Vec::new(),
-            conns: Vec::new(),
+            conns: Connections::default(),
             flights: Flights::default(),
             lanes: Vec::new(),
             flows: Flows::default(),
@@ -197,27 +209,16 @@ impl Fabric {
     ///
     /// When a hop names a resource that does not exist, or has weight zero.
     pub fn add_path(&mut self, hops: &[Hop]) -> PathId {
-        let index = |len: usize| u32::try_from(len).expect("fewer than 2^32 hops");
-        let first = index(self.hops.len());
-        let mut previous = NONE;
         for hop in hops {
             assert!((hop.resource.0 as usize) < self.specs.len(), "a hop over a known resource");
             assert!(hop.weight > 0, "a hop charges at least each byte once");
-            self.hops.push(HopState {
-                resource: hop.resource.0,
-                previous,
-                weight: hop.weight,
-                extra: hop.extra,
-                latency: hop.latency,
-                charged_for: u64::MAX,
-                charge: Charge::default(),
-            });
-            previous = hop.resource.0;
+            self.resources[hop.resource.0 as usize].begin(&self.specs[hop.resource.0 as usize]);
         }
-        let id = PathId(index(self.paths.len()));
+        let (first, end) = self.hops.add(hops, &self.specs);
+        let id = u32::try_from(self.paths.len()).expect("fewer than 2^32 paths");
         let has_servers = hops.iter().any(|hop| !self.is_shared(hop.resource));
-        self.paths.push(Path { first, end: index(self.hops.len()), has_servers });
-        id
+        self.paths.push(Path { first, end, has_servers });
+        PathId(id)
     }
 
     /// Takes a transfer; its [`Delivery`] comes out of a later [`Fabric::handle`].
@@ -228,9 +229,7 @@ impl Fabric {
     pub fn start(&mut self, now: Time, transfer: Transfer, out: &mut impl Schedule) {
         self.clock = now;
         let conn = transfer.conn.0 as usize;
-        if conn >= self.conns.len() {
-            self.conns.resize_with(conn + 1, Connection::new);
-        }
+        self.conns.open(transfer.conn.0);
         let path = self.paths[transfer.path.0 as usize];
         let order = self.conns[conn].next_order();
         let id = self.flights.insert(Flight {
@@ -279,7 +278,7 @@ impl Fabric {
                     self.arrive_at_end(id, delivered);
                 } else {
                     if packet {
-                        let resource = self.hops[flight.hop as usize].resource;
+                        let resource = self.hops[flight.hop].resource;
                         self.resources[resource as usize].coming().packets -= 1;
                     }
                     self.arrive(now, id, out);
@@ -330,6 +329,7 @@ impl Fabric {
                 shared.stats(counts, moved)
             }
             Resource::Servers(servers) => servers.stats(now),
+            Resource::Unused => ResourceStats::default(),
         }
     }
 
@@ -354,7 +354,7 @@ impl Fabric {
     }
 
     fn first_resource(&self, id: u32) -> ResourceId {
-        ResourceId(self.hops[self.flights[id].first_hop as usize].resource)
+        ResourceId(self.hops[self.flights[id].first_hop].resource)
     }
 
     fn is_shared(&self, resource: ResourceId) -> bool {
@@ -369,10 +369,11 @@ impl Fabric {
             return;
         }
         flight.arrived = now.as_ps();
-        let resource = ResourceId(self.hops[flight.hop as usize].resource);
+        let resource = ResourceId(self.hops[flight.hop].resource);
         match self.resources[resource.0 as usize] {
             Resource::Shared(_) => self.arrive_packet(now, resource, id, out),
             Resource::Servers(_) => self.arrive_at_servers(now, resource, id, out),
+            Resource::Unused => unreachable!("a path begins what it crosses"),
         }
     }
 
@@ -384,7 +385,7 @@ impl Fabric {
                 self.join_flow(now, id, out);
                 return;
             }
-            let resource = ResourceId(self.hops[flight.hop as usize].resource);
+            let resource = ResourceId(self.hops[flight.hop].resource);
             if matches!(self.resources[resource.0 as usize], Resource::Servers(_)) {
                 flight.arrived = now.as_ps();
                 self.arrive_at_servers(now, resource, id, out);
@@ -393,48 +394,11 @@ impl Fabric {
             flight.hop += 1;
         }
     }
-
     /// What `bytes` cost at a shared hop, and the time that follows it.
     #[inline]
     fn charge(&mut self, hop: u32, bytes: u64) -> (Charge, TimeDelta) {
-        let state = &mut self.hops[hop as usize];
-        (*state.charge(&self.specs, self.cut_through, bytes), state.latency)
+        let hop = self.hops[hop];
+        let (charge, latency) = self.hops.charge(&hop, self.cut_through, bytes);
+        (*charge, latency)
     }
-}
-
-impl HopState {
-    /// What `bytes` cost here.
-    #[inline]
-    fn charge(&mut self, specs: &[ResourceSpec], cut_through: u64, bytes: u64) -> &Charge {
-        if self.charged_for != bytes {
-            self.charge_anew(&specs[self.resource as usize], cut_through, bytes);
-        }
-        &self.charge
-    }
-
-    #[cold]
-    fn charge_anew(&mut self, spec: &ResourceSpec, cut_through: u64, bytes: u64) {
-        self.charged_for = bytes;
-        self.charge = self.charge_of(spec, cut_through, bytes);
-    }
-
-    fn charge_of(&self, spec: &ResourceSpec, cut_through: u64, bytes: u64) -> Charge {
-        let Service::Shared { capacity } = spec.service else {
-            unreachable!("pools of servers charge no bytes")
-        };
-        let weight = u64::from(self.weight);
-        let raw = spec.framing.raw_bytes(bytes) * weight + self.extra;
-        let head = spec.framing.raw_bytes(bytes.min(cut_through)) * weight + self.extra;
-        Charge {
-            raw,
-            packets: spec.framing.packets(bytes),
-            service: service_time(capacity, raw),
-            head: service_time(capacity, head.min(raw)),
-        }
-    }
-}
-
-/// Even nothing takes 1 ps, so that no two packets are served in the same instant.
-fn service_time(capacity: Bandwidth, raw: u64) -> TimeDelta {
-    capacity.transfer_time(Bytes::new(raw)).max(TimeDelta::from_ps(1))
 }

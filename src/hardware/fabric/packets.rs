@@ -146,7 +146,7 @@ impl Fabric {
         out: &mut impl Schedule,
     ) {
         let start = now.as_ps();
-        let hop = &self.hops[self.flights[id].hop as usize];
+        let hop = &self.hops[self.flights[id].hop];
         let run = if self.resources[resource.0 as usize].shared().fluid.backlogged > 0 {
             self.run_of_backlogged(start, resource)
         } else {

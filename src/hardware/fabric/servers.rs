@@ -164,7 +164,7 @@ impl Fabric {
         let conn = flight.conn;
         // Bulk has its latency at the end of its flow.
         let latency = if flight.bytes <= self.mtu {
-            self.hops[flight.hop as usize].latency
+            self.hops.latency(&self.hops[flight.hop])
         } else {
             TimeDelta::ZERO
         };

@@ -57,11 +57,6 @@ fn run(fault: Option<Fault>, messages: &[(u64, u32, u32, u64)]) -> Vec<u64> {
         arbitration: Arbitration::ByteQuantum,
     };
     let mut fabric = Fabric::new(vec![link.clone(), link], MTU);
-    for resource in &mut fabric.resources {
-        if let Resource::Shared(shared) = resource {
-            shared.fault = fault;
-        }
-    }
     let hop = |resource| Hop {
         resource: ResourceId(resource),
         weight: 1,
@@ -71,6 +66,12 @@ fn run(fault: Option<Fault>, messages: &[(u64, u32, u32, u64)]) -> Vec<u64> {
     fabric.add_path(&[hop(0)]);
     fabric.add_path(&[hop(1)]);
     fabric.add_path(&[hop(0), hop(1)]);
+    // A resource has no state before a path crosses it.
+    for resource in &mut fabric.resources {
+        if let Resource::Shared(shared) = resource {
+            shared.fault = fault;
+        }
+    }
     let mut agenda = Agenda::default();
     for (index, message) in messages.iter().enumerate() {
         agenda.push(Time::from_ps(message.0), None, index);

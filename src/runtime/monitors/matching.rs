@@ -5,12 +5,15 @@
 //! order costs constant time; one that is taken out of order costs the messages (or receives)
 //! that it passed.
 
-use std::collections::{BTreeMap, VecDeque};
+mod lanes;
+
+use std::collections::VecDeque;
 
 use super::{Monitor, Sometimes, Violation};
 use crate::mpi::envelope::{Envelope, Selection};
 use crate::mpi::observation::{MessageId, Observation, ReceiveId};
 use crate::protocols::contract::Process;
+use lanes::Lanes;
 
 const M1: &str = "of two messages that a receive could take, the one sent first is matched first";
 const M2: &str = "of all posted receives that a message satisfies, the earliest gets it";
@@ -29,9 +32,7 @@ pub struct Matching {
     /// Messages by sending process, until they are received.
     messages: Vec<Ring<Message>>,
     /// Unmatched messages, oldest first, by receiving process and sending process.
-    lanes: Vec<BTreeMap<u32, VecDeque<u32>>>,
-    /// How many messages are in all lanes of a receiving process.
-    open: Vec<usize>,
+    lanes: Vec<Lanes>,
     /// How many receives each process has posted.
     posts: Vec<u32>,
     /// Unmatched receives by process, earliest first.
@@ -46,6 +47,8 @@ pub struct Matching {
 struct Message {
     envelope: Envelope,
     to: u32,
+    /// The next unmatched one of its lane.
+    next: u32,
     bytes: u64,
     state: Stage,
 }
@@ -72,8 +75,7 @@ impl Matching {
     pub fn new(processes: usize) -> Self {
         Self {
             messages: vec![Ring::default(); processes],
-            lanes: vec![BTreeMap::new(); processes],
-            open: vec![0; processes],
+            lanes: vec![Lanes::default(); processes],
             posts: vec![0; processes],
             posted: vec![VecDeque::new(); processes],
             matched: vec![Ring::default(); processes],
@@ -82,9 +84,13 @@ impl Matching {
     }
 
     fn sent(&mut self, message: MessageId, new: Message) -> Option<Violation> {
-        let told_before = !self.messages[message.process as usize].insert(message.serial, new);
-        self.lanes[new.to as usize].entry(message.process).or_default().push_back(message.serial);
-        self.open[new.to as usize] += 1;
+        let messages = &mut self.messages[message.process as usize];
+        let before = messages.get(message.serial).copied();
+        if let Some(before) = before.filter(|before| before.state != Stage::Matched) {
+            self.lanes[before.to as usize].remove(message, messages);
+        }
+        let told_before = !messages.insert(message.serial, new);
+        self.lanes[new.to as usize].append(message, messages);
         told_before.then(|| broken("M4", M4, &[name(message)], "it was sent twice".into()))
     }
 
@@ -110,25 +116,22 @@ impl Matching {
     /// names the sender: nothing could have been passed over. Answers whether it was one.
     fn match_in_order(&mut self, id: MessageId, receive: ReceiveId) -> bool {
         let queue = &mut self.posted[receive.process as usize];
-        let lane = self.lanes[receive.process as usize].get_mut(&id.process);
-        let message = self.messages[id.process as usize].at(id.serial);
-        let (Some(posted), Some(lane), Some(message)) = (queue.front(), lane, message) else {
+        let lanes = &mut self.lanes[receive.process as usize];
+        let messages = &mut self.messages[id.process as usize];
+        let (Some(posted), Some(message)) = (queue.front(), messages.at(id.serial)) else {
             return false;
         };
         let Stage::Arrived { posts } = message.state else { return false };
         let in_order = posted.serial == receive.serial
-            && lane.front() == Some(&id.serial)
             && message.to == receive.process
             && posted.selection.source.is_some()
             && message.envelope.matches(&posted.selection);
-        if !in_order {
+        if !in_order || !lanes.take_first(id, message) {
             return false;
         }
         message.state = Stage::Matched;
         self.sometimes.unexpected += u64::from(posts <= receive.serial);
         self.matched[receive.process as usize].insert(receive.serial, (id, posted.bytes));
-        self.open[receive.process as usize] -= 1;
-        lane.pop_front();
         queue.pop_front();
         true
     }
@@ -215,9 +218,9 @@ impl Matching {
         message: &Message,
         selection: &Selection,
     ) -> Option<MessageId> {
-        let lane = self.lanes[message.to as usize].get(&id.process)?;
         let messages = &self.messages[id.process as usize];
-        lane.iter().take_while(|serial| **serial != id.serial).find_map(|&serial| {
+        let lane = self.lanes[message.to as usize].serials(id.process, messages);
+        lane.take_while(|&serial| serial != id.serial).find_map(|serial| {
             let earlier = messages.get(serial)?;
             let same_order = earlier.envelope.source == message.envelope.source;
             let overtaken = same_order && earlier.envelope.matches(selection);
@@ -227,12 +230,8 @@ impl Matching {
 
     /// Whether the oldest open message of another process could be taken as well.
     fn races(&self, id: MessageId, to: u32, selection: &Selection) -> bool {
-        let own = self.lanes[to as usize].get(&id.process).map_or(0, VecDeque::len);
-        if self.open[to as usize] == own {
-            return false;
-        }
-        self.lanes[to as usize].iter().any(|(&from, lane)| {
-            let oldest = lane.front().and_then(|&serial| self.messages[from as usize].get(serial));
+        self.lanes[to as usize].oldest().any(|(from, serial)| {
+            let oldest = self.messages[from as usize].get(serial);
             from != id.process && oldest.is_some_and(|message| message.envelope.matches(selection))
         })
     }
@@ -241,13 +240,10 @@ impl Matching {
         let posted = self.posted[receive.process as usize].remove(place);
         let capacity = posted.expect("its place was found in this queue").bytes;
         self.matched[receive.process as usize].insert(receive.serial, (id, capacity));
-        if let Some(message) = self.messages[id.process as usize].at(id.serial) {
+        let messages = &mut self.messages[id.process as usize];
+        self.lanes[receive.process as usize].remove(id, messages);
+        if let Some(message) = messages.at(id.serial) {
             message.state = Stage::Matched;
-        }
-        if let Some(lane) = self.lanes[receive.process as usize].get_mut(&id.process) {
-            let place = lane.iter().position(|serial| *serial == id.serial);
-            lane.remove(place.expect("an unmatched message is in the lane of its pair"));
-            self.open[receive.process as usize] -= 1;
         }
     }
 
@@ -291,7 +287,7 @@ impl Monitor for Matching {
     fn observe(&mut self, process: Process, fact: &Observation, found: &mut Vec<Violation>) {
         let violation = match *fact {
             Observation::Sent { message, envelope, to, bytes } => {
-                self.sent(message, Message { envelope, to, bytes, state: Stage::Sent })
+                self.sent(message, Message { envelope, to, next: 0, bytes, state: Stage::Sent })
             }
             Observation::Posted { receive, selection, bytes } => {
                 let posted = Posted { serial: receive.serial, selection, bytes };
@@ -363,6 +359,10 @@ impl<T> Ring<T> {
     fn insert(&mut self, serial: u32, item: T) -> bool {
         if self.items.is_empty() {
             self.base = serial;
+            if self.items.capacity() == 0 {
+                // Of many rings, most never hold more.
+                self.items.reserve_exact(2);
+            }
         }
         while serial < self.base {
             self.items.push_front(None);

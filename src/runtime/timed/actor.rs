@@ -334,7 +334,9 @@ where
             // While it waited for the lock, another thread has ended its call: it polls no more.
             return self.work_on(thread, cursor, false);
         }
-        let Some(arrived) = self.pollers[process.0 as usize].take(channel, newest) else {
+        let Some(arrived) =
+            self.pollers[process.0 as usize].take(channel, newest, &mut self.entries)
+        else {
             return self.work_on(thread, cursor, false);
         };
         let input = match arrived {

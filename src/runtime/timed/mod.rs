@@ -43,7 +43,7 @@ use actor::Actor;
 use costs::Costs;
 pub use lock::LockOrder;
 use lock::Locks;
-use polling::{Poller, Routes};
+use polling::{Entries, Poller, Routes};
 use wires::Channel;
 
 /// How many channels a pass of the progress engine polls.
@@ -314,7 +314,8 @@ pub struct Timed<M: Machine, P: Program<M>> {
     machines: Vec<M>,
     locks: Locks,
     actors: Vec<Actor<M, P>>,
-    pollers: Vec<Poller<M::Packet>>,
+    pollers: Vec<Poller>,
+    entries: Entries<M::Packet>,
     /// Empty lists of actions, for the next threads that work.
     lists: Vec<Vec<ActionOf<M>>>,
     channels: Vec<Channel<M::Packet>>,
@@ -416,6 +417,7 @@ where
             machines,
             actors,
             pollers,
+            entries: Entries::default(),
             lists: Vec::new(),
             channels: Vec::new(),
             channel_of: wires::ChannelTable::new(processes, lanes),

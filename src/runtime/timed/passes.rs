@@ -151,7 +151,7 @@ where
     pub(super) fn deliver(&mut self, process: Process, lane: Lane, arrived: Arrived<M::Packet>) {
         let now = self.simulation.now();
         self.settle(process);
-        let channel = self.pollers[process.0 as usize].push(lane, arrived);
+        let channel = self.pollers[process.0 as usize].push(lane, arrived, &mut self.entries);
         for thread in self.threads_of(process) {
             let actor = &self.actors[thread as usize];
             let polled = actor.polled;

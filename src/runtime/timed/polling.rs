@@ -99,33 +99,61 @@ fn number(count: usize) -> u32 {
 
 /// The channels of one process.
 #[derive(Debug)]
-pub(super) struct Poller<P> {
+pub(super) struct Poller {
     routes: Arc<Routes>,
     /// Lanes of a process, and channels of each.
     lanes: u16,
     per_lane: u32,
     /// Channels that ever held something, by number, each with its queue.
     used: Vec<(u32, Queue)>,
-    /// What the queues of all channels hold: a process with many channels has few entries.
-    entries: Vec<Entry<P>>,
-    /// Places of `entries` that are free.
-    free: Vec<u32>,
     /// The place in `used` that was asked for last.
     last: usize,
-    /// One bit for each channel that holds something.
-    ready: Vec<u64>,
+    /// The channels that hold something, rising: few of many.
+    ready: Vec<u32>,
     /// Core time of one poll, by the number of lanes that a pass polls, from one on.
     costs: Vec<TimeDelta>,
     /// The longest queue of one channel.
     pub(super) longest: usize,
 }
 
-/// The entries of one channel, oldest first, as a list through [`Poller::entries`].
+/// The entries of one channel, oldest first, as a list through [`Entries`].
 #[derive(Clone, Copy, Debug, Default)]
 struct Queue {
     first: u32,
     last: u32,
     len: u32,
+}
+
+/// What the channels of all processes hold: each of them has few entries at once.
+#[derive(Debug)]
+pub(super) struct Entries<P> {
+    all: Vec<Entry<P>>,
+    /// Places that are free.
+    free: Vec<u32>,
+}
+
+impl<P> Default for Entries<P> {
+    fn default() -> Self {
+        Self { all: Vec::new(), free: Vec::new() }
+    }
+}
+
+impl<P> Entries<P> {
+    /// Puts an entry into a free place.
+    fn keep(&mut self, arrived: Arrived<P>) -> u32 {
+        let entry = Entry { arrived: Some(arrived), next: 0 };
+        if let Some(place) = self.free.pop() {
+            self.all[place as usize] = entry;
+            return place;
+        }
+        self.all.push(entry);
+        number(self.all.len() - 1)
+    }
+
+    /// The entry before the last one of a queue.
+    fn before_last(&self, queue: Queue) -> u32 {
+        (2..queue.len).fold(queue.first, |entry, _| self.all[entry as usize].next)
+    }
 }
 
 /// One entry of a channel.
@@ -145,19 +173,16 @@ pub(super) struct Position {
     pub(super) since: Time,
 }
 
-impl<P> Poller<P> {
+impl Poller {
     pub(super) fn new(routes: Arc<Routes>, lanes: u16, costs: &Costs) -> Self {
         let per_lane = routes.channels();
-        let channels = per_lane * u32::from(lanes);
         Self {
             routes,
             lanes,
             per_lane,
             used: Vec::new(),
-            entries: Vec::new(),
-            free: Vec::new(),
             last: 0,
-            ready: vec![0; (channels as usize).div_ceil(64)],
+            ready: Vec::new(),
             costs: (1..=u32::from(lanes)).map(|lanes| costs.poll(lanes * per_lane)).collect(),
             longest: 0,
         }
@@ -175,7 +200,7 @@ impl<P> Poller<P> {
 
     /// Whether no channel holds anything.
     pub(super) fn is_empty(&self) -> bool {
-        self.ready.iter().all(|&word| word == 0)
+        self.ready.is_empty()
     }
 
     /// Entries that nobody has taken.
@@ -202,36 +227,47 @@ impl<P> Poller<P> {
     }
 
     /// An arrival; answers its channel.
-    pub(super) fn push(&mut self, lane: Lane, arrived: Arrived<P>) -> u32 {
+    pub(super) fn push<P>(
+        &mut self,
+        lane: Lane,
+        arrived: Arrived<P>,
+        entries: &mut Entries<P>,
+    ) -> u32 {
         let inside = match &arrived {
             Arrived::Packet { from, .. } => self.routes.channel(from.peer, from.remote, self.lanes),
             Arrived::Done(_) | Arrived::SendDone => COMPLETIONS,
         };
         let channel = u32::from(lane.0) * self.per_lane + inside;
-        let entry = self.keep(arrived);
+        let entry = entries.keep(arrived);
         let queue = self.queue(channel);
         let before = std::mem::replace(&mut queue.last, entry);
         queue.len += 1;
         let len = queue.len;
         if len == 1 {
             queue.first = entry;
+            let place = self.ready.partition_point(|&other| other < channel);
+            self.ready.insert(place, channel);
         } else {
-            self.entries[before as usize].next = entry;
+            entries.all[before as usize].next = entry;
         }
         self.longest = self.longest.max(len as usize);
-        self.ready[channel as usize / 64] |= 1 << (channel % 64);
         channel
     }
 
     /// Takes the head of a channel; its newest entry where that defect is planted.
-    pub(super) fn take(&mut self, channel: u32, newest: bool) -> Option<Arrived<P>> {
+    pub(super) fn take<P>(
+        &mut self,
+        channel: u32,
+        newest: bool,
+        entries: &mut Entries<P>,
+    ) -> Option<Arrived<P>> {
         let queue = *self.queue(channel);
         if queue.len == 0 {
             return None;
         }
         let entry = if newest { queue.last } else { queue.first };
-        let after = self.entries[entry as usize].next;
-        let before = if newest { self.before_last(queue) } else { queue.last };
+        let after = entries.all[entry as usize].next;
+        let before = if newest { entries.before_last(queue) } else { queue.last };
         let kept = self.queue(channel);
         kept.len -= 1;
         if newest {
@@ -240,26 +276,11 @@ impl<P> Poller<P> {
             kept.first = after;
         }
         if kept.len == 0 {
-            self.ready[channel as usize / 64] &= !(1 << (channel % 64));
+            let place = self.ready.binary_search(&channel);
+            self.ready.remove(place.expect("a channel that held something was ready"));
         }
-        self.free.push(entry);
-        self.entries[entry as usize].arrived.take()
-    }
-
-    /// Puts an entry into a free place.
-    fn keep(&mut self, arrived: Arrived<P>) -> u32 {
-        let entry = Entry { arrived: Some(arrived), next: 0 };
-        if let Some(place) = self.free.pop() {
-            self.entries[place as usize] = entry;
-            return place;
-        }
-        self.entries.push(entry);
-        number(self.entries.len() - 1)
-    }
-
-    /// The entry before the last one of a queue.
-    fn before_last(&self, queue: Queue) -> u32 {
-        (2..queue.len).fold(queue.first, |entry, _| self.entries[entry as usize].next)
+        entries.free.push(entry);
+        entries.all[entry as usize].arrived.take()
     }
 
     /// The first of the channels that holds something, going round once from `from` on: its
@@ -272,17 +293,8 @@ impl<P> Poller<P> {
 
     /// The first channel from `low` up to, and without, `high` that holds something.
     fn first_ready(&self, low: u32, high: u32) -> Option<u32> {
-        let mut index = low as usize / 64;
-        let mut mask = u64::MAX << (low % 64);
-        while index * 64 < high as usize {
-            let word = self.ready[index] & mask;
-            if word != 0 {
-                let found = u32::try_from(index * 64).expect("below u32") + word.trailing_zeros();
-                return (found < high).then_some(found);
-            }
-            (index, mask) = (index + 1, u64::MAX);
-        }
-        None
+        let place = self.ready.partition_point(|&channel| channel < low);
+        self.ready.get(place).copied().filter(|&channel| channel < high)
     }
 }
 

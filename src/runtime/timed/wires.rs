@@ -105,34 +105,94 @@ impl ChannelTable {
 pub(super) struct Channel<P> {
     from: Process,
     to: Route,
-    paths: [Option<PathId>; 6],
-    /// For packets and writes; the answers to this side's reads travel on the next number.
-    connection: ConnId,
+    /// The path of one way of posting.
+    path: Option<(Posting, PathId)>,
     /// Receive buffers that the receiver has posted.
     credits: u32,
-    /// When further ones are posted, earliest first.
-    reposts: VecDeque<Time>,
-    /// Arrivals that found no receive buffer, in order.
-    not_ready: VecDeque<Arrived<P>>,
+    /// When the next one is posted; those after it are in `rare`.
+    repost: Option<Time>,
     /// Sends since the last one that asked for a completion.
     unsignalled: u32,
     /// When the queue pair can begin another WQE.
     free_at: Time,
-    /// RDMA reads under way, and those that wait for one to end.
+    /// RDMA reads under way.
     reads: u32,
+    /// What most channels never have: a large job has many channels.
+    rare: Option<Box<Rare<P>>>,
+}
+
+#[derive(Debug)]
+struct Rare<P> {
+    /// The paths of other ways of posting.
+    paths: [Option<PathId>; 6],
+    /// When receive buffers after the next one are posted, earliest first.
+    reposts: VecDeque<Time>,
+    /// Arrivals that found no receive buffer, in order.
+    not_ready: VecDeque<Arrived<P>>,
+    /// RDMA reads that wait for one to end.
     reads_waiting: VecDeque<u32>,
+}
+
+impl<P> Default for Rare<P> {
+    fn default() -> Self {
+        Self {
+            paths: [None; 6],
+            reposts: VecDeque::new(),
+            not_ready: VecDeque::new(),
+            reads_waiting: VecDeque::new(),
+        }
+    }
 }
 
 impl<P> Channel<P> {
     /// Takes a receive buffer, if one is posted by `now`.
     fn take_credit(&mut self, now: Time) -> bool {
-        while self.reposts.front().is_some_and(|&at| at <= now) {
-            self.reposts.pop_front();
-            self.credits += 1;
-        }
+        self.count_reposts(now);
         let ready = self.credits > 0;
         self.credits -= u32::from(ready);
         ready
+    }
+
+    /// Receive buffers that are posted by `now` can be taken.
+    fn count_reposts(&mut self, now: Time) {
+        while self.repost.is_some_and(|at| at <= now) {
+            self.repost = self.rare.as_mut().and_then(|rare| rare.reposts.pop_front());
+            self.credits += 1;
+        }
+    }
+
+    /// A receive buffer is posted at `at`.
+    fn post_again(&mut self, at: Time, now: Time) {
+        self.count_reposts(now);
+        if self.repost.is_none() {
+            self.repost = Some(at);
+        } else {
+            self.rare().reposts.push_back(at);
+        }
+    }
+
+    fn rare(&mut self) -> &mut Rare<P> {
+        self.rare.get_or_insert_default()
+    }
+
+    /// Whether arrivals wait for receive buffers.
+    fn has_not_ready(&self) -> bool {
+        self.rare.as_ref().is_some_and(|rare| !rare.not_ready.is_empty())
+    }
+
+    fn path(&self, posting: Posting) -> Option<PathId> {
+        match self.path {
+            Some((known, path)) if known == posting => Some(path),
+            _ => self.rare.as_ref()?.paths[posting as usize],
+        }
+    }
+
+    fn keep_path(&mut self, posting: Posting, path: PathId) {
+        if self.path.is_none() {
+            self.path = Some((posting, path));
+        } else {
+            self.rare().paths[posting as usize] = Some(path);
+        }
     }
 }
 
@@ -151,33 +211,36 @@ where
             return channel;
         }
         let index = u32::try_from(self.channels.len()).expect("channels are counted in u32");
-        // Connections of cores come first, then two for each channel.
-        let cores = u32::try_from(self.actors.len()).expect("fewer than 2^32 threads");
         self.channels.push(Channel {
             from,
             to,
-            paths: [None; 6],
-            connection: ConnId(cores + 2 * index),
+            path: None,
             credits: self.costs.profile.hca.eager_credits,
-            reposts: VecDeque::new(),
-            not_ready: VecDeque::new(),
+            repost: None,
             unsignalled: 0,
             free_at: Time::ZERO,
             reads: 0,
-            reads_waiting: VecDeque::new(),
+            rare: None,
         });
         self.channel_of.set(from, to, index);
         index
     }
 
+    /// The connection of a channel's packets and writes; the answers to its side's reads travel on the
+    /// next number. Connections of cores come first, then two for each channel.
+    fn connection(&self, channel: u32) -> ConnId {
+        let cores = u32::try_from(self.actors.len()).expect("fewer than 2^32 threads");
+        ConnId(cores + 2 * channel)
+    }
+
     fn path(&mut self, channel: u32, posting: Posting) -> PathId {
-        let Channel { from, to, paths, .. } = &self.channels[channel as usize];
-        if let Some(path) = paths[posting as usize] {
+        let open = &self.channels[channel as usize];
+        if let Some(path) = open.path(posting) {
             return path;
         }
-        let (from, to) = (self.home(*from), self.home(to.peer));
+        let (from, to) = (self.home(open.from), self.home(open.to.peer));
         let path = self.cluster.path(from, to, posting);
-        self.channels[channel as usize].paths[posting as usize] = Some(path);
+        self.channels[channel as usize].keep_path(posting, path);
         path
     }
 
@@ -200,7 +263,7 @@ where
                 let limit = self.costs.profile.hca.max_outstanding_reads_per_qp;
                 let channel = &mut self.channels[channel as usize];
                 if channel.reads == limit {
-                    channel.reads_waiting.push_back(id);
+                    channel.rare().reads_waiting.push_back(id);
                     return;
                 }
                 channel.reads += 1;
@@ -233,7 +296,6 @@ where
         // RDMA asks for a completion of its own, which tells of all sends before it as well.
         let rdma = !matches!(self.flights.get(id).kind, FlightKind::Packet { .. });
         let open = &mut self.channels[channel as usize];
-        let conn = open.connection;
         open.unsignalled += 1;
         let signalled = !rdma && open.unsignalled == signal_every;
         if signalled || rdma {
@@ -249,21 +311,22 @@ where
             self.schedule(begin, from, Phase::Post, Happening::Held(id));
             return;
         }
-        let path = self.path(channel, posting);
+        self.start(id, channel, posting, bytes);
+    }
+
+    fn start(&mut self, id: u32, channel: u32, posting: Posting, bytes: u64) {
+        let (conn, path) = (self.connection(channel), self.path(channel, posting));
         let transfer = Transfer { conn, path, bytes, token: token(TRANSFER, id) };
+        let now = self.simulation.now();
         self.cluster.fabric.start(now, transfer, &mut FabricSchedule(&mut self.simulation));
     }
 
     /// The queue pair's rate lets a WQE begin that came too early.
     pub(super) fn held(&mut self, id: u32) {
-        let now = self.simulation.now();
         let flight = self.flights.get(id);
         let (channel, bytes) = (flight.channel, flight.bytes);
         let posting = flight.held.take().expect("only a WQE that was held is let go");
-        let path = self.path(channel, posting);
-        let conn = self.channels[channel as usize].connection;
-        let transfer = Transfer { conn, path, bytes, token: token(TRANSFER, id) };
-        self.cluster.fabric.start(now, transfer, &mut FabricSchedule(&mut self.simulation));
+        self.start(id, channel, posting, bytes);
     }
 
     /// The fabric's own event, and what it delivers.
@@ -348,7 +411,7 @@ where
         let parcel = self.memories.capture(owner, remote);
         let back = self.channel(owner, back_to);
         let path = self.path(back, Posting::ReadAnswer);
-        let conn = ConnId(self.channels[back as usize].connection.0 + 1);
+        let conn = ConnId(self.connection(back).0 + 1);
         let answer = self.flights.insert(Flight {
             kind: FlightKind::ReadAnswer { into, token: done },
             from: owner,
@@ -368,7 +431,7 @@ where
         let index = self.channel(reader, owner);
         let channel = &mut self.channels[index as usize];
         channel.reads -= 1;
-        if let Some(id) = channel.reads_waiting.pop_front() {
+        if let Some(id) = channel.rare.as_mut().and_then(|rare| rare.reads_waiting.pop_front()) {
             channel.reads += 1;
             let bytes = self.flights.get(id).bytes;
             self.hand_to_hca(id, index, Posting::ReadRequest, bytes);
@@ -411,14 +474,15 @@ where
         if via == Via::SharedMemory {
             return self.deliver(to.peer, to.remote, arrived);
         }
-        if channel.not_ready.is_empty() && channel.take_credit(now) {
+        let waits = channel.has_not_ready();
+        if !waits && channel.take_credit(now) {
             return self.deliver(to.peer, to.remote, arrived);
         }
-        if channel.not_ready.is_empty() {
+        channel.rare().not_ready.push_back(arrived);
+        if !waits {
             self.rnr += 1;
             self.back_off(index);
         }
-        self.channels[index as usize].not_ready.push_back(arrived);
     }
 
     fn back_off(&mut self, channel: u32) {
@@ -434,13 +498,13 @@ where
         let to = self.channels[index as usize].to;
         loop {
             let channel = &mut self.channels[index as usize];
-            if channel.not_ready.is_empty() {
+            if !channel.has_not_ready() {
                 return;
             }
             if !channel.take_credit(now) {
                 break;
             }
-            let arrived = channel.not_ready.pop_front().expect("it is not empty");
+            let arrived = channel.rare().not_ready.pop_front().expect("it is not empty");
             self.deliver(to.peer, to.remote, arrived);
         }
         self.rnr += 1;
@@ -450,7 +514,8 @@ where
     /// The receiver gives a receive buffer back at `at`.
     pub(super) fn credit(&mut self, from: Route, to: Process, at: Time) {
         let channel = self.channel(from.peer, from.back(to));
-        self.channels[channel as usize].reposts.push_back(at);
+        let now = self.simulation.now();
+        self.channels[channel as usize].post_again(at, now);
     }
 }
 
