@@ -8,8 +8,8 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use divan::counter::ItemsCount;
 use mpisim::hardware::fabric::{
-    Arbitration, ConnId, Delivery, Fabric, FabricEvent, Framing, Hop, PathId, ResourceId,
-    ResourceSpec, Schedule, Service, Transfer,
+    Arbitration, ConnId, Delivery, Fabric, FabricEvent, Framing, Hop, LookAhead, PathId,
+    ResourceId, ResourceSpec, Schedule, Service, Transfer,
 };
 use mpisim::units::{Bandwidth, Time, TimeDelta};
 
@@ -61,7 +61,17 @@ const ROUNDS: u32 = 100;
 /// Packets of 8 bytes over six hops of their own; one item is one hop.
 #[divan::bench(args = [1, 16, 256])]
 fn uncontended_hop(bencher: divan::Bencher<'_, '_>, conns: u32) {
-    let mut fabric = Fabric::new(pipes(conns * HOPS), 4096);
+    uncontended(bencher, conns, LookAhead::WhereFree, 1);
+}
+
+/// The same with an event for each hop.
+#[divan::bench(args = [1, 16, 256])]
+fn uncontended_hop_by_events(bencher: divan::Bencher<'_, '_>, conns: u32) {
+    uncontended(bencher, conns, LookAhead::Never, HOPS);
+}
+
+fn uncontended(bencher: divan::Bencher<'_, '_>, conns: u32, ahead: LookAhead, events_each: u32) {
+    let mut fabric = Fabric::new(pipes(conns * HOPS), 4096).with_look_ahead(ahead);
     for conn in 0..conns {
         let hops: Vec<Hop> = (0..HOPS).map(|step| hop(conn * HOPS + step)).collect();
         fabric.add_path(&hops);
@@ -83,7 +93,7 @@ fn uncontended_hop(bencher: divan::Bencher<'_, '_>, conns: u32) {
             }
             delivered.clear();
         }
-        assert_eq!(events, items, "one event per hop");
+        assert_eq!(events, conns * events_each * ROUNDS, "events of each packet");
     });
 }
 

@@ -46,6 +46,8 @@ const ALL: &[&str] = &[
 ];
 /// Where a number may be a float.
 const WITH_FLOATS: &[&str] = &["experiment", "report", "cli", "main.rs"];
+/// Where floats are payload: the program's own numbers, on which nothing in a model depends.
+const FLOATS_AS_PAYLOAD: &[&str] = &["mpi/operator/double.rs"];
 /// A file that is longer holds two ideas.
 const MOST_LINES: usize = 800;
 
@@ -275,7 +277,9 @@ fn no_file_is_too_long_to_be_one_idea() {
 fn floats_stay_in_reports() {
     let mut wrong = Vec::new();
     for source in sources().iter().filter(|source| !source.is_test()) {
-        if WITH_FLOATS.contains(&source.layer()) {
+        if WITH_FLOATS.contains(&source.layer())
+            || FLOATS_AS_PAYLOAD.contains(&source.path.as_str())
+        {
             continue;
         }
         // Functions that turn a quantity into a number for a report say so in their names.

@@ -117,6 +117,13 @@ impl Chart {
             Action::Copy { from, to } => {
                 format!("copies {} B from {} to {}", from.len, place(from), place(to))
             }
+            Action::Combine { from, into, reduction, .. } => format!(
+                "combines {} B from {} into {} by {}",
+                from.len,
+                place(from),
+                place(into),
+                reduction.operator()
+            ),
             Action::Register { region } => format!("pins {} B", region.len),
             Action::Send { to, packet, payload, .. } => {
                 let line = format!("sends {} to {}", content(&packet, payload), to.peer.0);
@@ -157,6 +164,7 @@ fn place(region: Region) -> &'static str {
         Space::Staging(_) => "staging",
         Space::Landing(_) => "landing",
         Space::Unexpected(_) => "kept",
+        Space::Scratch(_) => "scratch",
     }
 }
 

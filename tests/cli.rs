@@ -92,7 +92,7 @@ fn osu_columns_follow_the_workload() {
     scratch.write("program.json", DEADLOCK);
     scratch
         .run(&["run", "program.json", "--format", "osu"])
-        .check(2, &["error[E0703]", "not `program`"]);
+        .check(2, &["error[E0703]", "bidirectional_bandwidth and message_rate"]);
     assert!(!scratch.path("results/program").exists());
 }
 

@@ -5,11 +5,18 @@
 
 mod common;
 
+use std::sync::Arc;
+
 use common::{job, model};
 use mpisim::hardware::core::Scheme;
+use mpisim::mpi::operator::{Datatype, Operator, Reduction};
+use mpisim::protocols::call::Comm;
+use mpisim::protocols::collectives::Collective;
+use mpisim::protocols::contract::{Region, Space};
 use mpisim::protocols::library::Library;
 use mpisim::runtime::memory::Payload;
 use mpisim::runtime::timed::Ending;
+use mpisim::workloads::collective::Repeated;
 use mpisim::workloads::job::{AnyProgram, Flow, Job, windowed};
 
 /// Ranks on nodes of 16; pairs of neighbouring halves exchange a few windows.
@@ -40,5 +47,32 @@ fn a_rank_costs_little_and_no_more_in_a_large_job() {
         println!("{ranks} ranks: {idle} B each before the run, {run} B each at most");
         assert!(idle <= 4_000, "{ranks} ranks, not begun: {idle} B each");
         assert!(run <= 30_000, "{ranks} ranks, at most: {run} B each");
+    }
+}
+
+/// An allreduce of 8 B by recursive doubling, on nodes of 16.
+fn doubling(ranks: u32) -> Job<AnyProgram> {
+    let sum = Reduction::new(Operator::Sum, Datatype::Double).expect("doubles are summed");
+    let [input, output] = [0, 1].map(|id| Region::new(Space::User(id), 8));
+    let call = Arc::new(Collective::allreduce(Comm(0), input, output, sum));
+    let programs =
+        vec![AnyProgram::Collective(Repeated::new(call, 0, 2).at_once()); ranks as usize];
+    let mut job = job(model("broadwell-edr", &[]), programs);
+    (job.payload, job.record) = (Payload::Phantom, false);
+    (job.nodes, job.scheme) = (ranks / 16, Scheme::Block);
+    job
+}
+
+#[test]
+fn a_rank_of_recursive_doubling_costs_at_most_16_kib() {
+    for ranks in [64, 4096] {
+        let plan = doubling(ranks);
+        let run = allocation_counter::measure(|| {
+            let ran = plan.run().expect("it fits");
+            assert_eq!(ran.outcome.ending, Ending::Finished);
+        });
+        let each = run.bytes_max / u64::from(ranks);
+        println!("{ranks} ranks: {each} B each at most");
+        assert!(each <= 16 * 1024, "{ranks} ranks: {each} B each");
     }
 }

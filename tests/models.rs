@@ -7,9 +7,11 @@ use mpisim::hardware::profile::{Kind, PARAMETERS, Parameter, Profile, ProfileBui
 use mpisim::units::{Bandwidth, Bytes, Frequency, TimeDelta};
 use serde_json::Value as Json;
 
-const MODELS: [(&str, &str); 3] = [
+const MODELS: [(&str, &str); 5] = [
     ("knc-qdr", include_str!("../models/knc-qdr.json")),
     ("broadwell-edr", include_str!("../models/broadwell-edr.json")),
+    ("ref-node-mpich", include_str!("../models/ref-node-mpich.json")),
+    ("ref-node-openmpi", include_str!("../models/ref-node-openmpi.json")),
     ("ideal", include_str!("../models/ideal.json")),
 ];
 const SOURCES: &str = include_str!("../SOURCES.md");

@@ -72,6 +72,7 @@ fn draw(plan: &Plan, result: &RunResult, wanted: &Wanted) -> Result<(String, Str
         x: wanted.x.clone(),
         y: wanted.y.clone(),
         series: wanted.series.clone(),
+        at: wanted.at.clone(),
         title: wanted.title.clone(),
         replicas: None,
         x_scale: Some(if wanted.log_x { Scale::Log2 } else { Scale::Linear }),

@@ -44,7 +44,11 @@ fn shape(
         ClaimKind::Trend { along, shape: Trend::Dip { at, .. }, .. } => {
             onset(figure, along, *at, Tolerance::Relative(0))
         }
-        ClaimKind::Ordering { .. } | ClaimKind::Trend { .. } => None,
+        ClaimKind::Bound { value, .. } => Some(ReferenceShape::Level(*value)),
+        ClaimKind::Spread { .. }
+        | ClaimKind::Between { .. }
+        | ClaimKind::Ordering { .. }
+        | ClaimKind::Trend { .. } => None,
     }
 }
 
@@ -57,6 +61,9 @@ fn mark(
     tolerance: Tolerance,
 ) -> Option<Point> {
     let point = &plan.points[*points.first()?];
+    if !figure.at.iter().all(|fixed| point.params.contains(fixed)) {
+        return None;
+    }
     let (_, x) = point.params.iter().find(|(path, _)| *path == figure.x)?;
     let x = read_parameter(x)?.value;
     (y.is_finite() && y > 0.0).then(|| Point { x, y, range: Some(range(y, tolerance)) })

@@ -171,7 +171,7 @@ pub(super) fn params(point: &PointResult) -> String {
 fn osu_spec(plan: &Plan) -> Result<OsuSpec, Failure> {
     let refused = || {
         let what = "`--format osu` needs one of the workloads ping_pong, bandwidth, \
-                    bidirectional_bandwidth and message_rate, not `program`";
+                    bidirectional_bandwidth and message_rate";
         Failure::from(Problem::new(&codes::USAGE, what).help("use `--format table`, csv or json"))
     };
     let mut settings = BTreeMap::new();
@@ -192,7 +192,7 @@ fn osu_spec(plan: &Plan) -> Result<OsuSpec, Failure> {
             put("workload.senders_per_node", senders_per_node.to_string());
             OsuTest::MessageRate
         }
-        Workload::Program(_) => return Err(refused()),
+        Workload::Collective { .. } | Workload::Program(_) => return Err(refused()),
     };
     Ok(OsuSpec {
         test,

@@ -85,15 +85,22 @@ fn summary(plan: &Plan) -> String {
         line("machine", format!("{}: {}", shown.machine.name, shown.machine.title));
     }
     let first = &plan.points[0];
-    let differ = plan
-        .points
-        .iter()
-        .any(|point| (point.placement, point.nodes) != (first.placement, first.nodes));
+    let differ = plan.points.iter().any(|point| {
+        (point.placement, point.nodes, point.threads)
+            != (first.placement, first.nodes, first.threads)
+    });
     let swept = if differ { " (at the first point)" } else { "" };
     let placed = &first.placement;
     let (ranks, nodes) = (placed.processes as usize, first.nodes as usize);
     let (ranks, nodes) = (counted(ranks, "rank"), counted(nodes, "node"));
-    line("ranks", format!("{ranks} on {nodes}, at most {} on one{swept}", placed.per_node));
+    let threads = match first.threads {
+        1 => String::new(),
+        threads => format!(", {threads} threads each"),
+    };
+    line(
+        "ranks",
+        format!("{ranks} on {nodes}, at most {} on one{threads}{swept}", placed.per_node),
+    );
     line("network", network(first.topology));
     line("workload", first.workload.kind().to_owned());
     line("seed", first.seed.to_string());
@@ -102,7 +109,7 @@ fn summary(plan: &Plan) -> String {
         let values: Vec<&str> = axis.values.iter().map(|value| value.text.as_str()).collect();
         line("axis", format!("{}: {}", axis.path, abridged(&values)));
     }
-    for metric in metrics(first.workload.kind()) {
+    for metric in metrics(first.workload.kind(), first.account) {
         line("metric", format!("{} ({})", metric.name, metric.unit));
     }
     for figure in &plan.figures {

@@ -7,7 +7,7 @@ use super::codes;
 use super::diagnostic::{Diagnostic, Diagnostics, quote};
 use super::json::{Node, Value};
 use super::results::ClaimRole;
-use super::schema::MetricSpec;
+use super::schema::{MetricSpec, is_of_account};
 use super::shape::check::{self, check};
 use super::shape::read::Tolerance;
 use super::shape::{NOTE, Shape, nearest};
@@ -17,12 +17,14 @@ use crate::units::parse_quantity;
 /// One figure.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Figure {
-    /// The axis on the x axis.
+    /// The axis, or the metric, on the x axis.
     pub x: String,
     /// The metric on the y axis.
     pub y: String,
     /// The axis with one line per value.
     pub series: Option<String>,
+    /// Values of axes that the points have which are drawn.
+    pub at: Vec<(String, String)>,
     /// The figure's own title.
     pub title: Option<String>,
     /// Whether the x axis is logarithmic (with base 2 for sizes).
@@ -63,6 +65,31 @@ pub enum ClaimKind {
         /// How far off still counts.
         tolerance: Tolerance,
     },
+    /// The metric is strictly below (or above) `value`, in its own unit.
+    Bound {
+        /// The points.
+        cases: Vec<Replicas>,
+        /// Below, or above.
+        below: bool,
+        /// The bound.
+        value: f64,
+    },
+    /// The greatest metric of all points is at most `most` times the least.
+    Spread {
+        /// The points.
+        cases: Vec<Replicas>,
+        /// Greatest over least.
+        most: f64,
+    },
+    /// The first point's metric divided by the second's is from `least` to `most`.
+    Between {
+        /// Both points of each case.
+        cases: Vec<(Replicas, Replicas)>,
+        /// The least ratio.
+        least: f64,
+        /// The greatest ratio.
+        most: f64,
+    },
     /// The first point's metric divided by the second's is `value` within `tolerance`.
     Ratio {
         /// Both points of each case.
@@ -80,6 +107,8 @@ pub enum ClaimKind {
         below: bool,
         /// The factor on the second.
         times: f64,
+        /// Whether more than half of the cases are enough.
+        most: bool,
     },
     /// From `value` of the axis on, the first stays at or below `times` the second.
     Crossover {
@@ -145,6 +174,18 @@ pub enum Trend {
         /// By how much more.
         margin: f64,
     },
+    /// y(i-1) < y(i-2), and y(i)/y(i-1) < y(i-1)/y(i-2) at this value.
+    Drop {
+        /// The index of the value, at least 2.
+        at: usize,
+    },
+    /// y(i)/y(0) is `value` times x(i)/x(0).
+    Slope {
+        /// How many times.
+        value: f64,
+        /// How far off still counts.
+        tolerance: Tolerance,
+    },
 }
 
 /// Everything that binding a claim needs.
@@ -154,22 +195,48 @@ pub struct Binder<'a> {
     /// The axes.
     pub sweep: &'a Sweep,
     /// The metrics that the workload measures.
-    pub metrics: &'static [MetricSpec],
+    pub metrics: Vec<&'static MetricSpec>,
 }
 
 /// A choice of one value for some axes: `None` is open.
 type Choice = Vec<Option<usize>>;
 
 impl Binder<'_> {
-    /// The figures under `figures`.
-    pub fn figures(&mut self, tree: &Node) -> Vec<Figure> {
+    /// The figures under `figures`; where the sweep was narrowed, those whose points are left.
+    pub fn figures(&mut self, tree: &Node, narrowed: bool) -> Vec<Figure> {
         let list = tree.get("figures").and_then(Node::elements).unwrap_or(&[]);
-        let each = list.iter().enumerate();
-        each.filter_map(|(index, node)| self.figure(node, &format!("figures[{index}]"))).collect()
+        let mut out = Vec::new();
+        let mut dropped = 0;
+        for (index, node) in list.iter().enumerate() {
+            let mark = self.diagnostics.mark();
+            let figure = self.figure(node, &format!("figures[{index}]"));
+            if figure.is_none() && narrowed && self.diagnostics.drop_points(mark) {
+                dropped += 1;
+            }
+            out.extend(figure);
+        }
+        self.tell_dropped(tree, "figures", dropped);
+        out
+    }
+
+    /// Says that `--set` took values that some of the list under `key` need.
+    fn tell_dropped(&mut self, tree: &Node, key: &str, dropped: usize) {
+        if dropped == 0 {
+            return;
+        }
+        let span = tree.get(key).map_or(tree.span, |node| node.span);
+        let found = format!("{dropped} {key} need values that `--set` took from the sweep");
+        let allowed = "they are left out";
+        self.diagnostics
+            .push(Diagnostic::error(&codes::CLAIMS_DROPPED, span, key, found, allowed).warning());
     }
 
     fn figure(&mut self, node: &Node, path: &str) -> Option<Figure> {
         let y = self.metric(node, "y", path);
+        let at = self.drawn(node, path);
+        if let Some(metric) = node.get("x").and_then(Node::text).and_then(|x| self.metric_of(x)) {
+            return self.figure_over(node, metric.name.to_owned(), y?, at?, path);
+        }
         let x = self.axis(node, "x", path);
         let series = match node.get("series") {
             Some(_) => Some(self.axis(node, "series", path)?),
@@ -193,10 +260,48 @@ impl Binder<'_> {
             x: axis.path.clone(),
             y: y.name.to_owned(),
             series: series.map(|series| self.sweep.axes[series].path.clone()),
+            at: at?,
             title: node.word("title").map(str::to_owned),
             log_x: asked.unwrap_or(axis.is_bytes() && zero.is_none()),
             log_y: node.flag("log_y").unwrap_or(false),
         })
+    }
+
+    /// A figure over a metric: `x` is no axis.
+    fn figure_over(
+        &mut self,
+        node: &Node,
+        x: String,
+        y: &MetricSpec,
+        at: Vec<(String, String)>,
+        path: &str,
+    ) -> Option<Figure> {
+        let series = match node.get("series") {
+            Some(_) => Some(self.axis(node, "series", path)?),
+            None => None,
+        };
+        Some(Figure {
+            x,
+            y: y.name.to_owned(),
+            series: series.map(|series| self.sweep.axes[series].path.clone()),
+            at,
+            title: node.word("title").map(str::to_owned),
+            log_x: node.flag("log_x").unwrap_or(false),
+            log_y: node.flag("log_y").unwrap_or(false),
+        })
+    }
+
+    /// The values that drawn points have, as the axes spell them.
+    fn drawn(&mut self, node: &Node, path: &str) -> Option<Vec<(String, String)>> {
+        let mut choice: Choice = vec![None; self.sweep.axes.len()];
+        if let Some(point) = node.get("at") {
+            self.assign(&mut choice, point, &format!("{path}.at"))?;
+        }
+        let chosen = self.sweep.axes.iter().zip(choice);
+        let value = |(axis, index): (&super::sweep::Axis, Option<usize>)| {
+            Some((axis.path.clone(), axis.values[index?].text.clone()))
+        };
+        Some(chosen.filter_map(value).collect())
     }
 
     /// The claims under `claims`, each with its own errors after it was tried.
@@ -215,19 +320,7 @@ impl Binder<'_> {
             }
             out.extend(claim);
         }
-        if dropped > 0 {
-            let span = tree.get("claims").map_or(tree.span, |node| node.span);
-            self.diagnostics.push(
-                Diagnostic::error(
-                    &codes::CLAIMS_DROPPED,
-                    span,
-                    "claims",
-                    format!("{dropped} claims need values that `--set` took from the sweep"),
-                    "they are left out",
-                )
-                .warning(),
-            );
-        }
+        self.tell_dropped(tree, "claims", dropped);
         out
     }
 
@@ -254,11 +347,13 @@ impl Binder<'_> {
     }
 
     fn claim(&mut self, node: &Node, path: &str) -> Option<Claim> {
-        let kinds = ["value", "ratio", "ordering", "crossover", "trend"];
+        let kinds = ["value", "bound", "spread", "ratio", "ordering", "crossover", "trend"];
         let kind = kinds.into_iter().find(|kind| node.get(kind).is_some())?;
         let metric = self.metric(node, kind, path)?;
         let kind = match kind {
             "value" => self.value(node, metric, path)?,
+            "bound" => self.bound(node, metric, path)?,
+            "spread" => self.spread(node, path)?,
             "ratio" => self.ratio(node, path)?,
             "ordering" => self.ordering(node, path)?,
             "crossover" => self.crossover(node, path)?,
@@ -281,22 +376,55 @@ impl Binder<'_> {
 
     fn value(&mut self, node: &Node, metric: &MetricSpec, path: &str) -> Option<ClaimKind> {
         let expect = node.get("expect")?;
-        let given = expect.get("value")?;
-        let shape = Shape::Quantity { dimension: metric.dimension, min: 1, max: u64::MAX };
-        let before = self.diagnostics.errors();
-        check(self.diagnostics, given, &shape, &format!("{path}.expect.value"));
-        let text = given.text().filter(|_| self.diagnostics.errors() == before)?;
-        let steps = parse_quantity(text, metric.dimension).ok()?;
-        let cases = self.cases(node, path, None)?;
-        let cases = cases.iter().map(|case| self.replicas(case)).collect();
-        let value = as_f64(steps) / as_f64(metric.steps_per_unit);
+        let value = self.in_unit(expect.get("value")?, metric, &format!("{path}.expect.value"))?;
+        let cases = self.points(node, path)?;
         Some(ClaimKind::Value { cases, value, tolerance: expect.tolerance("tolerance")? })
+    }
+
+    /// A value of `metric`, in its unit.
+    fn in_unit(&mut self, given: &Node, metric: &MetricSpec, path: &str) -> Option<f64> {
+        let shape = match metric.dimension {
+            Some(dimension) => Shape::Quantity { dimension, min: 1, max: u64::MAX },
+            None => Shape::Ratio { min: 0, max: u64::MAX },
+        };
+        let before = self.diagnostics.errors();
+        check(self.diagnostics, given, &shape, path);
+        if self.diagnostics.errors() > before {
+            return None;
+        }
+        let steps = match metric.dimension {
+            Some(dimension) => parse_quantity(given.text()?, dimension).ok()?,
+            None => given.as_billionths(),
+        };
+        Some(as_f64(steps) / as_f64(metric.steps_per_unit))
+    }
+
+    fn bound(&mut self, node: &Node, metric: &MetricSpec, path: &str) -> Option<ClaimKind> {
+        let expect = node.get("expect")?;
+        let value = self.in_unit(expect.get("value")?, metric, &format!("{path}.expect.value"))?;
+        let below = expect.word("is") == Some("below");
+        Some(ClaimKind::Bound { cases: self.points(node, path)?, below, value })
+    }
+
+    fn spread(&mut self, node: &Node, path: &str) -> Option<ClaimKind> {
+        let most = as_f64(node.get("expect")?.billionths("most")?) / 1e9;
+        Some(ClaimKind::Spread { cases: self.points(node, path)?, most })
+    }
+
+    /// The points of a claim that compares none.
+    fn points(&mut self, node: &Node, path: &str) -> Option<Vec<Replicas>> {
+        let cases = self.cases(node, path, None)?;
+        Some(cases.iter().map(|case| self.replicas(case)).collect())
     }
 
     fn ratio(&mut self, node: &Node, path: &str) -> Option<ClaimKind> {
         let expect = node.get("expect")?;
         let cases = self.pairs(node, path)?;
-        let value = as_f64(expect.billionths("value")?) / 1e9;
+        let number = |key: &str| expect.billionths(key).map(|number| as_f64(number) / 1e9);
+        if let Some(least) = number("least") {
+            return Some(ClaimKind::Between { cases, least, most: number("most")? });
+        }
+        let value = number("value")?;
         Some(ClaimKind::Ratio { cases, value, tolerance: expect.tolerance("tolerance")? })
     }
 
@@ -304,15 +432,15 @@ impl Binder<'_> {
         let expect = node.get("expect")?;
         let cases = self.pairs(node, path)?;
         let below = expect.word("is") == Some("below");
-        Some(ClaimKind::Ordering { cases, below, times: times(expect) })
+        let most = expect.word("in") == Some("most");
+        Some(ClaimKind::Ordering { cases, below, times: times(expect), most })
     }
 
     fn crossover(&mut self, node: &Node, path: &str) -> Option<ClaimKind> {
         let expect = node.get("expect")?;
         let axis = self.axis(node, "along", path)?;
         let at = self.value_index(axis, expect.get("value")?, &format!("{path}.expect.value"))?;
-        let left = self.cases(node, path, Some("of"))?;
-        let right = self.cases(node, path, Some("to"))?;
+        let (left, right) = self.sides(node, path)?;
         let line = |(of, to): (&Choice, &Choice)| {
             let pair = |(of, to): (Choice, Choice)| (self.replicas(&of), self.replicas(&to));
             self.follow(of, axis).into_iter().zip(self.follow(to, axis)).map(pair).collect()
@@ -339,7 +467,7 @@ impl Binder<'_> {
         let every_step = expect.word("steps") != Some("ends");
         let count = self.sweep.axes[axis].values.len();
         let kind = expect.required_word("shape").to_owned();
-        let least = if matches!(kind.as_str(), "knee" | "dip") { 3 } else { 2 };
+        let least = if matches!(kind.as_str(), "knee" | "dip" | "drop") { 3 } else { 2 };
         if count < least {
             let found = format!("the axis has {count} values");
             let allowed = format!("`{kind}` needs at least {least}");
@@ -350,6 +478,10 @@ impl Binder<'_> {
             "rises" => Trend::Rises { every_step },
             "falls" => Trend::Falls { every_step },
             "flat" => Trend::Flat(expect.tolerance("within")?),
+            "slope" => {
+                let value = as_f64(expect.billionths("value")?) / 1e9;
+                Trend::Slope { value, tolerance: expect.tolerance("tolerance")? }
+            }
             other => {
                 let at = self.value_index(axis, expect.get("at")?, &format!("{path}.at"))?;
                 let inside = if other == "knee" { (1..count - 1).contains(&at) } else { at >= 2 };
@@ -362,6 +494,8 @@ impl Binder<'_> {
                 }
                 if other == "knee" {
                     Trend::Knee { at, tolerance: expect.tolerance("tolerance")? }
+                } else if other == "drop" {
+                    Trend::Drop { at }
                 } else {
                     let margin = expect.billionths("margin").map_or(0.0, |m| as_f64(m) / 1e9);
                     Trend::Dip { at, margin }
@@ -388,12 +522,16 @@ impl Binder<'_> {
     fn metric(&mut self, node: &Node, key: &str, path: &str) -> Option<&'static MetricSpec> {
         let value = node.get(key)?;
         let name = value.text()?;
-        let found = self.metrics.iter().find(|metric| metric.name == name);
+        let found = self.metric_of(name);
         if found.is_none() {
             let names: Vec<&str> = self.metrics.iter().map(|metric| metric.name).collect();
             self.unknown(value, &check::join(path, key), "metric of the workload", &names);
         }
         found
+    }
+
+    fn metric_of(&self, name: &str) -> Option<&'static MetricSpec> {
+        self.metrics.iter().find(|metric| metric.name == name).copied()
     }
 
     /// The number of the axis named under `key`.
@@ -417,6 +555,10 @@ impl Binder<'_> {
         };
         let found = format!("`{}` is no {what}", quote(name));
         let one = Diagnostic::error(&codes::FIGURE, value.span, path, found, allowed);
+        if is_of_account(name) {
+            self.diagnostics.push(one.help("the scenario must ask for it: `\"account\": true`"));
+            return;
+        }
         self.diagnostics.push(match nearest(name, names.iter().copied()) {
             Some(near) => one.help(format!("did you mean `{near}`?")),
             None => one,
@@ -440,12 +582,11 @@ impl Binder<'_> {
         found
     }
 
-    /// Puts the assignments under `key` into `choice`.
-    fn assign(&mut self, choice: &mut Choice, node: &Node, key: &str, path: &str) -> Option<()> {
-        let Some(point) = node.get(key) else { return Some(()) };
+    /// Puts the assignments of `point`, which stands at `path`, into `choice`.
+    fn assign(&mut self, choice: &mut Choice, point: &Node, path: &str) -> Option<()> {
         let mut complete = Some(());
         for member in point.members()?.iter().filter(|member| member.key != NOTE.key) {
-            let at = format!("{path}.{key}.{}", quote(&member.key));
+            let at = format!("{path}.{}", quote(&member.key));
             let Some(axis) = self.named_axis(member, &at) else {
                 complete = None;
                 continue;
@@ -499,12 +640,21 @@ impl Binder<'_> {
         Some((from..=to).collect())
     }
 
-    /// One choice for each combination of the values ranged over; `side` is `of` or `to`.
-    fn cases(&mut self, node: &Node, path: &str, side: Option<&str>) -> Option<Vec<Choice>> {
+    /// One choice for each combination of the values ranged over; `side` is a point of `of` or
+    /// `to`, and where it stands.
+    fn cases(
+        &mut self,
+        node: &Node,
+        path: &str,
+        side: Option<(&Node, &str)>,
+    ) -> Option<Vec<Choice>> {
         let mut base: Choice = vec![None; self.sweep.axes.len()];
-        let fixed = self.assign(&mut base, node, "at", path);
-        if let Some(side) = side {
-            self.assign(&mut base, node, side, path)?;
+        let fixed = match node.get("at") {
+            Some(point) => self.assign(&mut base, point, &format!("{path}.at")),
+            None => Some(()),
+        };
+        if let Some((point, at)) = side {
+            self.assign(&mut base, point, at)?;
         }
         fixed?;
         let ranges = self.ranges(node, path)?;
@@ -527,6 +677,31 @@ impl Binder<'_> {
                 .collect();
         }
         Some(cases)
+    }
+
+    /// The cases of `of` and of `to`, one beside the other.
+    fn sides(&mut self, node: &Node, path: &str) -> Option<(Vec<Choice>, Vec<Choice>)> {
+        let (of, to) = (listed(node.get("of")?), listed(node.get("to")?));
+        if of.len() != to.len() {
+            let found = format!("`of` lists {} points and `to` {}", of.len(), to.len());
+            let allowed = "each point of `of` is compared with one of `to`".to_owned();
+            self.form(node.get("to")?, &format!("{path}.to"), found, allowed);
+            return None;
+        }
+        let mut all = |key: &str, points: &[&Node]| -> Option<Vec<Choice>> {
+            let mut cases = Vec::new();
+            for (index, point) in points.iter().enumerate() {
+                let at = match node.get(key).and_then(Node::elements) {
+                    Some(_) => format!("{path}.{key}[{index}]"),
+                    None => format!("{path}.{key}"),
+                };
+                cases.extend(self.cases(node, path, Some((point, &at)))?);
+            }
+            Some(cases)
+        };
+        let left = all("of", &of);
+        let right = all("to", &to)?;
+        Some((left?, right))
     }
 
     /// Reports an axis that the claim leaves open; only replicas may be.
@@ -560,10 +735,9 @@ impl Binder<'_> {
     }
 
     fn pairs(&mut self, node: &Node, path: &str) -> Option<Vec<(Replicas, Replicas)>> {
-        let left = self.cases(node, path, Some("of"));
-        let right = self.cases(node, path, Some("to"))?;
+        let (left, right) = self.sides(node, path)?;
         let pair = |(of, to): (&Choice, &Choice)| (self.replicas(of), self.replicas(to));
-        Some(left?.iter().zip(&right).map(pair).collect())
+        Some(left.iter().zip(&right).map(pair).collect())
     }
 
     /// The choices along `axis`.
@@ -598,6 +772,11 @@ impl Binder<'_> {
         }
         all.iter().map(|indices| self.sweep.point_at(indices)).collect()
     }
+}
+
+/// One point, or a list of them.
+fn listed(node: &Node) -> Vec<&Node> {
+    node.elements().map_or_else(|| vec![node], |points| points.iter().collect())
 }
 
 fn times(expect: &Node) -> f64 {

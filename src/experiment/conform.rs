@@ -3,6 +3,7 @@
 //! Vectors come in families, one file here for each: how a case is read, run and judged. Where MPI
 //! leaves a choice, any of the allowed outcomes will do.
 
+pub mod collectives;
 pub mod communicators;
 pub mod matching;
 mod simulated;
@@ -135,6 +136,10 @@ pub fn judge(vectors: &Vectors, world: &impl World, schedules: u64) -> Verdict {
             .map(|case| (0..schedules).find_map(|schedule| case.mismatch(world, schedule)))
             .collect(),
         Cases::Communicators(cases) => cases.iter().map(communicators::Case::mismatch).collect(),
+        Cases::Collectives(cases) => cases
+            .iter()
+            .map(|case| (0..schedules).find_map(|schedule| case.mismatch(world, schedule)))
+            .collect(),
     }
 }
 

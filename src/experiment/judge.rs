@@ -25,6 +25,9 @@ pub fn judge(claim: &Claim, points: &[PointResult]) -> ClaimResult {
     let bench = Bench { points, metric: claim.metric.name };
     let found = bench.cases(&claim.kind);
     let worst = found.map(|all| {
+        if let ClaimKind::Ordering { most: true, .. } = claim.kind {
+            return in_most(all);
+        }
         let all_hold = all.iter().all(|found| found.holds);
         let worst = all.into_iter().min_by(|a, b| a.margin.total_cmp(&b.margin));
         (all_hold, worst.map_or_else(|| "no case".to_owned(), |worst| worst.measured))
@@ -40,6 +43,15 @@ pub fn judge(claim: &Claim, points: &[PointResult]) -> ClaimResult {
         expected: expected(claim),
         source: claim.source.clone(),
     }
+}
+
+/// More than half of the cases must hold; the one in the middle decides.
+fn in_most(mut all: Vec<Found>) -> (bool, String) {
+    let held = all.iter().filter(|found| found.holds).count();
+    let count = all.len();
+    all.sort_by(|a, b| a.margin.total_cmp(&b.margin));
+    let middle = all.get(count.saturating_sub(1) / 2).map_or("none", |found| &found.measured);
+    (2 * held > count, format!("in {held} of {count} cases; the one in the middle: {middle}"))
 }
 
 struct Bench<'a> {
@@ -71,7 +83,22 @@ impl Bench<'_> {
             ClaimKind::Ratio { cases, value, tolerance } => {
                 cases.iter().map(|case| Some(near(self.ratio(case)?, *value, *tolerance))).collect()
             }
-            ClaimKind::Ordering { cases, below, times } => cases
+            ClaimKind::Bound { cases, below, value } => {
+                cases.iter().map(|case| Some(bounded(self.at(case)?, *below, *value))).collect()
+            }
+            ClaimKind::Spread { cases, most } => {
+                let values: Option<Vec<f64>> = cases.iter().map(|case| self.at(case)).collect();
+                Some(vec![spread(&values?, *most)])
+            }
+            ClaimKind::Between { cases, least, most } => cases
+                .iter()
+                .map(|case| {
+                    let ratio = self.ratio(case)?;
+                    let margin = (ratio - least).min(most - ratio);
+                    Some(Found { holds: margin >= 0.0, margin, measured: shown(ratio) })
+                })
+                .collect(),
+            ClaimKind::Ordering { cases, below, times, .. } => cases
                 .iter()
                 .map(|case| {
                     let ratio = self.ratio(case)?;
@@ -129,6 +156,8 @@ impl Bench<'_> {
             Trend::Flat(tolerance) => flat(&values, tolerance),
             Trend::Knee { at, tolerance } => knee(&values, along, at, tolerance),
             Trend::Dip { at, margin } => dip(&values, along, at, margin),
+            Trend::Drop { at } => drop_at(&values, along, at),
+            Trend::Slope { value, tolerance } => slope(&values, along, value, tolerance),
         })
     }
 }
@@ -217,6 +246,48 @@ fn dip(values: &[f64], along: &Along, at: usize, margin: f64) -> Found {
     Found { holds: left > 0.0, margin: left, measured }
 }
 
+/// It falls to the value before `at`, and by a greater factor from there on.
+fn drop_at(values: &[f64], along: &Along, at: usize) -> Found {
+    let here = values[at] / values[at - 1];
+    let before = values[at - 1] / values[at - 2];
+    let left = (1.0 - before).min(before - here);
+    let measured = format!(
+        "a factor of {} from {} to {}, then {} to {}",
+        shown(before),
+        along.values[at - 2],
+        along.values[at - 1],
+        shown(here),
+        along.values[at]
+    );
+    Found { holds: left > 0.0, margin: left, measured }
+}
+
+/// The growth of the metric by the growth of the axis, from the first value to each other.
+fn slope(values: &[f64], along: &Along, value: f64, tolerance: Tolerance) -> Found {
+    let each = (1..values.len()).map(|index| {
+        let metric = values[index] / values[0];
+        let axis = position(along, index) / position(along, 0);
+        let found = near(metric / axis, value, tolerance);
+        let measured = format!("{} up to {}", found.measured, along.values[index]);
+        Found { measured, ..found }
+    });
+    let worst = each.min_by(|a, b| a.margin.total_cmp(&b.margin));
+    worst.expect("a trend has at least two values")
+}
+
+fn bounded(measured: f64, below: bool, value: f64) -> Found {
+    let margin = if below { value - measured } else { measured - value };
+    Found { holds: margin > 0.0, margin, measured: shown(measured) }
+}
+
+fn spread(values: &[f64], most: f64) -> Found {
+    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let greatest = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let ratio = greatest / least;
+    let measured = format!("greatest over least: {}", shown(ratio));
+    Found { holds: ratio <= most, margin: most - ratio, measured }
+}
+
 /// A number as a reader wants it: four significant digits.
 fn shown(value: f64) -> String {
     if !value.is_finite() {
@@ -236,6 +307,10 @@ fn shown(value: f64) -> String {
     }
 }
 
+const fn side(below: bool) -> &'static str {
+    if below { "below" } else { "above" }
+}
+
 /// The claim's expectation in words.
 fn expected(claim: &Claim) -> String {
     let tolerance = |tolerance: Tolerance| match tolerance {
@@ -246,13 +321,24 @@ fn expected(claim: &Claim) -> String {
     };
     match &claim.kind {
         ClaimKind::Value { value, tolerance: within, .. } => {
-            format!("{} {} {}", shown(*value), claim.metric.unit, tolerance(*within))
+            let value = format!("{} {}", shown(*value), claim.metric.unit);
+            format!("{} {}", value.trim_end(), tolerance(*within))
         }
         ClaimKind::Ratio { value, tolerance: within, .. } => {
             format!("{} {}", shown(*value), tolerance(*within))
         }
-        ClaimKind::Ordering { below, times, .. } => {
-            format!("{} a ratio of {}", if *below { "below" } else { "above" }, shown(*times))
+        ClaimKind::Bound { below, value, .. } => {
+            format!("{} {} {}", side(*below), shown(*value), claim.metric.unit)
+                .trim_end()
+                .to_owned()
+        }
+        ClaimKind::Spread { most, .. } => format!("greatest over least at most {}", shown(*most)),
+        ClaimKind::Between { least, most, .. } => {
+            format!("from {} to {}", shown(*least), shown(*most))
+        }
+        ClaimKind::Ordering { below, times, most, .. } => {
+            let cases = if *most { " in most cases" } else { "" };
+            format!("{} a ratio of {}{cases}", side(*below), shown(*times))
         }
         ClaimKind::Crossover { along, at, tolerance: within, times, .. } => format!(
             "ratio at most {} from {} on ({})",
@@ -268,6 +354,13 @@ fn expected(claim: &Claim) -> String {
             Trend::Flat(within) => format!("flat along {} ({})", along.path, tolerance(*within)),
             Trend::Knee { at, tolerance: within } => {
                 format!("a knee at {} ({})", along.values[*at], tolerance(*within))
+            }
+            Trend::Drop { at } => {
+                format!("falls to {}, and more to {}", along.values[*at - 1], along.values[*at])
+            }
+            Trend::Slope { value, tolerance: within } => {
+                let times = shown(*value);
+                format!("grows {times} times as fast as {} ({})", along.path, tolerance(*within))
             }
             Trend::Dip { at, margin } => {
                 format!(

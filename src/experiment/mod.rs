@@ -8,6 +8,7 @@ pub mod baseline;
 pub mod check;
 pub mod claim;
 pub mod codes;
+pub mod collectives;
 pub mod conform;
 pub mod diagnostic;
 pub mod json;

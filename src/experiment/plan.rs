@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use super::claim::{Binder, Claim, Figure};
 use super::codes;
+use super::collectives::Chosen;
 use super::diagnostic::{Diagnostic, Diagnostics, Span};
 use super::json::{Node, Value};
 use super::library::{self, Library};
@@ -19,7 +20,9 @@ use super::schema::{DEFAULT_EVENTS, DEFAULT_SEED, SCENARIO, SCHEMA, metrics};
 use super::shape::check::check;
 use super::shape::{Shape, path};
 use super::sweep::{self, Sweep};
+use crate::hardware::core::Pinning;
 use crate::units::{Bytes, TimeDelta};
+use crate::workloads::backlog::Queue;
 
 mod point;
 
@@ -63,12 +66,18 @@ pub struct Point {
     pub nodes: u32,
     /// Which process runs where.
     pub placement: Placement,
+    /// Threads of each process.
+    pub threads: u16,
+    /// How messages find their thread.
+    pub addressing: Addressing,
     /// The network.
     pub topology: Topology,
     /// The choices of the MPI library.
     pub mpi: MpiOptions,
     /// What the processes do.
     pub workload: Workload,
+    /// Whether the metrics tell where the time of a message went.
+    pub account: bool,
     /// Random disturbances.
     pub noise: Noise,
     /// Where the run stops.
@@ -88,6 +97,35 @@ pub struct Placement {
     pub order: PlacementOrder,
     /// Whether processes may share a core.
     pub oversubscribe: bool,
+    /// Which hardware threads are used first.
+    pub pinning: Pinning,
+}
+
+/// How messages find their thread.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Addressing {
+    /// Threads share the rank of their process, each with tags of its own.
+    #[default]
+    Process,
+    /// Each thread has a duplicate of the communicator for itself.
+    Duplicated,
+    /// Each thread has an endpoint.
+    Endpoints(EndpointOptions),
+}
+
+/// What the endpoints of a process share.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct EndpointOptions {
+    /// NIC contexts of a process.
+    pub nic_contexts: u16,
+    /// Whether each endpoint has matching queues of its own.
+    pub own_queues: bool,
+    /// Whether a call makes progress for its own endpoint only.
+    pub independent: bool,
+    /// Whether the program promises that one thread uses an endpoint.
+    pub one_thread: bool,
+    /// Whether they are there from the start.
+    pub at_start: bool,
 }
 
 /// How processes are dealt out to nodes.
@@ -146,6 +184,18 @@ pub struct MpiOptions {
     pub payload: Payload,
     /// How processes are connected.
     pub connections: Connections,
+    /// Who gets the library lock.
+    pub lock: Lock,
+}
+
+/// Who gets the library lock that several threads wait for.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Lock {
+    /// The thread that waits longest.
+    #[default]
+    Fair,
+    /// The thread that the lock's line reaches first.
+    Unfair,
 }
 
 /// How a large message moves.
@@ -188,6 +238,8 @@ pub enum Workload {
         warmup: u64,
         /// Whether both processes are on one node.
         same_node: bool,
+        /// The queue that is long at the process that answers.
+        queue: Option<LongQueue>,
     },
     /// Windows of messages, one way or both.
     Bandwidth {
@@ -218,9 +270,33 @@ pub enum Workload {
         warmup: u64,
         /// Whether both nodes of a pair send.
         both: bool,
+        /// The queue that is long at every receiver.
+        queue: Option<LongQueue>,
+    },
+    /// One collective, by all processes, again and again.
+    Collective {
+        /// The call.
+        chosen: Box<Chosen>,
+        /// Processes of a node.
+        ranks_per_node: u32,
+        /// Bytes of the message, vector or block.
+        size: Bytes,
+        /// Measured rounds.
+        rounds: u64,
+        /// Rounds before them.
+        warmup: u64,
     },
     /// Statements written out, one list for each rank.
     Program(Vec<RankProgram>),
+}
+
+/// A matching queue that is long before the rounds begin.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct LongQueue {
+    /// Which of the two.
+    pub queue: Queue,
+    /// Entries in one process.
+    pub length: u32,
 }
 
 impl Workload {
@@ -231,6 +307,7 @@ impl Workload {
             Self::Bandwidth { bidirectional: false, .. } => "bandwidth",
             Self::Bandwidth { bidirectional: true, .. } => "bidirectional_bandwidth",
             Self::MessageRate { .. } => "message_rate",
+            Self::Collective { .. } => "collective",
             Self::Program(_) => "program",
         }
     }
@@ -298,9 +375,12 @@ fn read(diagnostics: &mut Diagnostics, request: &Request) -> Option<Plan> {
     let models = Models::new(&request.library, folder.filter(|folder| is_folder(folder.as_path())));
     let points = points(diagnostics, &tree, &sweep, models);
     let kind = tree.get("workload").and_then(|workload| workload.word("kind")).unwrap_or("");
-    let mut binder = Binder { diagnostics, sweep: &sweep, metrics: metrics(kind) };
-    let figures = binder.figures(&tree);
-    let claims = binder.claims(&tree, !narrowed.is_empty());
+    let account = tree.flag("account").unwrap_or(false);
+    let metrics = metrics(kind, account);
+    let mut binder = Binder { diagnostics, sweep: &sweep, metrics };
+    let narrowed = !narrowed.is_empty();
+    let figures = binder.figures(&tree, narrowed);
+    let claims = binder.claims(&tree, narrowed);
     let text = |key: &str| tree.word(key).map(str::to_owned);
     Some(Plan {
         name: loaded.name,

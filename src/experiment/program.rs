@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::codes;
+use super::collectives::{self, Choices, Chosen};
 use super::diagnostic::{Diagnostic, Diagnostics, Span, quote};
 use super::json::{Node, Value};
 use crate::mpi::envelope::Rank;
@@ -28,6 +29,8 @@ pub struct Statement {
 pub enum Step {
     /// A call into the library.
     Call(Call),
+    /// A collective.
+    Collective(Chosen),
     /// Work outside the library.
     Compute(TimeDelta),
 }
@@ -46,6 +49,7 @@ enum Open {
 /// The state of one rank's reading.
 struct Reader<'a> {
     diagnostics: &'a mut Diagnostics,
+    choices: &'a Choices,
     ranks: u32,
     rank: usize,
     handles: BTreeMap<String, (Handle, Open, Span)>,
@@ -57,7 +61,7 @@ struct Reader<'a> {
 /// # Panics
 ///
 /// When the node was not checked against its shape.
-pub fn read(diagnostics: &mut Diagnostics, ranks: &Node) -> Vec<RankProgram> {
+pub fn read(diagnostics: &mut Diagnostics, choices: &Choices, ranks: &Node) -> Vec<RankProgram> {
     let lists = ranks.elements().expect("the tree was checked against its shape");
     let count = u32::try_from(lists.len()).expect("the shape limits the ranks");
     let mut lines = LineCounter::new(diagnostics, ranks.span);
@@ -71,7 +75,7 @@ pub fn read(diagnostics: &mut Diagnostics, ranks: &Node) -> Vec<RankProgram> {
     let mut programs = Vec::with_capacity(lists.len());
     for (rank, list) in lists.iter().enumerate() {
         let handles = BTreeMap::new();
-        let mut reader = Reader { diagnostics, ranks: count, rank, handles, buffers: 0 };
+        let mut reader = Reader { diagnostics, choices, ranks: count, rank, handles, buffers: 0 };
         let elements = list.elements().unwrap_or(&[]);
         let statements = elements.iter().enumerate().map(|(index, node)| Statement {
             step: reader.step(node, &format!("workload.ranks[{rank}][{index}]")),
@@ -119,6 +123,9 @@ impl Reader<'_> {
     fn step(&mut self, node: &Node, path: &str) -> Step {
         let comm = Comm(node.small("comm").map_or(0, |comm| u16::try_from(comm).unwrap_or(0)));
         let op = node.required_word("op");
+        if let Some(chosen) = self.collective(op, node, comm, path) {
+            return Step::Collective(chosen);
+        }
         let call = match op {
             "compute" => return Step::Compute(node.time("time").unwrap_or_default()),
             "barrier" => Call::Barrier { comm },
@@ -129,6 +136,19 @@ impl Reader<'_> {
             _ => self.completion(op, node, path),
         };
         Step::Call(call)
+    }
+
+    fn collective(&mut self, op: &str, node: &Node, comm: Comm, path: &str) -> Option<Chosen> {
+        let mut reader = collectives::Reader {
+            diagnostics: self.diagnostics,
+            choices: self.choices,
+            ranks: self.ranks,
+            rank: u32::try_from(self.rank).expect("the shape limits the ranks"),
+            buffer: self.buffers,
+        };
+        let chosen = reader.read(op, node, comm, path);
+        self.buffers = reader.buffer;
+        chosen
     }
 
     fn send(&mut self, op: &str, node: &Node, comm: Comm, path: &str) -> Call {

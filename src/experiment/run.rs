@@ -15,6 +15,7 @@ use super::results::{PointResult, RunResult};
 use super::store::StoreError;
 use crate::engine::Digest;
 
+pub mod account;
 pub mod job;
 pub mod metrics;
 

@@ -9,10 +9,15 @@
 //! | kind | says |
 //! |---|---|
 //! | `"value": METRIC` | METRIC is `expect.value`, within `expect.tolerance` |
-//! | `"ratio": METRIC` | METRIC of `of` divided by METRIC of `to` is `expect.value`, within `expect.tolerance` |
-//! | `"ordering": METRIC` | METRIC of `of` is `expect.is` (`below`, `above`) `expect.times` x METRIC of `to` |
+//! | `"bound": METRIC` | METRIC is `expect.is` (`below`, `above`) `expect.value` |
+//! | `"spread": METRIC` | the greatest METRIC of all cases is at most `expect.most` x the least |
+//! | `"ratio": METRIC` | METRIC of `of` divided by METRIC of `to` is `expect.value`, within `expect.tolerance`, or from `expect.least` to `expect.most` |
+//! | `"ordering": METRIC` | METRIC of `of` is `expect.is` (`below`, `above`) `expect.times` x METRIC of `to`, in all or in most cases (`expect.in`) |
 //! | `"crossover": METRIC` | along the axis `along`, METRIC of `of` stays at or below `expect.times` x METRIC of `to` from `expect.value` on (within `expect.tolerance`) |
 //! | `"trend": METRIC` | along the axis `along`, METRIC has the shape `expect.shape`: `rises`, `falls`, `flat`, `knee`, `dip` |
+//!
+//! `of` and `to` are a point each, or lists of as many points: the first is compared with the first,
+//! and so on. Quantities are given with their unit, numbers without one as plain numbers.
 //!
 //! The shapes of a trend, with y(i) the metric at the i-th value of the axis:
 //!
@@ -21,6 +26,11 @@
 //! - `knee`: the growth per step changes most at the value `at` (within `tolerance`).
 //! - `dip`: at the value `at`, y(i)/y(i-1) < y(i-1)/y(i-2) - `margin`: the step is worse than the
 //!   one before it by more than `margin`.
+//! - `drop`: it falls to the value before `at`, and by a greater factor from there to `at`.
+//! - `slope`: between the first value of the axis and each other, the metric grows `value` times as
+//!   fast as the axis, within `tolerance`: 1 is proportional to it.
+
+mod collectives;
 
 use super::shape::export;
 use super::shape::{Field, Need, Shape, Variant, default, optional, required, variant};
@@ -31,6 +41,10 @@ use crate::units::Dimension;
 pub const SCHEMA: u64 = 1;
 /// The greatest size of a message: counts are C ints.
 pub const MAX_MESSAGE: u64 = 2 << 30;
+/// The most threads of a process; a machine has fewer.
+pub const MAX_THREADS: u64 = 1_024;
+/// The most entries of a queue that is made before a workload begins.
+pub const MAX_QUEUE: u64 = 1 << 20;
 /// The seed where the scenario names none.
 pub const DEFAULT_SEED: u64 = 1;
 /// The most points of a sweep where the scenario sets no limit.
@@ -62,15 +76,31 @@ static POSITIVE_RATIO: Shape = Shape::Ratio { min: 1, max: u64::MAX };
 static RANKS: Shape = Shape::Object(&[
     default(
         "threads_per_process",
-        &Shape::Count { min: 1, max: 1 },
+        &Shape::Count { min: 1, max: MAX_THREADS },
         "1",
-        "Threads of a process that call MPI.",
+        "Threads of a process that call MPI; more than one in the workload message_rate only.",
     ),
     default(
         "addressing",
-        &Shape::Word(&[("process", "one rank per process")]),
+        &Shape::Word(&[
+            ("process", "the threads of a process share its rank, each with tags of its own"),
+            ("duplicated", "each thread has a duplicate of the communicator for itself"),
+            ("endpoints", "each thread has an endpoint, a rank of its own, as `endpoints` says"),
+            ("multiplexed", "the same, and all endpoints of a process share one NIC context"),
+            ("separate", "each thread is a process of its own"),
+        ]),
         "process",
-        "What a rank is.",
+        "How messages find their thread.",
+    ),
+    optional("endpoints", &ENDPOINTS, "What the endpoints of a process share."),
+    default(
+        "pinning",
+        &Shape::Word(&[
+            ("scatter", "a second hardware thread of a core when every core has one"),
+            ("compact", "all hardware threads of a core before the next core"),
+        ]),
+        "scatter",
+        "Which hardware threads are used.",
     ),
     default(
         "placement",
@@ -82,6 +112,54 @@ static RANKS: Shape = Shape::Object(&[
         "Which process runs on which node.",
     ),
     default("oversubscribe", &Shape::Flag, "false", "Whether processes may share a core."),
+]);
+
+static ENDPOINTS: Shape = Shape::Object(&[
+    default(
+        "nic_contexts",
+        &Shape::Either(&[
+            Shape::Word(&[("own", "each endpoint has one")]),
+            Shape::Count { min: 1, max: MAX_THREADS },
+        ]),
+        "own",
+        "NIC contexts of a process: queue pairs, channels and completion queues.",
+    ),
+    default(
+        "queues",
+        &Shape::Word(&[
+            ("own", "each endpoint has matching queues"),
+            ("shared", "all ranks of a process share one pair of queues"),
+        ]),
+        "own",
+        "Where messages of endpoints are matched.",
+    ),
+    default(
+        "progress",
+        &Shape::Word(&[
+            ("independent", "a call makes progress for its own endpoint"),
+            ("process", "a call makes progress for all endpoints of the process"),
+        ]),
+        "independent",
+        "What a call on one endpoint owes the others.",
+    ),
+    default(
+        "threading",
+        &Shape::Word(&[
+            ("one", "one thread uses an endpoint: what it has for itself needs no lock"),
+            ("any", "any thread may use any endpoint"),
+        ]),
+        "one",
+        "What the program promises about its threads.",
+    ),
+    default(
+        "creation",
+        &Shape::Word(&[
+            ("dynamic", "MPI_Comm_create_endpoints: each endpoint has a handle"),
+            ("static", "made at the start: threads attach, and each call looks up its endpoint"),
+        ]),
+        "dynamic",
+        "How endpoints come to be.",
+    ),
 ]);
 
 static TOPOLOGY: Shape = Shape::Tagged {
@@ -150,6 +228,16 @@ static MPI: Shape = Shape::Object(&[
         "per_peer",
         "How a process is connected to its peers; a pass of the progress engine polls each channel.",
     ),
+    optional("collectives", &collectives::CHOICES, "Algorithms of collective operations."),
+    default(
+        "lock",
+        &Shape::Word(&[
+            ("fair", "the library lock goes to the thread that waits longest"),
+            ("unfair", "the library lock goes to the thread that its line reaches first"),
+        ]),
+        "fair",
+        "Who gets the library lock that several threads of a process wait for.",
+    ),
 ]);
 
 static ROUNDS: Shape = Shape::Either(&[
@@ -183,12 +271,38 @@ const WARMUP_FIELD: Field = default(
 );
 const BETWEEN_FIELD: Field = default("between", &BETWEEN, "nodes", "Where the two processes are.");
 
+static QUEUE_KIND: Shape = Shape::Word(&[
+    ("expected", "posted receives that never match: every arrival walks past them"),
+    ("unexpected", "messages that nobody asks for: every posted receive walks past them"),
+]);
+static QUEUE_LENGTH: Shape = Shape::Count { min: 0, max: MAX_QUEUE };
+const QUEUE_FIELDS: [Field; 2] = [
+    required("kind", &QUEUE_KIND, "\"expected\"", "Which of the two matching queues is long."),
+    required("length", &QUEUE_LENGTH, "64", "Entries that stand in it through all rounds."),
+];
+static QUEUE: Shape = Shape::Object(&QUEUE_FIELDS);
+static THREADED_QUEUE: Shape = Shape::Object(&[
+    QUEUE_FIELDS[0],
+    QUEUE_FIELDS[1],
+    default(
+        "length_per",
+        &Shape::Word(&[
+            ("process", "all threads of a process share `length` entries"),
+            ("thread", "`length` entries for each thread, all in the queue of the process"),
+        ]),
+        "process",
+        "What the length counts for.",
+    ),
+]);
+const QUEUE_FIELD: Field =
+    optional("queue", &QUEUE, "A queue that is long at the answering process.");
+
 static WORKLOAD: Shape = Shape::Tagged {
     tag: "kind",
     variants: &[
         variant(
             "ping_pong",
-            &[SIZE_FIELD, ROUNDS_FIELD, WARMUP_FIELD, BETWEEN_FIELD],
+            &[SIZE_FIELD, ROUNDS_FIELD, WARMUP_FIELD, BETWEEN_FIELD, QUEUE_FIELD],
             "Two processes send one message to and fro; a round is both ways.",
         ),
         variant(
@@ -223,9 +337,11 @@ static WORKLOAD: Shape = Shape::Tagged {
                     "both",
                     "Which nodes send.",
                 ),
+                optional("queue", &THREADED_QUEUE, "A queue that is long at every receiver."),
             ],
             "Pairs of processes on two nodes send windows of messages; the rate is their sum.",
         ),
+        collectives::WORKLOAD,
         variant(
             "program",
             &[required(
@@ -297,6 +413,21 @@ static OPERATION: Shape = Shape::Tagged {
         variant("imrecv", &[HANDLE, ROOM, REQ], "MPI_Imrecv"),
         variant("cancel", &[REQ], "MPI_Cancel"),
         variant("barrier", &[COMM_FIELD], "MPI_Barrier"),
+        collectives::STATEMENTS[0],
+        collectives::STATEMENTS[1],
+        collectives::STATEMENTS[2],
+        collectives::STATEMENTS[3],
+        collectives::STATEMENTS[4],
+        collectives::STATEMENTS[5],
+        collectives::STATEMENTS[6],
+        collectives::STATEMENTS[7],
+        collectives::STATEMENTS[8],
+        collectives::STATEMENTS[9],
+        collectives::STATEMENTS[10],
+        collectives::STATEMENTS[11],
+        collectives::STATEMENTS[12],
+        collectives::STATEMENTS[13],
+        collectives::STATEMENTS[14],
         variant(
             "compute",
             &[required("time", &time(0, LONG), "\"1 ms\"", "How long the core computes.")],
@@ -371,9 +502,15 @@ const SCALARS_LIST: Shape = Shape::List { of: &Shape::Scalar, min: 0, max: 1_000
 
 static FIGURES: Shape = Shape::List {
     of: &Shape::Object(&[
-        required("x", &Shape::Path, "\"workload.size\"", "The swept field on the x axis."),
+        required(
+            "x",
+            &Shape::Path,
+            "\"workload.size\"",
+            "The swept field, or the metric, on the x axis.",
+        ),
         required("y", &Shape::Name, "\"message_rate\"", "The metric on the y axis."),
         optional("series", &Shape::Path, "The swept field with one line per value."),
+        optional("at", &POINT, "Values of axes: only points that have them are drawn."),
         optional("title", &TITLE, "The title; without one, that of the scenario."),
         default("log_x", &Shape::Flag, "true for sizes", "Whether the x axis is logarithmic."),
         default("log_y", &Shape::Flag, "false", "Whether the y axis is logarithmic."),
@@ -408,15 +545,17 @@ const CLAIM_SOURCE: Field =
 const AT: Field = optional("at", &POINT, "Values of axes that are fixed.");
 const FOR: Field =
     optional("for", &RANGES, "Values of axes for each of which the claim must hold.");
+static SIDE: Shape =
+    Shape::Either(&[Shape::Paths(&Shape::Scalar), Shape::List { of: &POINT, min: 1, max: 1_000 }]);
 const OF: Field = required(
     "of",
-    &POINT,
+    &SIDE,
     "{ \"workload.senders_per_node\": 16 }",
     "The point on the left of the comparison.",
 );
 const TO_POINT: Field = required(
     "to",
-    &POINT,
+    &SIDE,
     "{ \"workload.senders_per_node\": 1 }",
     "The point on the right of the comparison.",
 );
@@ -444,16 +583,37 @@ static EXPECT_VALUE: Shape = Shape::Object(&[
     required("value", &Shape::Scalar, "\"1.2 Mmsg/s\"", "The value, with the metric's unit."),
     TOLERANCE,
 ]);
-static EXPECT_RATIO: Shape =
-    Shape::Object(&[required("value", &POSITIVE_RATIO, "13", "The ratio."), TOLERANCE]);
-static EXPECT_ORDERING: Shape = Shape::Object(&[
-    required(
-        "is",
-        &Shape::Word(&[("below", "strictly less"), ("above", "strictly more")]),
-        "\"below\"",
-        "On which side of the other.",
+static EXPECT_BOUND: Shape = Shape::Object(&[
+    required("is", &SIDE_OF, "\"below\"", "On which side of the value."),
+    required("value", &Shape::Scalar, "\"1 us\"", "The bound, with the metric's unit."),
+]);
+static EXPECT_SPREAD: Shape =
+    Shape::Object(&[required("most", &POSITIVE_RATIO, "1.3", "Greatest over least.")]);
+static EXPECT_RATIO: Shape = Shape::Keyed(&[
+    variant(
+        "value",
+        &[required("value", &POSITIVE_RATIO, "13", "The ratio."), TOLERANCE],
+        "Near a value.",
     ),
+    variant(
+        "least",
+        &[
+            required("least", &RATIO, "1", "The least ratio."),
+            required("most", &POSITIVE_RATIO, "1.25", "The greatest ratio."),
+        ],
+        "Between two values, which are allowed too.",
+    ),
+]);
+static SIDE_OF: Shape = Shape::Word(&[("below", "strictly less"), ("above", "strictly more")]);
+static EXPECT_ORDERING: Shape = Shape::Object(&[
+    required("is", &SIDE_OF, "\"below\"", "On which side of the other."),
     default("times", &POSITIVE_RATIO, "1", "The factor on the other."),
+    default(
+        "in",
+        &Shape::Word(&[("all", "every case"), ("most", "more than half of the cases")]),
+        "all",
+        "In how many cases it must hold.",
+    ),
 ]);
 static EXPECT_CROSSOVER: Shape = Shape::Object(&[
     required("value", &Shape::Scalar, "\"32 KiB\"", "The value of the axis."),
@@ -495,11 +655,31 @@ static EXPECT_TREND: Shape = Shape::Tagged {
             ],
             "The step to one value is worse than the step before it.",
         ),
+        variant(
+            "drop",
+            &[required("at", &Shape::Scalar, "256", "The value of the axis.")],
+            "The last two steps to one value fall, and the last one more.",
+        ),
+        variant(
+            "slope",
+            &[
+                required(
+                    "value",
+                    &POSITIVE_RATIO,
+                    "1",
+                    "Growth of the metric by that of the axis.",
+                ),
+                TOLERANCE,
+            ],
+            "The metric grows as fast as the axis, or so many times as fast.",
+        ),
     ],
 };
 
-static CLAIM_VARIANTS: [Variant; 5] = [
+static CLAIM_VARIANTS: [Variant; 7] = [
     claim!("value", "A metric has a value.", &EXPECT_VALUE, []),
+    claim!("bound", "A metric is below or above a value.", &EXPECT_BOUND, []),
+    claim!("spread", "All cases are near to each other.", &EXPECT_SPREAD, []),
     claim!("ratio", "Two points have a ratio.", &EXPECT_RATIO, [OF, TO_POINT]),
     claim!("ordering", "One point is below or above another.", &EXPECT_ORDERING, [OF, TO_POINT]),
     claim!(
@@ -514,7 +694,7 @@ static CLAIM_VARIANTS: [Variant; 5] = [
 static CLAIM: Shape = Shape::Keyed(&CLAIM_VARIANTS);
 
 /// The keys of a scenario.
-pub static SCENARIO: [Field; 16] = [
+pub static SCENARIO: [Field; 17] = [
     required("schema", &Shape::Count { min: 0, max: u64::MAX }, "1", "The version of this form."),
     required("title", &TITLE, "\"Message rate\"", "One line for figures and reports."),
     optional("source", &SOURCE, "Document and figure that it reproduces."),
@@ -534,6 +714,12 @@ pub static SCENARIO: [Field; 16] = [
         &WORKLOAD,
         "{ \"kind\": \"ping_pong\", \"size\": \"8 B\", \"rounds\": 100 }",
         "What the processes do.",
+    ),
+    default(
+        "account",
+        &Shape::Flag,
+        "false",
+        "Whether the metrics tell where the time of a message went.",
     ),
     optional("noise", &NOISE, "Random disturbances; off where it is missing."),
     optional("limits", &LIMITS, "Where a run stops."),
@@ -567,11 +753,11 @@ pub fn model_schema() -> serde_json::Value {
 pub struct MetricSpec {
     /// The scenario's word for it.
     pub name: &'static str,
-    /// What it measures.
-    pub dimension: Dimension,
-    /// The unit that results are in.
+    /// What it measures; `None` for a plain number.
+    pub dimension: Option<Dimension>,
+    /// The unit that results are in; empty for a count.
     pub unit: &'static str,
-    /// Smallest steps of the dimension in one such unit.
+    /// Smallest steps of the dimension in one such unit; billionths for a plain number.
     pub steps_per_unit: u64,
 }
 
@@ -581,20 +767,64 @@ const fn metric(
     unit: &'static str,
     steps_per_unit: u64,
 ) -> MetricSpec {
-    MetricSpec { name, dimension, unit, steps_per_unit }
+    MetricSpec { name, dimension: Some(dimension), unit, steps_per_unit }
 }
 
-const TIME_METRIC: MetricSpec = metric("time", Dimension::Time, "us", 1_000_000);
-const LATENCY: MetricSpec = metric("latency", Dimension::Time, "us", 1_000_000);
+const fn time_metric(name: &'static str) -> MetricSpec {
+    metric(name, Dimension::Time, "us", 1_000_000)
+}
+
+const fn number(name: &'static str, unit: &'static str) -> MetricSpec {
+    MetricSpec { name, dimension: None, unit, steps_per_unit: 1_000_000_000 }
+}
+
+const TIME_METRIC: MetricSpec = time_metric("time");
+const LATENCY: MetricSpec = time_metric("latency");
 const BANDWIDTH: MetricSpec = metric("bandwidth", Dimension::Bandwidth, "MB/s", 8_000_000);
 const MESSAGE_RATE: MetricSpec = metric("message_rate", Dimension::Rate, "msg/s", 1);
 
 /// The metrics of a workload kind, the main one first.
-pub const fn metrics(kind: &str) -> &'static [MetricSpec] {
+const fn main_metrics(kind: &str) -> &'static [MetricSpec] {
     match kind.as_bytes() {
         b"ping_pong" => &[LATENCY, BANDWIDTH, TIME_METRIC],
         b"bandwidth" | b"bidirectional_bandwidth" => &[BANDWIDTH, MESSAGE_RATE, TIME_METRIC],
         b"message_rate" => &[MESSAGE_RATE, BANDWIDTH, TIME_METRIC],
+        b"collective" => &[LATENCY, MESSAGE_RATE, TIME_METRIC],
         _ => &[TIME_METRIC],
     }
+}
+
+/// Where the time of a message went: means over the messages of the timed rounds, of all threads
+/// together, so that a sender's and a receiver's time add up.
+static ACCOUNT: [MetricSpec; 14] = [
+    // Threads that send, on each node that does.
+    number("agents", ""),
+    // Queue entries that were compared.
+    number("entries_per_message", ""),
+    // Entries of the longest queue of a process, over the whole run.
+    number("longest_posted", ""),
+    number("longest_unexpected", ""),
+    // Part of the timed region in which the first thread of a process creates and joins others.
+    number("fork_join_share", "%"),
+    // Time inside locks; it overlaps all that follows.
+    time_metric("lock_hold"),
+    time_metric("lock_wait"),
+    time_metric("walk_time"),
+    time_metric("poll_time"),
+    time_metric("post_time"),
+    time_metric("library_time"),
+    time_metric("copy_time"),
+    time_metric("wait_time"),
+    time_metric("outside_time"),
+];
+
+/// Whether a metric is one of the account that a scenario must ask for.
+pub fn is_of_account(name: &str) -> bool {
+    ACCOUNT.iter().any(|metric| metric.name == name)
+}
+
+/// The metrics of a workload kind, the main one first, then those of its account.
+pub fn metrics(kind: &str, account: bool) -> Vec<&'static MetricSpec> {
+    let account = if account { &ACCOUNT[..] } else { &[] };
+    main_metrics(kind).iter().chain(account).collect()
 }

@@ -59,6 +59,16 @@ pub enum Scheme {
     Cyclic,
 }
 
+/// Which hardware threads of a node are used first.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Pinning {
+    /// A second hardware thread of a core only when all cores of the node have one.
+    #[default]
+    Scatter,
+    /// All hardware threads of a core before the next core.
+    Compact,
+}
+
 /// More threads than the machine has hardware threads.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error(
@@ -75,8 +85,7 @@ pub struct PlacementError {
     pub available: u64,
 }
 
-/// Where every thread of a job runs: each on a hardware thread of its own, a second one of a core
-/// only when all cores of the node have one.
+/// Where every thread of a job runs: each on a hardware thread of its own.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Placement {
     nodes: u32,
@@ -84,11 +93,14 @@ pub struct Placement {
     threads: u32,
     sockets: u32,
     cores_per_socket: u32,
+    smt: u32,
     scheme: Scheme,
+    pinning: Pinning,
 }
 
 impl Placement {
-    /// Places `processes` of `threads` threads each on `nodes` nodes of such cores.
+    /// Places `processes` of `threads` threads each on `nodes` nodes of such cores, a core for each
+    /// thread as long as there are any.
     ///
     /// # Errors
     ///
@@ -112,8 +124,15 @@ impl Placement {
         if needed > available {
             return Err(PlacementError { per_node, threads, needed, available });
         }
-        let (sockets, cores_per_socket) = (cpu.sockets, cpu.cores_per_socket);
-        Ok(Self { nodes, per_node, threads, sockets, cores_per_socket, scheme })
+        let (sockets, cores_per_socket, smt) = (cpu.sockets, cpu.cores_per_socket, cpu.smt);
+        let pinning = Pinning::default();
+        Ok(Self { nodes, per_node, threads, sockets, cores_per_socket, smt, scheme, pinning })
+    }
+
+    /// The same threads on hardware threads in another order.
+    #[must_use]
+    pub const fn pinned(self, pinning: Pinning) -> Self {
+        Self { pinning, ..self }
     }
 
     /// Where `thread` of `process` runs.
@@ -130,7 +149,10 @@ impl Placement {
         assert!(node < self.nodes && local < self.per_node, "process {process} is of this job");
         let slot = local * self.threads + thread;
         let cores = self.sockets * self.cores_per_socket;
-        let (core, thread) = (slot % cores, slot / cores);
+        let (core, thread) = match self.pinning {
+            Pinning::Scatter => (slot % cores, slot / cores),
+            Pinning::Compact => (slot / self.smt, slot % self.smt),
+        };
         let (socket, core) = match self.scheme {
             Scheme::Block => (core / self.cores_per_socket, core % self.cores_per_socket),
             Scheme::Cyclic => (core % self.sockets, core / self.sockets),
@@ -286,11 +308,30 @@ mod tests {
     }
 
     #[test]
+    fn compact_fills_a_core_before_the_next() {
+        let cpu = cpu(2, 2, 4, 500_000);
+        let placement = Placement::new(&cpu, 1, 3, 2, Scheme::Block).unwrap();
+        let place = |pinning: Pinning, process, thread| {
+            let place = placement.clone().pinned(pinning).place(process, thread);
+            (place.socket, place.core, place.thread)
+        };
+        let slots = [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0), (2, 1)];
+        let all = |pinning| slots.map(|(process, thread)| place(pinning, process, thread));
+        let scattered = [(0, 0, 0), (0, 1, 0), (1, 0, 0), (1, 1, 0), (0, 0, 1), (0, 1, 1)];
+        assert_eq!(all(Pinning::Scatter), scattered);
+        let compact = [(0, 0, 0), (0, 0, 1), (0, 0, 2), (0, 0, 3), (0, 1, 0), (0, 1, 1)];
+        assert_eq!(all(Pinning::Compact), compact);
+    }
+
+    #[test]
     fn every_thread_has_a_hardware_thread_of_its_own() {
-        for scheme in [Scheme::Block, Scheme::Cyclic] {
+        let orders = [Scheme::Block, Scheme::Cyclic]
+            .map(|scheme| [(scheme, Pinning::Scatter), (scheme, Pinning::Compact)]);
+        for (scheme, pinning) in orders.into_iter().flatten() {
             for (nodes, processes, threads) in [(1, 16, 1), (2, 8, 3), (3, 7, 2), (2, 5, 5)] {
                 let cpu = cpu(2, 4, 2, 1_000_000);
                 let placement = Placement::new(&cpu, nodes, processes, threads, scheme).unwrap();
+                let placement = placement.pinned(pinning);
                 let mut places = std::collections::BTreeSet::new();
                 for process in 0..processes {
                     for thread in 0..threads {

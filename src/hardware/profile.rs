@@ -48,7 +48,6 @@ const DESCRIBED_ONLY: &[&str] = &[
     "mem.core_copy_bw_remote",
     "cache.line",
     "os.page_size",
-    "os.syscall",
     "os.cma_available",
     "hca.loopback_bw",
 ];

@@ -8,3 +8,4 @@ pub mod group;
 pub mod intercommunicator;
 pub mod matching;
 pub mod observation;
+pub mod operator;

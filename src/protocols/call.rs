@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::collectives::Collective;
 use super::contract::Handle;
 use crate::mpi::communicator::Comparison;
 use crate::mpi::envelope::Rank;
@@ -130,11 +131,13 @@ pub enum Call {
     Attach { id: u16 },
     /// `MPI_Comm_compare`.
     Compare { a: Comm, b: Comm },
+    /// Any collective operation.
+    Collective(Arc<Collective>),
 }
 
 impl Call {
     /// The communicator that the call names; requests and messages know theirs.
-    pub const fn comm(&self) -> Option<Comm> {
+    pub fn comm(&self) -> Option<Comm> {
         match self {
             Self::Isend { comm, .. }
             | Self::Send { comm, .. }
@@ -157,6 +160,7 @@ impl Call {
             | Self::Imrecv { .. }
             | Self::Cancel { .. }
             | Self::Attach { .. } => None,
+            Self::Collective(call) => Some(call.comm),
         }
     }
 }
@@ -189,7 +193,7 @@ pub enum Outcome {
 #[allow(missing_docs, reason = "named as MPI names them")]
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub enum Reply {
-    /// Nothing: `MPI_Isend`, `MPI_Irecv`, `MPI_Cancel`, `MPI_Barrier`, `MPI_Waitall` without statuses.
+    /// Nothing: `MPI_Isend`, `MPI_Irecv`, `MPI_Cancel`, collectives, `MPI_Waitall` without statuses.
     Done,
     /// `MPI_Wait`, `MPI_Send`, `MPI_Recv`, `MPI_Mrecv`.
     Outcome(Outcome),

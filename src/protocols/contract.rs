@@ -17,6 +17,7 @@ use std::fmt::Debug;
 use std::hash::Hash;
 
 use crate::mpi::observation::Observation;
+use crate::mpi::operator::{Reduction, Side};
 use crate::units::Bytes;
 
 /// A process of the job, numbered from 0 over all nodes.
@@ -99,6 +100,8 @@ pub enum Space {
     Landing(u32),
     /// A buffer of the library that keeps an unexpected eager message.
     Unexpected(u32),
+    /// Where a collective keeps what is on its way; one per thread.
+    Scratch(u16),
 }
 
 /// Consecutive bytes in one [`Space`].
@@ -227,6 +230,17 @@ pub enum Action<P, R> {
         /// Destination, in this process; as long as the source.
         to: Region,
     },
+    /// This core combines two buffers, element by element: it reads both and writes one.
+    Combine {
+        /// The other operand, in this process.
+        from: Region,
+        /// Operand and result, in this process; as long as the other.
+        into: Region,
+        /// What two elements become.
+        reduction: Reduction,
+        /// On which side of `into` the other operand stands.
+        side: Side,
+    },
     /// This core pins a buffer for the HCA (free when the registration cache holds it).
     Register {
         /// The buffer.
@@ -305,6 +319,9 @@ impl<P, R> Action<P, R> {
             Self::Work(step) => Action::Work(step),
             Self::Walk { entries, length } => Action::Walk { entries, length },
             Self::Copy { from, to } => Action::Copy { from, to },
+            Self::Combine { from, into, reduction, side } => {
+                Action::Combine { from, into, reduction, side }
+            }
             Self::Register { region } => Action::Register { region },
             Self::Send { to, via, header, packet, payload } => {
                 Action::Send { to, via, header, packet, payload }

@@ -132,12 +132,14 @@ fn extent_of(points: &[Point]) -> (Vec<f64>, Vec<f64>) {
 /// What a scenario asks to be drawn.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct FigureSpec {
-    /// The swept path on the x axis.
+    /// The swept path, or the metric, on the x axis.
     pub x: String,
     /// The metric on the y axis.
     pub y: String,
     /// The swept path that tells the curves apart.
     pub series: Option<String>,
+    /// Swept paths with the value that points have which are drawn; empty for all points.
+    pub at: Vec<(String, String)>,
     /// The heading; the scenario's title by default.
     pub title: Option<String>,
     /// The swept path whose values are replicas of one measurement: the mean is drawn, with a bar
@@ -152,7 +154,7 @@ pub struct FigureSpec {
 impl Figure {
     /// Chooses the points of `result` that `spec` asks for.
     ///
-    /// Axes that are neither x nor replicas tell curves apart. Points that failed are left out.
+    /// Axes that are neither x nor replicas tell curves apart, unless x is a metric. Points that failed are left out.
     ///
     /// # Errors
     ///
@@ -217,14 +219,23 @@ impl Figure {
 
 fn check_axes(result: &RunResult, spec: &FigureSpec) -> Result<(), ReportError> {
     let swept = result.points.first().map_or(&[][..], |point| &point.params);
-    let asked = [Some(&spec.x), spec.series.as_ref(), spec.replicas.as_ref()];
-    for path in asked.into_iter().flatten() {
+    let x = Some(&spec.x).filter(|x| !is_metric(result, x));
+    let fixed = spec.at.iter().map(|(path, _)| path);
+    let asked = [x, spec.series.as_ref(), spec.replicas.as_ref()];
+    for path in asked.into_iter().flatten().chain(fixed) {
         if !swept.iter().any(|(name, _)| name == path) {
             let known = swept.iter().map(|(name, _)| format!("`{name}`")).collect::<Vec<_>>();
             return Err(ReportError::UnknownAxis { path: path.clone(), known: known.join(", ") });
         }
     }
     Ok(())
+}
+
+/// Whether points have such a metric, and no swept path hides it.
+fn is_metric(result: &RunResult, name: &str) -> bool {
+    let is_path = |point: &PointResult| param(point, name).is_some();
+    let has = |point: &PointResult| point.metric(name).is_some();
+    !result.points.iter().any(is_path) && result.points.iter().any(has)
 }
 
 /// The one unit of a metric.
@@ -298,7 +309,10 @@ fn collect(
     let mut curves: Vec<Curve> = Vec::new();
     let mut by_label: BTreeMap<String, usize> = BTreeMap::new();
     let mut unit = None;
-    for point in &result.points {
+    let drawn = |point: &&PointResult| {
+        spec.at.iter().all(|(path, value)| param(point, path) == Some(value.as_str()))
+    };
+    for point in result.points.iter().filter(drawn) {
         let Some(metric) = point.metric(&spec.y) else { continue };
         let x = position(point, &spec.x)?;
         let first = *unit.get_or_insert(x.unit);
@@ -315,10 +329,16 @@ fn collect(
     Ok((curves, unit.unwrap_or("")))
 }
 
-/// The axes that vary and are neither x, nor series, nor replicas.
+/// The axes that vary and are neither x, nor series, nor replicas, nor fixed; none over a metric,
+/// which follows them.
 fn further_axes<'a>(result: &'a RunResult, spec: &FigureSpec, replicas: &str) -> Vec<&'a str> {
+    if is_metric(result, &spec.x) {
+        return Vec::new();
+    }
     let swept = result.points.first().map_or(&[][..], |point| &point.params);
+    let fixed = spec.at.iter().map(|(path, _)| Some(path.as_str()));
     let used = [Some(spec.x.as_str()), spec.series.as_deref(), Some(replicas)];
+    let used: Vec<Option<&str>> = used.into_iter().chain(fixed).collect();
     let paths = swept.iter().map(|(path, _)| path.as_str());
     paths
         .filter(|path| !used.contains(&Some(*path)) && axis_values(result, path).len() > 1)
@@ -326,7 +346,11 @@ fn further_axes<'a>(result: &'a RunResult, spec: &FigureSpec, replicas: &str) ->
 }
 
 fn position(point: &PointResult, path: &str) -> Result<Reading, ReportError> {
-    let value = param(point, path).unwrap_or_default();
+    let Some(value) = param(point, path) else {
+        let metric = point.metric(path).map(|metric| (metric.value, metric.unit));
+        let (value, unit) = metric.unwrap_or((f64::NAN, ""));
+        return Ok(Reading { value, unit });
+    };
     read_parameter(value)
         .ok_or_else(|| ReportError::NotANumber { path: path.to_owned(), value: value.to_owned() })
 }

@@ -163,7 +163,8 @@ impl Grid<'_> {
     /// One metric, with its unit.
     fn metric(&self, name: &str) -> Table {
         let (metric, unit) = (in_words(name), unit_of(self.result, name));
-        let caption = format!("{metric} in {unit}, columns: {}", in_words(self.column_path()));
+        let unit = if unit.is_empty() { String::new() } else { format!(" in {unit}") };
+        let caption = format!("{metric}{unit}, columns: {}", in_words(self.column_path()));
         let caption = format!("{caption}{}", replicas_text(self.groups));
         self.table(caption, |group, _| value_text(&group.points, name))
     }
@@ -238,8 +239,10 @@ fn without_node(name: &str) -> &str {
 /// One row per group: swept values, then metrics with their unit in the heading.
 fn flat(result: &RunResult, axes: &[&str], groups: &[Group<'_>]) -> Table {
     let names = metrics(result);
-    let headings =
-        names.iter().map(|name| format!("{} ({})", in_words(name), unit_of(result, name)));
+    let headings = names.iter().map(|name| match unit_of(result, name) {
+        "" => in_words(name),
+        unit => format!("{} ({unit})", in_words(name)),
+    });
     let rows = groups.iter().map(|group| {
         let swept = group.at.iter().map(|&value| value.to_owned());
         swept.chain(names.iter().map(|name| value_text(&group.points, name))).collect()

@@ -62,6 +62,8 @@ pub struct Account {
     pub held: TimeDelta,
     /// How often a lock was taken.
     pub taken: u64,
+    /// Queue entries that were compared.
+    pub entries: u64,
 }
 
 impl Account {
@@ -99,6 +101,7 @@ impl AddAssign for Account {
         }
         self.held += other.held;
         self.taken += other.taken;
+        self.entries += other.entries;
     }
 }
 
@@ -113,6 +116,7 @@ impl Sub for Account {
         }
         since.held = self.held - earlier.held;
         since.taken -= earlier.taken;
+        since.entries -= earlier.entries;
         since
     }
 }

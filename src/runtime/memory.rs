@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::fingerprint::Shared;
+use crate::mpi::operator::{Reduction, Side};
 use crate::protocols::contract::{Process, Region, Space};
 
 /// Whether bytes exist.
@@ -106,6 +107,36 @@ impl Memories {
         if self.real(from) {
             let bytes = self.memory(process).take(from);
             self.memory(process).write(to, &bytes);
+        }
+    }
+
+    /// Combines `from` into `into` inside one process.
+    ///
+    /// # Panics
+    ///
+    /// When the two differ in length: the contract demands equal ones.
+    pub fn combine(
+        &mut self,
+        process: Process,
+        (from, into): (Region, Region),
+        reduction: Reduction,
+        side: Side,
+    ) {
+        assert!(from.len == into.len, "{} bytes combined into {}", from.len, into.len);
+        if self.real(from) {
+            let memory = self.memory(process);
+            let (from, mut result) = (memory.take(from), memory.read(into));
+            reduction.combine(&from, &mut result, side);
+            memory.write(into, &result);
+        }
+    }
+
+    /// Puts bytes of the program's own into a region, as far as they reach.
+    pub fn store(&mut self, process: Process, region: Region, bytes: &[u8]) {
+        let len = region.len.min(bytes.len() as u64);
+        let region = region.part(0, len);
+        if self.real(region) {
+            self.memory(process).write(region, &bytes[..index(len)]);
         }
     }
 

@@ -42,6 +42,9 @@ pub fn breach<P, R>(list: &[Action<P, R>]) -> Option<&'static str> {
             Action::Copy { from, to } if from.len != to.len => {
                 return Some("the two sides of a copy are of one length");
             }
+            Action::Combine { from, into, .. } if from.len != into.len => {
+                return Some("the two operands of a reduction are of one length");
+            }
             Action::Send { .. }
             | Action::RdmaWrite { .. }
             | Action::RdmaRead { .. }
@@ -51,6 +54,7 @@ pub fn breach<P, R>(list: &[Action<P, R>]) -> Option<&'static str> {
             Action::Work(_)
             | Action::Walk { .. }
             | Action::Copy { .. }
+            | Action::Combine { .. }
             | Action::Register { .. }
             | Action::Release
             | Action::Resume(_)
@@ -69,7 +73,7 @@ pub fn breach<P, R>(list: &[Action<P, R>]) -> Option<&'static str> {
 /// Cuts a list into steps: what is done at once, as far as others can tell.
 ///
 /// A step ends before every action whose moment others can see: `Release`, `Return`, `Resume`,
-/// and a `Copy` after something has left in the same step (a peer that was told may look at the
+/// and a `Copy` or `Combine` after something has left in the same step (a peer that was told may look at the
 /// bytes before they are copied). Sends and RDMA posts go out with what precedes them: the
 /// ordered channel, or the HCA, hides when.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
@@ -88,7 +92,7 @@ impl Cut {
     pub fn before<P, R>(&mut self, action: &Action<P, R>) -> bool {
         let stops = match action {
             Action::Release | Action::Return { .. } | Action::Resume(_) => true,
-            Action::Copy { .. } => self.left,
+            Action::Copy { .. } | Action::Combine { .. } => self.left,
             Action::Send { .. } | Action::RdmaWrite { .. } | Action::RdmaRead { .. } => {
                 self.left = true;
                 false

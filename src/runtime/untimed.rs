@@ -416,6 +416,11 @@ where
         &self.memories
     }
 
+    /// Puts bytes of the program's own into a buffer, before it is lent.
+    pub fn store(&mut self, process: Process, region: Region, bytes: &[u8]) {
+        self.memories.store(process, region, bytes);
+    }
+
     /// Packets that nobody took yet.
     pub fn undelivered(&self) -> u64 {
         let channels = self.ports.iter().flat_map(|port| &port.channels);

@@ -1,15 +1,18 @@
 //! A job: machine, placement, library settings and programs, ready to run in either runtime.
 
+use super::collective::Repeated;
 use super::ping_pong::PingPong;
 use super::program::ProgramStream;
 use super::windowed::{Direction, Windowed};
 use crate::engine::{Options, Streams};
-use crate::hardware::core::{Noise, Placement as Places, PlacementError, Scheme, start_skew};
+use crate::hardware::core::{
+    Noise, Pinning, Placement as Places, PlacementError, Scheme, start_skew,
+};
 use crate::hardware::profile::Profile;
 use crate::hardware::topology::{Shape, Topology, TopologyError};
 use crate::mpi::communicator::Communicators;
 use crate::mpi::envelope::Rank;
-use crate::protocols::call::{Call, Reply};
+use crate::protocols::call::{Call, Comm, Reply};
 use crate::protocols::contract::{Machine, Next, Process, Program};
 use crate::protocols::library::{Endpoints, Job as LibraryJob, Library, SharedJob};
 use crate::protocols::rendezvous::Protocol;
@@ -44,6 +47,10 @@ pub struct Job<P = AnyProgram> {
     pub endpoints: Endpoints,
     /// How processes fill nodes.
     pub scheme: Scheme,
+    /// Which hardware threads are used first.
+    pub pinning: Pinning,
+    /// Duplicates of `MPI_COMM_WORLD` beyond the standard communicators.
+    pub duplicates: u16,
     /// Protocol for large messages between nodes.
     pub rendezvous: Protocol,
     /// Largest eager payload between nodes; `None`: the machine's.
@@ -93,6 +100,8 @@ pub enum AnyProgram {
     PingPong(PingPong),
     /// A rank of a pair that exchanges windows.
     Windowed(Windowed),
+    /// A rank that calls one collective again and again.
+    Collective(Repeated),
     /// A rank whose calls the scenario lists.
     Program(ProgramStream),
 }
@@ -102,20 +111,28 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for AnyProgram {
         match self {
             Self::PingPong(program) => Program::<M>::next(program, reply),
             Self::Windowed(program) => Program::<M>::next(program, reply),
+            Self::Collective(program) => Program::<M>::next(program, reply),
             Self::Program(program) => program.advance(reply),
+        }
+    }
+
+    fn forks(&self) -> bool {
+        match self {
+            Self::Windowed(program) => Program::<M>::forks(program),
+            Self::PingPong(_) | Self::Collective(_) | Self::Program(_) => false,
         }
     }
 
     fn position(&self) -> Option<u32> {
         match self {
-            Self::PingPong(_) | Self::Windowed(_) => None,
+            Self::PingPong(_) | Self::Windowed(_) | Self::Collective(_) => None,
             Self::Program(program) => program.line(),
         }
     }
 
     fn line_of(&self, call: u32) -> Option<u32> {
         match self {
-            Self::PingPong(_) | Self::Windowed(_) => None,
+            Self::PingPong(_) | Self::Windowed(_) | Self::Collective(_) => None,
             Self::Program(program) => program.line_of_call(call),
         }
     }
@@ -137,7 +154,7 @@ impl<P> Job<P> {
         let mpi = &self.profile.mpi;
         let processes = self.processes();
         SharedJob::new(LibraryJob {
-            communicators: Communicators::standard(processes),
+            communicators: self.communicators(),
             node_of: (0..processes).map(|process| places.place(process, 0).node).collect(),
             threads: vec![self.threads; processes as usize],
             endpoints: self.endpoints.clone(),
@@ -151,9 +168,19 @@ impl<P> Job<P> {
         })
     }
 
+    /// The standard communicators, then the duplicates: see [`duplicate`].
+    fn communicators(&self) -> Communicators {
+        let mut table = Communicators::standard(self.processes());
+        for _ in 0..self.duplicates {
+            table.duplicate(Communicators::WORLD).expect("a 16-bit number of them has room");
+        }
+        table
+    }
+
     pub(super) fn places(&self) -> Result<Places, PlacementError> {
-        let threads = u32::from(self.threads);
-        Places::new(&self.profile.cpu, self.nodes, self.processes(), threads, self.scheme)
+        let (cpu, threads) = (&self.profile.cpu, u32::from(self.threads));
+        let places = Places::new(cpu, self.nodes, self.processes(), threads, self.scheme)?;
+        Ok(places.pinned(self.pinning))
     }
 
     /// The machines of the job, one a process.
@@ -253,6 +280,11 @@ impl<P: Program<Library>> Job<P> {
     pub fn run(self) -> Result<Ran<Library, P>, JobError> {
         Ok(self.timed()?.run())
     }
+}
+
+/// The communicator that is duplicate number `index` of [`Job::duplicates`].
+pub const fn duplicate(index: u16) -> Comm {
+    Comm(Communicators::REVERSED + 1 + index)
 }
 
 /// Two ranks of a ping-pong.

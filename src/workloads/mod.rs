@@ -1,5 +1,7 @@
 //! Workloads: programs of calls, produced lazily.
 
+pub mod backlog;
+pub mod collective;
 pub mod job;
 pub mod ping_pong;
 pub mod program;

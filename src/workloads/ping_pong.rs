@@ -2,6 +2,7 @@
 //!
 //! Marks 0 and 1 of rank 0 bracket the timed rounds; latency is half the time of a round.
 
+use super::backlog::Backlog;
 use crate::mpi::envelope::Rank;
 use crate::protocols::call::{Buffer, Call, Comm, Peer, Reply, SendMode};
 use crate::protocols::contract::{Machine, Next, Program};
@@ -19,12 +20,13 @@ pub struct PingPong {
     bytes: u64,
     warm_up: u32,
     rounds: u32,
+    backlog: Option<Backlog>,
     state: State,
 }
 
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 enum State {
-    /// Everybody is there before anybody begins.
+    /// A long queue is made, where one was asked for; then everybody is there.
     Barrier,
     /// Round `done`, first half or second.
     Half { done: u32, second: bool },
@@ -37,7 +39,13 @@ enum State {
 impl PingPong {
     /// The rank that sends first if `leads`, else the one that answers.
     pub const fn new(peer: Rank, leads: bool, bytes: u64, warm_up: u32, rounds: u32) -> Self {
-        Self { peer, leads, bytes, warm_up, rounds, state: State::Barrier }
+        Self { peer, leads, bytes, warm_up, rounds, backlog: None, state: State::Barrier }
+    }
+
+    /// The same with a queue that is long before the rounds begin: buffers 0 and 1 are taken.
+    #[must_use]
+    pub fn with_backlog(self, backlog: Backlog) -> Self {
+        Self { backlog: Some(backlog.numbered_from(2)), ..self }
     }
 
     fn exchange(&self, second: bool) -> Call {
@@ -56,6 +64,9 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for PingPong {
     fn next(&mut self, _: Option<Reply>) -> Next<Call> {
         match self.state {
             State::Barrier => {
+                if let Some(call) = self.backlog.as_mut().and_then(Backlog::fill) {
+                    return Next::Call(call);
+                }
                 self.state = State::Half { done: 0, second: false };
                 Next::Call(Call::Barrier { comm: Comm::default() })
             }
@@ -79,7 +90,10 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for PingPong {
                 self.state = State::Half { done: done + 1, second: false };
                 Next::Call(self.exchange(true))
             }
-            State::Over => Next::End,
+            State::Over => {
+                let call = self.backlog.as_mut().and_then(Backlog::empty);
+                call.map_or(Next::End, Next::Call)
+            }
         }
     }
 }

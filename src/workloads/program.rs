@@ -185,6 +185,7 @@ fn buffer_of(call: &Call) -> Option<Buffer> {
         | Call::CreateEndpoints { .. }
         | Call::FreeEndpoint { .. }
         | Call::Attach { .. }
-        | Call::Compare { .. } => None,
+        | Call::Compare { .. }
+        | Call::Collective(_) => None,
     }
 }

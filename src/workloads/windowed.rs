@@ -4,17 +4,51 @@
 //! Each round a sender posts a window of sends and waits for them all, then for an empty message of
 //! its receiver, which has waited for its window of receives. Marks 0 and 1 bracket the timed
 //! rounds of every rank.
+//!
+//! A rank may have several threads, and each of them exchanges windows with the thread of the same
+//! number of the partner, under tags or on a communicator of its own. The first one meets the other
+//! ranks in the barrier, warms up alone, and brackets the rounds of all with its marks; creating the
+//! others and waiting for their end is timed:
+//!
+//! ```text
+//!   thread 0   (fill queue) barrier, warm-up, START, fork ──── rounds ──── join, END (empty queue)
+//!   thread i                                            └ START, rounds, END ┘
+//! ```
 
+use super::backlog::Backlog;
 use crate::mpi::envelope::Rank;
 use crate::protocols::call::{Buffer, Call, Comm, Peer, Reply, Requests, SendMode};
 use crate::protocols::contract::{Handle, Machine, Next, Program};
 
 pub use super::ping_pong::{END, START};
 
-/// Tag of the messages that are counted.
+/// Tag of the messages that are counted, after [`Share::tags`].
 const DATA: i32 = 0;
-/// Tag of the empty message that ends a round.
+/// Tag of the empty message that ends a round, after [`Share::tags`].
 const ROUND_OVER: i32 = 1;
+
+/// What a thread has for itself among the threads of its process.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+pub struct Share {
+    /// Its number in the process.
+    pub thread: u16,
+    /// The communicator of its messages.
+    pub comm: Comm,
+    /// The first of its two tags.
+    pub tags: i32,
+}
+
+impl Share {
+    /// Thread `thread`, told from the others by its tags.
+    pub fn tagged(thread: u16) -> Self {
+        Self { thread, comm: Comm::default(), tags: 2 * i32::from(thread) }
+    }
+
+    /// Thread `thread`, told from the others by its communicator.
+    pub const fn on(thread: u16, comm: Comm) -> Self {
+        Self { thread, comm, tags: 0 }
+    }
+}
 
 /// What a rank does with its partner.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
@@ -27,7 +61,24 @@ pub enum Direction {
     Both,
 }
 
-/// The program of one rank of a pair.
+/// How the threads of a process come to ranks of their own.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum Creation {
+    /// The first thread makes an endpoint for each, and frees them in the end.
+    Dynamic,
+    /// They are there from the start, and each thread attaches to its own.
+    Static,
+}
+
+/// The handle of the first endpoint; the others follow.
+const FIRST_ENDPOINT: u16 = 1 << 10;
+
+/// The handle of endpoint `local` of this process.
+pub const fn endpoint(local: u16) -> Comm {
+    Comm(FIRST_ENDPOINT + local)
+}
+
+/// The program of one thread of a rank of a pair.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Windowed {
     peer: Rank,
@@ -36,14 +87,24 @@ pub struct Windowed {
     window: u32,
     warm_up: u32,
     rounds: u32,
+    share: Share,
+    /// Threads of the process.
+    threads: u16,
+    /// Where each thread has an endpoint.
+    creation: Option<Creation>,
+    backlog: Option<Backlog>,
     done: u32,
     state: State,
 }
 
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 enum State {
-    /// Everybody is there before anybody begins.
+    /// The endpoints are made, or the thread is attached to its own.
+    Create,
+    /// A long queue is made, where one was asked for; then everybody is there.
     Barrier,
+    /// The timed rounds begin: the other threads are created.
+    Fork,
     /// A round may begin.
     Round,
     /// This many receives of the round are posted.
@@ -54,8 +115,12 @@ enum State {
     Wait,
     /// The window is complete; the round ends with an empty message.
     RoundOver,
-    /// Nothing is left.
+    /// The other threads have come to their end.
+    Joined,
+    /// Nothing is left but the queue.
     Over,
+    /// So many endpoints are freed.
+    Freed(u16),
 }
 
 impl Windowed {
@@ -73,7 +138,67 @@ impl Windowed {
         rounds: u32,
     ) -> Self {
         assert!(window > 0, "a window holds at least one message");
-        Self { peer, direction, bytes, window, warm_up, rounds, done: 0, state: State::Barrier }
+        let share = Share { thread: 0, comm: Comm(0), tags: 0 };
+        let (threads, backlog, done, state) = (1, None, 0, State::Barrier);
+        let creation = None;
+        Self {
+            peer,
+            direction,
+            bytes,
+            window,
+            warm_up,
+            rounds,
+            share,
+            threads,
+            creation,
+            backlog,
+            done,
+            state,
+        }
+    }
+
+    /// One of `threads` threads: only the first meets other ranks, warms up and marks.
+    #[must_use]
+    pub fn of_threads(self, threads: u16, share: Share) -> Self {
+        let first = share.thread == 0;
+        let warm_up = if first { self.warm_up } else { 0 };
+        let state = if first { State::Barrier } else { State::Round };
+        Self { warm_up, share, threads, state, ..self }
+    }
+
+    /// The same where each of the threads has an endpoint: `peer` is that of the partner's thread.
+    #[must_use]
+    pub fn of_endpoints(self, creation: Creation) -> Self {
+        let first = self.share.thread == 0;
+        let state = if first || creation == Creation::Static { State::Create } else { self.state };
+        let comm = match creation {
+            Creation::Dynamic => endpoint(self.share.thread),
+            Creation::Static => Comm(0),
+        };
+        let share = Share::on(self.share.thread, comm);
+        Self { creation: Some(creation), share, state, ..self }
+    }
+
+    /// The same with a queue that is long before the rounds begin: the first thread makes it.
+    #[must_use]
+    pub fn with_backlog(self, backlog: Backlog) -> Self {
+        let first = self.numbers() * u32::from(self.threads);
+        Self { backlog: Some(backlog.numbered_from(first)), ..self }
+    }
+
+    /// Requests and buffers that one thread needs.
+    const fn numbers(&self) -> u32 {
+        2 * self.window + 1
+    }
+
+    /// The first request and buffer of this thread.
+    fn first(&self) -> u32 {
+        self.numbers() * u32::from(self.share.thread)
+    }
+
+    /// Whether it is the first of several threads, and creates the others.
+    const fn leads(&self) -> bool {
+        self.threads > 1 && self.share.thread == 0
     }
 
     const fn receives(&self) -> bool {
@@ -86,22 +211,23 @@ impl Windowed {
 
     /// Buffers of receives come first, then those of sends: every message has its own.
     fn receive(&self, index: u32) -> Call {
+        let slot = self.first() + index;
         Call::Irecv {
-            request: Handle(index),
+            request: Handle(slot),
             source: Peer::Rank(self.peer),
-            tag: Some(DATA),
-            comm: Comm::default(),
-            buffer: Buffer { id: index, bytes: self.bytes },
+            tag: Some(self.share.tags + DATA),
+            comm: self.share.comm,
+            buffer: Buffer { id: slot, bytes: self.bytes },
         }
     }
 
     fn send(&self, index: u32) -> Call {
-        let slot = self.first_send() + index;
+        let slot = self.first() + self.first_send() + index;
         Call::Isend {
             request: Handle(slot),
             to: Peer::Rank(self.peer),
-            tag: DATA,
-            comm: Comm::default(),
+            tag: self.share.tags + DATA,
+            comm: self.share.comm,
             buffer: Buffer { id: slot, bytes: self.bytes },
             mode: SendMode::Standard,
         }
@@ -111,26 +237,30 @@ impl Windowed {
         if self.receives() { self.window } else { 0 }
     }
 
-    const fn requests(&self) -> Requests {
+    fn requests(&self) -> Requests {
         let sends = if self.sends() { self.window } else { 0 };
-        Requests::Range { first: Handle(0), count: self.first_send() + sends }
+        Requests::Range { first: Handle(self.first()), count: self.first_send() + sends }
+    }
+
+    fn create(&self) -> Call {
+        match self.creation {
+            Some(Creation::Static) => Call::Attach { id: self.share.thread },
+            Some(Creation::Dynamic) | None => {
+                Call::CreateEndpoints { parent: Comm(0), count: self.threads, first: endpoint(0) }
+            }
+        }
     }
 
     /// The empty message: from the receiver to the sender; nobody waits where both send.
     fn round_over(&self) -> Option<Call> {
-        let (peer, comm) = (Peer::Rank(self.peer), Comm::default());
-        let buffer = Buffer { id: 2 * self.window, bytes: 0 };
+        let (peer, comm) = (Peer::Rank(self.peer), self.share.comm);
+        let tag = self.share.tags + ROUND_OVER;
+        let buffer = Buffer { id: self.first() + 2 * self.window, bytes: 0 };
         match self.direction {
-            Direction::Sends => {
-                Some(Call::Recv { source: peer, tag: Some(ROUND_OVER), comm, buffer })
+            Direction::Sends => Some(Call::Recv { source: peer, tag: Some(tag), comm, buffer }),
+            Direction::Receives => {
+                Some(Call::Send { to: peer, tag, comm, buffer, mode: SendMode::Standard })
             }
-            Direction::Receives => Some(Call::Send {
-                to: peer,
-                tag: ROUND_OVER,
-                comm,
-                buffer,
-                mode: SendMode::Standard,
-            }),
             Direction::Both => None,
         }
     }
@@ -140,18 +270,34 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for Windowed {
     fn next(&mut self, _: Option<Reply>) -> Next<Call> {
         loop {
             match self.state {
+                State::Create => {
+                    let dynamic = self.creation == Some(Creation::Dynamic);
+                    self.state = if dynamic { State::Barrier } else { State::Round };
+                    return Next::Call(self.create());
+                }
                 State::Barrier => {
+                    if let Some(call) = self.backlog.as_mut().and_then(Backlog::fill) {
+                        return Next::Call(call);
+                    }
                     self.state = State::Round;
                     return Next::Call(Call::Barrier { comm: Comm::default() });
                 }
                 State::Round => {
                     self.state = State::Receives(0);
                     if self.done == self.warm_up + self.rounds {
-                        self.state = State::Over;
-                        return Next::Mark(END);
-                    }
-                    if self.done == self.warm_up {
+                        self.state = State::Joined;
+                        if self.leads() {
+                            return Next::Join;
+                        }
+                    } else if self.done == self.warm_up {
+                        self.state = State::Fork;
                         return Next::Mark(START);
+                    }
+                }
+                State::Fork => {
+                    self.state = State::Receives(0);
+                    if self.leads() {
+                        return Next::Fork;
                     }
                 }
                 State::Receives(posted) if self.receives() && posted < self.window => {
@@ -178,8 +324,30 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for Windowed {
                         return Next::Call(call);
                     }
                 }
-                State::Over => return Next::End,
+                State::Joined => {
+                    self.state = State::Over;
+                    return Next::Mark(END);
+                }
+                State::Over => {
+                    if let Some(call) = self.backlog.as_mut().and_then(Backlog::empty) {
+                        return Next::Call(call);
+                    }
+                    self.state = State::Freed(0);
+                }
+                State::Freed(freed) => {
+                    let first = self.share.thread == 0;
+                    let dynamic = self.creation == Some(Creation::Dynamic);
+                    if !first || !dynamic || freed == self.threads {
+                        return Next::End;
+                    }
+                    self.state = State::Freed(freed + 1);
+                    return Next::Call(Call::FreeEndpoint { comm: endpoint(freed) });
+                }
             }
         }
+    }
+
+    fn forks(&self) -> bool {
+        self.leads()
     }
 }

@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 
 use mpisim::engine::Options;
-use mpisim::hardware::core::Scheme;
+use mpisim::hardware::core::{Pinning, Scheme};
 use mpisim::hardware::profile::{Parameter, Profile, ProfileBuilder};
 use mpisim::hardware::topology::Shape;
 use mpisim::protocols::call::{Call, Reply};
@@ -54,6 +54,8 @@ pub(crate) fn job<P>(profile: Profile, programs: Vec<P>) -> Job<P> {
         threads: 1,
         endpoints: Endpoints::default(),
         scheme: Scheme::Block,
+        pinning: Pinning::Scatter,
+        duplicates: 0,
         rendezvous: Protocol::RPut,
         eager_inter: None,
         eager_intra: None,

@@ -12,6 +12,7 @@ pub(super) use read::RawCase;
 pub use read::{Case, Class, Sent};
 
 use super::{Mismatch, VectorError, Wrong, distinct};
+use crate::experiment::conform::collectives::Taking;
 use crate::protocols::call::{Outcome, Status};
 use crate::workloads::program::{Ending, Programs, Record, Returned};
 
@@ -25,6 +26,16 @@ pub trait World {
     ///
     /// Why the programs did not reach their end, in words.
     fn run(&self, programs: &Programs, schedule: u64) -> Result<Box<dyn Finished>, String>;
+
+    /// Runs one collective of all ranks under one schedule; answers with their result buffers.
+    ///
+    /// # Errors
+    ///
+    /// Why it did not come to its end, in words; a world of messages alone has none.
+    fn collective(&self, ranks: &[Taking], schedule: u64) -> Result<Vec<Vec<u8>>, String> {
+        let _ = schedule;
+        Err(format!("a world without collectives, asked for one of {} ranks", ranks.len()))
+    }
 }
 
 /// A world after the end of all its programs.

@@ -4,8 +4,12 @@
 //! Each schedule number also stands for one way to connect the processes, so that a few schedules
 //! already meet every path that a message can take.
 
+use std::sync::Arc;
+
+use super::collectives::Taking;
 use super::matching::{Finished, Sent, World};
 use crate::mpi::communicator::Communicators;
+use crate::protocols::call::Call;
 use crate::protocols::contract::{Process, Region, Space, Thread};
 use crate::protocols::library::{Job, Library, SharedJob};
 use crate::protocols::rendezvous::Protocol;
@@ -13,7 +17,7 @@ use crate::runtime::explore::{self, Walk};
 use crate::runtime::memory::Payload;
 use crate::runtime::untimed::{self, Outcome};
 use crate::units::Bytes;
-use crate::workloads::program::{ProgramStream, Programs, Record};
+use crate::workloads::program::{Does, ProgramStream, Programs, Record, Step};
 
 /// The library under the untimed runtime.
 #[derive(Clone, Copy, Debug)]
@@ -38,6 +42,30 @@ impl World for Simulated {
             Some(defect) => Err(defect),
             None => Ok(Box::new(world)),
         }
+    }
+
+    fn collective(&self, ranks: &[Taking], schedule: u64) -> Result<Vec<Vec<u8>>, String> {
+        let step = |taking: &Taking| {
+            let call = Call::Collective(Arc::new(taking.call.clone()));
+            Step { line: 1, does: Does::Call(call) }
+        };
+        let programs = Programs::checked(ranks.iter().map(|one| [step(one)].into()).collect());
+        let mut world = start(&programs, job(programs.size(), schedule));
+        let buffers = |taking: &Taking| [taking.call.input, taking.call.output];
+        for (rank, taking) in ranks.iter().enumerate() {
+            for (region, bytes) in buffers(taking).into_iter().zip([&taking.input, &taking.output])
+            {
+                world.store(process(rank), region, bytes);
+            }
+        }
+        let walk = explore::walk(&mut world, self.seed, schedule, STEPS_MAX);
+        if let Some(defect) = defect(&walk, &world) {
+            return Err(defect);
+        }
+        let result = |(rank, taking): (usize, &Taking)| {
+            world.memories().bytes(process(rank), taking.call.output)
+        };
+        Ok(ranks.iter().enumerate().map(result).collect())
     }
 }
 

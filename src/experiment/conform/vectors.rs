@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{communicators, matching};
+use super::{collectives, communicators, matching};
 use crate::workloads::program::ProgramError;
 
 /// The cases of one file.
@@ -21,6 +21,8 @@ pub enum Cases {
     Matching(Vec<matching::Case>),
     /// Groups, communicators and grids made from others.
     Communicators(Vec<communicators::Case>),
+    /// Collective operations and what each rank has after them.
+    Collectives(Vec<collectives::Case>),
 }
 
 /// Why a file cannot be used.
@@ -30,7 +32,7 @@ pub enum VectorError {
     #[error("{0}")]
     Form(#[from] serde_json::Error),
     /// It holds another family of vectors.
-    #[error("family `{0}` is not known; `matching` and `communicators` are")]
+    #[error("family `{0}` is not known; `matching`, `communicators` and `collectives` are")]
     Family(String),
     /// It has another schema.
     #[error("schema {0} is not known; 1 is")]
@@ -45,6 +47,12 @@ pub enum VectorError {
         /// What is there.
         found: Option<u32>,
     },
+    /// The number of ranks, or the modulus of the user's operator, is missing or too large.
+    #[error(
+        "`ranks` and `affine_modulus` are needed: numbers from 1, the ranks up to {}",
+        collectives::RANKS_MAX
+    )]
+    Ranks,
     /// An operation is not as it should be.
     #[error("case {case}, rank {rank}, operation {op}: {problem}")]
     Op {
@@ -93,6 +101,10 @@ struct File<C> {
     seed: u64,
     /// Processes of the recorded job, where the family has one for all cases.
     world: Option<u32>,
+    /// The same by another name.
+    ranks: Option<u32>,
+    /// The modulus of the user-defined operator.
+    affine_modulus: Option<u32>,
     cases: Vec<C>,
 }
 
@@ -102,6 +114,7 @@ impl Cases {
         match self {
             Self::Matching(cases) => cases.len(),
             Self::Communicators(cases) => cases.len(),
+            Self::Collectives(cases) => cases.len(),
         }
     }
 
@@ -122,6 +135,7 @@ impl Vectors {
         let read = match head.family.as_str() {
             "matching" => matching_cases,
             "communicators" => communicator_cases,
+            "collectives" => collective_cases,
             _ => return Err(VectorError::Family(head.family)),
         };
         if head.schema != 1 {
@@ -143,4 +157,13 @@ fn communicator_cases(text: &str) -> Result<Vectors, VectorError> {
     let world = world.ok_or(VectorError::World { found: file.world })?;
     let cases = file.cases.into_iter().map(|case| case.checked(world));
     Ok(Vectors { library: file.mpi, cases: Cases::Communicators(cases.collect::<Result<_, _>>()?) })
+}
+
+fn collective_cases(text: &str) -> Result<Vectors, VectorError> {
+    let file: File<collectives::RawCase> = serde_json::from_str(text)?;
+    let ranks = file.ranks.filter(|ranks| (1..=collectives::RANKS_MAX).contains(ranks));
+    let modulus = file.affine_modulus.filter(|modulus| *modulus > 0);
+    let (ranks, modulus) = ranks.zip(modulus).ok_or(VectorError::Ranks)?;
+    let cases = file.cases.into_iter().map(|case| case.checked(ranks, modulus));
+    Ok(Vectors { library: file.mpi, cases: Cases::Collectives(cases.collect::<Result<_, _>>()?) })
 }

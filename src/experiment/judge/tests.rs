@@ -23,7 +23,7 @@ fn claim(kind: ClaimKind) -> Claim {
         statement: None,
         role: ClaimRole::Prediction,
         source: "a document".into(),
-        metric: &metrics("message_rate")[0],
+        metric: metrics("message_rate", false)[0],
         kind,
     }
 }
@@ -68,7 +68,12 @@ fn replicas_are_averaged_and_the_worst_case_is_told() {
 
 #[test]
 fn an_ordering_is_strict() {
-    let kind = |below| ClaimKind::Ordering { cases: vec![(vec![0], vec![1])], below, times: 1.0 };
+    let kind = |below| ClaimKind::Ordering {
+        cases: vec![(vec![0], vec![1])],
+        below,
+        times: 1.0,
+        most: false,
+    };
     check(kind(true), &[1.0, 2.0], true, "a ratio of 0.5");
     check(kind(true), &[2.0, 2.0], false, "a ratio of 1");
     check(kind(false), &[2.0, 2.0], false, "a ratio of 1");
@@ -129,4 +134,58 @@ fn a_dip_is_a_step_worse_than_the_one_before() {
 fn a_failed_point_holds_no_claim() {
     let kind = ClaimKind::Value { cases: vec![vec![7]], value: 1.0, tolerance: TEN_PERCENT };
     check(kind, &[1.0], false, "a point of the claim has no result");
+}
+
+#[test]
+fn most_cases_are_more_than_half() {
+    let cases: Vec<_> = (0..4).map(|i| (vec![i], vec![4])).collect();
+    let kind =
+        || ClaimKind::Ordering { cases: cases.clone(), below: false, times: 0.9, most: true };
+    let told =
+        |held, middle| format!("in {held} of 4 cases; the one in the middle: a ratio of {middle}");
+    check(kind(), &[0.5, 0.91, 0.95, 1.0, 1.0], true, &told(3, "0.91"));
+    check(kind(), &[0.5, 0.6, 0.95, 1.0, 1.0], false, &told(2, "0.6"));
+}
+
+#[test]
+fn a_bound_is_strict_and_a_range_is_not() {
+    let bound = |below| ClaimKind::Bound { cases: vec![vec![0], vec![1]], below, value: 2.0 };
+    check(bound(true), &[1.0, 1.5], true, "1.5");
+    check(bound(true), &[1.0, 2.0], false, "2");
+    check(bound(false), &[2.5, 3.0], true, "2.5");
+    let between = || ClaimKind::Between { cases: vec![(vec![0], vec![1])], least: 1.0, most: 1.25 };
+    check(between(), &[1.0, 1.0], true, "1");
+    check(between(), &[1.25, 1.0], true, "1.25");
+    check(between(), &[0.99, 1.0], false, "0.99");
+    check(between(), &[1.26, 1.0], false, "1.26");
+}
+
+#[test]
+fn a_spread_is_greatest_over_least() {
+    let kind = || ClaimKind::Spread { cases: line(3), most: 1.5 };
+    check(kind(), &[2.0, 3.0, 2.5], true, "greatest over least: 1.5");
+    check(kind(), &[2.0, 3.1, 2.5], false, "greatest over least: 1.55");
+}
+
+#[test]
+fn a_drop_falls_and_then_falls_more() {
+    let kind = || {
+        let along = along(&[64, 128, 256]);
+        ClaimKind::Trend { lines: vec![line(3)], along, shape: Trend::Drop { at: 2 } }
+    };
+    let told =
+        |first, second| format!("a factor of {first} from 64 B to 128 B, then {second} to 256 B");
+    check(kind(), &[1.0, 0.9, 0.45], true, &told("0.9", "0.5"));
+    check(kind(), &[1.0, 0.9, 0.855], false, &told("0.9", "0.95"));
+    check(kind(), &[1.0, 1.25, 0.5], false, &told("1.25", "0.4"));
+}
+
+#[test]
+fn a_slope_compares_the_growth_of_both() {
+    let kind = || {
+        let shape = Trend::Slope { value: 1.0, tolerance: TEN_PERCENT };
+        ClaimKind::Trend { lines: vec![line(3)], along: along(&[1, 2, 4]), shape }
+    };
+    check(kind(), &[10.0, 20.0, 42.0], true, "1.05 up to 4 B");
+    check(kind(), &[10.0, 16.0, 40.0], false, "0.8 up to 2 B");
 }

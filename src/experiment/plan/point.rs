@@ -3,19 +3,24 @@
 use std::sync::Arc;
 
 use super::super::codes;
+use super::super::collectives::{self, Choices, Chosen};
 use super::super::diagnostic::{Diagnostic, Diagnostics};
 use super::super::json::{Node, Value};
 use super::super::model_file::{Machine, Models};
-use super::super::program;
+use super::super::program::{self, Step};
 use super::super::schema::SCENARIO;
 use super::super::shape::Shape as FieldShape;
 use super::super::shape::check::check;
 use super::{
-    Connections, DEFAULT_EVENTS, DEFAULT_SEED, DEFAULT_TIME, Limits, MpiOptions, Noise, OsNoise,
-    Payload, Placement, PlacementOrder, Point, Rendezvous, Topology, Workload, place,
+    Addressing, Connections, DEFAULT_EVENTS, DEFAULT_SEED, DEFAULT_TIME, EndpointOptions, Limits,
+    Lock, LongQueue, MpiOptions, Noise, OsNoise, Payload, Placement, PlacementOrder, Point,
+    Rendezvous, Topology, Workload, place,
 };
+use crate::hardware::core::Pinning;
 use crate::hardware::topology::{self, Shape, TopologyError};
+use crate::protocols::collectives::Kind;
 use crate::units::{Bytes, PS_PER_S, TimeDelta};
+use crate::workloads::backlog::Queue;
 
 /// What earlier points have resolved already.
 pub(super) struct Known<'a> {
@@ -39,24 +44,37 @@ pub(super) fn read(
         return None;
     }
     let machine = known.models.machine(diagnostics, tree.get("machine")?);
-    let workload = workload(diagnostics, tree.get("workload")?);
+    let (threads, processes_per_thread) = threads(tree);
     let nodes = tree.small("nodes").unwrap_or(2);
+    let choices = Choices::read(tree.get("mpi"));
+    let mut workload = workload(diagnostics, tree.get("workload")?, &choices, (nodes, threads));
+    if let Workload::MessageRate { senders_per_node, .. } = &mut workload {
+        *senders_per_node = senders_per_node.saturating_mul(u32::from(processes_per_thread));
+    }
+    let addressing = addressing(tree, threads);
+    check_addressing(diagnostics, tree, addressing, &workload);
     let placement = placement(diagnostics, tree, &workload, nodes);
     let topology = topology(diagnostics, tree, known, nodes);
     let machine = machine?;
     let noise = noise(diagnostics, tree, &machine);
     let placement = placement?;
     cores(diagnostics, tree, &machine, &placement);
-    products(diagnostics, tree, &machine, &workload, &placement);
+    hardware_threads(diagnostics, tree, &machine, &placement, threads);
+    threaded(diagnostics, tree, &workload, threads);
+    over_nodes(diagnostics, tree, &workload, &placement, nodes);
+    products(diagnostics, tree, &machine, &workload, &placement, threads);
     let mpi = mpi(tree, &machine);
     Some(Point {
         index,
         params,
         nodes,
         placement,
+        threads,
+        addressing,
         topology,
         mpi,
         workload,
+        account: tree.flag("account").unwrap_or(false),
         noise,
         limits: limits(tree),
         seed: tree.count("seed").unwrap_or(DEFAULT_SEED),
@@ -74,19 +92,31 @@ fn rounds(node: &Node, size: Bytes) -> u64 {
     rounds.count(if small { "first" } else { "then" }).expect("the key is required")
 }
 
-fn workload(diagnostics: &mut Diagnostics, node: &Node) -> Workload {
+fn workload(
+    diagnostics: &mut Diagnostics,
+    node: &Node,
+    choices: &Choices,
+    (nodes, threads): (u32, u16),
+) -> Workload {
     let kind = node.required_word("kind");
     if kind == "program" {
         let ranks = node.get("ranks").expect("the key is required");
-        return Workload::Program(program::read(diagnostics, ranks));
+        return Workload::Program(program::read(diagnostics, choices, ranks));
     }
-    let size = node.bytes("size").expect("the key is required");
+    let size = node.bytes("size").unwrap_or_default();
     let rounds = rounds(node, size);
     let warmup = node.count("warmup").unwrap_or(0);
+    if kind == "collective" {
+        let ranks_per_node = node.small("ranks_per_node").expect("the key is required");
+        let ranks = ranks_per_node.saturating_mul(nodes);
+        let chosen = Box::new(measured(diagnostics, node, choices, (size, ranks)));
+        return Workload::Collective { chosen, ranks_per_node, size, rounds, warmup };
+    }
     let same_node = node.word("between") == Some("cores");
     let window = node.small("window").unwrap_or(1);
+    let queue = node.get("queue").map(|queue| long_queue(queue, threads));
     match kind {
-        "ping_pong" => Workload::PingPong { size, rounds, warmup, same_node },
+        "ping_pong" => Workload::PingPong { size, rounds, warmup, same_node, queue },
         "message_rate" => Workload::MessageRate {
             senders_per_node: node.small("senders_per_node").expect("the key is required"),
             size,
@@ -94,11 +124,174 @@ fn workload(diagnostics: &mut Diagnostics, node: &Node) -> Workload {
             rounds,
             warmup,
             both: node.word("direction") != Some("one"),
+            queue,
         },
         _ => {
             let bidirectional = kind == "bidirectional_bandwidth";
             Workload::Bandwidth { size, window, rounds, warmup, same_node, bidirectional }
         }
+    }
+}
+
+/// The call of the workload that measures a collective.
+fn measured(
+    diagnostics: &mut Diagnostics,
+    node: &Node,
+    choices: &Choices,
+    (size, ranks): (Bytes, u32),
+) -> Chosen {
+    let name = node.required_word("operation");
+    let kind = Kind::ALL.into_iter().find(|kind| kind.name() == name);
+    let kind = kind.expect("the tree was checked against its shape");
+    let reduction = collectives::reduction(diagnostics, node, "workload");
+    let width = reduction.datatype().width();
+    if kind.reduces() && !size.as_u64().is_multiple_of(width) {
+        let span = node.get("size").map_or(node.span, |size| size.span);
+        diagnostics.push(Diagnostic::error(
+            &codes::CONTRADICTION,
+            span,
+            "workload.size",
+            format!("{size} are no whole number of elements"),
+            format!("an element of `{}` has {width} B", reduction.datatype().name()),
+        ));
+    }
+    let call = collectives::measured(kind, size.as_u64(), ranks, reduction);
+    choices.choose(diagnostics, node, "workload", call)
+}
+
+/// What is to be in steps over nodes must have such a version.
+fn over_nodes(
+    diagnostics: &mut Diagnostics,
+    tree: &Node,
+    workload: &Workload,
+    placement: &Placement,
+    nodes: u32,
+) {
+    let chosen: Vec<&Chosen> = match workload {
+        Workload::Collective { chosen, .. } => vec![chosen],
+        Workload::Program(ranks) => {
+            let steps = ranks.iter().flat_map(|rank| rank.iter());
+            let collectives = steps.filter_map(|statement| match &statement.step {
+                Step::Collective(chosen) => Some(chosen),
+                Step::Call(_) | Step::Compute(_) => None,
+            });
+            collectives.collect()
+        }
+        Workload::PingPong { .. } | Workload::Bandwidth { .. } | Workload::MessageRate { .. } => {
+            return;
+        }
+    };
+    let node_of = |process| placement.node_of(process, nodes);
+    let refused = chosen.iter().find_map(|one| one.placed(placement.processes, node_of).err());
+    if let Some(why) = refused {
+        let path = if tree.get("workload").is_some_and(|node| node.get("over").is_some()) {
+            "workload.over"
+        } else {
+            "workload"
+        };
+        diagnostics.push(Diagnostic::error(
+            &codes::CONTRADICTION,
+            place(tree, path),
+            path,
+            "the operation cannot be done over nodes",
+            why,
+        ));
+    }
+}
+
+/// The queue of one process; its shape limits length and threads.
+fn long_queue(node: &Node, threads: u16) -> LongQueue {
+    let queue = match node.required_word("kind") {
+        "unexpected" => Queue::Unexpected,
+        _ => Queue::Expected,
+    };
+    let each = node.small("length").expect("the key is required");
+    let per_thread = node.word("length_per") == Some("thread");
+    LongQueue { queue, length: if per_thread { each * u32::from(threads) } else { each } }
+}
+
+fn ranks_word<'a>(tree: &'a Node, key: &str) -> Option<&'a str> {
+    tree.get("ranks").and_then(|ranks| ranks.word(key))
+}
+
+/// Threads of a process, and processes that stand for one process of the scenario: threads that are
+/// separate are processes.
+fn threads(tree: &Node) -> (u16, u16) {
+    let threads = tree.get("ranks").and_then(|ranks| ranks.small("threads_per_process"));
+    let threads = u16::try_from(threads.unwrap_or(1)).expect("the shape limits the threads");
+    let separate = ranks_word(tree, "addressing") == Some("separate");
+    if separate { (1, threads) } else { (threads, 1) }
+}
+
+fn addressing(tree: &Node, threads: u16) -> Addressing {
+    match ranks_word(tree, "addressing") {
+        Some("duplicated") => Addressing::Duplicated,
+        Some("endpoints") => Addressing::Endpoints(endpoints(tree, threads)),
+        Some("multiplexed") => {
+            Addressing::Endpoints(EndpointOptions { nic_contexts: 1, ..endpoints(tree, threads) })
+        }
+        _ => Addressing::Process,
+    }
+}
+
+fn endpoints(tree: &Node, threads: u16) -> EndpointOptions {
+    let node = tree.get("ranks").and_then(|ranks| ranks.get("endpoints"));
+    let word = |key: &str| node.and_then(|node| node.word(key));
+    let contexts = node.and_then(|node| node.small("nic_contexts"));
+    let contexts = contexts.map_or(threads, |count| u16::try_from(count).unwrap_or(u16::MAX));
+    EndpointOptions {
+        // Contexts that no endpoint uses are not opened.
+        nic_contexts: contexts.min(threads),
+        own_queues: word("queues") != Some("shared"),
+        independent: word("progress") != Some("process"),
+        one_thread: word("threading") != Some("any"),
+        at_start: word("creation") == Some("static"),
+    }
+}
+
+/// What only some ways to address threads can do.
+fn check_addressing(
+    diagnostics: &mut Diagnostics,
+    tree: &Node,
+    addressing: Addressing,
+    workload: &Workload,
+) {
+    let mut refuse = |path: &str, found: &str, allowed: &str| {
+        let at = place(tree, path);
+        diagnostics.push(Diagnostic::error(&codes::CONTRADICTION, at, path, found, allowed));
+    };
+    let endpoints = matches!(addressing, Addressing::Endpoints(_));
+    let static_ones = matches!(addressing, Addressing::Endpoints(own) if own.at_start);
+    if tree.get("ranks").is_some_and(|ranks| ranks.get("endpoints").is_some()) && !endpoints {
+        let swept = ranks_word(tree, "addressing").is_some();
+        if !swept {
+            refuse(
+                "ranks.endpoints",
+                "endpoints are described, and nothing has one",
+                "`ranks.addressing` must be `endpoints` or `multiplexed`",
+            );
+        }
+    }
+    let rate = match workload {
+        Workload::MessageRate { queue, .. } => Some(queue.is_some()),
+        Workload::PingPong { .. }
+        | Workload::Bandwidth { .. }
+        | Workload::Collective { .. }
+        | Workload::Program(_) => None,
+    };
+    if endpoints && rate.is_none() {
+        refuse(
+            "ranks.addressing",
+            "endpoints are addressed",
+            "only the workload `message_rate` gives its threads endpoints",
+        );
+    }
+    if static_ones && rate == Some(true) {
+        refuse(
+            "ranks.endpoints.creation",
+            "endpoints are there from the start",
+            "long queues are made of dynamic endpoints, threads or processes",
+        );
     }
 }
 
@@ -110,9 +303,13 @@ fn placement(
     nodes: u32,
 ) -> Option<Placement> {
     let ranks = tree.get("ranks");
-    let order = match ranks.and_then(|ranks| ranks.word("placement")) {
+    let order = match ranks_word(tree, "placement") {
         Some("round_robin") => PlacementOrder::RoundRobin,
         _ => PlacementOrder::Block,
+    };
+    let pinning = match ranks_word(tree, "pinning") {
+        Some("compact") => Pinning::Compact,
+        _ => Pinning::Scatter,
     };
     let oversubscribe = ranks.and_then(|ranks| ranks.flag("oversubscribe")).unwrap_or(false);
     let (processes, per_node) = match workload {
@@ -120,7 +317,8 @@ fn placement(
             if *same_node {
                 // Both on the first node, however processes are dealt out.
                 let order = PlacementOrder::Block;
-                return Some(Placement { processes: 2, per_node: 2, order, oversubscribe });
+                let (processes, per_node) = (2, 2);
+                return Some(Placement { processes, per_node, order, oversubscribe, pinning });
             }
             need_nodes(diagnostics, tree, nodes, nodes >= 2, "at least 2")?;
             (2, 1)
@@ -129,14 +327,20 @@ fn placement(
             let even = nodes >= 2 && nodes.is_multiple_of(2);
             need_nodes(diagnostics, tree, nodes, even, "an even number")?;
             let per_node = if *both { senders_per_node * 2 } else { *senders_per_node };
-            (countable(diagnostics, tree, per_node, nodes)?, per_node)
+            let path = "workload.senders_per_node";
+            (countable(diagnostics, tree, (per_node, path), nodes)?, per_node)
+        }
+        Workload::Collective { ranks_per_node, .. } => {
+            let path = "workload.ranks_per_node";
+            let per_node = *ranks_per_node;
+            (countable(diagnostics, tree, (per_node, path), nodes)?, per_node)
         }
         Workload::Program(ranks) => {
             let processes = u32::try_from(ranks.len()).expect("the shape limits the ranks");
             (processes, processes.div_ceil(nodes))
         }
     };
-    Some(Placement { processes, per_node, order, oversubscribe })
+    Some(Placement { processes, per_node, order, oversubscribe, pinning })
 }
 
 fn need_nodes(
@@ -166,7 +370,12 @@ fn need_nodes(
 }
 
 /// `per_node` x `nodes`, if processes can be numbered so far.
-fn countable(diagnostics: &mut Diagnostics, tree: &Node, per_node: u32, nodes: u32) -> Option<u32> {
+fn countable(
+    diagnostics: &mut Diagnostics,
+    tree: &Node,
+    (per_node, path): (u32, &'static str),
+    nodes: u32,
+) -> Option<u32> {
     let product = u128::from(per_node) * u128::from(nodes);
     let limit = 16_777_216;
     if product <= limit {
@@ -175,8 +384,8 @@ fn countable(diagnostics: &mut Diagnostics, tree: &Node, per_node: u32, nodes: u
     diagnostics.push(
         Diagnostic::error(
             &codes::PRODUCT,
-            place(tree, "workload.senders_per_node"),
-            "workload.senders_per_node",
+            place(tree, path),
+            path,
             format!("{nodes} nodes of {per_node} processes are {product} processes"),
             format!("at most {limit} are allowed"),
         )
@@ -192,11 +401,7 @@ fn cores(diagnostics: &mut Diagnostics, tree: &Node, machine: &Machine, placemen
     if placement.oversubscribe || processes <= cores {
         return;
     }
-    let path = match tree.get("workload").and_then(|workload| workload.word("kind")) {
-        Some("message_rate") => "workload.senders_per_node",
-        Some("program") => "workload.ranks",
-        _ => "workload",
-    };
+    let path = processes_path(tree);
     diagnostics.push(
         Diagnostic::error(
             &codes::TOO_FEW_CORES,
@@ -210,6 +415,81 @@ fn cores(diagnostics: &mut Diagnostics, tree: &Node, machine: &Machine, placemen
     );
 }
 
+/// The field that says how many processes a node has.
+fn processes_path(tree: &Node) -> &'static str {
+    match tree.get("workload").and_then(|workload| workload.word("kind")) {
+        Some("message_rate") => "workload.senders_per_node",
+        Some("collective") => "workload.ranks_per_node",
+        Some("program") => "workload.ranks",
+        _ => "workload",
+    }
+}
+
+/// Every thread has a hardware thread of its own; nothing is said of too many processes again.
+fn hardware_threads(
+    diagnostics: &mut Diagnostics,
+    tree: &Node,
+    machine: &Machine,
+    placement: &Placement,
+    threads: u16,
+) {
+    let cpu = &machine.profile.cpu;
+    let available = u64::from(cpu.sockets) * u64::from(cpu.cores_per_socket) * u64::from(cpu.smt);
+    let processes = u64::from(placement.per_node);
+    let needed = processes * u64::from(threads);
+    let too_many_processes = processes > available / u64::from(cpu.smt) && !placement.oversubscribe;
+    if needed <= available || too_many_processes {
+        return;
+    }
+    let path = if threads > 1 { "ranks.threads_per_process" } else { processes_path(tree) };
+    diagnostics.push(
+        Diagnostic::error(
+            &codes::TOO_FEW_CORES,
+            place(tree, path),
+            path,
+            format!("{processes} processes of {threads} threads on a node are {needed} threads"),
+            format!("a node has {available} hardware threads, one for each thread"),
+        )
+        .related(place(tree, "machine"), format!("the machine is `{}`", machine.name))
+        .help("use fewer processes or threads"),
+    );
+}
+
+/// Several threads, and what only they have, belong to workloads that know them.
+fn threaded(diagnostics: &mut Diagnostics, tree: &Node, workload: &Workload, threads: u16) {
+    let Workload::MessageRate { window, queue, .. } = workload else {
+        if threads > 1 {
+            let path = "ranks.threads_per_process";
+            let found = format!("processes of {threads} threads");
+            let allowed =
+                format!("the workload {} has one thread in each process", workload.kind());
+            diagnostics.push(
+                Diagnostic::error(&codes::CONTRADICTION, place(tree, path), path, found, allowed)
+                    .related(place(tree, "workload.kind"), "the workload is given here")
+                    .help("several threads are known to the workload message_rate"),
+            );
+        }
+        return;
+    };
+    let each = 2 * u128::from(*window) + 1;
+    let queued = queue.map_or(0, |queue| queue.length);
+    let requests = each * u128::from(threads) + u128::from(queued) + 1;
+    let limit = 1 << 31;
+    if requests <= limit {
+        return;
+    }
+    diagnostics.push(
+        Diagnostic::error(
+            &codes::PRODUCT,
+            place(tree, "workload.window"),
+            "workload.window",
+            format!("{threads} threads need {requests} requests in a process"),
+            format!("at most {limit} can be told apart"),
+        )
+        .related(place(tree, "ranks.threads_per_process"), "the threads are given here"),
+    );
+}
+
 /// Bytes and time that a workload moves, in 128 bits: both must fit 64.
 fn products(
     diagnostics: &mut Diagnostics,
@@ -217,6 +497,7 @@ fn products(
     machine: &Machine,
     workload: &Workload,
     placement: &Placement,
+    threads: u16,
 ) {
     let (size, messages) = match workload {
         Workload::PingPong { size, rounds, warmup, .. } => {
@@ -224,7 +505,13 @@ fn products(
         }
         Workload::Bandwidth { size, window, rounds, warmup, .. }
         | Workload::MessageRate { size, window, rounds, warmup, .. } => {
-            (*size, u128::from(*window) * (u128::from(*rounds) + u128::from(*warmup)))
+            let each = u128::from(*window) * (u128::from(*rounds) + u128::from(*warmup));
+            (*size, each * u128::from(threads))
+        }
+        Workload::Collective { size, rounds, warmup, .. } => {
+            // What the slowest algorithm moves through one rank.
+            let calls = u128::from(*rounds) + u128::from(*warmup);
+            (*size, calls * 2 * u128::from(placement.processes))
         }
         Workload::Program(_) => return,
     };
@@ -322,6 +609,7 @@ fn mpi(tree: &Node, machine: &Arc<Machine>) -> MpiOptions {
             Some("shared_receive_queue") => Connections::SharedReceiveQueue,
             _ => Connections::PerPeer,
         },
+        lock: if word("lock") == Some("unfair") { Lock::Unfair } else { Lock::Fair },
     }
 }
 

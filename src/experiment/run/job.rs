@@ -1,37 +1,56 @@
 //! From a point of a plan to a job: the last step before something runs.
 
+use std::sync::Arc;
+
 use crate::engine::{JournalMode, Limits, Options};
+use crate::experiment::collectives::Chosen;
 use crate::experiment::plan::{
-    Connections, MpiOptions, Payload, Placement, PlacementOrder, Point, Rendezvous, Topology,
-    Workload,
+    Addressing, Connections, Lock, LongQueue, MpiOptions, Payload, Placement, PlacementOrder,
+    Point, Rendezvous, Topology, Workload,
 };
 use crate::experiment::program::{RankProgram, Statement, Step};
 use crate::hardware::core::Scheme;
 use crate::hardware::topology::Shape;
 use crate::mpi::envelope::Rank;
+use crate::protocols::call::Call;
+use crate::protocols::collectives::Collective;
+use crate::protocols::library::{Endpoints, Progress, Queues, Threading};
 use crate::protocols::rendezvous::Protocol;
 use crate::runtime::memory;
 use crate::runtime::timed;
 use crate::units::Time;
-use crate::workloads::job::{AnyProgram, Disturbance, Job};
+use crate::workloads::backlog::{Backlog, Side};
+use crate::workloads::collective::Repeated;
+use crate::workloads::job::{AnyProgram, Disturbance, Job, duplicate};
 use crate::workloads::ping_pong::PingPong;
 use crate::workloads::program::{self, Does, Programs};
-use crate::workloads::windowed::{Direction, Windowed};
+use crate::workloads::windowed::{Creation, Direction, Share, Windowed};
 
 /// Events that are kept for the report of a run that was stopped.
 const TAIL: usize = 50;
 
 /// The job of a point.
 pub fn build(point: &Point) -> Job {
-    let MpiOptions { rendezvous, eager_threshold, eager_threshold_intra, payload, connections } =
-        point.mpi;
+    let MpiOptions {
+        rendezvous,
+        eager_threshold,
+        eager_threshold_intra,
+        payload,
+        connections,
+        lock,
+    } = point.mpi;
     let noise = point.noise.os_noise.map(|noise| (noise.period, noise.length));
     Job {
         profile: point.machine.profile.clone(),
         shape: shape(point.topology),
         nodes: nodes(point),
-        threads: 1,
-        endpoints: crate::protocols::library::Endpoints::default(),
+        threads: point.threads,
+        pinning: point.placement.pinning,
+        duplicates: match point.addressing {
+            Addressing::Process | Addressing::Endpoints(_) => 0,
+            Addressing::Duplicated => point.threads,
+        },
+        endpoints: endpoints(point),
         scheme: match point.placement.order {
             PlacementOrder::Block => Scheme::Block,
             PlacementOrder::RoundRobin => Scheme::Cyclic,
@@ -50,7 +69,10 @@ pub fn build(point: &Point) -> Job {
             Connections::PerPeer => timed::Connections::PerPeer,
             Connections::SharedReceiveQueue => timed::Connections::SharedReceiveQueue,
         },
-        lock: timed::LockOrder::Fair,
+        lock: match lock {
+            Lock::Fair => timed::LockOrder::Fair,
+            Lock::Unfair => timed::LockOrder::Unfair,
+        },
         disturbance: Disturbance { start_skew: point.noise.start_skew, os_noise: noise },
         seed: point.seed,
         options: Options {
@@ -62,6 +84,19 @@ pub fn build(point: &Point) -> Job {
         step_by_step: false,
         planted: None,
         programs: programs(point),
+    }
+}
+
+fn endpoints(point: &Point) -> Endpoints {
+    let Addressing::Endpoints(options) = point.addressing else { return Endpoints::default() };
+    let counts = vec![point.threads; point.placement.processes as usize];
+    Endpoints {
+        lanes: options.nic_contexts,
+        queues: if options.own_queues { Queues::Own } else { Queues::Shared },
+        progress: if options.independent { Progress::Independent } else { Progress::Process },
+        threading: if options.one_thread { Threading::One } else { Threading::Any },
+        allow_none: false,
+        at_start: options.at_start.then_some(counts),
     }
 }
 
@@ -82,10 +117,15 @@ fn shape(topology: Topology) -> Shape {
 
 fn programs(point: &Point) -> Vec<AnyProgram> {
     match &point.workload {
-        Workload::PingPong { size, rounds, warmup, .. } => {
-            let (warmup, rounds) = (small(*warmup), small(*rounds));
-            let rank =
-                |me: u32| PingPong::new(Rank(1 - me), me == 0, size.as_u64(), warmup, rounds);
+        Workload::PingPong { size, rounds, warmup, queue, .. } => {
+            let (warmup, rounds, size) = (small(*warmup), small(*rounds), size.as_u64());
+            let rank = |me: u32| {
+                let program = PingPong::new(Rank(1 - me), me == 0, size, warmup, rounds);
+                match backlog(*queue, me == 1, Rank(1 - me), size) {
+                    Some(backlog) => program.with_backlog(backlog),
+                    None => program,
+                }
+            };
             (0..2).map(|me| AnyProgram::PingPong(rank(me))).collect()
         }
         Workload::Bandwidth { size, window, rounds, warmup, bidirectional, .. } => {
@@ -101,19 +141,62 @@ fn programs(point: &Point) -> Vec<AnyProgram> {
             };
             (0..2).map(|me| AnyProgram::Windowed(rank(me))).collect()
         }
-        Workload::MessageRate { senders_per_node, size, window, rounds, warmup, both } => {
+        Workload::MessageRate { .. } => message_rate(point),
+        Workload::Collective { chosen, rounds, warmup, .. } => {
             let (warmup, rounds) = (small(*warmup), small(*rounds));
-            let rank = |process| {
-                let (peer, direction) = pair(point, process, *senders_per_node, *both);
-                Windowed::new(Rank(peer), direction, size.as_u64(), *window, warmup, rounds)
-            };
-            (0..point.placement.processes).map(|p| AnyProgram::Windowed(rank(p))).collect()
+            let call = Arc::new(placed(point, chosen));
+            let rank = Repeated::new(call, warmup, rounds);
+            vec![AnyProgram::Collective(rank); point.placement.processes as usize]
         }
         Workload::Program(ranks) => {
-            let programs = listed(ranks);
+            let programs = listed(point, ranks);
             (0..ranks.len()).map(|rank| AnyProgram::Program(programs.stream(rank))).collect()
         }
     }
+}
+
+/// All threads of all processes.
+fn message_rate(point: &Point) -> Vec<AnyProgram> {
+    let Workload::MessageRate { senders_per_node, size, window, rounds, warmup, both, queue } =
+        point.workload
+    else {
+        unreachable!("asked for this workload only");
+    };
+    let (warmup, rounds, size) = (small(warmup), small(rounds), size.as_u64());
+    let program = |process, thread| {
+        let (peer, direction) = pair(point, process, senders_per_node, both);
+        let peer = Rank(peer);
+        let share = match point.addressing {
+            Addressing::Process | Addressing::Endpoints(_) => Share::tagged(thread),
+            Addressing::Duplicated => Share::on(thread, duplicate(thread)),
+        };
+        let (program, over) = if let Addressing::Endpoints(own) = point.addressing {
+            let creation = if own.at_start { Creation::Static } else { Creation::Dynamic };
+            // Ranks are grouped by process, in the order of threads.
+            let peer = Rank(peer.0 * u32::from(point.threads) + u32::from(thread));
+            let program = Windowed::new(peer, direction, size, window, warmup, rounds);
+            (program.of_threads(point.threads, share).of_endpoints(creation), point.threads)
+        } else {
+            let program = Windowed::new(peer, direction, size, window, warmup, rounds);
+            (program.of_threads(point.threads, share), 0)
+        };
+        let queue = queue.filter(|_| thread == 0);
+        let first = Rank(peer.0 * u32::from(over.max(1)));
+        let backlog = backlog(queue, direction == Direction::Receives, first, size);
+        match backlog.map(|backlog| backlog.over(over)) {
+            Some(backlog) => AnyProgram::Windowed(program.with_backlog(backlog)),
+            None => AnyProgram::Windowed(program),
+        }
+    };
+    let threads = |process| (0..point.threads).map(move |thread| (process, thread));
+    let all = (0..point.placement.processes).flat_map(threads);
+    all.map(|(process, thread)| program(process, thread)).collect()
+}
+
+/// The part of one rank in a long queue.
+fn backlog(queue: Option<LongQueue>, holds: bool, peer: Rank, bytes: u64) -> Option<Backlog> {
+    let side = if holds { Side::Holds } else { Side::Feeds };
+    queue.map(|LongQueue { queue, length }| Backlog::new(queue, side, length, peer, bytes))
 }
 
 fn small(rounds: u64) -> u32 {
@@ -144,12 +227,22 @@ fn process_at(placement: &Placement, nodes: u32, node: u32, slot: u32) -> u32 {
     }
 }
 
+/// The call, with the nodes of its ranks where they matter.
+pub(super) fn placed(point: &Point, chosen: &Chosen) -> Collective {
+    let node_of = |process| point.placement.node_of(process, point.nodes);
+    let placed = chosen.placed(point.placement.processes, node_of);
+    placed.expect("the plan was checked for it")
+}
+
 /// The statements of the scenario, whose names were checked by its reader.
-fn listed(ranks: &[RankProgram]) -> Programs {
+fn listed(point: &Point, ranks: &[RankProgram]) -> Programs {
     let step = |statement: &Statement| {
         let line = u32::try_from(statement.line).unwrap_or(u32::MAX);
         let does = match &statement.step {
             Step::Call(call) => Does::Call(call.clone()),
+            Step::Collective(chosen) => {
+                Does::Call(Call::Collective(Arc::new(placed(point, chosen))))
+            }
             Step::Compute(time) => Does::Compute(*time),
         };
         program::Step { line, does }

@@ -1,12 +1,14 @@
 //! What was measured: from the marks of a run to the scenario's metrics.
 
-use super::PointError;
+use super::job::placed;
+use super::{PointError, account};
 use crate::experiment::plan::{Point, Workload};
 use crate::experiment::results::{Metric, PointResult, ResourceUse};
 use crate::protocols::library::Library;
 use crate::runtime::account::Account;
 use crate::runtime::timed::{Ending, Outcome, Ran, Used};
 use crate::units::{Time, TimeDelta};
+use crate::workloads::collective;
 use crate::workloads::job::AnyProgram;
 use crate::workloads::windowed::{END, START};
 
@@ -18,7 +20,10 @@ use crate::workloads::windowed::{END, START};
 pub fn point(point: &Point, ran: &Ran<Library, AnyProgram>) -> Result<PointResult, PointError> {
     let outcome = &ran.outcome;
     let failure = failure(outcome)?;
-    let metrics = if failure.is_none() { metrics(point, outcome) } else { Vec::new() };
+    let mut metrics = if failure.is_none() { metrics(point, outcome) } else { Vec::new() };
+    if point.account && failure.is_none() {
+        metrics.extend(account::metrics(point, ran));
+    }
     Ok(PointResult {
         index: point.index,
         params: point.params.clone(),
@@ -52,23 +57,24 @@ fn metrics(point: &Point, outcome: &Outcome) -> Vec<Metric> {
     let mut add = |name: &str, value: f64, unit| {
         all.push(Metric { name: name.to_owned(), value, unit });
     };
+    let messages = messages(point);
     match &point.workload {
         Workload::PingPong { size, rounds, .. } => {
             let one_way = seconds / (2.0 * to_f64(*rounds));
             add("latency", one_way * 1e6, "us");
             add("bandwidth", to_f64(size.as_u64()) / one_way / 1e6, "MB/s");
         }
-        Workload::Bandwidth { size, window, rounds, bidirectional, .. } => {
-            let directions = if *bidirectional { 2 } else { 1 };
-            let messages = to_f64(directions * rounds * u64::from(*window));
+        Workload::Bandwidth { size, .. } => {
             add("bandwidth", messages * to_f64(size.as_u64()) / seconds / 1e6, "MB/s");
             add("message_rate", messages / seconds, "msg/s");
         }
-        Workload::MessageRate { size, window, rounds, .. } => {
-            let pairs = u64::from(point.placement.processes) / 2;
-            let messages = to_f64(pairs * rounds * u64::from(*window));
+        Workload::MessageRate { size, .. } => {
             add("message_rate", messages / seconds, "msg/s");
             add("bandwidth", messages * to_f64(size.as_u64()) / seconds / 1e6, "MB/s");
+        }
+        Workload::Collective { rounds, .. } => {
+            add("latency", seconds / to_f64(*rounds) * 1e6, "us");
+            add("message_rate", messages / seconds, "msg/s");
         }
         Workload::Program(_) => {}
     }
@@ -76,8 +82,28 @@ fn metrics(point: &Point, outcome: &Outcome) -> Vec<Metric> {
     all
 }
 
+/// Messages of the timed rounds; 0 where the scenario writes them out.
+pub(super) fn messages(point: &Point) -> f64 {
+    match &point.workload {
+        Workload::PingPong { rounds, .. } => to_f64(2 * rounds),
+        Workload::Bandwidth { window, rounds, bidirectional, .. } => {
+            let directions = if *bidirectional { 2 } else { 1 };
+            to_f64(directions * rounds * u64::from(*window))
+        }
+        Workload::MessageRate { window, rounds, .. } => {
+            let pairs = u64::from(point.placement.processes) / 2 * u64::from(point.threads);
+            to_f64(pairs * rounds * u64::from(*window))
+        }
+        Workload::Collective { chosen, rounds, .. } => {
+            let call = placed(point, chosen);
+            to_f64(collective::messages(&call, point.placement.processes) * rounds)
+        }
+        Workload::Program(_) => 0.0,
+    }
+}
+
 /// From the first start mark to the last end mark; the whole run where nothing was marked.
-fn measured(outcome: &Outcome) -> TimeDelta {
+pub(super) fn measured(outcome: &Outcome) -> TimeDelta {
     let of =
         |wanted| outcome.marks.iter().filter(move |mark| mark.number == wanted).map(|mark| mark.at);
     match (of(START).min(), of(END).max()) {
@@ -120,6 +146,6 @@ fn resources(outcome: &Outcome) -> Vec<ResourceUse> {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "results are floats, from here on")]
-fn to_f64(value: u64) -> f64 {
+pub(super) fn to_f64(value: u64) -> f64 {
     value as f64
 }

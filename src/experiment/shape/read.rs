@@ -49,6 +49,12 @@ impl Node {
         self.quantity(key, Dimension::Bytes).map(Bytes::new)
     }
 
+    /// This node as a number of bytes.
+    pub(crate) fn own_bytes(&self) -> Bytes {
+        let text = self.text().expect(CHECKED);
+        Bytes::new(parse_quantity(text, Dimension::Bytes).expect(CHECKED))
+    }
+
     /// The length of time under `key`.
     pub(crate) fn time(&self, key: &str) -> Option<TimeDelta> {
         self.quantity(key, Dimension::Time).map(TimeDelta::from_ps)
@@ -72,8 +78,13 @@ impl Node {
 
     /// The decimal number under `key`, in billionths.
     pub(crate) fn billionths(&self, key: &str) -> Option<u64> {
-        let Value::Number(number) = &self.get(key)?.value else { panic!("{CHECKED}") };
-        Some(number.scaled(9).expect(CHECKED))
+        self.get(key).map(Self::as_billionths)
+    }
+
+    /// This node as a decimal number, in billionths.
+    pub(crate) fn as_billionths(&self) -> u64 {
+        let Value::Number(number) = &self.value else { panic!("{CHECKED}") };
+        number.scaled(9).expect(CHECKED)
     }
 
     /// The text under `key`.

@@ -28,6 +28,18 @@ pub(super) struct Flight {
     pub(super) behind: u64,
 }
 
+impl Flight {
+    /// Whether it goes before `other` where both come in the same instant.
+    pub(super) const fn precedes(&self, other: &Self) -> bool {
+        if self.conn == other.conn {
+            // Fewer than 2^31 transfers of one connection are under way.
+            other.order.wrapping_sub(self.order).wrapping_sub(1) < 1 << 31
+        } else {
+            self.conn < other.conn
+        }
+    }
+}
+
 /// All transfers under way; freed slots are used again.
 #[derive(Debug, Default)]
 pub(super) struct Flights {
@@ -88,6 +100,26 @@ impl Queue {
             flights[self.tail].next = id;
         }
         self.tail = id;
+    }
+
+    /// Puts `id` before those that came in its instant although they go after it.
+    pub(super) fn push_in_order(&mut self, id: u32, flights: &mut Flights) {
+        let arrived = flights[id].arrived;
+        let goes_before = |other: u32, flights: &Flights| {
+            flights[other].arrived == arrived && flights[id].precedes(&flights[other])
+        };
+        if self.is_empty() || !goes_before(self.tail, flights) {
+            return self.push_back(id, flights);
+        }
+        if goes_before(self.head, flights) {
+            return self.push_front(id, flights);
+        }
+        let mut at = self.head;
+        while !goes_before(flights[at].next, flights) {
+            at = flights[at].next;
+        }
+        flights[id].next = flights[at].next;
+        flights[at].next = id;
     }
 
     pub(super) fn push_front(&mut self, id: u32, flights: &mut Flights) {

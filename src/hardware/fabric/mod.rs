@@ -15,13 +15,16 @@
 //!                            └─ Shared, bulk: flow                  (flows.rs, solve.rs, reserve.rs)
 //! ```
 //!
-//! An uncontended packet costs one event per hop. Nothing is admitted to a resource ahead of time.
+//! A packet needs events only where it meets others, and at the end: its service at hops that will
+//! be free is promised ahead (ahead.rs), and taken back when somebody comes before.
 //! All arithmetic is in integers: picoseconds, bytes, rates in 2^-40 byte per picosecond.
 
+mod ahead;
 mod arena;
 mod connection;
 mod flows;
 mod packets;
+mod promises;
 mod reserve;
 mod ring;
 mod servers;
@@ -32,6 +35,7 @@ mod spec;
 #[cfg(test)]
 mod tests;
 
+pub use ahead::LookAhead;
 use arena::{Flight, Flights, NONE};
 use connection::Connection;
 use flows::Flows;
@@ -55,6 +59,9 @@ pub const DEFAULT_CUT_THROUGH: u64 = 256;
 pub struct Fabric {
     mtu: u64,
     cut_through: u64,
+    look_ahead: LookAhead,
+    /// The time of the last call.
+    clock: Time,
     specs: Vec<ResourceSpec>,
     resources: Vec<Resource>,
     hops: Vec<HopState>,
@@ -150,6 +157,8 @@ impl Fabric {
         Self {
             mtu,
             cut_through: DEFAULT_CUT_THROUGH,
+            look_ahead: LookAhead::default(),
+            clock: Time::ZERO,
             resources: states.collect(),
             specs: resources,
             hops: Vec::new(),
@@ -168,6 +177,18 @@ impl Fabric {
     pub fn with_cut_through(mut self, bytes: u64) -> Self {
         self.cut_through = bytes;
         self
+    }
+
+    /// Whether packets cross hops without events.
+    #[must_use]
+    pub fn with_look_ahead(mut self, look_ahead: LookAhead) -> Self {
+        self.set_look_ahead(look_ahead);
+        self
+    }
+
+    /// Whether packets that begin a hop from now on cross the hops after it without events.
+    pub const fn set_look_ahead(&mut self, look_ahead: LookAhead) {
+        self.look_ahead = look_ahead;
     }
 
     /// Makes a path of `hops`, which may be empty.
@@ -205,6 +226,7 @@ impl Fabric {
     ///
     /// When the path does not exist.
     pub fn start(&mut self, now: Time, transfer: Transfer, out: &mut impl Schedule) {
+        self.clock = now;
         let conn = transfer.conn.0 as usize;
         if conn >= self.conns.len() {
             self.conns.resize_with(conn + 1, Connection::new);
@@ -243,6 +265,7 @@ impl Fabric {
         out: &mut impl Schedule,
         delivered: &mut Vec<Delivery>,
     ) {
+        self.clock = now;
         let FabricEvent { kind, id, generation } = event;
         match kind {
             EventKind::Arrive => {
@@ -255,6 +278,10 @@ impl Fabric {
                 if flight.hop == NONE || (packet && flight.hop == flight.end_hop) {
                     self.arrive_at_end(id, delivered);
                 } else {
+                    if packet {
+                        let resource = self.hops[flight.hop as usize].resource;
+                        self.resources[resource as usize].coming().packets -= 1;
+                    }
                     self.arrive(now, id, out);
                 }
             }
@@ -272,10 +299,7 @@ impl Fabric {
     ///
     /// When there is no such resource.
     pub fn stats(&self, resource: ResourceId) -> ResourceStats {
-        match &self.resources[resource.0 as usize] {
-            Resource::Shared(shared) => shared.stats(0),
-            Resource::Servers(servers) => servers.stats(),
-        }
+        self.stats_with(resource, self.clock, 0)
     }
 
     /// What a resource did until `now`, with the part of each flow that has moved, and without
@@ -285,15 +309,27 @@ impl Fabric {
     ///
     /// When there is no such resource, or `now` is before the last event.
     pub fn stats_at(&self, resource: ResourceId, now: Time) -> ResourceStats {
+        let Resource::Shared(shared) = &self.resources[resource.0 as usize] else {
+            return self.stats_with(resource, now, 0);
+        };
+        let moved = shared.fluid.members.iter();
+        let moved = moved.map(|&(flow, hop)| self.moved_until(now.as_ps(), flow, hop));
+        let mut stats = self.stats_with(resource, now, moved.sum());
+        stats.busy = stats.busy.saturating_sub(shared.unserved(now.as_ps()));
+        stats
+    }
+
+    /// What services that began until `now` did, and `moved` raw bytes of flows.
+    fn stats_with(&self, resource: ResourceId, now: Time, moved: u128) -> ResourceStats {
         match &self.resources[resource.0 as usize] {
             Resource::Shared(shared) => {
-                let moved = shared.fluid.members.iter();
-                let moved = moved.map(|&(flow, hop)| self.moved_until(now.as_ps(), flow, hop));
-                let mut stats = shared.stats(moved.sum());
-                stats.busy = stats.busy.saturating_sub(shared.unserved(now.as_ps()));
-                stats
+                let mut counts = shared.counts;
+                for charge in self.promised_after(now, &shared.coming) {
+                    counts.subtract(&charge);
+                }
+                shared.stats(counts, moved)
             }
-            Resource::Servers(servers) => servers.stats(),
+            Resource::Servers(servers) => servers.stats(now),
         }
     }
 
@@ -361,31 +397,40 @@ impl Fabric {
     /// What `bytes` cost at a shared hop, and the time that follows it.
     #[inline]
     fn charge(&mut self, hop: u32, bytes: u64) -> (Charge, TimeDelta) {
-        let state = &self.hops[hop as usize];
-        if state.charged_for != bytes {
-            self.charge_anew(hop, bytes);
+        let state = &mut self.hops[hop as usize];
+        (*state.charge(&self.specs, self.cut_through, bytes), state.latency)
+    }
+}
+
+impl HopState {
+    /// What `bytes` cost here.
+    #[inline]
+    fn charge(&mut self, specs: &[ResourceSpec], cut_through: u64, bytes: u64) -> &Charge {
+        if self.charged_for != bytes {
+            self.charge_anew(&specs[self.resource as usize], cut_through, bytes);
         }
-        let state = &self.hops[hop as usize];
-        (state.charge, state.latency)
+        &self.charge
     }
 
     #[cold]
-    fn charge_anew(&mut self, hop: u32, bytes: u64) {
-        let state = &mut self.hops[hop as usize];
-        let spec = &self.specs[state.resource as usize];
+    fn charge_anew(&mut self, spec: &ResourceSpec, cut_through: u64, bytes: u64) {
+        self.charged_for = bytes;
+        self.charge = self.charge_of(spec, cut_through, bytes);
+    }
+
+    fn charge_of(&self, spec: &ResourceSpec, cut_through: u64, bytes: u64) -> Charge {
         let Service::Shared { capacity } = spec.service else {
             unreachable!("pools of servers charge no bytes")
         };
-        let weight = u64::from(state.weight);
-        let raw = spec.framing.raw_bytes(bytes) * weight + state.extra;
-        let head = spec.framing.raw_bytes(bytes.min(self.cut_through)) * weight + state.extra;
-        state.charged_for = bytes;
-        state.charge = Charge {
+        let weight = u64::from(self.weight);
+        let raw = spec.framing.raw_bytes(bytes) * weight + self.extra;
+        let head = spec.framing.raw_bytes(bytes.min(cut_through)) * weight + self.extra;
+        Charge {
             raw,
             packets: spec.framing.packets(bytes),
             service: service_time(capacity, raw),
             head: service_time(capacity, head.min(raw)),
-        };
+        }
     }
 }
 

@@ -28,6 +28,7 @@ impl Fabric {
         id: u32,
         out: &mut impl Schedule,
     ) {
+        self.meet_promises(now, resource, id, out);
         let shared = self.resources[resource.0 as usize].shared();
         let start = now.as_ps();
         if shared.is_calm(start) {
@@ -35,11 +36,13 @@ impl Fabric {
             self.serve(now, resource, Chosen { id, lane: NONE, used: 0, stood_since: start }, out);
             return;
         }
-        let conn = self.flights[id].conn;
         let serving = shared.serving;
         let began_now = serving.started == start && shared.free_at > start;
-        if began_now && serving.stood_since == start && serving.conn > conn {
-            self.unserve(now, resource);
+        if began_now
+            && serving.stood_since == start
+            && self.flights[id].precedes(&self.flights[serving.flight])
+        {
+            self.unserve(now, resource, out);
             self.append(start, resource, id);
             self.next_turn(now, resource, out);
             return;
@@ -53,7 +56,7 @@ impl Fabric {
         let first = &mut self.conns[conn as usize].lanes;
         let lane = find_lane(&mut self.lanes, first, resource.0);
         self.flights[id].behind = NONE_BEFORE;
-        self.lanes[lane as usize].packets.push_back(id, &mut self.flights);
+        self.lanes[lane as usize].packets.push_in_order(id, &mut self.flights);
         let shared = self.resources[resource.0 as usize].shared_mut();
         shared.waiting += 1;
         shared.counts.queue_max = shared.counts.queue_max.max(shared.waiting);
@@ -301,26 +304,18 @@ impl Fabric {
         let end = start + charge.service.as_ps();
         shared.serving = Serving {
             flight: id,
+            hop,
             conn: flight.conn,
             used: used + bytes.max(1),
             started: start,
             stood_since,
-            undo: Undo {
-                free_at: shared.free_at,
-                tail: flight.tail,
-                raw: charge.raw,
-                packets: charge.packets,
-                stolen,
-                saved,
-            },
+            undo: Undo { free_at: shared.free_at, tail: flight.tail, stolen, saved },
         };
         shared.free_at = end;
         if shared.fluid.backlogged > 0 {
             shared.fluid.anchor = end;
         }
-        shared.counts.raw += u128::from(charge.raw);
-        shared.counts.packets += charge.packets;
-        shared.counts.transfers += 1;
+        shared.counts.add(&charge);
         let more = shared.ring.has_packets()
             || (lane != NONE && !self.lanes[lane as usize].packets.is_empty());
         // The last byte leaves when it was served, and not before it came.
@@ -330,14 +325,9 @@ impl Fabric {
             flight.behind = start + latency.as_ps();
         }
         flight.hop += 1;
-        let arrival = if flight.hop == flight.end_hop {
-            Time::from_ps(flight.tail)
-        } else {
-            now + charge.head + latency
-        };
-        out.at(arrival, resource, FabricEvent::new(EventKind::Arrive, id, flight.generation));
-        if hop == flight.first_hop {
-            let conn = flight.conn;
+        let (conn, first) = (flight.conn, hop == flight.first_hop);
+        self.go_on(now, id, (now + charge.head + latency).as_ps(), resource, out);
+        if first {
             self.leave_first_hop(conn, Time::from_ps(end), resource, out);
         }
         if more {
@@ -364,26 +354,23 @@ impl Fabric {
     }
 
     /// Takes back the service that began in this instant: a lower connection was told later.
-    fn unserve(&mut self, now: Time, resource: ResourceId) {
+    fn unserve(&mut self, now: Time, resource: ResourceId, out: &mut impl Schedule) {
         let shared = self.resources[resource.0 as usize].shared_mut();
-        let Serving { flight: id, conn, stood_since, undo, .. } = shared.serving;
+        let Serving { flight: id, hop, conn, stood_since, undo, .. } = shared.serving;
         shared.free_at = undo.free_at;
         shared.fluid.stolen -= undo.stolen;
         if let Some(saved) = undo.saved {
             shared.fluid.reserve.restore(saved);
         }
-        shared.counts.raw -= u128::from(undo.raw);
-        shared.counts.packets -= undo.packets;
-        shared.counts.transfers -= 1;
         shared.turn_pending = false;
         shared.turn_generation = shared.turn_generation.wrapping_add(1);
         shared.waiting += 1;
-        let flight = &mut self.flights[id];
-        flight.generation = flight.generation.wrapping_add(1);
-        flight.hop -= 1;
-        flight.tail = undo.tail;
+        self.withdraw(id, hop, undo.tail, out);
+        let (charge, _) = self.charge(hop, self.flights[id].bytes);
+        let shared = self.resources[resource.0 as usize].shared_mut();
+        shared.counts.subtract(&charge);
         let state = &mut self.conns[conn as usize];
-        if flight.hop == flight.first_hop {
+        if hop == self.flights[id].first_hop {
             state.inside += 1;
             state.leaves_at = now.as_ps();
         }

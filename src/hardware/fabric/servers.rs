@@ -7,13 +7,14 @@
 use std::collections::VecDeque;
 
 use super::arena::Flight;
+use super::promises::{Coming, Promise};
 use super::spec::{EventKind, FabricEvent, ResourceStats, Schedule};
 use super::{Fabric, ResourceId};
 use crate::units::{Time, TimeDelta};
 
 #[derive(Debug)]
 pub(super) struct Servers {
-    per_item: TimeDelta,
+    pub(super) per_item: TimeDelta,
     /// Ends of the last `count` transfers, oldest at `oldest`.
     ends: Vec<Time>,
     oldest: usize,
@@ -23,12 +24,14 @@ pub(super) struct Servers {
     batch: Vec<Served>,
     batch_at: Time,
     items: u64,
-    queue_max: usize,
+    pub(super) queue_max: u32,
+    pub(super) coming: Coming,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Served {
     flight: u32,
+    hop: u32,
     /// The flight's `tail` before this hop.
     tail: u64,
     end: Time,
@@ -46,35 +49,56 @@ impl Servers {
             batch_at: Time::ZERO,
             items: 0,
             queue_max: 0,
+            coming: Coming::default(),
         }
     }
 
-    pub(super) fn stats(&self) -> ResourceStats {
+    pub(super) fn stats(&self, now: Time) -> ResourceStats {
+        let later = self.coming.promises.iter().filter(|promise| promise.start > now.as_ps());
+        let items = self.items - later.count() as u64;
         ResourceStats {
-            busy: self.per_item * self.items,
+            busy: self.per_item * items,
             raw_bytes: 0,
-            packets: self.items,
-            transfers: self.items,
-            queue_max: u32::try_from(self.queue_max).unwrap_or(u32::MAX),
+            packets: items,
+            transfers: items,
+            queue_max: self.queue_max,
         }
     }
 
-    /// Takes the next slot and answers when its service ends.
+    /// Takes the next slot for a transfer that comes at `arrival` and answers when its service ends.
     #[inline]
-    fn admit(&mut self, now: Time) -> Time {
-        let start = self.ends[self.oldest].max(now);
+    pub(super) fn admit(&mut self, now: Time, arrival: Time) -> Time {
+        let start = self.next_free().max(arrival);
         while self.starts.front().is_some_and(|&began| began <= now) {
             self.starts.pop_front();
         }
-        if start > now {
+        if start > arrival {
             self.starts.push_back(start);
-            self.queue_max = self.queue_max.max(self.starts.len());
+            let waiting = self.starts.iter().rev().take_while(|&&start| start > arrival).count();
+            self.queue_max = self.queue_max.max(u32::try_from(waiting).unwrap_or(u32::MAX));
         }
         let end = start + self.per_item;
         self.ends[self.oldest] = end;
         self.oldest = if self.oldest + 1 == self.ends.len() { 0 } else { self.oldest + 1 };
         self.items += 1;
         end
+    }
+
+    /// When the server is free that serves next.
+    #[inline]
+    pub(super) fn next_free(&self) -> Time {
+        self.ends[self.oldest]
+    }
+
+    /// Takes back the service that was admitted last, a promise.
+    pub(super) fn take_back_last(&mut self, promise: &Promise) {
+        self.oldest = self.oldest.checked_sub(1).unwrap_or(self.ends.len() - 1);
+        self.ends[self.oldest] = Time::from_ps(promise.end);
+        self.items -= 1;
+        self.queue_max = promise.queue_max;
+        if promise.end > promise.start {
+            self.starts.pop_back();
+        }
     }
 }
 
@@ -86,11 +110,12 @@ impl Fabric {
         id: u32,
         out: &mut impl Schedule,
     ) {
+        self.meet_promises_at_servers(now, resource, out);
         let servers = self.resources[resource.0 as usize].servers_mut();
-        let end = servers.admit(now);
+        let end = servers.admit(now, now);
         if end == now {
             // Free of cost: nothing competes.
-            self.leave_servers(resource, id, end, out);
+            self.leave_servers(now, resource, id, end, out);
             return;
         }
         if servers.batch_at != now {
@@ -98,37 +123,42 @@ impl Fabric {
             servers.batch.clear();
         }
         let flights = &self.flights;
-        let Flight { conn, tail, .. } = flights[id];
-        servers.batch.push(Served { flight: id, tail, end });
+        let Flight { hop, tail, .. } = flights[id];
+        servers.batch.push(Served { flight: id, hop, tail, end });
         let mut at = servers.batch.len() - 1;
-        while at > 0 && flights[servers.batch[at - 1].flight].conn > conn {
+        while at > 0 && flights[id].precedes(&flights[servers.batch[at - 1].flight]) {
             let before = servers.batch[at - 1];
             servers.batch[at] = Served { end: servers.batch[at].end, ..before };
-            servers.batch[at - 1] = Served { flight: id, tail, end: before.end };
+            servers.batch[at - 1] = Served { flight: id, hop, tail, end: before.end };
             at -= 1;
         }
         for place in at..servers.batch.len() {
             let served = self.resources[resource.0 as usize].servers_mut().batch[place];
             if served.flight != id {
-                self.take_back(served);
+                self.take_back(served, out);
             }
-            self.leave_servers(resource, served.flight, served.end, out);
+            self.leave_servers(now, resource, served.flight, served.end, out);
         }
     }
 
     /// Undoes the departure of a transfer that an arrival of the same instant pushed back.
-    fn take_back(&mut self, served: Served) {
-        let flight = &mut self.flights[served.flight];
-        flight.generation = flight.generation.wrapping_add(1);
-        flight.hop -= 1;
-        flight.tail = served.tail;
+    fn take_back(&mut self, served: Served, out: &mut impl Schedule) {
+        self.withdraw(served.flight, served.hop, served.tail, out);
+        let flight = &self.flights[served.flight];
         if flight.hop == flight.first_hop {
             self.conns[flight.conn as usize].inside += 1;
         }
     }
 
     #[inline]
-    fn leave_servers(&mut self, resource: ResourceId, id: u32, end: Time, out: &mut impl Schedule) {
+    fn leave_servers(
+        &mut self,
+        now: Time,
+        resource: ResourceId,
+        id: u32,
+        end: Time,
+        out: &mut impl Schedule,
+    ) {
         let flight = &mut self.flights[id];
         let first = flight.hop == flight.first_hop;
         let conn = flight.conn;
@@ -140,9 +170,12 @@ impl Fabric {
         };
         flight.hop += 1;
         flight.tail = flight.tail.max(end.as_ps()) + latency.as_ps();
-        let last = flight.hop == flight.end_hop && flight.bytes <= self.mtu;
-        let arrival = if last { Time::from_ps(flight.tail) } else { end + latency };
-        out.at(arrival, resource, FabricEvent::new(EventKind::Arrive, id, flight.generation));
+        let arrival = end + latency;
+        if flight.bytes <= self.mtu {
+            self.go_on(now, id, arrival.as_ps(), resource, out);
+        } else {
+            out.at(arrival, resource, FabricEvent::new(EventKind::Arrive, id, flight.generation));
+        }
         if first {
             self.leave_first_hop(conn, end, resource, out);
         }

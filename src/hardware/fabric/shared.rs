@@ -1,6 +1,8 @@
 //! The state of a shared resource: the packet in service, the ring, and what flows mean to it.
 
+use super::Charge;
 use super::arena::NONE;
+use super::promises::Coming;
 use super::reserve::{Reserve, Saved};
 use super::ring::{Ring, Run};
 use super::spec::{Arbitration, ResourceStats};
@@ -27,6 +29,7 @@ pub(super) struct Shared {
     pub(super) waiting: u32,
     pub(super) counts: Counts,
     pub(super) fluid: Fluid,
+    pub(super) coming: Coming,
     /// A defect planted by a test.
     #[cfg(test)]
     pub(super) fault: Option<super::tests::Fault>,
@@ -36,6 +39,7 @@ pub(super) struct Shared {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Serving {
     pub(super) flight: u32,
+    pub(super) hop: u32,
     pub(super) conn: u32,
     /// Bytes of the present turn.
     pub(super) used: u64,
@@ -50,8 +54,6 @@ pub(super) struct Serving {
 pub(super) struct Undo {
     pub(super) free_at: u64,
     pub(super) tail: u64,
-    pub(super) raw: u64,
-    pub(super) packets: u64,
     pub(super) stolen: i64,
     /// `None` where packets meet no flows: then a service changes nothing of the reserve.
     pub(super) saved: Option<Saved>,
@@ -63,6 +65,21 @@ pub(super) struct Counts {
     pub(super) packets: u64,
     pub(super) transfers: u64,
     pub(super) queue_max: u32,
+}
+
+impl Counts {
+    #[inline]
+    pub(super) fn add(&mut self, charge: &Charge) {
+        self.raw += u128::from(charge.raw);
+        self.packets += charge.packets;
+        self.transfers += 1;
+    }
+
+    pub(super) fn subtract(&mut self, charge: &Charge) {
+        self.raw -= u128::from(charge.raw);
+        self.packets -= charge.packets;
+        self.transfers -= 1;
+    }
 }
 
 /// What the flows of a resource mean to its packets; set by the solver.
@@ -121,6 +138,7 @@ impl Shared {
             turn_generation: 0,
             serving: Serving {
                 flight: NONE,
+                hop: NONE,
                 conn: NONE,
                 used: 0,
                 started: 0,
@@ -132,14 +150,15 @@ impl Shared {
             waiting: 0,
             counts: Counts::default(),
             fluid: Fluid { left: rate, level: rate, ..Fluid::default() },
+            coming: Coming::default(),
             #[cfg(test)]
             fault: None,
         }
     }
 
     /// The counts, with `moved` raw bytes of flows that have not ended.
-    pub(super) fn stats(&self, moved: u128) -> ResourceStats {
-        let Counts { raw, packets, transfers, queue_max } = self.counts;
+    pub(super) fn stats(&self, counts: Counts, moved: u128) -> ResourceStats {
+        let Counts { raw, packets, transfers, queue_max } = counts;
         let raw = raw + moved;
         let bits = u128::from(self.capacity.as_bit_per_s());
         let busy = raw * 8 * u128::from(PS_PER_S) / bits;
@@ -154,7 +173,9 @@ impl Shared {
 
     /// Service of the present packet that is still to come.
     pub(super) fn unserved(&self, now: u64) -> TimeDelta {
-        TimeDelta::from_ps(self.free_at.saturating_sub(now))
+        let begun = self.coming.promises.iter().rev().find(|promise| promise.start <= now);
+        let end = begun.map_or(self.free_at, |promise| promise.end);
+        TimeDelta::from_ps(end.saturating_sub(now))
     }
 
     /// Nobody else wants this resource now.

@@ -192,6 +192,7 @@ impl Fabric {
         }
         let component = u32::try_from(solver.flows.len()).expect("fewer than 2^32 flows");
         for level in &solver.resources {
+            self.promises_meet_flows(now, level.resource, out);
             self.publish_resource(now, level.resource);
             let shared = self.resources[level.resource as usize].shared_mut();
             let full = shared.fluid.backlogged > 0;

@@ -15,9 +15,9 @@
 
 use crate::mpi::envelope::Rank;
 
-/// Tags of the two phases, away from those of a barrier.
-const CONTEXTS: i32 = 64;
-const COUNTS: i32 = 128;
+/// Tags of the two phases: away from those of collectives, which have their kind above bit 16.
+const CONTEXTS: i32 = 1 << 24;
+const COUNTS: i32 = 1 << 25;
 /// Counts in a word.
 const IN_A_WORD: usize = 4;
 

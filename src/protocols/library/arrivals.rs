@@ -138,6 +138,7 @@ impl Library {
         let queue = self.queue_of_arrival(&header.envelope);
         let engine = &mut self.matching[queue];
         let walk = engine.arrive(header.envelope, Unexpected { header, from, body });
+        self.note_lengths(queue);
         out.push(Action::Walk { entries: walk.visited, length: walk.length });
         if let Some(Posted { id, .. }) = walk.matched {
             out.push(Action::Observe(Observation::Matched { message, receive: id }));

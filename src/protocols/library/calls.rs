@@ -12,7 +12,6 @@ use crate::mpi::communicator::Communicator;
 use crate::mpi::envelope::{Context, Envelope, Rank};
 use crate::mpi::observation::Observation;
 use crate::protocols::call::{Buffer, Call, Comm, Peer, Requests, SendMode, Status};
-use crate::protocols::collectives::barrier::Barrier;
 use crate::protocols::contract::Step;
 use crate::protocols::eager;
 use crate::protocols::rendezvous::{Protocol, RoleInput};
@@ -92,6 +91,7 @@ impl Library {
             Call::FreeEndpoint { comm } => self.free_endpoint(thread, comm, out),
             Call::Attach { id } => self.attach(thread, id, out),
             Call::Compare { a, b } => self.compare(thread, a, b, out),
+            Call::Collective(call) => self.begin_collective(thread, call, out),
         }
     }
 
@@ -140,7 +140,7 @@ impl Library {
         self.complete(key, Outcome::Sent, Some(buffer), out)
     }
 
-    fn observe_send(header: &MessageHeader, to: Process, out: &mut Vec<LibraryAction>) {
+    pub(super) fn observe_send(header: &MessageHeader, to: Process, out: &mut Vec<LibraryAction>) {
         out.push(Action::Observe(Observation::Sent {
             message: header.message,
             envelope: header.envelope,
@@ -155,7 +155,7 @@ impl Library {
     }
 
     /// The way to rank `dest`, and the envelope of a message to it.
-    fn address(
+    pub(super) fn address(
         &self,
         comm: Comm,
         member: &Member,
@@ -167,7 +167,7 @@ impl Library {
         Ok((route, Envelope { context, source: member.rank, dest, tag }))
     }
 
-    fn send_rendezvous(
+    pub(super) fn send_rendezvous(
         &mut self,
         thread: Thread,
         key: Key,
@@ -250,6 +250,7 @@ impl Library {
         self.open(key, Body::Posted { id, selection, buffer }, thread)?;
         let queue = self.queue(selection.context, selection.dest);
         let walk = self.matching[queue].post(selection, Posted { key, id });
+        self.note_lengths(queue);
         out.push(Action::Walk { entries: walk.visited, length: walk.length });
         out.push(Action::Observe(Observation::Posted {
             receive: id,
@@ -414,8 +415,8 @@ impl Library {
             | Pending::All { .. }
             | Pending::Any(_)
             | Pending::Probe { .. }
-            | Pending::Barrier(_)
-            | Pending::Agree(_)) => unreachable!("{other:?} is no test"),
+            | Pending::Agree(_)
+            | Pending::Collective(_)) => unreachable!("{other:?} is no test"),
         }
     }
 
@@ -555,47 +556,6 @@ impl Library {
         }
         push_return(thread, Reply::Done, out);
         Ok(())
-    }
-
-    fn begin_barrier(
-        &mut self,
-        thread: Thread,
-        comm: Comm,
-        out: &mut Vec<LibraryAction>,
-    ) -> Result<(), ProtocolError> {
-        out.push(Action::Work(Step::Query));
-        let member = self.member(thread, comm)?;
-        let barrier = Barrier::new(comm, member.rank, member.size);
-        self.pending[usize::from(thread.0)] = Some(Pending::Barrier(barrier));
-        self.advance_barrier(thread, out)
-    }
-
-    /// Goes through the rounds of a barrier until one must wait.
-    pub(super) fn advance_barrier(
-        &mut self,
-        thread: Thread,
-        out: &mut Vec<LibraryAction>,
-    ) -> Result<(), ProtocolError> {
-        let key = Key::Inner(thread);
-        loop {
-            let pending = &mut self.pending[usize::from(thread.0)];
-            let Some(Pending::Barrier(barrier)) = pending else {
-                unreachable!("only a barrier is advanced, not {pending:?}")
-            };
-            let comm = barrier.comm;
-            let Some(round) = barrier.next_round() else {
-                *pending = None;
-                push_return(thread, Reply::Done, out);
-                return Ok(());
-            };
-            self.send_internal(thread, comm, round.to, round.tag, 0, out)?;
-            self.receive_internal(thread, comm, round.from, round.tag, out)?;
-            if self.outcome(key)?.is_none() {
-                self.wait_for(key, thread);
-                return Ok(());
-            }
-            self.close(key);
-        }
     }
 
     /// The receive of a message that [`Self::send_internal`] sends.

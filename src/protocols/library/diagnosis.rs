@@ -2,9 +2,10 @@
 
 use super::requests::{Body, Pending, Request};
 use super::{Key, Library, Process, Thread, WaitSet, in_words};
-use crate::mpi::envelope::Selection;
+use crate::mpi::envelope::{Envelope, Selection};
 use crate::mpi::matching::MatchingEngine;
 use crate::protocols::call::Requests;
+use crate::protocols::collectives::Kind;
 use crate::protocols::contract::Wait;
 
 impl Library {
@@ -30,11 +31,7 @@ impl Library {
                 let wait = |wait: Wait| Wait { operation: agreeing.operation(), ..wait };
                 WaitSet::All(inner.map(wait).into_iter().collect())
             }
-            Pending::Barrier(_) => {
-                let inner = self.wait_on(Key::Inner(thread));
-                let wait = |wait: Wait| Wait { operation: "MPI_Barrier", ..wait };
-                WaitSet::All(inner.map(wait).into_iter().collect())
-            }
+            Pending::Collective(running) => WaitSet::All(self.collective_waits(thread, running)),
         })
     }
 
@@ -44,7 +41,7 @@ impl Library {
     }
 
     /// The wait for one request; `None` if it is complete or not open.
-    fn wait_on(&self, key: Key) -> Option<Wait> {
+    pub(super) fn wait_on(&self, key: Key) -> Option<Wait> {
         let Request { body, origin, .. } = self.requests.get(key)?;
         let origin = origin.0;
         let wait = |operation, peers, detail| Wait { operation, peers, detail, origin };
@@ -104,6 +101,13 @@ impl Library {
         }
     }
 
+    /// The collective whose message this is.
+    fn collective_of(&self, envelope: Envelope) -> Option<&'static str> {
+        let mut communicators = self.job.communicators.iter();
+        communicators.find(|communicator| communicator.internal == envelope.context)?;
+        Kind::of_tag(envelope.tag).map(Kind::function)
+    }
+
     fn queues(&self) -> String {
         let posted: usize = self.matching.iter().map(MatchingEngine::posted_len).sum();
         let waiting: usize = self.matching.iter().map(MatchingEngine::unexpected_len).sum();
@@ -113,9 +117,15 @@ impl Library {
             .flat_map(MatchingEngine::unexpected)
             .take(4)
             .map(|message| {
-                let envelope = message.envelope;
-                let bytes = message.payload.header.bytes;
-                format!("{bytes} B from rank {} tag {}", envelope.source.0, envelope.tag)
+                let (envelope, bytes) = (message.envelope, message.payload.header.bytes);
+                match self.collective_of(envelope) {
+                    None => {
+                        format!("{bytes} B from rank {} tag {}", envelope.source.0, envelope.tag)
+                    }
+                    Some(function) => {
+                        format!("{bytes} B from rank {} of {function}", envelope.source.0)
+                    }
+                }
             })
             .collect();
         let more = waiting.saturating_sub(unexpected.len());
@@ -132,6 +142,9 @@ impl Library {
         let name = |key| match key {
             Key::User(handle) => format!("request {}", handle.0),
             Key::Inner(thread) => format!("the blocking call of thread {}", thread.0),
+            Key::Part(thread, part) => {
+                format!("message {part} of the collective of thread {}", thread.0)
+            }
         };
         let requests = self.requests.iter().map(|(key, request)| match request.body {
             Body::Complete(_) => format!("{} is complete but was never waited for", name(key)),
@@ -141,11 +154,17 @@ impl Library {
             | Body::Receiving { .. } => format!("{} is still open", name(key)),
         });
         let unexpected = self.matching.iter().flat_map(MatchingEngine::unexpected).map(|message| {
-            let envelope = message.envelope;
-            format!(
-                "a message of {} B from rank {} with tag {} was never received",
-                message.payload.header.bytes, envelope.source.0, envelope.tag
-            )
+            let (envelope, bytes) = (message.envelope, message.payload.header.bytes);
+            let source = envelope.source.0;
+            match self.collective_of(envelope) {
+                None => {
+                    let tag = envelope.tag;
+                    format!("a message of {bytes} B from rank {source} with tag {tag} was never received")
+                }
+                Some(function) => {
+                    format!("a message of {function} of {bytes} B from rank {source} was never received")
+                }
+            }
         });
         let probed = self.probed.iter().map(|(handle, ..)| {
             format!("the message of matched probe {} was never received", handle.0)

@@ -10,6 +10,7 @@
 
 mod arrivals;
 mod calls;
+mod collective;
 mod diagnosis;
 mod endpoints;
 mod requests;
@@ -18,6 +19,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use super::call::{Call, Outcome, Reply};
+use super::collectives::{Collective, Round};
 use super::contract::{
     Action, Entry, Guard, Handle, Input, Lanes, Machine, Process, ProtocolError, Region, Route,
     Space, Thread, Token, Via, WaitSet,
@@ -97,7 +99,7 @@ impl Hash for SharedJob {
 
 /// A note for diagnoses: no part of a machine's state, so that polling for ever comes back to the
 /// same state.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Note<T>(T);
 
 impl<T> PartialEq for Note<T> {
@@ -119,26 +121,37 @@ pub enum Key {
     User(Handle),
     /// The request inside a blocking call of this thread.
     Inner(Thread),
+    /// One message of the round that this thread's collective is in.
+    Part(Thread, u16),
 }
 
 const INNER: u32 = 1 << 31;
+const PART: u64 = 1 << 32;
 
 impl Key {
-    /// The handle that stands for this request in markers; inner ones have the highest bit set.
+    /// The handle that stands for this request in markers; inner ones have the highest bit set, and
+    /// the parts of a collective are not told apart.
     pub const fn handle(self) -> Handle {
         match self {
             Self::User(handle) => handle,
-            Self::Inner(thread) => Handle(INNER | thread.0 as u32),
+            Self::Inner(thread) | Self::Part(thread, _) => Handle(INNER | thread.0 as u32),
         }
     }
 
     /// The token that brings an RDMA completion back to this request.
     pub const fn token(self) -> Token {
-        Token(self.handle().0 as u64)
+        match self {
+            Self::User(_) | Self::Inner(_) => Token(self.handle().0 as u64),
+            Self::Part(thread, part) => Token(PART | (part as u64) << 16 | thread.0 as u64),
+        }
     }
 
     fn from_token(token: Token) -> Self {
-        let raw = u32::try_from(token.0).expect("tokens are made from 32-bit handles");
+        let low = |raw: u64| u16::try_from(raw & 0xffff).expect("masked to 16 bits");
+        if token.0 & PART != 0 {
+            return Self::Part(Thread(low(token.0)), low(token.0 >> 16));
+        }
+        let raw = u32::try_from(token.0).expect("other tokens are made from 32-bit handles");
         if raw & INNER == 0 {
             Self::User(Handle(raw))
         } else {
@@ -236,6 +249,15 @@ enum UnexpectedBody {
     Rts { protocol: Protocol, remote: Region },
 }
 
+/// The most entries that any one of a process's matching queues has had.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Longest {
+    /// Posted receives.
+    pub posted: usize,
+    /// Unexpected messages.
+    pub unexpected: usize,
+}
+
 /// The MPI library of one process.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Library {
@@ -249,6 +271,7 @@ pub struct Library {
     calls: Note<Vec<u32>>,
     /// The matching engine of each endpoint, or one for all.
     matching: Vec<MatchingEngine<Posted, Unexpected>>,
+    longest: Note<Longest>,
     endpoints: EndpointTable,
     requests: RequestTable,
     /// Messages taken by matched probes, with their receive, by the program's message handle.
@@ -257,6 +280,10 @@ pub struct Library {
     pending: Vec<Option<Pending>>,
     /// Library buffers in use for unexpected messages.
     kept: Vec<bool>,
+    /// Room for the round that is looked at, kept from one to the next.
+    round: Note<Round>,
+    /// The barrier that was called last, for the next one.
+    barrier: Note<Option<Arc<Collective>>>,
 }
 
 impl Library {
@@ -270,13 +297,28 @@ impl Library {
             posted: 0,
             calls: Note(vec![0; threads]),
             matching: vec![MatchingEngine::default(); job.endpoints.queues_of(&endpoints)],
+            longest: Note::default(),
             endpoints,
             requests: RequestTable::new(threads),
             probed: Vec::new(),
             pending: vec![None; threads],
             kept: Vec::new(),
+            round: Note::default(),
+            barrier: Note::default(),
             job,
         }
+    }
+
+    /// The most entries that one of its queues has had so far.
+    pub const fn longest(&self) -> Longest {
+        self.longest.0
+    }
+
+    /// Notes the lengths of a matching engine's queues after one of them may have grown.
+    fn note_lengths(&mut self, queue: usize) {
+        let Longest { posted, unexpected } = &mut self.longest.0;
+        *posted = (*posted).max(self.matching[queue].posted_len());
+        *unexpected = (*unexpected).max(self.matching[queue].unexpected_len());
     }
 
     fn wire(&self, route: Route, thread: Thread) -> Wire {

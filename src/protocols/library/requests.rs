@@ -1,5 +1,6 @@
 //! The request table, and which thread waits for which request.
 
+use super::collective::Running;
 use super::endpoints::{Agreeing, Caller};
 use super::{
     Action, Handle, Key, Library, LibraryAction, MessageId, Note, Outcome, ProtocolError,
@@ -7,7 +8,6 @@ use super::{
 };
 use crate::mpi::observation::Observation;
 use crate::protocols::call::{Requests, Status};
-use crate::protocols::collectives::barrier::Barrier;
 use crate::protocols::contract::Step;
 use crate::protocols::rendezvous::{Port, Progress, Protocol, Receiver, Role, RoleInput, Sender};
 
@@ -58,11 +58,13 @@ pub(super) enum Body {
 pub(super) struct RequestTable {
     user: Vec<Option<Request>>,
     inner: Vec<Option<Request>>,
+    /// Those of each thread's collective; the last of a list is open.
+    parts: Vec<Vec<Option<Request>>>,
 }
 
 impl RequestTable {
     pub(super) fn new(threads: usize) -> Self {
-        Self { user: Vec::new(), inner: vec![None; threads] }
+        Self { user: Vec::new(), inner: vec![None; threads], parts: vec![Vec::new(); threads] }
     }
 
     #[inline]
@@ -70,6 +72,9 @@ impl RequestTable {
         match key {
             Key::User(handle) => self.user.get(handle.0 as usize)?.as_ref(),
             Key::Inner(thread) => self.inner[usize::from(thread.0)].as_ref(),
+            Key::Part(thread, part) => {
+                self.parts[usize::from(thread.0)].get(usize::from(part))?.as_ref()
+            }
         }
     }
 
@@ -90,14 +95,50 @@ impl RequestTable {
                 &mut self.user[index]
             }
             Key::Inner(thread) => &mut self.inner[usize::from(thread.0)],
+            Key::Part(thread, part) => {
+                let (parts, index) = (&mut self.parts[usize::from(thread.0)], usize::from(part));
+                if index >= parts.len() {
+                    // Most algorithms have one or two at once, in each of many ranks.
+                    if index < 2 {
+                        parts.reserve_exact(index + 1 - parts.len());
+                    }
+                    parts.resize(index + 1, None);
+                }
+                &mut parts[index]
+            }
         }
+    }
+
+    /// Takes a request out: equal situations look equal, whatever led to them.
+    fn take(&mut self, key: Key) -> Option<Request> {
+        let taken = self.slot(key).take();
+        if let Key::Part(thread, _) = key {
+            let parts = &mut self.parts[usize::from(thread.0)];
+            while let Some(None) = parts.last() {
+                parts.pop();
+            }
+        }
+        taken
+    }
+
+    /// The open requests of a thread's collective.
+    pub(super) fn parts(&self, thread: Thread) -> impl Iterator<Item = Key> {
+        let parts = (0_u16..=u16::MAX).zip(&self.parts[usize::from(thread.0)]);
+        let open = parts.filter(|(_, slot)| slot.is_some());
+        open.map(move |(part, _)| Key::Part(thread, part))
     }
 
     /// Every open request, those of the program first.
     pub(super) fn iter(&self) -> impl Iterator<Item = (Key, &Request)> {
         let user = self.user.iter().zip(0_u32..).map(|(slot, i)| (Key::User(Handle(i)), slot));
         let inner = self.inner.iter().zip(0_u16..).map(|(slot, i)| (Key::Inner(Thread(i)), slot));
-        user.chain(inner).filter_map(|(key, slot)| slot.as_ref().map(|request| (key, request)))
+        let parts = self.parts.iter().zip(0_u16..).flat_map(|(parts, thread)| {
+            let numbered = parts.iter().zip(0_u16..=u16::MAX);
+            numbered.map(move |(slot, part)| (Key::Part(Thread(thread), part), slot))
+        });
+        user.chain(inner)
+            .chain(parts)
+            .filter_map(|(key, slot)| slot.as_ref().map(|request| (key, request)))
     }
 }
 
@@ -116,8 +157,8 @@ pub(super) enum Pending {
     TestAll(Requests),
     /// A probe; `take` names the message of a matched one; `flag` ends with its pass.
     Probe { selection: Selection, take: Option<Handle>, flag: bool },
-    /// `MPI_Barrier`.
-    Barrier(Barrier),
+    /// A collective.
+    Collective(Running),
     /// Making or freeing endpoints: what all processes must agree on.
     Agree(Box<Agreeing>),
 }
@@ -151,8 +192,7 @@ impl Library {
 
     /// Closes a complete request and answers how it ended.
     pub(super) fn close(&mut self, key: Key) -> Outcome {
-        let slot = self.requests.slot(key);
-        match slot.take() {
+        match self.requests.take(key) {
             Some(Request { body: Body::Complete(outcome), .. }) => outcome,
             other => unreachable!("only complete requests are closed, not {other:?}"),
         }
@@ -243,6 +283,8 @@ impl Library {
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
         out.push(Action::Work(Step::Completion));
+        // A collective gives its buffers back at its end, not with each message.
+        let buffer = buffer.filter(|_| !matches!(key, Key::Part(..)));
         out.push(Action::Complete { request: key.handle(), buffer });
         let request = self.requests.get_mut(key).expect("an open request is completed");
         request.body = Body::Complete(outcome);
@@ -273,10 +315,7 @@ impl Library {
                 }
             }
             Some(Pending::Any(_)) => self.return_any(thread, key, out),
-            Some(Pending::Barrier(_)) => {
-                self.close(key);
-                self.advance_barrier(thread, out)?;
-            }
+            Some(Pending::Collective(_)) => self.part_complete(thread, out)?,
             Some(Pending::Agree(_)) => {
                 self.close(key);
                 self.advance_agreement(thread, out)?;

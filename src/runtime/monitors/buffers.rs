@@ -37,14 +37,21 @@ pub struct Lent {
 pub enum UseAs {
     /// Read it: a send buffer.
     Source,
-    /// Write it: a receive buffer.
+    /// Write it: a receive buffer, and the result buffer of a collective.
     Destination,
+    /// Read it as it is, and leave it so: what a rank gives to a collective.
+    Input,
 }
 
 /// Calls that lend buffers, told to monitors.
 pub trait Lends {
     /// The buffer that this call lends until its request is complete; `None` where it has none.
     fn lends(&self) -> Option<Lent>;
+
+    /// A second buffer of the same call, lent as long.
+    fn lends_also(&self) -> Option<Lent> {
+        None
+    }
 }
 
 impl Lends for Call {
@@ -74,12 +81,22 @@ impl Lends for Call {
             | Self::FreeEndpoint { .. }
             | Self::Attach { .. }
             | Self::Compare { .. } => None,
+            Self::Collective(call) => {
+                let [_, output] = call.buffers();
+                output.map(|region| Lent { region, use_as: UseAs::Destination })
+            }
             Self::Isend { buffer, .. } | Self::Send { buffer, .. } => lent(buffer, UseAs::Source),
             Self::Irecv { buffer, .. }
             | Self::Recv { buffer, .. }
             | Self::Mrecv { buffer, .. }
             | Self::Imrecv { buffer, .. } => lent(buffer, UseAs::Destination),
         }
+    }
+
+    fn lends_also(&self) -> Option<Lent> {
+        let Self::Collective(call) = self else { return None };
+        let [input, _] = call.buffers();
+        input.map(|region| Lent { region, use_as: UseAs::Input })
     }
 }
 
@@ -178,7 +195,7 @@ impl Buffers {
         let Space::User(id) = region.space else { return };
         let message = match use_as {
             UseAs::Source => list.iter().find_map(sent),
-            UseAs::Destination => None,
+            UseAs::Destination | UseAs::Input => None,
         };
         let loan = self.processes[process.0 as usize].loan_mut(id);
         if loan.sources + loan.destinations == 0 {
@@ -192,7 +209,7 @@ impl Buffers {
         }
         loan.len = loan.len.max(region.offset + region.len);
         match use_as {
-            UseAs::Source => loan.sources += 1,
+            UseAs::Source | UseAs::Input => loan.sources += 1,
             UseAs::Destination => loan.destinations += 1,
         }
         if memories.payload() == Payload::Real {
@@ -277,11 +294,12 @@ impl Buffers {
                 }
                 UseAs::Destination
             }
-            // A cancelled receive: given back untouched.
+            // What a collective has only read, or has written; or a cancelled receive.
+            Told::Nothing if loan.destinations == 0 && loan.sources > 0 => UseAs::Input,
             Told::Nothing => UseAs::Destination,
         };
         let count = match use_as {
-            UseAs::Source => &mut loan.sources,
+            UseAs::Source | UseAs::Input => &mut loan.sources,
             UseAs::Destination => &mut loan.destinations,
         };
         let Some(rest) = count.checked_sub(1) else {

@@ -304,16 +304,21 @@ where
         actor.next = 0;
         actor.cut = Cut::new();
         actor.list.clear();
+        if actor.list.capacity() == 0 {
+            // Lists go round: most threads wait, and have none.
+            actor.list = self.lists.pop().unwrap_or_default();
+        }
         let cursor = actor.work(part, at, lead);
         let (process, inner) = (actor.process, actor.inner);
         match what {
             Entering::Turn => return self.turn(thread, cursor),
             Entering::Call(call) => {
                 self.record(|| Choice::Enter { process, thread: inner });
-                let lent = call.lends();
+                let (lent, also) = (call.lends(), call.lends_also());
                 if self.handle(thread, Input::Call(call)) {
                     let list = &self.actors[thread as usize].list;
                     self.buffers.called(&mut self.memories, process, lent, list);
+                    self.buffers.called(&mut self.memories, process, also, list);
                 }
             }
             Entering::Take(channel) => return self.take(thread, channel, cursor),
@@ -411,9 +416,14 @@ where
             cursor = after;
         }
         let actor = self.actor(thread);
-        (actor.list, actor.next, actor.cut) = (list, next, cut);
+        (actor.next, actor.cut) = (next, cut);
         if ended {
+            let mut list = list;
+            list.clear();
+            self.lists.push(list);
             self.end_list(thread, cursor);
+        } else {
+            actor.list = list;
         }
     }
 
@@ -443,9 +453,16 @@ where
             }
             Action::Walk { entries, length } => {
                 self.entries_visited += u64::from(*entries);
+                self.actor(thread).account.entries += u64::from(*entries);
                 Some(self.charge(thread, Part::Walk, cursor, self.costs.walk(*entries, *length)))
             }
             Action::Copy { from, to } => self.copy(thread, process, *from, *to, cursor),
+            Action::Combine { from, into, reduction, side } => {
+                self.buffers.reads(process, *from, &mut self.violations);
+                self.buffers.writes(process, *into, &mut self.violations);
+                self.memories.combine(process, (*from, *into), *reduction, *side);
+                self.move_bytes(thread, Bytes::new(from.len), cursor)
+            }
             Action::Register { region } => {
                 let cost = self.costs.register(process, *region);
                 Some(self.charge(thread, Part::Library, cursor, cost))
@@ -526,7 +543,12 @@ where
         self.buffers.reads(process, from, &mut self.violations);
         self.buffers.writes(process, to, &mut self.violations);
         self.memories.copy(process, from, to);
-        let bytes = Bytes::new(from.len);
+        self.move_bytes(thread, Bytes::new(from.len), cursor)
+    }
+
+    /// The core reads and writes so many bytes. A reduction costs as much as a copy: it reads two
+    /// streams, one of which it also writes, and the arithmetic hides behind them.
+    fn move_bytes(&mut self, thread: u32, bytes: Bytes, cursor: Time) -> Option<Time> {
         if let Some(cost) = self.costs.cached_copy(bytes) {
             return Some(self.charge(thread, Part::Copy, cursor, cost));
         }

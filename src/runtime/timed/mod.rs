@@ -35,7 +35,7 @@ use crate::hardware::fabric::{
 use crate::hardware::profile::Profile;
 use crate::hardware::topology::Topology;
 use crate::protocols::contract::{
-    Machine, Process, Program, ProtocolError, Region, Route, Thread, Token, Via,
+    ActionOf, Machine, Process, Program, ProtocolError, Region, Route, Thread, Token, Via,
 };
 use crate::units::{Time, TimeDelta};
 use actor::Actor;
@@ -319,6 +319,8 @@ pub struct Timed<M: Machine, P: Program<M>> {
     locks: Locks,
     actors: Vec<Actor<M, P>>,
     pollers: Vec<Poller<M::Packet>>,
+    /// Empty lists of actions, for the next threads that work.
+    lists: Vec<Vec<ActionOf<M>>>,
     channels: Vec<Channel<M::Packet>>,
     channel_of: wires::ChannelTable,
     flights: wires::Slab<Flight<M::Packet>>,
@@ -416,6 +418,7 @@ where
             machines,
             actors,
             pollers,
+            lists: Vec::new(),
             channels: Vec::new(),
             channel_of: wires::ChannelTable::new(processes, lanes),
             flights: wires::Slab::default(),
@@ -442,6 +445,11 @@ where
             timed.begin(Process(u32::try_from(process).expect("fewer than 2^32 processes")));
         }
         timed
+    }
+
+    /// Puts bytes of the program's own into a buffer, before it is lent.
+    pub fn store(&mut self, process: Process, region: Region, bytes: &[u8]) {
+        self.memories.store(process, region, bytes);
     }
 
     /// The threads of a process begin, except those that its first one will create.

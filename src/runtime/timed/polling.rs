@@ -16,7 +16,7 @@
 //!
 //! Left out: with a shared receive queue, the lanes of a neighbour share its cell.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::costs::Costs;
@@ -105,7 +105,11 @@ pub(super) struct Poller<P> {
     lanes: u16,
     per_lane: u32,
     /// Channels that ever held something, by number, each with its queue.
-    used: Vec<(u32, VecDeque<Arrived<P>>)>,
+    used: Vec<(u32, Queue)>,
+    /// What the queues of all channels hold: a process with many channels has few entries.
+    entries: Vec<Entry<P>>,
+    /// Places of `entries` that are free.
+    free: Vec<u32>,
     /// The place in `used` that was asked for last.
     last: usize,
     /// One bit for each channel that holds something.
@@ -114,6 +118,22 @@ pub(super) struct Poller<P> {
     costs: Vec<TimeDelta>,
     /// The longest queue of one channel.
     pub(super) longest: usize,
+}
+
+/// The entries of one channel, oldest first, as a list through [`Poller::entries`].
+#[derive(Clone, Copy, Debug, Default)]
+struct Queue {
+    first: u32,
+    last: u32,
+    len: u32,
+}
+
+/// One entry of a channel.
+#[derive(Debug)]
+struct Entry<P> {
+    arrived: Option<Arrived<P>>,
+    /// The one after it in its channel.
+    next: u32,
 }
 
 /// Where a thread is in its pass.
@@ -134,6 +154,8 @@ impl<P> Poller<P> {
             lanes,
             per_lane,
             used: Vec::new(),
+            entries: Vec::new(),
+            free: Vec::new(),
             last: 0,
             ready: vec![0; (channels as usize).div_ceil(64)],
             costs: (1..=u32::from(lanes)).map(|lanes| costs.poll(lanes * per_lane)).collect(),
@@ -158,11 +180,11 @@ impl<P> Poller<P> {
 
     /// Entries that nobody has taken.
     pub(super) fn waiting(&self) -> u64 {
-        self.used.iter().map(|(_, queue)| queue.len() as u64).sum()
+        self.used.iter().map(|(_, queue)| u64::from(queue.len)).sum()
     }
 
     #[inline]
-    fn queue(&mut self, channel: u32) -> &mut VecDeque<Arrived<P>> {
+    fn queue(&mut self, channel: u32) -> &mut Queue {
         if self.used.get(self.last).is_none_or(|used| used.0 != channel) {
             self.last = self.place_of(channel);
         }
@@ -173,7 +195,7 @@ impl<P> Poller<P> {
         match self.used.binary_search_by_key(&channel, |(channel, _)| *channel) {
             Ok(place) => place,
             Err(place) => {
-                self.used.insert(place, (channel, VecDeque::new()));
+                self.used.insert(place, (channel, Queue::default()));
                 place
             }
         }
@@ -186,22 +208,58 @@ impl<P> Poller<P> {
             Arrived::Done(_) | Arrived::SendDone => COMPLETIONS,
         };
         let channel = u32::from(lane.0) * self.per_lane + inside;
+        let entry = self.keep(arrived);
         let queue = self.queue(channel);
-        queue.push_back(arrived);
-        let len = queue.len();
-        self.longest = self.longest.max(len);
+        let before = std::mem::replace(&mut queue.last, entry);
+        queue.len += 1;
+        let len = queue.len;
+        if len == 1 {
+            queue.first = entry;
+        } else {
+            self.entries[before as usize].next = entry;
+        }
+        self.longest = self.longest.max(len as usize);
         self.ready[channel as usize / 64] |= 1 << (channel % 64);
         channel
     }
 
     /// Takes the head of a channel; its newest entry where that defect is planted.
     pub(super) fn take(&mut self, channel: u32, newest: bool) -> Option<Arrived<P>> {
-        let queue = self.queue(channel);
-        let head = if newest { queue.pop_back() } else { queue.pop_front() };
-        if queue.is_empty() {
+        let queue = *self.queue(channel);
+        if queue.len == 0 {
+            return None;
+        }
+        let entry = if newest { queue.last } else { queue.first };
+        let after = self.entries[entry as usize].next;
+        let before = if newest { self.before_last(queue) } else { queue.last };
+        let kept = self.queue(channel);
+        kept.len -= 1;
+        if newest {
+            kept.last = before;
+        } else {
+            kept.first = after;
+        }
+        if kept.len == 0 {
             self.ready[channel as usize / 64] &= !(1 << (channel % 64));
         }
-        head
+        self.free.push(entry);
+        self.entries[entry as usize].arrived.take()
+    }
+
+    /// Puts an entry into a free place.
+    fn keep(&mut self, arrived: Arrived<P>) -> u32 {
+        let entry = Entry { arrived: Some(arrived), next: 0 };
+        if let Some(place) = self.free.pop() {
+            self.entries[place as usize] = entry;
+            return place;
+        }
+        self.entries.push(entry);
+        number(self.entries.len() - 1)
+    }
+
+    /// The entry before the last one of a queue.
+    fn before_last(&self, queue: Queue) -> u32 {
+        (2..queue.len).fold(queue.first, |entry, _| self.entries[entry as usize].next)
     }
 
     /// The first of the channels that holds something, going round once from `from` on: its

@@ -159,11 +159,12 @@ where
         let Stage::Calls(call) = std::mem::replace(&mut strand.stage, Stage::Inside) else {
             unreachable!("the thread is about to call: the choice was enabled")
         };
-        let lent = call.lends();
+        let (lent, also) = (call.lends(), call.lends_also());
         let Some(list) = self.handle(actor, Input::Call(call)) else { return };
         if lent.is_some() {
             let buffers = self.buffers.change();
             buffers.called(&mut self.memories, actor.process, lent, &list);
+            buffers.called(&mut self.memories, actor.process, also, &list);
         }
         self.begin(actor, list);
     }
@@ -261,6 +262,11 @@ where
                 self.reads(process, from);
                 self.writes(process, to);
                 self.memories.copy(process, from, to);
+            }
+            Action::Combine { from, into, reduction, side } => {
+                self.reads(process, from);
+                self.writes(process, into);
+                self.memories.combine(process, (from, into), reduction, side);
             }
             Action::Send { to, via, header: _, packet, payload } => {
                 let parcel = payload.map(|region| {

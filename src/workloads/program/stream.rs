@@ -126,7 +126,8 @@ impl ProgramStream {
             | Call::CreateEndpoints { .. }
             | Call::FreeEndpoint { .. }
             | Call::Attach { .. }
-            | Call::Compare { .. } => false,
+            | Call::Compare { .. }
+            | Call::Collective(_) => false,
         }
     }
 
@@ -180,7 +181,7 @@ impl ProgramStream {
                 self.begin(*request, call);
                 None
             }
-            (Call::Cancel { .. } | Call::Barrier { .. }, Reply::Done) => None,
+            (Call::Cancel { .. } | Call::Barrier { .. } | Call::Collective(_), Reply::Done) => None,
             (Call::Send { .. } | Call::Recv { .. }, Reply::Outcome(outcome)) => {
                 Some(Returned::Ended(blocking(call, outcome)))
             }
@@ -300,7 +301,8 @@ fn idle_return(call: &Call) -> Option<Returned> {
         | Call::CreateEndpoints { .. }
         | Call::FreeEndpoint { .. }
         | Call::Attach { .. }
-        | Call::Compare { .. } => None,
+        | Call::Compare { .. }
+        | Call::Collective(_) => None,
     }
 }
 

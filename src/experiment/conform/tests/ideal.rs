@@ -223,7 +223,8 @@ impl Job {
             | Call::CreateEndpoints { .. }
             | Call::FreeEndpoint { .. }
             | Call::Attach { .. }
-            | Call::Compare { .. } => panic!("{call:?} begins nothing"),
+            | Call::Compare { .. }
+            | Call::Collective(_) => panic!("{call:?} begins nothing"),
         }
     }
 
@@ -285,6 +286,7 @@ impl Job {
                 }
                 self.over(rank, BLOCKING).map(Reply::Outcome)
             }
+            Call::Collective(call) => unreachable!("no vector of matching has {call:?}"),
             Call::Wait { request } => self.over(rank, *request).map(Reply::Outcome),
             Call::Test { request } => Some(Reply::Tested(self.over(rank, *request))),
             Call::WaitAll { requests, .. } => self.all_over(rank, requests).map(Reply::All),

@@ -68,6 +68,7 @@ impl Endpoint {
             | Call::Mrecv { .. }
             | Call::Imrecv { .. }
             | Call::Cancel { .. }
+            | Call::Collective(_)
             | Call::CreateEndpoints { .. }
             | Call::FreeEndpoint { .. }
             | Call::Attach { .. }

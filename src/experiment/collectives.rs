@@ -1,0 +1,317 @@
+//! Collectives in a scenario: from checked trees to calls of the library.
+
+use std::sync::Arc;
+
+use super::codes;
+use super::diagnostic::{Diagnostic, Diagnostics, Span};
+use super::json::Node;
+use super::shape::nearest;
+use crate::mpi::communicator::Communicators;
+use crate::mpi::envelope::Rank;
+use crate::mpi::operator::{Datatype, Operator, Reduction};
+use crate::protocols::call::Comm;
+use crate::protocols::collectives::hierarchy::Units;
+use crate::protocols::collectives::{Algorithm, Blocks, Collective, Kind};
+use crate::protocols::contract::{Region, Space};
+
+/// What the scenario says about all collectives.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Choices {
+    algorithms: Vec<Algorithm>,
+    over_nodes: bool,
+}
+
+/// A call, and whether the ranks of a node combine first.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Chosen {
+    /// The call, not yet in steps over nodes.
+    pub call: Collective,
+    /// Whether it is to be.
+    pub over_nodes: bool,
+}
+
+impl Choices {
+    /// Reads `mpi.collectives` of a checked tree.
+    pub fn read(mpi: Option<&Node>) -> Self {
+        let Some(node) = mpi.and_then(|mpi| mpi.get("collectives")) else {
+            return Self::default();
+        };
+        let named = |kind: Kind| Algorithm::named(kind, node.word(kind.name())?);
+        let algorithms = Kind::ALL.into_iter().filter_map(named).collect();
+        Self { algorithms, over_nodes: node.word("over") == Some("nodes") }
+    }
+
+    /// The call by the algorithm that was chosen for its kind, where that can do it.
+    fn by_default(&self, call: Collective) -> Collective {
+        let chosen = self.algorithms.iter().find(|algorithm| algorithm.kind() == call.kind);
+        match chosen.map(|algorithm| call.clone().by(*algorithm)) {
+            Some(Ok(call)) => call,
+            Some(Err(_)) | None => call,
+        }
+    }
+
+    /// The call as the statement or workload `node` chooses it.
+    ///
+    /// # Panics
+    ///
+    /// When the node was not checked against its shape.
+    pub fn choose(
+        &self,
+        diagnostics: &mut Diagnostics,
+        node: &Node,
+        path: &str,
+        call: Collective,
+    ) -> Chosen {
+        let over = node.word("over");
+        let steps = matches!(call.kind, Kind::Bcast | Kind::Reduce | Kind::Allreduce)
+            || (call.kind == Kind::Barrier && over.is_some());
+        let over_nodes = over.map_or(self.over_nodes && steps, |over| over == "nodes");
+        let Some(named) = node.get("algorithm") else {
+            return Chosen { call: self.by_default(call), over_nodes };
+        };
+        let name = named.text().expect("the tree was checked against its shape");
+        let at = format!("{path}.algorithm");
+        let Some(algorithm) = Algorithm::named(call.kind, name) else {
+            diagnostics.push(unknown(named.span, at, call.kind, name));
+            return Chosen { call, over_nodes };
+        };
+        let kept = call.clone();
+        let call = call.by(algorithm).unwrap_or_else(|why| {
+            diagnostics.push(Diagnostic::error(
+                &codes::CONTRADICTION,
+                named.span,
+                at,
+                format!("`{name}` cannot do this `{}`", kept.kind.name()),
+                why.to_string(),
+            ));
+            kept
+        });
+        Chosen { call, over_nodes }
+    }
+}
+
+fn unknown(span: Span, path: String, kind: Kind, name: &str) -> Diagnostic {
+    let names: Vec<&str> = Algorithm::of(kind).map(Algorithm::name).collect();
+    let one = Diagnostic::error(
+        &codes::UNKNOWN_WORD,
+        span,
+        path,
+        format!("`{name}` is no algorithm of `{}`", kind.name()),
+        format!("allowed are {}", names.join(", ")),
+    );
+    match nearest(name, names.iter().copied()) {
+        Some(near) => one.help(format!("did you mean `{near}`?")),
+        None => one,
+    }
+}
+
+impl Chosen {
+    /// The call with its units, where it is in steps over nodes; `node_of` knows processes.
+    ///
+    /// # Errors
+    ///
+    /// Why there is no such version of it, in words.
+    pub fn placed(&self, ranks: u32, node_of: impl Fn(u32) -> u32) -> Result<Collective, String> {
+        if !self.over_nodes {
+            return Ok(self.call.clone());
+        }
+        let reversed = self.call.comm.0 == Communicators::REVERSED;
+        let process = |rank: u32| if reversed { ranks - 1 - rank } else { rank };
+        let units = Arc::new(Units::new(ranks, |rank| node_of(process(rank))));
+        self.call.clone().over(units).map_err(|why| why.to_string())
+    }
+}
+
+/// The operator of a statement; a report where it is not defined on the type.
+///
+/// # Panics
+///
+/// When the node was not checked against its shape.
+pub fn reduction(diagnostics: &mut Diagnostics, node: &Node, path: &str) -> Reduction {
+    let word = |key: &str, default: &'static str| node.word(key).unwrap_or(default).to_owned();
+    let (operator, datatype) = (word("operator", "sum"), word("type", "int32"));
+    let operator = Operator::ALL.into_iter().find(|one| one.name() == operator);
+    let datatype = Datatype::ALL.into_iter().find(|one| one.name() == datatype);
+    let (operator, datatype) =
+        operator.zip(datatype).expect("the tree was checked against its shape");
+    Reduction::new(operator, datatype).unwrap_or_else(|| {
+        let span =
+            node.get("operator").or_else(|| node.get("type")).map_or(node.span, |it| it.span);
+        let takes = Datatype::ALL.into_iter().filter(|one| operator.takes(*one));
+        let takes: Vec<&str> = takes.map(Datatype::name).collect();
+        diagnostics.push(Diagnostic::error(
+            &codes::CONTRADICTION,
+            span,
+            format!("{path}.operator"),
+            format!("`{operator}` is not defined on `{}`", datatype.name()),
+            format!("it takes {}", takes.join(", ")),
+        ));
+        Reduction::new(Operator::Sum, Datatype::Int32).expect("sums of integers are defined")
+    })
+}
+
+/// Who reads a statement: a rank of a program.
+pub struct Reader<'a> {
+    /// Where reports go.
+    pub diagnostics: &'a mut Diagnostics,
+    /// The scenario's choices.
+    pub choices: &'a Choices,
+    /// Number of ranks of the program.
+    pub ranks: u32,
+    /// The rank in `MPI_COMM_WORLD`.
+    pub rank: u32,
+    /// The next free buffer of the rank; a collective takes two.
+    pub buffer: u32,
+}
+
+impl Reader<'_> {
+    /// Reads a statement; `None` where it is no collective.
+    pub fn read(&mut self, op: &str, node: &Node, comm: Comm, path: &str) -> Option<Chosen> {
+        let reversed = comm.0 == Communicators::REVERSED;
+        let me = if reversed { self.ranks - 1 - self.rank } else { self.rank };
+        let call = match op {
+            "bcast" => {
+                let root = self.root(node, path);
+                Collective::bcast(comm, root, self.region(1, bytes(node)))
+            }
+            "scatter" | "scatterv" => {
+                let (root, blocks) = (self.root(node, path), self.blocks(node, "sizes", path));
+                let extent = if root.0 == me { blocks.extent(self.ranks) } else { 0 };
+                let output = self.region(1, blocks.at(me).len);
+                Collective::scatter(comm, root, self.region(0, extent), blocks, output)
+            }
+            "gather" | "gatherv" => {
+                let (root, blocks) = (self.root(node, path), self.blocks(node, "sizes", path));
+                let extent = if root.0 == me { blocks.extent(self.ranks) } else { 0 };
+                let input = self.region(0, blocks.at(me).len);
+                Collective::gather(comm, root, input, self.region(1, extent), blocks)
+            }
+            "allgather" | "allgatherv" => {
+                let blocks = self.blocks(node, "sizes", path);
+                let input = self.region(0, blocks.at(me).len);
+                let output = self.region(1, blocks.extent(self.ranks));
+                Collective::allgather(comm, input, output, blocks)
+            }
+            "alltoall" | "alltoallv" => {
+                let sends = self.blocks(node, "send_sizes", path);
+                let receives = self.blocks(node, "receive_sizes", path);
+                let input = self.region(0, sends.extent(self.ranks));
+                let output = self.region(1, receives.extent(self.ranks));
+                Collective::alltoall(comm, (input, sends), (output, receives))
+            }
+            _ => self.combining(op, node, comm, (me, path))?,
+        };
+        self.buffer += 2;
+        Some(self.choices.choose(self.diagnostics, node, path, call))
+    }
+
+    fn combining(
+        &mut self,
+        op: &str,
+        node: &Node,
+        comm: Comm,
+        (me, path): (u32, &str),
+    ) -> Option<Collective> {
+        let kind = Kind::ALL.into_iter().find(|kind| kind.name() == op && kind.reduces())?;
+        let reduction = reduction(self.diagnostics, node, path);
+        let width = reduction.datatype().width();
+        if matches!(kind, Kind::ReduceScatter | Kind::ReduceScatterBlock) {
+            let blocks = match node.get("counts").and_then(Node::elements) {
+                Some(list) => {
+                    self.one_for_each(node, "counts", list.len(), path);
+                    let lens: Vec<u64> = list.iter().map(|it| it.as_count() * width).collect();
+                    Blocks::packed(&lens)
+                }
+                None => Blocks::Equal(node.count("count").unwrap_or(0) * width),
+            };
+            let input = self.region(0, blocks.extent(self.ranks));
+            let output = self.region(1, blocks.at(me).len);
+            return Some(Collective::reduce_scatter(comm, input, output, blocks, reduction));
+        }
+        let len = node.count("count").unwrap_or(0) * width;
+        let (input, output) = (self.region(0, len), self.region(1, len));
+        Some(if kind == Kind::Reduce {
+            Collective::reduce(comm, self.root(node, path), input, output, reduction)
+        } else if kind == Kind::Scan {
+            Collective::scan(comm, input, output, reduction)
+        } else if kind == Kind::Exscan {
+            Collective::exscan(comm, input, output, reduction)
+        } else {
+            Collective::allreduce(comm, input, output, reduction)
+        })
+    }
+
+    fn region(&self, which: u32, len: u64) -> Region {
+        Region::new(Space::User(self.buffer + which), len)
+    }
+
+    fn root(&mut self, node: &Node, path: &str) -> Rank {
+        let root = node.small("root").unwrap_or(0);
+        if root >= self.ranks {
+            let span = node.get("root").map_or(node.span, |root| root.span);
+            let last = self.ranks - 1;
+            self.diagnostics.push(
+                Diagnostic::error(
+                    &codes::RANK,
+                    span,
+                    format!("{path}.root"),
+                    format!("rank {root} does not exist"),
+                    format!("ranks are 0 to {last}"),
+                )
+                .help(format!("this is a statement of rank {}", self.rank)),
+            );
+            return Rank(0);
+        }
+        Rank(root)
+    }
+
+    /// The blocks of a statement: one size for all, or a list under `key`.
+    fn blocks(&mut self, node: &Node, key: &str, path: &str) -> Blocks {
+        let Some(list) = node.get(key).and_then(Node::elements) else {
+            return Blocks::Equal(bytes(node));
+        };
+        let size = |node: &Node| node.own_bytes().as_u64();
+        let sizes: Vec<u64> = list.iter().map(size).collect();
+        self.one_for_each(node, key, sizes.len(), path);
+        Blocks::packed(&sizes)
+    }
+
+    fn one_for_each(&mut self, node: &Node, key: &str, found: usize, path: &str) {
+        if found != self.ranks as usize {
+            self.diagnostics.push(Diagnostic::error(
+                &codes::CONTRADICTION,
+                node.get(key).map_or(node.span, |list| list.span),
+                format!("{path}.{key}"),
+                format!("the list has {found} entries"),
+                format!("one for each of {} ranks is needed", self.ranks),
+            ));
+        }
+    }
+}
+
+fn bytes(node: &Node) -> u64 {
+    node.bytes("size").unwrap_or_default().as_u64()
+}
+
+/// The call of the workload that measures one operation: every rank has the same one.
+pub fn measured(kind: Kind, size: u64, ranks: u32, reduction: Reduction) -> Collective {
+    let (comm, root, blocks) = (Comm(0), Rank(0), Blocks::Equal(size));
+    let all = blocks.extent(ranks);
+    let [one_in, one_out, all_in, all_out] = [(0, size), (1, size), (0, all), (1, all)]
+        .map(|(id, len)| Region::new(Space::User(id), len));
+    match kind {
+        Kind::Barrier => Collective::barrier(comm),
+        Kind::Bcast => Collective::bcast(comm, root, one_out),
+        Kind::Scatter => Collective::scatter(comm, root, all_in, blocks, one_out),
+        Kind::Gather => Collective::gather(comm, root, one_in, all_out, blocks),
+        Kind::Allgather => Collective::allgather(comm, one_in, all_out, blocks),
+        Kind::Reduce => Collective::reduce(comm, root, one_in, one_out, reduction),
+        Kind::Allreduce => Collective::allreduce(comm, one_in, one_out, reduction),
+        Kind::ReduceScatter | Kind::ReduceScatterBlock => {
+            Collective::reduce_scatter(comm, all_in, one_out, blocks, reduction)
+        }
+        Kind::Alltoall => Collective::alltoall(comm, (all_in, blocks.clone()), (all_out, blocks)),
+        Kind::Scan => Collective::scan(comm, one_in, one_out, reduction),
+        Kind::Exscan => Collective::exscan(comm, one_in, one_out, reduction),
+    }
+}

@@ -1,0 +1,284 @@
+//! Collectives in a scenario: the statements of a program, the choices of the library, and the
+//! workload that measures one.
+
+use super::{COMM_FIELD, ROUNDS_FIELD, SIZE, WARMUP_FIELD};
+use crate::experiment::shape::{Field, Shape, Variant, default, optional, required, variant};
+
+static BARRIER: Shape =
+    Shape::Word(&[("dissemination", "everybody tells the rank at distance 1, 2, 4, ...")]);
+static BCAST: Shape = Shape::Word(&[
+    ("binomial", "down a binomial tree"),
+    ("pipelined_ring", "in segments of 8 KiB along a chain"),
+]);
+static SCATTER: Shape = Shape::Word(&[
+    ("binomial", "down a binomial tree, halving what is carried"),
+    ("linear", "the root sends to each"),
+]);
+static GATHER: Shape =
+    Shape::Word(&[("binomial", "up a binomial tree"), ("linear", "everybody sends to the root")]);
+static LINEAR: Shape = Shape::Word(&[("linear", "between the root and each")]);
+static ALLGATHER: Shape = Shape::Word(&[
+    ("ring", "each block goes round a ring"),
+    ("recursive_doubling", "partners at distance 1, 2, 4, ... exchange all they have"),
+]);
+static REDUCE: Shape =
+    Shape::Word(&[("binomial", "up a binomial tree, in the order of ranks where it matters")]);
+static ALLREDUCE: Shape = Shape::Word(&[
+    ("recursive_doubling", "partners at distance 1, 2, 4, ... exchange whole vectors"),
+    ("reduce_scatter_allgather", "halves are combined, then collected (Rabenseifner)"),
+]);
+static REDUCE_SCATTER: Shape = Shape::Word(&[
+    ("halving", "halves of what is left go to partners at distance 1, 2, 4, ..."),
+    ("pairwise", "each pair exchanges its blocks; the operator must commute"),
+]);
+static ALLTOALL: Shape = Shape::Word(&[
+    ("pairwise", "each pair exchanges its blocks in a round of its own"),
+    ("linear", "all messages at once"),
+]);
+static SCAN: Shape = Shape::Word(&[
+    ("recursive_doubling", "partners at distance 1, 2, 4, ... exchange what they have combined"),
+    ("linear", "from rank to rank"),
+]);
+static OVER: Shape = Shape::Word(&[
+    ("ranks", "everybody is alike"),
+    ("nodes", "the ranks of a node combine first, and one of them speaks for them"),
+]);
+static OPERATOR: Shape = Shape::Word(&[
+    ("sum", "MPI_SUM"),
+    ("prod", "MPI_PROD"),
+    ("max", "MPI_MAX"),
+    ("min", "MPI_MIN"),
+    ("land", "MPI_LAND"),
+    ("lor", "MPI_LOR"),
+    ("lxor", "MPI_LXOR"),
+    ("band", "MPI_BAND"),
+    ("bor", "MPI_BOR"),
+    ("bxor", "MPI_BXOR"),
+    ("maxloc", "MPI_MAXLOC, on pairs of int32"),
+    ("minloc", "MPI_MINLOC, on pairs of int32"),
+    ("affine", "user-defined and not commutative: x -> a x + b modulo 1000003, on pairs of int64"),
+]);
+static TYPE: Shape = Shape::Word(&[
+    ("int32", "signed, 4 bytes"),
+    ("int64", "signed, 8 bytes"),
+    ("double", "IEEE 754, 8 bytes"),
+    ("int32_pair", "value and index, 4 bytes each"),
+    ("int64_pair", "two numbers of 8 bytes"),
+]);
+static ROOT_RANK: Shape = Shape::Count { min: 0, max: u32::MAX as u64 };
+static COUNT: Shape = Shape::Count { min: 0, max: 1 << 28 };
+static COUNTS: Shape = Shape::List { of: &COUNT, min: 0, max: 4_096 };
+static SIZES: Shape = Shape::List { of: &SIZE, min: 0, max: 4_096 };
+
+const ROOT: Field = default("root", &ROOT_RANK, "0", "The root's rank in the communicator.");
+const MESSAGE: Field = required("size", &SIZE, "\"8 B\"", "Bytes of the message.");
+const BLOCK: Field = required("size", &SIZE, "\"8 B\"", "Bytes of the block of each rank.");
+const BLOCKS: Field =
+    required("sizes", &SIZES, "[ \"8 B\", \"4 B\" ]", "Bytes of the block of each rank.");
+const ELEMENTS: Field = required("count", &COUNT, "1", "Elements of the vector.");
+const OPERATOR_FIELD: Field = default("operator", &OPERATOR, "sum", "What two elements become.");
+const TYPE_FIELD: Field = default("type", &TYPE, "int32", "The type of the elements.");
+const OVER_FIELD: Field = default(
+    "over",
+    &OVER,
+    "as `mpi.collectives.over` says",
+    "Whether the ranks of a node combine first.",
+);
+
+const fn algorithm(words: &'static Shape) -> Field {
+    optional("algorithm", words, "The algorithm; without one, that of `mpi.collectives`.")
+}
+
+/// The statements of a program.
+pub(super) static STATEMENTS: [Variant; 15] = [
+    variant("bcast", &[ROOT, MESSAGE, COMM_FIELD, algorithm(&BCAST), OVER_FIELD], "MPI_Bcast"),
+    variant("scatter", &[ROOT, BLOCK, COMM_FIELD, algorithm(&SCATTER)], "MPI_Scatter"),
+    variant("scatterv", &[ROOT, BLOCKS, COMM_FIELD, algorithm(&LINEAR)], "MPI_Scatterv"),
+    variant("gather", &[ROOT, BLOCK, COMM_FIELD, algorithm(&GATHER)], "MPI_Gather"),
+    variant("gatherv", &[ROOT, BLOCKS, COMM_FIELD, algorithm(&LINEAR)], "MPI_Gatherv"),
+    variant("allgather", &[BLOCK, COMM_FIELD, algorithm(&ALLGATHER)], "MPI_Allgather"),
+    variant("allgatherv", &[BLOCKS, COMM_FIELD, algorithm(&ALLGATHER)], "MPI_Allgatherv"),
+    variant(
+        "reduce",
+        &[ROOT, ELEMENTS, TYPE_FIELD, OPERATOR_FIELD, COMM_FIELD, algorithm(&REDUCE), OVER_FIELD],
+        "MPI_Reduce",
+    ),
+    variant(
+        "allreduce",
+        &[ELEMENTS, TYPE_FIELD, OPERATOR_FIELD, COMM_FIELD, algorithm(&ALLREDUCE), OVER_FIELD],
+        "MPI_Allreduce",
+    ),
+    variant(
+        "reduce_scatter",
+        &[
+            required("counts", &COUNTS, "[ 1, 2 ]", "Elements of the block of each rank."),
+            TYPE_FIELD,
+            OPERATOR_FIELD,
+            COMM_FIELD,
+            algorithm(&REDUCE_SCATTER),
+        ],
+        "MPI_Reduce_scatter",
+    ),
+    variant(
+        "reduce_scatter_block",
+        &[
+            required("count", &COUNT, "1", "Elements of the block of each rank."),
+            TYPE_FIELD,
+            OPERATOR_FIELD,
+            COMM_FIELD,
+            algorithm(&REDUCE_SCATTER),
+        ],
+        "MPI_Reduce_scatter_block",
+    ),
+    variant("alltoall", &[BLOCK, COMM_FIELD, algorithm(&ALLTOALL)], "MPI_Alltoall"),
+    variant(
+        "alltoallv",
+        &[
+            required(
+                "send_sizes",
+                &SIZES,
+                "[ \"8 B\", \"4 B\" ]",
+                "Bytes of the block for each rank, one after the other in the send buffer.",
+            ),
+            required(
+                "receive_sizes",
+                &SIZES,
+                "[ \"8 B\", \"4 B\" ]",
+                "Bytes of the block from each rank, one after the other in the receive buffer.",
+            ),
+            COMM_FIELD,
+            algorithm(&ALLTOALL),
+        ],
+        "MPI_Alltoallv",
+    ),
+    variant(
+        "scan",
+        &[ELEMENTS, TYPE_FIELD, OPERATOR_FIELD, COMM_FIELD, algorithm(&SCAN)],
+        "MPI_Scan",
+    ),
+    variant(
+        "exscan",
+        &[ELEMENTS, TYPE_FIELD, OPERATOR_FIELD, COMM_FIELD, algorithm(&SCAN)],
+        "MPI_Exscan",
+    ),
+];
+
+/// The library's choices, by operation.
+pub(super) static CHOICES: Shape = Shape::Object(&[
+    default("barrier", &BARRIER, "dissemination", "The algorithm of MPI_Barrier."),
+    default("bcast", &BCAST, "binomial", "The algorithm of MPI_Bcast."),
+    default("scatter", &SCATTER, "linear", "The algorithm of MPI_Scatter."),
+    default("gather", &GATHER, "linear", "The algorithm of MPI_Gather."),
+    default("allgather", &ALLGATHER, "ring", "The algorithm of MPI_Allgather and MPI_Allgatherv."),
+    default("reduce", &REDUCE, "binomial", "The algorithm of MPI_Reduce."),
+    default("allreduce", &ALLREDUCE, "recursive_doubling", "The algorithm of MPI_Allreduce."),
+    default(
+        "reduce_scatter",
+        &REDUCE_SCATTER,
+        "halving",
+        "The algorithm of MPI_Reduce_scatter; where it does not fit the operator, `halving`.",
+    ),
+    default(
+        "reduce_scatter_block",
+        &REDUCE_SCATTER,
+        "halving",
+        "The algorithm of MPI_Reduce_scatter_block; where it does not fit the operator, `halving`.",
+    ),
+    default("alltoall", &ALLTOALL, "pairwise", "The algorithm of MPI_Alltoall and MPI_Alltoallv."),
+    default("scan", &SCAN, "recursive_doubling", "The algorithm of MPI_Scan."),
+    default("exscan", &SCAN, "recursive_doubling", "The algorithm of MPI_Exscan."),
+    default(
+        "over",
+        &OVER,
+        "ranks",
+        "Whether the ranks of a node combine first, in the operations that can: bcast, reduce, allreduce.",
+    ),
+]);
+
+/// The workload that measures one operation.
+pub(super) static WORKLOAD: Variant = variant(
+    "collective",
+    &[
+        required(
+            "operation",
+            &Shape::Word(&[
+                ("barrier", "MPI_Barrier"),
+                ("bcast", "MPI_Bcast"),
+                ("scatter", "MPI_Scatter"),
+                ("gather", "MPI_Gather"),
+                ("allgather", "MPI_Allgather"),
+                ("reduce", "MPI_Reduce"),
+                ("allreduce", "MPI_Allreduce"),
+                ("reduce_scatter_block", "MPI_Reduce_scatter_block"),
+                ("alltoall", "MPI_Alltoall"),
+                ("scan", "MPI_Scan"),
+                ("exscan", "MPI_Exscan"),
+            ]),
+            "\"allreduce\"",
+            "What is measured.",
+        ),
+        optional(
+            "algorithm",
+            &Shape::Name,
+            "The algorithm; without one, that of `mpi.collectives`.",
+        ),
+        default(
+            "over",
+            &OVER,
+            "as `mpi.collectives.over` says",
+            "Whether the ranks of a node combine first.",
+        ),
+        required(
+            "ranks_per_node",
+            &Shape::Count { min: 1, max: 65_536 },
+            "16",
+            "Processes of each node; all of them take part.",
+        ),
+        default(
+            "size",
+            &SIZE,
+            "0 B",
+            "Bytes of the message or vector; of the block of each rank where there are blocks.",
+        ),
+        TYPE_FIELD,
+        OPERATOR_FIELD,
+        ROUNDS_FIELD,
+        WARMUP_FIELD,
+    ],
+    "All processes call one collective operation again and again; latency is the time of one call.",
+);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mpi::operator::{Datatype, Operator};
+    use crate::protocols::collectives::{Algorithm, Kind};
+
+    fn words(shape: &Shape) -> Vec<&'static str> {
+        let Shape::Word(words) = shape else { panic!("words are needed, not {shape:?}") };
+        words.iter().map(|(word, _)| *word).collect()
+    }
+
+    #[test]
+    fn the_words_are_the_algorithms_of_the_library() {
+        let Shape::Object(fields) = CHOICES else { panic!("an object") };
+        for kind in Kind::ALL {
+            let field = fields.iter().find(|field| field.key == kind.name()).expect("every kind");
+            let mut of_kind: Vec<&str> = Algorithm::of(kind).map(Algorithm::name).collect();
+            let mut named = words(field.shape);
+            of_kind.sort_unstable();
+            named.sort_unstable();
+            assert_eq!(of_kind, named, "{kind:?}");
+            let crate::experiment::shape::Need::Default(default) = field.need else {
+                panic!("every kind has a default")
+            };
+            assert_eq!(default, kind.default_algorithm().name(), "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn the_words_are_the_operators_and_types_of_the_library() {
+        assert_eq!(words(&OPERATOR), Operator::ALL.map(Operator::name));
+        assert_eq!(words(&TYPE), Datatype::ALL.map(Datatype::name));
+    }
+}

@@ -1,0 +1,40 @@
+//! Broadcast along a chain that begins with the root: while a segment comes, the one before it
+//! goes on.
+//!
+//! ```text
+//!   root:  s0  s1  s2             each wire carries the whole message once;
+//!   next:      s0  s1  s2         P - 2 + (number of segments) steps
+//!   last:          s0  s1  s2
+//! ```
+//!
+//! Source: Pješivac-Grbović and others: Performance analysis of MPI collective operations, 2007.
+//! Left out: a choice of the segment size. Noticeable where a segment is far from the size at which
+//! latency and bandwidth of the wire weigh the same.
+
+use super::tree::{turned, unturned};
+use super::{Round, Task};
+use crate::protocols::contract::Region;
+
+/// Bytes of a segment.
+pub const SEGMENT: u64 = 8192;
+
+/// Round k receives segment k and passes segment k - 1 on; the root sends segment k.
+pub(super) fn round(task: &Task<'_>, k: u32, round: &mut Round) -> bool {
+    let Task { rank, size, root, output, .. } = *task;
+    let me = turned(rank, root, size);
+    let segments = output.len.div_ceil(SEGMENT);
+    let k = u64::from(k);
+    let sends = if me == 0 { Some(k) } else { k.checked_sub(1) };
+    if me > 0 && k < segments {
+        round.receive(unturned(me - 1, root, size), segment(output, k));
+    }
+    if let Some(number) = sends.filter(|&number| number < segments && me + 1 < size) {
+        round.send(unturned(me + 1, root, size), segment(output, number));
+    }
+    k < segments + u64::from(me > 0)
+}
+
+fn segment(buffer: Region, number: u64) -> Region {
+    let offset = number * SEGMENT;
+    buffer.part(offset, SEGMENT.min(buffer.len - offset))
+}

@@ -1,0 +1,505 @@
+//! A collective operation as a program calls it, and one rank's task in it.
+
+use std::sync::Arc;
+
+use super::hierarchy::{self, Units};
+use super::{Algorithm, Needs, Round};
+use crate::mpi::envelope::Rank;
+use crate::mpi::operator::Reduction;
+use crate::protocols::call::Comm;
+use crate::protocols::contract::{Region, Space};
+
+/// The kinds of collective operation; v-forms are those with a list of blocks.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+#[allow(missing_docs, reason = "named as MPI names them")]
+pub enum Kind {
+    Barrier,
+    Bcast,
+    Scatter,
+    Gather,
+    Allgather,
+    Reduce,
+    Allreduce,
+    ReduceScatter,
+    ReduceScatterBlock,
+    Alltoall,
+    Scan,
+    Exscan,
+}
+
+impl Kind {
+    /// Every kind.
+    pub const ALL: [Self; 12] = [
+        Self::Barrier,
+        Self::Bcast,
+        Self::Scatter,
+        Self::Gather,
+        Self::Allgather,
+        Self::Reduce,
+        Self::Allreduce,
+        Self::ReduceScatter,
+        Self::ReduceScatterBlock,
+        Self::Alltoall,
+        Self::Scan,
+        Self::Exscan,
+    ];
+
+    /// The name that scenarios use.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Barrier => "barrier",
+            Self::Bcast => "bcast",
+            Self::Scatter => "scatter",
+            Self::Gather => "gather",
+            Self::Allgather => "allgather",
+            Self::Reduce => "reduce",
+            Self::Allreduce => "allreduce",
+            Self::ReduceScatter => "reduce_scatter",
+            Self::ReduceScatterBlock => "reduce_scatter_block",
+            Self::Alltoall => "alltoall",
+            Self::Scan => "scan",
+            Self::Exscan => "exscan",
+        }
+    }
+
+    /// The name of the MPI function.
+    pub const fn function(self) -> &'static str {
+        match self {
+            Self::Barrier => "MPI_Barrier",
+            Self::Bcast => "MPI_Bcast",
+            Self::Scatter => "MPI_Scatter",
+            Self::Gather => "MPI_Gather",
+            Self::Allgather => "MPI_Allgather",
+            Self::Reduce => "MPI_Reduce",
+            Self::Allreduce => "MPI_Allreduce",
+            Self::ReduceScatter => "MPI_Reduce_scatter",
+            Self::ReduceScatterBlock => "MPI_Reduce_scatter_block",
+            Self::Alltoall => "MPI_Alltoall",
+            Self::Scan => "MPI_Scan",
+            Self::Exscan => "MPI_Exscan",
+        }
+    }
+
+    /// Whether elements are combined.
+    pub const fn reduces(self) -> bool {
+        matches!(
+            self,
+            Self::Reduce
+                | Self::Allreduce
+                | Self::ReduceScatter
+                | Self::ReduceScatterBlock
+                | Self::Scan
+                | Self::Exscan
+        )
+    }
+
+    /// Whether one rank is the root.
+    pub const fn has_root(self) -> bool {
+        matches!(self, Self::Bcast | Self::Scatter | Self::Gather | Self::Reduce)
+    }
+
+    /// The tag of its messages in the internal context, where the algorithm adds its own.
+    ///
+    /// # Panics
+    ///
+    /// Never: every kind is listed.
+    pub fn tag(self, own: u16) -> i32 {
+        let number = Self::ALL.iter().position(|kind| *kind == self).expect("all are listed");
+        let number = i32::try_from(number).expect("twelve kinds");
+        number << 16 | i32::from(own)
+    }
+
+    /// The kind whose messages have this tag.
+    pub fn of_tag(tag: i32) -> Option<Self> {
+        Self::ALL.get(usize::try_from(tag >> 16).ok()?).copied()
+    }
+
+    /// The algorithm where none is named.
+    ///
+    /// # Panics
+    ///
+    /// Never: every kind has one that asks for nothing.
+    pub fn default_algorithm(self) -> Algorithm {
+        let mut fitting = Algorithm::of(self).filter(|one| one.needs() == Needs::Nothing);
+        fitting.next().expect("every kind has an algorithm for everything")
+    }
+}
+
+/// Consecutive bytes of a buffer that belong to one rank.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+pub struct Block {
+    /// First byte, from the start of the buffer.
+    pub offset: u64,
+    /// Number of bytes.
+    pub len: u64,
+}
+
+/// The blocks of a buffer, one a rank.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub enum Blocks {
+    /// One after the other, of this many bytes each.
+    Equal(u64),
+    /// As listed, by rank; where they overlap in a receive buffer the outcome is not defined.
+    List(Arc<[Block]>),
+}
+
+impl Blocks {
+    /// Blocks of these lengths, one after the other.
+    pub fn packed(lengths: &[u64]) -> Self {
+        let offsets = lengths.iter().scan(0, |end, len| {
+            let offset = *end;
+            *end += len;
+            Some(offset)
+        });
+        Self::List(offsets.zip(lengths).map(|(offset, &len)| Block { offset, len }).collect())
+    }
+
+    /// The block of a rank; an empty one where the list has none.
+    pub fn at(&self, rank: u32) -> Block {
+        match self {
+            Self::Equal(len) => Block { offset: u64::from(rank) * len, len: *len },
+            Self::List(list) => list.get(rank as usize).copied().unwrap_or_default(),
+        }
+    }
+
+    /// The part of `buffer` that belongs to a rank.
+    pub fn of(&self, buffer: Region, rank: u32) -> Region {
+        let Block { offset, len } = self.at(rank);
+        buffer.part(offset, len)
+    }
+
+    /// Bytes of all blocks of ranks `first..last` together.
+    pub fn sum(&self, first: u32, last: u32) -> u64 {
+        match self {
+            Self::Equal(len) => u64::from(last - first) * len,
+            Self::List(blocks) => {
+                let blocks = blocks.get(first as usize..last as usize).unwrap_or(&[]);
+                blocks.iter().map(|block| block.len).sum()
+            }
+        }
+    }
+
+    /// Whether they are one after the other and of one size.
+    pub const fn are_equal(&self) -> bool {
+        matches!(self, Self::Equal(_))
+    }
+
+    /// The bytes of a buffer that holds `size` blocks.
+    pub fn extent(&self, size: u32) -> u64 {
+        match self {
+            Self::Equal(len) => u64::from(size) * len,
+            Self::List(list) => {
+                list.iter().map(|block| block.offset + block.len).max().unwrap_or(0)
+            }
+        }
+    }
+}
+
+/// A collective operation with its arguments: what `Call::Collective` carries.
+///
+/// It names no rank of its own, so that ranks with the same arguments share one.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub struct Collective {
+    /// The communicator.
+    pub comm: Comm,
+    /// What is done.
+    pub kind: Kind,
+    /// How.
+    pub algorithm: Algorithm,
+    /// Groups of ranks that combine among themselves first; `None`: everybody is alike.
+    pub units: Option<Arc<Units>>,
+    /// The root, where there is one.
+    pub root: Rank,
+    /// What a rank gives; unused in a barrier and in a broadcast.
+    pub input: Region,
+    /// Where the result goes; what a broadcast sends, too.
+    pub output: Region,
+    /// The blocks of `input`, where it has some.
+    pub sends: Blocks,
+    /// The blocks of `output`, where it has some.
+    pub receives: Blocks,
+    /// The operator, where elements are combined.
+    pub reduction: Option<Reduction>,
+}
+
+/// Why an algorithm, or a hierarchy, does not fit an operation.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+pub enum Unfit {
+    /// It is for another operation.
+    #[error("the algorithm is for `{}`, not for `{}`", algorithm.name(), operation.name())]
+    Kind {
+        /// What the algorithm does.
+        algorithm: Kind,
+        /// What is called.
+        operation: Kind,
+    },
+    /// It needs blocks of one size.
+    #[error("the algorithm needs blocks of one size: inner ranks do not know the others' counts")]
+    Blocks,
+    /// It needs an operator that commutes.
+    #[error("the algorithm needs an operator that commutes")]
+    Order,
+    /// There is no hierarchical version.
+    #[error("there is no hierarchical version of `{}`; `bcast`, `reduce`, `allreduce` and `barrier` have one", .0.name())]
+    NoHierarchy(Kind),
+    /// Its units are not whole stretches of ranks, and the operator does not commute.
+    #[error("an operator that does not commute needs units of consecutive ranks")]
+    ScatteredUnits,
+}
+
+const NOTHING: Region = Region::new(Space::User(0), 0);
+
+impl Collective {
+    /// An operation with no buffers yet, by the default algorithm of its kind.
+    fn new(comm: Comm, kind: Kind) -> Self {
+        Self {
+            comm,
+            kind,
+            algorithm: kind.default_algorithm(),
+            units: None,
+            root: Rank(0),
+            input: NOTHING,
+            output: NOTHING,
+            sends: Blocks::Equal(0),
+            receives: Blocks::Equal(0),
+            reduction: None,
+        }
+    }
+
+    /// `MPI_Barrier`.
+    pub fn barrier(comm: Comm) -> Self {
+        Self::new(comm, Kind::Barrier)
+    }
+
+    /// `MPI_Bcast`.
+    pub fn bcast(comm: Comm, root: Rank, buffer: Region) -> Self {
+        Self { root, output: buffer, ..Self::new(comm, Kind::Bcast) }
+    }
+
+    /// `MPI_Scatter` and `MPI_Scatterv`: `blocks` of the root's `input`; `output` has room for one.
+    pub fn scatter(comm: Comm, root: Rank, input: Region, blocks: Blocks, output: Region) -> Self {
+        Self { root, input, output, sends: blocks, ..Self::new(comm, Kind::Scatter) }
+    }
+
+    /// `MPI_Gather` and `MPI_Gatherv`: `blocks` of the root's `output`; `input` is one of them.
+    pub fn gather(comm: Comm, root: Rank, input: Region, output: Region, blocks: Blocks) -> Self {
+        Self { root, input, output, receives: blocks, ..Self::new(comm, Kind::Gather) }
+    }
+
+    /// `MPI_Allgather` and `MPI_Allgatherv`: `input` is one of the blocks.
+    pub fn allgather(comm: Comm, input: Region, output: Region, blocks: Blocks) -> Self {
+        Self { input, output, receives: blocks, ..Self::new(comm, Kind::Allgather) }
+    }
+
+    /// `MPI_Reduce`.
+    pub fn reduce(
+        comm: Comm,
+        root: Rank,
+        input: Region,
+        output: Region,
+        reduction: Reduction,
+    ) -> Self {
+        let reduction = Some(reduction);
+        Self { root, input, output, reduction, ..Self::new(comm, Kind::Reduce) }
+    }
+
+    /// `MPI_Allreduce`.
+    pub fn allreduce(comm: Comm, input: Region, output: Region, reduction: Reduction) -> Self {
+        let reduction = Some(reduction);
+        Self { input, output, reduction, ..Self::new(comm, Kind::Allreduce) }
+    }
+
+    /// `MPI_Reduce_scatter`, and `MPI_Reduce_scatter_block` where the blocks are equal: `blocks`
+    /// of the `input`; `output` has room for one.
+    pub fn reduce_scatter(
+        comm: Comm,
+        input: Region,
+        output: Region,
+        blocks: Blocks,
+        reduction: Reduction,
+    ) -> Self {
+        let kind = if blocks.are_equal() { Kind::ReduceScatterBlock } else { Kind::ReduceScatter };
+        let reduction = Some(reduction);
+        Self { input, output, sends: blocks, reduction, ..Self::new(comm, kind) }
+    }
+
+    /// `MPI_Alltoall` and `MPI_Alltoallv`.
+    pub fn alltoall(
+        comm: Comm,
+        (input, sends): (Region, Blocks),
+        (output, receives): (Region, Blocks),
+    ) -> Self {
+        Self { input, output, sends, receives, ..Self::new(comm, Kind::Alltoall) }
+    }
+
+    /// `MPI_Scan`.
+    pub fn scan(comm: Comm, input: Region, output: Region, reduction: Reduction) -> Self {
+        let reduction = Some(reduction);
+        Self { input, output, reduction, ..Self::new(comm, Kind::Scan) }
+    }
+
+    /// `MPI_Exscan`; the output of rank 0 stays as it is.
+    pub fn exscan(comm: Comm, input: Region, output: Region, reduction: Reduction) -> Self {
+        Self { kind: Kind::Exscan, ..Self::scan(comm, input, output, reduction) }
+            .with_default_algorithm()
+    }
+
+    fn with_default_algorithm(self) -> Self {
+        Self { algorithm: self.kind.default_algorithm(), ..self }
+    }
+
+    /// The same by another algorithm.
+    ///
+    /// # Errors
+    ///
+    /// [`Unfit`] where the algorithm cannot do this operation.
+    pub fn by(self, algorithm: Algorithm) -> Result<Self, Unfit> {
+        if algorithm.kind() != self.kind {
+            return Err(Unfit::Kind { algorithm: algorithm.kind(), operation: self.kind });
+        }
+        match algorithm.needs() {
+            Needs::EqualBlocks if !(self.sends.are_equal() && self.receives.are_equal()) => {
+                Err(Unfit::Blocks)
+            }
+            Needs::Commuting if !self.commutes() => Err(Unfit::Order),
+            Needs::Nothing | Needs::EqualBlocks | Needs::Commuting => {
+                Ok(Self { algorithm, ..self })
+            }
+        }
+    }
+
+    /// The same in three steps: inside each unit, among the units' leaders, inside each unit.
+    ///
+    /// # Errors
+    ///
+    /// [`Unfit`] where there is no such version of the operation.
+    pub fn over(self, units: Arc<Units>) -> Result<Self, Unfit> {
+        if hierarchy::phases(self.kind).is_none() {
+            return Err(Unfit::NoHierarchy(self.kind));
+        }
+        if !self.commutes() && !units.are_contiguous() {
+            return Err(Unfit::ScatteredUnits);
+        }
+        Ok(Self { units: Some(units), ..self })
+    }
+
+    /// Whether its operator, if it has one, commutes.
+    pub fn commutes(&self) -> bool {
+        self.reduction.is_none_or(|reduction| reduction.operator().commutes())
+    }
+
+    /// The algorithms that can do this operation, the default among them.
+    pub fn algorithms(&self) -> impl Iterator<Item = Algorithm> {
+        Algorithm::of(self.kind).filter(|algorithm| self.clone().by(*algorithm).is_ok())
+    }
+
+    /// The name of the MPI function.
+    pub fn function(&self) -> &'static str {
+        let lists = !(self.sends.are_equal() && self.receives.are_equal());
+        match (lists, self.kind) {
+            (true, Kind::Scatter) => "MPI_Scatterv",
+            (true, Kind::Gather) => "MPI_Gatherv",
+            (true, Kind::Allgather) => "MPI_Allgatherv",
+            (true, Kind::Alltoall) => "MPI_Alltoallv",
+            (_, kind) => kind.function(),
+        }
+    }
+
+    /// The buffers that it uses: what is only read, then what may be written.
+    pub fn buffers(&self) -> [Option<Region>; 2] {
+        match self.kind {
+            Kind::Barrier => [None, None],
+            Kind::Bcast => [None, Some(self.output)],
+            Kind::Scatter
+            | Kind::Gather
+            | Kind::Allgather
+            | Kind::Reduce
+            | Kind::Allreduce
+            | Kind::ReduceScatter
+            | Kind::ReduceScatterBlock
+            | Kind::Alltoall
+            | Kind::Scan
+            | Kind::Exscan => [Some(self.input), Some(self.output)],
+        }
+    }
+
+    /// How many phases it has.
+    pub fn phases(&self) -> u8 {
+        if self.units.is_some() { hierarchy::phases(self.kind).unwrap_or(1) } else { 1 }
+    }
+
+    /// What `rank` of `size` does at one place of the operation, appended to `round`; false where
+    /// the phase has no such round. Scratch space begins with `scratch` and has no end.
+    pub fn round(
+        &self,
+        (rank, size): (u32, u32),
+        scratch: Space,
+        at: At,
+        round: &mut Round,
+    ) -> bool {
+        let task = Task {
+            rank,
+            size,
+            root: self.root.0,
+            input: self.input,
+            output: self.output,
+            scratch: Region::new(scratch, 0),
+            sends: &self.sends,
+            receives: &self.receives,
+            reduction: self.reduction,
+        };
+        match &self.units {
+            None => self.algorithm.round(&task, at.round, round),
+            Some(units) => hierarchy::round(self, units, &task, at, round),
+        }
+    }
+}
+
+/// How far one rank has come in a collective.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+pub struct At {
+    /// The phase; flat algorithms have one.
+    pub phase: u8,
+    /// The round in it.
+    pub round: u32,
+}
+
+/// One rank's task: what an algorithm is told.
+#[derive(Clone, Copy, Debug)]
+pub struct Task<'a> {
+    /// Whose it is.
+    pub rank: u32,
+    /// Number of ranks, at least 1.
+    pub size: u32,
+    /// The root, where there is one.
+    pub root: u32,
+    /// What this rank gives.
+    pub input: Region,
+    /// Where its result goes.
+    pub output: Region,
+    /// Where scratch space begins.
+    pub scratch: Region,
+    /// The blocks of `input`.
+    pub sends: &'a Blocks,
+    /// The blocks of `output`.
+    pub receives: &'a Blocks,
+    /// The operator.
+    pub reduction: Option<Reduction>,
+}
+
+impl Task<'_> {
+    /// An empty region, for messages without content.
+    pub const fn nothing(&self) -> Region {
+        self.scratch
+    }
+
+    /// `len` bytes of scratch space, `offset` bytes from its start.
+    pub const fn room(&self, offset: u64, len: u64) -> Region {
+        self.scratch.part(offset, len)
+    }
+
+    /// Whether the operator, if there is one, commutes.
+    pub fn commutes(&self) -> bool {
+        self.reduction.is_none_or(|reduction| reduction.operator().commutes())
+    }
+}

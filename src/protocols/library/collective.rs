@@ -1,0 +1,303 @@
+//! Collectives: rounds of an algorithm, carried out with the library's own messages.
+//!
+//! ```text
+//!   begin ──▶ start the moves of a round ──all complete──▶ its work ──▶ next round … ──▶ return
+//! ```
+//!
+//! Messages go by the internal context of the communicator and take the paths of any other message:
+//! eager up to the threshold, else by rendezvous, matched in the same queues. Each has a request of
+//! its own, [`Key::Part`], named by its place in the round. What a rank knows of the collective is
+//! only how far it is: the moves of its round are asked for again when they are complete.
+//!
+//! An inner message costs less code than one of the program: its arguments are known to be right,
+//! so that starting one is a [`Step::Control`] for a send and nothing beyond the queue walk for a
+//! receive. Left out: collectives that begin now and end later (`MPI_Iallreduce`).
+
+use std::sync::Arc;
+
+use super::endpoints::Member;
+use super::requests::{Body, Pending};
+use super::{
+    Action, Key, Library, LibraryAction, MessageHeader, Outcome, ProtocolError, Region, Reply,
+    Selection, Space, Thread, Via, push_return,
+};
+use crate::mpi::envelope::Rank;
+use crate::mpi::observation::Observation;
+use crate::protocols::call::{Comm, Status};
+use crate::protocols::collectives::{At, Collective, Move, Round, Work};
+use crate::protocols::contract::{Step, Wait};
+use crate::protocols::eager;
+
+/// A collective that a thread is inside.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub(super) struct Running {
+    call: Arc<Collective>,
+    rank: Rank,
+    size: u32,
+    at: At,
+    /// Moves of this round that are not complete.
+    remaining: u32,
+}
+
+impl Library {
+    pub(super) fn begin_barrier(
+        &mut self,
+        thread: Thread,
+        comm: Comm,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        let barrier = match &self.barrier.0 {
+            Some(barrier) if barrier.comm == comm => Arc::clone(barrier),
+            _ => Arc::clone(self.barrier.0.insert(Arc::new(Collective::barrier(comm)))),
+        };
+        self.begin_collective(thread, barrier, out)
+    }
+
+    pub(super) fn begin_collective(
+        &mut self,
+        thread: Thread,
+        call: Arc<Collective>,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        out.push(Action::Work(Step::Query));
+        let Member { rank, size, .. } = self.member(thread, call.comm)?;
+        if call.kind.has_root() && call.root.0 >= size {
+            return Err(self.refuse("the communicator has no such rank", call.root));
+        }
+        let running = Running { call, rank, size, at: At::default(), remaining: 0 };
+        self.go_on(thread, running, out)
+    }
+
+    /// One of the moves that `thread` waits for is complete.
+    pub(super) fn part_complete(
+        &mut self,
+        thread: Thread,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        let pending = &mut self.pending[usize::from(thread.0)];
+        let Some(Pending::Collective(running)) = pending else {
+            unreachable!("parts belong to a collective, not to {pending:?}")
+        };
+        running.remaining -= 1;
+        if running.remaining > 0 {
+            return Ok(());
+        }
+        let Some(Pending::Collective(mut running)) = pending.take() else {
+            unreachable!("it was looked at just now")
+        };
+        let mut round = std::mem::take(&mut self.round.0);
+        let found = running.ask(thread, &mut round);
+        debug_assert!(found, "a round that was begun is there");
+        let finished = self.finish_round(thread, &running, &round, out);
+        self.round.0 = round;
+        finished?;
+        running.at.round += 1;
+        self.go_on(thread, running, out)
+    }
+
+    /// Goes through the rounds until one must wait.
+    fn go_on(
+        &mut self,
+        thread: Thread,
+        mut running: Running,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        let mut round = std::mem::take(&mut self.round.0);
+        let ended = self.rounds(thread, &mut running, &mut round, out);
+        self.round.0 = round;
+        if ended? {
+            end(thread, &running.call, out);
+        } else {
+            self.pending[usize::from(thread.0)] = Some(Pending::Collective(running));
+        }
+        Ok(())
+    }
+
+    /// Begins rounds; answers whether the last one is over.
+    fn rounds(
+        &mut self,
+        thread: Thread,
+        running: &mut Running,
+        round: &mut Round,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<bool, ProtocolError> {
+        while running.ask(thread, round) {
+            running.remaining = self.start_round(thread, running, round, out)?;
+            if running.remaining > 0 {
+                return Ok(false);
+            }
+            self.finish_round(thread, running, round, out)?;
+            running.at.round += 1;
+        }
+        Ok(true)
+    }
+
+    /// Starts the moves of a round; answers how many of them are not complete at once.
+    fn start_round(
+        &mut self,
+        thread: Thread,
+        running: &Running,
+        round: &Round,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<u32, ProtocolError> {
+        if round.moves.len() > usize::from(u16::MAX) {
+            let moves = round.moves.len();
+            return Err(self.refuse("65,535 messages of one rank at once are the most", moves));
+        }
+        let (comm, kind) = (running.call.comm, running.call.kind);
+        for (key, one) in parts(thread, round) {
+            match *one {
+                Move::Send { to, tag, region } => {
+                    self.send_part(thread, key, comm, to, kind.tag(tag), region, out)?;
+                }
+                Move::Receive { from, tag, region } => {
+                    let Member { internal: context, rank: dest, .. } = self.member(thread, comm)?;
+                    let (source, tag) = (Some(from), Some(kind.tag(tag)));
+                    let selection = Selection { context, dest, source, tag };
+                    self.post(thread, key, selection, region, out)?;
+                }
+            }
+        }
+        let mut remaining = 0;
+        for (key, _) in parts(thread, round) {
+            if let Some(request) = self.requests.get_mut(key)
+                && !matches!(request.body, Body::Complete(_))
+            {
+                request.waiter = Some(thread);
+                remaining += 1;
+            }
+        }
+        Ok(remaining)
+    }
+
+    /// A message of the library's own. An eager one has left when this returns, and has no request.
+    fn send_part(
+        &mut self,
+        thread: Thread,
+        key: Key,
+        comm: Comm,
+        to: Rank,
+        tag: i32,
+        region: Region,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        out.push(Action::Work(Step::Control));
+        let member = self.member(thread, comm)?;
+        let (route, envelope) = self.address(comm, &member, member.internal, to, tag)?;
+        let message = self.next_message();
+        let (bytes, sender) = (region.len, key);
+        let header =
+            MessageHeader { message, envelope, bytes, sender, synchronous: false, word: 0 };
+        Self::observe_send(&header, route.peer, out);
+        let wire = self.wire(route, thread);
+        let threshold = match wire.via {
+            Via::Hca => self.job.eager_inter,
+            Via::SharedMemory => self.job.eager_intra,
+        };
+        if bytes > threshold.as_u64() {
+            return self.send_rendezvous(thread, key, route, header, region, out);
+        }
+        eager::send(wire, thread, header, region, out);
+        out.push(Action::Observe(Observation::SendComplete { message }));
+        out.push(Action::Complete { request: key.handle(), buffer: None });
+        Ok(())
+    }
+
+    /// All moves of a round are complete: closes their requests, and does the round's work.
+    fn finish_round(
+        &mut self,
+        thread: Thread,
+        running: &Running,
+        round: &Round,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        for (key, one) in parts(thread, round) {
+            if self.requests.get(key).is_none() {
+                continue;
+            }
+            let outcome = self.close(key);
+            if let Move::Receive { from, region, .. } = one {
+                running.check(*from, region.len, outcome)?;
+            }
+        }
+        for work in &round.work {
+            out.push(match *work {
+                Work::Copy { from, to } => Action::Copy { from, to },
+                Work::Combine { from, into, side } => {
+                    let reduction = running.call.reduction;
+                    let reduction = reduction.expect("only reductions combine");
+                    Action::Combine { from, into, reduction, side }
+                }
+            });
+        }
+        Ok(())
+    }
+
+    /// What the collective of `thread` waits for.
+    pub(super) fn collective_waits(&self, thread: Thread, running: &Running) -> Vec<Wait> {
+        let operation = running.call.function();
+        let Collective { comm, algorithm, .. } = &*running.call;
+        let place = format!(
+            "round {} of `{}` on communicator {}",
+            running.at.round,
+            algorithm.name(),
+            comm.0
+        );
+        let parts = self.requests.parts(thread);
+        let waits = parts.filter_map(|key| self.wait_on(key));
+        waits
+            .map(|wait| Wait { operation, detail: format!("{place}: {}", wait.detail), ..wait })
+            .collect()
+    }
+}
+
+impl Running {
+    /// The moves and the work of the round that this rank is in, or of the next one that there is;
+    /// false after the last.
+    fn ask(&mut self, thread: Thread, round: &mut Round) -> bool {
+        loop {
+            round.clear();
+            let scratch = Space::Scratch(thread.0);
+            if self.call.round((self.rank.0, self.size), scratch, self.at, round) {
+                return true;
+            }
+            self.at = At { phase: self.at.phase + 1, round: 0 };
+            if self.at.phase >= self.call.phases() {
+                return false;
+            }
+        }
+    }
+
+    /// Both sides of a message must agree on its length: that of the arguments of the two ranks.
+    fn check(&self, from: Rank, bytes: u64, outcome: Outcome) -> Result<(), ProtocolError> {
+        let found = match outcome {
+            Outcome::Received(Status { count, .. }) if count == bytes => return Ok(()),
+            Outcome::Received(Status { count, .. }) => format!("{count} B"),
+            Outcome::Truncated(_) => format!("more than {bytes} B"),
+            Outcome::Sent | Outcome::Cancelled => format!("{outcome:?}"),
+        };
+        Err(ProtocolError {
+            machine: self.call.function(),
+            state: format!(
+                "rank {} waits for {bytes} B of rank {} (the arguments of the two do not agree)",
+                self.rank.0, from.0
+            ),
+            input: found,
+        })
+    }
+}
+
+/// The moves of a round, each with its request.
+fn parts(thread: Thread, round: &Round) -> impl Iterator<Item = (Key, &Move)> {
+    let numbered = (0_u16..=u16::MAX).zip(&round.moves);
+    numbered.map(move |(index, one)| (Key::Part(thread, index), one))
+}
+
+/// The buffers belong to the program again, and the call returns.
+fn end(thread: Thread, call: &Collective, out: &mut Vec<LibraryAction>) {
+    let request = Key::Inner(thread).handle();
+    for buffer in call.buffers().into_iter().flatten() {
+        out.push(Action::Complete { request, buffer: Some(buffer) });
+    }
+    push_return(thread, Reply::Done, out);
+}
