@@ -111,6 +111,8 @@ pub enum Addressing {
     Duplicated,
     /// Each thread has an endpoint.
     Endpoints(EndpointOptions),
+    /// Each thread has an endpoint of a library over plain MPI.
+    EndpointLibrary,
 }
 
 /// What the endpoints of a process share.

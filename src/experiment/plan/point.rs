@@ -226,6 +226,7 @@ fn threads(tree: &Node) -> (u16, u16) {
 fn addressing(tree: &Node, threads: u16) -> Addressing {
     match ranks_word(tree, "addressing") {
         Some("duplicated") => Addressing::Duplicated,
+        Some("xios_ep") => Addressing::EndpointLibrary,
         Some("endpoints") => Addressing::Endpoints(endpoints(tree, threads)),
         Some("multiplexed") => {
             Addressing::Endpoints(EndpointOptions { nic_contexts: 1, ..endpoints(tree, threads) })
@@ -284,6 +285,13 @@ fn check_addressing(
             "ranks.addressing",
             "endpoints are addressed",
             "only the workload `message_rate` gives its threads endpoints",
+        );
+    }
+    if addressing == Addressing::EndpointLibrary && rate != Some(false) {
+        refuse(
+            "ranks.addressing",
+            "the threads are endpoints of a library over plain MPI",
+            "only the workload `message_rate` without long queues runs over it",
         );
     }
     if static_ones && rate == Some(true) {

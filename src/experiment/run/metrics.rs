@@ -1,15 +1,13 @@
 //! What was measured: from the marks of a run to the scenario's metrics.
 
-use super::job::placed;
+use super::job::{Noted, placed};
 use super::{PointError, account};
 use crate::experiment::plan::{Point, Workload};
 use crate::experiment::results::{Metric, PointResult, ResourceUse};
-use crate::protocols::library::Library;
 use crate::runtime::account::Account;
-use crate::runtime::timed::{Ending, Outcome, Ran, Used};
+use crate::runtime::timed::{Ending, Outcome, Used};
 use crate::units::{Time, TimeDelta};
 use crate::workloads::collective;
-use crate::workloads::job::AnyProgram;
 use crate::workloads::windowed::{END, START};
 
 /// The result of one point.
@@ -17,12 +15,11 @@ use crate::workloads::windowed::{END, START};
 /// # Errors
 ///
 /// [`PointError`] where a limit was reached or a law was broken by this program.
-pub fn point(point: &Point, ran: &Ran<Library, AnyProgram>) -> Result<PointResult, PointError> {
-    let outcome = &ran.outcome;
+pub fn point(point: &Point, outcome: &Outcome, noted: Noted) -> Result<PointResult, PointError> {
     let failure = failure(outcome)?;
     let mut metrics = if failure.is_none() { metrics(point, outcome) } else { Vec::new() };
     if point.account && failure.is_none() {
-        metrics.extend(account::metrics(point, ran));
+        metrics.extend(account::metrics(point, outcome, noted));
     }
     Ok(PointResult {
         index: point.index,
