@@ -95,7 +95,7 @@ impl Point {
     pub const fn ranks_of_a_process(&self) -> u16 {
         match self.addressing {
             Addressing::Endpoints(_) => self.threads,
-            Addressing::Process | Addressing::Duplicated => 1,
+            Addressing::Process | Addressing::Duplicated | Addressing::EndpointLibrary => 1,
         }
     }
 }
@@ -125,6 +125,8 @@ pub enum Addressing {
     Duplicated,
     /// Each thread has an endpoint.
     Endpoints(EndpointOptions),
+    /// Each thread has an endpoint of a library over plain MPI.
+    EndpointLibrary,
 }
 
 /// What the endpoints of a process share.

@@ -155,10 +155,10 @@ pub fn gather(plan: &Plan, points: Vec<PointResult>) -> RunResult {
 ///
 /// [`PointError`] where a limit was reached or this program has a defect.
 pub fn run_point(point: &Point) -> Result<PointResult, PointError> {
-    let ran = catch_unwind(AssertUnwindSafe(|| job::build(point).run()));
+    let ran = catch_unwind(AssertUnwindSafe(|| job::run(point)));
     let ran = ran.map_err(|panic| PointError::Internal(panic_message(&*panic)))?;
-    let ran = ran.map_err(|error| PointError::Internal(error.to_string()))?;
-    metrics::point(point, &ran)
+    let (outcome, libraries) = ran.map_err(|error| PointError::Internal(error.to_string()))?;
+    metrics::point(point, &outcome, libraries)
 }
 
 fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {

@@ -63,6 +63,7 @@ static RANKS: Shape = Shape::Object(&[
             ("duplicated", "each thread has a duplicate of the communicator for itself"),
             ("endpoints", "each thread has an endpoint, a rank of its own, as `endpoints` says"),
             ("multiplexed", "the same, and all endpoints of a process share one NIC context"),
+            ("xios_ep", "each thread has an endpoint of a library over plain MPI"),
             ("separate", "each thread is a process of its own"),
         ]),
         "process",
@@ -557,7 +558,7 @@ const fn main_metrics(kind: &str) -> &'static [MetricSpec] {
 
 /// Where the time of a message went: means over the messages of the timed rounds, of all threads
 /// together, so that a sender's and a receiver's time add up.
-static ACCOUNT: [MetricSpec; 14] = [
+static ACCOUNT: [MetricSpec; 17] = [
     // Threads that send, on each node that does.
     number("agents", ""),
     // Queue entries that were compared.
@@ -565,6 +566,11 @@ static ACCOUNT: [MetricSpec; 14] = [
     // Entries of the longest queue of a process, over the whole run.
     number("longest_posted", ""),
     number("longest_unexpected", ""),
+    // Of the endpoint library, over the whole run: probes for each message that it took, messages
+    // that a check took, the most messages that an endpoint had.
+    number("probes_per_message", ""),
+    number("drained_per_check", ""),
+    number("longest_list", ""),
     // Part of the timed region in which the first thread of a process creates and joins others.
     number("fork_join_share", "%"),
     // Time inside locks; it overlaps all that follows.

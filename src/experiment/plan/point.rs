@@ -250,6 +250,7 @@ fn threads(tree: &Node) -> (u16, u16) {
 fn addressing(tree: &Node, threads: u16) -> Addressing {
     match ranks_word(tree, "addressing") {
         Some("duplicated") => Addressing::Duplicated,
+        Some("xios_ep") => Addressing::EndpointLibrary,
         Some("endpoints") => Addressing::Endpoints(endpoints(tree, threads)),
         Some("multiplexed") => {
             Addressing::Endpoints(EndpointOptions { nic_contexts: 1, ..endpoints(tree, threads) })
@@ -315,6 +316,14 @@ fn check_addressing(
             "ranks.addressing",
             "endpoints are addressed",
             "only the workloads `message_rate` and `collective` give their threads endpoints",
+        );
+    }
+    let plain_rate = matches!(workload, Workload::MessageRate { queue: None, .. });
+    if addressing == Addressing::EndpointLibrary && !plain_rate {
+        refuse(
+            "ranks.addressing",
+            "the threads are endpoints of a library over plain MPI",
+            "only the workload `message_rate` without long queues runs over it",
         );
     }
     if static_ones && queued {
@@ -558,7 +567,10 @@ fn funnelled(
             format!("threads that share a rank are to combine in `{}`", kind.name()),
             "`barrier`, `bcast`, `reduce` and `allreduce` can; others need endpoints",
         ),
-        Addressing::Process | Addressing::Duplicated | Addressing::Endpoints(_) => return,
+        Addressing::Process
+        | Addressing::Duplicated
+        | Addressing::Endpoints(_)
+        | Addressing::EndpointLibrary => return,
     };
     diagnostics.push(
         Diagnostic::error(&codes::CONTRADICTION, place(tree, path), path, found, allowed)

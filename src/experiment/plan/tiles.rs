@@ -121,7 +121,7 @@ pub(super) fn check_addressing(diagnostics: &mut Diagnostics, tree: &Node, addre
             "tiles are dynamic endpoints, which can be made anew",
         ),
         Addressing::Endpoints(_) => return,
-        Addressing::Process | Addressing::Duplicated => (
+        Addressing::Process | Addressing::Duplicated | Addressing::EndpointLibrary => (
             "ranks.addressing",
             "tiles share the rank of their process",
             "each is an endpoint: `endpoints` or `multiplexed` is needed",

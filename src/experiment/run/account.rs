@@ -3,31 +3,32 @@
 //! Times are sums over all threads, senders' and receivers', between their start and end marks,
 //! divided by the messages of the timed rounds.
 
+use super::job::Noted;
 use super::metrics::{measured, messages, to_f64};
 use crate::experiment::plan::{Point, Workload};
 use crate::experiment::results::Metric;
-use crate::protocols::library::{Library, Longest};
+use crate::protocols::xios_ep::library::Counts;
 use crate::runtime::account::{Account, Part};
-use crate::runtime::timed::{Mark, Outcome, Ran};
-use crate::workloads::job::AnyProgram;
+use crate::runtime::timed::{Mark, Outcome};
 use crate::workloads::windowed::{END, START};
 
 /// The metrics of the account; none where nothing was marked.
-pub fn metrics(point: &Point, ran: &Ran<Library, AnyProgram>) -> Vec<Metric> {
+pub fn metrics(point: &Point, outcome: &Outcome, noted: Noted) -> Vec<Metric> {
     let count = messages(point);
-    let Some(account) = timed(&ran.outcome).filter(|_| count > 0.0) else { return Vec::new() };
-    let longest = longest(&ran.machines);
+    let Some(account) = timed(outcome).filter(|_| count > 0.0) else { return Vec::new() };
+    let longest = noted.longest;
     let each = |time: crate::units::TimeDelta| time.as_us_f64() / count;
     let counts = [
         ("agents", to_f64(agents(point)), ""),
         ("entries_per_message", to_f64(account.entries) / count, ""),
         ("longest_posted", to_f64(longest.posted as u64), ""),
         ("longest_unexpected", to_f64(longest.unexpected as u64), ""),
-        ("fork_join_share", 100.0 * fork_join(&ran.outcome), "%"),
+        ("fork_join_share", 100.0 * fork_join(outcome), "%"),
         ("lock_hold", each(account.held), "us"),
     ];
     let parts = PARTS.map(|(name, part)| (name, each(account.of(part)), "us"));
-    let all = counts.into_iter().chain(parts);
+    let library = noted.endpoints.into_iter().flat_map(of_endpoints);
+    let all = counts.into_iter().chain(parts).chain(library);
     all.map(|(name, value, unit)| Metric { name: name.to_owned(), value, unit }).collect()
 }
 
@@ -46,6 +47,16 @@ const PARTS: [(&str, Part); Part::ALL.len()] = [
 /// What reports call a metric that is a part of a thread's time.
 pub fn part_in_words(metric: &str) -> Option<&'static str> {
     PARTS.iter().find(|(name, _)| *name == metric).map(|(_, part)| part.name())
+}
+
+/// What the endpoint library did, over the whole run.
+fn of_endpoints(counts: Counts) -> [(&'static str, f64, &'static str); 3] {
+    let share = |part: u64, of: u64| to_f64(part) / to_f64(of.max(1));
+    [
+        ("probes_per_message", share(counts.probes, counts.drained), ""),
+        ("drained_per_check", share(counts.drained, counts.checks), ""),
+        ("longest_list", to_f64(counts.longest_list as u64), ""),
+    ]
 }
 
 /// Threads that send, on each node that does.
@@ -77,13 +88,6 @@ fn timed(outcome: &Outcome) -> Option<Account> {
     spent.reduce(|mut sum, one| {
         sum += one;
         sum
-    })
-}
-
-fn longest(machines: &[Library]) -> Longest {
-    machines.iter().map(Library::longest).fold(Longest::default(), |most, one| Longest {
-        posted: most.posted.max(one.posted),
-        unexpected: most.unexpected.max(one.unexpected),
     })
 }
 

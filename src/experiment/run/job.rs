@@ -14,18 +14,20 @@ use crate::hardware::topology::Shape;
 use crate::mpi::envelope::Rank;
 use crate::protocols::call::Call;
 use crate::protocols::collectives::Collective;
-use crate::protocols::library::{Endpoints, Progress, Queues, Threading};
+use crate::protocols::library::{Endpoints, Longest, Progress, Queues, Threading};
 use crate::protocols::rendezvous::Protocol;
+use crate::protocols::xios_ep::library::{Counts, EpLibrary};
 use crate::runtime::memory;
-use crate::runtime::timed;
+use crate::runtime::timed::{self, Outcome};
 use crate::units::Time;
 use crate::workloads::backlog::{Backlog, Side};
 use crate::workloads::collective::Repeated;
-use crate::workloads::job::{AnyProgram, Disturbance, Job, duplicate};
+use crate::workloads::job::{AnyProgram, Disturbance, Job, JobError, duplicate};
 use crate::workloads::ping_pong::PingPong;
 use crate::workloads::program::{self, Does, Programs};
 use crate::workloads::team::{self, Rounds};
 use crate::workloads::windowed::{Creation, Direction, Share, Windowed};
+use crate::workloads::xios_ep::{self, Rules};
 
 /// Events that are kept for the report of a run that was stopped.
 const TAIL: usize = 50;
@@ -48,7 +50,7 @@ pub fn build(point: &Point) -> Job {
         threads: point.threads,
         pinning: point.placement.pinning,
         duplicates: match point.addressing {
-            Addressing::Process | Addressing::Endpoints(_) => 0,
+            Addressing::Process | Addressing::Endpoints(_) | Addressing::EndpointLibrary => 0,
             Addressing::Duplicated => point.threads,
         },
         selves: funnels(point),
@@ -87,6 +89,33 @@ pub fn build(point: &Point) -> Job {
         planted: None,
         programs: programs(point),
     }
+}
+
+/// Runs the job of a point: what it did, and what its libraries noted.
+///
+/// # Errors
+///
+/// [`JobError`] where it does not fit the machine.
+pub fn run(point: &Point) -> Result<(Outcome, Noted), JobError> {
+    let job = build(point);
+    if point.addressing == Addressing::EndpointLibrary {
+        let ran = job.timed_over_xios_ep(Rules::default())?.run();
+        let longest = Longest::of(ran.machines.iter().map(EpLibrary::mpi));
+        let endpoints = Some(xios_ep::counts(&ran));
+        return Ok((ran.outcome, Noted { longest, endpoints }));
+    }
+    let ran = job.run()?;
+    let longest = Longest::of(&ran.machines);
+    Ok((ran.outcome, Noted { longest, endpoints: None }))
+}
+
+/// What the libraries of a run noted.
+#[derive(Clone, Copy, Debug)]
+pub struct Noted {
+    /// Their longest queues.
+    pub longest: Longest,
+    /// What the endpoint library did, where there is one.
+    pub endpoints: Option<Counts>,
 }
 
 fn endpoints(point: &Point) -> Endpoints {
@@ -189,6 +218,7 @@ fn teams(point: &Point, call: &Collective, warm_up: u32, measured: u32) -> Optio
             let creation = if own.at_start { Creation::Static } else { Creation::Dynamic };
             Some(team::by_endpoints(call, processes, threads, creation, rounds))
         }
+        Addressing::EndpointLibrary => unreachable!("the plan refuses collectives over it"),
         Addressing::Process | Addressing::Duplicated if threads == 1 => None,
         Addressing::Process | Addressing::Duplicated => {
             let teams = team::funnelled(call, processes, threads, rounds);
@@ -209,9 +239,17 @@ fn message_rate(point: &Point) -> Vec<AnyProgram> {
         let (peer, direction) = pair(point, process, senders_per_node, both);
         let peer = Rank(peer);
         let share = match point.addressing {
-            Addressing::Process | Addressing::Endpoints(_) => Share::tagged(thread),
+            Addressing::Process | Addressing::Endpoints(_) | Addressing::EndpointLibrary => {
+                Share::tagged(thread)
+            }
             Addressing::Duplicated => Share::on(thread, duplicate(thread)),
         };
+        if point.addressing == Addressing::EndpointLibrary {
+            // Each thread is a rank like any other: all are in the barrier, and none is created.
+            let peer = Rank(peer.0 * u32::from(point.threads) + u32::from(thread));
+            let program = Windowed::new(peer, direction, size, window, warmup, rounds);
+            return AnyProgram::Windowed(program);
+        }
         let (program, over) = if let Addressing::Endpoints(own) = point.addressing {
             let creation = if own.at_start { Creation::Static } else { Creation::Dynamic };
             // Ranks are grouped by process, in the order of threads.

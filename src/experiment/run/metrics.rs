@@ -1,15 +1,13 @@
 //! What was measured: from the marks of a run to the scenario's metrics.
 
-use super::job::placed;
+use super::job::{Noted, placed};
 use super::{PointError, account};
 use crate::experiment::plan::{Addressing, Point, Workload};
 use crate::experiment::results::{Metric, PointResult, ResourceUse};
-use crate::protocols::library::Library;
 use crate::runtime::account::Account;
-use crate::runtime::timed::{Ending, Outcome, Ran, Used};
+use crate::runtime::timed::{Ending, Outcome, Used};
 use crate::units::{Time, TimeDelta};
 use crate::workloads::collective;
-use crate::workloads::job::AnyProgram;
 use crate::workloads::team;
 use crate::workloads::windowed::{END, START};
 
@@ -18,12 +16,11 @@ use crate::workloads::windowed::{END, START};
 /// # Errors
 ///
 /// [`PointError`] where a limit was reached or a law was broken by this program.
-pub fn point(point: &Point, ran: &Ran<Library, AnyProgram>) -> Result<PointResult, PointError> {
-    let outcome = &ran.outcome;
+pub fn point(point: &Point, outcome: &Outcome, noted: Noted) -> Result<PointResult, PointError> {
     let failure = failure(outcome)?;
     let mut metrics = if failure.is_none() { metrics(point, outcome) } else { Vec::new() };
     if point.account && failure.is_none() {
-        metrics.extend(account::metrics(point, ran));
+        metrics.extend(account::metrics(point, outcome, noted));
     }
     Ok(PointResult {
         index: point.index,
@@ -105,7 +102,10 @@ pub(super) fn messages(point: &Point) -> f64 {
                 Addressing::Process if point.threads > 1 => {
                     team::funnelled_messages(&call, processes, point.threads)
                 }
-                Addressing::Process | Addressing::Duplicated | Addressing::Endpoints(_) => {
+                Addressing::Process
+                | Addressing::Duplicated
+                | Addressing::Endpoints(_)
+                | Addressing::EndpointLibrary => {
                     let ranks = processes * u32::from(point.ranks_of_a_process());
                     collective::messages(&call, ranks)
                 }

@@ -266,6 +266,16 @@ pub struct Longest {
     pub unexpected: usize,
 }
 
+impl Longest {
+    /// The most of these libraries.
+    pub fn of<'a>(libraries: impl IntoIterator<Item = &'a Library>) -> Self {
+        libraries.into_iter().map(Library::longest).fold(Self::default(), |most, one| Self {
+            posted: most.posted.max(one.posted),
+            unexpected: most.unexpected.max(one.unexpected),
+        })
+    }
+}
+
 /// The MPI library of one process.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Library {

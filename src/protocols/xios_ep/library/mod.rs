@@ -24,7 +24,7 @@
 //!   is when the line comes to its core.
 //!
 //! Source: `xios-ep` Sec. 2 to 5.
-//! Left out: communicators beside the one of all endpoints, and the few instructions that encode a
+//! Left out: communicators beside the one of all endpoints, collectives that move data, and the few instructions that encode a
 //! tag and look a rank up. Noticeable in programs that split, and not at all.
 
 mod shared;
