@@ -27,6 +27,7 @@ use crate::units::{Bytes, TimeDelta};
 use crate::workloads::backlog::Queue;
 use crate::workloads::tiles::Tiles;
 
+mod addressing;
 mod point;
 mod tiles;
 

@@ -1,0 +1,108 @@
+//! How messages find their thread: the words of `ranks`, and what they say together.
+
+use super::super::codes;
+use super::super::diagnostic::{Diagnostic, Diagnostics};
+use super::super::json::Node;
+use super::{Addressing, EndpointOptions, Workload, place, tiles};
+use crate::protocols::library::{Progress, Queues, Threading};
+
+pub(super) fn ranks_word<'a>(tree: &'a Node, key: &str) -> Option<&'a str> {
+    tree.get("ranks").and_then(|ranks| ranks.word(key))
+}
+
+/// Threads of a process, and processes that stand for one process of the scenario: threads that are
+/// separate are processes.
+pub(super) fn threads(tree: &Node) -> (u16, u16) {
+    let threads = tree.get("ranks").and_then(|ranks| ranks.small("threads_per_process"));
+    let threads = u16::try_from(threads.unwrap_or(1)).expect("the shape limits the threads");
+    let separate = ranks_word(tree, "addressing") == Some("separate");
+    if separate { (1, threads) } else { (threads, 1) }
+}
+
+pub(super) fn addressing(tree: &Node, threads: u16) -> Addressing {
+    match ranks_word(tree, "addressing") {
+        Some("duplicated") => Addressing::Duplicated,
+        Some("xios_ep") => Addressing::EndpointLibrary,
+        Some("endpoints") => Addressing::Endpoints(endpoints(tree, threads)),
+        Some("multiplexed") => {
+            Addressing::Endpoints(EndpointOptions { nic_contexts: 1, ..endpoints(tree, threads) })
+        }
+        _ => Addressing::Process,
+    }
+}
+
+fn endpoints(tree: &Node, threads: u16) -> EndpointOptions {
+    let node = tree.get("ranks").and_then(|ranks| ranks.get("endpoints"));
+    let word = |key: &str| node.and_then(|node| node.word(key));
+    let contexts = node.and_then(|node| node.small("nic_contexts"));
+    let contexts = contexts.map_or(threads, |count| u16::try_from(count).unwrap_or(u16::MAX));
+    EndpointOptions {
+        // Contexts that no endpoint uses are not opened.
+        nic_contexts: contexts.min(threads),
+        queues: if word("queues") == Some("shared") { Queues::Shared } else { Queues::Own },
+        progress: match word("progress") {
+            Some("process") => Progress::Process,
+            _ => Progress::Independent,
+        },
+        threading: if word("threading") == Some("any") { Threading::Any } else { Threading::One },
+        at_start: word("creation") == Some("static"),
+    }
+}
+
+/// What only some ways to address threads can do.
+pub(super) fn check_addressing(
+    diagnostics: &mut Diagnostics,
+    tree: &Node,
+    addressing: Addressing,
+    workload: &Workload,
+) {
+    let mut refuse = |path: &str, found: &str, allowed: &str| {
+        let at = place(tree, path);
+        diagnostics.push(Diagnostic::error(&codes::CONTRADICTION, at, path, found, allowed));
+    };
+    let endpoints = matches!(addressing, Addressing::Endpoints(_));
+    let static_ones = matches!(addressing, Addressing::Endpoints(own) if own.at_start);
+    if tree.get("ranks").is_some_and(|ranks| ranks.get("endpoints").is_some()) && !endpoints {
+        let swept = ranks_word(tree, "addressing").is_some();
+        if !swept {
+            refuse(
+                "ranks.endpoints",
+                "endpoints are described, and nothing has one",
+                "`ranks.addressing` must be `endpoints` or `multiplexed`",
+            );
+        }
+    }
+    let (known, queued) = match workload {
+        Workload::Tiles(_) => {
+            tiles::check_addressing(diagnostics, tree, addressing);
+            return;
+        }
+        Workload::MessageRate { queue, .. } => (true, queue.is_some()),
+        Workload::Collective { .. } => (true, false),
+        Workload::PingPong { .. } | Workload::Bandwidth { .. } | Workload::Program(_) => {
+            (false, false)
+        }
+    };
+    if endpoints && !known {
+        refuse(
+            "ranks.addressing",
+            "endpoints are addressed",
+            "only the workloads `message_rate` and `collective` give their threads endpoints",
+        );
+    }
+    let plain_rate = matches!(workload, Workload::MessageRate { queue: None, .. });
+    if addressing == Addressing::EndpointLibrary && !plain_rate {
+        refuse(
+            "ranks.addressing",
+            "the threads are endpoints of a library over plain MPI",
+            "only the workload `message_rate` without long queues runs over it",
+        );
+    }
+    if static_ones && queued {
+        refuse(
+            "ranks.endpoints.creation",
+            "endpoints are there from the start",
+            "long queues are made of dynamic endpoints, threads or processes",
+        );
+    }
+}
