@@ -257,7 +257,7 @@ fn endpoints_over_one_process_are_its_threads() {
 
 /// claim: ep-sem-threads-collective
 ///
-/// The second thread of a rank is one call too many: no other rank makes it.
+/// The second thread of a rank is one call too many: it is refused while the first is inside.
 #[test]
 fn threads_that_share_a_rank_cannot_each_take_part_in_a_collective() {
     let world = Comm(Communicators::WORLD);
@@ -266,8 +266,9 @@ fn threads_that_share_a_rank_cannot_each_take_part_in_a_collective() {
     let good = outcome(vec![once(0), Script::new([]), once(0), Script::new([])]);
     assert_eq!(good.ending, Ending::Finished);
     let both = outcome(vec![once(0), once(1), once(0), Script::new([])]);
-    let Ending::Deadlock(found) = both.ending else { panic!("{:?}", both.ending) };
-    assert!(found.to_string().contains("MPI_Allreduce"), "{found}");
+    let Ending::Protocol { error, .. } = both.ending else { panic!("{:?}", both.ending) };
+    let words = error.to_string();
+    assert!(words.contains("another thread of rank 0 is inside MPI_Allreduce"), "{words}");
 }
 
 /// What two threads of rank 1 receive from ranks 0 and 2, in random orders of events: the bytes of
