@@ -13,7 +13,7 @@
 //! receives. What differs is the kind of the operation, which is in the tag: a broadcast never
 //! takes the message of a reduction.
 //!
-//! Every algorithm works for any number of ranks. Where it needs a power of two, [`fold`] tells who
+//! Every algorithm works for any number of ranks. Where it needs a power of two, `fold` tells who
 //! is folded into whom before, and unfolded after.
 
 pub mod agreement;
