@@ -47,7 +47,7 @@ fn a_rank_costs_little_and_no_more_in_a_large_job() {
         let (idle, run) = bytes_per_rank(ranks);
         println!("{ranks} ranks: {idle} B each before the run, {run} B each at most");
         assert!(idle <= 4_000, "{ranks} ranks, not begun: {idle} B each");
-        assert!(run <= 30_000, "{ranks} ranks, at most: {run} B each");
+        assert!(run <= 20_000, "{ranks} ranks, at most: {run} B each");
     }
 }
 
