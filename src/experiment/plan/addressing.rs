@@ -53,7 +53,7 @@ fn endpoints(tree: &Node, threads: u16) -> EndpointOptions {
 pub(super) fn check_addressing(
     diagnostics: &mut Diagnostics,
     tree: &Node,
-    addressing: Addressing,
+    (addressing, swept): (Addressing, bool),
     workload: &Workload,
 ) {
     let mut refuse = |path: &str, found: &str, allowed: &str| {
@@ -62,15 +62,14 @@ pub(super) fn check_addressing(
     };
     let endpoints = matches!(addressing, Addressing::Endpoints(_));
     let static_ones = matches!(addressing, Addressing::Endpoints(own) if own.at_start);
-    if tree.get("ranks").is_some_and(|ranks| ranks.get("endpoints").is_some()) && !endpoints {
-        let swept = ranks_word(tree, "addressing").is_some();
-        if !swept {
-            refuse(
-                "ranks.endpoints",
-                "endpoints are described, and nothing has one",
-                "`ranks.addressing` must be `endpoints` or `multiplexed`",
-            );
-        }
+    let described = tree.get("ranks").is_some_and(|ranks| ranks.get("endpoints").is_some());
+    // Where the addressing is swept, the points with endpoints need the description.
+    if described && !endpoints && !swept {
+        refuse(
+            "ranks.endpoints",
+            "endpoints are described, and nothing has one",
+            "`ranks.addressing` must be `endpoints` or `multiplexed`",
+        );
     }
     let (known, queued) = match workload {
         Workload::Tiles(_) => {

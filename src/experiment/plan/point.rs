@@ -59,7 +59,8 @@ pub(super) fn read(
     } else {
         threads_addressing
     };
-    check_addressing(diagnostics, tree, addressing, &workload);
+    let swept = params.iter().any(|(path, _)| path == "ranks.addressing");
+    check_addressing(diagnostics, tree, (addressing, swept), &workload);
     let placement = placement(diagnostics, tree, &workload, (nodes, each));
     let topology = topology(diagnostics, tree, known, nodes);
     let machine = machine?;
