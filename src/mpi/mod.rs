@@ -9,3 +9,4 @@ pub mod intercommunicator;
 pub mod matching;
 pub mod observation;
 pub mod operator;
+pub mod rma;
