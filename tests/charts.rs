@@ -60,6 +60,7 @@ fn chart(node_of: Vec<u32>, rendezvous: Protocol) -> Chart {
         control: Bytes::new(64),
         cell: Bytes::kib(16),
         cells: 4,
+        rma: mpisim::protocols::rma::Settings::default(),
     });
     Chart {
         ranks: (0..count).map(|rank| Library::new(job.clone(), Process(rank))).collect(),

@@ -70,6 +70,7 @@ fn world(
         control: Bytes::new(8),
         cell: Bytes::new(EAGER),
         cells: 4,
+        rma: mpisim::protocols::rma::Settings::default(),
     });
     let machines = processes(calls.len()).zip(calls).map(|(process, calls)| {
         (Library::new(job.clone(), process), vec![Script { calls: calls.into(), at: 0 }])

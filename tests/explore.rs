@@ -90,6 +90,7 @@ fn world_on(
         control: Bytes::new(8),
         cell: Bytes::new(EAGER),
         cells: 4,
+        rma: mpisim::protocols::rma::Settings::default(),
     });
     let processes = (0u32..).zip(calls).map(|(process, threads)| {
         let programs = threads.iter().map(|calls| Script {

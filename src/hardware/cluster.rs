@@ -36,6 +36,8 @@ pub enum Posting {
     ReadRequest,
     /// The answer of an RDMA read: no doorbell at the side that owns the data.
     ReadAnswer,
+    /// The answer of an RDMA atomic: its unit has read the element already.
+    AtomicAnswer,
 }
 
 /// What one node shares.
@@ -207,6 +209,7 @@ impl Cluster {
                 (costs.doorbell + costs.wqe, costs.mmio + costs.wqe_fetch + costs.read_round_trip)
             }
             Posting::ReadAnswer => (0, costs.read_round_trip),
+            Posting::AtomicAnswer => (0, TimeDelta::ZERO),
         };
         let fetches = matches!(posting, Posting::Fetch | Posting::Bulk | Posting::ReadAnswer);
         let mut hops = Vec::new();

@@ -288,6 +288,8 @@ profile! {
         step_control: Time = required, "1 ns" .. "20 us";
         /// Finding the calling thread's endpoint in its thread-local storage.
         step_lookup: Time = required, "0.5 ns" .. "200 ns";
+        /// Handling a one-sided packet at its target, besides what it does to memory.
+        rma_target_handler: Time = same_as("mpi.step_arrival"), "1 ns" .. "20 us";
         /// Comparing one queue entry while the queue fits the first level.
         match_per_elem_l1: Time = required, "0.3 ns" .. "50 ns";
         /// Comparing one queue entry while the queue fits the second level.

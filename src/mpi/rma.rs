@@ -4,3 +4,4 @@
 //! Nothing here sends or waits. Source: `rma` Sec. 2 and 4.
 
 pub mod synchronisation;
+pub mod update;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::collectives::Collective;
 use super::contract::Handle;
+use super::rma::call::RmaCall;
 use crate::mpi::communicator::Comparison;
 use crate::mpi::envelope::Rank;
 
@@ -135,6 +136,8 @@ pub enum Call {
     Compare { a: Comm, b: Comm },
     /// Any collective operation.
     Collective(Arc<Collective>),
+    /// Any one-sided call.
+    Rma(Arc<RmaCall>),
 }
 
 impl Call {
@@ -164,6 +167,7 @@ impl Call {
             | Self::Init
             | Self::Attach { .. } => None,
             Self::Collective(call) => Some(call.comm),
+            Self::Rma(_) => None,
         }
     }
 }
@@ -212,4 +216,6 @@ pub enum Reply {
     Probed(Option<Status>),
     /// `MPI_Comm_compare`.
     Compared(Comparison),
+    /// `MPI_Win_test`.
+    Flag(bool),
 }

@@ -18,6 +18,7 @@ use std::hash::Hash;
 
 use crate::mpi::observation::Observation;
 use crate::mpi::operator::{Reduction, Side};
+use crate::mpi::rma::update::Update;
 use crate::units::Bytes;
 
 /// A process of the job, numbered from 0 over all nodes.
@@ -102,6 +103,8 @@ pub enum Space {
     Unexpected(u32),
     /// Where a collective keeps what is on its way; one per thread.
     Scratch(u16),
+    /// Memory of the program that a window exposes to others.
+    Window(u32),
 }
 
 /// Consecutive bytes in one [`Space`].
@@ -153,6 +156,8 @@ pub enum Step {
     Control,
     /// Finding the endpoint that the calling thread is attached to.
     Lookup,
+    /// Handling a one-sided packet at its target, besides what it does to memory.
+    Target,
 }
 
 /// Why the library is entered; asked of [`Machine::guard`].
@@ -241,6 +246,18 @@ pub enum Action<P, R> {
         /// On which side of `into` the other operand stands.
         side: Side,
     },
+    /// This core updates elements of a window: `old` gets what they were, before `operand` changes
+    /// them. Nobody sees it half done.
+    Update {
+        /// The elements.
+        target: Region,
+        /// What becomes of them.
+        update: Update,
+        /// The operand, as long as the update says; `None` where it has none.
+        operand: Option<Region>,
+        /// Where the old elements go.
+        old: Option<Region>,
+    },
     /// This core pins a buffer for the HCA (free when the registration cache holds it).
     Register {
         /// The buffer.
@@ -279,6 +296,22 @@ pub enum Action<P, R> {
         /// Destination, in this process.
         into: Region,
         /// Comes back when the bytes are here.
+        token: Token,
+    },
+    /// The HCA of a peer updates one element of its memory, in one piece with all other atomics of
+    /// that HCA; `token` comes back as [`Input::Done`].
+    RdmaAtomic {
+        /// The peer, and the lanes: the completion comes to the own one.
+        at: Route,
+        /// The element, in the peer.
+        target: Region,
+        /// What becomes of it.
+        update: Update,
+        /// The operand, in this process; read when the operation is posted.
+        operand: Option<Region>,
+        /// Where the old element goes, in this process.
+        into: Region,
+        /// Comes back when the old element is here.
         token: Token,
     },
     /// Give a landing buffer back: post a receive WQE, or free the shared cell.
@@ -322,6 +355,9 @@ impl<P, R> Action<P, R> {
             Self::Combine { from, into, reduction, side } => {
                 Action::Combine { from, into, reduction, side }
             }
+            Self::Update { target, update, operand, old } => {
+                Action::Update { target, update, operand, old }
+            }
             Self::Register { region } => Action::Register { region },
             Self::Send { to, via, header, packet, payload } => {
                 Action::Send { to, via, header, packet, payload }
@@ -331,6 +367,9 @@ impl<P, R> Action<P, R> {
             }
             Self::RdmaRead { from, remote, into, token } => {
                 Action::RdmaRead { from, remote, into, token }
+            }
+            Self::RdmaAtomic { at, target, update, operand, into, token } => {
+                Action::RdmaAtomic { at, target, update, operand, into, token }
             }
             Self::Repost { landing, from } => Action::Repost { landing, from },
             Self::Release => Action::Release,
@@ -453,6 +492,10 @@ pub enum Next<C> {
     Fork,
     /// The first thread waits for the end of all others.
     Join,
+    /// The thread reads at most 8 bytes of its process's memory: see [`Program::loaded`].
+    Load(Region),
+    /// The thread writes the first bytes of a number into its process's memory, little endian.
+    Store(Region, u64),
     /// The thread ends.
     End,
 }
@@ -462,6 +505,11 @@ pub trait Program<M: Machine>: Clone + Eq + Hash + Debug {
     /// The next step; `reply` is what the last call returned, `None` at the start and after
     /// everything that is no call.
     fn next(&mut self, reply: Option<M::Reply>) -> Next<M::Call>;
+
+    /// The value that the last [`Next::Load`] read, little endian; [`Self::next`] is called then.
+    fn loaded(&mut self, value: u64) {
+        let _ = value;
+    }
 
     /// Whether this program, as the first thread's, creates the other threads of its process by
     /// [`Next::Fork`]; without it they begin by themselves.

@@ -8,4 +8,5 @@ pub mod library;
 #[cfg(feature = "mutants")]
 pub mod mutant;
 pub mod rendezvous;
+pub mod rma;
 pub mod xios_ep;

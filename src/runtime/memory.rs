@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 use super::fingerprint::Shared;
 use crate::mpi::operator::{Reduction, Side};
+use crate::mpi::rma::update::Update;
 use crate::protocols::contract::{Process, Region, Space};
 
 /// Whether bytes exist.
@@ -129,6 +130,51 @@ impl Memories {
             reduction.combine(&from, &mut result, side);
             memory.write(into, &result);
         }
+    }
+
+    /// Updates elements inside one process; `old` gets what they were.
+    ///
+    /// # Panics
+    ///
+    /// When the operand is not as long as the update says.
+    pub fn update(
+        &mut self,
+        process: Process,
+        target: Region,
+        update: Update,
+        operand: Option<Region>,
+        old: Option<Region>,
+    ) {
+        if !self.real(target) {
+            return;
+        }
+        let memory = self.memory(process);
+        let operand = operand.map_or_else(Vec::new, |operand| memory.take(operand));
+        let mut bytes = memory.read(target);
+        if let Some(old) = old {
+            memory.write(old, &bytes);
+        }
+        update.apply(&mut bytes, &operand);
+        memory.write(target, &bytes);
+    }
+
+    /// Updates one element by the HCA of `process`: the old one is the answer.
+    pub fn update_by(&mut self, process: Process, target: Region, update: Update, operand: &Parcel) -> Parcel {
+        if !self.real(target) {
+            return Parcel { len: target.len, bytes: None };
+        }
+        let memory = self.memory(process);
+        let old = memory.read(target);
+        let mut bytes = old.clone();
+        update.apply(&mut bytes, operand.bytes.as_deref().unwrap_or_default());
+        memory.write(target, &bytes);
+        Parcel { len: target.len, bytes: Some(old.into()) }
+    }
+
+    /// The number in a region of at most 8 bytes, little endian; 0 where payload is phantom.
+    pub fn load(&self, process: Process, region: Region) -> u64 {
+        let bytes = self.bytes(process, region);
+        bytes.iter().take(8).rev().fold(0, |value, byte| value << 8 | u64::from(*byte))
     }
 
     /// Puts bytes of the program's own into a region, as far as they reach.

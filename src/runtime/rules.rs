@@ -1,6 +1,7 @@
 //! What both runtimes hold a machine to, and how they cut its lists into steps.
 
-use crate::protocols::contract::{Action, Process, ProtocolError, Thread};
+use crate::mpi::rma::update::Update;
+use crate::protocols::contract::{Action, Process, ProtocolError, Region, Thread};
 
 /// Why a run was stopped: a defect of a protocol, told as a result.
 #[derive(Clone, Debug, Eq, Hash, PartialEq, thiserror::Error)]
@@ -45,9 +46,20 @@ pub fn breach<P, R>(list: &[Action<P, R>]) -> Option<&'static str> {
             Action::Combine { from, into, .. } if from.len != into.len => {
                 return Some("the two operands of a reduction are of one length");
             }
+            Action::Update { target, update, operand, old }
+                if lengths_differ(*target, *update, *operand, *old) =>
+            {
+                return Some("an update has an operand and a result of the length of its elements");
+            }
+            Action::RdmaAtomic { target, update, operand, into, .. }
+                if lengths_differ(*target, *update, *operand, Some(*into)) =>
+            {
+                return Some("an atomic has an operand and a result of the length of its element");
+            }
             Action::Send { .. }
             | Action::RdmaWrite { .. }
             | Action::RdmaRead { .. }
+            | Action::RdmaAtomic { .. }
             | Action::Repost { .. }
             | Action::Poll(_) => false,
             Action::Release if released => return Some("the guard is left once"),
@@ -55,6 +67,7 @@ pub fn breach<P, R>(list: &[Action<P, R>]) -> Option<&'static str> {
             | Action::Walk { .. }
             | Action::Copy { .. }
             | Action::Combine { .. }
+            | Action::Update { .. }
             | Action::Register { .. }
             | Action::Release
             | Action::Resume(_)
@@ -68,6 +81,16 @@ pub fn breach<P, R>(list: &[Action<P, R>]) -> Option<&'static str> {
         released |= matches!(action, Action::Release);
     }
     None
+}
+
+fn lengths_differ(
+    target: Region,
+    update: Update,
+    operand: Option<Region>,
+    old: Option<Region>,
+) -> bool {
+    operand.map_or(0, |operand| operand.len) != update.operand(target.len)
+        || old.is_some_and(|old| old.len != target.len)
 }
 
 /// Cuts a list into steps: what is done at once, as far as others can tell.
@@ -92,8 +115,11 @@ impl Cut {
     pub fn before<P, R>(&mut self, action: &Action<P, R>) -> bool {
         let stops = match action {
             Action::Release | Action::Return { .. } | Action::Resume(_) => true,
-            Action::Copy { .. } | Action::Combine { .. } => self.left,
-            Action::Send { .. } | Action::RdmaWrite { .. } | Action::RdmaRead { .. } => {
+            Action::Copy { .. } | Action::Combine { .. } | Action::Update { .. } => self.left,
+            Action::Send { .. }
+            | Action::RdmaWrite { .. }
+            | Action::RdmaRead { .. }
+            | Action::RdmaAtomic { .. } => {
                 self.left = true;
                 false
             }

@@ -16,8 +16,9 @@
 //! | [`Choice::TakePacket`] | `handle` gets `Input::Packet`, at the grant; the payload lands now |
 //! | [`Choice::TakeDone`] | `handle` gets `Input::Done`, at the grant |
 //! | [`Choice::EndPass`] | `handle` gets `Input::Polled`, at the grant |
-//! | [`Choice::Move`] | the bytes of an RDMA operation move, from the memory as it is then |
-//! | [`Choice::Finish`] | its completion enters the process's completion queue |
+//! | [`Choice::Touch`] | a program loads from, or stores into, a window: memory that others can reach |
+//! | [`Choice::Move`] | the bytes of an RDMA operation move, from the memory as it is then; an atomic one changes its element |
+//! | [`Choice::Finish`] | its completion enters the process's completion queue, with the old element of an atomic one |
 //!
 //! Nothing else is recorded: not `Compute`, not the end of a program, not an empty poll, not the
 //! wait for a guard, not `Poll` itself (its pass begins with the step that it ends), not the end
@@ -48,9 +49,10 @@ use super::memory::{Memories, Parcel, Payload};
 use super::monitors::buffers::{Buffers, Lends};
 use super::monitors::{Monitor, Monitors, Sometimes, Violation, system};
 use super::rules::Fault;
+use crate::mpi::rma::update::Update;
 use crate::protocols::contract::{
     Action, ActionOf, Entry, Guard, Lane, Lanes, Machine, Next, Process, Program, Region, Route,
-    Thread, Token, Via,
+    Space, Thread, Token, Via,
 };
 
 /// One thing that may happen next.
@@ -95,7 +97,14 @@ pub enum Choice {
         /// The thread.
         thread: Thread,
     },
-    /// The bytes of an RDMA operation move.
+    /// A thread's program reads or writes memory that others can reach.
+    Touch {
+        /// Its process.
+        process: Process,
+        /// The thread.
+        thread: Thread,
+    },
+    /// The bytes of an RDMA operation move; an atomic one takes effect.
     Move {
         /// Who posted it.
         process: Process,
@@ -128,6 +137,9 @@ impl fmt::Display for Choice {
             }
             Self::EndPass { process, thread } => {
                 write!(f, "{} ends its pass", who(process, thread))
+            }
+            Self::Touch { process, thread } => {
+                write!(f, "{} reads or writes its window", who(process, thread))
             }
             Self::Move { process, token } => {
                 write!(f, "the bytes of operation {} of {} move", token.0, process.0)
@@ -189,6 +201,8 @@ struct Strand<M: Machine, P> {
 enum Stage<C> {
     /// Its program has decided on its next call.
     Calls(C),
+    /// Its program is about to read or write memory.
+    Touches(Touch),
     /// Inside the library.
     Inside,
     /// Nobody has created it yet.
@@ -197,6 +211,21 @@ enum Stage<C> {
     Joining,
     /// Its program ended.
     Ended,
+}
+
+/// What a program does with its own memory.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+enum Touch {
+    Load(Region),
+    Store(Region, u64),
+}
+
+impl Touch {
+    /// Whether nobody else can reach this memory: the moment does not matter.
+    const fn is_private(self) -> bool {
+        let (Self::Load(region) | Self::Store(region, _)) = self;
+        !matches!(region.space, Space::Window(_))
+    }
 }
 
 /// What comes towards one process, and what its HCA is doing for it.
@@ -217,16 +246,22 @@ struct Channel<M: Machine> {
     packets: VecDeque<(M::Packet, Option<Parcel>)>,
 }
 
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
 struct Operation {
     token: Token,
     /// The lane that will be told of its completion.
     lane: Lane,
-    /// Where the bytes come from.
-    source: (Process, Region),
-    /// Where they go.
-    target: (Process, Region),
+    does: Does,
     moved: bool,
+}
+
+/// What an RDMA operation does.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+enum Does {
+    /// Bytes move from one place to another.
+    Copies { from: (Process, Region), to: (Process, Region) },
+    /// An element changes; `carried` is the operand before, and the old element afterwards.
+    Updates { at: (Process, Region), update: Update, carried: Parcel, into: Region },
 }
 
 impl<M: Machine, P: Program<M>> PartialEq for World<M, P> {
@@ -263,7 +298,7 @@ where
             instance.begin();
             Shared::new(instance)
         });
-        Self {
+        let mut world = Self {
             instances: instances.collect(),
             ports: vec![Shared::new(Port::new()); count],
             memories: Memories::new(count, payload),
@@ -271,7 +306,11 @@ where
             monitors: Shared::new(Monitors::new(count)),
             buffers: Shared::new(Buffers::new(count)),
             found: Vec::new(),
+        };
+        for process in (0..).take(count) {
+            world.settle(Process(process));
         }
+        world
     }
 
     /// All that may happen next, in a fixed order; empty at the end of a run.
@@ -376,7 +415,7 @@ where
             .map(|(process, thread, instance, strand)| {
                 let waits = match strand.stage {
                     Stage::Unborn | Stage::Joining => Some(deadlock::for_threads(process)),
-                    Stage::Calls(_) | Stage::Inside | Stage::Ended => {
+                    Stage::Calls(_) | Stage::Touches(_) | Stage::Inside | Stage::Ended => {
                         instance.machine.waits(thread).filter(|_| strand.list.is_empty())
                     }
                 };
@@ -485,6 +524,8 @@ impl<M: Machine, P: Program<M>> Instance<M, P> {
         let stage = loop {
             match self.threads[index].change().program.next(reply.take()) {
                 Next::Call(call) => break Stage::Calls(call),
+                Next::Load(region) => break Stage::Touches(Touch::Load(region)),
+                Next::Store(region, value) => break Stage::Touches(Touch::Store(region, value)),
                 Next::Compute(_) | Next::Mark(_) => {}
                 Next::Fork => {
                     for other in 1..self.threads.len() {
@@ -541,6 +582,7 @@ fn strand_choices<M: Machine, P: Program<M>>(
         Stage::Calls(call) if instance.grants(thread, &Entry::Call(call)) => {
             choices.push(Choice::Enter { process, thread });
         }
+        Stage::Touches(_) => choices.push(Choice::Touch { process, thread }),
         Stage::Inside => {
             let lanes = instance.machine.polls(thread);
             if instance.grants(thread, &Entry::Packet) {

@@ -17,6 +17,7 @@ use crate::protocols::call::{Call, Comm, Reply};
 use crate::protocols::contract::{Machine, Next, Process, Program};
 use crate::protocols::library::{Endpoints, Job as LibraryJob, Library, SharedJob};
 use crate::protocols::rendezvous::Protocol;
+use crate::protocols::rma;
 use crate::protocols::xios_ep::comm::CreateError;
 use crate::runtime::memory::Payload;
 use crate::runtime::monitors::buffers::Lends;
@@ -54,6 +55,8 @@ pub struct Job<P = AnyProgram> {
     pub duplicates: u16,
     /// Whether each process has an `MPI_COMM_SELF`.
     pub selves: bool,
+    /// How windows work.
+    pub rma: rma::Settings,
     /// Protocol for large messages between nodes.
     pub rendezvous: Protocol,
     /// Largest eager payload between nodes; `None`: the machine's.
@@ -172,6 +175,7 @@ impl<P> Job<P> {
             control: mpi.control_bytes,
             cell: mpi.shm_cell_size,
             cells: mpi.shm_cell_count,
+            rma: self.rma,
         })
     }
 

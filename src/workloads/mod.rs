@@ -3,6 +3,7 @@
 pub mod backlog;
 pub mod collective;
 pub mod job;
+pub mod mutex;
 pub mod ping_pong;
 pub mod program;
 pub mod score;

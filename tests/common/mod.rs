@@ -57,6 +57,7 @@ pub(crate) fn job<P>(profile: Profile, programs: Vec<P>) -> Job<P> {
         pinning: Pinning::Scatter,
         duplicates: 0,
         selves: false,
+        rma: mpisim::protocols::rma::Settings::default(),
         rendezvous: Protocol::RPut,
         eager_inter: None,
         eager_intra: None,

@@ -98,6 +98,7 @@ impl Small {
             control: Bytes::new(8),
             cell: Bytes::new(EAGER),
             cells: 4,
+            rma: mpisim::protocols::rma::Settings::default(),
         }));
         let machines = (0..size).zip(&self.steps).map(|(process, threads)| {
             let script = |steps: &Vec<Next<Call>>| Script {

@@ -16,6 +16,7 @@ use crate::protocols::call::Call;
 use crate::protocols::collectives::Collective;
 use crate::protocols::library::{Endpoints, Longest, Progress, Queues, Threading};
 use crate::protocols::rendezvous::Protocol;
+use crate::protocols::rma;
 use crate::protocols::xios_ep::library::{Counts, EpLibrary};
 use crate::runtime::memory;
 use crate::runtime::timed::{self, Outcome};
@@ -59,6 +60,7 @@ pub fn build(point: &Point) -> Job {
             PlacementOrder::Block => Scheme::Block,
             PlacementOrder::RoundRobin => Scheme::Cyclic,
         },
+        rma: rma::Settings::default(),
         rendezvous: match rendezvous {
             Rendezvous::RPut => Protocol::RPut,
             Rendezvous::RGet => Protocol::RGet,

@@ -52,6 +52,7 @@ impl Library {
                 out.push(Action::Work(Step::Control));
                 self.matched_arrives(sender, out)
             }
+            Packet::Rma(packet) => self.one_sided_packet(thread, from, &packet, landing, out),
             Packet::Rendezvous { to, from: other, word } => {
                 out.push(Action::Work(Step::Control));
                 let input = RoleInput::Word { word, landing };

@@ -56,6 +56,7 @@ impl Library {
             }
             Call::Wait { request } => {
                 out.push(Action::Work(Step::Query));
+                self.flush_for(thread, Key::User(request), out)?;
                 self.wait_one(thread, Key::User(request), out)
             }
             Call::WaitAll { requests, statuses } => self.wait_all(thread, requests, statuses, out),
@@ -93,6 +94,7 @@ impl Library {
             Call::Attach { id } => self.attach(thread, id, out),
             Call::Compare { a, b } => self.compare(thread, a, b, out),
             Call::Collective(call) => self.begin_collective(thread, call, out),
+            Call::Rma(call) => self.one_sided(thread, &call, out),
         }
     }
 
@@ -342,6 +344,7 @@ impl Library {
         let mut remaining = 0;
         for i in 0..requests.len() {
             let key = Key::User(requests.at(i));
+            self.flush_for(thread, key, out)?;
             if self.outcome(key)?.is_none() {
                 self.wait_for(key, thread);
                 remaining += 1;
@@ -394,6 +397,9 @@ impl Library {
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
         out.push(Action::Work(Step::Query));
+        if let Pending::Test(request) = pending {
+            self.flush_for(thread, Key::User(request), out)?;
+        }
         if let Some(reply) = self.test_now(&pending)? {
             push_return(thread, reply, out);
         } else {
@@ -425,6 +431,9 @@ impl Library {
             | Pending::Any(_)
             | Pending::Probe { .. }
             | Pending::Agree(_)
+            | Pending::Window
+            | Pending::WindowTest(_)
+            | Pending::WindowPass
             | Pending::Collective(_)) => unreachable!("{other:?} is no test"),
         }
     }
@@ -507,6 +516,14 @@ impl Library {
                 };
                 let reply = self.test_now(&pending)?.unwrap_or(false_flag);
                 push_return(thread, reply, out);
+                Ok(())
+            }
+            Some(Pending::WindowPass) => {
+                push_return(thread, Reply::Done, out);
+                Ok(())
+            }
+            Some(Pending::WindowTest(win)) => {
+                self.window_tested(thread, win, out);
                 Ok(())
             }
             Some(Pending::Probe { selection, take, flag: true }) => {

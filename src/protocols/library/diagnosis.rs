@@ -31,6 +31,10 @@ impl Library {
                 let wait = |wait: Wait| Wait { operation: agreeing.operation(), ..wait };
                 WaitSet::All(inner.map(wait).into_iter().collect())
             }
+            Pending::Window | Pending::WindowTest(_) | Pending::WindowPass => {
+                let origin = self.calls.0[usize::from(thread.0)] - 1;
+                WaitSet::All(self.rma.as_ref()?.waits(thread, origin).unwrap_or_default())
+            }
             Pending::Collective(running) => WaitSet::All(self.collective_waits(thread, running)),
         })
     }
@@ -47,6 +51,10 @@ impl Library {
         let wait = |operation, peers, detail| Wait { operation, peers, detail, origin };
         Some(match body {
             Body::Complete(_) => return None,
+            Body::OneSided => {
+                let detail = "for an operation on a window".to_owned();
+                wait("MPI_Wait", Vec::new(), detail)
+            }
             Body::Unmatched { to, tag, buffer, .. } => wait(
                 "MPI_Ssend",
                 vec![to.peer],
@@ -148,7 +156,8 @@ impl Library {
         };
         let requests = self.requests.iter().map(|(key, request)| match request.body {
             Body::Complete(_) => format!("{} is complete but was never waited for", name(key)),
-            Body::Unmatched { .. }
+            Body::OneSided
+            | Body::Unmatched { .. }
             | Body::Sending { .. }
             | Body::Posted { .. }
             | Body::Receiving { .. } => format!("{} is still open", name(key)),
@@ -169,6 +178,8 @@ impl Library {
         let probed = self.probed.iter().map(|(handle, ..)| {
             format!("the message of matched probe {} was never received", handle.0)
         });
-        requests.chain(unexpected).chain(probed).chain(self.endpoints.open_ends()).collect()
+        let windows = self.rma.iter().flat_map(|rma| rma.open_ends());
+        let handles = self.endpoints.open_ends();
+        requests.chain(unexpected).chain(probed).chain(handles).chain(windows).collect()
     }
 }

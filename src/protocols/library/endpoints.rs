@@ -319,6 +319,7 @@ impl Library {
             Call::Init
             | Call::FreeEndpoint { .. }
             | Call::Attach { .. }
+            | Call::Rma(_)
             | Call::CreateEndpoints { .. } => Caller::Process,
             Call::Wait { request: handle }
             | Call::Test { request: handle }
@@ -702,6 +703,7 @@ mod tests {
             control: Bytes::new(8),
             cell: Bytes::new(8),
             cells: 1,
+            rma: crate::protocols::rma::Settings::default(),
         };
         Library::new(SharedJob::new(job), Process(0))
     }

@@ -6,13 +6,14 @@
 //! ```
 //!
 //! Source: `endpoints` Sec. 4.3 (matching), `coop` Sec. I-A (protocols).
-//! Left out: one-sided operations and datatypes; they are other families.
+//! One-sided operations are a family of their own, behind `one_sided.rs`. Left out: datatypes.
 
 mod arrivals;
 mod calls;
 mod collective;
 mod diagnosis;
 mod endpoints;
+mod one_sided;
 #[cfg(feature = "mutants")]
 mod planted;
 mod requests;
@@ -29,6 +30,8 @@ use super::contract::{
 #[cfg(feature = "mutants")]
 use super::mutant::Mutant;
 use super::rendezvous::{Protocol, Word};
+use super::rma::packet::RmaPacket;
+use super::rma::{self, Rma};
 use crate::mpi::communicator::Communicators;
 use crate::mpi::envelope::{Envelope, Selection};
 use crate::mpi::matching::MatchingEngine;
@@ -67,6 +70,25 @@ pub struct Job {
     pub cell: Bytes,
     /// Cells of the shared segment that one message may fill before it waits for credits.
     pub cells: u32,
+    /// How windows work.
+    pub rma: rma::Settings,
+}
+
+impl Job {
+    /// How process `me` reaches a peer; `thread` acts.
+    pub(super) fn wire(&self, me: Process, route: Route, thread: Thread) -> Wire {
+        let node = |process: Process| self.node_of[process.0 as usize];
+        let via = if node(route.peer) == node(me) { Via::SharedMemory } else { Via::Hca };
+        Wire {
+            route,
+            via,
+            header: self.header,
+            control: self.control,
+            cell: self.cell,
+            cells: self.cells,
+            thread,
+        }
+    }
 }
 
 /// The job as a machine holds it: shared, and no part of its state.
@@ -205,7 +227,7 @@ pub struct MessageHeader {
 }
 
 /// What goes over the wire besides payload bytes.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub enum Packet {
     /// A whole small message.
     Eager(MessageHeader),
@@ -232,6 +254,8 @@ pub enum Packet {
         /// What it says.
         word: Word,
     },
+    /// About a window.
+    Rma(Arc<RmaPacket>),
 }
 
 /// A posted receive, as the matching engine keeps it.
@@ -292,6 +316,8 @@ pub struct Library {
     longest: Note<Longest>,
     endpoints: EndpointTable,
     requests: RequestTable,
+    /// The windows; none in most processes.
+    rma: Option<Box<Rma>>,
     /// Messages taken by matched probes, with their receive, by the program's message handle.
     probed: Vec<(Handle, ReceiveId, Unexpected, Caller)>,
     /// What each thread is blocked in.
@@ -322,6 +348,7 @@ impl Library {
             longest: Note::default(),
             endpoints,
             requests: RequestTable::new(threads),
+            rma: None,
             probed: Vec::new(),
             pending: vec![None; threads],
             kept: Vec::new(),
@@ -349,17 +376,7 @@ impl Library {
     }
 
     fn wire(&self, route: Route, thread: Thread) -> Wire {
-        let node = |process: Process| self.job.node_of[process.0 as usize];
-        let via = if node(route.peer) == node(self.me) { Via::SharedMemory } else { Via::Hca };
-        Wire {
-            route,
-            via,
-            header: self.job.header,
-            control: self.job.control,
-            cell: self.job.cell,
-            cells: self.job.cells,
-            thread,
-        }
+        self.job.wire(self.me, route, thread)
     }
 
     fn next_message(&mut self) -> MessageId {
@@ -434,6 +451,7 @@ impl Machine for Library {
             Input::Packet { from, packet, landing } => {
                 self.packet(thread, from, packet, landing, out)
             }
+            Input::Done(token) if rma::is_ours(token) => self.one_sided_done(thread, token, out),
             Input::Done(token) => self.rdma_done(thread, Key::from_token(token), out),
             Input::Polled(_) => self.polled(thread, out),
             #[cfg(feature = "mutants")]

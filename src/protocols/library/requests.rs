@@ -9,6 +9,7 @@ use super::{
 use crate::mpi::observation::Observation;
 use crate::protocols::call::{Requests, Status};
 use crate::protocols::contract::Step;
+use crate::protocols::rma::call::Win;
 use crate::protocols::rendezvous::{Port, Progress, Protocol, Receiver, Role, RoleInput, Sender};
 
 /// One open request.
@@ -49,6 +50,8 @@ pub(super) enum Body {
         buffer: Region,
         outcome: Outcome,
     },
+    /// An operation on a window.
+    OneSided,
     /// Finished; the program has not asked yet.
     Complete(Outcome),
 }
@@ -159,6 +162,12 @@ pub(super) enum Pending {
     Probe { selection: Selection, take: Option<Handle>, flag: bool },
     /// A collective.
     Collective(Running),
+    /// A one-sided call: the windows know what for.
+    Window,
+    /// `MPI_Win_test`, during its pass.
+    WindowTest(Win),
+    /// A flush with nothing to do, during its pass.
+    WindowPass,
     /// Making or freeing endpoints: what all processes must agree on.
     Agree(Box<Agreeing>),
 }
@@ -320,7 +329,15 @@ impl Library {
                 self.close(key);
                 self.advance_agreement(thread, out)?;
             }
-            Some(Pending::Test(_) | Pending::TestAll(_) | Pending::Probe { .. }) | None => {
+            Some(
+                Pending::Test(_)
+                | Pending::TestAll(_)
+                | Pending::Probe { .. }
+                | Pending::Window
+                | Pending::WindowTest(_)
+                | Pending::WindowPass,
+            )
+            | None => {
                 unreachable!("{pending:?} registers no waiter")
             }
         }

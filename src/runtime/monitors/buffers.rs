@@ -18,6 +18,7 @@ use super::{Sometimes, Violation};
 use crate::mpi::observation::{MessageId, Observation};
 use crate::protocols::call::{Buffer, Call, Peer};
 use crate::protocols::contract::{Action, Process, Region, Space, Thread};
+use crate::protocols::rma::call::{Operation, RmaCall};
 use crate::protocols::xios_ep::library::EpCall;
 use crate::runtime::memory::{Memories, Payload};
 
@@ -82,6 +83,10 @@ impl Lends for Call {
             | Self::FreeEndpoint { .. }
             | Self::Attach { .. }
             | Self::Compare { .. } => None,
+            Self::Rma(call) => {
+                let result = one_sided(call).and_then(|does| does.result());
+                result.map(|region| Lent { region, use_as: UseAs::Destination })
+            }
             Self::Collective(call) => {
                 let [_, output] = call.buffers();
                 output.map(|region| Lent { region, use_as: UseAs::Destination })
@@ -95,10 +100,18 @@ impl Lends for Call {
     }
 
     fn lends_also(&self) -> Option<Lent> {
-        let Self::Collective(call) = self else { return None };
-        let [input, _] = call.buffers();
+        let input = match self {
+            Self::Collective(call) => call.buffers()[0],
+            Self::Rma(call) => one_sided(call).and_then(|does| does.origin()),
+            _ => None,
+        };
         input.map(|region| Lent { region, use_as: UseAs::Input })
     }
+}
+
+/// What a one-sided call does, where it is an operation.
+fn one_sided(call: &RmaCall) -> Option<&Operation> {
+    if let RmaCall::Operate { does, .. } = call { Some(does) } else { None }
 }
 
 impl Lends for EpCall {

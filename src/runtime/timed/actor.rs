@@ -8,9 +8,10 @@ use super::{
     Part, Phase, Placement, Planted, Program, Timed,
 };
 use crate::hardware::fabric::{ConnId, Transfer};
+use crate::mpi::rma::update::Update;
 use crate::protocols::contract::{
-    Action, ActionOf, Entry, Guard, Input, InputOf, Next, Process, Region, Route, Thread, Token,
-    Via,
+    Action, ActionOf, Entry, Guard, Input, InputOf, Next, Process, Region, Route, Space, Thread,
+    Token, Via,
 };
 use crate::runtime::monitors::system;
 use crate::runtime::rules::Cut;
@@ -27,6 +28,8 @@ pub(super) struct Actor<M: Machine, P> {
     pub(super) placement: Placement,
     pub(super) program: P,
     pub(super) state: State,
+    /// The load or store that its program waits for.
+    touches: Option<Next<M::Call>>,
     /// What it wants to do once it has the lock.
     pub(super) entering: Option<Entering<M>>,
     /// The lock that it holds, and since when.
@@ -128,6 +131,7 @@ impl<M: Machine, P> Actor<M, P> {
             placement,
             program,
             state: State::Program,
+            touches: None,
             entering: None,
             holds: None,
             list: Vec::new(),
@@ -196,6 +200,11 @@ where
                 Next::Compute(ps) => {
                     return self.outside(thread, TimeDelta::from_ps(ps), at);
                 }
+                touch @ (Next::Load(_) | Next::Store(..)) => {
+                    if !self.touch(thread, touch, at) {
+                        return;
+                    }
+                }
                 Next::Fork => return self.fork(thread, at),
                 Next::Join => {
                     self.actor(thread).since = at;
@@ -206,6 +215,40 @@ where
                 Next::Call(call) => return self.enter(thread, Entering::Call(call), at),
             }
         }
+    }
+
+    /// The program reads or writes memory at `at`, at no cost of its own; answers whether it has: what
+    /// others can reach is touched at its time, and not ahead of the clock.
+    fn touch(&mut self, thread: u32, touch: Next<M::Call>, at: Time) -> bool {
+        let (Next::Load(region) | Next::Store(region, _)) = touch else {
+            unreachable!("only loads and stores touch memory")
+        };
+        if matches!(region.space, Space::Window(_)) {
+            if at > self.simulation.now() {
+                self.actor(thread).touches = Some(touch);
+                self.schedule(at, thread, Phase::Library, Happening::Touch(thread));
+                return false;
+            }
+            let (process, inner) = self.names(thread);
+            self.record(|| Choice::Touch { process, thread: inner });
+        }
+        let (process, _) = self.names(thread);
+        if let Next::Store(region, value) = touch {
+            self.memories.store(process, region, &value.to_le_bytes());
+        } else {
+            let value = self.memories.load(process, region);
+            self.actor(thread).program.loaded(value);
+        }
+        true
+    }
+
+    /// The time of a load or store has come.
+    pub(super) fn touched(&mut self, thread: u32) {
+        let now = self.simulation.now();
+        let touch = self.actor(thread).touches.take().expect("the event was made for one");
+        let done = self.touch(thread, touch, now);
+        debug_assert!(done, "it is not ahead of the clock");
+        self.advance_program(thread, None, now);
     }
 
     /// The core works outside the library from `at` on.
@@ -457,6 +500,9 @@ where
                 self.memories.combine(process, (*from, *into), *reduction, *side);
                 self.move_bytes(thread, Bytes::new(from.len), cursor)
             }
+            Action::Update { target, update, operand, old } => {
+                self.update(thread, process, (*target, *update), *operand, *old, cursor)
+            }
             Action::Register { region } => {
                 let cost = self.costs.register(process, *region);
                 Some(self.charge(thread, Part::Library, cursor, cost))
@@ -477,6 +523,16 @@ where
             Action::RdmaRead { from, remote, into, token } => {
                 let kind = FlightKind::ReadRequest { remote: *remote, into: *into, token: *token };
                 Some(self.launch(thread, *from, kind, 0, None, Via::Hca, cursor))
+            }
+            Action::RdmaAtomic { at, target, update, operand, into, token } => {
+                let parcel = operand.map(|operand| {
+                    self.buffers.reads(process, operand, &mut self.violations);
+                    self.memories.capture(process, operand)
+                });
+                let bytes = operand.map_or(0, |operand| operand.len);
+                let (target, update, into, token) = (*target, *update, *into, *token);
+                let kind = FlightKind::AtomicRequest { target, update, into, token };
+                Some(self.launch(thread, *at, kind, bytes, parcel, Via::Hca, cursor))
             }
             Action::Repost { landing, from } => Some(self.repost(thread, *landing, *from, cursor)),
             Action::Release => {
@@ -540,6 +596,26 @@ where
         self.move_bytes(thread, Bytes::new(from.len), cursor)
     }
 
+    /// The core updates elements of a window: it reads and writes them, and their operands.
+    fn update(
+        &mut self,
+        thread: u32,
+        process: Process,
+        (target, update): (Region, Update),
+        operand: Option<Region>,
+        old: Option<Region>,
+        cursor: Time,
+    ) -> Option<Time> {
+        if let Some(region) = operand {
+            self.buffers.reads(process, region, &mut self.violations);
+        }
+        for region in [Some(target), old].into_iter().flatten() {
+            self.buffers.writes(process, region, &mut self.violations);
+        }
+        self.memories.update(process, target, update, operand, old);
+        self.move_bytes(thread, Bytes::new(target.len), cursor)
+    }
+
     /// The core reads and writes so many bytes. A reduction costs as much as a copy: it reads two
     /// streams, one of which it also writes, and the arithmetic hides behind them.
     fn move_bytes(&mut self, thread: u32, bytes: Bytes, cursor: Time) -> Option<Time> {
@@ -589,7 +665,7 @@ where
         let cursor = self.charge(thread, Part::Post, cursor, cost);
         let channel = self.channel(from, to);
         let flight =
-            Flight { kind, from, to, channel, bytes, parcel, signalled: false, held: None };
+            Flight { kind, from, to, channel, bytes, parcel, signalled: false, updated: false, held: None };
         let id = self.flights.insert(flight);
         self.schedule(cursor, thread, Phase::Post, Happening::Depart(id));
         cursor

@@ -37,6 +37,7 @@ impl Costs {
             Step::Query => mpi.step_query,
             Step::Control => mpi.step_control,
             Step::Lookup => mpi.step_lookup,
+            Step::Target => mpi.rma_target_handler,
         }
     }
 

@@ -35,6 +35,7 @@ use crate::hardware::fabric::{
 };
 use crate::hardware::profile::Profile;
 use crate::hardware::topology::Topology;
+use crate::mpi::rma::update::Update;
 use crate::protocols::contract::{
     ActionOf, Machine, Process, Program, ProtocolError, Region, Route, Thread, Token, Via,
 };
@@ -220,6 +221,10 @@ enum Happening {
     Step(u32),
     /// The pass of thread `0` meets an arrival, or ends; stale unless generation `1` is current.
     Notice(u32, u32),
+    /// The program of thread `0` reads or writes memory that others can reach.
+    Touch(u32),
+    /// The atomic unit of an HCA has done flight `0`.
+    Atomic(u32),
     /// The head of channel `0` of a process tries again after receiver-not-ready.
     Retry(u32),
     /// Lock `0` takes its next step by itself; stale unless generation `1` is current.
@@ -241,6 +246,8 @@ impl Event for Happening {
             Self::Retry(channel) => (11, u64::from(channel)),
             Self::Held(flight) => (12, u64::from(flight)),
             Self::Lock(lock, _) => (13, u64::from(lock)),
+            Self::Touch(thread) => (14, u64::from(thread)),
+            Self::Atomic(flight) => (15, u64::from(flight)),
         };
         mix(kind, content)
     }
@@ -260,6 +267,7 @@ enum Phase {
     NotReady,
     Start,
     Lock,
+    Atomic,
 }
 
 /// Something that is under way between two processes.
@@ -275,6 +283,8 @@ struct Flight<P> {
     parcel: Option<Parcel>,
     /// Whether the sender's HCA was asked for a completion.
     signalled: bool,
+    /// Whether it answers an atomic, which has taken effect.
+    updated: bool,
     /// How it is posted, while the queue pair's rate holds it back.
     held: Option<Posting>,
 }
@@ -286,6 +296,7 @@ enum FlightKind<P> {
     Write { from: Region, into: Region, token: Token },
     ReadRequest { remote: Region, into: Region, token: Token },
     ReadAnswer { into: Region, token: Token },
+    AtomicRequest { target: Region, update: Update, into: Region, token: Token },
     SendDone,
 }
 
@@ -321,6 +332,8 @@ pub struct Timed<M: Machine, P: Program<M>> {
     channels: Vec<Channel<M::Packet>>,
     channel_of: wires::ChannelTable,
     flights: wires::Slab<Flight<M::Packet>>,
+    /// When the atomic unit of each node's HCA is free again.
+    atomic_free: Vec<Time>,
     memories: Memories,
     monitors: Monitors,
     buffers: Buffers,
@@ -385,6 +398,7 @@ where
         let cluster = Cluster::new(&profile, topology, &sites);
         let home = |process: usize| sites[first_thread[process] as usize];
         let homes: Vec<Place> = (0..processes).map(home).collect();
+        let nodes = sites.iter().map(|site| site.node as usize + 1).max().unwrap_or(0);
         let slots = IssueSlots::new(&profile.cpu, cores);
         let costs = Costs::new(profile);
         let lanes = setup.lanes.max(1);
@@ -422,6 +436,7 @@ where
             channels: Vec::new(),
             channel_of: wires::ChannelTable::new(processes, lanes),
             flights: wires::Slab::default(),
+            atomic_free: vec![Time::ZERO; nodes],
             memories: Memories::new(processes, setup.payload),
             monitors: Monitors::new(processes),
             buffers: Buffers::new(processes),
@@ -519,6 +534,8 @@ where
             Happening::Step(thread) => self.step(thread),
             Happening::Notice(thread, generation) => self.notice(thread, generation),
             Happening::Retry(channel) => self.retry(channel),
+            Happening::Touch(thread) => self.touched(thread),
+            Happening::Atomic(flight) => self.answer_atomic(flight),
             Happening::Lock(lock, generation) => self.lock_event(lock, generation),
         }
     }

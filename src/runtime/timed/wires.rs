@@ -13,7 +13,8 @@ use super::{
 use crate::hardware::cluster::Posting;
 use crate::hardware::core::Place;
 use crate::hardware::fabric::{ConnId, FabricEvent, PathId, Transfer};
-use crate::protocols::contract::{Lane, Process, Route, Thread, Token, Via};
+use crate::protocols::contract::{Lane, Process, Region, Route, Thread, Token, Via};
+use crate::runtime::memory::Parcel;
 use crate::runtime::untimed::Choice;
 use crate::units::{Time, TimeDelta};
 
@@ -124,7 +125,7 @@ pub(super) struct Channel<P> {
 #[derive(Debug)]
 struct Rare<P> {
     /// The paths of other ways of posting.
-    paths: [Option<PathId>; 6],
+    paths: [Option<PathId>; 7],
     /// When receive buffers after the next one are posted, earliest first.
     reposts: VecDeque<Time>,
     /// Arrivals that found no receive buffer, in order.
@@ -136,7 +137,7 @@ struct Rare<P> {
 impl<P> Default for Rare<P> {
     fn default() -> Self {
         Self {
-            paths: [None; 6],
+            paths: [None; 7],
             reposts: VecDeque::new(),
             not_ready: VecDeque::new(),
             reads_waiting: VecDeque::new(),
@@ -259,7 +260,7 @@ where
             }
             FlightKind::Packet { via: Via::Hca, .. } => self.posting(bytes),
             FlightKind::Write { .. } => Posting::Bulk,
-            FlightKind::ReadRequest { .. } => {
+            FlightKind::ReadRequest { .. } | FlightKind::AtomicRequest { .. } => {
                 let limit = self.costs.profile.hca.max_outstanding_reads_per_qp;
                 let channel = &mut self.channels[channel as usize];
                 if channel.reads == limit {
@@ -375,11 +376,14 @@ where
                 self.completion_after(delay, from, id);
             }
             FlightKind::ReadRequest { .. } => self.answer_read(id),
+            FlightKind::AtomicRequest { .. } => self.begin_atomic(id),
             FlightKind::ReadAnswer { into, token } => {
                 let (into, token) = (*into, *token);
                 let parcel = flight.parcel.take().expect("the answer of a read carries bytes");
-                let reader = to.peer;
-                self.record(|| Choice::Move { process: reader, token });
+                let (reader, reads) = (to.peer, !flight.updated);
+                if reads {
+                    self.record(|| Choice::Move { process: reader, token });
+                }
                 self.buffers.writes(reader, into, &mut self.violations);
                 self.memories.write(reader, into, &parcel);
                 self.next_read(reader, to.back(from));
@@ -401,7 +405,6 @@ where
 
     /// The peer's HCA reads what was asked for and sends it back; no core takes part.
     fn answer_read(&mut self, id: u32) {
-        let now = self.simulation.now();
         let request = self.flights.remove(id);
         let FlightKind::ReadRequest { remote, into, token: done } = request.kind else {
             unreachable!("only a read request is answered")
@@ -409,8 +412,50 @@ where
         let (owner, back_to) = (request.to.peer, request.to.back(request.from));
         self.buffers.reads(owner, remote, &mut self.violations);
         let parcel = self.memories.capture(owner, remote);
+        self.answer(owner, back_to, parcel, (into, done), Posting::ReadAnswer);
+    }
+
+    /// The HCA's atomic unit takes its next request: it reads the element over the bus and writes it
+    /// back, one request after the other.
+    fn begin_atomic(&mut self, id: u32) {
+        let now = self.simulation.now();
+        let owner = self.flights.get(id).to.peer;
+        let node = self.home(owner).node as usize;
+        let begin = now.max(self.atomic_free[node]);
+        let end = begin + self.costs.profile.pcie.dma_read_round_trip;
+        self.atomic_free[node] = end;
+        let source = self.thread_of(owner, Thread(0));
+        self.schedule(end, source, Phase::Atomic, Happening::Atomic(id));
+    }
+
+    /// The atomic unit has changed an element: the old one goes back.
+    pub(super) fn answer_atomic(&mut self, id: u32) {
+        let request = self.flights.remove(id);
+        let FlightKind::AtomicRequest { target, update, into, token } = request.kind else {
+            unreachable!("only an atomic request is answered by the atomic unit")
+        };
+        let (owner, back_to) = (request.to.peer, request.to.back(request.from));
+        let asker = request.from;
+        self.record(|| Choice::Move { process: asker, token });
+        self.buffers.writes(owner, target, &mut self.violations);
+        let operand = request.parcel.unwrap_or_default();
+        let old = self.memories.update_by(owner, target, update, &operand);
+        self.answer(owner, back_to, old, (into, token), Posting::AtomicAnswer);
+    }
+
+    /// An HCA sends back what was asked for; no core takes part.
+    fn answer(
+        &mut self,
+        owner: Process,
+        back_to: Route,
+        parcel: Parcel,
+        (into, done): (Region, Token),
+        posting: Posting,
+    ) {
+        let now = self.simulation.now();
+        let updated = posting == Posting::AtomicAnswer;
         let back = self.channel(owner, back_to);
-        let path = self.path(back, Posting::ReadAnswer);
+        let path = self.path(back, posting);
         let conn = ConnId(self.connection(back).0 + 1);
         let answer = self.flights.insert(Flight {
             kind: FlightKind::ReadAnswer { into, token: done },
@@ -420,6 +465,7 @@ where
             bytes: into.len,
             parcel: Some(parcel),
             signalled: false,
+            updated,
             held: None,
         });
         let transfer = Transfer { conn, path, bytes: into.len, token: token(TRANSFER, answer) };
@@ -449,8 +495,10 @@ where
                 self.rdma_completed(flight.to.peer, flight.to.remote, token);
             }
             FlightKind::SendDone => self.deliver(flight.from, flight.to.own, Arrived::SendDone),
-            FlightKind::Packet { .. } | FlightKind::ReadRequest { .. } => {
-                unreachable!("packets and read requests are not completed")
+            FlightKind::Packet { .. }
+            | FlightKind::ReadRequest { .. }
+            | FlightKind::AtomicRequest { .. } => {
+                unreachable!("packets and requests are not completed")
             }
         }
     }
@@ -537,6 +585,7 @@ impl<P> Flight<P> {
             bytes: 0,
             parcel: None,
             signalled: false,
+            updated: false,
             held: None,
         }
     }

@@ -1,7 +1,8 @@
 //! Making a choice happen: inputs into machines, lists into effects.
 
-use super::{Channel, Choice, Instance, Operation, Stage, Strand, World};
+use super::{Channel, Choice, Does, Instance, Operation, Stage, Strand, Touch, World};
 use crate::mpi::observation::Observation;
+use crate::mpi::rma::update::Update;
 use crate::protocols::contract::{
     Action, ActionOf, Entry, Handle, Input, InputOf, Lane, Machine, Process, Program, Region,
     Route, Thread, Token, Via,
@@ -67,16 +68,56 @@ where
                 let token = token.expect("the thread is in a pass: the choice was enabled");
                 self.input(actor, Input::Polled(token));
             }
-            Choice::Move { process, token } => self.move_bytes(process, token),
-            Choice::Finish { process, token } => {
-                let port = self.ports[process.0 as usize].change();
-                let place = port.operation(token);
-                let place = place.expect("it is under way: the choice was enabled");
-                let Operation { lane, .. } = port.operations.remove(place);
-                port.completions.push_back((lane, token));
+            Choice::Touch { process, thread } => {
+                self.touch(Actor { process, thread });
+                self.settle(process);
             }
+            Choice::Move { process, token } => self.move_bytes(process, token),
+            Choice::Finish { process, token } => self.finish(process, token),
         }
         Ok(())
+    }
+
+    /// Lets programs read and write what nobody else can reach, until they do something else.
+    pub(super) fn settle(&mut self, process: Process) {
+        for thread in (0u16..).take(self.instances[process.0 as usize].threads.len()) {
+            let actor = Actor { process, thread: Thread(thread) };
+            let private = |stage: &Stage<M::Call>| matches!(stage, Stage::Touches(touch) if touch.is_private());
+            while private(&self.instances[process.0 as usize].threads[usize::from(thread)].stage) {
+                self.touch(actor);
+            }
+        }
+    }
+
+    /// A program reads or writes memory, and decides what it does then.
+    fn touch(&mut self, actor: Actor) {
+        let Actor { process, thread } = actor;
+        let Stage::Touches(touch) = self.strand(actor).stage else {
+            unreachable!("the thread is about to read or write: the choice was enabled")
+        };
+        match touch {
+            Touch::Load(region) => {
+                let value = self.memories.load(process, region);
+                self.strand(actor).program.loaded(value);
+            }
+            Touch::Store(region, value) => {
+                self.memories.store(process, region, &value.to_le_bytes());
+            }
+        }
+        self.instances[process.0 as usize].change().advance(usize::from(thread.0), None);
+    }
+
+    /// The completion of an operation is told.
+    fn finish(&mut self, process: Process, token: Token) {
+        let port = self.ports[process.0 as usize].change();
+        let place = port.operation(token);
+        let place = place.expect("it is under way: the choice was enabled");
+        let Operation { lane, does, .. } = port.operations.remove(place);
+        port.completions.push_back((lane, token));
+        if let Does::Updates { into, carried, .. } = does {
+            self.writes(process, into);
+            self.memories.write(process, into, &carried);
+        }
     }
 
     /// Why a choice may not happen now; `None` where it may.
@@ -89,7 +130,8 @@ where
             | Choice::Act { process, thread }
             | Choice::TakePacket { process, thread, .. }
             | Choice::TakeDone { process, thread }
-            | Choice::EndPass { process, thread } => {
+            | Choice::EndPass { process, thread }
+            | Choice::Touch { process, thread } => {
                 let Some(instance) = self.instances.get(process.0 as usize) else {
                     return Some("there is no such process");
                 };
@@ -131,10 +173,20 @@ where
             }
             Choice::Enter { .. } => match &strand.stage {
                 Stage::Calls(call) if strand.list.is_empty() => (None, Entry::Call(call)),
-                Stage::Calls(_) | Stage::Inside | Stage::Unborn | Stage::Joining | Stage::Ended => {
+                Stage::Calls(_)
+                | Stage::Touches(_)
+                | Stage::Inside
+                | Stage::Unborn
+                | Stage::Joining
+                | Stage::Ended => {
                     return Some("its program is not about to call");
                 }
             },
+            Choice::Touch { .. } => {
+                let touches =
+                    strand.list.is_empty() && matches!(strand.stage, Stage::Touches(_));
+                return (!touches).then_some("its program is not about to read or write");
+            }
             _ if !strand.polls() => (Some("it does not poll"), Entry::Polled),
             Choice::TakePacket { from, via, .. } => {
                 let polled = instance.machine.polls(thread).contains(from.own);
@@ -161,7 +213,7 @@ where
         };
         let (lent, also) = (call.lends(), call.lends_also());
         let Some(list) = self.handle(actor, Input::Call(call)) else { return };
-        if lent.is_some() {
+        if lent.is_some() || also.is_some() {
             let buffers = self.buffers.change();
             buffers.called(&mut self.memories, actor.process, lent, &list);
             buffers.called(&mut self.memories, actor.process, also, &list);
@@ -185,11 +237,21 @@ where
         let port = self.ports[process.0 as usize].change();
         let place = port.operation(token).expect("it is under way: the choice was enabled");
         port.operations[place].moved = true;
-        let Operation { source: (from, source), target: (to, target), .. } = port.operations[place];
-        self.reads(from, source);
-        self.writes(to, target);
-        let parcel = self.memories.capture(from, source);
-        self.memories.write(to, target, &parcel);
+        match port.operations[place].does.clone() {
+            Does::Copies { from: (from, source), to: (to, target) } => {
+                self.reads(from, source);
+                self.writes(to, target);
+                let parcel = self.memories.capture(from, source);
+                self.memories.write(to, target, &parcel);
+            }
+            Does::Updates { at: (owner, target), update, carried, into } => {
+                self.writes(owner, target);
+                let carried = self.memories.update_by(owner, target, update, &carried);
+                let at = (owner, target);
+                let operation = &mut self.ports[process.0 as usize].change().operations[place];
+                operation.does = Does::Updates { at, update, carried, into };
+            }
+        }
     }
 
     /// Gives an input to a machine and does the first step of what it wants.
@@ -268,6 +330,9 @@ where
                 self.writes(process, into);
                 self.memories.combine(process, (from, into), reduction, side);
             }
+            Action::Update { target, update, operand, old } => {
+                self.update(process, target, update, operand, old);
+            }
             Action::Send { to, via, header: _, packet, payload } => {
                 let parcel = payload.map(|region| {
                     self.reads(process, region);
@@ -276,10 +341,20 @@ where
                 self.send(actor, to, via, packet, parcel);
             }
             Action::RdmaWrite { to, from, into, token } => {
-                self.post(actor, token, to.own, (process, from), (to.peer, into));
+                let does = Does::Copies { from: (process, from), to: (to.peer, into) };
+                self.post(actor, token, to.own, does);
             }
             Action::RdmaRead { from, remote, into, token } => {
-                self.post(actor, token, from.own, (from.peer, remote), (process, into));
+                let does = Does::Copies { from: (from.peer, remote), to: (process, into) };
+                self.post(actor, token, from.own, does);
+            }
+            Action::RdmaAtomic { at, target, update, operand, into, token } => {
+                let carried = operand.map_or_else(Parcel::default, |operand| {
+                    self.reads(process, operand);
+                    self.memories.capture(process, operand)
+                });
+                let does = Does::Updates { at: (at.peer, target), update, carried, into };
+                self.post(actor, token, at.own, does);
             }
             Action::Repost { landing, from: _ } => self.repost(actor, landing),
             Action::Release => self.leave(actor),
@@ -318,18 +393,28 @@ where
         port.channels[place].packets.push_back((packet, parcel));
     }
 
-    fn post(
+    fn update(
         &mut self,
-        actor: Actor,
-        token: Token,
-        lane: Lane,
-        source: (Process, Region),
-        target: (Process, Region),
+        process: Process,
+        target: Region,
+        update: Update,
+        operand: Option<Region>,
+        old: Option<Region>,
     ) {
-        if source.0.0.max(target.0.0) as usize >= self.ports.len() {
+        operand.into_iter().for_each(|operand| self.reads(process, operand));
+        [Some(target), old].into_iter().flatten().for_each(|region| self.writes(process, region));
+        self.memories.update(process, target, update, operand, old);
+    }
+
+    fn post(&mut self, actor: Actor, token: Token, lane: Lane, does: Does) {
+        let (last, fits) = match does {
+            Does::Copies { from, to } => (from.0.max(to.0), from.1.len == to.1.len),
+            Does::Updates { at, into, .. } => (at.0, at.1.len == into.len),
+        };
+        if last.0 as usize >= self.ports.len() {
             return self.stop(actor, Defect::Broke("a transfer names no process".into()));
         }
-        if source.1.len != target.1.len {
+        if !fits {
             return self.stop(actor, Defect::Broke("the two sides of a transfer differ".into()));
         }
         let operations = &mut self.ports[actor.process.0 as usize].change().operations;
@@ -339,7 +424,7 @@ where
                 self.stop(actor, Defect::Broke(words));
             }
             Err(place) => {
-                operations.insert(place, Operation { token, lane, source, target, moved: false });
+                operations.insert(place, Operation { token, lane, does, moved: false });
             }
         }
     }
@@ -359,6 +444,7 @@ where
             // It may still have work in its list: its program's call waits for the end of that.
             Some(strand) if strand.stage == Stage::Inside && strand.pass.is_none() => {
                 instance.advance(usize::from(thread.0), Some(reply));
+                self.settle(actor.process);
             }
             _ => {
                 let words = format!("thread {} returns, but is not waiting in a call", thread.0);

@@ -128,6 +128,7 @@ impl ProgramStream {
             | Call::FreeEndpoint { .. }
             | Call::Attach { .. }
             | Call::Compare { .. }
+            | Call::Rma(_)
             | Call::Collective(_) => false,
         }
     }
@@ -304,6 +305,7 @@ fn idle_return(call: &Call) -> Option<Returned> {
         | Call::FreeEndpoint { .. }
         | Call::Attach { .. }
         | Call::Compare { .. }
+        | Call::Rma(_)
         | Call::Collective(_) => None,
     }
 }

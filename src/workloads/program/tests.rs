@@ -250,6 +250,7 @@ fn head_to_head(eager: u64) -> untimed::World<Library, ProgramStream> {
         control: Bytes::new(64),
         cell: Bytes::new(8192),
         cells: 4,
+        rma: crate::protocols::rma::Settings::default(),
     });
     let library = |rank| Library::new(job.clone(), Process(rank));
     let processes = (0..2).map(|rank| (library(rank), vec![programs.stream(rank as usize)]));

@@ -161,7 +161,12 @@ impl Job {
         if process.inside.is_none() && !process.ended {
             match process.stream.advance(process.reply.take()) {
                 Next::Call(call) => process.inside = Some((call, false)),
-                Next::Compute(_) | Next::Mark(_) | Next::Fork | Next::Join => {}
+                Next::Compute(_)
+                | Next::Mark(_)
+                | Next::Fork
+                | Next::Join
+                | Next::Load(_)
+                | Next::Store(..) => {}
                 Next::End => process.ended = true,
             }
         }
@@ -225,6 +230,7 @@ impl Job {
             | Call::FreeEndpoint { .. }
             | Call::Attach { .. }
             | Call::Compare { .. }
+            | Call::Rma(_)
             | Call::Collective(_) => panic!("{call:?} begins nothing"),
         }
     }
@@ -330,6 +336,7 @@ impl Job {
             | Call::CreateEndpoints { .. }
             | Call::FreeEndpoint { .. }
             | Call::Attach { .. }
+            | Call::Rma(_)
             | Call::Compare { .. } => panic!("no matching vector makes endpoints: {call:?}"),
         }
     }

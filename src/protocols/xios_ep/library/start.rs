@@ -69,6 +69,7 @@ impl Endpoint {
             | Call::Imrecv { .. }
             | Call::Cancel { .. }
             | Call::Collective(_)
+            | Call::Rma(_)
             | Call::Init
             | Call::CreateEndpoints { .. }
             | Call::FreeEndpoint { .. }

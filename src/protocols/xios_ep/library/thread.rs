@@ -187,6 +187,8 @@ impl<P: Program<Library>> Program<EpLibrary> for EpThread<P> {
                     Next::Mark(number) => return Next::Mark(number),
                     Next::Fork => return Next::Fork,
                     Next::Join => return Next::Join,
+                    Next::Load(region) => return Next::Load(region),
+                    Next::Store(region, value) => return Next::Store(region, value),
                     Next::End => return Next::End,
                 }
             } else {
@@ -202,6 +204,10 @@ impl<P: Program<Library>> Program<EpLibrary> for EpThread<P> {
                 }
             }
         }
+    }
+
+    fn loaded(&mut self, value: u64) {
+        self.program.loaded(value);
     }
 
     fn forks(&self) -> bool {

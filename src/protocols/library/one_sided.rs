@@ -1,0 +1,163 @@
+//! One-sided calls: the way from the library of a process to its windows, and back.
+
+use std::sync::Arc;
+
+use super::requests::{Body, Pending};
+use super::{
+    Handle, Key, Library, LibraryAction, Outcome, ProtocolError, Region, Reply, Route, Thread,
+    Token, push_return,
+};
+use crate::protocols::call::Comm;
+use crate::protocols::contract::{Action, Process};
+use crate::protocols::rma::call::{RmaCall, Win};
+use crate::protocols::rma::packet::RmaPacket;
+use crate::protocols::rma::port::Port;
+use crate::protocols::rma::setup::Members;
+use crate::protocols::rma::{Called, Rma};
+
+impl Library {
+    /// The windows of this process.
+    pub fn rma(&self) -> Option<&Rma> {
+        self.rma.as_deref()
+    }
+
+    pub(super) fn one_sided(
+        &mut self,
+        thread: Thread,
+        call: &RmaCall,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        if let RmaCall::Operate { request: Some(request), .. } = call {
+            self.open(Key::User(*request), Body::OneSided, thread)?;
+        }
+        let members = match call {
+            RmaCall::Create { comm, .. } => Some(self.members(thread, *comm)?),
+            _ => None,
+        };
+        let members = || members.ok_or_else(|| "only a new window needs its members".to_owned());
+        let called = self.with_rma(thread, out, |rma, port| rma.call(call, members, port));
+        let (called, completed) = called;
+        self.requests_complete(completed, out)?;
+        let called = called.map_err(|words| self.refuse(&words, call.name()))?;
+        match called {
+            Called::Returns => push_return(thread, Reply::Done, out),
+            Called::Tested(flag) => push_return(thread, Reply::Flag(flag), out),
+            Called::Polls => self.pend(thread, Pending::WindowTest(call.win())),
+            Called::Passes => self.pend(thread, Pending::WindowPass),
+            Called::Waits => self.pend(thread, Pending::Window),
+        }
+        // A lock that this call has left may be what another thread waits for.
+        self.look_at_goals(thread, out)?;
+        if matches!(called, Called::Polls | Called::Passes) {
+            out.push(Action::Poll(Token(u64::from(thread.0))));
+        }
+        Ok(())
+    }
+
+    fn pend(&mut self, thread: Thread, pending: Pending) {
+        self.pending[usize::from(thread.0)] = Some(pending);
+    }
+
+    /// What a window must know of the communicator that it is made over.
+    fn members(&self, thread: Thread, comm: Comm) -> Result<Members, ProtocolError> {
+        let member = self.member(thread, comm)?;
+        let group = &self.communicator(comm)?.group;
+        let processes = group.members().iter().map(|&process| Process(process)).collect();
+        Ok(Members { rank: member.rank.0, context: member.internal.0, processes })
+    }
+
+    /// Lets the windows act; answers the requests that are complete then.
+    fn with_rma<T>(
+        &mut self,
+        thread: Thread,
+        out: &mut Vec<LibraryAction>,
+        act: impl FnOnce(&mut Rma, &mut Port<'_>) -> T,
+    ) -> (T, Vec<Handle>) {
+        let Self { job, me, rma, .. } = self;
+        let rma = rma.get_or_insert_default();
+        let mut port = Port { me: *me, thread, job, out, completed: Vec::new() };
+        let result = act(rma, &mut port);
+        (result, port.completed)
+    }
+
+    fn requests_complete(
+        &mut self,
+        completed: Vec<Handle>,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        for request in completed {
+            self.complete(Key::User(request), Outcome::Sent, None, out)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn one_sided_packet(
+        &mut self,
+        thread: Thread,
+        from: Route,
+        packet: &Arc<RmaPacket>,
+        landing: Option<Region>,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        let (told, completed) =
+            self.with_rma(thread, out, |rma, port| rma.packet(from, packet, landing, port));
+        told.map_err(|words| self.refuse(&words, packet))?;
+        self.requests_complete(completed, out)?;
+        self.look_at_goals(thread, out)
+    }
+
+    pub(super) fn one_sided_done(
+        &mut self,
+        thread: Thread,
+        token: Token,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        let (known, completed) = self.with_rma(thread, out, |rma, port| rma.done(token, port));
+        known.ok_or_else(|| self.refuse("no RDMA operation of a window has this name", token))?;
+        self.requests_complete(completed, out)?;
+        self.look_at_goals(thread, out)
+    }
+
+    /// Threads whose goals are reached return.
+    fn look_at_goals(
+        &mut self,
+        thread: Thread,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        let (reached, completed) = self.with_rma(thread, out, |rma, port| rma.reached(port));
+        self.requests_complete(completed, out)?;
+        for thread in reached {
+            self.pending[usize::from(thread.0)] = None;
+            push_return(thread, Reply::Done, out);
+        }
+        Ok(())
+    }
+
+    /// The pass of `MPI_Win_test` is over.
+    pub(super) fn window_tested(
+        &mut self,
+        thread: Thread,
+        win: Win,
+        out: &mut Vec<LibraryAction>,
+    ) {
+        let (flag, _) = self.with_rma(thread, out, |rma, port| rma.test_again(win, port));
+        push_return(thread, Reply::Flag(flag), out);
+    }
+
+    /// A wait for the request of an operation is a local flush of its target.
+    pub(super) fn flush_for(
+        &mut self,
+        thread: Thread,
+        key: Key,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        let Key::User(request) = key else { return Ok(()) };
+        let one_sided = self.requests.get(key).is_some_and(|open| open.body == Body::OneSided);
+        if !one_sided {
+            return Ok(());
+        }
+        let ((), completed) =
+            self.with_rma(thread, out, |rma, port| rma.waited_for(request, port));
+        self.requests_complete(completed, out)
+    }
+}

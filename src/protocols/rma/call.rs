@@ -1,0 +1,226 @@
+//! What programs call: windows, operations on them, and their synchronisation.
+//!
+//! Source: MPI 3.1, Chapter 11; `rma` Sec. 2.
+
+use crate::mpi::rma::synchronisation::RankSet;
+pub use crate::mpi::rma::synchronisation::LockKind;
+use crate::mpi::rma::update::Update;
+use crate::protocols::call::Comm;
+use crate::protocols::contract::{Handle, Region};
+
+/// A window as the program names it.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct Win(pub u16);
+
+/// How a window gets its memory.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum Flavor {
+    /// `MPI_Win_create`: memory that the program has.
+    Create,
+    /// `MPI_Win_allocate`: memory that the library provides.
+    Allocate,
+    /// `MPI_Win_create_dynamic`: none at first, see [`RmaCall::Attach`].
+    Dynamic,
+}
+
+/// Assertions of a fence.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+pub struct FenceAssert {
+    /// `MPI_MODE_NOPRECEDE`: nothing was done since the last fence.
+    pub no_precede: bool,
+    /// `MPI_MODE_NOSUCCEED`: nothing will be done until the next fence.
+    pub no_succeed: bool,
+}
+
+/// Where in a target's window an operation takes place.
+///
+/// Displacements are in units of the target's window; in a dynamic window they are bytes from
+/// [`address`].
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub struct At {
+    /// Displacement of the first block.
+    pub disp: u64,
+    /// Bytes of a block.
+    pub block: u64,
+    /// Blocks.
+    pub count: u32,
+    /// Bytes from the start of one block to that of the next.
+    pub stride: u64,
+}
+
+impl At {
+    /// `bytes` consecutive bytes.
+    pub const fn contiguous(disp: u64, bytes: u64) -> Self {
+        Self { disp, block: bytes, count: 1, stride: bytes }
+    }
+
+    /// Bytes that move.
+    pub const fn bytes(self) -> u64 {
+        self.block * self.count as u64
+    }
+
+    /// Bytes from the first to behind the last.
+    pub const fn span(self) -> u64 {
+        if self.count == 0 { 0 } else { self.stride * (self.count as u64 - 1) + self.block }
+    }
+}
+
+/// The address of a byte of attached memory.
+pub const fn address(memory: u32, offset: u64) -> u64 {
+    (memory as u64) << 32 | offset
+}
+
+/// What an operation does.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum Operation {
+    /// `MPI_Put`, `MPI_Rput`.
+    Put {
+        /// The bytes.
+        origin: Region,
+    },
+    /// `MPI_Get`, `MPI_Rget`.
+    Get {
+        /// Where they go.
+        into: Region,
+    },
+    /// `MPI_Accumulate`, `MPI_Raccumulate`; and with a result `MPI_Get_accumulate`,
+    /// `MPI_Rget_accumulate`, `MPI_Fetch_and_op` and `MPI_Compare_and_swap`.
+    Update {
+        /// What becomes of each element.
+        update: Update,
+        /// The operand, as long as the update says; `None` where it has none.
+        origin: Option<Region>,
+        /// Where the old elements go.
+        result: Option<Region>,
+    },
+}
+
+impl Operation {
+    /// Its name in reports.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Put { .. } => "MPI_Put",
+            Self::Get { .. } => "MPI_Get",
+            Self::Update { update: Update::CompareAndSwap(_), .. } => "MPI_Compare_and_swap",
+            Self::Update { result: None, .. } => "MPI_Accumulate",
+            Self::Update { result: Some(_), .. } => "MPI_Get_accumulate",
+        }
+    }
+
+    /// What it reads at its origin.
+    pub const fn origin(&self) -> Option<Region> {
+        match *self {
+            Self::Put { origin } => Some(origin),
+            Self::Get { .. } => None,
+            Self::Update { origin, .. } => origin,
+        }
+    }
+
+    /// What it writes at its origin.
+    pub const fn result(&self) -> Option<Region> {
+        match *self {
+            Self::Put { .. } => None,
+            Self::Get { into } => Some(into),
+            Self::Update { result, .. } => result,
+        }
+    }
+}
+
+/// One call; fields are the arguments of the MPI function, and targets are ranks of the window's
+/// communicator.
+#[allow(missing_docs, reason = "argument names of MPI")]
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub enum RmaCall {
+    /// `MPI_Win_create`, `MPI_Win_allocate`, `MPI_Win_create_dynamic`: `bytes` of memory number
+    /// `memory` of this process, counted in `unit` bytes.
+    Create { win: Win, comm: Comm, flavor: Flavor, memory: u32, bytes: u64, unit: u64 },
+    /// `MPI_Win_free`.
+    Free { win: Win },
+    /// `MPI_Win_attach`.
+    Attach { win: Win, memory: u32, bytes: u64 },
+    /// `MPI_Win_detach`.
+    Detach { win: Win, memory: u32 },
+    /// Any operation; with a `request` its R-form. No target is `MPI_PROC_NULL`.
+    Operate { win: Win, target: Option<u32>, at: At, does: Operation, request: Option<Handle> },
+    /// `MPI_Win_fence`.
+    Fence { win: Win, assert: FenceAssert },
+    /// `MPI_Win_post`.
+    Post { win: Win, group: RankSet },
+    /// `MPI_Win_start`.
+    Start { win: Win, group: RankSet },
+    /// `MPI_Win_complete`.
+    Complete { win: Win },
+    /// `MPI_Win_wait`.
+    Wait { win: Win },
+    /// `MPI_Win_test`.
+    Test { win: Win },
+    /// `MPI_Win_lock`; `no_check` is `MPI_MODE_NOCHECK`: nobody holds or asks for a lock that
+    /// conflicts.
+    Lock { win: Win, target: u32, kind: LockKind, no_check: bool },
+    /// `MPI_Win_unlock`.
+    Unlock { win: Win, target: u32 },
+    /// `MPI_Win_lock_all`.
+    LockAll { win: Win, no_check: bool },
+    /// `MPI_Win_unlock_all`.
+    UnlockAll { win: Win },
+    /// `MPI_Win_flush`, `MPI_Win_flush_local`.
+    Flush { win: Win, target: u32, local: bool },
+    /// `MPI_Win_flush_all`, `MPI_Win_flush_local_all`.
+    FlushAll { win: Win, local: bool },
+    /// `MPI_Win_sync`.
+    Sync { win: Win },
+}
+
+impl RmaCall {
+    /// Its name in reports.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Create { flavor: Flavor::Create, .. } => "MPI_Win_create",
+            Self::Create { flavor: Flavor::Allocate, .. } => "MPI_Win_allocate",
+            Self::Create { flavor: Flavor::Dynamic, .. } => "MPI_Win_create_dynamic",
+            Self::Free { .. } => "MPI_Win_free",
+            Self::Attach { .. } => "MPI_Win_attach",
+            Self::Detach { .. } => "MPI_Win_detach",
+            Self::Operate { does, .. } => does.name(),
+            Self::Fence { .. } => "MPI_Win_fence",
+            Self::Post { .. } => "MPI_Win_post",
+            Self::Start { .. } => "MPI_Win_start",
+            Self::Complete { .. } => "MPI_Win_complete",
+            Self::Wait { .. } => "MPI_Win_wait",
+            Self::Test { .. } => "MPI_Win_test",
+            Self::Lock { .. } => "MPI_Win_lock",
+            Self::Unlock { .. } => "MPI_Win_unlock",
+            Self::LockAll { .. } => "MPI_Win_lock_all",
+            Self::UnlockAll { .. } => "MPI_Win_unlock_all",
+            Self::Flush { local: false, .. } => "MPI_Win_flush",
+            Self::Flush { local: true, .. } => "MPI_Win_flush_local",
+            Self::FlushAll { local: false, .. } => "MPI_Win_flush_all",
+            Self::FlushAll { local: true, .. } => "MPI_Win_flush_local_all",
+            Self::Sync { .. } => "MPI_Win_sync",
+        }
+    }
+
+    /// The window that it names.
+    pub const fn win(&self) -> Win {
+        match self {
+            Self::Create { win, .. }
+            | Self::Free { win }
+            | Self::Attach { win, .. }
+            | Self::Detach { win, .. }
+            | Self::Operate { win, .. }
+            | Self::Fence { win, .. }
+            | Self::Post { win, .. }
+            | Self::Start { win, .. }
+            | Self::Complete { win }
+            | Self::Wait { win }
+            | Self::Test { win }
+            | Self::Lock { win, .. }
+            | Self::Unlock { win, .. }
+            | Self::LockAll { win, .. }
+            | Self::UnlockAll { win }
+            | Self::Flush { win, .. }
+            | Self::FlushAll { win, .. }
+            | Self::Sync { win } => *win,
+        }
+    }
+}

@@ -1,0 +1,331 @@
+//! What a thread inside a one-sided call waits for, and how it comes nearer to it.
+
+use std::sync::Arc;
+
+use super::active::Fence;
+use super::call::RmaCall;
+use super::exchange::{Exchange, Leg};
+use super::packet::{RmaPacket, Scope};
+use super::port::Port;
+use super::setup::Creating;
+use super::window::{Target, Wants, Window};
+use super::Rma;
+use crate::protocols::contract::{Process, Thread, Wait};
+
+/// What a thread waits for.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub(super) struct Goal {
+    operation: &'static str,
+    aim: Aim,
+    /// Whether the message of an exchange's round has gone out.
+    said: bool,
+}
+
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+enum Aim {
+    /// A window: everybody's words are known.
+    Gather(Box<Creating>),
+    /// A window: everybody has it.
+    Made { window: u32, exchange: Exchange },
+    /// The end of a window: how many silent unlocks come.
+    Count { window: u32, exchange: Exchange },
+    /// They come.
+    Drain { window: u32, expected: u64 },
+    /// Everybody is done with it.
+    Freed { window: u32, exchange: Exchange },
+    /// The operations on one target are complete, here or there as well, or its lock is given back.
+    Target { window: u32, target: u32, wants: Wants },
+    /// The same of all targets.
+    All { window: u32, wants: Wants },
+    Fence { window: u32, fence: Fence },
+    /// `MPI_Win_complete`: these targets have not posted, or not everything has gone out.
+    Complete { window: u32, left: Vec<u32> },
+    /// `MPI_Win_wait`.
+    Exposure { window: u32 },
+}
+
+/// What becomes of an aim.
+enum Turn {
+    Waits,
+    Next(Aim),
+    Over,
+}
+
+impl Goal {
+    const fn new(operation: &'static str, aim: Aim) -> Self {
+        Self { operation, aim, said: false }
+    }
+
+    pub(super) fn create(creating: Creating) -> Self {
+        Self::new("MPI_Win_create", Aim::Gather(Box::new(creating)))
+    }
+}
+
+impl Window {
+    /// What a thread that makes this call waits for; `closes` tells whether a fence ends an epoch.
+    pub(super) fn goal(&mut self, call: &RmaCall, closes: bool, port: &mut Port<'_>) -> Goal {
+        let window = self.id;
+        let wants = |local| if local { Wants::Issue } else { Wants::Flush };
+        let aim = match call {
+            RmaCall::Flush { target, local, .. } => {
+                Aim::Target { window, target: *target, wants: wants(*local) }
+            }
+            RmaCall::Unlock { target, .. } => {
+                Aim::Target { window, target: *target, wants: Wants::Unlock }
+            }
+            RmaCall::FlushAll { local, .. } => Aim::All { window, wants: wants(*local) },
+            RmaCall::UnlockAll { .. } => Aim::All { window, wants: Wants::Unlock },
+            RmaCall::Fence { assert, .. } => {
+                let closes = closes && !assert.no_precede;
+                Aim::Fence { window, fence: self.begin_fence(closes, port.settings()) }
+            }
+            RmaCall::Complete { .. } => {
+                Aim::Complete { window, left: std::mem::take(&mut self.started) }
+            }
+            RmaCall::Wait { .. } => Aim::Exposure { window },
+            RmaCall::Free { .. } => Aim::Count { window, exchange: self.begin_free() },
+            other => unreachable!("{} returns at once", other.name()),
+        };
+        self.begin(&aim, port);
+        Goal::new(call.name(), aim)
+    }
+
+    /// Tells targets what is wanted of them.
+    fn begin(&mut self, aim: &Aim, port: &mut Port<'_>) {
+        match *aim {
+            Aim::Target { target, wants, .. } => self.want(target, wants, port),
+            Aim::All { wants, .. } => {
+                let targets: Vec<u32> = self.targets.keys().copied().collect();
+                for target in targets {
+                    self.want(target, wants, port);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether what was wanted of a target is done.
+    fn is_done(&self, target: &Target, wants: Wants) -> bool {
+        match wants {
+            Wants::Nothing | Wants::Issue => target.is_quiet(true),
+            Wants::Flush => target.is_quiet(false),
+            // A target whose lock was given back is forgotten.
+            Wants::Unlock => false,
+        }
+    }
+}
+
+impl Rma {
+    /// Brings a thread nearer to its goal; answers whether it has just reached it.
+    pub(super) fn advance(&mut self, thread: Thread, port: &mut Port<'_>) -> bool {
+        let place = usize::from(thread.0);
+        let Some(mut goal) = self.goals[place].take() else { return false };
+        loop {
+            match self.turn(&mut goal, port) {
+                Turn::Waits => {
+                    self.goals[place] = Some(goal);
+                    return false;
+                }
+                Turn::Next(aim) => (goal.aim, goal.said) = (aim, false),
+                Turn::Over => {
+                    while let Some(None) = self.goals.last() {
+                        self.goals.pop();
+                    }
+                    return true;
+                }
+            }
+        }
+    }
+
+    fn turn(&mut self, goal: &mut Goal, port: &mut Port<'_>) -> Turn {
+        if let Some(turn) = self.talk(goal, port) {
+            return turn;
+        }
+        match &mut goal.aim {
+            Aim::Gather(creating) => {
+                let (window, win) = (creating.window(), creating.win);
+                let (id, exchange) = (window.id, window.barrier());
+                self.next = id + 1;
+                self.handles.insert(win, id);
+                self.windows.insert(id, window);
+                Turn::Next(Aim::Made { window: id, exchange })
+            }
+            Aim::Count { window, exchange } => {
+                Turn::Next(Aim::Drain { window: *window, expected: exchange.sum() })
+            }
+            Aim::Made { .. } => Turn::Over,
+            Aim::Freed { window, .. } => {
+                self.windows.remove(window);
+                self.handles.retain(|_, id| id != window);
+                Turn::Over
+            }
+            Aim::Drain { window, expected } => {
+                let open = &self.windows[window];
+                if open.silent_come < *expected {
+                    return Turn::Waits;
+                }
+                Turn::Next(Aim::Freed { window: *window, exchange: open.barrier() })
+            }
+            Aim::Target { window, target, wants } => {
+                let open = &self.windows[window];
+                let state = open.targets.get(target);
+                over(state.is_none_or(|state| open.is_done(state, *wants)))
+            }
+            Aim::All { window, wants } => {
+                let open = &self.windows[window];
+                over(open.targets.values().all(|state| open.is_done(state, *wants)))
+            }
+            Aim::Fence { window, fence } => {
+                let id = *window;
+                let open = self.windows.get_mut(window).expect("it is in use");
+                let next = match fence {
+                    Fence::Over | Fence::Barrier(_) => return Turn::Over,
+                    Fence::Counting(exchange) => Some(open.counted_out(exchange.sum(), port)),
+                    Fence::Coming { .. } | Fence::Flushing => open.fence_on(fence, port),
+                };
+                next.map_or(Turn::Waits, |fence| Turn::Next(Aim::Fence { window: id, fence }))
+            }
+            Aim::Complete { window, left } => {
+                let open = self.windows.get_mut(window).expect("it is in use");
+                over(open.complete_on(left, port))
+            }
+            Aim::Exposure { window } => {
+                over(self.windows.get_mut(window).expect("it is in use").exposure_over())
+            }
+        }
+    }
+
+    /// Goes on with the exchange that an aim is in; `None` when it has none, or it is over.
+    fn talk(&mut self, goal: &mut Goal, port: &mut Port<'_>) -> Option<Turn> {
+        loop {
+            let (scope, members, leg) = self.exchange(&goal.aim)?;
+            let Leg { to, from, words } = leg;
+            if !goal.said {
+                goal.said = true;
+                let count = words.len();
+                let packet = RmaPacket::Words { scope, words };
+                port.words(members[to as usize], packet, count);
+            }
+            let key = (scope, members[from as usize]);
+            let Some(early) = self.early.get_mut(&key) else { return Some(Turn::Waits) };
+            let words = early.pop_front().expect("empty queues are removed");
+            if early.is_empty() {
+                self.early.remove(&key);
+            }
+            if let Some(exchange) = exchange_of(&mut goal.aim) {
+                exchange.hear(&words);
+            }
+            goal.said = false;
+        }
+    }
+
+    /// The round of the exchange that an aim is in.
+    fn exchange(&self, aim: &Aim) -> Option<(Scope, Arc<[Process]>, Leg)> {
+        let of = |window: u32, exchange: &Exchange| {
+            let members = Arc::clone(&self.windows[&window].members);
+            exchange.leg().map(|leg| (Scope::Window(window), members, leg))
+        };
+        match aim {
+            Aim::Gather(creating) => {
+                let scope = Scope::Comm(creating.members.context);
+                let members = Arc::clone(&creating.members.processes);
+                creating.exchange.leg().map(|leg| (scope, members, leg))
+            }
+            Aim::Made { window, exchange }
+            | Aim::Count { window, exchange }
+            | Aim::Freed { window, exchange }
+            | Aim::Fence { window, fence: Fence::Counting(exchange) | Fence::Barrier(exchange) } => {
+                of(*window, exchange)
+            }
+            Aim::Drain { .. }
+            | Aim::Target { .. }
+            | Aim::All { .. }
+            | Aim::Fence { .. }
+            | Aim::Complete { .. }
+            | Aim::Exposure { .. } => None,
+        }
+    }
+}
+
+const fn over(reached: bool) -> Turn {
+    if reached { Turn::Over } else { Turn::Waits }
+}
+
+fn exchange_of(aim: &mut Aim) -> Option<&mut Exchange> {
+    match aim {
+        Aim::Gather(creating) => Some(&mut creating.exchange),
+        Aim::Made { exchange, .. }
+        | Aim::Count { exchange, .. }
+        | Aim::Freed { exchange, .. }
+        | Aim::Fence { fence: Fence::Counting(exchange) | Fence::Barrier(exchange), .. } => {
+            Some(exchange)
+        }
+        Aim::Drain { .. }
+        | Aim::Target { .. }
+        | Aim::All { .. }
+        | Aim::Fence { .. }
+        | Aim::Complete { .. }
+        | Aim::Exposure { .. } => None,
+    }
+}
+
+impl Goal {
+    /// Who could bring it nearer, and what for.
+    pub(super) fn waits(&self, rma: &Rma, origin: u32) -> Vec<Wait> {
+        let wait = |peers: Vec<Process>, detail: String| Wait {
+            operation: self.operation,
+            peers,
+            detail,
+            origin,
+        };
+        if let Some((_, members, leg)) = rma.exchange(&self.aim) {
+            let detail = format!("to hear from rank {} of the window", leg.from);
+            return vec![wait(vec![members[leg.from as usize]], detail)];
+        }
+        let process = |window: &Window, rank: u32| window.members[rank as usize];
+        match &self.aim {
+            Aim::Target { window, target, .. } => {
+                let open = &rma.windows[window];
+                let words = open.targets.get(target).map_or_else(String::new, Target::in_words);
+                vec![wait(vec![process(open, *target)], format!("rank {target}: {words}"))]
+            }
+            Aim::All { window, wants } => {
+                let open = &rma.windows[window];
+                let open_targets =
+                    open.targets.iter().filter(|(_, state)| !open.is_done(state, *wants));
+                open_targets
+                    .map(|(rank, state)| {
+                        wait(vec![process(open, *rank)], format!("rank {rank}: {}", state.in_words()))
+                    })
+                    .collect()
+            }
+            Aim::Complete { window, left } => {
+                let open = &rma.windows[window];
+                let waiting = left.iter();
+                waiting
+                    .map(|&rank| {
+                        let detail = format!("rank {rank} to post its exposure epoch");
+                        wait(vec![process(open, rank)], detail)
+                    })
+                    .collect()
+            }
+            Aim::Exposure { window } => {
+                let open = &rma.windows[window];
+                let (completed, origins) = open
+                    .exposure
+                    .as_ref()
+                    .map_or((0, 0), |exposure| (exposure.completed, exposure.origins));
+                let others = open.members.iter().copied();
+                let others = others.filter(|&peer| peer != process(open, open.rank)).collect();
+                vec![wait(others, format!("{completed} of {origins} origins are complete"))]
+            }
+            Aim::Drain { window, .. } | Aim::Fence { window, .. } => {
+                let open = &rma.windows[window];
+                let others = open.members.iter().copied();
+                let others = others.filter(|&peer| peer != process(open, open.rank)).collect();
+                vec![wait(others, "operations that are still to come".to_owned())]
+            }
+            Aim::Gather(_) | Aim::Made { .. } | Aim::Count { .. } | Aim::Freed { .. } => Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,404 @@
+//! One-sided communication (MPI-3 RMA) of one process: windows, epochs, locks, operations.
+//!
+//! ```text
+//!   program ──call──▶ mod.rs ─▶ origin.rs (passive)  active.rs (fence, post/start)  setup.rs
+//!   poll ────packet─▶ mod.rs ─▶ target.rs: lock manager, memory, answers
+//! ```
+//!
+//! A window is a value of [`window`]; what its process waits for is a goal, looked at after every
+//! input. Over a messaging network everything that a target does, it does in a handler while one of
+//! its threads polls; over RDMA its HCA does it ([`Transport`]).
+//!
+//! Source: `rma`; MPI 3.1, Chapter 11. Left out: windows over endpoints; a lock of single targets
+//! over RDMA alone (locks are messages, unless `MPI_MODE_NOCHECK` says that none is needed).
+
+mod active;
+pub mod call;
+mod exchange;
+mod goal;
+mod manager;
+pub mod packet;
+pub(crate) mod port;
+mod origin;
+pub(crate) mod setup;
+mod target;
+mod window;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use self::call::{Operation, RmaCall, Win};
+use self::goal::Goal;
+use self::packet::{RmaPacket, Scope};
+use self::port::Port;
+use self::setup::{Creating, Members};
+use self::window::{Base, Queued, Target, Wants, Window};
+use super::contract::{Handle, Process, Region, Route, Step, Thread, Token, Wait};
+use crate::mpi::envelope::Rank;
+use crate::mpi::operator::{Datatype, Operator};
+use crate::mpi::rma::synchronisation::{Epoch, Event, Rules};
+use crate::mpi::rma::update::Update;
+
+/// When operations of a passive epoch leave their origin.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+pub enum Issue {
+    /// With the flush or unlock that needs them.
+    #[default]
+    Lazy,
+    /// As soon as the lock is granted, which is asked for at once.
+    Eager,
+    /// Lazily, until so many operations or bytes wait for one target in one epoch.
+    Adaptive {
+        /// Operations.
+        operations: u32,
+        /// Bytes.
+        bytes: u64,
+    },
+}
+
+/// Who carries operations out.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+pub enum Transport {
+    /// The target's library, told by messages.
+    #[default]
+    Messages,
+    /// The target's HCA.
+    Rdma,
+    /// The HCA puts and gets, the library accumulates.
+    Mixed,
+}
+
+/// How windows work, the same in every process.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub struct Settings {
+    /// When operations leave.
+    pub issue: Issue,
+    /// Who carries them out.
+    pub transport: Transport,
+    /// Whether a single operation travels with its lock and unlock.
+    pub merge: bool,
+    /// Largest payload that does.
+    pub merge_limit: u64,
+    /// Whether a merged put or accumulate is answered.
+    pub done_after_merge: bool,
+    /// Which calls are held to be in order.
+    pub rules: Rules,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            issue: Issue::default(),
+            transport: Transport::default(),
+            merge: true,
+            merge_limit: 16 << 10,
+            done_after_merge: true,
+            rules: Rules::Document,
+        }
+    }
+}
+
+impl Settings {
+    /// Whether the HCA of the target carries this operation out.
+    fn by_hca(&self, does: &Operation) -> bool {
+        match (self.transport, does) {
+            (Transport::Messages, _) | (Transport::Mixed, Operation::Update { .. }) => false,
+            (Transport::Rdma | Transport::Mixed, _) => true,
+        }
+    }
+
+    /// Whether so much waits for a target that an adaptive epoch turns eager.
+    fn turns_eager(&self, target: &Target) -> bool {
+        match self.issue {
+            Issue::Eager => true,
+            Issue::Lazy => false,
+            Issue::Adaptive { operations, bytes } => {
+                target.queue.len() > operations as usize || target.queued_bytes > bytes
+            }
+        }
+    }
+
+    /// Why the HCA cannot do this; `None` where it can, or need not.
+    fn refuses(&self, does: &Operation, element: u64) -> Option<String> {
+        let Operation::Update { update, .. } = does else { return None };
+        if !self.by_hca(does) {
+            return None;
+        }
+        let integer = matches!(update.datatype(), Datatype::Int32 | Datatype::Int64);
+        let known = match update {
+            Update::Replace(_) | Update::NoOp(_) | Update::CompareAndSwap(_) => true,
+            Update::Reduce(reduction) => reduction.operator() == Operator::Sum,
+        };
+        let single = element <= 8;
+        let fits = integer && known && single;
+        (!fits).then(|| {
+            "the HCA updates single integers by replace, no_op, sum and compare-and-swap".to_owned()
+        })
+    }
+}
+
+/// All windows of one process, and what its threads wait for.
+#[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
+pub struct Rma {
+    windows: BTreeMap<u32, Window>,
+    handles: BTreeMap<Win, u32>,
+    goals: Vec<Option<Goal>>,
+    /// Words that came before this process asked for them, in order.
+    early: BTreeMap<(Scope, Process), VecDeque<Arc<[u64]>>>,
+    next: u32,
+}
+
+/// What becomes of the thread that called.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Called {
+    /// Its call returns.
+    Returns,
+    /// Its call returns a flag.
+    Tested(bool),
+    /// It makes one pass, and asks again.
+    Polls,
+    /// It makes one pass, and returns.
+    Passes,
+    /// It waits.
+    Waits,
+}
+
+/// Tokens of the HCA's completions have this bit.
+const RMA: u64 = 1 << 63;
+
+fn token(window: u32, slot: u32, part: u32) -> Token {
+    Token(RMA | u64::from(window) << 48 | u64::from(slot) << 16 | u64::from(part))
+}
+
+/// Whether a completion belongs to a window.
+pub(crate) const fn is_ours(token: Token) -> bool {
+    token.0 & RMA != 0
+}
+
+impl Rma {
+    /// Takes a call; says in words why it is refused.
+    pub(crate) fn call(
+        &mut self,
+        call: &RmaCall,
+        members: impl FnOnce() -> Result<Members, String>,
+        port: &mut Port<'_>,
+    ) -> Result<Called, String> {
+        port.work(Step::Query);
+        if let RmaCall::Create { win, flavor, memory, bytes, unit, .. } = *call {
+            if self.handles.contains_key(&win) {
+                return Err(format!("window {} exists already", win.0));
+            }
+            let base = Base { memory, bytes, unit };
+            let creating = Creating::new(win, members()?, flavor, self.next, base);
+            return Ok(self.aim(Goal::create(creating), port));
+        }
+        let id = self.handles.get(&call.win()).copied();
+        let id = id.ok_or_else(|| format!("there is no window {}", call.win().0))?;
+        let window = self.windows.get_mut(&id).expect("a handle has a window");
+        let closes = window.sync.is_fenced() || window.sync.epoch() == Epoch::Fence;
+        if let Some(event) = event(call) {
+            let checked = window.sync.call(port.settings().rules, &event);
+            checked.map_err(|error| error.to_string())?;
+        }
+        let goal = match call {
+            RmaCall::Operate { target, at, does, request, .. } => {
+                let Some(target) = *target else {
+                    complete_at_once(does, *request, port);
+                    return Ok(Called::Returns);
+                };
+                if let Some(words) = port.settings().refuses(does, at.bytes()) {
+                    return Err(words);
+                }
+                let place = window.place(target, *at)?;
+                let queued = Queued { does: *does, place, request: *request };
+                if window.sync.epoch().is_passive() {
+                    window.passive(target, queued, port);
+                } else {
+                    window.active(target, queued, port);
+                }
+                None
+            }
+            RmaCall::Lock { target, kind, no_check, .. } => {
+                window.lock(*target, *kind, *no_check, port);
+                None
+            }
+            RmaCall::LockAll { no_check, .. } => {
+                window.no_check = *no_check;
+                None
+            }
+            RmaCall::Attach { memory, bytes, .. } => {
+                window.attach(*memory, *bytes)?;
+                None
+            }
+            RmaCall::Detach { memory, .. } => {
+                window.detach(*memory)?;
+                None
+            }
+            RmaCall::Post { group, .. } => {
+                window.post_to(group.ranks(), port);
+                None
+            }
+            RmaCall::Start { group, .. } => {
+                window.started = group.ranks().iter().map(|rank| rank.0).collect();
+                None
+            }
+            RmaCall::Sync { .. } => None,
+            RmaCall::Test { .. } => {
+                let over = self.test(id, port);
+                return Ok(if over { Called::Tested(true) } else { Called::Polls });
+            }
+            RmaCall::Create { .. } => unreachable!("it was made above"),
+            RmaCall::Free { .. }
+            | RmaCall::Fence { .. }
+            | RmaCall::Complete { .. }
+            | RmaCall::Wait { .. }
+            | RmaCall::Unlock { .. }
+            | RmaCall::UnlockAll { .. }
+            | RmaCall::Flush { .. }
+            | RmaCall::FlushAll { .. } => Some(window.goal(call, closes, port)),
+        };
+        let called = goal.map_or(Called::Returns, |goal| self.aim(goal, port));
+        // A flush makes progress even where it finds nothing to do: a program may ask for its own
+        // memory again and again until somebody else has changed it.
+        let flushes = matches!(call, RmaCall::Flush { .. } | RmaCall::FlushAll { .. });
+        Ok(if flushes && called == Called::Returns { Called::Passes } else { called })
+    }
+
+    /// The thread waits for a goal, if it is not reached already.
+    fn aim(&mut self, goal: Goal, port: &mut Port<'_>) -> Called {
+        let place = usize::from(port.thread.0);
+        if self.goals.len() <= place {
+            self.goals.resize(place + 1, None);
+        }
+        self.goals[place] = Some(goal);
+        if self.advance(port.thread, port) { Called::Returns } else { Called::Waits }
+    }
+
+    /// `MPI_Win_test`, before or after its pass.
+    pub(crate) fn test_again(&mut self, win: Win, port: &mut Port<'_>) -> bool {
+        self.handles.get(&win).copied().is_some_and(|id| self.test(id, port))
+    }
+
+    fn test(&mut self, id: u32, port: &Port<'_>) -> bool {
+        let Some(window) = self.windows.get_mut(&id) else { return false };
+        let over = window.exposure_over();
+        if over {
+            // It was found to be in order when the call was made.
+            let _ = window.sync.call(port.settings().rules, &Event::Test { complete: true });
+        }
+        over
+    }
+
+    /// Takes a packet; says in words why it does not fit.
+    pub(crate) fn packet(
+        &mut self,
+        from: Route,
+        packet: &RmaPacket,
+        landing: Option<Region>,
+        port: &mut Port<'_>,
+    ) -> Result<(), String> {
+        match packet {
+            RmaPacket::Words { scope, words } => {
+                port.work(Step::Control);
+                let early = self.early.entry((*scope, from.peer)).or_default();
+                early.push_back(Arc::clone(words));
+                Ok(())
+            }
+            RmaPacket::About { window, body } => {
+                let window = self.windows.get_mut(window);
+                let window = window.ok_or_else(|| "there is no such window here".to_owned())?;
+                window.told(from, *body, landing, port)
+            }
+        }
+    }
+
+    /// The HCA has done one part of an operation.
+    pub(crate) fn done(&mut self, token: Token, port: &mut Port<'_>) -> Option<()> {
+        let low = |raw: u64| u32::try_from(raw & u64::from(u32::MAX)).expect("masked to 32 bits");
+        let window = low((token.0 & !RMA) >> 48);
+        self.windows.get_mut(&window)?.posted(low(token.0 >> 16), port)
+    }
+
+    /// The threads whose goals are reached after what has happened.
+    pub(crate) fn reached(&mut self, port: &mut Port<'_>) -> Vec<Thread> {
+        let threads = (0_u16..).take(self.goals.len()).map(Thread);
+        threads.filter(|&thread| self.advance(thread, port)).collect()
+    }
+
+    /// A request form is waited for: what it needs goes out.
+    pub(crate) fn waited_for(&mut self, request: Handle, port: &mut Port<'_>) {
+        for window in self.windows.values_mut() {
+            let waits = |target: &Target| {
+                target.queue.iter().any(|queued| queued.request == Some(request))
+            };
+            let found = window.targets.iter().find(|(_, target)| waits(target));
+            if let Some((&target, _)) = found {
+                window.want(target, Wants::Issue, port);
+            }
+        }
+    }
+
+    /// What a blocked thread waits for.
+    pub(crate) fn waits(&self, thread: Thread, origin: u32) -> Option<Vec<Wait>> {
+        let goal = self.goals.get(usize::from(thread.0))?.as_ref()?;
+        Some(goal.waits(self, origin))
+    }
+
+    /// What is still open, in words.
+    pub(crate) fn open_ends(&self) -> Vec<String> {
+        let windows = self.windows.values().flat_map(|window| {
+            let name = self.handles.iter().find(|&(_, id)| *id == window.id);
+            let name = name.map_or(0, |(win, _)| win.0);
+            let freed = format!("window {name} was never freed");
+            let locked = !window.manager.is_idle();
+            let held = locked.then(|| {
+                let waiting = window.manager.waiting();
+                format!("the lock of window {name} is still held, and {waiting} wait for it")
+            });
+            [Some(freed), held].into_iter().flatten()
+        });
+        windows.collect()
+    }
+
+    /// Bytes that this process keeps for a window; see the table of what all ranks expose.
+    pub fn state_bytes(&self, win: Win) -> Option<usize> {
+        Some(self.windows[self.handles.get(&win)?].state_bytes())
+    }
+}
+
+/// An operation with `MPI_PROC_NULL`.
+fn complete_at_once(does: &Operation, request: Option<Handle>, port: &mut Port<'_>) {
+    for region in [does.origin(), does.result()].into_iter().flatten() {
+        port.give_back(region);
+    }
+    port.complete(request);
+}
+
+/// What a call means to the synchronisation of its window.
+fn event(call: &RmaCall) -> Option<Event> {
+    Some(match call {
+        RmaCall::Create { .. } | RmaCall::Attach { .. } | RmaCall::Detach { .. } => return None,
+        RmaCall::Operate { target: None, .. } => return None,
+        RmaCall::Operate { target: Some(target), request, .. } => {
+            Event::Operation { target: Rank(*target), request: request.is_some() }
+        }
+        RmaCall::Free { .. } => Event::Free,
+        RmaCall::Fence { assert, .. } => {
+            Event::Fence { no_precede: assert.no_precede, no_succeed: assert.no_succeed }
+        }
+        RmaCall::Post { group, .. } => Event::Post { group: group.clone() },
+        RmaCall::Start { group, .. } => Event::Start { group: group.clone() },
+        RmaCall::Complete { .. } => Event::Complete,
+        RmaCall::Wait { .. } => Event::Wait,
+        RmaCall::Test { .. } => Event::Test { complete: false },
+        RmaCall::Lock { target, kind, .. } => Event::Lock { target: Rank(*target), kind: *kind },
+        RmaCall::Unlock { target, .. } => Event::Unlock { target: Rank(*target) },
+        RmaCall::LockAll { .. } => Event::LockAll,
+        RmaCall::UnlockAll { .. } => Event::UnlockAll,
+        RmaCall::Flush { target, local: false, .. } => Event::Flush { target: Rank(*target) },
+        RmaCall::Flush { target, local: true, .. } => Event::FlushLocal { target: Rank(*target) },
+        RmaCall::FlushAll { local: false, .. } => Event::FlushAll,
+        RmaCall::FlushAll { local: true, .. } => Event::FlushLocalAll,
+        RmaCall::Sync { .. } => Event::Sync,
+    })
+}

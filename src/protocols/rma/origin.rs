@@ -1,0 +1,322 @@
+//! Passive target, at the origin: locks, operations and flushes on their way out.
+//!
+//! ```text
+//!   lazy      lock ─▶ note           op ─▶ queue          unlock ─▶ LOCK … GRANTED, all ops, the last
+//!   eager     lock ─▶ LOCK           op ─▶ out, if granted         with UNLOCK … DONE or bytes
+//!   adaptive  lazy until the queue is long, then eager for the rest of the epoch
+//!   merged    one op, nothing asked yet: LOCK + op + UNLOCK in one packet
+//! ```
+//!
+//! A flush or unlock rides on the last operation; bytes that come back say that all before is done.
+//! An exclusive unlock after puts is not answered: the target ends this epoch before it grants
+//! another.
+//!
+//! Source: `rma` Sec. 5.3, 5.4.2, 7.1 and Fig. 12. Left out: large operations by rendezvous: a payload
+//! is copied and travels with its packet, whatever its size. Noticeable above the eager threshold.
+
+use super::call::{LockKind, Operation};
+use super::packet::{Body, Closes, Does, RmaPacket};
+use super::port::Port;
+use super::window::{Asker, Lock, Queued, Slot, Target, Wants, Window};
+use super::{Issue, Settings};
+use crate::protocols::contract::Step;
+
+impl Window {
+    /// `MPI_Win_lock`.
+    pub(super) fn lock(&mut self, target: u32, kind: LockKind, no_check: bool, port: &mut Port<'_>) {
+        let lock = if no_check { Lock::Unchecked } else { Lock::Called(kind) };
+        self.targets.insert(target, Target::new(lock));
+        if port.settings().issue == Issue::Eager || target == self.rank {
+            self.push(target, port);
+        }
+    }
+
+    /// An operation inside a passive epoch.
+    pub(super) fn passive(&mut self, target: u32, queued: Queued, port: &mut Port<'_>) {
+        let settings = port.settings();
+        let own = target == self.rank;
+        let lock = self.lock_of_all();
+        let state = self.targets.entry(target).or_insert_with(|| Target::new(lock));
+        state.queue.push_back(queued);
+        state.queued_bytes += queued.place.bytes();
+        state.eager |= settings.turns_eager(state);
+        if own || state.eager || settings.by_hca(&queued.does) {
+            self.push(target, port);
+        }
+    }
+
+    /// The lock of a target that this process touches first, inside a lock of all.
+    const fn lock_of_all(&self) -> Lock {
+        if self.no_check { Lock::Unchecked } else { Lock::Called(LockKind::Shared) }
+    }
+
+    /// Something must become known at a target: `MPI_Win_flush`, `MPI_Win_unlock`, and the waits for
+    /// one of its requests.
+    pub(super) fn want(&mut self, target: u32, wants: Wants, port: &mut Port<'_>) {
+        let Some(state) = self.targets.get_mut(&target) else { return };
+        let nothing_done = state.queue.is_empty() && matches!(state.lock, Lock::Called(_));
+        if nothing_done {
+            // Nobody was asked: nobody is told.
+            if wants == Wants::Unlock {
+                self.targets.remove(&target);
+            }
+            return;
+        }
+        let mut wants = wants;
+        if wants == Wants::Unlock && state.lock == Lock::Unchecked {
+            // Nobody gave the lock, and nobody takes it back.
+            (state.lock, wants) = (Lock::Open, Wants::Flush);
+        }
+        state.wants = state.wants.max(wants);
+        if wants == Wants::Unlock && self.merges(target, port.settings()) {
+            return self.merged(target, port);
+        }
+        self.push(target, port);
+    }
+
+    /// Whether lock, operation and unlock travel together.
+    fn merges(&self, target: u32, settings: &Settings) -> bool {
+        let state = &self.targets[&target];
+        let Some(queued) = state.queue.front() else { return false };
+        let kind = match queued.does {
+            Operation::Put { .. } | Operation::Get { .. } => true,
+            Operation::Update { result, .. } => result.is_none(),
+        };
+        settings.merge
+            && kind
+            && state.queue.len() == 1
+            && matches!(state.lock, Lock::Called(_))
+            && !queued.place.is_strided()
+            && queued.place.bytes() <= settings.merge_limit
+    }
+
+    fn merged(&mut self, target: u32, port: &mut Port<'_>) {
+        let state = self.targets.get_mut(&target).expect("looked up before");
+        let Lock::Called(kind) = state.lock else { unreachable!("it was asked for no lock yet") };
+        let queued = state.queue.pop_front().expect("there is one operation");
+        let answers = port.settings().done_after_merge;
+        (state.lock, state.wants) = (Lock::Open, Wants::Nothing);
+        state.answers += u32::from(answers && !queued.is_answered());
+        if !answers && !queued.is_answered() {
+            *self.silent.entry(target).or_default() += 1;
+        }
+        self.send(target, queued, Some(kind), Closes::Unlock { answers }, port);
+        self.forget_if_over(target);
+    }
+
+    /// Brings a target nearer to what is wanted of it.
+    pub(super) fn push(&mut self, target: u32, port: &mut Port<'_>) {
+        let Some(state) = self.targets.get_mut(&target) else { return };
+        match state.lock {
+            Lock::Called(kind) => {
+                state.lock = Lock::Requested(kind);
+                if target != self.rank {
+                    return port.tell(self, target, Body::Lock(kind), None);
+                }
+                port.work(Step::Control);
+                if self.manager.ask(kind, Asker::Own).is_some() {
+                    self.granted(target, port);
+                }
+            }
+            Lock::Requested(_) => {}
+            Lock::Granted(_) | Lock::Unchecked | Lock::Open => self.issue(target, port),
+        }
+    }
+
+    /// The target has granted its lock.
+    pub(super) fn granted(&mut self, target: u32, port: &mut Port<'_>) {
+        let eager_issue = port.settings().issue == Issue::Eager || target == self.rank;
+        let settings = port.settings();
+        let Some(state) = self.targets.get_mut(&target) else { return };
+        let Lock::Requested(kind) = state.lock else { return };
+        state.lock = Lock::Granted(kind);
+        let by_hca = state.queue.front().is_some_and(|queued| settings.by_hca(&queued.does));
+        if eager_issue || state.eager || by_hca || state.wants > Wants::Nothing {
+            self.issue(target, port);
+        }
+    }
+
+    /// Sends what is queued; the last operation carries what is wanted.
+    pub(super) fn issue(&mut self, target: u32, port: &mut Port<'_>) {
+        while let Some(state) = self.targets.get_mut(&target) {
+            let Some(&queued) = state.queue.front() else { break };
+            let by_hca = target != self.rank && port.settings().by_hca(&queued.does);
+            if by_hca && state.updating && matches!(queued.does, Operation::Update { .. }) {
+                return;
+            }
+            state.queue.pop_front();
+            state.queued_bytes -= queued.place.bytes();
+            if by_hca {
+                self.post(target, queued, port);
+            } else if target == self.rank {
+                self.apply_own(queued, port);
+            } else {
+                let closes = self.closing(target, queued.is_answered());
+                self.send(target, queued, None, closes, port);
+            }
+        }
+        self.close(target, port);
+    }
+
+    /// What the operation that goes out now ends, if it is the last one.
+    fn closing(&mut self, target: u32, answered: bool) -> Closes {
+        let state = self.targets.get_mut(&target).expect("it has operations");
+        if !state.queue.is_empty() || state.rdma > 0 {
+            state.untold |= !answered;
+            return Closes::Nothing;
+        }
+        match state.wants {
+            Wants::Nothing | Wants::Issue => {
+                state.untold |= !answered;
+                Closes::Nothing
+            }
+            Wants::Flush => {
+                state.answers += 1;
+                (state.untold, state.wants) = (false, Wants::Nothing);
+                Closes::Flush
+            }
+            Wants::Unlock => {
+                let answers = answered || state.lock != Lock::Granted(LockKind::Exclusive);
+                self.unlocking(target, answers)
+            }
+        }
+    }
+
+    /// The lock is given back with the next packet.
+    fn unlocking(&mut self, target: u32, answers: bool) -> Closes {
+        let state = self.targets.get_mut(&target).expect("it is locked");
+        state.answers += u32::from(answers);
+        (state.lock, state.wants, state.untold) = (Lock::Open, Wants::Nothing, false);
+        if !answers {
+            *self.silent.entry(target).or_default() += 1;
+        }
+        Closes::Unlock { answers }
+    }
+
+    /// Nothing is queued any more: what is wanted needs a packet of its own, or nothing.
+    fn close(&mut self, target: u32, port: &mut Port<'_>) {
+        let Some(state) = self.targets.get_mut(&target) else { return };
+        let asks = match (state.wants, state.lock) {
+            // The HCA tells the end of its own operations; a message could overtake them.
+            (Wants::Flush | Wants::Unlock, _) if state.rdma > 0 => return,
+            (Wants::Flush, _) => state.untold,
+            (Wants::Unlock, _) => true,
+            (Wants::Nothing | Wants::Issue, _) => false,
+        };
+        if !asks {
+            state.wants = Wants::Nothing;
+        } else if target == self.rank {
+            (state.lock, state.wants) = (Lock::Open, Wants::Nothing);
+            self.leave(port);
+        } else if let (Wants::Unlock, Lock::Granted(kind)) = (state.wants, state.lock) {
+            let answers = state.untold && kind == LockKind::Shared;
+            let closes = self.unlocking(target, answers);
+            port.tell(self, target, Body::Close(closes), None);
+        } else {
+            state.answers += 1;
+            (state.untold, state.wants) = (false, Wants::Nothing);
+            port.tell(self, target, Body::Close(Closes::Flush), None);
+        }
+        self.forget_if_over(target);
+    }
+
+    /// Sends one operation.
+    pub(super) fn send(
+        &mut self,
+        target: u32,
+        queued: Queued,
+        locks: Option<LockKind>,
+        closes: Closes,
+        port: &mut Port<'_>,
+    ) {
+        let Queued { does, place, request } = queued;
+        let answer = queued.is_answered().then(|| {
+            let state = self.targets.get_mut(&target).expect("it has operations");
+            state.replies += 1;
+            self.open_slot(Slot { target, queued, parts: 0 })
+        });
+        let remote = match does {
+            Operation::Put { .. } => Does::Put,
+            Operation::Get { .. } => Does::Get,
+            Operation::Update { update, .. } => Does::Update(update),
+        };
+        let payload = does.origin().map(|origin| port.stage(origin));
+        let body = Body::Operate { does: remote, place, locks, closes, answer };
+        port.tell(self, target, body, payload);
+        if let Some(origin) = does.origin() {
+            port.give_back(origin);
+        }
+        if answer.is_none() {
+            port.complete(request);
+        }
+    }
+
+    /// Hands one operation to the HCA, which needs nobody at the target.
+    fn post(&mut self, target: u32, queued: Queued, port: &mut Port<'_>) {
+        let parts = u32::try_from(queued.place.runs().count()).expect("blocks are counted in u32");
+        let slot = self.open_slot(Slot { target, queued, parts });
+        let state = self.targets.get_mut(&target).expect("it has operations");
+        state.rdma += 1;
+        state.updating |= matches!(queued.does, Operation::Update { .. });
+        port.post(self, target, slot, queued);
+    }
+
+    /// The HCA has done one part of an operation.
+    pub(super) fn posted(&mut self, number: u32, port: &mut Port<'_>) -> Option<()> {
+        let slot = self.slots.get_mut(number as usize)?.as_mut()?;
+        slot.parts -= 1;
+        if slot.parts > 0 {
+            return Some(());
+        }
+        let Slot { target, queued, .. } = self.close_slot(number)?;
+        let state = self.targets.get_mut(&target)?;
+        state.rdma -= 1;
+        if matches!(queued.does, Operation::Update { .. }) {
+            state.updating = false;
+        }
+        for region in [queued.does.origin(), queued.does.result()].into_iter().flatten() {
+            port.give_back(region);
+        }
+        port.complete(queued.request);
+        self.issue(target, port);
+        self.forget_if_over(target);
+        Some(())
+    }
+
+    /// The bytes of an operation have come.
+    pub(super) fn replied(
+        &mut self,
+        number: u32,
+        closes: bool,
+        landing: Option<crate::protocols::contract::Region>,
+        port: &mut Port<'_>,
+    ) -> Option<()> {
+        let Slot { target, queued, .. } = self.close_slot(number)?;
+        let result = queued.does.result()?;
+        if let Some(landing) = landing {
+            port.copy(landing, result);
+        }
+        port.give_back(result);
+        port.complete(queued.request);
+        let state = self.targets.get_mut(&target)?;
+        state.replies -= 1;
+        if closes {
+            state.answers -= 1;
+        }
+        self.forget_if_over(target);
+        Some(())
+    }
+
+    /// A flush or an unlock is done.
+    pub(super) fn answered(&mut self, target: u32) -> Option<()> {
+        let state = self.targets.get_mut(&target)?;
+        state.answers = state.answers.checked_sub(1)?;
+        self.forget_if_over(target);
+        Some(())
+    }
+
+    /// The packet that says `body` about this window.
+    pub(super) const fn about(&self, body: Body) -> RmaPacket {
+        RmaPacket::About { window: self.id, body }
+    }
+}

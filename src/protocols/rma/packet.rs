@@ -1,0 +1,141 @@
+//! What goes over the wire between the processes of a window.
+
+use std::sync::Arc;
+
+use super::call::LockKind;
+use crate::mpi::rma::update::Update;
+use crate::protocols::contract::{Region, Space};
+
+/// Bytes that describe a derived type of the target's, behind the header: kind, count, block
+/// length, stride and extent, 8 each.
+pub const DERIVED_BYTES: u64 = 40;
+
+/// What an exchange of words belongs to.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub enum Scope {
+    /// A communicator, by its context: a window is being made.
+    Comm(u32),
+    /// A window.
+    Window(u32),
+}
+
+/// One packet.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub enum RmaPacket {
+    /// A message of an [`Exchange`](super::exchange::Exchange).
+    Words {
+        /// What it belongs to.
+        scope: Scope,
+        /// What is told.
+        words: Arc<[u64]>,
+    },
+    /// Something about one window.
+    About {
+        /// The window, by the number that its processes have agreed on.
+        window: u32,
+        /// What is said.
+        body: Body,
+    },
+}
+
+/// What is said about a window.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum Body {
+    /// The origin asks for the lock of the target.
+    Lock(LockKind),
+    /// The origin has the lock.
+    Granted,
+    /// The target is to do this; the payload is what it reads of the origin.
+    Operate {
+        /// What.
+        does: Does,
+        /// Where.
+        place: Place,
+        /// The operation asks for the lock itself (lock-op-unlock).
+        locks: Option<LockKind>,
+        /// What ends with it.
+        closes: Closes,
+        /// The origin's name for the operation, where it wants bytes back.
+        answer: Option<u32>,
+    },
+    /// The bytes that operation `answer` of the origin asked for.
+    Reply {
+        /// The origin's name for the operation.
+        answer: u32,
+        /// Whether it also says what [`Body::Done`] says.
+        closes: bool,
+    },
+    /// What ends without an operation to carry it.
+    Close(Closes),
+    /// Everything up to the flush or unlock that asked is done.
+    Done,
+    /// The target has opened an exposure epoch for the origin.
+    Post,
+}
+
+/// What a target does to its memory.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum Does {
+    /// Writes the payload.
+    Put,
+    /// Sends bytes back.
+    Get,
+    /// Updates elements, with the payload as operand.
+    Update(Update),
+}
+
+/// What a packet ends.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum Closes {
+    /// Nothing.
+    Nothing,
+    /// Nothing, but the target counts it: a fence waits for as many.
+    Counted,
+    /// The operations so far: the origin wants to know when they are done.
+    Flush,
+    /// The lock.
+    Unlock {
+        /// Whether the origin wants to know when that is done.
+        answers: bool,
+    },
+    /// The origin's part of an exposure epoch (`MPI_Win_complete`).
+    Epoch,
+}
+
+/// Blocks of bytes in a target's memory.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub struct Place {
+    /// Which memory.
+    pub memory: u32,
+    /// First byte of the first block.
+    pub offset: u64,
+    /// Bytes of a block.
+    pub block: u64,
+    /// Blocks.
+    pub count: u32,
+    /// Bytes from the start of one block to that of the next.
+    pub stride: u64,
+}
+
+impl Place {
+    /// Bytes that move.
+    pub const fn bytes(self) -> u64 {
+        self.block * self.count as u64
+    }
+
+    /// Whether the blocks are a derived type.
+    pub const fn is_strided(self) -> bool {
+        self.count > 1 && self.stride != self.block
+    }
+
+    /// Each run of bytes in the target, and where it stands among the bytes that move.
+    pub fn runs(self) -> impl Iterator<Item = (Region, u64)> {
+        let (block, count) =
+            if self.is_strided() { (self.block, self.count) } else { (self.bytes(), 1) };
+        (0..u64::from(count)).map(move |index| {
+            let offset = self.offset + index * self.stride;
+            let space = Space::Window(self.memory);
+            (Region { space, offset, len: block }, index * block)
+        })
+    }
+}

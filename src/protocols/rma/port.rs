@@ -1,0 +1,134 @@
+//! How the one-sided part of a library acts.
+
+use std::sync::Arc;
+
+use super::call::Operation;
+use super::packet::{Body, DERIVED_BYTES, RmaPacket};
+use super::window::{Queued, Window};
+use super::{Settings, token};
+use crate::protocols::contract::{
+    Action, Handle, Process, Region, Route, Space, Step, Thread,
+};
+use crate::protocols::library::{Job, LibraryAction, Packet};
+
+/// What the one-sided part knows of its process, and its way to act.
+pub(crate) struct Port<'a> {
+    /// This process.
+    pub(crate) me: Process,
+    /// The thread that acts.
+    pub(crate) thread: Thread,
+    /// What all processes agree on.
+    pub(crate) job: &'a Job,
+    pub(crate) out: &'a mut Vec<LibraryAction>,
+    /// Requests of the program that are complete.
+    pub(crate) completed: Vec<Handle>,
+}
+
+impl<'a> Port<'a> {
+    pub(super) fn settings(&self) -> &'a Settings {
+        &self.job.rma
+    }
+
+    pub(super) fn work(&mut self, step: Step) {
+        self.out.push(Action::Work(step));
+    }
+
+    pub(super) fn copy(&mut self, from: Region, to: Region) {
+        if from.len > 0 {
+            self.out.push(Action::Copy { from, to });
+        }
+    }
+
+    /// Copies what is to be sent: the program's bytes are free at once.
+    pub(super) fn stage(&mut self, origin: Region) -> Region {
+        let staging = Region::new(Space::Staging(self.thread.0), origin.len);
+        self.copy(origin, staging);
+        staging
+    }
+
+    /// The buffer belongs to the program again.
+    pub(super) fn give_back(&mut self, region: Region) {
+        let request = Handle(u32::MAX);
+        self.out.push(Action::Complete { request, buffer: Some(region) });
+    }
+
+    /// A request is complete, where the operation had one.
+    pub(super) fn complete(&mut self, request: Option<Handle>) {
+        self.completed.extend(request);
+    }
+
+    /// Says something about a window to one of its ranks.
+    pub(super) fn tell(&mut self, window: &Window, to: u32, body: Body, payload: Option<Region>) {
+        self.work(Step::Control);
+        let route = Route::to(window.members[to as usize]);
+        self.answer(window, route, body, payload);
+    }
+
+    /// The same by the way back of a packet, as part of handling it.
+    pub(super) fn answer(
+        &mut self,
+        window: &Window,
+        to: Route,
+        body: Body,
+        payload: Option<Region>,
+    ) {
+        let derived = match body {
+            Body::Operate { place, .. } if place.is_strided() => DERIVED_BYTES,
+            _ => 0,
+        };
+        let carries = matches!(body, Body::Operate { .. } | Body::Reply { .. });
+        let header = if carries { self.job.header } else { self.job.control }.as_u64();
+        self.packet(to, window.about(body), header + derived, payload);
+    }
+
+    /// Words of an exchange, 8 bytes each behind a control header.
+    pub(super) fn words(&mut self, to: Process, packet: RmaPacket, words: usize) {
+        self.work(Step::Control);
+        let header = self.job.control.as_u64() + 8 * words as u64;
+        self.packet(Route::to(to), packet, header, None);
+    }
+
+    fn packet(&mut self, to: Route, packet: RmaPacket, header: u64, payload: Option<Region>) {
+        let wire = self.job.wire(self.me, to, self.thread);
+        self.out.push(Action::Send {
+            to,
+            via: wire.via,
+            header: crate::units::Bytes::new(header),
+            packet: Packet::Rma(Arc::new(packet)),
+            payload: payload.filter(|payload| payload.len > 0),
+        });
+    }
+
+    /// Hands an operation to the HCA, one WQE for each run of bytes.
+    pub(super) fn post(&mut self, window: &Window, target: u32, slot: u32, queued: Queued) {
+        let route = Route::to(window.members[target as usize]);
+        for region in [queued.does.origin(), queued.does.result()].into_iter().flatten() {
+            self.out.push(Action::Register { region });
+        }
+        for (part, (remote, start)) in (0..).zip(queued.place.runs()) {
+            let token = token(window.id, slot, part);
+            self.work(Step::Control);
+            self.out.push(match queued.does {
+                Operation::Put { origin } => {
+                    let from = origin.part(start, remote.len);
+                    Action::RdmaWrite { to: route, from, into: remote, token }
+                }
+                Operation::Get { into } => {
+                    let into = into.part(start, remote.len);
+                    Action::RdmaRead { from: route, remote, into, token }
+                }
+                Operation::Update { update, origin, result } => {
+                    let spare = Region::new(Space::Scratch(self.thread.0), remote.len);
+                    Action::RdmaAtomic {
+                        at: route,
+                        target: remote,
+                        update,
+                        operand: origin,
+                        into: result.unwrap_or(spare),
+                        token,
+                    }
+                }
+            });
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! One process's part of a window: what it exposes, and what it is doing to the parts of others.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use super::call::{At, Flavor, LockKind, Operation};
+use super::manager::LockManager;
+use super::packet::{Body, Place};
+use crate::mpi::rma::synchronisation::Synchronisation;
+use crate::protocols::contract::{Handle, Process, Region, Route};
+
+/// What a target exposes, as every origin knows it.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub(super) struct Base {
+    pub(super) memory: u32,
+    pub(super) bytes: u64,
+    pub(super) unit: u64,
+}
+
+/// The exposure epoch of this process.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub(super) struct Exposure {
+    pub(super) origins: u32,
+    pub(super) completed: u32,
+}
+
+/// How far this process's lock of a target is.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub(super) enum Lock {
+    /// Called for, and nobody knows.
+    Called(LockKind),
+    /// Asked for.
+    Requested(LockKind),
+    /// Granted.
+    Granted(LockKind),
+    /// Nobody was asked, since nobody could object.
+    Unchecked,
+    /// Given back, or no lock is needed.
+    Open,
+}
+
+/// What waits to be told to a target.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub(super) enum Wants {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// The queued operations must go out.
+    Issue,
+    /// … and their end must be known.
+    Flush,
+    /// … and the lock must be given back.
+    Unlock,
+}
+
+/// What this process is doing to one target.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub(super) struct Target {
+    pub(super) lock: Lock,
+    pub(super) wants: Wants,
+    /// Operations that have not gone out.
+    pub(super) queue: VecDeque<Queued>,
+    pub(super) queued_bytes: u64,
+    /// Whether an operation has gone out whose end no answer will tell.
+    pub(super) untold: bool,
+    /// Answers to flushes and unlocks that will come.
+    pub(super) answers: u32,
+    /// Replies with bytes that will come.
+    pub(super) replies: u32,
+    /// RDMA operations under way.
+    pub(super) rdma: u32,
+    /// Whether one of them is an atomic: the next waits for its end, to keep the order.
+    pub(super) updating: bool,
+    /// Whether the adaptive issue has turned eager.
+    pub(super) eager: bool,
+}
+
+impl Target {
+    pub(super) const fn new(lock: Lock) -> Self {
+        Self {
+            lock,
+            wants: Wants::Nothing,
+            queue: VecDeque::new(),
+            queued_bytes: 0,
+            untold: false,
+            answers: 0,
+            replies: 0,
+            rdma: 0,
+            updating: false,
+            eager: false,
+        }
+    }
+
+    /// Whether its operations are complete: here (`local`), or there as well.
+    pub(super) fn is_quiet(&self, local: bool) -> bool {
+        let here = self.queue.is_empty() && self.replies == 0 && self.rdma == 0;
+        here && (local || (self.answers == 0 && !self.untold))
+    }
+
+    /// How far it is, for reports.
+    pub(super) fn in_words(&self) -> String {
+        let lock = match self.lock {
+            Lock::Called(_) => "no lock asked for",
+            Lock::Requested(LockKind::Shared) => "a shared lock to be granted",
+            Lock::Requested(LockKind::Exclusive) => "an exclusive lock to be granted",
+            Lock::Granted(_) => "lock held",
+            Lock::Unchecked | Lock::Open => "no lock needed",
+        };
+        format!(
+            "{lock}; {} operations queued, {} replies, {} answers and {} RDMA operations to come",
+            self.queue.len(),
+            self.replies,
+            self.answers,
+            self.rdma
+        )
+    }
+
+    /// Whether nothing is left of what this process did to it.
+    pub(super) fn is_over(&self) -> bool {
+        self.lock == Lock::Open && self.wants == Wants::Nothing && self.is_quiet(false)
+    }
+}
+
+/// An operation on its way out.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub(super) struct Queued {
+    pub(super) does: Operation,
+    pub(super) place: Place,
+    pub(super) request: Option<Handle>,
+}
+
+impl Queued {
+    /// Whether bytes come back.
+    pub(super) const fn is_answered(&self) -> bool {
+        self.does.result().is_some()
+    }
+}
+
+/// An operation that has gone out and waits for bytes, or for the HCA.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub(super) struct Slot {
+    pub(super) target: u32,
+    pub(super) queued: Queued,
+    /// RDMA operations that it still needs.
+    pub(super) parts: u32,
+}
+
+/// Who asks for the lock of this process's part.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub(super) enum Asker {
+    /// This process itself.
+    Own,
+    /// Another one.
+    Other(Route),
+    /// Another one, with an operation that does not wait for the grant.
+    Merged { from: Route, body: Body, landing: Option<Region> },
+}
+
+/// One process's part of a window.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub(super) struct Window {
+    pub(super) id: u32,
+    pub(super) rank: u32,
+    pub(super) members: Arc<[Process]>,
+    pub(super) flavor: Flavor,
+    /// What every rank exposes, by rank; empty where the window is dynamic.
+    pub(super) bases: Arc<[Base]>,
+    /// Memory of this process that is attached: number and bytes.
+    pub(super) attached: Vec<(u32, u64)>,
+    pub(super) sync: Synchronisation,
+    /// The targets of the epoch between start and complete.
+    pub(super) started: Vec<u32>,
+    /// Whether the lock of all that is held needs nobody's consent.
+    pub(super) no_check: bool,
+    pub(super) exposure: Option<Exposure>,
+    pub(super) manager: LockManager<Asker>,
+    pub(super) targets: BTreeMap<u32, Target>,
+    /// Active target: operations in the order of their calls, one queue for all targets.
+    pub(super) active: VecDeque<(u32, Queued)>,
+    /// Exposure epochs that targets have opened for this process.
+    pub(super) posts: BTreeMap<u32, u32>,
+    pub(super) slots: Vec<Option<Slot>>,
+    /// Operations of the fence that has not ended yet.
+    pub(super) counted: u64,
+    /// Unlocks that nobody answers: sent to each, and come.
+    pub(super) silent: BTreeMap<u32, u64>,
+    pub(super) silent_come: u64,
+}
+
+impl Window {
+    /// Number of ranks.
+    pub(super) fn size(&self) -> u32 {
+        u32::try_from(self.members.len()).expect("ranks are u32")
+    }
+
+    /// The rank of a process.
+    pub(super) fn rank_of(&self, process: Process) -> Option<u32> {
+        let place = self.members.iter().position(|&member| member == process);
+        place.and_then(|place| u32::try_from(place).ok())
+    }
+
+    /// Where an operation takes place in the target's memory, as far as its origin can tell.
+    pub(super) fn place(&self, target: u32, at: At) -> Result<Place, String> {
+        let At { disp, block, count, stride } = at;
+        let (memory, offset) = if self.flavor == Flavor::Dynamic {
+            let low = disp & u64::from(u32::MAX);
+            (u32::try_from(disp >> 32).expect("shifted to 32 bits"), low)
+        } else {
+            let Base { memory, bytes, unit } = self.bases[target as usize];
+            let end = disp.checked_mul(unit).and_then(|offset| offset.checked_add(at.span()));
+            if end.is_none_or(|end| end > bytes) {
+                return Err(format!(
+                    "{} B at displacement {disp} (of {unit} B) leave the {bytes} B of rank {target}",
+                    at.span()
+                ));
+            }
+            (memory, disp * unit)
+        };
+        Ok(Place { memory, offset, block, count, stride })
+    }
+
+    /// Whether memory of this process may be touched there: attached, where the window is dynamic.
+    pub(super) fn is_exposed(&self, place: Place) -> bool {
+        let Some((last, _)) = place.runs().last() else { return true };
+        let end = last.offset + last.len;
+        self.flavor != Flavor::Dynamic
+            || self.attached.iter().any(|&(memory, bytes)| memory == place.memory && end <= bytes)
+    }
+
+    /// Names an operation that waits: the lowest free number.
+    pub(super) fn open_slot(&mut self, slot: Slot) -> u32 {
+        let free = self.slots.iter().position(Option::is_none).unwrap_or(self.slots.len());
+        if free == self.slots.len() {
+            self.slots.push(None);
+        }
+        self.slots[free] = Some(slot);
+        u32::try_from(free).expect("fewer than 2^32 operations at once")
+    }
+
+    /// Ends an operation: equal situations look equal, whatever led to them.
+    pub(super) fn close_slot(&mut self, number: u32) -> Option<Slot> {
+        let slot = self.slots.get_mut(number as usize)?.take();
+        while let Some(None) = self.slots.last() {
+            self.slots.pop();
+        }
+        slot
+    }
+
+    /// Forgets a target that nothing is left of.
+    pub(super) fn forget_if_over(&mut self, target: u32) {
+        if self.targets.get(&target).is_some_and(Target::is_over) {
+            self.targets.remove(&target);
+        }
+    }
+
+    /// Bytes that this process keeps for the window, besides the memory it exposes: the table of what
+    /// all ranks expose, the attached memory, and what is under way.
+    pub(super) fn state_bytes(&self) -> usize {
+        size_of::<Self>()
+            + size_of_val::<[Base]>(&self.bases)
+            + size_of_val::<[(u32, u64)]>(&self.attached)
+            + self.targets.len() * (size_of::<Target>() + size_of::<u32>())
+            + self.slots.len() * size_of::<Option<Slot>>()
+    }
+}

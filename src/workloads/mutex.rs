@@ -1,0 +1,345 @@
+//! One mutex and many contenders: the locks over one-sided communication.
+//!
+//! A [`Contender`] is a rank that takes the mutex and gives it back again and again; [`Mutex`] is the
+//! algorithm, one file each. Marks 0 and 1 of every rank bracket its cycles; 2 and 3 stand where it
+//! enters and leaves, if they are asked for.
+//!
+//! The mutex lives on rank 0. Numbers are 4 bytes wide, as in the public code of `rma`'s authors.
+
+mod byte_vector;
+mod mcs;
+mod test_and_set;
+
+use std::sync::Arc;
+
+pub use super::ping_pong::{END, START};
+use crate::mpi::operator::Datatype;
+use crate::mpi::rma::update::Update;
+use crate::protocols::call::{Call, Comm, Reply};
+use crate::protocols::contract::{Machine, Next, Program, Region, Space};
+use crate::protocols::rma::call::{At, Flavor, LockKind, Operation, RmaCall, Win};
+
+/// Where a contender enters the critical section.
+pub const ENTERED: u32 = 2;
+/// Where it is about to leave it.
+pub const LEAVES: u32 = 3;
+
+/// The rank that the mutex lives on.
+pub(super) const HOST: u32 = 0;
+const WINDOW: Win = Win(0);
+const WORD: u64 = 4;
+/// No rank.
+const NOBODY: u64 = u32::MAX as u64;
+
+/// A mutex, by its published name.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum Algorithm {
+    /// MPI-2: a byte for each rank, read and written in exclusive epochs.
+    ByteVector,
+    /// MPI-3, Mellor-Crummey and Scott: the release looks at its own `next` first.
+    Mcs,
+    /// The same with the compare-and-swap first, as `rma` words it.
+    McsCasFirst,
+    /// Compare-and-swap until it succeeds, with growing pauses.
+    TestAndSet,
+}
+
+impl Algorithm {
+    /// Every mutex.
+    pub const ALL: [Self; 4] = [Self::ByteVector, Self::Mcs, Self::McsCasFirst, Self::TestAndSet];
+
+    /// The name that scenarios use.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::ByteVector => "byte_vector",
+            Self::Mcs => "mcs",
+            Self::McsCasFirst => "mcs_cas_first",
+            Self::TestAndSet => "test_and_set",
+        }
+    }
+
+    /// Bytes of the window at a rank.
+    pub const fn bytes(self, rank: u32, size: u32) -> u64 {
+        match (self, rank) {
+            (Self::ByteVector, HOST) => size as u64,
+            (Self::Mcs | Self::McsCasFirst, HOST) => 2 * WORD,
+            (Self::Mcs | Self::McsCasFirst, _) | (Self::TestAndSet, HOST) => WORD,
+            (Self::ByteVector | Self::TestAndSet, _) => 0,
+        }
+    }
+
+    /// Whether everybody holds a shared lock of all the time.
+    const fn locks_all(self) -> bool {
+        !matches!(self, Self::ByteVector)
+    }
+
+    fn mutex(self, me: Me) -> Mutex {
+        match self {
+            Self::ByteVector => Mutex::ByteVector(byte_vector::ByteVector::new(me)),
+            Self::Mcs => Mutex::Mcs(mcs::Mcs::new(me, mcs::Release::ReadsFirst)),
+            Self::McsCasFirst => Mutex::Mcs(mcs::Mcs::new(me, mcs::Release::SwapsFirst)),
+            Self::TestAndSet => Mutex::TestAndSet(test_and_set::TestAndSet::new(me)),
+        }
+    }
+}
+
+/// Who contends.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub(super) struct Me {
+    pub(super) rank: u32,
+    pub(super) size: u32,
+}
+
+/// What a mutex does next.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub(super) enum Turn {
+    /// One more step.
+    Step(Next<Call>),
+    /// The lock is taken, or given back.
+    Done,
+}
+
+impl Turn {
+    fn rma(call: RmaCall) -> Self {
+        Self::Step(Next::Call(Call::Rma(Arc::new(call))))
+    }
+
+    fn operate(target: u32, at: At, does: Operation) -> Self {
+        let target = Some(target);
+        Self::rma(RmaCall::Operate { win: WINDOW, target, at, does, request: None })
+    }
+
+    fn flush(target: u32) -> Self {
+        Self::rma(RmaCall::Flush { win: WINDOW, target, local: false })
+    }
+
+    const fn load(region: Region) -> Self {
+        Self::Step(Next::Load(region))
+    }
+
+    const fn store(region: Region, value: u64) -> Self {
+        Self::Step(Next::Store(region, value))
+    }
+}
+
+/// Taking and giving back; both are asked again and again until they are done.
+trait Steps {
+    /// The next step of taking the lock; `value` is what the last load read.
+    fn acquire(&mut self, value: u64) -> Turn;
+
+    /// The next step of giving it back.
+    fn release(&mut self, value: u64) -> Turn;
+}
+
+/// Any mutex.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+enum Mutex {
+    ByteVector(byte_vector::ByteVector),
+    Mcs(mcs::Mcs),
+    TestAndSet(test_and_set::TestAndSet),
+}
+
+impl Mutex {
+    fn steps(&mut self) -> &mut dyn Steps {
+        match self {
+            Self::ByteVector(mutex) => mutex,
+            Self::Mcs(mutex) => mutex,
+            Self::TestAndSet(mutex) => mutex,
+        }
+    }
+}
+
+/// What a contender is asked to do.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub struct Cycles {
+    /// Times that every rank takes the mutex.
+    pub cycles: u32,
+    /// Work inside, in picoseconds.
+    pub inside: u64,
+    /// Work outside, in picoseconds.
+    pub outside: u64,
+    /// Whether it marks where it enters and leaves.
+    pub marks: bool,
+    /// Whether nobody asks for locks that could conflict (`MPI_MODE_NOCHECK`).
+    pub no_check: bool,
+}
+
+/// A rank that contends for the mutex.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub struct Contender {
+    me: Me,
+    algorithm: Algorithm,
+    asked: Cycles,
+    mutex: Mutex,
+    stage: Stage,
+    done: u32,
+    value: u64,
+}
+
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+enum Stage {
+    Create,
+    Prepare(u8),
+    LockAll,
+    Barrier,
+    Start,
+    Cycle,
+    Acquiring,
+    Entered,
+    Inside,
+    Leaves,
+    Releasing,
+    Outside,
+    Ended,
+    Unlock,
+    Free,
+    Over,
+}
+
+impl Contender {
+    /// Rank `rank` of `size`.
+    pub fn new(algorithm: Algorithm, rank: u32, size: u32, asked: Cycles) -> Self {
+        let me = Me { rank, size };
+        let mutex = algorithm.mutex(me);
+        Self { me, algorithm, asked, mutex, stage: Stage::Create, done: 0, value: 0 }
+    }
+
+    fn call(call: RmaCall) -> Next<Call> {
+        Next::Call(Call::Rma(Arc::new(call)))
+    }
+
+    /// The stage that follows, and what is done in this one; `None` where nothing is.
+    fn turn(&mut self) -> Option<Next<Call>> {
+        let win = WINDOW;
+        let (next, does) = match self.stage {
+            Stage::Create => {
+                let bytes = self.algorithm.bytes(self.me.rank, self.me.size);
+                let (comm, flavor, memory, unit) = (Comm::default(), Flavor::Allocate, 0, 1);
+                let call = RmaCall::Create { win, comm, flavor, memory, bytes, unit };
+                (Stage::Prepare(0), Some(Self::call(call)))
+            }
+            Stage::Prepare(step) => match self.preparation(step) {
+                Some((region, value)) => {
+                    (Stage::Prepare(step + 1), Some(Next::Store(region, value)))
+                }
+                None => (Stage::LockAll, None),
+            },
+            Stage::LockAll => {
+                let no_check = self.asked.no_check;
+                let call = Self::call(RmaCall::LockAll { win, no_check });
+                (Stage::Barrier, self.algorithm.locks_all().then_some(call))
+            }
+            Stage::Barrier => {
+                let call = Call::Barrier { comm: Comm::default() };
+                (Stage::Start, Some(Next::Call(call)))
+            }
+            Stage::Start => (Stage::Cycle, Some(Next::Mark(START))),
+            Stage::Cycle if self.done == self.asked.cycles => {
+                (Stage::Ended, Some(Next::Mark(END)))
+            }
+            Stage::Cycle => (Stage::Acquiring, None),
+            Stage::Acquiring => match self.mutex.steps().acquire(self.value) {
+                Turn::Step(step) => (Stage::Acquiring, Some(step)),
+                Turn::Done => (Stage::Entered, None),
+            },
+            Stage::Entered => {
+                (Stage::Inside, self.asked.marks.then_some(Next::Mark(ENTERED)))
+            }
+            Stage::Inside => (Stage::Leaves, compute(self.asked.inside)),
+            Stage::Leaves => {
+                (Stage::Releasing, self.asked.marks.then_some(Next::Mark(LEAVES)))
+            }
+            Stage::Releasing => match self.mutex.steps().release(self.value) {
+                Turn::Step(step) => (Stage::Releasing, Some(step)),
+                Turn::Done => {
+                    self.done += 1;
+                    (Stage::Outside, None)
+                }
+            },
+            Stage::Outside => (Stage::Cycle, compute(self.asked.outside)),
+            Stage::Ended => {
+                // Who is done still answers: it waits inside the library for the others.
+                let call = Call::Barrier { comm: Comm::default() };
+                (Stage::Unlock, Some(Next::Call(call)))
+            }
+            Stage::Unlock => {
+                let call = Self::call(RmaCall::UnlockAll { win });
+                (Stage::Free, self.algorithm.locks_all().then_some(call))
+            }
+            Stage::Free => (Stage::Over, Some(Self::call(RmaCall::Free { win }))),
+            Stage::Over => (Stage::Over, Some(Next::End)),
+        };
+        self.stage = next;
+        does
+    }
+
+    /// What this rank writes into its own memory before anybody begins.
+    fn preparation(&self, step: u8) -> Option<(Region, u64)> {
+        match (&self.mutex, self.me.rank) {
+            (Mutex::Mcs(_), rank) => mcs::preparation(step, rank),
+            (Mutex::ByteVector(_), _) => byte_vector::preparation(step),
+            (Mutex::TestAndSet(_), rank) => test_and_set::preparation(step, rank),
+        }
+    }
+
+    /// Whether the rank is inside the critical section.
+    pub const fn holds(&self) -> bool {
+        matches!(self.stage, Stage::Inside | Stage::Leaves)
+            || matches!(self.stage, Stage::Entered)
+    }
+}
+
+impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for Contender {
+    fn next(&mut self, _: Option<Reply>) -> Next<Call> {
+        loop {
+            if let Some(next) = self.turn() {
+                return next;
+            }
+        }
+    }
+
+    fn loaded(&mut self, value: u64) {
+        self.value = value;
+    }
+}
+
+fn compute(work: u64) -> Option<Next<Call>> {
+    (work > 0).then_some(Next::Compute(work))
+}
+
+/// All contenders for one mutex.
+pub fn contenders(algorithm: Algorithm, size: u32, asked: Cycles) -> Vec<Contender> {
+    (0..size).map(|rank| Contender::new(algorithm, rank, size, asked)).collect()
+}
+
+/// The program's buffer number `id`.
+const fn buffer(id: u32, bytes: u64) -> Region {
+    Region::new(Space::User(id), bytes)
+}
+
+/// `bytes` of this rank's own part of the window.
+const fn own(offset: u64, bytes: u64) -> Region {
+    Region { space: Space::Window(0), offset, len: bytes }
+}
+
+/// Reads an element as it is.
+const fn read(into: Region) -> Operation {
+    let update = Update::NoOp(Datatype::Int32);
+    Operation::Update { update, origin: None, result: Some(into) }
+}
+
+/// Replaces an element; `result` gets the old one.
+const fn replace(origin: Region, result: Option<Region>) -> Operation {
+    Operation::Update { update: Update::Replace(Datatype::Int32), origin: Some(origin), result }
+}
+
+/// Replaces an element that is the first of `operands` by the second.
+const fn swap_if(operands: Region, result: Region) -> Operation {
+    let update = Update::CompareAndSwap(Datatype::Int32);
+    Operation::Update { update, origin: Some(operands), result: Some(result) }
+}
+
+/// The exclusive epoch around what a byte-vector mutex does.
+const fn exclusive(target: u32) -> RmaCall {
+    RmaCall::Lock { win: WINDOW, target, kind: LockKind::Exclusive, no_check: false }
+}

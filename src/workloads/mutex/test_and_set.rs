@@ -1,0 +1,87 @@
+//! Test and set: compare-and-swap until it succeeds, with pauses that double. The bad example: every
+//! try is an operation on the host, whoever waits, and nobody's turn ever comes.
+//!
+//! Source: Mellor-Crummey and Scott, 1991 (the baseline of that paper).
+
+use super::{HOST, Me, NOBODY, Steps, Turn, WORD, buffer, own, replace, swap_if};
+use crate::protocols::contract::{Next, Region};
+use crate::protocols::rma::call::At;
+
+const OWNER: At = At::contiguous(0, WORD);
+/// Nobody, and then this rank.
+const OPERANDS: Region = buffer(0, 2 * WORD);
+const FOUND: Region = buffer(1, WORD);
+const EMPTY: Region = buffer(2, WORD);
+/// The first pause: a round trip on the machines modelled, in picoseconds.
+const PAUSE: u64 = 2_000_000;
+/// Doublings of the pause.
+const DOUBLINGS: u32 = 6;
+
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+enum Point {
+    Try,
+    Tried,
+    Found,
+    Judge,
+    GiveBack,
+    GivenBack,
+    Over,
+}
+
+/// One rank of the mutex.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub(super) struct TestAndSet {
+    at: Point,
+    failures: u32,
+}
+
+/// What a rank writes before the first cycle.
+pub(super) fn preparation(step: u8, rank: u32) -> Option<(Region, u64)> {
+    match step {
+        0 => Some((OPERANDS, u64::from(rank) << 32 | NOBODY)),
+        1 => Some((EMPTY, NOBODY)),
+        2 if rank == HOST => Some((own(0, WORD), NOBODY)),
+        _ => None,
+    }
+}
+
+impl TestAndSet {
+    pub(super) const fn new(_: Me) -> Self {
+        Self { at: Point::Try, failures: 0 }
+    }
+
+    fn go(&mut self, at: Point, turn: Turn) -> Turn {
+        self.at = at;
+        turn
+    }
+}
+
+impl Steps for TestAndSet {
+    fn acquire(&mut self, value: u64) -> Turn {
+        match self.at {
+            Point::Try => self.go(Point::Tried, Turn::operate(HOST, OWNER, swap_if(OPERANDS, FOUND))),
+            Point::Tried => self.go(Point::Found, Turn::flush(HOST)),
+            Point::Found => self.go(Point::Judge, Turn::load(FOUND)),
+            Point::Judge if value == NOBODY => {
+                self.failures = 0;
+                self.go(Point::GiveBack, Turn::Done)
+            }
+            Point::Judge => {
+                let pause = PAUSE << self.failures.min(DOUBLINGS);
+                self.failures = (self.failures + 1).min(DOUBLINGS);
+                self.go(Point::Try, Turn::Step(Next::Compute(pause)))
+            }
+            Point::GiveBack | Point::GivenBack | Point::Over => Turn::Done,
+        }
+    }
+
+    fn release(&mut self, _: u64) -> Turn {
+        match self.at {
+            Point::GiveBack => {
+                self.go(Point::GivenBack, Turn::operate(HOST, OWNER, replace(EMPTY, None)))
+            }
+            Point::GivenBack => self.go(Point::Over, Turn::flush(HOST)),
+            _ => self.go(Point::Try, Turn::Done),
+        }
+    }
+}
