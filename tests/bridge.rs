@@ -11,7 +11,7 @@ mod common;
 
 use std::sync::Arc;
 
-use common::{ideal, job, model};
+use common::{cross, ideal, job, model};
 use mpisim::engine::{Stream, Streams};
 use mpisim::hardware::profile::Profile;
 use mpisim::mpi::envelope::Rank;
@@ -23,22 +23,6 @@ use mpisim::runtime::explore::{Drift, Final, compare, replay};
 use mpisim::runtime::timed::{Ending, LockOrder, Planted, Ran};
 use mpisim::units::{Bytes, TimeDelta};
 use mpisim::workloads::job::{Flow, Job, ping_pong, windowed};
-
-/// Runs the job and takes its choices over the bridge.
-fn cross<P: Program<Library>>(job: Job<P>) -> Result<Ran<Library, P>, Drift> {
-    let mut world = job.untimed().unwrap();
-    let threads = usize::from(job.threads);
-    let ran = job.run().unwrap();
-    replay(&mut world, &ran.outcome.choices)?;
-    let programs = ran.programs.chunks(threads).map(|programs| programs.iter().collect());
-    let run = Final {
-        processes: ran.machines.iter().zip(programs).collect(),
-        memories: &ran.memories,
-        ended: ran.outcome.ending == Ending::Finished,
-    };
-    compare(&world, &ran.outcome.choices, &run)?;
-    Ok(ran)
-}
 
 #[track_caller]
 fn check_crosses<P: Program<Library>>(job: Job<P>) {

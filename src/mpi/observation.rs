@@ -20,6 +20,10 @@ pub struct ReceiveId {
     pub serial: u32,
 }
 
+/// A lock that programs make for themselves.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct LockId(pub u32);
+
 /// One fact.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 // Its own tag: every monitor tells the facts apart.
@@ -73,9 +77,33 @@ pub enum Observation {
         /// Whether the message was longer than the buffer.
         truncated: bool,
     },
+    /// The process has queued for a lock, behind another one or nobody.
+    LockQueued {
+        /// The lock.
+        lock: LockId,
+        /// The process before it.
+        behind: Option<u32>,
+    },
+    /// The process is inside.
+    LockEntered {
+        /// The lock.
+        lock: LockId,
+    },
+    /// The process is about to let others in.
+    LockLeft {
+        /// The lock.
+        lock: LockId,
+    },
     /// A send is complete: its buffer may be used again.
     SendComplete {
         /// The message.
         message: MessageId,
     },
+}
+
+impl Observation {
+    /// Whether a program told it of a lock that it makes for itself.
+    pub const fn is_of_a_lock(&self) -> bool {
+        matches!(self, Self::LockQueued { .. } | Self::LockEntered { .. } | Self::LockLeft { .. })
+    }
 }

@@ -496,6 +496,8 @@ pub enum Next<C> {
     Load(Region),
     /// The thread writes the first bytes of a number into its process's memory, little endian.
     Store(Region, u64),
+    /// The program tells its monitors a fact, at no cost.
+    Tell(Observation),
     /// The thread ends.
     End,
 }

@@ -49,6 +49,7 @@ use super::memory::{Memories, Parcel, Payload};
 use super::monitors::buffers::{Buffers, Lends};
 use super::monitors::{Monitor, Monitors, Sometimes, Violation, system};
 use super::rules::Fault;
+use crate::mpi::observation::Observation;
 use crate::mpi::rma::update::Update;
 use crate::protocols::contract::{
     Action, ActionOf, Entry, Guard, Lane, Lanes, Machine, Next, Process, Program, Region, Route,
@@ -218,13 +219,19 @@ enum Stage<C> {
 enum Touch {
     Load(Region),
     Store(Region, u64),
+    /// It tells its monitors a fact.
+    Tell(Observation),
 }
 
 impl Touch {
     /// Whether nobody else can reach this memory: the moment does not matter.
     const fn is_private(self) -> bool {
-        let (Self::Load(region) | Self::Store(region, _)) = self;
-        !matches!(region.space, Space::Window(_))
+        match self {
+            Self::Load(region) | Self::Store(region, _) => {
+                !matches!(region.space, Space::Window(_))
+            }
+            Self::Tell(_) => true,
+        }
     }
 }
 
@@ -524,6 +531,7 @@ impl<M: Machine, P: Program<M>> Instance<M, P> {
         let stage = loop {
             match self.threads[index].change().program.next(reply.take()) {
                 Next::Call(call) => break Stage::Calls(call),
+                Next::Tell(fact) => break Stage::Touches(Touch::Tell(fact)),
                 Next::Load(region) => break Stage::Touches(Touch::Load(region)),
                 Next::Store(region, value) => break Stage::Touches(Touch::Store(region, value)),
                 Next::Compute(_) | Next::Mark(_) => {}

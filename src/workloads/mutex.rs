@@ -13,6 +13,7 @@ mod test_and_set;
 use std::sync::Arc;
 
 pub use super::ping_pong::{END, START};
+use crate::mpi::observation::{LockId, Observation};
 use crate::mpi::operator::Datatype;
 use crate::mpi::rma::update::Update;
 use crate::protocols::call::{Call, Comm, Reply};
@@ -28,6 +29,8 @@ pub const LEAVES: u32 = 3;
 pub(super) const HOST: u32 = 0;
 const WINDOW: Win = Win(0);
 const WORD: u64 = 4;
+/// The one lock of the job, for its monitor.
+pub(super) const LOCK: LockId = LockId(0);
 /// No rank.
 const NOBODY: u64 = u32::MAX as u64;
 
@@ -160,6 +163,8 @@ pub struct Cycles {
     pub outside: u64,
     /// Whether it marks where it enters and leaves.
     pub marks: bool,
+    /// Whether others may come between entering and leaving, where time does not exist.
+    pub lingers: bool,
     /// Whether nobody asks for locks that could conflict (`MPI_MODE_NOCHECK`).
     pub no_check: bool,
 }
@@ -186,8 +191,11 @@ enum Stage {
     Cycle,
     Acquiring,
     Entered,
+    Entry,
     Inside,
+    Lingers,
     Leaves,
+    Exit,
     Releasing,
     Outside,
     Ended,
@@ -243,11 +251,18 @@ impl Contender {
                 Turn::Done => (Stage::Entered, None),
             },
             Stage::Entered => {
-                (Stage::Inside, self.asked.marks.then_some(Next::Mark(ENTERED)))
+                let fact = Observation::LockEntered { lock: LOCK };
+                (Stage::Entry, Some(Next::Tell(fact)))
             }
-            Stage::Inside => (Stage::Leaves, compute(self.asked.inside)),
-            Stage::Leaves => {
-                (Stage::Releasing, self.asked.marks.then_some(Next::Mark(LEAVES)))
+            Stage::Entry => (Stage::Inside, self.asked.marks.then_some(Next::Mark(ENTERED))),
+            Stage::Inside => (Stage::Lingers, compute(self.asked.inside)),
+            Stage::Lingers => {
+                (Stage::Leaves, self.asked.lingers.then_some(Next::Load(own(0, 0))))
+            }
+            Stage::Leaves => (Stage::Exit, self.asked.marks.then_some(Next::Mark(LEAVES))),
+            Stage::Exit => {
+                let fact = Observation::LockLeft { lock: LOCK };
+                (Stage::Releasing, Some(Next::Tell(fact)))
             }
             Stage::Releasing => match self.mutex.steps().release(self.value) {
                 Turn::Step(step) => (Stage::Releasing, Some(step)),
@@ -280,12 +295,6 @@ impl Contender {
             (Mutex::ByteVector(_), _) => byte_vector::preparation(step),
             (Mutex::TestAndSet(_), rank) => test_and_set::preparation(step, rank),
         }
-    }
-
-    /// Whether the rank is inside the critical section.
-    pub const fn holds(&self) -> bool {
-        matches!(self.stage, Stage::Inside | Stage::Leaves)
-            || matches!(self.stage, Stage::Entered)
     }
 }
 

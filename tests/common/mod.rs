@@ -12,8 +12,9 @@ use mpisim::protocols::call::{Call, Reply};
 use mpisim::protocols::contract::{Next, Program};
 use mpisim::protocols::library::{Endpoints, Library};
 use mpisim::protocols::rendezvous::Protocol;
+use mpisim::runtime::explore::{Drift, Final, compare, replay};
 use mpisim::runtime::memory::Payload;
-use mpisim::runtime::timed::{Connections, Ending, LockOrder, Outcome};
+use mpisim::runtime::timed::{Connections, Ending, LockOrder, Outcome, Ran};
 use mpisim::workloads::job::{Disturbance, Job};
 
 /// The profile in `models/<name>.json`, with some parameters replaced.
@@ -77,6 +78,22 @@ pub(crate) fn job<P>(profile: Profile, programs: Vec<P>) -> Job<P> {
 /// Runs a job.
 pub(crate) fn run<P: Program<Library>>(job: Job<P>) -> Outcome {
     job.run().unwrap().outcome
+}
+
+/// Runs the job and takes its choices over the bridge.
+pub(crate) fn cross<P: Program<Library>>(job: Job<P>) -> Result<Ran<Library, P>, Drift> {
+    let mut world = job.untimed().unwrap();
+    let threads = usize::from(job.threads);
+    let ran = job.run().unwrap();
+    replay(&mut world, &ran.outcome.choices)?;
+    let programs = ran.programs.chunks(threads).map(|programs| programs.iter().collect());
+    let run = Final {
+        processes: ran.machines.iter().zip(programs).collect(),
+        memories: &ran.memories,
+        ended: ran.outcome.ending == Ending::Finished,
+    };
+    compare(&world, &ran.outcome.choices, &run)?;
+    Ok(ran)
 }
 
 /// A program that makes these steps one after the other, whatever its calls return.

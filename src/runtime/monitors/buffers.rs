@@ -278,7 +278,10 @@ impl Buffers {
             | Observation::Posted { .. }
             | Observation::Arrived { .. }
             | Observation::Matched { .. }
-            | Observation::Cancelled { .. } => return,
+            | Observation::Cancelled { .. }
+            | Observation::LockQueued { .. }
+            | Observation::LockEntered { .. }
+            | Observation::LockLeft { .. } => return,
         };
         *self.told_by(process, thread) = told;
     }

@@ -8,6 +8,7 @@
 //! | M5 | no match across contexts | [`matching`] |
 //! | M6 | a message is matched by a receive of the rank that it is for | [`matching`] |
 //! | M8 | a receive that is too short reports truncation, and only then | [`matching`] |
+//! | X1, X2, X3 | a lock has one holder, is entered in the order of its queue, and is free at the end | [`mutex`] |
 //! | V2 | no buffer is touched after completion nor before posting; bytes arrive as sent | [`buffers`] |
 //! | S3 | time never goes back; no effect before its cause | [`system`] |
 //! | S4 | what was begun is finished: messages, requests, queues, landing buffers | [`system`] |
@@ -20,6 +21,7 @@
 
 pub mod buffers;
 pub mod matching;
+pub mod mutex;
 pub mod system;
 
 use std::fmt;
@@ -61,6 +63,8 @@ pub trait Monitor {
 pub struct Monitors {
     /// M1 to M6 and M8.
     pub matching: matching::Matching,
+    /// X1 to X3.
+    pub mutexes: mutex::Mutexes,
     /// S4.
     pub conservation: system::Conservation,
 }
@@ -70,6 +74,7 @@ impl Monitors {
     pub fn new(processes: usize) -> Self {
         Self {
             matching: matching::Matching::new(processes),
+            mutexes: mutex::Mutexes::default(),
             conservation: system::Conservation::new(processes),
         }
     }
@@ -77,12 +82,16 @@ impl Monitors {
 
 impl Monitor for Monitors {
     fn observe(&mut self, process: Process, fact: &Observation, found: &mut Vec<Violation>) {
+        if fact.is_of_a_lock() {
+            return self.mutexes.observe(process, fact, found);
+        }
         self.matching.observe(process, fact, found);
         self.conservation.observe(process, fact, found);
     }
 
     fn end(&mut self, undelivered: u64, found: &mut Vec<Violation>) {
         self.matching.end(undelivered, found);
+        self.mutexes.end(undelivered, found);
         self.conservation.end(undelivered, found);
     }
 }

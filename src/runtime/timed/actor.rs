@@ -200,6 +200,7 @@ where
                 Next::Compute(ps) => {
                     return self.outside(thread, TimeDelta::from_ps(ps), at);
                 }
+                Next::Tell(fact) => self.monitors.observe(process, &fact, &mut self.violations),
                 touch @ (Next::Load(_) | Next::Store(..)) => {
                     if !self.touch(thread, touch, at) {
                         return;

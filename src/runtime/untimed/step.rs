@@ -100,6 +100,7 @@ where
                 let value = self.memories.load(process, region);
                 self.strand(actor).program.loaded(value);
             }
+            Touch::Tell(fact) => self.observe(actor, &fact),
             Touch::Store(region, value) => {
                 self.memories.store(process, region, &value.to_le_bytes());
             }

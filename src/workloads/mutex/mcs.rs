@@ -14,6 +14,7 @@
 
 use super::{HOST, Me, NOBODY, Steps, Turn, WORD, buffer, own, read, replace, swap_if};
 use crate::mpi::envelope::Rank;
+use crate::mpi::observation::Observation;
 use crate::protocols::call::{Buffer, Call, Comm, Peer, SendMode};
 use crate::protocols::contract::{Next, Region};
 use crate::protocols::rma::call::{At, RmaCall};
@@ -50,6 +51,7 @@ enum Point {
     Swapped,
     Previous,
     Linked,
+    Queued,
     Flushed,
     Wait,
     Holds,
@@ -117,9 +119,14 @@ impl Steps for Mcs {
             }
             Point::Swapped => self.go(Point::Previous, Turn::flush(HOST)),
             Point::Previous => self.go(Point::Linked, Turn::load(PREVIOUS)),
-            Point::Linked if value == NOBODY => self.go(Point::Holds, Turn::Done),
             Point::Linked => {
                 self.other = value;
+                let behind = (value != NOBODY).then(|| self.other());
+                let fact = Observation::LockQueued { lock: super::LOCK, behind };
+                self.go(Point::Queued, Turn::Step(Next::Tell(fact)))
+            }
+            Point::Queued if self.other == NOBODY => self.go(Point::Holds, Turn::Done),
+            Point::Queued => {
                 let link = Turn::operate(self.other(), NEXT, replace(ME, None));
                 self.go(Point::Flushed, link)
             }

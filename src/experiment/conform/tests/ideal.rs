@@ -165,6 +165,7 @@ impl Job {
                 | Next::Mark(_)
                 | Next::Fork
                 | Next::Join
+                | Next::Tell(_)
                 | Next::Load(_)
                 | Next::Store(..) => {}
                 Next::End => process.ended = true,

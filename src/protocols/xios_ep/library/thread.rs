@@ -187,6 +187,7 @@ impl<P: Program<Library>> Program<EpLibrary> for EpThread<P> {
                     Next::Mark(number) => return Next::Mark(number),
                     Next::Fork => return Next::Fork,
                     Next::Join => return Next::Join,
+                    Next::Tell(fact) => return Next::Tell(fact),
                     Next::Load(region) => return Next::Load(region),
                     Next::Store(region, value) => return Next::Store(region, value),
                     Next::End => return Next::End,

@@ -1,0 +1,152 @@
+//! Locks that programs make for themselves: who is inside, and in which order.
+//!
+//! | id | law |
+//! |---|---|
+//! | X1 | at most one holder |
+//! | X2 | a rank that queued behind another enters when that one has left |
+//! | X3 | at the end nobody holds the lock, and everybody who queued has entered |
+
+use std::collections::BTreeMap;
+
+use super::{Monitor, Violation};
+use crate::mpi::observation::{LockId, Observation};
+use crate::protocols::contract::Process;
+
+const X1: &str = "a lock has at most one holder";
+const X2: &str = "a lock is entered in the order of its queue";
+const X3: &str = "at the end a lock is free, and everybody who queued has entered";
+
+/// The monitor of all locks of a run.
+#[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
+pub struct Mutexes {
+    locks: BTreeMap<LockId, State>,
+    /// Entries that had to wait for another holder.
+    pub contended: u64,
+}
+
+#[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
+struct State {
+    holder: Option<u32>,
+    /// Who left last.
+    last: Option<u32>,
+    /// Who queued, and behind whom.
+    queued: BTreeMap<u32, Option<u32>>,
+}
+
+impl Monitor for Mutexes {
+    fn observe(&mut self, process: Process, fact: &Observation, found: &mut Vec<Violation>) {
+        match *fact {
+            Observation::LockQueued { lock, behind } => {
+                self.contended += u64::from(behind.is_some());
+                self.locks.entry(lock).or_default().queued.insert(process.0, behind);
+            }
+            Observation::LockEntered { lock } => {
+                self.locks.entry(lock).or_default().enter(lock, process.0, found);
+            }
+            Observation::LockLeft { lock } => {
+                let state = self.locks.entry(lock).or_default();
+                if state.holder == Some(process.0) {
+                    state.holder = None;
+                }
+                state.last = Some(process.0);
+            }
+            Observation::Sent { .. }
+            | Observation::Posted { .. }
+            | Observation::Arrived { .. }
+            | Observation::Matched { .. }
+            | Observation::Cancelled { .. }
+            | Observation::Received { .. }
+            | Observation::SendComplete { .. } => {}
+        }
+    }
+
+    fn end(&mut self, _: u64, found: &mut Vec<Violation>) {
+        for (lock, state) in &self.locks {
+            if let Some(holder) = state.holder {
+                found.push(broken("X3", X3, *lock, format!("rank {holder} still holds it")));
+            }
+            for rank in state.queued.keys() {
+                found.push(broken("X3", X3, *lock, format!("rank {rank} never entered")));
+            }
+        }
+    }
+}
+
+impl State {
+    fn enter(&mut self, lock: LockId, rank: u32, found: &mut Vec<Violation>) {
+        if let Some(holder) = self.holder {
+            let detail = format!("rank {rank} enters while rank {holder} is inside");
+            found.push(broken("X1", X1, lock, detail));
+        }
+        if let Some(Some(behind)) = self.queued.remove(&rank)
+            && self.last != Some(behind)
+        {
+            let last = self.last.map_or_else(|| "nobody".to_owned(), |last| format!("rank {last}"));
+            let detail = format!("rank {rank} queued behind rank {behind}, and {last} left last");
+            found.push(broken("X2", X2, lock, detail));
+        }
+        self.holder = Some(rank);
+    }
+}
+
+fn broken(id: &'static str, statement: &'static str, lock: LockId, detail: String) -> Violation {
+    Violation { id, statement, objects: vec![format!("lock {}", lock.0)], detail }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LOCK: LockId = LockId(0);
+
+    fn told(facts: &[(u32, Observation)]) -> Vec<&'static str> {
+        let (mut monitor, mut found) = (Mutexes::default(), Vec::new());
+        for (process, fact) in facts {
+            monitor.observe(Process(*process), fact, &mut found);
+        }
+        monitor.end(0, &mut found);
+        found.iter().map(|violation| violation.id).collect()
+    }
+
+    const fn queued(behind: Option<u32>) -> Observation {
+        Observation::LockQueued { lock: LOCK, behind }
+    }
+
+    const ENTERED: Observation = Observation::LockEntered { lock: LOCK };
+    const LEFT: Observation = Observation::LockLeft { lock: LOCK };
+
+    #[test]
+    fn one_after_the_other_in_the_order_of_the_queue_is_clean() {
+        let facts = [
+            (0, queued(None)),
+            (2, queued(Some(0))),
+            (0, ENTERED),
+            (1, queued(Some(2))),
+            (0, LEFT),
+            (2, ENTERED),
+            (2, LEFT),
+            (1, ENTERED),
+            (1, LEFT),
+        ];
+        assert!(told(&facts).is_empty());
+    }
+
+    #[test]
+    fn two_inside_a_wrong_order_and_a_holder_at_the_end_are_found() {
+        assert_eq!(told(&[(0, ENTERED), (1, ENTERED), (0, LEFT), (1, LEFT)]), ["X1"]);
+        let overtaken = [
+            (0, queued(None)),
+            (0, ENTERED),
+            (1, queued(Some(0))),
+            (2, queued(Some(1))),
+            (0, LEFT),
+            (2, ENTERED),
+            (2, LEFT),
+            (1, ENTERED),
+            (1, LEFT),
+        ];
+        assert_eq!(told(&overtaken), ["X2", "X2"]);
+        assert_eq!(told(&[(0, ENTERED)]), ["X3"]);
+        assert_eq!(told(&[(0, queued(None))]), ["X3"]);
+    }
+}
