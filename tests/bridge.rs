@@ -19,8 +19,7 @@ use mpisim::protocols::call::{Buffer, Call, Comm, Peer, Reply, Requests, SendMod
 use mpisim::protocols::contract::{Handle, Machine, Next, Program};
 use mpisim::protocols::library::Library;
 use mpisim::protocols::rendezvous::Protocol;
-use mpisim::runtime::explore::{Drift, Final, compare, replay};
-use mpisim::runtime::timed::{Ending, LockOrder, Planted, Ran};
+use mpisim::runtime::timed::{Ending, LockOrder, Planted};
 use mpisim::units::{Bytes, TimeDelta};
 use mpisim::workloads::job::{Flow, Job, ping_pong, windowed};
 

@@ -125,6 +125,11 @@ impl Chart {
                 place(into),
                 reduction.operator()
             ),
+            Action::Update { target, .. } => format!("updates {} B", target.len),
+            Action::RdmaAtomic { at, target, token, .. } => {
+                self.wires.push_back((rank, Arrival::Done(token)));
+                format!("updates {} B of {}", target.len, at.peer.0)
+            }
             Action::Register { region } => format!("pins {} B", region.len),
             Action::Send { to, packet, payload, .. } => {
                 let line = format!("sends {} to {}", content(&packet, payload), to.peer.0);
@@ -166,6 +171,7 @@ fn place(region: Region) -> &'static str {
         Space::Landing(_) => "landing",
         Space::Unexpected(_) => "kept",
         Space::Scratch(_) => "scratch",
+        Space::Window(_) => "window",
     }
 }
 
@@ -173,6 +179,7 @@ fn content(packet: &Packet, payload: Option<Region>) -> String {
     match packet {
         Packet::Eager(header) => format!("EAGER {} B", header.bytes),
         Packet::Matched { .. } => "MATCHED".to_owned(),
+        Packet::Rma(packet) => packet.to_string(),
         Packet::Rts { header, .. } => format!("RTS {} B", header.bytes),
         Packet::Rendezvous { word, .. } => match word {
             Word::Cts { .. } => "CTS".to_owned(),
@@ -194,6 +201,7 @@ fn answer(reply: &Reply) -> String {
         Reply::Tested(Some(outcome)) => format!("true: {}", ended(outcome)),
         Reply::Probed(Some(status)) => format!("a message of {}", words(status)),
         Reply::All(outcomes) => outcomes.iter().map(ended).collect::<Vec<_>>().join("; "),
+        Reply::Flag(flag) => flag.to_string(),
         Reply::Any { .. } | Reply::AllTested(_) | Reply::Compared(_) => {
             unreachable!("no chart asks for {reply:?}")
         }

@@ -90,7 +90,12 @@ fn timed_runs_are_orders_of_the_untimed_world() {
                 let ran = common::cross(job).expect("the untimed world accepts the run");
                 assert_eq!(ran.outcome.ending, Ending::Finished, "{algorithm:?} {ranks}");
                 assert_eq!(ran.outcome.violations, [], "{algorithm:?} {ranks}");
-                println!("{} {ranks} rdma {rdma}: {} packets, {} us", algorithm.name(), ran.outcome.packets, ran.outcome.end.as_ps() / 1_000_000);
+                println!(
+                    "{} {ranks} rdma {rdma}: {} packets, {} us",
+                    algorithm.name(),
+                    ran.outcome.packets,
+                    ran.outcome.end.as_ps() / 1_000_000
+                );
             }
         }
     }

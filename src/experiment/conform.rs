@@ -6,6 +6,7 @@
 pub mod collectives;
 pub mod communicators;
 pub mod matching;
+pub mod misuse;
 mod simulated;
 #[cfg(test)]
 mod tests;
@@ -18,6 +19,8 @@ use serde_json::Value;
 pub use matching::{Finished, Sent, World};
 pub use simulated::Simulated;
 pub use vectors::{Cases, VectorError, Vectors};
+
+use crate::mpi::rma::synchronisation::Rules;
 
 /// Schedules per case that `mpisim conform` tries: each way that [`Simulated`] has to connect the
 /// processes comes up once.
@@ -140,6 +143,7 @@ pub fn judge(vectors: &Vectors, world: &impl World, schedules: u64) -> Verdict {
             .iter()
             .map(|case| (0..schedules).find_map(|schedule| case.mismatch(world, schedule)))
             .collect(),
+        Cases::Misuse(cases) => cases.iter().map(|case| case.mismatch(Rules::Mpich)).collect(),
     }
 }
 

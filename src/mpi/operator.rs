@@ -12,7 +12,7 @@ mod double;
 use std::fmt;
 
 /// What the elements of a buffer are.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum Datatype {
     /// Signed, 4 bytes.
     Int32,
@@ -40,6 +40,14 @@ impl Datatype {
         }
     }
 
+    /// Whether it is one number without a fraction.
+    pub const fn is_integer(self) -> bool {
+        match self {
+            Self::Int32 | Self::Int64 => true,
+            Self::Double | Self::Int32Pair | Self::Int64Pair => false,
+        }
+    }
+
     /// The name that scenarios use.
     pub const fn name(self) -> &'static str {
         match self {
@@ -53,7 +61,7 @@ impl Datatype {
 }
 
 /// What two elements become.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum Operator {
     /// `MPI_SUM`.
     Sum,

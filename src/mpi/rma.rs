@@ -3,5 +3,7 @@
 //!
 //! Nothing here sends or waits. Source: `rma` Sec. 2 and 4.
 
+pub mod access;
+pub mod layout;
 pub mod synchronisation;
 pub mod update;

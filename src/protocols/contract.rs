@@ -18,7 +18,7 @@ use std::hash::Hash;
 
 use crate::mpi::observation::Observation;
 use crate::mpi::operator::{Reduction, Side};
-use crate::mpi::rma::update::Update;
+use crate::mpi::rma::update::Effect;
 use crate::units::Bytes;
 
 /// A process of the job, numbered from 0 over all nodes.
@@ -252,7 +252,7 @@ pub enum Action<P, R> {
         /// The elements.
         target: Region,
         /// What becomes of them.
-        update: Update,
+        update: Effect,
         /// The operand, as long as the update says; `None` where it has none.
         operand: Option<Region>,
         /// Where the old elements go.
@@ -306,7 +306,7 @@ pub enum Action<P, R> {
         /// The element, in the peer.
         target: Region,
         /// What becomes of it.
-        update: Update,
+        update: Effect,
         /// The operand, in this process; read when the operation is posted.
         operand: Option<Region>,
         /// Where the old element goes, in this process.

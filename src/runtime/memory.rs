@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use super::fingerprint::Shared;
 use crate::mpi::operator::{Reduction, Side};
-use crate::mpi::rma::update::Update;
+use crate::mpi::rma::update::Effect;
 use crate::protocols::contract::{Process, Region, Space};
 
 /// Whether bytes exist.
@@ -141,7 +141,7 @@ impl Memories {
         &mut self,
         process: Process,
         target: Region,
-        update: Update,
+        update: Effect,
         operand: Option<Region>,
         old: Option<Region>,
     ) {
@@ -159,7 +159,13 @@ impl Memories {
     }
 
     /// Updates one element by the HCA of `process`: the old one is the answer.
-    pub fn update_by(&mut self, process: Process, target: Region, update: Update, operand: &Parcel) -> Parcel {
+    pub fn update_by(
+        &mut self,
+        process: Process,
+        target: Region,
+        update: Effect,
+        operand: &Parcel,
+    ) -> Parcel {
         if !self.real(target) {
             return Parcel { len: target.len, bytes: None };
         }

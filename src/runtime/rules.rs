@@ -1,6 +1,6 @@
 //! What both runtimes hold a machine to, and how they cut its lists into steps.
 
-use crate::mpi::rma::update::Update;
+use crate::mpi::rma::update::Effect;
 use crate::protocols::contract::{Action, Process, ProtocolError, Region, Thread};
 
 /// Why a run was stopped: a defect of a protocol, told as a result.
@@ -85,7 +85,7 @@ pub fn breach<P, R>(list: &[Action<P, R>]) -> Option<&'static str> {
 
 fn lengths_differ(
     target: Region,
-    update: Update,
+    update: Effect,
     operand: Option<Region>,
     old: Option<Region>,
 ) -> bool {

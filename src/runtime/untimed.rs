@@ -50,7 +50,7 @@ use super::monitors::buffers::{Buffers, Lends};
 use super::monitors::{Monitor, Monitors, Sometimes, Violation, system};
 use super::rules::Fault;
 use crate::mpi::observation::Observation;
-use crate::mpi::rma::update::Update;
+use crate::mpi::rma::update::Effect;
 use crate::protocols::contract::{
     Action, ActionOf, Entry, Guard, Lane, Lanes, Machine, Next, Process, Program, Region, Route,
     Space, Thread, Token, Via,
@@ -268,7 +268,7 @@ enum Does {
     /// Bytes move from one place to another.
     Copies { from: (Process, Region), to: (Process, Region) },
     /// An element changes; `carried` is the operand before, and the old element afterwards.
-    Updates { at: (Process, Region), update: Update, carried: Parcel, into: Region },
+    Updates { at: (Process, Region), update: Effect, carried: Parcel, into: Region },
 }
 
 impl<M: Machine, P: Program<M>> PartialEq for World<M, P> {

@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub use super::ping_pong::{END, START};
 use crate::mpi::observation::{LockId, Observation};
 use crate::mpi::operator::Datatype;
-use crate::mpi::rma::update::Update;
+use crate::mpi::rma::update::Effect;
 use crate::protocols::call::{Call, Comm, Reply};
 use crate::protocols::contract::{Machine, Next, Program, Region, Space};
 use crate::protocols::rma::call::{At, Flavor, LockKind, Operation, RmaCall, Win};
@@ -242,9 +242,7 @@ impl Contender {
                 (Stage::Start, Some(Next::Call(call)))
             }
             Stage::Start => (Stage::Cycle, Some(Next::Mark(START))),
-            Stage::Cycle if self.done == self.asked.cycles => {
-                (Stage::Ended, Some(Next::Mark(END)))
-            }
+            Stage::Cycle if self.done == self.asked.cycles => (Stage::Ended, Some(Next::Mark(END))),
             Stage::Cycle => (Stage::Acquiring, None),
             Stage::Acquiring => match self.mutex.steps().acquire(self.value) {
                 Turn::Step(step) => (Stage::Acquiring, Some(step)),
@@ -256,9 +254,7 @@ impl Contender {
             }
             Stage::Entry => (Stage::Inside, self.asked.marks.then_some(Next::Mark(ENTERED))),
             Stage::Inside => (Stage::Lingers, compute(self.asked.inside)),
-            Stage::Lingers => {
-                (Stage::Leaves, self.asked.lingers.then_some(Next::Load(own(0, 0))))
-            }
+            Stage::Lingers => (Stage::Leaves, self.asked.lingers.then_some(Next::Load(own(0, 0)))),
             Stage::Leaves => (Stage::Exit, self.asked.marks.then_some(Next::Mark(LEAVES))),
             Stage::Exit => {
                 let fact = Observation::LockLeft { lock: LOCK };
@@ -333,18 +329,18 @@ const fn own(offset: u64, bytes: u64) -> Region {
 
 /// Reads an element as it is.
 const fn read(into: Region) -> Operation {
-    let update = Update::NoOp(Datatype::Int32);
+    let update = Effect::NoOp(Datatype::Int32);
     Operation::Update { update, origin: None, result: Some(into) }
 }
 
 /// Replaces an element; `result` gets the old one.
 const fn replace(origin: Region, result: Option<Region>) -> Operation {
-    Operation::Update { update: Update::Replace(Datatype::Int32), origin: Some(origin), result }
+    Operation::Update { update: Effect::Replace(Datatype::Int32), origin: Some(origin), result }
 }
 
 /// Replaces an element that is the first of `operands` by the second.
 const fn swap_if(operands: Region, result: Region) -> Operation {
-    let update = Update::CompareAndSwap(Datatype::Int32);
+    let update = Effect::CompareAndSwap(Datatype::Int32);
     Operation::Update { update, origin: Some(operands), result: Some(result) }
 }
 

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{collectives, communicators, matching};
+use super::{collectives, communicators, matching, misuse};
 use crate::workloads::program::ProgramError;
 
 /// The cases of one file.
@@ -23,6 +23,8 @@ pub enum Cases {
     Communicators(Vec<communicators::Case>),
     /// Collective operations and what each rank has after them.
     Collectives(Vec<collectives::Case>),
+    /// One-sided calls in and out of order, and what they returned.
+    Misuse(Vec<misuse::Case>),
 }
 
 /// Why a file cannot be used.
@@ -32,7 +34,10 @@ pub enum VectorError {
     #[error("{0}")]
     Form(#[from] serde_json::Error),
     /// It holds another family of vectors.
-    #[error("family `{0}` is not known; `matching`, `communicators` and `collectives` are")]
+    #[error(
+        "family `{0}` is not known; `matching`, `communicators`, `collectives`, `rma_misuse` and \
+         `rma_misuse_two` are"
+    )]
     Family(String),
     /// It has another schema.
     #[error("schema {0} is not known; 1 is")]
@@ -105,6 +110,10 @@ struct File<C> {
     ranks: Option<u32>,
     /// The modulus of the user-defined operator.
     affine_modulus: Option<u32>,
+    /// How the sequences of calls were drawn.
+    mode: Option<String>,
+    /// The window that they were made on.
+    window: Option<String>,
     cases: Vec<C>,
 }
 
@@ -115,6 +124,7 @@ impl Cases {
             Self::Matching(cases) => cases.len(),
             Self::Communicators(cases) => cases.len(),
             Self::Collectives(cases) => cases.len(),
+            Self::Misuse(cases) => cases.len(),
         }
     }
 
@@ -136,6 +146,8 @@ impl Vectors {
             "matching" => matching_cases,
             "communicators" => communicator_cases,
             "collectives" => collective_cases,
+            "rma_misuse" => misuse_cases_of_one,
+            "rma_misuse_two" => misuse_cases_of_two,
             _ => return Err(VectorError::Family(head.family)),
         };
         if head.schema != 1 {
@@ -166,4 +178,16 @@ fn collective_cases(text: &str) -> Result<Vectors, VectorError> {
     let (ranks, modulus) = ranks.zip(modulus).ok_or(VectorError::Ranks)?;
     let cases = file.cases.into_iter().map(|case| case.checked(ranks, modulus));
     Ok(Vectors { library: file.mpi, cases: Cases::Collectives(cases.collect::<Result<_, _>>()?) })
+}
+
+fn misuse_cases_of_one(text: &str) -> Result<Vectors, VectorError> {
+    let file: File<misuse::RawOne> = serde_json::from_str(text)?;
+    let cases = file.cases.into_iter().map(misuse::RawOne::checked);
+    Ok(Vectors { library: file.mpi, cases: Cases::Misuse(cases.collect::<Result<_, _>>()?) })
+}
+
+fn misuse_cases_of_two(text: &str) -> Result<Vectors, VectorError> {
+    let file: File<misuse::RawTwo> = serde_json::from_str(text)?;
+    let cases = file.cases.into_iter().map(misuse::RawTwo::checked);
+    Ok(Vectors { library: file.mpi, cases: Cases::Misuse(cases.collect::<Result<_, _>>()?) })
 }

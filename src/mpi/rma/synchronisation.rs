@@ -325,10 +325,9 @@ impl Synchronisation {
 
     fn permits_operation(&self, rules: Rules, target: Rank, request: bool) -> bool {
         let here = match &self.access {
-            Access::LockAll => true,
+            Access::LockAll | Access::Fence => true,
             Access::Lock(held) => rules != Rules::Strict || find(held, target).is_ok(),
             Access::Start(group) => group.contains(target),
-            Access::Fence => true,
             Access::None => self.fenced,
         };
         let passive = matches!(self.access, Access::Lock(_) | Access::LockAll);

@@ -134,12 +134,7 @@ impl Library {
     }
 
     /// The pass of `MPI_Win_test` is over.
-    pub(super) fn window_tested(
-        &mut self,
-        thread: Thread,
-        win: Win,
-        out: &mut Vec<LibraryAction>,
-    ) {
+    pub(super) fn window_tested(&mut self, thread: Thread, win: Win, out: &mut Vec<LibraryAction>) {
         let (flag, _) = self.with_rma(thread, out, |rma, port| rma.test_again(win, port));
         push_return(thread, Reply::Flag(flag), out);
     }
@@ -156,8 +151,7 @@ impl Library {
         if !one_sided {
             return Ok(());
         }
-        let ((), completed) =
-            self.with_rma(thread, out, |rma, port| rma.waited_for(request, port));
+        let ((), completed) = self.with_rma(thread, out, |rma, port| rma.waited_for(request, port));
         self.requests_complete(completed, out)
     }
 }

@@ -9,8 +9,8 @@ use super::{
 use crate::mpi::observation::Observation;
 use crate::protocols::call::{Requests, Status};
 use crate::protocols::contract::Step;
-use crate::protocols::rma::call::Win;
 use crate::protocols::rendezvous::{Port, Progress, Protocol, Receiver, Role, RoleInput, Sender};
+use crate::protocols::rma::call::Win;
 
 /// One open request.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]

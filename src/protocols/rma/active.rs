@@ -16,8 +16,8 @@ use super::packet::{Body, Closes};
 use super::port::Port;
 use super::window::{Exposure, Lock, Queued, Target, Wants, Window};
 use super::{Issue, Settings};
-use crate::mpi::rma::synchronisation::Epoch;
 use crate::mpi::envelope::Rank;
+use crate::mpi::rma::synchronisation::Epoch;
 
 /// How far a fence is.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
@@ -177,7 +177,8 @@ impl Window {
             self.start_out(target, queued, last, port);
         }
         // The HCA tells the end of its own operations; a message could overtake them.
-        if self.targets.get(&target).is_some_and(|state| state.rdma > 0 || !state.queue.is_empty()) {
+        if self.targets.get(&target).is_some_and(|state| state.rdma > 0 || !state.queue.is_empty())
+        {
             return false;
         }
         self.take_post(target);
@@ -210,4 +211,3 @@ impl Window {
         over
     }
 }
-

@@ -2,9 +2,9 @@
 //!
 //! Source: MPI 3.1, Chapter 11; `rma` Sec. 2.
 
-use crate::mpi::rma::synchronisation::RankSet;
 pub use crate::mpi::rma::synchronisation::LockKind;
-use crate::mpi::rma::update::Update;
+use crate::mpi::rma::synchronisation::RankSet;
+use crate::mpi::rma::update::Effect;
 use crate::protocols::call::Comm;
 use crate::protocols::contract::{Handle, Region};
 
@@ -87,7 +87,7 @@ pub enum Operation {
     /// `MPI_Rget_accumulate`, `MPI_Fetch_and_op` and `MPI_Compare_and_swap`.
     Update {
         /// What becomes of each element.
-        update: Update,
+        update: Effect,
         /// The operand, as long as the update says; `None` where it has none.
         origin: Option<Region>,
         /// Where the old elements go.
@@ -101,7 +101,7 @@ impl Operation {
         match self {
             Self::Put { .. } => "MPI_Put",
             Self::Get { .. } => "MPI_Get",
-            Self::Update { update: Update::CompareAndSwap(_), .. } => "MPI_Compare_and_swap",
+            Self::Update { update: Effect::CompareAndSwap(_), .. } => "MPI_Compare_and_swap",
             Self::Update { result: None, .. } => "MPI_Accumulate",
             Self::Update { result: Some(_), .. } => "MPI_Get_accumulate",
         }

@@ -164,9 +164,8 @@ mod tests {
     fn everybody_learns_the_sum_of_what_is_for_it_in_log_rounds() {
         for size in 1..=33_u32 {
             let count = |from: u32, to: u32| u64::from(from * 100 + to * to);
-            let mut all: Vec<_> = (0..size)
-                .map(|rank| Exchange::scatter(rank, size, |to| count(rank, to)))
-                .collect();
+            let mut all: Vec<_> =
+                (0..size).map(|rank| Exchange::scatter(rank, size, |to| count(rank, to))).collect();
             let messages = talk(&mut all);
             let rounds = size.next_power_of_two().ilog2();
             assert_eq!(messages, (size * rounds) as usize);
@@ -180,8 +179,7 @@ mod tests {
     fn nobody_leaves_a_barrier_before_everybody_has_entered() {
         for size in 1..=17_u32 {
             for late in 0..size {
-                let mut all: Vec<_> =
-                    (0..size).map(|rank| Exchange::barrier(rank, size)).collect();
+                let mut all: Vec<_> = (0..size).map(|rank| Exchange::barrier(rank, size)).collect();
                 // Everybody but one goes on as far as it can.
                 let mut said = vec![Vec::new(); size as usize];
                 loop {

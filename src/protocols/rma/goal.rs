@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::Rma;
 use super::active::Fence;
 use super::call::RmaCall;
 use super::exchange::{Exchange, Leg};
@@ -9,7 +10,6 @@ use super::packet::{RmaPacket, Scope};
 use super::port::Port;
 use super::setup::Creating;
 use super::window::{Target, Wants, Window};
-use super::Rma;
 use crate::protocols::contract::{Process, Thread, Wait};
 
 /// What a thread waits for.
@@ -26,22 +26,49 @@ enum Aim {
     /// A window: everybody's words are known.
     Gather(Box<Creating>),
     /// A window: everybody has it.
-    Made { window: u32, exchange: Exchange },
+    Made {
+        window: u32,
+        exchange: Exchange,
+    },
     /// The end of a window: how many silent unlocks come.
-    Count { window: u32, exchange: Exchange },
+    Count {
+        window: u32,
+        exchange: Exchange,
+    },
     /// They come.
-    Drain { window: u32, expected: u64 },
+    Drain {
+        window: u32,
+        expected: u64,
+    },
     /// Everybody is done with it.
-    Freed { window: u32, exchange: Exchange },
+    Freed {
+        window: u32,
+        exchange: Exchange,
+    },
     /// The operations on one target are complete, here or there as well, or its lock is given back.
-    Target { window: u32, target: u32, wants: Wants },
+    Target {
+        window: u32,
+        target: u32,
+        wants: Wants,
+    },
     /// The same of all targets.
-    All { window: u32, wants: Wants },
-    Fence { window: u32, fence: Fence },
+    All {
+        window: u32,
+        wants: Wants,
+    },
+    Fence {
+        window: u32,
+        fence: Fence,
+    },
     /// `MPI_Win_complete`: these targets have not posted, or not everything has gone out.
-    Complete { window: u32, left: Vec<u32> },
+    Complete {
+        window: u32,
+        left: Vec<u32>,
+    },
     /// `MPI_Win_wait`.
-    Exposure { window: u32 },
+    Exposure {
+        window: u32,
+    },
 }
 
 /// What becomes of an aim.
@@ -295,7 +322,10 @@ impl Goal {
                     open.targets.iter().filter(|(_, state)| !open.is_done(state, *wants));
                 open_targets
                     .map(|(rank, state)| {
-                        wait(vec![process(open, *rank)], format!("rank {rank}: {}", state.in_words()))
+                        wait(
+                            vec![process(open, *rank)],
+                            format!("rank {rank}: {}", state.in_words()),
+                        )
                     })
                     .collect()
             }

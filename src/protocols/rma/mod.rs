@@ -17,9 +17,9 @@ pub mod call;
 mod exchange;
 mod goal;
 mod manager;
+mod origin;
 pub mod packet;
 pub(crate) mod port;
-mod origin;
 pub(crate) mod setup;
 mod target;
 mod window;
@@ -37,7 +37,7 @@ use super::contract::{Handle, Process, Region, Route, Step, Thread, Token, Wait}
 use crate::mpi::envelope::Rank;
 use crate::mpi::operator::{Datatype, Operator};
 use crate::mpi::rma::synchronisation::{Epoch, Event, Rules};
-use crate::mpi::rma::update::Update;
+use crate::mpi::rma::update::Effect;
 
 /// When operations of a passive epoch leave their origin.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
@@ -126,8 +126,8 @@ impl Settings {
         }
         let integer = matches!(update.datatype(), Datatype::Int32 | Datatype::Int64);
         let known = match update {
-            Update::Replace(_) | Update::NoOp(_) | Update::CompareAndSwap(_) => true,
-            Update::Reduce(reduction) => reduction.operator() == Operator::Sum,
+            Effect::Replace(_) | Effect::NoOp(_) | Effect::CompareAndSwap(_) => true,
+            Effect::Reduce(reduction) => reduction.operator() == Operator::Sum,
         };
         let single = element <= 8;
         let fits = integer && known && single;
@@ -328,9 +328,8 @@ impl Rma {
     /// A request form is waited for: what it needs goes out.
     pub(crate) fn waited_for(&mut self, request: Handle, port: &mut Port<'_>) {
         for window in self.windows.values_mut() {
-            let waits = |target: &Target| {
-                target.queue.iter().any(|queued| queued.request == Some(request))
-            };
+            let waits =
+                |target: &Target| target.queue.iter().any(|queued| queued.request == Some(request));
             let found = window.targets.iter().find(|(_, target)| waits(target));
             if let Some((&target, _)) = found {
                 window.want(target, Wants::Issue, port);

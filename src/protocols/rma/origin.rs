@@ -19,11 +19,18 @@ use super::packet::{Body, Closes, Does, RmaPacket};
 use super::port::Port;
 use super::window::{Asker, Lock, Queued, Slot, Target, Wants, Window};
 use super::{Issue, Settings};
+use crate::mpi::rma::update::Effect;
 use crate::protocols::contract::Step;
 
 impl Window {
     /// `MPI_Win_lock`.
-    pub(super) fn lock(&mut self, target: u32, kind: LockKind, no_check: bool, port: &mut Port<'_>) {
+    pub(super) fn lock(
+        &mut self,
+        target: u32,
+        kind: LockKind,
+        no_check: bool,
+        port: &mut Port<'_>,
+    ) {
         let lock = if no_check { Lock::Unchecked } else { Lock::Called(kind) };
         self.targets.insert(target, Target::new(lock));
         if port.settings().issue == Issue::Eager || target == self.rank {
@@ -140,7 +147,8 @@ impl Window {
     pub(super) fn issue(&mut self, target: u32, port: &mut Port<'_>) {
         while let Some(state) = self.targets.get_mut(&target) {
             let Some(&queued) = state.queue.front() else { break };
-            let by_hca = target != self.rank && port.settings().by_hca(&queued.does);
+            let by_hca = port.settings().by_hca(&queued.does)
+                && (target != self.rank || needs_hca(&queued.does));
             if by_hca && state.updating && matches!(queued.does, Operation::Update { .. }) {
                 return;
             }
@@ -319,4 +327,10 @@ impl Window {
     pub(super) const fn about(&self, body: Body) -> RmaPacket {
         RmaPacket::About { window: self.id, body }
     }
+}
+
+/// Whether an operation on the own part must go through the HCA where others' do: its atomics and
+/// those of a core do not exclude each other. A core may read at any time.
+const fn needs_hca(does: &Operation) -> bool {
+    matches!(does, Operation::Update { update, .. } if !matches!(update, Effect::NoOp(_)))
 }

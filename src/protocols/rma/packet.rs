@@ -1,9 +1,10 @@
 //! What goes over the wire between the processes of a window.
 
+use std::fmt;
 use std::sync::Arc;
 
 use super::call::LockKind;
-use crate::mpi::rma::update::Update;
+use crate::mpi::rma::update::Effect;
 use crate::protocols::contract::{Region, Space};
 
 /// Bytes that describe a derived type of the target's, behind the header: kind, count, block
@@ -81,7 +82,7 @@ pub enum Does {
     /// Sends bytes back.
     Get,
     /// Updates elements, with the payload as operand.
-    Update(Update),
+    Update(Effect),
 }
 
 /// What a packet ends.
@@ -136,6 +137,61 @@ impl Place {
             let offset = self.offset + index * self.stride;
             let space = Space::Window(self.memory);
             (Region { space, offset, len: block }, index * block)
+        })
+    }
+}
+
+impl fmt::Display for RmaPacket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Words { words, .. } => write!(f, "WORDS {}", words.len()),
+            Self::About { body, .. } => body.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for Body {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Lock(LockKind::Shared) => f.write_str("LOCK shared"),
+            Self::Lock(LockKind::Exclusive) => f.write_str("LOCK exclusive"),
+            Self::Granted => f.write_str("GRANTED"),
+            Self::Operate { does, place, locks, closes, .. } => {
+                if locks.is_some() {
+                    f.write_str("LOCK + ")?;
+                }
+                write!(f, "{does} {} B", place.bytes())?;
+                if matches!(closes, Closes::Nothing | Closes::Counted) {
+                    return Ok(());
+                }
+                write!(f, " + {closes}")
+            }
+            Self::Reply { .. } => f.write_str("DATA"),
+            Self::Close(closes) => closes.fmt(f),
+            Self::Done => f.write_str("DONE"),
+            Self::Post => f.write_str("POST"),
+        }
+    }
+}
+
+impl fmt::Display for Does {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Put => "PUT",
+            Self::Get => "GET",
+            Self::Update(Effect::CompareAndSwap(_)) => "COMPARE_AND_SWAP",
+            Self::Update(_) => "ACCUMULATE",
+        })
+    }
+}
+
+impl fmt::Display for Closes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Nothing | Self::Counted => "nothing",
+            Self::Flush => "FLUSH",
+            Self::Unlock { .. } => "UNLOCK",
+            Self::Epoch => "COMPLETE",
         })
     }
 }

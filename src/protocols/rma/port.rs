@@ -6,9 +6,7 @@ use super::call::Operation;
 use super::packet::{Body, DERIVED_BYTES, RmaPacket};
 use super::window::{Queued, Window};
 use super::{Settings, token};
-use crate::protocols::contract::{
-    Action, Handle, Process, Region, Route, Space, Step, Thread,
-};
+use crate::protocols::contract::{Action, Handle, Process, Region, Route, Space, Step, Thread};
 use crate::protocols::library::{Job, LibraryAction, Packet};
 
 /// What the one-sided part knows of its process, and its way to act.

@@ -41,13 +41,7 @@ pub(super) struct Creating {
 
 impl Creating {
     /// The first step of making a window, by a process whose next free number is `number`.
-    pub(super) fn new(
-        win: Win,
-        members: Members,
-        flavor: Flavor,
-        number: u32,
-        base: Base,
-    ) -> Self {
+    pub(super) fn new(win: Win, members: Members, flavor: Flavor, number: u32, base: Base) -> Self {
         let size = u32::try_from(members.processes.len()).expect("ranks are u32");
         let Base { memory, bytes, unit } = base;
         let exchange = match flavor {

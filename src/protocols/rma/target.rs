@@ -9,7 +9,7 @@ use super::call::{LockKind, Operation};
 use super::packet::{Body, Closes, Does, Place};
 use super::port::Port;
 use super::window::{Asker, Queued, Window};
-use crate::mpi::rma::update::Update;
+use crate::mpi::rma::update::Effect;
 use crate::protocols::contract::{Action, Region, Route, Space, Step};
 
 impl Window {
@@ -202,7 +202,7 @@ impl Window {
 /// Updates every run of a place.
 fn update_runs(
     place: Place,
-    update: Update,
+    update: Effect,
     operand: Option<Region>,
     old: Option<Region>,
     port: &mut Port<'_>,
@@ -210,7 +210,7 @@ fn update_runs(
     for (run, start) in place.runs() {
         let part = |region: Region| region.part(start, run.len);
         // The two operands of a compare-and-swap belong to its one element.
-        let whole = matches!(update, Update::CompareAndSwap(_));
+        let whole = matches!(update, Effect::CompareAndSwap(_));
         let operand = operand.map(|operand| if whole { operand } else { part(operand) });
         let operand = operand.filter(|_| update.operand(run.len) > 0);
         if run.len > 0 {

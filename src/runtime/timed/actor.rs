@@ -8,7 +8,7 @@ use super::{
     Part, Phase, Placement, Planted, Program, Timed,
 };
 use crate::hardware::fabric::{ConnId, Transfer};
-use crate::mpi::rma::update::Update;
+use crate::mpi::rma::update::Effect;
 use crate::protocols::contract::{
     Action, ActionOf, Entry, Guard, Input, InputOf, Next, Process, Region, Route, Space, Thread,
     Token, Via,
@@ -602,7 +602,7 @@ where
         &mut self,
         thread: u32,
         process: Process,
-        (target, update): (Region, Update),
+        (target, update): (Region, Effect),
         operand: Option<Region>,
         old: Option<Region>,
         cursor: Time,
@@ -665,8 +665,17 @@ where
         };
         let cursor = self.charge(thread, Part::Post, cursor, cost);
         let channel = self.channel(from, to);
-        let flight =
-            Flight { kind, from, to, channel, bytes, parcel, signalled: false, updated: false, held: None };
+        let flight = Flight {
+            kind,
+            from,
+            to,
+            channel,
+            bytes,
+            parcel,
+            signalled: false,
+            updated: false,
+            held: None,
+        };
         let id = self.flights.insert(flight);
         self.schedule(cursor, thread, Phase::Post, Happening::Depart(id));
         cursor

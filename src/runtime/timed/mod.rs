@@ -35,7 +35,7 @@ use crate::hardware::fabric::{
 };
 use crate::hardware::profile::Profile;
 use crate::hardware::topology::Topology;
-use crate::mpi::rma::update::Update;
+use crate::mpi::rma::update::Effect;
 use crate::protocols::contract::{
     ActionOf, Machine, Process, Program, ProtocolError, Region, Route, Thread, Token, Via,
 };
@@ -296,7 +296,7 @@ enum FlightKind<P> {
     Write { from: Region, into: Region, token: Token },
     ReadRequest { remote: Region, into: Region, token: Token },
     ReadAnswer { into: Region, token: Token },
-    AtomicRequest { target: Region, update: Update, into: Region, token: Token },
+    AtomicRequest { target: Region, update: Effect, into: Region, token: Token },
     SendDone,
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Channel, Choice, Does, Instance, Operation, Stage, Strand, Touch, World};
 use crate::mpi::observation::Observation;
-use crate::mpi::rma::update::Update;
+use crate::mpi::rma::update::Effect;
 use crate::protocols::contract::{
     Action, ActionOf, Entry, Handle, Input, InputOf, Lane, Machine, Process, Program, Region,
     Route, Thread, Token, Via,
@@ -184,8 +184,7 @@ where
                 }
             },
             Choice::Touch { .. } => {
-                let touches =
-                    strand.list.is_empty() && matches!(strand.stage, Stage::Touches(_));
+                let touches = strand.list.is_empty() && matches!(strand.stage, Stage::Touches(_));
                 return (!touches).then_some("its program is not about to read or write");
             }
             _ if !strand.polls() => (Some("it does not poll"), Entry::Polled),
@@ -398,7 +397,7 @@ where
         &mut self,
         process: Process,
         target: Region,
-        update: Update,
+        update: Effect,
         operand: Option<Region>,
         old: Option<Region>,
     ) {

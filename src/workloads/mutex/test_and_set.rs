@@ -59,7 +59,9 @@ impl TestAndSet {
 impl Steps for TestAndSet {
     fn acquire(&mut self, value: u64) -> Turn {
         match self.at {
-            Point::Try => self.go(Point::Tried, Turn::operate(HOST, OWNER, swap_if(OPERANDS, FOUND))),
+            Point::Try => {
+                self.go(Point::Tried, Turn::operate(HOST, OWNER, swap_if(OPERANDS, FOUND)))
+            }
             Point::Tried => self.go(Point::Found, Turn::flush(HOST)),
             Point::Found => self.go(Point::Judge, Turn::load(FOUND)),
             Point::Judge if value == NOBODY => {
