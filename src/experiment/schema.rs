@@ -3,6 +3,7 @@
 mod claims;
 mod collectives;
 mod figures;
+mod one_sided;
 mod sweep;
 mod tiles;
 
@@ -205,6 +206,7 @@ static MPI: Shape = Shape::Object(&[
         "per_peer",
         "How a process is connected to its peers; a pass of the progress engine polls each channel.",
     ),
+    optional("rma", &one_sided::SETTINGS, "How windows work."),
     optional("collectives", &collectives::CHOICES, "Algorithms of collective operations."),
     default(
         "lock",
@@ -320,6 +322,7 @@ static WORKLOAD: Shape = Shape::Tagged {
         ),
         collectives::WORKLOAD,
         tiles::WORKLOAD,
+        one_sided::MUTEX,
         variant(
             "program",
             &[required(
@@ -541,6 +544,9 @@ const LATENCY: MetricSpec = time_metric("latency");
 const BANDWIDTH: MetricSpec = metric("bandwidth", Dimension::Bandwidth, "MB/s", 8_000_000);
 const MESSAGE_RATE: MetricSpec = metric("message_rate", Dimension::Rate, "msg/s", 1);
 
+const CYCLE_TIME: MetricSpec = time_metric("cycle_time");
+const HANDOVER: MetricSpec = time_metric("handover");
+const PACKETS: MetricSpec = number("packets_per_cycle", "");
 const STEP_TIME: MetricSpec = time_metric("step_time");
 const MOVED: MetricSpec = metric("moved", Dimension::Bytes, "B", 1);
 
@@ -551,6 +557,7 @@ const fn main_metrics(kind: &str) -> &'static [MetricSpec] {
         b"bandwidth" | b"bidirectional_bandwidth" => &[BANDWIDTH, MESSAGE_RATE, TIME_METRIC],
         b"message_rate" => &[MESSAGE_RATE, BANDWIDTH, TIME_METRIC],
         b"collective" => &[LATENCY, MESSAGE_RATE, TIME_METRIC],
+        b"mutex" => &[CYCLE_TIME, HANDOVER, PACKETS, TIME_METRIC],
         b"tiles" => &[STEP_TIME, MOVED, TIME_METRIC],
         _ => &[TIME_METRIC],
     }

@@ -1,6 +1,7 @@
 //! A job: machine, placement, library settings and programs, ready to run in either runtime.
 
 use super::collective::Repeated;
+use super::mutex::Contender;
 use super::ping_pong::PingPong;
 use super::program::ProgramStream;
 use super::score::Score;
@@ -112,6 +113,8 @@ pub enum AnyProgram {
     Program(ProgramStream),
     /// A thread whose calls a workload lists.
     Score(Score),
+    /// A rank that contends for a mutex.
+    Mutex(Box<Contender>),
 }
 
 impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for AnyProgram {
@@ -122,6 +125,13 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for AnyProgram {
             Self::Collective(program) => Program::<M>::next(program, reply),
             Self::Program(program) => program.advance(reply),
             Self::Score(program) => Program::<M>::next(program, reply),
+            Self::Mutex(program) => Program::<M>::next(&mut **program, reply),
+        }
+    }
+
+    fn loaded(&mut self, value: u64) {
+        if let Self::Mutex(program) = self {
+            Program::<M>::loaded(&mut **program, value);
         }
     }
 
@@ -129,20 +139,28 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for AnyProgram {
         match self {
             Self::Windowed(program) => Program::<M>::forks(program),
             Self::Score(program) => Program::<M>::forks(program),
-            Self::PingPong(_) | Self::Collective(_) | Self::Program(_) => false,
+            Self::PingPong(_) | Self::Collective(_) | Self::Program(_) | Self::Mutex(_) => false,
         }
     }
 
     fn position(&self) -> Option<u32> {
         match self {
-            Self::PingPong(_) | Self::Windowed(_) | Self::Collective(_) | Self::Score(_) => None,
+            Self::PingPong(_)
+            | Self::Windowed(_)
+            | Self::Collective(_)
+            | Self::Mutex(_)
+            | Self::Score(_) => None,
             Self::Program(program) => program.line(),
         }
     }
 
     fn line_of(&self, call: u32) -> Option<u32> {
         match self {
-            Self::PingPong(_) | Self::Windowed(_) | Self::Collective(_) | Self::Score(_) => None,
+            Self::PingPong(_)
+            | Self::Windowed(_)
+            | Self::Collective(_)
+            | Self::Mutex(_)
+            | Self::Score(_) => None,
             Self::Program(program) => program.line_of_call(call),
         }
     }

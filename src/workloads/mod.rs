@@ -4,6 +4,7 @@ pub mod backlog;
 pub mod collective;
 pub mod job;
 pub mod mutex;
+pub mod one_sided;
 pub mod ping_pong;
 pub mod program;
 pub mod score;

@@ -78,9 +78,10 @@ pub(super) fn check_addressing(
         }
         Workload::MessageRate { queue, .. } => (true, queue.is_some()),
         Workload::Collective { .. } => (true, false),
-        Workload::PingPong { .. } | Workload::Bandwidth { .. } | Workload::Program(_) => {
-            (false, false)
-        }
+        Workload::PingPong { .. }
+        | Workload::Bandwidth { .. }
+        | Workload::OneSided(_)
+        | Workload::Program(_) => (false, false),
     };
     if endpoints && !known {
         refuse(

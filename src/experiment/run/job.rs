@@ -16,7 +16,6 @@ use crate::protocols::call::Call;
 use crate::protocols::collectives::Collective;
 use crate::protocols::library::{Endpoints, Longest, Progress, Queues, Threading};
 use crate::protocols::rendezvous::Protocol;
-use crate::protocols::rma;
 use crate::protocols::xios_ep::library::{Counts, EpLibrary};
 use crate::runtime::memory;
 use crate::runtime::timed::{self, Outcome};
@@ -42,6 +41,7 @@ pub fn build(point: &Point) -> Job {
         payload,
         connections,
         lock,
+        rma,
     } = point.mpi;
     let noise = point.noise.os_noise.map(|noise| (noise.period, noise.length));
     Job {
@@ -60,7 +60,7 @@ pub fn build(point: &Point) -> Job {
             PlacementOrder::Block => Scheme::Block,
             PlacementOrder::RoundRobin => Scheme::Cyclic,
         },
-        rma: rma::Settings::default(),
+        rma,
         rendezvous: match rendezvous {
             Rendezvous::RPut => Protocol::RPut,
             Rendezvous::RGet => Protocol::RGet,
@@ -149,7 +149,11 @@ fn inside_a_process(threads: u16) -> Endpoints {
 /// Both ranks of a pair on one node need no second one.
 fn nodes(point: &Point) -> u32 {
     let Placement { processes, per_node, .. } = point.placement;
-    if processes == per_node { 1 } else { point.nodes }
+    match &point.workload {
+        Workload::OneSided(workload) => workload.nodes(),
+        _ if processes == per_node => 1,
+        _ => point.nodes,
+    }
 }
 
 fn shape(topology: Topology) -> Shape {
@@ -197,6 +201,7 @@ fn programs(point: &Point) -> Vec<AnyProgram> {
             })
         }
         Workload::Tiles(tiles) => tiles.programs(),
+        Workload::OneSided(workload) => workload.programs(),
         Workload::Program(ranks) => {
             let programs = listed(point, ranks);
             (0..ranks.len()).map(|rank| AnyProgram::Program(programs.stream(rank))).collect()

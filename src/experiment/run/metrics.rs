@@ -8,6 +8,7 @@ use crate::runtime::account::Account;
 use crate::runtime::timed::{Ending, Outcome, Used};
 use crate::units::{Time, TimeDelta};
 use crate::workloads::collective;
+use crate::workloads::one_sided::OneSided;
 use crate::workloads::team;
 use crate::workloads::windowed::{END, START};
 
@@ -78,6 +79,12 @@ fn metrics(point: &Point, outcome: &Outcome) -> Vec<Metric> {
             add("step_time", elapsed.as_us_f64() / f64::from(tiles.steps), "us");
             add("moved", to_f64(tiles.moved_bytes()), "B");
         }
+        Workload::OneSided(workload) => {
+            let [cycle, handover, packets] = cycles(workload, outcome);
+            add("cycle_time", cycle, "us");
+            add("handover", handover, "us");
+            add("packets_per_cycle", packets, "");
+        }
         Workload::Program(_) => {}
     }
     add("time", elapsed.as_us_f64(), "us");
@@ -113,8 +120,24 @@ pub(super) fn messages(point: &Point) -> f64 {
             to_f64(messages * rounds)
         }
         Workload::Tiles(tiles) => to_f64(tiles.messages()),
-        Workload::Program(_) => 0.0,
+        Workload::OneSided(_) | Workload::Program(_) => 0.0,
     }
+}
+
+/// What a cycle takes a rank in the mean, how often one of all ranks ends, and its packets.
+fn cycles(workload: &OneSided, outcome: &Outcome) -> [f64; 3] {
+    let of = |number| outcome.marks.iter().filter(move |mark| mark.number == number);
+    let mut begun: Vec<_> = of(START).map(|mark| (mark.process, mark)).collect();
+    begun.sort_unstable_by_key(|(process, _)| *process);
+    let (mut spent, mut packets) = (0.0, 0);
+    for end in of(END) {
+        let start = begun.binary_search_by_key(&end.process, |(process, _)| *process);
+        let start = begun[start.expect("who ends has begun")].1;
+        spent += end.at.since(start.at).as_us_f64();
+        packets += end.account.packets - start.account.packets;
+    }
+    let all = to_f64(workload.repetitions()) * f64::from(workload.processes);
+    [spent / all, measured(outcome).as_us_f64() / all, to_f64(packets) / all]
 }
 
 /// From the first start mark to the last end mark; the whole run where nothing was marked.

@@ -664,6 +664,7 @@ where
             Via::SharedMemory => self.costs.cell_write(),
         };
         let cursor = self.charge(thread, Part::Post, cursor, cost);
+        self.actor(thread).account.packets += 1;
         let channel = self.channel(from, to);
         let flight = Flight {
             kind,

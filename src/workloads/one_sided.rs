@@ -1,0 +1,65 @@
+//! Workloads over one-sided communication: who takes part, and what each rank does.
+
+use super::job::AnyProgram;
+use super::mutex::{Algorithm, Cycles, contenders};
+
+/// A workload over windows.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct OneSided {
+    /// Processes.
+    pub processes: u32,
+    /// The most processes of a node.
+    pub per_node: u32,
+    /// What they do.
+    pub task: Task,
+}
+
+/// What the processes do.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Task {
+    /// All take one mutex and give it back.
+    Mutex {
+        /// Which one.
+        algorithm: Algorithm,
+        /// How often, and what for.
+        asked: Cycles,
+    },
+}
+
+impl OneSided {
+    /// The scenario's word for it.
+    pub const fn kind(&self) -> &'static str {
+        match self.task {
+            Task::Mutex { .. } => "mutex",
+        }
+    }
+
+    /// Nodes that hold the processes.
+    pub const fn nodes(&self) -> u32 {
+        self.processes.div_ceil(self.per_node)
+    }
+
+    /// What every rank does so many times between its two marks.
+    pub fn repetitions(&self) -> u64 {
+        match self.task {
+            Task::Mutex { asked, .. } => asked.cycles.into(),
+        }
+    }
+
+    /// Whether what the processes do depends on the bytes in their memory.
+    pub const fn needs_bytes(&self) -> bool {
+        match self.task {
+            Task::Mutex { .. } => true,
+        }
+    }
+
+    /// The programs of all ranks.
+    pub fn programs(&self) -> Vec<AnyProgram> {
+        match self.task {
+            Task::Mutex { algorithm, asked } => {
+                let contenders = contenders(algorithm, self.processes, asked);
+                contenders.into_iter().map(|one| AnyProgram::Mutex(Box::new(one))).collect()
+            }
+        }
+    }
+}
