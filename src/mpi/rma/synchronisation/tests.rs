@@ -1,5 +1,7 @@
 //! Which calls are in order, by the rules of each set.
 
+mod legality;
+
 use super::*;
 
 const ME: Rank = Rank(0);
