@@ -16,7 +16,7 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use mpisim::mpi::envelope::Rank;
-use mpisim::mpi::rma::synchronisation::{Event, LockKind, RankSet, Rules, Synchronisation};
+use mpisim::mpi::rma::synchronisation::{Event, LockKind, Rules, Synchronisation};
 
 const CALLS: u32 = 1_000_000;
 const MOST: Duration = Duration::from_nanos(33);
@@ -33,7 +33,7 @@ fn rows() -> Vec<Row> {
     let lock = |target| Event::Lock { target, kind: LockKind::Shared };
     let operation = |target| Event::Operation { target, request: false };
     let fence = Event::Fence { no_precede: false, no_succeed: false };
-    let group = RankSet::from_iter(ranks());
+    let group = ranks().collect();
     let locked: Vec<Event> = ranks().map(lock).collect();
     let target = Rank(200);
     let row = |name, before, calls| Row { name, before, calls };
