@@ -438,6 +438,16 @@ pub trait Machine: Clone + Eq + Hash + Debug {
 
     /// What is still open inside the library, in words; empty at the end of a correct program.
     fn leftovers(&self) -> Vec<String>;
+
+    /// A call as a reader knows it, for the story of a run.
+    fn call_in_words(call: &Self::Call) -> String {
+        format!("{call:?}")
+    }
+
+    /// A packet as a reader knows it, for the story of a run.
+    fn packet_in_words(packet: &Self::Packet) -> String {
+        format!("{packet:?}")
+    }
 }
 
 /// What a program does next.

@@ -33,8 +33,12 @@
 //!   against packets.
 //! - Packets of one (sender, receiver, via) arrive in order, each exactly once; nothing is lost.
 
+mod alone;
+mod crash;
 mod step;
+mod words;
 
+pub use crash::{Crash, CrashReport};
 pub use step::Refusal;
 
 use std::collections::VecDeque;
@@ -109,6 +113,44 @@ pub enum Choice {
         /// The operation.
         token: Token,
     },
+    /// A process dies: see [`Crash`].
+    Crash {
+        /// The victim.
+        process: Process,
+    },
+}
+
+impl Choice {
+    /// Whose step it is: the process that acts, whose HCA works, or that dies.
+    pub const fn process(self) -> Process {
+        match self {
+            Self::Enter { process, .. }
+            | Self::Act { process, .. }
+            | Self::TakePacket { process, .. }
+            | Self::TakeDone { process, .. }
+            | Self::EndPass { process, .. }
+            | Self::Move { process, .. }
+            | Self::Finish { process, .. }
+            | Self::Crash { process } => process,
+        }
+    }
+
+    /// The thread that takes the step; `None` where no thread does.
+    pub const fn thread(self) -> Option<Thread> {
+        match self {
+            Self::Enter { thread, .. }
+            | Self::Act { thread, .. }
+            | Self::TakePacket { thread, .. }
+            | Self::TakeDone { thread, .. }
+            | Self::EndPass { thread, .. } => Some(thread),
+            Self::Move { .. } | Self::Finish { .. } | Self::Crash { .. } => None,
+        }
+    }
+
+    /// Whether it is a fault of the environment, which nobody may wait for.
+    pub const fn is_fault(self) -> bool {
+        matches!(self, Self::Crash { .. })
+    }
 }
 
 impl fmt::Display for Choice {
@@ -135,6 +177,7 @@ impl fmt::Display for Choice {
             Self::Finish { process, token } => {
                 write!(f, "operation {} of {} completes", token.0, process.0)
             }
+            Self::Crash { process } => write!(f, "process {} dies", process.0),
         }
     }
 }
@@ -159,6 +202,7 @@ pub struct World<M: Machine, P: Program<M>> {
     ports: Vec<Shared<Port<M>>>,
     memories: Memories,
     fault: Option<Fault>,
+    crash: Crash,
     // What watches decides nothing: outside equality and hash.
     monitors: Shared<Monitors>,
     buffers: Shared<Buffers>,
@@ -197,6 +241,8 @@ enum Stage<C> {
     Joining,
     /// Its program ended.
     Ended,
+    /// Its process has died.
+    Dead,
 }
 
 /// What comes towards one process, and what its HCA is doing for it.
@@ -235,6 +281,7 @@ impl<M: Machine, P: Program<M>> PartialEq for World<M, P> {
             && self.ports == other.ports
             && self.memories == other.memories
             && self.fault == other.fault
+            && self.crash == other.crash
     }
 }
 
@@ -246,6 +293,7 @@ impl<M: Machine, P: Program<M>> Hash for World<M, P> {
         self.ports.hash(state);
         self.memories.hash(state);
         self.fault.hash(state);
+        self.crash.hash(state);
     }
 }
 
@@ -268,6 +316,7 @@ where
             ports: vec![Shared::new(Port::new()); count],
             memories: Memories::new(count, payload),
             fault: None,
+            crash: Crash::Never,
             monitors: Shared::new(Monitors::new(count)),
             buffers: Shared::new(Buffers::new(count)),
             found: Vec::new(),
@@ -291,7 +340,8 @@ where
             for (thread, strand) in (0u16..).zip(&instance.threads) {
                 strand_choices(process, Thread(thread), instance, strand, port, choices);
             }
-            choices.extend(port.operations.iter().map(|operation| {
+            let live = port.operations.iter().filter(|operation| !self.is_cut_off(operation));
+            choices.extend(live.map(|operation| {
                 let token = operation.token;
                 if operation.moved {
                     Choice::Finish { process, token }
@@ -300,30 +350,14 @@ where
                 }
             }));
         }
-    }
-
-    /// A step that nobody else can notice: the only thread of a process returns from its call.
-    ///
-    /// It neither enables nor disables a choice of anybody else, touches no memory and no wire,
-    /// and tells the monitors nothing; and no cycle consists of such steps alone, since a program
-    /// must call between two returns.
-    pub fn private_step(&self) -> Option<Choice> {
-        if self.fault.is_some() {
-            return None;
-        }
-        (0u32..).zip(&self.instances).find_map(|(process, instance)| {
-            let [strand] = &instance.threads[..] else { return None };
-            let returns = matches!(strand.list[..], [Action::Return { .. }]);
-            let choice = Choice::Act { process: Process(process), thread: Thread(0) };
-            returns.then_some(choice)
-        })
+        self.crashes_into(choices);
     }
 
     /// How far the world has come.
     pub fn outcome(&self) -> Outcome {
         if let Some(fault) = &self.fault {
             Outcome::Faulted(fault.clone())
-        } else if !self.choices().is_empty() {
+        } else if self.choices().iter().any(|choice| !choice.is_fault()) {
             Outcome::Running
         } else if self.all_ended() {
             Outcome::Finished
@@ -337,9 +371,9 @@ where
         self.fault.as_ref()
     }
 
-    /// Whether every program has ended.
+    /// Whether every program has ended, but for those of a process that died.
     pub fn all_ended(&self) -> bool {
-        self.strands().all(|(_, _, _, strand)| strand.stage == Stage::Ended)
+        self.strands().all(|(_, _, _, strand)| strand.is_over())
     }
 
     /// The fingerprint of machines, programs, lists, wires and memories.
@@ -376,14 +410,14 @@ where
             .map(|(process, thread, instance, strand)| {
                 let waits = match strand.stage {
                     Stage::Unborn | Stage::Joining => Some(deadlock::for_threads(process)),
-                    Stage::Calls(_) | Stage::Inside | Stage::Ended => {
+                    Stage::Calls(_) | Stage::Inside | Stage::Ended | Stage::Dead => {
                         instance.machine.waits(thread).filter(|_| strand.list.is_empty())
                     }
                 };
                 Standing {
                     process,
                     thread,
-                    ended: strand.stage == Stage::Ended,
+                    ended: strand.is_over(),
                     waits: waits.map(|waits| waits.located(|call| strand.program.line_of(call))),
                     position: strand.program.position(),
                     since: None,
@@ -442,6 +476,11 @@ where
 impl<M: Machine, P: Program<M>> Strand<M, P> {
     const fn new(program: P) -> Self {
         Self { program, stage: Stage::Unborn, pass: None, list: Vec::new() }
+    }
+
+    /// Whether it takes no further step.
+    fn is_over(&self) -> bool {
+        matches!(self.stage, Stage::Ended | Stage::Dead)
     }
 
     /// Whether it looks at channels and completions: inside a call, with no work left.
@@ -558,7 +597,7 @@ fn strand_choices<M: Machine, P: Program<M>>(
                 choices.push(Choice::EndPass { process, thread });
             }
         }
-        Stage::Calls(_) | Stage::Unborn | Stage::Joining | Stage::Ended => {}
+        Stage::Calls(_) | Stage::Unborn | Stage::Joining | Stage::Ended | Stage::Dead => {}
     }
 }
 

@@ -16,6 +16,7 @@ mod endpoints;
 #[cfg(feature = "mutants")]
 mod planted;
 mod requests;
+mod words;
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -448,6 +449,14 @@ impl Machine for Library {
 
     fn leftovers(&self) -> Vec<String> {
         self.open_ends()
+    }
+
+    fn call_in_words(call: &Call) -> String {
+        words::call(call)
+    }
+
+    fn packet_in_words(packet: &Packet) -> String {
+        words::packet(packet)
     }
 }
 

@@ -75,6 +75,7 @@ where
                 let Operation { lane, .. } = port.operations.remove(place);
                 port.completions.push_back((lane, token));
             }
+            Choice::Crash { process } => self.die(process),
         }
         Ok(())
     }
@@ -103,13 +104,20 @@ where
                     return Some("there is no such process");
                 };
                 let moves = matches!(choice, Choice::Move { .. });
-                match port.operation(token).map(|place| port.operations[place].moved) {
+                match port.operation(token).map(|place| &port.operations[place]) {
                     None => Some("no such operation is under way"),
-                    Some(true) if moves => Some("its bytes have moved already"),
-                    Some(false) if !moves => Some("its bytes have not moved yet"),
+                    Some(operation) if self.is_cut_off(operation) => {
+                        Some("a process that it names has died")
+                    }
+                    Some(operation) if operation.moved == moves => Some(if moves {
+                        "its bytes have moved already"
+                    } else {
+                        "its bytes have not moved yet"
+                    }),
                     Some(_) => None,
                 }
             }
+            Choice::Crash { process } => self.crash_refusal(process),
         }
     }
 
@@ -131,7 +139,12 @@ where
             }
             Choice::Enter { .. } => match &strand.stage {
                 Stage::Calls(call) if strand.list.is_empty() => (None, Entry::Call(call)),
-                Stage::Calls(_) | Stage::Inside | Stage::Unborn | Stage::Joining | Stage::Ended => {
+                Stage::Calls(_)
+                | Stage::Inside
+                | Stage::Unborn
+                | Stage::Joining
+                | Stage::Ended
+                | Stage::Dead => {
                     return Some("its program is not about to call");
                 }
             },
@@ -148,7 +161,9 @@ where
             Choice::EndPass { .. } => {
                 (strand.pass.is_none().then_some("it is in no pass"), Entry::Polled)
             }
-            Choice::Move { .. } | Choice::Finish { .. } => (None, Entry::Done),
+            Choice::Move { .. } | Choice::Finish { .. } | Choice::Crash { .. } => {
+                (None, Entry::Done)
+            }
         };
         let blocked = !instance.grants(thread, &entry);
         missing.or(blocked.then_some("another thread is inside the guard"))
@@ -308,6 +323,9 @@ where
         parcel: Option<Parcel>,
     ) {
         let from = to.back(actor.process);
+        if self.crash.victim() == Some(to.peer) {
+            return;
+        }
         let Some(port) = self.ports.get_mut(to.peer.0 as usize).map(Shared::change) else {
             return self.stop(actor, Defect::Broke(format!("there is no process {}", to.peer.0)));
         };
