@@ -30,7 +30,7 @@ use super::monitors::buffers::Lends;
 use super::monitors::{Sometimes, Violation};
 use super::rules::Fault;
 use super::untimed::{Choice, World};
-use crate::protocols::contract::{Machine, Program};
+use crate::protocols::contract::{Machine, Process, Program};
 
 /// Limits of an exhaustive exploration.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -69,6 +69,8 @@ pub struct Survey {
     pub livelocked: usize,
     /// States at which only survivors of a crash wait, and a report names victim and waiters.
     pub diagnosed: usize,
+    /// The shortest way to such a state, for each victim.
+    pub diagnoses: Vec<(Process, Vec<Choice>)>,
     /// Steps from the start to the farthest state.
     pub depth: usize,
     /// Bytes that the tables and the open states took at most; an estimate for the latter.

@@ -257,9 +257,13 @@ where
                     self.note(found, &way);
                 }
             }
-        } else if victim.is_some() && world.crash_report().is_some() {
+        } else if let Some(victim) = victim.filter(|_| world.crash_report().is_some()) {
             self.survey.diagnosed += 1;
             self.excused.push(number);
+            if self.survey.diagnoses.iter().all(|(known, _)| *known != victim) {
+                let way = self.way(number);
+                self.survey.diagnoses.push((victim, way));
+            }
         } else {
             self.dead.push(number);
         }
