@@ -125,7 +125,7 @@ fn way(steps: &[Step], point: Option<usize>) -> String {
         text += "  from the start there is no good end\n";
     }
     for (number, step) in (1..).zip(steps) {
-        let place = step.position.map_or_else(String::new, |place| format!("  [{place}]"));
+        let place = step.position.map_or_else(String::new, |place| format!("  (line {place})"));
         let mark = if point == Some(number) { "  <- no way back from here" } else { "" };
         let _ = writeln!(text, "{number:5}  {}{place}{mark}", step.words);
     }

@@ -6,12 +6,14 @@
 mod jobs;
 
 use super::Size;
-use super::subject::Subject;
+use super::subject::{Start, Subject};
 use crate::experiment::shape::nearest;
 use crate::protocols::collectives::Algorithm;
+use crate::protocols::contract::{Machine, Program};
 #[cfg(feature = "mutants")]
 use crate::protocols::mutant::Mutant;
 use crate::protocols::rendezvous::Protocol;
+use crate::runtime::monitors::buffers::Lends;
 
 /// What is planted into a job: nothing, but for tests.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -53,20 +55,28 @@ impl std::fmt::Debug for Entry {
 /// The most operations of a job.
 pub const MOST_OPS: u32 = 100;
 
-fn entry<S: Subject + 'static>(
+fn entry<M, P>(
     name: &str,
     about: &str,
     ranks: [u32; 2],
     reaches: fn(Size) -> &'static [&'static str],
-    build: impl Fn(Size, Planted) -> S + 'static,
-) -> Entry {
+    build: impl Fn(Size, Planted) -> Start<M, P> + 'static,
+) -> Entry
+where
+    M: Machine<Call: Lends> + 'static,
+    P: Program<M> + 'static,
+{
+    let known = name.to_owned();
     Entry {
         name: name.to_owned(),
         about: about.to_owned(),
         least: ranks[0],
         most: ranks[1],
         reaches,
-        build: Box::new(move |size, planted| Box::new(build(size, planted))),
+        build: Box::new(move |size, planted| {
+            let settings = format!("{known} {size:?} {planted:?}");
+            Box::new(build(size, planted).with_settings(settings))
+        }),
     }
 }
 

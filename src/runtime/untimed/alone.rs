@@ -1,7 +1,7 @@
 //! Steps that commute with everything that others may do: what partial-order rules follow alone.
 
 use super::{Choice, Crash, Instance, Stage, World};
-use crate::protocols::contract::{Action, Machine, Process, Program, Thread};
+use crate::protocols::contract::{Action, Machine, Process, Program, Space, Thread};
 use crate::runtime::monitors::Monitors;
 use crate::runtime::monitors::buffers::{Buffers, Lends};
 
@@ -28,21 +28,26 @@ where
     ///
     /// Only the process itself could do anything else with its library; packets that it sends go to
     /// the end of channels from which others take the head. Left to every order are steps that
-    /// others may see from the outside: any while an RDMA operation names the memory of the
-    /// process, and copies after something has left (a peer that was told may look at the bytes
-    /// before). Such steps can follow each other for ever: a search must not follow one alone into
-    /// a state that it knows.
+    /// others may see from the outside: those that touch memory which an RDMA operation under way
+    /// names (a call does, for all that is known before it), and copies after something has left (a
+    /// peer that was told may look at the bytes before). Steps that are followed alone can follow
+    /// each other for ever: a search must not follow one alone into a state that it knows.
     pub fn lone_step(&self) -> Option<Choice> {
         self.first_alone(|process, instance| {
             let [strand] = &instance.threads[..] else { return None };
             let thread = Thread(0);
-            let choice = match (strand.list.last(), &strand.stage) {
-                (Some(Action::Copy { .. } | Action::Combine { .. }), _) => return None,
-                (Some(_), _) => Choice::Act { process, thread },
-                (None, Stage::Calls(_)) => Choice::Enter { process, thread },
-                (None, _) => return None,
-            };
-            (!self.is_watched(process)).then_some(choice)
+            let named = || self.named_by_operations(process);
+            match (strand.list.last(), &strand.stage) {
+                (Some(Action::Copy { .. } | Action::Combine { .. }), _) => None,
+                (Some(_), _) => {
+                    let unseen = strand.list.iter().all(|action| is_unseen(action, named()));
+                    unseen.then_some(Choice::Act { process, thread })
+                }
+                (None, Stage::Calls(_)) => {
+                    named().next().is_none().then_some(Choice::Enter { process, thread })
+                }
+                (None, _) => None,
+            }
         })
     }
 
@@ -59,10 +64,11 @@ where
             .find_map(|(process, instance)| step(Process(process), instance))
     }
 
-    /// Whether an RDMA operation under way names the memory of a process.
-    fn is_watched(&self, process: Process) -> bool {
-        let mut operations = self.ports.iter().flat_map(|port| &port.operations);
-        operations.any(|operation| operation.source.0 == process || operation.target.0 == process)
+    /// Memory of a process that RDMA operations under way name.
+    fn named_by_operations(&self, process: Process) -> impl Iterator<Item = Space> + '_ {
+        let operations = self.ports.iter().flat_map(|port| &port.operations);
+        let sides = operations.flat_map(|operation| [operation.source, operation.target]);
+        sides.filter(move |(owner, _)| *owner == process).map(|(_, region)| region.space)
     }
 
     /// Bytes that a state takes which shares all but one process with another state; an estimate,
@@ -77,4 +83,27 @@ where
             + size_of::<Buffers>();
         size_of::<Self>() + shared * (self.instances.len() + self.ports.len()) + 2 * parts
     }
+}
+
+/// Whether an action of a process touches none of its memory that is `named` by others.
+fn is_unseen<P, R>(action: &Action<P, R>, mut named: impl Iterator<Item = Space>) -> bool {
+    let touched = match action {
+        Action::Copy { from, to } => [Some(*from), Some(*to)],
+        Action::Combine { from, into, .. } => [Some(*from), Some(*into)],
+        Action::Send { payload, .. } => [*payload, None],
+        Action::Complete { buffer, .. } => [*buffer, None],
+        // What the library makes of it is not known yet.
+        Action::Resume(_) => return named.next().is_none(),
+        Action::Return { .. }
+        | Action::Release
+        | Action::Work(_)
+        | Action::Walk { .. }
+        | Action::Register { .. }
+        | Action::RdmaWrite { .. }
+        | Action::RdmaRead { .. }
+        | Action::Repost { .. }
+        | Action::Poll(_)
+        | Action::Observe(_) => [None, None],
+    };
+    !named.any(|space| touched.iter().flatten().any(|region| region.space == space))
 }

@@ -34,7 +34,7 @@ const WORLD: Comm = Comm(Communicators::WORLD);
 const FIRST: u16 = 10;
 
 /// How the ranks of a job reach each other.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 struct Wiring {
     rendezvous: Protocol,
     /// Whether all are on one node.
@@ -63,8 +63,7 @@ fn job(programs: Vec<Vec<Script>>, wiring: Wiring, planted: Planted) -> Subject 
     let job = with(job, planted);
     let library = |process| Library::new(job.clone(), Process(process));
     let processes = (0..processes).map(library).zip(programs).collect();
-    let settings = format!("{wiring:?} {planted:?}");
-    Start::new(World::new(processes, Payload::Real)).with_settings(settings)
+    Start::new(World::new(processes, Payload::Real))
 }
 
 #[cfg(feature = "mutants")]
