@@ -16,7 +16,7 @@ mod bridge;
 mod graph;
 mod schedule;
 mod search;
-mod seen;
+pub(super) mod seen;
 mod shrink;
 mod story;
 

@@ -35,10 +35,12 @@
 
 mod alone;
 mod crash;
+mod memo;
 mod step;
 mod words;
 
 pub use crash::{Crash, CrashReport};
+use memo::Memo;
 pub use step::Refusal;
 
 use std::collections::VecDeque;
@@ -207,6 +209,8 @@ pub struct World<M: Machine, P: Program<M>> {
     monitors: Shared<Monitors>,
     buffers: Shared<Buffers>,
     found: Vec<Violation>,
+    /// What makes a search faster and decides nothing either.
+    memo: Memo<M>,
 }
 
 /// The library of one process and its threads.
@@ -320,7 +324,14 @@ where
             monitors: Shared::new(Monitors::new(count)),
             buffers: Shared::new(Buffers::new(count)),
             found: Vec::new(),
+            memo: Memo::none(),
         }
+    }
+
+    /// The same state, which with all states after it keeps what libraries make of inputs.
+    #[must_use]
+    pub fn with_memo(self) -> Self {
+        Self { memo: Memo::empty(), ..self }
     }
 
     /// All that may happen next, in a fixed order; empty at the end of a run.

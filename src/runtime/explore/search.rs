@@ -149,7 +149,7 @@ where
             start,
             scope,
             seen,
-            frontier: [start.clone()].into(),
+            frontier: [start.clone().with_memo()].into(),
             at: None,
             next_ring: 0,
             from: vec![0],

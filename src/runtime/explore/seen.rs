@@ -1,8 +1,10 @@
 //! Which states were visited: a hash table of fingerprints.
 
+use crate::runtime::fingerprint::halves;
+
 /// Fingerprints and the numbers they were given; never iterated, so no order can leak.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Seen {
+pub(in crate::runtime) struct Seen {
     /// Open addressing, 20 bytes a place; the length is zero or a power of two.
     prints: Vec<[u64; 2]>,
     /// Number `FREE` marks a free place.
@@ -14,7 +16,7 @@ const FREE: u32 = u32::MAX;
 
 impl Seen {
     /// The number of a fingerprint; a new one is given `fresh`.
-    pub(super) fn number(&mut self, print: u128, fresh: u32) -> u32 {
+    pub(in crate::runtime) fn number(&mut self, print: u128, fresh: u32) -> u32 {
         if self.count * 4 >= self.numbers.len() * 3 {
             self.grow();
         }
@@ -26,6 +28,15 @@ impl Seen {
             self.count += 1;
         }
         self.numbers[place]
+    }
+
+    /// The number of a fingerprint that has one.
+    pub(in crate::runtime) fn find(&self, print: u128) -> Option<u32> {
+        if self.numbers.is_empty() {
+            return None;
+        }
+        let number = self.numbers[self.place(halves(print))];
+        (number != FREE).then_some(number)
     }
 
     /// Bytes that it takes.
@@ -54,12 +65,6 @@ impl Seen {
     }
 }
 
-/// The low and the high 64 bits.
-#[expect(clippy::cast_possible_truncation, reason = "the two halves are wanted")]
-const fn halves(print: u128) -> [u64; 2] {
-    [print as u64, (print >> 64) as u64]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -70,6 +75,7 @@ mod tests {
         let print = |n: u32| u128::from(n % 7) | u128::from(n) << 64;
         for round in 0..2 {
             for n in 0..5000 {
+                assert_eq!(seen.find(print(n)), (round > 0).then_some(n));
                 assert_eq!(seen.number(print(n), n + round * 5000), n);
             }
         }

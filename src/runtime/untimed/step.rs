@@ -218,12 +218,20 @@ where
     fn handle(&mut self, actor: Actor, input: InputOf<M>) -> Option<Vec<ActionOf<M>>> {
         let instance = self.instances[actor.process.0 as usize].change();
         instance.grant(actor.thread, &input.entry());
+        let question = self.memo.question(&instance.machine, actor.thread, &input);
+        if let Some((machine, list)) = self.memo.answer(question) {
+            instance.machine = machine;
+            return Some(list.to_vec());
+        }
         let mut list = Vec::with_capacity(8);
         let handled = instance.machine.change().handle(actor.thread, input, &mut list);
         let defect = match (handled, breach(&list)) {
             (Err(refused), _) => Defect::Refused(refused),
             (Ok(()), Some(rule)) => Defect::Broke(rule.into()),
-            (Ok(()), None) => return Some(list),
+            (Ok(()), None) => {
+                self.memo.keep(question, &instance.machine, &list);
+                return Some(list);
+            }
         };
         self.stop(actor, defect);
         None
