@@ -475,8 +475,23 @@ pub trait Machine: Clone + Eq + Hash + Debug {
     /// What the blocked call of `thread` waits for; `None` while it is not inside a call.
     fn waits(&self, thread: Thread) -> Option<WaitSet>;
 
+    /// Whether HCAs of other processes may reach memory of this one at any time, without its consent.
+    fn is_exposed(&self) -> bool {
+        false
+    }
+
     /// What is still open inside the library, in words; empty at the end of a correct program.
     fn leftovers(&self) -> Vec<String>;
+
+    /// A call as a reader knows it, for the story of a run.
+    fn call_in_words(call: &Self::Call) -> String {
+        format!("{call:?}")
+    }
+
+    /// A packet as a reader knows it, for the story of a run.
+    fn packet_in_words(packet: &Self::Packet) -> String {
+        format!("{packet:?}")
+    }
 }
 
 /// What a program does next.

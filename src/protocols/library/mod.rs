@@ -17,6 +17,7 @@ mod one_sided;
 #[cfg(feature = "mutants")]
 mod planted;
 mod requests;
+mod words;
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -464,8 +465,20 @@ impl Machine for Library {
         self.diagnose(thread)
     }
 
+    fn is_exposed(&self) -> bool {
+        self.rma.is_some() && self.job.rma.transport != rma::Transport::Messages
+    }
+
     fn leftovers(&self) -> Vec<String> {
         self.open_ends()
+    }
+
+    fn call_in_words(call: &Call) -> String {
+        words::call(call)
+    }
+
+    fn packet_in_words(packet: &Packet) -> String {
+        words::packet(packet)
     }
 }
 

@@ -112,6 +112,17 @@ pub struct Sometimes {
 }
 
 impl Sometimes {
+    /// Every count with its name.
+    pub const fn named(self) -> [(&'static str, u64); 5] {
+        [
+            ("unexpected", self.unexpected),
+            ("wildcard_races", self.wildcard_races),
+            ("posted_skipped", self.posted_skipped),
+            ("truncated", self.truncated),
+            ("compared", self.compared),
+        ]
+    }
+
     /// The counts of two runs together.
     pub fn plus(self, other: Self) -> Self {
         self.each(other, |a, b| a + b)
