@@ -469,7 +469,7 @@ where
 
     /// How often the interesting branches were met on the way here.
     pub fn sometimes(&self) -> Sometimes {
-        self.monitors.matching.sometimes.plus(self.buffers.sometimes)
+        self.monitors.sometimes().plus(self.buffers.sometimes)
     }
 
     /// Who can never go on, and why; `None` where everybody still may.

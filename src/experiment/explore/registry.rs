@@ -13,7 +13,9 @@ use crate::protocols::contract::{Machine, Program};
 #[cfg(feature = "mutants")]
 use crate::protocols::mutant::Mutant;
 use crate::protocols::rendezvous::Protocol;
+use crate::protocols::rma::Transport;
 use crate::runtime::monitors::buffers::Lends;
+use crate::workloads::mutex;
 
 /// What is planted into a job: nothing, but for tests.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -163,6 +165,7 @@ pub fn entries() -> Vec<Entry> {
             move |size, planted| jobs::large_ring(size, planted, protocol),
         )
     }));
+    all.extend(mutexes());
     all.extend(Algorithm::ALL.iter().map(|&algorithm| {
         let (kind, name) = (algorithm.kind(), algorithm.name());
         let about = format!("R ranks call {} by {name} K times", kind.function());
@@ -173,6 +176,30 @@ pub fn entries() -> Vec<Entry> {
     }));
     all.sort_by(|a, b| a.name.cmp(&b.name));
     all
+}
+
+/// Every mutex, over messages and, where it needs no exclusive lock, over RDMA.
+fn mutexes() -> impl Iterator<Item = Entry> {
+    let both = mutex::Algorithm::ALL.into_iter().flat_map(|algorithm| {
+        let rdma = (algorithm != mutex::Algorithm::ByteVector).then_some(Transport::Rdma);
+        [Some(Transport::Messages), rdma].into_iter().flatten().map(move |way| (algorithm, way))
+    });
+    both.map(|(algorithm, transport)| {
+        let (over, suffix) = match transport {
+            Transport::Rdma => ("RDMA atomics", "/rdma"),
+            Transport::Messages | Transport::Mixed => ("messages", ""),
+        };
+        let name = format!("mutex/{}{suffix}", algorithm.name());
+        let about = format!("R ranks take one mutex over {over} K times each");
+        let reaches = if algorithm.queues() { contended } else { nothing };
+        entry(&name, &about, [1, 8], reaches, move |size, planted| {
+            jobs::mutex(size, planted, algorithm, transport)
+        })
+    })
+}
+
+const fn contended(size: Size) -> &'static [&'static str] {
+    if size.ranks > 1 { &["contended"] } else { &[] }
 }
 
 const fn skipped_or_not(size: Size) -> &'static [&'static str] {

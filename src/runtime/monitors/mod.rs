@@ -80,6 +80,13 @@ impl Monitors {
     }
 }
 
+impl Monitors {
+    /// The branches that they met.
+    pub fn sometimes(&self) -> Sometimes {
+        Sometimes { contended: self.mutexes.contended, ..self.matching.sometimes }
+    }
+}
+
 impl Monitor for Monitors {
     fn observe(&mut self, process: Process, fact: &Observation, found: &mut Vec<Violation>) {
         if fact.is_of_a_lock() {
@@ -109,17 +116,20 @@ pub struct Sometimes {
     pub truncated: u64,
     /// The bytes of a received message were compared.
     pub compared: u64,
+    /// A process queued for a lock behind another one.
+    pub contended: u64,
 }
 
 impl Sometimes {
     /// Every count with its name.
-    pub const fn named(self) -> [(&'static str, u64); 5] {
+    pub const fn named(self) -> [(&'static str, u64); 6] {
         [
             ("unexpected", self.unexpected),
             ("wildcard_races", self.wildcard_races),
             ("posted_skipped", self.posted_skipped),
             ("truncated", self.truncated),
             ("compared", self.compared),
+            ("contended", self.contended),
         ]
     }
 
@@ -140,6 +150,7 @@ impl Sometimes {
             posted_skipped: join(self.posted_skipped, other.posted_skipped),
             truncated: join(self.truncated, other.truncated),
             compared: join(self.compared, other.compared),
+            contended: join(self.contended, other.contended),
         }
     }
 }

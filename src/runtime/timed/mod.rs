@@ -587,7 +587,7 @@ where
             digest: self.simulation.digest(),
             marks: in_order(self.marks),
             violations: self.violations,
-            sometimes: self.buffers.sometimes.plus(self.monitors.matching.sometimes),
+            sometimes: self.buffers.sometimes.plus(self.monitors.sometimes()),
             resources,
             accounts,
             packets: self.packets,

@@ -11,13 +11,15 @@ use crate::mpi::envelope::Rank;
 use crate::mpi::operator::{Datatype, Operator, Reduction};
 use crate::protocols::call::{Buffer, Call, Comm, Peer, Requests, SendMode};
 use crate::protocols::collectives::{Algorithm, Blocks, Collective, Kind};
-use crate::protocols::contract::{Handle, Process, Region, Space};
+use crate::protocols::contract::{Handle, Process, Program, Region, Space};
 use crate::protocols::library::{Endpoints, Job, Library, SharedJob};
 use crate::protocols::rendezvous::Protocol;
+use crate::protocols::rma::{self, Transport};
 use crate::runtime::memory::Payload;
 use crate::runtime::monitors::Violation;
-use crate::runtime::untimed::World;
+use crate::runtime::untimed::{Choice, World};
 use crate::units::Bytes;
+use crate::workloads::mutex::{self, Contender, Cycles, contenders};
 
 type Subject = Start<Library, Script>;
 
@@ -37,16 +39,23 @@ const FIRST: u16 = 10;
 #[derive(Clone, Copy)]
 struct Wiring {
     rendezvous: Protocol,
+    /// Who carries one-sided operations out.
+    transport: Transport,
     /// Whether all are on one node.
     together: bool,
 }
 
-const APART: Wiring = Wiring { rendezvous: Protocol::RGet, together: false };
+const APART: Wiring =
+    Wiring { rendezvous: Protocol::RGet, transport: Transport::Messages, together: false };
 
 /// A job of `programs[process][thread]`.
-fn job(programs: Vec<Vec<Script>>, wiring: Wiring, planted: Planted) -> Subject {
+fn job<P: Program<Library>>(
+    programs: Vec<Vec<P>>,
+    wiring: Wiring,
+    planted: Planted,
+) -> Start<Library, P> {
     let processes = u32::try_from(programs.len()).expect("few processes");
-    let threads = |all: &Vec<Script>| u16::try_from(all.len()).expect("few threads");
+    let threads = |all: &Vec<P>| u16::try_from(all.len()).expect("few threads");
     let job = SharedJob::new(Job {
         communicators: Communicators::standard(processes),
         node_of: (0..processes).map(|process| if wiring.together { 0 } else { process }).collect(),
@@ -59,7 +68,7 @@ fn job(programs: Vec<Vec<Script>>, wiring: Wiring, planted: Planted) -> Subject 
         control: Bytes::new(8),
         cell: Bytes::new(CELL),
         cells: 2,
-        rma: crate::protocols::rma::Settings::default(),
+        rma: rma::Settings { transport: wiring.transport, ..rma::Settings::default() },
     });
     let job = with(job, planted);
     let library = |process| Library::new(job.clone(), Process(process));
@@ -130,7 +139,7 @@ pub(super) fn small_ring(size: Size, planted: Planted) -> Subject {
 
 pub(super) fn large_ring(size: Size, planted: Planted, rendezvous: Protocol) -> Subject {
     let together = rendezvous == Protocol::SharedMemory;
-    in_a_ring(size, planted, LARGE, Wiring { rendezvous, together })
+    in_a_ring(size, planted, LARGE, Wiring { rendezvous, together, ..APART })
 }
 
 /// Probes and tests come too early, or not.
@@ -318,4 +327,35 @@ fn wrong_result(world: &World<Library, Script>, kind: Kind, ranks: u32) -> Optio
             detail: detail(),
         })
     })
+}
+
+/// All ranks take one mutex so many times; others may come while it is held.
+pub(super) fn mutex(
+    size: Size,
+    planted: Planted,
+    algorithm: mutex::Algorithm,
+    transport: Transport,
+) -> Start<Library, Contender> {
+    let asked = Cycles {
+        cycles: size.ops,
+        inside: 0,
+        outside: 0,
+        marks: false,
+        lingers: true,
+        no_check: transport == Transport::Rdma,
+    };
+    let ranks = contenders(algorithm, size.ranks, asked).into_iter().map(|one| vec![one]);
+    let start = job(ranks.collect(), Wiring { transport, ..APART }, planted);
+    let begun = until_all_touch(start.world().clone());
+    start.over(begun)
+}
+
+/// The state in which every program is about to touch its window for the first time: what comes
+/// before, the making of the window and a barrier, is done in one order.
+fn until_all_touch<P: Program<Library>>(mut world: World<Library, P>) -> World<Library, P> {
+    let before = |choice: &Choice| !matches!(choice, Choice::Touch { .. });
+    while let Some(choice) = world.choices().into_iter().find(before) {
+        world.apply(choice).expect("the world offered this choice");
+    }
+    world
 }
