@@ -23,8 +23,8 @@ use std::sync::Arc;
 use super::call::{Call, Outcome, Reply};
 use super::collectives::{Collective, Round};
 use super::contract::{
-    Action, Entry, Guard, Handle, Input, Lanes, Machine, Process, ProtocolError, Region, Route,
-    Space, Thread, Token, Via, WaitSet,
+    Action, Emit, Entry, Guard, Handle, Input, Lanes, Machine, Process, ProtocolError, Region,
+    Route, Space, Thread, Token, Via, WaitSet,
 };
 #[cfg(feature = "mutants")]
 use super::mutant::Mutant;
@@ -460,5 +460,5 @@ fn in_words(selection: &Selection) -> String {
 }
 
 fn push_return(thread: Thread, reply: Reply, out: &mut Vec<LibraryAction>) {
-    out.push(Action::Return { thread, reply });
+    out.emit(|| Action::Return { thread, reply });
 }

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::mpi::observation::Observation;
 use crate::protocols::call::{Requests, Status};
-use crate::protocols::contract::Step;
+use crate::protocols::contract::{Emit, Step};
 use crate::protocols::rendezvous::{Port, Progress, Protocol, Receiver, Role, RoleInput, Sender};
 
 /// One open request.
@@ -220,7 +220,7 @@ impl Library {
         let request = self.requests.get_mut(key).expect("looked up above");
         request.body = Body::Sending { role, message, to, tag, receiver, buffer };
         if progress == Progress::Complete {
-            out.push(Action::Observe(Observation::SendComplete { message }));
+            out.emit(|| Action::Observe(Observation::SendComplete { message }));
             self.complete(key, Outcome::Sent, Some(buffer), out)?;
         }
         Ok(())
@@ -265,12 +265,14 @@ impl Library {
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
         let truncated = matches!(outcome, Outcome::Truncated(_));
-        out.push(Action::Observe(Observation::Received {
-            receive,
-            message,
-            bytes: buffer.len,
-            truncated,
-        }));
+        out.emit(|| {
+            Action::Observe(Observation::Received {
+                receive,
+                message,
+                bytes: buffer.len,
+                truncated,
+            })
+        });
         self.complete(key, outcome, Some(buffer), out)
     }
 
@@ -282,10 +284,10 @@ impl Library {
         buffer: Option<Region>,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
-        out.push(Action::Work(Step::Completion));
+        out.emit(|| Action::Work(Step::Completion));
         // A collective gives its buffers back at its end, not with each message.
         let buffer = buffer.filter(|_| !matches!(key, Key::Part(..)));
-        out.push(Action::Complete { request: key.handle(), buffer });
+        out.emit(|| Action::Complete { request: key.handle(), buffer });
         let request = self.requests.get_mut(key).expect("an open request is completed");
         request.body = Body::Complete(outcome);
         match request.waiter {
