@@ -4,8 +4,8 @@ use super::passes::Pass;
 use super::polling::{Polled, Position};
 use super::wires::{COPY, token};
 use super::{
-    Account, Arrived, FabricSchedule, Flight, FlightKind, Happening, Lends, Machine, Mark, Monitor,
-    Part, Phase, Placement, Planted, Program, Timed,
+    Account, Arrived, Content, FabricSchedule, Flight, FlightKind, Happening, Lends, Machine, Mark,
+    Monitor, Part, Phase, Placement, Planted, Program, Timed,
 };
 use crate::hardware::fabric::{ConnId, Transfer};
 use crate::protocols::contract::{
@@ -348,7 +348,8 @@ where
                 self.record(|| Choice::TakeDone { process, thread: inner });
                 (Input::Done(token), cqe_poll)
             }
-            Arrived::Packet { from, packet, parcel, via } => {
+            Arrived::Packet { from, content, via } => {
+                let Content { packet, parcel } = self.contents.remove(content);
                 self.record(|| Choice::TakePacket { process, thread: inner, from, via });
                 let landing = parcel.map(|parcel| self.memories.land(process, &parcel));
                 let mut cost = if via == Via::Hca { cqe_poll } else { TimeDelta::ZERO };
@@ -467,16 +468,17 @@ where
                     self.memories.capture(process, region)
                 });
                 let bytes = header.as_u64() + payload.map_or(0, |region| region.len);
-                let kind = FlightKind::Packet { packet: packet.clone(), via: *via };
-                Some(self.launch(thread, *to, kind, bytes, parcel, *via, cursor))
+                let content = self.contents.insert(|| Content { packet: packet.clone(), parcel });
+                let kind = FlightKind::Packet { content, via: *via };
+                Some(self.launch(thread, *to, kind, bytes, *via, cursor))
             }
             Action::RdmaWrite { to, from, into, token } => {
                 let kind = FlightKind::Write { from: *from, into: *into, token: *token };
-                Some(self.launch(thread, *to, kind, from.len, None, Via::Hca, cursor))
+                Some(self.launch(thread, *to, kind, from.len, Via::Hca, cursor))
             }
             Action::RdmaRead { from, remote, into, token } => {
                 let kind = FlightKind::ReadRequest { remote: *remote, into: *into, token: *token };
-                Some(self.launch(thread, *from, kind, 0, None, Via::Hca, cursor))
+                Some(self.launch(thread, *from, kind, 0, Via::Hca, cursor))
             }
             Action::Repost { landing, from } => Some(self.repost(thread, *landing, *from, cursor)),
             Action::Release => {
@@ -575,9 +577,8 @@ where
         &mut self,
         thread: u32,
         to: Route,
-        kind: FlightKind<M::Packet>,
+        kind: FlightKind,
         bytes: u64,
-        parcel: Option<crate::runtime::memory::Parcel>,
         via: Via,
         cursor: Time,
     ) -> Time {
@@ -588,9 +589,15 @@ where
         };
         let cursor = self.charge(thread, Part::Post, cursor, cost);
         let channel = self.channel(from, to);
-        let flight =
-            Flight { kind, from, to, channel, bytes, parcel, signalled: false, held: None };
-        let id = self.flights.insert(flight);
+        let id = self.flights.insert(|| Flight {
+            kind,
+            from,
+            to,
+            channel,
+            bytes,
+            signalled: false,
+            held: None,
+        });
         self.schedule(cursor, thread, Phase::Post, Happening::Depart(id));
         cursor
     }

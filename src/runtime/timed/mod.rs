@@ -264,15 +264,14 @@ enum Phase {
 
 /// Something that is under way between two processes.
 #[derive(Clone, Debug)]
-struct Flight<P> {
-    kind: FlightKind<P>,
+struct Flight {
+    kind: FlightKind,
     from: Process,
     /// Where to, and the lanes.
     to: Route,
     /// Index of the channel from `from` to `to`.
     channel: u32,
     bytes: u64,
-    parcel: Option<Parcel>,
     /// Whether the sender's HCA was asked for a completion.
     signalled: bool,
     /// How it is posted, while the queue pair's rate holds it back.
@@ -281,23 +280,29 @@ struct Flight<P> {
 
 #[derive(Clone, Debug)]
 #[repr(u8)]
-enum FlightKind<P> {
-    Packet { packet: P, via: Via },
+enum FlightKind {
+    Packet { content: u32, via: Via },
     Write { from: Region, into: Region, token: Token },
     ReadRequest { remote: Region, into: Region, token: Token },
-    ReadAnswer { into: Region, token: Token },
+    ReadAnswer { into: Region, token: Token, parcel: Parcel },
     SendDone,
 }
 
-/// What a thread's poll can take.
+/// What a packet carries: it stays in one place from its departure until a poll takes it.
 #[derive(Clone, Debug)]
+struct Content<P> {
+    packet: P,
+    parcel: Option<Parcel>,
+}
+
+/// What a thread's poll can take.
+#[derive(Clone, Copy, Debug)]
 #[repr(u8)]
-enum Arrived<P> {
+enum Arrived {
     Packet {
         /// The way back.
         from: Route,
-        packet: P,
-        parcel: Option<Parcel>,
+        content: u32,
         via: Via,
     },
     Done(Token),
@@ -315,12 +320,13 @@ pub struct Timed<M: Machine, P: Program<M>> {
     locks: Locks,
     actors: Vec<Actor<M, P>>,
     pollers: Vec<Poller>,
-    entries: Entries<M::Packet>,
+    entries: Entries,
     /// Empty lists of actions, for the next threads that work.
     lists: Vec<Vec<ActionOf<M>>>,
-    channels: Vec<Channel<M::Packet>>,
+    channels: Vec<Channel>,
     channel_of: wires::ChannelTable,
-    flights: wires::Slab<Flight<M::Packet>>,
+    flights: wires::Slab<Flight>,
+    contents: wires::Slab<Content<M::Packet>>,
     memories: Memories,
     monitors: Monitors,
     buffers: Buffers,
@@ -422,6 +428,7 @@ where
             channels: Vec::new(),
             channel_of: wires::ChannelTable::new(processes, lanes),
             flights: wires::Slab::default(),
+            contents: wires::Slab::default(),
             memories: Memories::new(processes, setup.payload),
             monitors: Monitors::new(processes),
             buffers: Buffers::new(processes),

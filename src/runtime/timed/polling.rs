@@ -125,23 +125,17 @@ struct Queue {
 }
 
 /// What the channels of all processes hold: each of them has few entries at once.
-#[derive(Debug)]
-pub(super) struct Entries<P> {
-    all: Vec<Entry<P>>,
+#[derive(Debug, Default)]
+pub(super) struct Entries {
+    all: Vec<Entry>,
     /// Places that are free.
     free: Vec<u32>,
 }
 
-impl<P> Default for Entries<P> {
-    fn default() -> Self {
-        Self { all: Vec::new(), free: Vec::new() }
-    }
-}
-
-impl<P> Entries<P> {
+impl Entries {
     /// Puts an entry into a free place.
-    fn keep(&mut self, arrived: Arrived<P>) -> u32 {
-        let entry = Entry { arrived: Some(arrived), next: 0 };
+    fn keep(&mut self, arrived: Arrived) -> u32 {
+        let entry = Entry { arrived, next: 0 };
         if let Some(place) = self.free.pop() {
             self.all[place as usize] = entry;
             return place;
@@ -158,8 +152,8 @@ impl<P> Entries<P> {
 
 /// One entry of a channel.
 #[derive(Debug)]
-struct Entry<P> {
-    arrived: Option<Arrived<P>>,
+struct Entry {
+    arrived: Arrived,
     /// The one after it in its channel.
     next: u32,
 }
@@ -227,12 +221,7 @@ impl Poller {
     }
 
     /// An arrival; answers its channel.
-    pub(super) fn push<P>(
-        &mut self,
-        lane: Lane,
-        arrived: Arrived<P>,
-        entries: &mut Entries<P>,
-    ) -> u32 {
+    pub(super) fn push(&mut self, lane: Lane, arrived: Arrived, entries: &mut Entries) -> u32 {
         let inside = match &arrived {
             Arrived::Packet { from, .. } => self.routes.channel(from.peer, from.remote, self.lanes),
             Arrived::Done(_) | Arrived::SendDone => COMPLETIONS,
@@ -255,12 +244,12 @@ impl Poller {
     }
 
     /// Takes the head of a channel; its newest entry where that defect is planted.
-    pub(super) fn take<P>(
+    pub(super) fn take(
         &mut self,
         channel: u32,
         newest: bool,
-        entries: &mut Entries<P>,
-    ) -> Option<Arrived<P>> {
+        entries: &mut Entries,
+    ) -> Option<Arrived> {
         let queue = *self.queue(channel);
         if queue.len == 0 {
             return None;
@@ -280,7 +269,7 @@ impl Poller {
             self.ready.remove(place.expect("a channel that held something was ready"));
         }
         entries.free.push(entry);
-        entries.all[entry as usize].arrived.take()
+        Some(entries.all[entry as usize].arrived)
     }
 
     /// The first of the channels that holds something, going round once from `from` on: its

@@ -31,19 +31,29 @@ impl<T> Default for Slab<T> {
 }
 
 impl<T> Slab<T> {
-    pub(super) fn insert(&mut self, value: T) -> u32 {
-        if let Some(id) = self.free.pop() {
-            self.slots[id as usize] = Some(value);
-            return id;
+    /// Keeps what `make` makes, in its place: values are large.
+    #[inline]
+    pub(super) fn insert(&mut self, make: impl FnOnce() -> T) -> u32 {
+        if self.free.is_empty() {
+            self.grow();
         }
-        self.slots.push(Some(value));
-        u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 flights at once")
+        let id = self.free.pop().expect("it has grown");
+        self.slots[id as usize].get_or_insert_with(make);
+        id
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let id = u32::try_from(self.slots.len()).expect("fewer than 2^32 flights at once");
+        self.slots.push(None);
+        self.free.push(id);
     }
 
     pub(super) fn get(&mut self, id: u32) -> &mut T {
         self.slots[id as usize].as_mut().expect("an event names a flight that is under way")
     }
 
+    #[inline]
     pub(super) fn remove(&mut self, id: u32) -> T {
         self.free.push(id);
         self.slots[id as usize].take().expect("an event names a flight that is under way")
@@ -102,7 +112,7 @@ impl ChannelTable {
 
 /// One direction between two lanes: a queue pair.
 #[derive(Debug)]
-pub(super) struct Channel<P> {
+pub(super) struct Channel {
     from: Process,
     to: Route,
     /// The path of one way of posting.
@@ -118,33 +128,22 @@ pub(super) struct Channel<P> {
     /// RDMA reads under way.
     reads: u32,
     /// What most channels never have: a large job has many channels.
-    rare: Option<Box<Rare<P>>>,
+    rare: Option<Box<Rare>>,
 }
 
-#[derive(Debug)]
-struct Rare<P> {
+#[derive(Debug, Default)]
+struct Rare {
     /// The paths of other ways of posting.
     paths: [Option<PathId>; 6],
     /// When receive buffers after the next one are posted, earliest first.
     reposts: VecDeque<Time>,
     /// Arrivals that found no receive buffer, in order.
-    not_ready: VecDeque<Arrived<P>>,
+    not_ready: VecDeque<Arrived>,
     /// RDMA reads that wait for one to end.
     reads_waiting: VecDeque<u32>,
 }
 
-impl<P> Default for Rare<P> {
-    fn default() -> Self {
-        Self {
-            paths: [None; 6],
-            reposts: VecDeque::new(),
-            not_ready: VecDeque::new(),
-            reads_waiting: VecDeque::new(),
-        }
-    }
-}
-
-impl<P> Channel<P> {
+impl Channel {
     /// Takes a receive buffer, if one is posted by `now`.
     fn take_credit(&mut self, now: Time) -> bool {
         self.count_reposts(now);
@@ -171,7 +170,7 @@ impl<P> Channel<P> {
         }
     }
 
-    fn rare(&mut self) -> &mut Rare<P> {
+    fn rare(&mut self) -> &mut Rare {
         self.rare.get_or_insert_default()
     }
 
@@ -358,7 +357,7 @@ where
         if signalled {
             flight.signalled = false;
             let delay = self.acknowledgement(from, to);
-            let done = self.flights.insert(Flight::send_done(from, to, channel));
+            let done = self.flights.insert(|| Flight::send_done(from, to, channel));
             self.completion_after(delay, from, done);
         }
         let flight = self.flights.get(id);
@@ -375,9 +374,8 @@ where
                 self.completion_after(delay, from, id);
             }
             FlightKind::ReadRequest { .. } => self.answer_read(id),
-            FlightKind::ReadAnswer { into, token } => {
-                let (into, token) = (*into, *token);
-                let parcel = flight.parcel.take().expect("the answer of a read carries bytes");
+            FlightKind::ReadAnswer { into, token, parcel } => {
+                let (into, token, parcel) = (*into, *token, parcel.clone());
                 let reader = to.peer;
                 self.record(|| Choice::Move { process: reader, token });
                 self.buffers.writes(reader, into, &mut self.violations);
@@ -412,13 +410,12 @@ where
         let back = self.channel(owner, back_to);
         let path = self.path(back, Posting::ReadAnswer);
         let conn = ConnId(self.connection(back).0 + 1);
-        let answer = self.flights.insert(Flight {
-            kind: FlightKind::ReadAnswer { into, token: done },
+        let answer = self.flights.insert(|| Flight {
+            kind: FlightKind::ReadAnswer { into, token: done, parcel },
             from: owner,
             to: back_to,
             channel: back,
             bytes: into.len,
-            parcel: Some(parcel),
             signalled: false,
             held: None,
         });
@@ -463,12 +460,12 @@ where
     /// A packet needs a receive buffer; without one its sender's HCA pauses and tries again.
     fn packet_arrives(&mut self, id: u32) {
         let flight = self.flights.remove(id);
-        let FlightKind::Packet { packet, via } = flight.kind else {
+        let FlightKind::Packet { content, via } = flight.kind else {
             unreachable!("only packets need receive buffers")
         };
         let (to, index) = (flight.to, flight.channel);
         let from = to.back(flight.from);
-        let arrived = Arrived::Packet { from, packet, parcel: flight.parcel, via };
+        let arrived = Arrived::Packet { from, content, via };
         let now = self.simulation.now();
         let channel = &mut self.channels[index as usize];
         if via == Via::SharedMemory {
@@ -527,7 +524,7 @@ pub(super) const fn token(kind: u64, id: u32) -> u64 {
     kind << 32 | id as u64
 }
 
-impl<P> Flight<P> {
+impl Flight {
     const fn send_done(from: Process, to: Route, channel: u32) -> Self {
         Self {
             kind: FlightKind::SendDone,
@@ -535,7 +532,6 @@ impl<P> Flight<P> {
             to,
             channel,
             bytes: 0,
-            parcel: None,
             signalled: false,
             held: None,
         }
