@@ -518,13 +518,28 @@ where
     }
 
     /// Work of this core: stretched by its siblings and by the operating system.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "two additions, where a thread is alone")]
     fn charge(&mut self, thread: u32, part: Part, cursor: Time, work: TimeDelta) -> Time {
         let actor = &mut self.actors[thread as usize];
-        if actor.alone {
-            return actor.work(part, cursor, work);
+        if actor.alone && actor.placement.noise.is_none() {
+            actor.account.add(part, work);
+            return cursor + work;
         }
-        let work = self.slots.stretched(actor.placement.core, work);
+        self.charge_with_others(thread, part, cursor, work)
+    }
+
+    #[inline(never)]
+    fn charge_with_others(
+        &mut self,
+        thread: u32,
+        part: Part,
+        cursor: Time,
+        work: TimeDelta,
+    ) -> Time {
+        let actor = &mut self.actors[thread as usize];
+        let work =
+            if actor.alone { work } else { self.slots.stretched(actor.placement.core, work) };
         actor.work(part, cursor, work)
     }
 
