@@ -138,13 +138,7 @@ impl Fabric {
     /// it; or answers that the hop is not free.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "it is the body of one loop")]
-    fn promise(
-        &mut self,
-        now: u64,
-        bytes: u64,
-        next: &mut Promise,
-        from: &mut ResourceId,
-    ) -> bool {
+    fn promise(&mut self, now: u64, bytes: u64, next: &mut Promise, from: &mut ResourceId) -> bool {
         let hop = self.hops[next.hop];
         let resource = hop.resource;
         let Promise { start, tail, .. } = *next;

@@ -42,8 +42,10 @@ pub(super) struct Actor<M: Machine, P> {
     after: After,
     /// What its call returns, once its list is over.
     pub(super) reply: Option<M::Reply>,
-    /// Receive buffers that are given back when the list is over.
-    reposts: Vec<Route>,
+    /// The packet that it took last: the way back, and its channel.
+    taken: Option<(Route, u32)>,
+    /// Channels whose receive buffers are given back when the list is over.
+    reposts: Vec<u32>,
     /// The pass that a test asked for, or that ends with the lock; without one it polls for ever.
     pub(super) pass: Option<Pass>,
     pub(super) position: Position,
@@ -136,6 +138,7 @@ impl<M: Machine, P> Actor<M, P> {
             returns: false,
             after: After::Nothing,
             reply: None,
+            taken: None,
             reposts: Vec::new(),
             pass: None,
             position: Position::default(),
@@ -348,14 +351,15 @@ where
                 self.record(|| Choice::TakeDone { process, thread: inner });
                 (Input::Done(token), cqe_poll)
             }
-            Arrived::Packet { from, content, via } => {
+            Arrived::Packet { from, channel, content, via } => {
+                self.actor(thread).taken = Some((from, channel));
                 let Content { packet, parcel } = self.contents.remove(content);
                 self.record(|| Choice::TakePacket { process, thread: inner, from, via });
                 let landing = parcel.map(|parcel| self.memories.land(process, &parcel));
                 let mut cost = if via == Via::Hca { cqe_poll } else { TimeDelta::ZERO };
                 if landing.is_none() && via == Via::Hca {
                     // A packet without payload leaves its receive buffer at once.
-                    self.actor(thread).reposts.push(from);
+                    self.actor(thread).reposts.push(channel);
                     cost += self.costs.profile.hca.repost_overhead;
                 }
                 (Input::Packet { from, packet, landing }, cost)
@@ -624,7 +628,12 @@ where
         if near {
             return self.charge(thread, Part::Post, cursor, self.costs.cell_write());
         }
-        self.actor(thread).reposts.push(from);
+        // Nearly always the buffer of the packet that is handled.
+        let channel = match self.actor(thread).taken {
+            Some((taken, channel)) if taken == from => channel,
+            _ => self.channel(from.peer, from.back(process)),
+        };
+        self.actor(thread).reposts.push(channel);
         self.charge(thread, Part::Post, cursor, self.costs.profile.hca.repost_overhead)
     }
 
@@ -654,8 +663,8 @@ where
         if !alone {
             self.slots.end(core);
         }
-        while let Some(from) = self.actor(thread).reposts.pop() {
-            self.credit(from, process, at);
+        while let Some(channel) = self.actor(thread).reposts.pop() {
+            self.credit(channel, at);
         }
         let actor = self.actor(thread);
         let after = std::mem::replace(&mut actor.after, After::Nothing);

@@ -302,6 +302,8 @@ enum Arrived {
     Packet {
         /// The way back.
         from: Route,
+        /// Index of the channel that it came by.
+        channel: u32,
         content: u32,
         via: Via,
     },

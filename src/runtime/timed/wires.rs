@@ -465,7 +465,7 @@ where
         };
         let (to, index) = (flight.to, flight.channel);
         let from = to.back(flight.from);
-        let arrived = Arrived::Packet { from, content, via };
+        let arrived = Arrived::Packet { from, channel: index, content, via };
         let now = self.simulation.now();
         let channel = &mut self.channels[index as usize];
         if via == Via::SharedMemory {
@@ -508,9 +508,8 @@ where
         self.back_off(index);
     }
 
-    /// The receiver gives a receive buffer back at `at`.
-    pub(super) fn credit(&mut self, from: Route, to: Process, at: Time) {
-        let channel = self.channel(from.peer, from.back(to));
+    /// The receiver gives a receive buffer of a channel back at `at`.
+    pub(super) fn credit(&mut self, channel: u32, at: Time) {
         let now = self.simulation.now();
         self.channels[channel as usize].post_again(at, now);
     }
