@@ -450,6 +450,13 @@ pub trait Machine: Clone + Eq + Hash + Debug {
         out: &mut Vec<ActionOf<Self>>,
     ) -> Result<(), ProtocolError>;
 
+    /// Reads some of what `handle` will read, and answers anything made of it; changes nothing. In a
+    /// large job a machine lies in no cache: what is read at once is waited for once.
+    fn touch(&self, thread: Thread) -> u64 {
+        let _ = thread;
+        0
+    }
+
     /// What the blocked call of `thread` waits for; `None` while it is not inside a call.
     fn waits(&self, thread: Thread) -> Option<WaitSet>;
 

@@ -18,6 +18,7 @@ mod costs;
 mod lock;
 mod passes;
 mod polling;
+mod touch;
 mod turns;
 mod wires;
 
@@ -346,6 +347,8 @@ pub struct Timed<M: Machine, P: Program<M>> {
     first_thread: Vec<u32>,
     /// Whether turns of polling that find nothing are events.
     step_by_step: bool,
+    /// Whether memory is read ahead.
+    touches: bool,
     /// When the last event happened that was no lock's own: those may be left out.
     happened: Time,
     /// Whether nothing but turns that find nothing can happen any more.
@@ -416,6 +419,7 @@ where
             })
             .collect();
         let resources = cluster.fabric.resources().len();
+        let touches = touch::pays(processes, first_thread[processes] as usize);
         let mut timed = Self {
             simulation: Simulation::new(setup.options),
             cluster,
@@ -440,6 +444,7 @@ where
             ahead: Vec::new(),
             first_thread,
             step_by_step,
+            touches,
             happened: Time::ZERO,
             exhausted: false,
             first_source: u32::try_from(resources).expect("fewer than 2^32 resources"),
@@ -526,7 +531,10 @@ where
             Happening::ListEnd(thread) => self.list_end(thread, self.simulation.now()),
             Happening::CopyStart(thread) => self.copy_start(thread),
             Happening::Step(thread) => self.step(thread),
-            Happening::Notice(thread, generation) => self.notice(thread, generation),
+            Happening::Notice(thread, generation) => {
+                self.touch(thread);
+                self.notice(thread, generation);
+            }
             Happening::Retry(channel) => self.retry(channel),
             Happening::Lock(lock, generation) => self.lock_event(lock, generation),
         }

@@ -193,6 +193,18 @@ impl Poller {
         self.ready.iter().map(|(_, queue)| u64::from(queue.len)).sum()
     }
 
+    /// Reads where a pass begins: see `touch.rs`.
+    pub(super) fn touch(&self) -> u64 {
+        let ready = self.ready.first().map_or(0, |&(channel, _)| u64::from(channel));
+        ready ^ self.costs.first().map_or(0, |cost| cost.as_ps())
+    }
+
+    /// What the first channel holds that holds something.
+    pub(super) fn first(&self, entries: &Entries) -> Option<Arrived> {
+        let (_, queue) = self.ready.first()?;
+        Some(entries.all[queue.first as usize].arrived)
+    }
+
     /// The place of the first channel from this one on that holds something.
     #[inline]
     fn place_of(&self, channel: u32) -> usize {

@@ -62,6 +62,11 @@ impl<T> Slab<T> {
     pub(super) fn len(&self) -> usize {
         self.slots.len() - self.free.len()
     }
+
+    /// Reads a value: see `touch.rs`.
+    pub(super) fn touch(&self, id: u32, read: impl Fn(&T) -> u64) -> u64 {
+        self.slots[id as usize].as_ref().map_or(0, read)
+    }
 }
 
 /// Open channels by sending lane, each with its receiving lane and number, in the order of receivers:
@@ -93,6 +98,13 @@ impl ChannelTable {
         let (from, to) = self.ends(from, to);
         let (last, channel) = self.last[from];
         if last == to { Some(channel) } else { self.search(from, to) }
+    }
+
+    /// Reads what a look-up of a sender will read: see `touch.rs`.
+    pub(super) fn touch(&self, from: usize) -> u64 {
+        let open = &self.open[from];
+        let middle = open.get(open.len() / 2).map_or(0, |&(_, channel)| channel);
+        u64::from(self.last[from].1 ^ middle)
     }
 
     fn search(&mut self, from: usize, to: u32) -> Option<u32> {
@@ -144,6 +156,11 @@ struct Rare {
 }
 
 impl Channel {
+    /// Reads it: see `touch.rs`.
+    pub(super) fn touch(&self) -> u64 {
+        u64::from(self.credits)
+    }
+
     /// Takes a receive buffer, if one is posted by `now`.
     fn take_credit(&mut self, now: Time) -> bool {
         self.count_reposts(now);
@@ -315,6 +332,7 @@ where
 
     fn start(&mut self, id: u32, channel: u32, posting: Posting, bytes: u64) {
         let (conn, path) = (self.connection(channel), self.path(channel, posting));
+        self.touch_path(conn, path);
         let transfer = Transfer { conn, path, bytes, token: token(TRANSFER, id) };
         let now = self.simulation.now();
         self.cluster.fabric.start(now, transfer, &mut FabricSchedule(&mut self.simulation));
