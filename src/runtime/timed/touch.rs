@@ -7,7 +7,7 @@
 use std::hint::black_box;
 
 use super::actor::Actor;
-use super::{Arrived, Content, Lends, Machine, Part, Program, Timed};
+use super::{Arrived, Content, Lends, Machine, Parcel, Part, Program, Timed};
 use crate::hardware::fabric::{ConnId, PathId};
 use crate::protocols::contract::{Process, Thread};
 
@@ -45,8 +45,7 @@ where
     fn touch_arrival(&self, place: usize) -> u64 {
         let arrived = self.pollers[place].first(&self.entries);
         let Some(Arrived::Packet { from, channel, content, .. }) = arrived else { return 0 };
-        let parcel =
-            |content: &Content<M::Packet>| content.parcel.as_ref().map_or(0, |parcel| parcel.len());
+        let parcel = |content: &Content<M::Packet>| content.parcel.as_ref().map_or(0, Parcel::len);
         self.contents.touch(content, parcel)
             ^ self.channels[channel as usize].touch()
             ^ self.monitors.matching.touch_sent(from.peer)
