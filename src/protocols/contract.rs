@@ -382,6 +382,23 @@ impl<P, R> Action<P, R> {
     }
 }
 
+/// A list that actions are appended to.
+pub trait Emit<T> {
+    /// Appends what `make` makes, in its place.
+    ///
+    /// An action that is given to [`Vec::push`] is made elsewhere and copied whole, however few of its
+    /// bytes are used: it must be dropped if the list cannot grow. Here the list grows before.
+    fn emit(&mut self, make: impl FnOnce() -> T);
+}
+
+impl<T> Emit<T> for Vec<T> {
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "what it saves is the call's argument")]
+    fn emit(&mut self, make: impl FnOnce() -> T) {
+        self.extend(std::iter::once_with(make));
+    }
+}
+
 /// An input that the protocol does not know in its state: a defect of the protocol.
 #[derive(Clone, Debug, Eq, Hash, PartialEq, thiserror::Error)]
 #[error("{machine}: unexpected {input} in state {state}")]
@@ -471,6 +488,13 @@ pub trait Machine: Clone + Eq + Hash + Debug {
         input: InputOf<Self>,
         out: &mut Vec<ActionOf<Self>>,
     ) -> Result<(), ProtocolError>;
+
+    /// Reads some of what `handle` will read, and answers anything made of it; changes nothing. In a
+    /// large job a machine lies in no cache: what is read at once is waited for once.
+    fn touch(&self, thread: Thread) -> u64 {
+        let _ = thread;
+        0
+    }
 
     /// What the blocked call of `thread` waits for; `None` while it is not inside a call.
     fn waits(&self, thread: Thread) -> Option<WaitSet>;

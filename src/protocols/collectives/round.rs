@@ -65,6 +65,11 @@ pub struct Round {
 }
 
 impl Round {
+    /// Reads the room of a round: see [`Machine::touch`](crate::protocols::contract::Machine::touch).
+    pub(in crate::protocols) fn touch(&self) -> usize {
+        self.moves.capacity() ^ self.work.capacity()
+    }
+
     /// Whether the algorithm that is asked has this planted bug.
     #[cfg(feature = "mutants")]
     pub(super) fn has(&self, mutant: Mutant) -> bool {

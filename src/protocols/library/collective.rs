@@ -25,7 +25,7 @@ use crate::mpi::envelope::Rank;
 use crate::mpi::observation::Observation;
 use crate::protocols::call::{Comm, Status};
 use crate::protocols::collectives::{At, Collective, Move, Round, Work};
-use crate::protocols::contract::{Step, Wait};
+use crate::protocols::contract::{Emit, Step, Wait};
 use crate::protocols::eager;
 #[cfg(feature = "mutants")]
 use crate::protocols::mutant::Mutant;
@@ -61,7 +61,7 @@ impl Library {
         call: Arc<Collective>,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
-        out.push(Action::Work(Step::Query));
+        out.emit(|| Action::Work(Step::Query));
         let Member { rank, size, .. } = self.member(thread, call.comm)?;
         if call.kind.has_root() && call.root.0 >= size {
             return Err(self.refuse("the communicator has no such rank", call.root));
@@ -203,7 +203,7 @@ impl Library {
         region: Region,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
-        out.push(Action::Work(Step::Control));
+        out.emit(|| Action::Work(Step::Control));
         let member = self.member(thread, comm)?;
         let (route, envelope) = self.address(comm, &member, member.internal, to, tag)?;
         let message = self.next_message();
@@ -220,8 +220,8 @@ impl Library {
             return self.send_rendezvous(thread, key, route, header, region, out);
         }
         eager::send(wire, thread, header, region, out);
-        out.push(Action::Observe(Observation::SendComplete { message }));
-        out.push(Action::Complete { request: key.handle(), buffer: None });
+        out.emit(|| Action::Observe(Observation::SendComplete { message }));
+        out.emit(|| Action::Complete { request: key.handle(), buffer: None });
         Ok(())
     }
 
@@ -319,7 +319,7 @@ fn parts(thread: Thread, round: &Round) -> impl Iterator<Item = (Key, &Move)> {
 fn end(thread: Thread, call: &Collective, out: &mut Vec<LibraryAction>) {
     let request = Key::Inner(thread).handle();
     for buffer in call.buffers().into_iter().flatten() {
-        out.push(Action::Complete { request, buffer: Some(buffer) });
+        out.emit(|| Action::Complete { request, buffer: Some(buffer) });
     }
     push_return(thread, Reply::Done, out);
 }

@@ -24,7 +24,7 @@ use crate::mpi::endpoints::EndpointGroup;
 use crate::mpi::envelope::{Context, Envelope, Rank, Selection};
 use crate::protocols::call::{Call, Comm, Requests};
 use crate::protocols::collectives::agreement::Agreement;
-use crate::protocols::contract::{Lane, Step};
+use crate::protocols::contract::{Emit, Lane, Step};
 #[cfg(feature = "mutants")]
 use crate::protocols::mutant::Mutant;
 
@@ -304,7 +304,7 @@ impl Library {
         let caller = self.caller(thread, call);
         self.endpoints.current[usize::from(thread.0)] = caller;
         if self.endpoints.attached.is_some() && !matches!(call, Call::Attach { .. }) {
-            out.push(Action::Work(Step::Lookup));
+            out.emit(|| Action::Work(Step::Lookup));
         }
     }
 
@@ -435,7 +435,7 @@ impl Library {
         first: Comm,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
-        out.push(Action::Work(Step::Query));
+        out.emit(|| Action::Work(Step::Query));
         if self.endpoints.attached.is_some() {
             return Err(self.refuse("the endpoints of a static job are made at its start", parent));
         }
@@ -468,7 +468,7 @@ impl Library {
         comm: Comm,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
-        out.push(Action::Work(Step::Query));
+        out.emit(|| Action::Work(Step::Query));
         let Some(own) = self.endpoints.handles.remove(&comm) else {
             return Err(self.refuse("no endpoint has this handle: it may be freed already", comm));
         };
@@ -619,7 +619,7 @@ impl Library {
         }
         let new = [context, Context(context.0 + 1)];
         let walk = self.matching[0].extract(|envelope| new.contains(&envelope.context));
-        out.push(Action::Walk { entries: walk.visited, length: walk.length });
+        out.emit(|| Action::Walk { entries: walk.visited, length: walk.length });
         for early in walk.matched.into_iter().flatten() {
             let queue = self.queue_of_arrival(&early.envelope);
             let posted = self.matching[queue].arrive(early.envelope, early.payload);
@@ -633,7 +633,7 @@ impl Library {
         id: u16,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
-        out.push(Action::Work(Step::Query));
+        out.emit(|| Action::Work(Step::Query));
         let locals = self.endpoints.locals;
         let Some(attached) = &mut self.endpoints.attached else {
             return Err(
@@ -656,7 +656,7 @@ impl Library {
         b: Comm,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
-        out.push(Action::Work(Step::Query));
+        out.emit(|| Action::Work(Step::Query));
         let own = |comm| self.endpoints.own(thread, comm);
         let comparison = match (own(a), own(b)) {
             (Some((one, local)), Some((other, second))) => {

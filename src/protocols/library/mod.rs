@@ -25,8 +25,8 @@ use std::sync::Arc;
 use super::call::{Call, Outcome, Reply};
 use super::collectives::{Collective, Round};
 use super::contract::{
-    Action, Entry, Guard, Handle, Input, Lanes, Machine, Process, ProtocolError, Region, Route,
-    Space, Thread, Token, Via, WaitSet,
+    Action, Emit, Entry, Guard, Handle, Input, Lanes, Machine, Process, ProtocolError, Region,
+    Route, Space, Thread, Token, Via, WaitSet,
 };
 #[cfg(feature = "mutants")]
 use super::mutant::Mutant;
@@ -461,6 +461,15 @@ impl Machine for Library {
         }
     }
 
+    fn touch(&self, thread: Thread) -> u64 {
+        let posted = self.matching.first().and_then(|queue| queue.posted().next());
+        let posted = posted.map_or(0, |posted| posted.payload.id.serial);
+        let calls = self.calls.0[usize::from(thread.0)];
+        let pending = u64::from(self.pending[usize::from(thread.0)].is_some());
+        let kept = self.kept.len() ^ self.longest.0.posted ^ self.round.0.touch();
+        u64::from(posted ^ calls ^ self.sent) ^ pending ^ self.requests.touch(thread) ^ kept as u64
+    }
+
     fn waits(&self, thread: Thread) -> Option<WaitSet> {
         self.diagnose(thread)
     }
@@ -491,5 +500,5 @@ fn in_words(selection: &Selection) -> String {
 }
 
 fn push_return(thread: Thread, reply: Reply, out: &mut Vec<LibraryAction>) {
-    out.push(Action::Return { thread, reply });
+    out.emit(|| Action::Return { thread, reply });
 }
