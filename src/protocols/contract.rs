@@ -102,6 +102,8 @@ pub enum Space {
     Unexpected(u32),
     /// Where a collective keeps what is on its way; one per thread.
     Scratch(u16),
+    /// Where the endpoint library joins what the threads of a process give; one per thread.
+    Exchange(u16),
 }
 
 /// Consecutive bytes in one [`Space`].

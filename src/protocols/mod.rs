@@ -7,5 +7,6 @@ pub mod eager;
 pub mod library;
 #[cfg(feature = "mutants")]
 pub mod mutant;
+mod note;
 pub mod rendezvous;
 pub mod xios_ep;

@@ -47,7 +47,11 @@ fn of_thread(call: &Collective, thread: u16, comm: Comm) -> Collective {
         Space::User(id) => {
             Region { space: Space::User(id + BUFFERS * u32::from(thread)), ..region }
         }
-        Space::Staging(_) | Space::Landing(_) | Space::Unexpected(_) | Space::Scratch(_) => region,
+        Space::Staging(_)
+        | Space::Landing(_)
+        | Space::Unexpected(_)
+        | Space::Scratch(_)
+        | Space::Exchange(_) => region,
     };
     Collective { comm, input: own(call.input), output: own(call.output), ..call.clone() }
 }

@@ -17,7 +17,6 @@ mod endpoints;
 mod planted;
 mod requests;
 
-use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use super::call::{Call, Outcome, Reply};
@@ -28,6 +27,7 @@ use super::contract::{
 };
 #[cfg(feature = "mutants")]
 use super::mutant::Mutant;
+use super::note::Note;
 use super::rendezvous::{Protocol, Word};
 use crate::mpi::communicator::Communicators;
 use crate::mpi::envelope::{Envelope, Selection};
@@ -69,15 +69,16 @@ pub struct Job {
     pub cells: u32,
 }
 
-/// The job as a machine holds it: shared, and no part of its state.
-#[derive(Clone, Debug)]
-pub struct SharedJob(Arc<Job>, #[cfg(feature = "mutants")] Option<Mutant>);
+/// The job as a machine holds it: shared, and no part of its state; libraries of different jobs are
+/// not compared.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub struct SharedJob(Note<Arc<Job>>, #[cfg(feature = "mutants")] Option<Mutant>);
 
 impl SharedJob {
     /// Shares `job` between the machines of its processes.
     pub fn new(job: Job) -> Self {
         Self(
-            Arc::new(job),
+            Note(Arc::new(job)),
             #[cfg(feature = "mutants")]
             None,
         )
@@ -89,37 +90,6 @@ impl std::ops::Deref for SharedJob {
     fn deref(&self) -> &Job {
         &self.0
     }
-}
-
-/// What never changes does not tell two states of one job apart; libraries of different jobs are
-/// not compared.
-impl PartialEq for SharedJob {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
-impl Eq for SharedJob {}
-
-impl Hash for SharedJob {
-    fn hash<H: Hasher>(&self, _: &mut H) {}
-}
-
-/// A note for diagnoses: no part of a machine's state, so that polling for ever comes back to the
-/// same state.
-#[derive(Clone, Debug, Default)]
-struct Note<T>(T);
-
-impl<T> PartialEq for Note<T> {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
-impl<T> Eq for Note<T> {}
-
-impl<T> Hash for Note<T> {
-    fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
 /// A request of one process: named by its program, or the inner one of a thread's blocking call.

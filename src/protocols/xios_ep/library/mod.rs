@@ -32,7 +32,6 @@ mod start;
 mod step;
 mod thread;
 
-use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use super::comm::{CreateError, Empty, layout};
@@ -45,6 +44,7 @@ use crate::protocols::contract::{
     Wait, WaitSet,
 };
 use crate::protocols::library::{Library, Packet, SharedJob};
+use crate::protocols::note::Note;
 use shared::Shared;
 pub use shared::{Counts, Variant};
 pub use thread::{EpThread, Waiting};
@@ -192,22 +192,6 @@ impl EpLibrary {
     pub const fn mpi(&self) -> &Library {
         &self.inner
     }
-}
-
-/// A note: no part of a machine's state.
-#[derive(Clone, Debug, Default)]
-struct Note<T>(T);
-
-impl<T> PartialEq for Note<T> {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
-impl<T> Eq for Note<T> {}
-
-impl<T> Hash for Note<T> {
-    fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
 type EpAction = Action<Packet, EpReply>;
