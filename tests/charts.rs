@@ -165,6 +165,7 @@ fn place(region: Region) -> &'static str {
         Space::Landing(_) => "landing",
         Space::Unexpected(_) => "kept",
         Space::Scratch(_) => "scratch",
+        Space::Exchange(_) => "exchange",
     }
 }
 
@@ -193,7 +194,7 @@ fn answer(reply: &Reply) -> String {
         Reply::Tested(Some(outcome)) => format!("true: {}", ended(outcome)),
         Reply::Probed(Some(status)) => format!("a message of {}", words(status)),
         Reply::All(outcomes) => outcomes.iter().map(ended).collect::<Vec<_>>().join("; "),
-        Reply::Any { .. } | Reply::AllTested(_) | Reply::Compared(_) => {
+        Reply::Any { .. } | Reply::AllTested(_) | Reply::Compared(_) | Reply::Numbers(_) => {
             unreachable!("no chart asks for {reply:?}")
         }
     }

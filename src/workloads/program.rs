@@ -187,6 +187,7 @@ fn buffer_of(call: &Call) -> Option<Buffer> {
         | Call::FreeEndpoint { .. }
         | Call::Attach { .. }
         | Call::Compare { .. }
+        | Call::Communicators(_)
         | Call::Collective(_) => None,
     }
 }

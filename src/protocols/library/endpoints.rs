@@ -181,23 +181,26 @@ pub(super) struct Member {
     pub(super) internal: Context,
     pub(super) rank: Rank,
     pub(super) size: u32,
-    caller: Caller,
+    pub(super) caller: Caller,
 }
 
 /// An agreement under way.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub(super) struct Agreeing {
-    parent: Comm,
-    agreement: Agreement,
+    pub(super) parent: Comm,
+    pub(super) agreement: Agreement,
     /// The parent ranks that agree, where they are not all.
-    among: Option<Arc<[Rank]>>,
-    purpose: Purpose,
+    pub(super) among: Option<Arc<[Rank]>>,
+    pub(super) purpose: Purpose,
 }
 
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-enum Purpose {
+pub(super) enum Purpose {
     Create { first: Comm, count: u16 },
     Free { context: Context },
+    Dup { new: Comm },
+    Split { new: Comm },
+    Numbers,
 }
 
 impl Agreeing {
@@ -205,6 +208,9 @@ impl Agreeing {
         match self.purpose {
             Purpose::Create { .. } => "MPI_Comm_create_endpoints",
             Purpose::Free { .. } => "MPI_Comm_free",
+            Purpose::Dup { .. } => "MPI_Comm_dup",
+            Purpose::Split { .. } => "MPI_Comm_split",
+            Purpose::Numbers => "MPI_Allgather",
         }
     }
 }
@@ -282,6 +288,11 @@ impl EndpointTable {
         named.then(|| comm.group.parent(dest)).flatten().map(|(_, local)| local)
     }
 
+    /// Whether a communicator is the handle of an endpoint.
+    pub(super) fn has(&self, comm: Comm) -> bool {
+        self.handles.contains_key(&comm)
+    }
+
     /// Handles that nobody freed.
     pub(super) fn open_ends(&self) -> impl Iterator<Item = String> + '_ {
         self.handles.iter().map(|(handle, own)| {
@@ -317,6 +328,7 @@ impl Library {
         let request = |key| self.requests.get(key).map_or(Caller::Process, |open| open.endpoint);
         match call {
             Call::Init
+            | Call::Communicators(_)
             | Call::FreeEndpoint { .. }
             | Call::Attach { .. }
             | Call::CreateEndpoints { .. } => Caller::Process,
@@ -441,16 +453,7 @@ impl Library {
         if count == 0 && !self.job.endpoints.allow_none {
             return Err(self.refuse("a process makes at least one endpoint", count));
         }
-        let known = self.job.communicators.iter().len();
-        let mut numbers = (0..count).map(|index| first.0.checked_add(index));
-        let free = numbers.all(|number| {
-            number.is_some_and(|number| {
-                usize::from(number) >= known && !self.endpoints.handles.contains_key(&Comm(number))
-            })
-        });
-        if !free {
-            return Err(self.refuse("the numbers of the new handles are in use", first));
-        }
+        self.check_new(first, count)?;
         let member = self.member(thread, parent)?;
         if member.caller != Caller::Process {
             return Err(self.refuse("endpoints are made from a communicator of processes", parent));
@@ -500,7 +503,7 @@ impl Library {
         self.agree(thread, Agreeing { parent, agreement, among, purpose }, out)
     }
 
-    fn agree(
+    pub(super) fn agree(
         &mut self,
         thread: Thread,
         agreeing: Agreeing,
@@ -565,6 +568,7 @@ impl Library {
         let Some(Pending::Agree(agreeing)) = pending else {
             unreachable!("it was an agreement just now")
         };
+        let mut reply = Reply::Done;
         match agreeing.purpose {
             Purpose::Create { first, count } => self.created(&agreeing, first, count, out)?,
             Purpose::Free { context } => {
@@ -572,8 +576,11 @@ impl Library {
                 #[cfg(feature = "mutants")]
                 self.gives_context_back();
             }
+            Purpose::Dup { .. } | Purpose::Split { .. } | Purpose::Numbers => {
+                reply = self.communicator_made(&agreeing)?;
+            }
         }
-        push_return(thread, Reply::Done, out);
+        push_return(thread, reply, out);
         Ok(())
     }
 

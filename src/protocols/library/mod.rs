@@ -11,6 +11,7 @@
 mod arrivals;
 mod calls;
 mod collective;
+mod communicators;
 mod diagnosis;
 mod endpoints;
 #[cfg(feature = "mutants")]
@@ -34,6 +35,7 @@ use crate::mpi::envelope::{Envelope, Selection};
 use crate::mpi::matching::MatchingEngine;
 use crate::mpi::observation::{MessageId, ReceiveId};
 use crate::units::Bytes;
+use communicators::Made;
 use endpoints::Caller;
 use endpoints::EndpointTable;
 pub use endpoints::{Endpoints, Progress, Queues, Threading};
@@ -261,6 +263,7 @@ pub struct Library {
     matching: Vec<MatchingEngine<Posted, Unexpected>>,
     longest: Note<Longest>,
     endpoints: EndpointTable,
+    made: Made,
     requests: RequestTable,
     /// Messages taken by matched probes, with their receive, by the program's message handle.
     probed: Vec<(Handle, ReceiveId, Unexpected, Caller)>,
@@ -291,6 +294,7 @@ impl Library {
             matching: vec![MatchingEngine::default(); job.endpoints.queues_of(&endpoints)],
             longest: Note::default(),
             endpoints,
+            made: Made::default(),
             requests: RequestTable::new(threads),
             probed: Vec::new(),
             pending: vec![None; threads],

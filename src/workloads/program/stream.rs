@@ -127,6 +127,7 @@ impl ProgramStream {
             | Call::CreateEndpoints { .. }
             | Call::FreeEndpoint { .. }
             | Call::Attach { .. }
+            | Call::Communicators(_)
             | Call::Compare { .. }
             | Call::Collective(_) => false,
         }
@@ -304,6 +305,7 @@ fn idle_return(call: &Call) -> Option<Returned> {
         | Call::FreeEndpoint { .. }
         | Call::Attach { .. }
         | Call::Compare { .. }
+        | Call::Communicators(_)
         | Call::Collective(_) => None,
     }
 }

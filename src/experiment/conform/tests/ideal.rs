@@ -224,6 +224,7 @@ impl Job {
             | Call::CreateEndpoints { .. }
             | Call::FreeEndpoint { .. }
             | Call::Attach { .. }
+            | Call::Communicators(_)
             | Call::Compare { .. }
             | Call::Collective(_) => panic!("{call:?} begins nothing"),
         }
@@ -330,6 +331,7 @@ impl Job {
             | Call::CreateEndpoints { .. }
             | Call::FreeEndpoint { .. }
             | Call::Attach { .. }
+            | Call::Communicators(_)
             | Call::Compare { .. } => panic!("no matching vector makes endpoints: {call:?}"),
         }
     }

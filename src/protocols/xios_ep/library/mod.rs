@@ -24,9 +24,11 @@
 //!   is when the line comes to its core.
 //!
 //! Source: `xios-ep` Sec. 2 to 5.
-//! Left out: communicators beside the one of all endpoints, collectives that move data, and the few instructions that encode a
+//! Left out: communicators beside the one of all endpoints, and the few instructions that encode a
 //! tag and look a rank up. Noticeable in programs that split, and not at all.
 
+mod collective;
+mod joined;
 mod shared;
 mod start;
 mod step;
@@ -38,13 +40,16 @@ use super::comm::{CreateError, Empty, layout};
 use super::message::{Message, Probed, Wanted};
 use super::rank_map::RankMap;
 use crate::mpi::envelope::Rank;
+use crate::mpi::operator::Reduction;
 use crate::protocols::call::{Call, Reply};
+use crate::protocols::collectives::{Collective, Work};
 use crate::protocols::contract::{
     Action, Entry, Guard, Handle, Input, Lane, Lanes, Machine, Process, ProtocolError, Thread,
     Wait, WaitSet,
 };
 use crate::protocols::library::{Library, Packet, SharedJob};
 use crate::protocols::note::Note;
+pub use joined::among_processes;
 use shared::Shared;
 pub use shared::{Counts, Variant};
 pub use thread::{EpThread, Waiting};
@@ -84,9 +89,29 @@ pub enum SharedOp {
     /// Looks for the first message in the endpoint's list.
     Peek(Wanted),
     /// Arrives at the barrier of the process.
-    Arrive,
+    Arrive(Showing),
+    /// Copies and combines what the threads of the process show.
+    Move {
+        /// What is done, in order.
+        work: Box<[Work]>,
+        /// The operator, where elements are combined.
+        reduction: Option<Reduction>,
+    },
+    /// The collective is over: its buffers belong to the program again.
+    Leave(Arc<Collective>),
     /// The program's call is wrong: ends the run with these words.
     Refuse(Box<str>),
+}
+
+/// What a thread shows to the others of its process when it arrives at their barrier.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub enum Showing {
+    /// Where its buffers are, from now on.
+    Shows(Arc<Collective>),
+    /// What it showed before.
+    Still,
+    /// Nothing any more.
+    Ends,
 }
 
 /// What process memory answers.
@@ -96,6 +121,8 @@ pub enum SharedReply {
     Locked(Handle),
     /// Done.
     Done,
+    /// All of the process have arrived, and show this, by in-process rank.
+    Met(Box<[Arc<Collective>]>),
     /// What the thread waited for has happened: it looks again.
     Woken,
     /// The receives that leave the pending list, with their messages.
@@ -203,6 +230,8 @@ impl Machine for EpLibrary {
 
     fn guard(&self, thread: Thread, entry: &Entry<'_, EpCall>) -> Option<Guard> {
         let entry = match entry {
+            // Each thread touches its own buffers, and what the others show until they meet again.
+            Entry::Call(EpCall::Shared(SharedOp::Move { .. } | SharedOp::Leave(_))) => return None,
             Entry::Call(EpCall::Shared(_)) => return self.shared.is_shared().then_some(LATCH),
             Entry::Call(EpCall::Mpi(call)) => Entry::Call(call),
             Entry::Packet => Entry::Packet,

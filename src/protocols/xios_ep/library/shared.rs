@@ -3,8 +3,11 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::{EpAction, EpReply, Found, Note, SharedOp, SharedReply};
+use super::joined::differ;
+use super::{EpAction, EpReply, Found, Note, SharedOp, SharedReply, Showing};
+use crate::mpi::operator::Reduction;
 use crate::protocols::call::{Call, Comm};
+use crate::protocols::collectives::{Collective, Work};
 use crate::protocols::contract::{Action, Handle, Process, ProtocolError, Step, Thread};
 use crate::protocols::xios_ep::comm::{Entered, Part};
 use crate::protocols::xios_ep::message::{self, Message, Probed, Wanted};
@@ -83,6 +86,10 @@ pub(super) struct Shared {
     /// Who waits for the lock, in the order of arrival.
     queue: VecDeque<Thread>,
     waiting: Vec<Option<WaitsFor>>,
+    /// What each thread shows to the others, in a collective.
+    shown: Vec<Option<Arc<Collective>>>,
+    /// What all showed when they met last; of that a thread learns when it looks.
+    met: Box<[Arc<Collective>]>,
     /// The handle that the probe of each thread may use.
     reserved: Vec<Option<Handle>>,
     /// Which handles of messages are in use.
@@ -104,6 +111,8 @@ impl Shared {
             owner: None,
             queue: VecDeque::new(),
             waiting: vec![None; threads],
+            shown: vec![None; threads],
+            met: Box::default(),
             reserved: vec![None; threads],
             used: Vec::new(),
             counts: Note::default(),
@@ -133,7 +142,8 @@ impl Shared {
         if let Call::Imrecv { message, .. } = call {
             self.give_back(*message);
         }
-        self.counts.0.mpi_collectives += u64::from(matches!(call, Call::Barrier { .. }));
+        self.counts.0.mpi_collectives +=
+            u64::from(matches!(call, Call::Barrier { .. } | Call::Collective(_)));
     }
 
     pub(super) fn access(
@@ -149,7 +159,7 @@ impl Shared {
             },
             SharedOp::Look => match self.reserved[index(thread)] {
                 Some(handle) => SharedReply::Locked(handle),
-                None => SharedReply::Done,
+                None => SharedReply::Met(self.met.clone()),
             },
             SharedOp::Unlock(found) => {
                 self.file(thread, found, out)?;
@@ -158,10 +168,22 @@ impl Shared {
             }
             SharedOp::Walk(receive) => self.walk(thread, receive, out),
             SharedOp::Peek(wanted) => self.peek(thread, wanted, out),
-            SharedOp::Arrive => {
+            SharedOp::Arrive(showing) => {
+                self.show(thread, showing)?;
                 if !self.arrive(thread, out)? {
                     return Ok(());
                 }
+                SharedReply::Met(self.met.clone())
+            }
+            SharedOp::Move { work, reduction } => {
+                self.carry_out(&work, reduction, out)?;
+                SharedReply::Done
+            }
+            SharedOp::Leave(call) => {
+                let buffers = call.buffers().into_iter().flatten();
+                let request = Handle(u32::from(thread.0));
+                let given_back = |buffer| Action::Complete { request, buffer: Some(buffer) };
+                out.extend(buffers.map(given_back));
                 SharedReply::Done
             }
             SharedOp::Refuse(words) => return Err(self.refuse(&words, "the call")),
@@ -305,6 +327,7 @@ impl Shared {
                 Ok(false)
             }
             Entered::Opens => {
+                self.met = self.shown.iter().flatten().cloned().collect();
                 for other in (0..).map(Thread).take(self.waiting.len()) {
                     if self.waiting[index(other)] == Some(WaitsFor::Barrier) {
                         self.wake(other, out);
@@ -313,6 +336,47 @@ impl Shared {
                 Ok(true)
             }
         }
+    }
+
+    /// Notes what a thread shows; all of a process have to be in the same call.
+    fn show(&mut self, thread: Thread, showing: Showing) -> Result<(), ProtocolError> {
+        let own = &mut self.shown[index(thread)];
+        match showing {
+            Showing::Still => return Ok(()),
+            Showing::Ends => *own = None,
+            Showing::Shows(call) => *own = Some(call),
+        }
+        let Some(call) = &self.shown[index(thread)] else { return Ok(()) };
+        for (handle, other) in self.part.handles.iter().zip(&self.shown) {
+            let Some(other) = other else { continue };
+            if let Some(what) = differ(call, other) {
+                let me = self.part.handles[index(thread)].endpoint.rank;
+                let (rank, function) = (handle.endpoint.rank, other.function());
+                let state = format!("endpoint {rank} is in {function}: {what} differs");
+                return Err(self.refuse(&state, format!("{} of endpoint {me}", call.function())));
+            }
+        }
+        Ok(())
+    }
+
+    fn carry_out(
+        &self,
+        work: &[Work],
+        reduction: Option<Reduction>,
+        out: &mut Vec<EpAction>,
+    ) -> Result<(), ProtocolError> {
+        for one in work {
+            out.push(match (*one, reduction) {
+                (Work::Copy { from, to }, _) => Action::Copy { from, to },
+                (Work::Combine { from, into, side }, Some(reduction)) => {
+                    Action::Combine { from, into, reduction, side }
+                }
+                (Work::Combine { .. }, None) => {
+                    return Err(self.refuse("elements are combined without an operator", one));
+                }
+            });
+        }
+        Ok(())
     }
 
     /// What nobody received, in words.

@@ -3,6 +3,7 @@
 use super::thread::{Endpoint, Goal, Open, Stage, Step};
 use crate::mpi::envelope::Rank;
 use crate::protocols::call::{Buffer, Call, Comm, Peer, Reply, SendMode};
+use crate::protocols::collectives::Collective;
 use crate::protocols::contract::Handle;
 use crate::protocols::xios_ep::message::Wanted;
 use crate::protocols::xios_ep::request::{self, Request, State};
@@ -14,7 +15,8 @@ const WORLD: Comm = Comm(0);
 const BYTE: u64 = 1;
 
 /// Numbers of requests and buffers are shared between the threads of a process.
-const NUMBERS: &str = "a request or buffer number is too large for the threads of its process";
+pub(super) const NUMBERS: &str =
+    "a request or buffer number is too large for the threads of its process";
 
 /// What the arguments of an operation turn out to be.
 enum Read<T> {
@@ -57,10 +59,8 @@ impl Endpoint {
             }
             Call::Probe { source, tag, .. } => self.probe(source, tag, true),
             Call::Iprobe { source, tag, .. } => self.probe(source, tag, false),
-            Call::Barrier { .. } => {
-                self.goal = Goal::Barrier;
-                self.arrive(false)
-            }
+            Call::Barrier { comm } => self.collective(&Collective::barrier(comm)),
+            Call::Collective(call) => self.collective(&call),
             call @ (Call::WaitAny { .. }
             | Call::TestAll { .. }
             | Call::Mprobe { .. }
@@ -68,11 +68,11 @@ impl Endpoint {
             | Call::Mrecv { .. }
             | Call::Imrecv { .. }
             | Call::Cancel { .. }
-            | Call::Collective(_)
             | Call::Init
             | Call::CreateEndpoints { .. }
             | Call::FreeEndpoint { .. }
             | Call::Attach { .. }
+            | Call::Communicators(_)
             | Call::Compare { .. }) => {
                 Step::refuse(&format!("the endpoint library does not offer {call:?}"))
             }

@@ -1,11 +1,11 @@
-//! What the thread hears, and what it does next: checks, matched receives, requests, barriers.
+//! What the thread hears, and what it does next: checks, matched receives, requests.
 //!
 //! ```text
 //!   check   lock ─▶ MPI_Improbe ─▶ append, unlock ─┬ found: again
 //!                                                  └ nothing: walk the pending list ─▶ MPI_Imrecv …
 //!   then    Irecv returns | Test, Wait: see `request::step` | a probe looks into the list
 //!
-//!   barrier [all of the process arrive] ─▶ the master: MPI_Barrier ─▶ [all arrive]
+//!   collectives: see `collective`
 //! ```
 
 use super::thread::{Endpoint, Goal, Stage, Step, Waiting};
@@ -39,15 +39,14 @@ impl Endpoint {
             (Stage::Start { served, at }, Reply::Done) => self.started(served, at),
             (Stage::Test(request), Reply::Tested(outcome)) => self.tested(request, outcome),
             (Stage::Wait(request), Reply::Outcome(outcome)) => self.complete(request, outcome),
-            (Stage::Collective, Reply::Done) if self.is_alone() => Step::Answer(Reply::Done),
-            (Stage::Collective, Reply::Done) => self.arrive(true),
+            (Stage::Collective(at), Reply::Done) => self.after(at),
             (stage, reply) => unreachable!("MPI answered {reply:?} to {stage:?}"),
         }
     }
 
     fn heard_of_memory(&mut self, reply: SharedReply) -> Step {
         match (std::mem::replace(&mut self.stage, Stage::Program), reply) {
-            (stage @ (Stage::Lock { .. } | Stage::Arrive { .. }), SharedReply::Woken) => {
+            (stage @ (Stage::Lock { .. } | Stage::Collective(_)), SharedReply::Woken) => {
                 self.stage = stage;
                 Step::shared(SharedOp::Look)
             }
@@ -64,8 +63,11 @@ impl Endpoint {
             }
             (Stage::Walk, SharedReply::Served(served)) => self.start(served, 0),
             (Stage::Peek, SharedReply::Peeked(found)) => self.peeked(found),
-            (Stage::Arrive { after: false }, SharedReply::Done) => self.gathered(),
-            (Stage::Arrive { after: true }, SharedReply::Done) => Step::Answer(Reply::Done),
+            (Stage::Collective(at), SharedReply::Done) => self.after(at),
+            (Stage::Collective(at), SharedReply::Met(all)) => {
+                self.have_met(all);
+                self.after(at)
+            }
             (stage, reply) => unreachable!("process memory answered {reply:?} to {stage:?}"),
         }
     }
@@ -114,7 +116,7 @@ impl Endpoint {
                 self.stage = Stage::Peek;
                 Step::shared(SharedOp::Peek(wanted))
             }
-            Goal::Plain | Goal::Barrier => unreachable!("{:?} makes no check", self.goal),
+            Goal::Plain | Goal::Collective(_) => unreachable!("{:?} makes no check", self.goal),
         }
     }
 
@@ -180,7 +182,7 @@ impl Endpoint {
                 outcomes.push(outcome);
                 self.next_of_all()
             }
-            goal @ (Goal::Plain | Goal::Posted | Goal::Probe { .. } | Goal::Barrier) => {
+            goal @ (Goal::Plain | Goal::Posted | Goal::Probe { .. } | Goal::Collective(_)) => {
                 unreachable!("{goal:?} waits for no request")
             }
         }
@@ -196,25 +198,6 @@ impl Endpoint {
             (None, Goal::Probe { waits: true, .. }) => self.check(None),
             (status, _) => Step::Answer(Reply::Probed(status)),
         }
-    }
-
-    /// Arrives at the barrier of the process, before or after the collective of MPI.
-    pub(super) fn arrive(&mut self, after: bool) -> Step {
-        if self.is_alone() {
-            return self.gathered();
-        }
-        self.stage = Stage::Arrive { after };
-        Step::shared(SharedOp::Arrive)
-    }
-
-    /// All of the process are there: one of them calls MPI, the others wait for it.
-    fn gathered(&mut self) -> Step {
-        let me = self.map.0.rank(self.place);
-        if me != self.master() {
-            return self.arrive(true);
-        }
-        self.stage = Stage::Collective;
-        Step::mpi(Call::Barrier { comm: Comm::default() })
     }
 }
 

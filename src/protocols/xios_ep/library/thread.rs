@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::collective::{At, Joint};
 use super::{EpCall, EpLibrary, EpReply, Found, Note, SharedOp};
-use crate::mpi::envelope::Rank;
 use crate::protocols::call::{Buffer, Call, Outcome, Reply, Requests};
 use crate::protocols::contract::{Handle, Next, Program};
 use crate::protocols::library::Library;
@@ -28,7 +28,7 @@ pub enum Waiting {
 ///
 /// The ranks that `P` names are endpoints, its requests and buffers are its own: any program of
 /// processes is one of endpoints. It may call point-to-point operations, probes that take no
-/// message, waits for one or all of its requests, tests of one, and barriers.
+/// message, waits for one or all of its requests, tests of one, and collectives but `MPI_Alltoallv`.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct EpThread<P> {
     program: P,
@@ -70,8 +70,8 @@ pub(super) enum Goal {
     All { requests: Requests, statuses: bool, outcomes: Vec<Outcome> },
     /// A message that is there; `waits` for it.
     Probe { wanted: Wanted, waits: bool },
-    /// All endpoints at the barrier.
-    Barrier,
+    /// A collective.
+    Collective(Joint),
 }
 
 /// What the thread waits to hear.
@@ -97,10 +97,8 @@ pub(super) enum Stage {
     Wait(Handle),
     /// Whether there is a message.
     Peek,
-    /// That all of its process have arrived: before, or after, MPI's collective.
-    Arrive { after: bool },
-    /// That MPI's collective is over.
-    Collective,
+    /// That what is done at this place of a collective is done.
+    Collective(At),
 }
 
 /// What comes next.
@@ -163,11 +161,6 @@ impl Endpoint {
 
     pub(super) fn blocking(&self) -> Handle {
         Handle(self.place.local)
-    }
-
-    /// Who calls MPI's collectives for this process.
-    pub(super) fn master(&self) -> Option<Rank> {
-        self.map.0.locals(self.place.process).first().copied()
     }
 
     /// Whether it is alone in its process.
