@@ -5,6 +5,8 @@
 
 mod binary;
 mod common;
+#[path = "common/layouts.rs"]
+mod layouts;
 #[path = "common/reference.rs"]
 mod reference;
 
@@ -12,77 +14,21 @@ use std::sync::Arc;
 
 use binary::Scratch;
 use common::{ideal, job};
-use mpisim::mpi::communicator::Communicators;
+use layouts::{Script, World, size, world_of};
 use mpisim::mpi::envelope::Rank;
 use mpisim::mpi::operator::{Datatype, Operator, Reduction};
-use mpisim::protocols::call::{Call, Comm, Reply};
+use mpisim::protocols::call::{Call, Comm};
 use mpisim::protocols::collectives::hierarchy::Units;
 use mpisim::protocols::collectives::{Collective, Kind};
-use mpisim::protocols::contract::{Machine, Next, Process, Program, Region, Space};
-use mpisim::protocols::library::{Endpoints, Job, SharedJob};
-use mpisim::protocols::rendezvous::Protocol;
-use mpisim::protocols::xios_ep::library::{EpJob, EpLibrary, EpThread};
+use mpisim::protocols::contract::{Process, Region, Space};
 use mpisim::protocols::xios_ep::rank_map::RankMap;
 use mpisim::runtime::explore::{self, Budget, Survey};
-use mpisim::runtime::memory::{Memories, Payload};
+use mpisim::runtime::memory::Memories;
 use mpisim::runtime::monitors::Violation;
 use mpisim::runtime::timed::Ending;
-use mpisim::runtime::untimed::{Outcome, World as AnyWorld};
-use mpisim::units::Bytes;
+use mpisim::runtime::untimed::Outcome;
 use mpisim::workloads::xios_ep::{Rules, counts as counted};
 use reference::{Example, INPUT, OUTPUT, reductions};
-
-/// A list of calls.
-#[derive(Clone, Debug, Eq, Hash, PartialEq)]
-struct Script {
-    calls: Arc<[Call]>,
-    at: usize,
-}
-
-impl Script {
-    fn new(calls: impl IntoIterator<Item = Call>) -> Self {
-        Self { calls: calls.into_iter().collect(), at: 0 }
-    }
-}
-
-impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for Script {
-    fn next(&mut self, _: Option<Reply>) -> Next<Call> {
-        self.at += 1;
-        self.calls.get(self.at - 1).map_or(Next::End, |call| Next::Call(call.clone()))
-    }
-}
-
-type World = AnyWorld<EpLibrary, EpThread<Script>>;
-
-/// Above this a message of MPI goes by rendezvous.
-const EAGER: u64 = 16;
-
-/// Processes with these numbers of endpoints, each on a node of its own.
-fn endpoint_job(counts: &[u16]) -> EpJob {
-    let size = u32::try_from(counts.len()).unwrap();
-    EpJob::new(SharedJob::new(Job {
-        communicators: Communicators::standard(size),
-        node_of: (0..size).collect(),
-        threads: counts.to_vec(),
-        endpoints: Endpoints::default(),
-        rendezvous: Protocol::RGet,
-        eager_inter: Bytes::new(EAGER),
-        eager_intra: Bytes::new(EAGER),
-        header: Bytes::new(8),
-        control: Bytes::new(8),
-        cell: Bytes::new(EAGER),
-        cells: 4,
-    }))
-    .unwrap()
-}
-
-fn world_of(counts: &[u16], calls: impl IntoIterator<Item = Vec<Call>>) -> World {
-    let job = endpoint_job(counts);
-    let mut threads = job.threads(calls.into_iter().map(Script::new)).into_iter();
-    let programs = counts.iter().map(|&count| threads.by_ref().take(count.into()).collect());
-    let programs: Vec<Vec<_>> = programs.collect();
-    World::new(job.libraries().into_iter().zip(programs).collect(), Payload::Real)
-}
 
 /// Where a buffer of an endpoint is in the memory of its process.
 fn region(counts: &[u16], rank: usize, space: Space, bytes: &[u8]) -> (Process, Region) {
@@ -121,10 +67,6 @@ fn wrong(counts: &[u16], example: &Example, memories: &Memories) -> Option<Strin
         let result = example.results[rank].as_ref().unwrap();
         found(rank, OUTPUT, result).or_else(|| found(rank, INPUT, &example.inputs[rank]))
     })
-}
-
-fn size(counts: &[u16]) -> u32 {
-    counts.iter().map(|&count| u32::from(count)).sum()
 }
 
 #[track_caller]

@@ -10,13 +10,15 @@
 //! and again after the free. Contexts of the parts of one split follow each other by rising color,
 //! so that everybody knows all of them, members or not.
 //!
-//! Source: MPI-3.1, Sec. 6.4.2, 6.4.3. Left out: attributes, info, names, and `MPI_Comm_create`, which
-//! a split does too.
+//! Source: MPI-3.1, Sec. 6.4.2, 6.4.3. Left out: attributes, info, names, `MPI_Comm_create`, which a
+//! split does too, and creations by two threads of a process at once, which are refused: each would
+//! take the context that the other one proposes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::endpoints::{Agreeing, Caller, Purpose};
+use super::requests::Pending;
 use super::{Action, Library, LibraryAction, ProtocolError, Reply, Thread, push_return};
 use crate::mpi::communicator::Communicator;
 use crate::mpi::envelope::Context;
@@ -128,6 +130,12 @@ impl Library {
         let member = self.member(thread, parent)?;
         if member.caller != Caller::Process {
             return Err(self.refuse("it is no communicator of processes", parent));
+        }
+        let others = (0..).zip(&self.pending).filter(|&(other, _)| Thread(other) != thread);
+        let makes = |pending: &Pending| matches!(pending, Pending::Agree(one) if one.makes());
+        if purpose != Purpose::Numbers && others.flat_map(|(_, pending)| pending).any(makes) {
+            let state = "another thread of the process makes a communicator: one context is agreed on at a time";
+            return Err(self.refuse(state, purpose));
         }
         let context = self.endpoints.next_context;
         let agreement = Agreement::of_values(member.rank, member.size, context, values);

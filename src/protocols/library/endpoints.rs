@@ -204,6 +204,11 @@ pub(super) enum Purpose {
 }
 
 impl Agreeing {
+    /// Whether a context is agreed on.
+    pub(super) const fn makes(&self) -> bool {
+        !matches!(self.purpose, Purpose::Free { .. } | Purpose::Numbers)
+    }
+
     pub(super) const fn operation(&self) -> &'static str {
         match self.purpose {
             Purpose::Create { .. } => "MPI_Comm_create_endpoints",

@@ -19,7 +19,7 @@ use crate::mpi::observation::{MessageId, Observation};
 use crate::protocols::call::{Buffer, Call, Peer};
 use crate::protocols::collectives::Collective;
 use crate::protocols::contract::{Action, Process, Region, Space, Thread};
-use crate::protocols::xios_ep::library::{EpCall, SharedOp, Showing};
+use crate::protocols::xios_ep::library::{EpCall, SharedOp, Showing, Shown};
 use crate::runtime::memory::{Memories, Payload};
 
 const V2: &str = "no buffer is touched after completion nor before posting; bytes arrive as sent";
@@ -127,7 +127,7 @@ impl Lends for EpCall {
 
 /// What a thread shows to the others of its process: they may touch it from now on.
 fn shown(op: &SharedOp) -> Option<&Collective> {
-    if let SharedOp::Arrive(Showing::Shows(call)) = op { Some(call) } else { None }
+    if let SharedOp::Arrive(_, Showing::Shows(Shown::Call(call))) = op { Some(call) } else { None }
 }
 
 /// The monitor: every lent buffer of a run.

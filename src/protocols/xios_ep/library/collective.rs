@@ -21,8 +21,8 @@
 use std::sync::Arc;
 
 use super::joined::{Joined, shape, unfit};
-use super::thread::{Endpoint, Goal, Stage, Step};
-use super::{SharedOp, Showing};
+use super::thread::{Endpoint, Goal, Member, Stage, Step};
+use super::{Seat, SharedOp, Showing, Shown};
 use crate::protocols::call::{Call, Comm, Reply};
 use crate::protocols::collectives::{Collective, Kind, Work};
 use crate::protocols::contract::{Region, Space};
@@ -30,6 +30,8 @@ use crate::protocols::contract::{Region, Space};
 /// A collective that the program is inside.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub(super) struct Joint {
+    /// The communicator, as the program names it.
+    comm: Comm,
     /// The call, with the buffers of the process.
     call: Arc<Collective>,
     /// What the endpoints of the process call, once they met.
@@ -70,16 +72,20 @@ impl At {
 impl Endpoint {
     /// The program calls a collective.
     pub(super) fn collective(&mut self, call: &Collective) -> Step {
-        let own = self.map.0.rank(self.place).expect("an endpoint has a rank");
-        if let Some(words) = unfit(call, &self.map.0, own) {
+        let Some(Member { map, place, .. }) = self.comms.get(&call.comm) else {
+            return Step::refuse(super::start::UNKNOWN);
+        };
+        let own = map.rank(*place).expect("an endpoint has a rank");
+        if let Some(words) = unfit(call, map, own) {
             return Step::refuse(&format!("{} of endpoint {}: {words}", call.function(), own.0));
         }
         let [input, output] = [call.input, call.output].map(|region| self.region(region));
         let (Some(input), Some(output)) = (input, output) else {
             return Step::refuse(super::start::NUMBERS);
         };
+        let comm = call.comm;
         let call = Arc::new(Collective { input, output, ..call.clone() });
-        self.goal = Goal::Collective(Joint { call, all: Box::default() });
+        self.goal = Goal::Collective(Joint { comm, call, all: Box::default() });
         self.go_on(At::Enter)
     }
 
@@ -111,12 +117,23 @@ impl Endpoint {
     }
 
     /// All of the process have met. Who ends shows nothing, and keeps what it knew.
-    pub(super) fn have_met(&mut self, met: Box<[Arc<Collective>]>) {
+    pub(super) fn have_met(&mut self, met: &[Shown]) {
+        let call = |shown: &Shown| {
+            if let Shown::Call(call) = shown { Some(Arc::clone(call)) } else { None }
+        };
         if let Goal::Collective(joint) = &mut self.goal
             && !met.is_empty()
         {
-            joint.all = met;
+            joint.all = met.iter().filter_map(call).collect();
         }
+    }
+
+    /// Where it waits in a collective.
+    pub(super) fn meeting(&self) -> Comm {
+        let Goal::Collective(Joint { comm, .. }) = &self.goal else {
+            unreachable!("{:?} meets nobody", self.goal)
+        };
+        self.comms[comm].mpi
     }
 
     /// What is done at `place`, if anything.
@@ -124,14 +141,16 @@ impl Endpoint {
         let Goal::Collective(joint) = &self.goal else {
             unreachable!("{:?} is no collective", self.goal)
         };
-        let Joint { call, all } = joint;
-        let joined =
-            Joined { map: &self.map.0, place: self.place, mpi: Comm::default(), call, all };
+        let Joint { comm, call, all } = joint;
+        let Member { map, place: own, mpi, .. } = &self.comms[comm];
+        let seat = Seat { mpi: *mpi, local: own.local };
+        let meet = |showing| Step::shared(SharedOp::Arrive(seat, showing));
+        let joined = Joined { map, place: *own, mpi: *mpi, call, all };
         let (shape, barrier) = (shape(call), call.kind == Kind::Barrier);
         let (gathers, serves) = (shape.gathers() || joined.sorts(), shape.serves());
         // Nobody else is to be met in a barrier, and nobody's buffers are looked at.
-        let meets = !(barrier && self.is_alone());
-        let shows = || Some(meet(Showing::Shows(Arc::clone(call))));
+        let meets = !(barrier && joined.alone());
+        let shows = || Some(meet(Showing::Shows(Shown::Call(Arc::clone(call)))));
         match place {
             At::Enter if gathers && meets => shows(),
             At::Collect if joined.is_caller() => moves(joined.collect(), call),
@@ -155,10 +174,6 @@ impl Endpoint {
             | At::Leave => None,
         }
     }
-}
-
-fn meet(showing: Showing) -> Step {
-    Step::shared(SharedOp::Arrive(showing))
 }
 
 fn moves(work: Vec<Work>, call: &Collective) -> Option<Step> {

@@ -13,6 +13,7 @@
 
 use std::sync::Arc;
 
+use super::Shown;
 use crate::mpi::envelope::Rank;
 use crate::mpi::operator::Side;
 use crate::protocols::call::Comm;
@@ -97,7 +98,18 @@ pub(super) fn unfit(call: &Collective, map: &RankMap, rank: Rank) -> Option<Stri
 }
 
 /// What two endpoints of a process must agree on, and do not.
-pub(super) fn differ(a: &Collective, b: &Collective) -> Option<&'static str> {
+pub(super) fn differ(a: &Shown, b: &Shown) -> Option<&'static str> {
+    let same = match (a, b) {
+        (Shown::Call(a), Shown::Call(b)) => return calls_differ(a, b),
+        (Shown::Makes(a), Shown::Makes(b)) => {
+            std::mem::discriminant(a) == std::mem::discriminant(b)
+        }
+        (Shown::Call(_), Shown::Makes(_)) | (Shown::Makes(_), Shown::Call(_)) => false,
+    };
+    (!same).then_some("the operation")
+}
+
+fn calls_differ(a: &Collective, b: &Collective) -> Option<&'static str> {
     let bytes = |call: &Collective| {
         let input = if call.kind.reduces() { call.input.len } else { 0 };
         if call.kind == Kind::Bcast { call.output.len } else { input }
@@ -241,7 +253,7 @@ impl Joined<'_> {
         processes.flat_map(|process| self.ranks(process)).map(place).collect()
     }
 
-    fn alone(&self) -> bool {
+    pub(super) fn alone(&self) -> bool {
         self.map.local_size(self.place.process) == 1
     }
 

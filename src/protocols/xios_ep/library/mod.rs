@@ -24,11 +24,13 @@
 //!   is when the line comes to its core.
 //!
 //! Source: `xios-ep` Sec. 2 to 5.
-//! Left out: communicators beside the one of all endpoints, and the few instructions that encode a
-//! tag and look a rank up. Noticeable in programs that split, and not at all.
+//! Left out: intercommunicators, whose maps and routes are in [`super::intercomm`], and the few
+//! instructions that encode a tag and look a rank up. Noticeable in programs that couple groups, and
+//! not at all.
 
 mod collective;
 mod joined;
+mod making;
 mod shared;
 mod start;
 mod step;
@@ -41,7 +43,7 @@ use super::message::{Message, Probed, Wanted};
 use super::rank_map::RankMap;
 use crate::mpi::envelope::Rank;
 use crate::mpi::operator::Reduction;
-use crate::protocols::call::{Call, Reply};
+use crate::protocols::call::{Call, Comm, Reply};
 use crate::protocols::collectives::{Collective, Work};
 use crate::protocols::contract::{
     Action, Entry, Guard, Handle, Input, Lane, Lanes, Machine, Process, ProtocolError, Thread,
@@ -50,9 +52,10 @@ use crate::protocols::contract::{
 use crate::protocols::library::{Library, Packet, SharedJob};
 use crate::protocols::note::Note;
 pub use joined::among_processes;
+pub use making::{Opened, Wish};
 use shared::Shared;
 pub use shared::{Counts, Variant};
-pub use thread::{EpThread, Waiting};
+pub use thread::{EpThread, Member, Waiting};
 
 /// The latch of process memory; MPI called by processes has the guard before it.
 const LATCH: Guard = Guard(1);
@@ -81,15 +84,15 @@ pub enum SharedOp {
     /// Takes the lock, or waits for it.
     Lock,
     /// Files what the probe under the lock has found, and leaves the lock.
-    Unlock(Option<Probed<Found>>),
+    Unlock(Comm, Option<Probed<Found>>),
     /// Looks again, after it was woken.
-    Look,
+    Look(Comm),
     /// Appends a receive to the pending list of the endpoint, if one is given, and walks the list.
-    Walk(Option<(Handle, Wanted)>),
+    Walk(Seat, Option<(Handle, Wanted)>),
     /// Looks for the first message in the endpoint's list.
-    Peek(Wanted),
+    Peek(Seat, Wanted),
     /// Arrives at the barrier of the process.
-    Arrive(Showing),
+    Arrive(Seat, Showing),
     /// Copies and combines what the threads of the process show.
     Move {
         /// What is done, in order.
@@ -99,6 +102,14 @@ pub enum SharedOp {
     },
     /// The collective is over: its buffers belong to the program again.
     Leave(Arc<Collective>),
+    /// A number for a communicator of MPI that nobody in the process has.
+    Number,
+    /// New communicators are there, for the threads of the process that are in them.
+    Open(Box<[Opened]>),
+    /// Takes the place in a new communicator.
+    Join,
+    /// A communicator is freed.
+    Close(Comm),
     /// The program's call is wrong: ends the run with these words.
     Refuse(Box<str>),
 }
@@ -106,12 +117,30 @@ pub enum SharedOp {
 /// What a thread shows to the others of its process when it arrives at their barrier.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub enum Showing {
-    /// Where its buffers are, from now on.
-    Shows(Arc<Collective>),
+    /// This, from now on.
+    Shows(Shown),
     /// What it showed before.
     Still,
     /// Nothing any more.
     Ends,
+}
+
+/// What the threads of a process tell each other.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub enum Shown {
+    /// Where the buffers of a collective are.
+    Call(Arc<Collective>),
+    /// That a communicator is to be made or freed.
+    Makes(Wish),
+}
+
+/// Which place in which communicator an access is about.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub struct Seat {
+    /// The communicator of MPI below: no two communicators of a process share one.
+    pub mpi: Comm,
+    /// The rank in the process.
+    pub local: u32,
 }
 
 /// What process memory answers.
@@ -122,13 +151,17 @@ pub enum SharedReply {
     /// Done.
     Done,
     /// All of the process have arrived, and show this, by in-process rank.
-    Met(Box<[Arc<Collective>]>),
+    Met(Box<[Shown]>),
     /// What the thread waited for has happened: it looks again.
     Woken,
     /// The receives that leave the pending list, with their messages.
     Served(Box<[(Handle, Message<Found>)]>),
     /// The message that was looked for.
     Peeked(Option<Message<Found>>),
+    /// A free number.
+    Number(Comm),
+    /// The place in the new communicator, if it has one.
+    Joined(Option<Member>),
 }
 
 /// A message that a matched probe took, and that nobody received yet.
@@ -177,7 +210,7 @@ impl EpJob {
     pub fn library(&self, me: Process) -> EpLibrary {
         EpLibrary {
             inner: Library::new(self.mpi.clone(), me),
-            shared: Shared::new(&self.map, me, self.variant),
+            shared: Shared::new(&self.map, me, self.variant, self.mpi.communicators.iter().len()),
         }
     }
 
