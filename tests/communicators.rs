@@ -4,12 +4,14 @@
 #![allow(clippy::unwrap_used, reason = "a test stops at its first surprise")]
 #![allow(clippy::wildcard_enum_match_arm, reason = "a few replies of many")]
 
+mod binary;
 mod common;
 #[path = "common/reference.rs"]
 mod reference;
 #[path = "common/small.rs"]
 mod small;
 
+use binary::Scratch;
 use common::{Script, ideal, job};
 use mpisim::protocols::call::{Call, Comm, CommCall, Reply};
 use mpisim::protocols::contract::{Next, Process, Thread};
@@ -176,4 +178,56 @@ fn a_creation_that_one_leaves_out_is_named() {
         let Ending::Deadlock(found) = outcome.ending else { panic!("{:?}", outcome.ending) };
         assert!(found.to_string().contains(name), "{found}");
     }
+}
+
+/// A scenario names what its statements make: a duplicate, the parts of a split and of a part, and
+/// endpoints; what is sent in one is received in it.
+#[test]
+fn a_program_of_a_scenario_names_what_it_makes() {
+    let scratch = Scratch::new("communicators-program");
+    let rank = |me: u32| {
+        let (color, to) = (me % 2, (me / 2 + 1) % 2);
+        format!(
+            r#"[
+      {{ "op": "comm_dup", "new": "twin" }},
+      {{ "op": "allreduce", "count": 3, "comm": "twin" }},
+      {{ "op": "comm_split", "comm": "twin", "color": {color}, "key": {me}, "new": "half" }},
+      {{ "op": "isend", "to": {to}, "size": "{me} B", "comm": "half", "req": "s" }},
+      {{ "op": "recv", "src": {to}, "max": "8 B", "comm": "half" }},
+      {{ "op": "wait", "req": "s" }},
+      {{ "op": "comm_split", "color": "undefined", "new": "none" }},
+      {{ "op": "create_endpoints", "comm": "half", "new": [ "low", "high" ] }},
+      {{ "op": "isend", "to": {there}, "size": "8 B", "comm": "low", "req": "s" }},
+      {{ "op": "recv", "src": {here}, "max": "8 B", "comm": "high" }},
+      {{ "op": "wait", "req": "s" }},
+      {{ "op": "free_endpoint", "comm": "high" }},
+      {{ "op": "free_endpoint", "comm": "low" }},
+      {{ "op": "comm_free", "comm": "half" }},
+      {{ "op": "comm_dup", "comm": "twin", "new": "half" }},
+      {{ "op": "barrier", "comm": "half" }}
+    ]"#,
+            there = 2 * to + 1,
+            here = 2 * to,
+        )
+    };
+    let program = |ranks: &[String]| {
+        format!(
+            "{{ \"schema\": 1, \"title\": \"t\", \"machine\": \"ideal\", \"mpi\": {{ \"payload\": \"real\" }}, \
+             \"workload\": {{ \"kind\": \"program\", \"ranks\": [ {} ] }} }}",
+            ranks.join(", ")
+        )
+    };
+    scratch.write("made.json", &program(&(0..4).map(rank).collect::<Vec<_>>()));
+    scratch.run(&["run", "made.json", "--out", "r"]).check(0, &[]);
+
+    let beyond = r#"[ { "op": "comm_split", "color": 0, "new": "a" },
+        { "op": "send", "to": 2, "size": "8 B", "comm": "a" } ]"#;
+    scratch.write("beyond.json", &program(&[beyond.to_owned(), beyond.to_owned()]));
+    let answer = scratch.run(&["run", "beyond.json"]).check(1, &["error[E1003]"]);
+    assert!(answer.out.contains("the communicator has no such rank"), "{}", answer.out);
+
+    let left = r#"[ { "op": "comm_split", "color": 0, "new": "a" } ]"#;
+    scratch.write("left.json", &program(&[left.to_owned(), "[ ]".to_owned()]));
+    let answer = scratch.run(&["run", "left.json"]).check(1, &["error[E1003]"]);
+    assert!(answer.out.contains("MPI_Comm_split"), "{}", answer.out);
 }

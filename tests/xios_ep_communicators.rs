@@ -145,7 +145,8 @@ fn check_heard(replies: &[Vec<Reply>], heard: &[Option<Status>]) {
 fn a_split_has_the_members_of_the_definition() {
     let mut draw = Streams::new(9).stream("splits", 0);
     for seed in 0..150 {
-        let counts: &[u16] = [&[2, 2][..], &[3, 1, 2], &[1, 1, 1], &[4]][usize::try_from(seed % 4).unwrap()];
+        let counts: &[u16] =
+            [&[2, 2][..], &[3, 1, 2], &[1, 1, 1], &[4]][usize::try_from(seed % 4).unwrap()];
         let choice = |_| {
             let color = i32::try_from(draw.below(4)).unwrap();
             let key = i32::try_from(draw.below(3)).unwrap() - 1;

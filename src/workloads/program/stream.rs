@@ -183,7 +183,15 @@ impl ProgramStream {
                 self.begin(*request, call);
                 None
             }
-            (Call::Cancel { .. } | Call::Barrier { .. } | Call::Collective(_), Reply::Done) => None,
+            (
+                Call::Cancel { .. }
+                | Call::Barrier { .. }
+                | Call::Collective(_)
+                | Call::Communicators(_)
+                | Call::CreateEndpoints { .. }
+                | Call::FreeEndpoint { .. },
+                Reply::Done,
+            ) => None,
             (Call::Send { .. } | Call::Recv { .. }, Reply::Outcome(outcome)) => {
                 Some(Returned::Ended(blocking(call, outcome)))
             }
