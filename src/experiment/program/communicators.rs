@@ -94,12 +94,12 @@ impl Communicators {
         let comm = old.comm;
         Some(match op {
             "comm_dup" => {
-                self.of_processes(out, node, path, old);
+                of_processes(out, node, path, old);
                 let new = self.make(out, node, path, old.kind);
                 Call::Communicators(CommCall::Dup { comm, new })
             }
             "comm_split" => {
-                self.of_processes(out, node, path, old);
+                of_processes(out, node, path, old);
                 let color = node.get("color").filter(|value| value.text().is_none());
                 let color = color.map(|value| {
                     i32::try_from(value.as_count()).expect("the shape limits the color")
@@ -113,7 +113,7 @@ impl Communicators {
                 Call::Communicators(CommCall::Split { comm, color, key, new })
             }
             "comm_free" => {
-                self.of_processes(out, node, path, old);
+                of_processes(out, node, path, old);
                 self.end(node.word("comm"));
                 Call::Communicators(CommCall::Free { comm })
             }
@@ -125,16 +125,10 @@ impl Communicators {
                 Call::FreeEndpoint { comm }
             }
             _ => {
-                self.of_processes(out, node, path, old);
+                of_processes(out, node, path, old);
                 self.endpoints(out, node, path, comm)
             }
         })
-    }
-
-    fn of_processes(&self, out: &mut Diagnostics, node: &Node, path: &str, named: Named) {
-        if named.kind == Kind::Endpoint {
-            wrong_kind(out, node, path, "communicators are made from those of processes");
-        }
     }
 
     fn endpoints(&mut self, out: &mut Diagnostics, node: &Node, path: &str, parent: Comm) -> Call {
@@ -173,6 +167,12 @@ impl Communicators {
         if let Some((name, _)) = name.and_then(|name| self.open.remove_entry(name)) {
             self.ended.push(name);
         }
+    }
+}
+
+fn of_processes(out: &mut Diagnostics, node: &Node, path: &str, named: Named) {
+    if named.kind == Kind::Endpoint {
+        wrong_kind(out, node, path, "communicators are made from those of processes");
     }
 }
 
