@@ -42,9 +42,9 @@ pub(crate) type World = AnyWorld<EpLibrary, EpThread<Script>>;
 pub(crate) const EAGER: u64 = 16;
 
 /// Processes with these numbers of endpoints, each on a node of its own.
-pub(crate) fn endpoint_job(counts: &[u16]) -> EpJob {
+pub(crate) fn endpoint_job(counts: &[u16], change: impl FnOnce(SharedJob) -> SharedJob) -> EpJob {
     let size = u32::try_from(counts.len()).unwrap();
-    EpJob::new(SharedJob::new(Job {
+    let job = SharedJob::new(Job {
         communicators: Communicators::standard(size),
         node_of: (0..size).collect(),
         threads: counts.to_vec(),
@@ -56,12 +56,21 @@ pub(crate) fn endpoint_job(counts: &[u16]) -> EpJob {
         control: Bytes::new(8),
         cell: Bytes::new(EAGER),
         cells: 4,
-    }))
-    .unwrap()
+    });
+    EpJob::new(change(job)).unwrap()
 }
 
 pub(crate) fn world_of(counts: &[u16], calls: impl IntoIterator<Item = Vec<Call>>) -> World {
-    let job = endpoint_job(counts);
+    world_with(counts, calls, |job| job)
+}
+
+/// The same; `change` may plant something into the libraries.
+pub(crate) fn world_with(
+    counts: &[u16],
+    calls: impl IntoIterator<Item = Vec<Call>>,
+    change: impl FnOnce(SharedJob) -> SharedJob,
+) -> World {
+    let job = endpoint_job(counts, change);
     let mut threads = job.threads(calls.into_iter().map(Script::new)).into_iter();
     let programs = counts.iter().map(|&count| threads.by_ref().take(count.into()).collect());
     let programs: Vec<Vec<_>> = programs.collect();

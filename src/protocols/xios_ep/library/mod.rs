@@ -31,6 +31,8 @@
 mod collective;
 mod joined;
 mod making;
+#[cfg(feature = "mutants")]
+mod planted;
 mod shared;
 mod start;
 mod step;
@@ -226,7 +228,10 @@ impl EpJob {
     /// There is no such endpoint.
     pub fn thread<P>(&self, endpoint: Rank, program: P) -> EpThread<P> {
         let place = self.map.place(endpoint).expect("an endpoint of this job");
-        EpThread::new(Arc::clone(&self.map), place, self.waiting, program)
+        let thread = EpThread::new(Arc::clone(&self.map), place, self.waiting, program);
+        #[cfg(feature = "mutants")]
+        let thread = thread.with(self.mpi.mutant());
+        thread
     }
 
     /// The programs of all endpoints, in the order of their ranks.

@@ -95,6 +95,8 @@ impl Endpoint {
             return Read::Wrong(format!("there is no endpoint {} of {endpoints}", rank.0));
         };
         let fields = Fields { tag, sender: own.local, receiver: place.local };
+        #[cfg(feature = "mutants")]
+        let fields = self.misread(fields);
         match fields.encode() {
             Ok(packed) => Read::Good((Peer::Rank(Rank(place.process)), packed)),
             Err(error) => Read::Wrong(error.to_string()),

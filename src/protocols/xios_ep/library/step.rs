@@ -61,6 +61,12 @@ impl Endpoint {
                 Step::mpi(Call::Improbe { message, source, tag: ANY.tag, comm: seat.mpi })
             }
             (Stage::Unlock { seat, more: true, walk }, SharedReply::Done) => self.check(seat, walk),
+            #[cfg(feature = "mutants")]
+            (Stage::Unlock { seat, more: false, walk }, SharedReply::Done)
+                if self.checks_again() =>
+            {
+                self.check(seat, walk)
+            }
             (Stage::Unlock { seat, more: false, walk }, SharedReply::Done) => {
                 self.stage = Stage::Walk;
                 Step::shared(SharedOp::Walk(seat, walk))
@@ -171,7 +177,15 @@ impl Endpoint {
                 Step::mpi(Call::Test { request: mpi })
             }
             // Where MPI has the request, its own word comes with an outcome: see `tested`.
-            request::Step::Return { .. } => Step::Answer(Reply::Tested(None)),
+            request::Step::Return { .. } => {
+                #[cfg(feature = "mutants")]
+                if heard == Heard::Checked
+                    && let Some(step) = self.ends_pending(request)
+                {
+                    return step;
+                }
+                Step::Answer(Reply::Tested(None))
+            }
         }
     }
 

@@ -9,6 +9,8 @@ use super::{EpCall, EpLibrary, EpReply, Found, Seat, SharedOp};
 use crate::protocols::call::{Buffer, Call, Comm, Outcome, Reply, Requests};
 use crate::protocols::contract::{Handle, Next, Program, Thread};
 use crate::protocols::library::Library;
+#[cfg(feature = "mutants")]
+use crate::protocols::mutant::Mutant;
 use crate::protocols::xios_ep::message::{Message, Wanted};
 use crate::protocols::xios_ep::rank_map::{Place, RankMap};
 use crate::protocols::xios_ep::request::{self, Request};
@@ -52,6 +54,11 @@ pub(super) struct Endpoint {
     pub(super) open: BTreeMap<Handle, Open>,
     pub(super) goal: Goal,
     pub(super) stage: Stage,
+    /// What is wrong with it.
+    #[cfg(feature = "mutants")]
+    pub(super) mutant: Option<Mutant>,
+    #[cfg(feature = "mutants")]
+    pub(super) checked_twice: bool,
 }
 
 /// What an endpoint has of a communicator.
@@ -170,8 +177,18 @@ impl<P> EpThread<P> {
             open: BTreeMap::new(),
             goal: Goal::Plain,
             stage: Stage::Program,
+            #[cfg(feature = "mutants")]
+            mutant: None,
+            #[cfg(feature = "mutants")]
+            checked_twice: false,
         };
         Self { program, answer: None, endpoint }
+    }
+
+    /// The same with a planted bug.
+    #[cfg(feature = "mutants")]
+    pub(super) fn with(self, mutant: Option<Mutant>) -> Self {
+        Self { endpoint: Endpoint { mutant, ..self.endpoint }, ..self }
     }
 
     /// The program.
