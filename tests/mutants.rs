@@ -19,7 +19,7 @@ use mpisim::mpi::envelope::Rank;
 use mpisim::mpi::operator::{Datatype, Operator, Reduction};
 use mpisim::protocols::call::{Call, Comm, Outcome, Reply};
 use mpisim::protocols::collectives::{Algorithm, Blocks, Collective, Kind};
-use mpisim::protocols::contract::{Handle, Machine, Next, Process, Thread};
+use mpisim::protocols::contract::{Handle, Next, Process, Thread};
 use mpisim::protocols::library::{Endpoints, Queues, SharedJob};
 use mpisim::protocols::mutant::Mutant;
 use mpisim::protocols::rendezvous::Protocol;
@@ -29,7 +29,7 @@ use mpisim::runtime::monitors::Violation;
 use reference::Example;
 use small::{
     FIRST, Small, WORLD, World, all, at, barrier, create, free, gives, iprobe, irecv, isend, own,
-    received, recv, send, user, wait_all,
+    recv, send, user, wait_all,
 };
 
 /// What the library itself does in a world.
@@ -267,16 +267,10 @@ fn one_endpoint_and_two() -> Case {
         free(at(0)),
         free(at(1)),
     ];
-    let holds = |world: &World| {
-        let mut sources: Vec<u32> = received(world, 0).iter().map(|(source, _)| *source).collect();
-        sources.sort_unstable();
-        sources == [1, 2]
-    };
-    let statement = "a rank is the sum of earlier counts and the local index";
     Case {
         found: &[(Mutant::OwnCount, "E1")],
         harmless: &[Mutant::ContextGaps],
-        ..Case::new(Small::new(vec![one, two]).with(own(2))).judged("E1", statement, holds)
+        ..Case::new(Small::new(vec![one, two]).with(own(2)))
     }
 }
 
@@ -321,34 +315,20 @@ fn made_after_a_free() -> Case {
     let end = [free(b), free(c)];
     let sender = begin.iter().chain(&sends).chain(&end).cloned().collect();
     let receiver = begin.iter().chain(&takes).chain(&end).cloned().collect();
-    let statement = "what a communicator is known by is never given again while it is in use";
     Case {
         found: &[(Mutant::ContextAgain, "E6")],
         harmless: &[Mutant::ContextGaps],
-        ..Case::new(Small::new(vec![sender, receiver]).with(own(1))).judged(
-            "E6",
-            statement,
-            |world| received(world, 1) == [(0, 8), (0, 4)],
-        )
+        ..Case::new(Small::new(vec![sender, receiver]).with(own(1)))
     }
 }
 
 /// Frees one of two endpoints and makes another; two are open at the end.
 fn names_of_endpoints() -> Case {
     let calls = vec![create(2, FIRST), free(at(0)), create(1, 20)];
-    let distinct = |world: &World| {
-        let open = world.machine(Process(0)).leftovers();
-        let name = |words: &String| words.split_once(" (").unwrap().0.to_owned();
-        let mut names: Vec<String> = open.iter().map(name).collect();
-        names.sort_unstable();
-        names.dedup();
-        names.len() == 2
-    };
-    let statement = "names of endpoints are never given again while they are in use";
     Case {
         sound: Sound::LeavesOpen,
         found: &[(Mutant::IdAgain, "E6")],
-        ..Case::new(Small::new(vec![calls]).with(own(1))).judged("E6", statement, distinct)
+        ..Case::new(Small::new(vec![calls]).with(own(1)))
     }
 }
 
@@ -375,18 +355,10 @@ fn a_probe_before_a_barrier() -> Case {
         vec![iprobe(WORLD), barrier(WORLD), recv(WORLD, Some(0), Some(1), 0, 8)],
         vec![barrier(WORLD)],
     ];
-    let nothing = |world: &World| {
-        let replies = &world.program(Process(1), Thread(0)).replies;
-        replies.contains(&Reply::Probed(None))
-    };
     Case {
         found: &[(Mutant::SkipsRound, "C3"), (Mutant::LetsOneOut, "C3")],
         harmless: &[Mutant::HearsFirst, Mutant::ExtraProbe, Mutant::OtherSource],
-        ..Case::new(Small::new(calls)).judged(
-            "C3",
-            "nobody leaves a barrier before the last enters",
-            nothing,
-        )
+        ..Case::new(Small::new(calls))
     }
 }
 
@@ -398,11 +370,7 @@ fn a_gather_meets_a_broadcast() -> Case {
     Case {
         sound: Sound::Stuck,
         found: &[(Mutant::EqualTags, "C4")],
-        ..Case::new(Small::new(calls.to_vec())).judged(
-            "C4",
-            "collectives that do not belong together are not taken for each other",
-            |_| false,
-        )
+        ..Case::new(Small::new(calls.to_vec()))
     }
 }
 

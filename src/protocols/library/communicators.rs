@@ -17,12 +17,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::collective::tell;
 use super::endpoints::{Agreeing, Caller, Purpose};
 use super::requests::Pending;
 use super::{Action, Library, LibraryAction, ProtocolError, Reply, Thread, push_return};
 use crate::mpi::communicator::Communicator;
 use crate::mpi::envelope::Context;
 use crate::mpi::group::{Choice, Group, Part};
+use crate::mpi::observation::GroupFact;
 use crate::protocols::call::{Comm, CommCall};
 use crate::protocols::collectives::agreement::Agreement;
 use crate::protocols::contract::Step;
@@ -92,9 +94,10 @@ impl Library {
                 self.agree_on(thread, comm, &choice, Purpose::Split { new }, out)
             }
             CommCall::Free { comm } => {
-                if self.made.0.remove(&comm).is_none() {
+                let Some(Communicator { context, .. }) = self.made.0.remove(&comm) else {
                     return Err(self.refuse("the process made no such communicator", comm));
-                }
+                };
+                tell(GroupFact::Closed { context }, out);
                 push_return(thread, Reply::Done, out);
                 Ok(())
             }
@@ -146,12 +149,13 @@ impl Library {
     pub(super) fn communicator_made(
         &mut self,
         agreeing: &Agreeing,
+        out: &mut Vec<LibraryAction>,
     ) -> Result<Reply, ProtocolError> {
         let context = agreeing.agreement.context();
         let group = Arc::clone(&self.communicator(agreeing.parent)?.group);
         match agreeing.purpose {
             Purpose::Dup { new } => {
-                self.enter(new, context, group);
+                self.enter(new, context, group, out);
                 self.endpoints.next_context = context + 2;
             }
             Purpose::Split { new } => {
@@ -159,7 +163,7 @@ impl Library {
                 let choices: Vec<Choice> = said.chunks_exact(2).map(decoded).collect();
                 let parts = group.split(&choices);
                 let parts = parts.map_err(|error| self.refuse("nothing is split", error))?;
-                self.split_into(new, context, parts);
+                self.split_into(new, context, parts, out);
             }
             Purpose::Numbers => {
                 let all = numbers(&agreeing.agreement.values());
@@ -172,19 +176,26 @@ impl Library {
         Ok(Reply::Done)
     }
 
-    fn split_into(&mut self, new: Comm, first: u32, parts: Vec<Part>) {
+    fn split_into(
+        &mut self,
+        new: Comm,
+        first: u32,
+        parts: Vec<Part>,
+        out: &mut Vec<LibraryAction>,
+    ) {
         let mut context = first;
         for part in parts {
             if part.group.rank(self.me.0).is_some() {
-                self.enter(new, context, Arc::new(part.group));
+                self.enter(new, context, Arc::new(part.group), out);
             }
             context += 2;
         }
         self.endpoints.next_context = context;
     }
 
-    fn enter(&mut self, new: Comm, context: u32, group: Arc<Group>) {
+    fn enter(&mut self, new: Comm, context: u32, group: Arc<Group>, out: &mut Vec<LibraryAction>) {
         let (context, internal) = (Context(context), Context(context + 1));
+        tell(GroupFact::Opened { context }, out);
         self.made.0.insert(new, Communicator { context, internal, group });
     }
 }

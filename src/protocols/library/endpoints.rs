@@ -14,6 +14,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::collective::tell;
 use super::requests::Pending;
 use super::{
     Action, Guard, Job, Key, Lanes, Library, LibraryAction, MatchingEngine, Process, ProtocolError,
@@ -22,6 +23,7 @@ use super::{
 use crate::mpi::communicator::Comparison;
 use crate::mpi::endpoints::EndpointGroup;
 use crate::mpi::envelope::{Context, Envelope, Rank, Selection};
+use crate::mpi::observation::{GroupFact, GroupId};
 use crate::protocols::call::{Call, Comm, Requests};
 use crate::protocols::collectives::agreement::Agreement;
 use crate::protocols::contract::{Lane, Step};
@@ -578,11 +580,12 @@ impl Library {
             Purpose::Create { first, count } => self.created(&agreeing, first, count, out)?,
             Purpose::Free { context } => {
                 self.endpoints.comms.remove(&context);
+                tell(GroupFact::Closed { context }, out);
                 #[cfg(feature = "mutants")]
                 self.gives_context_back();
             }
             Purpose::Dup { .. } | Purpose::Split { .. } | Purpose::Numbers => {
-                reply = self.communicator_made(&agreeing)?;
+                reply = self.communicator_made(&agreeing, out)?;
             }
         }
         push_return(thread, reply, out);
@@ -608,6 +611,8 @@ impl Library {
         self.endpoints.next_context = context + 2;
         #[cfg(feature = "mutants")]
         self.leaves_a_gap();
+        tell(GroupFact::Opened { context: Context(context) }, out);
+        self.tell_names(&group, (parent_rank, count), Context(context), out);
         self.endpoints.open(context, agreeing.parent, parent_rank, Arc::new(group), count);
         for local in 0..count {
             let own = Own { context: Context(context), local, id: self.endpoints.next_id };
@@ -620,6 +625,21 @@ impl Library {
         self.plant();
         self.sort_early(Context(context), out);
         Ok(())
+    }
+
+    fn tell_names(
+        &self,
+        group: &EndpointGroup,
+        (parent, count): (Rank, u16),
+        context: Context,
+        out: &mut Vec<LibraryAction>,
+    ) {
+        let (all, own) = (group.locate(Rank(0)), group.rank(parent, 0));
+        if let (Some((process, _)), Some(first)) = (all, own) {
+            let (of, id) = (GroupId { context, first: process }, self.endpoints.next_id);
+            let (count, size) = (count.into(), group.size());
+            tell(GroupFact::Named { of, parent, first, count, size, id }, out);
+        }
     }
 
     /// Others may know the new communicator before this process does, and their messages wait in the

@@ -285,7 +285,8 @@ impl Buffers {
             | Observation::Posted { .. }
             | Observation::Arrived { .. }
             | Observation::Matched { .. }
-            | Observation::Cancelled { .. } => return,
+            | Observation::Cancelled { .. }
+            | Observation::Group(_) => return,
         };
         *self.told_by(process, thread) = told;
     }

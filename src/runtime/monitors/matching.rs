@@ -301,7 +301,7 @@ impl Monitor for Matching {
             Observation::Received { receive, message, bytes, truncated } => {
                 self.received(receive, message, bytes, truncated)
             }
-            Observation::SendComplete { .. } => None,
+            Observation::SendComplete { .. } | Observation::Group(_) => None,
         };
         if let Some(violation) = violation {
             found.push(violation);

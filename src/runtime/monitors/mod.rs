@@ -8,6 +8,10 @@
 //! | M5 | no match across contexts | [`matching`] |
 //! | M6 | a message is matched by a receive of the rank that it is for | [`matching`] |
 //! | M8 | a receive that is too short reports truncation, and only then | [`matching`] |
+//! | E1 | endpoints are numbered process by process | [`groups`] |
+//! | E6 | what names a communicator or an endpoint is never given again | [`groups`] |
+//! | C3 | nobody leaves a barrier before the last enters | [`groups`] |
+//! | C4 | ranks that leave their n-th collective leave the same one | [`groups`] |
 //! | V2 | no buffer is touched after completion nor before posting; bytes arrive as sent | [`buffers`] |
 //! | S3 | time never goes back; no effect before its cause | [`system`] |
 //! | S4 | what was begun is finished: messages, requests, queues, landing buffers | [`system`] |
@@ -19,6 +23,7 @@
 //! messages than ever before. It never changes what a run does.
 
 pub mod buffers;
+pub mod groups;
 pub mod matching;
 pub mod system;
 
@@ -63,6 +68,8 @@ pub struct Monitors {
     pub matching: matching::Matching,
     /// S4.
     pub conservation: system::Conservation,
+    /// E1, E6, C3 and C4.
+    pub groups: groups::Groups,
 }
 
 impl Monitors {
@@ -71,12 +78,17 @@ impl Monitors {
         Self {
             matching: matching::Matching::new(processes),
             conservation: system::Conservation::new(processes),
+            groups: groups::Groups::new(processes),
         }
     }
 }
 
 impl Monitor for Monitors {
     fn observe(&mut self, process: Process, fact: &Observation, found: &mut Vec<Violation>) {
+        if let Observation::Group(fact) = fact {
+            self.groups.told(process, *fact, found);
+            return;
+        }
         self.matching.observe(process, fact, found);
         self.conservation.observe(process, fact, found);
     }

@@ -49,7 +49,9 @@ impl Monitor for Conservation {
             Observation::Posted { .. } => counts.posted += 1,
             Observation::Received { .. } => counts.received += 1,
             Observation::Cancelled { .. } => counts.cancelled += 1,
-            Observation::Arrived { .. } | Observation::Matched { .. } => return,
+            Observation::Arrived { .. } | Observation::Matched { .. } | Observation::Group(_) => {
+                return;
+            }
         }
         let ended = counts.received + counts.cancelled;
         if counts.sends_complete > counts.sent || ended > counts.posted {
