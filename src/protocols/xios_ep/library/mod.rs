@@ -3,7 +3,8 @@
 //! ```text
 //!   program (ranks are endpoints)                         P
 //!     │ Isend, Irecv, Wait, Test, Barrier …
-//!   the endpoint library, code of the thread that calls   thread.rs, start.rs, step.rs
+//!   the endpoint library, code of the thread that calls   thread.rs, start.rs, step.rs;
+//!     │                        │                          collective.rs, joined.rs; making.rs
 //!     │ EpCall::Mpi            │ EpCall::Shared
 //!   MPI library of the         lock, lists, pending       shared.rs
 //!   process, unchanged         receives, barrier
@@ -23,7 +24,7 @@
 //!   its cache line from the core that had it last. Who is woken looks again, under the latch: that
 //!   is when the line comes to its core.
 //!
-//! Source: `xios-ep` Sec. 2 to 5.
+//! Source: `xios-ep` Sec. 2 to 5, 6.1.
 //! Left out: intercommunicators, whose maps and routes are in [`super::intercomm`], and the few
 //! instructions that encode a tag and look a rank up. Noticeable in programs that couple groups, and
 //! not at all.

@@ -31,7 +31,8 @@ pub enum Waiting {
 ///
 /// The ranks that `P` names are endpoints, its requests and buffers are its own: any program of
 /// processes is one of endpoints. It may call point-to-point operations, probes that take no
-/// message, waits for one or all of its requests, tests of one, and collectives but `MPI_Alltoallv`.
+/// message, waits for one or all of its requests, tests of one, collectives but `MPI_Alltoallv`, and
+/// what makes and frees communicators.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct EpThread<P> {
     program: P,
