@@ -191,6 +191,8 @@ codes! {
         "The message names the number of nodes and of ports."
     ONE_NODE "E0509" Invalid "the workload needs another number of nodes or processes"
         "The workload pairs processes of different nodes, or of one node, and the scenario has too few of them."
+    COMMUNICATOR "E0510" Invalid "the communicator is not there"
+        "A statement names a communicator that no earlier statement of this rank has made, or that was freed, or makes one under a name that is taken."
 
     EMPTY_AXIS "E0601" Invalid "an axis of the sweep has no values"
         "A sweep over an empty list would run nothing, which is never a success. Give values, or remove the axis."

@@ -95,11 +95,11 @@ pub struct Point {
 }
 
 impl Point {
-    /// Ranks that each process has where it makes endpoints; else 1.
+    /// Ranks that each process has where its threads are endpoints; else 1.
     pub const fn ranks_of_a_process(&self) -> u16 {
         match self.addressing {
-            Addressing::Endpoints(_) => self.threads,
-            Addressing::Process | Addressing::Duplicated | Addressing::EndpointLibrary => 1,
+            Addressing::Endpoints(_) | Addressing::EndpointLibrary => self.threads,
+            Addressing::Process | Addressing::Duplicated => 1,
         }
     }
 }

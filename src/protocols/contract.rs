@@ -105,6 +105,8 @@ pub enum Space {
     Scratch(u16),
     /// Memory of the program that a window exposes to others.
     Window(u32),
+    /// Where the endpoint library joins what the threads of a process give; one per thread.
+    Exchange(u16),
 }
 
 /// Consecutive bytes in one [`Space`].

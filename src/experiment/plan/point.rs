@@ -51,7 +51,10 @@ pub(super) fn read(
     let nodes = tree.small("nodes").unwrap_or(2);
     let choices = Choices::read(tree.get("mpi"));
     let threads_addressing = addressing(tree, threads);
-    let each = if matches!(threads_addressing, Addressing::Endpoints(_)) { threads } else { 1 };
+    let each = match threads_addressing {
+        Addressing::Endpoints(_) | Addressing::EndpointLibrary => threads,
+        Addressing::Process | Addressing::Duplicated => 1,
+    };
     let rma = one_sided::settings(tree);
     let shape = Agents { nodes, threads, separate, each, rma: &rma };
     let workload = workload(diagnostics, tree.get("workload")?, &choices, shape);

@@ -217,7 +217,12 @@ fn funnels(point: &Point) -> bool {
 }
 
 /// The threads of a collective; `None` where a process is one rank of one thread.
-fn teams(point: &Point, call: &Collective, warm_up: u32, measured: u32) -> Option<Vec<AnyProgram>> {
+fn teams(
+    point: &Point,
+    call: &Arc<Collective>,
+    warm_up: u32,
+    measured: u32,
+) -> Option<Vec<AnyProgram>> {
     let (processes, threads) = (point.placement.processes, point.threads);
     let rounds = Rounds { warm_up, measured };
     match point.addressing {
@@ -225,7 +230,12 @@ fn teams(point: &Point, call: &Collective, warm_up: u32, measured: u32) -> Optio
             let creation = if own.at_start { Creation::Static } else { Creation::Dynamic };
             Some(team::by_endpoints(call, processes, threads, creation, rounds))
         }
-        Addressing::EndpointLibrary => unreachable!("the plan refuses collectives over it"),
+        Addressing::EndpointLibrary => {
+            // Each thread is a rank like any other, and none is created.
+            let rank = Repeated::new(call.clone(), warm_up, measured);
+            let threads = processes as usize * usize::from(threads);
+            Some(vec![AnyProgram::Collective(rank); threads])
+        }
         Addressing::Process | Addressing::Duplicated if threads == 1 => None,
         Addressing::Process | Addressing::Duplicated => {
             let teams = team::funnelled(call, processes, threads, rounds);

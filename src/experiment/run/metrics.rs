@@ -11,6 +11,7 @@ use crate::workloads::collective;
 use crate::workloads::one_sided::OneSided;
 use crate::workloads::team;
 use crate::workloads::windowed::{END, START};
+use crate::workloads::xios_ep;
 
 /// The result of one point.
 ///
@@ -109,10 +110,8 @@ pub(super) fn messages(point: &Point) -> f64 {
                 Addressing::Process if point.threads > 1 => {
                     team::funnelled_messages(&call, processes, point.threads)
                 }
-                Addressing::Process
-                | Addressing::Duplicated
-                | Addressing::Endpoints(_)
-                | Addressing::EndpointLibrary => {
+                Addressing::EndpointLibrary => xios_ep::messages(&call, processes, point.threads),
+                Addressing::Process | Addressing::Duplicated | Addressing::Endpoints(_) => {
                     let ranks = processes * u32::from(point.ranks_of_a_process());
                     collective::messages(&call, ranks)
                 }

@@ -30,7 +30,7 @@ pub enum Move {
 }
 
 /// Work on this rank's own memory, after all moves of its round.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Work {
     /// Bytes are copied.
     Copy {

@@ -95,6 +95,7 @@ impl Library {
             Call::Compare { a, b } => self.compare(thread, a, b, out),
             Call::Collective(call) => self.begin_collective(thread, call, out),
             Call::Rma(call) => self.one_sided(thread, &call, out),
+            Call::Communicators(call) => self.communicators(thread, call, out),
         }
     }
 
@@ -159,8 +160,8 @@ impl Library {
     }
 
     pub(super) fn communicator(&self, comm: Comm) -> Result<&Communicator, ProtocolError> {
-        let found = self.job.communicators.of(self.me.0, comm.0);
-        found.ok_or_else(|| self.refuse("the job has no such communicator", comm))
+        let found = self.job.communicators.of(self.me.0, comm.0).or_else(|| self.made.get(comm));
+        found.ok_or_else(|| self.refuse("there is no such communicator", comm))
     }
 
     /// The way to rank `dest`, and the envelope of a message to it.

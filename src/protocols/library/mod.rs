@@ -11,6 +11,7 @@
 mod arrivals;
 mod calls;
 mod collective;
+mod communicators;
 mod diagnosis;
 mod endpoints;
 mod one_sided;
@@ -19,7 +20,6 @@ mod planted;
 mod requests;
 mod words;
 
-use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use super::call::{Call, Outcome, Reply};
@@ -30,6 +30,7 @@ use super::contract::{
 };
 #[cfg(feature = "mutants")]
 use super::mutant::Mutant;
+use super::note::Note;
 use super::rendezvous::{Protocol, Word};
 use super::rma::packet::RmaPacket;
 use super::rma::{self, Rma};
@@ -38,6 +39,7 @@ use crate::mpi::envelope::{Envelope, Selection};
 use crate::mpi::matching::MatchingEngine;
 use crate::mpi::observation::{MessageId, ReceiveId};
 use crate::units::Bytes;
+use communicators::Made;
 use endpoints::Caller;
 use endpoints::EndpointTable;
 pub use endpoints::{Endpoints, Progress, Queues, Threading};
@@ -92,15 +94,16 @@ impl Job {
     }
 }
 
-/// The job as a machine holds it: shared, and no part of its state.
-#[derive(Clone, Debug)]
-pub struct SharedJob(Arc<Job>, #[cfg(feature = "mutants")] Option<Mutant>);
+/// The job as a machine holds it: shared, and no part of its state; libraries of different jobs are
+/// not compared.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub struct SharedJob(Note<Arc<Job>>, #[cfg(feature = "mutants")] Option<Mutant>);
 
 impl SharedJob {
     /// Shares `job` between the machines of its processes.
     pub fn new(job: Job) -> Self {
         Self(
-            Arc::new(job),
+            Note(Arc::new(job)),
             #[cfg(feature = "mutants")]
             None,
         )
@@ -112,37 +115,6 @@ impl std::ops::Deref for SharedJob {
     fn deref(&self) -> &Job {
         &self.0
     }
-}
-
-/// What never changes does not tell two states of one job apart; libraries of different jobs are
-/// not compared.
-impl PartialEq for SharedJob {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
-impl Eq for SharedJob {}
-
-impl Hash for SharedJob {
-    fn hash<H: Hasher>(&self, _: &mut H) {}
-}
-
-/// A note for diagnoses: no part of a machine's state, so that polling for ever comes back to the
-/// same state.
-#[derive(Clone, Debug, Default)]
-struct Note<T>(T);
-
-impl<T> PartialEq for Note<T> {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
-impl<T> Eq for Note<T> {}
-
-impl<T> Hash for Note<T> {
-    fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
 /// A request of one process: named by its program, or the inner one of a thread's blocking call.
@@ -316,6 +288,7 @@ pub struct Library {
     matching: Vec<MatchingEngine<Posted, Unexpected>>,
     longest: Note<Longest>,
     endpoints: EndpointTable,
+    made: Made,
     requests: RequestTable,
     /// The windows; none in most processes.
     rma: Option<Box<Rma>>,
@@ -348,6 +321,7 @@ impl Library {
             matching: vec![MatchingEngine::default(); job.endpoints.queues_of(&endpoints)],
             longest: Note::default(),
             endpoints,
+            made: Made::default(),
             requests: RequestTable::new(threads),
             rma: None,
             probed: Vec::new(),

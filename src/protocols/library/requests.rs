@@ -232,7 +232,16 @@ impl Library {
         };
         let receiver = speaker.or(receiver);
         let wire = self.wire(to, thread);
-        let mut port = Port { wire, own: key, other: receiver, buffer, remote: None, out };
+        let mut port = Port {
+            wire,
+            own: key,
+            other: receiver,
+            buffer,
+            remote: None,
+            #[cfg(feature = "mutants")]
+            mutant: self.job.mutant(),
+            out,
+        };
         let progress = role.handle(input, &mut port)?;
         let request = self.requests.get_mut(key).expect("looked up above");
         request.body = Body::Sending { role, message, to, tag, receiver, buffer };
@@ -260,8 +269,16 @@ impl Library {
             return Err(self.refuse("the request is no rendezvous receive", key));
         };
         let wire = self.wire(from, thread);
-        let mut port =
-            Port { wire, own: key, other: Some(sender), buffer, remote: Some(remote), out };
+        let mut port = Port {
+            wire,
+            own: key,
+            other: Some(sender),
+            buffer,
+            remote: Some(remote),
+            #[cfg(feature = "mutants")]
+            mutant: self.job.mutant(),
+            out,
+        };
         let progress = role.handle(input, &mut port)?;
         let request = self.requests.get_mut(key).expect("looked up above");
         request.body = Body::Receiving { role, id, message, from, sender, remote, buffer, outcome };

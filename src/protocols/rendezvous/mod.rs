@@ -12,6 +12,8 @@ use std::fmt::Debug;
 
 use super::contract::{Action, Emit, ProtocolError, Region, Step};
 use super::library::{Key, LibraryAction, Packet, Wire};
+#[cfg(feature = "mutants")]
+use super::mutant::Mutant;
 
 /// What the two roles of one message say to each other, after the RTS.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
@@ -70,6 +72,9 @@ pub struct Port<'a> {
     pub buffer: Region,
     /// The other side's buffer, as the RTS told it (receiver only).
     pub remote: Option<Region>,
+    /// What is wrong with the roles.
+    #[cfg(feature = "mutants")]
+    pub mutant: Option<Mutant>,
     pub(super) out: &'a mut Vec<LibraryAction>,
 }
 
@@ -102,8 +107,18 @@ impl Port<'_> {
         });
     }
 
+    /// Whether the roles have this planted bug.
+    #[cfg(feature = "mutants")]
+    pub(super) fn has(&self, mutant: Mutant) -> bool {
+        self.mutant == Some(mutant)
+    }
+
     /// Pins this side's buffer.
     pub fn register(&mut self) {
+        #[cfg(feature = "mutants")]
+        if self.has(Mutant::PinsTwice) {
+            self.out.emit(|| Action::Register { region: self.buffer });
+        }
         self.out.emit(|| Action::Register { region: self.buffer });
     }
 

@@ -319,7 +319,8 @@ impl Monitor for Matching {
             Observation::SendComplete { .. }
             | Observation::LockQueued { .. }
             | Observation::LockEntered { .. }
-            | Observation::LockLeft { .. } => None,
+            | Observation::LockLeft { .. }
+            | Observation::Group(_) => None,
         };
         if let Some(violation) = violation {
             found.push(violation);

@@ -9,6 +9,10 @@
 //! | M6 | a message is matched by a receive of the rank that it is for | [`matching`] |
 //! | M8 | a receive that is too short reports truncation, and only then | [`matching`] |
 //! | X1, X2, X3 | a lock has one holder, is entered in the order of its queue, and is free at the end | [`mutex`] |
+//! | E1 | endpoints are numbered process by process | [`groups`] |
+//! | E6 | what names a communicator or an endpoint is never given again | [`groups`] |
+//! | C3 | nobody leaves a barrier before the last enters | [`groups`] |
+//! | C4 | ranks that leave their n-th collective leave the same one | [`groups`] |
 //! | V2 | no buffer is touched after completion nor before posting; bytes arrive as sent | [`buffers`] |
 //! | S3 | time never goes back; no effect before its cause | [`system`] |
 //! | S4 | what was begun is finished: messages, requests, queues, landing buffers | [`system`] |
@@ -20,6 +24,7 @@
 //! messages than ever before. It never changes what a run does.
 
 pub mod buffers;
+pub mod groups;
 pub mod matching;
 pub mod mutex;
 pub mod system;
@@ -67,6 +72,8 @@ pub struct Monitors {
     pub mutexes: mutex::Mutexes,
     /// S4.
     pub conservation: system::Conservation,
+    /// E1, E6, C3 and C4.
+    pub groups: groups::Groups,
 }
 
 impl Monitors {
@@ -76,6 +83,7 @@ impl Monitors {
             matching: matching::Matching::new(processes),
             mutexes: mutex::Mutexes::default(),
             conservation: system::Conservation::new(processes),
+            groups: groups::Groups::new(processes),
         }
     }
 }
@@ -91,6 +99,10 @@ impl Monitor for Monitors {
     fn observe(&mut self, process: Process, fact: &Observation, found: &mut Vec<Violation>) {
         if fact.is_of_a_lock() {
             return self.mutexes.observe(process, fact, found);
+        }
+        if let Observation::Group(fact) = fact {
+            self.groups.told(process, *fact, found);
+            return;
         }
         self.matching.observe(process, fact, found);
         self.conservation.observe(process, fact, found);
