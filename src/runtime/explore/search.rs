@@ -67,6 +67,10 @@ impl Rule {
 ///
 /// `print` is what a state is known by: [`World::fingerprint`], or the least fingerprint of all
 /// states that are the same but for the names of ranks. `judge` is asked about every good end.
+///
+/// # Panics
+///
+/// With 2^32 states or edges, or 2^16 choices in one state.
 pub fn search<M: Machine, P: Program<M>>(
     start: &World<M, P>,
     scope: Scope,
