@@ -116,12 +116,12 @@ pub(super) fn explore(terminal: Terminal, arguments: &ExploreArguments) -> Outco
 
 fn judge(found: &Explored, options: &Options, reaches: &[&str]) -> Verdict {
     let met = found.sometimes.named();
-    let reached = |branch: &&str| met.iter().any(|(name, count)| name == branch && *count > 0);
+    let was_met = |branch: &&str| met.iter().any(|(name, count)| name == branch && *count > 0);
     if !found.failures.is_empty() {
         Verdict::Failed
     } else if found.stopped.is_some() || found.unfinished > 0 {
         Verdict::CutOff
-    } else if !reaches.iter().all(reached) {
+    } else if !reaches.iter().all(was_met) {
         Verdict::Vacuous
     } else if options.strategy == Strategy::Exhaustive {
         Verdict::Verified

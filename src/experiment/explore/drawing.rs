@@ -11,8 +11,8 @@ pub fn dot(failed: &Failed) -> String {
     let mut text = String::from("digraph way {\n    node [shape=circle, style=filled]\n");
     let last = failed.steps.len();
     for state in 0..=last {
-        let lost = failed.point_of_no_return.is_some_and(|point| state >= point) || state == last;
-        let color = if lost { "salmon" } else { "white" };
+        let doomed = failed.point_of_no_return.is_some_and(|point| state >= point);
+        let color = if doomed || state == last { "salmon" } else { "white" };
         let _ = writeln!(text, "    s{state} [label=\"{state}\", fillcolor={color}]");
     }
     for (state, step) in failed.steps.iter().enumerate() {

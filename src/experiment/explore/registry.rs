@@ -221,13 +221,12 @@ pub struct Unknown {
 pub fn find(name: &str) -> Result<(Entry, Planted), Unknown> {
     let (plain, planted) = planted(name);
     let mut all = entries();
-    match (all.iter().position(|entry| entry.name == plain), planted) {
-        (Some(place), Some(planted)) => Ok((all.swap_remove(place), planted)),
-        _ => {
-            let near = nearest(name, all.iter().map(|entry| entry.name.as_str()));
-            Err(Unknown { near: near.map(str::to_owned) })
-        }
+    let place = all.iter().position(|entry| entry.name == plain);
+    if let (Some(place), Some(planted)) = (place, planted) {
+        return Ok((all.swap_remove(place), planted));
     }
+    let near = nearest(name, all.iter().map(|entry| entry.name.as_str()));
+    Err(Unknown { near: near.map(str::to_owned) })
 }
 
 /// `NAME+MUTANT`, where mutants are compiled in.

@@ -1,6 +1,8 @@
 //! The strategies, and what is made of a failure: its explanation, its point of no return, its
 //! fewest choices.
 
+use std::fmt::Write as _;
+
 use super::report::{Explored, Failed, Step, Stopped};
 use super::subject::{Start, Subject};
 use super::{Options, Size, Strategy};
@@ -232,8 +234,9 @@ where
     let mut words = format!("{failure}\n");
     if let Failure::Deadlock | Failure::Livelock = failure {
         if let Some(victim) = world.crash().victim() {
-            words += &format!(
-                "process {} died, and not every survivor is known to wait for it\n",
+            let _ = writeln!(
+                words,
+                "process {} died, and not every survivor is known to wait for it",
                 victim.0
             );
         }

@@ -3,7 +3,7 @@
 use super::report::{Explored, Replayed};
 use super::{Options, strategy};
 use crate::protocols::contract::{Machine, Program};
-use crate::runtime::explore::{failure_of, tell};
+use crate::runtime::explore::{Failure, failure_of, tell};
 use crate::runtime::fingerprint::Fingerprint;
 use crate::runtime::monitors::Violation;
 use crate::runtime::monitors::buffers::Lends;
@@ -111,7 +111,7 @@ where
         let story = tell(&start, &run).expect("each was open");
         let failure = failure_of(&story.end, &self.judge);
         Ok(Replayed {
-            class: failure.as_ref().map(|failure| failure.class()),
+            class: failure.as_ref().map(Failure::class),
             explanation: strategy::explain(&story.end, failure.as_ref()),
             steps: strategy::steps(&story),
             end: story.end.fingerprint(),

@@ -56,6 +56,10 @@ where
 /// Takes one random way through `world`, of at most `limit` choices.
 ///
 /// The choices are drawn from the `ChaCha8` stream `stream` of `seed`: the same ones everywhere.
+///
+/// # Panics
+///
+/// Never: what is drawn is below the number of choices.
 pub fn walk<M: Machine, P: Program<M>>(
     world: &mut World<M, P>,
     seed: u64,
@@ -118,6 +122,10 @@ const HIGH: u64 = 1 << 63;
 
 impl Pct {
     /// Schedule number `schedule` of `seed`, for runs of about `length` steps.
+    ///
+    /// # Panics
+    ///
+    /// Never: what is drawn is below `length`.
     pub fn new(seed: u64, schedule: u32, depth: u32, length: usize) -> Self {
         let mut random = Streams::new(seed).stream("schedule by priorities", schedule);
         let length = length.max(1) as u64;

@@ -67,6 +67,10 @@ impl Rule {
 ///
 /// `print` is what a state is known by: [`World::fingerprint`], or the least fingerprint of all
 /// states that are the same but for the names of ranks. `judge` is asked about every good end.
+///
+/// # Panics
+///
+/// With 2^32 states or edges, or 2^16 choices in one state.
 pub fn search<M: Machine, P: Program<M>>(
     start: &World<M, P>,
     scope: Scope,
@@ -87,10 +91,11 @@ where
         search.begin_state();
         let before = Before { broken: world.violations().len(), met: world.sometimes() };
         if let Some(step) = scope.rule.step(&world) {
-            // Where it closes a cycle, others could be put off for ever: then all are followed.
-            if search.follow(&before, world.clone(), (ALONE, step), &print) {
+            let next = search.follow(&before, world.clone(), (ALONE, step), &print);
+            if scope.rule == Rule::Returns || next.is_some_and(|next| next > search.here()) {
                 continue;
             }
+            // It may close a cycle in which others are put off for ever: all are followed.
         }
         choices.clear();
         world.choices_into(&mut choices);
@@ -191,15 +196,15 @@ where
         self.at.expect("a state is being expanded")
     }
 
-    /// Follows a choice from `next`, which is still the state before it; whether it led to a state
-    /// that nobody had seen.
+    /// Follows a choice from `next`, which is still the state before it; the state that it leads to,
+    /// which is still to be expanded where its number is greater than that of the one before.
     fn follow(
         &mut self,
         before: &Before,
         mut next: World<M, P>,
         (index, choice): (u16, Choice),
         print: impl Fn(&World<M, P>) -> u128,
-    ) -> bool {
+    ) -> Option<Number> {
         let applied = next.apply(choice);
         debug_assert_eq!(applied, Ok(()), "the world offered this choice");
         self.survey.transitions += 1;
@@ -207,7 +212,7 @@ where
         self.survey.sometimes = self.survey.sometimes.plus(met);
         if self.goes_wrong(before, choice, &next) {
             self.excused.push(self.here());
-            return false;
+            return None;
         }
         let fresh = Number::try_from(self.states()).expect("fewer than 2^32 states");
         let number = self.seen.number(print(&next), fresh);
@@ -220,7 +225,7 @@ where
             self.by.push(index);
             self.frontier.push_back(next);
         }
-        number == fresh
+        Some(number)
     }
 
     /// Whether a choice broke a law or ended in a fault; such states are no part of the graph.

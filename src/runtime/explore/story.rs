@@ -30,6 +30,10 @@ pub struct Story<M: Machine, P: Program<M>> {
 /// # Errors
 ///
 /// [`Drift::NotEnabled`] at the first choice that is not open.
+///
+/// # Panics
+///
+/// Where the runtime contradicts itself: a choice that can be made and is not offered.
 pub fn tell<M: Machine, P: Program<M>>(
     start: &World<M, P>,
     choices: &[Choice],

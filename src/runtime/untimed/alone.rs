@@ -32,7 +32,7 @@ where
     /// names (a call does, for all that is known before it), and copies after something has left (a
     /// peer that was told may look at the bytes before), and all steps of a process whose windows
     /// other HCAs may reach at any time. Steps that are followed alone can follow
-    /// each other for ever: a search must not follow one alone into a state that it knows.
+    /// each other for ever: a search must not follow one alone into a state that it has left behind.
     pub fn lone_step(&self) -> Option<Choice> {
         self.first_alone(|process, instance| {
             let [strand] = &instance.threads[..] else { return None };

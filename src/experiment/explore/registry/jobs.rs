@@ -165,7 +165,7 @@ pub(super) fn polls(size: Size, planted: Planted) -> Subject {
 
 /// Small and large messages in turn.
 const fn in_turn(op: u32) -> u64 {
-    if op % 2 == 0 { SMALL } else { LARGE }
+    if op.is_multiple_of(2) { SMALL } else { LARGE }
 }
 
 fn senders(size: Size) -> impl Iterator<Item = Vec<Call>> {
