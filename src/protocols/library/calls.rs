@@ -364,6 +364,9 @@ impl Library {
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
         out.push(Action::Work(Step::Query));
+        for i in 0..requests.len() {
+            self.flush_for(thread, Key::User(requests.at(i)), out)?;
+        }
         let mut open = false;
         for i in 0..requests.len() {
             let key = Key::User(requests.at(i));
@@ -397,8 +400,13 @@ impl Library {
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
         out.push(Action::Work(Step::Query));
-        if let Pending::Test(request) = pending {
-            self.flush_for(thread, Key::User(request), out)?;
+        if let Pending::Test(request) = &pending {
+            self.flush_for(thread, Key::User(*request), out)?;
+        }
+        if let Pending::TestAll(requests) = &pending {
+            for i in 0..requests.len() {
+                self.flush_for(thread, Key::User(requests.at(i)), out)?;
+            }
         }
         if let Some(reply) = self.test_now(&pending)? {
             push_return(thread, reply, out);
@@ -523,7 +531,7 @@ impl Library {
                 Ok(())
             }
             Some(Pending::WindowTest(win)) => {
-                self.window_tested(thread, win, out);
+                self.window_tested(thread, win, out)?;
                 Ok(())
             }
             Some(Pending::Probe { selection, take, flag: true }) => {
