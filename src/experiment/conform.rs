@@ -7,6 +7,7 @@ pub mod collectives;
 pub mod communicators;
 pub mod matching;
 pub mod misuse;
+pub mod one_sided;
 mod simulated;
 #[cfg(test)]
 mod tests;
@@ -140,6 +141,10 @@ pub fn judge(vectors: &Vectors, world: &impl World, schedules: u64) -> Verdict {
             .collect(),
         Cases::Communicators(cases) => cases.iter().map(communicators::Case::mismatch).collect(),
         Cases::Collectives(cases) => cases
+            .iter()
+            .map(|case| (0..schedules).find_map(|schedule| case.mismatch(world, schedule)))
+            .collect(),
+        Cases::OneSided(cases) => cases
             .iter()
             .map(|case| (0..schedules).find_map(|schedule| case.mismatch(world, schedule)))
             .collect(),

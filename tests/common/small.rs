@@ -10,6 +10,7 @@ use mpisim::protocols::call::{Buffer, Call, Comm, Outcome, Peer, Reply, Requests
 use mpisim::protocols::contract::{Handle, Next, Process, Program, Region, Space, Thread};
 use mpisim::protocols::library::{Endpoints, Job, Library, Progress, Queues, SharedJob, Threading};
 use mpisim::protocols::rendezvous::Protocol;
+use mpisim::protocols::rma::Settings;
 use mpisim::runtime::memory::Payload;
 use mpisim::runtime::untimed::World as AnyWorld;
 use mpisim::units::Bytes;
@@ -24,6 +25,8 @@ pub(crate) struct Script {
     steps: Arc<[Next<Call>]>,
     at: usize,
     pub(crate) replies: Vec<Reply>,
+    /// What its loads read.
+    pub(crate) loads: Vec<u64>,
 }
 
 impl Program<Library> for Script {
@@ -32,6 +35,10 @@ impl Program<Library> for Script {
         let step = self.steps.get(self.at).cloned().unwrap_or(Next::End);
         self.at += 1;
         step
+    }
+
+    fn loaded(&mut self, value: u64) {
+        self.loads.push(value);
     }
 
     fn forks(&self) -> bool {
@@ -48,6 +55,7 @@ pub(crate) struct Small {
     pub(crate) steps: Vec<Vec<Vec<Next<Call>>>>,
     pub(crate) endpoints: Endpoints,
     pub(crate) rendezvous: Protocol,
+    pub(crate) rma: Settings,
     /// Process by process, what its buffers hold before.
     pub(crate) example: Option<Example>,
 }
@@ -66,7 +74,7 @@ impl Small {
 
     pub(crate) fn threads(steps: Vec<Vec<Vec<Next<Call>>>>) -> Self {
         let (endpoints, rendezvous) = (Endpoints::default(), Protocol::RGet);
-        Self { steps, endpoints, rendezvous, example: None }
+        Self { steps, endpoints, rendezvous, rma: Settings::default(), example: None }
     }
 
     /// All ranks call one collective.
@@ -98,13 +106,14 @@ impl Small {
             control: Bytes::new(8),
             cell: Bytes::new(EAGER),
             cells: 4,
-            rma: mpisim::protocols::rma::Settings::default(),
+            rma: self.rma,
         }));
         let machines = (0..size).zip(&self.steps).map(|(process, threads)| {
             let script = |steps: &Vec<Next<Call>>| Script {
                 steps: steps.clone().into(),
                 at: 0,
                 replies: Vec::new(),
+                loads: Vec::new(),
             };
             (Library::new(job.clone(), Process(process)), threads.iter().map(script).collect())
         });

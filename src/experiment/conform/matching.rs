@@ -13,7 +13,9 @@ pub use read::{Case, Class, Sent};
 
 use super::{Mismatch, VectorError, Wrong, distinct};
 use crate::experiment::conform::collectives::Taking;
+use crate::experiment::conform::one_sided;
 use crate::protocols::call::{Outcome, Status};
+use crate::runtime::memory::Memories;
 use crate::workloads::program::{Ending, Programs, Record, Returned};
 
 /// A world that can run programs to their end.
@@ -35,6 +37,16 @@ pub trait World {
     fn collective(&self, ranks: &[Taking], schedule: u64) -> Result<Vec<Vec<u8>>, String> {
         let _ = schedule;
         Err(format!("a world without collectives, asked for one of {} ranks", ranks.len()))
+    }
+
+    /// Runs a case of one-sided operations under one schedule; answers with the memory after it.
+    ///
+    /// # Errors
+    ///
+    /// Why it did not come to its end, in words; a world of messages alone has no windows.
+    fn one_sided(&self, case: &one_sided::Case, schedule: u64) -> Result<Memories, String> {
+        let _ = schedule;
+        Err(format!("a world without windows, asked for one of {} ranks", case.ranks()))
     }
 }
 

@@ -8,13 +8,14 @@ use std::sync::Arc;
 
 use super::collectives::Taking;
 use super::matching::{Finished, Sent, World};
+use super::one_sided;
 use crate::mpi::communicator::Communicators;
 use crate::protocols::call::Call;
-use crate::protocols::contract::{Process, Region, Space, Thread};
+use crate::protocols::contract::{Process, Program, Region, Space, Thread};
 use crate::protocols::library::{Job, Library, SharedJob};
 use crate::protocols::rendezvous::Protocol;
 use crate::runtime::explore::{self, Walk};
-use crate::runtime::memory::Payload;
+use crate::runtime::memory::{Memories, Payload};
 use crate::runtime::untimed::{self, Outcome};
 use crate::units::Bytes;
 use crate::workloads::program::{Does, ProgramStream, Programs, Record, Step};
@@ -66,6 +67,23 @@ impl World for Simulated {
             world.memories().bytes(process(rank), taking.call.output)
         };
         Ok(ranks.iter().enumerate().map(result).collect())
+    }
+
+    fn one_sided(&self, case: &one_sided::Case, schedule: u64) -> Result<Memories, String> {
+        let programs = case.programs();
+        // Every settings meets every way to connect the processes.
+        let nodes = schedule / one_sided::SETTINGS.len() as u64 + schedule;
+        let job = Job { rma: case.settings(schedule), ..job(programs.len(), nodes) };
+        let job = SharedJob::new(job);
+        let library = |rank| Library::new(job.clone(), process(rank));
+        let processes = programs.into_iter().enumerate();
+        let processes = processes.map(|(rank, program)| (library(rank), vec![program])).collect();
+        let mut world = untimed::World::new(processes, Payload::Real);
+        let walk = explore::walk(&mut world, self.seed, schedule, STEPS_MAX);
+        match defect(&walk, &world) {
+            Some(defect) => Err(format!("{:?}: {defect}", case.settings(schedule))),
+            None => Ok(world.memories().clone()),
+        }
     }
 }
 
@@ -124,7 +142,7 @@ fn start(programs: &Programs, job: Job) -> Untimed {
 }
 
 /// Why a run is not one of a correct library under correct programs; `None` where it is.
-fn defect(walk: &Walk, world: &Untimed) -> Option<String> {
+fn defect<P: Program<Library>>(walk: &Walk, world: &untimed::World<Library, P>) -> Option<String> {
     let broken = || walk.violations.first().map(ToString::to_string);
     match &walk.outcome {
         Outcome::Finished => broken(),

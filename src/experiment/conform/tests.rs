@@ -116,9 +116,9 @@ fn files_that_are_no_vectors_are_refused() {
     let swap = |from: &str, to: &str| good.replacen(from, to, 1);
     check_unreadable("{", "EOF while parsing an object at line 1 column 1");
     check_unreadable(
-        &swap("matching", "rma"),
-        "family `rma` is not known; `matching`, `communicators`, `collectives`, `rma_misuse` and \
-         `rma_misuse_two` are",
+        &swap("matching", "chess"),
+        "family `chess` is not known; `matching`, `communicators`, `collectives`, `rma`, \
+         `rma_misuse` and `rma_misuse_two` are",
     );
     check_unreadable(&swap(r#""schema":1"#, r#""schema":2"#), "schema 2 is not known; 1 is");
     check_unreadable(

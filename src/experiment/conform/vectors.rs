@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{collectives, communicators, matching, misuse};
+use super::{collectives, communicators, matching, misuse, one_sided};
 use crate::workloads::program::ProgramError;
 
 /// The cases of one file.
@@ -23,6 +23,8 @@ pub enum Cases {
     Communicators(Vec<communicators::Case>),
     /// Collective operations and what each rank has after them.
     Collectives(Vec<collectives::Case>),
+    /// One-sided operations, what they fetched and what their windows hold.
+    OneSided(Vec<one_sided::Case>),
     /// One-sided calls in and out of order, and what they returned.
     Misuse(Vec<misuse::Case>),
 }
@@ -35,8 +37,8 @@ pub enum VectorError {
     Form(#[from] serde_json::Error),
     /// It holds another family of vectors.
     #[error(
-        "family `{0}` is not known; `matching`, `communicators`, `collectives`, `rma_misuse` and \
-         `rma_misuse_two` are"
+        "family `{0}` is not known; `matching`, `communicators`, `collectives`, `rma`, \
+         `rma_misuse` and `rma_misuse_two` are"
     )]
     Family(String),
     /// It has another schema.
@@ -124,6 +126,7 @@ impl Cases {
             Self::Matching(cases) => cases.len(),
             Self::Communicators(cases) => cases.len(),
             Self::Collectives(cases) => cases.len(),
+            Self::OneSided(cases) => cases.len(),
             Self::Misuse(cases) => cases.len(),
         }
     }
@@ -146,6 +149,7 @@ impl Vectors {
             "matching" => matching_cases,
             "communicators" => communicator_cases,
             "collectives" => collective_cases,
+            "rma" => one_sided_cases,
             "rma_misuse" => misuse_cases_of_one,
             "rma_misuse_two" => misuse_cases_of_two,
             _ => return Err(VectorError::Family(head.family)),
@@ -178,6 +182,12 @@ fn collective_cases(text: &str) -> Result<Vectors, VectorError> {
     let (ranks, modulus) = ranks.zip(modulus).ok_or(VectorError::Ranks)?;
     let cases = file.cases.into_iter().map(|case| case.checked(ranks, modulus));
     Ok(Vectors { library: file.mpi, cases: Cases::Collectives(cases.collect::<Result<_, _>>()?) })
+}
+
+fn one_sided_cases(text: &str) -> Result<Vectors, VectorError> {
+    let file: File<one_sided::RawCase> = serde_json::from_str(text)?;
+    let cases = file.cases.into_iter().map(one_sided::RawCase::checked);
+    Ok(Vectors { library: file.mpi, cases: Cases::OneSided(cases.collect::<Result<_, _>>()?) })
 }
 
 fn misuse_cases_of_one(text: &str) -> Result<Vectors, VectorError> {

@@ -365,6 +365,9 @@ impl Library {
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
         out.emit(|| Action::Work(Step::Query));
+        for i in 0..requests.len() {
+            self.flush_for(thread, Key::User(requests.at(i)), out)?;
+        }
         let mut open = false;
         for i in 0..requests.len() {
             let key = Key::User(requests.at(i));
@@ -398,8 +401,13 @@ impl Library {
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
         out.emit(|| Action::Work(Step::Query));
-        if let Pending::Test(request) = pending {
-            self.flush_for(thread, Key::User(request), out)?;
+        if let Pending::Test(request) = &pending {
+            self.flush_for(thread, Key::User(*request), out)?;
+        }
+        if let Pending::TestAll(requests) = &pending {
+            for i in 0..requests.len() {
+                self.flush_for(thread, Key::User(requests.at(i)), out)?;
+            }
         }
         if let Some(reply) = self.test_now(&pending)? {
             push_return(thread, reply, out);
@@ -524,7 +532,7 @@ impl Library {
                 Ok(())
             }
             Some(Pending::WindowTest(win)) => {
-                self.window_tested(thread, win, out);
+                self.window_tested(thread, win, out)?;
                 Ok(())
             }
             Some(Pending::Probe { selection, take, flag: true }) => {

@@ -36,7 +36,7 @@ impl Library {
         };
         let members = || members.ok_or_else(|| "only a new window needs its members".to_owned());
         let called = self.with_rma(thread, out, |rma, port| rma.call(call, members, port));
-        let (called, completed) = called;
+        let (called, completed) = called?;
         self.requests_complete(completed, out)?;
         let called = called.map_err(|words| self.refuse(&words, call.name()))?;
         match called {
@@ -72,12 +72,16 @@ impl Library {
         thread: Thread,
         out: &mut Vec<LibraryAction>,
         act: impl FnOnce(&mut Rma, &mut Port<'_>) -> T,
-    ) -> (T, Vec<Handle>) {
+    ) -> Result<(T, Vec<Handle>), ProtocolError> {
         let Self { job, me, rma, .. } = self;
         let rma = rma.get_or_insert_default();
-        let mut port = Port { me: *me, thread, job, out, completed: Vec::new() };
+        let mut port = Port { me: *me, thread, job, out, completed: Vec::new(), refused: None };
         let result = act(rma, &mut port);
-        (result, port.completed)
+        let Port { completed, refused, .. } = port;
+        match refused {
+            Some(words) => Err(self.refuse(&words, "a one-sided packet")),
+            None => Ok((result, completed)),
+        }
     }
 
     fn requests_complete(
@@ -100,7 +104,7 @@ impl Library {
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
         let (told, completed) =
-            self.with_rma(thread, out, |rma, port| rma.packet(from, packet, landing, port));
+            self.with_rma(thread, out, |rma, port| rma.packet(from, packet, landing, port))?;
         told.map_err(|words| self.refuse(&words, packet))?;
         self.requests_complete(completed, out)?;
         self.look_at_goals(thread, out)
@@ -112,7 +116,7 @@ impl Library {
         token: Token,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
-        let (known, completed) = self.with_rma(thread, out, |rma, port| rma.done(token, port));
+        let (known, completed) = self.with_rma(thread, out, |rma, port| rma.done(token, port))?;
         known.ok_or_else(|| self.refuse("no RDMA operation of a window has this name", token))?;
         self.requests_complete(completed, out)?;
         self.look_at_goals(thread, out)
@@ -124,7 +128,7 @@ impl Library {
         thread: Thread,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
-        let (reached, completed) = self.with_rma(thread, out, |rma, port| rma.reached(port));
+        let (reached, completed) = self.with_rma(thread, out, |rma, port| rma.reached(port))?;
         self.requests_complete(completed, out)?;
         for thread in reached {
             self.pending[usize::from(thread.0)] = None;
@@ -134,9 +138,15 @@ impl Library {
     }
 
     /// The pass of `MPI_Win_test` is over.
-    pub(super) fn window_tested(&mut self, thread: Thread, win: Win, out: &mut Vec<LibraryAction>) {
-        let (flag, _) = self.with_rma(thread, out, |rma, port| rma.test_again(win, port));
+    pub(super) fn window_tested(
+        &mut self,
+        thread: Thread,
+        win: Win,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        let (flag, _) = self.with_rma(thread, out, |rma, port| rma.test_again(win, port))?;
         push_return(thread, Reply::Flag(flag), out);
+        Ok(())
     }
 
     /// A wait for the request of an operation is a local flush of its target.
@@ -151,7 +161,8 @@ impl Library {
         if !one_sided {
             return Ok(());
         }
-        let ((), completed) = self.with_rma(thread, out, |rma, port| rma.waited_for(request, port));
+        let ((), completed) =
+            self.with_rma(thread, out, |rma, port| rma.waited_for(request, port))?;
         self.requests_complete(completed, out)
     }
 }

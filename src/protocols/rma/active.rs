@@ -112,7 +112,12 @@ impl Window {
         let posted = self.posts.get(&target).is_some_and(|posts| *posts > 0);
         match self.sync.epoch() {
             Epoch::Fence if eager => self.fence_out(target, queued, Closes::Nothing, port),
-            Epoch::Start if eager && posted => self.start_out(target, queued, false, port),
+            Epoch::Start if eager && posted => {
+                // What was called before the post came goes first: accumulates keep their order.
+                for queued in self.take_active(target).into_iter().chain([queued]) {
+                    self.start_out(target, queued, false, port);
+                }
+            }
             _ => self.active.push_back((target, queued)),
         }
     }
@@ -164,12 +169,10 @@ impl Window {
         if self.posts.get(&target).is_none_or(|posts| *posts == 0) {
             return false;
         }
-        let (mine, others): (VecDeque<_>, VecDeque<_>) =
-            std::mem::take(&mut self.active).into_iter().partition(|(to, _)| *to == target);
-        self.active = others;
+        let mine = self.take_active(target);
         let count = mine.len();
         let mut said = false;
-        for (index, (_, queued)) in mine.into_iter().enumerate() {
+        for (index, queued) in mine.into_iter().enumerate() {
             let by_hca = port.settings().by_hca(&queued.does);
             let busy = self.targets.get(&target).is_some_and(|state| state.rdma > 0);
             let last = index + 1 == count && !by_hca && !busy;
@@ -190,6 +193,14 @@ impl Window {
             port.tell(self, target, Body::Close(Closes::Epoch), None);
         }
         true
+    }
+
+    /// The operations that wait for one target, in the order of their calls.
+    fn take_active(&mut self, target: u32) -> Vec<Queued> {
+        let (mine, others): (VecDeque<_>, VecDeque<_>) =
+            std::mem::take(&mut self.active).into_iter().partition(|(to, _)| *to == target);
+        self.active = others;
+        mine.into_iter().map(|(_, queued)| queued).collect()
     }
 
     fn take_post(&mut self, target: u32) {

@@ -96,6 +96,33 @@ pub enum Operation {
 }
 
 impl Operation {
+    /// Whether its buffers are as long as `bytes` bytes at the target need.
+    pub(super) fn fits(&self, bytes: u64) -> Result<(), String> {
+        let (needed, back) = match self {
+            Self::Put { .. } => (bytes, None),
+            Self::Get { .. } => (0, Some(bytes)),
+            Self::Update { update, .. } => {
+                let width = update.datatype().width();
+                let single = matches!(update, Effect::CompareAndSwap(_));
+                if bytes % width != 0 || single && bytes != width {
+                    let name = update.datatype().name();
+                    return Err(format!("{bytes} B are not what {} of {name} takes", self.name()));
+                }
+                (update.operand(bytes), Some(bytes))
+            }
+        };
+        let given = self.origin().map_or(0, |origin| origin.len);
+        let room = self.result().map(|result| result.len);
+        if given != needed || room.is_some() && room != back {
+            let room = room.unwrap_or(0);
+            return Err(format!(
+                "buffers of {given} B and {room} B do not fit {bytes} B at the target of {}",
+                self.name()
+            ));
+        }
+        Ok(())
+    }
+
     /// Its name in reports.
     pub const fn name(&self) -> &'static str {
         match self {

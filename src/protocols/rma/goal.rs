@@ -9,7 +9,7 @@ use super::exchange::{Exchange, Leg};
 use super::packet::{RmaPacket, Scope};
 use super::port::Port;
 use super::setup::Creating;
-use super::window::{Target, Wants, Window};
+use super::window::{Lock, Target, Wants, Window};
 use crate::protocols::contract::{Process, Thread, Wait};
 
 /// What a thread waits for.
@@ -44,6 +44,16 @@ enum Aim {
     Freed {
         window: u32,
         exchange: Exchange,
+    },
+    /// Nobody else has an exclusive lock of the own part, whose end no answer would tell: memory may
+    /// be detached.
+    Detach {
+        window: u32,
+        memory: u32,
+    },
+    /// The own part is locked.
+    OwnLock {
+        window: u32,
     },
     /// The operations on one target are complete, here or there as well, or its lock is given back.
     Target {
@@ -89,8 +99,19 @@ impl Goal {
 }
 
 impl Window {
-    /// What a thread that makes this call waits for; `closes` tells whether a fence ends an epoch.
-    pub(super) fn goal(&mut self, call: &RmaCall, closes: bool, port: &mut Port<'_>) -> Goal {
+    /// What a thread that locks its own part waits for: its loads and stores follow at once.
+    pub(super) fn own_lock(&self, call: &RmaCall) -> Goal {
+        Goal::new(call.name(), Aim::OwnLock { window: self.id })
+    }
+
+    /// What a thread that detaches memory waits for.
+    pub(super) fn detaching(&self, memory: u32) -> Result<Goal, String> {
+        self.is_attached(memory)?;
+        Ok(Goal::new("MPI_Win_detach", Aim::Detach { window: self.id, memory }))
+    }
+
+    /// What a thread that makes this call waits for.
+    pub(super) fn goal(&mut self, call: &RmaCall, port: &mut Port<'_>) -> Goal {
         let window = self.id;
         let wants = |local| if local { Wants::Issue } else { Wants::Flush };
         let aim = match call {
@@ -103,7 +124,8 @@ impl Window {
             RmaCall::FlushAll { local, .. } => Aim::All { window, wants: wants(*local) },
             RmaCall::UnlockAll { .. } => Aim::All { window, wants: Wants::Unlock },
             RmaCall::Fence { assert, .. } => {
-                let closes = closes && !assert.no_precede;
+                let closes = self.fenced && !assert.no_precede;
+                self.fenced = !assert.no_succeed;
                 Aim::Fence { window, fence: self.begin_fence(closes, port.settings()) }
             }
             RmaCall::Complete { .. } => {
@@ -128,6 +150,18 @@ impl Window {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// Another thread has called an operation since a flush asked: what it queued must go out, or
+    /// the flush would wait for a call that may wait for the flush.
+    fn ask_again(&mut self, target: u32, wants: Wants, port: &mut Port<'_>) {
+        let Some(state) = self.targets.get(&target) else { return };
+        let idle = state.wants == Wants::Nothing
+            && state.answers + state.replies + state.rdma == 0
+            && matches!(state.lock, Lock::Granted(_) | Lock::Unchecked);
+        if idle && wants < Wants::Unlock && !self.is_done(state, wants) {
+            self.want(target, wants, port);
         }
     }
 
@@ -193,13 +227,29 @@ impl Rma {
                 }
                 Turn::Next(Aim::Freed { window: *window, exchange: open.barrier() })
             }
+            Aim::Detach { window, memory } => {
+                let open = self.windows.get_mut(window).expect("it is in use");
+                if open.is_held_by_others() {
+                    return Turn::Waits;
+                }
+                if let Err(words) = open.detach(*memory) {
+                    port.refuse(words);
+                }
+                Turn::Over
+            }
+            Aim::OwnLock { window } => over(self.windows[window].owns_its_lock()),
             Aim::Target { window, target, wants } => {
-                let open = &self.windows[window];
+                let open = self.windows.get_mut(window).expect("it is in use");
+                open.ask_again(*target, *wants, port);
                 let state = open.targets.get(target);
                 over(state.is_none_or(|state| open.is_done(state, *wants)))
             }
             Aim::All { window, wants } => {
-                let open = &self.windows[window];
+                let open = self.windows.get_mut(window).expect("it is in use");
+                let targets: Vec<u32> = open.targets.keys().copied().collect();
+                for target in targets {
+                    open.ask_again(target, *wants, port);
+                }
                 over(open.targets.values().all(|state| open.is_done(state, *wants)))
             }
             Aim::Fence { window, fence } => {
@@ -265,6 +315,8 @@ impl Rma {
                 of(*window, exchange)
             }
             Aim::Drain { .. }
+            | Aim::Detach { .. }
+            | Aim::OwnLock { .. }
             | Aim::Target { .. }
             | Aim::All { .. }
             | Aim::Fence { .. }
@@ -288,6 +340,8 @@ fn exchange_of(aim: &mut Aim) -> Option<&mut Exchange> {
             Some(exchange)
         }
         Aim::Drain { .. }
+        | Aim::Detach { .. }
+        | Aim::OwnLock { .. }
         | Aim::Target { .. }
         | Aim::All { .. }
         | Aim::Fence { .. }
@@ -348,6 +402,12 @@ impl Goal {
                 let others = open.members.iter().copied();
                 let others = others.filter(|&peer| peer != process(open, open.rank)).collect();
                 vec![wait(others, format!("{completed} of {origins} origins are complete"))]
+            }
+            Aim::OwnLock { window } | Aim::Detach { window, .. } => {
+                let open = &rma.windows[window];
+                let others = open.members.iter().copied();
+                let others = others.filter(|&peer| peer != process(open, open.rank)).collect();
+                vec![wait(others, "the lock of its own part of the window".to_owned())]
             }
             Aim::Drain { window, .. } | Aim::Fence { window, .. } => {
                 let open = &rma.windows[window];

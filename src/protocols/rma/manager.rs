@@ -74,6 +74,11 @@ impl<R> LockManager<R> {
         self.held == Held::Free && self.waiting.is_empty()
     }
 
+    /// Whether somebody holds it alone.
+    pub(super) fn is_exclusive(&self) -> bool {
+        self.held == Held::Exclusive
+    }
+
     /// How many wait.
     pub(super) fn waiting(&self) -> usize {
         self.waiting.len()

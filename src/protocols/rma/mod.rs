@@ -27,16 +27,16 @@ mod window;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use self::call::{Operation, RmaCall, Win};
+use self::call::{LockKind, Operation, RmaCall, Win};
 use self::goal::Goal;
 use self::packet::{RmaPacket, Scope};
 use self::port::Port;
 use self::setup::{Creating, Members};
-use self::window::{Base, Queued, Target, Wants, Window};
+use self::window::{Base, Target, Wants, Window};
 use super::contract::{Handle, Process, Region, Route, Step, Thread, Token, Wait};
 use crate::mpi::envelope::Rank;
 use crate::mpi::operator::{Datatype, Operator};
-use crate::mpi::rma::synchronisation::{Epoch, Event, Rules};
+use crate::mpi::rma::synchronisation::{Event, Rules};
 use crate::mpi::rma::update::Effect;
 
 /// When operations of a passive epoch leave their origin.
@@ -129,7 +129,7 @@ impl Settings {
             Effect::Replace(_) | Effect::NoOp(_) | Effect::CompareAndSwap(_) => true,
             Effect::Reduce(reduction) => reduction.operator() == Operator::Sum,
         };
-        let single = element <= 8;
+        let single = element == update.datatype().width();
         let fits = integer && known && single;
         (!fits).then(|| {
             "the HCA updates single integers by replace, no_op, sum and compare-and-swap".to_owned()
@@ -167,7 +167,8 @@ pub(crate) enum Called {
 const RMA: u64 = 1 << 63;
 
 fn token(window: u32, slot: u32, part: u32) -> Token {
-    Token(RMA | u64::from(window) << 48 | u64::from(slot) << 16 | u64::from(part))
+    // The part only tells completions of one operation apart.
+    Token(RMA | u64::from(window) << 48 | u64::from(slot) << 16 | u64::from(part % (1 << 16)))
 }
 
 /// Whether a completion belongs to a window.
@@ -195,45 +196,40 @@ impl Rma {
         let id = self.handles.get(&call.win()).copied();
         let id = id.ok_or_else(|| format!("there is no window {}", call.win().0))?;
         let window = self.windows.get_mut(&id).expect("a handle has a window");
-        let closes = window.sync.is_fenced() || window.sync.epoch() == Epoch::Fence;
+        window.has_ranks(call)?;
+        let operation = window.asked(call, port.settings())?;
         if let Some(event) = event(call) {
             let checked = window.sync.call(port.settings().rules, &event);
             checked.map_err(|error| error.to_string())?;
         }
         let goal = match call {
-            RmaCall::Operate { target, at, does, request, .. } => {
-                let Some(target) = *target else {
-                    complete_at_once(does, *request, port);
-                    return Ok(Called::Returns);
-                };
-                if let Some(words) = port.settings().refuses(does, at.bytes()) {
-                    return Err(words);
-                }
-                let place = window.place(target, *at)?;
-                let queued = Queued { does: *does, place, request: *request };
-                if window.sync.epoch().is_passive() {
-                    window.passive(target, queued, port);
-                } else {
-                    window.active(target, queued, port);
+            RmaCall::Operate { target, does, request, .. } => {
+                match target.zip(operation) {
+                    Some((target, queued)) if queued.place.bytes() > 0 => {
+                        if window.sync.epoch().is_passive() {
+                            window.passive(target, queued, port);
+                        } else {
+                            window.active(target, queued, port);
+                        }
+                    }
+                    _ => complete_at_once(does, *request, port),
                 }
                 None
             }
             RmaCall::Lock { target, kind, no_check, .. } => {
                 window.lock(*target, *kind, *no_check, port);
-                None
+                (*target == window.rank).then(|| window.own_lock(call))
             }
             RmaCall::LockAll { no_check, .. } => {
                 window.no_check = *no_check;
-                None
+                window.lock(window.rank, LockKind::Shared, *no_check, port);
+                Some(window.own_lock(call))
             }
             RmaCall::Attach { memory, bytes, .. } => {
                 window.attach(*memory, *bytes)?;
                 None
             }
-            RmaCall::Detach { memory, .. } => {
-                window.detach(*memory)?;
-                None
-            }
+            RmaCall::Detach { memory, .. } => Some(window.detaching(*memory)?),
             RmaCall::Post { group, .. } => {
                 window.post_to(group.ranks(), port);
                 None
@@ -255,7 +251,7 @@ impl Rma {
             | RmaCall::Unlock { .. }
             | RmaCall::UnlockAll { .. }
             | RmaCall::Flush { .. }
-            | RmaCall::FlushAll { .. } => Some(window.goal(call, closes, port)),
+            | RmaCall::FlushAll { .. } => Some(window.goal(call, port)),
         };
         let called = goal.map_or(Called::Returns, |goal| self.aim(goal, port));
         // A flush makes progress even where it finds nothing to do: a program may ask for its own
@@ -365,7 +361,7 @@ impl Rma {
     }
 }
 
-/// An operation with `MPI_PROC_NULL`.
+/// An operation with `MPI_PROC_NULL`, or on no bytes.
 fn complete_at_once(does: &Operation, request: Option<Handle>, port: &mut Port<'_>) {
     for region in [does.origin(), does.result()].into_iter().flatten() {
         port.give_back(region);

@@ -101,10 +101,11 @@ impl Window {
         let state = self.targets.get_mut(&target).expect("looked up before");
         let Lock::Called(kind) = state.lock else { unreachable!("it was asked for no lock yet") };
         let queued = state.queue.pop_front().expect("there is one operation");
-        let answers = port.settings().done_after_merge;
+        // Bytes that come back say that all is done.
+        let answers = port.settings().done_after_merge || queued.is_answered();
         (state.lock, state.wants) = (Lock::Open, Wants::Nothing);
-        state.answers += u32::from(answers && !queued.is_answered());
-        if !answers && !queued.is_answered() {
+        state.answers += u32::from(answers);
+        if !answers {
             *self.silent.entry(target).or_default() += 1;
         }
         self.send(target, queued, Some(kind), Closes::Unlock { answers }, port);
@@ -149,7 +150,8 @@ impl Window {
             let Some(&queued) = state.queue.front() else { break };
             let by_hca = port.settings().by_hca(&queued.does)
                 && (target != self.rank || needs_hca(&queued.does));
-            if by_hca && state.updating && matches!(queued.does, Operation::Update { .. }) {
+            // An own element may be read by the core, but not before the HCA has updated it.
+            if state.updating && matches!(queued.does, Operation::Update { .. }) {
                 return;
             }
             state.queue.pop_front();
@@ -307,10 +309,8 @@ impl Window {
         port.give_back(result);
         port.complete(queued.request);
         let state = self.targets.get_mut(&target)?;
-        state.replies -= 1;
-        if closes {
-            state.answers -= 1;
-        }
+        state.replies = state.replies.checked_sub(1)?;
+        state.answers = state.answers.checked_sub(u32::from(closes))?;
         self.forget_if_over(target);
         Some(())
     }

@@ -124,6 +124,11 @@ impl Place {
         self.block * self.count as u64
     }
 
+    /// Bytes from the first to the last one.
+    pub const fn span(self) -> u64 {
+        if self.count == 0 { 0 } else { self.stride * (self.count as u64 - 1) + self.block }
+    }
+
     /// Whether the blocks are a derived type.
     pub const fn is_strided(self) -> bool {
         self.count > 1 && self.stride != self.block

@@ -20,11 +20,18 @@ pub(crate) struct Port<'a> {
     pub(crate) out: &'a mut Vec<LibraryAction>,
     /// Requests of the program that are complete.
     pub(crate) completed: Vec<Handle>,
+    /// The first thing that this process cannot do, in words.
+    pub(crate) refused: Option<String>,
 }
 
 impl<'a> Port<'a> {
     pub(super) fn settings(&self) -> &'a Settings {
         &self.job.rma
+    }
+
+    /// Somebody asked for what cannot be done.
+    pub(super) fn refuse(&mut self, words: String) {
+        self.refused.get_or_insert(words);
     }
 
     pub(super) fn work(&mut self, step: Step) {

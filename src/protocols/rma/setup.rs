@@ -13,11 +13,12 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use super::call::{Flavor, Win};
+use super::call::{Flavor, Win, address};
 use super::exchange::Exchange;
 use super::manager::LockManager;
 use super::window::{Base, Window};
 use crate::mpi::envelope::Rank;
+use crate::mpi::rma::layout::{AttachError, Attached};
 use crate::mpi::rma::synchronisation::Synchronisation;
 use crate::protocols::contract::Process;
 
@@ -69,8 +70,9 @@ impl Creating {
             members: Arc::clone(&self.members.processes),
             flavor: self.flavor,
             bases: bases.collect(),
-            attached: Vec::new(),
+            attached: Attached::default(),
             sync: Synchronisation::new(Rank(self.members.rank)),
+            fenced: false,
             started: Vec::new(),
             no_check: false,
             exposure: None,
@@ -98,18 +100,24 @@ impl Window {
         if self.flavor != Flavor::Dynamic {
             return Err("only a dynamic window has memory attached".to_owned());
         }
-        if self.attached.iter().any(|&(other, _)| other == memory) {
-            return Err(format!("memory {memory} is attached already"));
-        }
-        self.attached.push((memory, bytes));
-        Ok(())
+        let attached = self.attached.attach(address(memory, 0), bytes);
+        attached.map_err(|error| format!("{error} (memory {memory})"))
+    }
+
+    /// Whether a piece of memory is attached.
+    pub(super) fn is_attached(&self, memory: u32) -> Result<(), String> {
+        self.attached
+            .clone()
+            .detach(address(memory, 0))
+            .map_err(|error| detach_error(error, memory))
     }
 
     /// `MPI_Win_detach`.
     pub(super) fn detach(&mut self, memory: u32) -> Result<(), String> {
-        let place = self.attached.iter().position(|&(other, _)| other == memory);
-        let place = place.ok_or_else(|| format!("memory {memory} is not attached"))?;
-        self.attached.remove(place);
-        Ok(())
+        self.attached.detach(address(memory, 0)).map_err(|error| detach_error(error, memory))
     }
+}
+
+fn detach_error(error: AttachError, memory: u32) -> String {
+    format!("{error} (memory {memory})")
 }

@@ -27,7 +27,8 @@ impl Window {
         match body {
             Body::Lock(kind) => {
                 port.work(Step::Target);
-                self.lock_asked(kind, Asker::Other(from), port)
+                self.lock_asked(kind, Asker::Other(from), port);
+                Ok(())
             }
             Body::Granted => {
                 port.work(Step::Control);
@@ -40,7 +41,8 @@ impl Window {
             }
             Body::Operate { locks: Some(kind), .. } => {
                 port.work(Step::Target);
-                self.lock_asked(kind, Asker::Merged { from, body, landing }, port)
+                self.lock_asked(kind, Asker::Merged { from, body, landing }, port);
+                Ok(())
             }
             Body::Reply { answer, closes } => {
                 port.work(Step::Control);
@@ -65,37 +67,32 @@ impl Window {
         }
     }
 
-    fn lock_asked(
-        &mut self,
-        kind: LockKind,
-        asker: Asker,
-        port: &mut Port<'_>,
-    ) -> Result<(), String> {
-        match self.manager.ask(kind, asker) {
-            Some(asker) => self.grant_to(asker, port),
-            None => Ok(()),
+    fn lock_asked(&mut self, kind: LockKind, asker: Asker, port: &mut Port<'_>) {
+        if let Some(asker) = self.manager.ask(kind, asker) {
+            self.grant_to(asker, port);
         }
     }
 
     /// Somebody has the lock now.
-    fn grant_to(&mut self, asker: Asker, port: &mut Port<'_>) -> Result<(), String> {
+    fn grant_to(&mut self, asker: Asker, port: &mut Port<'_>) {
         match asker {
             Asker::Own => self.granted(self.rank, port),
             Asker::Other(from) => port.answer(self, from, Body::Granted, None),
             Asker::Merged { from, body, landing } => {
-                return self.operation(from, body, landing, port);
+                if let Err(words) = self.operation(from, body, landing, port) {
+                    port.refuse(words);
+                }
             }
         }
-        Ok(())
     }
 
     /// A holder of the lock is gone: the next ones have it.
     pub(super) fn leave(&mut self, port: &mut Port<'_>) {
-        self.manager.leave();
+        if !self.manager.leave() {
+            port.refuse("the lock is given back, but nobody holds it".to_owned());
+        }
         while let Some((_, asker)) = self.manager.grant() {
-            // What a merged operation may not do was found when it came.
-            let granted = self.grant_to(asker, port);
-            debug_assert_eq!(granted, Ok(()));
+            self.grant_to(asker, port);
         }
     }
 
@@ -110,14 +107,7 @@ impl Window {
         let Body::Operate { does, place, closes, answer, .. } = body else {
             unreachable!("only operations are carried out")
         };
-        if !self.is_exposed(place) {
-            let (memory, offset) = (place.memory, place.offset);
-            return Err(format!(
-                "{} B at {offset} of memory {memory} are not attached at rank {}",
-                place.bytes(),
-                self.rank
-            ));
-        }
+        self.check_exposed(place)?;
         let reply = Region::new(Space::Staging(port.thread.0), place.bytes());
         let payload = match does {
             Does::Put => {

@@ -3,9 +3,11 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use super::call::{At, Flavor, LockKind, Operation};
+use super::Settings;
+use super::call::{At, Flavor, LockKind, Operation, RmaCall, address};
 use super::manager::LockManager;
 use super::packet::{Body, Place};
+use crate::mpi::rma::layout::Attached;
 use crate::mpi::rma::synchronisation::Synchronisation;
 use crate::protocols::contract::{Handle, Process, Region, Route};
 
@@ -165,9 +167,12 @@ pub(super) struct Window {
     pub(super) flavor: Flavor,
     /// What every rank exposes, by rank; empty where the window is dynamic.
     pub(super) bases: Arc<[Base]>,
-    /// Memory of this process that is attached: number and bytes.
-    pub(super) attached: Vec<(u32, u64)>,
+    /// Memory of this process that is attached, by [`address`].
+    pub(super) attached: Attached,
     pub(super) sync: Synchronisation,
+    /// Whether the last fence lets an epoch follow: the same at every rank, whatever each calls
+    /// in between.
+    pub(super) fenced: bool,
     /// The targets of the epoch between start and complete.
     pub(super) started: Vec<u32>,
     /// Whether the lock of all that is held needs nobody's consent.
@@ -199,6 +204,67 @@ impl Window {
         place.and_then(|place| u32::try_from(place).ok())
     }
 
+    /// Whether the ranks that a call names exist.
+    pub(super) fn has_ranks(&self, call: &RmaCall) -> Result<(), String> {
+        let named = match call {
+            RmaCall::Operate { target, .. } => *target,
+            RmaCall::Lock { target, .. }
+            | RmaCall::Unlock { target, .. }
+            | RmaCall::Flush { target, .. } => Some(*target),
+            RmaCall::Post { group, .. } | RmaCall::Start { group, .. } => {
+                group.ranks().last().map(|rank| rank.0)
+            }
+            RmaCall::Create { .. }
+            | RmaCall::Free { .. }
+            | RmaCall::Attach { .. }
+            | RmaCall::Detach { .. }
+            | RmaCall::Fence { .. }
+            | RmaCall::Complete { .. }
+            | RmaCall::Wait { .. }
+            | RmaCall::Test { .. }
+            | RmaCall::LockAll { .. }
+            | RmaCall::UnlockAll { .. }
+            | RmaCall::FlushAll { .. }
+            | RmaCall::Sync { .. } => None,
+        };
+        match named.filter(|rank| *rank >= self.size()) {
+            Some(rank) => Err(format!("the window has no rank {rank}, only {}", self.size())),
+            None => Ok(()),
+        }
+    }
+
+    /// The operation that a call asks for; `None` where it asks for none, or of nobody.
+    pub(super) fn asked(
+        &self,
+        call: &RmaCall,
+        settings: &Settings,
+    ) -> Result<Option<Queued>, String> {
+        let RmaCall::Operate { target: Some(target), at, does, request, .. } = call else {
+            return Ok(None);
+        };
+        does.fits(at.bytes())?;
+        if let Some(words) = settings.refuses(does, at.bytes()) {
+            return Err(words);
+        }
+        let place = self.place(*target, *at)?;
+        if *target == self.rank {
+            self.check_exposed(place)?;
+        }
+        Ok(Some(Queued { does: *does, place, request: *request }))
+    }
+
+    /// Whether another process has an exclusive lock of the own part.
+    pub(super) fn is_held_by_others(&self) -> bool {
+        let own = self.targets.get(&self.rank).map(|target| target.lock);
+        self.manager.is_exclusive() && own != Some(Lock::Granted(LockKind::Exclusive))
+    }
+
+    /// Whether loads and stores of this process may follow a lock of its own part.
+    pub(super) fn owns_its_lock(&self) -> bool {
+        let lock = self.targets.get(&self.rank).map(|target| target.lock);
+        lock.is_none_or(|lock| matches!(lock, Lock::Granted(_) | Lock::Unchecked | Lock::Open))
+    }
+
     /// Where an operation takes place in the target's memory, as far as its origin can tell.
     pub(super) fn place(&self, target: u32, at: At) -> Result<Place, String> {
         let At { disp, block, count, stride } = at;
@@ -220,11 +286,13 @@ impl Window {
     }
 
     /// Whether memory of this process may be touched there: attached, where the window is dynamic.
-    pub(super) fn is_exposed(&self, place: Place) -> bool {
-        let Some((last, _)) = place.runs().last() else { return true };
-        let end = last.offset + last.len;
-        self.flavor != Flavor::Dynamic
-            || self.attached.iter().any(|&(memory, bytes)| memory == place.memory && end <= bytes)
+    pub(super) fn check_exposed(&self, place: Place) -> Result<(), String> {
+        if self.flavor != Flavor::Dynamic {
+            return Ok(());
+        }
+        let start = address(place.memory, place.offset);
+        let checked = self.attached.check(start, place.span());
+        checked.map_err(|error| format!("{error} (memory {} of rank {})", place.memory, self.rank))
     }
 
     /// Names an operation that waits: the lowest free number.
@@ -258,7 +326,7 @@ impl Window {
     pub(super) fn state_bytes(&self) -> usize {
         size_of::<Self>()
             + size_of_val::<[Base]>(&self.bases)
-            + size_of_val::<[(u32, u64)]>(&self.attached)
+            + self.attached.pieces().len() * size_of::<(u64, u64)>()
             + self.targets.len() * (size_of::<Target>() + size_of::<u32>())
             + self.slots.len() * size_of::<Option<Slot>>()
     }

@@ -1,0 +1,247 @@
+//! What sequence charts share: libraries that are driven by hand, and what they say to each other.
+//!
+//! Wires keep the order of each channel, and a rank takes what has arrived only inside a call: while
+//! it waits, or during the pass of a test or probe.
+#![allow(dead_code, reason = "each test file uses a part")]
+
+use std::collections::VecDeque;
+
+use mpisim::mpi::communicator::Communicators;
+use mpisim::protocols::call::{Call, Outcome, Reply, Status};
+use mpisim::protocols::contract::{
+    Action, Input, Machine, Process, Region, Route, Space, Thread, Token,
+};
+use mpisim::protocols::library::{Endpoints, Job, Library, LibraryAction, Packet, SharedJob};
+use mpisim::protocols::rendezvous::{Protocol, Word};
+use mpisim::protocols::rma::Settings;
+use mpisim::units::Bytes;
+
+pub(crate) const THREAD: Thread = Thread(0);
+
+/// What is on its way to a rank.
+enum Arrival {
+    Packet { from: Process, packet: Packet, bytes: Option<u64> },
+    Done(Token),
+}
+
+/// Ranks, the wires between them, and what happened so far.
+pub(crate) struct Chart {
+    pub(crate) ranks: Vec<Library>,
+    /// Whether a rank is inside a call.
+    inside: Vec<bool>,
+    /// In the order of sending, which keeps that of every channel.
+    wires: VecDeque<(usize, Arrival)>,
+    landings: u32,
+    pub(crate) story: Vec<String>,
+}
+
+/// Ranks on nodes of their own, that send large messages by `protocol`.
+pub(crate) fn nodes(ranks: u32, protocol: Protocol) -> Chart {
+    chart((0..ranks).collect(), protocol)
+}
+
+/// Two ranks on one node.
+pub(crate) fn neighbours() -> Chart {
+    chart(vec![0, 0], Protocol::RPut)
+}
+
+fn chart(node_of: Vec<u32>, rendezvous: Protocol) -> Chart {
+    chart_of(node_of, rendezvous, Settings::default())
+}
+
+/// Ranks on nodes of their own, with windows of these settings.
+pub(crate) fn windows(ranks: u32, rma: Settings) -> Chart {
+    chart_of((0..ranks).collect(), Protocol::RPut, rma)
+}
+
+fn chart_of(node_of: Vec<u32>, rendezvous: Protocol, rma: Settings) -> Chart {
+    let count = u32::try_from(node_of.len()).expect("a chart has few ranks");
+    let job = SharedJob::new(Job {
+        communicators: Communicators::standard(count),
+        node_of,
+        threads: vec![1; count as usize],
+        endpoints: Endpoints::default(),
+        rendezvous,
+        eager_inter: Bytes::kib(16),
+        eager_intra: Bytes::kib(16),
+        header: Bytes::new(32),
+        control: Bytes::new(64),
+        cell: Bytes::kib(16),
+        cells: 4,
+        rma,
+    });
+    Chart {
+        ranks: (0..count).map(|rank| Library::new(job.clone(), Process(rank))).collect(),
+        inside: vec![false; count as usize],
+        wires: VecDeque::new(),
+        landings: 0,
+        story: Vec::new(),
+    }
+}
+
+impl Chart {
+    /// The program of `rank` calls.
+    #[track_caller]
+    pub(crate) fn call(mut self, rank: usize, call: Call) -> Self {
+        assert!(!self.inside[rank], "rank {rank} is still inside its last call");
+        self.inside[rank] = true;
+        self.give(rank, Input::Call(call));
+        self
+    }
+
+    /// Everything on the wires reaches those who wait for something.
+    #[track_caller]
+    pub(crate) fn settle(mut self) -> Self {
+        while let Some(place) = self.wires.iter().position(|&(to, _)| self.inside[to]) {
+            self.take(place);
+        }
+        self
+    }
+
+    fn take(&mut self, place: usize) {
+        let (to, arrival) = self.wires.remove(place).expect("its place was found on the wires");
+        match arrival {
+            Arrival::Done(token) => self.give(to, Input::Done(token)),
+            Arrival::Packet { from, packet, bytes } => {
+                let landing = bytes.map(|bytes| {
+                    self.landings += 1;
+                    Region::new(Space::Landing(self.landings), bytes)
+                });
+                self.give(to, Input::Packet { from: Route::to(from), packet, landing });
+            }
+        }
+    }
+
+    fn give(&mut self, rank: usize, input: Input<Packet, Call>) {
+        let mut actions = Vec::new();
+        self.ranks[rank].handle(THREAD, input, &mut actions).expect("the library knows this input");
+        for action in actions {
+            self.carry_out(rank, action);
+        }
+    }
+
+    fn carry_out(&mut self, rank: usize, action: LibraryAction) {
+        let from = Process(u32::try_from(rank).expect("a chart has few ranks"));
+        let line = match action {
+            Action::Copy { from, to } => {
+                format!("copies {} B from {} to {}", from.len, place(from), place(to))
+            }
+            Action::Combine { from, into, reduction, .. } => format!(
+                "combines {} B from {} into {} by {}",
+                from.len,
+                place(from),
+                place(into),
+                reduction.operator()
+            ),
+            Action::Update { target, .. } => format!("updates {} B", target.len),
+            Action::RdmaAtomic { at, target, token, .. } => {
+                self.wires.push_back((rank, Arrival::Done(token)));
+                format!("updates {} B of {}", target.len, at.peer.0)
+            }
+            Action::Register { region } => format!("pins {} B", region.len),
+            Action::Send { to, packet, payload, .. } => {
+                let line = format!("sends {} to {}", content(&packet, payload), to.peer.0);
+                let bytes = payload.map(|region| region.len);
+                self.wires.push_back((to.peer.0 as usize, Arrival::Packet { from, packet, bytes }));
+                line
+            }
+            Action::RdmaWrite { to, from, token, .. } => {
+                self.wires.push_back((rank, Arrival::Done(token)));
+                format!("writes {} B to {}", from.len, to.peer.0)
+            }
+            Action::RdmaRead { from, into, token, .. } => {
+                self.wires.push_back((rank, Arrival::Done(token)));
+                format!("reads {} B from {}", into.len, from.peer.0)
+            }
+            Action::Repost { .. } => "frees the landing buffer".to_owned(),
+            Action::Complete { .. } => "completes".to_owned(),
+            Action::Return { reply, .. } => {
+                self.inside[rank] = false;
+                format!("returns {}", answer(&reply))
+            }
+            Action::Poll(token) => {
+                while let Some(place) = self.wires.iter().position(|&(to, _)| to == rank) {
+                    self.take(place);
+                }
+                return self.give(rank, Input::Polled(token));
+            }
+            Action::Resume(token) => return self.give(rank, Input::Resume(token)),
+            Action::Work(_) | Action::Walk { .. } | Action::Observe(_) | Action::Release => return,
+        };
+        self.story.push(format!("{rank} {line}"));
+    }
+}
+
+fn place(region: Region) -> &'static str {
+    match region.space {
+        Space::User(_) => "user",
+        Space::Staging(_) => "staging",
+        Space::Landing(_) => "landing",
+        Space::Unexpected(_) => "kept",
+        Space::Scratch(_) => "scratch",
+        Space::Window(_) => "window",
+        Space::Exchange(_) => "exchange",
+    }
+}
+
+fn content(packet: &Packet, payload: Option<Region>) -> String {
+    match packet {
+        Packet::Eager(header) => format!("EAGER {} B", header.bytes),
+        Packet::Matched { .. } => "MATCHED".to_owned(),
+        Packet::Rma(packet) => packet.to_string(),
+        Packet::Rts { header, .. } => format!("RTS {} B", header.bytes),
+        Packet::Rendezvous { word, .. } => match word {
+            Word::Cts { .. } => "CTS".to_owned(),
+            Word::Fin => "FIN".to_owned(),
+            Word::Chunk { offset } => {
+                let bytes = payload.map_or(0, |region| region.len);
+                format!("CHUNK {bytes} B at {offset}")
+            }
+            Word::Credit => "CREDIT".to_owned(),
+        },
+    }
+}
+
+fn answer(reply: &Reply) -> String {
+    match reply {
+        Reply::Done => "at once".to_owned(),
+        Reply::Outcome(outcome) => ended(outcome),
+        Reply::Tested(None) | Reply::Probed(None) => "false".to_owned(),
+        Reply::Tested(Some(outcome)) => format!("true: {}", ended(outcome)),
+        Reply::Probed(Some(status)) => format!("a message of {}", words(status)),
+        Reply::All(outcomes) => outcomes.iter().map(ended).collect::<Vec<_>>().join("; "),
+        Reply::Flag(flag) => flag.to_string(),
+        Reply::Any { .. } | Reply::AllTested(_) | Reply::Compared(_) | Reply::Numbers(_) => {
+            unreachable!("no chart asks for {reply:?}")
+        }
+    }
+}
+
+fn ended(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Sent => "sent".to_owned(),
+        Outcome::Received(status) => words(status),
+        Outcome::Truncated(status) => format!("{}, truncated", words(status)),
+        Outcome::Cancelled => "cancelled".to_owned(),
+    }
+}
+
+fn words(status: &Status) -> String {
+    let source = status.source.map_or("nobody".to_owned(), |rank| rank.0.to_string());
+    let tag = status.tag.map_or("any".to_owned(), |tag| tag.to_string());
+    format!("{} B from {source} tag {tag}", status.count)
+}
+
+/// The story must be told word for word, and nothing be left open.
+#[track_caller]
+pub(crate) fn check_chart(chart: &Chart, story: &str) {
+    let expected: Vec<&str> =
+        story.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    assert_eq!(chart.story, expected, "\ntold:\n{}\n", chart.story.join("\n"));
+    assert!(chart.wires.is_empty(), "something is still on the wires");
+    for (rank, library) in chart.ranks.iter().enumerate() {
+        assert!(!chart.inside[rank], "rank {rank} is still inside a call");
+        assert_eq!(library.leftovers(), Vec::<String>::new(), "rank {rank}");
+        assert_eq!(library.waits(THREAD), None, "rank {rank}");
+    }
+}
