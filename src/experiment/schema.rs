@@ -323,6 +323,7 @@ static WORKLOAD: Shape = Shape::Tagged {
         collectives::WORKLOAD,
         tiles::WORKLOAD,
         one_sided::MUTEX,
+        one_sided::LINKED_LIST,
         variant(
             "program",
             &[required(

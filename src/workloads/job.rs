@@ -1,6 +1,7 @@
 //! A job: machine, placement, library settings and programs, ready to run in either runtime.
 
 use super::collective::Repeated;
+use super::linked_list::Appender;
 use super::mutex::Contender;
 use super::ping_pong::PingPong;
 use super::program::ProgramStream;
@@ -115,6 +116,8 @@ pub enum AnyProgram {
     Score(Score),
     /// A rank that contends for a mutex.
     Mutex(Box<Contender>),
+    /// A rank that appends to a list in a window.
+    List(Box<Appender>),
 }
 
 impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for AnyProgram {
@@ -126,12 +129,19 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for AnyProgram {
             Self::Program(program) => program.advance(reply),
             Self::Score(program) => Program::<M>::next(program, reply),
             Self::Mutex(program) => Program::<M>::next(&mut **program, reply),
+            Self::List(program) => Program::<M>::next(&mut **program, reply),
         }
     }
 
     fn loaded(&mut self, value: u64) {
-        if let Self::Mutex(program) = self {
-            Program::<M>::loaded(&mut **program, value);
+        match self {
+            Self::Mutex(program) => Program::<M>::loaded(&mut **program, value),
+            Self::List(program) => Program::<M>::loaded(&mut **program, value),
+            Self::PingPong(_)
+            | Self::Windowed(_)
+            | Self::Collective(_)
+            | Self::Program(_)
+            | Self::Score(_) => {}
         }
     }
 
@@ -139,7 +149,11 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for AnyProgram {
         match self {
             Self::Windowed(program) => Program::<M>::forks(program),
             Self::Score(program) => Program::<M>::forks(program),
-            Self::PingPong(_) | Self::Collective(_) | Self::Program(_) | Self::Mutex(_) => false,
+            Self::PingPong(_)
+            | Self::Collective(_)
+            | Self::Program(_)
+            | Self::Mutex(_)
+            | Self::List(_) => false,
         }
     }
 
@@ -149,6 +163,7 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for AnyProgram {
             | Self::Windowed(_)
             | Self::Collective(_)
             | Self::Mutex(_)
+            | Self::List(_)
             | Self::Score(_) => None,
             Self::Program(program) => program.line(),
         }
@@ -160,6 +175,7 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for AnyProgram {
             | Self::Windowed(_)
             | Self::Collective(_)
             | Self::Mutex(_)
+            | Self::List(_)
             | Self::Score(_) => None,
             Self::Program(program) => program.line_of_call(call),
         }

@@ -3,6 +3,7 @@
 pub mod backlog;
 pub mod collective;
 pub mod job;
+pub mod linked_list;
 pub mod mutex;
 pub mod one_sided;
 pub mod ping_pong;

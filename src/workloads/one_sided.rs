@@ -1,7 +1,10 @@
 //! Workloads over one-sided communication: who takes part, and what each rank does.
 
 use super::job::AnyProgram;
+use super::linked_list::{List, appenders, disorder};
 use super::mutex::{Algorithm, Cycles, contenders};
+use crate::runtime::memory::Memories;
+use crate::runtime::monitors::Violation;
 
 /// A workload over windows.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -24,6 +27,8 @@ pub enum Task {
         /// How often, and what for.
         asked: Cycles,
     },
+    /// All append to one list.
+    LinkedList(List),
 }
 
 impl OneSided {
@@ -31,6 +36,7 @@ impl OneSided {
     pub const fn kind(&self) -> &'static str {
         match self.task {
             Task::Mutex { .. } => "mutex",
+            Task::LinkedList(_) => "linked_list",
         }
     }
 
@@ -43,13 +49,14 @@ impl OneSided {
     pub fn repetitions(&self) -> u64 {
         match self.task {
             Task::Mutex { asked, .. } => asked.cycles.into(),
+            Task::LinkedList(_) => 1,
         }
     }
 
     /// Whether what the processes do depends on the bytes in their memory.
     pub const fn needs_bytes(&self) -> bool {
         match self.task {
-            Task::Mutex { .. } => true,
+            Task::Mutex { .. } | Task::LinkedList(_) => true,
         }
     }
 
@@ -60,6 +67,18 @@ impl OneSided {
                 let contenders = contenders(algorithm, self.processes, asked);
                 contenders.into_iter().map(|one| AnyProgram::Mutex(Box::new(one))).collect()
             }
+            Task::LinkedList(list) => {
+                let appenders = appenders(self.processes, list);
+                appenders.into_iter().map(|one| AnyProgram::List(Box::new(one))).collect()
+            }
+        }
+    }
+
+    /// What the memories must hold after a run that came to its end.
+    pub fn broken(&self, memories: &Memories) -> Option<Violation> {
+        match self.task {
+            Task::Mutex { .. } => None,
+            Task::LinkedList(list) => disorder(memories, self.processes, list.elements),
         }
     }
 }

@@ -7,12 +7,13 @@ use super::super::model_file::Machine;
 use super::place;
 use crate::mpi::rma::synchronisation::Rules;
 use crate::protocols::rma::{Issue, Settings, Transport};
+use crate::workloads::linked_list::{Idiom, List, Probes};
 use crate::workloads::mutex::{Algorithm, Cycles};
 use crate::workloads::one_sided::{OneSided, Task};
 
 /// The kinds of workload that are read here.
 pub(super) fn is_one_sided(kind: &str) -> bool {
-    matches!(kind, "mutex")
+    matches!(kind, "mutex" | "linked_list")
 }
 
 /// The workload of a checked tree.
@@ -22,6 +23,7 @@ pub(super) fn read(node: &Node, settings: &Settings) -> OneSided {
     let per_node = count("processes_per_node");
     let task = match node.required_word("kind") {
         "mutex" => mutex(node, settings),
+        "linked_list" => linked_list(node, processes),
         other => unreachable!("{other} is no workload over windows"),
     };
     OneSided { processes, per_node: per_node.min(processes), task }
@@ -41,6 +43,22 @@ fn mutex(node: &Node, settings: &Settings) -> Task {
         no_check: settings.transport == Transport::Rdma,
     };
     Task::Mutex { algorithm: algorithm.expect("the tree was checked against its shape"), asked }
+}
+
+fn linked_list(node: &Node, processes: u32) -> Task {
+    let name = node.required_word("idiom");
+    let idiom = Idiom::ALL.into_iter().find(|idiom| idiom.name() == name);
+    let elements = node.small("elements").expect("the key is required");
+    let each = if node.word("count") == Some("per_process") { processes } else { 1 };
+    Task::LinkedList(List {
+        idiom: idiom.expect("the tree was checked against its shape"),
+        elements: elements.saturating_mul(each),
+        probes: match node.word("probes") {
+            Some("doubling") => Probes::Doubling,
+            _ => Probes::One,
+        },
+        counts: true,
+    })
 }
 
 /// How windows work, as `mpi.rma` says.
@@ -108,6 +126,15 @@ pub(super) fn check(
             "mpi.rma.transport",
             "exclusive locks over RDMA alone".to_owned(),
             "`byte_vector` locks by messages: `messages` or `mixed` is needed".to_owned(),
+        );
+    }
+    let transport = settings(tree).transport;
+    if matches!(workload.task, Task::LinkedList(_)) && transport == Transport::Rdma {
+        refuse(
+            "mpi.rma.transport",
+            "a list by RDMA alone".to_owned(),
+            "a pointer is a rank and an address, no single integer: `messages` or `mixed` is needed"
+                .to_owned(),
         );
     }
     (diagnostics.errors() == before).then_some(())

@@ -18,7 +18,7 @@ use crate::protocols::library::{Endpoints, Longest, Progress, Queues, Threading}
 use crate::protocols::rendezvous::Protocol;
 use crate::protocols::xios_ep::library::{Counts, EpLibrary};
 use crate::runtime::memory;
-use crate::runtime::timed::{self, Outcome};
+use crate::runtime::timed::{self, Ending, Outcome};
 use crate::units::Time;
 use crate::workloads::backlog::{Backlog, Side};
 use crate::workloads::collective::Repeated;
@@ -104,11 +104,20 @@ pub fn run(point: &Point) -> Result<(Outcome, Noted), JobError> {
         let ran = job.timed_over_xios_ep(Rules::default())?.run();
         let longest = Longest::of(ran.machines.iter().map(EpLibrary::mpi));
         let endpoints = Some(xios_ep::counts(&ran));
-        return Ok((ran.outcome, Noted { longest, endpoints }));
+        return Ok((ran.outcome, Noted { longest, endpoints, looks: 0 }));
     }
-    let ran = job.run()?;
+    let mut ran = job.run()?;
     let longest = Longest::of(&ran.machines);
-    Ok((ran.outcome, Noted { longest, endpoints: None }))
+    if let Workload::OneSided(workload) = &point.workload
+        && ran.outcome.ending == Ending::Finished
+    {
+        ran.outcome.violations.extend(workload.broken(&ran.memories));
+    }
+    let looks = ran.programs.iter().map(|program| match program {
+        AnyProgram::List(appender) => appender.looks(),
+        _ => 0,
+    });
+    Ok((ran.outcome, Noted { longest, endpoints: None, looks: looks.sum() }))
 }
 
 /// What the libraries of a run noted.
@@ -118,6 +127,8 @@ pub struct Noted {
     pub longest: Longest,
     /// What the endpoint library did, where there is one.
     pub endpoints: Option<Counts>,
+    /// How often a pointer of a linked list was read.
+    pub looks: u64,
 }
 
 fn endpoints(point: &Point) -> Endpoints {

@@ -87,3 +87,42 @@ pub(super) static MUTEX: Variant = variant(
     ],
     "All processes take one mutex on rank 0 and give it back.",
 );
+
+/// One list, and all processes append to it.
+pub(super) static LINKED_LIST: Variant = variant(
+    "linked_list",
+    &[
+        required(
+            "idiom",
+            &Shape::Word(&[
+                ("exclusive", "MPI-2: an exclusive lock for each put and get"),
+                ("shared", "MPI-3: a shared lock for each accumulate"),
+                ("lock_all", "MPI-3: one lock of all, and a flush after each accumulate"),
+            ]),
+            "\"lock_all\"",
+            "The epoch around each access.",
+        ),
+        PROCESSES,
+        PER_NODE,
+        required("elements", &POSITIVE, "1000", "Elements of the list."),
+        default(
+            "count",
+            &Shape::Word(&[
+                ("total", "the list gets so many"),
+                ("per_process", "each process makes so many"),
+            ]),
+            "total",
+            "What `elements` counts.",
+        ),
+        default(
+            "probes",
+            &Shape::Word(&[
+                ("one", "one"),
+                ("doubling", "twice as many each time, at most as many as processes"),
+            ]),
+            "one",
+            "Probes between two looks at a pointer that is null: the library works meanwhile.",
+        ),
+    ],
+    "All processes append to one list in a dynamic window, in turn.",
+);
