@@ -324,6 +324,7 @@ static WORKLOAD: Shape = Shape::Tagged {
         tiles::WORKLOAD,
         one_sided::MUTEX,
         one_sided::LINKED_LIST,
+        one_sided::EPOCHS,
         variant(
             "program",
             &[required(
@@ -579,6 +580,9 @@ const MESSAGE_RATE: MetricSpec = metric("message_rate", Dimension::Rate, "msg/s"
 const CYCLE_TIME: MetricSpec = time_metric("cycle_time");
 const HANDOVER: MetricSpec = time_metric("handover");
 const PACKETS: MetricSpec = number("packets_per_cycle", "");
+const EPOCH_TIME: MetricSpec = time_metric("epoch_time");
+const EPOCH_EVERY: MetricSpec = time_metric("epoch_every");
+const EPOCH_PACKETS: MetricSpec = number("packets_per_epoch", "");
 const STEP_TIME: MetricSpec = time_metric("step_time");
 const MOVED: MetricSpec = metric("moved", Dimension::Bytes, "B", 1);
 
@@ -590,6 +594,7 @@ const fn main_metrics(kind: &str) -> &'static [MetricSpec] {
         b"message_rate" => &[MESSAGE_RATE, BANDWIDTH, TIME_METRIC],
         b"collective" => &[LATENCY, MESSAGE_RATE, TIME_METRIC],
         b"mutex" => &[CYCLE_TIME, HANDOVER, PACKETS, TIME_METRIC],
+        b"rma_epochs" => &[EPOCH_TIME, EPOCH_EVERY, EPOCH_PACKETS, TIME_METRIC],
         b"tiles" => &[STEP_TIME, MOVED, TIME_METRIC],
         _ => &[TIME_METRIC],
     }

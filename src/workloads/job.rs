@@ -1,6 +1,7 @@
 //! A job: machine, placement, library settings and programs, ready to run in either runtime.
 
 use super::collective::Repeated;
+use super::epochs::Host;
 use super::linked_list::Appender;
 use super::mutex::Contender;
 use super::ping_pong::PingPong;
@@ -118,6 +119,8 @@ pub enum AnyProgram {
     Mutex(Box<Contender>),
     /// A rank that appends to a list in a window.
     List(Box<Appender>),
+    /// The rank that epochs are made towards.
+    Host(Box<Host>),
 }
 
 impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for AnyProgram {
@@ -130,6 +133,7 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for AnyProgram {
             Self::Score(program) => Program::<M>::next(program, reply),
             Self::Mutex(program) => Program::<M>::next(&mut **program, reply),
             Self::List(program) => Program::<M>::next(&mut **program, reply),
+            Self::Host(program) => Program::<M>::next(&mut **program, reply),
         }
     }
 
@@ -141,6 +145,7 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for AnyProgram {
             | Self::Windowed(_)
             | Self::Collective(_)
             | Self::Program(_)
+            | Self::Host(_)
             | Self::Score(_) => {}
         }
     }
@@ -153,6 +158,7 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for AnyProgram {
             | Self::Collective(_)
             | Self::Program(_)
             | Self::Mutex(_)
+            | Self::Host(_)
             | Self::List(_) => false,
         }
     }
@@ -163,6 +169,7 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for AnyProgram {
             | Self::Windowed(_)
             | Self::Collective(_)
             | Self::Mutex(_)
+            | Self::Host(_)
             | Self::List(_)
             | Self::Score(_) => None,
             Self::Program(program) => program.line(),
@@ -175,6 +182,7 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for AnyProgram {
             | Self::Windowed(_)
             | Self::Collective(_)
             | Self::Mutex(_)
+            | Self::Host(_)
             | Self::List(_)
             | Self::Score(_) => None,
             Self::Program(program) => program.line_of_call(call),

@@ -2,6 +2,7 @@
 
 pub mod backlog;
 pub mod collective;
+pub mod epochs;
 pub mod job;
 pub mod linked_list;
 pub mod mutex;

@@ -1,5 +1,6 @@
 //! Workloads over one-sided communication: who takes part, and what each rank does.
 
+use super::epochs::Epochs;
 use super::job::AnyProgram;
 use super::linked_list::{List, appenders, disorder};
 use super::mutex::{Algorithm, Cycles, contenders};
@@ -29,6 +30,8 @@ pub enum Task {
     },
     /// All append to one list.
     LinkedList(List),
+    /// All but the first make epochs towards its window.
+    Epochs(Epochs),
 }
 
 impl OneSided {
@@ -37,6 +40,7 @@ impl OneSided {
         match self.task {
             Task::Mutex { .. } => "mutex",
             Task::LinkedList(_) => "linked_list",
+            Task::Epochs(_) => "rma_epochs",
         }
     }
 
@@ -50,6 +54,15 @@ impl OneSided {
         match self.task {
             Task::Mutex { asked, .. } => asked.cycles.into(),
             Task::LinkedList(_) => 1,
+            Task::Epochs(asked) => asked.rounds.into(),
+        }
+    }
+
+    /// Ranks whose time between their two marks is measured.
+    pub const fn measured(&self) -> u32 {
+        match self.task {
+            Task::Mutex { .. } | Task::LinkedList(_) => self.processes,
+            Task::Epochs(_) => self.processes - 1,
         }
     }
 
@@ -57,6 +70,7 @@ impl OneSided {
     pub const fn needs_bytes(&self) -> bool {
         match self.task {
             Task::Mutex { .. } | Task::LinkedList(_) => true,
+            Task::Epochs(_) => false,
         }
     }
 
@@ -71,13 +85,14 @@ impl OneSided {
                 let appenders = appenders(self.processes, list);
                 appenders.into_iter().map(|one| AnyProgram::List(Box::new(one))).collect()
             }
+            Task::Epochs(asked) => asked.programs(self.processes),
         }
     }
 
     /// What the memories must hold after a run that came to its end.
     pub fn broken(&self, memories: &Memories) -> Option<Violation> {
         match self.task {
-            Task::Mutex { .. } => None,
+            Task::Mutex { .. } | Task::Epochs(_) => None,
             Task::LinkedList(list) => disorder(memories, self.processes, list.elements),
         }
     }

@@ -7,13 +7,14 @@ use super::super::model_file::Machine;
 use super::place;
 use crate::mpi::rma::synchronisation::Rules;
 use crate::protocols::rma::{Issue, Settings, Transport};
+use crate::workloads::epochs::{Access, Direct, Epoch, Epochs};
 use crate::workloads::linked_list::{Idiom, List, Probes};
 use crate::workloads::mutex::{Algorithm, Cycles};
 use crate::workloads::one_sided::{OneSided, Task};
 
 /// The kinds of workload that are read here.
 pub(super) fn is_one_sided(kind: &str) -> bool {
-    matches!(kind, "mutex" | "linked_list")
+    matches!(kind, "mutex" | "linked_list" | "rma_epochs")
 }
 
 /// The workload of a checked tree.
@@ -24,6 +25,7 @@ pub(super) fn read(node: &Node, settings: &Settings) -> OneSided {
     let task = match node.required_word("kind") {
         "mutex" => mutex(node, settings),
         "linked_list" => linked_list(node, processes),
+        "rma_epochs" => epochs(node, settings),
         other => unreachable!("{other} is no workload over windows"),
     };
     OneSided { processes, per_node: per_node.min(processes), task }
@@ -43,6 +45,34 @@ fn mutex(node: &Node, settings: &Settings) -> Task {
         no_check: settings.transport == Transport::Rdma,
     };
     Task::Mutex { algorithm: algorithm.expect("the tree was checked against its shape"), asked }
+}
+
+fn epochs(node: &Node, settings: &Settings) -> Task {
+    let access = match node.required_word("access") {
+        "read" => Access::Read,
+        "write_read" => Access::WriteRead,
+        "fetch_add" => Access::FetchAdd,
+        _ => Access::Write,
+    };
+    let size = node.bytes("size").map_or(8, |size| size.as_u64());
+    Task::Epochs(Epochs {
+        epoch: match node.required_word("epoch") {
+            "exclusive" => Epoch::Exclusive,
+            "shared" => Epoch::Shared,
+            _ => Epoch::LockAll,
+        },
+        access,
+        operations: node.small("operations").unwrap_or(1),
+        size: if access == Access::FetchAdd { 8 } else { size },
+        rounds: node.small("rounds").expect("the key is required"),
+        busy: node.time("busy").unwrap_or_default().as_ps(),
+        direct: match node.word("direct") {
+            Some("exclusive") => Direct::Exclusive,
+            Some("unified") => Direct::Unified,
+            _ => Direct::None,
+        },
+        no_check: settings.transport == Transport::Rdma,
+    })
 }
 
 fn linked_list(node: &Node, processes: u32) -> Task {
@@ -119,14 +149,36 @@ pub(super) fn check(
             format!("the workload {} decides by them: `real` is needed", workload.kind()),
         );
     }
-    if let Task::Mutex { algorithm: Algorithm::ByteVector, asked } = workload.task
-        && asked.no_check
-    {
+    let exclusive = match workload.task {
+        Task::Mutex { algorithm, asked } => algorithm == Algorithm::ByteVector && asked.no_check,
+        Task::Epochs(asked) => {
+            let locks = asked.epoch != Epoch::LockAll || asked.direct == Direct::Exclusive;
+            locks && asked.no_check
+        }
+        Task::LinkedList(_) => false,
+    };
+    if exclusive {
         refuse(
             "mpi.rma.transport",
-            "exclusive locks over RDMA alone".to_owned(),
-            "`byte_vector` locks by messages: `messages` or `mixed` is needed".to_owned(),
+            "locks of single targets over RDMA alone".to_owned(),
+            "they are messages: `messages` or `mixed` is needed".to_owned(),
         );
+    }
+    if let Task::Epochs(asked) = workload.task {
+        if workload.processes < 2 {
+            refuse(
+                "workload.processes",
+                "nobody reaches the window of the first process".to_owned(),
+                "at least 2 processes are needed".to_owned(),
+            );
+        }
+        if asked.direct != Direct::None && asked.busy == 0 {
+            refuse(
+                "workload.busy",
+                "rank 0 works on its window for no time".to_owned(),
+                "a time is needed where `workload.direct` is not `none`".to_owned(),
+            );
+        }
     }
     let transport = settings(tree).transport;
     if matches!(workload.task, Task::LinkedList(_)) && transport == Transport::Rdma {

@@ -88,6 +88,12 @@ fn metrics(point: &Point, outcome: &Outcome, noted: Noted) -> Vec<Metric> {
                 add("handover", handover, "us");
                 add("packets_per_cycle", packets, "");
             }
+            Task::Epochs(_) => {
+                let [epoch, every, packets] = cycles(workload, outcome);
+                add("epoch_time", epoch, "us");
+                add("epoch_every", every, "us");
+                add("packets_per_epoch", packets, "");
+            }
             Task::LinkedList(list) => {
                 let elements = f64::from(list.elements);
                 add("packets_per_element", to_f64(packets(outcome, SERVED)) / elements, "");
@@ -143,7 +149,7 @@ fn cycles(workload: &OneSided, outcome: &Outcome) -> [f64; 3] {
         spent += end.at.since(start.at).as_us_f64();
         packets += end.account.packets - start.account.packets;
     }
-    let all = to_f64(workload.repetitions()) * f64::from(workload.processes);
+    let all = to_f64(workload.repetitions()) * f64::from(workload.measured());
     [spent / all, measured(outcome).as_us_f64() / all, to_f64(packets) / all]
 }
 

@@ -126,3 +126,48 @@ pub(super) static LINKED_LIST: Variant = variant(
     ],
     "All processes append to one list in a dynamic window, in turn.",
 );
+
+/// Epochs of all but the first process towards its window.
+pub(super) static EPOCHS: Variant = variant(
+    "rma_epochs",
+    &[
+        required(
+            "epoch",
+            &Shape::Word(&[
+                ("exclusive", "a lock alone around puts and gets"),
+                ("shared", "a lock with others around operations of the accumulate family"),
+                ("lock_all", "a flush after them, inside one lock of all"),
+            ]),
+            "\"lock_all\"",
+            "How a process reaches the window.",
+        ),
+        required(
+            "access",
+            &Shape::Word(&[
+                ("write", "it writes"),
+                ("read", "it reads"),
+                ("write_read", "it writes and then reads the same place"),
+                ("fetch_add", "it adds to one number that all share"),
+            ]),
+            "\"write\"",
+            "What it does there.",
+        ),
+        PROCESSES,
+        PER_NODE,
+        required("rounds", &POSITIVE, "100", "Measured epochs of each process."),
+        default("operations", &POSITIVE, "1", "Operations of an epoch."),
+        default("size", &SIZE, "8 B", "Bytes of an operation; 8 B where numbers are added."),
+        default("busy", &TIME, "0 s", "Stretches of rank 0 outside MPI; 0: it waits inside."),
+        default(
+            "direct",
+            &Shape::Word(&[
+                ("none", "rank 0 leaves its window alone"),
+                ("exclusive", "it works on it for `busy`, inside an exclusive lock"),
+                ("unified", "it works on it for `busy`, without a lock"),
+            ]),
+            "none",
+            "What rank 0 does with its own window.",
+        ),
+    ],
+    "All processes but the first make epochs towards the window of rank 0, again and again.",
+);
