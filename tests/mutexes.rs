@@ -3,14 +3,17 @@
 
 mod common;
 
+use mpisim::protocols::call::Call;
+use mpisim::protocols::contract::{Next, Process, Program};
 use mpisim::protocols::library::Library;
+use mpisim::protocols::rma::call::RmaCall;
 use mpisim::protocols::rma::{Settings, Transport};
 use mpisim::runtime::explore::{Budget, Survey, exhaustive};
 use mpisim::runtime::memory::Payload;
 use mpisim::runtime::timed::Ending;
 use mpisim::runtime::untimed::World;
 use mpisim::workloads::job::Job;
-use mpisim::workloads::mutex::{Algorithm, Contender, Cycles, contenders};
+use mpisim::workloads::mutex::{Algorithm, Contender, Cycles, END, START, contenders};
 
 fn asked(cycles: u32) -> Cycles {
     Cycles { cycles, inside: 0, outside: 0, marks: false, lingers: true, no_check: false }
@@ -58,6 +61,10 @@ const RDMA: Settings = Settings {
     rules: mpisim::mpi::rma::synchronisation::Rules::Document,
 };
 
+/// claim: rma-mutex-me
+/// claim: rma-mutex3-fifo
+/// claim: rma-mutex2-lock
+/// claim: rma-mutex2-unlock
 #[test]
 fn every_order_of_two_ranks_ends_well() {
     for algorithm in Algorithm::ALL {
@@ -98,5 +105,124 @@ fn timed_runs_are_orders_of_the_untimed_world() {
                 );
             }
         }
+    }
+}
+
+/// claim: rma-mutex2-space
+/// claim: rma-mutex3-space
+#[test]
+fn the_byte_vector_has_a_byte_for_each_rank_and_mcs_a_word_each_and_one_more() {
+    for ranks in [2, 16, 256] {
+        let bytes = |algorithm: Algorithm| -> u64 {
+            (0..ranks).map(|rank| algorithm.bytes(rank, ranks)).sum()
+        };
+        assert_eq!(bytes(Algorithm::ByteVector), u64::from(ranks));
+        assert_eq!(Algorithm::ByteVector.bytes(0, ranks), u64::from(ranks), "all at the host");
+        assert_eq!(bytes(Algorithm::Mcs), 4 * (u64::from(ranks) + 1));
+    }
+}
+
+/// What each rank hands to wires in its cycles, from its mark at the start to that at the end.
+fn packets(algorithm: Algorithm, ranks: u32, asked: Cycles, rma: Settings) -> Vec<u64> {
+    let mut job = job(algorithm, ranks, asked, rma);
+    job.profile = common::model("broadwell-edr", &[]);
+    job.nodes = ranks;
+    job.scheme = mpisim::hardware::core::Scheme::Cyclic;
+    let outcome = job.run().unwrap().outcome;
+    assert_eq!(outcome.ending, Ending::Finished);
+    assert_eq!(outcome.violations, []);
+    let at = |number, rank| {
+        let mark = |mark: &&mpisim::runtime::timed::Mark| {
+            mark.number == number && mark.process == Process(rank)
+        };
+        outcome.marks.iter().find(mark).unwrap().account.packets
+    };
+    (0..ranks).map(|rank| at(END, rank) - at(START, rank)).collect()
+}
+
+/// X6: alone, over RDMA, where every atomic operation is one on a wire.
+///
+/// claim: rma-mutex3-lock
+/// claim: rma-mutex3-unlock
+#[test]
+fn an_uncontended_cycle_is_a_swap_and_a_compare_and_swap() {
+    for cycles in [1, 7] {
+        let asked = Cycles { no_check: true, lingers: false, ..asked(cycles) };
+        let alone = packets(Algorithm::Mcs, 1, asked, RDMA);
+        assert_eq!(alone, [2 * u64::from(cycles)], "its own `next` it reads by itself");
+    }
+}
+
+/// Contended: swap, link and message, and no compare-and-swap where somebody waits already.
+#[test]
+fn a_contended_cycle_adds_a_link_and_a_message_whatever_the_number_of_ranks() {
+    for ranks in [4, 8] {
+        let asked = Cycles { no_check: true, lingers: false, ..asked(50) };
+        let all: u64 = packets(Algorithm::Mcs, ranks, asked, RDMA).iter().sum();
+        let cycles = 50 * u64::from(ranks);
+        // The first entry and the last exit are without a neighbour.
+        assert!(all.abs_diff(3 * cycles) <= 2 * u64::from(ranks), "{all} of {cycles} cycles");
+    }
+}
+
+/// X5: whatever time a holder takes inside, those who wait send nothing.
+///
+/// claim: rma-fig5-nopoll
+#[test]
+fn who_waits_uses_no_wire() {
+    for algorithm in [Algorithm::ByteVector, Algorithm::Mcs, Algorithm::McsCasFirst] {
+        let sent = |inside: u64| {
+            let asked = Cycles { inside, lingers: false, ..asked(20) };
+            packets(algorithm, 4, asked, Settings::default()).iter().sum::<u64>()
+        };
+        // Long enough that everybody waits, and ten times as long.
+        let (long, longer) = (sent(100_000_000), sent(1_000_000_000));
+        assert_eq!(long, longer, "{}", algorithm.name());
+    }
+    let tries = |inside: u64| {
+        let asked = Cycles { inside, lingers: false, ..asked(20) };
+        packets(Algorithm::TestAndSet, 4, asked, Settings::default()).iter().sum::<u64>()
+    };
+    assert!(tries(1_000_000_000) > 2 * tries(100_000_000), "the bad example does");
+}
+
+/// claim: rma-mutex3-shared
+#[test]
+fn mcs_asks_for_no_exclusive_lock() {
+    for algorithm in [Algorithm::Mcs, Algorithm::McsCasFirst] {
+        for other in [u64::from(u32::MAX), 0] {
+            let mut contender = contenders(algorithm, 2, asked(1)).pop().unwrap();
+            let mut calls = 0;
+            for _ in 0..200 {
+                let next = Program::<Library>::next(&mut contender, None);
+                if let Next::Call(Call::Rma(call)) = &next {
+                    calls += 1;
+                    assert!(!matches!(**call, RmaCall::Lock { .. }), "{call:?}");
+                }
+                if matches!(next, Next::Load(_)) {
+                    Program::<Library>::loaded(&mut contender, other);
+                }
+            }
+            assert!(calls > 5);
+        }
+    }
+}
+
+/// Doubling the cycles moves the mean by less than 1 %: 200 stand for the document's 10,000.
+#[test]
+fn two_hundred_cycles_are_enough() {
+    for algorithm in [Algorithm::ByteVector, Algorithm::Mcs] {
+        let mean = |cycles: u32| {
+            let asked = Cycles { lingers: false, ..asked(cycles) };
+            let mut job = job(algorithm, 16, asked, Settings::default());
+            job.profile = common::model("eureka-mx10g", &[]);
+            let outcome = job.run().unwrap().outcome;
+            let at = |number| outcome.marks.iter().filter(move |mark| mark.number == number);
+            let begin = at(START).map(|mark| mark.at).min().unwrap();
+            let end = at(END).map(|mark| mark.at).max().unwrap();
+            end.since(begin).as_ps() / u64::from(cycles)
+        };
+        let (once, twice) = (mean(200), mean(400));
+        assert!(once.abs_diff(twice) * 100 < once, "{}: {once} and {twice} ps", algorithm.name());
     }
 }

@@ -47,6 +47,7 @@ fn shape(
         }
         ClaimKind::Bound { value, .. } => Some(ReferenceShape::Level(*value)),
         ClaimKind::Spread { .. }
+        | ClaimKind::Gap { .. }
         | ClaimKind::Between { .. }
         | ClaimKind::Ordering { .. }
         | ClaimKind::Trend { .. } => None,

@@ -106,6 +106,15 @@ pub enum ClaimKind {
         /// The factor on the second.
         times: f64,
     },
+    /// The ratio of both rises along an axis: by ranks, at least so correlated with it.
+    Gap {
+        /// For each case, both points at each value of the axis.
+        lines: Vec<Vec<(Replicas, Replicas)>>,
+        /// The axis.
+        along: Along,
+        /// The least rank correlation (Spearman's rho).
+        correlation: f64,
+    },
     /// The metric has a shape along an axis.
     Trend {
         /// For each case, the point at each value of the axis.
@@ -240,7 +249,7 @@ impl Binder<'_> {
     }
 
     fn claim(&mut self, node: &Node, path: &str) -> Option<Claim> {
-        let kinds = ["value", "bound", "spread", "ratio", "ordering", "crossover", "trend"];
+        let kinds = ["value", "bound", "spread", "ratio", "ordering", "crossover", "gap", "trend"];
         let kind = kinds.into_iter().find(|kind| node.get(kind).is_some())?;
         let metric = self.metric(node, kind, path)?;
         let kind = match kind {
@@ -250,6 +259,7 @@ impl Binder<'_> {
             "ratio" => self.ratio(node, path)?,
             "ordering" => self.ordering(node, path)?,
             "crossover" => self.crossover(node, path)?,
+            "gap" => self.gap(node, path)?,
             _ => self.trend(node, path)?,
         };
         let role = if node.word("role") == Some("input") {
@@ -342,6 +352,19 @@ impl Binder<'_> {
         let tolerance = expect.tolerance("tolerance")?;
         let along = self.along(axis);
         Some(ClaimKind::Crossover { lines, along, at, tolerance, times: times(expect) })
+    }
+
+    fn gap(&mut self, node: &Node, path: &str) -> Option<ClaimKind> {
+        let axis = self.axis(node, "along", path)?;
+        let (left, right) = self.sides(node, path)?;
+        let line = |(of, to): (&Choice, &Choice)| {
+            let (of, to) = (self.follow(of, axis), self.follow(to, axis));
+            let pairs = of.iter().zip(&to);
+            pairs.map(|(of, to)| (self.replicas(of), self.replicas(to))).collect()
+        };
+        let lines = left.iter().zip(&right).map(line).collect();
+        let correlation = as_f64(node.get("expect")?.billionths("correlation")?) / 1e9;
+        Some(ClaimKind::Gap { lines, along: self.along(axis), correlation })
     }
 
     fn trend(&mut self, node: &Node, path: &str) -> Option<ClaimKind> {

@@ -111,6 +111,9 @@ impl Bench<'_> {
                 .iter()
                 .map(|line| self.crossover(line, along, *at, *tolerance, *times))
                 .collect(),
+            ClaimKind::Gap { lines, correlation, .. } => {
+                lines.iter().map(|line| self.gap(line, *correlation)).collect()
+            }
             ClaimKind::Trend { lines, along, shape } => {
                 lines.iter().map(|line| self.trend(line, along, *shape)).collect()
             }
@@ -145,6 +148,14 @@ impl Bench<'_> {
         let measured =
             format!("from {value} on; greatest ratio from {} on: {}", along.values[at], shown(top));
         Some(Found { holds: inside, margin: -(found / wanted).ln().abs(), measured })
+    }
+
+    /// How far the ratios rise with the axis, by ranks.
+    fn gap(&self, line: &[(Replicas, Replicas)], least: f64) -> Option<Found> {
+        let ratios: Option<Vec<f64>> = line.iter().map(|pair| self.ratio(pair)).collect();
+        let rho = rank_correlation(&ratios?);
+        let measured = format!("a rank correlation of {}", shown(rho));
+        Some(Found { holds: rho >= least, margin: rho - least, measured })
     }
 
     fn trend(&self, line: &[Replicas], along: &Along, shape: Trend) -> Option<Found> {
@@ -275,6 +286,22 @@ fn slope(values: &[f64], along: &Along, value: f64, tolerance: Tolerance) -> Fou
     worst.expect("a trend has at least two values")
 }
 
+/// Spearman's rho of values with their places; equal values share their ranks.
+#[expect(clippy::cast_precision_loss, reason = "places on an axis are few")]
+fn rank_correlation(values: &[f64]) -> f64 {
+    let rank = |value: f64| {
+        let below = values.iter().filter(|other| **other < value).count();
+        let equal = values.iter().filter(|other| **other == value).count();
+        below as f64 + (equal as f64 - 1.0) / 2.0
+    };
+    let count = values.len() as f64;
+    let squares = values.iter().enumerate().map(|(place, &value)| {
+        let distance = rank(value) - place as f64;
+        distance * distance
+    });
+    1.0 - 6.0 * squares.sum::<f64>() / (count * (count * count - 1.0))
+}
+
 fn bounded(measured: f64, below: bool, value: f64) -> Found {
     let margin = if below { value - measured } else { measured - value };
     Found { holds: margin > 0.0, margin, measured: shown(measured) }
@@ -345,6 +372,11 @@ fn expected(claim: &Claim) -> String {
             shown(*times),
             along.values[*at],
             tolerance(*within)
+        ),
+        ClaimKind::Gap { along, correlation, .. } => format!(
+            "rises with {} (a rank correlation of at least {})",
+            along.path,
+            shown(*correlation)
         ),
         ClaimKind::Trend { along, shape, .. } => match shape {
             Trend::Rises { every_step: true } => format!("rises with every step of {}", along.path),

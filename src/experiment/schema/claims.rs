@@ -12,6 +12,7 @@
 //! | `"ratio": METRIC` | METRIC of `of` divided by METRIC of `to` is `expect.value`, within `expect.tolerance`, or from `expect.least` to `expect.most` |
 //! | `"ordering": METRIC` | METRIC of `of` is `expect.is` (`below`, `above`) `expect.times` x METRIC of `to`, in all or in most cases (`expect.in`) |
 //! | `"crossover": METRIC` | along the axis `along`, METRIC of `of` stays at or below `expect.times` x METRIC of `to` from `expect.value` on (within `expect.tolerance`) |
+//! | `"gap": METRIC` | along the axis `along`, METRIC of `of` divided by METRIC of `to` rises: its rank correlation with the axis (Spearman's rho) is at least `expect.correlation` |
 //! | `"trend": METRIC` | along the axis `along`, METRIC has the shape `expect.shape`: `rises`, `falls`, `flat`, `knee`, `dip` |
 //!
 //! `of` and `to` are a point each, or lists of as many points: the first is compared with the first,
@@ -133,6 +134,13 @@ static EXPECT_CROSSOVER: Shape = Shape::Object(&[
     TOLERANCE,
     default("times", &POSITIVE_RATIO, "1", "The factor on the other."),
 ]);
+static CORRELATION: Shape = Shape::Ratio { min: 0, max: 1_000_000_000 };
+static EXPECT_GAP: Shape = Shape::Object(&[required(
+    "correlation",
+    &CORRELATION,
+    "0.8",
+    "The least rank correlation of the ratio with the axis, at most 1.",
+)]);
 static STEPS: Shape = Shape::Word(&[
     ("every", "each value against the one before"),
     ("ends", "the last value against the first"),
@@ -189,7 +197,7 @@ static EXPECT_TREND: Shape = Shape::Tagged {
     ],
 };
 
-static CLAIM_VARIANTS: [Variant; 7] = [
+static CLAIM_VARIANTS: [Variant; 8] = [
     claim!("value", "A metric has a value.", &EXPECT_VALUE, []),
     claim!("bound", "A metric is below or above a value.", &EXPECT_BOUND, []),
     claim!("spread", "All cases are near to each other.", &EXPECT_SPREAD, []),
@@ -201,6 +209,7 @@ static CLAIM_VARIANTS: [Variant; 7] = [
         &EXPECT_CROSSOVER,
         [OF, TO_POINT, ALONG]
     ),
+    claim!("gap", "Two lines part along an axis.", &EXPECT_GAP, [OF, TO_POINT, ALONG]),
     claim!("trend", "A metric has a shape along an axis.", &EXPECT_TREND, [ALONG]),
 ];
 
