@@ -100,3 +100,21 @@ fn timed_runs_are_orders_of_the_untimed_world() {
         }
     }
 }
+
+/// Three ranks, every order.
+#[test]
+fn every_order_of_three_ranks_ends_well() {
+    for (ranks, cycles) in [(3, 1)] {
+        let began = states_per_second();
+        let survey = explore(Algorithm::Mcs, ranks, asked(cycles), Settings::default());
+        println!("{} states/s", began(survey.states));
+        assert!(survey.is_clean());
+    }
+}
+
+/// For a reader of the output only.
+#[expect(clippy::disallowed_types, reason = "how fast the explorer is, not what it finds")]
+fn states_per_second() -> impl Fn(usize) -> u128 {
+    let began = std::time::Instant::now();
+    move |states| states as u128 * 1000 / began.elapsed().as_millis().max(1)
+}

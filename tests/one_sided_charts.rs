@@ -30,7 +30,8 @@ fn call(line: Line) -> Call {
 /// Ranks with a window of four words.
 fn opened(ranks: u32, rma: Settings) -> Chart {
     let chart = chart::windows(ranks, rma);
-    let mut chart = (0..ranks as usize).fold(chart, |chart, rank| chart.call(rank, call(window(4))));
+    let mut chart =
+        (0..ranks as usize).fold(chart, |chart, rank| chart.call(rank, call(window(4))));
     chart = chart.settle();
     chart.story.clear();
     chart
@@ -133,11 +134,7 @@ fn passive() -> Vec<Section> {
             of_two(one_way, epoch(EXCLUSIVE, put())),
         ),
         section("Merged read", "", of_two(LAZY, epoch(SHARED, get()))),
-        section(
-            "Fetching operations do not merge",
-            "",
-            of_two(LAZY, epoch(SHARED, read())),
-        ),
+        section("Fetching operations do not merge", "", of_two(LAZY, epoch(SHARED, read()))),
         section(
             "Eager shared write",
             "Lock and operation leave with their calls; the unlock needs a packet of its own.",
@@ -191,9 +188,8 @@ fn halo(ranks: u32) -> [usize; 3] {
     };
     let by_fence = |rank| [vec![fence()], puts(rank).into(), vec![fence()]].concat();
     let of_one = |all: Vec<String>| {
-        let each = |rank: u32| {
-            all.iter().filter(|line| line.starts_with(&format!("{rank} "))).count()
-        };
+        let each =
+            |rank: u32| all.iter().filter(|line| line.starts_with(&format!("{rank} "))).count();
         assert!((0..ranks).all(|rank| each(rank) == each(0)), "all ranks say as much");
         each(0)
     };

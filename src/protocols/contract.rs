@@ -475,6 +475,11 @@ pub trait Machine: Clone + Eq + Hash + Debug {
     /// What the blocked call of `thread` waits for; `None` while it is not inside a call.
     fn waits(&self, thread: Thread) -> Option<WaitSet>;
 
+    /// Whether the HCA of another process may read or write its windows.
+    fn hca_reaches_windows(&self) -> bool {
+        true
+    }
+
     /// What is still open inside the library, in words; empty at the end of a correct program.
     fn leftovers(&self) -> Vec<String>;
 }

@@ -48,7 +48,7 @@ use super::fingerprint::{Fingerprint, Shared};
 use super::memory::{Memories, Parcel, Payload};
 use super::monitors::buffers::{Buffers, Lends};
 use super::monitors::{Monitor, Monitors, Sometimes, Violation, system};
-use super::rules::Fault;
+use super::rules::{Fault, touches_window};
 use crate::mpi::observation::Observation;
 use crate::mpi::rma::update::Effect;
 use crate::protocols::contract::{
@@ -350,8 +350,9 @@ where
 
     /// A step that nobody else can notice: the only thread of a process returns from its call.
     ///
-    /// It neither enables nor disables a choice of anybody else, touches no memory and no wire,
-    /// and tells the monitors nothing; and no cycle consists of such steps alone, since a program
+    /// It neither enables nor disables a choice of anybody else, touches no wire and no memory that
+    /// others reach (the windows of a process with one thread are its own where no HCA reaches
+    /// them), and tells the monitors nothing; and no cycle consists of such steps alone, since a program
     /// must call between two returns.
     pub fn private_step(&self) -> Option<Choice> {
         if self.fault.is_some() {
@@ -360,9 +361,15 @@ where
         (0u32..).zip(&self.instances).find_map(|(process, instance)| {
             let [strand] = &instance.threads[..] else { return None };
             let returns = matches!(strand.list[..], [Action::Return { .. }]);
+            let alone = strand.list.last().is_some_and(touches_window) && !self.hca_reaches();
             let choice = Choice::Act { process: Process(process), thread: Thread(0) };
-            returns.then_some(choice)
+            (returns || alone).then_some(choice)
         })
+    }
+
+    /// Whether an HCA may touch a window of some process.
+    fn hca_reaches(&self) -> bool {
+        self.instances.iter().any(|instance| instance.machine.hca_reaches_windows())
     }
 
     /// How far the world has come.

@@ -19,7 +19,7 @@ use mpisim::units::Bytes;
 pub(crate) const THREAD: Thread = Thread(0);
 
 /// What is on its way to a rank.
-enum Arrival {
+pub(crate) enum Arrival {
     Packet { from: Process, packet: Packet, bytes: Option<u64> },
     Done(Token),
 }
@@ -28,9 +28,9 @@ enum Arrival {
 pub(crate) struct Chart {
     pub(crate) ranks: Vec<Library>,
     /// Whether a rank is inside a call.
-    inside: Vec<bool>,
+    pub(crate) inside: Vec<bool>,
     /// In the order of sending, which keeps that of every channel.
-    wires: VecDeque<(usize, Arrival)>,
+    pub(crate) wires: VecDeque<(usize, Arrival)>,
     landings: u32,
     pub(crate) story: Vec<String>,
 }

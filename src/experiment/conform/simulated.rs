@@ -142,10 +142,7 @@ fn start(programs: &Programs, job: Job) -> Untimed {
 }
 
 /// Why a run is not one of a correct library under correct programs; `None` where it is.
-fn defect<P: Program<Library>>(
-    walk: &Walk,
-    world: &untimed::World<Library, P>,
-) -> Option<String> {
+fn defect<P: Program<Library>>(walk: &Walk, world: &untimed::World<Library, P>) -> Option<String> {
     let broken = || walk.violations.first().map(ToString::to_string);
     match &walk.outcome {
         Outcome::Finished => broken(),

@@ -464,6 +464,10 @@ impl Machine for Library {
         self.diagnose(thread)
     }
 
+    fn hca_reaches_windows(&self) -> bool {
+        self.job.rma.transport != rma::Transport::Messages
+    }
+
     fn leftovers(&self) -> Vec<String> {
         self.open_ends()
     }

@@ -75,7 +75,16 @@ impl Library {
     ) -> Result<(T, Vec<Handle>), ProtocolError> {
         let Self { job, me, rma, .. } = self;
         let rma = rma.get_or_insert_default();
-        let mut port = Port { me: *me, thread, job, out, completed: Vec::new(), refused: None };
+        let mut port = Port {
+            me: *me,
+            thread,
+            job,
+            out,
+            completed: Vec::new(),
+            refused: None,
+            #[cfg(feature = "mutants")]
+            mutant: job.1,
+        };
         let result = act(rma, &mut port);
         let Port { completed, refused, .. } = port;
         match refused {
@@ -161,7 +170,8 @@ impl Library {
         if !one_sided {
             return Ok(());
         }
-        let ((), completed) = self.with_rma(thread, out, |rma, port| rma.waited_for(request, port))?;
+        let ((), completed) =
+            self.with_rma(thread, out, |rma, port| rma.waited_for(request, port))?;
         self.requests_complete(completed, out)
     }
 }

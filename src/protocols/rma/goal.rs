@@ -11,6 +11,8 @@ use super::port::Port;
 use super::setup::Creating;
 use super::window::{Lock, Target, Wants, Window};
 use crate::protocols::contract::{Process, Thread, Wait};
+#[cfg(feature = "mutants")]
+use crate::protocols::mutant::Mutant;
 
 /// What a thread waits for.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
@@ -156,6 +158,10 @@ impl Window {
     /// Another thread has called an operation since a flush asked: what it queued must go out, or
     /// the flush would wait for a call that may wait for the flush.
     fn ask_again(&mut self, target: u32, wants: Wants, port: &mut Port<'_>) {
+        #[cfg(feature = "mutants")]
+        if port.has(Mutant::FlushWaitsForOthers) {
+            return;
+        }
         let Some(state) = self.targets.get(&target) else { return };
         let idle = state.wants == Wants::Nothing
             && state.answers + state.replies + state.rdma == 0

@@ -218,6 +218,10 @@ impl Rma {
             }
             RmaCall::Lock { target, kind, no_check, .. } => {
                 window.lock(*target, *kind, *no_check, port);
+                #[cfg(feature = "mutants")]
+                if port.has(crate::protocols::mutant::Mutant::OwnLockAtOnce) {
+                    return Ok(Called::Returns);
+                }
                 (*target == window.rank).then(|| window.own_lock(call))
             }
             RmaCall::LockAll { no_check, .. } => {
@@ -229,9 +233,7 @@ impl Rma {
                 window.attach(*memory, *bytes)?;
                 None
             }
-            RmaCall::Detach { memory, .. } => {
-                Some(window.detaching(*memory)?)
-            }
+            RmaCall::Detach { memory, .. } => Some(window.detaching(*memory)?),
             RmaCall::Post { group, .. } => {
                 window.post_to(group.ranks(), port);
                 None

@@ -8,6 +8,8 @@ use super::window::{Queued, Window};
 use super::{Settings, token};
 use crate::protocols::contract::{Action, Handle, Process, Region, Route, Space, Step, Thread};
 use crate::protocols::library::{Job, LibraryAction, Packet};
+#[cfg(feature = "mutants")]
+use crate::protocols::mutant::Mutant;
 
 /// What the one-sided part knows of its process, and its way to act.
 pub(crate) struct Port<'a> {
@@ -22,11 +24,18 @@ pub(crate) struct Port<'a> {
     pub(crate) completed: Vec<Handle>,
     /// The first thing that this process cannot do, in words.
     pub(crate) refused: Option<String>,
+    #[cfg(feature = "mutants")]
+    pub(crate) mutant: Option<Mutant>,
 }
 
 impl<'a> Port<'a> {
     pub(super) fn settings(&self) -> &'a Settings {
         &self.job.rma
+    }
+
+    #[cfg(feature = "mutants")]
+    pub(super) fn has(&self, mutant: Mutant) -> bool {
+        self.mutant == Some(mutant)
     }
 
     /// Somebody asked for what cannot be done.

@@ -106,7 +106,10 @@ impl Window {
 
     /// Whether a piece of memory is attached.
     pub(super) fn is_attached(&self, memory: u32) -> Result<(), String> {
-        self.attached.clone().detach(address(memory, 0)).map_err(|error| detach_error(error, memory))
+        self.attached
+            .clone()
+            .detach(address(memory, 0))
+            .map_err(|error| detach_error(error, memory))
     }
 
     /// `MPI_Win_detach`.

@@ -11,6 +11,8 @@ use super::port::Port;
 use super::window::{Asker, Queued, Window};
 use crate::mpi::rma::update::Effect;
 use crate::protocols::contract::{Action, Region, Route, Space, Step};
+#[cfg(feature = "mutants")]
+use crate::protocols::mutant::Mutant;
 
 impl Window {
     /// Takes one packet about this window; says in words why it does not fit.
@@ -67,12 +69,11 @@ impl Window {
         }
     }
 
-    fn lock_asked(
-        &mut self,
-        kind: LockKind,
-        asker: Asker,
-        port: &mut Port<'_>,
-    ) {
+    fn lock_asked(&mut self, kind: LockKind, asker: Asker, port: &mut Port<'_>) {
+        #[cfg(feature = "mutants")]
+        if kind == LockKind::Shared && port.has(Mutant::SharedJoins) {
+            return self.grant_to(asker, port);
+        }
         if let Some(asker) = self.manager.ask(kind, asker) {
             self.grant_to(asker, port);
         }
@@ -93,7 +94,10 @@ impl Window {
 
     /// A holder of the lock is gone: the next ones have it.
     pub(super) fn leave(&mut self, port: &mut Port<'_>) {
-        if !self.manager.leave() {
+        let held = self.manager.leave();
+        #[cfg(feature = "mutants")]
+        let held = held || port.has(Mutant::SharedJoins);
+        if !held {
             port.refuse("the lock is given back, but nobody holds it".to_owned());
         }
         while let Some((_, asker)) = self.manager.grant() {
@@ -113,6 +117,8 @@ impl Window {
             unreachable!("only operations are carried out")
         };
         self.check_exposed(place)?;
+        #[cfg(feature = "mutants")]
+        let closes = self.answered_first(from, closes, answer.is_some(), port);
         let reply = Region::new(Space::Staging(port.thread.0), place.bytes());
         let payload = match does {
             Does::Put => {
@@ -141,6 +147,25 @@ impl Window {
         Ok(())
     }
 
+    /// Answers before anything is done; what is left to end then.
+    #[cfg(feature = "mutants")]
+    fn answered_first(
+        &mut self,
+        from: Route,
+        closes: Closes,
+        told: bool,
+        port: &mut Port<'_>,
+    ) -> Closes {
+        match closes {
+            Closes::Unlock { answers: true } if !told && port.has(Mutant::AnswersFirst) => {
+                port.answer(self, from, Body::Done, None);
+                // More silent unlocks than expected come then, which nobody minds.
+                Closes::Unlock { answers: false }
+            }
+            other => other,
+        }
+    }
+
     fn put(&mut self, place: Place, landing: Option<Region>, port: &mut Port<'_>) {
         let Some(landing) = landing else { return };
         for (run, start) in place.runs() {
@@ -159,6 +184,8 @@ impl Window {
                 }
             }
             Closes::Unlock { answers } => {
+                #[cfg(feature = "mutants")]
+                let told = told || port.has(Mutant::DoneLost);
                 if answers && !told {
                     port.answer(self, from, Body::Done, None);
                 }

@@ -665,17 +665,8 @@ where
         };
         let cursor = self.charge(thread, Part::Post, cursor, cost);
         let channel = self.channel(from, to);
-        let flight = Flight {
-            kind,
-            from,
-            to,
-            channel,
-            bytes,
-            parcel,
-            signalled: false,
-            updated: false,
-            held: None,
-        };
+        let flight =
+            Flight { kind, from, to, channel, bytes, parcel, signalled: false, held: None };
         let id = self.flights.insert(flight);
         self.schedule(cursor, thread, Phase::Post, Happening::Depart(id));
         cursor

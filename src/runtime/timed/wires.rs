@@ -377,13 +377,10 @@ where
             }
             FlightKind::ReadRequest { .. } => self.answer_read(id),
             FlightKind::AtomicRequest { .. } => self.begin_atomic(id),
-            FlightKind::ReadAnswer { into, token } => {
-                let (into, token) = (*into, *token);
+            FlightKind::ReadAnswer { into, .. } => {
+                let into = *into;
                 let parcel = flight.parcel.take().expect("the answer of a read carries bytes");
-                let (reader, reads) = (to.peer, !flight.updated);
-                if reads {
-                    self.record(|| Choice::Move { process: reader, token });
-                }
+                let reader = to.peer;
                 self.buffers.writes(reader, into, &mut self.violations);
                 self.memories.write(reader, into, &parcel);
                 self.next_read(reader, to.back(from));
@@ -410,6 +407,9 @@ where
             unreachable!("only a read request is answered")
         };
         let (owner, back_to) = (request.to.peer, request.to.back(request.from));
+        // The bytes are those of this moment; nobody looks at the reader's before it is told.
+        let reader = request.from;
+        self.record(|| Choice::Move { process: reader, token: done });
         self.buffers.reads(owner, remote, &mut self.violations);
         let parcel = self.memories.capture(owner, remote);
         self.answer(owner, back_to, parcel, (into, done), Posting::ReadAnswer);
@@ -453,7 +453,6 @@ where
         posting: Posting,
     ) {
         let now = self.simulation.now();
-        let updated = posting == Posting::AtomicAnswer;
         let back = self.channel(owner, back_to);
         let path = self.path(back, posting);
         let conn = ConnId(self.connection(back).0 + 1);
@@ -465,7 +464,6 @@ where
             bytes: into.len,
             parcel: Some(parcel),
             signalled: false,
-            updated,
             held: None,
         });
         let transfer = Transfer { conn, path, bytes: into.len, token: token(TRANSFER, answer) };
@@ -585,7 +583,6 @@ impl<P> Flight<P> {
             bytes: 0,
             parcel: None,
             signalled: false,
-            updated: false,
             held: None,
         }
     }

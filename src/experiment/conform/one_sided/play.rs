@@ -166,9 +166,7 @@ impl Writer<'_> {
 
     /// Operations on nobody, wherever they stand.
     fn on_nobody(&mut self, ops: &[&Op]) {
-        for op in ops.iter().filter(|op| {
-            matches!(op.does, Does::Operate { target: None, .. })
-        }) {
+        for op in ops.iter().filter(|op| matches!(op.does, Does::Operate { target: None, .. })) {
             self.operate(op);
         }
     }

@@ -269,6 +269,10 @@ impl Machine for EpLibrary {
         Some(WaitSet::All(vec![Wait { operation, peers, detail, origin: 0 }]))
     }
 
+    fn hca_reaches_windows(&self) -> bool {
+        self.inner.hca_reaches_windows()
+    }
+
     fn leftovers(&self) -> Vec<String> {
         let mut left = self.inner.leftovers();
         left.extend(self.shared.open_ends());
