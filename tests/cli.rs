@@ -262,7 +262,6 @@ fn a_wrong_command_line_names_what_is_wrong() {
         &["run", "x", "--on", "hq"],
         &["check", "--format", "junit"],
         &["diff", "a", "b"],
-        &["explore", "x"],
         &["fit"],
         &["sweep", "plan"],
     ] {

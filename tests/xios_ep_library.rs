@@ -173,7 +173,7 @@ fn two_threads_that_drain_one_queue_keep_the_order() {
     }
     let survey = explored(&two_drain(), lock(Variant::Planted));
     let words: Vec<String> = survey.faults.iter().map(|(fault, _)| fault.to_string()).collect();
-    assert!(words.iter().any(|word| word.contains("one communicator")), "{words:?}");
+    assert!(words.iter().any(|word| word.contains("no such communicator")), "{words:?}");
 }
 
 /// Endpoints of two processes with two threads each, in every order: whatever carries the messages.
@@ -331,10 +331,10 @@ fn answered(library: &mut EpLibrary, op: SharedOp) -> EpReply {
 fn names(calls: &[EpCall]) -> Vec<&'static str> {
     let name = |call: &EpCall| match call {
         EpCall::Shared(SharedOp::Lock) => "lock",
-        EpCall::Shared(SharedOp::Unlock(None)) => "unlock",
-        EpCall::Shared(SharedOp::Unlock(Some(_))) => "append, unlock",
-        EpCall::Shared(SharedOp::Walk(None)) => "walk",
-        EpCall::Shared(SharedOp::Walk(Some(_))) => "post, walk",
+        EpCall::Shared(SharedOp::Unlock(_, None)) => "unlock",
+        EpCall::Shared(SharedOp::Unlock(_, Some(_))) => "append, unlock",
+        EpCall::Shared(SharedOp::Walk(_, None)) => "walk",
+        EpCall::Shared(SharedOp::Walk(_, Some(_))) => "post, walk",
         EpCall::Mpi(Call::Improbe { source: Peer::Any, tag: None, .. }) => "probe any",
         EpCall::Mpi(Call::Imrecv { .. }) => "Imrecv",
         EpCall::Mpi(Call::Test { .. }) => "Test",
@@ -586,7 +586,7 @@ fn what_does_not_fit_is_refused_before_it_is_sent() {
         (irecv(0, rank(4), None, 8), "there is no endpoint 4 of 4"),
         (wait(3), "no such request is open"),
         (Call::Cancel { request: Handle(0) }, "does not offer"),
-        (Call::Barrier { comm: Comm(1) }, "has one communicator"),
+        (Call::Barrier { comm: Comm(1) }, "has no such communicator"),
         (isend(u32::MAX, 1, 0, 8), "too large"),
     ] {
         let (error, packets) = refused(call);

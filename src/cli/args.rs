@@ -64,6 +64,12 @@ pub(super) enum Command {
         #[arg(required = true, value_name = "FILE")]
         files: Vec<PathBuf>,
     },
+    /// Try every order of events of a protocol or a small scenario, or many
+    #[command(after_help = "Example: mpisim explore matching/wildcard --ranks 3 --ops 2")]
+    Explore(ExploreArguments),
+    /// Replay a run that `explore` found
+    #[command(after_help = "Example: mpisim replay x1:eager:2x1:...")]
+    Replay(ReplayArguments),
     /// Print completions for a shell
     #[command(after_help = "Example: mpisim completions bash > mpisim.bash")]
     Completions {
@@ -166,6 +172,74 @@ pub(super) struct ShowArguments {
     pub(super) topology: Option<Graph>,
     #[command(flatten)]
     pub(super) changes: Changes,
+}
+
+/// Options of `explore`.
+#[derive(Args, Clone, Debug)]
+pub(super) struct ExploreArguments {
+    /// A protocol, a file, or a scenario that ships [default: list the protocols]
+    #[arg(value_name = "PROTOCOL|SCENARIO")]
+    pub(super) subject: Option<String>,
+    /// Ranks of a protocol's job [default: 2]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub(super) ranks: Option<u32>,
+    /// Operations of each rank [default: 1]
+    #[arg(long, value_name = "K", allow_negative_numbers = true)]
+    pub(super) ops: Option<u32>,
+    /// Which orders of events are tried
+    #[arg(long, value_enum, default_value = "exhaustive")]
+    pub(super) strategy: OrderStrategy,
+    /// The most states, schedules, or steps of a schedule; such as states=2000000
+    #[arg(long, value_name = "WHAT=N")]
+    pub(super) budget: Vec<String>,
+    /// The most memory of an exhaustive search [default: 4 GiB]
+    #[arg(long, value_name = "SIZE")]
+    pub(super) memory: Option<String>,
+    /// Seed of what is drawn
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = seed)]
+    pub(super) seed: Option<u64>,
+    /// Ordered steps that a failure may need, for pct [default: 3]
+    #[arg(long, value_name = "D", value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub(super) depth: Option<u32>,
+    /// Let one process die, at any moment
+    #[arg(long)]
+    pub(super) crash: bool,
+    /// Leave out orders that another one stands for
+    #[arg(long)]
+    pub(super) reduce: bool,
+    /// What is printed
+    #[arg(long, value_enum, default_value = "human")]
+    pub(super) format: CheckFormat,
+    /// Draw the way to the first failure, for Graphviz
+    #[arg(long, value_name = "FILE")]
+    pub(super) dot: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) changes: Changes,
+}
+
+/// Options of `replay`.
+#[derive(Args, Clone, Debug)]
+pub(super) struct ReplayArguments {
+    /// What `explore` printed
+    pub(super) token: String,
+    /// The scenario, where it is not where the token says
+    pub(super) scenario: Option<String>,
+    /// What is printed
+    #[arg(long, value_enum, default_value = "human")]
+    pub(super) format: CheckFormat,
+    #[command(flatten)]
+    pub(super) changes: Changes,
+}
+
+/// Which orders of events are tried.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub(super) enum OrderStrategy {
+    /// All
+    Exhaustive,
+    /// Each next event at random
+    Walk,
+    /// By random priorities
+    Pct,
 }
 
 /// How errors are written.

@@ -15,6 +15,7 @@ mod args;
 mod check;
 mod conform;
 mod crash;
+mod explore;
 mod files;
 mod list;
 mod machines;
@@ -67,6 +68,8 @@ fn dispatch(terminal: Terminal, command: Command) -> Outcome {
         Command::Schema { document } => schema(document),
         Command::Explain { code } => explain(&code),
         Command::Conform { files } => conform::conform(terminal, &files),
+        Command::Explore(arguments) => explore::explore(terminal, &arguments),
+        Command::Replay(arguments) => explore::replay(terminal, &arguments),
         Command::Completions { shell } => completions(shell),
         Command::Man { command } => manual(command.as_deref()),
     }

@@ -192,7 +192,10 @@ fn osu_spec(plan: &Plan) -> Result<OsuSpec, Failure> {
             put("workload.senders_per_node", senders_per_node.to_string());
             OsuTest::MessageRate
         }
-        Workload::Collective { .. } | Workload::Tiles(_) | Workload::Program(_) => {
+        Workload::Collective { .. }
+        | Workload::Tiles(_)
+        | Workload::OneSided(_)
+        | Workload::Program(_) => {
             return Err(refused());
         }
     };

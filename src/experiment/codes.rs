@@ -191,6 +191,8 @@ codes! {
         "The message names the number of nodes and of ports."
     ONE_NODE "E0509" Invalid "the workload needs another number of nodes or processes"
         "The workload pairs processes of different nodes, or of one node, and the scenario has too few of them."
+    COMMUNICATOR "E0510" Invalid "the communicator is not there"
+        "A statement names a communicator that no earlier statement of this rank has made, or that was freed, or makes one under a name that is taken."
 
     EMPTY_AXIS "E0601" Invalid "an axis of the sweep has no values"
         "A sweep over an empty list would run nothing, which is never a success. Give values, or remove the axis."
@@ -255,6 +257,8 @@ codes! {
         "Conformance vectors are recorded from a real MPI library; each line of their file is one case. The message says what is wrong with the first that cannot be read."
     BASELINE_REFUSED "E0909" Failed "the baseline is not saved"
         "A baseline is saved only from scenarios whose points all finished; `--force` saves a point that did not finish as such, and keeps a copy of the old file. No file was changed."
+    TOKEN "E0910" Invalid "the token does not belong to this job"
+        "A replay token names a protocol or a scenario, its size, the version of the program and every choice of one run. It is replayed only where all of that is as it was; the message says what differs. Explore again to get a token of what is there now."
 
     POINT_LIMIT "E1001" Limit "a limit was hit while a point ran"
         "A point passed the events or the simulated time that the scenario allows under `limits`. The message names the point and the limit. Points that were finished are kept."
@@ -262,6 +266,8 @@ codes! {
         "The simulator broke one of its own rules. This is never the fault of an input. The message names the place and the command that shows it again; please report both."
     STOPPED "E1003" Failed "the simulated program did not finish"
         "The processes of the scenario wait for each other, or one of them broke a rule of MPI. This is a result: the message says who waits for whom, with the lines of the calls."
+    NOT_ALL_ORDERS "E1004" Limit "the exploration did not come to its end"
+        "There are more states than `--budget states=...` or `--memory` allow, or a run took more than `--budget steps=...`. Nothing wrong was found as far as it went, which says nothing about the rest. Raise the limit, take fewer ranks or operations, leave orders out by `--reduce`, or draw some of them by `--strategy walk`."
 }
 
 #[cfg(test)]

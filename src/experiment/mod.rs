@@ -11,6 +11,7 @@ pub mod codes;
 pub mod collectives;
 pub mod conform;
 pub mod diagnostic;
+pub mod explore;
 pub mod json;
 pub mod judge;
 pub mod library;

@@ -23,11 +23,14 @@ use super::shape::{Shape, path};
 use super::sweep::{self, Sweep};
 use crate::hardware::core::Pinning;
 use crate::protocols::library::{Progress, Queues, Threading};
+use crate::protocols::rma;
 use crate::units::{Bytes, TimeDelta};
 use crate::workloads::backlog::Queue;
+use crate::workloads::one_sided::OneSided;
 use crate::workloads::tiles::Tiles;
 
 mod addressing;
+mod one_sided;
 mod point;
 mod tiles;
 
@@ -92,11 +95,11 @@ pub struct Point {
 }
 
 impl Point {
-    /// Ranks that each process has where it makes endpoints; else 1.
+    /// Ranks that each process has where its threads are endpoints; else 1.
     pub const fn ranks_of_a_process(&self) -> u16 {
         match self.addressing {
-            Addressing::Endpoints(_) => self.threads,
-            Addressing::Process | Addressing::Duplicated | Addressing::EndpointLibrary => 1,
+            Addressing::Endpoints(_) | Addressing::EndpointLibrary => self.threads,
+            Addressing::Process | Addressing::Duplicated => 1,
         }
     }
 }
@@ -203,6 +206,8 @@ pub struct MpiOptions {
     pub connections: Connections,
     /// Who gets the library lock.
     pub lock: Lock,
+    /// How windows work.
+    pub rma: rma::Settings,
 }
 
 /// Who gets the library lock that several threads wait for.
@@ -305,6 +310,8 @@ pub enum Workload {
     },
     /// A chain of tiles, each an endpoint.
     Tiles(Box<Tiles>),
+    /// Something over windows.
+    OneSided(Box<OneSided>),
     /// Statements written out, one list for each rank.
     Program(Vec<RankProgram>),
 }
@@ -328,6 +335,7 @@ impl Workload {
             Self::MessageRate { .. } => "message_rate",
             Self::Collective { .. } => "collective",
             Self::Tiles(_) => "tiles",
+            Self::OneSided(workload) => workload.kind(),
             Self::Program(_) => "program",
         }
     }

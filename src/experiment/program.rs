@@ -1,5 +1,7 @@
 //! Explicit programs: the statements of a scenario as calls, each with its line.
 
+mod communicators;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -7,10 +9,12 @@ use super::codes;
 use super::collectives::{self, Choices, Chosen};
 use super::diagnostic::{Diagnostic, Diagnostics, Span, quote};
 use super::json::{Node, Value};
+use crate::mpi::communicator::Communicators as Duplicates;
 use crate::mpi::envelope::Rank;
-use crate::protocols::call::{Buffer, Call, Comm, Peer, Requests, SendMode};
+use crate::protocols::call::{Buffer, Call, Peer, Requests, SendMode};
 use crate::protocols::contract::Handle;
 use crate::units::TimeDelta;
+use communicators::{Communicators, Named};
 
 /// What one rank does, statement by statement.
 pub type RankProgram = Arc<[Statement]>;
@@ -53,6 +57,7 @@ struct Reader<'a> {
     ranks: u32,
     rank: usize,
     handles: BTreeMap<String, (Handle, Open, Span)>,
+    communicators: Communicators,
     buffers: u32,
 }
 
@@ -74,8 +79,10 @@ pub fn read(diagnostics: &mut Diagnostics, choices: &Choices, ranks: &Node) -> V
         .collect();
     let mut programs = Vec::with_capacity(lists.len());
     for (rank, list) in lists.iter().enumerate() {
-        let handles = BTreeMap::new();
-        let mut reader = Reader { diagnostics, choices, ranks: count, rank, handles, buffers: 0 };
+        let (handles, communicators) = (BTreeMap::new(), Communicators::default());
+        let ranks = count;
+        let mut reader =
+            Reader { diagnostics, choices, ranks, rank, handles, communicators, buffers: 0 };
         let elements = list.elements().unwrap_or(&[]);
         let statements = elements.iter().enumerate().map(|(index, node)| Statement {
             step: reader.step(node, &format!("workload.ranks[{rank}][{index}]")),
@@ -121,24 +128,29 @@ impl Reader<'_> {
     }
 
     fn step(&mut self, node: &Node, path: &str) -> Step {
-        let comm = Comm(node.small("comm").map_or(0, |comm| u16::try_from(comm).unwrap_or(0)));
         let op = node.required_word("op");
-        if let Some(chosen) = self.collective(op, node, comm, path) {
+        if let Some(call) = self.communicators.read(self.diagnostics, op, node, path) {
+            return Step::Call(call);
+        }
+        let named = self.communicators.named(self.diagnostics, node, path);
+        if let Some(chosen) = self.collective(op, node, named, path) {
             return Step::Collective(chosen);
         }
         let call = match op {
             "compute" => return Step::Compute(node.time("time").unwrap_or_default()),
-            "barrier" => Call::Barrier { comm },
-            "isend" | "issend" | "send" | "ssend" => self.send(op, node, comm, path),
-            "irecv" | "recv" => self.receive(op, node, comm, path),
-            "probe" | "iprobe" | "mprobe" | "improbe" => self.probe(op, node, comm, path),
+            "barrier" => Call::Barrier { comm: named.comm },
+            "isend" | "issend" | "send" | "ssend" => self.send(op, node, named, path),
+            "irecv" | "recv" => self.receive(op, node, named, path),
+            "probe" | "iprobe" | "mprobe" | "improbe" => self.probe(op, node, named, path),
             "mrecv" | "imrecv" => self.matched_receive(op, node, path),
             _ => self.completion(op, node, path),
         };
         Step::Call(call)
     }
 
-    fn collective(&mut self, op: &str, node: &Node, comm: Comm, path: &str) -> Option<Chosen> {
+    fn collective(&mut self, op: &str, node: &Node, named: Named, path: &str) -> Option<Chosen> {
+        // As on the communicator of every job that it is like; else the call is refused below.
+        let like = named.like().unwrap_or_default();
         let mut reader = collectives::Reader {
             diagnostics: self.diagnostics,
             choices: self.choices,
@@ -146,13 +158,28 @@ impl Reader<'_> {
             rank: u32::try_from(self.rank).expect("the shape limits the ranks"),
             buffer: self.buffers,
         };
-        let chosen = reader.read(op, node, comm, path);
+        let mut chosen = reader.read(op, node, like, path)?;
         self.buffers = reader.buffer;
-        chosen
+        let moved = named.comm != like && chosen.call.comm.0 == Duplicates::REVERSED;
+        if named.like().is_none() || moved {
+            self.report(
+                Diagnostic::error(
+                    &codes::COMMUNICATOR,
+                    node.get("comm").map_or(node.span, |value| value.span),
+                    format!("{path}.comm"),
+                    "its ranks are not known before the run",
+                    "a collective with buffers needs a communicator of every job, or a duplicate of 0 or 1",
+                )
+                .help("messages and barriers go over any communicator"),
+            );
+        }
+        chosen.call.comm = named.comm;
+        Some(chosen)
     }
 
-    fn send(&mut self, op: &str, node: &Node, comm: Comm, path: &str) -> Call {
-        let to = self.peer(node, "to", path, false);
+    fn send(&mut self, op: &str, node: &Node, named: Named, path: &str) -> Call {
+        let comm = named.comm;
+        let to = self.peer(node, "to", named, path, false);
         let tag = self.tag(node, path, false).unwrap_or(0);
         let buffer = self.buffer(node, "size");
         let mode = if op.contains("ss") { SendMode::Synchronous } else { SendMode::Standard };
@@ -164,8 +191,9 @@ impl Reader<'_> {
         }
     }
 
-    fn receive(&mut self, op: &str, node: &Node, comm: Comm, path: &str) -> Call {
-        let source = self.peer(node, "src", path, true);
+    fn receive(&mut self, op: &str, node: &Node, named: Named, path: &str) -> Call {
+        let comm = named.comm;
+        let source = self.peer(node, "src", named, path, true);
         let tag = self.tag(node, path, true);
         let buffer = self.buffer(node, "max");
         if op == "irecv" {
@@ -176,8 +204,9 @@ impl Reader<'_> {
         }
     }
 
-    fn probe(&mut self, op: &str, node: &Node, comm: Comm, path: &str) -> Call {
-        let source = self.peer(node, "src", path, true);
+    fn probe(&mut self, op: &str, node: &Node, named: Named, path: &str) -> Call {
+        let comm = named.comm;
+        let source = self.peer(node, "src", named, path, true);
         let tag = self.tag(node, path, true);
         match op {
             "probe" => Call::Probe { source, tag, comm },
@@ -217,7 +246,7 @@ impl Reader<'_> {
     }
 
     /// A rank, or what stands for one; `any` only where `receiving`.
-    fn peer(&mut self, node: &Node, key: &str, path: &str, receiving: bool) -> Peer {
+    fn peer(&mut self, node: &Node, key: &str, named: Named, path: &str, receiving: bool) -> Peer {
         let value = node.get(key).expect("the tree was checked against its shape");
         let at = format!("{path}.{key}");
         match value.text() {
@@ -238,7 +267,7 @@ impl Reader<'_> {
             }
             None => {
                 let rank = value.as_count();
-                if rank >= u64::from(self.ranks) {
+                if named.like().is_some() && rank >= u64::from(self.ranks) {
                     let last = self.ranks - 1;
                     self.report(
                         Diagnostic::error(

@@ -3,6 +3,7 @@
 mod claims;
 mod collectives;
 mod figures;
+mod one_sided;
 mod sweep;
 mod tiles;
 
@@ -205,6 +206,7 @@ static MPI: Shape = Shape::Object(&[
         "per_peer",
         "How a process is connected to its peers; a pass of the progress engine polls each channel.",
     ),
+    optional("rma", &one_sided::SETTINGS, "How windows work."),
     optional("collectives", &collectives::CHOICES, "Algorithms of collective operations."),
     default(
         "lock",
@@ -320,6 +322,9 @@ static WORKLOAD: Shape = Shape::Tagged {
         ),
         collectives::WORKLOAD,
         tiles::WORKLOAD,
+        one_sided::MUTEX,
+        one_sided::LINKED_LIST,
+        one_sided::EPOCHS,
         variant(
             "program",
             &[required(
@@ -350,7 +355,15 @@ static TAG: Shape = Shape::Either(&[
     Shape::Count { min: 0, max: TAG_UB.cast_unsigned() as u64 },
     Shape::Word(&[("any", "MPI_ANY_TAG, in receives and probes only")]),
 ]);
-static COMM: Shape = Shape::Count { min: 0, max: 2 };
+static COMM: Shape = Shape::Either(&[Shape::Count { min: 0, max: 2 }, Shape::Name]);
+static COLOR: Shape = Shape::Either(&[
+    Shape::Count { min: 0, max: i32::MAX as u64 },
+    Shape::Word(&[("undefined", "MPI_UNDEFINED: this rank gets no communicator")]),
+]);
+static KEY: Shape = Shape::Count { min: 0, max: i32::MAX as u64 };
+static NEW_ENDPOINTS: Shape = Shape::List { of: &Shape::Name, min: 1, max: 1_024 };
+/// The communicators of every job.
+pub const COMMUNICATORS: &str = "0 is all ranks, 1 a duplicate, 2 the ranks in reverse order";
 
 const TO: Field = required("to", &PEER, "1", "The receiver's rank in the communicator.");
 const SRC: Field =
@@ -361,12 +374,14 @@ const COMM_FIELD: Field = default(
     "comm",
     &COMM,
     "0",
-    "The communicator: 0 all ranks, 1 a duplicate, 2 the ranks in reverse order.",
+    "The communicator: 0 all ranks, 1 a duplicate, 2 the ranks in reverse order, or the name of one that was made.",
 );
 const MESSAGE: Field = required("size", &SIZE, "\"8 B\"", "Bytes of the message.");
 const ROOM: Field = required("max", &SIZE, "\"8 B\"", "Bytes of the receive buffer.");
 const REQ: Field = required("req", &REQUEST, "\"a\"", "The name of the request.");
 const REQS: Field = required("reqs", &REQUESTS, "[ \"a\" ]", "The names of the requests.");
+const MADE: Field = required("comm", &REQUEST, "\"c\"", "The name of the communicator.");
+const NEW: Field = required("new", &REQUEST, "\"c\"", "The name of the new communicator.");
 const HANDLE: Field = required("handle", &REQUEST, "\"m\"", "The name of the matched message.");
 
 static OPERATION: Shape = Shape::Tagged {
@@ -391,6 +406,27 @@ static OPERATION: Shape = Shape::Tagged {
         variant("imrecv", &[HANDLE, ROOM, REQ], "MPI_Imrecv"),
         variant("cancel", &[REQ], "MPI_Cancel"),
         variant("barrier", &[COMM_FIELD], "MPI_Barrier"),
+        variant("comm_dup", &[COMM_FIELD, NEW], "MPI_Comm_dup"),
+        variant(
+            "comm_split",
+            &[
+                COMM_FIELD,
+                required("color", &COLOR, "0", "The part that this rank is in."),
+                default("key", &KEY, "0", "Where it wants to stand there."),
+                NEW,
+            ],
+            "MPI_Comm_split",
+        ),
+        variant("comm_free", &[MADE], "MPI_Comm_free"),
+        variant(
+            "create_endpoints",
+            &[
+                COMM_FIELD,
+                required("new", &NEW_ENDPOINTS, "[ \"a\" ]", "The names of its endpoints."),
+            ],
+            "MPI_Comm_create_endpoints, one name for each endpoint of this rank",
+        ),
+        variant("free_endpoint", &[MADE], "MPI_Comm_free of one endpoint"),
         collectives::STATEMENTS[0],
         collectives::STATEMENTS[1],
         collectives::STATEMENTS[2],
@@ -541,6 +577,12 @@ const LATENCY: MetricSpec = time_metric("latency");
 const BANDWIDTH: MetricSpec = metric("bandwidth", Dimension::Bandwidth, "MB/s", 8_000_000);
 const MESSAGE_RATE: MetricSpec = metric("message_rate", Dimension::Rate, "msg/s", 1);
 
+const CYCLE_TIME: MetricSpec = time_metric("cycle_time");
+const HANDOVER: MetricSpec = time_metric("handover");
+const PACKETS: MetricSpec = number("packets_per_cycle", "");
+const EPOCH_TIME: MetricSpec = time_metric("epoch_time");
+const EPOCH_EVERY: MetricSpec = time_metric("epoch_every");
+const EPOCH_PACKETS: MetricSpec = number("packets_per_epoch", "");
 const STEP_TIME: MetricSpec = time_metric("step_time");
 const MOVED: MetricSpec = metric("moved", Dimension::Bytes, "B", 1);
 
@@ -551,6 +593,8 @@ const fn main_metrics(kind: &str) -> &'static [MetricSpec] {
         b"bandwidth" | b"bidirectional_bandwidth" => &[BANDWIDTH, MESSAGE_RATE, TIME_METRIC],
         b"message_rate" => &[MESSAGE_RATE, BANDWIDTH, TIME_METRIC],
         b"collective" => &[LATENCY, MESSAGE_RATE, TIME_METRIC],
+        b"mutex" => &[CYCLE_TIME, HANDOVER, PACKETS, TIME_METRIC],
+        b"rma_epochs" => &[EPOCH_TIME, EPOCH_EVERY, EPOCH_PACKETS, TIME_METRIC],
         b"tiles" => &[STEP_TIME, MOVED, TIME_METRIC],
         _ => &[TIME_METRIC],
     }

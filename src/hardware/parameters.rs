@@ -254,7 +254,8 @@ profile! {
         max_outstanding_reads_per_qp: Count = required, "1" .. "256";
         /// Rate between two processes of a node through the adapter; absent or 0: no such path.
         loopback_bw: Bandwidth = optional, "0 GB/s" .. "100 GB/s";
-        /// Whether the adapter reads and writes a peer's memory without its processor.
+        /// Whether the adapter carries out the one-sided operations of programs without the peer's
+        /// processor; large messages it moves by itself once they are matched, either way.
         rdma: Flag = default("true"), "false" .. "true";
     }
 

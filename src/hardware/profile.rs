@@ -307,13 +307,7 @@ impl Rule {
 
 /// What the kinds and bands of the table cannot say; nothing that two estimates, each inside its
 /// range, could break.
-static RULES: [Rule; 6] = [
-    Rule {
-        first: "hca.rdma",
-        second: "hca.rdma",
-        holds: |rdma, _| rdma == 1,
-        says: "only adapters that read and write a peer's memory by themselves are simulated",
-    },
+static RULES: [Rule; 5] = [
     Rule {
         first: "cache.l1d_size",
         second: "cache.l2_size",

@@ -70,7 +70,7 @@ pub enum CommunicatorError {
 }
 
 /// A group and the contexts in which its members talk.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Communicator {
     /// Context of the program's point-to-point messages.
     pub context: Context,

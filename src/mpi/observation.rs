@@ -1,6 +1,6 @@
 //! Facts of MPI semantics that a machine tells its monitors, at no cost in time.
 
-use super::envelope::{Envelope, Selection};
+use super::envelope::{Context, Envelope, Rank, Selection};
 
 /// A message, named by its sender's process and that process's count of sends.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -98,6 +98,67 @@ pub enum Observation {
     SendComplete {
         /// The message.
         message: MessageId,
+    },
+    /// A fact of communicators.
+    Group(GroupFact),
+}
+
+/// A communicator: those without common processes may have one context.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct GroupId {
+    /// The context of its messages.
+    pub context: Context,
+    /// The process of its rank 0.
+    pub first: u32,
+}
+
+/// One fact of communicators and of collectives on them.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum GroupFact {
+    /// The process has a communicator that it made.
+    Opened {
+        /// The context of its messages.
+        context: Context,
+    },
+    /// The process has freed it.
+    Closed {
+        /// The context of its messages.
+        context: Context,
+    },
+    /// The process has endpoints of a communicator that it made.
+    Named {
+        /// Which communicator.
+        of: GroupId,
+        /// The rank of the process in the parent.
+        parent: Rank,
+        /// The rank of its first endpoint.
+        first: Rank,
+        /// How many it has, at least one.
+        count: u32,
+        /// Endpoints of all processes.
+        size: u32,
+        /// The name of its first endpoint; the others follow.
+        id: u32,
+    },
+    /// A rank enters a collective.
+    Entered {
+        /// Which communicator.
+        of: GroupId,
+        /// Who.
+        rank: Rank,
+        /// Ranks of the communicator.
+        size: u32,
+    },
+    /// A rank leaves the collective that it entered last.
+    Left {
+        /// Which communicator.
+        of: GroupId,
+        /// Who.
+        rank: Rank,
+        /// The MPI function.
+        operation: &'static str,
+        /// Whether that is a barrier.
+        barrier: bool,
     },
 }
 

@@ -134,6 +134,8 @@ pub enum Call {
     Attach { id: u16 },
     /// `MPI_Comm_compare`.
     Compare { a: Comm, b: Comm },
+    /// Communicators are made and freed.
+    Communicators(CommCall),
     /// Any collective operation.
     Collective(Arc<Collective>),
     /// Any one-sided call.
@@ -168,6 +170,44 @@ impl Call {
             | Self::Attach { .. } => None,
             Self::Collective(call) => Some(call.comm),
             Self::Rma(_) => None,
+            Self::Communicators(call) => Some(call.comm()),
+        }
+    }
+}
+
+/// A call that makes or frees a communicator of processes; `new` is the caller's number for it.
+#[allow(missing_docs, reason = "argument names of MPI")]
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub enum CommCall {
+    /// `MPI_Comm_dup`.
+    Dup { comm: Comm, new: Comm },
+    /// `MPI_Comm_split`; a `color` of `None` is `MPI_UNDEFINED`: then `new` stays free.
+    Split { comm: Comm, color: Option<i32>, key: i32, new: Comm },
+    /// `MPI_Comm_free`.
+    Free { comm: Comm },
+    /// `MPI_Allgather` of numbers that the caller itself reads, as many of each rank. They travel in
+    /// headers, so that they exist where payload does not.
+    Numbers { comm: Comm, own: Arc<[u32]> },
+}
+
+impl CommCall {
+    /// The communicator that the call names.
+    pub const fn comm(&self) -> Comm {
+        match self {
+            Self::Dup { comm, .. }
+            | Self::Split { comm, .. }
+            | Self::Free { comm }
+            | Self::Numbers { comm, .. } => *comm,
+        }
+    }
+
+    /// The name of the MPI function.
+    pub const fn function(&self) -> &'static str {
+        match self {
+            Self::Dup { .. } => "MPI_Comm_dup",
+            Self::Split { .. } => "MPI_Comm_split",
+            Self::Free { .. } => "MPI_Comm_free",
+            Self::Numbers { .. } => "MPI_Allgather",
         }
     }
 }
@@ -218,4 +258,6 @@ pub enum Reply {
     Compared(Comparison),
     /// `MPI_Win_test`.
     Flag(bool),
+    /// The numbers of all ranks, by rank.
+    Numbers(Box<[u32]>),
 }

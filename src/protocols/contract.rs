@@ -105,6 +105,8 @@ pub enum Space {
     Scratch(u16),
     /// Memory of the program that a window exposes to others.
     Window(u32),
+    /// Where the endpoint library joins what the threads of a process give; one per thread.
+    Exchange(u16),
 }
 
 /// Consecutive bytes in one [`Space`].
@@ -382,6 +384,23 @@ impl<P, R> Action<P, R> {
     }
 }
 
+/// A list that actions are appended to.
+pub trait Emit<T> {
+    /// Appends what `make` makes, in its place.
+    ///
+    /// An action that is given to [`Vec::push`] is made elsewhere and copied whole, however few of its
+    /// bytes are used: it must be dropped if the list cannot grow. Here the list grows before.
+    fn emit(&mut self, make: impl FnOnce() -> T);
+}
+
+impl<T> Emit<T> for Vec<T> {
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "what it saves is the call's argument")]
+    fn emit(&mut self, make: impl FnOnce() -> T) {
+        self.extend(std::iter::once_with(make));
+    }
+}
+
 /// An input that the protocol does not know in its state: a defect of the protocol.
 #[derive(Clone, Debug, Eq, Hash, PartialEq, thiserror::Error)]
 #[error("{machine}: unexpected {input} in state {state}")]
@@ -472,16 +491,33 @@ pub trait Machine: Clone + Eq + Hash + Debug {
         out: &mut Vec<ActionOf<Self>>,
     ) -> Result<(), ProtocolError>;
 
+    /// Reads some of what `handle` will read, and answers anything made of it; changes nothing. In a
+    /// large job a machine lies in no cache: what is read at once is waited for once.
+    fn touch(&self, thread: Thread) -> u64 {
+        let _ = thread;
+        0
+    }
+
     /// What the blocked call of `thread` waits for; `None` while it is not inside a call.
     fn waits(&self, thread: Thread) -> Option<WaitSet>;
 
-    /// Whether the HCA of another process may read or write its windows.
-    fn hca_reaches_windows(&self) -> bool {
-        true
+    /// Whether HCAs of other processes may reach memory of this one at any time, without its consent.
+    fn is_exposed(&self) -> bool {
+        false
     }
 
     /// What is still open inside the library, in words; empty at the end of a correct program.
     fn leftovers(&self) -> Vec<String>;
+
+    /// A call as a reader knows it, for the story of a run.
+    fn call_in_words(call: &Self::Call) -> String {
+        format!("{call:?}")
+    }
+
+    /// A packet as a reader knows it, for the story of a run.
+    fn packet_in_words(packet: &Self::Packet) -> String {
+        format!("{packet:?}")
+    }
 }
 
 /// What a program does next.

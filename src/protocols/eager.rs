@@ -11,7 +11,7 @@
 //! Inside a node a message is one cell, whatever its size, and there is always one. Noticeable with
 //! eager messages that are larger than a cell, and in bursts of more than there are cells.
 
-use super::contract::{Action, Region, Space, Step, Thread};
+use super::contract::{Action, Emit, Region, Space, Step, Thread};
 use super::library::{LibraryAction, MessageHeader, Packet, Wire};
 
 /// Sends `header` with the payload in `buffer`, copied through the staging buffer of `thread`.
@@ -26,11 +26,17 @@ pub(super) fn send(
 ) {
     let payload = (buffer.len > 0).then(|| {
         let staging = Region::new(Space::Staging(thread.0), buffer.len);
-        out.push(Action::Copy { from: buffer, to: staging });
+        out.emit(|| Action::Copy { from: buffer, to: staging });
         staging
     });
     let packet = Packet::Eager(header);
-    out.push(Action::Send { to: wire.route, via: wire.via, header: wire.header, packet, payload });
+    out.emit(|| Action::Send {
+        to: wire.route,
+        via: wire.via,
+        header: wire.header,
+        packet,
+        payload,
+    });
 }
 
 /// The receiver's copy out of `source` into its buffer: as much as fits.
@@ -38,7 +44,7 @@ pub(super) fn copy_out(source: Option<Region>, buffer: Region, out: &mut Vec<Lib
     if let Some(source) = source {
         let bytes = source.len.min(buffer.len);
         if bytes > 0 {
-            out.push(Action::Copy { from: source.part(0, bytes), to: buffer.part(0, bytes) });
+            out.emit(|| Action::Copy { from: source.part(0, bytes), to: buffer.part(0, bytes) });
         }
     }
 }
@@ -51,16 +57,16 @@ pub(super) fn buffer_unexpected(
 ) -> Option<Region> {
     landing.map(|landing| {
         let kept = Region::new(Space::Unexpected(slot), landing.len);
-        out.push(Action::Copy { from: landing, to: kept });
+        out.emit(|| Action::Copy { from: landing, to: kept });
         kept
     })
 }
 
 /// Tells a synchronous sender that its message was matched.
 pub(super) fn acknowledge(wire: Wire, header: &MessageHeader, out: &mut Vec<LibraryAction>) {
-    out.push(Action::Work(Step::Control));
+    out.emit(|| Action::Work(Step::Control));
     let packet = Packet::Matched { sender: header.sender };
-    out.push(Action::Send {
+    out.emit(|| Action::Send {
         to: wire.route,
         via: wire.via,
         header: wire.control,

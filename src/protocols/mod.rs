@@ -7,6 +7,7 @@ pub mod eager;
 pub mod library;
 #[cfg(feature = "mutants")]
 pub mod mutant;
+mod note;
 pub mod rendezvous;
 pub mod rma;
 pub mod xios_ep;

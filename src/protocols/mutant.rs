@@ -45,6 +45,11 @@ mutants! {
     NoDestination, "no-destination", "M6", "The destination is left out of the match.";
     Unlocks, "unlocks", "M7", "The lock is left between the search for a message and the append of the receive.";
     PastTheEnd, "past-the-end", "M8", "A message that is too long is copied past the end of the buffer.";
+    MasksTag, "masks-tag", "M10", "What does not fit its field of a packed tag is cut off.";
+    EndsPending, "ends-pending", "M11", "A test completes a receive that has no message yet.";
+    GetSender, "get-sender", "V2", "The sender of RGET is complete when its RTS has left.";
+    PutReceiver, "put-receiver", "V2", "The receiver of RPUT is complete when its CTS has left.";
+    FinFirst, "fin-first", "V2", "The receiver of RGET says FIN before it has read.";
     OwnCount, "own-count", "E1", "A process takes its own number of endpoints for that of every other.";
     SkipsRound, "skips-round", "E3", "The barrier leaves its last round out.";
     FirstPolls, "first-polls", "E4", "Only calls on the first endpoint of a process make progress.";
@@ -72,5 +77,7 @@ mutants! {
     OtherSource, "other-source", "", "A wildcard prefers the highest rank.";
     ExtraProbe, "extra-probe", "", "A look into the unexpected queue before each receive.";
     HearsFirst, "hears-first", "", "A round of the barrier posts its receive before its send.";
+    ChecksTwice, "checks-twice", "", "A receive and a test look into the queue of the process twice.";
+    PinsTwice, "pins-twice", "", "Both receivers of a rendezvous pin their buffer twice.";
     ContextGaps, "context-gaps", "", "Every second pair of contexts is left out.";
 }

@@ -64,6 +64,8 @@ pub struct Account {
     pub taken: u64,
     /// Queue entries that were compared.
     pub entries: u64,
+    /// Packets and RDMA operations that were handed to a wire.
+    pub packets: u64,
 }
 
 impl Account {
@@ -97,6 +99,7 @@ impl Account {
         self.held = self.held * times;
         self.taken *= times;
         self.entries *= times;
+        self.packets *= times;
         self
     }
 
@@ -114,6 +117,7 @@ impl AddAssign for Account {
         self.held += other.held;
         self.taken += other.taken;
         self.entries += other.entries;
+        self.packets += other.packets;
     }
 }
 
@@ -129,6 +133,7 @@ impl Sub for Account {
         since.held = self.held - earlier.held;
         since.taken -= earlier.taken;
         since.entries -= earlier.entries;
+        since.packets -= earlier.packets;
         since
     }
 }

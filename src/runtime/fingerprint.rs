@@ -2,7 +2,9 @@
 
 use std::hash::{Hash, Hasher};
 use std::ops::Deref;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// A 128-bit hasher for fingerprints of states; the same on every machine and in every run.
 ///
@@ -76,6 +78,12 @@ impl Hasher for Fingerprint {
         self.word(value);
     }
 
+    fn write_u128(&mut self, value: u128) {
+        let [low, high] = halves(value);
+        self.word(low);
+        self.word(high);
+    }
+
     fn write_usize(&mut self, value: usize) {
         self.word(value as u64);
     }
@@ -97,13 +105,38 @@ pub struct Shared<T>(Arc<Kept<T>>);
 #[derive(Debug, Default)]
 struct Kept<T> {
     value: T,
-    print: OnceLock<u128>,
+    print: Print,
+}
+
+/// A fingerprint, once it is known: two halves, of which zero is unknown. Whoever computes it gets
+/// the same, so that it does not matter who stores it, nor whether a half is seen before the other.
+#[derive(Debug, Default)]
+struct Print([AtomicU64; 2]);
+
+impl Print {
+    fn get_or_init(&self, compute: impl FnOnce() -> u128) -> u128 {
+        let [low, high] = [&self.0[0], &self.0[1]].map(|half| half.load(Relaxed));
+        if low != 0 && high != 0 {
+            return u128::from(high) << 64 | u128::from(low);
+        }
+        let print = compute();
+        let [low, high] = halves(print);
+        self.0[0].store(low, Relaxed);
+        self.0[1].store(high, Relaxed);
+        print
+    }
+}
+
+/// The low and the high 64 bits.
+#[expect(clippy::cast_possible_truncation, reason = "the two halves are wanted")]
+pub(super) const fn halves(print: u128) -> [u64; 2] {
+    [print as u64, (print >> 64) as u64]
 }
 
 impl<T: Clone> Clone for Kept<T> {
     fn clone(&self) -> Self {
         // Cloned to be changed: the old fingerprint would be stale.
-        Self { value: self.value.clone(), print: OnceLock::new() }
+        Self { value: self.value.clone(), print: Print::default() }
     }
 }
 
@@ -124,7 +157,7 @@ impl<T> Deref for Shared<T> {
 impl<T> Shared<T> {
     /// Wraps a value.
     pub fn new(value: T) -> Self {
-        Self(Arc::new(Kept { value, print: OnceLock::new() }))
+        Self(Arc::new(Kept { value, print: Print::default() }))
     }
 }
 
@@ -132,7 +165,7 @@ impl<T: Clone> Shared<T> {
     /// The value, to be changed: no other clone sees the change.
     pub fn change(&mut self) -> &mut T {
         let kept = Arc::make_mut(&mut self.0);
-        kept.print = OnceLock::new();
+        kept.print = Print::default();
         &mut kept.value
     }
 }

@@ -34,8 +34,14 @@
 //!   against packets.
 //! - Packets of one (sender, receiver, via) arrive in order, each exactly once; nothing is lost.
 
+mod alone;
+mod crash;
+mod memo;
 mod step;
+mod words;
 
+pub use crash::{Crash, CrashReport};
+use memo::Memo;
 pub use step::Refusal;
 
 use std::collections::VecDeque;
@@ -48,7 +54,7 @@ use super::fingerprint::{Fingerprint, Shared};
 use super::memory::{Memories, Parcel, Payload};
 use super::monitors::buffers::{Buffers, Lends};
 use super::monitors::{Monitor, Monitors, Sometimes, Violation, system};
-use super::rules::{Fault, touches_window};
+use super::rules::Fault;
 use crate::mpi::observation::Observation;
 use crate::mpi::rma::update::Effect;
 use crate::protocols::contract::{
@@ -119,6 +125,46 @@ pub enum Choice {
         /// The operation.
         token: Token,
     },
+    /// A process dies: see [`Crash`].
+    Crash {
+        /// The victim.
+        process: Process,
+    },
+}
+
+impl Choice {
+    /// Whose step it is: the process that acts, whose HCA works, or that dies.
+    pub const fn process(self) -> Process {
+        match self {
+            Self::Enter { process, .. }
+            | Self::Act { process, .. }
+            | Self::TakePacket { process, .. }
+            | Self::TakeDone { process, .. }
+            | Self::EndPass { process, .. }
+            | Self::Touch { process, .. }
+            | Self::Move { process, .. }
+            | Self::Finish { process, .. }
+            | Self::Crash { process } => process,
+        }
+    }
+
+    /// The thread that takes the step; `None` where no thread does.
+    pub const fn thread(self) -> Option<Thread> {
+        match self {
+            Self::Enter { thread, .. }
+            | Self::Act { thread, .. }
+            | Self::TakePacket { thread, .. }
+            | Self::TakeDone { thread, .. }
+            | Self::EndPass { thread, .. }
+            | Self::Touch { thread, .. } => Some(thread),
+            Self::Move { .. } | Self::Finish { .. } | Self::Crash { .. } => None,
+        }
+    }
+
+    /// Whether it is a fault of the environment, which nobody may wait for.
+    pub const fn is_fault(self) -> bool {
+        matches!(self, Self::Crash { .. })
+    }
 }
 
 impl fmt::Display for Choice {
@@ -148,6 +194,7 @@ impl fmt::Display for Choice {
             Self::Finish { process, token } => {
                 write!(f, "operation {} of {} completes", token.0, process.0)
             }
+            Self::Crash { process } => write!(f, "process {} dies", process.0),
         }
     }
 }
@@ -172,10 +219,13 @@ pub struct World<M: Machine, P: Program<M>> {
     ports: Vec<Shared<Port<M>>>,
     memories: Memories,
     fault: Option<Fault>,
+    crash: Crash,
     // What watches decides nothing: outside equality and hash.
     monitors: Shared<Monitors>,
     buffers: Shared<Buffers>,
     found: Vec<Violation>,
+    /// What makes a search faster and decides nothing either.
+    memo: Memo<M>,
 }
 
 /// The library of one process and its threads.
@@ -212,6 +262,8 @@ enum Stage<C> {
     Joining,
     /// Its program ended.
     Ended,
+    /// Its process has died.
+    Dead,
 }
 
 /// What a program does with its own memory.
@@ -262,13 +314,23 @@ struct Operation {
     moved: bool,
 }
 
+impl Operation {
+    /// The memory that it names at both sides.
+    const fn sides(&self) -> [(Process, Region); 2] {
+        match self.does {
+            Does::Copies { from, to } => [from, to],
+            Does::Updates { at, into, .. } => [at, into],
+        }
+    }
+}
+
 /// What an RDMA operation does.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 enum Does {
     /// Bytes move from one place to another.
     Copies { from: (Process, Region), to: (Process, Region) },
     /// An element changes; `carried` is the operand before, and the old element afterwards.
-    Updates { at: (Process, Region), update: Effect, carried: Parcel, into: Region },
+    Updates { at: (Process, Region), update: Effect, carried: Parcel, into: (Process, Region) },
 }
 
 impl<M: Machine, P: Program<M>> PartialEq for World<M, P> {
@@ -277,6 +339,7 @@ impl<M: Machine, P: Program<M>> PartialEq for World<M, P> {
             && self.ports == other.ports
             && self.memories == other.memories
             && self.fault == other.fault
+            && self.crash == other.crash
     }
 }
 
@@ -288,6 +351,7 @@ impl<M: Machine, P: Program<M>> Hash for World<M, P> {
         self.ports.hash(state);
         self.memories.hash(state);
         self.fault.hash(state);
+        self.crash.hash(state);
     }
 }
 
@@ -310,14 +374,22 @@ where
             ports: vec![Shared::new(Port::new()); count],
             memories: Memories::new(count, payload),
             fault: None,
+            crash: Crash::Never,
             monitors: Shared::new(Monitors::new(count)),
             buffers: Shared::new(Buffers::new(count)),
             found: Vec::new(),
+            memo: Memo::none(),
         };
         for process in (0..).take(count) {
             world.settle(Process(process));
         }
         world
+    }
+
+    /// The same state, which with all states after it keeps what libraries make of inputs.
+    #[must_use]
+    pub fn with_memo(self) -> Self {
+        Self { memo: Memo::empty(), ..self }
     }
 
     /// All that may happen next, in a fixed order; empty at the end of a run.
@@ -337,7 +409,8 @@ where
             for (thread, strand) in (0u16..).zip(&instance.threads) {
                 strand_choices(process, Thread(thread), instance, strand, port, choices);
             }
-            choices.extend(port.operations.iter().map(|operation| {
+            let live = port.operations.iter().filter(|operation| !self.is_cut_off(operation));
+            choices.extend(live.map(|operation| {
                 let token = operation.token;
                 if operation.moved {
                     Choice::Finish { process, token }
@@ -346,37 +419,14 @@ where
                 }
             }));
         }
-    }
-
-    /// A step that nobody else can notice: the only thread of a process returns from its call.
-    ///
-    /// It neither enables nor disables a choice of anybody else, touches no wire and no memory that
-    /// others reach (the windows of a process with one thread are its own where no HCA reaches
-    /// them), and tells the monitors nothing; and no cycle consists of such steps alone, since a program
-    /// must call between two returns.
-    pub fn private_step(&self) -> Option<Choice> {
-        if self.fault.is_some() {
-            return None;
-        }
-        (0u32..).zip(&self.instances).find_map(|(process, instance)| {
-            let [strand] = &instance.threads[..] else { return None };
-            let returns = matches!(strand.list[..], [Action::Return { .. }]);
-            let alone = strand.list.last().is_some_and(touches_window) && !self.hca_reaches();
-            let choice = Choice::Act { process: Process(process), thread: Thread(0) };
-            (returns || alone).then_some(choice)
-        })
-    }
-
-    /// Whether an HCA may touch a window of some process.
-    fn hca_reaches(&self) -> bool {
-        self.instances.iter().any(|instance| instance.machine.hca_reaches_windows())
+        self.crashes_into(choices);
     }
 
     /// How far the world has come.
     pub fn outcome(&self) -> Outcome {
         if let Some(fault) = &self.fault {
             Outcome::Faulted(fault.clone())
-        } else if !self.choices().is_empty() {
+        } else if self.choices().iter().any(|choice| !choice.is_fault()) {
             Outcome::Running
         } else if self.all_ended() {
             Outcome::Finished
@@ -390,9 +440,9 @@ where
         self.fault.as_ref()
     }
 
-    /// Whether every program has ended.
+    /// Whether every program has ended, but for those of a process that died.
     pub fn all_ended(&self) -> bool {
-        self.strands().all(|(_, _, _, strand)| strand.stage == Stage::Ended)
+        self.strands().all(|(_, _, _, strand)| strand.is_over())
     }
 
     /// The fingerprint of machines, programs, lists, wires and memories.
@@ -419,7 +469,7 @@ where
 
     /// How often the interesting branches were met on the way here.
     pub fn sometimes(&self) -> Sometimes {
-        self.monitors.matching.sometimes.plus(self.buffers.sometimes)
+        self.monitors.sometimes().plus(self.buffers.sometimes)
     }
 
     /// Who can never go on, and why; `None` where everybody still may.
@@ -429,14 +479,18 @@ where
             .map(|(process, thread, instance, strand)| {
                 let waits = match strand.stage {
                     Stage::Unborn | Stage::Joining => Some(deadlock::for_threads(process)),
-                    Stage::Calls(_) | Stage::Touches(_) | Stage::Inside | Stage::Ended => {
+                    Stage::Calls(_)
+                    | Stage::Touches(_)
+                    | Stage::Inside
+                    | Stage::Ended
+                    | Stage::Dead => {
                         instance.machine.waits(thread).filter(|_| strand.list.is_empty())
                     }
                 };
                 Standing {
                     process,
                     thread,
-                    ended: strand.stage == Stage::Ended,
+                    ended: strand.is_over(),
                     waits: waits.map(|waits| waits.located(|call| strand.program.line_of(call))),
                     position: strand.program.position(),
                     since: None,
@@ -495,6 +549,11 @@ where
 impl<M: Machine, P: Program<M>> Strand<M, P> {
     const fn new(program: P) -> Self {
         Self { program, stage: Stage::Unborn, pass: None, list: Vec::new() }
+    }
+
+    /// Whether it takes no further step.
+    fn is_over(&self) -> bool {
+        matches!(self.stage, Stage::Ended | Stage::Dead)
     }
 
     /// Whether it looks at channels and completions: inside a call, with no work left.
@@ -615,7 +674,7 @@ fn strand_choices<M: Machine, P: Program<M>>(
                 choices.push(Choice::EndPass { process, thread });
             }
         }
-        Stage::Calls(_) | Stage::Unborn | Stage::Joining | Stage::Ended => {}
+        Stage::Calls(_) | Stage::Unborn | Stage::Joining | Stage::Ended | Stage::Dead => {}
     }
 }
 

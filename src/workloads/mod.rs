@@ -2,8 +2,11 @@
 
 pub mod backlog;
 pub mod collective;
+pub mod epochs;
 pub mod job;
+pub mod linked_list;
 pub mod mutex;
+pub mod one_sided;
 pub mod ping_pong;
 pub mod program;
 pub mod score;

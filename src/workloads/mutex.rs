@@ -74,6 +74,11 @@ impl Algorithm {
         }
     }
 
+    /// Whether the ranks that wait stand in a queue that they know of.
+    pub const fn queues(self) -> bool {
+        matches!(self, Self::Mcs | Self::McsCasFirst)
+    }
+
     /// Whether everybody holds a shared lock of all the time.
     const fn locks_all(self) -> bool {
         !matches!(self, Self::ByteVector)
@@ -166,7 +171,8 @@ pub struct Cycles {
     pub outside: u64,
     /// Whether it marks where it enters and leaves.
     pub marks: bool,
-    /// Whether others may come between entering and leaving, where time does not exist.
+    /// Whether others may come between entering and leaving, and before the first cycle, where time
+    /// does not exist.
     pub lingers: bool,
     /// Whether nobody asks for locks that could conflict (`MPI_MODE_NOCHECK`).
     pub no_check: bool,
@@ -191,6 +197,7 @@ enum Stage {
     LockAll,
     Barrier,
     Start,
+    Gate,
     Cycle,
     Acquiring,
     Entered,
@@ -254,7 +261,8 @@ impl Contender {
                 let call = Call::Barrier { comm: Comm::default() };
                 (Stage::Start, Some(Next::Call(call)))
             }
-            Stage::Start => (Stage::Cycle, Some(Next::Mark(START))),
+            Stage::Start => (Stage::Gate, Some(Next::Mark(START))),
+            Stage::Gate => (Stage::Cycle, self.asked.lingers.then_some(Next::Load(own(0, 0)))),
             Stage::Cycle if self.done == self.asked.cycles => (Stage::Ended, Some(Next::Mark(END))),
             Stage::Cycle => (Stage::Acquiring, None),
             Stage::Acquiring => match self.mutex.steps().acquire(self.value) {

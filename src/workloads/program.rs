@@ -188,6 +188,7 @@ fn buffer_of(call: &Call) -> Option<Buffer> {
         | Call::Attach { .. }
         | Call::Compare { .. }
         | Call::Rma(_)
+        | Call::Communicators(_)
         | Call::Collective(_) => None,
     }
 }

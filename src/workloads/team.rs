@@ -51,7 +51,8 @@ fn of_thread(call: &Collective, thread: u16, comm: Comm) -> Collective {
         | Space::Landing(_)
         | Space::Unexpected(_)
         | Space::Scratch(_)
-        | Space::Window(_) => region,
+        | Space::Window(_)
+        | Space::Exchange(_) => region,
     };
     Collective { comm, input: own(call.input), output: own(call.output), ..call.clone() }
 }

@@ -3,10 +3,15 @@
 //! The programs of the job are those of its endpoints, in the order of their ranks: thread by
 //! thread, process by process. They name each other by these ranks.
 
+use super::collective;
 use super::job::{Job, JobError};
+use crate::protocols::collectives::Collective;
 use crate::protocols::contract::Program;
 use crate::protocols::library::Library;
-use crate::protocols::xios_ep::library::{Counts, EpJob, EpLibrary, EpThread, Variant, Waiting};
+use crate::protocols::xios_ep::library::{
+    Counts, EpJob, EpLibrary, EpThread, Variant, Waiting, among_processes,
+};
+use crate::protocols::xios_ep::rank_map::RankMap;
 use crate::runtime::timed::{Ran, Timed};
 use crate::runtime::untimed::World;
 
@@ -57,6 +62,12 @@ impl<P: Program<Library>> Job<P> {
         let programs = programs.chunks(usize::from(self.threads)).map(<[_]>::to_vec);
         Ok(World::new(job.libraries().into_iter().zip(programs).collect(), self.payload))
     }
+}
+
+/// Messages of MPI that `processes` processes with `threads` endpoints each send in one collective.
+pub fn messages(call: &Collective, processes: u32, threads: u16) -> u64 {
+    let map = RankMap::from_counts(&vec![threads.into(); processes as usize]);
+    collective::messages(&among_processes(call, &map), processes)
 }
 
 /// What the endpoint libraries of a run did together.

@@ -180,6 +180,7 @@ fn place(region: Region) -> &'static str {
         Space::Unexpected(_) => "kept",
         Space::Scratch(_) => "scratch",
         Space::Window(_) => "window",
+        Space::Exchange(_) => "exchange",
     }
 }
 
@@ -210,7 +211,7 @@ fn answer(reply: &Reply) -> String {
         Reply::Probed(Some(status)) => format!("a message of {}", words(status)),
         Reply::All(outcomes) => outcomes.iter().map(ended).collect::<Vec<_>>().join("; "),
         Reply::Flag(flag) => flag.to_string(),
-        Reply::Any { .. } | Reply::AllTested(_) | Reply::Compared(_) => {
+        Reply::Any { .. } | Reply::AllTested(_) | Reply::Compared(_) | Reply::Numbers(_) => {
             unreachable!("no chart asks for {reply:?}")
         }
     }

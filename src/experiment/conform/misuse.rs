@@ -94,7 +94,7 @@ impl Case {
             let at =
                 |(op, problem)| VectorError::Op { case: id, rank: rank.0 as usize, op, problem };
             case.calls.push(each(calls, |name| Call::read(name, rank, other)).map_err(at)?);
-            case.returns.push(each(returns, |word| Answer::read(word)).map_err(at)?);
+            case.returns.push(each(returns, Answer::read).map_err(at)?);
             let hangs = case.returns.iter().any(|returns| returns.contains(&Answer::Hangs));
             let fits = |returned: usize| returned == calls.len() || hangs && returned < calls.len();
             if !fits(returns.len()) {
@@ -296,7 +296,7 @@ impl<'a> World<'a> {
                 }
             }
             Event::Wait => {
-                take(&mut self.completes, self.states[rank].exposure()?, me).then_some(())?
+                take(&mut self.completes, self.states[rank].exposure()?, me).then_some(())?;
             }
             Event::Test { complete } => {
                 *complete = take(&mut self.completes, self.states[rank].exposure()?, me);

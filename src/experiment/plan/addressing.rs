@@ -1,6 +1,7 @@
 //! How messages find their thread: the words of `ranks`, and what they say together.
 
 use super::super::codes;
+use super::super::collectives::Over;
 use super::super::diagnostic::{Diagnostic, Diagnostics};
 use super::super::json::Node;
 use super::{Addressing, EndpointOptions, Workload, place, tiles};
@@ -49,6 +50,10 @@ fn endpoints(tree: &Node, threads: u16) -> EndpointOptions {
     }
 }
 
+/// What runs over the endpoint library.
+const OVER_PLAIN_MPI: &str =
+    "only the workloads `message_rate` without long queues and `collective` run over it";
+
 /// What only some ways to address threads can do.
 pub(super) fn check_addressing(
     diagnostics: &mut Diagnostics,
@@ -78,9 +83,10 @@ pub(super) fn check_addressing(
         }
         Workload::MessageRate { queue, .. } => (true, queue.is_some()),
         Workload::Collective { .. } => (true, false),
-        Workload::PingPong { .. } | Workload::Bandwidth { .. } | Workload::Program(_) => {
-            (false, false)
-        }
+        Workload::PingPong { .. }
+        | Workload::Bandwidth { .. }
+        | Workload::OneSided(_)
+        | Workload::Program(_) => (false, false),
     };
     if endpoints && !known {
         refuse(
@@ -89,13 +95,22 @@ pub(super) fn check_addressing(
             "only the workloads `message_rate` and `collective` give their threads endpoints",
         );
     }
-    let plain_rate = matches!(workload, Workload::MessageRate { queue: None, .. });
-    if addressing == Addressing::EndpointLibrary && !plain_rate {
-        refuse(
-            "ranks.addressing",
-            "the threads are endpoints of a library over plain MPI",
-            "only the workload `message_rate` without long queues runs over it",
-        );
+    if addressing == Addressing::EndpointLibrary {
+        let (offered, allowed) = match workload {
+            Workload::Collective { chosen, .. } => {
+                (chosen.over == Over::Ranks, "its collectives have their processes for units")
+            }
+            Workload::MessageRate { queue, .. } => (queue.is_none(), OVER_PLAIN_MPI),
+            Workload::PingPong { .. }
+            | Workload::Bandwidth { .. }
+            | Workload::Program(_)
+            | Workload::OneSided(_)
+            | Workload::Tiles(_) => (false, OVER_PLAIN_MPI),
+        };
+        if !offered {
+            let found = "the threads are endpoints of a library over plain MPI";
+            refuse("ranks.addressing", found, allowed);
+        }
     }
     if static_ones && queued {
         refuse(

@@ -15,11 +15,12 @@ use super::addressing::{addressing, check_addressing, ranks_word, threads};
 use super::{
     Addressing, Connections, DEFAULT_EVENTS, DEFAULT_SEED, DEFAULT_TIME, Limits, Lock, LongQueue,
     MpiOptions, Noise, OsNoise, Payload, Placement, PlacementOrder, Point, Rendezvous, Topology,
-    Workload, place, tiles,
+    Workload, one_sided, place, tiles,
 };
 use crate::hardware::core::Pinning;
 use crate::hardware::topology::{self, Shape, TopologyError};
 use crate::protocols::collectives::Kind;
+use crate::protocols::rma;
 use crate::units::{Bytes, PS_PER_S, TimeDelta};
 use crate::workloads::backlog::Queue;
 use crate::workloads::team;
@@ -50,8 +51,12 @@ pub(super) fn read(
     let nodes = tree.small("nodes").unwrap_or(2);
     let choices = Choices::read(tree.get("mpi"));
     let threads_addressing = addressing(tree, threads);
-    let each = if matches!(threads_addressing, Addressing::Endpoints(_)) { threads } else { 1 };
-    let shape = Agents { nodes, threads, separate, each };
+    let each = match threads_addressing {
+        Addressing::Endpoints(_) | Addressing::EndpointLibrary => threads,
+        Addressing::Process | Addressing::Duplicated => 1,
+    };
+    let rma = one_sided::settings(tree);
+    let shape = Agents { nodes, threads, separate, each, rma: &rma };
     let workload = workload(diagnostics, tree.get("workload")?, &choices, shape);
     // Tiles are endpoints of one thread: contexts are counted by them.
     let addressing = if let Workload::Tiles(tiles) = &workload {
@@ -68,10 +73,15 @@ pub(super) fn read(
     let placement = placement?;
     cores(diagnostics, tree, &machine, &placement);
     hardware_threads(diagnostics, tree, &machine, &placement, threads);
+    one_sided::check_machine(diagnostics, tree, &machine);
     threaded(diagnostics, tree, &workload, addressing, threads);
     over_units(diagnostics, tree, &workload, &placement, (nodes, each));
     products(diagnostics, tree, &machine, &workload, &placement, threads);
-    let mpi = mpi(tree, &machine);
+    let mut mpi = mpi(tree, &machine);
+    mpi.rma = rma;
+    if matches!(&workload, Workload::OneSided(task) if task.needs_bytes()) {
+        mpi.payload = Payload::Real;
+    }
     Some(Point {
         index,
         params,
@@ -92,7 +102,7 @@ pub(super) fn read(
 
 /// What the threads of a point are, as its workload needs to know.
 #[derive(Clone, Copy)]
-struct Agents {
+struct Agents<'a> {
     nodes: u32,
     /// Threads of a process.
     threads: u16,
@@ -100,6 +110,8 @@ struct Agents {
     separate: u16,
     /// Ranks of a process.
     each: u16,
+    /// How windows work.
+    rma: &'a rma::Settings,
 }
 
 /// The rounds of messages of `size`: one count, or one for small and one for large messages.
@@ -112,8 +124,13 @@ fn rounds(node: &Node, size: Bytes) -> u64 {
     rounds.count(if small { "first" } else { "then" }).expect("the key is required")
 }
 
-fn workload(diagnostics: &mut Diagnostics, node: &Node, choices: &Choices, of: Agents) -> Workload {
-    let Agents { nodes, threads, separate, each } = of;
+fn workload(
+    diagnostics: &mut Diagnostics,
+    node: &Node,
+    choices: &Choices,
+    of: Agents<'_>,
+) -> Workload {
+    let Agents { nodes, threads, separate, each, .. } = of;
     let kind = node.required_word("kind");
     if kind == "program" {
         let ranks = node.get("ranks").expect("the key is required");
@@ -121,6 +138,9 @@ fn workload(diagnostics: &mut Diagnostics, node: &Node, choices: &Choices, of: A
     }
     if kind == "tiles" {
         return Workload::Tiles(Box::new(tiles::read(diagnostics, node)));
+    }
+    if one_sided::is_one_sided(kind) {
+        return Workload::OneSided(Box::new(one_sided::read(node, of.rma)));
     }
     let size = node.bytes("size").unwrap_or_default();
     let rounds = rounds(node, size);
@@ -203,6 +223,7 @@ fn over_units(
         Workload::PingPong { .. }
         | Workload::Bandwidth { .. }
         | Workload::MessageRate { .. }
+        | Workload::OneSided(_)
         | Workload::Tiles(_) => return,
     };
     let node_of = |process| placement.node_of(process, nodes);
@@ -277,6 +298,10 @@ fn placement(
             let ranks = per_node.saturating_mul(u32::from(each));
             countable(diagnostics, tree, (ranks, path), nodes)?;
             (countable(diagnostics, tree, (per_node, path), nodes)?, per_node)
+        }
+        Workload::OneSided(workload) => {
+            one_sided::check(diagnostics, tree, workload, nodes)?;
+            (workload.processes, workload.per_node)
         }
         Workload::Tiles(tiles) => {
             let processes = u32::try_from(tiles.before.len()).expect("the shape limits the list");
@@ -369,6 +394,7 @@ fn processes_path(tree: &Node) -> &'static str {
         Some("collective") => "workload.ranks_per_node",
         Some("program") => "workload.ranks",
         Some("tiles") => "workload.tiles",
+        Some(kind) if one_sided::is_one_sided(kind) => "workload.processes_per_node",
         _ => "workload",
     }
 }
@@ -502,7 +528,7 @@ fn products(
             (*size, calls * 2 * u128::from(placement.processes) * u128::from(threads))
         }
         // Their own reader has checked tiles.
-        Workload::Tiles(_) | Workload::Program(_) => return,
+        Workload::OneSided(_) | Workload::Tiles(_) | Workload::Program(_) => return,
     };
     let bytes = u128::from(size.as_u64()) * messages;
     let bits_per_s = u128::from(machine.profile.link.data_bw.as_bit_per_s());
@@ -599,6 +625,7 @@ fn mpi(tree: &Node, machine: &Arc<Machine>) -> MpiOptions {
             _ => Connections::PerPeer,
         },
         lock: if word("lock") == Some("unfair") { Lock::Unfair } else { Lock::Fair },
+        rma: rma::Settings::default(),
     }
 }
 

@@ -16,10 +16,9 @@ use crate::protocols::call::Call;
 use crate::protocols::collectives::Collective;
 use crate::protocols::library::{Endpoints, Longest, Progress, Queues, Threading};
 use crate::protocols::rendezvous::Protocol;
-use crate::protocols::rma;
 use crate::protocols::xios_ep::library::{Counts, EpLibrary};
 use crate::runtime::memory;
-use crate::runtime::timed::{self, Outcome};
+use crate::runtime::timed::{self, Ending, Outcome};
 use crate::units::Time;
 use crate::workloads::backlog::{Backlog, Side};
 use crate::workloads::collective::Repeated;
@@ -42,6 +41,7 @@ pub fn build(point: &Point) -> Job {
         payload,
         connections,
         lock,
+        rma,
     } = point.mpi;
     let noise = point.noise.os_noise.map(|noise| (noise.period, noise.length));
     Job {
@@ -60,7 +60,7 @@ pub fn build(point: &Point) -> Job {
             PlacementOrder::Block => Scheme::Block,
             PlacementOrder::RoundRobin => Scheme::Cyclic,
         },
-        rma: rma::Settings::default(),
+        rma,
         rendezvous: match rendezvous {
             Rendezvous::RPut => Protocol::RPut,
             Rendezvous::RGet => Protocol::RGet,
@@ -104,11 +104,20 @@ pub fn run(point: &Point) -> Result<(Outcome, Noted), JobError> {
         let ran = job.timed_over_xios_ep(Rules::default())?.run();
         let longest = Longest::of(ran.machines.iter().map(EpLibrary::mpi));
         let endpoints = Some(xios_ep::counts(&ran));
-        return Ok((ran.outcome, Noted { longest, endpoints }));
+        return Ok((ran.outcome, Noted { longest, endpoints, looks: 0 }));
     }
-    let ran = job.run()?;
+    let mut ran = job.run()?;
     let longest = Longest::of(&ran.machines);
-    Ok((ran.outcome, Noted { longest, endpoints: None }))
+    if let Workload::OneSided(workload) = &point.workload
+        && ran.outcome.ending == Ending::Finished
+    {
+        ran.outcome.violations.extend(workload.broken(&ran.memories));
+    }
+    let looks = ran.programs.iter().map(|program| match program {
+        AnyProgram::List(appender) => appender.looks(),
+        _ => 0,
+    });
+    Ok((ran.outcome, Noted { longest, endpoints: None, looks: looks.sum() }))
 }
 
 /// What the libraries of a run noted.
@@ -118,6 +127,8 @@ pub struct Noted {
     pub longest: Longest,
     /// What the endpoint library did, where there is one.
     pub endpoints: Option<Counts>,
+    /// How often a pointer of a linked list was read.
+    pub looks: u64,
 }
 
 fn endpoints(point: &Point) -> Endpoints {
@@ -149,7 +160,11 @@ fn inside_a_process(threads: u16) -> Endpoints {
 /// Both ranks of a pair on one node need no second one.
 fn nodes(point: &Point) -> u32 {
     let Placement { processes, per_node, .. } = point.placement;
-    if processes == per_node { 1 } else { point.nodes }
+    match &point.workload {
+        Workload::OneSided(workload) => workload.nodes(),
+        _ if processes == per_node => 1,
+        _ => point.nodes,
+    }
 }
 
 fn shape(topology: Topology) -> Shape {
@@ -197,6 +212,7 @@ fn programs(point: &Point) -> Vec<AnyProgram> {
             })
         }
         Workload::Tiles(tiles) => tiles.programs(),
+        Workload::OneSided(workload) => workload.programs(),
         Workload::Program(ranks) => {
             let programs = listed(point, ranks);
             (0..ranks.len()).map(|rank| AnyProgram::Program(programs.stream(rank))).collect()
@@ -212,7 +228,12 @@ fn funnels(point: &Point) -> bool {
 }
 
 /// The threads of a collective; `None` where a process is one rank of one thread.
-fn teams(point: &Point, call: &Collective, warm_up: u32, measured: u32) -> Option<Vec<AnyProgram>> {
+fn teams(
+    point: &Point,
+    call: &Arc<Collective>,
+    warm_up: u32,
+    measured: u32,
+) -> Option<Vec<AnyProgram>> {
     let (processes, threads) = (point.placement.processes, point.threads);
     let rounds = Rounds { warm_up, measured };
     match point.addressing {
@@ -220,7 +241,12 @@ fn teams(point: &Point, call: &Collective, warm_up: u32, measured: u32) -> Optio
             let creation = if own.at_start { Creation::Static } else { Creation::Dynamic };
             Some(team::by_endpoints(call, processes, threads, creation, rounds))
         }
-        Addressing::EndpointLibrary => unreachable!("the plan refuses collectives over it"),
+        Addressing::EndpointLibrary => {
+            // Each thread is a rank like any other, and none is created.
+            let rank = Repeated::new(call.clone(), warm_up, measured);
+            let threads = processes as usize * usize::from(threads);
+            Some(vec![AnyProgram::Collective(rank); threads])
+        }
         Addressing::Process | Addressing::Duplicated if threads == 1 => None,
         Addressing::Process | Addressing::Duplicated => {
             let teams = team::funnelled(call, processes, threads, rounds);

@@ -8,8 +8,11 @@ use crate::runtime::account::Account;
 use crate::runtime::timed::{Ending, Outcome, Used};
 use crate::units::{Time, TimeDelta};
 use crate::workloads::collective;
+use crate::workloads::linked_list::SERVED;
+use crate::workloads::one_sided::{OneSided, Task};
 use crate::workloads::team;
 use crate::workloads::windowed::{END, START};
+use crate::workloads::xios_ep;
 
 /// The result of one point.
 ///
@@ -18,7 +21,7 @@ use crate::workloads::windowed::{END, START};
 /// [`PointError`] where a limit was reached or a law was broken by this program.
 pub fn point(point: &Point, outcome: &Outcome, noted: Noted) -> Result<PointResult, PointError> {
     let failure = failure(outcome)?;
-    let mut metrics = if failure.is_none() { metrics(point, outcome) } else { Vec::new() };
+    let mut metrics = if failure.is_none() { metrics(point, outcome, noted) } else { Vec::new() };
     if point.account && failure.is_none() {
         metrics.extend(account::metrics(point, outcome, noted));
     }
@@ -48,7 +51,7 @@ fn failure(outcome: &Outcome) -> Result<Option<String>, PointError> {
 }
 
 /// The metrics of the workload, the main one first; `time` last.
-fn metrics(point: &Point, outcome: &Outcome) -> Vec<Metric> {
+fn metrics(point: &Point, outcome: &Outcome, noted: Noted) -> Vec<Metric> {
     let elapsed = measured(outcome);
     let seconds = elapsed.as_s_f64();
     let mut all = Vec::new();
@@ -78,6 +81,25 @@ fn metrics(point: &Point, outcome: &Outcome) -> Vec<Metric> {
             add("step_time", elapsed.as_us_f64() / f64::from(tiles.steps), "us");
             add("moved", to_f64(tiles.moved_bytes()), "B");
         }
+        Workload::OneSided(workload) => match workload.task {
+            Task::Mutex { .. } => {
+                let [cycle, handover, packets] = cycles(workload, outcome);
+                add("cycle_time", cycle, "us");
+                add("handover", handover, "us");
+                add("packets_per_cycle", packets, "");
+            }
+            Task::Epochs(_) => {
+                let [epoch, every, packets] = cycles(workload, outcome);
+                add("epoch_time", epoch, "us");
+                add("epoch_every", every, "us");
+                add("packets_per_epoch", packets, "");
+            }
+            Task::LinkedList(list) => {
+                let elements = f64::from(list.elements);
+                add("packets_per_element", to_f64(packets(outcome, SERVED)) / elements, "");
+                add("reads_per_element", to_f64(noted.looks) / elements, "");
+            }
+        },
         Workload::Program(_) => {}
     }
     add("time", elapsed.as_us_f64(), "us");
@@ -102,10 +124,8 @@ pub(super) fn messages(point: &Point) -> f64 {
                 Addressing::Process if point.threads > 1 => {
                     team::funnelled_messages(&call, processes, point.threads)
                 }
-                Addressing::Process
-                | Addressing::Duplicated
-                | Addressing::Endpoints(_)
-                | Addressing::EndpointLibrary => {
+                Addressing::EndpointLibrary => xios_ep::messages(&call, processes, point.threads),
+                Addressing::Process | Addressing::Duplicated | Addressing::Endpoints(_) => {
                     let ranks = processes * u32::from(point.ranks_of_a_process());
                     collective::messages(&call, ranks)
                 }
@@ -113,8 +133,33 @@ pub(super) fn messages(point: &Point) -> f64 {
             to_f64(messages * rounds)
         }
         Workload::Tiles(tiles) => to_f64(tiles.messages()),
-        Workload::Program(_) => 0.0,
+        Workload::OneSided(_) | Workload::Program(_) => 0.0,
     }
+}
+
+/// What a cycle takes a rank in the mean, how often one of all ranks ends, and its packets.
+fn cycles(workload: &OneSided, outcome: &Outcome) -> [f64; 3] {
+    let of = |number| outcome.marks.iter().filter(move |mark| mark.number == number);
+    let mut begun: Vec<_> = of(START).map(|mark| (mark.process, mark)).collect();
+    begun.sort_unstable_by_key(|(process, _)| *process);
+    let (mut spent, mut packets) = (0.0, 0);
+    for end in of(END) {
+        let start = begun.binary_search_by_key(&end.process, |(process, _)| *process);
+        let start = begun[start.expect("who ends has begun")].1;
+        spent += end.at.since(start.at).as_us_f64();
+        packets += end.account.packets - start.account.packets;
+    }
+    let all = to_f64(workload.repetitions()) * f64::from(workload.measured());
+    [spent / all, measured(outcome).as_us_f64() / all, to_f64(packets) / all]
+}
+
+/// Packets of all processes from their start to their mark number `end`.
+fn packets(outcome: &Outcome, end: u32) -> u64 {
+    let of = |number| {
+        let marks = outcome.marks.iter().filter(move |mark| mark.number == number);
+        marks.map(|mark| mark.account.packets).sum::<u64>()
+    };
+    of(end) - of(START)
 }
 
 /// From the first start mark to the last end mark; the whole run where nothing was marked.

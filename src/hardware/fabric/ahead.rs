@@ -116,13 +116,13 @@ impl Fabric {
         out: &mut impl Schedule,
     ) {
         let flight = &self.flights[id];
-        let (end_hop, generation) = (flight.end_hop, flight.generation);
+        let (end_hop, generation, bytes) = (flight.end_hop, flight.generation, flight.bytes);
         // Where a flow's segment is right before it, what comes depends on who else is there.
         let looks_ahead = self.look_ahead != LookAhead::Never && flight.behind == NONE_BEFORE;
         let (hop, tail) = (flight.hop, flight.tail);
         let mut next = Promise { start: at, tail, flight: id, hop, ..Promise::default() };
         while next.hop != end_hop {
-            if !looks_ahead || !self.promise(now.as_ps(), &mut next, &mut from) {
+            if !looks_ahead || !self.promise(now.as_ps(), bytes, &mut next, &mut from) {
                 let resource = self.hops[next.hop].resource;
                 self.resources[resource as usize].coming().packets += 1;
                 break;
@@ -134,11 +134,11 @@ impl Fabric {
         out.at(Time::from_ps(at), from, FabricEvent::new(EventKind::Arrive, id, generation));
     }
 
-    /// Promises the service of a packet that comes as `next` says, and makes `next` what comes after
+    /// Promises the service of a packet of `bytes` that comes as `next` says, and makes `next` what comes after
     /// it; or answers that the hop is not free.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "it is the body of one loop")]
-    fn promise(&mut self, now: u64, next: &mut Promise, from: &mut ResourceId) -> bool {
+    fn promise(&mut self, now: u64, bytes: u64, next: &mut Promise, from: &mut ResourceId) -> bool {
         let hop = self.hops[next.hop];
         let resource = hop.resource;
         let Promise { start, tail, .. } = *next;
@@ -150,7 +150,6 @@ impl Fabric {
                 if shared.coming.promises.is_full() {
                     shared.come_true_before(now, now, &self.flights);
                 }
-                let bytes = self.flights[next.flight].bytes;
                 let (charge, latency) = self.hops.charge(&hop, self.cut_through, bytes);
                 let (head, latency) = (charge.head.as_ps(), latency.as_ps());
                 next.end = start + charge.service.as_ps();

@@ -20,6 +20,13 @@ impl Connections {
         }
     }
 
+    /// Something made of the state of a connection, if it has one.
+    pub(super) fn touch(&self, conn: u32) -> u64 {
+        let state =
+            self.places.get(conn as usize).and_then(|&place| self.states.get(place as usize));
+        state.map_or(0, |state| state.leaves_at)
+    }
+
     #[cold]
     fn open_new(&mut self, conn: usize) {
         if conn >= self.places.len() {

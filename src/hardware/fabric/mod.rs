@@ -221,6 +221,26 @@ impl Fabric {
         PathId(id)
     }
 
+    /// Reads the state of a path's resources and of a connection, and answers anything made of it: in
+    /// a large job they lie in no cache, and what is read at once is waited for once.
+    ///
+    /// # Panics
+    ///
+    /// When the path does not exist.
+    pub fn touch(&self, conn: ConnId, path: PathId) -> u64 {
+        let path = self.paths[path.0 as usize];
+        let hops = self.hops.of(path.first, path.end).iter();
+        hops.fold(self.conns.touch(conn.0), |word, hop| {
+            word ^ match &self.resources[hop.resource as usize] {
+                Resource::Shared(shared) => {
+                    shared.free_at ^ shared.counts.packets ^ shared.coming.promises.touch()
+                }
+                Resource::Servers(servers) => servers.coming.promises.touch(),
+                Resource::Unused => 0,
+            }
+        })
+    }
+
     /// Takes a transfer; its [`Delivery`] comes out of a later [`Fabric::handle`].
     ///
     /// # Panics

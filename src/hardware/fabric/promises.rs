@@ -83,6 +83,11 @@ impl Promises {
         Some(promise)
     }
 
+    /// Something made of the last promise.
+    pub(super) fn touch(&self) -> u64 {
+        self.back().map_or(0, |last| last.end)
+    }
+
     /// The next promise, if it starts before `now`.
     #[inline]
     pub(super) fn take_before(&mut self, now: u64) -> Option<Promise> {

@@ -20,7 +20,6 @@
 
 mod error;
 
-use std::mem;
 use std::sync::Arc;
 
 pub use error::{State, SyncError};
@@ -201,8 +200,7 @@ enum Access {
     None,
     Fence,
     Start(RankSet),
-    /// By rising rank, never empty.
-    Lock(Vec<(Rank, LockKind)>),
+    Lock,
     LockAll,
 }
 
@@ -212,6 +210,8 @@ pub struct Synchronisation {
     me: Rank,
     interface: Interface,
     access: Access,
+    /// The locks of the lock epoch, by rising rank: at least one there, and none elsewhere.
+    held: Vec<(Rank, LockKind)>,
     /// Whether an operation may open a fence epoch.
     fenced: bool,
     exposure: Option<RankSet>,
@@ -225,7 +225,14 @@ impl Synchronisation {
 
     /// The same on a window that speaks this MPI.
     pub const fn with_interface(me: Rank, interface: Interface) -> Self {
-        Self { me, interface, access: Access::None, fenced: false, exposure: None }
+        Self {
+            me,
+            interface,
+            access: Access::None,
+            held: Vec::new(),
+            fenced: false,
+            exposure: None,
+        }
     }
 
     /// The access epoch.
@@ -234,7 +241,7 @@ impl Synchronisation {
             Access::None => Epoch::None,
             Access::Fence => Epoch::Fence,
             Access::Start(_) => Epoch::Start,
-            Access::Lock(_) => Epoch::Lock,
+            Access::Lock => Epoch::Lock,
             Access::LockAll => Epoch::LockAll,
         }
     }
@@ -256,8 +263,8 @@ impl Synchronisation {
 
     /// How this target is locked, by a lock of its own or by lock-all.
     pub fn lock_of(&self, target: Rank) -> Option<LockKind> {
-        match &self.access {
-            Access::Lock(held) => find(held, target).ok().map(|place| held[place].1),
+        match self.access {
+            Access::Lock => self.find(target).ok().map(|place| self.held[place].1),
             Access::LockAll => Some(LockKind::Shared),
             Access::None | Access::Fence | Access::Start(_) => None,
         }
@@ -265,7 +272,12 @@ impl Synchronisation {
 
     /// The targets with a lock of their own, by rising rank.
     pub fn locks(&self) -> &[(Rank, LockKind)] {
-        if let Access::Lock(held) = &self.access { held } else { &[] }
+        &self.held
+    }
+
+    /// Where a target stands among those with a lock of their own, or would stand.
+    fn find(&self, target: Rank) -> Result<usize, usize> {
+        self.held.binary_search_by_key(&target, |(locked, _)| *locked)
     }
 
     /// Makes a call.
@@ -301,7 +313,8 @@ impl Synchronisation {
             Event::Start { .. } => self.may_open(rules),
             Event::Lock { target, .. } => {
                 let another = self.interface == Interface::Mpi3
-                    && matches!(&self.access, Access::Lock(held) if find(held, *target).is_err());
+                    && matches!(self.access, Access::Lock)
+                    && self.find(*target).is_err();
                 let clash = rules != Rules::Mpich && exposed && *target == self.me;
                 (self.may_open(rules) || another) && !clash
             }
@@ -310,9 +323,7 @@ impl Synchronisation {
                 self.interface == Interface::Mpi3 && self.may_open(rules) && !clash
             }
             Event::Complete => matches!(self.access, Access::Start(_)),
-            Event::Unlock { target } => {
-                matches!(&self.access, Access::Lock(held) if find(held, *target).is_ok())
-            }
+            Event::Unlock { target } => self.find(*target).is_ok(),
             Event::UnlockAll => matches!(self.access, Access::LockAll),
             Event::Wait | Event::Test { .. } => exposed,
             Event::Flush { target } | Event::FlushLocal { target } => {
@@ -326,11 +337,11 @@ impl Synchronisation {
     fn permits_operation(&self, rules: Rules, target: Rank, request: bool) -> bool {
         let here = match &self.access {
             Access::LockAll | Access::Fence => true,
-            Access::Lock(held) => rules != Rules::Strict || find(held, target).is_ok(),
+            Access::Lock => rules != Rules::Strict || self.find(target).is_ok(),
             Access::Start(group) => group.contains(target),
             Access::None => self.fenced,
         };
-        let passive = matches!(self.access, Access::Lock(_) | Access::LockAll);
+        let passive = matches!(self.access, Access::Lock | Access::LockAll);
         let asked = match self.interface {
             Interface::Mpi2 => !request,
             Interface::Mpi3 => !request || passive || rules == Rules::Mpich,
@@ -339,7 +350,7 @@ impl Synchronisation {
     }
 
     fn permits_flush(&self) -> bool {
-        let passive = matches!(self.access, Access::Lock(_) | Access::LockAll);
+        let passive = matches!(self.access, Access::Lock | Access::LockAll);
         passive && self.interface == Interface::Mpi3
     }
 
@@ -348,7 +359,7 @@ impl Synchronisation {
         match self.access {
             Access::None => true,
             Access::Fence => rules == Rules::Document,
-            Access::Start(_) | Access::Lock(_) | Access::LockAll => false,
+            Access::Start(_) | Access::Lock | Access::LockAll => false,
         }
     }
 
@@ -393,27 +404,20 @@ impl Synchronisation {
     }
 
     fn lock(&mut self, rules: Rules, target: Rank, kind: LockKind) {
-        let mut held = match mem::replace(&mut self.access, Access::None) {
-            Access::Lock(held) => held,
-            Access::None | Access::Fence | Access::Start(_) | Access::LockAll => Vec::new(),
-        };
-        let place = find(&held, target).unwrap_or_else(|place| place);
-        held.insert(place, (target, kind));
-        self.open(rules, Access::Lock(held));
+        if let Err(place) = self.find(target) {
+            self.held.insert(place, (target, kind));
+        }
+        self.open(rules, Access::Lock);
     }
 
     fn unlock(&mut self, target: Rank) {
-        let Access::Lock(held) = &mut self.access else { return };
-        held.retain(|(locked, _)| *locked != target);
-        if held.is_empty() {
+        if let Ok(place) = self.find(target) {
+            self.held.remove(place);
+        }
+        if self.held.is_empty() {
             self.access = Access::None;
         }
     }
-}
-
-/// Where a target stands among the locked ones, or would stand.
-fn find(held: &[(Rank, LockKind)], target: Rank) -> Result<usize, usize> {
-    held.binary_search_by_key(&target, |(locked, _)| *locked)
 }
 
 #[cfg(test)]

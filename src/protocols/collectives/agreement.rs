@@ -1,5 +1,5 @@
-//! What processes agree on to make or free endpoints: a context, and everybody's number of
-//! endpoints.
+//! What processes agree on to make or free communicators: a context, and a few numbers of everybody,
+//! as that of its endpoints.
 //!
 //! ```text
 //!   Contexts   round k: tell rank + 2^k the greatest context number heard of, hear from rank - 2^k
@@ -30,11 +30,12 @@ pub struct Agreement {
     /// Words of this round that were exchanged.
     part: usize,
     context: u32,
-    /// The counts known, of this rank and those after it; without any only the context matters.
-    counts: Vec<u16>,
-    /// Counts known when the round began.
+    /// The values known, of this rank and those after it.
+    values: Vec<u16>,
+    /// Values of each rank; without any only the context matters.
+    width: usize,
+    /// Ranks whose values were known when the round began.
     before: usize,
-    gathers: bool,
 }
 
 /// One word to send, and one to receive.
@@ -53,15 +54,20 @@ pub struct Exchange {
 impl Agreement {
     /// The agreement on a context not below `context`, and on the counts where this rank has one.
     pub fn new(rank: Rank, size: u32, context: u32, count: Option<u16>) -> Self {
+        Self::of_values(rank, size, context, count.as_slice())
+    }
+
+    /// The agreement on a context, and on as many values of each rank.
+    pub fn of_values(rank: Rank, size: u32, context: u32, values: &[u16]) -> Self {
         Self {
             rank: rank.0 as usize,
             size: size as usize,
             round: 0,
             part: 0,
             context,
-            counts: count.into_iter().collect(),
+            values: values.to_vec(),
+            width: values.len(),
             before: 0,
-            gathers: count.is_some(),
         }
     }
 
@@ -80,7 +86,7 @@ impl Agreement {
                     (rank(self.rank + distance), rank(self.rank + self.size - distance));
                 return Some(Exchange { to, from, tag: CONTEXTS + tag, word: self.context.into() });
             }
-            if !self.gathers {
+            if self.width == 0 {
                 return None;
             }
             (self.round, self.part, self.before) = (0, 0, 1);
@@ -91,14 +97,14 @@ impl Agreement {
         }
         let (to, from) = (rank(self.rank + self.size - self.before), rank(self.rank + self.before));
         let first = self.part * IN_A_WORD;
-        let sent = &self.counts[first..self.wanted().min(first + IN_A_WORD)];
+        let sent = &self.values[first..self.wanted().min(first + IN_A_WORD)];
         let word = sent.iter().rev().fold(0, |word, &count| word << 16 | u64::from(count));
         Some(Exchange { to, from, tag: COUNTS + tag, word })
     }
 
-    /// Counts of this round.
+    /// Values of this round.
     fn wanted(&self) -> usize {
-        self.before.min(self.size - self.before)
+        self.before.min(self.size - self.before) * self.width
     }
 
     /// The word of the exchange's other side has come.
@@ -115,10 +121,10 @@ impl Agreement {
         }
         let left = self.wanted() - self.part * IN_A_WORD;
         let heard = (0..left.min(IN_A_WORD)).map(|index| low(word >> (16 * index)));
-        self.counts.extend(heard);
+        self.values.extend(heard);
         self.part += 1;
         if self.part * IN_A_WORD >= self.wanted() {
-            self.before = self.counts.len();
+            self.before = self.values.len() / self.width;
             (self.part, self.round) = (0, self.round + 1);
         }
     }
@@ -131,7 +137,17 @@ impl Agreement {
     /// The counts by rank, once everything is known.
     pub fn counts(&self) -> impl ExactSizeIterator<Item = u16> + '_ {
         let (size, rank) = (self.size, self.rank);
-        (0..size).map(move |at| self.counts[(at + size - rank) % size])
+        (0..size).map(move |at| self.values[(at + size - rank) % size])
+    }
+
+    /// The values by rank, once everything is known.
+    pub fn values(&self) -> Vec<u16> {
+        let (size, width) = (self.size, self.width);
+        let of = |at: usize| {
+            let first = (at + size - self.rank) % size * width;
+            &self.values[first..first + width]
+        };
+        (0..size).flat_map(of).copied().collect()
     }
 }
 

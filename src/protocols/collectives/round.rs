@@ -30,7 +30,7 @@ pub enum Move {
 }
 
 /// Work on this rank's own memory, after all moves of its round.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Work {
     /// Bytes are copied.
     Copy {
@@ -65,6 +65,11 @@ pub struct Round {
 }
 
 impl Round {
+    /// Reads the room of a round: see [`Machine::touch`](crate::protocols::contract::Machine::touch).
+    pub(in crate::protocols) fn touch(&self) -> usize {
+        self.moves.capacity() ^ self.work.capacity()
+    }
+
     /// Whether the algorithm that is asked has this planted bug.
     #[cfg(feature = "mutants")]
     pub(super) fn has(&self, mutant: Mutant) -> bool {

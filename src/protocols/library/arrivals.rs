@@ -7,7 +7,7 @@ use super::{
 };
 use crate::mpi::observation::Observation;
 use crate::protocols::call::Status;
-use crate::protocols::contract::Step;
+use crate::protocols::contract::{Emit, Step};
 use crate::protocols::eager;
 use crate::protocols::rendezvous::{Protocol, RoleInput};
 
@@ -41,20 +41,20 @@ impl Library {
     ) -> Result<(), ProtocolError> {
         match packet {
             Packet::Eager(header) => {
-                out.push(Action::Work(Step::Arrival));
+                out.emit(|| Action::Work(Step::Arrival));
                 self.eager_arrives(thread, from, header, landing, out)
             }
             Packet::Rts { header, protocol, remote } => {
-                out.push(Action::Work(Step::Control));
+                out.emit(|| Action::Work(Step::Control));
                 self.rts_arrives(thread, from, header, protocol, remote, out)
             }
             Packet::Matched { sender } => {
-                out.push(Action::Work(Step::Control));
+                out.emit(|| Action::Work(Step::Control));
                 self.matched_arrives(sender, out)
             }
             Packet::Rma(packet) => self.one_sided_packet(thread, from, &packet, landing, out),
             Packet::Rendezvous { to, from: other, word } => {
-                out.push(Action::Work(Step::Control));
+                out.emit(|| Action::Work(Step::Control));
                 let input = RoleInput::Word { word, landing };
                 if self.is_sending(to) {
                     self.drive_sender(thread, to, Some(other), input, out)?;
@@ -88,7 +88,7 @@ impl Library {
                 self.keep_buffer(slot);
             }
             if let Some(landing) = landing {
-                out.push(Action::Repost { landing, from });
+                out.emit(|| Action::Repost { landing, from });
             }
             self.tell_probes(&header, out);
             return Ok(());
@@ -101,7 +101,7 @@ impl Library {
         }
         eager::copy_out(landing, buffer, out);
         if let Some(landing) = landing {
-            out.push(Action::Repost { landing, from });
+            out.emit(|| Action::Repost { landing, from });
         }
         let outcome = received(status(&header), header.bytes, buffer.len);
         let taken = buffer.part(0, header.bytes.min(buffer.len));
@@ -137,14 +137,14 @@ impl Library {
         out: &mut Vec<LibraryAction>,
     ) -> Option<Posted> {
         let message = header.message;
-        out.push(Action::Observe(Observation::Arrived { message }));
+        out.emit(|| Action::Observe(Observation::Arrived { message }));
         let queue = self.queue_of_arrival(&header.envelope);
         let engine = &mut self.matching[queue];
         let walk = engine.arrive(header.envelope, Unexpected { header, from, body });
         self.note_lengths(queue);
-        out.push(Action::Walk { entries: walk.visited, length: walk.length });
+        out.emit(|| Action::Walk { entries: walk.visited, length: walk.length });
         if let Some(Posted { id, .. }) = walk.matched {
-            out.push(Action::Observe(Observation::Matched { message, receive: id }));
+            out.emit(|| Action::Observe(Observation::Matched { message, receive: id }));
         }
         walk.matched
     }
@@ -179,7 +179,7 @@ impl Library {
         else {
             return Err(self.refuse("no synchronous send waits", sender));
         };
-        out.push(Action::Observe(Observation::SendComplete { message }));
+        out.emit(|| Action::Observe(Observation::SendComplete { message }));
         self.complete(sender, Outcome::Sent, Some(buffer), out)
     }
 

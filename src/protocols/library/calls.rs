@@ -12,7 +12,7 @@ use crate::mpi::communicator::Communicator;
 use crate::mpi::envelope::{Context, Envelope, Rank};
 use crate::mpi::observation::Observation;
 use crate::protocols::call::{Buffer, Call, Comm, Peer, Requests, SendMode, Status};
-use crate::protocols::contract::Step;
+use crate::protocols::contract::{Emit, Step};
 use crate::protocols::eager;
 use crate::protocols::rendezvous::{Protocol, RoleInput};
 
@@ -55,7 +55,7 @@ impl Library {
                 self.wait_one(thread, inner, out)
             }
             Call::Wait { request } => {
-                out.push(Action::Work(Step::Query));
+                out.emit(|| Action::Work(Step::Query));
                 self.flush_for(thread, Key::User(request), out)?;
                 self.wait_one(thread, Key::User(request), out)
             }
@@ -95,6 +95,7 @@ impl Library {
             Call::Compare { a, b } => self.compare(thread, a, b, out),
             Call::Collective(call) => self.begin_collective(thread, call, out),
             Call::Rma(call) => self.one_sided(thread, &call, out),
+            Call::Communicators(call) => self.communicators(thread, call, out),
         }
     }
 
@@ -109,7 +110,7 @@ impl Library {
         mode: SendMode,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
-        out.push(Action::Work(Step::Send));
+        out.emit(|| Action::Work(Step::Send));
         let Peer::Rank(to) = to else {
             return self.nothing(thread, key, Outcome::Sent);
         };
@@ -143,22 +144,24 @@ impl Library {
         }
         // Copied: the buffer is free at once.
         self.open(key, Body::Complete(Outcome::Sent), thread)?;
-        out.push(Action::Observe(Observation::SendComplete { message: header.message }));
+        out.emit(|| Action::Observe(Observation::SendComplete { message: header.message }));
         self.complete(key, Outcome::Sent, Some(buffer), out)
     }
 
     pub(super) fn observe_send(header: &MessageHeader, to: Process, out: &mut Vec<LibraryAction>) {
-        out.push(Action::Observe(Observation::Sent {
-            message: header.message,
-            envelope: header.envelope,
-            to: to.0,
-            bytes: header.bytes,
-        }));
+        out.emit(|| {
+            Action::Observe(Observation::Sent {
+                message: header.message,
+                envelope: header.envelope,
+                to: to.0,
+                bytes: header.bytes,
+            })
+        });
     }
 
     pub(super) fn communicator(&self, comm: Comm) -> Result<&Communicator, ProtocolError> {
-        let found = self.job.communicators.of(self.me.0, comm.0);
-        found.ok_or_else(|| self.refuse("the job has no such communicator", comm))
+        let found = self.job.communicators.of(self.me.0, comm.0).or_else(|| self.made.get(comm));
+        found.ok_or_else(|| self.refuse("there is no such communicator", comm))
     }
 
     /// The way to rank `dest`, and the envelope of a message to it.
@@ -194,10 +197,10 @@ impl Library {
         let body = Body::Sending { role, message, to: route, tag, receiver: None, buffer };
         self.open(key, body, thread)?;
         if protocol.registers_at_rts() {
-            out.push(Action::Register { region: buffer });
+            out.emit(|| Action::Register { region: buffer });
         }
-        out.push(Action::Work(Step::Control));
-        out.push(Action::Send {
+        out.emit(|| Action::Work(Step::Control));
+        out.emit(|| Action::Send {
             to: route,
             via: wire.via,
             header: wire.control,
@@ -237,7 +240,7 @@ impl Library {
         buffer: Region,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
-        out.push(Action::Work(Step::Receive));
+        out.emit(|| Action::Work(Step::Receive));
         match self.select(thread, source, tag, comm)? {
             Some(selection) => self.post(thread, key, selection, buffer, out),
             None => self.nothing(thread, key, Outcome::Received(NOTHING)),
@@ -262,16 +265,14 @@ impl Library {
         }
         let walk = self.matching[queue].post(selection, Posted { key, id });
         self.note_lengths(queue);
-        out.push(Action::Walk { entries: walk.visited, length: walk.length });
-        out.push(Action::Observe(Observation::Posted {
-            receive: id,
-            selection,
-            bytes: buffer.len,
-        }));
+        out.emit(|| Action::Walk { entries: walk.visited, length: walk.length });
+        out.emit(|| {
+            Action::Observe(Observation::Posted { receive: id, selection, bytes: buffer.len })
+        });
         if let Some(found) = walk.matched {
             let Unexpected { header, from, body } = found.payload;
             let message = header.message;
-            out.push(Action::Observe(Observation::Matched { message, receive: id }));
+            out.emit(|| Action::Observe(Observation::Matched { message, receive: id }));
             self.receive_taken(thread, key, id, buffer, header, from, body, out)?;
         }
         Ok(())
@@ -340,7 +341,7 @@ impl Library {
         statuses: bool,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
-        out.push(Action::Work(Step::Query));
+        out.emit(|| Action::Work(Step::Query));
         let mut remaining = 0;
         for i in 0..requests.len() {
             let key = Key::User(requests.at(i));
@@ -363,7 +364,7 @@ impl Library {
         requests: Requests,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
-        out.push(Action::Work(Step::Query));
+        out.emit(|| Action::Work(Step::Query));
         for i in 0..requests.len() {
             self.flush_for(thread, Key::User(requests.at(i)), out)?;
         }
@@ -399,7 +400,7 @@ impl Library {
         pending: Pending,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
-        out.push(Action::Work(Step::Query));
+        out.emit(|| Action::Work(Step::Query));
         if let Pending::Test(request) = &pending {
             self.flush_for(thread, Key::User(*request), out)?;
         }
@@ -412,7 +413,7 @@ impl Library {
             push_return(thread, reply, out);
         } else {
             self.pending[usize::from(thread.0)] = Some(pending);
-            out.push(Action::Poll(Token(u64::from(thread.0))));
+            out.emit(|| Action::Poll(Token(u64::from(thread.0))));
         }
         Ok(())
     }
@@ -456,7 +457,7 @@ impl Library {
         flag: bool,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
-        out.push(Action::Work(Step::Query));
+        out.emit(|| Action::Work(Step::Query));
         let Some(selection) = self.select(thread, source, tag, comm)? else {
             push_return(thread, Reply::Probed(Some(NOTHING)), out);
             return Ok(());
@@ -464,7 +465,7 @@ impl Library {
         if !self.probe_now(thread, selection, take, out) {
             self.pending[usize::from(thread.0)] = Some(Pending::Probe { selection, take, flag });
             if flag {
-                out.push(Action::Poll(Token(u64::from(thread.0))));
+                out.emit(|| Action::Poll(Token(u64::from(thread.0))));
             }
         }
         Ok(())
@@ -481,7 +482,7 @@ impl Library {
         let queue = self.queue(selection.context, selection.dest);
         let status = if let Some(handle) = take {
             let walk = self.matching[queue].take(&selection);
-            out.push(Action::Walk { entries: walk.visited, length: walk.length });
+            out.emit(|| Action::Walk { entries: walk.visited, length: walk.length });
             let Some(found) = walk.matched else { return false };
             let unexpected = found.payload;
             let receive = self.next_receive();
@@ -489,8 +490,8 @@ impl Library {
             let bytes = unexpected.header.bytes;
             // How much the receive takes is known when it comes; the monitors learn it then.
             let room = u64::MAX;
-            out.push(Action::Observe(Observation::Posted { receive, selection, bytes: room }));
-            out.push(Action::Observe(Observation::Matched { message, receive }));
+            out.emit(|| Action::Observe(Observation::Posted { receive, selection, bytes: room }));
+            out.emit(|| Action::Observe(Observation::Matched { message, receive }));
             let status = status(&unexpected.header);
             let caller = self.endpoints.current(thread);
             self.probed.push((handle, receive, unexpected, caller));
@@ -499,7 +500,7 @@ impl Library {
             let walk = self.matching[queue].probe(&selection);
             let (entries, length) = (walk.visited, walk.length);
             let found = walk.matched.map(|unexpected| unexpected.payload.header);
-            out.push(Action::Walk { entries, length });
+            out.emit(|| Action::Walk { entries, length });
             let Some(header) = found else { return false };
             Status { count: header.bytes, ..status(&header) }
         };
@@ -552,7 +553,7 @@ impl Library {
         buffer: Region,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
-        out.push(Action::Work(Step::Receive));
+        out.emit(|| Action::Work(Step::Receive));
         let position = self.probed.iter().position(|(handle, ..)| *handle == message);
         let Some(position) = position else {
             // A matched probe of MPI_PROC_NULL gives MPI_MESSAGE_NO_PROC.
@@ -575,7 +576,7 @@ impl Library {
         request: Handle,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
-        out.push(Action::Work(Step::Query));
+        out.emit(|| Action::Work(Step::Query));
         let key = Key::User(request);
         let Some(request) = self.requests.get(key) else {
             return Err(self.refuse("MPI_Cancel of a request that is not open", request));
@@ -584,8 +585,8 @@ impl Library {
             let queue = self.queue(selection.context, selection.dest);
             let walk = self.matching[queue].cancel(|posted| posted.key == key);
             debug_assert!(walk.matched.is_some(), "a posted receive stands in the posted queue");
-            out.push(Action::Walk { entries: walk.visited, length: walk.length });
-            out.push(Action::Observe(Observation::Cancelled { receive: id }));
+            out.emit(|| Action::Walk { entries: walk.visited, length: walk.length });
+            out.emit(|| Action::Observe(Observation::Cancelled { receive: id }));
             self.complete(key, Outcome::Cancelled, Some(buffer), out)?;
         }
         push_return(thread, Reply::Done, out);
@@ -617,7 +618,7 @@ impl Library {
         word: u64,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
-        out.push(Action::Work(Step::Control));
+        out.emit(|| Action::Work(Step::Control));
         let member = self.member(thread, comm)?;
         let (route, envelope) = self.address(comm, &member, member.internal, to, tag)?;
         let header = MessageHeader {
@@ -631,7 +632,7 @@ impl Library {
         Self::observe_send(&header, route.peer, out);
         let empty = Region::new(Space::Staging(thread.0), 0);
         eager::send(self.wire(route, thread), thread, header, empty, out);
-        out.push(Action::Observe(Observation::SendComplete { message: header.message }));
+        out.emit(|| Action::Observe(Observation::SendComplete { message: header.message }));
         Ok(())
     }
 }

@@ -22,10 +22,10 @@ use super::{
     Selection, Space, Thread, Via, push_return,
 };
 use crate::mpi::envelope::Rank;
-use crate::mpi::observation::Observation;
+use crate::mpi::observation::{GroupFact, GroupId, Observation};
 use crate::protocols::call::{Comm, Status};
-use crate::protocols::collectives::{At, Collective, Move, Round, Work};
-use crate::protocols::contract::{Step, Wait};
+use crate::protocols::collectives::{At, Collective, Kind, Move, Round, Work};
+use crate::protocols::contract::{Emit, Step, Wait};
 use crate::protocols::eager;
 #[cfg(feature = "mutants")]
 use crate::protocols::mutant::Mutant;
@@ -34,6 +34,7 @@ use crate::protocols::mutant::Mutant;
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub(super) struct Running {
     call: Arc<Collective>,
+    of: GroupId,
     rank: Rank,
     size: u32,
     at: At,
@@ -61,8 +62,9 @@ impl Library {
         call: Arc<Collective>,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
-        out.push(Action::Work(Step::Query));
-        let Member { rank, size, .. } = self.member(thread, call.comm)?;
+        out.emit(|| Action::Work(Step::Query));
+        let member = self.member(thread, call.comm)?;
+        let Member { context, rank, size, .. } = member;
         if call.kind.has_root() && call.root.0 >= size {
             return Err(self.refuse("the communicator has no such rank", call.root));
         }
@@ -70,7 +72,10 @@ impl Library {
             let state = format!("another thread of rank {} is inside {other}", rank.0);
             return Err(self.refuse(&state, call.function()));
         }
-        let running = Running { call, rank, size, at: At::default(), remaining: 0 };
+        let first = self.route(call.comm, &member, Rank(0))?.peer.0;
+        let of = GroupId { context, first };
+        tell(GroupFact::Entered { of, rank, size }, out);
+        let running = Running { call, of, rank, size, at: At::default(), remaining: 0 };
         self.go_on(thread, running, out)
     }
 
@@ -122,7 +127,7 @@ impl Library {
         let ended = self.rounds(thread, &mut running, &mut round, out);
         self.round.0 = round;
         if ended? {
-            end(thread, &running.call, out);
+            end(thread, &running, out);
         } else {
             self.pending[usize::from(thread.0)] = Some(Pending::Collective(running));
         }
@@ -203,7 +208,7 @@ impl Library {
         region: Region,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
-        out.push(Action::Work(Step::Control));
+        out.emit(|| Action::Work(Step::Control));
         let member = self.member(thread, comm)?;
         let (route, envelope) = self.address(comm, &member, member.internal, to, tag)?;
         let message = self.next_message();
@@ -220,8 +225,8 @@ impl Library {
             return self.send_rendezvous(thread, key, route, header, region, out);
         }
         eager::send(wire, thread, header, region, out);
-        out.push(Action::Observe(Observation::SendComplete { message }));
-        out.push(Action::Complete { request: key.handle(), buffer: None });
+        out.emit(|| Action::Observe(Observation::SendComplete { message }));
+        out.emit(|| Action::Complete { request: key.handle(), buffer: None });
         Ok(())
     }
 
@@ -315,11 +320,19 @@ fn parts(thread: Thread, round: &Round) -> impl Iterator<Item = (Key, &Move)> {
     numbered.map(move |(index, one)| (Key::Part(thread, index), one))
 }
 
+/// Tells the monitors a fact of communicators.
+pub(super) fn tell(fact: GroupFact, out: &mut Vec<LibraryAction>) {
+    out.push(Action::Observe(Observation::Group(fact)));
+}
+
 /// The buffers belong to the program again, and the call returns.
-fn end(thread: Thread, call: &Collective, out: &mut Vec<LibraryAction>) {
+fn end(thread: Thread, running: &Running, out: &mut Vec<LibraryAction>) {
+    let Running { call, of, rank, .. } = running;
+    let (operation, barrier) = (call.function(), call.kind == Kind::Barrier);
+    tell(GroupFact::Left { of: *of, rank: *rank, operation, barrier }, out);
     let request = Key::Inner(thread).handle();
     for buffer in call.buffers().into_iter().flatten() {
-        out.push(Action::Complete { request, buffer: Some(buffer) });
+        out.emit(|| Action::Complete { request, buffer: Some(buffer) });
     }
     push_return(thread, Reply::Done, out);
 }

@@ -2,6 +2,7 @@
 
 use super::requests::{Body, Pending, Request};
 use super::{Key, Library, Process, Thread, WaitSet, in_words};
+use crate::mpi::communicator::Communicator;
 use crate::mpi::envelope::{Envelope, Selection};
 use crate::mpi::matching::MatchingEngine;
 use crate::protocols::call::Requests;
@@ -88,15 +89,21 @@ impl Library {
         })
     }
 
+    /// The communicators of processes that this one knows.
+    fn known(&self) -> impl Iterator<Item = &Communicator> {
+        self.job.communicators.all_of(self.me.0).chain(self.made.iter())
+    }
+
     /// The processes that could send what is selected; a wildcard names all the others.
     fn sources(&self, selection: &Selection) -> Vec<Process> {
         if let Some(processes) = self.endpoint_sources(selection) {
             return processes;
         }
-        let communicator = self.job.communicators.all_of(self.me.0).find(|communicator| {
+        let communicator = self.known().find(|communicator| {
             communicator.context == selection.context || communicator.internal == selection.context
         });
-        let communicator = communicator.expect("a receive is posted in a communicator of the job");
+        // Freed while the receive is open: nobody can send to it any more.
+        let Some(communicator) = communicator else { return Vec::new() };
         match selection.source {
             Some(rank) => communicator.process(rank).map(Process).into_iter().collect(),
             None => communicator
@@ -111,8 +118,7 @@ impl Library {
 
     /// The collective whose message this is.
     fn collective_of(&self, envelope: Envelope) -> Option<&'static str> {
-        let mut communicators = self.job.communicators.all_of(self.me.0);
-        communicators.find(|communicator| communicator.internal == envelope.context)?;
+        self.known().find(|communicator| communicator.internal == envelope.context)?;
         Kind::of_tag(envelope.tag).map(Kind::function)
     }
 

@@ -14,6 +14,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::collective::tell;
 use super::requests::Pending;
 use super::{
     Action, Guard, Job, Key, Lanes, Library, LibraryAction, MatchingEngine, Process, ProtocolError,
@@ -22,9 +23,10 @@ use super::{
 use crate::mpi::communicator::Comparison;
 use crate::mpi::endpoints::EndpointGroup;
 use crate::mpi::envelope::{Context, Envelope, Rank, Selection};
+use crate::mpi::observation::{GroupFact, GroupId};
 use crate::protocols::call::{Call, Comm, Requests};
 use crate::protocols::collectives::agreement::Agreement;
-use crate::protocols::contract::{Lane, Step};
+use crate::protocols::contract::{Emit, Lane, Step};
 #[cfg(feature = "mutants")]
 use crate::protocols::mutant::Mutant;
 
@@ -181,30 +183,41 @@ pub(super) struct Member {
     pub(super) internal: Context,
     pub(super) rank: Rank,
     pub(super) size: u32,
-    caller: Caller,
+    pub(super) caller: Caller,
 }
 
 /// An agreement under way.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub(super) struct Agreeing {
-    parent: Comm,
-    agreement: Agreement,
+    pub(super) parent: Comm,
+    pub(super) agreement: Agreement,
     /// The parent ranks that agree, where they are not all.
-    among: Option<Arc<[Rank]>>,
-    purpose: Purpose,
+    pub(super) among: Option<Arc<[Rank]>>,
+    pub(super) purpose: Purpose,
 }
 
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-enum Purpose {
+pub(super) enum Purpose {
     Create { first: Comm, count: u16 },
     Free { context: Context },
+    Dup { new: Comm },
+    Split { new: Comm },
+    Numbers,
 }
 
 impl Agreeing {
+    /// Whether a context is agreed on.
+    pub(super) const fn makes(&self) -> bool {
+        !matches!(self.purpose, Purpose::Free { .. } | Purpose::Numbers)
+    }
+
     pub(super) const fn operation(&self) -> &'static str {
         match self.purpose {
             Purpose::Create { .. } => "MPI_Comm_create_endpoints",
             Purpose::Free { .. } => "MPI_Comm_free",
+            Purpose::Dup { .. } => "MPI_Comm_dup",
+            Purpose::Split { .. } => "MPI_Comm_split",
+            Purpose::Numbers => "MPI_Allgather",
         }
     }
 }
@@ -282,6 +295,11 @@ impl EndpointTable {
         named.then(|| comm.group.parent(dest)).flatten().map(|(_, local)| local)
     }
 
+    /// Whether a communicator is the handle of an endpoint.
+    pub(super) fn has(&self, comm: Comm) -> bool {
+        self.handles.contains_key(&comm)
+    }
+
     /// Handles that nobody freed.
     pub(super) fn open_ends(&self) -> impl Iterator<Item = String> + '_ {
         self.handles.iter().map(|(handle, own)| {
@@ -304,7 +322,7 @@ impl Library {
         let caller = self.caller(thread, call);
         self.endpoints.current[usize::from(thread.0)] = caller;
         if self.endpoints.attached.is_some() && !matches!(call, Call::Attach { .. }) {
-            out.push(Action::Work(Step::Lookup));
+            out.emit(|| Action::Work(Step::Lookup));
         }
     }
 
@@ -317,6 +335,7 @@ impl Library {
         let request = |key| self.requests.get(key).map_or(Caller::Process, |open| open.endpoint);
         match call {
             Call::Init
+            | Call::Communicators(_)
             | Call::FreeEndpoint { .. }
             | Call::Attach { .. }
             | Call::Rma(_)
@@ -435,23 +454,14 @@ impl Library {
         first: Comm,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
-        out.push(Action::Work(Step::Query));
+        out.emit(|| Action::Work(Step::Query));
         if self.endpoints.attached.is_some() {
             return Err(self.refuse("the endpoints of a static job are made at its start", parent));
         }
         if count == 0 && !self.job.endpoints.allow_none {
             return Err(self.refuse("a process makes at least one endpoint", count));
         }
-        let known = self.job.communicators.iter().len();
-        let mut numbers = (0..count).map(|index| first.0.checked_add(index));
-        let free = numbers.all(|number| {
-            number.is_some_and(|number| {
-                usize::from(number) >= known && !self.endpoints.handles.contains_key(&Comm(number))
-            })
-        });
-        if !free {
-            return Err(self.refuse("the numbers of the new handles are in use", first));
-        }
+        self.check_new(first, count)?;
         let member = self.member(thread, parent)?;
         if member.caller != Caller::Process {
             return Err(self.refuse("endpoints are made from a communicator of processes", parent));
@@ -468,7 +478,7 @@ impl Library {
         comm: Comm,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
-        out.push(Action::Work(Step::Query));
+        out.emit(|| Action::Work(Step::Query));
         let Some(own) = self.endpoints.handles.remove(&comm) else {
             return Err(self.refuse("no endpoint has this handle: it may be freed already", comm));
         };
@@ -501,7 +511,7 @@ impl Library {
         self.agree(thread, Agreeing { parent, agreement, among, purpose }, out)
     }
 
-    fn agree(
+    pub(super) fn agree(
         &mut self,
         thread: Thread,
         agreeing: Agreeing,
@@ -566,15 +576,20 @@ impl Library {
         let Some(Pending::Agree(agreeing)) = pending else {
             unreachable!("it was an agreement just now")
         };
+        let mut reply = Reply::Done;
         match agreeing.purpose {
             Purpose::Create { first, count } => self.created(&agreeing, first, count, out)?,
             Purpose::Free { context } => {
                 self.endpoints.comms.remove(&context);
+                tell(GroupFact::Closed { context }, out);
                 #[cfg(feature = "mutants")]
                 self.gives_context_back();
             }
+            Purpose::Dup { .. } | Purpose::Split { .. } | Purpose::Numbers => {
+                reply = self.communicator_made(&agreeing, out)?;
+            }
         }
-        push_return(thread, Reply::Done, out);
+        push_return(thread, reply, out);
         Ok(())
     }
 
@@ -597,6 +612,8 @@ impl Library {
         self.endpoints.next_context = context + 2;
         #[cfg(feature = "mutants")]
         self.leaves_a_gap();
+        tell(GroupFact::Opened { context: Context(context) }, out);
+        self.tell_names(&group, (parent_rank, count), Context(context), out);
         self.endpoints.open(context, agreeing.parent, parent_rank, Arc::new(group), count);
         for local in 0..count {
             let own = Own { context: Context(context), local, id: self.endpoints.next_id };
@@ -611,6 +628,21 @@ impl Library {
         Ok(())
     }
 
+    fn tell_names(
+        &self,
+        group: &EndpointGroup,
+        (parent, count): (Rank, u16),
+        context: Context,
+        out: &mut Vec<LibraryAction>,
+    ) {
+        let (all, own) = (group.locate(Rank(0)), group.rank(parent, 0));
+        if let (Some((process, _)), Some(first)) = (all, own) {
+            let (of, id) = (GroupId { context, first: process }, self.endpoints.next_id);
+            let (count, size) = (count.into(), group.size());
+            tell(GroupFact::Named { of, parent, first, count, size, id }, out);
+        }
+    }
+
     /// Others may know the new communicator before this process does, and their messages wait in the
     /// process's own queue: each goes to the queue of its endpoint.
     fn sort_early(&mut self, context: Context, out: &mut Vec<LibraryAction>) {
@@ -619,7 +651,7 @@ impl Library {
         }
         let new = [context, Context(context.0 + 1)];
         let walk = self.matching[0].extract(|envelope| new.contains(&envelope.context));
-        out.push(Action::Walk { entries: walk.visited, length: walk.length });
+        out.emit(|| Action::Walk { entries: walk.visited, length: walk.length });
         for early in walk.matched.into_iter().flatten() {
             let queue = self.queue_of_arrival(&early.envelope);
             let posted = self.matching[queue].arrive(early.envelope, early.payload);
@@ -633,7 +665,7 @@ impl Library {
         id: u16,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
-        out.push(Action::Work(Step::Query));
+        out.emit(|| Action::Work(Step::Query));
         let locals = self.endpoints.locals;
         let Some(attached) = &mut self.endpoints.attached else {
             return Err(
@@ -656,7 +688,7 @@ impl Library {
         b: Comm,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
-        out.push(Action::Work(Step::Query));
+        out.emit(|| Action::Work(Step::Query));
         let own = |comm| self.endpoints.own(thread, comm);
         let comparison = match (own(a), own(b)) {
             (Some((one, local)), Some((other, second))) => {

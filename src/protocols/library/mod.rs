@@ -11,24 +11,26 @@
 mod arrivals;
 mod calls;
 mod collective;
+mod communicators;
 mod diagnosis;
 mod endpoints;
 mod one_sided;
 #[cfg(feature = "mutants")]
 mod planted;
 mod requests;
+mod words;
 
-use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use super::call::{Call, Outcome, Reply};
 use super::collectives::{Collective, Round};
 use super::contract::{
-    Action, Entry, Guard, Handle, Input, Lanes, Machine, Process, ProtocolError, Region, Route,
-    Space, Thread, Token, Via, WaitSet,
+    Action, Emit, Entry, Guard, Handle, Input, Lanes, Machine, Process, ProtocolError, Region,
+    Route, Space, Thread, Token, Via, WaitSet,
 };
 #[cfg(feature = "mutants")]
 use super::mutant::Mutant;
+use super::note::Note;
 use super::rendezvous::{Protocol, Word};
 use super::rma::packet::RmaPacket;
 use super::rma::{self, Rma};
@@ -37,6 +39,7 @@ use crate::mpi::envelope::{Envelope, Selection};
 use crate::mpi::matching::MatchingEngine;
 use crate::mpi::observation::{MessageId, ReceiveId};
 use crate::units::Bytes;
+use communicators::Made;
 use endpoints::Caller;
 use endpoints::EndpointTable;
 pub use endpoints::{Endpoints, Progress, Queues, Threading};
@@ -91,15 +94,16 @@ impl Job {
     }
 }
 
-/// The job as a machine holds it: shared, and no part of its state.
-#[derive(Clone, Debug)]
-pub struct SharedJob(Arc<Job>, #[cfg(feature = "mutants")] Option<Mutant>);
+/// The job as a machine holds it: shared, and no part of its state; libraries of different jobs are
+/// not compared.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub struct SharedJob(Note<Arc<Job>>, #[cfg(feature = "mutants")] Option<Mutant>);
 
 impl SharedJob {
     /// Shares `job` between the machines of its processes.
     pub fn new(job: Job) -> Self {
         Self(
-            Arc::new(job),
+            Note(Arc::new(job)),
             #[cfg(feature = "mutants")]
             None,
         )
@@ -111,37 +115,6 @@ impl std::ops::Deref for SharedJob {
     fn deref(&self) -> &Job {
         &self.0
     }
-}
-
-/// What never changes does not tell two states of one job apart; libraries of different jobs are
-/// not compared.
-impl PartialEq for SharedJob {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
-impl Eq for SharedJob {}
-
-impl Hash for SharedJob {
-    fn hash<H: Hasher>(&self, _: &mut H) {}
-}
-
-/// A note for diagnoses: no part of a machine's state, so that polling for ever comes back to the
-/// same state.
-#[derive(Clone, Debug, Default)]
-struct Note<T>(T);
-
-impl<T> PartialEq for Note<T> {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
-impl<T> Eq for Note<T> {}
-
-impl<T> Hash for Note<T> {
-    fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
 /// A request of one process: named by its program, or the inner one of a thread's blocking call.
@@ -315,6 +288,7 @@ pub struct Library {
     matching: Vec<MatchingEngine<Posted, Unexpected>>,
     longest: Note<Longest>,
     endpoints: EndpointTable,
+    made: Made,
     requests: RequestTable,
     /// The windows; none in most processes.
     rma: Option<Box<Rma>>,
@@ -347,6 +321,7 @@ impl Library {
             matching: vec![MatchingEngine::default(); job.endpoints.queues_of(&endpoints)],
             longest: Note::default(),
             endpoints,
+            made: Made::default(),
             requests: RequestTable::new(threads),
             rma: None,
             probed: Vec::new(),
@@ -460,16 +435,33 @@ impl Machine for Library {
         }
     }
 
+    fn touch(&self, thread: Thread) -> u64 {
+        let posted = self.matching.first().and_then(|queue| queue.posted().next());
+        let posted = posted.map_or(0, |posted| posted.payload.id.serial);
+        let calls = self.calls.0[usize::from(thread.0)];
+        let pending = u64::from(self.pending[usize::from(thread.0)].is_some());
+        let kept = self.kept.len() ^ self.longest.0.posted ^ self.round.0.touch();
+        u64::from(posted ^ calls ^ self.sent) ^ pending ^ self.requests.touch(thread) ^ kept as u64
+    }
+
     fn waits(&self, thread: Thread) -> Option<WaitSet> {
         self.diagnose(thread)
     }
 
-    fn hca_reaches_windows(&self) -> bool {
-        self.job.rma.transport != rma::Transport::Messages
+    fn is_exposed(&self) -> bool {
+        self.rma.is_some() && self.job.rma.transport != rma::Transport::Messages
     }
 
     fn leftovers(&self) -> Vec<String> {
         self.open_ends()
+    }
+
+    fn call_in_words(call: &Call) -> String {
+        words::call(call)
+    }
+
+    fn packet_in_words(packet: &Packet) -> String {
+        words::packet(packet)
     }
 }
 
@@ -482,5 +474,5 @@ fn in_words(selection: &Selection) -> String {
 }
 
 fn push_return(thread: Thread, reply: Reply, out: &mut Vec<LibraryAction>) {
-    out.push(Action::Return { thread, reply });
+    out.emit(|| Action::Return { thread, reply });
 }

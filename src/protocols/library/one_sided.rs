@@ -30,9 +30,10 @@ impl Library {
         if let RmaCall::Operate { request: Some(request), .. } = call {
             self.open(Key::User(*request), Body::OneSided, thread)?;
         }
-        let members = match call {
-            RmaCall::Create { comm, .. } => Some(self.members(thread, *comm)?),
-            _ => None,
+        let members = if let RmaCall::Create { comm, .. } = call {
+            Some(self.members(thread, *comm)?)
+        } else {
+            None
         };
         let members = || members.ok_or_else(|| "only a new window needs its members".to_owned());
         let called = self.with_rma(thread, out, |rma, port| rma.call(call, members, port));
@@ -137,7 +138,7 @@ impl Library {
         thread: Thread,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
-        let (reached, completed) = self.with_rma(thread, out, |rma, port| rma.reached(port))?;
+        let (reached, completed) = self.with_rma(thread, out, Rma::reached)?;
         self.requests_complete(completed, out)?;
         for thread in reached {
             self.pending[usize::from(thread.0)] = None;

@@ -21,6 +21,11 @@ impl SharedJob {
         Self(self.0, Some(mutant))
     }
 
+    /// The bug that is planted.
+    pub fn mutant(&self) -> Option<Mutant> {
+        self.1
+    }
+
     pub(super) fn has(&self, mutant: Mutant) -> bool {
         self.1 == Some(mutant)
     }

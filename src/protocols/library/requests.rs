@@ -8,7 +8,7 @@ use super::{
 };
 use crate::mpi::observation::Observation;
 use crate::protocols::call::{Requests, Status};
-use crate::protocols::contract::Step;
+use crate::protocols::contract::{Emit, Step};
 use crate::protocols::rendezvous::{Port, Progress, Protocol, Receiver, Role, RoleInput, Sender};
 use crate::protocols::rma::call::Win;
 
@@ -68,6 +68,14 @@ pub(super) struct RequestTable {
 impl RequestTable {
     pub(super) fn new(threads: usize) -> Self {
         Self { user: Vec::new(), inner: vec![None; threads], parts: vec![Vec::new(); threads] }
+    }
+
+    /// Reads a thread's requests: see [`Machine::touch`](crate::protocols::contract::Machine::touch).
+    pub(super) fn touch(&self, thread: Thread) -> u64 {
+        let [inner, part] =
+            [self.inner.get(usize::from(thread.0)), self.parts[usize::from(thread.0)].first()];
+        let is_open = |slot: Option<&Option<Request>>| slot.is_some_and(Option::is_some);
+        u64::from(is_open(inner)) ^ u64::from(is_open(part))
     }
 
     #[inline]
@@ -224,12 +232,21 @@ impl Library {
         };
         let receiver = speaker.or(receiver);
         let wire = self.wire(to, thread);
-        let mut port = Port { wire, own: key, other: receiver, buffer, remote: None, out };
+        let mut port = Port {
+            wire,
+            own: key,
+            other: receiver,
+            buffer,
+            remote: None,
+            #[cfg(feature = "mutants")]
+            mutant: self.job.mutant(),
+            out,
+        };
         let progress = role.handle(input, &mut port)?;
         let request = self.requests.get_mut(key).expect("looked up above");
         request.body = Body::Sending { role, message, to, tag, receiver, buffer };
         if progress == Progress::Complete {
-            out.push(Action::Observe(Observation::SendComplete { message }));
+            out.emit(|| Action::Observe(Observation::SendComplete { message }));
             self.complete(key, Outcome::Sent, Some(buffer), out)?;
         }
         Ok(())
@@ -252,8 +269,16 @@ impl Library {
             return Err(self.refuse("the request is no rendezvous receive", key));
         };
         let wire = self.wire(from, thread);
-        let mut port =
-            Port { wire, own: key, other: Some(sender), buffer, remote: Some(remote), out };
+        let mut port = Port {
+            wire,
+            own: key,
+            other: Some(sender),
+            buffer,
+            remote: Some(remote),
+            #[cfg(feature = "mutants")]
+            mutant: self.job.mutant(),
+            out,
+        };
         let progress = role.handle(input, &mut port)?;
         let request = self.requests.get_mut(key).expect("looked up above");
         request.body = Body::Receiving { role, id, message, from, sender, remote, buffer, outcome };
@@ -274,12 +299,14 @@ impl Library {
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
         let truncated = matches!(outcome, Outcome::Truncated(_));
-        out.push(Action::Observe(Observation::Received {
-            receive,
-            message,
-            bytes: buffer.len,
-            truncated,
-        }));
+        out.emit(|| {
+            Action::Observe(Observation::Received {
+                receive,
+                message,
+                bytes: buffer.len,
+                truncated,
+            })
+        });
         self.complete(key, outcome, Some(buffer), out)
     }
 
@@ -291,10 +318,10 @@ impl Library {
         buffer: Option<Region>,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
-        out.push(Action::Work(Step::Completion));
+        out.emit(|| Action::Work(Step::Completion));
         // A collective gives its buffers back at its end, not with each message.
         let buffer = buffer.filter(|_| !matches!(key, Key::Part(..)));
-        out.push(Action::Complete { request: key.handle(), buffer });
+        out.emit(|| Action::Complete { request: key.handle(), buffer });
         let request = self.requests.get_mut(key).expect("an open request is completed");
         request.body = Body::Complete(outcome);
         match request.waiter {

@@ -10,8 +10,10 @@ pub mod shared_memory;
 
 use std::fmt::Debug;
 
-use super::contract::{Action, ProtocolError, Region, Step};
+use super::contract::{Action, Emit, ProtocolError, Region, Step};
 use super::library::{Key, LibraryAction, Packet, Wire};
+#[cfg(feature = "mutants")]
+use super::mutant::Mutant;
 
 /// What the two roles of one message say to each other, after the RTS.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
@@ -70,6 +72,9 @@ pub struct Port<'a> {
     pub buffer: Region,
     /// The other side's buffer, as the RTS told it (receiver only).
     pub remote: Option<Region>,
+    /// What is wrong with the roles.
+    #[cfg(feature = "mutants")]
+    pub mutant: Option<Mutant>,
     pub(super) out: &'a mut Vec<LibraryAction>,
 }
 
@@ -92,8 +97,8 @@ impl Port<'_> {
         let to = self.other.expect("the other side is known after the RTS");
         let packet = Packet::Rendezvous { to, from: self.own, word };
         let header = if payload.is_some() { self.wire.header } else { self.wire.control };
-        self.out.push(Action::Work(Step::Control));
-        self.out.push(Action::Send {
+        self.out.emit(|| Action::Work(Step::Control));
+        self.out.emit(|| Action::Send {
             to: self.wire.route,
             via: self.wire.via,
             header,
@@ -102,14 +107,24 @@ impl Port<'_> {
         });
     }
 
+    /// Whether the roles have this planted bug.
+    #[cfg(feature = "mutants")]
+    pub(super) fn has(&self, mutant: Mutant) -> bool {
+        self.mutant == Some(mutant)
+    }
+
     /// Pins this side's buffer.
     pub fn register(&mut self) {
-        self.out.push(Action::Register { region: self.buffer });
+        #[cfg(feature = "mutants")]
+        if self.has(Mutant::PinsTwice) {
+            self.out.emit(|| Action::Register { region: self.buffer });
+        }
+        self.out.emit(|| Action::Register { region: self.buffer });
     }
 
     /// The HCA pulls the other side's bytes into this buffer.
     pub fn rdma_read(&mut self, remote: Region) {
-        self.out.push(Action::RdmaRead {
+        self.out.emit(|| Action::RdmaRead {
             from: self.wire.route,
             remote,
             into: self.buffer,
@@ -119,7 +134,7 @@ impl Port<'_> {
 
     /// The HCA pushes this buffer into the other side's memory.
     pub fn rdma_write(&mut self, into: Region) {
-        self.out.push(Action::RdmaWrite {
+        self.out.emit(|| Action::RdmaWrite {
             to: self.wire.route,
             from: self.buffer.part(0, into.len),
             into,
@@ -129,12 +144,12 @@ impl Port<'_> {
 
     /// Gives the cell back that a chunk came in.
     pub fn free_cell(&mut self, landing: Region) {
-        self.out.push(Action::Repost { landing, from: self.wire.route });
+        self.out.emit(|| Action::Repost { landing, from: self.wire.route });
     }
 
     /// This core copies between two of its own regions.
     pub fn copy(&mut self, from: Region, to: Region) {
-        self.out.push(Action::Copy { from, to });
+        self.out.emit(|| Action::Copy { from, to });
     }
 }
 

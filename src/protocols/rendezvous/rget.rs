@@ -10,6 +10,8 @@
 
 use super::{Port, Progress, Role, RoleInput, Word};
 use crate::protocols::contract::ProtocolError;
+#[cfg(feature = "mutants")]
+use crate::protocols::mutant::Mutant;
 
 /// The side that sends; the library has matched nothing yet.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
@@ -35,10 +37,13 @@ impl Role for Sender {
     fn handle(
         &mut self,
         input: RoleInput,
-        _port: &mut Port<'_>,
+        #[cfg_attr(not(feature = "mutants"), allow(unused_variables, reason = "mutants ask it"))]
+        port: &mut Port<'_>,
     ) -> Result<Progress, ProtocolError> {
         use SenderState::{Done, New, WaitFin};
         let (next, progress) = match (self.0, input) {
+            #[cfg(feature = "mutants")]
+            (New, RoleInput::Start) if port.has(Mutant::GetSender) => (WaitFin, Progress::Complete),
             (New, RoleInput::Start) => (WaitFin, Progress::Pending),
             (WaitFin, RoleInput::Word { word: Word::Fin, .. }) => (Done, Progress::Complete),
             (state, input) => return Err(ProtocolError::refused("rget::sender", state, input)),
@@ -75,8 +80,16 @@ impl Role for Receiver {
             (New, RoleInput::Start) => {
                 let remote = port.remote.expect("an RTS of RGET carries the sender's address");
                 port.register();
+                #[cfg(feature = "mutants")]
+                if port.has(Mutant::FinFirst) {
+                    port.say(Word::Fin);
+                }
                 port.rdma_read(remote.part(0, port.buffer.len));
                 (Reading, Progress::Pending)
+            }
+            #[cfg(feature = "mutants")]
+            (Reading, RoleInput::RdmaDone) if port.has(Mutant::FinFirst) => {
+                (Done, Progress::Complete)
             }
             (Reading, RoleInput::RdmaDone) => {
                 // FIN before Complete: the sender's buffer is free the moment the read ends, even

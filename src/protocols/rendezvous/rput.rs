@@ -11,6 +11,8 @@
 
 use super::{Port, Progress, Role, RoleInput, Word};
 use crate::protocols::contract::ProtocolError;
+#[cfg(feature = "mutants")]
+use crate::protocols::mutant::Mutant;
 
 /// The side that sends.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
@@ -82,6 +84,11 @@ impl Role for Receiver {
             (New, RoleInput::Start) => {
                 port.register();
                 port.say(Word::Cts { into: port.buffer });
+                #[cfg(feature = "mutants")]
+                if port.has(Mutant::PutReceiver) {
+                    self.0 = WaitFin;
+                    return Ok(Progress::Complete);
+                }
                 (WaitFin, Progress::Pending)
             }
             (WaitFin, RoleInput::Word { word: Word::Fin, .. }) => (Done, Progress::Complete),

@@ -135,7 +135,16 @@ impl Window {
             }
             RmaCall::Wait { .. } => Aim::Exposure { window },
             RmaCall::Free { .. } => Aim::Count { window, exchange: self.begin_free() },
-            other => unreachable!("{} returns at once", other.name()),
+            RmaCall::Create { .. }
+            | RmaCall::Attach { .. }
+            | RmaCall::Detach { .. }
+            | RmaCall::Operate { .. }
+            | RmaCall::Post { .. }
+            | RmaCall::Start { .. }
+            | RmaCall::Test { .. }
+            | RmaCall::Lock { .. }
+            | RmaCall::LockAll { .. }
+            | RmaCall::Sync { .. } => unreachable!("{} has another goal, or none", call.name()),
         };
         self.begin(&aim, port);
         Goal::new(call.name(), aim)
@@ -143,15 +152,13 @@ impl Window {
 
     /// Tells targets what is wanted of them.
     fn begin(&mut self, aim: &Aim, port: &mut Port<'_>) {
-        match *aim {
-            Aim::Target { target, wants, .. } => self.want(target, wants, port),
-            Aim::All { wants, .. } => {
-                let targets: Vec<u32> = self.targets.keys().copied().collect();
-                for target in targets {
-                    self.want(target, wants, port);
-                }
+        if let Aim::Target { target, wants, .. } = *aim {
+            self.want(target, wants, port);
+        } else if let Aim::All { wants, .. } = *aim {
+            let targets: Vec<u32> = self.targets.keys().copied().collect();
+            for target in targets {
+                self.want(target, wants, port);
             }
-            _ => {}
         }
     }
 
@@ -166,13 +173,13 @@ impl Window {
         let idle = state.wants == Wants::Nothing
             && state.answers + state.replies + state.rdma == 0
             && matches!(state.lock, Lock::Granted(_) | Lock::Unchecked);
-        if idle && wants < Wants::Unlock && !self.is_done(state, wants) {
+        if idle && wants < Wants::Unlock && !Self::is_done(state, wants) {
             self.want(target, wants, port);
         }
     }
 
     /// Whether what was wanted of a target is done.
-    fn is_done(&self, target: &Target, wants: Wants) -> bool {
+    fn is_done(target: &Target, wants: Wants) -> bool {
         match wants {
             Wants::Nothing | Wants::Issue => target.is_quiet(true),
             Wants::Flush => target.is_quiet(false),
@@ -248,7 +255,7 @@ impl Rma {
                 let open = self.windows.get_mut(window).expect("it is in use");
                 open.ask_again(*target, *wants, port);
                 let state = open.targets.get(target);
-                over(state.is_none_or(|state| open.is_done(state, *wants)))
+                over(state.is_none_or(|state| Window::is_done(state, *wants)))
             }
             Aim::All { window, wants } => {
                 let open = self.windows.get_mut(window).expect("it is in use");
@@ -256,7 +263,7 @@ impl Rma {
                 for target in targets {
                     open.ask_again(target, *wants, port);
                 }
-                over(open.targets.values().all(|state| open.is_done(state, *wants)))
+                over(open.targets.values().all(|state| Window::is_done(state, *wants)))
             }
             Aim::Fence { window, fence } => {
                 let id = *window;
@@ -379,7 +386,7 @@ impl Goal {
             Aim::All { window, wants } => {
                 let open = &rma.windows[window];
                 let open_targets =
-                    open.targets.iter().filter(|(_, state)| !open.is_done(state, *wants));
+                    open.targets.iter().filter(|(_, state)| !Window::is_done(state, *wants));
                 open_targets
                     .map(|(rank, state)| {
                         wait(

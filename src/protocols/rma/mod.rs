@@ -376,8 +376,10 @@ fn complete_at_once(does: &Operation, request: Option<Handle>, port: &mut Port<'
 /// What a call means to the synchronisation of its window.
 fn event(call: &RmaCall) -> Option<Event> {
     Some(match call {
-        RmaCall::Create { .. } | RmaCall::Attach { .. } | RmaCall::Detach { .. } => return None,
-        RmaCall::Operate { target: None, .. } => return None,
+        RmaCall::Create { .. }
+        | RmaCall::Attach { .. }
+        | RmaCall::Detach { .. }
+        | RmaCall::Operate { target: None, .. } => return None,
         RmaCall::Operate { target: Some(target), request, .. } => {
             Event::Operation { target: Rank(*target), request: request.is_some() }
         }

@@ -86,10 +86,8 @@ impl<'a> Port<'a> {
         body: Body,
         payload: Option<Region>,
     ) {
-        let derived = match body {
-            Body::Operate { place, .. } if place.is_strided() => DERIVED_BYTES,
-            _ => 0,
-        };
+        let strided = matches!(body, Body::Operate { place, .. } if place.is_strided());
+        let derived = if strided { DERIVED_BYTES } else { 0 };
         let carries = matches!(body, Body::Operate { .. } | Body::Reply { .. });
         let header = if carries { self.job.header } else { self.job.control }.as_u64();
         self.packet(to, window.about(body), header + derived, payload);

@@ -122,7 +122,7 @@ impl Window {
         let reply = Region::new(Space::Staging(port.thread.0), place.bytes());
         let payload = match does {
             Does::Put => {
-                self.put(place, landing, port);
+                Self::put(place, landing, port);
                 None
             }
             Does::Get if !place.is_strided() => place.runs().next().map(|(run, _)| run),
@@ -156,17 +156,16 @@ impl Window {
         told: bool,
         port: &mut Port<'_>,
     ) -> Closes {
-        match closes {
-            Closes::Unlock { answers: true } if !told && port.has(Mutant::AnswersFirst) => {
-                port.answer(self, from, Body::Done, None);
-                // More silent unlocks than expected come then, which nobody minds.
-                Closes::Unlock { answers: false }
-            }
-            other => other,
+        let asked = matches!(closes, Closes::Unlock { answers: true });
+        if !asked || told || !port.has(Mutant::AnswersFirst) {
+            return closes;
         }
+        port.answer(self, from, Body::Done, None);
+        // More silent unlocks than expected come then, which nobody minds.
+        Closes::Unlock { answers: false }
     }
 
-    fn put(&mut self, place: Place, landing: Option<Region>, port: &mut Port<'_>) {
+    fn put(place: Place, landing: Option<Region>, port: &mut Port<'_>) {
         let Some(landing) = landing else { return };
         for (run, start) in place.runs() {
             port.copy(landing.part(start, run.len), run);
@@ -204,7 +203,7 @@ impl Window {
     pub(super) fn apply_own(&mut self, queued: Queued, port: &mut Port<'_>) {
         let Queued { does, place, request } = queued;
         match does {
-            Operation::Put { origin } => self.put(place, Some(origin), port),
+            Operation::Put { origin } => Self::put(place, Some(origin), port),
             Operation::Get { into } => {
                 for (run, start) in place.runs() {
                     port.copy(run, into.part(start, run.len));
@@ -230,13 +229,13 @@ fn update_runs(
     port: &mut Port<'_>,
 ) {
     for (run, start) in place.runs() {
-        let part = |region: Region| region.part(start, run.len);
+        let of_run = |region: Region| region.part(start, run.len);
         // The two operands of a compare-and-swap belong to its one element.
         let whole = matches!(update, Effect::CompareAndSwap(_));
-        let operand = operand.map(|operand| if whole { operand } else { part(operand) });
+        let operand = operand.map(|operand| if whole { operand } else { of_run(operand) });
         let operand = operand.filter(|_| update.operand(run.len) > 0);
         if run.len > 0 {
-            let old = old.map(part);
+            let old = old.map(of_run);
             port.out.push(Action::Update { target: run, update, operand, old });
         }
     }

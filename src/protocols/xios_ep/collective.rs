@@ -17,7 +17,7 @@
 
 use std::fmt;
 
-use super::rank_map::RankMap;
+use super::rank_map::{Place, RankMap};
 use crate::mpi::envelope::Rank;
 
 /// A collective operation.
@@ -127,12 +127,12 @@ impl Collective {
     }
 
     /// Whether data, or word of arrival, goes to the caller first.
-    fn gathers(self) -> bool {
+    pub(super) fn gathers(self) -> bool {
         !matches!(self, Self::Bcast { .. } | Self::Scatter { .. })
     }
 
     /// Whether data, or word of completion, goes to the others at last.
-    fn serves(self) -> bool {
+    pub(super) fn serves(self) -> bool {
         !matches!(self, Self::Gather { .. } | Self::Reduce { .. })
     }
 }
@@ -149,8 +149,7 @@ impl Plan {
         let place = collective.root().map(at).transpose()?;
         let process = |process| {
             let locals = map.locals(process);
-            let calls = place.filter(|place| place.process == process);
-            let caller = locals[calls.map_or(0, |root| root.local as usize)];
+            let caller = locals[caller(place, process) as usize];
             let others: Vec<Rank> = locals.iter().copied().filter(|rank| *rank != caller).collect();
             let handed = |handed: bool| if handed { others.clone() } else { Vec::new() };
             let (gathered, served) = (handed(collective.gathers()), handed(collective.serves()));
@@ -169,6 +168,11 @@ impl Plan {
     pub fn participants(&self) -> impl ExactSizeIterator<Item = Rank> {
         self.processes.iter().map(|process| process.caller)
     }
+}
+
+/// In-process rank of who calls MPI for a process, where the root of the collective lives there.
+pub(super) fn caller(root: Option<Place>, process: u32) -> u32 {
+    root.filter(|root| root.process == process).map_or(0, |root| root.local)
 }
 
 /// ```text
@@ -254,7 +258,7 @@ pub fn local_exscan<T: Clone>(
 ///
 /// An endpoint has no value.
 pub fn by_rank<T: Clone>(map: &RankMap, joined: &[Vec<T>]) -> Vec<T> {
-    let value = |place: &super::rank_map::Place| {
+    let value = |place: &Place| {
         let of = joined.get(place.process as usize).and_then(|of| of.get(place.local as usize));
         of.expect("each endpoint contributed a value").clone()
     };

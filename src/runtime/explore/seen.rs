@@ -1,10 +1,14 @@
 //! Which states were visited: a hash table of fingerprints.
 
+use crate::runtime::fingerprint::halves;
+
 /// Fingerprints and the numbers they were given; never iterated, so no order can leak.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Seen {
-    /// Open addressing; the length is zero or a power of two. Number `FREE` marks a free place.
-    slots: Vec<(u128, u32)>,
+pub(in crate::runtime) struct Seen {
+    /// Open addressing, 20 bytes a place; the length is zero or a power of two.
+    prints: Vec<[u64; 2]>,
+    /// Number `FREE` marks a free place.
+    numbers: Vec<u32>,
     count: usize,
 }
 
@@ -12,35 +16,51 @@ const FREE: u32 = u32::MAX;
 
 impl Seen {
     /// The number of a fingerprint; a new one is given `fresh`.
-    pub(super) fn number(&mut self, print: u128, fresh: u32) -> u32 {
-        if self.count * 4 >= self.slots.len() * 3 {
+    pub(in crate::runtime) fn number(&mut self, print: u128, fresh: u32) -> u32 {
+        if self.count * 4 >= self.numbers.len() * 3 {
             self.grow();
         }
+        let print = halves(print);
         let place = self.place(print);
-        let slot = &mut self.slots[place];
-        if slot.1 == FREE {
-            *slot = (print, fresh);
+        if self.numbers[place] == FREE {
+            self.prints[place] = print;
+            self.numbers[place] = fresh;
             self.count += 1;
         }
-        slot.1
+        self.numbers[place]
     }
 
-    fn place(&self, print: u128) -> usize {
-        let mask = self.slots.len() - 1;
-        let low = u64::try_from(print & u128::from(u64::MAX)).expect("masked to 64 bits");
-        let mut place = usize::try_from(low & mask as u64).expect("masked to an index");
-        while self.slots[place].1 != FREE && self.slots[place].0 != print {
+    /// The number of a fingerprint that has one.
+    pub(in crate::runtime) fn find(&self, print: u128) -> Option<u32> {
+        if self.numbers.is_empty() {
+            return None;
+        }
+        let number = self.numbers[self.place(halves(print))];
+        (number != FREE).then_some(number)
+    }
+
+    /// Bytes that it takes.
+    pub(super) const fn bytes(&self) -> usize {
+        self.numbers.len() * (size_of::<[u64; 2]>() + size_of::<u32>())
+    }
+
+    fn place(&self, print: [u64; 2]) -> usize {
+        let mask = self.numbers.len() - 1;
+        let mut place = usize::try_from(print[0] & mask as u64).expect("masked to an index");
+        while self.numbers[place] != FREE && self.prints[place] != print {
             place = (place + 1) & mask;
         }
         place
     }
 
     fn grow(&mut self) {
-        let length = (self.slots.len() * 2).max(1024);
-        let old = std::mem::replace(&mut self.slots, vec![(0, FREE); length]);
-        for (print, number) in old.into_iter().filter(|slot| slot.1 != FREE) {
+        let length = (self.numbers.len() * 2).max(1024);
+        let prints = std::mem::replace(&mut self.prints, vec![[0; 2]; length]);
+        let numbers = std::mem::replace(&mut self.numbers, vec![FREE; length]);
+        for (print, number) in prints.into_iter().zip(numbers).filter(|slot| slot.1 != FREE) {
             let place = self.place(print);
-            self.slots[place] = (print, number);
+            self.prints[place] = print;
+            self.numbers[place] = number;
         }
     }
 }
@@ -55,6 +75,7 @@ mod tests {
         let print = |n: u32| u128::from(n % 7) | u128::from(n) << 64;
         for round in 0..2 {
             for n in 0..5000 {
+                assert_eq!(seen.find(print(n)), (round > 0).then_some(n));
                 assert_eq!(seen.number(print(n), n + round * 5000), n);
             }
         }

@@ -17,9 +17,10 @@ use std::collections::BTreeMap;
 use super::{Sometimes, Violation};
 use crate::mpi::observation::{MessageId, Observation};
 use crate::protocols::call::{Buffer, Call, Peer};
+use crate::protocols::collectives::Collective;
 use crate::protocols::contract::{Action, Process, Region, Space, Thread};
 use crate::protocols::rma::call::{Operation, RmaCall};
-use crate::protocols::xios_ep::library::EpCall;
+use crate::protocols::xios_ep::library::{EpCall, SharedOp, Showing, Shown};
 use crate::runtime::memory::{Memories, Payload};
 
 const V2: &str = "no buffer is touched after completion nor before posting; bytes arrive as sent";
@@ -82,6 +83,7 @@ impl Lends for Call {
             | Self::CreateEndpoints { .. }
             | Self::FreeEndpoint { .. }
             | Self::Attach { .. }
+            | Self::Communicators(_)
             | Self::Compare { .. } => None,
             Self::Rma(call) => {
                 let result = one_sided(call).and_then(|does| does.result());
@@ -118,9 +120,27 @@ impl Lends for EpCall {
     fn lends(&self) -> Option<Lent> {
         match self {
             Self::Mpi(call) => call.lends(),
-            Self::Shared(_) => None,
+            Self::Shared(op) => {
+                let output = shown(op)?.buffers()[1];
+                output.map(|region| Lent { region, use_as: UseAs::Destination })
+            }
         }
     }
+
+    fn lends_also(&self) -> Option<Lent> {
+        match self {
+            Self::Mpi(call) => call.lends_also(),
+            Self::Shared(op) => {
+                let input = shown(op)?.buffers()[0];
+                input.map(|region| Lent { region, use_as: UseAs::Input })
+            }
+        }
+    }
+}
+
+/// What a thread shows to the others of its process: they may touch it from now on.
+fn shown(op: &SharedOp) -> Option<&Collective> {
+    if let SharedOp::Arrive(_, Showing::Shows(Shown::Call(call))) = op { Some(call) } else { None }
 }
 
 /// The monitor: every lent buffer of a run.
@@ -195,6 +215,13 @@ impl Buffers {
     pub fn new(processes: usize) -> Self {
         let processes = vec![Ledger::default(); processes];
         Self { processes, contents: BTreeMap::new(), sometimes: Sometimes::default() }
+    }
+
+    /// Reads what the next facts of a process will change: see `runtime::timed`.
+    pub(crate) fn touch(&self, process: Process) -> u64 {
+        let Ledger { loans, others, told } = &self.processes[process.0 as usize];
+        let told = told.first().is_some_and(|told| *told == Told::Nothing);
+        loans.first().map_or(0, |loan| loan.len) ^ others.len() as u64 ^ u64::from(told)
     }
 
     /// A call was handled and returned `list`: lends its buffer, and fills a send buffer.
@@ -281,7 +308,8 @@ impl Buffers {
             | Observation::Cancelled { .. }
             | Observation::LockQueued { .. }
             | Observation::LockEntered { .. }
-            | Observation::LockLeft { .. } => return,
+            | Observation::LockLeft { .. }
+            | Observation::Group(_) => return,
         };
         *self.told_by(process, thread) = told;
     }

@@ -83,6 +83,21 @@ impl Matching {
         }
     }
 
+    /// Reads what the next facts of a process will change: see `runtime::timed`.
+    pub(crate) fn touch(&self, process: Process) -> u64 {
+        let sent = self.touch_sent(process);
+        let process = process.0 as usize;
+        let matched = self.matched[process].touch(|(message, _)| message.serial);
+        let posted = self.posted[process].front().map_or(0, |posted| posted.serial);
+        let lane = self.lanes[process].oldest().next().map_or(0, |(sender, _)| sender);
+        sent ^ u64::from(matched ^ posted ^ lane ^ self.posts[process])
+    }
+
+    /// The same of the messages that a process has sent.
+    pub(crate) fn touch_sent(&self, process: Process) -> u64 {
+        u64::from(self.messages[process.0 as usize].touch(|message| message.to))
+    }
+
     fn sent(&mut self, message: MessageId, new: Message) -> Option<Violation> {
         let messages = &mut self.messages[message.process as usize];
         let before = messages.get(message.serial).copied();
@@ -304,7 +319,8 @@ impl Monitor for Matching {
             Observation::SendComplete { .. }
             | Observation::LockQueued { .. }
             | Observation::LockEntered { .. }
-            | Observation::LockLeft { .. } => None,
+            | Observation::LockLeft { .. }
+            | Observation::Group(_) => None,
         };
         if let Some(violation) = violation {
             found.push(violation);
@@ -380,6 +396,11 @@ impl<T> Ring<T> {
             self.items.push_back(None);
         }
         self.items[place].replace(item).is_none()
+    }
+
+    /// Something made of the first item.
+    fn touch(&self, read: impl Fn(&T) -> u32) -> u32 {
+        self.base ^ self.items.front().map_or(0, |item| item.as_ref().map_or(0, read))
     }
 
     fn get(&self, serial: u32) -> Option<&T> {

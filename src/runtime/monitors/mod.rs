@@ -9,6 +9,10 @@
 //! | M6 | a message is matched by a receive of the rank that it is for | [`matching`] |
 //! | M8 | a receive that is too short reports truncation, and only then | [`matching`] |
 //! | X1, X2, X3 | a lock has one holder, is entered in the order of its queue, and is free at the end | [`mutex`] |
+//! | E1 | endpoints are numbered process by process | [`groups`] |
+//! | E6 | what names a communicator or an endpoint is never given again | [`groups`] |
+//! | C3 | nobody leaves a barrier before the last enters | [`groups`] |
+//! | C4 | ranks that leave their n-th collective leave the same one | [`groups`] |
 //! | V2 | no buffer is touched after completion nor before posting; bytes arrive as sent | [`buffers`] |
 //! | S3 | time never goes back; no effect before its cause | [`system`] |
 //! | S4 | what was begun is finished: messages, requests, queues, landing buffers | [`system`] |
@@ -20,6 +24,7 @@
 //! messages than ever before. It never changes what a run does.
 
 pub mod buffers;
+pub mod groups;
 pub mod matching;
 pub mod mutex;
 pub mod system;
@@ -67,6 +72,8 @@ pub struct Monitors {
     pub mutexes: mutex::Mutexes,
     /// S4.
     pub conservation: system::Conservation,
+    /// E1, E6, C3 and C4.
+    pub groups: groups::Groups,
 }
 
 impl Monitors {
@@ -76,7 +83,15 @@ impl Monitors {
             matching: matching::Matching::new(processes),
             mutexes: mutex::Mutexes::default(),
             conservation: system::Conservation::new(processes),
+            groups: groups::Groups::new(processes),
         }
+    }
+}
+
+impl Monitors {
+    /// The branches that they met.
+    pub fn sometimes(&self) -> Sometimes {
+        Sometimes { contended: self.mutexes.contended, ..self.matching.sometimes }
     }
 }
 
@@ -84,6 +99,10 @@ impl Monitor for Monitors {
     fn observe(&mut self, process: Process, fact: &Observation, found: &mut Vec<Violation>) {
         if fact.is_of_a_lock() {
             return self.mutexes.observe(process, fact, found);
+        }
+        if let Observation::Group(fact) = fact {
+            self.groups.told(process, *fact, found);
+            return;
         }
         self.matching.observe(process, fact, found);
         self.conservation.observe(process, fact, found);
@@ -109,9 +128,23 @@ pub struct Sometimes {
     pub truncated: u64,
     /// The bytes of a received message were compared.
     pub compared: u64,
+    /// A process queued for a lock behind another one.
+    pub contended: u64,
 }
 
 impl Sometimes {
+    /// Every count with its name.
+    pub const fn named(self) -> [(&'static str, u64); 6] {
+        [
+            ("unexpected", self.unexpected),
+            ("wildcard_races", self.wildcard_races),
+            ("posted_skipped", self.posted_skipped),
+            ("truncated", self.truncated),
+            ("compared", self.compared),
+            ("contended", self.contended),
+        ]
+    }
+
     /// The counts of two runs together.
     pub fn plus(self, other: Self) -> Self {
         self.each(other, |a, b| a + b)
@@ -129,6 +162,7 @@ impl Sometimes {
             posted_skipped: join(self.posted_skipped, other.posted_skipped),
             truncated: join(self.truncated, other.truncated),
             compared: join(self.compared, other.compared),
+            contended: join(self.contended, other.contended),
         }
     }
 }

@@ -56,7 +56,8 @@ impl Monitor for Mutexes {
             | Observation::Matched { .. }
             | Observation::Cancelled { .. }
             | Observation::Received { .. }
-            | Observation::SendComplete { .. } => {}
+            | Observation::SendComplete { .. }
+            | Observation::Group(_) => {}
         }
     }
 

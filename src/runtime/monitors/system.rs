@@ -53,7 +53,8 @@ impl Monitor for Conservation {
             | Observation::Matched { .. }
             | Observation::LockQueued { .. }
             | Observation::LockEntered { .. }
-            | Observation::LockLeft { .. } => return,
+            | Observation::LockLeft { .. }
+            | Observation::Group(_) => return,
         }
         let ended = counts.received + counts.cancelled;
         if counts.sends_complete > counts.sent || ended > counts.posted {

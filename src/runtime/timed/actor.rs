@@ -4,8 +4,8 @@ use super::passes::Pass;
 use super::polling::{Polled, Position};
 use super::wires::{COPY, token};
 use super::{
-    Account, Arrived, FabricSchedule, Flight, FlightKind, Happening, Lends, Machine, Mark, Monitor,
-    Part, Phase, Placement, Planted, Program, Timed,
+    Account, Arrived, Content, FabricSchedule, Flight, FlightKind, Happening, Lends, Machine, Mark,
+    Monitor, Part, Phase, Placement, Planted, Program, Timed,
 };
 use crate::hardware::fabric::{ConnId, Transfer};
 use crate::mpi::rma::update::Effect;
@@ -45,8 +45,10 @@ pub(super) struct Actor<M: Machine, P> {
     after: After,
     /// What its call returns, once its list is over.
     pub(super) reply: Option<M::Reply>,
-    /// Receive buffers that are given back when the list is over.
-    reposts: Vec<Route>,
+    /// The packet that it took last: the way back, and its channel.
+    taken: Option<(Route, u32)>,
+    /// Channels whose receive buffers are given back when the list is over.
+    reposts: Vec<u32>,
     /// The pass that a test asked for, or that ends with the lock; without one it polls for ever.
     pub(super) pass: Option<Pass>,
     pub(super) position: Position,
@@ -140,6 +142,7 @@ impl<M: Machine, P> Actor<M, P> {
             returns: false,
             after: After::Nothing,
             reply: None,
+            taken: None,
             reposts: Vec::new(),
             pass: None,
             position: Position::default(),
@@ -202,7 +205,7 @@ where
                 }
                 Next::Tell(fact) => self.monitors.observe(process, &fact, &mut self.violations),
                 touch @ (Next::Load(_) | Next::Store(..)) => {
-                    if !self.touch(thread, touch, at) {
+                    if !self.read_or_write(thread, touch, at) {
                         return;
                     }
                 }
@@ -220,7 +223,7 @@ where
 
     /// The program reads or writes memory at `at`, at no cost of its own; answers whether it has: what
     /// others can reach is touched at its time, and not ahead of the clock.
-    fn touch(&mut self, thread: u32, touch: Next<M::Call>, at: Time) -> bool {
+    fn read_or_write(&mut self, thread: u32, touch: Next<M::Call>, at: Time) -> bool {
         let (Next::Load(region) | Next::Store(region, _)) = touch else {
             unreachable!("only loads and stores touch memory")
         };
@@ -247,7 +250,7 @@ where
     pub(super) fn touched(&mut self, thread: u32) {
         let now = self.simulation.now();
         let touch = self.actor(thread).touches.take().expect("the event was made for one");
-        let done = self.touch(thread, touch, now);
+        let done = self.read_or_write(thread, touch, now);
         debug_assert!(done, "it is not ahead of the clock");
         self.advance_program(thread, None, now);
     }
@@ -392,13 +395,15 @@ where
                 self.record(|| Choice::TakeDone { process, thread: inner });
                 (Input::Done(token), cqe_poll)
             }
-            Arrived::Packet { from, packet, parcel, via } => {
+            Arrived::Packet { from, channel, content, via } => {
+                self.actor(thread).taken = Some((from, channel));
+                let Content { packet, parcel } = self.contents.remove(content);
                 self.record(|| Choice::TakePacket { process, thread: inner, from, via });
                 let landing = parcel.map(|parcel| self.memories.land(process, &parcel));
                 let mut cost = if via == Via::Hca { cqe_poll } else { TimeDelta::ZERO };
                 if landing.is_none() && via == Via::Hca {
                     // A packet without payload leaves its receive buffer at once.
-                    self.actor(thread).reposts.push(from);
+                    self.actor(thread).reposts.push(channel);
                     cost += self.costs.profile.hca.repost_overhead;
                 }
                 (Input::Packet { from, packet, landing }, cost)
@@ -514,16 +519,17 @@ where
                     self.memories.capture(process, region)
                 });
                 let bytes = header.as_u64() + payload.map_or(0, |region| region.len);
-                let kind = FlightKind::Packet { packet: packet.clone(), via: *via };
-                Some(self.launch(thread, *to, kind, bytes, parcel, *via, cursor))
+                let content = self.contents.insert(|| Content { packet: packet.clone(), parcel });
+                let kind = FlightKind::Packet { content, via: *via };
+                Some(self.launch(thread, *to, kind, bytes, *via, cursor))
             }
             Action::RdmaWrite { to, from, into, token } => {
                 let kind = FlightKind::Write { from: *from, into: *into, token: *token };
-                Some(self.launch(thread, *to, kind, from.len, None, Via::Hca, cursor))
+                Some(self.launch(thread, *to, kind, from.len, Via::Hca, cursor))
             }
             Action::RdmaRead { from, remote, into, token } => {
                 let kind = FlightKind::ReadRequest { remote: *remote, into: *into, token: *token };
-                Some(self.launch(thread, *from, kind, 0, None, Via::Hca, cursor))
+                Some(self.launch(thread, *from, kind, 0, Via::Hca, cursor))
             }
             Action::RdmaAtomic { at, target, update, operand, into, token } => {
                 let parcel = operand.map(|operand| {
@@ -532,8 +538,9 @@ where
                 });
                 let bytes = operand.map_or(0, |operand| operand.len);
                 let (target, update, into, token) = (*target, *update, *into, *token);
-                let kind = FlightKind::AtomicRequest { target, update, into, token };
-                Some(self.launch(thread, *at, kind, bytes, parcel, Via::Hca, cursor))
+                let operand = parcel.unwrap_or_default();
+                let kind = FlightKind::AtomicRequest { target, update, into, token, operand };
+                Some(self.launch(thread, *at, kind, bytes, Via::Hca, cursor))
             }
             Action::Repost { landing, from } => Some(self.repost(thread, *landing, *from, cursor)),
             Action::Release => {
@@ -573,13 +580,28 @@ where
     }
 
     /// Work of this core: stretched by its siblings and by the operating system.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "two additions, where a thread is alone")]
     fn charge(&mut self, thread: u32, part: Part, cursor: Time, work: TimeDelta) -> Time {
         let actor = &mut self.actors[thread as usize];
-        if actor.alone {
-            return actor.work(part, cursor, work);
+        if actor.alone && actor.placement.noise.is_none() {
+            actor.account.add(part, work);
+            return cursor + work;
         }
-        let work = self.slots.stretched(actor.placement.core, work);
+        self.charge_with_others(thread, part, cursor, work)
+    }
+
+    #[inline(never)]
+    fn charge_with_others(
+        &mut self,
+        thread: u32,
+        part: Part,
+        cursor: Time,
+        work: TimeDelta,
+    ) -> Time {
+        let actor = &mut self.actors[thread as usize];
+        let work =
+            if actor.alone { work } else { self.slots.stretched(actor.placement.core, work) };
         actor.work(part, cursor, work)
     }
 
@@ -652,9 +674,8 @@ where
         &mut self,
         thread: u32,
         to: Route,
-        kind: FlightKind<M::Packet>,
+        kind: FlightKind,
         bytes: u64,
-        parcel: Option<crate::runtime::memory::Parcel>,
         via: Via,
         cursor: Time,
     ) -> Time {
@@ -664,10 +685,17 @@ where
             Via::SharedMemory => self.costs.cell_write(),
         };
         let cursor = self.charge(thread, Part::Post, cursor, cost);
+        self.actor(thread).account.packets += 1;
         let channel = self.channel(from, to);
-        let flight =
-            Flight { kind, from, to, channel, bytes, parcel, signalled: false, held: None };
-        let id = self.flights.insert(flight);
+        let id = self.flights.insert(|| Flight {
+            kind,
+            from,
+            to,
+            channel,
+            bytes,
+            signalled: false,
+            held: None,
+        });
         self.schedule(cursor, thread, Phase::Post, Happening::Depart(id));
         cursor
     }
@@ -679,7 +707,12 @@ where
         if near {
             return self.charge(thread, Part::Post, cursor, self.costs.cell_write());
         }
-        self.actor(thread).reposts.push(from);
+        // Nearly always the buffer of the packet that is handled.
+        let channel = match self.actor(thread).taken {
+            Some((taken, channel)) if taken == from => channel,
+            _ => self.channel(from.peer, from.back(process)),
+        };
+        self.actor(thread).reposts.push(channel);
         self.charge(thread, Part::Post, cursor, self.costs.profile.hca.repost_overhead)
     }
 
@@ -709,8 +742,8 @@ where
         if !alone {
             self.slots.end(core);
         }
-        while let Some(from) = self.actor(thread).reposts.pop() {
-            self.credit(from, process, at);
+        while let Some(channel) = self.actor(thread).reposts.pop() {
+            self.credit(channel, at);
         }
         let actor = self.actor(thread);
         let after = std::mem::replace(&mut actor.after, After::Nothing);

@@ -18,6 +18,7 @@ mod costs;
 mod lock;
 mod passes;
 mod polling;
+mod touch;
 mod turns;
 mod wires;
 
@@ -272,15 +273,14 @@ enum Phase {
 
 /// Something that is under way between two processes.
 #[derive(Clone, Debug)]
-struct Flight<P> {
-    kind: FlightKind<P>,
+struct Flight {
+    kind: FlightKind,
     from: Process,
     /// Where to, and the lanes.
     to: Route,
     /// Index of the channel from `from` to `to`.
     channel: u32,
     bytes: u64,
-    parcel: Option<Parcel>,
     /// Whether the sender's HCA was asked for a completion.
     signalled: bool,
     /// How it is posted, while the queue pair's rate holds it back.
@@ -289,24 +289,32 @@ struct Flight<P> {
 
 #[derive(Clone, Debug)]
 #[repr(u8)]
-enum FlightKind<P> {
-    Packet { packet: P, via: Via },
+enum FlightKind {
+    Packet { content: u32, via: Via },
     Write { from: Region, into: Region, token: Token },
     ReadRequest { remote: Region, into: Region, token: Token },
-    ReadAnswer { into: Region, token: Token },
-    AtomicRequest { target: Region, update: Effect, into: Region, token: Token },
+    ReadAnswer { into: Region, token: Token, parcel: Parcel },
+    AtomicRequest { target: Region, update: Effect, into: Region, token: Token, operand: Parcel },
     SendDone,
 }
 
-/// What a thread's poll can take.
+/// What a packet carries: it stays in one place from its departure until a poll takes it.
 #[derive(Clone, Debug)]
+struct Content<P> {
+    packet: P,
+    parcel: Option<Parcel>,
+}
+
+/// What a thread's poll can take.
+#[derive(Clone, Copy, Debug)]
 #[repr(u8)]
-enum Arrived<P> {
+enum Arrived {
     Packet {
         /// The way back.
         from: Route,
-        packet: P,
-        parcel: Option<Parcel>,
+        /// Index of the channel that it came by.
+        channel: u32,
+        content: u32,
         via: Via,
     },
     Done(Token),
@@ -324,12 +332,13 @@ pub struct Timed<M: Machine, P: Program<M>> {
     locks: Locks,
     actors: Vec<Actor<M, P>>,
     pollers: Vec<Poller>,
-    entries: Entries<M::Packet>,
+    entries: Entries,
     /// Empty lists of actions, for the next threads that work.
     lists: Vec<Vec<ActionOf<M>>>,
-    channels: Vec<Channel<M::Packet>>,
+    channels: Vec<Channel>,
     channel_of: wires::ChannelTable,
-    flights: wires::Slab<Flight<M::Packet>>,
+    flights: wires::Slab<Flight>,
+    contents: wires::Slab<Content<M::Packet>>,
     /// When the atomic unit of each node's HCA is free again.
     atomic_free: Vec<Time>,
     memories: Memories,
@@ -349,6 +358,8 @@ pub struct Timed<M: Machine, P: Program<M>> {
     first_thread: Vec<u32>,
     /// Whether turns of polling that find nothing are events.
     step_by_step: bool,
+    /// Whether memory is read ahead.
+    touches: bool,
     /// When the last event happened that was no lock's own: those may be left out.
     happened: Time,
     /// Whether nothing but turns that find nothing can happen any more.
@@ -420,6 +431,7 @@ where
             })
             .collect();
         let resources = cluster.fabric.resources().len();
+        let touches = touch::pays(processes, first_thread[processes] as usize);
         let mut timed = Self {
             simulation: Simulation::new(setup.options),
             cluster,
@@ -435,6 +447,7 @@ where
             channel_of: wires::ChannelTable::new(processes, lanes),
             flights: wires::Slab::default(),
             atomic_free: vec![Time::ZERO; nodes],
+            contents: wires::Slab::default(),
             memories: Memories::new(processes, setup.payload),
             monitors: Monitors::new(processes),
             buffers: Buffers::new(processes),
@@ -444,6 +457,7 @@ where
             ahead: Vec::new(),
             first_thread,
             step_by_step,
+            touches,
             happened: Time::ZERO,
             exhausted: false,
             first_source: u32::try_from(resources).expect("fewer than 2^32 resources"),
@@ -530,7 +544,10 @@ where
             Happening::ListEnd(thread) => self.list_end(thread, self.simulation.now()),
             Happening::CopyStart(thread) => self.copy_start(thread),
             Happening::Step(thread) => self.step(thread),
-            Happening::Notice(thread, generation) => self.notice(thread, generation),
+            Happening::Notice(thread, generation) => {
+                self.touch(thread);
+                self.notice(thread, generation);
+            }
             Happening::Retry(channel) => self.retry(channel),
             Happening::Touch(thread) => self.touched(thread),
             Happening::Atomic(flight) => self.answer_atomic(flight),
@@ -585,7 +602,7 @@ where
             digest: self.simulation.digest(),
             marks: in_order(self.marks),
             violations: self.violations,
-            sometimes: self.buffers.sometimes.plus(self.monitors.matching.sometimes),
+            sometimes: self.buffers.sometimes.plus(self.monitors.sometimes()),
             resources,
             accounts,
             packets: self.packets,

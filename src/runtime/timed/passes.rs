@@ -148,8 +148,9 @@ where
     }
 
     /// Something arrives on a lane of `process`: the threads that poll it will meet it.
-    pub(super) fn deliver(&mut self, process: Process, lane: Lane, arrived: Arrived<M::Packet>) {
+    pub(super) fn deliver(&mut self, process: Process, lane: Lane, arrived: Arrived) {
         let now = self.simulation.now();
+        self.touch_receiver(process);
         self.settle(process);
         let channel = self.pollers[process.0 as usize].push(lane, arrived, &mut self.entries);
         for thread in self.threads_of(process) {

@@ -104,20 +104,14 @@ pub(super) struct Poller {
     /// Lanes of a process, and channels of each.
     lanes: u16,
     per_lane: u32,
-    /// Channels that ever held something, by number, each with its queue.
-    used: Vec<(u32, Queue)>,
-    /// The place in `used` that was asked for last.
-    last: usize,
-    /// The channels that hold something, rising: few of many.
-    ready: Vec<u32>,
+    /// The channels that hold something, rising, each with its queue: few of many.
+    ready: Vec<(u32, Queue)>,
     /// Core time of one poll, by the number of lanes that a pass polls, from one on.
     costs: Vec<TimeDelta>,
-    /// The longest queue of one channel.
-    pub(super) longest: usize,
 }
 
 /// The entries of one channel, oldest first, as a list through [`Entries`].
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Queue {
     first: u32,
     last: u32,
@@ -125,23 +119,17 @@ struct Queue {
 }
 
 /// What the channels of all processes hold: each of them has few entries at once.
-#[derive(Debug)]
-pub(super) struct Entries<P> {
-    all: Vec<Entry<P>>,
+#[derive(Debug, Default)]
+pub(super) struct Entries {
+    all: Vec<Entry>,
     /// Places that are free.
     free: Vec<u32>,
 }
 
-impl<P> Default for Entries<P> {
-    fn default() -> Self {
-        Self { all: Vec::new(), free: Vec::new() }
-    }
-}
-
-impl<P> Entries<P> {
+impl Entries {
     /// Puts an entry into a free place.
-    fn keep(&mut self, arrived: Arrived<P>) -> u32 {
-        let entry = Entry { arrived: Some(arrived), next: 0 };
+    fn keep(&mut self, arrived: Arrived) -> u32 {
+        let entry = Entry { arrived, next: 0 };
         if let Some(place) = self.free.pop() {
             self.all[place as usize] = entry;
             return place;
@@ -150,16 +138,16 @@ impl<P> Entries<P> {
         number(self.all.len() - 1)
     }
 
-    /// The entry before the last one of a queue.
-    fn before_last(&self, queue: Queue) -> u32 {
-        (2..queue.len).fold(queue.first, |entry, _| self.all[entry as usize].next)
+    /// The entry so many places after this one.
+    fn at(&self, entry: u32, places: u32) -> u32 {
+        (0..places).fold(entry, |entry, _| self.all[entry as usize].next)
     }
 }
 
 /// One entry of a channel.
 #[derive(Debug)]
-struct Entry<P> {
-    arrived: Option<Arrived<P>>,
+struct Entry {
+    arrived: Arrived,
     /// The one after it in its channel.
     next: u32,
 }
@@ -180,11 +168,8 @@ impl Poller {
             routes,
             lanes,
             per_lane,
-            used: Vec::new(),
-            last: 0,
             ready: Vec::new(),
             costs: (1..=u32::from(lanes)).map(|lanes| costs.poll(lanes * per_lane)).collect(),
-            longest: 0,
         }
     }
 
@@ -205,82 +190,69 @@ impl Poller {
 
     /// Entries that nobody has taken.
     pub(super) fn waiting(&self) -> u64 {
-        self.used.iter().map(|(_, queue)| u64::from(queue.len)).sum()
+        self.ready.iter().map(|(_, queue)| u64::from(queue.len)).sum()
     }
 
+    /// Reads where a pass begins: see `touch.rs`.
+    pub(super) fn touch(&self) -> u64 {
+        let ready = self.ready.first().map_or(0, |&(channel, _)| u64::from(channel));
+        ready ^ self.costs.first().map_or(0, |cost| cost.as_ps())
+    }
+
+    /// What the first channel holds that holds something.
+    pub(super) fn first(&self, entries: &Entries) -> Option<Arrived> {
+        let (_, queue) = self.ready.first()?;
+        Some(entries.all[queue.first as usize].arrived)
+    }
+
+    /// The place of the first channel from this one on that holds something.
     #[inline]
-    fn queue(&mut self, channel: u32) -> &mut Queue {
-        if self.used.get(self.last).is_none_or(|used| used.0 != channel) {
-            self.last = self.place_of(channel);
-        }
-        &mut self.used[self.last].1
-    }
-
-    fn place_of(&mut self, channel: u32) -> usize {
-        match self.used.binary_search_by_key(&channel, |(channel, _)| *channel) {
-            Ok(place) => place,
-            Err(place) => {
-                self.used.insert(place, (channel, Queue::default()));
-                place
-            }
-        }
+    fn place_of(&self, channel: u32) -> usize {
+        self.ready.partition_point(|&(other, _)| other < channel)
     }
 
     /// An arrival; answers its channel.
-    pub(super) fn push<P>(
-        &mut self,
-        lane: Lane,
-        arrived: Arrived<P>,
-        entries: &mut Entries<P>,
-    ) -> u32 {
+    pub(super) fn push(&mut self, lane: Lane, arrived: Arrived, entries: &mut Entries) -> u32 {
         let inside = match &arrived {
             Arrived::Packet { from, .. } => self.routes.channel(from.peer, from.remote, self.lanes),
             Arrived::Done(_) | Arrived::SendDone => COMPLETIONS,
         };
         let channel = u32::from(lane.0) * self.per_lane + inside;
         let entry = entries.keep(arrived);
-        let queue = self.queue(channel);
-        let before = std::mem::replace(&mut queue.last, entry);
-        queue.len += 1;
-        let len = queue.len;
-        if len == 1 {
-            queue.first = entry;
-            let place = self.ready.partition_point(|&other| other < channel);
-            self.ready.insert(place, channel);
-        } else {
-            entries.all[before as usize].next = entry;
+        let place = self.place_of(channel);
+        match self.ready.get_mut(place) {
+            Some((other, queue)) if *other == channel => {
+                entries.all[queue.last as usize].next = entry;
+                queue.last = entry;
+                queue.len += 1;
+            }
+            _ => {
+                self.ready.insert(place, (channel, Queue { first: entry, last: entry, len: 1 }));
+            }
         }
-        self.longest = self.longest.max(len as usize);
         channel
     }
 
     /// Takes the head of a channel; its newest entry where that defect is planted.
-    pub(super) fn take<P>(
+    pub(super) fn take(
         &mut self,
         channel: u32,
         newest: bool,
-        entries: &mut Entries<P>,
-    ) -> Option<Arrived<P>> {
-        let queue = *self.queue(channel);
-        if queue.len == 0 {
-            return None;
-        }
+        entries: &mut Entries,
+    ) -> Option<Arrived> {
+        let place = self.place_of(channel);
+        let (_, queue) = self.ready.get_mut(place).filter(|(other, _)| *other == channel)?;
         let entry = if newest { queue.last } else { queue.first };
-        let after = entries.all[entry as usize].next;
-        let before = if newest { entries.before_last(queue) } else { queue.last };
-        let kept = self.queue(channel);
-        kept.len -= 1;
-        if newest {
-            kept.last = before;
+        queue.len -= 1;
+        if queue.len == 0 {
+            self.ready.remove(place);
+        } else if newest {
+            queue.last = entries.at(queue.first, queue.len - 1);
         } else {
-            kept.first = after;
-        }
-        if kept.len == 0 {
-            let place = self.ready.binary_search(&channel);
-            self.ready.remove(place.expect("a channel that held something was ready"));
+            queue.first = entries.all[entry as usize].next;
         }
         entries.free.push(entry);
-        entries.all[entry as usize].arrived.take()
+        Some(entries.all[entry as usize].arrived)
     }
 
     /// The first of the channels that holds something, going round once from `from` on: its
@@ -293,8 +265,8 @@ impl Poller {
 
     /// The first channel from `low` up to, and without, `high` that holds something.
     fn first_ready(&self, low: u32, high: u32) -> Option<u32> {
-        let place = self.ready.partition_point(|&channel| channel < low);
-        self.ready.get(place).copied().filter(|&channel| channel < high)
+        let ready = self.ready.get(self.place_of(low));
+        ready.map(|&(channel, _)| channel).filter(|&channel| channel < high)
     }
 }
 

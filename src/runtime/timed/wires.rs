@@ -32,19 +32,29 @@ impl<T> Default for Slab<T> {
 }
 
 impl<T> Slab<T> {
-    pub(super) fn insert(&mut self, value: T) -> u32 {
-        if let Some(id) = self.free.pop() {
-            self.slots[id as usize] = Some(value);
-            return id;
+    /// Keeps what `make` makes, in its place: values are large.
+    #[inline]
+    pub(super) fn insert(&mut self, make: impl FnOnce() -> T) -> u32 {
+        if self.free.is_empty() {
+            self.grow();
         }
-        self.slots.push(Some(value));
-        u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 flights at once")
+        let id = self.free.pop().expect("it has grown");
+        self.slots[id as usize].get_or_insert_with(make);
+        id
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let id = u32::try_from(self.slots.len()).expect("fewer than 2^32 flights at once");
+        self.slots.push(None);
+        self.free.push(id);
     }
 
     pub(super) fn get(&mut self, id: u32) -> &mut T {
         self.slots[id as usize].as_mut().expect("an event names a flight that is under way")
     }
 
+    #[inline]
     pub(super) fn remove(&mut self, id: u32) -> T {
         self.free.push(id);
         self.slots[id as usize].take().expect("an event names a flight that is under way")
@@ -52,6 +62,11 @@ impl<T> Slab<T> {
 
     pub(super) fn len(&self) -> usize {
         self.slots.len() - self.free.len()
+    }
+
+    /// Reads a value: see `touch.rs`.
+    pub(super) fn touch(&self, id: u32, read: impl Fn(&T) -> u64) -> u64 {
+        self.slots[id as usize].as_ref().map_or(0, read)
     }
 }
 
@@ -86,6 +101,13 @@ impl ChannelTable {
         if last == to { Some(channel) } else { self.search(from, to) }
     }
 
+    /// Reads what a look-up of a sender will read: see `touch.rs`.
+    pub(super) fn touch(&self, from: usize) -> u64 {
+        let open = &self.open[from];
+        let middle = open.get(open.len() / 2).map_or(0, |&(_, channel)| channel);
+        u64::from(self.last[from].1 ^ middle)
+    }
+
     fn search(&mut self, from: usize, to: u32) -> Option<u32> {
         let open = &self.open[from];
         let place = open.binary_search_by_key(&to, |(to, _)| *to).ok()?;
@@ -103,7 +125,7 @@ impl ChannelTable {
 
 /// One direction between two lanes: a queue pair.
 #[derive(Debug)]
-pub(super) struct Channel<P> {
+pub(super) struct Channel {
     from: Process,
     to: Route,
     /// The path of one way of posting.
@@ -119,33 +141,27 @@ pub(super) struct Channel<P> {
     /// RDMA reads under way.
     reads: u32,
     /// What most channels never have: a large job has many channels.
-    rare: Option<Box<Rare<P>>>,
+    rare: Option<Box<Rare>>,
 }
 
-#[derive(Debug)]
-struct Rare<P> {
+#[derive(Debug, Default)]
+struct Rare {
     /// The paths of other ways of posting.
     paths: [Option<PathId>; 7],
     /// When receive buffers after the next one are posted, earliest first.
     reposts: VecDeque<Time>,
     /// Arrivals that found no receive buffer, in order.
-    not_ready: VecDeque<Arrived<P>>,
+    not_ready: VecDeque<Arrived>,
     /// RDMA reads that wait for one to end.
     reads_waiting: VecDeque<u32>,
 }
 
-impl<P> Default for Rare<P> {
-    fn default() -> Self {
-        Self {
-            paths: [None; 7],
-            reposts: VecDeque::new(),
-            not_ready: VecDeque::new(),
-            reads_waiting: VecDeque::new(),
-        }
+impl Channel {
+    /// Reads it: see `touch.rs`.
+    pub(super) fn touch(&self) -> u64 {
+        u64::from(self.credits)
     }
-}
 
-impl<P> Channel<P> {
     /// Takes a receive buffer, if one is posted by `now`.
     fn take_credit(&mut self, now: Time) -> bool {
         self.count_reposts(now);
@@ -172,7 +188,7 @@ impl<P> Channel<P> {
         }
     }
 
-    fn rare(&mut self) -> &mut Rare<P> {
+    fn rare(&mut self) -> &mut Rare {
         self.rare.get_or_insert_default()
     }
 
@@ -317,6 +333,7 @@ where
 
     fn start(&mut self, id: u32, channel: u32, posting: Posting, bytes: u64) {
         let (conn, path) = (self.connection(channel), self.path(channel, posting));
+        self.touch_path(conn, path);
         let transfer = Transfer { conn, path, bytes, token: token(TRANSFER, id) };
         let now = self.simulation.now();
         self.cluster.fabric.start(now, transfer, &mut FabricSchedule(&mut self.simulation));
@@ -359,7 +376,7 @@ where
         if signalled {
             flight.signalled = false;
             let delay = self.acknowledgement(from, to);
-            let done = self.flights.insert(Flight::send_done(from, to, channel));
+            let done = self.flights.insert(|| Flight::send_done(from, to, channel));
             self.completion_after(delay, from, done);
         }
         let flight = self.flights.get(id);
@@ -377,9 +394,8 @@ where
             }
             FlightKind::ReadRequest { .. } => self.answer_read(id),
             FlightKind::AtomicRequest { .. } => self.begin_atomic(id),
-            FlightKind::ReadAnswer { into, .. } => {
-                let into = *into;
-                let parcel = flight.parcel.take().expect("the answer of a read carries bytes");
+            FlightKind::ReadAnswer { into, parcel, .. } => {
+                let (into, parcel) = (*into, parcel.clone());
                 let reader = to.peer;
                 self.buffers.writes(reader, into, &mut self.violations);
                 self.memories.write(reader, into, &parcel);
@@ -431,14 +447,14 @@ where
     /// The atomic unit has changed an element: the old one goes back.
     pub(super) fn answer_atomic(&mut self, id: u32) {
         let request = self.flights.remove(id);
-        let FlightKind::AtomicRequest { target, update, into, token } = request.kind else {
+        let FlightKind::AtomicRequest { target, update, into, token, operand } = request.kind
+        else {
             unreachable!("only an atomic request is answered by the atomic unit")
         };
         let (owner, back_to) = (request.to.peer, request.to.back(request.from));
         let asker = request.from;
         self.record(|| Choice::Move { process: asker, token });
         self.buffers.writes(owner, target, &mut self.violations);
-        let operand = request.parcel.unwrap_or_default();
         let old = self.memories.update_by(owner, target, update, &operand);
         self.answer(owner, back_to, old, (into, token), Posting::AtomicAnswer);
     }
@@ -456,13 +472,12 @@ where
         let back = self.channel(owner, back_to);
         let path = self.path(back, posting);
         let conn = ConnId(self.connection(back).0 + 1);
-        let answer = self.flights.insert(Flight {
-            kind: FlightKind::ReadAnswer { into, token: done },
+        let answer = self.flights.insert(|| Flight {
+            kind: FlightKind::ReadAnswer { into, token: done, parcel },
             from: owner,
             to: back_to,
             channel: back,
             bytes: into.len,
-            parcel: Some(parcel),
             signalled: false,
             held: None,
         });
@@ -509,12 +524,12 @@ where
     /// A packet needs a receive buffer; without one its sender's HCA pauses and tries again.
     fn packet_arrives(&mut self, id: u32) {
         let flight = self.flights.remove(id);
-        let FlightKind::Packet { packet, via } = flight.kind else {
+        let FlightKind::Packet { content, via } = flight.kind else {
             unreachable!("only packets need receive buffers")
         };
         let (to, index) = (flight.to, flight.channel);
         let from = to.back(flight.from);
-        let arrived = Arrived::Packet { from, packet, parcel: flight.parcel, via };
+        let arrived = Arrived::Packet { from, channel: index, content, via };
         let now = self.simulation.now();
         let channel = &mut self.channels[index as usize];
         if via == Via::SharedMemory {
@@ -557,9 +572,8 @@ where
         self.back_off(index);
     }
 
-    /// The receiver gives a receive buffer back at `at`.
-    pub(super) fn credit(&mut self, from: Route, to: Process, at: Time) {
-        let channel = self.channel(from.peer, from.back(to));
+    /// The receiver gives a receive buffer of a channel back at `at`.
+    pub(super) fn credit(&mut self, channel: u32, at: Time) {
         let now = self.simulation.now();
         self.channels[channel as usize].post_again(at, now);
     }
@@ -573,7 +587,7 @@ pub(super) const fn token(kind: u64, id: u32) -> u64 {
     kind << 32 | id as u64
 }
 
-impl<P> Flight<P> {
+impl Flight {
     const fn send_done(from: Process, to: Route, channel: u32) -> Self {
         Self {
             kind: FlightKind::SendDone,
@@ -581,7 +595,6 @@ impl<P> Flight<P> {
             to,
             channel,
             bytes: 0,
-            parcel: None,
             signalled: false,
             held: None,
         }

@@ -74,6 +74,7 @@ where
             }
             Choice::Move { process, token } => self.move_bytes(process, token),
             Choice::Finish { process, token } => self.finish(process, token),
+            Choice::Crash { process } => self.die(process),
         }
         Ok(())
     }
@@ -116,8 +117,8 @@ where
         let Operation { lane, does, .. } = port.operations.remove(place);
         port.completions.push_back((lane, token));
         if let Does::Updates { into, carried, .. } = does {
-            self.writes(process, into);
-            self.memories.write(process, into, &carried);
+            self.writes(into.0, into.1);
+            self.memories.write(into.0, into.1, &carried);
         }
     }
 
@@ -146,13 +147,20 @@ where
                     return Some("there is no such process");
                 };
                 let moves = matches!(choice, Choice::Move { .. });
-                match port.operation(token).map(|place| port.operations[place].moved) {
+                match port.operation(token).map(|place| &port.operations[place]) {
                     None => Some("no such operation is under way"),
-                    Some(true) if moves => Some("its bytes have moved already"),
-                    Some(false) if !moves => Some("its bytes have not moved yet"),
+                    Some(operation) if self.is_cut_off(operation) => {
+                        Some("a process that it names has died")
+                    }
+                    Some(operation) if operation.moved == moves => Some(if moves {
+                        "its bytes have moved already"
+                    } else {
+                        "its bytes have not moved yet"
+                    }),
                     Some(_) => None,
                 }
             }
+            Choice::Crash { process } => self.crash_refusal(process),
         }
     }
 
@@ -179,7 +187,8 @@ where
                 | Stage::Inside
                 | Stage::Unborn
                 | Stage::Joining
-                | Stage::Ended => {
+                | Stage::Ended
+                | Stage::Dead => {
                     return Some("its program is not about to call");
                 }
             },
@@ -200,7 +209,9 @@ where
             Choice::EndPass { .. } => {
                 (strand.pass.is_none().then_some("it is in no pass"), Entry::Polled)
             }
-            Choice::Move { .. } | Choice::Finish { .. } => (None, Entry::Done),
+            Choice::Move { .. } | Choice::Finish { .. } | Choice::Crash { .. } => {
+                (None, Entry::Done)
+            }
         };
         let blocked = !instance.grants(thread, &entry);
         missing.or(blocked.then_some("another thread is inside the guard"))
@@ -265,12 +276,20 @@ where
     fn handle(&mut self, actor: Actor, input: InputOf<M>) -> Option<Vec<ActionOf<M>>> {
         let instance = self.instances[actor.process.0 as usize].change();
         instance.grant(actor.thread, &input.entry());
+        let question = self.memo.question(&instance.machine, actor.thread, &input);
+        if let Some((machine, list)) = self.memo.answer(question) {
+            instance.machine = machine;
+            return Some(list.to_vec());
+        }
         let mut list = Vec::with_capacity(8);
         let handled = instance.machine.change().handle(actor.thread, input, &mut list);
         let defect = match (handled, breach(&list)) {
             (Err(refused), _) => Defect::Refused(refused),
             (Ok(()), Some(rule)) => Defect::Broke(rule.into()),
-            (Ok(()), None) => return Some(list),
+            (Ok(()), None) => {
+                self.memo.keep(question, &instance.machine, &list);
+                return Some(list);
+            }
         };
         self.stop(actor, defect);
         None
@@ -353,8 +372,9 @@ where
                     self.reads(process, operand);
                     self.memories.capture(process, operand)
                 });
-                let does = Does::Updates { at: (at.peer, target), update, carried, into };
-                self.post(actor, token, at.own, does);
+                let (at, lane) = ((at.peer, target), at.own);
+                let does = Does::Updates { at, update, carried, into: (process, into) };
+                self.post(actor, token, lane, does);
             }
             Action::Repost { landing, from: _ } => self.repost(actor, landing),
             Action::Release => self.leave(actor),
@@ -383,6 +403,9 @@ where
         parcel: Option<Parcel>,
     ) {
         let from = to.back(actor.process);
+        if self.crash.victim() == Some(to.peer) {
+            return;
+        }
         let Some(port) = self.ports.get_mut(to.peer.0 as usize).map(Shared::change) else {
             return self.stop(actor, Defect::Broke(format!("there is no process {}", to.peer.0)));
         };
@@ -409,7 +432,7 @@ where
     fn post(&mut self, actor: Actor, token: Token, lane: Lane, does: Does) {
         let (last, fits) = match does {
             Does::Copies { from, to } => (from.0.max(to.0), from.1.len == to.1.len),
-            Does::Updates { at, into, .. } => (at.0, at.1.len == into.len),
+            Does::Updates { at, into, .. } => (at.0, at.1.len == into.1.len),
         };
         if last.0 as usize >= self.ports.len() {
             return self.stop(actor, Defect::Broke("a transfer names no process".into()));

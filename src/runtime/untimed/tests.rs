@@ -263,7 +263,8 @@ impl Machine for Toy {
     }
 
     fn waits(&self, thread: Thread) -> Option<WaitSet> {
-        let receives = self.receives.iter().any(|(waiter, ..)| *waiter == thread);
+        let receives = self.receives.iter().any(|(waiter, ..)| *waiter == thread)
+            || self.reading.iter().any(|(waiter, ..)| *waiter == thread);
         let sends = self.sending.iter().any(|(waiter, ..)| *waiter == thread);
         let operation = if receives { "receive" } else { "send" };
         let wait = Wait { operation, peers: Vec::new(), detail: String::new(), origin: 0 };
@@ -399,6 +400,110 @@ fn a_livelock_is_doomed_without_being_dead() {
     let found = explore::exhaustive(&World::new(poller, Payload::Real), Budget::default());
     assert!(found.complete, "the states of a loop repeat");
     assert_eq!((found.finals, found.dead, found.doomed), (0, 0, found.states));
+    assert_eq!((found.livelocked, found.way_to_livelock), (found.states, Some(vec![])));
+}
+
+#[test]
+fn a_dead_end_is_no_livelock() {
+    let found = survey(Planted::NoReturn, PAIR);
+    assert_eq!((found.livelocked, found.way_to_livelock), (0, None));
+    assert_eq!(found.point_of_no_return, Some(0));
+}
+
+#[test]
+fn a_run_that_polls_for_ever_is_a_livelock_only_where_nothing_can_end_it() {
+    let poller = vec![(Toy::new(0, 1, Planted::Nothing), vec![Poller])];
+    let mut world = World::new(poller, Payload::Real);
+    let walk = explore::walk(&mut world, 1, 1, 50);
+    assert_eq!((walk.choices.len(), walk.outcome), (50, Outcome::Running));
+    let failure = explore::failure_of(&world, |_| None);
+    assert_eq!(failure, Some(explore::Failure::Livelock));
+    // Cut off, but every order from here on ends.
+    let polls: &[&[&[Call]]] = &[&[&[SEND]], &[&[RECEIVE, Call::Poll, Call::Poll]]];
+    let mut world = self::world(Planted::Nothing, polls);
+    explore::walk(&mut world, 1, 1, 3);
+    assert_eq!(world.outcome(), Outcome::Running);
+    assert_eq!(explore::failure_of(&world, |_| None), None);
+}
+
+#[test]
+fn the_rule_that_follows_lone_steps_changes_no_verdict() {
+    let all = [
+        Planted::Nothing,
+        Planted::EarlyComplete,
+        Planted::CopiedAndFree,
+        Planted::NoteBeforeCopy,
+        Planted::ShortRead,
+        Planted::NoReturn,
+        Planted::LatestReceive,
+        Planted::SendAfterRelease,
+        Planted::TwoFins,
+    ];
+    let polls: &[&[&[Call]]] =
+        &[&[&[Call::Poll, SEND]], &[&[RECEIVE, Call::Poll]], &[&[SEND_OTHER]]];
+    for planted in all {
+        for calls in [PAIR, CROWD, polls] {
+            let of = |rule| {
+                let scope = explore::Scope { rule, ..explore::Scope::default() };
+                let world = world(planted, calls);
+                explore::search(&world, scope, World::fingerprint, |_| None)
+            };
+            let (full, alone) = (of(explore::Rule::Nothing), of(explore::Rule::Alone));
+            let verdict = |found: &Survey| {
+                let mut laws: Vec<&str> = found.violations.iter().map(|one| one.0.id).collect();
+                laws.sort_unstable();
+                (found.complete, found.finals, found.dead, found.doomed > 0, laws)
+            };
+            let faults = |found: &Survey| found.faults.len();
+            assert_eq!(verdict(&full), verdict(&alone), "{planted:?}");
+            assert_eq!(faults(&full) > 0, faults(&alone) > 0, "{planted:?}");
+            assert!(alone.states <= full.states, "{planted:?}");
+        }
+    }
+}
+
+#[test]
+fn a_run_shrinks_to_the_choices_that_its_failure_needs() {
+    let start = world(Planted::LatestReceive, CROWD);
+    let failing = (0..200).find_map(|seed| {
+        let mut end = start.clone();
+        let walk = explore::walk(&mut end, seed, 1, 1_000);
+        let failure = explore::failure_of(&end, |_| None)?;
+        Some((walk.choices, failure.class()))
+    });
+    let (run, class) = failing.expect("one of 200 walks meets the defect");
+    assert_eq!(class, "law M2");
+    let shrunk = explore::shrink(&start, &run, &class, 1_000, |_| None).expect("it fails so");
+    assert!(shrunk.forced.len() < run.len(), "{} of {}", shrunk.forced.len(), run.len());
+    for left_out in 0..shrunk.forced.len() {
+        let mut fewer = shrunk.forced.clone();
+        fewer.remove(left_out);
+        let end = explore::forced(&start, &fewer, 1_000).world;
+        let failure = explore::failure_of(&end, |_| None).map(|failure| failure.class());
+        assert_ne!(failure.as_ref(), Some(&class), "choice {left_out} is needed");
+    }
+}
+
+#[test]
+fn a_victim_stops_and_its_peer_is_known_to_wait() {
+    let start = world(Planted::Nothing, PAIR).with_crash();
+    let victim = Process(0);
+    let mut world = start.clone();
+    world.apply(Choice::Crash { process: victim }).expect("it may die");
+    assert_eq!(world.crash(), Crash::Happened(victim));
+    let refused = world.apply(Choice::Crash { process: Process(1) }).expect_err("one is enough");
+    assert!(refused.to_string().ends_with("no process may die"), "{refused}");
+    while let Some(&choice) = world.choices().first() {
+        assert_eq!(choice.process(), Process(1), "the victim takes no step");
+        world.apply(choice).expect("the world offered this choice");
+    }
+    assert_eq!(world.outcome(), Outcome::Stuck);
+    let report = world.crash_report().expect("process 1 waits");
+    assert_eq!((report.victim, report.direct.len(), report.behind.len()), (victim, 1, 0));
+    // Without a crash nothing is new, and every moment of one is explained.
+    let found = explore::exhaustive(&start, Budget::default());
+    assert!(found.is_clean() && found.diagnosed > 0, "{found:#?}");
+    assert_eq!(found.diagnoses.len(), 2);
 }
 
 #[test]

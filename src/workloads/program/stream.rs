@@ -127,6 +127,7 @@ impl ProgramStream {
             | Call::CreateEndpoints { .. }
             | Call::FreeEndpoint { .. }
             | Call::Attach { .. }
+            | Call::Communicators(_)
             | Call::Compare { .. }
             | Call::Rma(_)
             | Call::Collective(_) => false,
@@ -183,7 +184,15 @@ impl ProgramStream {
                 self.begin(*request, call);
                 None
             }
-            (Call::Cancel { .. } | Call::Barrier { .. } | Call::Collective(_), Reply::Done) => None,
+            (
+                Call::Cancel { .. }
+                | Call::Barrier { .. }
+                | Call::Collective(_)
+                | Call::Communicators(_)
+                | Call::CreateEndpoints { .. }
+                | Call::FreeEndpoint { .. },
+                Reply::Done,
+            ) => None,
             (Call::Send { .. } | Call::Recv { .. }, Reply::Outcome(outcome)) => {
                 Some(Returned::Ended(blocking(call, outcome)))
             }
@@ -306,6 +315,7 @@ fn idle_return(call: &Call) -> Option<Returned> {
         | Call::Attach { .. }
         | Call::Compare { .. }
         | Call::Rma(_)
+        | Call::Communicators(_)
         | Call::Collective(_) => None,
     }
 }

@@ -230,6 +230,7 @@ impl Job {
             | Call::CreateEndpoints { .. }
             | Call::FreeEndpoint { .. }
             | Call::Attach { .. }
+            | Call::Communicators(_)
             | Call::Compare { .. }
             | Call::Rma(_)
             | Call::Collective(_) => panic!("{call:?} begins nothing"),
@@ -338,6 +339,7 @@ impl Job {
             | Call::FreeEndpoint { .. }
             | Call::Attach { .. }
             | Call::Rma(_)
+            | Call::Communicators(_)
             | Call::Compare { .. } => panic!("no matching vector makes endpoints: {call:?}"),
         }
     }

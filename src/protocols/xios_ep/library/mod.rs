@@ -3,7 +3,8 @@
 //! ```text
 //!   program (ranks are endpoints)                         P
 //!     │ Isend, Irecv, Wait, Test, Barrier …
-//!   the endpoint library, code of the thread that calls   thread.rs, start.rs, step.rs
+//!   the endpoint library, code of the thread that calls   thread.rs, start.rs, step.rs;
+//!     │                        │                          collective.rs, joined.rs; making.rs
 //!     │ EpCall::Mpi            │ EpCall::Shared
 //!   MPI library of the         lock, lists, pending       shared.rs
 //!   process, unchanged         receives, barrier
@@ -23,31 +24,41 @@
 //!   its cache line from the core that had it last. Who is woken looks again, under the latch: that
 //!   is when the line comes to its core.
 //!
-//! Source: `xios-ep` Sec. 2 to 5.
-//! Left out: communicators beside the one of all endpoints, collectives that move data, and the few instructions that encode a
-//! tag and look a rank up. Noticeable in programs that split, and not at all.
+//! Source: `xios-ep` Sec. 2 to 5, 6.1.
+//! Left out: intercommunicators, whose maps and routes are in [`super::intercomm`], and the few
+//! instructions that encode a tag and look a rank up. Noticeable in programs that couple groups, and
+//! not at all.
 
+mod collective;
+mod joined;
+mod making;
+#[cfg(feature = "mutants")]
+mod planted;
 mod shared;
 mod start;
 mod step;
 mod thread;
 
-use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use super::comm::{CreateError, Empty, layout};
 use super::message::{Message, Probed, Wanted};
 use super::rank_map::RankMap;
 use crate::mpi::envelope::Rank;
-use crate::protocols::call::{Call, Reply};
+use crate::mpi::operator::Reduction;
+use crate::protocols::call::{Call, Comm, Reply};
+use crate::protocols::collectives::{Collective, Work};
 use crate::protocols::contract::{
     Action, Entry, Guard, Handle, Input, Lane, Lanes, Machine, Process, ProtocolError, Thread,
     Wait, WaitSet,
 };
 use crate::protocols::library::{Library, Packet, SharedJob};
+use crate::protocols::note::Note;
+pub use joined::among_processes;
+pub use making::{Opened, Wish};
 use shared::Shared;
 pub use shared::{Counts, Variant};
-pub use thread::{EpThread, Waiting};
+pub use thread::{EpThread, Member, Waiting};
 
 /// The latch of process memory; MPI called by processes has the guard before it.
 const LATCH: Guard = Guard(1);
@@ -76,17 +87,63 @@ pub enum SharedOp {
     /// Takes the lock, or waits for it.
     Lock,
     /// Files what the probe under the lock has found, and leaves the lock.
-    Unlock(Option<Probed<Found>>),
+    Unlock(Comm, Option<Probed<Found>>),
     /// Looks again, after it was woken.
-    Look,
+    Look(Comm),
     /// Appends a receive to the pending list of the endpoint, if one is given, and walks the list.
-    Walk(Option<(Handle, Wanted)>),
+    Walk(Seat, Option<(Handle, Wanted)>),
     /// Looks for the first message in the endpoint's list.
-    Peek(Wanted),
+    Peek(Seat, Wanted),
     /// Arrives at the barrier of the process.
-    Arrive,
+    Arrive(Seat, Showing),
+    /// Copies and combines what the threads of the process show.
+    Move {
+        /// What is done, in order.
+        work: Box<[Work]>,
+        /// The operator, where elements are combined.
+        reduction: Option<Reduction>,
+    },
+    /// The collective is over: its buffers belong to the program again.
+    Leave(Arc<Collective>),
+    /// A number for a communicator of MPI that nobody in the process has.
+    Number,
+    /// New communicators are there, for the threads of the process that are in them.
+    Open(Box<[Opened]>),
+    /// Takes the place in a new communicator.
+    Join,
+    /// A communicator is freed.
+    Close(Comm),
     /// The program's call is wrong: ends the run with these words.
     Refuse(Box<str>),
+}
+
+/// What a thread shows to the others of its process when it arrives at their barrier.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub enum Showing {
+    /// This, from now on.
+    Shows(Shown),
+    /// What it showed before.
+    Still,
+    /// Nothing any more.
+    Ends,
+}
+
+/// What the threads of a process tell each other.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub enum Shown {
+    /// Where the buffers of a collective are.
+    Call(Arc<Collective>),
+    /// That a communicator is to be made or freed.
+    Makes(Wish),
+}
+
+/// Which place in which communicator an access is about.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub struct Seat {
+    /// The communicator of MPI below: no two communicators of a process share one.
+    pub mpi: Comm,
+    /// The rank in the process.
+    pub local: u32,
 }
 
 /// What process memory answers.
@@ -96,12 +153,18 @@ pub enum SharedReply {
     Locked(Handle),
     /// Done.
     Done,
+    /// All of the process have arrived, and show this, by in-process rank.
+    Met(Box<[Shown]>),
     /// What the thread waited for has happened: it looks again.
     Woken,
     /// The receives that leave the pending list, with their messages.
     Served(Box<[(Handle, Message<Found>)]>),
     /// The message that was looked for.
     Peeked(Option<Message<Found>>),
+    /// A free number.
+    Number(Comm),
+    /// The place in the new communicator, if it has one.
+    Joined(Option<Member>),
 }
 
 /// A message that a matched probe took, and that nobody received yet.
@@ -150,7 +213,7 @@ impl EpJob {
     pub fn library(&self, me: Process) -> EpLibrary {
         EpLibrary {
             inner: Library::new(self.mpi.clone(), me),
-            shared: Shared::new(&self.map, me, self.variant),
+            shared: Shared::new(&self.map, me, self.variant, self.mpi.communicators.iter().len()),
         }
     }
 
@@ -166,7 +229,10 @@ impl EpJob {
     /// There is no such endpoint.
     pub fn thread<P>(&self, endpoint: Rank, program: P) -> EpThread<P> {
         let place = self.map.place(endpoint).expect("an endpoint of this job");
-        EpThread::new(Arc::clone(&self.map), place, self.waiting, program)
+        let thread = EpThread::new(Arc::clone(&self.map), place, self.waiting, program);
+        #[cfg(feature = "mutants")]
+        let thread = thread.with(self.mpi.mutant());
+        thread
     }
 
     /// The programs of all endpoints, in the order of their ranks.
@@ -194,22 +260,6 @@ impl EpLibrary {
     }
 }
 
-/// A note: no part of a machine's state.
-#[derive(Clone, Debug, Default)]
-struct Note<T>(T);
-
-impl<T> PartialEq for Note<T> {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
-impl<T> Eq for Note<T> {}
-
-impl<T> Hash for Note<T> {
-    fn hash<H: Hasher>(&self, _: &mut H) {}
-}
-
 type EpAction = Action<Packet, EpReply>;
 
 impl Machine for EpLibrary {
@@ -219,6 +269,8 @@ impl Machine for EpLibrary {
 
     fn guard(&self, thread: Thread, entry: &Entry<'_, EpCall>) -> Option<Guard> {
         let entry = match entry {
+            // Each thread touches its own buffers, and what the others show until they meet again.
+            Entry::Call(EpCall::Shared(SharedOp::Move { .. } | SharedOp::Leave(_))) => return None,
             Entry::Call(EpCall::Shared(_)) => return self.shared.is_shared().then_some(LATCH),
             Entry::Call(EpCall::Mpi(call)) => Entry::Call(call),
             Entry::Packet => Entry::Packet,
@@ -269,8 +321,8 @@ impl Machine for EpLibrary {
         Some(WaitSet::All(vec![Wait { operation, peers, detail, origin: 0 }]))
     }
 
-    fn hca_reaches_windows(&self) -> bool {
-        self.inner.hca_reaches_windows()
+    fn is_exposed(&self) -> bool {
+        self.inner.is_exposed()
     }
 
     fn leftovers(&self) -> Vec<String> {

@@ -1,14 +1,20 @@
 //! Process memory of the endpoint library: its lock, lists, pending receives and barrier.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use super::{EpAction, EpReply, Found, Note, SharedOp, SharedReply};
+use super::joined::differ;
+use super::making::Opened;
+use super::thread::Member;
+use super::{EpAction, EpReply, Found, Note, Seat, SharedOp, SharedReply, Showing, Shown};
+use crate::mpi::matching::Search;
+use crate::mpi::operator::Reduction;
 use crate::protocols::call::{Call, Comm};
+use crate::protocols::collectives::Work;
 use crate::protocols::contract::{Action, Handle, Process, ProtocolError, Step, Thread};
 use crate::protocols::xios_ep::comm::{Entered, Part};
 use crate::protocols::xios_ep::message::{self, Message, Probed, Wanted};
-use crate::protocols::xios_ep::rank_map::RankMap;
+use crate::protocols::xios_ep::rank_map::{Place, RankMap};
 use crate::protocols::xios_ep::request::Pending;
 
 /// How the lock of the library behaves.
@@ -27,7 +33,8 @@ pub enum Variant {
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 enum WaitsFor {
     Lock,
-    Barrier,
+    /// In this communicator.
+    Barrier(Comm),
 }
 
 /// What the endpoint library of one process did.
@@ -71,14 +78,41 @@ impl Counts {
     }
 }
 
+/// What one process has of a communicator.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+struct Local {
+    part: Part<Found>,
+    /// The thread of each endpoint.
+    threads: Box<[Thread]>,
+    /// Receives that wait for their message, by endpoint.
+    pending: Vec<Pending<Handle>>,
+    /// What each endpoint shows to the others.
+    shown: Vec<Option<Shown>>,
+    /// What all showed when they met last; of that a thread learns when it looks.
+    met: Box<[Shown]>,
+}
+
+impl Local {
+    fn new(mpi: Comm, map: &Arc<RankMap>, process: u32, threads: Box<[Thread]>) -> Self {
+        let part = Part::new(mpi, map, process);
+        let endpoints = part.handles.len();
+        let (pending, shown) = (vec![Pending::default(); endpoints], vec![None; endpoints]);
+        Self { part, threads, pending, shown, met: Box::default() }
+    }
+}
+
 /// The memory of one process.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub(super) struct Shared {
     me: Process,
     variant: Variant,
-    part: Part<Found>,
-    /// Receives that wait for their message, by endpoint.
-    pending: Vec<Pending<Handle>>,
+    /// Its communicators, by those of MPI below.
+    locals: BTreeMap<Comm, Local>,
+    /// Numbers of communicators of MPI that are given, behind those that the job began with.
+    numbers: BTreeSet<Comm>,
+    first_number: u16,
+    /// The places that wait for each thread in a new communicator.
+    joins: Vec<Option<Member>>,
     owner: Option<Thread>,
     /// Who waits for the lock, in the order of arrival.
     queue: VecDeque<Thread>,
@@ -93,14 +127,18 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    pub(super) fn new(map: &Arc<RankMap>, me: Process, variant: Variant) -> Self {
-        let part = Part::new(Comm::default(), map, me.0);
-        let threads = part.handles.len();
+    /// The memory of a process in a job that begins with `known` communicators of MPI.
+    pub(super) fn new(map: &Arc<RankMap>, me: Process, variant: Variant, known: usize) -> Self {
+        let all = (0..).map(Thread).take(map.local_size(me.0) as usize).collect();
+        let world = Local::new(Comm::default(), map, me.0, all);
+        let threads = world.threads.len();
         Self {
             me,
             variant,
-            part,
-            pending: vec![Pending::default(); threads],
+            locals: BTreeMap::from([(Comm::default(), world)]),
+            numbers: BTreeSet::new(),
+            first_number: u16::try_from(known).unwrap_or(u16::MAX),
+            joins: vec![None; threads],
             owner: None,
             queue: VecDeque::new(),
             waiting: vec![None; threads],
@@ -124,7 +162,7 @@ impl Shared {
     pub(super) fn waits_for(&self, thread: Thread) -> Option<&'static str> {
         self.waiting[index(thread)].map(|waits| match waits {
             WaitsFor::Lock => "lock of the endpoint library",
-            WaitsFor::Barrier => "barrier of the process",
+            WaitsFor::Barrier(_) => "barrier of the process",
         })
     }
 
@@ -133,7 +171,8 @@ impl Shared {
         if let Call::Imrecv { message, .. } = call {
             self.give_back(*message);
         }
-        self.counts.0.mpi_collectives += u64::from(matches!(call, Call::Barrier { .. }));
+        self.counts.0.mpi_collectives +=
+            u64::from(matches!(call, Call::Barrier { .. } | Call::Collective(_)));
     }
 
     pub(super) fn access(
@@ -147,21 +186,46 @@ impl Shared {
                 Some(handle) => SharedReply::Locked(handle),
                 None => return Ok(()),
             },
-            SharedOp::Look => match self.reserved[index(thread)] {
+            SharedOp::Look(comm) => match self.reserved[index(thread)] {
                 Some(handle) => SharedReply::Locked(handle),
-                None => SharedReply::Done,
+                None => SharedReply::Met(self.met(comm)),
             },
-            SharedOp::Unlock(found) => {
-                self.file(thread, found, out)?;
+            SharedOp::Unlock(comm, found) => {
+                self.file(thread, comm, found, out)?;
                 self.unlock(thread, out)?;
                 SharedReply::Done
             }
-            SharedOp::Walk(receive) => self.walk(thread, receive, out),
-            SharedOp::Peek(wanted) => self.peek(thread, wanted, out),
-            SharedOp::Arrive => {
-                if !self.arrive(thread, out)? {
+            SharedOp::Walk(seat, receive) => self.walk(seat, receive, out)?,
+            SharedOp::Peek(seat, wanted) => self.peek(seat, wanted, out)?,
+            SharedOp::Arrive(seat, showing) => {
+                self.show(seat, showing)?;
+                if !self.arrive(thread, seat, out)? {
                     return Ok(());
                 }
+                SharedReply::Met(self.met(seat.mpi))
+            }
+            SharedOp::Move { work, reduction } => {
+                self.carry_out(&work, reduction, out)?;
+                SharedReply::Done
+            }
+            SharedOp::Leave(call) => {
+                let buffers = call.buffers().into_iter().flatten();
+                let request = Handle(u32::from(thread.0));
+                let given_back = |buffer| Action::Complete { request, buffer: Some(buffer) };
+                out.extend(buffers.map(given_back));
+                SharedReply::Done
+            }
+            SharedOp::Number => SharedReply::Number(self.number()?),
+            SharedOp::Open(opened) => {
+                for one in opened {
+                    self.open(one);
+                }
+                SharedReply::Done
+            }
+            SharedOp::Join => SharedReply::Joined(self.joins[index(thread)].take()),
+            SharedOp::Close(comm) => {
+                self.locals.remove(&comm);
+                self.numbers.remove(&comm);
                 SharedReply::Done
             }
             SharedOp::Refuse(words) => return Err(self.refuse(&words, "the call")),
@@ -210,6 +274,7 @@ impl Shared {
     fn file(
         &mut self,
         thread: Thread,
+        comm: Comm,
         found: Option<Probed<Found>>,
         out: &mut Vec<EpAction>,
     ) -> Result<(), ProtocolError> {
@@ -228,9 +293,10 @@ impl Shared {
         counts.drained += 1;
         self.moved.0[index(thread)] += 1;
         out.push(Action::Work(Step::Arrival));
-        let filed = message::relocate(&mut self.part, probed);
-        let endpoint = filed.map_err(|error| self.refuse(&error.to_string(), probed))?;
-        let length = self.part.handles[endpoint as usize].messages.len();
+        let part = &mut self.local(comm)?.part;
+        let filed = message::relocate(part, probed);
+        let filed = filed.map(|endpoint| part.handles[endpoint as usize].messages.len());
+        let length = filed.map_err(|error| self.refuse(&error.to_string(), probed))?;
         let counts = &mut self.counts.0;
         counts.longest_list = counts.longest_list.max(length);
         Ok(())
@@ -264,15 +330,16 @@ impl Shared {
     /// Gives each pending receive of the thread's endpoint the first message that it wants.
     fn walk(
         &mut self,
-        thread: Thread,
+        Seat { mpi, local }: Seat,
         receive: Option<(Handle, Wanted)>,
         out: &mut Vec<EpAction>,
-    ) -> SharedReply {
-        let pending = &mut self.pending[index(thread)];
+    ) -> Result<SharedReply, ProtocolError> {
+        let Local { part, pending, .. } = self.local(mpi)?;
+        let pending = &mut pending[local as usize];
         if let Some((request, wanted)) = receive {
             pending.post(request, wanted);
         }
-        let messages = &mut self.part.handles[index(thread)].messages;
+        let messages = &mut part.handles[local as usize].messages;
         let (receives, length) = (small(pending.len()), small(messages.len()));
         let served = pending.serve(messages);
         let counts = &mut self.counts.0;
@@ -281,32 +348,79 @@ impl Shared {
         out.push(Action::Walk { entries: receives, length: receives });
         let entries = u32::try_from(served.visited).unwrap_or(u32::MAX);
         out.push(Action::Walk { entries, length });
-        SharedReply::Served(served.matched.into())
+        Ok(SharedReply::Served(served.matched.into()))
     }
 
-    fn peek(&mut self, thread: Thread, wanted: Wanted, out: &mut Vec<EpAction>) -> SharedReply {
-        let messages = &self.part.handles[index(thread)].messages;
-        let search = messages.peek(wanted);
-        self.counts.0.inspected += u64::from(search.visited);
-        out.push(Action::Walk { entries: search.visited, length: search.length });
-        SharedReply::Peeked(search.matched.map(|found| Message {
+    fn peek(
+        &mut self,
+        Seat { mpi, local }: Seat,
+        wanted: Wanted,
+        out: &mut Vec<EpAction>,
+    ) -> Result<SharedReply, ProtocolError> {
+        let search = self.local(mpi)?.part.handles[local as usize].messages.peek(wanted);
+        let Search { visited, length, .. } = search;
+        let found = search.matched.map(|found| Message {
             message: *found.message,
             source: found.source,
             tag: found.tag,
-        }))
+        });
+        self.counts.0.inspected += u64::from(visited);
+        out.push(Action::Walk { entries: visited, length });
+        Ok(SharedReply::Peeked(found))
+    }
+
+    fn local(&mut self, mpi: Comm) -> Result<&mut Local, ProtocolError> {
+        let me = self.me.0;
+        let unknown = || {
+            let state = format!("process {me}: it has no such communicator");
+            ProtocolError::refused("endpoint library", state, mpi)
+        };
+        self.locals.get_mut(&mpi).ok_or_else(unknown)
+    }
+
+    /// What all showed when they met last in a communicator that is not freed yet.
+    fn met(&self, mpi: Comm) -> Box<[Shown]> {
+        self.locals.get(&mpi).map_or_else(Box::default, |local| local.met.clone())
+    }
+
+    /// The lowest number that no communicator of MPI in this process has.
+    fn number(&mut self) -> Result<Comm, ProtocolError> {
+        let free =
+            (self.first_number..u16::MAX).map(Comm).find(|comm| !self.numbers.contains(comm));
+        let free = free.ok_or_else(|| self.refuse("no number is left", "a new communicator"))?;
+        self.numbers.insert(free);
+        Ok(free)
+    }
+
+    fn open(&mut self, Opened { mpi, map, process, threads }: Opened) {
+        for (thread, local) in threads.iter().zip(0..) {
+            let (map, threads) = (Arc::clone(&map), threads.clone());
+            let member = Member { map, place: Place { local, process }, mpi, threads };
+            self.joins[index(*thread)] = Some(member);
+        }
+        self.locals.insert(mpi, Local::new(mpi, &map, process, threads));
     }
 
     /// Arrives at the barrier; the last one wakes all others, and goes on.
-    fn arrive(&mut self, thread: Thread, out: &mut Vec<EpAction>) -> Result<bool, ProtocolError> {
-        let entered = self.part.barrier.enter(u32::from(thread.0));
+    fn arrive(
+        &mut self,
+        thread: Thread,
+        Seat { mpi, local }: Seat,
+        out: &mut Vec<EpAction>,
+    ) -> Result<bool, ProtocolError> {
+        let own = self.local(mpi)?;
+        let entered = own.part.barrier.enter(local);
+        if matches!(entered, Ok(Entered::Opens)) {
+            own.met = own.shown.iter().flatten().cloned().collect();
+        }
         match entered.map_err(|error| self.refuse(&error.to_string(), thread))? {
             Entered::Waits { .. } => {
-                self.waiting[index(thread)] = Some(WaitsFor::Barrier);
+                self.waiting[index(thread)] = Some(WaitsFor::Barrier(mpi));
                 Ok(false)
             }
             Entered::Opens => {
                 for other in (0..).map(Thread).take(self.waiting.len()) {
-                    if self.waiting[index(other)] == Some(WaitsFor::Barrier) {
+                    if self.waiting[index(other)] == Some(WaitsFor::Barrier(mpi)) {
                         self.wake(other, out);
                     }
                 }
@@ -315,14 +429,59 @@ impl Shared {
         }
     }
 
+    /// Notes what an endpoint shows; all of a process have to be in the same call.
+    fn show(&mut self, seat: Seat, showing: Showing) -> Result<(), ProtocolError> {
+        let own = self.local(seat.mpi)?;
+        let place = seat.local as usize;
+        match showing {
+            Showing::Still => return Ok(()),
+            Showing::Ends => own.shown[place] = None,
+            Showing::Shows(shown) => own.shown[place] = Some(shown),
+        }
+        let Some(call) = &own.shown[place] else { return Ok(()) };
+        let others = own.part.handles.iter().zip(&own.shown);
+        let wrong = others.filter_map(|(handle, other)| {
+            let other = other.as_ref()?;
+            let rank = handle.endpoint.rank;
+            let what = differ(call, other)?;
+            Some(format!("endpoint {rank} is in {}: {what} differs", other.function()))
+        });
+        let Some(state) = wrong.into_iter().next() else { return Ok(()) };
+        let me = own.part.handles[place].endpoint.rank;
+        let input = format!("{} of endpoint {me}", call.function());
+        Err(self.refuse(&state, input))
+    }
+
+    fn carry_out(
+        &self,
+        work: &[Work],
+        reduction: Option<Reduction>,
+        out: &mut Vec<EpAction>,
+    ) -> Result<(), ProtocolError> {
+        for one in work {
+            out.push(match (*one, reduction) {
+                (Work::Copy { from, to }, _) => Action::Copy { from, to },
+                (Work::Combine { from, into, side }, Some(reduction)) => {
+                    Action::Combine { from, into, reduction, side }
+                }
+                (Work::Combine { .. }, None) => {
+                    return Err(self.refuse("elements are combined without an operator", one));
+                }
+            });
+        }
+        Ok(())
+    }
+
     /// What nobody received, in words.
     pub(super) fn open_ends(&self) -> impl Iterator<Item = String> + '_ {
-        let lists = self.part.handles.iter().filter(|handle| !handle.messages.is_empty());
+        let handles = self.locals.values().flat_map(|local| &local.part.handles);
+        let lists = handles.filter(|handle| !handle.messages.is_empty());
         let messages = lists.map(|handle| {
             let (count, rank) = (handle.messages.len(), handle.endpoint.rank);
             format!("{count} messages in the list of endpoint {rank} were never received")
         });
-        let pending = self.pending.iter().zip(&self.part.handles);
+        let pending =
+            self.locals.values().flat_map(|own| own.pending.iter().zip(&own.part.handles));
         let receives =
             pending.filter(|(pending, _)| !pending.is_empty()).map(|(pending, handle)| {
                 let (count, rank) = (pending.len(), handle.endpoint.rank);

@@ -1,20 +1,23 @@
 //! Calls of the program: what each begins with.
 
-use super::thread::{Endpoint, Goal, Open, Stage, Step};
+use super::Seat;
+use super::thread::{Endpoint, Goal, Member, Open, Stage, Step};
 use crate::mpi::envelope::Rank;
 use crate::protocols::call::{Buffer, Call, Comm, Peer, Reply, SendMode};
+use crate::protocols::collectives::Collective;
 use crate::protocols::contract::Handle;
 use crate::protocols::xios_ep::message::Wanted;
 use crate::protocols::xios_ep::request::{self, Request, State};
 use crate::protocols::xios_ep::tag::{Fields, TagError, USER_MAX};
 
-/// The communicator of all endpoints, and MPI's below it.
-const WORLD: Comm = Comm(0);
+/// What a communicator is that no call has made.
+pub(super) const UNKNOWN: &str = "the endpoint has no such communicator";
 /// Bytes of an element: buffers are counted in bytes.
 const BYTE: u64 = 1;
 
 /// Numbers of requests and buffers are shared between the threads of a process.
-const NUMBERS: &str = "a request or buffer number is too large for the threads of its process";
+pub(super) const NUMBERS: &str =
+    "a request or buffer number is too large for the threads of its process";
 
 /// What the arguments of an operation turn out to be.
 enum Read<T> {
@@ -29,25 +32,27 @@ enum Read<T> {
 impl Endpoint {
     /// The program makes a call.
     pub(super) fn begin(&mut self, call: Call) -> Step {
-        if call.comm().is_some_and(|comm| comm != WORLD) {
-            return Step::refuse("the endpoint library has one communicator, of all endpoints");
+        if call.comm().is_some_and(|comm| !self.comms.contains_key(&comm)) {
+            return Step::refuse(UNKNOWN);
         }
         self.goal = Goal::Plain;
         self.stage = Stage::Plain;
         match call {
-            Call::Isend { request, to, tag, buffer, mode, .. } => {
+            Call::Isend { request, to, tag, comm, buffer, mode } => {
                 let Some(mpi) = self.handle(request) else { return Step::refuse(NUMBERS) };
-                self.send(Some(mpi), to, tag, buffer, mode)
+                self.send(Some(mpi), comm, to, tag, buffer, mode)
             }
-            Call::Send { to, tag, buffer, mode, .. } => self.send(None, to, tag, buffer, mode),
-            Call::Irecv { request, source, tag, buffer, .. } => {
+            Call::Send { to, tag, comm, buffer, mode } => {
+                self.send(None, comm, to, tag, buffer, mode)
+            }
+            Call::Irecv { request, source, tag, comm, buffer } => {
                 let Some(mpi) = self.handle(request) else { return Step::refuse(NUMBERS) };
-                self.receive(mpi, Goal::Posted, source, tag, buffer)
+                self.receive(mpi, Goal::Posted, comm, source, tag, buffer)
             }
-            Call::Recv { source, tag, buffer, .. } => {
+            Call::Recv { source, tag, comm, buffer } => {
                 let request = self.blocking();
                 let goal = Goal::One { call: request::Call::Wait, request };
-                self.receive(request, goal, source, tag, buffer)
+                self.receive(request, goal, comm, source, tag, buffer)
             }
             Call::Wait { request } => self.ask(request, request::Call::Wait),
             Call::Test { request } => self.ask(request, request::Call::Test),
@@ -55,12 +60,11 @@ impl Endpoint {
                 self.goal = Goal::All { requests, statuses, outcomes: Vec::new() };
                 self.next_of_all()
             }
-            Call::Probe { source, tag, .. } => self.probe(source, tag, true),
-            Call::Iprobe { source, tag, .. } => self.probe(source, tag, false),
-            Call::Barrier { .. } => {
-                self.goal = Goal::Barrier;
-                self.arrive(false)
-            }
+            Call::Probe { source, tag, comm } => self.probe(comm, source, tag, true),
+            Call::Iprobe { source, tag, comm } => self.probe(comm, source, tag, false),
+            Call::Barrier { comm } => self.collective(&Collective::barrier(comm)),
+            Call::Collective(call) => self.collective(&call),
+            Call::Communicators(call) => self.make(&call),
             call @ (Call::WaitAny { .. }
             | Call::TestAll { .. }
             | Call::Mprobe { .. }
@@ -68,7 +72,6 @@ impl Endpoint {
             | Call::Mrecv { .. }
             | Call::Imrecv { .. }
             | Call::Cancel { .. }
-            | Call::Collective(_)
             | Call::Rma(_)
             | Call::Init
             | Call::CreateEndpoints { .. }
@@ -85,13 +88,16 @@ impl Endpoint {
     }
 
     /// Process and tag for MPI of a message to an endpoint.
-    fn address(&self, to: Peer, tag: i32) -> Read<(Peer, i32)> {
+    fn address(&self, comm: Comm, to: Peer, tag: i32) -> Read<(Peer, i32)> {
+        let Member { map, place: own, .. } = &self.comms[&comm];
         let Peer::Rank(rank) = to else { return Read::Null };
-        let Some(place) = self.map.0.place(rank) else {
-            let endpoints = self.map.0.size();
+        let Some(place) = map.place(rank) else {
+            let endpoints = map.size();
             return Read::Wrong(format!("there is no endpoint {} of {endpoints}", rank.0));
         };
-        let fields = Fields { tag, sender: self.place.local, receiver: place.local };
+        let fields = Fields { tag, sender: own.local, receiver: place.local };
+        #[cfg(feature = "mutants")]
+        let fields = self.misread(fields);
         match fields.encode() {
             Ok(packed) => Read::Good((Peer::Rank(Rank(place.process)), packed)),
             Err(error) => Read::Wrong(error.to_string()),
@@ -101,42 +107,46 @@ impl Endpoint {
     fn send(
         &mut self,
         request: Option<Handle>,
+        comm: Comm,
         to: Peer,
         tag: i32,
         buffer: Buffer,
         mode: SendMode,
     ) -> Step {
         let Some(buffer) = self.buffer(buffer) else { return Step::refuse(NUMBERS) };
-        let (peer, packed) = match self.address(to, tag) {
+        let (peer, packed) = match self.address(comm, to, tag) {
             Read::Good(address) => address,
             Read::Null => (Peer::Null, tag),
             Read::Wrong(words) => return Step::refuse(&words),
         };
+        let seat = self.comms[&comm].seat();
+        let comm = seat.mpi;
         let Some(request) = request else {
-            return Step::mpi(Call::Send { to: peer, tag: packed, comm: WORLD, buffer, mode });
+            return Step::mpi(Call::Send { to: peer, tag: packed, comm, buffer, mode });
         };
         let source = if let Peer::Rank(rank) = to { Some(rank) } else { None };
         let state = State::Send { mpi: request };
-        let opened = Request { state, datatype: BYTE, comm: WORLD, source, tag: Some(tag) };
-        if let Some(wrong) = self.open(request, opened, buffer) {
+        let opened = Request { state, datatype: BYTE, comm, source, tag: Some(tag) };
+        if let Some(wrong) = self.note(request, opened, buffer, seat) {
             return wrong;
         }
-        Step::mpi(Call::Isend { request, to: peer, tag: packed, comm: WORLD, buffer, mode })
+        Step::mpi(Call::Isend { request, to: peer, tag: packed, comm, buffer, mode })
     }
 
     /// What a receive or probe wants.
-    fn wanted(&self, source: Peer, tag: Option<i32>) -> Read<Wanted> {
+    fn wanted(&self, comm: Comm, source: Peer, tag: Option<i32>) -> Read<Wanted> {
+        let map = &self.comms[&comm].map;
         if let Some(tag) = tag.filter(|tag| !(0..=USER_MAX).contains(tag)) {
             return Read::Wrong(TagError::User { tag }.to_string());
         }
         match source {
             Peer::Null => Read::Null,
             Peer::Any => Read::Good(Wanted { source: None, tag }),
-            Peer::Rank(rank) if self.map.0.place(rank).is_some() => {
+            Peer::Rank(rank) if map.place(rank).is_some() => {
                 Read::Good(Wanted { source: Some(rank), tag })
             }
             Peer::Rank(rank) => {
-                let endpoints = self.map.0.size();
+                let endpoints = map.size();
                 Read::Wrong(format!("there is no endpoint {} of {endpoints}", rank.0))
             }
         }
@@ -146,39 +156,48 @@ impl Endpoint {
         &mut self,
         mpi: Handle,
         goal: Goal,
+        comm: Comm,
         source: Peer,
         tag: Option<i32>,
         buffer: Buffer,
     ) -> Step {
         let Some(buffer) = self.buffer(buffer) else { return Step::refuse(NUMBERS) };
-        match self.wanted(source, tag) {
+        let seat = self.comms[&comm].seat();
+        match self.wanted(comm, source, tag) {
             Read::Wrong(words) => Step::refuse(&words),
             Read::Good(wanted) => {
                 let Wanted { source, tag } = wanted;
                 let state = State::Pending;
-                let opened = Request { state, datatype: BYTE, comm: WORLD, source, tag };
-                if let Some(wrong) = self.open(mpi, opened, buffer) {
+                let comm = seat.mpi;
+                let opened = Request { state, datatype: BYTE, comm, source, tag };
+                if let Some(wrong) = self.note(mpi, opened, buffer, seat) {
                     return wrong;
                 }
                 self.goal = goal;
-                self.check(Some((mpi, wanted)))
+                self.check(seat, Some((mpi, wanted)))
             }
             Read::Null if matches!(goal, Goal::Posted) => {
                 let state = State::Matched { mpi };
-                let opened =
-                    Request { state, datatype: BYTE, comm: WORLD, source: None, tag: None };
-                if let Some(wrong) = self.open(mpi, opened, buffer) {
+                let comm = seat.mpi;
+                let opened = Request { state, datatype: BYTE, comm, source: None, tag: None };
+                if let Some(wrong) = self.note(mpi, opened, buffer, seat) {
                     return wrong;
                 }
-                Step::mpi(Call::Irecv { request: mpi, source, tag, comm: WORLD, buffer })
+                Step::mpi(Call::Irecv { request: mpi, source, tag, comm, buffer })
             }
-            Read::Null => Step::mpi(Call::Recv { source, tag, comm: WORLD, buffer }),
+            Read::Null => Step::mpi(Call::Recv { source, tag, comm: seat.mpi, buffer }),
         }
     }
 
     /// Notes a new request; answers what comes next where its number is not free.
-    fn open(&mut self, mpi: Handle, request: Request<Handle>, buffer: Buffer) -> Option<Step> {
-        let before = self.open.insert(mpi, Open { request, buffer });
+    fn note(
+        &mut self,
+        mpi: Handle,
+        request: Request<Handle>,
+        buffer: Buffer,
+        seat: Seat,
+    ) -> Option<Step> {
+        let before = self.open.insert(mpi, Open { request, buffer, seat });
         before.map(|_| Step::refuse("the request is still open"))
     }
 
@@ -203,13 +222,14 @@ impl Endpoint {
         self.request(request, request::Call::Wait, request::Heard::Called)
     }
 
-    fn probe(&mut self, source: Peer, tag: Option<i32>, waits: bool) -> Step {
-        match self.wanted(source, tag) {
+    fn probe(&mut self, comm: Comm, source: Peer, tag: Option<i32>, waits: bool) -> Step {
+        let seat = self.comms[&comm].seat();
+        match self.wanted(comm, source, tag) {
             Read::Good(wanted) => {
-                self.goal = Goal::Probe { wanted, waits };
-                self.check(None)
+                self.goal = Goal::Probe { seat, wanted, waits };
+                self.check(seat, None)
             }
-            Read::Null => Step::mpi(Call::Iprobe { source, tag, comm: WORLD }),
+            Read::Null => Step::mpi(Call::Iprobe { source, tag, comm: seat.mpi }),
             Read::Wrong(words) => Step::refuse(&words),
         }
     }

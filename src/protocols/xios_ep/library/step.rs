@@ -1,23 +1,21 @@
-//! What the thread hears, and what it does next: checks, matched receives, requests, barriers.
+//! What the thread hears, and what it does next: checks, matched receives, requests.
 //!
 //! ```text
 //!   check   lock ─▶ MPI_Improbe ─▶ append, unlock ─┬ found: again
 //!                                                  └ nothing: walk the pending list ─▶ MPI_Imrecv …
 //!   then    Irecv returns | Test, Wait: see `request::step` | a probe looks into the list
 //!
-//!   barrier [all of the process arrive] ─▶ the master: MPI_Barrier ─▶ [all arrive]
+//!   collectives: see `collective`
 //! ```
 
-use super::thread::{Endpoint, Goal, Stage, Step, Waiting};
-use super::{EpReply, Found, SharedOp, SharedReply};
+use super::thread::{Endpoint, Goal, Stage, Step, Waiting, Walk};
+use super::{EpReply, Found, Seat, SharedOp, SharedReply};
 use crate::mpi::envelope::Rank;
 use crate::protocols::call::{Call, Comm, Outcome, Peer, Reply, Status};
 use crate::protocols::contract::Handle;
-use crate::protocols::xios_ep::message::{ANY, Message, Probed, Wanted};
+use crate::protocols::xios_ep::message::{ANY, Message, Probed};
 use crate::protocols::xios_ep::request::{self, Heard, State};
 
-/// A receive to be appended to the pending list before it is walked.
-type Walk = Option<(Handle, Wanted)>;
 /// Receives that have their message.
 type Served = Box<[(Handle, Message<Found>)]>;
 
@@ -33,57 +31,79 @@ impl Endpoint {
     fn heard_of_mpi(&mut self, reply: Reply) -> Step {
         match (std::mem::replace(&mut self.stage, Stage::Program), reply) {
             (Stage::Plain, reply) => Step::Answer(reply),
-            (Stage::Probe { message, walk }, Reply::Probed(status)) => {
-                self.unlock(message, status, walk)
+            (Stage::Probe { seat, message, walk }, Reply::Probed(status)) => {
+                self.unlock(seat, message, status, walk)
             }
             (Stage::Start { served, at }, Reply::Done) => self.started(served, at),
             (Stage::Test(request), Reply::Tested(outcome)) => self.tested(request, outcome),
             (Stage::Wait(request), Reply::Outcome(outcome)) => self.complete(request, outcome),
-            (Stage::Collective, Reply::Done) if self.is_alone() => Step::Answer(Reply::Done),
-            (Stage::Collective, Reply::Done) => self.arrive(true),
+            (Stage::Collective(at), Reply::Done) => self.after(at),
+            (Stage::Making(made), reply) => self.made(made, reply),
             (stage, reply) => unreachable!("MPI answered {reply:?} to {stage:?}"),
         }
     }
 
     fn heard_of_memory(&mut self, reply: SharedReply) -> Step {
         match (std::mem::replace(&mut self.stage, Stage::Program), reply) {
-            (stage @ (Stage::Lock { .. } | Stage::Arrive { .. }), SharedReply::Woken) => {
-                self.stage = stage;
-                Step::shared(SharedOp::Look)
+            (Stage::Lock { seat, walk }, SharedReply::Woken) => {
+                self.look(Stage::Lock { seat, walk }, seat.mpi)
             }
-            (Stage::Lock { walk }, SharedReply::Locked(message)) => {
-                self.stage = Stage::Probe { message, walk };
+            (Stage::Collective(at), SharedReply::Woken) => {
+                self.look(Stage::Collective(at), self.meeting())
+            }
+            (Stage::Making(made), SharedReply::Woken) => {
+                self.look(Stage::Making(made), self.old().mpi)
+            }
+            (Stage::Lock { seat, walk }, SharedReply::Locked(message)) => {
+                self.stage = Stage::Probe { seat, message, walk };
                 // The only probe that is made: MPI knows neither endpoints nor their tags.
                 let source = ANY.source.map_or(Peer::Any, |process| Peer::Rank(Rank(process)));
-                Step::mpi(Call::Improbe { message, source, tag: ANY.tag, comm: Comm::default() })
+                Step::mpi(Call::Improbe { message, source, tag: ANY.tag, comm: seat.mpi })
             }
-            (Stage::Unlock { more: true, walk }, SharedReply::Done) => self.check(walk),
-            (Stage::Unlock { more: false, walk }, SharedReply::Done) => {
+            (Stage::Unlock { seat, more: true, walk }, SharedReply::Done) => self.check(seat, walk),
+            #[cfg(feature = "mutants")]
+            (Stage::Unlock { seat, more: false, walk }, SharedReply::Done)
+                if self.checks_again() =>
+            {
+                self.check(seat, walk)
+            }
+            (Stage::Unlock { seat, more: false, walk }, SharedReply::Done) => {
                 self.stage = Stage::Walk;
-                Step::shared(SharedOp::Walk(walk))
+                Step::shared(SharedOp::Walk(seat, walk))
             }
             (Stage::Walk, SharedReply::Served(served)) => self.start(served, 0),
             (Stage::Peek, SharedReply::Peeked(found)) => self.peeked(found),
-            (Stage::Arrive { after: false }, SharedReply::Done) => self.gathered(),
-            (Stage::Arrive { after: true }, SharedReply::Done) => Step::Answer(Reply::Done),
+            (Stage::Collective(at), SharedReply::Done) => self.after(at),
+            (Stage::Collective(at), SharedReply::Met(all)) => {
+                self.have_met(&all);
+                self.after(at)
+            }
+            (Stage::Making(made), SharedReply::Met(all)) => self.makers_met(made, &all),
+            (Stage::Making(made), reply) => self.told(made, reply),
             (stage, reply) => unreachable!("process memory answered {reply:?} to {stage:?}"),
         }
     }
 
+    /// Looks again after it was woken, in the same stage.
+    fn look(&mut self, stage: Stage, comm: Comm) -> Step {
+        self.stage = stage;
+        Step::shared(SharedOp::Look(comm))
+    }
+
     /// Begins a check, or goes on with it after a message was found.
-    pub(super) fn check(&mut self, walk: Walk) -> Step {
-        self.stage = Stage::Lock { walk };
+    pub(super) fn check(&mut self, seat: Seat, walk: Walk) -> Step {
+        self.stage = Stage::Lock { seat, walk };
         Step::shared(SharedOp::Lock)
     }
 
-    fn unlock(&mut self, handle: Handle, status: Option<Status>, walk: Walk) -> Step {
-        self.stage = Stage::Unlock { more: status.is_some(), walk };
+    fn unlock(&mut self, seat: Seat, handle: Handle, status: Option<Status>, walk: Walk) -> Step {
+        self.stage = Stage::Unlock { seat, more: status.is_some(), walk };
         let found = status.map(|status| Probed {
             message: Found { handle, bytes: status.count },
             source: status.source.expect("a message that was probed has a sender").0,
             tag: status.tag.expect("a message that was probed has a tag"),
         });
-        Step::shared(SharedOp::Unlock(found))
+        Step::shared(SharedOp::Unlock(seat.mpi, found))
     }
 
     /// Starts the matched receive of a pending one; after all of them the check is over.
@@ -110,11 +130,13 @@ impl Endpoint {
             Goal::Posted => Step::Answer(Reply::Done),
             Goal::One { call, request } => self.resume(request, call),
             Goal::All { .. } => self.next_of_all_after_check(),
-            Goal::Probe { wanted, .. } => {
+            Goal::Probe { seat, wanted, .. } => {
                 self.stage = Stage::Peek;
-                Step::shared(SharedOp::Peek(wanted))
+                Step::shared(SharedOp::Peek(seat, wanted))
             }
-            Goal::Plain | Goal::Barrier => unreachable!("{:?} makes no check", self.goal),
+            Goal::Plain | Goal::Collective(_) | Goal::Making(_) => {
+                unreachable!("{:?} makes no check", self.goal)
+            }
         }
     }
 
@@ -142,7 +164,10 @@ impl Endpoint {
         };
         let step = request::step(call, &open.request, heard);
         match step.expect("MPI speaks of requests that it has only") {
-            request::Step::Check => self.check(None),
+            request::Step::Check => {
+                let seat = open.seat;
+                self.check(seat, None)
+            }
             request::Step::MpiWait(mpi) if self.waiting == Waiting::AsWritten => {
                 self.stage = Stage::Wait(request);
                 Step::mpi(Call::Wait { request: mpi })
@@ -152,7 +177,15 @@ impl Endpoint {
                 Step::mpi(Call::Test { request: mpi })
             }
             // Where MPI has the request, its own word comes with an outcome: see `tested`.
-            request::Step::Return { .. } => Step::Answer(Reply::Tested(None)),
+            request::Step::Return { .. } => {
+                #[cfg(feature = "mutants")]
+                if heard == Heard::Checked
+                    && let Some(step) = self.ends_pending(request)
+                {
+                    return step;
+                }
+                Step::Answer(Reply::Tested(None))
+            }
         }
     }
 
@@ -163,7 +196,10 @@ impl Endpoint {
                 let (call, heard) = (*call, Heard::Tested { flag: false });
                 self.request(request, call, heard)
             }
-            (None, _) => self.check(None),
+            (None, _) => {
+                let seat = self.open[&request].seat;
+                self.check(seat, None)
+            }
         }
     }
 
@@ -180,7 +216,11 @@ impl Endpoint {
                 outcomes.push(outcome);
                 self.next_of_all()
             }
-            goal @ (Goal::Plain | Goal::Posted | Goal::Probe { .. } | Goal::Barrier) => {
+            goal @ (Goal::Plain
+            | Goal::Posted
+            | Goal::Probe { .. }
+            | Goal::Collective(_)
+            | Goal::Making(_)) => {
                 unreachable!("{goal:?} waits for no request")
             }
         }
@@ -193,28 +233,9 @@ impl Endpoint {
             count: found.message.bytes,
         });
         match (status, &self.goal) {
-            (None, Goal::Probe { waits: true, .. }) => self.check(None),
+            (None, &Goal::Probe { waits: true, seat, .. }) => self.check(seat, None),
             (status, _) => Step::Answer(Reply::Probed(status)),
         }
-    }
-
-    /// Arrives at the barrier of the process, before or after the collective of MPI.
-    pub(super) fn arrive(&mut self, after: bool) -> Step {
-        if self.is_alone() {
-            return self.gathered();
-        }
-        self.stage = Stage::Arrive { after };
-        Step::shared(SharedOp::Arrive)
-    }
-
-    /// All of the process are there: one of them calls MPI, the others wait for it.
-    fn gathered(&mut self) -> Step {
-        let me = self.map.0.rank(self.place);
-        if me != self.master() {
-            return self.arrive(true);
-        }
-        self.stage = Stage::Collective;
-        Step::mpi(Call::Barrier { comm: Comm::default() })
     }
 }
 

@@ -3,11 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{EpCall, EpLibrary, EpReply, Found, Note, SharedOp};
-use crate::mpi::envelope::Rank;
-use crate::protocols::call::{Buffer, Call, Outcome, Reply, Requests};
-use crate::protocols::contract::{Handle, Next, Program};
+use super::collective::{At, Joint};
+use super::making::{Made, Making};
+use super::{EpCall, EpLibrary, EpReply, Found, Seat, SharedOp};
+use crate::protocols::call::{Buffer, Call, Comm, Outcome, Reply, Requests};
+use crate::protocols::contract::{Handle, Next, Program, Thread};
 use crate::protocols::library::Library;
+#[cfg(feature = "mutants")]
+use crate::protocols::mutant::Mutant;
 use crate::protocols::xios_ep::message::{Message, Wanted};
 use crate::protocols::xios_ep::rank_map::{Place, RankMap};
 use crate::protocols::xios_ep::request::{self, Request};
@@ -28,7 +31,8 @@ pub enum Waiting {
 ///
 /// The ranks that `P` names are endpoints, its requests and buffers are its own: any program of
 /// processes is one of endpoints. It may call point-to-point operations, probes that take no
-/// message, waits for one or all of its requests, tests of one, and barriers.
+/// message, waits for one or all of its requests, tests of one, collectives but `MPI_Alltoallv`, and
+/// what makes and frees communicators.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct EpThread<P> {
     program: P,
@@ -40,13 +44,41 @@ pub struct EpThread<P> {
 /// What the endpoint library keeps for one thread.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub(super) struct Endpoint {
-    pub(super) map: Note<Arc<RankMap>>,
-    pub(super) place: Place,
+    /// Its number in its process.
+    thread: u32,
+    /// The threads of its process.
+    threads: u32,
+    /// Its communicators, as the program names them.
+    pub(super) comms: BTreeMap<Comm, Member>,
     pub(super) waiting: Waiting,
     /// Open requests, by MPI's handle.
     pub(super) open: BTreeMap<Handle, Open>,
     pub(super) goal: Goal,
     pub(super) stage: Stage,
+    /// What is wrong with it.
+    #[cfg(feature = "mutants")]
+    pub(super) mutant: Option<Mutant>,
+    #[cfg(feature = "mutants")]
+    pub(super) checked_twice: bool,
+}
+
+/// What an endpoint has of a communicator.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub struct Member {
+    /// Where all endpoints live.
+    pub map: Arc<RankMap>,
+    /// Where this one lives.
+    pub place: Place,
+    /// The communicator of MPI below.
+    pub mpi: Comm,
+    /// The thread of each endpoint of its process.
+    pub threads: Box<[Thread]>,
+}
+
+impl Member {
+    pub(super) const fn seat(&self) -> Seat {
+        Seat { mpi: self.mpi, local: self.place.local }
+    }
 }
 
 /// A request that is not complete, or not asked for.
@@ -55,6 +87,8 @@ pub(super) struct Open {
     pub(super) request: Request<Handle>,
     /// Where a receive wants its message.
     pub(super) buffer: Buffer,
+    /// In which communicator.
+    pub(super) seat: Seat,
 }
 
 /// What the program's call wants.
@@ -69,10 +103,15 @@ pub(super) enum Goal {
     /// All requests of a set, one after the other.
     All { requests: Requests, statuses: bool, outcomes: Vec<Outcome> },
     /// A message that is there; `waits` for it.
-    Probe { wanted: Wanted, waits: bool },
-    /// All endpoints at the barrier.
-    Barrier,
+    Probe { seat: Seat, wanted: Wanted, waits: bool },
+    /// A collective.
+    Collective(Joint),
+    /// A communicator is made or freed.
+    Making(Making),
 }
+
+/// A receive to be appended to the pending list before it is walked.
+pub(super) type Walk = Option<(Handle, Wanted)>;
 
 /// What the thread waits to hear.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
@@ -82,11 +121,11 @@ pub(super) enum Stage {
     /// What MPI returns to the program.
     Plain,
     /// That it has the lock.
-    Lock { walk: Option<(Handle, Wanted)> },
+    Lock { seat: Seat, walk: Walk },
     /// What a matched probe found.
-    Probe { message: Handle, walk: Option<(Handle, Wanted)> },
+    Probe { seat: Seat, message: Handle, walk: Walk },
     /// That the lock is free again.
-    Unlock { more: bool, walk: Option<(Handle, Wanted)> },
+    Unlock { seat: Seat, more: bool, walk: Walk },
     /// Which receives have their message.
     Walk,
     /// That a matched receive has started, the first of these.
@@ -97,10 +136,10 @@ pub(super) enum Stage {
     Wait(Handle),
     /// Whether there is a message.
     Peek,
-    /// That all of its process have arrived: before, or after, MPI's collective.
-    Arrive { after: bool },
-    /// That MPI's collective is over.
-    Collective,
+    /// That what is done at this place of a collective is done.
+    Collective(At),
+    /// How far it is with a communicator.
+    Making(Made),
 }
 
 /// What comes next.
@@ -128,15 +167,29 @@ impl Step {
 
 impl<P> EpThread<P> {
     pub(super) fn new(map: Arc<RankMap>, place: Place, waiting: Waiting, program: P) -> Self {
+        let (thread, threads) = (place.local, map.local_size(place.process));
+        let all = (0..).map(Thread).take(threads as usize).collect();
+        let world = Member { map, place, mpi: Comm::default(), threads: all };
         let endpoint = Endpoint {
-            map: Note(map),
-            place,
+            thread,
+            threads,
+            comms: BTreeMap::from([(Comm::default(), world)]),
             waiting,
             open: BTreeMap::new(),
             goal: Goal::Plain,
             stage: Stage::Program,
+            #[cfg(feature = "mutants")]
+            mutant: None,
+            #[cfg(feature = "mutants")]
+            checked_twice: false,
         };
         Self { program, answer: None, endpoint }
+    }
+
+    /// The same with a planted bug.
+    #[cfg(feature = "mutants")]
+    pub(super) fn with(self, mutant: Option<Mutant>) -> Self {
+        Self { endpoint: Endpoint { mutant, ..self.endpoint }, ..self }
     }
 
     /// The program.
@@ -146,14 +199,9 @@ impl<P> EpThread<P> {
 }
 
 impl Endpoint {
-    /// How many endpoints its process has.
-    fn locals(&self) -> u32 {
-        self.map.0.local_size(self.place.process)
-    }
-
     /// A number of this thread, among those of all threads of its process.
     pub(super) fn own(&self, number: u32) -> Option<u32> {
-        number.checked_mul(self.locals())?.checked_add(self.place.local)
+        number.checked_mul(self.threads)?.checked_add(self.thread)
     }
 
     /// MPI's handle of a request of the program; number 0 is that of its blocking calls.
@@ -162,17 +210,7 @@ impl Endpoint {
     }
 
     pub(super) fn blocking(&self) -> Handle {
-        Handle(self.place.local)
-    }
-
-    /// Who calls MPI's collectives for this process.
-    pub(super) fn master(&self) -> Option<Rank> {
-        self.map.0.locals(self.place.process).first().copied()
-    }
-
-    /// Whether it is alone in its process.
-    pub(super) fn is_alone(&self) -> bool {
-        self.locals() == 1
+        Handle(self.thread)
     }
 }
 

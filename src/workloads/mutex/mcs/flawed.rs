@@ -60,9 +60,9 @@ impl Mcs {
     }
 
     /// A step of the bug's own; the point stays.
-    const fn step(&mut self, step: u8, turn: Turn) -> Option<Turn> {
+    const fn step(&mut self, step: u8, turn: Turn) -> Turn {
         self.flawed.step = step;
-        Some(turn)
+        turn
     }
 
     pub(super) fn flawed_acquire(&mut self, value: u64) -> Option<Turn> {
@@ -72,20 +72,17 @@ impl Mcs {
                 self.at = Point::Sync;
                 Some(self.acquire(value))
             }
-            (Flaw::ResetsTwice, Point::Reset, 0) => self.step(1, reset()),
-            (Flaw::ResetsTwice, Point::Reset, _) => {
-                self.flawed.step = 0;
-                None
+            (Flaw::ResetsTwice, Point::Reset, 0) | (Flaw::ResetsLate, Point::Previous, 0) => {
+                Some(self.step(1, reset()))
             }
-            (Flaw::ResetsLate, Point::Previous, 0) => self.step(1, reset()),
-            (Flaw::ResetsLate, Point::Previous, _) => {
+            (Flaw::ResetsTwice, Point::Reset, _) | (Flaw::ResetsLate, Point::Previous, _) => {
                 self.flawed.step = 0;
                 None
             }
             (Flaw::SwapsInTwo, Point::Swap, 0) => {
-                self.step(1, Turn::operate(HOST, TAIL, read(PREVIOUS)))
+                Some(self.step(1, Turn::operate(HOST, TAIL, read(PREVIOUS))))
             }
-            (Flaw::SwapsInTwo, Point::Swap, 1) => self.step(2, Turn::flush(HOST)),
+            (Flaw::SwapsInTwo, Point::Swap, 1) => Some(self.step(2, Turn::flush(HOST))),
             (Flaw::SwapsInTwo, Point::Swap, _) => {
                 self.flawed.step = 0;
                 let write = Turn::operate(HOST, TAIL, replace(ME, None));
@@ -110,7 +107,7 @@ impl Mcs {
         match (self.flawed.flaw?, self.at, self.flawed.step) {
             (Flaw::LeavesSuccessor, Point::ReadAgain, _) => Some(self.go(Point::Reset, Turn::Done)),
             (Flaw::ExpectsNobody, Point::TakeOut, 0) if takes_out => {
-                self.step(1, Turn::store(OPERANDS, NOBODY << 32 | NOBODY))
+                Some(self.step(1, Turn::store(OPERANDS, NOBODY << 32 | NOBODY)))
             }
             (Flaw::ExpectsNobody, Point::TakeOut, 1) => {
                 self.flawed.step = 0;

@@ -1,0 +1,325 @@
+//! `mpisim explore` and `mpisim replay`: every order of events, or many, and one again.
+//!
+//! | exit code | means |
+//! |---|---|
+//! | 0 | every order ends well; or none that was drawn failed, which is said to be no proof |
+//! | 1 | a failure was found, or a branch was never reached that a check must reach |
+//! | 5 | nothing was found, but a budget, the memory or a run's most steps cut the exploration off |
+
+mod document;
+mod words;
+
+use std::path::Path;
+
+use super::args::{CheckFormat, ExploreArguments, OrderStrategy, ReplayArguments};
+use super::scenario::{load, request};
+use super::terminal::{Failure, Outcome, Problem, Terminal, print};
+use crate::experiment::codes;
+use crate::experiment::diagnostic::quote;
+use crate::experiment::explore::registry::{self, Entry, Planted};
+use crate::experiment::explore::{
+    self, Explored, Failed, Options, Size, Stopped, Strategy, Subject, Token, drawing,
+};
+use crate::experiment::library::embedded;
+use crate::units::Bytes;
+
+/// What is explored.
+struct Job {
+    /// As it was given.
+    name: String,
+    /// Its entry and size, where it is a protocol.
+    protocol: Option<(Entry, Planted, Size)>,
+    subject: Box<dyn Subject>,
+}
+
+/// What is said at the end.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Verdict {
+    /// Every order ends well.
+    Verified,
+    /// Nothing was found in the orders that were drawn.
+    Bounded,
+    /// A failure was found.
+    Failed,
+    /// A branch that must be reached never was.
+    Vacuous,
+    /// A limit was hit.
+    CutOff,
+}
+
+impl Verdict {
+    const fn exit_code(self) -> u8 {
+        match self {
+            Self::Verified | Self::Bounded => 0,
+            Self::Failed | Self::Vacuous => 1,
+            Self::CutOff => 5,
+        }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Verified => "verified",
+            Self::Bounded => "bounded",
+            Self::Failed => "failed",
+            Self::Vacuous => "vacuous",
+            Self::CutOff => "cut_off",
+        }
+    }
+}
+
+/// Everything that is printed about an exploration.
+struct Report<'a> {
+    job: &'a Job,
+    options: &'a Options,
+    found: &'a Explored,
+    /// Branches that must be reached.
+    reaches: &'static [&'static str],
+    verdict: Verdict,
+    /// One for each failure.
+    tokens: Vec<Token>,
+}
+
+/// Explores.
+pub(super) fn explore(terminal: Terminal, arguments: &ExploreArguments) -> Outcome {
+    let Some(name) = &arguments.subject else {
+        print(&words::list(&registry::entries()))?;
+        return Ok(0);
+    };
+    let options = options(arguments)?;
+    let job = resolve(terminal, name, arguments)?;
+    #[expect(clippy::disallowed_types, reason = "for a reader's eyes, on standard error only")]
+    let began = std::time::Instant::now();
+    let mut found = job.subject.explore(&options);
+    let took = began.elapsed();
+    if let Some((entry, planted, size)) = &job.protocol {
+        let build = |size| Some(entry.subject(size, *planted));
+        explore::smallest(&mut found, *size, entry.least, &options, build);
+    }
+    let reaches = job.protocol.as_ref().map_or(&[][..], |(entry, _, size)| (entry.reaches)(*size));
+    let verdict = judge(&found, &options, reaches);
+    let tokens = found.failures.iter().map(|failed| token(&job, &options, failed)).collect();
+    let report = Report { job: &job, options: &options, found: &found, reaches, verdict, tokens };
+    print(&match arguments.format {
+        CheckFormat::Human => words::report(&report),
+        CheckFormat::Json => document::report(&report),
+    })?;
+    if let Some(path) = &arguments.dot {
+        draw(terminal, path, &found)?;
+    }
+    terminal.note(&words::pace(&found, took));
+    if verdict == Verdict::CutOff {
+        let problem = Problem::new(&codes::NOT_ALL_ORDERS, words::why_cut_off(&found));
+        terminal.problem(&problem.help(words::HELP_CUT_OFF));
+    }
+    Ok(verdict.exit_code())
+}
+
+fn judge(found: &Explored, options: &Options, reaches: &[&str]) -> Verdict {
+    let met = found.sometimes.named();
+    let was_met = |branch: &&str| met.iter().any(|(name, count)| name == branch && *count > 0);
+    if !found.failures.is_empty() {
+        Verdict::Failed
+    } else if found.stopped.is_some() || found.unfinished > 0 {
+        Verdict::CutOff
+    } else if !reaches.iter().all(was_met) {
+        Verdict::Vacuous
+    } else if options.strategy == Strategy::Exhaustive {
+        Verdict::Verified
+    } else {
+        Verdict::Bounded
+    }
+}
+
+fn draw(terminal: Terminal, path: &Path, found: &Explored) -> Result<(), Failure> {
+    if let Some(failed) = found.failures.first() {
+        drawing::write(path, &drawing::dot(failed))?;
+    } else {
+        let shown = path.display().to_string();
+        terminal.note(&format!("`{}` is not written: there is no way to a failure", quote(&shown)));
+    }
+    Ok(())
+}
+
+fn token(job: &Job, options: &Options, failed: &Failed) -> Token {
+    let first = match (&job.protocol, failed.size) {
+        (Some((entry, planted, _)), Some(size)) => entry.subject(size, *planted).digest(),
+        _ => job.subject.digest(),
+    };
+    Token {
+        subject: job.name.clone(),
+        size: failed.size,
+        crash: options.crash,
+        seed: options.seed,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        first,
+        last: failed.end,
+        choices: failed.choices.clone(),
+    }
+}
+
+/// The job of a name: a protocol's, else a scenario's.
+fn resolve(terminal: Terminal, name: &str, arguments: &ExploreArguments) -> Result<Job, Failure> {
+    let usage = |what: String, help: &str| Err(Problem::new(&codes::USAGE, what).help(help).into());
+    match registry::find(name) {
+        Ok((entry, planted)) => {
+            if !arguments.changes.set.is_empty() || arguments.changes.models.is_some() {
+                let what =
+                    format!("`--set` and `--models` change a scenario; `{name}` is a protocol");
+                return usage(what, "size its job by `--ranks` and `--ops`");
+            }
+            let default = 2.clamp(entry.least, entry.most);
+            let (ranks, ops) = (arguments.ranks.unwrap_or(default), arguments.ops.unwrap_or(1));
+            let size = checked(&entry, Size { ranks, ops })?;
+            let subject = entry.subject(size, planted);
+            Ok(Job { name: name.to_owned(), protocol: Some((entry, planted, size)), subject })
+        }
+        Err(unknown) if !is_scenario(name) => {
+            let what = format!("there is no protocol and no scenario `{}`", quote(name));
+            let help = unknown.near.map_or_else(
+                || "`mpisim explore` lists the protocols, `mpisim list` the scenarios".to_owned(),
+                |near| format!("did you mean `{near}`?"),
+            );
+            Err(Problem::new(&codes::NO_FILE, what).help(help).into())
+        }
+        Err(_) if arguments.ranks.is_some() || arguments.ops.is_some() => usage(
+            "`--ranks` and `--ops` size the job of a protocol; a scenario has its own".to_owned(),
+            "change the scenario by `--set PATH=VALUE`",
+        ),
+        Err(_) => {
+            let subject = scenario(terminal, name, &arguments.changes)?;
+            Ok(Job { name: name.to_owned(), protocol: None, subject })
+        }
+    }
+}
+
+fn is_scenario(name: &str) -> bool {
+    let shipped = name.strip_prefix("scenarios/").unwrap_or(name);
+    let shipped = shipped.strip_suffix(".json").unwrap_or(shipped);
+    std::fs::symlink_metadata(name).is_ok()
+        || embedded::find(embedded::SCENARIOS, shipped).is_some()
+}
+
+fn scenario(
+    terminal: Terminal,
+    name: &str,
+    changes: &super::args::Changes,
+) -> Result<Box<dyn Subject>, Failure> {
+    let plan = load(terminal, &request(name, changes, None)?)?;
+    explore::scenario::subject(&plan).map_err(|why| {
+        let problem = Problem::new(&codes::USAGE, format!("`{}`: {why}", quote(name)));
+        problem.help("give each swept field one value by `--set PATH=VALUE`").into()
+    })
+}
+
+fn checked(entry: &Entry, size: Size) -> Result<Size, Failure> {
+    let within = |what: &str, value: u32, least: u32, most: u32| {
+        if (least..=most).contains(&value) {
+            return Ok(());
+        }
+        let what = format!("`--{what} {value}`: `{}` takes {least} to {most}", entry.name);
+        Err(Failure::from(Problem::new(&codes::USAGE, what)))
+    };
+    within("ranks", size.ranks, entry.least, entry.most)?;
+    within("ops", size.ops, 1, registry::MOST_OPS)?;
+    Ok(size)
+}
+
+fn options(arguments: &ExploreArguments) -> Result<Options, Failure> {
+    let wrong =
+        |what: String, help: &str| Failure::from(Problem::new(&codes::USAGE, what).help(help));
+    let mut options =
+        Options { crash: arguments.crash, reduce: arguments.reduce, ..Options::default() };
+    options.seed = arguments.seed.unwrap_or(options.seed);
+    options.strategy = match (arguments.strategy, arguments.depth) {
+        (OrderStrategy::Pct, depth) => Strategy::Pct { depth: depth.unwrap_or(3) },
+        (_, Some(_)) => {
+            return Err(wrong(
+                "`--depth` is an option of `--strategy pct`".to_owned(),
+                "leave it out",
+            ));
+        }
+        (OrderStrategy::Exhaustive, None) => Strategy::Exhaustive,
+        (OrderStrategy::Walk, None) => Strategy::Walk,
+    };
+    for one in &arguments.budget {
+        let help = "write `states=N`, `schedules=N` or `steps=N` with a whole number from 1 on";
+        let refuse = || wrong(format!("`--budget {}` is no budget", quote(one)), help);
+        let (what, number) = one.split_once('=').ok_or_else(refuse)?;
+        let number: u32 = number.parse().ok().filter(|&n| n > 0).ok_or_else(refuse)?;
+        match what {
+            "states" => options.states = number as usize,
+            "schedules" => options.schedules = number,
+            "steps" => options.steps = number as usize,
+            _ => return Err(refuse()),
+        }
+    }
+    if let Some(text) = &arguments.memory {
+        let memory: Bytes = text.parse().map_err(|why| {
+            wrong(format!("`--memory {}`: {why}", quote(text)), "write it as `512 MiB`")
+        })?;
+        options.memory = usize::try_from(memory.as_u64()).unwrap_or(usize::MAX);
+    }
+    Ok(options)
+}
+
+/// Replays a token.
+pub(super) fn replay(terminal: Terminal, arguments: &ReplayArguments) -> Outcome {
+    let token: Token = arguments.token.parse().map_err(|why: explore::TokenError| {
+        let problem = Problem::new(&codes::USAGE, why.to_string());
+        Failure::from(problem.help("copy the whole word that `mpisim explore` printed"))
+    })?;
+    let other = |what: String| Failure::from(Problem::new(&codes::TOKEN, what));
+    let here = env!("CARGO_PKG_VERSION");
+    if token.version != here {
+        let what =
+            format!("the token was made by version {}, this is {here}", quote(&token.version));
+        return Err(other(what));
+    }
+    let subject = subject_of(terminal, &token, arguments)?;
+    if subject.digest() != token.first {
+        let name = quote(arguments.scenario.as_deref().unwrap_or(&token.subject));
+        return Err(other(format!("`{name}` is not the job that the token was made of")));
+    }
+    let replayed = subject.replay(&token.choices, token.crash).map_err(|(step, open)| {
+        other(format!("step {step} of the token is choice {}, of {open}", token.choices[step]))
+    })?;
+    if replayed.end != token.last {
+        return Err(other("the run leads to another state than the token says".to_owned()));
+    }
+    print(&match arguments.format {
+        CheckFormat::Human => words::replayed(&token, &replayed),
+        CheckFormat::Json => document::replayed(&token, &replayed),
+    })?;
+    Ok(u8::from(replayed.class.is_some()))
+}
+
+fn subject_of(
+    terminal: Terminal,
+    token: &Token,
+    arguments: &ReplayArguments,
+) -> Result<Box<dyn Subject>, Failure> {
+    let Some(size) = token.size else {
+        let name = arguments.scenario.as_ref().unwrap_or(&token.subject);
+        return scenario(terminal, name, &arguments.changes);
+    };
+    if let Some(scenario) = &arguments.scenario {
+        let what =
+            format!("the token is of protocol `{}`, not of `{}`", token.subject, quote(scenario));
+        return Err(Problem::new(&codes::TOKEN, what).into());
+    }
+    let (entry, planted) = registry::find(&token.subject).map_err(|_| {
+        let what =
+            format!("the token is of protocol `{}`, which is not here", quote(&token.subject));
+        Failure::from(Problem::new(&codes::TOKEN, what))
+    })?;
+    let size = checked(&entry, size)?;
+    Ok(entry.subject(size, planted))
+}
+
+/// Why an exhaustive search did not come to its end, as a reader knows it.
+const fn stopped_in_words(stopped: Stopped) -> &'static str {
+    match stopped {
+        Stopped::States => "there are more states than the budget allows",
+        Stopped::Memory => "the search needs more memory than it may take",
+    }
+}

@@ -1,0 +1,243 @@
+//! Protocols by name: each a job of any size, with the branches that a check of it must reach.
+//!
+//! A new one is one line in [`entries`] and one function that makes its job. Everything else
+//! (strategies, crashes, shrinking, tokens) is the same for all.
+
+mod jobs;
+
+use super::Size;
+use super::subject::{Start, Subject};
+use crate::experiment::shape::nearest;
+use crate::protocols::collectives::Algorithm;
+use crate::protocols::contract::{Machine, Program};
+#[cfg(feature = "mutants")]
+use crate::protocols::mutant::Mutant;
+use crate::protocols::rendezvous::Protocol;
+use crate::protocols::rma::Transport;
+use crate::runtime::monitors::buffers::Lends;
+use crate::workloads::mutex;
+
+/// What is planted into a job: nothing, but for tests.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Planted {
+    #[cfg(feature = "mutants")]
+    pub(super) mutant: Option<Mutant>,
+}
+
+type Build = Box<dyn Fn(Size, Planted) -> Box<dyn Subject>>;
+
+/// A protocol that can be explored.
+pub struct Entry {
+    /// Its name.
+    pub name: String,
+    /// What the job does, in one line; `R` are the ranks and `K` the operations.
+    pub about: String,
+    /// The fewest ranks.
+    pub least: u32,
+    /// The most ranks: beyond, no search ends.
+    pub most: u32,
+    /// Interesting branches that an exploration of this size must reach.
+    pub reaches: fn(Size) -> &'static [&'static str],
+    build: Build,
+}
+
+impl Entry {
+    /// The job of a size.
+    pub fn subject(&self, size: Size, planted: Planted) -> Box<dyn Subject> {
+        (self.build)(size, planted)
+    }
+}
+
+impl std::fmt::Debug for Entry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Entry").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// The most operations of a job.
+pub const MOST_OPS: u32 = 100;
+
+fn entry<M, P>(
+    name: &str,
+    about: &str,
+    ranks: [u32; 2],
+    reaches: fn(Size) -> &'static [&'static str],
+    build: impl Fn(Size, Planted) -> Start<M, P> + 'static,
+) -> Entry
+where
+    M: Machine<Call: Lends> + 'static,
+    P: Program<M> + 'static,
+{
+    let known = name.to_owned();
+    Entry {
+        name: name.to_owned(),
+        about: about.to_owned(),
+        least: ranks[0],
+        most: ranks[1],
+        reaches,
+        build: Box::new(move |size, planted| {
+            let settings = format!("{known} {size:?} {planted:?}");
+            Box::new(build(size, planted).with_settings(settings))
+        }),
+    }
+}
+
+const fn compared(_: Size) -> &'static [&'static str] {
+    &["compared"]
+}
+
+const fn races(size: Size) -> &'static [&'static str] {
+    if size.ranks > 2 { &["compared", "wildcard_races"] } else { &["compared"] }
+}
+
+const fn early(_: Size) -> &'static [&'static str] {
+    &["compared", "unexpected"]
+}
+
+const fn skipped(_: Size) -> &'static [&'static str] {
+    &["compared", "posted_skipped"]
+}
+
+const fn nothing(_: Size) -> &'static [&'static str] {
+    &[]
+}
+
+/// Every protocol, by name.
+pub fn entries() -> Vec<Entry> {
+    let mut all = vec![
+        entry(
+            "eager",
+            "R ranks in a ring, K small messages to the next",
+            [2, 8],
+            compared,
+            jobs::small_ring,
+        ),
+        entry(
+            "endpoints/free",
+            "R processes create K endpoints each and free them, the last first",
+            [1, 8],
+            nothing,
+            jobs::frees,
+        ),
+        entry(
+            "matching/exact",
+            "rank 0 sends K messages to each other rank, received by tag, the last first",
+            [2, 8],
+            skipped_or_not,
+            jobs::exact,
+        ),
+        entry(
+            "matching/probe",
+            "R-1 ranks send K messages, which rank 0 probes and then receives",
+            [2, 8],
+            early,
+            jobs::probes,
+        ),
+        entry(
+            "matching/wildcard",
+            "R-1 ranks send K messages, large and small in turn, to wildcards of rank 0",
+            [2, 8],
+            races,
+            jobs::wildcards,
+        ),
+        entry(
+            "polling/ring",
+            "R ranks in a ring, K large messages; each probes and tests before it waits",
+            [2, 8],
+            early,
+            jobs::polls,
+        ),
+        entry(
+            "threads/one-queue",
+            "2 processes of R threads, K messages from thread to thread by tag",
+            [1, 4],
+            compared,
+            jobs::threads,
+        ),
+    ];
+    all.extend(Protocol::ALL.iter().map(|&protocol| {
+        let name = format!("rendezvous/{}", protocol.name());
+        entry(
+            &name,
+            "R ranks in a ring, K large messages to the next",
+            [2, 8],
+            compared,
+            move |size, planted| jobs::large_ring(size, planted, protocol),
+        )
+    }));
+    all.extend(mutexes());
+    all.extend(Algorithm::ALL.iter().map(|&algorithm| {
+        let (kind, name) = (algorithm.kind(), algorithm.name());
+        let about = format!("R ranks call {} by {name} K times", kind.function());
+        let name = format!("collectives/{}/{name}", kind.name());
+        entry(&name, &about, [1, 8], nothing, move |size, planted| {
+            jobs::collective(size, planted, algorithm)
+        })
+    }));
+    all.sort_by(|a, b| a.name.cmp(&b.name));
+    all
+}
+
+/// Every mutex, over messages and, where it needs no exclusive lock, over RDMA.
+fn mutexes() -> impl Iterator<Item = Entry> {
+    let both = mutex::Algorithm::ALL.into_iter().flat_map(|algorithm| {
+        let rdma = (algorithm != mutex::Algorithm::ByteVector).then_some(Transport::Rdma);
+        [Some(Transport::Messages), rdma].into_iter().flatten().map(move |way| (algorithm, way))
+    });
+    both.map(|(algorithm, transport)| {
+        let (over, suffix) = match transport {
+            Transport::Rdma => ("RDMA atomics", "/rdma"),
+            Transport::Messages | Transport::Mixed => ("messages", ""),
+        };
+        let name = format!("mutex/{}{suffix}", algorithm.name());
+        let about = format!("R ranks take one mutex over {over} K times each");
+        let reaches = if algorithm.queues() { contended } else { nothing };
+        entry(&name, &about, [1, 8], reaches, move |size, planted| {
+            jobs::mutex(size, planted, algorithm, transport)
+        })
+    })
+}
+
+const fn contended(size: Size) -> &'static [&'static str] {
+    if size.ranks > 1 { &["contended"] } else { &[] }
+}
+
+const fn skipped_or_not(size: Size) -> &'static [&'static str] {
+    if size.ops > 1 { skipped(size) } else { compared(size) }
+}
+
+/// Why a name is none of a protocol.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Unknown {
+    /// The nearest name.
+    pub near: Option<String>,
+}
+
+/// The protocol of a name, with what its ending plants: see [`Planted`].
+///
+/// # Errors
+///
+/// [`Unknown`] where there is none.
+pub fn find(name: &str) -> Result<(Entry, Planted), Unknown> {
+    let (plain, planted) = planted(name);
+    let mut all = entries();
+    let place = all.iter().position(|entry| entry.name == plain);
+    if let (Some(place), Some(planted)) = (place, planted) {
+        return Ok((all.swap_remove(place), planted));
+    }
+    let near = nearest(name, all.iter().map(|entry| entry.name.as_str()));
+    Err(Unknown { near: near.map(str::to_owned) })
+}
+
+/// `NAME+MUTANT`, where mutants are compiled in.
+#[cfg(feature = "mutants")]
+fn planted(name: &str) -> (&str, Option<Planted>) {
+    let Some((plain, id)) = name.split_once('+') else { return (name, Some(Planted::default())) };
+    let mutant = Mutant::ALL.iter().find(|mutant| mutant.id() == id).copied();
+    (plain, mutant.map(|mutant| Planted { mutant: Some(mutant) }))
+}
+
+#[cfg(not(feature = "mutants"))]
+const fn planted(name: &str) -> (&str, Option<Planted>) {
+    (name, Some(Planted {}))
+}

@@ -1,0 +1,361 @@
+//! The jobs behind the names: small programs over the library, real payload.
+
+use std::sync::Arc;
+
+use super::Planted;
+use crate::experiment::explore::Size;
+use crate::experiment::explore::script::Script;
+use crate::experiment::explore::subject::Start;
+use crate::mpi::communicator::Communicators;
+use crate::mpi::envelope::Rank;
+use crate::mpi::operator::{Datatype, Operator, Reduction};
+use crate::protocols::call::{Buffer, Call, Comm, Peer, Requests, SendMode};
+use crate::protocols::collectives::{Algorithm, Blocks, Collective, Kind};
+use crate::protocols::contract::{Handle, Process, Program, Region, Space};
+use crate::protocols::library::{Endpoints, Job, Library, SharedJob};
+use crate::protocols::rendezvous::Protocol;
+use crate::protocols::rma::{self, Transport};
+use crate::runtime::memory::Payload;
+use crate::runtime::monitors::Violation;
+use crate::runtime::untimed::{Choice, World};
+use crate::units::Bytes;
+use crate::workloads::mutex::{self, Contender, Cycles, contenders};
+
+type Subject = Start<Library, Script>;
+
+/// Sent eagerly.
+pub(super) const SMALL: u64 = 8;
+/// Sent by rendezvous.
+pub(super) const LARGE: u64 = 40;
+/// Above this a message goes by rendezvous.
+const EAGER: u64 = 16;
+/// Bytes of a shared cell: a large message takes three, of which two are there.
+const CELL: u64 = 16;
+const WORLD: Comm = Comm(Communicators::WORLD);
+/// The first handle of the endpoints that a program makes.
+const FIRST: u16 = 10;
+
+/// How the ranks of a job reach each other.
+#[derive(Clone, Copy)]
+struct Wiring {
+    rendezvous: Protocol,
+    /// Who carries one-sided operations out.
+    transport: Transport,
+    /// Whether all are on one node.
+    together: bool,
+}
+
+const APART: Wiring =
+    Wiring { rendezvous: Protocol::RGet, transport: Transport::Messages, together: false };
+
+/// A job of `programs[process][thread]`.
+fn job<P: Program<Library>>(
+    programs: Vec<Vec<P>>,
+    wiring: Wiring,
+    planted: Planted,
+) -> Start<Library, P> {
+    let processes = u32::try_from(programs.len()).expect("few processes");
+    let threads = |all: &Vec<P>| u16::try_from(all.len()).expect("few threads");
+    let job = SharedJob::new(Job {
+        communicators: Communicators::standard(processes),
+        node_of: (0..processes).map(|process| if wiring.together { 0 } else { process }).collect(),
+        threads: programs.iter().map(threads).collect(),
+        endpoints: Endpoints::default(),
+        rendezvous: wiring.rendezvous,
+        eager_inter: Bytes::new(EAGER),
+        eager_intra: Bytes::new(EAGER),
+        header: Bytes::new(8),
+        control: Bytes::new(8),
+        cell: Bytes::new(CELL),
+        cells: 2,
+        rma: rma::Settings { transport: wiring.transport, ..rma::Settings::default() },
+    });
+    let job = with(job, planted);
+    let library = |process| Library::new(job.clone(), Process(process));
+    let processes = (0..processes).map(library).zip(programs).collect();
+    Start::new(World::new(processes, Payload::Real))
+}
+
+#[cfg(feature = "mutants")]
+fn with(job: SharedJob, planted: Planted) -> SharedJob {
+    match planted.mutant {
+        Some(mutant) => job.with(mutant),
+        None => job,
+    }
+}
+
+#[cfg(not(feature = "mutants"))]
+const fn with(job: SharedJob, _: Planted) -> SharedJob {
+    job
+}
+
+/// One thread a process.
+fn single(programs: impl IntoIterator<Item = Vec<Call>>) -> Vec<Vec<Script>> {
+    programs.into_iter().map(|calls| vec![Script::calls(calls)]).collect()
+}
+
+fn send(to: u32, tag: u32, id: u32, bytes: u64) -> Call {
+    let (to, buffer) = (Peer::Rank(Rank(to)), Buffer { id, bytes });
+    Call::Send { to, tag: number(tag), comm: WORLD, buffer, mode: SendMode::Standard }
+}
+
+fn isend(to: u32, tag: u32, id: u32, bytes: u64) -> Call {
+    let (to, buffer) = (Peer::Rank(Rank(to)), Buffer { id, bytes });
+    let (request, mode) = (Handle(id), SendMode::Standard);
+    Call::Isend { request, to, tag: number(tag), comm: WORLD, buffer, mode }
+}
+
+fn irecv(from: u32, tag: u32, id: u32, bytes: u64) -> Call {
+    let (source, buffer) = (Peer::Rank(Rank(from)), Buffer { id, bytes });
+    Call::Irecv { request: Handle(id), source, tag: Some(number(tag)), comm: WORLD, buffer }
+}
+
+fn wait_all(first: u32, count: u32) -> Call {
+    let requests = Requests::Range { first: Handle(first), count };
+    Call::WaitAll { requests, statuses: true }
+}
+
+fn number(tag: u32) -> i32 {
+    i32::try_from(tag).expect("few operations")
+}
+
+fn around(size: Size, rank: u32) -> (u32, u32) {
+    ((rank + 1) % size.ranks, (rank + size.ranks - 1) % size.ranks)
+}
+
+fn in_a_ring(size: Size, planted: Planted, bytes: u64, wiring: Wiring) -> Subject {
+    let rank = |me| {
+        let (next, previous) = around(size, me);
+        let sends = (0..size.ops).map(|op| isend(next, op, op, bytes));
+        let receives = (0..size.ops).map(|op| irecv(previous, op, size.ops + op, bytes));
+        receives.chain(sends).chain([wait_all(0, 2 * size.ops)]).collect()
+    };
+    job(single((0..size.ranks).map(rank)), wiring, planted)
+}
+
+pub(super) fn small_ring(size: Size, planted: Planted) -> Subject {
+    in_a_ring(size, planted, SMALL, APART)
+}
+
+pub(super) fn large_ring(size: Size, planted: Planted, rendezvous: Protocol) -> Subject {
+    let together = rendezvous == Protocol::SharedMemory;
+    in_a_ring(size, planted, LARGE, Wiring { rendezvous, together, ..APART })
+}
+
+/// Probes and tests come too early, or not.
+pub(super) fn polls(size: Size, planted: Planted) -> Subject {
+    let rank = |me| {
+        let (next, previous) = around(size, me);
+        let round = |op| {
+            let source = Peer::Rank(Rank(previous));
+            let tag = Some(number(op));
+            [
+                isend(next, op, 0, LARGE),
+                Call::Iprobe { source, tag, comm: WORLD },
+                irecv(previous, op, 1, LARGE),
+                Call::Wait { request: Handle(1) },
+                Call::Test { request: Handle(0) },
+                Call::Wait { request: Handle(0) },
+            ]
+        };
+        (0..size.ops).flat_map(round).collect()
+    };
+    job(single((0..size.ranks).map(rank)), APART, planted)
+}
+
+/// Small and large messages in turn.
+const fn in_turn(op: u32) -> u64 {
+    if op.is_multiple_of(2) { SMALL } else { LARGE }
+}
+
+fn senders(size: Size) -> impl Iterator<Item = Vec<Call>> {
+    (1..size.ranks).map(move |_| {
+        let sends = (0..size.ops).map(|op| isend(0, 1, op, in_turn(op)));
+        sends.chain([wait_all(0, size.ops)]).collect()
+    })
+}
+
+pub(super) fn wildcards(size: Size, planted: Planted) -> Subject {
+    let receive = |id| Call::Recv {
+        source: Peer::Any,
+        tag: None,
+        comm: WORLD,
+        buffer: Buffer { id, bytes: LARGE },
+    };
+    let receiver = (0..(size.ranks - 1) * size.ops).map(receive).collect();
+    job(single([receiver].into_iter().chain(senders(size))), APART, planted)
+}
+
+pub(super) fn probes(size: Size, planted: Planted) -> Subject {
+    let count = (size.ranks - 1) * size.ops;
+    let probe =
+        |id| Call::Mprobe { message: Handle(id), source: Peer::Any, tag: None, comm: WORLD };
+    let take = |id| Call::Mrecv { message: Handle(id), buffer: Buffer { id, bytes: LARGE } };
+    let receiver = (0..count).map(probe).chain((0..count).rev().map(take)).collect();
+    job(single([receiver].into_iter().chain(senders(size))), APART, planted)
+}
+
+pub(super) fn exact(size: Size, planted: Planted) -> Subject {
+    let to = |rank| (0..size.ops).map(move |op| send(rank, op, rank * size.ops + op, SMALL));
+    let sender = (1..size.ranks).flat_map(to).collect();
+    let receiver = |_| {
+        let receives = (0..size.ops).map(|op| irecv(0, size.ops - 1 - op, op, SMALL));
+        receives.chain([wait_all(0, size.ops)]).collect()
+    };
+    job(single([sender].into_iter().chain((1..size.ranks).map(receiver))), APART, planted)
+}
+
+pub(super) fn frees(size: Size, planted: Planted) -> Subject {
+    let count = u16::try_from(size.ops).expect("few operations");
+    let create = Call::CreateEndpoints { parent: WORLD, count, first: Comm(FIRST) };
+    let free = |local| Call::FreeEndpoint { comm: Comm(FIRST + local) };
+    let calls: Vec<Call> = [create].into_iter().chain((0..count).rev().map(free)).collect();
+    job(single(vec![calls; size.ranks as usize]), APART, planted)
+}
+
+pub(super) fn threads(size: Size, planted: Planted) -> Subject {
+    let sender = |thread| {
+        let first = thread * size.ops;
+        Script::calls((0..size.ops).map(|op| send(1, thread, first + op, in_turn(op))).collect())
+    };
+    let receiver = |thread| {
+        let receives = (0..size.ops).map(|op| Call::Recv {
+            source: Peer::Rank(Rank(0)),
+            tag: Some(number(thread)),
+            comm: WORLD,
+            buffer: Buffer { id: thread * size.ops + op, bytes: LARGE },
+        });
+        Script::calls(receives.collect())
+    };
+    let programs =
+        vec![(0..size.ranks).map(sender).collect(), (0..size.ranks).map(receiver).collect()];
+    job(programs, APART, planted)
+}
+
+/// Bytes of one element, and of one block.
+const ELEMENT: u64 = 8;
+const INPUT: Space = Space::User(0);
+const OUTPUT: Space = Space::User(1);
+
+/// All ranks call one collective `size.ops` times; the result must be that of its definition.
+pub(super) fn collective(size: Size, planted: Planted, algorithm: Algorithm) -> Subject {
+    let call = call_of(algorithm, size.ranks);
+    let calls = vec![Call::Collective(Arc::new(call)); size.ops as usize];
+    let start = job(single(vec![calls; size.ranks as usize]), APART, planted);
+    let mut world = start.world().clone();
+    for rank in 0..size.ranks {
+        let bytes: Vec<u8> =
+            (0..size.ranks).flat_map(|block| element(rank, block).to_le_bytes()).collect();
+        // A broadcast sends from where the others receive.
+        let space = if algorithm.kind() == Kind::Bcast { OUTPUT } else { INPUT };
+        let has_some = algorithm.kind() != Kind::Bcast || rank == root(size.ranks).0;
+        if has_some {
+            world.store(Process(rank), Region::new(space, bytes.len() as u64), &bytes);
+        }
+    }
+    let (kind, ranks) = (algorithm.kind(), size.ranks);
+    start.over(world).judged(move |world| wrong_result(world, kind, ranks))
+}
+
+/// Not rank 0, where there is another.
+const fn root(ranks: u32) -> Rank {
+    Rank(ranks - 1)
+}
+
+/// What rank `rank` gives for block `block`.
+fn element(rank: u32, block: u32) -> i64 {
+    i64::from(rank * 100 + block + 1)
+}
+
+fn call_of(algorithm: Algorithm, ranks: u32) -> Collective {
+    let all = u64::from(ranks) * ELEMENT;
+    let [input, output] = [INPUT, OUTPUT].map(|space| Region::new(space, all));
+    let [one_in, one_out] = [input, output].map(|region| region.part(0, ELEMENT));
+    let (root, blocks) = (root(ranks), Blocks::Equal(ELEMENT));
+    let sum = Reduction::new(Operator::Sum, Datatype::Int64).expect("a sum of whole numbers");
+    let call = match algorithm.kind() {
+        Kind::Barrier => Collective::barrier(WORLD),
+        Kind::Bcast => Collective::bcast(WORLD, root, output),
+        Kind::Scatter => Collective::scatter(WORLD, root, input, blocks, one_out),
+        Kind::Gather => Collective::gather(WORLD, root, one_in, output, blocks),
+        Kind::Allgather => Collective::allgather(WORLD, one_in, output, blocks),
+        Kind::Reduce => Collective::reduce(WORLD, root, input, output, sum),
+        Kind::Allreduce => Collective::allreduce(WORLD, input, output, sum),
+        Kind::ReduceScatter => {
+            let blocks = Blocks::packed(&vec![ELEMENT; ranks as usize]);
+            Collective::reduce_scatter(WORLD, input, one_out, blocks, sum)
+        }
+        Kind::ReduceScatterBlock => Collective::reduce_scatter(WORLD, input, one_out, blocks, sum),
+        Kind::Alltoall => Collective::alltoall(WORLD, (input, blocks.clone()), (output, blocks)),
+        Kind::Scan => Collective::scan(WORLD, input, output, sum),
+        Kind::Exscan => Collective::exscan(WORLD, input, output, sum),
+    };
+    call.by(algorithm).expect("blocks are equal and sums commute: every algorithm fits")
+}
+
+/// What MPI says that `rank` has in each block of its output; `None` where that is not defined.
+fn result(kind: Kind, ranks: u32, rank: u32) -> Option<Vec<i64>> {
+    let root = root(ranks).0;
+    let sum = |ranks: std::ops::Range<u32>, block: u32| ranks.map(|one| element(one, block)).sum();
+    let row = |of: &dyn Fn(u32) -> i64| (0..ranks).map(of).collect();
+    match kind {
+        Kind::Barrier => None,
+        Kind::Bcast => Some(row(&|block| element(root, block))),
+        Kind::Scatter => Some(vec![element(root, rank)]),
+        Kind::Gather => (rank == root).then(|| row(&|from| element(from, 0))),
+        Kind::Allgather => Some(row(&|from| element(from, 0))),
+        Kind::Reduce => (rank == root).then(|| row(&|block| sum(0..ranks, block))),
+        Kind::Allreduce => Some(row(&|block| sum(0..ranks, block))),
+        Kind::ReduceScatter | Kind::ReduceScatterBlock => Some(vec![sum(0..ranks, rank)]),
+        Kind::Alltoall => Some(row(&|from| element(from, rank))),
+        Kind::Scan => Some(row(&|block| sum(0..rank + 1, block))),
+        Kind::Exscan => (rank > 0).then(|| row(&|block| sum(0..rank, block))),
+    }
+}
+
+fn wrong_result(world: &World<Library, Script>, kind: Kind, ranks: u32) -> Option<Violation> {
+    (0..ranks).find_map(|rank| {
+        let expected: Vec<u8> =
+            result(kind, ranks, rank)?.into_iter().flat_map(i64::to_le_bytes).collect();
+        let region = Region::new(OUTPUT, expected.len() as u64);
+        let found = world.memories().bytes(Process(rank), region);
+        let detail = || format!("{found:?} instead of {expected:?}");
+        (found != expected).then(|| Violation {
+            id: "C1",
+            statement: "the result of a collective is that of its definition",
+            objects: vec![format!("rank {rank}")],
+            detail: detail(),
+        })
+    })
+}
+
+/// All ranks take one mutex so many times; others may come while it is held.
+pub(super) fn mutex(
+    size: Size,
+    planted: Planted,
+    algorithm: mutex::Algorithm,
+    transport: Transport,
+) -> Start<Library, Contender> {
+    let asked = Cycles {
+        cycles: size.ops,
+        inside: 0,
+        outside: 0,
+        marks: false,
+        lingers: true,
+        no_check: transport == Transport::Rdma,
+    };
+    let ranks = contenders(algorithm, size.ranks, asked).into_iter().map(|one| vec![one]);
+    let start = job(ranks.collect(), Wiring { transport, ..APART }, planted);
+    let begun = until_all_touch(start.world().clone());
+    start.over(begun)
+}
+
+/// The state in which every program is about to touch its window for the first time: what comes
+/// before, the making of the window and a barrier, is done in one order.
+fn until_all_touch<P: Program<Library>>(mut world: World<Library, P>) -> World<Library, P> {
+    let before = |choice: &Choice| !matches!(choice, Choice::Touch { .. });
+    while let Some(choice) = world.choices().into_iter().find(before) {
+        world.apply(choice).expect("the world offered this choice");
+    }
+    world
+}

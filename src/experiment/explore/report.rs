@@ -1,0 +1,86 @@
+//! What an exploration found.
+
+use super::Size;
+use crate::runtime::monitors::Sometimes;
+
+/// Why an exhaustive search did not come to its end.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Stopped {
+    /// There are more states than it may visit.
+    States,
+    /// There is more to keep than it may keep.
+    Memory,
+}
+
+/// What one exploration did.
+#[derive(Clone, Debug, Default)]
+pub struct Explored {
+    /// Different states; 0 where runs were made one by one.
+    pub states: usize,
+    /// Choices followed.
+    pub transitions: usize,
+    /// Steps to the farthest state, or of the longest run.
+    pub depth: usize,
+    /// Ends at which every program had ended: states, or runs.
+    pub finals: usize,
+    /// Ends at which survivors wait for the victim of a crash, and a report says so.
+    pub diagnosed: usize,
+    /// Runs made one by one.
+    pub schedules: usize,
+    /// Runs that were cut off and may still end.
+    pub unfinished: usize,
+    /// Bytes of tables and open states at most.
+    pub memory: usize,
+    /// Why not every order was tried, where that was asked for.
+    pub stopped: Option<Stopped>,
+    /// Failures, one of each class.
+    pub failures: Vec<Failed>,
+    /// How often interesting branches were met.
+    pub sometimes: Sometimes,
+    /// What is said after a crash, for each victim, at the nearest end.
+    pub diagnoses: Vec<String>,
+}
+
+/// One step of a story.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Step {
+    /// What happens.
+    pub words: String,
+    /// Line of the scenario, or number of the call.
+    pub position: Option<u32>,
+}
+
+/// One failure.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Failed {
+    /// What kind of failure: `deadlock`, `livelock`, `law M3`, ...
+    pub class: String,
+    /// What is wrong at the end, with who waits for whom.
+    pub explanation: String,
+    /// The way to it.
+    pub steps: Vec<Step>,
+    /// How many steps lead to where the failure can no longer be avoided, where that is known.
+    pub point_of_no_return: Option<usize>,
+    /// The steps that must be taken as they are; everybody in turn takes the others. `None` where
+    /// that order could not be found.
+    pub forced: Option<Vec<String>>,
+    /// The place of each step among the choices that were open.
+    pub choices: Vec<usize>,
+    /// Fingerprint of the state at the end.
+    pub end: u128,
+    /// The size in which it shows, where the subject has one.
+    pub size: Option<Size>,
+}
+
+/// What a replayed token did.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Replayed {
+    /// What kind of failure it ends in; `None` where nothing is wrong.
+    pub class: Option<String>,
+    /// What is wrong at the end.
+    pub explanation: String,
+    /// The way.
+    pub steps: Vec<Step>,
+    /// Fingerprint of the state at the end.
+    pub end: u128,
+}

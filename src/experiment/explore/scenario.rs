@@ -1,0 +1,36 @@
+//! The job of a scenario's point as a subject.
+
+use super::subject::{Start, Subject};
+use crate::experiment::plan::{Addressing, Plan};
+use crate::experiment::run::job;
+use crate::runtime::memory::Payload;
+use crate::workloads::xios_ep::Rules;
+
+/// Why a scenario cannot be explored.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+pub enum Unfit {
+    /// It has a sweep.
+    #[error("the scenario has {0} points, and one is explored at a time")]
+    Points(usize),
+    /// Its job cannot be built.
+    #[error("{0}")]
+    Job(String),
+}
+
+/// The job of the only point of a plan, with real payload.
+///
+/// # Errors
+///
+/// [`Unfit`] where there are several points, or where the job does not fit the machine.
+pub fn subject(plan: &Plan) -> Result<Box<dyn Subject>, Unfit> {
+    let [point] = &plan.points[..] else { return Err(Unfit::Points(plan.points.len())) };
+    let mut job = job::build(point);
+    job.payload = Payload::Real;
+    let wrong = |why: crate::workloads::job::JobError| Unfit::Job(why.to_string());
+    if point.addressing == Addressing::EndpointLibrary {
+        let world = job.untimed_over_xios_ep(Rules::default()).map_err(wrong)?;
+        return Ok(Box::new(Start::new(world).with_settings(plan.digest.as_str())));
+    }
+    let world = job.untimed().map_err(wrong)?;
+    Ok(Box::new(Start::new(world).with_settings(plan.digest.as_str())))
+}

@@ -1,0 +1,281 @@
+//! The strategies, and what is made of a failure: its explanation, its point of no return, its
+//! fewest choices.
+
+use std::fmt::Write as _;
+
+use super::report::{Explored, Failed, Step, Stopped};
+use super::subject::{Start, Subject};
+use super::{Options, Size, Strategy};
+use crate::protocols::contract::{Machine, Program};
+use crate::runtime::explore::{
+    self, Failure, Pct, Rule, Scope, Story, Survey, drive, failure_of, search, shrink, tell, walk,
+};
+use crate::runtime::monitors::buffers::Lends;
+use crate::runtime::untimed::{Choice, Outcome, World};
+
+/// Tries the orders that the options ask for.
+pub(super) fn explore<M: Machine, P: Program<M>>(start: &Start<M, P>, options: &Options) -> Explored
+where
+    M::Call: Lends,
+{
+    match options.strategy {
+        Strategy::Exhaustive => exhaustive(start, options),
+        Strategy::Walk => {
+            let draw = |world: &mut World<M, P>, schedule: u32| {
+                walk(world, options.seed, u64::from(schedule), options.steps)
+            };
+            one_by_one(start, options, draw)
+        }
+        Strategy::Pct { depth } => {
+            // How long a run is, as a first one tells.
+            let length = drive(&mut start.begin(false), options.steps, |_| Some(0)).choices.len();
+            let draw = |world: &mut World<M, P>, schedule: u32| {
+                let mut pct = Pct::new(options.seed, schedule, depth, length);
+                drive(world, options.steps, |choices| pct.pick(choices))
+            };
+            one_by_one(start, options, draw)
+        }
+    }
+}
+
+fn exhaustive<M: Machine, P: Program<M>>(start: &Start<M, P>, options: &Options) -> Explored
+where
+    M::Call: Lends,
+{
+    let rule = if options.reduce { Rule::Alone } else { Rule::Nothing };
+    let scope = Scope { states: options.states, memory: options.memory, rule };
+    let first = start.begin(options.crash);
+    let survey = search(&first, scope, World::fingerprint, start.judge());
+    let mut explored = Explored {
+        states: survey.states,
+        transitions: survey.transitions,
+        depth: survey.depth,
+        finals: survey.finals,
+        diagnosed: survey.diagnosed,
+        memory: survey.memory,
+        stopped: (!survey.complete).then_some(if survey.out_of_memory {
+            Stopped::Memory
+        } else {
+            Stopped::States
+        }),
+        sometimes: survey.sometimes,
+        ..Explored::default()
+    };
+    for (_, way) in &survey.diagnoses {
+        let end = tell(&first, way).expect("it is a way of this world").end;
+        explored.diagnoses.extend(end.crash_report().map(|report| report.to_string()));
+    }
+    for (failure, way, point) in failures(survey) {
+        explored.failures.push(failed(start, options, &failure, &way, point));
+    }
+    explored
+}
+
+/// Every failure of a survey, with the shortest way to it and its point of no return.
+fn failures(survey: Survey) -> Vec<(Failure, Vec<Choice>, Option<usize>)> {
+    let laws = survey.violations.into_iter().map(|(one, way)| (Failure::Law(one), way, None));
+    let faults = survey.faults.into_iter().map(|(one, way)| (Failure::Fault(one), way, None));
+    let point = survey.point_of_no_return;
+    let dead = survey.way_to_dead.map(|way| (Failure::Deadlock, way, point));
+    let livelock = survey.way_to_livelock.map(|way| {
+        let point = way.len();
+        (Failure::Livelock, way, Some(point))
+    });
+    laws.chain(faults).chain(dead).chain(livelock).collect()
+}
+
+/// Runs one by one, until one fails.
+fn one_by_one<M: Machine, P: Program<M>>(
+    start: &Start<M, P>,
+    options: &Options,
+    run: impl Fn(&mut World<M, P>, u32) -> explore::Walk,
+) -> Explored
+where
+    M::Call: Lends,
+{
+    let mut explored = Explored::default();
+    let first = start.begin(options.crash);
+    for schedule in 0..options.schedules {
+        let mut world = first.clone();
+        let walk = run(&mut world, schedule);
+        explored.schedules += 1;
+        explored.transitions += walk.choices.len();
+        explored.depth = explored.depth.max(walk.choices.len());
+        explored.sometimes = explored.sometimes.plus(world.sometimes());
+        if let Some(failure) = failure_of(&world, start.judge()) {
+            let class = failure.class();
+            // The fewest choices, and no longer than it takes.
+            let shrunk =
+                shrink(&first, &walk.choices, &class, limit(walk.choices.len()), start.judge());
+            let way = shrunk.map_or(walk.choices, |forced| forced.run);
+            let (way, point) = cut(&first, way, &failure);
+            explored.failures.push(failed(start, options, &failure, &way, point));
+            return explored;
+        }
+        match walk.outcome {
+            Outcome::Finished => explored.finals += 1,
+            Outcome::Running => explored.unfinished += 1,
+            Outcome::Stuck | Outcome::Faulted(_) => {
+                explored.diagnosed += 1;
+                let report = world.crash_report().map(|report| report.to_string());
+                if explored.diagnoses.is_empty() {
+                    explored.diagnoses.extend(report);
+                }
+            }
+        }
+    }
+    explored
+}
+
+/// Steps that a shrunk run may take: as many as the run itself, and a fair tail.
+const fn limit(steps: usize) -> usize {
+    if steps < 500 { 1_000 } else { 2 * steps }
+}
+
+/// States that are searched for whether a good end can still be reached.
+const BEYOND: Scope = Scope { states: 50_000, memory: usize::MAX, rule: Rule::Nothing };
+
+/// Where a failure could no longer be avoided; a livelock's way ends there.
+fn cut<M: Machine, P: Program<M>>(
+    first: &World<M, P>,
+    mut way: Vec<Choice>,
+    failure: &Failure,
+) -> (Vec<Choice>, Option<usize>)
+where
+    M::Call: Lends,
+{
+    let point = match failure {
+        Failure::Deadlock | Failure::Livelock => point_of_no_return(first, &way),
+        Failure::Law(_) | Failure::Fault(_) => None,
+    };
+    if let (Failure::Livelock, Some(point)) = (failure, point) {
+        way.truncate(point);
+    }
+    (way, point)
+}
+
+/// How many choices of a way that ends badly lead to the first state without a good end; `None`
+/// where the states beyond are too many to tell. Once lost, a run stays lost: halving finds it.
+fn point_of_no_return<M: Machine, P: Program<M>>(
+    first: &World<M, P>,
+    way: &[Choice],
+) -> Option<usize>
+where
+    M::Call: Lends,
+{
+    let is_lost = |taken: usize| {
+        let world = tell(first, &way[..taken]).ok()?.end;
+        let beyond = search(&world, BEYOND, World::fingerprint, |_| None);
+        if beyond.finals + beyond.diagnosed > 0 {
+            return Some(false);
+        }
+        beyond.complete.then_some(true)
+    };
+    let (mut low, mut high) = (0, way.len());
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if is_lost(middle)? { high = middle } else { low = middle + 1 }
+    }
+    Some(low)
+}
+
+fn failed<M: Machine, P: Program<M>>(
+    start: &Start<M, P>,
+    options: &Options,
+    failure: &Failure,
+    way: &[Choice],
+    point_of_no_return: Option<usize>,
+) -> Failed
+where
+    M::Call: Lends,
+{
+    let first = start.begin(options.crash);
+    let class = failure.class();
+    let story = tell(&first, way).expect("it is a way of this world");
+    let shrunk = shrink(&first, way, &class, limit(way.len()), start.judge());
+    let forced = shrunk.map(|shrunk| {
+        let story = tell(&first, &shrunk.run).expect("it is a way of this world");
+        let mut wanted = shrunk.forced.iter().peekable();
+        let all = shrunk.run.iter().zip(&story.steps);
+        // Forced choices come first, in their order.
+        all.take_while(|(choice, _)| wanted.next_if_eq(choice).is_some())
+            .map(|(_, told)| told.words.clone())
+            .collect()
+    });
+    Failed {
+        explanation: explain(&story.end, Some(failure)),
+        steps: steps(&story),
+        point_of_no_return,
+        forced,
+        choices: story.steps.iter().map(|step| step.index).collect(),
+        end: story.end.fingerprint(),
+        size: None,
+        class,
+    }
+}
+
+pub(super) fn steps<M: Machine, P: Program<M>>(story: &Story<M, P>) -> Vec<Step> {
+    let step = |told: &explore::Told| Step { words: told.words.clone(), position: told.position };
+    story.steps.iter().map(step).collect()
+}
+
+/// A failure in words, with who waits for whom.
+pub(super) fn explain<M: Machine, P: Program<M>>(
+    world: &World<M, P>,
+    failure: Option<&Failure>,
+) -> String
+where
+    M::Call: Lends,
+{
+    let Some(failure) = failure else {
+        let report = world.crash_report().map(|report| report.to_string());
+        return report.unwrap_or_else(|| "nothing is wrong at the end of this run".to_owned());
+    };
+    let mut words = format!("{failure}\n");
+    if let Failure::Deadlock | Failure::Livelock = failure {
+        if let Some(victim) = world.crash().victim() {
+            let _ = writeln!(
+                words,
+                "process {} died, and not every survivor is known to wait for it",
+                victim.0
+            );
+        }
+        let waits = world.deadlock().map(|deadlock| deadlock.to_string());
+        words += &waits.unwrap_or_default();
+    }
+    words
+}
+
+/// The same failures in the smallest job in which they show: fewer ranks and operations first.
+///
+/// `build` gives the job of a size; `None` where there is none.
+pub fn smallest(
+    found: &mut Explored,
+    size: Size,
+    least: u32,
+    options: &Options,
+    build: impl Fn(Size) -> Option<Box<dyn Subject>>,
+) {
+    for failed in &mut found.failures {
+        failed.size = Some(size);
+    }
+    let mut sizes: Vec<Size> = (least..=size.ranks)
+        .flat_map(|ranks| (1..=size.ops).map(move |ops| Size { ranks, ops }))
+        .filter(|smaller| *smaller != size)
+        .collect();
+    sizes.sort_by_key(|size| (size.ranks * size.ops, size.ranks));
+    for smaller in sizes {
+        if found.failures.iter().all(|failed| failed.size != Some(size)) {
+            break;
+        }
+        let Some(subject) = build(smaller) else { continue };
+        for mut failed in subject.explore(options).failures {
+            let mut open = found.failures.iter_mut();
+            let known = open.find(|one| one.class == failed.class && one.size == Some(size));
+            if let Some(known) = known {
+                failed.size = Some(smaller);
+                *known = failed;
+            }
+        }
+    }
+}

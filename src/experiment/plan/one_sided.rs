@@ -1,0 +1,212 @@
+//! Workloads over windows: their numbers, and how windows work.
+
+use super::super::codes;
+use super::super::diagnostic::{Diagnostic, Diagnostics};
+use super::super::json::Node;
+use super::super::model_file::Machine;
+use super::place;
+use crate::mpi::rma::synchronisation::Rules;
+use crate::protocols::rma::{Issue, Settings, Transport};
+use crate::workloads::epochs::{Access, Direct, Epoch, Epochs};
+use crate::workloads::linked_list::{Idiom, List, Probes};
+use crate::workloads::mutex::{Algorithm, Cycles};
+use crate::workloads::one_sided::{OneSided, Task};
+
+/// The kinds of workload that are read here.
+pub(super) fn is_one_sided(kind: &str) -> bool {
+    matches!(kind, "mutex" | "linked_list" | "rma_epochs")
+}
+
+/// The workload of a checked tree.
+pub(super) fn read(node: &Node, settings: &Settings) -> OneSided {
+    let count = |key: &str| node.small(key).expect("the key is required");
+    let processes = count("processes");
+    let per_node = count("processes_per_node");
+    let task = match node.required_word("kind") {
+        "mutex" => mutex(node, settings),
+        "linked_list" => linked_list(node, processes),
+        "rma_epochs" => epochs(node, settings),
+        other => unreachable!("{other} is no workload over windows"),
+    };
+    OneSided { processes, per_node: per_node.min(processes), task }
+}
+
+fn mutex(node: &Node, settings: &Settings) -> Task {
+    let name = node.required_word("algorithm");
+    let algorithm = Algorithm::ALL.into_iter().find(|algorithm| algorithm.name() == name);
+    let work = |key: &str| node.time(key).unwrap_or_default().as_ps();
+    let asked = Cycles {
+        cycles: node.small("cycles").expect("the key is required"),
+        inside: work("inside"),
+        outside: work("outside"),
+        marks: false,
+        lingers: false,
+        // Locks are messages: over RDMA nobody would answer them, and nobody could object.
+        no_check: settings.transport == Transport::Rdma,
+    };
+    Task::Mutex { algorithm: algorithm.expect("the tree was checked against its shape"), asked }
+}
+
+fn epochs(node: &Node, settings: &Settings) -> Task {
+    let access = match node.required_word("access") {
+        "read" => Access::Read,
+        "write_read" => Access::WriteRead,
+        "fetch_add" => Access::FetchAdd,
+        _ => Access::Write,
+    };
+    let size = node.bytes("size").map_or(8, |size| size.as_u64());
+    Task::Epochs(Epochs {
+        epoch: match node.required_word("epoch") {
+            "exclusive" => Epoch::Exclusive,
+            "shared" => Epoch::Shared,
+            _ => Epoch::LockAll,
+        },
+        access,
+        operations: node.small("operations").unwrap_or(1),
+        size: if access == Access::FetchAdd { 8 } else { size },
+        rounds: node.small("rounds").expect("the key is required"),
+        busy: node.time("busy").unwrap_or_default().as_ps(),
+        direct: match node.word("direct") {
+            Some("exclusive") => Direct::Exclusive,
+            Some("unified") => Direct::Unified,
+            _ => Direct::None,
+        },
+        no_check: settings.transport == Transport::Rdma,
+    })
+}
+
+fn linked_list(node: &Node, processes: u32) -> Task {
+    let name = node.required_word("idiom");
+    let idiom = Idiom::ALL.into_iter().find(|idiom| idiom.name() == name);
+    let elements = node.small("elements").expect("the key is required");
+    let each = if node.word("count") == Some("per_process") { processes } else { 1 };
+    Task::LinkedList(List {
+        idiom: idiom.expect("the tree was checked against its shape"),
+        elements: elements.saturating_mul(each),
+        probes: match node.word("probes") {
+            Some("doubling") => Probes::Doubling,
+            _ => Probes::One,
+        },
+        counts: true,
+    })
+}
+
+/// How windows work, as `mpi.rma` says.
+pub(super) fn settings(tree: &Node) -> Settings {
+    let node = tree.get("mpi").and_then(|mpi| mpi.get("rma"));
+    let defaults = Settings::default();
+    let Some(node) = node else { return defaults };
+    let issue = match node.word("issue") {
+        Some("eager") => Issue::Eager,
+        Some("adaptive") => Issue::Adaptive {
+            operations: node.small("adaptive_operations").unwrap_or(8),
+            bytes: node.bytes("adaptive_bytes").map_or(16 << 10, |bytes| bytes.as_u64()),
+        },
+        _ => Issue::Lazy,
+    };
+    Settings {
+        issue,
+        transport: match node.word("transport") {
+            Some("rdma") => Transport::Rdma,
+            Some("mixed") => Transport::Mixed,
+            _ => Transport::Messages,
+        },
+        merge: node.flag("merge").unwrap_or(defaults.merge),
+        merge_limit: node.bytes("merge_limit").map_or(defaults.merge_limit, |bytes| bytes.as_u64()),
+        done_after_merge: node.flag("done_after_merge").unwrap_or(defaults.done_after_merge),
+        rules: match node.word("checking") {
+            Some("strict") => Rules::Strict,
+            Some("mpich") => Rules::Mpich,
+            _ => Rules::Document,
+        },
+    }
+}
+
+/// What the workload, the machine and the settings say together.
+pub(super) fn check(
+    diagnostics: &mut Diagnostics,
+    tree: &Node,
+    workload: &OneSided,
+    nodes: u32,
+) -> Option<()> {
+    let before = diagnostics.errors();
+    let mut refuse = |path: &str, found: String, allowed: String| {
+        let at = place(tree, path);
+        diagnostics.push(Diagnostic::error(&codes::CONTRADICTION, at, path, found, allowed));
+    };
+    if workload.nodes() > nodes {
+        refuse(
+            "workload.processes",
+            format!("{} processes need {} nodes", workload.processes, workload.nodes()),
+            format!("there are {nodes}, with {} processes each", workload.per_node),
+        );
+    }
+    let payload = tree.get("mpi").and_then(|mpi| mpi.word("payload"));
+    if workload.needs_bytes() && payload == Some("phantom") {
+        refuse(
+            "mpi.payload",
+            "the bytes of messages do not exist".to_owned(),
+            format!("the workload {} decides by them: `real` is needed", workload.kind()),
+        );
+    }
+    let exclusive = match workload.task {
+        Task::Mutex { algorithm, asked } => algorithm == Algorithm::ByteVector && asked.no_check,
+        Task::Epochs(asked) => {
+            let locks = asked.epoch != Epoch::LockAll || asked.direct == Direct::Exclusive;
+            locks && asked.no_check
+        }
+        Task::LinkedList(_) => false,
+    };
+    if exclusive {
+        refuse(
+            "mpi.rma.transport",
+            "locks of single targets over RDMA alone".to_owned(),
+            "they are messages: `messages` or `mixed` is needed".to_owned(),
+        );
+    }
+    if let Task::Epochs(asked) = workload.task {
+        if workload.processes < 2 {
+            refuse(
+                "workload.processes",
+                "nobody reaches the window of the first process".to_owned(),
+                "at least 2 processes are needed".to_owned(),
+            );
+        }
+        if asked.direct != Direct::None && asked.busy == 0 {
+            refuse(
+                "workload.busy",
+                "rank 0 works on its window for no time".to_owned(),
+                "a time is needed where `workload.direct` is not `none`".to_owned(),
+            );
+        }
+    }
+    let transport = settings(tree).transport;
+    if matches!(workload.task, Task::LinkedList(_)) && transport == Transport::Rdma {
+        refuse(
+            "mpi.rma.transport",
+            "a list by RDMA alone".to_owned(),
+            "a pointer is a rank and an address, no single integer: `messages` or `mixed` is needed"
+                .to_owned(),
+        );
+    }
+    (diagnostics.errors() == before).then_some(())
+}
+
+/// Only an adapter that does so by itself can carry operations out.
+pub(super) fn check_machine(diagnostics: &mut Diagnostics, tree: &Node, machine: &Machine) {
+    let transport = settings(tree).transport;
+    if machine.profile.hca.rdma || transport == Transport::Messages {
+        return;
+    }
+    let path = "mpi.rma.transport";
+    diagnostics.push(
+        Diagnostic::error(
+            &codes::CONTRADICTION,
+            place(tree, path),
+            path,
+            "the adapter is to carry out one-sided operations",
+            "on this machine the target's library does: `messages` is needed",
+        )
+        .related(place(tree, "machine"), format!("`hca.rdma` of `{}` is false", machine.name)),
+    );
+}

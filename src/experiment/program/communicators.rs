@@ -1,0 +1,185 @@
+//! Communicators that a program names: those of every job by number, and those that its statements
+//! make by name.
+//!
+//! A rank's name holds from the statement that makes it to the one that frees it. How many ranks it
+//! has is known of the first kind and of their duplicates; elsewhere the library says at its place in
+//! the run that a rank does not exist.
+
+use std::collections::BTreeMap;
+
+use super::super::codes;
+use super::super::diagnostic::{Diagnostic, Diagnostics, Span, quote};
+use super::super::json::Node;
+use super::super::schema::COMMUNICATORS;
+use crate::protocols::call::{Call, Comm, CommCall};
+
+/// The first number of those that are made.
+const FIRST: u16 = 8;
+
+/// How a communicator came to be.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Kind {
+    /// Of processes; with the one of every job that it is like, if it is like one.
+    Processes(Option<Comm>),
+    /// An endpoint's.
+    Endpoint,
+}
+
+/// A communicator as a statement names it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct Named {
+    pub(super) comm: Comm,
+    pub(super) kind: Kind,
+}
+
+impl Named {
+    /// The communicator of every job whose ranks it has.
+    pub(super) const fn like(self) -> Option<Comm> {
+        match self.kind {
+            Kind::Processes(like) => like,
+            Kind::Endpoint => None,
+        }
+    }
+}
+
+/// What one rank has made so far.
+#[derive(Debug, Default)]
+pub(super) struct Communicators {
+    open: BTreeMap<String, (Named, Span)>,
+    ended: Vec<String>,
+    made: u16,
+}
+
+impl Communicators {
+    /// The communicator of a statement.
+    pub(super) fn named(&self, out: &mut Diagnostics, node: &Node, path: &str) -> Named {
+        let world = Named { comm: Comm(0), kind: Kind::Processes(Some(Comm(0))) };
+        let Some(value) = node.get("comm") else { return world };
+        let Some(name) = value.text() else {
+            let comm = Comm(u16::try_from(value.as_count()).expect("the shape limits the number"));
+            return Named { comm, kind: Kind::Processes(Some(comm)) };
+        };
+        if let Some((named, _)) = self.open.get(name) {
+            return *named;
+        }
+        let ended = self.ended.iter().any(|ended| ended == name);
+        let found = if ended { "was freed" } else { "was never made" };
+        let names: Vec<&str> = self.open.keys().map(String::as_str).collect();
+        let allowed = if names.is_empty() {
+            format!("{COMMUNICATORS}; none is made before")
+        } else {
+            format!("{COMMUNICATORS}; made before are {}", names.join(", "))
+        };
+        let (at, name) = (format!("{path}.comm"), quote(name));
+        let found = format!("communicator `{name}` {found}");
+        out.push(Diagnostic::error(&codes::COMMUNICATOR, value.span, at, found, allowed));
+        world
+    }
+
+    /// Whether a statement makes or frees a communicator, and its call then.
+    pub(super) fn read(
+        &mut self,
+        out: &mut Diagnostics,
+        op: &str,
+        node: &Node,
+        path: &str,
+    ) -> Option<Call> {
+        if !matches!(
+            op,
+            "comm_dup" | "comm_split" | "comm_free" | "create_endpoints" | "free_endpoint"
+        ) {
+            return None;
+        }
+        let old = self.named(out, node, path);
+        let comm = old.comm;
+        Some(match op {
+            "comm_dup" => {
+                of_processes(out, node, path, old);
+                let new = self.make(out, node, path, old.kind);
+                Call::Communicators(CommCall::Dup { comm, new })
+            }
+            "comm_split" => {
+                of_processes(out, node, path, old);
+                let color = node.get("color").filter(|value| value.text().is_none());
+                let color = color.map(|value| {
+                    i32::try_from(value.as_count()).expect("the shape limits the color")
+                });
+                let key = i32::try_from(node.count("key").unwrap_or(0));
+                let key = key.expect("the shape limits the key");
+                let new = self.make(out, node, path, Kind::Processes(None));
+                if color.is_none() {
+                    self.end(node.word("new"));
+                }
+                Call::Communicators(CommCall::Split { comm, color, key, new })
+            }
+            "comm_free" => {
+                of_processes(out, node, path, old);
+                self.end(node.word("comm"));
+                Call::Communicators(CommCall::Free { comm })
+            }
+            "free_endpoint" => {
+                if old.kind != Kind::Endpoint {
+                    wrong_kind(out, node, path, "an endpoint is freed by its own name");
+                }
+                self.end(node.word("comm"));
+                Call::FreeEndpoint { comm }
+            }
+            _ => {
+                of_processes(out, node, path, old);
+                self.endpoints(out, node, path, comm)
+            }
+        })
+    }
+
+    fn endpoints(&mut self, out: &mut Diagnostics, node: &Node, path: &str, parent: Comm) -> Call {
+        let names = node.get("new").and_then(Node::elements).unwrap_or(&[]);
+        let first = Comm(FIRST + self.made);
+        for (index, value) in names.iter().enumerate() {
+            self.enter(out, value, &format!("{path}.new[{index}]"), Kind::Endpoint);
+        }
+        let count = u16::try_from(names.len()).expect("the shape limits the endpoints");
+        Call::CreateEndpoints { parent, count, first }
+    }
+
+    fn make(&mut self, out: &mut Diagnostics, node: &Node, path: &str, kind: Kind) -> Comm {
+        let value = node.get("new").expect("the key is required");
+        self.enter(out, value, &format!("{path}.new"), kind)
+    }
+
+    /// A new name, which is free.
+    fn enter(&mut self, out: &mut Diagnostics, value: &Node, path: &str, kind: Kind) -> Comm {
+        let name = value.text().expect("the tree was checked against its shape").to_owned();
+        let comm = Comm(FIRST + self.made);
+        self.made += 1;
+        if let Some((_, first)) = self.open.get(&name) {
+            let found = format!("communicator `{}` is made again", quote(&name));
+            let allowed = "a name may be used again after the free";
+            out.push(
+                Diagnostic::error(&codes::COMMUNICATOR, value.span, path, found, allowed)
+                    .related(*first, "it was made here"),
+            );
+        }
+        self.open.insert(name, (Named { comm, kind }, value.span));
+        comm
+    }
+
+    fn end(&mut self, name: Option<&str>) {
+        if let Some((name, _)) = name.and_then(|name| self.open.remove_entry(name)) {
+            self.ended.push(name);
+        }
+    }
+}
+
+fn of_processes(out: &mut Diagnostics, node: &Node, path: &str, named: Named) {
+    if named.kind == Kind::Endpoint {
+        wrong_kind(out, node, path, "communicators are made from those of processes");
+    }
+}
+
+fn wrong_kind(out: &mut Diagnostics, node: &Node, path: &str, allowed: &str) {
+    let (span, name) = node.get("comm").map_or((node.span, "0"), |value| {
+        (value.span, value.text().unwrap_or("a communicator of every job"))
+    });
+    let (at, found) = (format!("{path}.comm"), format!("`{}` is none of these", quote(name)));
+    out.push(Diagnostic::error(&codes::COMMUNICATOR, span, at, found, allowed));
+}

@@ -1,0 +1,131 @@
+//! Calls and packets as a reader knows them: for the story of a run.
+
+use super::{Key, MessageHeader, Packet};
+use crate::mpi::communicator::Communicators;
+use crate::protocols::call::{Buffer, Call, Comm, Peer, Requests, SendMode};
+use crate::protocols::collectives::Collective;
+use crate::protocols::rendezvous::Word;
+
+/// A call with its arguments.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "a call that has no words of its own shows its arguments"
+)]
+pub(super) fn call(call: &Call) -> String {
+    let blocking = |name: &str, mode: &SendMode| match mode {
+        SendMode::Standard => format!("MPI_{name}send"),
+        SendMode::Synchronous => format!("MPI_{name}ssend"),
+    };
+    match call {
+        Call::Send { to, tag, comm, buffer, mode } => {
+            let name = blocking("", mode).replace("MPI_s", "MPI_S");
+            format!("{name}({} to {}, tag {tag}{})", bytes(*buffer), peer(*to), of(*comm))
+        }
+        Call::Isend { request, to, tag, comm, buffer, mode } => {
+            let (name, handle) = (blocking("I", mode), request.0);
+            let (what, whom) = (bytes(*buffer), peer(*to));
+            format!("{name}({what} to {whom}, tag {tag}{}, request {handle})", of(*comm))
+        }
+        Call::Recv { source, tag, comm, buffer } => {
+            let from = selection(*source, *tag, *comm);
+            format!("MPI_Recv({from}, room for {})", bytes(*buffer))
+        }
+        Call::Irecv { request, source, tag, comm, buffer } => {
+            let (from, room) = (selection(*source, *tag, *comm), bytes(*buffer));
+            format!("MPI_Irecv({from}, room for {room}, request {})", request.0)
+        }
+        Call::Wait { request } => format!("MPI_Wait(request {})", request.0),
+        Call::WaitAll { requests, .. } => format!("MPI_Waitall({})", set(requests)),
+        Call::WaitAny { requests } => format!("MPI_Waitany({})", set(requests)),
+        Call::Test { request } => format!("MPI_Test(request {})", request.0),
+        Call::TestAll { requests } => format!("MPI_Testall({})", set(requests)),
+        Call::Probe { source, tag, comm } => {
+            format!("MPI_Probe({})", selection(*source, *tag, *comm))
+        }
+        Call::Iprobe { source, tag, comm } => {
+            format!("MPI_Iprobe({})", selection(*source, *tag, *comm))
+        }
+        Call::Barrier { comm } => format!("MPI_Barrier({})", named(*comm)),
+        Call::CreateEndpoints { parent, count, .. } => {
+            format!("MPI_Comm_create_endpoints({}, {count} of them)", named(*parent))
+        }
+        Call::FreeEndpoint { comm } => format!("MPI_Comm_free({})", named(*comm)),
+        Call::Collective(call) => collective(call),
+        Call::Rma(call) => call.name().to_owned(),
+        other => format!("{other:?}"),
+    }
+}
+
+/// A packet with what it carries.
+pub(super) fn packet(packet: &Packet) -> String {
+    let message = |header: &MessageHeader| {
+        let (rank, tag) = (header.envelope.source.0, header.envelope.tag);
+        format!("of {} B, rank {rank}'s with tag {tag}", header.bytes)
+    };
+    match packet {
+        Packet::Eager(header) => format!("the message {},", message(header)),
+        Packet::Rma(packet) => packet.to_string(),
+        Packet::Matched { sender } => format!("the note that {} is matched,", key(*sender)),
+        Packet::Rts { header, .. } => format!("the RTS {},", message(header)),
+        Packet::Rendezvous { to, word, .. } => {
+            let word = match word {
+                Word::Cts { into } => format!("CTS for {} B", into.len),
+                Word::Fin => "FIN".to_owned(),
+                Word::Chunk { offset } => format!("the chunk at byte {offset}"),
+                Word::Credit => "a credit".to_owned(),
+            };
+            format!("{word} for {}", key(*to))
+        }
+    }
+}
+
+fn collective(call: &Collective) -> String {
+    let (function, algorithm) = (call.kind.function(), call.algorithm.name());
+    let root = if call.kind.has_root() { format!(", root {}", call.root.0) } else { String::new() };
+    format!("{function}({}{root}, by {algorithm})", named(call.comm))
+}
+
+fn key(key: Key) -> String {
+    match key {
+        Key::User(handle) => format!("request {}", handle.0),
+        Key::Inner(_) => "its blocking call".to_owned(),
+        Key::Part(_, part) => format!("message {part} of its collective"),
+    }
+}
+
+fn bytes(buffer: Buffer) -> String {
+    format!("{} B", buffer.bytes)
+}
+
+fn peer(peer: Peer) -> String {
+    match peer {
+        Peer::Rank(rank) => format!("rank {}", rank.0),
+        Peer::Any => "any rank".to_owned(),
+        Peer::Null => "nobody".to_owned(),
+    }
+}
+
+fn selection(source: Peer, tag: Option<i32>, comm: Comm) -> String {
+    let tag = tag.map_or_else(|| "any tag".to_owned(), |tag| format!("tag {tag}"));
+    format!("from {}, {tag}{}", peer(source), of(comm))
+}
+
+/// The communicator, where it is not the usual one.
+fn of(comm: Comm) -> String {
+    if comm == Comm(Communicators::WORLD) { String::new() } else { format!(", {}", named(comm)) }
+}
+
+fn named(comm: Comm) -> String {
+    if comm == Comm(Communicators::WORLD) {
+        "MPI_COMM_WORLD".to_owned()
+    } else {
+        format!("communicator {}", comm.0)
+    }
+}
+
+fn set(requests: &Requests) -> String {
+    let names: Vec<String> =
+        (0..requests.len()).map(|index| requests.at(index).0.to_string()).collect();
+    let many = if names.len() == 1 { "request" } else { "requests" };
+    format!("{many} {}", names.join(", "))
+}

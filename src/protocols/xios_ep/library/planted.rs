@@ -1,0 +1,42 @@
+//! Where the endpoint library asks whether a planted bug is its own: for tests only.
+//!
+//! Every function here is called at one place, the one that the bug would be written at.
+
+use super::thread::{Endpoint, Step};
+use crate::protocols::call::{Outcome, Reply, Status};
+use crate::protocols::contract::Handle;
+use crate::protocols::mutant::Mutant;
+use crate::protocols::xios_ep::tag::{Fields, LOCAL_MAX, USER_MAX};
+
+impl Endpoint {
+    fn has(&self, mutant: Mutant) -> bool {
+        self.mutant == Some(mutant)
+    }
+
+    /// The parts of a tag before they are packed.
+    pub(super) fn misread(&self, fields: Fields) -> Fields {
+        let Fields { tag, sender, receiver } = fields;
+        if !self.has(Mutant::MasksTag) {
+            return fields;
+        }
+        Fields { tag: tag & USER_MAX, sender: sender & LOCAL_MAX, receiver: receiver & LOCAL_MAX }
+    }
+
+    /// A test found no message: what it returns.
+    pub(super) fn ends_pending(&mut self, request: Handle) -> Option<Step> {
+        if !self.has(Mutant::EndsPending) {
+            return None;
+        }
+        let open = self.open.remove(&request)?;
+        let (source, tag) = (open.request.source, open.request.tag);
+        let status = Status { source, tag, count: 0 };
+        Some(Step::Answer(Reply::Tested(Some(Outcome::Received(status)))))
+    }
+
+    /// Whether a check that found nothing is made again.
+    pub(super) fn checks_again(&mut self) -> bool {
+        let again = self.has(Mutant::ChecksTwice) && !self.checked_twice;
+        self.checked_twice = again;
+        again
+    }
+}

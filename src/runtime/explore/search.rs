@@ -1,0 +1,346 @@
+//! Every order of events, breadth first.
+
+use std::collections::VecDeque;
+
+use super::graph::{Graph, Number};
+use super::seen::Seen;
+use super::{Budget, Survey};
+use crate::protocols::contract::{Machine, Program};
+use crate::runtime::monitors::buffers::Lends;
+use crate::runtime::monitors::{Sometimes, Violation};
+use crate::runtime::rules::Fault;
+use crate::runtime::untimed::{Choice, World};
+
+/// How far a search goes, and what it may leave out.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Scope {
+    /// The most states that are visited.
+    pub states: usize,
+    /// The most bytes that tables and open states may take.
+    pub memory: usize,
+    /// Which orders are left out because another one stands for them.
+    pub rule: Rule,
+}
+
+impl Default for Scope {
+    fn default() -> Self {
+        Budget::default().into()
+    }
+}
+
+impl From<Budget> for Scope {
+    fn from(budget: Budget) -> Self {
+        let rule = if budget.reduce { Rule::Returns } else { Rule::Nothing };
+        Self { states: budget.states, memory: usize::MAX, rule }
+    }
+}
+
+/// A partial-order rule: in which states one step is followed alone.
+///
+/// Each finds the same final and dead states, and the same broken laws, as without it; `tests/`
+/// compare them over every protocol and every planted bug.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+pub enum Rule {
+    /// None: every order.
+    #[default]
+    Nothing,
+    /// [`World::private_step`]: the only thread of a process returns.
+    Returns,
+    /// [`World::lone_step`]: the only thread of a process does what it does in any order.
+    Alone,
+}
+
+impl Rule {
+    fn step<M: Machine, P: Program<M>>(self, world: &World<M, P>) -> Option<Choice>
+    where
+        M::Call: Lends,
+    {
+        match self {
+            Self::Nothing => None,
+            Self::Returns => world.private_step(),
+            Self::Alone => world.lone_step(),
+        }
+    }
+}
+
+/// Visits every state that can be reached from `start`.
+///
+/// `print` is what a state is known by: [`World::fingerprint`], or the least fingerprint of all
+/// states that are the same but for the names of ranks. `judge` is asked about every good end.
+///
+/// # Panics
+///
+/// With 2^32 states or edges, or 2^16 choices in one state.
+pub fn search<M: Machine, P: Program<M>>(
+    start: &World<M, P>,
+    scope: Scope,
+    print: impl Fn(&World<M, P>) -> u128,
+    judge: impl Fn(&World<M, P>) -> Option<Violation>,
+) -> Survey
+where
+    M::Call: Lends,
+{
+    let mut search = Search::new(start, scope, print(start));
+    search.survey.complete = true;
+    let mut choices = Vec::new();
+    while let Some(world) = search.frontier.pop_front() {
+        if !search.has_room() {
+            search.survey.complete = false;
+            break;
+        }
+        search.begin_state();
+        let before = Before { broken: world.violations().len(), met: world.sometimes() };
+        if let Some(step) = scope.rule.step(&world) {
+            let next = search.follow(&before, world.clone(), (ALONE, step), &print);
+            if scope.rule == Rule::Returns || next.is_some_and(|next| next > search.here()) {
+                continue;
+            }
+            // It may close a cycle in which others are put off for ever: all are followed.
+        }
+        choices.clear();
+        world.choices_into(&mut choices);
+        if choices.iter().all(|choice| choice.is_fault()) {
+            search.end(&world, &judge);
+        }
+        let Some((&last, others)) = choices.split_last() else { continue };
+        for (&choice, index) in others.iter().zip(0..) {
+            search.follow(&before, world.clone(), (index, choice), &print);
+        }
+        let index = u16::try_from(others.len()).expect("a state has fewer than 2^16 choices");
+        search.follow(&before, world, (index, last), &print);
+    }
+    search.finish()
+}
+
+/// Stands for the index of a step that was followed alone.
+const ALONE: u16 = u16::MAX;
+
+/// What is known of the state that a choice leads from.
+struct Before {
+    /// How many broken laws were found before it.
+    broken: usize,
+    met: Sometimes,
+}
+
+struct Search<'a, M: Machine, P: Program<M>> {
+    start: &'a World<M, P>,
+    scope: Scope,
+    seen: Seen,
+    /// States that are not expanded yet, in the order of their numbers.
+    frontier: VecDeque<World<M, P>>,
+    /// The state that is being expanded; none before the first.
+    at: Option<Number>,
+    /// The first number of the next ring of states.
+    next_ring: usize,
+    /// How each state was first reached: from where, and by which of its choices.
+    from: Vec<Number>,
+    by: Vec<u16>,
+    graph: Graph,
+    finals: Vec<Number>,
+    dead: Vec<Number>,
+    /// States that are not judged as doomed: with a choice that breaks a law, or diagnosed ends.
+    excused: Vec<Number>,
+    survey: Survey,
+}
+
+impl<'a, M: Machine, P: Program<M>> Search<'a, M, P>
+where
+    M::Call: Lends,
+{
+    fn new(start: &'a World<M, P>, scope: Scope, print: u128) -> Self {
+        let mut seen = Seen::default();
+        seen.number(print, 0);
+        Self {
+            start,
+            scope,
+            seen,
+            frontier: [start.clone().with_memo()].into(),
+            at: None,
+            next_ring: 0,
+            from: vec![0],
+            by: vec![0],
+            graph: Graph::default(),
+            finals: Vec::new(),
+            dead: Vec::new(),
+            excused: Vec::new(),
+            survey: Survey::default(),
+        }
+    }
+
+    fn states(&self) -> usize {
+        self.from.len()
+    }
+
+    /// Whether the limits allow another state to be expanded.
+    fn has_room(&mut self) -> bool {
+        let per_state = size_of::<Number>() + size_of::<u16>();
+        let open = self.frontier.len() * self.start.weight();
+        let tables = self.seen.bytes() + self.graph.bytes() + self.from.capacity() * per_state;
+        self.survey.memory = self.survey.memory.max(open + tables);
+        self.survey.out_of_memory = self.survey.memory > self.scope.memory;
+        self.states() <= self.scope.states && !self.survey.out_of_memory
+    }
+
+    /// The next state of the frontier is expanded.
+    fn begin_state(&mut self) {
+        let at = self.at.map_or(0, |at| at + 1);
+        if at as usize == self.next_ring {
+            self.survey.depth += usize::from(at > 0);
+            self.next_ring = self.states();
+        }
+        self.at = Some(at);
+        self.graph.begin_state();
+    }
+
+    fn here(&self) -> Number {
+        self.at.expect("a state is being expanded")
+    }
+
+    /// Follows a choice from `next`, which is still the state before it; the state that it leads to,
+    /// which is still to be expanded where its number is greater than that of the one before.
+    fn follow(
+        &mut self,
+        before: &Before,
+        mut next: World<M, P>,
+        (index, choice): (u16, Choice),
+        print: impl Fn(&World<M, P>) -> u128,
+    ) -> Option<Number> {
+        let applied = next.apply(choice);
+        debug_assert_eq!(applied, Ok(()), "the world offered this choice");
+        self.survey.transitions += 1;
+        let met = next.sometimes().since(before.met);
+        self.survey.sometimes = self.survey.sometimes.plus(met);
+        if self.goes_wrong(before, choice, &next) {
+            self.excused.push(self.here());
+            return None;
+        }
+        let fresh = Number::try_from(self.states()).expect("fewer than 2^32 states");
+        let number = self.seen.number(print(&next), fresh);
+        // Nobody may hope for a crash: it leads to no good end.
+        if !choice.is_fault() {
+            self.graph.add(number);
+        }
+        if number == fresh {
+            self.from.push(self.here());
+            self.by.push(index);
+            self.frontier.push_back(next);
+        }
+        Some(number)
+    }
+
+    /// Whether a choice broke a law or ended in a fault; such states are no part of the graph.
+    fn goes_wrong(&mut self, before: &Before, choice: Choice, next: &World<M, P>) -> bool {
+        let broken = &next.violations()[before.broken..];
+        if broken.is_empty() && next.fault().is_none() {
+            return false;
+        }
+        let known = |fault: &&Fault| {
+            self.survey.faults.iter().any(|(known, _)| known.defect == fault.defect)
+        };
+        let fault = next.fault().filter(|fault| !known(fault)).cloned();
+        let fresh = broken.iter().any(|one| self.is_news(one));
+        if fresh || fault.is_some() {
+            let way = [self.way(self.here()), vec![choice]].concat();
+            self.note(broken.to_vec(), &way);
+            self.survey.faults.extend(fault.map(|fault| (fault, way)));
+        }
+        true
+    }
+
+    /// A state in which only a fault of the environment can happen, if anything.
+    fn end(&mut self, world: &World<M, P>, judge: impl Fn(&World<M, P>) -> Option<Violation>) {
+        let number = self.here();
+        let victim = world.crash().victim();
+        if world.all_ended() {
+            self.finals.push(number);
+            // What a victim left open is no defect of the others.
+            if victim.is_none() {
+                let mut found = world.conclude();
+                found.extend(judge(world));
+                if found.iter().any(|one| self.is_news(one)) {
+                    let way = self.way(number);
+                    self.note(found, &way);
+                }
+            }
+        } else if let Some(victim) = victim.filter(|_| world.crash_report().is_some()) {
+            self.survey.diagnosed += 1;
+            self.excused.push(number);
+            if self.survey.diagnoses.iter().all(|(known, _)| *known != victim) {
+                let way = self.way(number);
+                self.survey.diagnoses.push((victim, way));
+            }
+        } else {
+            self.dead.push(number);
+        }
+    }
+
+    fn is_news(&self, violation: &Violation) -> bool {
+        self.survey.violations.iter().all(|(known, _)| known.id != violation.id)
+    }
+
+    fn note(&mut self, found: Vec<Violation>, way: &[Choice]) {
+        for violation in found {
+            if self.is_news(&violation) {
+                self.survey.violations.push((violation, way.to_vec()));
+            }
+        }
+    }
+
+    /// The states on the first way to a state, the start first and itself last.
+    fn numbers(&self, number: Number) -> Vec<Number> {
+        let mut numbers = vec![number];
+        let mut at = number;
+        while at > 0 {
+            at = self.from[at as usize];
+            numbers.push(at);
+        }
+        numbers.reverse();
+        numbers
+    }
+
+    /// The choices that first led to a state: its numbers are taken again from the start.
+    fn way(&self, number: Number) -> Vec<Choice> {
+        let mut world = self.start.clone();
+        let mut way = Vec::new();
+        for at in self.numbers(number).into_iter().skip(1) {
+            let choice = match self.by[at as usize] {
+                ALONE => self.scope.rule.step(&world),
+                index => world.choices().get(usize::from(index)).copied(),
+            };
+            let choice = choice.expect("the state was reached by it");
+            world.apply(choice).expect("the world offered this choice");
+            way.push(choice);
+        }
+        way
+    }
+
+    fn finish(mut self) -> Survey {
+        self.survey.states = self.states();
+        self.survey.finals = self.finals.len();
+        self.survey.dead = self.dead.len();
+        // Numbers grow with the distance from the start: the first one is a nearest one.
+        let dead = self.dead.first().copied();
+        self.survey.way_to_dead = dead.map(|at| self.way(at));
+        if self.survey.complete {
+            self.judge_liveness(dead);
+        }
+        self.survey
+    }
+
+    fn judge_liveness(&mut self, dead: Option<Number>) {
+        let edges = self.graph.backwards(self.states());
+        let good = edges.reach(self.finals.iter().chain(&self.excused).copied());
+        let ends = edges.reach(self.finals.iter().chain(&self.excused).chain(&self.dead).copied());
+        let lost = |reached: &[bool]| reached.iter().filter(|reached| !**reached).count();
+        let first = |reached: &[bool]| {
+            let place = reached.iter().position(|reached| !reached);
+            place.map(|at| Number::try_from(at).expect("numbers of states are of this type"))
+        };
+        self.survey.doomed = lost(&good);
+        self.survey.livelocked = lost(&ends);
+        self.survey.way_to_doomed = first(&good).map(|at| self.way(at));
+        self.survey.way_to_livelock = first(&ends).map(|at| self.way(at));
+        let fatal = |at| self.numbers(at).iter().position(|number| !good[*number as usize]);
+        self.survey.point_of_no_return = dead.and_then(fatal);
+    }
+}

@@ -1,0 +1,284 @@
+//! E1, E6, C3, C4: ranks of endpoints, names that are given once, and collectives.
+//!
+//! | id | what is watched |
+//! |---|---|
+//! | E1 | the first rank of each process is the sum of the counts of those before it |
+//! | E6 | no process has a context or an endpoint's name that it had before, or has still |
+//! | C3 | when a rank leaves a barrier, all ranks have entered as many collectives as it has |
+//! | C4 | what is some rank's n-th collective on a communicator when it leaves, is that of all |
+//!
+//! Facts are told by the library at no cost; a collective costs two of them a rank.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use super::Violation;
+use crate::mpi::envelope::{Context, Rank};
+use crate::mpi::observation::{GroupFact, GroupId};
+use crate::protocols::contract::Process;
+
+const E1: &str = "endpoints are numbered process by process, in the order of the parent";
+const E6: &str = "what names a communicator or an endpoint is never given again";
+const C3: &str = "nobody leaves a barrier before the last enters";
+const C4: &str = "ranks that leave their n-th collective on a communicator leave the same one";
+
+/// Watches communicators and the collectives on them.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub struct Groups {
+    processes: Vec<Names>,
+    numberings: BTreeMap<GroupId, Numbering>,
+    rows: BTreeMap<GroupId, Row>,
+}
+
+/// What one process has.
+#[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
+struct Names {
+    contexts: BTreeSet<Context>,
+    /// The lowest name that no endpoint had.
+    next: u32,
+}
+
+/// The processes of a communicator of endpoints, as far as they have told.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+struct Numbering {
+    size: u32,
+    /// First rank and count, by rank in the parent.
+    parts: BTreeMap<Rank, (Rank, u32)>,
+}
+
+/// The collectives of a communicator.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+struct Row {
+    /// How many each rank has entered.
+    entered: Vec<u32>,
+    /// Those that not all have left.
+    open: VecDeque<Episode>,
+    /// Those that all have left.
+    over: u32,
+}
+
+/// One collective.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+struct Episode {
+    entered: u32,
+    left: u32,
+    /// Who left first, and from what.
+    first: Option<(Rank, &'static str)>,
+}
+
+impl Groups {
+    /// The monitor of a run of `processes` processes.
+    pub fn new(processes: usize) -> Self {
+        Self {
+            processes: vec![Names::default(); processes],
+            numberings: BTreeMap::new(),
+            rows: BTreeMap::new(),
+        }
+    }
+
+    /// The library of `process` tells a fact.
+    pub fn told(&mut self, process: Process, fact: GroupFact, found: &mut Vec<Violation>) {
+        match fact {
+            GroupFact::Opened { context } => found.extend(self.opened(process, context)),
+            GroupFact::Closed { context } => {
+                self.processes[process.0 as usize].contexts.remove(&context);
+                // Nobody enters a barrier that rank 0 will not enter: its row is not needed any more.
+                self.rows.remove(&GroupId { context, first: process.0 });
+            }
+            GroupFact::Named { of, parent, first, count, size, id } => {
+                found.extend(self.named(process, id, count));
+                found.extend(self.numbered(of, (parent, first, count), size));
+            }
+            GroupFact::Entered { of, rank, size } => self.entered(of, rank, size),
+            GroupFact::Left { of, rank, operation, barrier } => {
+                self.left(of, rank, (operation, barrier), found);
+            }
+        }
+    }
+
+    fn opened(&mut self, process: Process, context: Context) -> Option<Violation> {
+        let new = self.processes[process.0 as usize].contexts.insert(context);
+        let who = vec![format!("process {}", process.0)];
+        let detail = || format!("it has context {} twice", context.0);
+        (!new).then(|| broken("E6", E6, who, detail()))
+    }
+
+    fn named(&mut self, process: Process, id: u32, count: u32) -> Option<Violation> {
+        let next = &mut self.processes[process.0 as usize].next;
+        let again = id < *next;
+        let detail = format!("name {id} is given again; {next} were given");
+        *next = (*next).max(id + count);
+        let who = vec![format!("endpoint {id} of process {}", process.0)];
+        again.then(|| broken("E6", E6, who, detail))
+    }
+
+    fn numbered(
+        &mut self,
+        of: GroupId,
+        (parent, first, count): (Rank, Rank, u32),
+        size: u32,
+    ) -> Option<Violation> {
+        let new = || Numbering { size, parts: BTreeMap::new() };
+        let known = self.numberings.entry(of).or_insert_with(new);
+        let before = known.parts.range(..parent).next_back();
+        let after = known.parts.range(parent..).next();
+        let end = first.0 + count;
+        // Between two that have told there may be some that have not.
+        let follows = |(low, end): (Rank, u32), (high, start): (Rank, u32)| {
+            if low.0 + 1 == high.0 { end == start } else { end <= start }
+        };
+        let good = known.size == size
+            && end <= size
+            && (parent.0 > 0 || first.0 == 0)
+            && before.is_none_or(|(low, (start, many))| {
+                follows((*low, start.0 + many), (parent, first.0))
+            })
+            && after.is_none_or(|(high, (start, _))| follows((parent, end), (*high, start.0)));
+        known.parts.insert(parent, (first, count));
+        let detail = format!(
+            "it has ranks {} to {end} of {size}, others are {:?} of {}",
+            first.0, known.parts, known.size
+        );
+        if known.parts.values().map(|(_, count)| count).sum::<u32>() >= size {
+            self.numberings.remove(&of);
+        }
+        let who = vec![format!("rank {} of the parent, context {}", parent.0, of.context.0)];
+        (!good).then(|| broken("E1", E1, who, detail))
+    }
+
+    fn entered(&mut self, of: GroupId, rank: Rank, size: u32) {
+        let new = || Row { entered: vec![0; size as usize], open: VecDeque::new(), over: 0 };
+        let row = self.rows.entry(of).or_insert_with(new);
+        let Some(count) = row.entered.get_mut(rank.0 as usize) else { return };
+        let place = (*count - row.over) as usize;
+        *count += 1;
+        if row.open.len() <= place {
+            row.open.resize(place + 1, Episode::default());
+        }
+        row.open[place].entered += 1;
+    }
+
+    fn left(
+        &mut self,
+        of: GroupId,
+        rank: Rank,
+        (operation, barrier): (&'static str, bool),
+        found: &mut Vec<Violation>,
+    ) {
+        let Some(row) = self.rows.get_mut(&of) else { return };
+        let size = u32::try_from(row.entered.len()).expect("ranks are u32");
+        let Some(number) = row.entered.get(rank.0 as usize).and_then(|count| count.checked_sub(1))
+        else {
+            return;
+        };
+        let episode = &mut row.open[(number - row.over) as usize];
+        episode.left += 1;
+        let who = |other: Rank| vec![format!("ranks {} and {}", other.0, rank.0)];
+        if barrier && episode.entered < size {
+            let detail = format!("{} of {size} ranks have entered it", episode.entered);
+            found.push(broken("C3", C3, vec![format!("rank {}", rank.0)], detail));
+        }
+        let (other, first) = *episode.first.get_or_insert((rank, operation));
+        if first != operation {
+            let detail = format!(
+                "number {number} on context {} was {first} for one and {operation} for the other",
+                of.context.0
+            );
+            found.push(broken("C4", C4, who(other), detail));
+        }
+        while row.open.front().is_some_and(|episode| episode.left == size) {
+            row.open.pop_front();
+            row.over += 1;
+        }
+    }
+}
+
+fn broken(
+    id: &'static str,
+    statement: &'static str,
+    objects: Vec<String>,
+    detail: String,
+) -> Violation {
+    Violation { id, statement, objects, detail }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CONTEXT: Context = Context(8);
+    const OF: GroupId = GroupId { context: CONTEXT, first: 0 };
+
+    fn found(facts: &[(u32, GroupFact)]) -> Vec<&'static str> {
+        let (mut groups, mut found) = (Groups::new(3), Vec::new());
+        for (process, fact) in facts {
+            groups.told(Process(*process), *fact, &mut found);
+        }
+        found.iter().map(|violation| violation.id).collect()
+    }
+
+    fn enter(rank: u32) -> (u32, GroupFact) {
+        (rank, GroupFact::Entered { of: OF, rank: Rank(rank), size: 2 })
+    }
+
+    fn leave(rank: u32, operation: &'static str) -> (u32, GroupFact) {
+        let barrier = operation == "MPI_Barrier";
+        (rank, GroupFact::Left { of: OF, rank: Rank(rank), operation, barrier })
+    }
+
+    fn named(parent: u32, first: u32, count: u32, size: u32, id: u32) -> (u32, GroupFact) {
+        let (parent, first) = (Rank(parent), Rank(first));
+        (parent.0, GroupFact::Named { of: OF, parent, first, count, size, id })
+    }
+
+    #[test]
+    fn a_barrier_is_left_when_all_are_in_it() {
+        let barrier = "MPI_Barrier";
+        let good = [enter(0), enter(1), leave(0, barrier), enter(0), leave(1, barrier), enter(1)];
+        assert_eq!(found(&good), [""; 0]);
+        assert_eq!(found(&[enter(0), leave(0, barrier)]), ["C3"]);
+        let second = [&good[..], &[leave(0, barrier)]].concat();
+        assert_eq!(found(&second), [""; 0]);
+        let late = [&good[..5], &[leave(0, barrier)]].concat();
+        assert_eq!(found(&late), ["C3"]);
+    }
+
+    #[test]
+    fn ranks_leave_the_same_collective() {
+        let all = [enter(0), leave(0, "MPI_Bcast"), enter(1)];
+        assert_eq!(found(&[&all[..], &[leave(1, "MPI_Bcast")]].concat()), [""; 0]);
+        assert_eq!(found(&[&all[..], &[leave(1, "MPI_Gather")]].concat()), ["C4"]);
+    }
+
+    #[test]
+    fn ranks_of_endpoints_are_the_sums_of_counts() {
+        let good = [named(0, 0, 1, 6, 0), named(2, 4, 2, 6, 0), named(1, 1, 3, 6, 0)];
+        assert_eq!(found(&good), [""; 0]);
+        for bad in [named(1, 1, 2, 6, 0), named(1, 2, 2, 6, 0), named(1, 1, 3, 7, 0)] {
+            assert_eq!(found(&[good[0], good[1], bad]), ["E1"], "{bad:?}");
+        }
+        assert_eq!(found(&[named(0, 1, 1, 2, 0)]), ["E1"]);
+    }
+
+    #[test]
+    fn names_are_given_once() {
+        let open = (0, GroupFact::Opened { context: CONTEXT });
+        let close = (0, GroupFact::Closed { context: CONTEXT });
+        assert_eq!(found(&[open, (1, open.1), close, open]), [""; 0]);
+        assert_eq!(found(&[open, open]), ["E6"]);
+        let other = |id| {
+            (
+                0,
+                GroupFact::Named {
+                    of: GroupId { context: Context(10), first: 0 },
+                    parent: Rank(0),
+                    first: Rank(0),
+                    count: 1,
+                    size: 1,
+                    id,
+                },
+            )
+        };
+        assert_eq!(found(&[named(0, 0, 2, 2, 0), other(2)]), [""; 0]);
+        assert_eq!(found(&[named(0, 0, 2, 2, 0), other(1)]), ["E6"]);
+    }
+}

@@ -1,0 +1,125 @@
+//! Steps that commute with everything that others may do: what partial-order rules follow alone.
+
+use super::{Choice, Crash, Instance, Operation, Stage, World};
+use crate::protocols::contract::{Action, Machine, Process, Program, Space, Thread};
+use crate::runtime::monitors::Monitors;
+use crate::runtime::monitors::buffers::{Buffers, Lends};
+use crate::runtime::rules::touches_window;
+
+impl<M: Machine, P: Program<M>> World<M, P>
+where
+    M::Call: Lends,
+{
+    /// A step that nobody else can notice: the only thread of a process returns from its call.
+    ///
+    /// It neither enables nor disables a choice of anybody else, touches no memory and no wire,
+    /// and tells the monitors nothing; and no cycle consists of such steps alone, since a program
+    /// must call between two returns.
+    pub fn private_step(&self) -> Option<Choice> {
+        self.first_alone(|process, instance| {
+            let [strand] = &instance.threads[..] else { return None };
+            let returns = matches!(strand.list[..], [Action::Return { .. }]);
+            let choice = Choice::Act { process, thread: Thread(0) };
+            returns.then_some(choice)
+        })
+    }
+
+    /// The next step of a process that has one thread, where that is all it can do: it calls, or it
+    /// goes on with its list.
+    ///
+    /// Only the process itself could do anything else with its library; packets that it sends go to
+    /// the end of channels from which others take the head. Left to every order are steps that
+    /// others may see from the outside: those that touch memory which an RDMA operation under way
+    /// names (a call does, for all that is known before it), and copies after something has left (a
+    /// peer that was told may look at the bytes before), and all steps of a process whose windows
+    /// other HCAs may reach at any time. Steps that are followed alone can follow
+    /// each other for ever: a search must not follow one alone into a state that it has left behind.
+    pub fn lone_step(&self) -> Option<Choice> {
+        self.first_alone(|process, instance| {
+            let [strand] = &instance.threads[..] else { return None };
+            let thread = Thread(0);
+            if instance.machine.is_exposed() {
+                return None;
+            }
+            let named = || self.named_by_operations(process);
+            match (strand.list.last(), &strand.stage) {
+                // What touches a window begins a step of its own; of these nobody else sees any.
+                (
+                    Some(
+                        action @ (Action::Copy { .. }
+                        | Action::Combine { .. }
+                        | Action::Update { .. }),
+                    ),
+                    _,
+                ) if !touches_window(action) => None,
+                (Some(_), _) => {
+                    let unseen = strand.list.iter().all(|action| is_unseen(action, named()));
+                    unseen.then_some(Choice::Act { process, thread })
+                }
+                (None, Stage::Calls(_)) => {
+                    named().next().is_none().then_some(Choice::Enter { process, thread })
+                }
+                (None, Stage::Touches(_)) => Some(Choice::Touch { process, thread }),
+                (None, _) => None,
+            }
+        })
+    }
+
+    fn first_alone(
+        &self,
+        step: impl Fn(Process, &Instance<M, P>) -> Option<Choice>,
+    ) -> Option<Choice> {
+        // Whether a process dies before or after its step is a difference.
+        if self.fault.is_some() || self.crash == Crash::Possible {
+            return None;
+        }
+        (0u32..)
+            .zip(&self.instances)
+            .find_map(|(process, instance)| step(Process(process), instance))
+    }
+
+    /// Memory of a process that RDMA operations under way name.
+    fn named_by_operations(&self, process: Process) -> impl Iterator<Item = Space> + '_ {
+        let operations = self.ports.iter().flat_map(|port| &port.operations);
+        let sides = operations.flat_map(Operation::sides);
+        sides.filter(move |(owner, _)| *owner == process).map(|(_, region)| region.space)
+    }
+
+    /// Bytes that a state takes which shares all but one process with another state; an estimate,
+    /// since a machine's own lists are counted as if they were as long as the machine itself.
+    pub fn weight(&self) -> usize {
+        let shared = size_of::<usize>() * 4;
+        let parts = size_of::<Instance<M, P>>()
+            + size_of::<super::Strand<M, P>>()
+            + size_of::<M>()
+            + size_of::<super::Port<M>>()
+            + size_of::<Monitors>()
+            + size_of::<Buffers>();
+        size_of::<Self>() + shared * (self.instances.len() + self.ports.len()) + 2 * parts
+    }
+}
+
+/// Whether an action of a process touches none of its memory that is `named` by others.
+fn is_unseen<P, R>(action: &Action<P, R>, mut named: impl Iterator<Item = Space>) -> bool {
+    let touched = match action {
+        Action::Copy { from, to } => [Some(*from), Some(*to)],
+        Action::Combine { from, into, .. } => [Some(*from), Some(*into)],
+        Action::Update { operand, old, .. } => [*operand, *old],
+        Action::RdmaAtomic { operand, .. } => [*operand, None],
+        Action::Send { payload, .. } => [*payload, None],
+        Action::Complete { buffer, .. } => [*buffer, None],
+        // What the library makes of it is not known yet.
+        Action::Resume(_) => return named.next().is_none(),
+        Action::Return { .. }
+        | Action::Release
+        | Action::Work(_)
+        | Action::Walk { .. }
+        | Action::Register { .. }
+        | Action::RdmaWrite { .. }
+        | Action::RdmaRead { .. }
+        | Action::Repost { .. }
+        | Action::Poll(_)
+        | Action::Observe(_) => [None, None],
+    };
+    !named.any(|space| touched.iter().flatten().any(|region| region.space == space))
+}

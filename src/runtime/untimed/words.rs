@@ -1,0 +1,137 @@
+//! A choice in words: what is called, taken, moved, and where that stands in the scenario.
+
+use super::{Choice, Does, Operation, Stage, Strand, Touch, World};
+use crate::protocols::contract::{Action, Machine, Process, Program, Route, Thread, Token, Via};
+use crate::runtime::monitors::buffers::Lends;
+
+impl<M: Machine, P: Program<M>> World<M, P>
+where
+    M::Call: Lends,
+{
+    /// What happens when `choice` is made now, in words; its plain form where it is not enabled.
+    pub fn tell(&self, choice: Choice) -> String {
+        self.told(choice).unwrap_or_else(|| choice.to_string())
+    }
+
+    /// Where the call of the acting thread stands in the scenario.
+    pub fn position_of(&self, choice: Choice) -> Option<u32> {
+        let (process, thread) = (choice.process(), choice.thread()?);
+        let instance = self.instances.get(process.0 as usize)?;
+        instance.threads.get(usize::from(thread.0))?.program.position()
+    }
+
+    fn told(&self, choice: Choice) -> Option<String> {
+        Some(match choice {
+            Choice::Enter { process, thread } => {
+                let Stage::Calls(call) = &self.strand_at(process, thread)?.stage else {
+                    return None;
+                };
+                format!("{} calls {}", self.name(process, thread), M::call_in_words(call))
+            }
+            Choice::Act { process, thread } => {
+                let step = self.strand_at(process, thread)?.list.last()?;
+                format!("{} {}", self.name(process, thread), in_words(step))
+            }
+            Choice::TakePacket { process, thread, from, via } => {
+                let port = &self.ports[process.0 as usize];
+                let channel = &port.channels[port.channel(from, via).ok()?];
+                let (packet, _) = channel.packets.front()?;
+                let (who, packet) = (self.name(process, thread), M::packet_in_words(packet));
+                format!("{who} takes {packet} from process {}{}", from.peer.0, by(from, via))
+            }
+            Choice::TakeDone { process, thread } => {
+                format!("{} takes a completion", self.name(process, thread))
+            }
+            Choice::EndPass { process, thread } => {
+                format!("{} ends its pass over the channels", self.name(process, thread))
+            }
+            Choice::Touch { process, thread } => {
+                let Stage::Touches(touch) = self.strand_at(process, thread)?.stage else {
+                    return None;
+                };
+                let verb = match touch {
+                    Touch::Load(_) => "reads its window",
+                    Touch::Store(..) => "writes its window",
+                    Touch::Tell(_) => "tells a fact",
+                };
+                format!("{} {verb}", self.name(process, thread))
+            }
+            Choice::Move { process, token } => {
+                let (source, target) = match &self.operation_at(process, token)?.does {
+                    Does::Copies { from, to } => (*from, *to),
+                    Does::Updates { at: (owner, element), .. } => {
+                        let (bytes, owner) = (element.len, owner.0);
+                        return Some(format!(
+                            "the RDMA atomic of process {} changes {bytes} B of process {owner}",
+                            process.0
+                        ));
+                    }
+                };
+                let kind = if source.0 == process { "write" } else { "read" };
+                let (bytes, from, to) = (source.1.len, source.0.0, target.0.0);
+                format!(
+                    "the RDMA {kind} of process {} moves {bytes} B from process {from} to process {to}",
+                    process.0
+                )
+            }
+            Choice::Finish { process, .. } => {
+                format!("an RDMA operation of process {} completes", process.0)
+            }
+            Choice::Crash { process } => format!("process {} dies", process.0),
+        })
+    }
+
+    fn strand_at(&self, process: Process, thread: Thread) -> Option<&Strand<M, P>> {
+        let instance = self.instances.get(process.0 as usize)?;
+        instance.threads.get(usize::from(thread.0)).map(|strand| &**strand)
+    }
+
+    fn operation_at(&self, process: Process, token: Token) -> Option<&Operation> {
+        let port = self.ports.get(process.0 as usize)?;
+        port.operation(token).map(|place| &port.operations[place])
+    }
+
+    /// The thread is left out where it is the only one.
+    fn name(&self, process: Process, thread: Thread) -> String {
+        let alone = self.instances[process.0 as usize].threads.len() == 1;
+        let thread = if alone { String::new() } else { format!(", thread {},", thread.0) };
+        format!("process {}{thread}", process.0)
+    }
+}
+
+/// How a packet came, as far as that is not the usual way.
+fn by(from: Route, via: Via) -> String {
+    let lanes = if (from.own.0, from.remote.0) == (0, 0) {
+        String::new()
+    } else {
+        format!(", lane {} to {}", from.remote.0, from.own.0)
+    };
+    let wire = match via {
+        Via::Hca => "",
+        Via::SharedMemory => ", by shared memory",
+    };
+    format!("{wire}{lanes}")
+}
+
+/// What a thread does next of what is left of its list.
+fn in_words<P, R>(action: &Action<P, R>) -> String {
+    match action {
+        Action::Return { .. } => "returns".to_owned(),
+        Action::Release => "leaves the lock".to_owned(),
+        Action::Resume(_) => "comes back under the lock".to_owned(),
+        Action::Copy { from, .. } => format!("copies {} B", from.len),
+        Action::Combine { from, .. } => format!("combines {} B", from.len),
+        Action::Update { target, .. } => format!("updates {} B", target.len),
+        Action::Work(_)
+        | Action::Walk { .. }
+        | Action::Register { .. }
+        | Action::Send { .. }
+        | Action::RdmaWrite { .. }
+        | Action::RdmaRead { .. }
+        | Action::RdmaAtomic { .. }
+        | Action::Repost { .. }
+        | Action::Poll(_)
+        | Action::Complete { .. }
+        | Action::Observe(_) => "goes on".to_owned(),
+    }
+}

@@ -1,0 +1,292 @@
+//! Epochs again and again: every rank but the first does the same to the window of rank 0.
+//!
+//! Marks 0 and 1 of an origin bracket its timed epochs; one epoch is made before them, so that a lock
+//! of all has touched its target. Rank 0 waits inside the library, or computes in stretches and looks
+//! into the library between them; it may work on its own window meanwhile.
+//!
+//! Source: `rma` Sec. 5.1 (Fig. 4), 5.3 (Fig. 7), 5.4.2 (Fig. 11), 7.1.
+
+use std::sync::Arc;
+
+use super::job::AnyProgram;
+use super::ping_pong::{END, START};
+use super::score::{Score, Section};
+use crate::mpi::envelope::Rank;
+use crate::mpi::operator::{Datatype, Operator, Reduction};
+use crate::mpi::rma::update::Effect;
+use crate::protocols::call::{Buffer, Call, Comm, Peer, Reply, Requests, SendMode};
+use crate::protocols::contract::{Handle, Machine, Next, Program, Region, Space};
+use crate::protocols::rma::call::{At, Flavor, LockKind, Operation, RmaCall, Win};
+
+const HOST: u32 = 0;
+const WINDOW: Win = Win(0);
+const TAG: i32 = 1;
+/// What an origin gives, and where it gets to.
+const GIVEN: u32 = 0;
+const GOT: u32 = 1;
+const MESSAGE: Buffer = Buffer { id: 2, bytes: 0 };
+
+/// How an origin reaches its target.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum Epoch {
+    /// A lock of its own, alone; puts and gets.
+    Exclusive,
+    /// A lock with others; the accumulate family.
+    Shared,
+    /// A flush inside one lock of all; the accumulate family.
+    LockAll,
+}
+
+/// What it does in an epoch.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum Access {
+    /// It writes.
+    Write,
+    /// It reads.
+    Read,
+    /// It writes and then reads the same place: in two exclusive epochs, or in one of the others.
+    WriteRead,
+    /// It adds to one number that all share, and learns what it was.
+    FetchAdd,
+}
+
+/// What rank 0 does with its own window meanwhile.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum Direct {
+    /// Nothing.
+    None,
+    /// It works on it inside an exclusive lock, as separate memory needs it.
+    Exclusive,
+    /// It works on it without a lock, as unified memory allows.
+    Unified,
+}
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Epochs {
+    /// How an origin reaches its target.
+    pub epoch: Epoch,
+    /// What it does.
+    pub access: Access,
+    /// How often in one epoch.
+    pub operations: u32,
+    /// Bytes of one operation; each origin has a place of its own.
+    pub size: u64,
+    /// Timed epochs of each origin.
+    pub rounds: u32,
+    /// A stretch of rank 0 outside the library, in picoseconds; 0: it waits inside.
+    pub busy: u64,
+    /// What it does then.
+    pub direct: Direct,
+    /// Whether nobody asks for locks that could conflict (`MPI_MODE_NOCHECK`).
+    pub no_check: bool,
+}
+
+impl Epochs {
+    /// The programs of all ranks.
+    pub fn programs(&self, processes: u32) -> Vec<AnyProgram> {
+        let host = Host::new(*self, processes);
+        let origins = (1..processes).map(|rank| AnyProgram::Score(self.origin(rank, processes)));
+        [AnyProgram::Host(Box::new(host))].into_iter().chain(origins).collect()
+    }
+
+    /// Bytes of rank 0's window: a place for each origin, or one that all share.
+    fn window(&self, processes: u32) -> u64 {
+        self.size * if self.access == Access::FetchAdd { 1 } else { u64::from(processes) }
+    }
+
+    fn create(&self, rank: u32, processes: u32) -> Next<Call> {
+        let bytes = if rank == HOST { self.window(processes) } else { 0 };
+        let (comm, flavor, memory, unit) = (Comm::default(), Flavor::Allocate, 0, 1);
+        rma(RmaCall::Create { win: WINDOW, comm, flavor, memory, bytes, unit })
+    }
+
+    fn origin(&self, rank: u32, processes: u32) -> Score {
+        let win = WINDOW;
+        let all = self.epoch == Epoch::LockAll;
+        let lock = all.then(|| rma(RmaCall::LockAll { win, no_check: self.no_check }));
+        let unlock = all.then(|| rma(RmaCall::UnlockAll { win }));
+        let epoch = self.epoch(rank);
+        let given = Region::new(Space::User(GIVEN), 8);
+        let done = Call::Send {
+            to: Peer::Rank(Rank(HOST)),
+            tag: TAG,
+            comm: Comm::default(),
+            buffer: MESSAGE,
+            mode: SendMode::Standard,
+        };
+        let begin = [Next::Store(given, 1), self.create(rank, processes), barrier()];
+        let begin = begin.into_iter().chain(lock).chain(epoch.iter().cloned());
+        let end = [Next::Mark(END)].into_iter().chain(unlock);
+        let last = [Next::Call(done), barrier(), rma(RmaCall::Free { win })];
+        Score::new([
+            Section::once(begin.chain([Next::Mark(START)])),
+            Section::repeated(epoch, self.rounds),
+            Section::once(end.chain(last)),
+        ])
+    }
+
+    /// The steps of one epoch.
+    fn epoch(&self, rank: u32) -> Vec<Next<Call>> {
+        let disp = if self.access == Access::FetchAdd { 0 } else { u64::from(rank) * self.size };
+        let operate = |does| {
+            let (win, target, at) = (WINDOW, Some(HOST), At::contiguous(disp, self.size));
+            rma(RmaCall::Operate { win, target, at, does, request: None })
+        };
+        let (write, read) = (operate(self.write()), operate(self.read()));
+        let times = |steps: &[Next<Call>]| {
+            (0..self.operations).flat_map(|_| steps.to_vec()).collect::<Vec<_>>()
+        };
+        match self.access {
+            Access::Write => self.closed(times(&[write])),
+            Access::Read => self.closed(times(&[read])),
+            Access::WriteRead if self.epoch == Epoch::Exclusive => {
+                [self.closed(times(&[write])), self.closed(times(&[read]))].concat()
+            }
+            Access::WriteRead => self.closed(times(&[write, read])),
+            Access::FetchAdd => self.closed(times(&[operate(self.add())])),
+        }
+    }
+
+    /// Operations, with what opens and closes their epoch.
+    fn closed(&self, operations: Vec<Next<Call>>) -> Vec<Next<Call>> {
+        let (win, target) = (WINDOW, HOST);
+        let locked = |kind| {
+            let open = rma(RmaCall::Lock { win, target, kind, no_check: false });
+            (Some(open), rma(RmaCall::Unlock { win, target }))
+        };
+        let (open, close) = match self.epoch {
+            Epoch::Exclusive => locked(LockKind::Exclusive),
+            Epoch::Shared => locked(LockKind::Shared),
+            Epoch::LockAll => (None, rma(RmaCall::Flush { win, target, local: false })),
+        };
+        open.into_iter().chain(operations).chain([close]).collect()
+    }
+
+    fn write(&self) -> Operation {
+        let origin = Region::new(Space::User(GIVEN), self.size);
+        if self.epoch == Epoch::Exclusive {
+            return Operation::Put { origin };
+        }
+        let update = Effect::Replace(Datatype::Int64);
+        Operation::Update { update, origin: Some(origin), result: None }
+    }
+
+    fn read(&self) -> Operation {
+        let into = Region::new(Space::User(GOT), self.size);
+        if self.epoch == Epoch::Exclusive {
+            return Operation::Get { into };
+        }
+        let update = Effect::NoOp(Datatype::Int64);
+        Operation::Update { update, origin: None, result: Some(into) }
+    }
+
+    fn add(&self) -> Operation {
+        let sum = Reduction::new(Operator::Sum, Datatype::Int64).expect("integers have a sum");
+        let origin = Some(Region::new(Space::User(GIVEN), self.size));
+        let result = Some(Region::new(Space::User(GOT), self.size));
+        Operation::Update { update: Effect::Reduce(sum), origin, result }
+    }
+}
+
+fn rma(call: RmaCall) -> Next<Call> {
+    Next::Call(Call::Rma(Arc::new(call)))
+}
+
+fn barrier() -> Next<Call> {
+    Next::Call(Call::Barrier { comm: Comm::default() })
+}
+
+/// Rank 0: its window is the target.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub struct Host {
+    create: Next<Call>,
+    busy: u64,
+    direct: Direct,
+    origins: u32,
+    stage: Stage,
+}
+
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+enum Stage {
+    Create,
+    Barrier,
+    /// So many receives are posted.
+    Posting(u32),
+    Lock,
+    Work,
+    Unlock,
+    Look,
+    Looked,
+    Closing,
+    Free,
+    Over,
+}
+
+impl Host {
+    fn new(asked: Epochs, processes: u32) -> Self {
+        let Epochs { busy, direct, .. } = asked;
+        let create = asked.create(HOST, processes);
+        Self { create, busy, direct, origins: processes - 1, stage: Stage::Create }
+    }
+
+    fn requests(&self) -> Requests {
+        Requests::Range { first: Handle(0), count: self.origins }
+    }
+
+    fn receive(origin: u32) -> Next<Call> {
+        Next::Call(Call::Irecv {
+            request: Handle(origin - 1),
+            source: Peer::Rank(Rank(origin)),
+            tag: Some(TAG),
+            comm: Comm::default(),
+            buffer: MESSAGE,
+        })
+    }
+
+    /// The next stage, and what is done in this one; `None` where nothing is.
+    fn turn(&mut self, over: bool) -> Option<Next<Call>> {
+        let (win, target, kind) = (WINDOW, HOST, LockKind::Exclusive);
+        let locks = self.direct == Direct::Exclusive;
+        let (next, does) = match self.stage {
+            Stage::Create => (Stage::Barrier, Some(self.create.clone())),
+            Stage::Barrier => (Stage::Posting(0), Some(barrier())),
+            Stage::Posting(done) if done < self.origins => {
+                (Stage::Posting(done + 1), Some(Self::receive(done + 1)))
+            }
+            Stage::Posting(_) if self.busy > 0 => (Stage::Lock, None),
+            Stage::Posting(_) => {
+                let requests = self.requests();
+                let call = Call::WaitAll { requests, statuses: false };
+                (Stage::Closing, Some(Next::Call(call)))
+            }
+            Stage::Lock => {
+                let lock = rma(RmaCall::Lock { win, target, kind, no_check: false });
+                (Stage::Work, locks.then_some(lock))
+            }
+            Stage::Work => (Stage::Unlock, Some(Next::Compute(self.busy))),
+            Stage::Unlock => (Stage::Look, locks.then(|| rma(RmaCall::Unlock { win, target }))),
+            Stage::Look => {
+                let call = Call::TestAll { requests: self.requests() };
+                (Stage::Looked, Some(Next::Call(call)))
+            }
+            Stage::Looked => (if over { Stage::Closing } else { Stage::Lock }, None),
+            Stage::Closing => (Stage::Free, Some(barrier())),
+            Stage::Free => (Stage::Over, Some(rma(RmaCall::Free { win }))),
+            Stage::Over => (Stage::Over, Some(Next::End)),
+        };
+        self.stage = next;
+        does
+    }
+}
+
+impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for Host {
+    fn next(&mut self, reply: Option<Reply>) -> Next<Call> {
+        let over = matches!(reply, Some(Reply::AllTested(Some(_))));
+        loop {
+            if let Some(next) = self.turn(over) {
+                return next;
+            }
+        }
+    }
+}

@@ -1,0 +1,330 @@
+//! A linked list in a dynamic window, to which all ranks append in turn.
+//!
+//! ```text
+//!   element k is made by rank k mod P, in memory of its own that it attaches for it
+//!   stands at an element of rank - 1:  next ◀─ (rank, address) of the new one, goes there
+//!   else reads next:                   null: lets the library work, reads again · else goes there
+//! ```
+//!
+//! The idioms differ only in the epoch around an access. The first element is there before anybody
+//! begins, and everybody knows where: the broadcast of its address is not measured. An element is
+//! attached by itself, as the document's listing allocates it: attaching in blocks would save calls,
+//! and no message.
+//!
+//! A rank that reads its own element sends nothing and waits for nothing: without a call that makes
+//! progress between two looks nobody could ever append to it. The authors' public code probes there,
+//! as often as there are fruitless looks, doubling; the document does not tell.
+//!
+//! Source: `rma` Sec. 5.4, Fig. 8 and 9.
+
+mod check;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+pub use self::check::{disorder, first_disorder};
+pub use super::ping_pong::{END, START};
+use crate::mpi::operator::Datatype;
+use crate::mpi::rma::update::Effect;
+use crate::protocols::call::{Call, Comm, Peer, Reply};
+use crate::protocols::contract::{Machine, Next, Program, Region, Space};
+use crate::protocols::rma::call::{
+    At, Flavor, LockKind, Operation, RmaCall, Win, address as address_of,
+};
+
+/// Where nobody asks anything of this rank any more.
+pub const SERVED: u32 = 2;
+
+const WINDOW: Win = Win(0);
+const WORD: u64 = 8;
+/// An element: its owner, and rank and address of the next one.
+const ELEMENT: u64 = 3 * WORD;
+const NEXT: u64 = WORD;
+const POINTER: u64 = 2 * WORD;
+/// The rank of a null pointer.
+const NULL: u64 = u64::MAX;
+
+/// The pointer to the new element.
+const NEW: Region = Region::new(Space::User(0), POINTER);
+/// The pointer that was read.
+const FOUND: Region = Region::new(Space::User(1), POINTER);
+
+/// The epoch around each access.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum Idiom {
+    /// An exclusive lock of the target; put and get.
+    Exclusive,
+    /// A shared lock of the target; accumulates.
+    Shared,
+    /// One lock of all for the whole time; accumulates, each flushed.
+    LockAll,
+}
+
+impl Idiom {
+    /// Every idiom.
+    pub const ALL: [Self; 3] = [Self::Exclusive, Self::Shared, Self::LockAll];
+
+    /// The name that scenarios use.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Exclusive => "exclusive",
+            Self::Shared => "shared",
+            Self::LockAll => "lock_all",
+        }
+    }
+}
+
+/// How often the library works after a fruitless look.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+pub enum Probes {
+    /// Once.
+    #[default]
+    One,
+    /// Twice as often as after the one before, at most as often as there are ranks; half as often
+    /// after a look that found something.
+    Doubling,
+}
+
+/// What is asked of the ranks.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub struct List {
+    /// The epoch around each access.
+    pub idiom: Idiom,
+    /// Elements in all.
+    pub elements: u32,
+    /// What a rank does after a fruitless look.
+    pub probes: Probes,
+    /// Whether looks are counted; in every order of them a count would never end.
+    pub counts: bool,
+}
+
+/// Where an element lies.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+struct Pointer {
+    rank: u32,
+    address: u64,
+}
+
+/// A rank that appends.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub struct Appender {
+    rank: u32,
+    size: u32,
+    list: List,
+    stage: Stage,
+    /// What is to be done before the next decision.
+    steps: VecDeque<Next<Call>>,
+    /// Elements of its own.
+    made: u32,
+    stands_at: Pointer,
+    /// What the last two loads read.
+    words: [u64; 2],
+    /// Probes after the next fruitless look.
+    probes: u32,
+    looks: u64,
+}
+
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+enum Stage {
+    Begin,
+    Make,
+    Walk,
+    Found,
+    Over,
+}
+
+impl Appender {
+    /// Rank `rank` of `size`.
+    pub const fn new(rank: u32, size: u32, list: List) -> Self {
+        Self {
+            rank,
+            size,
+            list,
+            stage: Stage::Begin,
+            steps: VecDeque::new(),
+            made: 0,
+            stands_at: Pointer { rank: 0, address: address_of(0, 0) },
+            words: [0; 2],
+            probes: 1,
+            looks: 0,
+        }
+    }
+
+    /// How often it has read a pointer; 0 where nobody counts.
+    pub const fn looks(&self) -> u64 {
+        self.looks
+    }
+
+    fn call(&mut self, call: Call) {
+        self.steps.push_back(Next::Call(call));
+    }
+
+    fn rma(&mut self, call: RmaCall) {
+        self.call(Call::Rma(Arc::new(call)));
+    }
+
+    /// Decides what is done next.
+    fn decide(&mut self) {
+        self.stage = match self.stage {
+            Stage::Begin => {
+                self.begin();
+                Stage::Make
+            }
+            Stage::Make if self.number(self.made) >= u64::from(self.list.elements) => {
+                self.end();
+                Stage::Over
+            }
+            Stage::Make => {
+                self.make();
+                Stage::Walk
+            }
+            Stage::Walk if self.stands_at.rank == self.left() => {
+                self.append();
+                Stage::Make
+            }
+            Stage::Walk => {
+                self.look();
+                Stage::Found
+            }
+            Stage::Found => {
+                self.found();
+                Stage::Walk
+            }
+            Stage::Over => {
+                self.steps.push_back(Next::End);
+                Stage::Over
+            }
+        };
+    }
+
+    /// The place in the list of the own element number `own`.
+    fn number(&self, own: u32) -> u64 {
+        u64::from(own) * u64::from(self.size) + u64::from(self.rank)
+    }
+
+    /// The rank whose elements come before this one's.
+    const fn left(&self) -> u32 {
+        (self.rank + self.size - 1) % self.size
+    }
+
+    fn begin(&mut self) {
+        let (win, comm, flavor) = (WINDOW, Comm::default(), Flavor::Dynamic);
+        self.rma(RmaCall::Create { win, comm, flavor, memory: 0, bytes: 0, unit: 1 });
+        if self.list.idiom == Idiom::LockAll {
+            self.rma(RmaCall::LockAll { win, no_check: false });
+        }
+        if self.rank == 0 {
+            self.make();
+            self.made = 1;
+        }
+        self.call(Call::Barrier { comm });
+        self.steps.push_back(Next::Mark(START));
+    }
+
+    /// Makes the next own element: whole, before others can reach it.
+    fn make(&mut self) {
+        let memory = self.made;
+        let word = |offset| Region { space: Space::Window(memory), offset, len: WORD };
+        let me = u64::from(self.rank);
+        self.steps.push_back(Next::Store(word(0), me));
+        self.steps.push_back(Next::Store(word(NEXT), NULL));
+        self.rma(RmaCall::Attach { win: WINDOW, memory, bytes: ELEMENT });
+        self.steps.push_back(Next::Store(NEW.part(0, WORD), me));
+        self.steps.push_back(Next::Store(NEW.part(WORD, WORD), address_of(memory, 0)));
+    }
+
+    /// Links the new element behind the one that this rank stands at, and goes there.
+    fn append(&mut self) {
+        let update = Effect::Replace(Datatype::Int64);
+        self.access(match self.list.idiom {
+            Idiom::Exclusive => Operation::Put { origin: NEW },
+            Idiom::Shared | Idiom::LockAll => {
+                Operation::Update { update, origin: Some(NEW), result: None }
+            }
+        });
+        self.stands_at = Pointer { rank: self.rank, address: address_of(self.made, 0) };
+        self.made += 1;
+    }
+
+    /// Reads where the next element is.
+    fn look(&mut self) {
+        let update = Effect::NoOp(Datatype::Int64);
+        self.access(match self.list.idiom {
+            Idiom::Exclusive => Operation::Get { into: FOUND },
+            Idiom::Shared | Idiom::LockAll => {
+                Operation::Update { update, origin: None, result: Some(FOUND) }
+            }
+        });
+        self.steps.push_back(Next::Load(FOUND.part(0, WORD)));
+        self.steps.push_back(Next::Load(FOUND.part(WORD, WORD)));
+        self.looks += u64::from(self.list.counts);
+    }
+
+    /// One access to the pointer of the element that this rank stands at, complete when it is over.
+    fn access(&mut self, does: Operation) {
+        let (win, Pointer { rank: target, address }) = (WINDOW, self.stands_at);
+        let kind = match self.list.idiom {
+            Idiom::Exclusive => Some(LockKind::Exclusive),
+            Idiom::Shared => Some(LockKind::Shared),
+            Idiom::LockAll => None,
+        };
+        if let Some(kind) = kind {
+            self.rma(RmaCall::Lock { win, target, kind, no_check: false });
+        }
+        let at = At::contiguous(address + NEXT, POINTER);
+        self.rma(RmaCall::Operate { win, target: Some(target), at, does, request: None });
+        self.rma(match kind {
+            Some(_) => RmaCall::Unlock { win, target },
+            None => RmaCall::Flush { win, target, local: false },
+        });
+    }
+
+    /// A pointer was read.
+    fn found(&mut self) {
+        let [rank, address] = self.words;
+        if rank == NULL {
+            for _ in 0..self.probes {
+                let (source, tag, comm) = (Peer::Any, None, Comm::default());
+                self.call(Call::Iprobe { source, tag, comm });
+            }
+        } else {
+            let rank = u32::try_from(rank).expect("a rank was written there");
+            self.stands_at = Pointer { rank, address };
+        }
+        if self.list.probes == Probes::Doubling {
+            let more = (2 * self.probes).min(self.size);
+            self.probes = if rank == NULL { more } else { (self.probes / 2).max(1) };
+        }
+    }
+
+    fn end(&mut self) {
+        self.steps.push_back(Next::Mark(END));
+        // Who is done still answers: it waits inside the library for the others.
+        self.call(Call::Barrier { comm: Comm::default() });
+        self.steps.push_back(Next::Mark(SERVED));
+        if self.list.idiom == Idiom::LockAll {
+            self.rma(RmaCall::UnlockAll { win: WINDOW });
+        }
+        self.rma(RmaCall::Free { win: WINDOW });
+    }
+}
+
+impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for Appender {
+    fn next(&mut self, _: Option<Reply>) -> Next<Call> {
+        loop {
+            if let Some(step) = self.steps.pop_front() {
+                return step;
+            }
+            self.decide();
+        }
+    }
+
+    fn loaded(&mut self, value: u64) {
+        self.words = [self.words[1], value];
+    }
+}
+
+/// All ranks that append to one list.
+pub fn appenders(size: u32, list: List) -> Vec<Appender> {
+    (0..size).map(|rank| Appender::new(rank, size, list)).collect()
+}
