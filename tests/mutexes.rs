@@ -226,3 +226,9 @@ fn two_hundred_cycles_are_enough() {
         assert!(once.abs_diff(twice) * 100 < once, "{}: {once} and {twice} ps", algorithm.name());
     }
 }
+
+/// Three ranks, every order.
+#[test]
+fn every_order_of_three_ranks_ends_well() {
+    assert!(explore(Algorithm::Mcs, 3, asked(1), Settings::default()).is_clean());
+}

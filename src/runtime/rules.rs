@@ -1,7 +1,7 @@
 //! What both runtimes hold a machine to, and how they cut its lists into steps.
 
 use crate::mpi::rma::update::Effect;
-use crate::protocols::contract::{Action, Process, ProtocolError, Region, Thread};
+use crate::protocols::contract::{Action, Process, ProtocolError, Region, Space, Thread};
 
 /// Why a run was stopped: a defect of a protocol, told as a result.
 #[derive(Clone, Debug, Eq, Hash, PartialEq, thiserror::Error)]
@@ -97,7 +97,8 @@ fn lengths_differ(
 ///
 /// A step ends before every action whose moment others can see: `Release`, `Return`, `Resume`,
 /// and a `Copy` or `Combine` after something has left in the same step (a peer that was told may look at the
-/// bytes before they are copied). Sends and RDMA posts go out with what precedes them: the
+/// bytes before they are copied). It also ends before every action that reads or writes a window: a
+/// peer's HCA may do so at any time. Sends and RDMA posts go out with what precedes them: the
 /// ordered channel, or the HCA, hides when.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub struct Cut {
@@ -113,13 +114,21 @@ impl Cut {
     /// Whether `action`, the next of the list, begins a new step; asked for every action of the
     /// list in order. It stays false for the first action of a step that was begun for it.
     pub fn before<P, R>(&mut self, action: &Action<P, R>) -> bool {
+        let touches = touches_window(action);
         let stops = match action {
             Action::Release | Action::Return { .. } | Action::Resume(_) => true,
-            Action::Copy { .. } | Action::Combine { .. } | Action::Update { .. } => self.left,
-            Action::Send { .. }
-            | Action::RdmaWrite { .. }
-            | Action::RdmaRead { .. }
-            | Action::RdmaAtomic { .. } => {
+            Action::Copy { .. } | Action::Combine { .. } | Action::Update { .. } => {
+                self.left || touches
+            }
+            Action::Send { .. } => {
+                self.left = true;
+                if touches {
+                    // What this step has sent besides begins with it.
+                    return true;
+                }
+                false
+            }
+            Action::RdmaWrite { .. } | Action::RdmaRead { .. } | Action::RdmaAtomic { .. } => {
                 self.left = true;
                 false
             }
@@ -138,10 +147,34 @@ impl Cut {
     }
 }
 
+/// Whether an action of a core reads or writes memory that a window exposes.
+pub fn touches_window<P, R>(action: &Action<P, R>) -> bool {
+    let exposed = |region: &Region| matches!(region.space, Space::Window(_)) && region.len > 0;
+    match action {
+        Action::Copy { from, to } => exposed(from) || exposed(to),
+        Action::Combine { from, into, .. } => exposed(from) || exposed(into),
+        Action::Update { target, .. } => exposed(target),
+        Action::Send { payload, .. } => payload.as_ref().is_some_and(exposed),
+        Action::Work(_)
+        | Action::Walk { .. }
+        | Action::Register { .. }
+        | Action::RdmaWrite { .. }
+        | Action::RdmaRead { .. }
+        | Action::RdmaAtomic { .. }
+        | Action::Repost { .. }
+        | Action::Release
+        | Action::Poll(_)
+        | Action::Resume(_)
+        | Action::Complete { .. }
+        | Action::Observe(_)
+        | Action::Return { .. } => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocols::contract::{Region, Route, Space, Step, Token, Via};
+    use crate::protocols::contract::{Route, Step, Token, Via};
     use crate::units::Bytes;
 
     type Act = Action<(), ()>;
@@ -199,5 +232,18 @@ mod tests {
         let cuts: Vec<bool> = list.iter().map(|action| cut.before(action)).collect();
         let expected = [false, false, false, true, false, false, true, false, true];
         assert_eq!(cuts, expected);
+    }
+
+    #[test]
+    fn a_step_ends_before_each_access_to_a_window() {
+        let window = Region::new(Space::Window(0), 4);
+        let put = Act::Copy { from: Region::new(Space::Landing(0), 4), to: window };
+        let header = Bytes::new(8);
+        let to = Route::to(Process(1));
+        let reply = Act::Send { to, via: Via::Hca, header, packet: (), payload: Some(window) };
+        let list = [put.clone(), put, copy(4), reply, send(), copy(4)];
+        let mut cut = Cut::new();
+        let cuts: Vec<bool> = list.iter().map(|action| cut.before(action)).collect();
+        assert_eq!(cuts, [true, true, false, true, false, true]);
     }
 }

@@ -10,6 +10,9 @@ mod byte_vector;
 mod mcs;
 mod test_and_set;
 
+#[cfg(feature = "mutants")]
+pub use mcs::Flaw;
+
 use std::sync::Arc;
 
 pub use super::ping_pong::{END, START};
@@ -217,6 +220,16 @@ impl Contender {
         let me = Me { rank, size };
         let mutex = algorithm.mutex(me);
         Self { me, algorithm, asked, mutex, stage: Stage::Create, done: 0, value: 0 }
+    }
+
+    /// The same with a planted bug, where the algorithm is MCS.
+    #[cfg(feature = "mutants")]
+    #[must_use]
+    pub fn with(mut self, flaw: Flaw) -> Self {
+        if let Mutex::Mcs(mutex) = &mut self.mutex {
+            mutex.plant(flaw);
+        }
+        self
     }
 
     fn call(call: RmaCall) -> Next<Call> {

@@ -178,6 +178,10 @@ impl Case {
     }
 
     /// The settings of a schedule: each in turn, and where the case does not suit them the first.
+    ///
+    /// # Panics
+    ///
+    /// Never: there are few.
     pub fn settings(&self, schedule: u64) -> Settings {
         let turn = usize::try_from(schedule % SETTINGS.len() as u64).expect("there are few");
         if self.suits(&SETTINGS[turn]) { SETTINGS[turn] } else { SETTINGS[0] }

@@ -30,9 +30,10 @@ impl Library {
         if let RmaCall::Operate { request: Some(request), .. } = call {
             self.open(Key::User(*request), Body::OneSided, thread)?;
         }
-        let members = match call {
-            RmaCall::Create { comm, .. } => Some(self.members(thread, *comm)?),
-            _ => None,
+        let members = if let RmaCall::Create { comm, .. } = call {
+            Some(self.members(thread, *comm)?)
+        } else {
+            None
         };
         let members = || members.ok_or_else(|| "only a new window needs its members".to_owned());
         let called = self.with_rma(thread, out, |rma, port| rma.call(call, members, port));
@@ -75,7 +76,16 @@ impl Library {
     ) -> Result<(T, Vec<Handle>), ProtocolError> {
         let Self { job, me, rma, .. } = self;
         let rma = rma.get_or_insert_default();
-        let mut port = Port { me: *me, thread, job, out, completed: Vec::new(), refused: None };
+        let mut port = Port {
+            me: *me,
+            thread,
+            job,
+            out,
+            completed: Vec::new(),
+            refused: None,
+            #[cfg(feature = "mutants")]
+            mutant: job.1,
+        };
         let result = act(rma, &mut port);
         let Port { completed, refused, .. } = port;
         match refused {
@@ -128,7 +138,7 @@ impl Library {
         thread: Thread,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
-        let (reached, completed) = self.with_rma(thread, out, |rma, port| rma.reached(port))?;
+        let (reached, completed) = self.with_rma(thread, out, Rma::reached)?;
         self.requests_complete(completed, out)?;
         for thread in reached {
             self.pending[usize::from(thread.0)] = None;

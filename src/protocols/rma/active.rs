@@ -18,6 +18,8 @@ use super::window::{Exposure, Lock, Queued, Target, Wants, Window};
 use super::{Issue, Settings};
 use crate::mpi::envelope::Rank;
 use crate::mpi::rma::synchronisation::Epoch;
+#[cfg(feature = "mutants")]
+use crate::protocols::mutant::Mutant;
 
 /// How far a fence is.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
@@ -100,6 +102,10 @@ impl Window {
                     self.want(target, Wants::Flush, port);
                     self.forget_if_over(target);
                 }
+                #[cfg(feature = "mutants")]
+                if self.targets.is_empty() && port.has(Mutant::FenceWithoutBarrier) {
+                    return Some(Fence::Over);
+                }
                 self.targets.is_empty().then(|| Fence::Barrier(self.barrier()))
             }
             Fence::Counting(_) | Fence::Barrier(_) | Fence::Over => None,
@@ -112,6 +118,10 @@ impl Window {
         let posted = self.posts.get(&target).is_some_and(|posts| *posts > 0);
         match self.sync.epoch() {
             Epoch::Fence if eager => self.fence_out(target, queued, Closes::Nothing, port),
+            #[cfg(feature = "mutants")]
+            Epoch::Start if eager && posted && port.has(Mutant::Overtakes) => {
+                self.start_out(target, queued, false, port);
+            }
             Epoch::Start if eager && posted => {
                 // What was called before the post came goes first: accumulates keep their order.
                 for queued in self.take_active(target).into_iter().chain([queued]) {
@@ -172,10 +182,17 @@ impl Window {
         let mine = self.take_active(target);
         let count = mine.len();
         let mut said = false;
+        #[cfg(feature = "mutants")]
+        if port.has(Mutant::CompletesFirst) && target != self.rank {
+            said = true;
+            port.tell(self, target, Body::Close(Closes::Epoch), None);
+        }
         for (index, queued) in mine.into_iter().enumerate() {
             let by_hca = port.settings().by_hca(&queued.does);
             let busy = self.targets.get(&target).is_some_and(|state| state.rdma > 0);
             let last = index + 1 == count && !by_hca && !busy;
+            #[cfg(feature = "mutants")]
+            let last = last && !port.has(Mutant::CompletesFirst);
             said |= last && target != self.rank;
             self.start_out(target, queued, last, port);
         }

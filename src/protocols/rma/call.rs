@@ -104,7 +104,7 @@ impl Operation {
             Self::Update { update, .. } => {
                 let width = update.datatype().width();
                 let single = matches!(update, Effect::CompareAndSwap(_));
-                if bytes % width != 0 || single && bytes != width {
+                if !bytes.is_multiple_of(width) || single && bytes != width {
                     let name = update.datatype().name();
                     return Err(format!("{bytes} B are not what {} of {name} takes", self.name()));
                 }

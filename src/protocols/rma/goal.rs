@@ -11,6 +11,8 @@ use super::port::Port;
 use super::setup::Creating;
 use super::window::{Lock, Target, Wants, Window};
 use crate::protocols::contract::{Process, Thread, Wait};
+#[cfg(feature = "mutants")]
+use crate::protocols::mutant::Mutant;
 
 /// What a thread waits for.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
@@ -133,7 +135,16 @@ impl Window {
             }
             RmaCall::Wait { .. } => Aim::Exposure { window },
             RmaCall::Free { .. } => Aim::Count { window, exchange: self.begin_free() },
-            other => unreachable!("{} returns at once", other.name()),
+            RmaCall::Create { .. }
+            | RmaCall::Attach { .. }
+            | RmaCall::Detach { .. }
+            | RmaCall::Operate { .. }
+            | RmaCall::Post { .. }
+            | RmaCall::Start { .. }
+            | RmaCall::Test { .. }
+            | RmaCall::Lock { .. }
+            | RmaCall::LockAll { .. }
+            | RmaCall::Sync { .. } => unreachable!("{} has another goal, or none", call.name()),
         };
         self.begin(&aim, port);
         Goal::new(call.name(), aim)
@@ -141,32 +152,34 @@ impl Window {
 
     /// Tells targets what is wanted of them.
     fn begin(&mut self, aim: &Aim, port: &mut Port<'_>) {
-        match *aim {
-            Aim::Target { target, wants, .. } => self.want(target, wants, port),
-            Aim::All { wants, .. } => {
-                let targets: Vec<u32> = self.targets.keys().copied().collect();
-                for target in targets {
-                    self.want(target, wants, port);
-                }
+        if let Aim::Target { target, wants, .. } = *aim {
+            self.want(target, wants, port);
+        } else if let Aim::All { wants, .. } = *aim {
+            let targets: Vec<u32> = self.targets.keys().copied().collect();
+            for target in targets {
+                self.want(target, wants, port);
             }
-            _ => {}
         }
     }
 
     /// Another thread has called an operation since a flush asked: what it queued must go out, or
     /// the flush would wait for a call that may wait for the flush.
     fn ask_again(&mut self, target: u32, wants: Wants, port: &mut Port<'_>) {
+        #[cfg(feature = "mutants")]
+        if port.has(Mutant::FlushWaitsForOthers) {
+            return;
+        }
         let Some(state) = self.targets.get(&target) else { return };
         let idle = state.wants == Wants::Nothing
             && state.answers + state.replies + state.rdma == 0
             && matches!(state.lock, Lock::Granted(_) | Lock::Unchecked);
-        if idle && wants < Wants::Unlock && !self.is_done(state, wants) {
+        if idle && wants < Wants::Unlock && !Self::is_done(state, wants) {
             self.want(target, wants, port);
         }
     }
 
     /// Whether what was wanted of a target is done.
-    fn is_done(&self, target: &Target, wants: Wants) -> bool {
+    fn is_done(target: &Target, wants: Wants) -> bool {
         match wants {
             Wants::Nothing | Wants::Issue => target.is_quiet(true),
             Wants::Flush => target.is_quiet(false),
@@ -242,7 +255,7 @@ impl Rma {
                 let open = self.windows.get_mut(window).expect("it is in use");
                 open.ask_again(*target, *wants, port);
                 let state = open.targets.get(target);
-                over(state.is_none_or(|state| open.is_done(state, *wants)))
+                over(state.is_none_or(|state| Window::is_done(state, *wants)))
             }
             Aim::All { window, wants } => {
                 let open = self.windows.get_mut(window).expect("it is in use");
@@ -250,7 +263,7 @@ impl Rma {
                 for target in targets {
                     open.ask_again(target, *wants, port);
                 }
-                over(open.targets.values().all(|state| open.is_done(state, *wants)))
+                over(open.targets.values().all(|state| Window::is_done(state, *wants)))
             }
             Aim::Fence { window, fence } => {
                 let id = *window;
@@ -367,19 +380,17 @@ impl Goal {
         match &self.aim {
             Aim::Target { window, target, .. } => {
                 let open = &rma.windows[window];
-                let words = open.targets.get(target).map_or_else(String::new, Target::in_words);
-                vec![wait(vec![process(open, *target)], format!("rank {target}: {words}"))]
+                let state = open.targets.get(target);
+                let words = state.map_or_else(String::new, Target::in_words);
+                vec![wait(open.who_ends(*target), format!("rank {target}: {words}"))]
             }
             Aim::All { window, wants } => {
                 let open = &rma.windows[window];
                 let open_targets =
-                    open.targets.iter().filter(|(_, state)| !open.is_done(state, *wants));
+                    open.targets.iter().filter(|(_, state)| !Window::is_done(state, *wants));
                 open_targets
                     .map(|(rank, state)| {
-                        wait(
-                            vec![process(open, *rank)],
-                            format!("rank {rank}: {}", state.in_words()),
-                        )
+                        wait(open.who_ends(*rank), format!("rank {rank}: {}", state.in_words()))
                     })
                     .collect()
             }
@@ -399,21 +410,15 @@ impl Goal {
                     .exposure
                     .as_ref()
                     .map_or((0, 0), |exposure| (exposure.completed, exposure.origins));
-                let others = open.members.iter().copied();
-                let others = others.filter(|&peer| peer != process(open, open.rank)).collect();
-                vec![wait(others, format!("{completed} of {origins} origins are complete"))]
+                vec![wait(open.others(), format!("{completed} of {origins} origins are complete"))]
             }
             Aim::OwnLock { window } | Aim::Detach { window, .. } => {
                 let open = &rma.windows[window];
-                let others = open.members.iter().copied();
-                let others = others.filter(|&peer| peer != process(open, open.rank)).collect();
-                vec![wait(others, "the lock of its own part of the window".to_owned())]
+                vec![wait(open.others(), "the lock of its own part of the window".to_owned())]
             }
             Aim::Drain { window, .. } | Aim::Fence { window, .. } => {
                 let open = &rma.windows[window];
-                let others = open.members.iter().copied();
-                let others = others.filter(|&peer| peer != process(open, open.rank)).collect();
-                vec![wait(others, "operations that are still to come".to_owned())]
+                vec![wait(open.others(), "operations that are still to come".to_owned())]
             }
             Aim::Gather(_) | Aim::Made { .. } | Aim::Count { .. } | Aim::Freed { .. } => Vec::new(),
         }

@@ -218,6 +218,10 @@ impl Rma {
             }
             RmaCall::Lock { target, kind, no_check, .. } => {
                 window.lock(*target, *kind, *no_check, port);
+                #[cfg(feature = "mutants")]
+                if port.has(crate::protocols::mutant::Mutant::OwnLockAtOnce) {
+                    return Ok(Called::Returns);
+                }
                 (*target == window.rank).then(|| window.own_lock(call))
             }
             RmaCall::LockAll { no_check, .. } => {
@@ -372,8 +376,10 @@ fn complete_at_once(does: &Operation, request: Option<Handle>, port: &mut Port<'
 /// What a call means to the synchronisation of its window.
 fn event(call: &RmaCall) -> Option<Event> {
     Some(match call {
-        RmaCall::Create { .. } | RmaCall::Attach { .. } | RmaCall::Detach { .. } => return None,
-        RmaCall::Operate { target: None, .. } => return None,
+        RmaCall::Create { .. }
+        | RmaCall::Attach { .. }
+        | RmaCall::Detach { .. }
+        | RmaCall::Operate { target: None, .. } => return None,
         RmaCall::Operate { target: Some(target), request, .. } => {
             Event::Operation { target: Rank(*target), request: request.is_some() }
         }

@@ -21,6 +21,8 @@ use super::window::{Asker, Lock, Queued, Slot, Target, Wants, Window};
 use super::{Issue, Settings};
 use crate::mpi::rma::update::Effect;
 use crate::protocols::contract::Step;
+#[cfg(feature = "mutants")]
+use crate::protocols::mutant::Mutant;
 
 impl Window {
     /// `MPI_Win_lock`.
@@ -33,7 +35,10 @@ impl Window {
     ) {
         let lock = if no_check { Lock::Unchecked } else { Lock::Called(kind) };
         self.targets.insert(target, Target::new(lock));
-        if port.settings().issue == Issue::Eager || target == self.rank {
+        let at_once = port.settings().issue == Issue::Eager || target == self.rank;
+        #[cfg(feature = "mutants")]
+        let at_once = at_once || port.has(Mutant::LocksAtOnce);
+        if at_once {
             self.push(target, port);
         }
     }
@@ -151,7 +156,10 @@ impl Window {
             let by_hca = port.settings().by_hca(&queued.does)
                 && (target != self.rank || needs_hca(&queued.does));
             // An own element may be read by the core, but not before the HCA has updated it.
-            if state.updating && matches!(queued.does, Operation::Update { .. }) {
+            let waits = state.updating && matches!(queued.does, Operation::Update { .. });
+            #[cfg(feature = "mutants")]
+            let waits = waits && (by_hca || !port.has(Mutant::CoreReadsFirst));
+            if waits {
                 return;
             }
             state.queue.pop_front();
@@ -213,6 +221,9 @@ impl Window {
             (Wants::Unlock, _) => true,
             (Wants::Nothing | Wants::Issue, _) => false,
         };
+        #[cfg(feature = "mutants")]
+        let asks = asks
+            || state.wants == Wants::Flush && target != self.rank && port.has(Mutant::ExtraFlush);
         if !asks {
             state.wants = Wants::Nothing;
         } else if target == self.rank {
@@ -251,6 +262,13 @@ impl Window {
             Operation::Update { update, .. } => Does::Update(update),
         };
         let payload = does.origin().map(|origin| port.stage(origin));
+        #[cfg(feature = "mutants")]
+        if port.has(Mutant::IssuesTwice) && matches!(remote, Does::Update(_)) && answer.is_none() {
+            let (locks, closes, answer) = (None, Closes::Nothing, None);
+            let body = Body::Operate { does: remote, place, locks, closes, answer };
+            port.tell(self, target, body, payload);
+            does.origin().map(|origin| port.stage(origin));
+        }
         let body = Body::Operate { does: remote, place, locks, closes, answer };
         port.tell(self, target, body, payload);
         if let Some(origin) = does.origin() {
@@ -301,6 +319,12 @@ impl Window {
         landing: Option<crate::protocols::contract::Region>,
         port: &mut Port<'_>,
     ) -> Option<()> {
+        #[cfg(feature = "mutants")]
+        let number = if port.has(Mutant::WrongSlot) {
+            u32::try_from(self.slots.len() - 1).expect("there are few")
+        } else {
+            number
+        };
         let Slot { target, queued, .. } = self.close_slot(number)?;
         let result = queued.does.result()?;
         if let Some(landing) = landing {

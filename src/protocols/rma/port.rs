@@ -8,6 +8,8 @@ use super::window::{Queued, Window};
 use super::{Settings, token};
 use crate::protocols::contract::{Action, Handle, Process, Region, Route, Space, Step, Thread};
 use crate::protocols::library::{Job, LibraryAction, Packet};
+#[cfg(feature = "mutants")]
+use crate::protocols::mutant::Mutant;
 
 /// What the one-sided part knows of its process, and its way to act.
 pub(crate) struct Port<'a> {
@@ -22,11 +24,18 @@ pub(crate) struct Port<'a> {
     pub(crate) completed: Vec<Handle>,
     /// The first thing that this process cannot do, in words.
     pub(crate) refused: Option<String>,
+    #[cfg(feature = "mutants")]
+    pub(crate) mutant: Option<Mutant>,
 }
 
 impl<'a> Port<'a> {
     pub(super) fn settings(&self) -> &'a Settings {
         &self.job.rma
+    }
+
+    #[cfg(feature = "mutants")]
+    pub(super) fn has(&self, mutant: Mutant) -> bool {
+        self.mutant == Some(mutant)
     }
 
     /// Somebody asked for what cannot be done.
@@ -77,10 +86,8 @@ impl<'a> Port<'a> {
         body: Body,
         payload: Option<Region>,
     ) {
-        let derived = match body {
-            Body::Operate { place, .. } if place.is_strided() => DERIVED_BYTES,
-            _ => 0,
-        };
+        let strided = matches!(body, Body::Operate { place, .. } if place.is_strided());
+        let derived = if strided { DERIVED_BYTES } else { 0 };
         let carries = matches!(body, Body::Operate { .. } | Body::Reply { .. });
         let header = if carries { self.job.header } else { self.job.control }.as_u64();
         self.packet(to, window.about(body), header + derived, payload);

@@ -11,6 +11,8 @@ use super::port::Port;
 use super::window::{Asker, Queued, Window};
 use crate::mpi::rma::update::Effect;
 use crate::protocols::contract::{Action, Region, Route, Space, Step};
+#[cfg(feature = "mutants")]
+use crate::protocols::mutant::Mutant;
 
 impl Window {
     /// Takes one packet about this window; says in words why it does not fit.
@@ -68,6 +70,10 @@ impl Window {
     }
 
     fn lock_asked(&mut self, kind: LockKind, asker: Asker, port: &mut Port<'_>) {
+        #[cfg(feature = "mutants")]
+        if kind == LockKind::Shared && port.has(Mutant::SharedJoins) {
+            return self.grant_to(asker, port);
+        }
         if let Some(asker) = self.manager.ask(kind, asker) {
             self.grant_to(asker, port);
         }
@@ -88,7 +94,10 @@ impl Window {
 
     /// A holder of the lock is gone: the next ones have it.
     pub(super) fn leave(&mut self, port: &mut Port<'_>) {
-        if !self.manager.leave() {
+        let held = self.manager.leave();
+        #[cfg(feature = "mutants")]
+        let held = held || port.has(Mutant::SharedJoins);
+        if !held {
             port.refuse("the lock is given back, but nobody holds it".to_owned());
         }
         while let Some((_, asker)) = self.manager.grant() {
@@ -108,10 +117,12 @@ impl Window {
             unreachable!("only operations are carried out")
         };
         self.check_exposed(place)?;
+        #[cfg(feature = "mutants")]
+        let closes = self.answered_first(from, closes, answer.is_some(), port);
         let reply = Region::new(Space::Staging(port.thread.0), place.bytes());
         let payload = match does {
             Does::Put => {
-                self.put(place, landing, port);
+                Self::put(place, landing, port);
                 None
             }
             Does::Get if !place.is_strided() => place.runs().next().map(|(run, _)| run),
@@ -136,7 +147,25 @@ impl Window {
         Ok(())
     }
 
-    fn put(&mut self, place: Place, landing: Option<Region>, port: &mut Port<'_>) {
+    /// Answers before anything is done; what is left to end then.
+    #[cfg(feature = "mutants")]
+    fn answered_first(
+        &mut self,
+        from: Route,
+        closes: Closes,
+        told: bool,
+        port: &mut Port<'_>,
+    ) -> Closes {
+        let asked = matches!(closes, Closes::Unlock { answers: true });
+        if !asked || told || !port.has(Mutant::AnswersFirst) {
+            return closes;
+        }
+        port.answer(self, from, Body::Done, None);
+        // More silent unlocks than expected come then, which nobody minds.
+        Closes::Unlock { answers: false }
+    }
+
+    fn put(place: Place, landing: Option<Region>, port: &mut Port<'_>) {
         let Some(landing) = landing else { return };
         for (run, start) in place.runs() {
             port.copy(landing.part(start, run.len), run);
@@ -154,6 +183,8 @@ impl Window {
                 }
             }
             Closes::Unlock { answers } => {
+                #[cfg(feature = "mutants")]
+                let told = told || port.has(Mutant::DoneLost);
                 if answers && !told {
                     port.answer(self, from, Body::Done, None);
                 }
@@ -172,7 +203,7 @@ impl Window {
     pub(super) fn apply_own(&mut self, queued: Queued, port: &mut Port<'_>) {
         let Queued { does, place, request } = queued;
         match does {
-            Operation::Put { origin } => self.put(place, Some(origin), port),
+            Operation::Put { origin } => Self::put(place, Some(origin), port),
             Operation::Get { into } => {
                 for (run, start) in place.runs() {
                     port.copy(run, into.part(start, run.len));
@@ -198,13 +229,13 @@ fn update_runs(
     port: &mut Port<'_>,
 ) {
     for (run, start) in place.runs() {
-        let part = |region: Region| region.part(start, run.len);
+        let of_run = |region: Region| region.part(start, run.len);
         // The two operands of a compare-and-swap belong to its one element.
         let whole = matches!(update, Effect::CompareAndSwap(_));
-        let operand = operand.map(|operand| if whole { operand } else { part(operand) });
+        let operand = operand.map(|operand| if whole { operand } else { of_run(operand) });
         let operand = operand.filter(|_| update.operand(run.len) > 0);
         if run.len > 0 {
-            let old = old.map(part);
+            let old = old.map(of_run);
             port.out.push(Action::Update { target: run, update, operand, old });
         }
     }

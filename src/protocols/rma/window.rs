@@ -295,6 +295,21 @@ impl Window {
         checked.map_err(|error| format!("{error} (memory {} of rank {})", place.memory, self.rank))
     }
 
+    /// All processes of the window but this one.
+    pub(super) fn others(&self) -> Vec<Process> {
+        let me = self.members[self.rank as usize];
+        self.members.iter().copied().filter(|&peer| peer != me).collect()
+    }
+
+    /// Who could end a wait for a target: itself, and where its lock is awaited whoever holds that.
+    pub(super) fn who_ends(&self, target: u32) -> Vec<Process> {
+        let awaited = |state: &Target| matches!(state.lock, Lock::Requested(_));
+        if self.targets.get(&target).is_some_and(awaited) {
+            return self.others();
+        }
+        vec![self.members[target as usize]]
+    }
+
     /// Names an operation that waits: the lowest free number.
     pub(super) fn open_slot(&mut self, slot: Slot) -> u32 {
         let free = self.slots.iter().position(Option::is_none).unwrap_or(self.slots.len());

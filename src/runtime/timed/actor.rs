@@ -694,7 +694,6 @@ where
             channel,
             bytes,
             signalled: false,
-            updated: false,
             held: None,
         });
         self.schedule(cursor, thread, Phase::Post, Happening::Depart(id));

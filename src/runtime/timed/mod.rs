@@ -283,8 +283,6 @@ struct Flight {
     bytes: u64,
     /// Whether the sender's HCA was asked for a completion.
     signalled: bool,
-    /// Whether it answers an atomic, which has taken effect.
-    updated: bool,
     /// How it is posted, while the queue pair's rate holds it back.
     held: Option<Posting>,
 }

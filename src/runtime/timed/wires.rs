@@ -394,12 +394,9 @@ where
             }
             FlightKind::ReadRequest { .. } => self.answer_read(id),
             FlightKind::AtomicRequest { .. } => self.begin_atomic(id),
-            FlightKind::ReadAnswer { into, token, parcel } => {
-                let (into, token, parcel) = (*into, *token, parcel.clone());
-                let (reader, reads) = (to.peer, !flight.updated);
-                if reads {
-                    self.record(|| Choice::Move { process: reader, token });
-                }
+            FlightKind::ReadAnswer { into, parcel, .. } => {
+                let (into, parcel) = (*into, parcel.clone());
+                let reader = to.peer;
                 self.buffers.writes(reader, into, &mut self.violations);
                 self.memories.write(reader, into, &parcel);
                 self.next_read(reader, to.back(from));
@@ -426,6 +423,9 @@ where
             unreachable!("only a read request is answered")
         };
         let (owner, back_to) = (request.to.peer, request.to.back(request.from));
+        // The bytes are those of this moment; nobody looks at the reader's before it is told.
+        let reader = request.from;
+        self.record(|| Choice::Move { process: reader, token: done });
         self.buffers.reads(owner, remote, &mut self.violations);
         let parcel = self.memories.capture(owner, remote);
         self.answer(owner, back_to, parcel, (into, done), Posting::ReadAnswer);
@@ -469,7 +469,6 @@ where
         posting: Posting,
     ) {
         let now = self.simulation.now();
-        let updated = posting == Posting::AtomicAnswer;
         let back = self.channel(owner, back_to);
         let path = self.path(back, posting);
         let conn = ConnId(self.connection(back).0 + 1);
@@ -480,7 +479,6 @@ where
             channel: back,
             bytes: into.len,
             signalled: false,
-            updated,
             held: None,
         });
         let transfer = Transfer { conn, path, bytes: into.len, token: token(TRANSFER, answer) };
@@ -598,7 +596,6 @@ impl Flight {
             channel,
             bytes: 0,
             signalled: false,
-            updated: false,
             held: None,
         }
     }

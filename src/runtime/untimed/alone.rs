@@ -4,6 +4,7 @@ use super::{Choice, Crash, Instance, Operation, Stage, World};
 use crate::protocols::contract::{Action, Machine, Process, Program, Space, Thread};
 use crate::runtime::monitors::Monitors;
 use crate::runtime::monitors::buffers::{Buffers, Lends};
+use crate::runtime::rules::touches_window;
 
 impl<M: Machine, P: Program<M>> World<M, P>
 where
@@ -42,9 +43,15 @@ where
             }
             let named = || self.named_by_operations(process);
             match (strand.list.last(), &strand.stage) {
-                (Some(Action::Copy { .. } | Action::Combine { .. } | Action::Update { .. }), _) => {
-                    None
-                }
+                // What touches a window begins a step of its own; of these nobody else sees any.
+                (
+                    Some(
+                        action @ (Action::Copy { .. }
+                        | Action::Combine { .. }
+                        | Action::Update { .. }),
+                    ),
+                    _,
+                ) if !touches_window(action) => None,
                 (Some(_), _) => {
                     let unseen = strand.list.iter().all(|action| is_unseen(action, named()));
                     unseen.then_some(Choice::Act { process, thread })

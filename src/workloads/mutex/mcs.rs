@@ -12,6 +12,12 @@
 //! Source: `rma` Sec. 5.2.2; Mellor-Crummey and Scott, 1991; the order of the release: the authors'
 //! public code looks at its own `next` first, the text does the compare-and-swap first.
 
+#[cfg(feature = "mutants")]
+mod flawed;
+
+#[cfg(feature = "mutants")]
+pub use flawed::Flaw;
+
 use super::{HOST, Me, NOBODY, Steps, Turn, WORD, buffer, own, read, replace, swap_if};
 use crate::mpi::envelope::Rank;
 use crate::mpi::observation::Observation;
@@ -74,6 +80,8 @@ pub(super) struct Mcs {
     at: Point,
     /// The rank before this one, or the one after it.
     other: u64,
+    #[cfg(feature = "mutants")]
+    flawed: flawed::Flawed,
 }
 
 /// What a rank writes before the first cycle: its name, its empty `next`, and the host's empty tail.
@@ -90,7 +98,14 @@ pub(super) fn preparation(step: u8, rank: u32) -> Option<(Region, u64)> {
 
 impl Mcs {
     pub(super) const fn new(me: Me, release: Release) -> Self {
-        Self { me, release, at: Point::Reset, other: NOBODY }
+        Self {
+            me,
+            release,
+            at: Point::Reset,
+            other: NOBODY,
+            #[cfg(feature = "mutants")]
+            flawed: flawed::Flawed::NONE,
+        }
     }
 
     /// The rank that was read.
@@ -110,6 +125,10 @@ impl Mcs {
 
 impl Steps for Mcs {
     fn acquire(&mut self, value: u64) -> Turn {
+        #[cfg(feature = "mutants")]
+        if let Some(turn) = self.flawed_acquire(value) {
+            return turn;
+        }
         match self.at {
             Point::Reset => self.go(Point::Sync, Turn::store(own(0, WORD), NOBODY)),
             Point::Sync => self.go(Point::Swap, Turn::rma(RmaCall::Sync { win: super::WINDOW })),
@@ -142,6 +161,10 @@ impl Steps for Mcs {
     }
 
     fn release(&mut self, value: u64) -> Turn {
+        #[cfg(feature = "mutants")]
+        if let Some(turn) = self.flawed_release(value) {
+            return turn;
+        }
         match self.at {
             Point::Holds if self.release == Release::SwapsFirst => {
                 self.at = Point::TakeOut;

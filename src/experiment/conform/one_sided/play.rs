@@ -137,7 +137,9 @@ impl Writer<'_> {
             let win = WINDOW;
             return match op.does {
                 Does::Flush(target) => self.rma(RmaCall::Flush { win, target, local: false }),
-                _ => self.rma(RmaCall::FlushAll { win, local: false }),
+                Does::FlushAll | Does::Operate { .. } => {
+                    self.rma(RmaCall::FlushAll { win, local: false });
+                }
             };
         };
         if let Some(region) = op.origin() {
@@ -156,10 +158,16 @@ impl Writer<'_> {
         self.rma(RmaCall::Operate { win: WINDOW, target: *target, at, does, request });
     }
 
+    fn operate_all(&mut self, ops: &[&Op]) {
+        for op in ops {
+            self.operate(op);
+        }
+    }
+
     /// Waits for all requests.
     fn wait(&mut self) {
         let requests = Requests::List(self.open.drain(..).collect());
-        if requests.len() > 0 {
+        if !requests.is_empty() {
             self.plain(Next::Call(Call::WaitAll { requests, statuses: false }));
         }
     }
@@ -178,7 +186,7 @@ impl Writer<'_> {
             Sync::Fence => {
                 let assert = FenceAssert::default();
                 self.rma(RmaCall::Fence { win, assert });
-                mine.iter().for_each(|op| self.operate(op));
+                self.operate_all(&mine);
                 self.rma(RmaCall::Fence { win, assert });
             }
             Sync::Pscw => self.post_and_start(&mine, ops),
@@ -191,7 +199,7 @@ impl Writer<'_> {
                         continue;
                     }
                     self.rma(RmaCall::Lock { win, target, kind, no_check: false });
-                    there.iter().for_each(|op| self.operate(op));
+                    self.operate_all(&there);
                     self.wait();
                     self.rma(RmaCall::Unlock { win, target });
                 }
@@ -205,7 +213,7 @@ impl Writer<'_> {
                     let kind = LockKind::Shared;
                     self.rma(RmaCall::Lock { win, target, kind, no_check: false });
                 }
-                mine.iter().for_each(|op| self.operate(op));
+                self.operate_all(&mine);
                 self.wait();
                 for &target in targets.iter().rev() {
                     self.rma(RmaCall::Unlock { win, target });
@@ -213,7 +221,7 @@ impl Writer<'_> {
             }
             Sync::LockAll => {
                 self.rma(RmaCall::LockAll { win, no_check: false });
-                mine.iter().for_each(|op| self.operate(op));
+                self.operate_all(&mine);
                 self.wait();
                 self.rma(RmaCall::UnlockAll { win });
             }
@@ -234,7 +242,7 @@ impl Writer<'_> {
             self.on_nobody(mine);
         } else {
             self.rma(RmaCall::Start { win, group: targets });
-            mine.iter().for_each(|op| self.operate(op));
+            self.operate_all(mine);
             self.rma(RmaCall::Complete { win });
         }
         if exposes {

@@ -321,6 +321,10 @@ impl Machine for EpLibrary {
         Some(WaitSet::All(vec![Wait { operation, peers, detail, origin: 0 }]))
     }
 
+    fn is_exposed(&self) -> bool {
+        self.inner.is_exposed()
+    }
+
     fn leftovers(&self) -> Vec<String> {
         let mut left = self.inner.leftovers();
         left.extend(self.shared.open_ends());

@@ -1,0 +1,80 @@
+//! Planted bugs of the MCS mutex, each found by a named check in the smallest configuration that shows
+//! it, over every order of events; two harmless changes are found by none.
+//!
+//! `cargo test --features mutants --test mutex_mutants -- --nocapture` prints the table.
+#![allow(clippy::unwrap_used, reason = "a test stops at its first surprise")]
+
+mod common;
+
+use mpisim::protocols::library::Library;
+use mpisim::runtime::explore::{Budget, Survey, exhaustive};
+use mpisim::runtime::untimed::World;
+use mpisim::workloads::mutex::{Algorithm, Contender, Cycles, Flaw, contenders};
+
+fn survey(flaw: Flaw, cycles: u32) -> Survey {
+    let asked =
+        Cycles { cycles, inside: 0, outside: 0, marks: false, lingers: true, no_check: false };
+    let programs = contenders(Algorithm::Mcs, 2, asked);
+    let programs: Vec<Contender> = programs.into_iter().map(|one| one.with(flaw)).collect();
+    let job = common::job(common::ideal(&[]), programs);
+    let start: World<Library, Contender> = job.untimed().unwrap();
+    exhaustive(&start, Budget { states: 1_000_000, reduce: true })
+}
+
+/// What was found: broken laws, a state without a choice, or one that leads to no end.
+fn found(survey: &Survey) -> Vec<&'static str> {
+    let laws = survey.violations.iter().map(|(broken, _)| broken.id);
+    let stuck = (survey.dead > 0).then_some("deadlock");
+    let doomed = (survey.doomed > 0).then_some("doomed");
+    laws.chain(stuck).chain(doomed).collect()
+}
+
+/// Each with the check that must find it, of two ranks with so many cycles.
+const FOUND: [(Flaw, u32, &str); 7] = [
+    (Flaw::LeavesSuccessor, 1, "deadlock"),
+    (Flaw::SwapsInTwo, 1, "X1"),
+    (Flaw::ExpectsNobody, 1, "doomed"),
+    (Flaw::ForgetsLate, 1, "deadlock"),
+    (Flaw::NeverResets, 2, "S4"),
+    (Flaw::ResetsLate, 1, "doomed"),
+    (Flaw::EntersUnasked, 1, "X2"),
+];
+
+#[test]
+#[expect(clippy::print_stdout, reason = "a table for a reader, with --nocapture")]
+fn every_bug_is_found_by_its_check() {
+    for (flaw, cycles, check) in FOUND {
+        let survey = survey(flaw, cycles);
+        let found = found(&survey);
+        println!("| {flaw:?} | 2 x {cycles} | {check} | {found:?} | {} states |", survey.states);
+        assert!(found.contains(&check), "{flaw:?} lives: {found:?}, {survey:#?}");
+        assert!(survey.complete);
+    }
+}
+
+/// One cycle never reads what another one left.
+#[test]
+fn a_next_that_is_never_reset_needs_two_cycles() {
+    assert_eq!(found(&survey(Flaw::NeverResets, 1)), [""; 0]);
+}
+
+/// A reset after the swap stops nobody: ranks poll for ever, and only the graph of states tells.
+#[test]
+fn a_late_reset_is_a_livelock() {
+    let survey = survey(Flaw::ResetsLate, 1);
+    assert_eq!(found(&survey), ["doomed"]);
+}
+
+#[test]
+fn harmless_changes_are_found_by_nothing() {
+    for flaw in Flaw::ALL {
+        if FOUND.iter().any(|(bug, ..)| *bug == flaw) {
+            continue;
+        }
+        for cycles in [1, 2] {
+            let survey = survey(flaw, cycles);
+            assert!(survey.is_clean(), "{flaw:?}: {survey:#?}");
+        }
+    }
+    assert_eq!(Flaw::ALL.len(), FOUND.len() + 2);
+}
