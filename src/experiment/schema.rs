@@ -324,6 +324,7 @@ static WORKLOAD: Shape = Shape::Tagged {
         tiles::WORKLOAD,
         one_sided::MUTEX,
         one_sided::LINKED_LIST,
+        one_sided::WINDOW_GROWTH,
         variant(
             "program",
             &[required(
@@ -548,6 +549,10 @@ const MESSAGE_RATE: MetricSpec = metric("message_rate", Dimension::Rate, "msg/s"
 const CYCLE_TIME: MetricSpec = time_metric("cycle_time");
 const HANDOVER: MetricSpec = time_metric("handover");
 const PACKETS: MetricSpec = number("packets_per_cycle", "");
+const ELEMENT_TIME: MetricSpec = time_metric("element_time");
+const PACKETS_OF_ELEMENT: MetricSpec = number("packets_per_element", "");
+const READS: MetricSpec = number("reads_per_element", "");
+const GROWTH_TIME: MetricSpec = time_metric("growth_time");
 const STEP_TIME: MetricSpec = time_metric("step_time");
 const MOVED: MetricSpec = metric("moved", Dimension::Bytes, "B", 1);
 
@@ -559,6 +564,8 @@ const fn main_metrics(kind: &str) -> &'static [MetricSpec] {
         b"message_rate" => &[MESSAGE_RATE, BANDWIDTH, TIME_METRIC],
         b"collective" => &[LATENCY, MESSAGE_RATE, TIME_METRIC],
         b"mutex" => &[CYCLE_TIME, HANDOVER, PACKETS, TIME_METRIC],
+        b"linked_list" => &[ELEMENT_TIME, PACKETS_OF_ELEMENT, READS, TIME_METRIC],
+        b"window_growth" => &[GROWTH_TIME, TIME_METRIC],
         b"tiles" => &[STEP_TIME, MOVED, TIME_METRIC],
         _ => &[TIME_METRIC],
     }

@@ -6,6 +6,7 @@ use super::mutex::Contender;
 use super::ping_pong::PingPong;
 use super::program::ProgramStream;
 use super::score::Score;
+use super::window_growth::Grower;
 use super::windowed::{Direction, Windowed};
 use crate::engine::{Options, Streams};
 use crate::hardware::core::{
@@ -118,6 +119,8 @@ pub enum AnyProgram {
     Mutex(Box<Contender>),
     /// A rank that appends to a list in a window.
     List(Box<Appender>),
+    /// A rank whose window grows.
+    Growth(Box<Grower>),
 }
 
 impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for AnyProgram {
@@ -130,6 +133,7 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for AnyProgram {
             Self::Score(program) => Program::<M>::next(program, reply),
             Self::Mutex(program) => Program::<M>::next(&mut **program, reply),
             Self::List(program) => Program::<M>::next(&mut **program, reply),
+            Self::Growth(program) => Program::<M>::next(&mut **program, reply),
         }
     }
 
@@ -141,6 +145,7 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for AnyProgram {
             | Self::Windowed(_)
             | Self::Collective(_)
             | Self::Program(_)
+            | Self::Growth(_)
             | Self::Score(_) => {}
         }
     }
@@ -153,7 +158,8 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for AnyProgram {
             | Self::Collective(_)
             | Self::Program(_)
             | Self::Mutex(_)
-            | Self::List(_) => false,
+            | Self::List(_)
+            | Self::Growth(_) => false,
         }
     }
 
@@ -164,6 +170,7 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for AnyProgram {
             | Self::Collective(_)
             | Self::Mutex(_)
             | Self::List(_)
+            | Self::Growth(_)
             | Self::Score(_) => None,
             Self::Program(program) => program.line(),
         }
@@ -176,9 +183,17 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for AnyProgram {
             | Self::Collective(_)
             | Self::Mutex(_)
             | Self::List(_)
+            | Self::Growth(_)
             | Self::Score(_) => None,
             Self::Program(program) => program.line_of_call(call),
         }
+    }
+}
+
+impl AnyProgram {
+    /// How often it has read a pointer of a list.
+    pub fn looks(&self) -> u64 {
+        if let Self::List(appender) = self { appender.looks() } else { 0 }
     }
 }
 

@@ -3,6 +3,7 @@
 use super::job::AnyProgram;
 use super::linked_list::{List, appenders, disorder};
 use super::mutex::{Algorithm, Cycles, contenders};
+use super::window_growth::{Growth, growers};
 use crate::runtime::memory::Memories;
 use crate::runtime::monitors::Violation;
 
@@ -29,6 +30,8 @@ pub enum Task {
     },
     /// All append to one list.
     LinkedList(List),
+    /// The window becomes twice as large.
+    WindowGrowth(Growth),
 }
 
 impl OneSided {
@@ -37,6 +40,7 @@ impl OneSided {
         match self.task {
             Task::Mutex { .. } => "mutex",
             Task::LinkedList(_) => "linked_list",
+            Task::WindowGrowth(_) => "window_growth",
         }
     }
 
@@ -50,6 +54,7 @@ impl OneSided {
         match self.task {
             Task::Mutex { asked, .. } => asked.cycles.into(),
             Task::LinkedList(_) => 1,
+            Task::WindowGrowth(growth) => growth.rounds.into(),
         }
     }
 
@@ -57,6 +62,7 @@ impl OneSided {
     pub const fn needs_bytes(&self) -> bool {
         match self.task {
             Task::Mutex { .. } | Task::LinkedList(_) => true,
+            Task::WindowGrowth(_) => false,
         }
     }
 
@@ -71,13 +77,17 @@ impl OneSided {
                 let appenders = appenders(self.processes, list);
                 appenders.into_iter().map(|one| AnyProgram::List(Box::new(one))).collect()
             }
+            Task::WindowGrowth(growth) => {
+                let growers = growers(self.processes, growth);
+                growers.into_iter().map(|one| AnyProgram::Growth(Box::new(one))).collect()
+            }
         }
     }
 
     /// What the memories must hold after a run that came to its end.
     pub fn broken(&self, memories: &Memories) -> Option<Violation> {
         match self.task {
-            Task::Mutex { .. } => None,
+            Task::Mutex { .. } | Task::WindowGrowth(_) => None,
             Task::LinkedList(list) => disorder(memories, self.processes, list.elements),
         }
     }

@@ -10,10 +10,11 @@ use crate::protocols::rma::{Issue, Settings, Transport};
 use crate::workloads::linked_list::{Idiom, List, Probes};
 use crate::workloads::mutex::{Algorithm, Cycles};
 use crate::workloads::one_sided::{OneSided, Task};
+use crate::workloads::window_growth::{By, Growth};
 
 /// The kinds of workload that are read here.
 pub(super) fn is_one_sided(kind: &str) -> bool {
-    matches!(kind, "mutex" | "linked_list")
+    matches!(kind, "mutex" | "linked_list" | "window_growth")
 }
 
 /// The workload of a checked tree.
@@ -24,6 +25,7 @@ pub(super) fn read(node: &Node, settings: &Settings) -> OneSided {
     let task = match node.required_word("kind") {
         "mutex" => mutex(node, settings),
         "linked_list" => linked_list(node, processes),
+        "window_growth" => window_growth(node),
         other => unreachable!("{other} is no workload over windows"),
     };
     OneSided { processes, per_node: per_node.min(processes), task }
@@ -58,6 +60,16 @@ fn linked_list(node: &Node, processes: u32) -> Task {
             _ => Probes::One,
         },
         counts: true,
+    })
+}
+
+fn window_growth(node: &Node) -> Task {
+    let name = node.required_word("by");
+    let by = By::ALL.into_iter().find(|by| by.name() == name);
+    Task::WindowGrowth(Growth {
+        by: by.expect("the tree was checked against its shape"),
+        size: node.bytes("size").expect("the key is required").as_u64(),
+        rounds: node.small("rounds").unwrap_or(1),
     })
 }
 
