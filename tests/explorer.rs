@@ -82,6 +82,23 @@ fn the_rule_leaves_most_orders_of_eager_messages_out() {
     }
 }
 
+/// Programs that ask again and again for what a dead process can no longer write: see
+/// [`survivors_of_a_dead_rank_spin_or_are_explained`].
+fn spins(name: &str) -> bool {
+    name.starts_with("mutex/mcs") || name.starts_with("mutex/test_and_set")
+}
+
+/// A queue lock does not outlive a rank that dies between its swap and its link, nor test-and-set its
+/// holder: who comes next asks for ever. Nothing else goes wrong.
+#[test]
+fn survivors_of_a_dead_rank_spin_or_are_explained() {
+    for entry in registry::entries().iter().filter(|entry| spins(&entry.name)) {
+        let options = Options { crash: true, states: 2 * FEW, ..Options::default() };
+        let found = explored(entry, Size { ranks: 2, ops: 1 }, &options);
+        assert_eq!(classes(&found), ["livelock"], "{}: {:#?}", entry.name, found.failures);
+    }
+}
+
 /// Every crash point of three ranks (or of what the entry has instead) ends with all survivors
 /// done, or with a report that names the victim and everybody who waits.
 #[test]
@@ -92,6 +109,9 @@ fn a_crash_at_any_moment_is_explained() {
         let options = Options { crash: true, states: FEW, reduce: true, ..Options::default() };
         let found = explored(&entry, size, &options);
         let name = &entry.name;
+        if spins(name) {
+            continue;
+        }
         assert_eq!(classes(&found), [""; 0], "{name}: {:#?}", found.failures);
         for report in &found.diagnoses {
             assert!(report.starts_with("process ") && report.contains(" died\n"), "{report}");
@@ -123,6 +143,9 @@ fn drawn_orders_raise_no_false_alarm() {
             for crash in [false, true] {
                 let options = Options { strategy, schedules: 30, crash, ..Options::default() };
                 let found = explored(&entry, size, &options);
+                if crash && spins(&entry.name) {
+                    continue;
+                }
                 assert_eq!(classes(&found), [""; 0], "{}: {:#?}", entry.name, found.failures);
                 assert_eq!((found.unfinished, found.schedules), (0, 30), "{}", entry.name);
                 assert_eq!(found.finals + found.diagnosed, 30, "{}", entry.name);

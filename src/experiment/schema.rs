@@ -325,6 +325,7 @@ static WORKLOAD: Shape = Shape::Tagged {
         one_sided::MUTEX,
         one_sided::LINKED_LIST,
         one_sided::EPOCHS,
+        one_sided::WINDOW_GROWTH,
         variant(
             "program",
             &[required(
@@ -583,6 +584,10 @@ const PACKETS: MetricSpec = number("packets_per_cycle", "");
 const EPOCH_TIME: MetricSpec = time_metric("epoch_time");
 const EPOCH_EVERY: MetricSpec = time_metric("epoch_every");
 const EPOCH_PACKETS: MetricSpec = number("packets_per_epoch", "");
+const ELEMENT_TIME: MetricSpec = time_metric("element_time");
+const PACKETS_OF_ELEMENT: MetricSpec = number("packets_per_element", "");
+const READS: MetricSpec = number("reads_per_element", "");
+const GROWTH_TIME: MetricSpec = time_metric("growth_time");
 const STEP_TIME: MetricSpec = time_metric("step_time");
 const MOVED: MetricSpec = metric("moved", Dimension::Bytes, "B", 1);
 
@@ -595,6 +600,8 @@ const fn main_metrics(kind: &str) -> &'static [MetricSpec] {
         b"collective" => &[LATENCY, MESSAGE_RATE, TIME_METRIC],
         b"mutex" => &[CYCLE_TIME, HANDOVER, PACKETS, TIME_METRIC],
         b"rma_epochs" => &[EPOCH_TIME, EPOCH_EVERY, EPOCH_PACKETS, TIME_METRIC],
+        b"linked_list" => &[ELEMENT_TIME, PACKETS_OF_ELEMENT, READS, TIME_METRIC],
+        b"window_growth" => &[GROWTH_TIME, TIME_METRIC],
         b"tiles" => &[STEP_TIME, MOVED, TIME_METRIC],
         _ => &[TIME_METRIC],
     }

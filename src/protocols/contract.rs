@@ -126,6 +126,11 @@ impl Region {
         Self { space, offset: 0, len }
     }
 
+    /// Whether other processes can reach it.
+    pub const fn is_in_a_window(self) -> bool {
+        matches!(self.space, Space::Window(_))
+    }
+
     /// The part of `len` bytes that begins `offset` bytes into this region.
     pub const fn part(self, offset: u64, len: u64) -> Self {
         Self { space: self.space, offset: self.offset + offset, len }
@@ -537,6 +542,8 @@ pub enum Next<C> {
     Load(Region),
     /// The thread writes the first bytes of a number into its process's memory, little endian.
     Store(Region, u64),
+    /// The thread copies inside its process's memory, outside the library: as long as both are.
+    Copy(Region, Region),
     /// The program tells its monitors a fact, at no cost.
     Tell(Observation),
     /// The thread ends.

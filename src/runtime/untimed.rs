@@ -16,7 +16,7 @@
 //! | [`Choice::TakePacket`] | `handle` gets `Input::Packet`, at the grant; the payload lands now |
 //! | [`Choice::TakeDone`] | `handle` gets `Input::Done`, at the grant |
 //! | [`Choice::EndPass`] | `handle` gets `Input::Polled`, at the grant |
-//! | [`Choice::Touch`] | a program loads from, or stores into, a window: memory that others can reach |
+//! | [`Choice::Touch`] | a program loads from, stores into, or copies in a window: memory that others can reach |
 //! | [`Choice::Move`] | the bytes of an RDMA operation move, from the memory as it is then; an atomic one changes its element |
 //! | [`Choice::Finish`] | its completion enters the process's completion queue, with the old element of an atomic one |
 //!
@@ -59,7 +59,7 @@ use crate::mpi::observation::Observation;
 use crate::mpi::rma::update::Effect;
 use crate::protocols::contract::{
     Action, ActionOf, Entry, Guard, Lane, Lanes, Machine, Next, Process, Program, Region, Route,
-    Space, Thread, Token, Via,
+    Thread, Token, Via,
 };
 
 /// One thing that may happen next.
@@ -271,6 +271,7 @@ enum Stage<C> {
 enum Touch {
     Load(Region),
     Store(Region, u64),
+    Copy(Region, Region),
     /// It tells its monitors a fact.
     Tell(Observation),
 }
@@ -279,9 +280,8 @@ impl Touch {
     /// Whether nobody else can reach this memory: the moment does not matter.
     const fn is_private(self) -> bool {
         match self {
-            Self::Load(region) | Self::Store(region, _) => {
-                !matches!(region.space, Space::Window(_))
-            }
+            Self::Load(region) | Self::Store(region, _) => !region.is_in_a_window(),
+            Self::Copy(from, to) => !from.is_in_a_window() && !to.is_in_a_window(),
             Self::Tell(_) => true,
         }
     }
@@ -600,6 +600,7 @@ impl<M: Machine, P: Program<M>> Instance<M, P> {
                 Next::Tell(fact) => break Stage::Touches(Touch::Tell(fact)),
                 Next::Load(region) => break Stage::Touches(Touch::Load(region)),
                 Next::Store(region, value) => break Stage::Touches(Touch::Store(region, value)),
+                Next::Copy(from, to) => break Stage::Touches(Touch::Copy(from, to)),
                 Next::Compute(_) | Next::Mark(_) => {}
                 Next::Fork => {
                     for other in 1..self.threads.len() {

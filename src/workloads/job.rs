@@ -7,6 +7,7 @@ use super::mutex::Contender;
 use super::ping_pong::PingPong;
 use super::program::ProgramStream;
 use super::score::Score;
+use super::window_growth::Grower;
 use super::windowed::{Direction, Windowed};
 use crate::engine::{Options, Streams};
 use crate::hardware::core::{
@@ -121,6 +122,8 @@ pub enum AnyProgram {
     List(Box<Appender>),
     /// The rank that epochs are made towards.
     Host(Box<Host>),
+    /// A rank whose window grows.
+    Growth(Box<Grower>),
 }
 
 impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for AnyProgram {
@@ -134,6 +137,7 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for AnyProgram {
             Self::Mutex(program) => Program::<M>::next(&mut **program, reply),
             Self::List(program) => Program::<M>::next(&mut **program, reply),
             Self::Host(program) => Program::<M>::next(&mut **program, reply),
+            Self::Growth(program) => Program::<M>::next(&mut **program, reply),
         }
     }
 
@@ -146,6 +150,7 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for AnyProgram {
             | Self::Collective(_)
             | Self::Program(_)
             | Self::Host(_)
+            | Self::Growth(_)
             | Self::Score(_) => {}
         }
     }
@@ -159,7 +164,8 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for AnyProgram {
             | Self::Program(_)
             | Self::Mutex(_)
             | Self::Host(_)
-            | Self::List(_) => false,
+            | Self::List(_)
+            | Self::Growth(_) => false,
         }
     }
 
@@ -171,6 +177,7 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for AnyProgram {
             | Self::Mutex(_)
             | Self::Host(_)
             | Self::List(_)
+            | Self::Growth(_)
             | Self::Score(_) => None,
             Self::Program(program) => program.line(),
         }
@@ -184,9 +191,17 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for AnyProgram {
             | Self::Mutex(_)
             | Self::Host(_)
             | Self::List(_)
+            | Self::Growth(_)
             | Self::Score(_) => None,
             Self::Program(program) => program.line_of_call(call),
         }
+    }
+}
+
+impl AnyProgram {
+    /// How often it has read a pointer of a list.
+    pub fn looks(&self) -> u64 {
+        if let Self::List(appender) = self { appender.looks() } else { 0 }
     }
 }
 

@@ -28,9 +28,7 @@ use crate::mpi::operator::Datatype;
 use crate::mpi::rma::update::Effect;
 use crate::protocols::call::{Call, Comm, Peer, Reply};
 use crate::protocols::contract::{Machine, Next, Program, Region, Space};
-use crate::protocols::rma::call::{
-    At, Flavor, LockKind, Operation, RmaCall, Win, address as address_of,
-};
+use crate::protocols::rma::call::{self, At, Flavor, LockKind, Operation, RmaCall, Win};
 
 /// Where nobody asks anything of this rank any more.
 pub const SERVED: u32 = 2;
@@ -143,7 +141,7 @@ impl Appender {
             stage: Stage::Begin,
             steps: VecDeque::new(),
             made: 0,
-            stands_at: Pointer { rank: 0, address: address_of(0, 0) },
+            stands_at: Pointer { rank: 0, address: call::address(0, 0) },
             words: [0; 2],
             probes: 1,
             looks: 0,
@@ -230,7 +228,7 @@ impl Appender {
         self.steps.push_back(Next::Store(word(NEXT), NULL));
         self.rma(RmaCall::Attach { win: WINDOW, memory, bytes: ELEMENT });
         self.steps.push_back(Next::Store(NEW.part(0, WORD), me));
-        self.steps.push_back(Next::Store(NEW.part(WORD, WORD), address_of(memory, 0)));
+        self.steps.push_back(Next::Store(NEW.part(WORD, WORD), call::address(memory, 0)));
     }
 
     /// Links the new element behind the one that this rank stands at, and goes there.
@@ -242,7 +240,7 @@ impl Appender {
                 Operation::Update { update, origin: Some(NEW), result: None }
             }
         });
-        self.stands_at = Pointer { rank: self.rank, address: address_of(self.made, 0) };
+        self.stands_at = Pointer { rank: self.rank, address: call::address(self.made, 0) };
         self.made += 1;
     }
 

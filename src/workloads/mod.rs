@@ -12,5 +12,6 @@ pub mod program;
 pub mod score;
 pub mod team;
 pub mod tiles;
+pub mod window_growth;
 pub mod windowed;
 pub mod xios_ep;

@@ -4,6 +4,7 @@ use super::epochs::Epochs;
 use super::job::AnyProgram;
 use super::linked_list::{List, appenders, disorder};
 use super::mutex::{Algorithm, Cycles, contenders};
+use super::window_growth::{Growth, growers};
 use crate::runtime::memory::Memories;
 use crate::runtime::monitors::Violation;
 
@@ -32,6 +33,8 @@ pub enum Task {
     LinkedList(List),
     /// All but the first make epochs towards its window.
     Epochs(Epochs),
+    /// The window becomes twice as large.
+    WindowGrowth(Growth),
 }
 
 impl OneSided {
@@ -41,6 +44,7 @@ impl OneSided {
             Task::Mutex { .. } => "mutex",
             Task::LinkedList(_) => "linked_list",
             Task::Epochs(_) => "rma_epochs",
+            Task::WindowGrowth(_) => "window_growth",
         }
     }
 
@@ -54,6 +58,7 @@ impl OneSided {
         match self.task {
             Task::Mutex { asked, .. } => asked.cycles.into(),
             Task::LinkedList(_) => 1,
+            Task::WindowGrowth(growth) => growth.rounds.into(),
             Task::Epochs(asked) => asked.rounds.into(),
         }
     }
@@ -61,7 +66,7 @@ impl OneSided {
     /// Ranks whose time between their two marks is measured.
     pub const fn measured(&self) -> u32 {
         match self.task {
-            Task::Mutex { .. } | Task::LinkedList(_) => self.processes,
+            Task::Mutex { .. } | Task::LinkedList(_) | Task::WindowGrowth(_) => self.processes,
             Task::Epochs(_) => self.processes - 1,
         }
     }
@@ -70,7 +75,7 @@ impl OneSided {
     pub const fn needs_bytes(&self) -> bool {
         match self.task {
             Task::Mutex { .. } | Task::LinkedList(_) => true,
-            Task::Epochs(_) => false,
+            Task::Epochs(_) | Task::WindowGrowth(_) => false,
         }
     }
 
@@ -86,13 +91,17 @@ impl OneSided {
                 appenders.into_iter().map(|one| AnyProgram::List(Box::new(one))).collect()
             }
             Task::Epochs(asked) => asked.programs(self.processes),
+            Task::WindowGrowth(growth) => {
+                let growers = growers(self.processes, growth);
+                growers.into_iter().map(|one| AnyProgram::Growth(Box::new(one))).collect()
+            }
         }
     }
 
     /// What the memories must hold after a run that came to its end.
     pub fn broken(&self, memories: &Memories) -> Option<Violation> {
         match self.task {
-            Task::Mutex { .. } | Task::Epochs(_) => None,
+            Task::Mutex { .. } | Task::WindowGrowth(_) | Task::Epochs(_) => None,
             Task::LinkedList(list) => disorder(memories, self.processes, list.elements),
         }
     }

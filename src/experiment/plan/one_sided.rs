@@ -11,10 +11,11 @@ use crate::workloads::epochs::{Access, Direct, Epoch, Epochs};
 use crate::workloads::linked_list::{Idiom, List, Probes};
 use crate::workloads::mutex::{Algorithm, Cycles};
 use crate::workloads::one_sided::{OneSided, Task};
+use crate::workloads::window_growth::{By, Growth};
 
 /// The kinds of workload that are read here.
 pub(super) fn is_one_sided(kind: &str) -> bool {
-    matches!(kind, "mutex" | "linked_list" | "rma_epochs")
+    matches!(kind, "mutex" | "linked_list" | "window_growth" | "rma_epochs")
 }
 
 /// The workload of a checked tree.
@@ -26,6 +27,7 @@ pub(super) fn read(node: &Node, settings: &Settings) -> OneSided {
         "mutex" => mutex(node, settings),
         "linked_list" => linked_list(node, processes),
         "rma_epochs" => epochs(node, settings),
+        "window_growth" => window_growth(node),
         other => unreachable!("{other} is no workload over windows"),
     };
     OneSided { processes, per_node: per_node.min(processes), task }
@@ -88,6 +90,16 @@ fn linked_list(node: &Node, processes: u32) -> Task {
             _ => Probes::One,
         },
         counts: true,
+    })
+}
+
+fn window_growth(node: &Node) -> Task {
+    let name = node.required_word("by");
+    let by = By::ALL.into_iter().find(|by| by.name() == name);
+    Task::WindowGrowth(Growth {
+        by: by.expect("the tree was checked against its shape"),
+        size: node.bytes("size").expect("the key is required").as_u64(),
+        rounds: node.small("rounds").unwrap_or(1),
     })
 }
 
@@ -155,7 +167,7 @@ pub(super) fn check(
             let locks = asked.epoch != Epoch::LockAll || asked.direct == Direct::Exclusive;
             locks && asked.no_check
         }
-        Task::LinkedList(_) => false,
+        Task::LinkedList(_) | Task::WindowGrowth(_) => false,
     };
     if exclusive {
         refuse(

@@ -113,10 +113,7 @@ pub fn run(point: &Point) -> Result<(Outcome, Noted), JobError> {
     {
         ran.outcome.violations.extend(workload.broken(&ran.memories));
     }
-    let looks = ran.programs.iter().map(|program| match program {
-        AnyProgram::List(appender) => appender.looks(),
-        _ => 0,
-    });
+    let looks = ran.programs.iter().map(AnyProgram::looks);
     Ok((ran.outcome, Noted { longest, endpoints: None, looks: looks.sum() }))
 }
 

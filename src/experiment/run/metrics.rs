@@ -96,9 +96,11 @@ fn metrics(point: &Point, outcome: &Outcome, noted: Noted) -> Vec<Metric> {
             }
             Task::LinkedList(list) => {
                 let elements = f64::from(list.elements);
+                add("element_time", elapsed.as_us_f64() / elements, "us");
                 add("packets_per_element", to_f64(packets(outcome, SERVED)) / elements, "");
                 add("reads_per_element", to_f64(noted.looks) / elements, "");
             }
+            Task::WindowGrowth(_) => add("growth_time", mean_between_marks(outcome), "us"),
         },
         Workload::Program(_) => {}
     }
@@ -160,6 +162,13 @@ fn packets(outcome: &Outcome, end: u32) -> u64 {
         marks.map(|mark| mark.account.packets).sum::<u64>()
     };
     of(end) - of(START)
+}
+
+/// The mean time from a start mark to the end mark of the same process that follows it.
+fn mean_between_marks(outcome: &Outcome) -> f64 {
+    let of = |number| outcome.marks.iter().filter(move |mark| mark.number == number);
+    let sum = |number| of(number).map(|mark| mark.at.since(Time::ZERO).as_us_f64()).sum::<f64>();
+    (sum(END) - sum(START)) / to_f64(of(END).count() as u64)
 }
 
 /// From the first start mark to the last end mark; the whole run where nothing was marked.

@@ -171,3 +171,24 @@ pub(super) static EPOCHS: Variant = variant(
     ],
     "All processes but the first make epochs towards the window of rank 0, again and again.",
 );
+
+/// One window becomes twice as large.
+pub(super) static WINDOW_GROWTH: Variant = variant(
+    "window_growth",
+    &[
+        required(
+            "by",
+            &Shape::Word(&[
+                ("recreate", "MPI-2: a larger window, a copy, and the end of the old one"),
+                ("attach", "MPI-3: more memory for a dynamic window"),
+            ]),
+            "\"attach\"",
+            "How it grows.",
+        ),
+        PROCESSES,
+        PER_NODE,
+        required("size", &SIZE, "\"1 MB\"", "Bytes of each process before."),
+        default("rounds", &POSITIVE, "1", "Times that it grows; it begins with `size` each time."),
+    ],
+    "All processes make their window twice as large.",
+);

@@ -1,5 +1,7 @@
 //! A thread: its program, the list of actions that its core works through, its passes.
 
+mod touches;
+
 use super::passes::Pass;
 use super::polling::{Polled, Position};
 use super::wires::{COPY, token};
@@ -10,8 +12,8 @@ use super::{
 use crate::hardware::fabric::{ConnId, Transfer};
 use crate::mpi::rma::update::Effect;
 use crate::protocols::contract::{
-    Action, ActionOf, Entry, Guard, Input, InputOf, Next, Process, Region, Route, Space, Thread,
-    Token, Via,
+    Action, ActionOf, Entry, Guard, Input, InputOf, Next, Process, Region, Route, Thread, Token,
+    Via,
 };
 use crate::runtime::monitors::system;
 use crate::runtime::rules::Cut;
@@ -28,7 +30,7 @@ pub(super) struct Actor<M: Machine, P> {
     pub(super) placement: Placement,
     pub(super) program: P,
     pub(super) state: State,
-    /// The load or store that its program waits for.
+    /// The load, store or copy that its program waits for.
     touches: Option<Next<M::Call>>,
     /// What it wants to do once it has the lock.
     pub(super) entering: Option<Entering<M>>,
@@ -205,10 +207,11 @@ where
                 }
                 Next::Tell(fact) => self.monitors.observe(process, &fact, &mut self.violations),
                 touch @ (Next::Load(_) | Next::Store(..)) => {
-                    if !self.read_or_write(thread, touch, at) {
+                    if !self.read_or_write(thread, &touch, at) {
                         return;
                     }
                 }
+                Next::Copy(from, to) => return self.copy_outside(thread, (from, to), at),
                 Next::Fork => return self.fork(thread, at),
                 Next::Join => {
                     self.actor(thread).since = at;
@@ -219,40 +222,6 @@ where
                 Next::Call(call) => return self.enter(thread, Entering::Call(call), at),
             }
         }
-    }
-
-    /// The program reads or writes memory at `at`, at no cost of its own; answers whether it has: what
-    /// others can reach is touched at its time, and not ahead of the clock.
-    fn read_or_write(&mut self, thread: u32, touch: Next<M::Call>, at: Time) -> bool {
-        let (Next::Load(region) | Next::Store(region, _)) = touch else {
-            unreachable!("only loads and stores touch memory")
-        };
-        if matches!(region.space, Space::Window(_)) {
-            if at > self.simulation.now() {
-                self.actor(thread).touches = Some(touch);
-                self.schedule(at, thread, Phase::Library, Happening::Touch(thread));
-                return false;
-            }
-            let (process, inner) = self.names(thread);
-            self.record(|| Choice::Touch { process, thread: inner });
-        }
-        let (process, _) = self.names(thread);
-        if let Next::Store(region, value) = touch {
-            self.memories.store(process, region, &value.to_le_bytes());
-        } else {
-            let value = self.memories.load(process, region);
-            self.actor(thread).program.loaded(value);
-        }
-        true
-    }
-
-    /// The time of a load or store has come.
-    pub(super) fn touched(&mut self, thread: u32) {
-        let now = self.simulation.now();
-        let touch = self.actor(thread).touches.take().expect("the event was made for one");
-        let done = self.read_or_write(thread, touch, now);
-        debug_assert!(done, "it is not ahead of the clock");
-        self.advance_program(thread, None, now);
     }
 
     /// The core works outside the library from `at` on.

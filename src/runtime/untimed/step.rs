@@ -105,6 +105,7 @@ where
             Touch::Store(region, value) => {
                 self.memories.store(process, region, &value.to_le_bytes());
             }
+            Touch::Copy(from, to) => self.memories.copy(process, from, to),
         }
         self.instances[process.0 as usize].change().advance(usize::from(thread.0), None);
     }

@@ -52,6 +52,7 @@ where
                 let verb = match touch {
                     Touch::Load(_) => "reads its window",
                     Touch::Store(..) => "writes its window",
+                    Touch::Copy(..) => "copies between its own buffers",
                     Touch::Tell(_) => "tells a fact",
                 };
                 format!("{} {verb}", self.name(process, thread))

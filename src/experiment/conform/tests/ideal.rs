@@ -167,7 +167,8 @@ impl Job {
                 | Next::Join
                 | Next::Tell(_)
                 | Next::Load(_)
-                | Next::Store(..) => {}
+                | Next::Store(..)
+                | Next::Copy(..) => {}
                 Next::End => process.ended = true,
             }
         }

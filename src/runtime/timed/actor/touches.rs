@@ -1,0 +1,78 @@
+//! What programs do to memory themselves: they load, store and copy.
+//!
+//! What others can reach is touched at its time, in the order of the clock; the rest at once, since
+//! nobody can tell.
+
+use super::State;
+use crate::protocols::contract::{Machine, Next, Program, Region};
+use crate::runtime::monitors::buffers::Lends;
+use crate::runtime::timed::{Happening, Phase, Timed};
+use crate::runtime::untimed::Choice;
+use crate::units::{Bytes, Time, TimeDelta};
+
+impl<M: Machine, P: Program<M>> Timed<M, P>
+where
+    M::Call: Lends,
+{
+    /// The program reads or writes memory at `at`, at no cost of its own; answers whether it has: what
+    /// others can reach is touched at its time, and not ahead of the clock.
+    pub(super) fn read_or_write(&mut self, thread: u32, touch: &Next<M::Call>, at: Time) -> bool {
+        let (Next::Load(region) | Next::Store(region, _)) = *touch else {
+            unreachable!("only loads and stores touch memory")
+        };
+        if region.is_in_a_window() && !self.is_due(thread, touch, at) {
+            return false;
+        }
+        let (process, _) = self.names(thread);
+        if let Next::Store(region, value) = *touch {
+            self.memories.store(process, region, &value.to_le_bytes());
+        } else {
+            let value = self.memories.load(process, region);
+            self.actor(thread).program.loaded(value);
+        }
+        true
+    }
+
+    /// Whether the time has come to touch what others can reach; until then the thread waits.
+    fn is_due(&mut self, thread: u32, touch: &Next<M::Call>, at: Time) -> bool {
+        if at > self.simulation.now() {
+            self.actor(thread).touches = Some(touch.clone());
+            self.schedule(at, thread, Phase::Library, Happening::Touch(thread));
+            return false;
+        }
+        let (process, inner) = self.names(thread);
+        self.record(|| Choice::Touch { process, thread: inner });
+        true
+    }
+
+    /// The program copies `from` to `to`: the bytes are there when it begins, and its core is busy.
+    pub(super) fn copy_outside(&mut self, thread: u32, (from, to): (Region, Region), at: Time) {
+        let shared = from.is_in_a_window() || to.is_in_a_window();
+        if shared && !self.is_due(thread, &Next::Copy(from, to), at) {
+            return;
+        }
+        let actor = self.actor(thread);
+        (actor.state, actor.next) = (State::Computing, 0);
+        let process = actor.process;
+        if !actor.alone {
+            let core = actor.placement.core;
+            self.slots.begin(core, TimeDelta::ZERO);
+        }
+        self.memories.copy(process, from, to);
+        if let Some(end) = self.move_bytes(thread, Bytes::new(from.len), at) {
+            self.end_list(thread, end);
+        }
+    }
+
+    /// The time of a load, a store or a copy has come.
+    pub(in crate::runtime::timed) fn touched(&mut self, thread: u32) {
+        let now = self.simulation.now();
+        let touch = self.actor(thread).touches.take().expect("the event was made for one");
+        if let Next::Copy(from, to) = touch {
+            return self.copy_outside(thread, (from, to), now);
+        }
+        let done = self.read_or_write(thread, &touch, now);
+        debug_assert!(done, "it is not ahead of the clock");
+        self.advance_program(thread, None, now);
+    }
+}
