@@ -1,5 +1,6 @@
 //! A list over one-sided communication: in every order, and timed.
 #![allow(clippy::unwrap_used, reason = "a test stops at its first surprise")]
+#![allow(clippy::print_stdout, reason = "the sizes of explorations are of interest")]
 
 mod common;
 
