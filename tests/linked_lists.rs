@@ -43,7 +43,9 @@ fn explore(ranks: u32, list: List, rma: Settings) -> Survey {
     );
     for (fault, way) in &survey.faults {
         println!("{fault}");
-        way.iter().for_each(|choice| println!("    {choice}"));
+        for choice in way {
+            println!("    {choice}");
+        }
     }
     for (violation, _) in &survey.violations {
         println!("{violation}");
