@@ -1,5 +1,6 @@
 //! A window that becomes twice as large: what it costs, in closed form, and in every order.
 #![allow(clippy::unwrap_used, reason = "a test stops at its first surprise")]
+#![allow(clippy::print_stdout, reason = "the sizes of explorations are of interest")]
 
 mod common;
 
