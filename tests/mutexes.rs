@@ -1,5 +1,6 @@
 //! Locks over one-sided communication: in every order, and timed.
 #![allow(clippy::unwrap_used, reason = "a test stops at its first surprise")]
+#![allow(clippy::print_stdout, reason = "the sizes of explorations are of interest")]
 
 mod common;
 
@@ -39,15 +40,21 @@ fn explore(algorithm: Algorithm, ranks: u32, asked: Cycles, rma: Settings) -> Su
     );
     for (fault, way) in &survey.faults {
         println!("{fault}");
-        way.iter().for_each(|choice| println!("    {choice}"));
+        for choice in way {
+            println!("    {choice}");
+        }
     }
     for (violation, way) in &survey.violations {
         println!("{violation}");
-        way.iter().for_each(|choice| println!("    {choice}"));
+        for choice in way {
+            println!("    {choice}");
+        }
     }
     if let Some(way) = survey.way_to_doomed.as_ref() {
         println!("doomed:");
-        way.iter().for_each(|choice| println!("    {choice}"));
+        for choice in way {
+            println!("    {choice}");
+        }
     }
     survey
 }

@@ -51,7 +51,6 @@ fn recorded_cases_conform_timed_and_cross_the_bridge() {
 fn recorded_cases_conform_in_random_orders() {
     let vectors = Vectors::read(include_str!("vectors/rma.json")).unwrap();
     let verdict = judge(&vectors, &Simulated { seed: 1 }, 27);
-    println!("{verdict}");
     assert_eq!(verdict.to_string(), "240 passed, 0 failed");
 }
 

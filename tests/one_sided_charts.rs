@@ -23,7 +23,15 @@ const UNMERGED: Settings = Settings { merge: false, ..LAZY };
 fn call(line: Line) -> Call {
     match line {
         Next::Call(call) => call,
-        other => unreachable!("{other:?} is no call"),
+        other @ (Next::Compute(_)
+        | Next::Mark(_)
+        | Next::Fork
+        | Next::Join
+        | Next::Load(_)
+        | Next::Store(..)
+        | Next::Copy(..)
+        | Next::Tell(_)
+        | Next::End) => unreachable!("{other:?} is no call"),
     }
 }
 

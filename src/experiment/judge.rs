@@ -291,8 +291,9 @@ fn slope(values: &[f64], along: &Along, value: f64, tolerance: Tolerance) -> Fou
 fn rank_correlation(values: &[f64]) -> f64 {
     let rank = |value: f64| {
         let below = values.iter().filter(|other| **other < value).count();
-        let equal = values.iter().filter(|other| **other == value).count();
-        below as f64 + (equal as f64 - 1.0) / 2.0
+        let above = values.iter().filter(|other| **other > value).count();
+        // Equal values share the ranks between those below and those above.
+        (below as f64 + (values.len() - above) as f64 - 1.0) / 2.0
     };
     let count = values.len() as f64;
     let squares = values.iter().enumerate().map(|(place, &value)| {

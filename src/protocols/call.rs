@@ -167,9 +167,9 @@ impl Call {
             | Self::Imrecv { .. }
             | Self::Cancel { .. }
             | Self::Init
-            | Self::Attach { .. } => None,
+            | Self::Attach { .. }
+            | Self::Rma(_) => None,
             Self::Collective(call) => Some(call.comm),
-            Self::Rma(_) => None,
             Self::Communicators(call) => Some(call.comm()),
         }
     }

@@ -1,6 +1,6 @@
 //! One mutex and many contenders: the locks over one-sided communication.
 //!
-//! A [`Contender`] is a rank that takes the mutex and gives it back again and again; [`Mutex`] is the
+//! A [`Contender`] is a rank that takes the mutex and gives it back again and again; `Mutex` is the
 //! algorithm, one file each. Marks 0 and 1 of every rank bracket its cycles; 2 and 3 stand where it
 //! enters and leaves, if they are asked for.
 //!

@@ -7,6 +7,7 @@ use super::super::model_file::Machine;
 use super::place;
 use crate::mpi::rma::synchronisation::Rules;
 use crate::protocols::rma::{Issue, Settings, Transport};
+use crate::units::Bytes;
 use crate::workloads::epochs::{Access, Direct, Epoch, Epochs};
 use crate::workloads::linked_list::{Idiom, List, Probes};
 use crate::workloads::mutex::{Algorithm, Cycles};
@@ -56,7 +57,7 @@ fn epochs(node: &Node, settings: &Settings) -> Task {
         "fetch_add" => Access::FetchAdd,
         _ => Access::Write,
     };
-    let size = node.bytes("size").map_or(8, |size| size.as_u64());
+    let size = node.bytes("size").map_or(8, Bytes::as_u64);
     Task::Epochs(Epochs {
         epoch: match node.required_word("epoch") {
             "exclusive" => Epoch::Exclusive,
@@ -112,7 +113,7 @@ pub(super) fn settings(tree: &Node) -> Settings {
         Some("eager") => Issue::Eager,
         Some("adaptive") => Issue::Adaptive {
             operations: node.small("adaptive_operations").unwrap_or(8),
-            bytes: node.bytes("adaptive_bytes").map_or(16 << 10, |bytes| bytes.as_u64()),
+            bytes: node.bytes("adaptive_bytes").map_or(16 << 10, Bytes::as_u64),
         },
         _ => Issue::Lazy,
     };
@@ -124,7 +125,7 @@ pub(super) fn settings(tree: &Node) -> Settings {
             _ => Transport::Messages,
         },
         merge: node.flag("merge").unwrap_or(defaults.merge),
-        merge_limit: node.bytes("merge_limit").map_or(defaults.merge_limit, |bytes| bytes.as_u64()),
+        merge_limit: node.bytes("merge_limit").map_or(defaults.merge_limit, Bytes::as_u64),
         done_after_merge: node.flag("done_after_merge").unwrap_or(defaults.done_after_merge),
         rules: match node.word("checking") {
             Some("strict") => Rules::Strict,

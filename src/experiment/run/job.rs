@@ -157,10 +157,12 @@ fn inside_a_process(threads: u16) -> Endpoints {
 /// Both ranks of a pair on one node need no second one.
 fn nodes(point: &Point) -> u32 {
     let Placement { processes, per_node, .. } = point.placement;
-    match &point.workload {
-        Workload::OneSided(workload) => workload.nodes(),
-        _ if processes == per_node => 1,
-        _ => point.nodes,
+    if let Workload::OneSided(workload) = &point.workload {
+        workload.nodes()
+    } else if processes == per_node {
+        1
+    } else {
+        point.nodes
     }
 }
 

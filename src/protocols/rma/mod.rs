@@ -5,7 +5,7 @@
 //!   poll ────packet─▶ mod.rs ─▶ target.rs: lock manager, memory, answers
 //! ```
 //!
-//! A window is a value of [`window`]; what its process waits for is a goal, looked at after every
+//! A window is a value of `window.rs`; what its process waits for is a goal, looked at after every
 //! input. Over a messaging network everything that a target does, it does in a handler while one of
 //! its threads polls; over RDMA its HCA does it ([`Transport`]).
 //!

@@ -23,7 +23,7 @@ pub enum Scope {
 /// One packet.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub enum RmaPacket {
-    /// A message of an [`Exchange`](super::exchange::Exchange).
+    /// A message of an exchange: see `exchange.rs`.
     Words {
         /// What it belongs to.
         scope: Scope,

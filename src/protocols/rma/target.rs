@@ -200,7 +200,7 @@ impl Window {
     }
 
     /// An operation of this process on its own part: its core does it at once.
-    pub(super) fn apply_own(&mut self, queued: Queued, port: &mut Port<'_>) {
+    pub(super) fn apply_own(queued: Queued, port: &mut Port<'_>) {
         let Queued { does, place, request } = queued;
         match does {
             Operation::Put { origin } => Self::put(place, Some(origin), port),

@@ -86,7 +86,7 @@ impl Lends for Call {
             | Self::Communicators(_)
             | Self::Compare { .. } => None,
             Self::Rma(call) => {
-                let result = one_sided(call).and_then(|does| does.result());
+                let result = one_sided(call).and_then(Operation::result);
                 result.map(|region| Lent { region, use_as: UseAs::Destination })
             }
             Self::Collective(call) => {
@@ -102,10 +102,12 @@ impl Lends for Call {
     }
 
     fn lends_also(&self) -> Option<Lent> {
-        let input = match self {
-            Self::Collective(call) => call.buffers()[0],
-            Self::Rma(call) => one_sided(call).and_then(|does| does.origin()),
-            _ => None,
+        let input = if let Self::Rma(call) = self {
+            one_sided(call).and_then(Operation::origin)
+        } else if let Self::Collective(call) = self {
+            call.buffers()[0]
+        } else {
+            None
         };
         input.map(|region| Lent { region, use_as: UseAs::Input })
     }

@@ -425,8 +425,12 @@ where
         operand: Option<Region>,
         old: Option<Region>,
     ) {
-        operand.into_iter().for_each(|operand| self.reads(process, operand));
-        [Some(target), old].into_iter().flatten().for_each(|region| self.writes(process, region));
+        if let Some(operand) = operand {
+            self.reads(process, operand);
+        }
+        for region in [Some(target), old].into_iter().flatten() {
+            self.writes(process, region);
+        }
         self.memories.update(process, target, update, operand, old);
     }
 

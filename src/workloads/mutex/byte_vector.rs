@@ -92,7 +92,7 @@ impl ByteVector {
                 let (region, many) = self.bytes(from);
                 self.go(Point::Scanned { from, many }, Turn::load(region))
             }
-            Point::Scan { .. } => return Err(None),
+            Point::Scan { .. } | Point::Done => return Err(None),
             Point::Scanned { from, many } => {
                 let set = (0..many).find(|index| value >> (8 * index) & 0xFF != 0);
                 if let Some(index) = set {
@@ -101,7 +101,6 @@ impl ByteVector {
                 self.at = Point::Scan { from: from + many };
                 return self.epoch(byte, value);
             }
-            Point::Done => return Err(None),
         })
     }
 

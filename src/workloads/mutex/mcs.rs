@@ -156,7 +156,16 @@ impl Steps for Mcs {
                 self.other = NOBODY;
                 self.go(Point::Holds, Turn::Step(Next::Call(call)))
             }
-            _ => Turn::Done,
+            Point::Holds
+            | Point::Reading
+            | Point::Look
+            | Point::TakeOut
+            | Point::TakenOut
+            | Point::Found
+            | Point::ReadAgain
+            | Point::ReadingAgain
+            | Point::LookAgain
+            | Point::Tell => Turn::Done,
         }
     }
 
@@ -210,7 +219,15 @@ impl Steps for Mcs {
                 self.other = NOBODY;
                 self.go(Point::Reset, Turn::Step(Next::Call(call)))
             }
-            _ => Turn::Done,
+            Point::Reset
+            | Point::Sync
+            | Point::Swap
+            | Point::Swapped
+            | Point::Previous
+            | Point::Linked
+            | Point::Queued
+            | Point::Flushed
+            | Point::Wait => Turn::Done,
         }
     }
 }

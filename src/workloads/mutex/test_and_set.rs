@@ -83,7 +83,9 @@ impl Steps for TestAndSet {
                 self.go(Point::GivenBack, Turn::operate(HOST, OWNER, replace(EMPTY, None)))
             }
             Point::GivenBack => self.go(Point::Over, Turn::flush(HOST)),
-            _ => self.go(Point::Try, Turn::Done),
+            Point::Try | Point::Tried | Point::Found | Point::Judge | Point::Over => {
+                self.go(Point::Try, Turn::Done)
+            }
         }
     }
 }
