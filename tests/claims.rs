@@ -17,6 +17,30 @@ use serde_json::Value as Json;
 
 const COPY: &str = include_str!("data/claims_endpoints.json");
 const XIOS_EP: &str = include_str!("data/claims_xios_ep.json");
+const RMA: &str = include_str!("data/claims_rma.json");
+/// Claims of `rma` that wait, each with its reason.
+const LATER_RMA: [(&str, &str); 20] = [
+    ("rma-cfg-eureka", "parameters of models/eureka-mx10g.json, compared with no copy yet"),
+    ("rma-cfg-lib", "the library of that model, stated in its title"),
+    ("rma-fig4-procs", "the layouts of scenarios/rma/fig04_direct_access.json"),
+    ("rma-fig4-mpi2-linear", "no kind of claim fits a line and gives its R^2"),
+    ("rma-fig12-excl-lt-shared", "docs/rma-messages.md: 3 messages against 4, by its test"),
+    ("rma-list-valid", "the access checker watches no run yet"),
+    ("rma-mutex2-fair", "bypasses are not counted yet"),
+    ("rma-mutex3-start", "the tail at the end is read by no test of its own"),
+    ("rma-sec3-nemesis", "out of scope: there is no TCP channel"),
+    ("rma-sem-datatype-extra", "bytes of packets are compared by no test of their own"),
+    ("rma-sem-get-ref", "replies find their slot by number; no test of its own"),
+    ("rma-sem-handler", "scenarios/rma/ext_busy_target.json shows it"),
+    ("rma-sem-lock-lazy", "no test of its own"),
+    ("rma-sem-lockall", "docs/rma-messages.md counts its messages"),
+    ("rma-sem-nonblocking", "no test of its own"),
+    ("rma-sem-not-mutex", "no test of its own"),
+    ("rma-sem-op-queues", "no test of its own"),
+    ("rma-sem-shm-mutex", "shared windows are not run yet"),
+    ("rma-sem-win-op", "no test of its own"),
+    ("rma-sem-winmodel", "a window has no attribute of its memory model yet"),
+];
 /// Claims that wait for a mechanism, each with its reason: none at present.
 const LATER: [&str; 0] = [];
 
@@ -68,8 +92,13 @@ fn of_scenarios() -> BTreeMap<String, Vec<(String, Json)>> {
 
 /// Ids that comments of tests name.
 fn of_tests() -> Vec<String> {
+    [named_in(&files("src", ".rs")), named_in(&files("tests", ".rs"))].concat()
+}
+
+/// Ids that comments of these files name.
+fn named_in(files: &[(String, String)]) -> Vec<String> {
     let mut found = Vec::new();
-    for (_, text) in files("src", ".rs").into_iter().chain(files("tests", ".rs")) {
+    for (_, text) in files {
         for line in text.lines().filter(|line| line.trim_start().starts_with("//")) {
             let Some((_, after)) = line.split_once("claim: ") else { continue };
             found.push(after.split_whitespace().next().unwrap_or_default().to_owned());
@@ -124,6 +153,31 @@ fn every_claim_of_the_endpoint_library_is_tested() {
     let ours = tests.iter().filter(|id| id.starts_with("xep-"));
     let unknown: Vec<&String> = ours.filter(|id| !ids.contains(&id.as_str())).collect();
     assert!(unknown.is_empty(), "the document states no {unknown:?}");
+}
+
+/// What waits of `rma` is as listed, and nothing else.
+#[test]
+fn every_claim_of_rma_is_checked_or_waits_for_a_reason() {
+    let claims: Vec<Json> = serde_json::from_str(RMA).expect("a list of claims");
+    assert!(claims.iter().all(|claim| claim["document"] == "rma"));
+    let (scenarios, mut tests) = (of_scenarios(), of_tests());
+    tests.extend(named_in(&files("benches", ".rs")));
+    let checked = |id: &str| scenarios.contains_key(id) || tests.iter().any(|named| named == id);
+    let ids: Vec<&str> = claims.iter().map(|claim| text(claim, "id")).collect();
+    let open: Vec<&str> = ids.iter().copied().filter(|id| !checked(id)).collect();
+    let later: Vec<&str> = LATER_RMA.iter().map(|(id, _)| *id).collect();
+    assert_eq!(open, ids.iter().copied().filter(|id| later.contains(id)).collect::<Vec<_>>());
+    let named = scenarios.keys().chain(&tests).filter(|id| id.starts_with("rma-"));
+    let unknown: Vec<&String> = named.filter(|id| !ids.contains(&id.as_str())).collect();
+    assert!(unknown.is_empty(), "the document states no {unknown:?}");
+    let mut bent = Vec::new();
+    for stated in &claims {
+        for (file, checked) in scenarios.get(text(stated, "id")).into_iter().flatten() {
+            let differences = differences(stated, checked);
+            bent.extend(differences.iter().map(|what| format!("{file}: {}: {what}", stated["id"])));
+        }
+    }
+    assert!(bent.is_empty(), "\n{}\n", bent.join("\n"));
 }
 
 /// The number in `13`, `"32 KiB"` or `"+-10%"`: sizes in bytes, shares in percent.

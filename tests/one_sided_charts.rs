@@ -186,6 +186,8 @@ fn active() -> Vec<Section> {
 
 /// Messages that one rank sends in a halo exchange on a ring: by post and start, by lazy and by
 /// eager fences.
+///
+/// claim: rma-sem-pscw
 fn halo(ranks: u32) -> [usize; 3] {
     let neighbours = |rank: u32| [(rank + 1) % ranks, (rank + ranks - 1) % ranks];
     let puts = |rank| neighbours(rank).map(|to| put(to, 0, 1));

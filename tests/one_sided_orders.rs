@@ -135,6 +135,9 @@ fn exclusive_locks_exclude() {
 }
 
 /// R10, and loads and stores of the owner under its own lock.
+///
+/// claim: rma-sem-lock-excl
+/// claim: rma-sem-lock-shared
 #[test]
 fn locks_of_all_and_of_oneself_keep_exclusive_lockers_out() {
     let reader = || on_window(2, epoch(0, EXCLUSIVE, [get(0, 0, 2, 0)]));
@@ -193,6 +196,8 @@ fn sums_are_exact() {
 }
 
 /// R3: two elements at once.
+///
+/// claim: rma-sem-acc-atomic
 #[test]
 fn accumulates_are_atomic_for_each_element() {
     let adds = |value| {
@@ -208,6 +213,8 @@ fn accumulates_are_atomic_for_each_element() {
 }
 
 /// R4: accumulates of one origin keep their order, at another rank and at home.
+///
+/// claim: rma-sem-order
 #[test]
 fn accumulates_keep_their_order() {
     let steps = |target| {
@@ -245,6 +252,8 @@ fn accumulates_keep_their_order() {
 }
 
 /// R5: a put after a flush comes later.
+///
+/// claim: rma-sem-flush
 #[test]
 fn a_flush_orders_puts() {
     for target in [0, 1] {
@@ -280,6 +289,8 @@ fn atomics_exclude_each_other() {
 }
 
 /// R7: after a local flush, or a wait for its request, the origin's buffer is free.
+///
+/// claim: rma-sem-request-local
 #[test]
 fn local_completion_frees_the_buffer() {
     let ids = Requests::List([Handle(1)].into());
@@ -301,13 +312,15 @@ fn local_completion_frees_the_buffer() {
 }
 
 /// R8: what an epoch wrote is there when a third rank hears of its end.
+///
+/// claim: rma-sem-unlock-complete
 fn hearsay(writes: Vec<Line>) -> Vec<Vec<Line>> {
     let tells = writes.into_iter().chain([Next::Call(send(WORLD, 2, 0, 8))]);
-    let writer: Vec<Line> = [set(1, 0, 7)].into_iter().chain(tells).collect();
+    let first: Vec<Line> = [set(1, 0, 7)].into_iter().chain(tells).collect();
     let hears = Next::Call(recv(WORLD, Some(1), Some(0), 91, 8));
-    let reader: Vec<Line> =
+    let second: Vec<Line> =
         [hears].into_iter().chain(epoch(0, SHARED, [get(0, 0, 1, 0)])).collect();
-    vec![on_window(1, []), on_window(1, writer), on_window(1, reader)]
+    vec![on_window(1, []), on_window(1, first), on_window(1, second)]
 }
 
 #[test]
@@ -335,6 +348,8 @@ fn a_merged_write_without_an_answer_may_be_seen_late() {
 }
 
 /// R9: whoever returns from a fence, or a wait, has everything.
+///
+/// claim: rma-sem-fence
 #[test]
 fn active_epochs_end_with_everything_done() {
     let origin = |index: u64, value| {

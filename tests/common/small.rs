@@ -212,7 +212,14 @@ pub(crate) fn received(world: &World, process: u32) -> Vec<(u32, u64)> {
     let outcomes = program.replies.iter().flat_map(|reply| match reply {
         Reply::Outcome(outcome) => vec![*outcome],
         Reply::All(outcomes) => outcomes.to_vec(),
-        _ => vec![],
+        Reply::Done
+        | Reply::Any { .. }
+        | Reply::Tested(_)
+        | Reply::AllTested(_)
+        | Reply::Probed(_)
+        | Reply::Compared(_)
+        | Reply::Flag(_)
+        | Reply::Numbers(_) => vec![],
     });
     let statuses = outcomes.filter_map(|outcome| match outcome {
         Outcome::Received(status) => Some((status.source?.0, status.count)),
