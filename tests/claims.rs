@@ -19,7 +19,7 @@ const COPY: &str = include_str!("data/claims_endpoints.json");
 const XIOS_EP: &str = include_str!("data/claims_xios_ep.json");
 const RMA: &str = include_str!("data/claims_rma.json");
 /// Claims of `rma` that wait, each with its reason.
-const LATER_RMA: [(&str, &str); 20] = [
+const LATER_RMA: [(&str, &str); 19] = [
     ("rma-cfg-eureka", "parameters of models/eureka-mx10g.json, compared with no copy yet"),
     ("rma-cfg-lib", "the library of that model, stated in its title"),
     ("rma-fig4-procs", "the layouts of scenarios/rma/fig04_direct_access.json"),
@@ -38,7 +38,6 @@ const LATER_RMA: [(&str, &str); 20] = [
     ("rma-sem-not-mutex", "no test of its own"),
     ("rma-sem-op-queues", "no test of its own"),
     ("rma-sem-shm-mutex", "shared windows are not run yet"),
-    ("rma-sem-win-op", "no test of its own"),
     ("rma-sem-winmodel", "a window has no attribute of its memory model yet"),
 ];
 /// Claims that wait for a mechanism, each with its reason: none at present.

@@ -160,7 +160,8 @@ fn an_uncontended_cycle_is_a_swap_and_a_compare_and_swap() {
     }
 }
 
-/// Contended: swap, link and message, and no compare-and-swap where somebody waits already.
+/// Contended: swap, link and message, and a compare-and-swap in vain where the next rank has swapped
+/// and not linked itself yet.
 #[test]
 fn a_contended_cycle_adds_a_link_and_a_message_whatever_the_number_of_ranks() {
     for ranks in [4, 8] {
@@ -168,7 +169,8 @@ fn a_contended_cycle_adds_a_link_and_a_message_whatever_the_number_of_ranks() {
         let all: u64 = packets(Algorithm::Mcs, ranks, asked, RDMA).iter().sum();
         let cycles = 50 * u64::from(ranks);
         // The first entry and the last exit are without a neighbour.
-        assert!(all.abs_diff(3 * cycles) <= 2 * u64::from(ranks), "{all} of {cycles} cycles");
+        let least = 3 * cycles - 2 * u64::from(ranks);
+        assert!((least..=4 * cycles).contains(&all), "{all} of {cycles} cycles");
     }
 }
 
