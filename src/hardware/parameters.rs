@@ -175,6 +175,34 @@ profile! {
         start_skew: Time = optional, "100 ns" .. "10 ms";
     }
 
+    /// Copies through the kernel from the memory of another process (cross memory attach).
+    cma: Cma {
+        /// A call, whatever its size; absent: processes do not copy so.
+        call_overhead: Time = optional, "100 ns" .. "20 us";
+        /// Pinning one page of the other process, with nobody else pinning; absent: free.
+        page_cost: Time = optional, "20 ns" .. "2 us";
+        /// Pages that one acquisition of the other process's memory lock pins, at most.
+        batch_pages: Count = default("1024"), "1" .. "65536";
+        /// Growth of the page cost for each further caller that pins pages of the same process.
+        contention_per_reader: Ratio = default("0"), "0" .. "4";
+    }
+
+    /// Copies through a kernel module that is told of a buffer before (`KNEM`).
+    knem: Knem {
+        /// Declaring a buffer, whatever its size; absent: there is no such module.
+        region_base: Time = optional, "100 ns" .. "20 us";
+        /// Declaring a buffer, for each byte; absent: free.
+        region_per_byte: CostPerByte = optional, "0.0005 ns/B" .. "0.2 ns/B";
+    }
+
+    /// Memory of another process mapped into the own one (`XPMEM`).
+    xpmem: Xpmem {
+        /// Attaching a buffer that was attached before; absent: there is no such module.
+        attach: Time = optional, "20 ns" .. "20 us";
+        /// The first touch of a page after its buffer is attached; absent: free.
+        page_fault: Time = optional, "50 ns" .. "5 us";
+    }
+
     /// The bus between the HCA and memory, each direction on its own.
     pcie: Pcie {
         /// Rate of one direction after line encoding, before any packet overhead.

@@ -5,7 +5,7 @@
 //! that is missing or wrong at once. Where a number comes from is the file reader's knowledge.
 
 pub use super::parameters::{
-    Cache, Coherence, Cpu, Hca, Link, Mem, Mpi, Os, PARAMETERS, Pcie, Profile,
+    Cache, Cma, Coherence, Cpu, Hca, Knem, Link, Mem, Mpi, Os, PARAMETERS, Pcie, Profile, Xpmem,
 };
 pub use super::value::{Kind, Ratio, Value, ValueError};
 
@@ -49,6 +49,14 @@ const DESCRIBED_ONLY: &[&str] = &[
     "cache.line",
     "os.page_size",
     "os.cma_available",
+    "cma.call_overhead",
+    "cma.page_cost",
+    "cma.batch_pages",
+    "cma.contention_per_reader",
+    "knem.region_base",
+    "knem.region_per_byte",
+    "xpmem.attach",
+    "xpmem.page_fault",
     "hca.loopback_bw",
 ];
 
