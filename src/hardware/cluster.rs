@@ -14,6 +14,7 @@
 
 use std::collections::BTreeMap;
 
+use super::copies::{Copies, CoreCopy, Shares};
 use super::core::Place;
 use super::fabric::{Arbitration, Fabric, Framing, Hop, PathId, ResourceId, ResourceSpec, Service};
 use super::profile::Profile;
@@ -68,7 +69,6 @@ struct Costs {
     wqe: u64,
     cqe: u64,
     hca_socket: u32,
-    copy_traffic: u32,
     dma_to_llc: bool,
 }
 
@@ -85,11 +85,11 @@ pub struct Cluster {
     links: Vec<ResourceId>,
     costs: Costs,
     paths: BTreeMap<(Socket, Socket, Posting), PathId>,
-    copies: BTreeMap<Place, PathId>,
-    copy_rates: BTreeMap<Place, ResourceId>,
+    copies: Copies,
 }
 
-fn shared(name: String, capacity: Bandwidth, framing: Framing) -> ResourceSpec {
+/// A pipe that its users share fairly.
+pub(super) fn shared(name: String, capacity: Bandwidth, framing: Framing) -> ResourceSpec {
     let service = Service::Shared { capacity };
     ResourceSpec { name, service, framing, arbitration: Arbitration::default() }
 }
@@ -128,15 +128,7 @@ impl Cluster {
                 add(shared(topology.link_name(link), profile.link.data_bw, wire))
             })
             .collect();
-        let mut copy_rates = BTreeMap::new();
-        for &site in sites {
-            let core = Place { thread: 0, ..site };
-            copy_rates.entry(core).or_insert_with(|| {
-                let Place { node, socket, core, .. } = site;
-                let name = format!("node {node} socket {socket} core {core} copies");
-                add(shared(name, profile.mem.core_copy_bw_dram, Framing::NONE))
-            });
-        }
+        let copies = Copies::new(profile, sites, &mut add);
         Self {
             fabric: Fabric::new(specs, mtu).with_cut_through(profile.link.cut_through.as_u64()),
             topology,
@@ -144,8 +136,7 @@ impl Cluster {
             links,
             costs: Costs::new(profile),
             paths: BTreeMap::new(),
-            copies: BTreeMap::new(),
-            copy_rates,
+            copies,
         }
     }
 
@@ -168,22 +159,20 @@ impl Cluster {
         path
     }
 
-    /// The path of a copy beyond the caches by the core at `site`.
+    /// The path of `copy`: its core, and all that the core shares with others. `None` where that is
+    /// nothing: the core then copies at the rate that [`super::memory::Memory::copy`] answers.
     ///
     /// # Panics
     ///
-    /// When `site` was not announced to [`Self::new`].
-    pub fn copy_path(&mut self, site: Place) -> PathId {
-        let site = Place { thread: 0, ..site };
-        if let Some(&path) = self.copies.get(&site) {
-            return path;
-        }
-        let core = self.copy_rates[&site];
-        let memory = self.nodes[site.node as usize].memory[site.socket as usize];
-        let hop = |resource, weight| Hop { resource, weight, extra: 0, latency: TimeDelta::ZERO };
-        let path = self.fabric.add_path(&[hop(core, 1), hop(memory, self.costs.copy_traffic)]);
-        self.copies.insert(site, path);
-        path
+    /// When the core was not announced to [`Self::new`], or its node has no such socket.
+    pub fn copy_path(&mut self, copy: CoreCopy) -> Option<PathId> {
+        let node = &self.nodes[copy.core.node as usize];
+        let hca = self.costs.hca_socket;
+        let shares = Shares {
+            memory: &node.memory,
+            link: &|from, to| node.intersocket.map(|links| links[away_from_hca(from, to, hca)]),
+        };
+        self.copies.path(copy, &shares, &mut self.fabric)
     }
 
     /// From delivery at the peer until the sender's HCA has its acknowledgement in host memory.
@@ -264,6 +253,12 @@ impl Cluster {
     }
 }
 
+/// Which of the two links carries bytes from one socket to another: 0 towards the HCA's socket, 1
+/// away from it. Two sockets that are both not the HCA's use them by their numbers.
+fn away_from_hca(from: u32, to: u32, hca_socket: u32) -> usize {
+    usize::from(if to == hca_socket { false } else { from == hca_socket || from < to })
+}
+
 const fn hop(resource: ResourceId, extra: u64, latency: TimeDelta) -> Hop {
     Hop { resource, weight: 1, extra, latency }
 }
@@ -335,7 +330,6 @@ impl Costs {
             wqe: profile.hca.wqe_bytes.as_u64() + tlp,
             cqe: profile.hca.cqe_bytes.as_u64() + tlp,
             hca_socket: profile.hca.socket,
-            copy_traffic: profile.mem.copy_traffic,
             dma_to_llc: profile.mem.dma_to_llc,
         }
     }

@@ -26,6 +26,8 @@ pub struct Place {
 pub enum Distance {
     /// Hardware threads of one core, or the same one.
     SameCore,
+    /// Cores of one tile: they share a cache closer than their socket's.
+    SameTile,
     /// Cores of one socket.
     SameSocket,
     /// Sockets of one node.
@@ -35,14 +37,21 @@ pub enum Distance {
 }
 
 impl Place {
-    /// What lies between here and `other`.
-    pub fn distance(self, other: Self) -> Distance {
+    /// The tile of this core's socket, of `cores_per_tile` cores each, numbered from 0.
+    pub const fn tile(self, cores_per_tile: u32) -> u32 {
+        self.core / cores_per_tile
+    }
+
+    /// What lies between here and `other`, on sockets whose tiles have `cores_per_tile` cores.
+    pub fn distance(self, other: Self, cores_per_tile: u32) -> Distance {
         if self.node != other.node {
             Distance::OtherNode
         } else if self.socket != other.socket {
             Distance::CrossSocket
-        } else if self.core != other.core {
+        } else if self.tile(cores_per_tile) != other.tile(cores_per_tile) {
             Distance::SameSocket
+        } else if self.core != other.core {
+            Distance::SameTile
         } else {
             Distance::SameCore
         }
@@ -279,6 +288,7 @@ mod tests {
         Cpu {
             sockets,
             cores_per_socket,
+            cores_per_tile: 1,
             smt,
             clock: crate::units::Frequency::from_hz(1_000_000_000),
             in_order: false,
@@ -357,10 +367,13 @@ mod tests {
     #[test]
     fn distance_grows_from_core_to_node() {
         let here = Place { node: 0, socket: 0, core: 0, thread: 0 };
-        assert_eq!(here.distance(Place { thread: 1, ..here }), Distance::SameCore);
-        assert_eq!(here.distance(Place { core: 1, ..here }), Distance::SameSocket);
-        assert_eq!(here.distance(Place { socket: 1, ..here }), Distance::CrossSocket);
-        assert_eq!(here.distance(Place { node: 1, ..here }), Distance::OtherNode);
+        let next = Place { core: 1, ..here };
+        assert_eq!(here.distance(Place { thread: 1, ..here }, 2), Distance::SameCore);
+        assert_eq!(here.distance(next, 2), Distance::SameTile);
+        assert_eq!(here.distance(next, 1), Distance::SameSocket);
+        assert_eq!(next.distance(Place { core: 2, ..here }, 2), Distance::SameSocket);
+        assert_eq!(here.distance(Place { socket: 1, ..here }, 2), Distance::CrossSocket);
+        assert_eq!(here.distance(Place { node: 1, ..here }, 2), Distance::OtherNode);
     }
 
     #[test]

@@ -40,6 +40,15 @@ pub struct CopyRate {
     pub traffic: u64,
     /// Whether the payload also crosses the link between the sockets.
     pub crosses_sockets: bool,
+    /// Whether the payload passes a cache that the cores of a tile share, and that limits them.
+    pub passes_tile: bool,
+}
+
+impl CopyRate {
+    /// Whether nothing that other cores use limits the copy.
+    pub const fn is_private(self) -> bool {
+        self.traffic == 0 && !self.crosses_sockets && !self.passes_tile
+    }
 }
 
 /// The memory costs of one machine, ready for the hot path.
@@ -56,6 +65,8 @@ pub struct Memory {
     poll_footprint: u64,
     copy: [Bandwidth; 3],
     copy_traffic: u64,
+    /// Whether the cores of a tile slow down each other's copies.
+    tiles_limit: bool,
 }
 
 impl Memory {
@@ -76,6 +87,7 @@ impl Memory {
             poll_footprint: mpi.poll_footprint.as_u64(),
             copy: [mem.core_copy_bw, mem.core_copy_bw_dram, mem.core_copy_bw_remote],
             copy_traffic: u64::from(mem.copy_traffic),
+            tiles_limit: profile.cpu.cores_per_tile > 1 && cache.l2_tile_copy_bw.is_some(),
         }
     }
 
@@ -116,18 +128,26 @@ impl Memory {
         (self.poll + self.load(self.level_of(footprint))) * u64::from(channels)
     }
 
+    /// Bytes of memory traffic for each byte copied beyond the caches.
+    pub(super) fn copy_traffic(&self) -> u32 {
+        u32::try_from(self.copy_traffic).expect("read from 32 bits")
+    }
+
     /// How a core copies buffers that, with what is copied around them, take `footprint` bytes.
     ///
-    /// Source and destination both count: one copy of n bytes touches 2n.
+    /// Source and destination both count: one copy of n bytes touches 2n. What the first level
+    /// holds does not reach the cache of the tile.
     pub fn copy(&self, footprint: Bytes, side: Side) -> CopyRate {
-        let cached = self.level_of(footprint) <= self.last_level();
+        let level = self.level_of(footprint);
+        let cached = level <= self.last_level();
         let alone = match (side, cached) {
             (Side::Local, true) => self.copy[0],
             (Side::Local, false) => self.copy[1],
             (Side::Remote, _) => self.copy[2],
         };
         let traffic = if cached { 0 } else { self.copy_traffic };
-        CopyRate { alone, traffic, crosses_sockets: side == Side::Remote }
+        let passes_tile = self.tiles_limit && level > Level::L1;
+        CopyRate { alone, traffic, crosses_sockets: side == Side::Remote, passes_tile }
     }
 }
 
@@ -232,6 +252,24 @@ mod tests {
     }
 
     #[test]
+    fn copies_beyond_the_first_level_pass_the_cache_of_a_tile_that_limits() {
+        let limit = ("cache.l2_tile_copy_bw", "6 GB/s");
+        let sizes = [("cache.l1d_size", "32 KiB"), ("cache.l2_size", "1 MiB")];
+        let cores = [("cpu.cores_per_socket", "4"), ("cpu.cores_per_tile", "2")];
+        let passes = |values: &[(&str, &str)], kib| {
+            let memory = memory(&[&sizes, values].concat());
+            memory.copy(Bytes::kib(kib), Side::Local).passes_tile
+        };
+        let tiles = [cores[0], cores[1], limit];
+        assert_eq!(
+            [32, 33, 1_024, 1_025].map(|kib| passes(&tiles, kib)),
+            [false, true, true, true]
+        );
+        assert!(!passes(&cores, 1_024), "no limit is known");
+        assert!(!passes(&[limit], 1_024), "no core shares a tile");
+    }
+
+    #[test]
     fn a_copy_has_the_rate_and_traffic_of_its_footprint() {
         let memory = three_levels();
         let copy = |kib, side| {
@@ -245,5 +283,7 @@ mod tests {
         let small = two_levels();
         assert_eq!(small.copy(Bytes::kib(512), Side::Local).traffic, 0);
         assert_eq!(small.copy(Bytes::kib(513), Side::Local).traffic, 2);
+        assert!(small.copy(Bytes::kib(512), Side::Local).is_private());
+        assert!(!memory.copy(Bytes::kib(1), Side::Remote).is_private(), "the sockets' link");
     }
 }

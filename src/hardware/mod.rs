@@ -1,6 +1,7 @@
 //! Hardware: how long things take. Knows bytes and times, not ranks and tags.
 
 pub mod cluster;
+pub mod copies;
 pub mod core;
 pub mod fabric;
 pub mod memory;

@@ -89,6 +89,9 @@ profile! {
         sockets: Count = required, "1" .. "8";
         /// Cores of a socket.
         cores_per_socket: Count = required, "1" .. "256";
+        /// Cores that share a cache closer than their socket's: a tile with one second level, a
+        /// chiplet with one last level; 1: none do.
+        cores_per_tile: Count = default("1"), "1" .. "16";
         /// Hardware threads of a core.
         smt: Count = required, "1" .. "8";
         /// Core clock.
@@ -138,6 +141,9 @@ profile! {
         l2_size: Bytes = required, "64 KiB" .. "8 MiB";
         /// Load that hits the second level.
         l2_latency: Time = required, "1 ns" .. "50 ns";
+        /// Payload rate of all cores of a tile that copy at once beyond their first level; absent:
+        /// each copies as if alone.
+        l2_tile_copy_bw: Bandwidth = optional, "0.5 GB/s" .. "200 GB/s";
         /// Last level, per socket; 0: there is none.
         l3_size: Bytes = default("0 B"), "0 B" .. "2 GiB";
         /// Load that hits the last level.
@@ -148,6 +154,8 @@ profile! {
     coh: Coherence {
         /// A line that another core of the socket wrote.
         line_same_socket: Time = required, "10 ns" .. "500 ns";
+        /// A line that another core of the tile wrote.
+        line_same_l2: Time = same_as("coh.line_same_socket"), "5 ns" .. "500 ns";
         /// A line that a core of another socket wrote.
         line_cross_socket: Time = same_as("coh.line_same_socket"), "20 ns" .. "1 us";
         /// Atomic operation on a line that this core owns.
@@ -337,6 +345,8 @@ profile! {
         lock_uncontended: Time = required, "5 ns" .. "500 ns";
         /// Handing the lock to a waiting core of the socket.
         lock_handoff_same_socket: Time = required, "20 ns" .. "5 us";
+        /// Handing the lock to a waiting core of the tile.
+        lock_handoff_same_tile: Time = same_as("mpi.lock_handoff_same_socket"), "10 ns" .. "5 us";
         /// Handing the lock to a waiting core of another socket.
         lock_handoff_cross_socket: Time = same_as("mpi.lock_handoff_same_socket"), "20 ns" .. "5 us";
         /// Largest message sent eagerly between nodes.

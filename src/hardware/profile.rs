@@ -315,7 +315,13 @@ impl Rule {
 
 /// What the kinds and bands of the table cannot say; nothing that two estimates, each inside its
 /// range, could break.
-static RULES: [Rule; 5] = [
+static RULES: [Rule; 6] = [
+    Rule {
+        first: "cpu.cores_per_tile",
+        second: "cpu.cores_per_socket",
+        holds: |tile, socket| tile <= socket,
+        says: "a tile is part of a socket",
+    },
     Rule {
         first: "cache.l1d_size",
         second: "cache.l2_size",

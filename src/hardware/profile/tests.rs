@@ -135,6 +135,11 @@ fn check_inconsistent(values: &[(&str, &str)], first: &str, second: &str) {
 
 #[test]
 fn values_that_cannot_both_hold_are_refused() {
+    check_inconsistent(
+        &[("cpu.cores_per_tile", "2")],
+        "cpu.cores_per_tile",
+        "cpu.cores_per_socket",
+    );
     check_inconsistent(&[("cache.l2_size", "4 KiB")], "cache.l1d_size", "cache.l2_size");
     check_inconsistent(&[("cache.l3_size", "4 KiB")], "cache.l2_size", "cache.l3_size");
     check_inconsistent(&[("hca.socket", "1")], "hca.socket", "cpu.sockets");

@@ -9,6 +9,7 @@ use super::{
     Account, Arrived, Content, FabricSchedule, Flight, FlightKind, Happening, Lends, Machine, Mark,
     Monitor, Part, Phase, Placement, Planted, Program, Timed,
 };
+use crate::hardware::copies::CoreCopy;
 use crate::hardware::fabric::{ConnId, Transfer};
 use crate::mpi::rma::update::Effect;
 use crate::protocols::contract::{
@@ -624,7 +625,9 @@ where
         let now = self.simulation.now();
         let actor = &self.actors[thread as usize];
         let (bytes, place) = (actor.copying.0.as_u64(), actor.placement.place);
-        let path = self.cluster.copy_path(place);
+        // As in `Costs::cached_copy`, which found that others share what carries it.
+        let copy = CoreCopy::local(place, Bytes::new(2 * bytes));
+        let path = self.cluster.copy_path(copy).expect("a copy that others can slow has a path");
         let transfer = Transfer { conn: ConnId(thread), path, bytes, token: token(COPY, thread) };
         self.cluster.fabric.start(now, transfer, &mut FabricSchedule(&mut self.simulation));
     }

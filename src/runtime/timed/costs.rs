@@ -58,21 +58,23 @@ impl Costs {
     /// Until a line written at `from` is seen by a core at `to`.
     pub(super) fn line_transfer(&self, from: Place, to: Place) -> TimeDelta {
         let coh = &self.profile.coh;
-        match from.distance(to) {
+        match from.distance(to, self.profile.cpu.cores_per_tile) {
             Distance::SameCore => self.profile.cache.l1d_latency,
+            Distance::SameTile => coh.line_same_l2,
             Distance::SameSocket => coh.line_same_socket,
             Distance::CrossSocket | Distance::OtherNode => coh.line_cross_socket,
         }
     }
 
-    /// Core time of a copy that the caches hold; `None` where memory must carry it.
+    /// Core time of a copy that the caches of one core hold; `None` where memory must carry it, or
+    /// a cache that the cores of a tile share.
     ///
     /// The footprint is source and destination of this copy alone. Left out: the far socket (a copy
     /// out of a cell that a core there filled runs at the local rate), and the lines that a
     /// neighbour's cache still holds. Noticeable in messages between sockets of one node.
     pub(super) fn cached_copy(&self, bytes: Bytes) -> Option<TimeDelta> {
         let rate = self.memory.copy(Bytes::new(2 * bytes.as_u64()), Side::Local);
-        (rate.traffic == 0).then(|| rate.alone.transfer_time(bytes))
+        rate.is_private().then(|| rate.alone.transfer_time(bytes))
     }
 
     /// Pinning a buffer: free while the registration cache holds it.
@@ -101,7 +103,8 @@ impl Costs {
     /// Handing the lock from a thread at `from` to one at `to` that waits for it.
     pub(super) fn hand_over(&self, from: Place, to: Place) -> TimeDelta {
         let mpi = &self.profile.mpi;
-        match from.distance(to) {
+        match from.distance(to, self.profile.cpu.cores_per_tile) {
+            Distance::SameTile => mpi.lock_handoff_same_tile,
             Distance::CrossSocket | Distance::OtherNode => mpi.lock_handoff_cross_socket,
             Distance::SameCore | Distance::SameSocket => mpi.lock_handoff_same_socket,
         }
