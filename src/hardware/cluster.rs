@@ -106,12 +106,26 @@ fn dma_read_rate(profile: &Profile) -> Bandwidth {
 }
 
 impl Cluster {
-    /// The cluster of `topology` with nodes of `profile`; `sites` are the cores that will copy.
+    /// The cluster of `topology` with nodes of `profile`; `sites` are the cores that will copy, each
+    /// between buffers of its own socket.
     ///
     /// # Panics
     ///
     /// With more than 2^32 resources.
     pub fn new(profile: &Profile, topology: Topology, sites: &[Place]) -> Self {
+        Self::of(profile, topology, sites, false)
+    }
+
+    /// The same where cores also copy from and to buffers of other sockets.
+    ///
+    /// # Panics
+    ///
+    /// With more than 2^32 resources.
+    pub fn with_far_copies(profile: &Profile, topology: Topology, sites: &[Place]) -> Self {
+        Self::of(profile, topology, sites, true)
+    }
+
+    fn of(profile: &Profile, topology: Topology, sites: &[Place], far: bool) -> Self {
         let mut specs = Vec::new();
         let mut add = |spec: ResourceSpec| {
             let index = u32::try_from(specs.len()).expect("fewer than 2^32 resources");
@@ -128,7 +142,7 @@ impl Cluster {
                 add(shared(topology.link_name(link), profile.link.data_bw, wire))
             })
             .collect();
-        let copies = Copies::new(profile, sites, &mut add);
+        let copies = Copies::new(profile, sites, far, &mut add);
         Self {
             fabric: Fabric::new(specs, mtu).with_cut_through(profile.link.cut_through.as_u64()),
             topology,
@@ -164,7 +178,8 @@ impl Cluster {
     ///
     /// # Panics
     ///
-    /// When the core was not announced to [`Self::new`], or its node has no such socket.
+    /// When the core was not announced to [`Self::new`], its node has no such socket, or a buffer is
+    /// on another socket of a cluster that was not made by [`Self::with_far_copies`].
     pub fn copy_path(&mut self, copy: CoreCopy) -> Option<PathId> {
         let node = &self.nodes[copy.core.node as usize];
         let hca = self.costs.hca_socket;

@@ -63,7 +63,7 @@ struct Rates {
     /// Where its tile shares a cache.
     cached: Option<ResourceId>,
     beyond: ResourceId,
-    /// Where there is another socket.
+    /// Where it copies between sockets.
     remote: Option<ResourceId>,
 }
 
@@ -80,10 +80,11 @@ pub(super) struct Copies {
 }
 
 impl Copies {
-    /// The limits of the cores at `sites`.
+    /// The limits of the cores at `sites`; `far`: which may copy between sockets.
     pub(super) fn new(
         profile: &Profile,
         sites: &[Place],
+        far: bool,
         add: &mut impl FnMut(ResourceSpec) -> ResourceId,
     ) -> Self {
         let cores_per_tile = profile.cpu.cores_per_tile;
@@ -107,7 +108,7 @@ impl Copies {
                     add(shared(name, capacity, Framing::NONE))
                 });
             }
-            if profile.cpu.sockets > 1 {
+            if far {
                 let name = format!("{} copies between sockets", name_of(*place));
                 let capacity = profile.mem.core_copy_bw_remote;
                 rates.remote = Some(add(shared(name, capacity, Framing::NONE)));
@@ -170,7 +171,7 @@ impl Copies {
             (false, 0) => rates.cached,
             (false, _) => Some(rates.beyond),
         };
-        limit.expect("a node has the sockets and tiles that its copies name")
+        limit.expect("copies between sockets are announced with the cluster")
     }
 }
 

@@ -67,7 +67,9 @@ impl Calendar {
 fn cluster_of(values: &[(&str, &str)], copies: &[CoreCopy]) -> Cluster {
     let sites: Vec<Place> = copies.iter().map(|copy| copy.core).collect();
     let topology = Topology::new(Shape::Crossbar, 1).unwrap();
-    Cluster::new(&profile(values), topology, &sites)
+    let far = copies.iter().any(|copy| copy.side() == Side::Remote);
+    let make = if far { Cluster::with_far_copies } else { Cluster::new };
+    make(&profile(values), topology, &sites)
 }
 
 /// When each copy of `bytes` is done; all begin at zero.
