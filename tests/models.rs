@@ -64,7 +64,7 @@ fn stated(name: &str) -> (Option<String>, Vec<Entry>) {
     let file: Json = serde_json::from_str(text).expect("valid JSON");
     let mut entries = Vec::new();
     for (section, numbers) in file.as_object().expect("an object") {
-        if ["name", "title", "source", "extends"].contains(&section.as_str()) {
+        if ["name", "title", "source", "extends", "note"].contains(&section.as_str()) {
             assert!(numbers.as_str().is_some_and(|text| !text.is_empty()), "{name}: {section}");
             continue;
         }

@@ -19,10 +19,20 @@ use mpisim::workloads::job::{Disturbance, Job};
 
 /// The profile in `models/<name>.json`, with some parameters replaced.
 pub(crate) fn model(name: &str, changes: &[(&str, &str)]) -> Profile {
+    let mut builder = numbers(name);
+    for (path, text) in changes {
+        let parameter = Parameter::find(path).unwrap();
+        builder.set(path, parameter.kind.parse(text).unwrap()).unwrap();
+    }
+    builder.build().unwrap()
+}
+
+/// The numbers of a model, and of the one that it extends.
+fn numbers(name: &str) -> ProfileBuilder {
     let path = format!("{}/models/{name}.json", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(path).unwrap();
     let file: serde_json::Value = serde_json::from_str(&text).unwrap();
-    let mut builder = ProfileBuilder::new();
+    let mut builder = file["extends"].as_str().map_or_else(ProfileBuilder::new, numbers);
     let mut set = |path: &str, text: &str| {
         let parameter = Parameter::find(path).unwrap();
         builder.set(path, parameter.kind.parse(text).unwrap()).unwrap();
@@ -35,10 +45,7 @@ pub(crate) fn model(name: &str, changes: &[(&str, &str)]) -> Profile {
             set(&format!("{section}.{name}"), &text);
         }
     }
-    for (path, text) in changes {
-        set(path, text);
-    }
-    builder.build().unwrap()
+    builder
 }
 
 /// `models/ideal.json` with some parameters replaced.
