@@ -86,6 +86,8 @@ pub struct Cluster {
     costs: Costs,
     paths: BTreeMap<(Socket, Socket, Posting), PathId>,
     copies: Copies,
+    /// By node: what one adapter carries between two processes of its node, where that is asked for.
+    loopbacks: Vec<ResourceId>,
 }
 
 /// A pipe that its users share fairly.
@@ -143,6 +145,12 @@ impl Cluster {
             })
             .collect();
         let copies = Copies::new(profile, sites, far, &mut add);
+        let loopback = profile.hca.loopback_bw.filter(|rate| far && rate.as_bit_per_s() > 0);
+        let loopbacks = loopback.into_iter().flat_map(|rate| {
+            (0..topology.hosts())
+                .map(move |node| shared(format!("node {node} HCA loopback"), rate, Framing::NONE))
+        });
+        let loopbacks = loopbacks.map(&mut add).collect();
         Self {
             fabric: Fabric::new(specs, mtu).with_cut_through(profile.link.cut_through.as_u64()),
             topology,
@@ -151,6 +159,7 @@ impl Cluster {
             costs: Costs::new(profile),
             paths: BTreeMap::new(),
             copies,
+            loopbacks,
         }
     }
 
@@ -166,7 +175,13 @@ impl Cluster {
             return path;
         }
         let mut hops = self.host_to_hca(from, posting);
-        self.wire(from.node, to.node, &mut hops);
+        if from.node == to.node {
+            hops.extend(
+                self.loopbacks.get(from.node as usize).map(|&r| hop(r, 0, TimeDelta::ZERO)),
+            );
+        } else {
+            self.wire(from.node, to.node, &mut hops);
+        }
         self.hca_to_host(to, posting, &mut hops);
         let path = self.fabric.add_path(&hops);
         self.paths.insert(key, path);
@@ -197,6 +212,9 @@ impl Cluster {
 
     /// Latency of the wires between two nodes, for the first bit.
     fn flight(&self, from: u32, to: u32) -> TimeDelta {
+        if from == to {
+            return TimeDelta::ZERO;
+        }
         // The base latency holds one switch.
         let switches = u64::from(self.topology.switches_between(from, to));
         self.costs.base_latency + self.costs.switch_hop * switches.saturating_sub(1)
