@@ -64,6 +64,7 @@ fn world(
         threads: vec![1; calls.len()],
         endpoints: Endpoints::default(),
         rendezvous,
+        cooperation: mpisim::protocols::rendezvous::Cooperation::default(),
         eager_inter: Bytes::new(EAGER),
         eager_intra: Bytes::new(EAGER),
         header: Bytes::new(8),

@@ -8,7 +8,7 @@ use mpisim::mpi::envelope::Rank;
 use mpisim::protocols::call::{Buffer, Call, Comm, Peer, Reply, Requests, SendMode};
 use mpisim::protocols::contract::{Handle, Next, Process, Program, Thread};
 use mpisim::protocols::library::{Endpoints, Job, Library, SharedJob};
-use mpisim::protocols::rendezvous::Protocol;
+use mpisim::protocols::rendezvous::{Cooperation, Protocol};
 use mpisim::runtime::explore::{self, Budget, Drift, Final, Survey};
 use mpisim::runtime::memory::Payload;
 use mpisim::runtime::untimed::{Outcome, World};
@@ -84,6 +84,7 @@ fn world_on(
         threads: calls.iter().map(|all| u16::try_from(all.len()).expect("small")).collect(),
         endpoints: Endpoints::default(),
         rendezvous,
+        cooperation: Cooperation::default(),
         eager_inter: Bytes::new(EAGER),
         eager_intra: Bytes::new(EAGER),
         header: Bytes::new(8),

@@ -24,11 +24,12 @@ use mpisim::protocols::collectives::{Algorithm, Blocks, Collective, Kind};
 use mpisim::protocols::contract::{Handle, Next, Process, Thread};
 use mpisim::protocols::library::{Endpoints, Queues, SharedJob};
 use mpisim::protocols::mutant::Mutant;
-use mpisim::protocols::rendezvous::Protocol;
+use mpisim::protocols::rendezvous::{Cooperation, Protocol, Scheme};
 use mpisim::protocols::rma::{Issue, Settings, Transport};
 use mpisim::protocols::xios_ep::tag::USER_BITS;
 use mpisim::runtime::explore::{self, Budget, Survey};
 use mpisim::runtime::monitors::Violation;
+use mpisim::units::Bytes;
 use reference::Example;
 use small::{
     FIRST, Small, WORLD, World, all, at, barrier, create, free, gives, iprobe, irecv, isend, own,
@@ -604,12 +605,29 @@ fn by_rendezvous(rendezvous: Protocol) -> Case {
             harmless: &[Mutant::PinsTwice, Mutant::PutReceiver],
             ..case
         },
-        Protocol::RPut | Protocol::SharedMemory => Case {
+        Protocol::RPut | Protocol::SharedMemory | Protocol::CoopP2p | Protocol::CoopHca => Case {
             found: &[(Mutant::PutReceiver, "V2")],
             harmless: &[Mutant::PinsTwice, Mutant::GetSender, Mutant::FinFirst],
             ..case
         },
     }
+}
+
+/// An odd message above the eager threshold, inside a node.
+fn by_cooperation(scheme: Scheme, chunk: Option<u64>) -> Case {
+    let calls = vec![vec![send(WORLD, 1, 1, 39)], vec![recv(WORLD, Some(0), Some(1), 0, 39)]];
+    let (chunk, page) = (chunk.map(Bytes::new), Bytes::new(1));
+    let together = Some(Cooperation { chunk, page, ..Cooperation::by(scheme) });
+    Case::new(Small { together, ..Small::new(calls) })
+}
+
+/// COOP-coll has the sender copy everything: the receiver does not block.
+fn a_sender_that_chooses() -> Case {
+    let calls =
+        vec![vec![send(WORLD, 1, 1, 39)], vec![irecv(WORLD, Some(0), Some(1), 0), wait_all(0, 1)]];
+    let together = Some(Cooperation::by(Scheme::Coll));
+    let case = Case::new(Small { together, ..Small::new(calls) });
+    Case { found: &[(Mutant::SenderChooses, "V3")], ..case }
 }
 
 fn of_the_library() -> Vec<(&'static str, Case)> {
@@ -646,6 +664,22 @@ fn of_the_library() -> Vec<(&'static str, Case)> {
         ("2 ranks, a gather meets a broadcast", a_gather_meets_a_broadcast()),
         ("2 ranks, 1 message by RGET", by_rendezvous(Protocol::RGet)),
         ("2 ranks, 1 message by RPUT", by_rendezvous(Protocol::RPut)),
+        ("2 neighbours, 1 message by COOP-p2p", {
+            let found = &[(Mutant::CoopOverlap, "V3"), (Mutant::CoopOnCopy, "V2")];
+            let case = finds(by_cooperation(Scheme::Fixed(Protocol::CoopP2p), None), found);
+            passes(case, &[Mutant::ExposesTwice, Mutant::LoadKept, Mutant::OffloadUncounted])
+        }),
+        ("2 neighbours, 1 message by RGET in chunks", {
+            let found = &[(Mutant::ChunkLost, "V3")];
+            finds(by_cooperation(Scheme::Fixed(Protocol::RGet), Some(8)), found)
+        }),
+        ("2 neighbours, 1 message by COOP-load", {
+            finds(by_cooperation(Scheme::Load, None), &[(Mutant::LoadKept, "V5")])
+        }),
+        ("2 neighbours, 1 message by adaptive offload", {
+            finds(by_cooperation(Scheme::Adaptive, None), &[(Mutant::OffloadUncounted, "V5")])
+        }),
+        ("2 neighbours, a blocking send to a non-blocking receive", a_sender_that_chooses()),
     ];
     cases.extend(one_sided());
     cases

@@ -23,13 +23,16 @@ use super::shape::{Shape, path};
 use super::sweep::{self, Sweep};
 use crate::hardware::core::Pinning;
 use crate::protocols::library::{Progress, Queues, Threading};
+use crate::protocols::rendezvous::Cooperation;
 use crate::protocols::rma;
+use crate::runtime::timed::Kernel;
 use crate::units::{Bytes, TimeDelta};
 use crate::workloads::backlog::Queue;
 use crate::workloads::one_sided::OneSided;
 use crate::workloads::tiles::Tiles;
 
 mod addressing;
+mod cooperation;
 mod one_sided;
 mod point;
 mod tiles;
@@ -192,10 +195,14 @@ pub enum Topology {
 }
 
 /// The choices of the MPI library.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq)]
 pub struct MpiOptions {
     /// How a large message moves between nodes.
     pub rendezvous: Rendezvous,
+    /// How large messages move inside a node.
+    pub cooperation: Cooperation,
+    /// How processes of a node copy from each other's memory.
+    pub kernel: Kernel,
     /// Largest message sent eagerly between nodes.
     pub eager_threshold: Bytes,
     /// Largest message sent eagerly inside a node.

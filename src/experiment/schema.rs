@@ -2,6 +2,7 @@
 
 mod claims;
 mod collectives;
+mod cooperation;
 mod figures;
 mod one_sided;
 mod sweep;
@@ -206,6 +207,21 @@ static MPI: Shape = Shape::Object(&[
         "per_peer",
         "How a process is connected to its peers; a pass of the progress engine polls each channel.",
     ),
+    cooperation::LIBRARY,
+    default(
+        "rendezvous_intra",
+        &cooperation::INTRA,
+        "by `library`",
+        "How a message above the intra-node eager threshold moves: one scheme, or rules of which \
+         the first that fits decides.",
+    ),
+    default(
+        "single_copy",
+        &cooperation::KERNEL,
+        "cma",
+        "How processes of a node copy from each other.",
+    ),
+    optional("cooperation", &cooperation::SETTINGS, "What the schemes inside a node need to know."),
     optional("rma", &one_sided::SETTINGS, "How windows work."),
     optional("collectives", &collectives::CHOICES, "Algorithms of collective operations."),
     default(

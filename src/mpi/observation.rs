@@ -77,6 +77,17 @@ pub enum Observation {
         /// Whether the message was longer than the buffer.
         truncated: bool,
     },
+    /// Somebody is about to move bytes of a large message straight from buffer to buffer.
+    Moved {
+        /// The message.
+        message: MessageId,
+        /// Who.
+        by: Mover,
+        /// The first byte.
+        offset: u64,
+        /// How many.
+        bytes: u64,
+    },
     /// The process has queued for a lock, behind another one or nobody.
     LockQueued {
         /// The lock.
@@ -101,6 +112,17 @@ pub enum Observation {
     },
     /// A fact of communicators.
     Group(GroupFact),
+}
+
+/// Who moves bytes of a large message.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum Mover {
+    /// The sender's core.
+    Sender,
+    /// The receiver's core.
+    Receiver,
+    /// An HCA.
+    Hca,
 }
 
 /// A communicator: those without common processes may have one context.

@@ -31,6 +31,10 @@ pub enum SendMode {
     Standard,
     /// Not before the message is matched.
     Synchronous,
+    /// At once: the message is copied into the buffer that the program has attached.
+    Buffered,
+    /// As `Standard`; the program promises that the receive is posted.
+    Ready,
 }
 
 /// Where the bytes of an operation are, in the program's memory.

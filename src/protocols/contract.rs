@@ -7,7 +7,8 @@
 //! # Rules that both runtimes rely on, and assert
 //!
 //! - Actions are carried out in order by the calling thread's core, each after the work before it.
-//! - [`Action::Poll`] and [`Action::Resume`] end their list: they come back as inputs.
+//! - [`Action::Poll`], [`Action::Resume`] and [`Action::Consult`] end their list: they come back as
+//!   inputs.
 //! - After [`Action::Release`] only core work, [`Action::Complete`], [`Action::Return`] and one
 //!   final [`Action::Resume`] may follow.
 //! - `handle` changes nothing but the machine: memory and wires are reached by actions.
@@ -178,7 +179,7 @@ pub enum Entry<'a, C> {
     Done,
     /// The end of a [`Action::Poll`] pass.
     Polled,
-    /// The end of work outside the guard.
+    /// The end of work outside the guard, or the values of counters.
     Resume,
     /// The polls of a thread that has no work left, up to the first that meets something.
     Poll,
@@ -205,6 +206,13 @@ pub enum Input<P, C> {
     Polled(Token),
     /// The work before [`Action::Resume`] is over.
     Resume(Token),
+    /// What [`Action::Consult`] read.
+    Counters {
+        /// The token of the question.
+        token: Token,
+        /// The values, in the order of the question.
+        values: [u32; ASKED],
+    },
 }
 
 impl<P, C> Input<P, C> {
@@ -215,9 +223,39 @@ impl<P, C> Input<P, C> {
             Self::Packet { .. } => Entry::Packet,
             Self::Done(_) => Entry::Done,
             Self::Polled(_) => Entry::Polled,
-            Self::Resume(_) => Entry::Resume,
+            Self::Resume(_) | Self::Counters { .. } => Entry::Resume,
         }
     }
+}
+
+/// How many counters one [`Action::Consult`] reads.
+pub const ASKED: usize = 3;
+
+/// A number in memory that the processes of one node share.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub enum Counter {
+    /// Copies of large messages that a process has before it.
+    Copies(Process),
+    /// Large RDMA operations that the HCA of this node has before it.
+    Offloads(u32),
+}
+
+/// How a counter changes.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum Change {
+    /// One more.
+    Up,
+    /// One less.
+    Down,
+}
+
+/// Which way a core copies between its own process and a neighbour.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum Toward {
+    /// Into the own process.
+    Own,
+    /// Into the neighbour.
+    Peer,
 }
 
 /// What a machine wants done, in words of hardware, with its quantities.
@@ -264,6 +302,39 @@ pub enum Action<P, R> {
         operand: Option<Region>,
         /// Where the old elements go.
         old: Option<Region>,
+    },
+    /// This core copies between its process and a neighbour of its node, through the kernel: the
+    /// neighbour's core takes no part.
+    PeerCopy {
+        /// The neighbour.
+        peer: Process,
+        /// Which way.
+        toward: Toward,
+        /// The bytes in the own process.
+        own: Region,
+        /// The bytes in the neighbour; as many.
+        remote: Region,
+    },
+    /// This core makes a buffer reachable for its neighbours' [`Action::PeerCopy`] (free where the
+    /// kernel needs no declaration).
+    Expose {
+        /// The buffer.
+        region: Region,
+    },
+    /// This core changes a counter, in one piece with all other changes.
+    Count {
+        /// Which.
+        counter: Counter,
+        /// How.
+        change: Change,
+    },
+    /// This core reads counters: they come back as [`Input::Counters`], and the [`Action::Count`]s
+    /// that the answer's list begins with are of one piece with the reading. Ends the list.
+    Consult {
+        /// Which.
+        counters: [Counter; ASKED],
+        /// Comes back with the values.
+        token: Token,
     },
     /// This core pins a buffer for the HCA (free when the registration cache holds it).
     Register {
@@ -365,6 +436,12 @@ impl<P, R> Action<P, R> {
             Self::Update { target, update, operand, old } => {
                 Action::Update { target, update, operand, old }
             }
+            Self::PeerCopy { peer, toward, own, remote } => {
+                Action::PeerCopy { peer, toward, own, remote }
+            }
+            Self::Expose { region } => Action::Expose { region },
+            Self::Count { counter, change } => Action::Count { counter, change },
+            Self::Consult { counters, token } => Action::Consult { counters, token },
             Self::Register { region } => Action::Register { region },
             Self::Send { to, via, header, packet, payload } => {
                 Action::Send { to, via, header, packet, payload }

@@ -50,6 +50,12 @@ mutants! {
     GetSender, "get-sender", "V2", "The sender of RGET is complete when its RTS has left.";
     PutReceiver, "put-receiver", "V2", "The receiver of RPUT is complete when its CTS has left.";
     FinFirst, "fin-first", "V2", "The receiver of RGET says FIN before it has read.";
+    CoopOverlap, "coop-overlap", "V3", "Of an odd number of bytes both halves are the larger one.";
+    CoopOnCopy, "coop-on-copy", "V2", "A side of COOP is complete when its own copy has ended.";
+    SenderChooses, "sender-chooses", "V3", "The sender copies its half whatever the CTS says.";
+    LoadKept, "load-kept", "V5", "The end of a copy is not counted.";
+    OffloadUncounted, "offload-uncounted", "V5", "Only the ends of offloads are counted.";
+    ChunkLost, "chunk-lost", "V3", "The last chunk of a copy is left out.";
     OwnCount, "own-count", "E1", "A process takes its own number of endpoints for that of every other.";
     SkipsRound, "skips-round", "E3", "The barrier leaves its last round out.";
     FirstPolls, "first-polls", "E4", "Only calls on the first endpoint of a process make progress.";
@@ -79,5 +85,6 @@ mutants! {
     HearsFirst, "hears-first", "", "A round of the barrier posts its receive before its send.";
     ChecksTwice, "checks-twice", "", "A receive and a test look into the queue of the process twice.";
     PinsTwice, "pins-twice", "", "Both receivers of a rendezvous pin their buffer twice.";
+    ExposesTwice, "exposes-twice", "", "A buffer is declared to the kernel twice.";
     ContextGaps, "context-gaps", "", "Every second pair of contexts is left out.";
 }

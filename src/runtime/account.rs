@@ -66,6 +66,8 @@ pub struct Account {
     pub entries: u64,
     /// Packets and RDMA operations that were handed to a wire.
     pub packets: u64,
+    /// Bytes that the core copied from or into other processes.
+    pub copied: u64,
 }
 
 impl Account {
@@ -100,6 +102,7 @@ impl Account {
         self.taken *= times;
         self.entries *= times;
         self.packets *= times;
+        self.copied *= times;
         self
     }
 
@@ -118,6 +121,7 @@ impl AddAssign for Account {
         self.taken += other.taken;
         self.entries += other.entries;
         self.packets += other.packets;
+        self.copied += other.copied;
     }
 }
 
@@ -134,6 +138,7 @@ impl Sub for Account {
         since.taken -= earlier.taken;
         since.entries -= earlier.entries;
         since.packets -= earlier.packets;
+        since.copied -= earlier.copied;
         since
     }
 }

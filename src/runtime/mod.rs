@@ -8,6 +8,7 @@
 //! ```
 
 pub mod account;
+pub mod counters;
 pub mod deadlock;
 pub mod explore;
 pub mod fingerprint;

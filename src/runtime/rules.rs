@@ -40,6 +40,10 @@ pub fn breach<P, R>(list: &[Action<P, R>]) -> Option<&'static str> {
         let may_follow_release = match action {
             Action::Poll(_) if !ends => return Some("`Poll` ends its list"),
             Action::Resume(_) if !ends => return Some("`Resume` ends its list"),
+            Action::Consult { .. } if !ends => return Some("`Consult` ends its list"),
+            Action::PeerCopy { own, remote, .. } if own.len != remote.len => {
+                return Some("the two sides of a copy are of one length");
+            }
             Action::Copy { from, to } if from.len != to.len => {
                 return Some("the two sides of a copy are of one length");
             }
@@ -60,6 +64,9 @@ pub fn breach<P, R>(list: &[Action<P, R>]) -> Option<&'static str> {
             | Action::RdmaWrite { .. }
             | Action::RdmaRead { .. }
             | Action::RdmaAtomic { .. }
+            | Action::PeerCopy { .. }
+            | Action::Count { .. }
+            | Action::Consult { .. }
             | Action::Repost { .. }
             | Action::Poll(_) => false,
             Action::Release if released => return Some("the guard is left once"),
@@ -69,6 +76,7 @@ pub fn breach<P, R>(list: &[Action<P, R>]) -> Option<&'static str> {
             | Action::Combine { .. }
             | Action::Update { .. }
             | Action::Register { .. }
+            | Action::Expose { .. }
             | Action::Release
             | Action::Resume(_)
             | Action::Complete { .. }
@@ -97,18 +105,22 @@ fn lengths_differ(
 ///
 /// A step ends before every action whose moment others can see: `Release`, `Return`, `Resume`,
 /// and a `Copy` or `Combine` after something has left in the same step (a peer that was told may look at the
-/// bytes before they are copied). It also ends before every action that reads or writes a window: a
+/// bytes before they are copied). A copy between two processes is a step of its own, since the
+/// neighbour could look at it, and so are changes of counters, but for those that a reading of
+/// counters leads to: they are of one piece with it. It also ends before every action that reads or writes a window: a
 /// peer's HCA may do so at any time. Sends and RDMA posts go out with what precedes them: the
 /// ordered channel, or the HCA, hides when.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub struct Cut {
     left: bool,
+    /// Whether anything but changes of counters was done in this step.
+    begun: bool,
 }
 
 impl Cut {
     /// The cut at the start of a step: after `handle`, or at a step's first action.
     pub const fn new() -> Self {
-        Self { left: false }
+        Self { left: false, begun: false }
     }
 
     /// Whether `action`, the next of the list, begins a new step; asked for every action of the
@@ -116,7 +128,12 @@ impl Cut {
     pub fn before<P, R>(&mut self, action: &Action<P, R>) -> bool {
         let touches = touches_window(action);
         let stops = match action {
-            Action::Release | Action::Return { .. } | Action::Resume(_) => true,
+            Action::Release
+            | Action::Return { .. }
+            | Action::Resume(_)
+            | Action::PeerCopy { .. }
+            | Action::Consult { .. } => true,
+            Action::Count { .. } => self.begun,
             Action::Copy { .. } | Action::Combine { .. } | Action::Update { .. } => {
                 self.left || touches
             }
@@ -135,6 +152,7 @@ impl Cut {
             Action::Work(_)
             | Action::Walk { .. }
             | Action::Register { .. }
+            | Action::Expose { .. }
             | Action::Repost { .. }
             | Action::Poll(_)
             | Action::Complete { .. }
@@ -143,6 +161,7 @@ impl Cut {
         if stops {
             self.left = false;
         }
+        self.begun |= !matches!(action, Action::Count { .. });
         stops
     }
 }
@@ -155,9 +174,13 @@ pub fn touches_window<P, R>(action: &Action<P, R>) -> bool {
         Action::Combine { from, into, .. } => exposed(from) || exposed(into),
         Action::Update { target, .. } => exposed(target),
         Action::Send { payload, .. } => payload.as_ref().is_some_and(exposed),
+        Action::PeerCopy { own, remote, .. } => exposed(own) || exposed(remote),
         Action::Work(_)
         | Action::Walk { .. }
         | Action::Register { .. }
+        | Action::Expose { .. }
+        | Action::Count { .. }
+        | Action::Consult { .. }
         | Action::RdmaWrite { .. }
         | Action::RdmaRead { .. }
         | Action::RdmaAtomic { .. }

@@ -12,7 +12,7 @@
 //! | choice | recorded when |
 //! |---|---|
 //! | [`Choice::Enter`] | `handle` gets `Input::Call`: at the grant, where the call needs the guard |
-//! | [`Choice::Act`] | a step begins before `Release`, `Return`, `Resume` or a cut `Copy` ([`Cut::before`](super::rules::Cut::before) is true): when that action takes effect; for `Resume` when `handle` gets `Input::Resume`, at the grant |
+//! | [`Choice::Act`] | a step begins before `Release`, `Return`, `Resume`, `PeerCopy`, `Consult`, or a cut `Count` or `Copy` ([`Cut::before`](super::rules::Cut::before) is true): when that action takes effect; for `Resume` when `handle` gets `Input::Resume`, at the grant |
 //! | [`Choice::TakePacket`] | `handle` gets `Input::Packet`, at the grant; the payload lands now |
 //! | [`Choice::TakeDone`] | `handle` gets `Input::Done`, at the grant |
 //! | [`Choice::EndPass`] | `handle` gets `Input::Polled`, at the grant |
@@ -49,6 +49,7 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::ops::Deref;
 
+use super::counters::Counters;
 use super::deadlock::{self, Deadlock, Standing};
 use super::fingerprint::{Fingerprint, Shared};
 use super::memory::{Memories, Parcel, Payload};
@@ -218,6 +219,7 @@ pub struct World<M: Machine, P: Program<M>> {
     instances: Vec<Shared<Instance<M, P>>>,
     ports: Vec<Shared<Port<M>>>,
     memories: Memories,
+    counters: Counters,
     fault: Option<Fault>,
     crash: Crash,
     // What watches decides nothing: outside equality and hash.
@@ -338,6 +340,7 @@ impl<M: Machine, P: Program<M>> PartialEq for World<M, P> {
         self.instances == other.instances
             && self.ports == other.ports
             && self.memories == other.memories
+            && self.counters == other.counters
             && self.fault == other.fault
             && self.crash == other.crash
     }
@@ -350,6 +353,7 @@ impl<M: Machine, P: Program<M>> Hash for World<M, P> {
         self.instances.hash(state);
         self.ports.hash(state);
         self.memories.hash(state);
+        self.counters.hash(state);
         self.fault.hash(state);
         self.crash.hash(state);
     }
@@ -373,6 +377,7 @@ where
             instances: instances.collect(),
             ports: vec![Shared::new(Port::new()); count],
             memories: Memories::new(count, payload),
+            counters: Counters::default(),
             fault: None,
             crash: Crash::Never,
             monitors: Shared::new(Monitors::new(count)),
@@ -459,6 +464,7 @@ where
     pub fn conclude(&self) -> Vec<Violation> {
         let mut found = Vec::new();
         self.monitors.deref().clone().end(self.undelivered(), &mut found);
+        self.counters.end(&mut found);
         for (process, instance) in (0u32..).zip(&self.instances) {
             let process = Process(process);
             let landings = self.memories.landings(process);

@@ -20,12 +20,14 @@ use crate::mpi::envelope::Rank;
 use crate::protocols::call::{Call, Comm, Reply};
 use crate::protocols::contract::{Machine, Next, Process, Program};
 use crate::protocols::library::{Endpoints, Job as LibraryJob, Library, SharedJob};
-use crate::protocols::rendezvous::Protocol;
+use crate::protocols::rendezvous::{Cooperation, Protocol};
 use crate::protocols::rma;
 use crate::protocols::xios_ep::comm::CreateError;
 use crate::runtime::memory::Payload;
 use crate::runtime::monitors::buffers::Lends;
-use crate::runtime::timed::{Connections, LockOrder, Placement, Planted, Ran, Setup, Timed};
+use crate::runtime::timed::{
+    Connections, Kernel, LockOrder, Placement, Planted, Ran, Setup, Timed,
+};
 use crate::runtime::untimed::World;
 use crate::units::{Bytes, TimeDelta};
 
@@ -63,6 +65,10 @@ pub struct Job<P = AnyProgram> {
     pub rma: rma::Settings,
     /// Protocol for large messages between nodes.
     pub rendezvous: Protocol,
+    /// How large messages inside a node are moved.
+    pub cooperation: Cooperation,
+    /// How processes of a node copy from each other's memory.
+    pub kernel: Kernel,
     /// Largest eager payload between nodes; `None`: the machine's.
     pub eager_inter: Option<Bytes>,
     /// Largest eager payload inside a node; `None`: the machine's.
@@ -226,6 +232,7 @@ impl<P> Job<P> {
             threads: vec![self.threads; processes as usize],
             endpoints: self.endpoints.clone(),
             rendezvous: self.rendezvous,
+            cooperation: self.cooperation.clone(),
             eager_inter: self.eager_inter.unwrap_or(mpi.eager_threshold_inter),
             eager_intra: self.eager_intra.unwrap_or(mpi.eager_threshold_intra),
             header: mpi.header_bytes,
@@ -309,6 +316,8 @@ impl<P> Job<P> {
             lock: self.lock,
             payload: self.payload,
             connections: self.connections,
+            // Without a rule nobody copies through the kernel.
+            kernel: (!self.cooperation.rules.is_empty()).then_some(self.kernel),
             options: self.options,
             record: self.record,
             step_by_step: self.step_by_step,

@@ -4,15 +4,15 @@
 //! it waits, or during the pass of a test or probe.
 #![allow(dead_code, reason = "each test file uses a part")]
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use mpisim::mpi::communicator::Communicators;
 use mpisim::protocols::call::{Call, Outcome, Reply, Status};
 use mpisim::protocols::contract::{
-    Action, Input, Machine, Process, Region, Route, Space, Thread, Token,
+    Action, Change, Counter, Input, Machine, Process, Region, Route, Space, Thread, Token, Toward,
 };
 use mpisim::protocols::library::{Endpoints, Job, Library, LibraryAction, Packet, SharedJob};
-use mpisim::protocols::rendezvous::{Protocol, Word};
+use mpisim::protocols::rendezvous::{Cooperation, Protocol, Word};
 use mpisim::protocols::rma::Settings;
 use mpisim::units::Bytes;
 
@@ -32,6 +32,8 @@ pub(crate) struct Chart {
     /// In the order of sending, which keeps that of every channel.
     pub(crate) wires: VecDeque<(usize, Arrival)>,
     landings: u32,
+    /// Numbers that the ranks share.
+    pub(crate) counters: BTreeMap<Counter, u32>,
     pub(crate) story: Vec<String>,
 }
 
@@ -45,16 +47,25 @@ pub(crate) fn neighbours() -> Chart {
     chart(vec![0, 0], Protocol::RPut)
 }
 
+/// Ranks on one node, whose large messages move so.
+pub(crate) fn near(ranks: usize, cooperation: Cooperation) -> Chart {
+    chart_of(vec![0; ranks], Protocol::RPut, (cooperation, Settings::default()))
+}
+
 fn chart(node_of: Vec<u32>, rendezvous: Protocol) -> Chart {
-    chart_of(node_of, rendezvous, Settings::default())
+    chart_of(node_of, rendezvous, (Cooperation::default(), Settings::default()))
 }
 
 /// Ranks on nodes of their own, with windows of these settings.
 pub(crate) fn windows(ranks: u32, rma: Settings) -> Chart {
-    chart_of((0..ranks).collect(), Protocol::RPut, rma)
+    chart_of((0..ranks).collect(), Protocol::RPut, (Cooperation::default(), rma))
 }
 
-fn chart_of(node_of: Vec<u32>, rendezvous: Protocol, rma: Settings) -> Chart {
+fn chart_of(
+    node_of: Vec<u32>,
+    rendezvous: Protocol,
+    (cooperation, rma): (Cooperation, Settings),
+) -> Chart {
     let count = u32::try_from(node_of.len()).expect("a chart has few ranks");
     let job = SharedJob::new(Job {
         communicators: Communicators::standard(count),
@@ -62,6 +73,7 @@ fn chart_of(node_of: Vec<u32>, rendezvous: Protocol, rma: Settings) -> Chart {
         threads: vec![1; count as usize],
         endpoints: Endpoints::default(),
         rendezvous,
+        cooperation,
         eager_inter: Bytes::kib(16),
         eager_intra: Bytes::kib(16),
         header: Bytes::new(32),
@@ -75,6 +87,7 @@ fn chart_of(node_of: Vec<u32>, rendezvous: Protocol, rma: Settings) -> Chart {
         inside: vec![false; count as usize],
         wires: VecDeque::new(),
         landings: 0,
+        counters: BTreeMap::new(),
         story: Vec::new(),
     }
 }
@@ -166,7 +179,29 @@ impl Chart {
                 return self.give(rank, Input::Polled(token));
             }
             Action::Resume(token) => return self.give(rank, Input::Resume(token)),
-            Action::Work(_) | Action::Walk { .. } | Action::Observe(_) | Action::Release => return,
+            Action::Consult { counters, token } => {
+                let values = counters.map(|asked| self.counters.get(&asked).copied().unwrap_or(0));
+                return self.give(rank, Input::Counters { token, values });
+            }
+            Action::Count { counter, change } => {
+                let value = self.counters.entry(counter).or_insert(0);
+                match change {
+                    Change::Up => *value += 1,
+                    Change::Down => *value -= 1,
+                }
+                format!("counts {counter:?}: {value}")
+            }
+            Action::PeerCopy { peer, toward: Toward::Own, own, .. } => {
+                format!("copies {} B at {} out of {}", own.len, own.offset, peer.0)
+            }
+            Action::PeerCopy { peer, toward: Toward::Peer, own, .. } => {
+                format!("copies {} B at {} into {}", own.len, own.offset, peer.0)
+            }
+            Action::Work(_)
+            | Action::Walk { .. }
+            | Action::Expose { .. }
+            | Action::Observe(_)
+            | Action::Release => return,
         };
         self.story.push(format!("{rank} {line}"));
     }

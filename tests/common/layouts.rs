@@ -8,7 +8,7 @@ use mpisim::mpi::communicator::Communicators;
 use mpisim::protocols::call::{Call, Reply};
 use mpisim::protocols::contract::{Machine, Next, Program};
 use mpisim::protocols::library::{Endpoints, Job, SharedJob};
-use mpisim::protocols::rendezvous::Protocol;
+use mpisim::protocols::rendezvous::{Cooperation, Protocol};
 use mpisim::protocols::xios_ep::library::{EpJob, EpLibrary, EpThread};
 use mpisim::runtime::memory::Payload;
 use mpisim::runtime::untimed::World as AnyWorld;
@@ -50,6 +50,7 @@ pub(crate) fn endpoint_job(counts: &[u16], change: impl FnOnce(SharedJob) -> Sha
         threads: counts.to_vec(),
         endpoints: Endpoints::default(),
         rendezvous: Protocol::RGet,
+        cooperation: Cooperation::default(),
         eager_inter: Bytes::new(EAGER),
         eager_intra: Bytes::new(EAGER),
         header: Bytes::new(8),

@@ -11,10 +11,10 @@ use mpisim::hardware::topology::Shape;
 use mpisim::protocols::call::{Call, Reply};
 use mpisim::protocols::contract::{Next, Program};
 use mpisim::protocols::library::{Endpoints, Library};
-use mpisim::protocols::rendezvous::Protocol;
+use mpisim::protocols::rendezvous::{Cooperation, Protocol};
 use mpisim::runtime::explore::{Drift, Final, compare, replay};
 use mpisim::runtime::memory::Payload;
-use mpisim::runtime::timed::{Connections, Ending, LockOrder, Outcome, Ran};
+use mpisim::runtime::timed::{Connections, Ending, Kernel, LockOrder, Outcome, Ran};
 use mpisim::workloads::job::{Disturbance, Job};
 
 /// The profile in `models/<name>.json`, with some parameters replaced.
@@ -67,6 +67,8 @@ pub(crate) fn job<P>(profile: Profile, programs: Vec<P>) -> Job<P> {
         selves: false,
         rma: mpisim::protocols::rma::Settings::default(),
         rendezvous: Protocol::RPut,
+        cooperation: Cooperation::default(),
+        kernel: Kernel::Cma,
         eager_inter: None,
         eager_intra: None,
         payload: Payload::Real,

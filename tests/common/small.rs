@@ -9,7 +9,7 @@ use mpisim::mpi::envelope::Rank;
 use mpisim::protocols::call::{Buffer, Call, Comm, Outcome, Peer, Reply, Requests, SendMode};
 use mpisim::protocols::contract::{Handle, Next, Process, Program, Region, Space, Thread};
 use mpisim::protocols::library::{Endpoints, Job, Library, Progress, Queues, SharedJob, Threading};
-use mpisim::protocols::rendezvous::Protocol;
+use mpisim::protocols::rendezvous::{Cooperation, Protocol};
 use mpisim::protocols::rma::Settings;
 use mpisim::runtime::memory::Payload;
 use mpisim::runtime::untimed::World as AnyWorld;
@@ -55,6 +55,8 @@ pub(crate) struct Small {
     pub(crate) steps: Vec<Vec<Vec<Next<Call>>>>,
     pub(crate) endpoints: Endpoints,
     pub(crate) rendezvous: Protocol,
+    /// How large messages move inside the node that all are on; `None`: each has its own node.
+    pub(crate) together: Option<Cooperation>,
     pub(crate) rma: Settings,
     /// Process by process, what its buffers hold before.
     pub(crate) example: Option<Example>,
@@ -74,7 +76,8 @@ impl Small {
 
     pub(crate) fn threads(steps: Vec<Vec<Vec<Next<Call>>>>) -> Self {
         let (endpoints, rendezvous) = (Endpoints::default(), Protocol::RGet);
-        Self { steps, endpoints, rendezvous, rma: Settings::default(), example: None }
+        let (rma, together) = (Settings::default(), None);
+        Self { steps, endpoints, rendezvous, together, rma, example: None }
     }
 
     /// All ranks call one collective.
@@ -96,10 +99,11 @@ impl Small {
         let size = u32::try_from(self.steps.len()).unwrap();
         let job = change(SharedJob::new(Job {
             communicators: Communicators::standard(size),
-            node_of: (0..size).collect(),
+            node_of: (0..size).map(|rank| if self.together.is_some() { 0 } else { rank }).collect(),
             threads: self.steps.iter().map(|all| u16::try_from(all.len()).unwrap()).collect(),
             endpoints: self.endpoints.clone(),
             rendezvous: self.rendezvous,
+            cooperation: self.together.clone().unwrap_or_default(),
             eager_inter: Bytes::new(EAGER),
             eager_intra: Bytes::new(EAGER),
             header: Bytes::new(8),

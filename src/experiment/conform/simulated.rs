@@ -13,7 +13,7 @@ use crate::mpi::communicator::Communicators;
 use crate::protocols::call::Call;
 use crate::protocols::contract::{Process, Program, Region, Space, Thread};
 use crate::protocols::library::{Job, Library, SharedJob};
-use crate::protocols::rendezvous::Protocol;
+use crate::protocols::rendezvous::{Cooperation, Protocol, Scheme};
 use crate::runtime::explore::{self, Walk};
 use crate::runtime::memory::{Memories, Payload};
 use crate::runtime::untimed::{self, Outcome};
@@ -117,13 +117,15 @@ fn job(size: usize, schedule: u64) -> Job {
         _ => rank / 2,
     };
     let protocols = Protocol::ALL.len();
+    let crossing = [Protocol::RPut, Protocol::RGet];
     let threshold = Bytes::new(THRESHOLDS[pick(3 * protocols as u64, THRESHOLDS.len())]);
     Job {
         communicators: Communicators::standard(process(size).0),
         node_of: (0..process(size).0).map(node).collect(),
         threads: vec![1; size],
         endpoints: crate::protocols::library::Endpoints::default(),
-        rendezvous: Protocol::ALL[pick(3, protocols)],
+        rendezvous: crossing[pick(3, crossing.len())],
+        cooperation: Cooperation::by(Scheme::Fixed(Protocol::ALL[pick(3, protocols)])),
         eager_inter: threshold,
         eager_intra: threshold,
         header: Bytes::new(64),

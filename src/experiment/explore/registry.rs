@@ -12,7 +12,7 @@ use crate::protocols::collectives::Algorithm;
 use crate::protocols::contract::{Machine, Program};
 #[cfg(feature = "mutants")]
 use crate::protocols::mutant::Mutant;
-use crate::protocols::rendezvous::Protocol;
+use crate::protocols::rendezvous::{Protocol, Scheme};
 use crate::protocols::rma::Transport;
 use crate::runtime::monitors::buffers::Lends;
 use crate::workloads::mutex;
@@ -165,6 +165,7 @@ pub fn entries() -> Vec<Entry> {
             move |size, planted| jobs::large_ring(size, planted, protocol),
         )
     }));
+    all.extend(cooperation());
     all.extend(mutexes());
     all.extend(Algorithm::ALL.iter().map(|&algorithm| {
         let (kind, name) = (algorithm.kind(), algorithm.name());
@@ -176,6 +177,22 @@ pub fn entries() -> Vec<Entry> {
     }));
     all.sort_by(|a, b| a.name.cmp(&b.name));
     all
+}
+
+/// Every way to move large messages inside a node, at once and in chunks.
+fn cooperation() -> impl Iterator<Item = Entry> {
+    let near = [Protocol::RPut, Protocol::RGet, Protocol::CoopP2p, Protocol::CoopHca];
+    let fixed = near.into_iter().map(Scheme::Fixed);
+    let schemes = fixed.chain(Scheme::DECIDERS);
+    schemes.flat_map(|scheme| {
+        [("", None), ("/chunked", Some(8))].into_iter().map(move |(suffix, chunk)| {
+            let name = format!("cooperation/{}{suffix}", scheme.name());
+            let about = "R ranks of a node in a ring, K large messages to the next";
+            entry(&name, about, [2, 4], compared, move |size, planted| {
+                jobs::near_ring(size, planted, scheme, chunk)
+            })
+        })
+    })
 }
 
 /// Every mutex, over messages and, where it needs no exclusive lock, over RDMA.

@@ -12,6 +12,7 @@ use super::super::schema::SCENARIO;
 use super::super::shape::Shape as FieldShape;
 use super::super::shape::check::check;
 use super::addressing::{addressing, check_addressing, ranks_word, threads};
+use super::cooperation;
 use super::{
     Addressing, Connections, DEFAULT_EVENTS, DEFAULT_SEED, DEFAULT_TIME, Limits, Lock, LongQueue,
     MpiOptions, Noise, OsNoise, Payload, Placement, PlacementOrder, Point, Rendezvous, Topology,
@@ -20,7 +21,9 @@ use super::{
 use crate::hardware::core::Pinning;
 use crate::hardware::topology::{self, Shape, TopologyError};
 use crate::protocols::collectives::Kind;
+use crate::protocols::rendezvous::Cooperation;
 use crate::protocols::rma;
+use crate::runtime::timed::Kernel;
 use crate::units::{Bytes, PS_PER_S, TimeDelta};
 use crate::workloads::backlog::Queue;
 use crate::workloads::team;
@@ -79,6 +82,8 @@ pub(super) fn read(
     products(diagnostics, tree, &machine, &workload, &placement, threads);
     let mut mpi = mpi(tree, &machine);
     mpi.rma = rma;
+    (mpi.cooperation, mpi.kernel) =
+        cooperation::read(diagnostics, tree, &machine, (&placement, threads));
     if matches!(&workload, Workload::OneSided(task) if task.needs_bytes()) {
         mpi.payload = Payload::Real;
     }
@@ -616,6 +621,8 @@ fn mpi(tree: &Node, machine: &Arc<Machine>) -> MpiOptions {
             Some("rget") => Rendezvous::RGet,
             _ => Rendezvous::RPut,
         },
+        cooperation: Cooperation::default(),
+        kernel: Kernel::default(),
         eager_threshold: bytes("eager_threshold").unwrap_or(model.eager_threshold_inter),
         eager_threshold_intra: bytes("eager_threshold_intra")
             .unwrap_or(model.eager_threshold_intra),

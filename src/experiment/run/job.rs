@@ -36,13 +36,15 @@ const TAIL: usize = 50;
 pub fn build(point: &Point) -> Job {
     let MpiOptions {
         rendezvous,
+        cooperation,
+        kernel,
         eager_threshold,
         eager_threshold_intra,
         payload,
         connections,
         lock,
         rma,
-    } = point.mpi;
+    } = point.mpi.clone();
     let noise = point.noise.os_noise.map(|noise| (noise.period, noise.length));
     Job {
         profile: point.machine.profile.clone(),
@@ -65,6 +67,8 @@ pub fn build(point: &Point) -> Job {
             Rendezvous::RPut => Protocol::RPut,
             Rendezvous::RGet => Protocol::RGet,
         },
+        cooperation,
+        kernel,
         eager_inter: Some(eager_threshold),
         eager_intra: Some(eager_threshold_intra),
         payload: match payload {

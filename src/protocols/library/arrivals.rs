@@ -6,10 +6,10 @@ use super::{
     Region, Route, Space, Thread, Unexpected, UnexpectedBody,
 };
 use crate::mpi::observation::Observation;
-use crate::protocols::call::Status;
-use crate::protocols::contract::{Emit, Step};
+use crate::protocols::call::{SendMode, Status};
+use crate::protocols::contract::{Change, Counter, Emit, Step};
 use crate::protocols::eager;
-use crate::protocols::rendezvous::{Protocol, RoleInput};
+use crate::protocols::rendezvous::{RoleInput, Scheme};
 
 /// The status that a message gives its receiver; `count` is filled in by what fitted.
 pub(super) fn status(header: &MessageHeader) -> Status {
@@ -17,9 +17,11 @@ pub(super) fn status(header: &MessageHeader) -> Status {
 }
 
 /// What a receiver role needs to know of the RTS.
-pub(super) fn rts(header: &MessageHeader, protocol: Protocol, from: Route, remote: Region) -> Rts {
+pub(super) fn rts(header: &MessageHeader, scheme: Scheme, from: Route, remote: Region) -> Rts {
     Rts {
-        protocol,
+        scheme,
+        mode: header.mode,
+        send_blocks: header.blocking,
         message: header.message,
         from,
         sender: header.sender,
@@ -44,9 +46,9 @@ impl Library {
                 out.emit(|| Action::Work(Step::Arrival));
                 self.eager_arrives(thread, from, header, landing, out)
             }
-            Packet::Rts { header, protocol, remote } => {
+            Packet::Rts { header, scheme, remote } => {
                 out.emit(|| Action::Work(Step::Control));
-                self.rts_arrives(thread, from, header, protocol, remote, out)
+                self.rts_arrives(thread, from, header, scheme, remote, out)
             }
             Packet::Matched { sender } => {
                 out.emit(|| Action::Work(Step::Control));
@@ -66,7 +68,15 @@ impl Library {
         }
     }
 
-    fn is_sending(&self, key: Key) -> bool {
+    /// A ready send whose receive is not posted is an error of the program.
+    fn unready(&self, header: &MessageHeader) -> Result<(), ProtocolError> {
+        if header.mode == SendMode::Ready {
+            return Err(self.refuse("no receive is posted for a ready send", header.envelope));
+        }
+        Ok(())
+    }
+
+    pub(super) fn is_sending(&self, key: Key) -> bool {
         matches!(self.requests.get(key), Some(Request { body: Body::Sending { .. }, .. }))
     }
 
@@ -83,6 +93,7 @@ impl Library {
         let body = UnexpectedBody::Eager { kept };
         let matched = self.match_arrival(header, from, body, out);
         let Some(Posted { key, id }) = matched else {
+            self.unready(&header)?;
             if kept.is_some() {
                 eager::buffer_unexpected(landing, slot, out);
                 self.keep_buffer(slot);
@@ -96,7 +107,7 @@ impl Library {
         let buffer = self.posted_buffer(key)?;
         #[cfg(feature = "mutants")]
         let buffer = self.stretched(buffer, header.bytes);
-        if header.synchronous {
+        if header.mode == SendMode::Synchronous {
             eager::acknowledge(self.wire(from, thread), &header, out);
         }
         eager::copy_out(landing, buffer, out);
@@ -114,17 +125,18 @@ impl Library {
         thread: Thread,
         from: Route,
         header: MessageHeader,
-        protocol: Protocol,
+        scheme: Scheme,
         remote: Region,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
-        let body = UnexpectedBody::Rts { protocol, remote };
+        let body = UnexpectedBody::Rts { scheme, remote };
         let Some(Posted { key, id }) = self.match_arrival(header, from, body, out) else {
+            self.unready(&header)?;
             self.tell_probes(&header, out);
             return Ok(());
         };
         let buffer = self.posted_buffer(key)?;
-        let rts = rts(&header, protocol, from, remote);
+        let rts = rts(&header, scheme, from, remote);
         self.begin_receiving(thread, key, id, buffer, rts, out)
     }
 
@@ -183,6 +195,14 @@ impl Library {
         self.complete(sender, Outcome::Sent, Some(buffer), out)
     }
 
+    /// A large RDMA operation is over, where they are counted.
+    fn offloaded(&self, out: &mut Vec<LibraryAction>) {
+        if self.job.cooperation.counts_offloads {
+            let (counter, change) = (Counter::Offloads(self.node()), Change::Down);
+            out.emit(|| Action::Count { counter, change });
+        }
+    }
+
     /// The HCA has finished an RDMA operation of request `key`.
     pub(super) fn rdma_done(
         &mut self,
@@ -190,6 +210,7 @@ impl Library {
         key: Key,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
+        self.offloaded(out);
         if self.is_sending(key) {
             self.drive_sender(thread, key, None, RoleInput::RdmaDone, out)
         } else {

@@ -2,7 +2,7 @@
 
 use super::arrivals::{rts, status};
 use super::endpoints::Member;
-use super::requests::{Body, Pending, received};
+use super::requests::{Body, Choice, Pending, received};
 use super::{
     Action, Handle, Key, Library, LibraryAction, MessageHeader, Outcome, Packet, Posted, Process,
     ProtocolError, ReceiveId, Region, Reply, Route, Selection, Space, Thread, Token, Unexpected,
@@ -14,7 +14,9 @@ use crate::mpi::observation::Observation;
 use crate::protocols::call::{Buffer, Call, Comm, Peer, Requests, SendMode, Status};
 use crate::protocols::contract::{Emit, Step};
 use crate::protocols::eager;
-use crate::protocols::rendezvous::{Protocol, RoleInput};
+#[cfg(feature = "mutants")]
+use crate::protocols::mutant::Mutant;
+use crate::protocols::rendezvous::{Protocol, RoleInput, Scheme, Sending};
 
 /// Status of an operation with `MPI_PROC_NULL`.
 const NOTHING: Status = Status { source: None, tag: None, count: 0 };
@@ -123,7 +125,8 @@ impl Library {
             envelope,
             bytes: buffer.len,
             sender: key,
-            synchronous: mode == SendMode::Synchronous,
+            mode,
+            blocking: matches!(key, Key::Inner(_)),
             word: 0,
         };
         Self::observe_send(&header, route.peer, out);
@@ -138,7 +141,7 @@ impl Library {
         eager::send(wire, thread, header, buffer, out);
         #[cfg(feature = "mutants")]
         self.resend(out);
-        if header.synchronous {
+        if header.mode == SendMode::Synchronous {
             let body = Body::Unmatched { message: header.message, to: route, tag, buffer };
             return self.open(key, body, thread);
         }
@@ -187,16 +190,31 @@ impl Library {
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
         let wire = self.wire(route, thread);
-        let protocol = match wire.via {
-            Via::Hca => self.job.rendezvous,
-            Via::SharedMemory => Protocol::SharedMemory,
+        let scheme = match wire.via {
+            Via::Hca => Scheme::Fixed(self.job.rendezvous),
+            Via::SharedMemory => self.job.cooperation.scheme(buffer.len, header.blocking),
         };
-        let role = protocol.sender();
+        let (role, choice) = match scheme {
+            Scheme::Fixed(protocol) => {
+                (Sending::Decided(protocol.sender()), Choice::Made(protocol, false))
+            }
+            Scheme::Coll | Scheme::Load | Scheme::Adaptive | Scheme::Hybrid => {
+                (Sending::Undecided, Choice::Open(scheme))
+            }
+        };
         let message = header.message;
         let tag = header.envelope.tag;
-        let body = Body::Sending { role, message, to: route, tag, receiver: None, buffer };
+        let receiver = None;
+        let body = Body::Sending { role, choice, message, to: route, tag, receiver, buffer };
         self.open(key, body, thread)?;
-        if protocol.registers_at_rts() {
+        if wire.via == Via::SharedMemory && scheme != Scheme::Fixed(Protocol::SharedMemory) {
+            out.emit(|| Action::Expose { region: buffer });
+            #[cfg(feature = "mutants")]
+            if self.job.has(Mutant::ExposesTwice) {
+                out.emit(|| Action::Expose { region: buffer });
+            }
+        }
+        if scheme.registers_at_rts(wire.via) {
             out.emit(|| Action::Register { region: buffer });
         }
         out.emit(|| Action::Work(Step::Control));
@@ -204,7 +222,7 @@ impl Library {
             to: route,
             via: wire.via,
             header: wire.control,
-            packet: Packet::Rts { header, protocol, remote: buffer },
+            packet: Packet::Rts { header, scheme, remote: buffer },
             payload: None,
         });
         self.drive_sender(thread, key, None, RoleInput::Start, out)
@@ -242,22 +260,27 @@ impl Library {
     ) -> Result<(), ProtocolError> {
         out.emit(|| Action::Work(Step::Receive));
         match self.select(thread, source, tag, comm)? {
-            Some(selection) => self.post(thread, key, selection, buffer, out),
+            Some(selection) => {
+                let blocking = matches!(key, Key::Inner(_));
+                self.post(thread, (key, blocking), selection, buffer, out)
+            }
             None => self.nothing(thread, key, Outcome::Received(NOTHING)),
         }
     }
 
     /// Searches the unexpected queue, then appends to the posted one.
+    ///
+    /// `blocking` says whether the receive is one that its call waits for.
     pub(super) fn post(
         &mut self,
         thread: Thread,
-        key: Key,
+        (key, blocking): (Key, bool),
         selection: Selection,
         buffer: Region,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
         let id = self.next_receive();
-        self.open(key, Body::Posted { id, selection, buffer }, thread)?;
+        self.open(key, Body::Posted { id, selection, buffer, blocking }, thread)?;
         let queue = self.queue(selection.context, selection.dest);
         #[cfg(feature = "mutants")]
         if self.search_only(thread, queue, selection, Posted { key, id }, buffer, out) {
@@ -292,7 +315,7 @@ impl Library {
     ) -> Result<(), ProtocolError> {
         match body {
             UnexpectedBody::Eager { kept } => {
-                if header.synchronous {
+                if header.mode == SendMode::Synchronous {
                     eager::acknowledge(self.wire(from, thread), &header, out);
                 }
                 eager::copy_out(kept, buffer, out);
@@ -304,8 +327,8 @@ impl Library {
                 self.endpoints.hear(key, header.word);
                 self.receive_complete(key, id, header.message, outcome, taken, out)
             }
-            UnexpectedBody::Rts { protocol, remote } => {
-                let rts = rts(&header, protocol, from, remote);
+            UnexpectedBody::Rts { scheme, remote } => {
+                let rts = rts(&header, scheme, from, remote);
                 self.begin_receiving(thread, key, id, buffer, rts, out)
             }
         }
@@ -566,7 +589,8 @@ impl Library {
             source: Some(header.envelope.source),
             tag: Some(header.envelope.tag),
         };
-        self.open(key, Body::Posted { id, selection, buffer }, thread)?;
+        let blocking = matches!(key, Key::Inner(_));
+        self.open(key, Body::Posted { id, selection, buffer, blocking }, thread)?;
         self.receive_taken(thread, key, id, buffer, header, from, body, out)
     }
 
@@ -581,7 +605,7 @@ impl Library {
         let Some(request) = self.requests.get(key) else {
             return Err(self.refuse("MPI_Cancel of a request that is not open", request));
         };
-        if let Body::Posted { id, buffer, selection } = request.body {
+        if let Body::Posted { id, buffer, selection, .. } = request.body {
             let queue = self.queue(selection.context, selection.dest);
             let walk = self.matching[queue].cancel(|posted| posted.key == key);
             debug_assert!(walk.matched.is_some(), "a posted receive stands in the posted queue");
@@ -605,7 +629,7 @@ impl Library {
         let Member { internal: context, rank: dest, .. } = self.member(thread, comm)?;
         let selection = Selection { context, dest, source: Some(from), tag: Some(tag) };
         let empty = Region::new(Space::Staging(thread.0), 0);
-        self.post(thread, Key::Inner(thread), selection, empty, out)
+        self.post(thread, (Key::Inner(thread), true), selection, empty, out)
     }
 
     /// An empty eager message of the library's own, with a word in its header; it has no request.
@@ -626,7 +650,8 @@ impl Library {
             envelope,
             bytes: 0,
             sender: Key::Inner(thread),
-            synchronous: false,
+            mode: SendMode::Standard,
+            blocking: false,
             word,
         };
         Self::observe_send(&header, route.peer, out);

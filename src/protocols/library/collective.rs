@@ -23,7 +23,7 @@ use super::{
 };
 use crate::mpi::envelope::Rank;
 use crate::mpi::observation::{GroupFact, GroupId, Observation};
-use crate::protocols::call::{Comm, Status};
+use crate::protocols::call::{Comm, SendMode, Status};
 use crate::protocols::collectives::{At, Collective, Kind, Move, Round, Work};
 use crate::protocols::contract::{Emit, Step, Wait};
 use crate::protocols::eager;
@@ -171,17 +171,20 @@ impl Library {
         let equal = self.job.has(Mutant::EqualTags);
         #[cfg(feature = "mutants")]
         let tag_of = |tag| if equal { i32::from(tag) } else { tag_of(tag) };
+        // A rank that has one message only would call MPI_Send or MPI_Recv, one that has several
+        // their non-blocking forms.
+        let blocking = round.moves.len() == 1;
         for (key, one) in parts(thread, round) {
             match *one {
                 Move::Send { to, tag, region } => {
                     let tag = tag_of(tag);
-                    self.send_part(thread, key, comm, to, tag, region, out)?;
+                    self.send_part(thread, (key, blocking), comm, to, tag, region, out)?;
                 }
                 Move::Receive { from, tag, region } => {
                     let Member { internal: context, rank: dest, .. } = self.member(thread, comm)?;
                     let (source, tag) = (Some(from), Some(tag_of(tag)));
                     let selection = Selection { context, dest, source, tag };
-                    self.post(thread, key, selection, region, out)?;
+                    self.post(thread, (key, blocking), selection, region, out)?;
                 }
             }
         }
@@ -201,7 +204,7 @@ impl Library {
     fn send_part(
         &mut self,
         thread: Thread,
-        key: Key,
+        (key, blocking): (Key, bool),
         comm: Comm,
         to: Rank,
         tag: i32,
@@ -213,8 +216,8 @@ impl Library {
         let (route, envelope) = self.address(comm, &member, member.internal, to, tag)?;
         let message = self.next_message();
         let (bytes, sender) = (region.len, key);
-        let header =
-            MessageHeader { message, envelope, bytes, sender, synchronous: false, word: 0 };
+        let mode = SendMode::Standard;
+        let header = MessageHeader { message, envelope, bytes, sender, mode, blocking, word: 0 };
         Self::observe_send(&header, route.peer, out);
         let wire = self.wire(route, thread);
         let threshold = match wire.via {

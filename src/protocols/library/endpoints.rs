@@ -729,6 +729,7 @@ mod tests {
             threads: vec![1],
             endpoints: Endpoints::default(),
             rendezvous: Protocol::RPut,
+            cooperation: crate::protocols::rendezvous::Cooperation::default(),
             eager_inter: Bytes::new(8),
             eager_intra: Bytes::new(8),
             header: Bytes::new(8),

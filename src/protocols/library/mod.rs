@@ -19,10 +19,11 @@ mod one_sided;
 mod planted;
 mod requests;
 mod words;
+mod work;
 
 use std::sync::Arc;
 
-use super::call::{Call, Outcome, Reply};
+use super::call::{Call, Outcome, Reply, SendMode};
 use super::collectives::{Collective, Round};
 use super::contract::{
     Action, Emit, Entry, Guard, Handle, Input, Lanes, Machine, Process, ProtocolError, Region,
@@ -31,7 +32,7 @@ use super::contract::{
 #[cfg(feature = "mutants")]
 use super::mutant::Mutant;
 use super::note::Note;
-use super::rendezvous::{Protocol, Word};
+use super::rendezvous::{Cooperation, Protocol, Scheme, Word};
 use super::rma::packet::RmaPacket;
 use super::rma::{self, Rma};
 use crate::mpi::communicator::Communicators;
@@ -44,6 +45,7 @@ use endpoints::Caller;
 use endpoints::EndpointTable;
 pub use endpoints::{Endpoints, Progress, Queues, Threading};
 use requests::{Pending, RequestTable};
+use work::Works;
 
 /// An action of the library.
 pub type LibraryAction = Action<Packet, Reply>;
@@ -61,6 +63,8 @@ pub struct Job {
     pub endpoints: Endpoints,
     /// Protocol for large messages between nodes.
     pub rendezvous: Protocol,
+    /// How large messages inside a node are moved.
+    pub cooperation: Cooperation,
     /// Largest eager payload between nodes.
     pub eager_inter: Bytes,
     /// Largest eager payload inside a node.
@@ -193,8 +197,10 @@ pub struct MessageHeader {
     pub bytes: u64,
     /// The sender's request.
     pub sender: Key,
-    /// Whether the sender waits until the message is matched.
-    pub synchronous: bool,
+    /// How the send may complete.
+    pub mode: SendMode,
+    /// Whether the sender's call waits for its end.
+    pub blocking: bool,
     /// What the library tells its peers inside a message of its own.
     pub word: u64,
 }
@@ -213,8 +219,8 @@ pub enum Packet {
     Rts {
         /// The envelope and size.
         header: MessageHeader,
-        /// How the payload will move.
-        protocol: Protocol,
+        /// Who decides how the payload will move.
+        scheme: Scheme,
         /// The sender's buffer.
         remote: Region,
     },
@@ -251,7 +257,7 @@ enum UnexpectedBody {
     /// The payload is kept in a buffer of the library.
     Eager { kept: Option<Region> },
     /// Only the envelope is here.
-    Rts { protocol: Protocol, remote: Region },
+    Rts { scheme: Scheme, remote: Region },
 }
 
 /// The most entries that any one of a process's matching queues has had.
@@ -298,6 +304,8 @@ pub struct Library {
     pending: Vec<Option<Pending>>,
     /// Library buffers in use for unexpected messages.
     kept: Vec<bool>,
+    /// Copies and choices that are begun and not ended; none where a job needs none.
+    works: Option<Box<Works>>,
     /// Room for the round that is looked at, kept from one to the next.
     round: Note<Round>,
     /// The barrier that was called last, for the next one.
@@ -327,6 +335,7 @@ impl Library {
             probed: Vec::new(),
             pending: vec![None; threads],
             kept: Vec::new(),
+            works: None,
             round: Note::default(),
             barrier: Note::default(),
             #[cfg(feature = "mutants")]
@@ -422,17 +431,22 @@ impl Machine for Library {
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
         match input {
-            Input::Call(call) => self.call(thread, call, out),
+            Input::Call(call) => self.call(thread, call, out)?,
             Input::Packet { from, packet, landing } => {
-                self.packet(thread, from, packet, landing, out)
+                self.packet(thread, from, packet, landing, out)?;
             }
-            Input::Done(token) if rma::is_ours(token) => self.one_sided_done(thread, token, out),
-            Input::Done(token) => self.rdma_done(thread, Key::from_token(token), out),
-            Input::Polled(_) => self.polled(thread, out),
+            Input::Done(token) if rma::is_ours(token) => self.one_sided_done(thread, token, out)?,
+            Input::Done(token) => self.rdma_done(thread, Key::from_token(token), out)?,
+            Input::Polled(token) if work::is_between_chunks(token) => {
+                self.next_chunk(thread, out)?;
+            }
+            Input::Polled(_) => self.test_polled(thread, out)?,
+            Input::Counters { token, values } => self.counters(thread, token, values, out)?,
             #[cfg(feature = "mutants")]
-            Input::Resume(_) if self.appends_late(thread) => Ok(()),
-            Input::Resume(token) => Err(self.refuse("no work outside the lock", token)),
+            Input::Resume(_) if self.appends_late(thread) => {}
+            Input::Resume(token) => return Err(self.refuse("no work outside the lock", token)),
         }
+        self.arrange(thread, out)
     }
 
     fn touch(&self, thread: Thread) -> u64 {

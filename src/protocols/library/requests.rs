@@ -7,9 +7,12 @@ use super::{
     ReceiveId, Region, Reply, Route, Selection, Thread, push_return,
 };
 use crate::mpi::observation::Observation;
-use crate::protocols::call::{Requests, Status};
-use crate::protocols::contract::{Emit, Step};
-use crate::protocols::rendezvous::{Port, Progress, Protocol, Receiver, Role, RoleInput, Sender};
+use crate::protocols::call::{Requests, SendMode, Status};
+use crate::protocols::contract::{ASKED, Emit, Step};
+use crate::protocols::rendezvous::scheme::Calls;
+use crate::protocols::rendezvous::{
+    Port, Progress, Protocol, Receiving, Role, RoleInput, Scheme, Sending, Word, coop_load,
+};
 use crate::protocols::rma::call::Win;
 
 /// One open request.
@@ -30,7 +33,8 @@ pub(super) enum Body {
     Unmatched { message: MessageId, to: Route, tag: i32, buffer: Region },
     /// The sender side of a rendezvous; `receiver` is known once it has spoken.
     Sending {
-        role: Sender,
+        role: Sending,
+        choice: Choice,
         message: MessageId,
         to: Route,
         tag: i32,
@@ -38,10 +42,11 @@ pub(super) enum Body {
         buffer: Region,
     },
     /// A receive in the posted queue.
-    Posted { id: ReceiveId, selection: Selection, buffer: Region },
+    Posted { id: ReceiveId, selection: Selection, buffer: Region, blocking: bool },
     /// The receiver side of a rendezvous.
     Receiving {
-        role: Receiver,
+        role: Receiving,
+        choice: Choice,
         id: ReceiveId,
         message: MessageId,
         from: Route,
@@ -54,6 +59,15 @@ pub(super) enum Body {
     OneSided,
     /// Finished; the program has not asked yet.
     Complete(Outcome),
+}
+
+/// Which protocol moves a message, as one side knows it.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub(super) enum Choice {
+    /// Not yet: the receiver chooses so.
+    Open(Scheme),
+    /// This protocol; whether the copies of both sides were counted.
+    Made(Protocol, bool),
 }
 
 /// All open requests of one process.
@@ -227,29 +241,72 @@ impl Library {
         let Some(Request { body, .. }) = self.requests.get(key) else {
             return Err(self.refuse("no send of this name is open", key));
         };
-        let Body::Sending { mut role, message, to, tag, receiver, buffer } = *body else {
+        let Body::Sending { mut role, choice, message, to, tag, receiver, buffer } = *body else {
             return Err(self.refuse("the request is no rendezvous send", key));
         };
+        let choice = self.told(choice, input)?;
         let receiver = speaker.or(receiver);
-        let wire = self.wire(to, thread);
-        let mut port = Port {
-            wire,
-            own: key,
-            other: receiver,
-            buffer,
-            remote: None,
-            #[cfg(feature = "mutants")]
-            mutant: self.job.mutant(),
-            out,
-        };
+        let mut port = self.port(thread, key, (choice, message), to, buffer, out);
+        port.other = receiver;
         let progress = role.handle(input, &mut port)?;
+        let again = port.again;
         let request = self.requests.get_mut(key).expect("looked up above");
-        request.body = Body::Sending { role, message, to, tag, receiver, buffer };
+        request.body = Body::Sending { role, choice, message, to, tag, receiver, buffer };
+        if again {
+            self.works().copies_on(key);
+        }
         if progress == Progress::Complete {
             out.emit(|| Action::Observe(Observation::SendComplete { message }));
             self.complete(key, Outcome::Sent, Some(buffer), out)?;
         }
         Ok(())
+    }
+
+    /// What a sender knows of the receiver's choice after an input.
+    fn told(&self, choice: Choice, input: RoleInput) -> Result<Choice, ProtocolError> {
+        let RoleInput::Word { word: Word::Cts { protocol, counted, .. }, .. } = input else {
+            return Ok(choice);
+        };
+        match choice {
+            Choice::Made(own, _) if own != protocol => {
+                Err(self.refuse("both sides move a message by one protocol", protocol))
+            }
+            Choice::Made(..) | Choice::Open(_) => Ok(Choice::Made(protocol, counted)),
+        }
+    }
+
+    /// What a role of request `key` is given to act with.
+    fn port<'a>(
+        &'a self,
+        thread: Thread,
+        key: Key,
+        (choice, message): (Choice, MessageId),
+        route: Route,
+        buffer: Region,
+        out: &'a mut Vec<LibraryAction>,
+    ) -> Port<'a> {
+        // A side that does not know the choice yet does nothing that depends on it.
+        let (protocol, counted) = match choice {
+            Choice::Made(protocol, counted) => (protocol, counted),
+            Choice::Open(_) => (Protocol::RGet, false),
+        };
+        Port {
+            wire: self.wire(route, thread),
+            own: key,
+            other: None,
+            buffer,
+            remote: None,
+            message,
+            protocol,
+            counted,
+            settings: &self.job.cooperation,
+            me: self.me,
+            node: self.node(),
+            again: false,
+            #[cfg(feature = "mutants")]
+            mutant: self.job.mutant(),
+            out,
+        }
     }
 
     /// Lets a receiver role act.
@@ -263,25 +320,24 @@ impl Library {
         let Some(Request { body, .. }) = self.requests.get(key) else {
             return Err(self.refuse("no receive of this name is open", key));
         };
-        let Body::Receiving { mut role, id, message, from, sender, remote, buffer, outcome } =
+        let Body::Receiving { role, choice, id, message, from, sender, remote, buffer, outcome } =
             *body
         else {
             return Err(self.refuse("the request is no rendezvous receive", key));
         };
-        let wire = self.wire(from, thread);
-        let mut port = Port {
-            wire,
-            own: key,
-            other: Some(sender),
-            buffer,
-            remote: Some(remote),
-            #[cfg(feature = "mutants")]
-            mutant: self.job.mutant(),
-            out,
+        let Receiving::Decided(mut role) = role else {
+            return Err(self.refuse("the receive has chosen no protocol yet", key));
         };
+        let mut port = self.port(thread, key, (choice, message), from, buffer, out);
+        (port.other, port.remote) = (Some(sender), Some(remote));
         let progress = role.handle(input, &mut port)?;
+        let (again, role) = (port.again, Receiving::Decided(role));
         let request = self.requests.get_mut(key).expect("looked up above");
-        request.body = Body::Receiving { role, id, message, from, sender, remote, buffer, outcome };
+        request.body =
+            Body::Receiving { role, choice, id, message, from, sender, remote, buffer, outcome };
+        if again {
+            self.works().copies_on(key);
+        }
         if progress == Progress::Complete {
             self.receive_complete(key, id, message, outcome, buffer, out)?;
         }
@@ -406,7 +462,7 @@ impl Library {
         push_return(thread, Reply::Any { index, outcome }, out);
     }
 
-    /// A receive has taken a rendezvous message: its receiver role begins.
+    /// A receive has taken a rendezvous message: it chooses a protocol, whose receiver role begins.
     pub(super) fn begin_receiving(
         &mut self,
         thread: Thread,
@@ -416,21 +472,53 @@ impl Library {
         rts: Rts,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
-        let Rts { protocol, message, from, sender, remote, envelope_status, bytes } = rts;
+        let Rts { scheme, message, from, sender, remote, envelope_status, bytes, .. } = rts;
         let taken = bytes.min(buffer.len);
         let outcome = received(envelope_status, bytes, buffer.len);
-        let body = Body::Receiving {
-            role: protocol.receiver(),
-            id,
-            message,
-            from,
-            sender,
-            remote,
-            buffer: buffer.part(0, taken),
-            outcome,
+        let Some(Request { body: Body::Posted { blocking: receive_blocks, .. }, .. }) =
+            self.requests.get(key)
+        else {
+            return Err(self.refuse("only a posted receive takes a message", key));
         };
-        let request = self.requests.get_mut(key).expect("the receive is open");
+        let (mode, send_blocks, receive_blocks) = (rts.mode, rts.send_blocks, *receive_blocks);
+        let calls = Calls { mode, send_blocks, receive_blocks, bytes: taken };
+        let buffer = buffer.part(0, taken);
+        let (role, choice) = (Receiving::Asking, Choice::Open(scheme));
+        let body =
+            Body::Receiving { role, choice, id, message, from, sender, remote, buffer, outcome };
+        let request = self.requests.get_mut(key).expect("looked up above");
         request.body = body;
+        if self.job.cooperation.asks(scheme, calls) {
+            self.works().asks(key, calls);
+            return Ok(());
+        }
+        self.choose(thread, (key, calls), [0; ASKED], out)
+    }
+
+    /// A receive chooses the protocol of its message: the counters of its node are `values`.
+    pub(super) fn choose(
+        &mut self,
+        thread: Thread,
+        (key, calls): (Key, Calls),
+        values: [u32; ASKED],
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        let (me, job) = (self.me, self.job.clone());
+        let body = self.requests.get_mut(key).map(|request| &mut request.body);
+        let Some(Body::Receiving { role, choice, from, .. }) = body else {
+            return Err(self.refuse("no receive of this name is open", key));
+        };
+        let Choice::Open(scheme) = *choice else {
+            return Err(self.refuse("a receive chooses once", key));
+        };
+        let (protocol, counted) = job.cooperation.decide(scheme, calls, values);
+        *role = Receiving::Decided(protocol.receiver());
+        *choice = Choice::Made(protocol, counted);
+        if counted {
+            for (counter, change) in coop_load::counts(protocol, from.peer, me) {
+                out.emit(|| Action::Count { counter, change });
+            }
+        }
         self.drive_receiver(thread, key, RoleInput::Start, out)
     }
 }
@@ -438,7 +526,9 @@ impl Library {
 /// What a receiver role needs to begin.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rts {
-    pub(super) protocol: Protocol,
+    pub(super) scheme: Scheme,
+    pub(super) mode: SendMode,
+    pub(super) send_blocks: bool,
     pub(super) message: MessageId,
     pub(super) from: Route,
     pub(super) sender: Key,

@@ -15,6 +15,8 @@ pub(super) fn call(call: &Call) -> String {
     let blocking = |name: &str, mode: &SendMode| match mode {
         SendMode::Standard => format!("MPI_{name}send"),
         SendMode::Synchronous => format!("MPI_{name}ssend"),
+        SendMode::Buffered => format!("MPI_{name}bsend"),
+        SendMode::Ready => format!("MPI_{name}rsend"),
     };
     match call {
         Call::Send { to, tag, comm, buffer, mode } => {
@@ -69,7 +71,9 @@ pub(super) fn packet(packet: &Packet) -> String {
         Packet::Rts { header, .. } => format!("the RTS {},", message(header)),
         Packet::Rendezvous { to, word, .. } => {
             let word = match word {
-                Word::Cts { into } => format!("CTS for {} B", into.len),
+                Word::Cts { into, protocol, .. } => {
+                    format!("CTS for {} B by {}", into.len, protocol.name())
+                }
                 Word::Fin => "FIN".to_owned(),
                 Word::Chunk { offset } => format!("the chunk at byte {offset}"),
                 Word::Credit => "a credit".to_owned(),

@@ -4,16 +4,25 @@
 //! [`RoleInput`]s and answers through its [`Port`]. The sender's first act is the RTS, which the
 //! library matches; the receiver role begins when a receive has taken the RTS.
 
+pub mod coop_coll;
+pub mod coop_hca;
+pub mod coop_hybrid;
+pub mod coop_load;
+pub mod coop_p2p;
 pub mod rget;
 pub mod rput;
+pub mod scheme;
+pub mod share;
 pub mod shared_memory;
 
 use std::fmt::Debug;
 
-use super::contract::{Action, Emit, ProtocolError, Region, Step};
+use super::contract::{Action, Change, Counter, Emit, Process, ProtocolError, Region, Step, Via};
 use super::library::{Key, LibraryAction, Packet, Wire};
 #[cfg(feature = "mutants")]
 use super::mutant::Mutant;
+use crate::mpi::observation::{MessageId, Mover, Observation};
+pub use scheme::{Cooperation, Rule, Scheme};
 
 /// What the two roles of one message say to each other, after the RTS.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
@@ -22,6 +31,10 @@ pub enum Word {
     Cts {
         /// The receiver's buffer.
         into: Region,
+        /// How the payload will move: the receiver has decided.
+        protocol: Protocol,
+        /// Whether the copies of both sides were counted.
+        counted: bool,
     },
     /// The payload has been moved.
     Fin,
@@ -48,6 +61,8 @@ pub enum RoleInput {
     },
     /// The HCA has finished this role's RDMA operation.
     RdmaDone,
+    /// The poll between two chunks is over.
+    Continue,
 }
 
 /// Whether the role's request is complete.
@@ -72,6 +87,20 @@ pub struct Port<'a> {
     pub buffer: Region,
     /// The other side's buffer, as the RTS told it (receiver only).
     pub remote: Option<Region>,
+    /// Which message.
+    pub message: MessageId,
+    /// How it moves.
+    pub protocol: Protocol,
+    /// What all processes have agreed on.
+    pub settings: &'a Cooperation,
+    /// Whether the choice of the protocol has counted copies: see [`Counter::Copies`].
+    pub counted: bool,
+    /// The own process.
+    pub me: Process,
+    /// The own node.
+    pub node: u32,
+    /// Set by a role that goes on after a poll.
+    pub again: bool,
     /// What is wrong with the roles.
     #[cfg(feature = "mutants")]
     pub mutant: Option<Mutant>,
@@ -113,6 +142,51 @@ impl Port<'_> {
         self.mutant == Some(mutant)
     }
 
+    /// Whether the other side lives on this node: cores copy through the kernel then.
+    pub fn is_near(&self) -> bool {
+        self.wire.via == Via::SharedMemory
+    }
+
+    /// Tells the sender where to, and how the payload will move.
+    ///
+    /// # Panics
+    ///
+    /// As [`Self::say`].
+    pub fn clear_to_send(&mut self) {
+        let (into, protocol, counted) = (self.buffer, self.protocol, self.counted);
+        self.say(Word::Cts { into, protocol, counted });
+    }
+
+    /// Tells the monitors who moves which bytes of the message.
+    pub fn moves(&mut self, by: Mover, offset: u64, bytes: u64) {
+        let message = self.message;
+        self.out.emit(|| Action::Observe(Observation::Moved { message, by, offset, bytes }));
+    }
+
+    /// The own copy of this message has ended, where copies are counted.
+    pub fn load_less(&mut self) {
+        #[cfg(feature = "mutants")]
+        if self.has(Mutant::LoadKept) {
+            return;
+        }
+        if self.counted {
+            let (counter, change) = (Counter::Copies(self.me), Change::Down);
+            self.out.emit(|| Action::Count { counter, change });
+        }
+    }
+
+    /// A large RDMA operation is posted, where they are counted.
+    fn offload(&mut self) {
+        #[cfg(feature = "mutants")]
+        if self.has(Mutant::OffloadUncounted) {
+            return;
+        }
+        if self.settings.counts_offloads {
+            let (counter, change) = (Counter::Offloads(self.node), Change::Up);
+            self.out.emit(|| Action::Count { counter, change });
+        }
+    }
+
     /// Pins this side's buffer.
     pub fn register(&mut self) {
         #[cfg(feature = "mutants")]
@@ -122,18 +196,22 @@ impl Port<'_> {
         self.out.emit(|| Action::Register { region: self.buffer });
     }
 
-    /// The HCA pulls the other side's bytes into this buffer.
-    pub fn rdma_read(&mut self, remote: Region) {
+    /// The HCA pulls some of the other side's bytes into this buffer.
+    pub fn rdma_read_part(&mut self, remote: Region, offset: u64, bytes: u64) {
+        self.moves(Mover::Hca, offset, bytes);
+        self.offload();
         self.out.emit(|| Action::RdmaRead {
             from: self.wire.route,
-            remote,
-            into: self.buffer,
+            remote: remote.part(offset, bytes),
+            into: self.buffer.part(offset, bytes),
             token: self.own.token(),
         });
     }
 
     /// The HCA pushes this buffer into the other side's memory.
     pub fn rdma_write(&mut self, into: Region) {
+        self.moves(Mover::Hca, 0, into.len);
+        self.offload();
         self.out.emit(|| Action::RdmaWrite {
             to: self.wire.route,
             from: self.buffer.part(0, into.len),
@@ -228,4 +306,62 @@ rendezvous! {
     RGet => rget, "rget", registers: true;
     /// Both copy through cells of a shared segment; used inside a node.
     SharedMemory => shared_memory, "shared_memory", registers: false;
+    /// Both cores copy one half each; used inside a node.
+    CoopP2p => coop_p2p, "coop_p2p", registers: false;
+    /// The HCA's loopback and the receiver's core copy one part each; used inside a node.
+    CoopHca => coop_hca, "coop_hca", registers: true;
+}
+
+impl Protocol {
+    /// Whether it moves bytes by kernel or loopback between processes of one node.
+    pub const fn is_single_copy(self) -> bool {
+        !matches!(self, Self::SharedMemory)
+    }
+
+    /// Whether it works between two nodes.
+    pub const fn crosses_nodes(self) -> bool {
+        matches!(self, Self::RPut | Self::RGet)
+    }
+}
+
+/// The sender's side of a message, before and after it knows how the payload will move.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum Sending {
+    /// The receiver decides: its CTS names the protocol, its FIN says that it has moved all itself.
+    Undecided,
+    /// The role of that protocol.
+    Decided(Sender),
+}
+
+impl Role for Sending {
+    fn handle(&mut self, input: RoleInput, port: &mut Port<'_>) -> Result<Progress, ProtocolError> {
+        match (&mut *self, input) {
+            (Self::Decided(role), input) => role.handle(input, port),
+            (Self::Undecided, RoleInput::Start) => Ok(Progress::Pending),
+            (Self::Undecided, RoleInput::Word { word: Word::Fin, .. }) => Ok(Progress::Complete),
+            (Self::Undecided, RoleInput::Word { word: Word::Cts { protocol, .. }, .. }) => {
+                #[cfg(feature = "mutants")]
+                let protocol =
+                    if port.has(Mutant::SenderChooses) { Protocol::CoopP2p } else { protocol };
+                let mut role = protocol.sender();
+                port.protocol = protocol;
+                role.handle(RoleInput::Start, port)?;
+                let progress = role.handle(input, port)?;
+                *self = Self::Decided(role);
+                Ok(progress)
+            }
+            (Self::Undecided, input) => {
+                Err(ProtocolError::refused("rendezvous::sender", "Undecided", input))
+            }
+        }
+    }
+}
+
+/// The receiver's side of a message.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum Receiving {
+    /// It has asked for the counters of its node.
+    Asking,
+    /// The role of the protocol that it has chosen.
+    Decided(Receiver),
 }

@@ -1,15 +1,19 @@
-//! RGET rendezvous: the receiver pulls the payload with an RDMA read, then says FIN.
+//! RGET rendezvous: the receiver pulls the payload, then says FIN.
 //!
 //! ```text
 //!   sender    Start / RTS ──▶ WaitFin ──FIN / Complete──▶ Done
-//!   receiver  Start / RdmaRead ──▶ Reading ──RdmaDone / FIN, Complete──▶ Done
+//!   receiver  Start / RdmaRead ──▶ Reading ──RdmaDone / FIN, Complete──▶ Done     (other node)
+//!             Start / copy ──▶ Copying ──last chunk / FIN, Complete──▶ Done       (same node)
 //! ```
+//!
+//! Between nodes the receiver's HCA reads; inside a node its core copies through the kernel.
 //!
 //! Source: `coop` Fig. 1 and Sec. I-A.
 //! Left out: splitting of reads above the HCA's maximum. Noticeable above 1 GiB.
 
+use super::share::{Copied, Share};
 use super::{Port, Progress, Role, RoleInput, Word};
-use crate::protocols::contract::ProtocolError;
+use crate::protocols::contract::{ProtocolError, Region, Toward};
 #[cfg(feature = "mutants")]
 use crate::protocols::mutant::Mutant;
 
@@ -63,6 +67,8 @@ enum ReceiverState {
     New,
     /// The HCA is pulling the payload out of the sender's buffer.
     Reading,
+    /// Our core is copying the payload out of the sender's buffer.
+    Copying(Share, Region),
     /// Terminal.
     Done,
 }
@@ -71,12 +77,33 @@ impl Receiver {
     pub(super) const fn new() -> Self {
         Self(ReceiverState::New)
     }
+
+    /// The next chunk; after the last one FIN.
+    fn copy(mut share: Share, remote: Region, port: &mut Port<'_>) -> (ReceiverState, Progress) {
+        match share.advance(port, Toward::Own, remote) {
+            Copied::Part => (ReceiverState::Copying(share, remote), Progress::Pending),
+            Copied::All => {
+                port.load_less();
+                port.say(Word::Fin);
+                (ReceiverState::Done, Progress::Complete)
+            }
+        }
+    }
 }
 
 impl Role for Receiver {
     fn handle(&mut self, input: RoleInput, port: &mut Port<'_>) -> Result<Progress, ProtocolError> {
-        use ReceiverState::{Done, New, Reading};
+        use ReceiverState::{Copying, Done, New, Reading};
         let (next, progress) = match (self.0, input) {
+            (New, RoleInput::Start) if port.is_near() => {
+                let remote = port.remote.expect("an RTS of RGET carries the sender's address");
+                #[cfg(feature = "mutants")]
+                if port.has(Mutant::FinFirst) {
+                    port.say(Word::Fin);
+                }
+                Self::copy(Share::new(0, port.buffer.len), remote, port)
+            }
+            (Copying(share, remote), RoleInput::Continue) => Self::copy(share, remote, port),
             (New, RoleInput::Start) => {
                 let remote = port.remote.expect("an RTS of RGET carries the sender's address");
                 port.register();
@@ -84,7 +111,7 @@ impl Role for Receiver {
                 if port.has(Mutant::FinFirst) {
                     port.say(Word::Fin);
                 }
-                port.rdma_read(remote.part(0, port.buffer.len));
+                port.rdma_read_part(remote, 0, port.buffer.len);
                 (Reading, Progress::Pending)
             }
             #[cfg(feature = "mutants")]

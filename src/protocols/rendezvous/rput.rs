@@ -1,16 +1,20 @@
-//! RPUT rendezvous: the receiver says CTS, the sender pushes the payload with an RDMA write.
+//! RPUT rendezvous: the receiver says CTS, the sender pushes the payload, then says FIN.
 //!
 //! ```text
 //!   sender    Start / RTS ──▶ WaitCts ──CTS / RdmaWrite──▶ Writing ──RdmaDone / FIN, Complete──▶ Done
+//!                                           CTS / copy──▶ Copying ──last chunk / FIN, Complete──▶ Done
 //!   receiver  Start / CTS ──▶ WaitFin ──FIN / Complete──▶ Done
 //! ```
+//!
+//! Between nodes the sender's HCA writes; inside a node its core copies through the kernel.
 //!
 //! Source: `coop` Fig. 1 and Sec. I-A.
 //! Left out: posting the FIN right behind the write and trusting the order of the connection. Here
 //! the FIN waits for the write's completion. Noticeable as one more acknowledgement of latency.
 
+use super::share::{Copied, Share};
 use super::{Port, Progress, Role, RoleInput, Word};
-use crate::protocols::contract::ProtocolError;
+use crate::protocols::contract::{ProtocolError, Region, Toward};
 #[cfg(feature = "mutants")]
 use crate::protocols::mutant::Mutant;
 
@@ -26,6 +30,8 @@ enum SenderState {
     WaitCts,
     /// The HCA is pushing the payload.
     Writing,
+    /// Our core is copying the payload into the receiver's buffer.
+    Copying(Share, Region),
     /// Terminal.
     Done,
 }
@@ -34,14 +40,30 @@ impl Sender {
     pub(super) const fn new() -> Self {
         Self(SenderState::New)
     }
+
+    /// The next chunk; after the last one FIN.
+    fn copy(mut share: Share, into: Region, port: &mut Port<'_>) -> (SenderState, Progress) {
+        match share.advance(port, Toward::Peer, into) {
+            Copied::Part => (SenderState::Copying(share, into), Progress::Pending),
+            Copied::All => {
+                port.load_less();
+                port.say(Word::Fin);
+                (SenderState::Done, Progress::Complete)
+            }
+        }
+    }
 }
 
 impl Role for Sender {
     fn handle(&mut self, input: RoleInput, port: &mut Port<'_>) -> Result<Progress, ProtocolError> {
-        use SenderState::{Done, New, WaitCts, Writing};
+        use SenderState::{Copying, Done, New, WaitCts, Writing};
         let (next, progress) = match (self.0, input) {
             (New, RoleInput::Start) => (WaitCts, Progress::Pending),
-            (WaitCts, RoleInput::Word { word: Word::Cts { into }, .. }) => {
+            (WaitCts, RoleInput::Word { word: Word::Cts { into, .. }, .. }) if port.is_near() => {
+                Self::copy(Share::new(0, into.len), into, port)
+            }
+            (Copying(share, into), RoleInput::Continue) => Self::copy(share, into, port),
+            (WaitCts, RoleInput::Word { word: Word::Cts { into, .. }, .. }) => {
                 port.register();
                 port.rdma_write(into);
                 (Writing, Progress::Pending)
@@ -82,8 +104,10 @@ impl Role for Receiver {
         use ReceiverState::{Done, New, WaitFin};
         let (next, progress) = match (self.0, input) {
             (New, RoleInput::Start) => {
-                port.register();
-                port.say(Word::Cts { into: port.buffer });
+                if !port.is_near() {
+                    port.register();
+                }
+                port.clear_to_send();
                 #[cfg(feature = "mutants")]
                 if port.has(Mutant::PutReceiver) {
                     self.0 = WaitFin;

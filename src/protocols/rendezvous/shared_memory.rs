@@ -10,7 +10,7 @@
 //!
 //! Source: `endpoints` Sec. 6 (the coprocessor's kernel has no kernel-assisted copy, so traffic
 //! inside a card is copied twice).
-//! Left out: kernel-assisted single copies. Noticeable on machines that have them.
+//! Kernel-assisted single copies are those of the other protocols of the family.
 
 use super::{Port, Progress, Role, RoleInput, Word};
 use crate::protocols::contract::{ProtocolError, Region, Space};
@@ -64,7 +64,7 @@ impl Role for Sender {
         use SenderState::{New, Sending, WaitCts};
         let (next, progress) = match (self.0, input) {
             (New, RoleInput::Start) => (WaitCts, Progress::Pending),
-            (WaitCts, RoleInput::Word { word: Word::Cts { into }, .. }) => {
+            (WaitCts, RoleInput::Word { word: Word::Cts { into, .. }, .. }) => {
                 let total = into.len;
                 let mut sent = 0;
                 for _ in 0..port.wire.cells {
@@ -111,7 +111,7 @@ impl Role for Receiver {
         use ReceiverState::{Done, New, Receiving};
         let (next, progress) = match (self.0, input) {
             (New, RoleInput::Start) => {
-                port.say(Word::Cts { into: port.buffer });
+                port.clear_to_send();
                 if port.buffer.len == 0 {
                     (Done, Progress::Complete)
                 } else {

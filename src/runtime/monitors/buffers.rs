@@ -307,6 +307,7 @@ impl Buffers {
             | Observation::Posted { .. }
             | Observation::Arrived { .. }
             | Observation::Matched { .. }
+            | Observation::Moved { .. }
             | Observation::Cancelled { .. }
             | Observation::LockQueued { .. }
             | Observation::LockEntered { .. }

@@ -317,6 +317,7 @@ impl Monitor for Matching {
                 self.received(receive, message, bytes, truncated)
             }
             Observation::SendComplete { .. }
+            | Observation::Moved { .. }
             | Observation::LockQueued { .. }
             | Observation::LockEntered { .. }
             | Observation::LockLeft { .. }

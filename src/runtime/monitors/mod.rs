@@ -26,6 +26,7 @@
 pub mod buffers;
 pub mod groups;
 pub mod matching;
+pub mod movers;
 pub mod mutex;
 pub mod system;
 
@@ -74,6 +75,8 @@ pub struct Monitors {
     pub conservation: system::Conservation,
     /// E1, E6, C3 and C4.
     pub groups: groups::Groups,
+    /// V3.
+    pub movers: movers::Movers,
 }
 
 impl Monitors {
@@ -84,6 +87,7 @@ impl Monitors {
             mutexes: mutex::Mutexes::default(),
             conservation: system::Conservation::new(processes),
             groups: groups::Groups::new(processes),
+            movers: movers::Movers::default(),
         }
     }
 }
@@ -91,7 +95,8 @@ impl Monitors {
 impl Monitors {
     /// The branches that they met.
     pub fn sometimes(&self) -> Sometimes {
-        Sometimes { contended: self.mutexes.contended, ..self.matching.sometimes }
+        let (contended, shared_copies) = (self.mutexes.contended, self.movers.shared);
+        Sometimes { contended, shared_copies, ..self.matching.sometimes }
     }
 }
 
@@ -106,12 +111,14 @@ impl Monitor for Monitors {
         }
         self.matching.observe(process, fact, found);
         self.conservation.observe(process, fact, found);
+        self.movers.observe(process, fact, found);
     }
 
     fn end(&mut self, undelivered: u64, found: &mut Vec<Violation>) {
         self.matching.end(undelivered, found);
         self.mutexes.end(undelivered, found);
         self.conservation.end(undelivered, found);
+        self.movers.end(undelivered, found);
     }
 }
 
@@ -130,11 +137,13 @@ pub struct Sometimes {
     pub compared: u64,
     /// A process queued for a lock behind another one.
     pub contended: u64,
+    /// More than one moved a part of a large message.
+    pub shared_copies: u64,
 }
 
 impl Sometimes {
     /// Every count with its name.
-    pub const fn named(self) -> [(&'static str, u64); 6] {
+    pub const fn named(self) -> [(&'static str, u64); 7] {
         [
             ("unexpected", self.unexpected),
             ("wildcard_races", self.wildcard_races),
@@ -142,6 +151,7 @@ impl Sometimes {
             ("truncated", self.truncated),
             ("compared", self.compared),
             ("contended", self.contended),
+            ("shared_copies", self.shared_copies),
         ]
     }
 
@@ -163,6 +173,7 @@ impl Sometimes {
             truncated: join(self.truncated, other.truncated),
             compared: join(self.compared, other.compared),
             contended: join(self.contended, other.contended),
+            shared_copies: join(self.shared_copies, other.shared_copies),
         }
     }
 }

@@ -54,6 +54,7 @@ impl Monitor for Mutexes {
             | Observation::Posted { .. }
             | Observation::Arrived { .. }
             | Observation::Matched { .. }
+            | Observation::Moved { .. }
             | Observation::Cancelled { .. }
             | Observation::Received { .. }
             | Observation::SendComplete { .. }

@@ -51,6 +51,7 @@ impl Monitor for Conservation {
             Observation::Cancelled { .. } => counts.cancelled += 1,
             Observation::Arrived { .. }
             | Observation::Matched { .. }
+            | Observation::Moved { .. }
             | Observation::LockQueued { .. }
             | Observation::LockEntered { .. }
             | Observation::LockLeft { .. }

@@ -3,6 +3,7 @@
 mod touches;
 
 use super::passes::Pass;
+use super::peer_copy::PeerCopying;
 use super::polling::{Polled, Position};
 use super::wires::{COPY, token};
 use super::{
@@ -13,8 +14,8 @@ use crate::hardware::copies::CoreCopy;
 use crate::hardware::fabric::{ConnId, Transfer};
 use crate::mpi::rma::update::Effect;
 use crate::protocols::contract::{
-    Action, ActionOf, Entry, Guard, Input, InputOf, Next, Process, Region, Route, Thread, Token,
-    Via,
+    ASKED, Action, ActionOf, Counter, Entry, Guard, Input, InputOf, Next, Process, Region, Route,
+    Thread, Token, Via,
 };
 use crate::runtime::monitors::system;
 use crate::runtime::rules::Cut;
@@ -62,6 +63,8 @@ pub(super) struct Actor<M: Machine, P> {
     pub(super) notice_at: Option<Time>,
     pub(super) generation: u32,
     copying: (Bytes, Time),
+    /// The copy from or to a neighbour that its core is busy with.
+    pub(super) peer_copy: Option<PeerCopying>,
     /// Since when it has had nothing to do.
     pub(super) since: Time,
     /// Since when it waits for a lock.
@@ -97,6 +100,7 @@ pub(super) enum After {
     Nothing,
     Poll(Token),
     Resume(Token),
+    Consult([Counter; ASKED], Token),
 }
 
 #[derive(Debug)]
@@ -105,6 +109,7 @@ pub(super) enum Entering<M: Machine> {
     Take(u32),
     Polled(Token),
     Resume(Token),
+    Consult([Counter; ASKED], Token),
     /// A turn of polling that needs the lock.
     Turn,
 }
@@ -115,7 +120,7 @@ impl<M: Machine> Entering<M> {
             Self::Call(call) => Entry::Call(call),
             Self::Take(_) => Entry::Packet,
             Self::Polled(_) => Entry::Polled,
-            Self::Resume(_) => Entry::Resume,
+            Self::Resume(_) | Self::Consult(..) => Entry::Resume,
             Self::Turn => Entry::Poll,
         }
     }
@@ -154,6 +159,7 @@ impl<M: Machine, P> Actor<M, P> {
             notice_at: None,
             generation: 0,
             copying: (Bytes::default(), Time::ZERO),
+            peer_copy: None,
             since: Time::ZERO,
             queued: Time::ZERO,
             born: Time::ZERO,
@@ -337,6 +343,11 @@ where
                 self.record(|| Choice::Act { process, thread: inner });
                 self.handle(thread, Input::Resume(token));
             }
+            Entering::Consult(counters, token) => {
+                self.record(|| Choice::Act { process, thread: inner });
+                let values = self.counters.read(counters);
+                self.handle(thread, Input::Counters { token, values });
+            }
         }
         self.work_on(thread, cursor, false);
     }
@@ -408,7 +419,7 @@ where
         let (mut next, mut cut, who) = (actor.next, actor.cut, (actor.process, actor.inner));
         let mut ended = true;
         for action in &list[next..] {
-            if !begun && cut.before(action) && !matches!(action, Action::Resume(_)) {
+            if !begun && cut.before(action) && !comes_back(action) {
                 if is_return_of(action, who.1) && next + 1 == list.len() {
                     // It takes effect with the list's end: one event for both.
                     self.actor(thread).returns = true;
@@ -478,6 +489,23 @@ where
             }
             Action::Update { target, update, operand, old } => {
                 self.update(thread, process, (*target, *update), *operand, *old, cursor)
+            }
+            Action::PeerCopy { peer, toward, own, remote } => {
+                self.peer_copy(thread, (*peer, *toward), (*own, *remote), cursor);
+                None
+            }
+            Action::Expose { region } => {
+                let cost = self.peer_copies.expose(&self.costs.profile, *region);
+                Some(self.charge(thread, Part::Library, cursor, cost))
+            }
+            Action::Count { counter, change } => {
+                self.counters.change(*counter, *change, &mut self.violations);
+                Some(self.charge(thread, Part::Library, cursor, self.costs.count()))
+            }
+            Action::Consult { counters, token } => {
+                self.actor(thread).after = After::Consult(*counters, *token);
+                let cost = self.costs.line_of_node() * counters.len() as u64;
+                Some(self.charge(thread, Part::Library, cursor, cost))
             }
             Action::Register { region } => {
                 let cost = self.costs.register(process, *region);
@@ -552,7 +580,13 @@ where
     /// Work of this core: stretched by its siblings and by the operating system.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "two additions, where a thread is alone")]
-    fn charge(&mut self, thread: u32, part: Part, cursor: Time, work: TimeDelta) -> Time {
+    pub(super) fn charge(
+        &mut self,
+        thread: u32,
+        part: Part,
+        cursor: Time,
+        work: TimeDelta,
+    ) -> Time {
         let actor = &mut self.actors[thread as usize];
         if actor.alone && actor.placement.noise.is_none() {
             actor.account.add(part, work);
@@ -636,6 +670,9 @@ where
     pub(super) fn copied(&mut self, thread: u32) {
         let now = self.simulation.now();
         let actor = self.actor(thread);
+        if actor.peer_copy.is_some() {
+            return self.move_part(thread);
+        }
         let begun = actor.copying.1;
         actor.account.add(Part::Copy, now.since(begun));
         self.work_on(thread, now, false);
@@ -734,6 +771,9 @@ where
                 self.poll_on(thread, at);
             }
             After::Resume(token) => self.enter(thread, Entering::Resume(token), at),
+            After::Consult(counters, token) => {
+                self.enter(thread, Entering::Consult(counters, token), at);
+            }
             After::Nothing => {
                 let reply = actor.reply.take();
                 if reply.is_some() {
@@ -762,6 +802,11 @@ where
             actor.reply = Some(reply);
         }
     }
+}
+
+/// Whether an action ends its list and comes back as an input: no event of its own.
+fn comes_back<P, R>(action: &Action<P, R>) -> bool {
+    matches!(action, Action::Resume(_) | Action::Consult { .. })
 }
 
 fn is_return_of<P, R>(action: &Action<P, R>, inner: Thread) -> bool {

@@ -55,6 +55,16 @@ impl Costs {
         self.profile.coh.atomic_uncontended
     }
 
+    /// Core time of reading a line that another core of the node wrote.
+    pub(super) const fn line_of_node(&self) -> TimeDelta {
+        self.profile.coh.line_same_socket
+    }
+
+    /// Core time of changing a counter whose line another core wrote last.
+    pub(super) fn count(&self) -> TimeDelta {
+        self.line_of_node() + self.profile.coh.atomic_uncontended
+    }
+
     /// Until a line written at `from` is seen by a core at `to`.
     pub(super) fn line_transfer(&self, from: Place, to: Place) -> TimeDelta {
         let coh = &self.profile.coh;
@@ -75,6 +85,11 @@ impl Costs {
     pub(super) fn cached_copy(&self, bytes: Bytes) -> Option<TimeDelta> {
         let rate = self.memory.copy(Bytes::new(2 * bytes.as_u64()), Side::Local);
         rate.is_private().then(|| rate.alone.transfer_time(bytes))
+    }
+
+    /// Core time of copying bytes of this footprint where nothing else shares their way.
+    pub(super) fn copy_alone(&self, footprint: Bytes, side: Side, bytes: Bytes) -> TimeDelta {
+        self.memory.copy(footprint, side).alone.transfer_time(bytes)
     }
 
     /// Pinning a buffer: free while the registration cache holds it.

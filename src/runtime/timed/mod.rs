@@ -17,12 +17,14 @@ mod actor;
 mod costs;
 mod lock;
 mod passes;
+mod peer_copy;
 mod polling;
 mod touch;
 mod turns;
 mod wires;
 
 use super::account::{Account, Part};
+use super::counters::Counters;
 use super::deadlock::{self, Deadlock, Standing};
 use super::memory::{Memories, Parcel, Payload};
 use super::monitors::buffers::{Buffers, Lends};
@@ -45,6 +47,8 @@ use actor::Actor;
 use costs::Costs;
 pub use lock::LockOrder;
 use lock::Locks;
+pub use peer_copy::Kernel;
+use peer_copy::PeerCopies;
 use polling::{Entries, Poller, Routes};
 use wires::Channel;
 
@@ -90,6 +94,8 @@ pub struct Setup {
     pub payload: Payload,
     /// Channels that a pass polls.
     pub connections: Connections,
+    /// How processes of a node copy from each other's memory; `None`: they do not.
+    pub kernel: Option<Kernel>,
     /// Limits, journal, ties.
     pub options: Options,
     /// Whether the choices are kept for a replay in the untimed world.
@@ -226,6 +232,12 @@ enum Happening {
     Touch(u32),
     /// The atomic unit of an HCA has done flight `0`.
     Atomic(u32),
+    /// Thread `0` asks the kernel to pin the next pages of a neighbour.
+    Pin(u32),
+    /// Pages of process `0` may be pinned; stale unless generation `1` is current.
+    Pinned(u32, u32),
+    /// Thread `0` has moved what its cache holds of a batch.
+    Moved(u32),
     /// The head of channel `0` of a process tries again after receiver-not-ready.
     Retry(u32),
     /// Lock `0` takes its next step by itself; stale unless generation `1` is current.
@@ -249,6 +261,9 @@ impl Event for Happening {
             Self::Lock(lock, _) => (13, u64::from(lock)),
             Self::Touch(thread) => (14, u64::from(thread)),
             Self::Atomic(flight) => (15, u64::from(flight)),
+            Self::Pin(thread) => (16, u64::from(thread)),
+            Self::Pinned(process, _) => (17, u64::from(process)),
+            Self::Moved(thread) => (18, u64::from(thread)),
         };
         mix(kind, content)
     }
@@ -269,6 +284,7 @@ enum Phase {
     Start,
     Lock,
     Atomic,
+    Pinning,
 }
 
 /// Something that is under way between two processes.
@@ -342,6 +358,8 @@ pub struct Timed<M: Machine, P: Program<M>> {
     /// When the atomic unit of each node's HCA is free again.
     atomic_free: Vec<Time>,
     memories: Memories,
+    counters: Counters,
+    peer_copies: PeerCopies,
     monitors: Monitors,
     buffers: Buffers,
     violations: Vec<Violation>,
@@ -404,7 +422,11 @@ where
         assert_eq!(first_thread[processes] as usize, programs.len(), "a program per thread");
         let sites: Vec<Place> = placements.iter().map(|placement| placement.place).collect();
         let cores = placements.iter().map(|placement| placement.core + 1).max().unwrap_or(0);
-        let cluster = Cluster::new(&profile, topology, &sites);
+        let cluster = if setup.kernel.is_some() {
+            Cluster::with_far_copies(&profile, topology, &sites)
+        } else {
+            Cluster::new(&profile, topology, &sites)
+        };
         let home = |process: usize| sites[first_thread[process] as usize];
         let homes: Vec<Place> = (0..processes).map(home).collect();
         let nodes = sites.iter().map(|site| site.node as usize + 1).max().unwrap_or(0);
@@ -449,6 +471,8 @@ where
             atomic_free: vec![Time::ZERO; nodes],
             contents: wires::Slab::default(),
             memories: Memories::new(processes, setup.payload),
+            counters: Counters::default(),
+            peer_copies: PeerCopies::new(setup.kernel.unwrap_or_default()),
             monitors: Monitors::new(processes),
             buffers: Buffers::new(processes),
             violations: Vec::new(),
@@ -551,6 +575,9 @@ where
             Happening::Retry(channel) => self.retry(channel),
             Happening::Touch(thread) => self.touched(thread),
             Happening::Atomic(flight) => self.answer_atomic(flight),
+            Happening::Pin(thread) => self.pin(thread),
+            Happening::Pinned(owner, generation) => self.pinned(Process(owner), generation),
+            Happening::Moved(thread) => self.move_part(thread),
             Happening::Lock(lock, generation) => self.lock_event(lock, generation),
         }
     }
@@ -641,6 +668,7 @@ where
         let queued: u64 = self.pollers.iter().map(Poller::waiting).sum();
         let undelivered = queued + self.flights.len() as u64;
         self.monitors.end(undelivered, &mut self.violations);
+        self.counters.end(&mut self.violations);
         for (index, machine) in (0_u32..).zip(&self.machines) {
             let process = Process(index);
             let landings = self.memories.landings(process);

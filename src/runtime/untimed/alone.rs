@@ -78,11 +78,18 @@ where
             .find_map(|(process, instance)| step(Process(process), instance))
     }
 
-    /// Memory of a process that RDMA operations under way name.
+    /// Memory of a process that RDMA operations under way name, or that a neighbour is about to copy
+    /// from or into.
     fn named_by_operations(&self, process: Process) -> impl Iterator<Item = Space> + '_ {
         let operations = self.ports.iter().flat_map(|port| &port.operations);
         let sides = operations.flat_map(Operation::sides);
-        sides.filter(move |(owner, _)| *owner == process).map(|(_, region)| region.space)
+        let lists = self.strands().flat_map(|(_, _, _, strand)| &strand.list);
+        let copies = lists.filter_map(|action| {
+            let Action::PeerCopy { peer, remote, .. } = action else { return None };
+            Some((*peer, *remote))
+        });
+        let named = sides.chain(copies).filter(move |(owner, _)| *owner == process);
+        named.map(|(_, region)| region.space)
     }
 
     /// Bytes that a state takes which shares all but one process with another state; an estimate,
@@ -110,11 +117,14 @@ fn is_unseen<P, R>(action: &Action<P, R>, mut named: impl Iterator<Item = Space>
         Action::Complete { buffer, .. } => [*buffer, None],
         // What the library makes of it is not known yet.
         Action::Resume(_) => return named.next().is_none(),
+        // A neighbour's memory, and numbers that all of a node may change.
+        Action::PeerCopy { .. } | Action::Count { .. } | Action::Consult { .. } => return false,
         Action::Return { .. }
         | Action::Release
         | Action::Work(_)
         | Action::Walk { .. }
         | Action::Register { .. }
+        | Action::Expose { .. }
         | Action::RdmaWrite { .. }
         | Action::RdmaRead { .. }
         | Action::Repost { .. }

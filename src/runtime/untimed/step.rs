@@ -5,7 +5,7 @@ use crate::mpi::observation::Observation;
 use crate::mpi::rma::update::Effect;
 use crate::protocols::contract::{
     Action, ActionOf, Entry, Handle, Input, InputOf, Lane, Machine, Process, Program, Region,
-    Route, Thread, Token, Via,
+    Route, Thread, Token, Toward, Via,
 };
 use crate::runtime::fingerprint::Shared;
 use crate::runtime::memory::Parcel;
@@ -176,7 +176,8 @@ where
         let port = &self.ports[process.0 as usize];
         let (missing, entry) = match choice {
             Choice::Act { .. } => {
-                let resumes = matches!(strand.list.last(), Some(Action::Resume(_)));
+                let resumes =
+                    matches!(strand.list.last(), Some(Action::Resume(_) | Action::Consult { .. }));
                 let blocked = resumes && !instance.grants(thread, &Entry::Resume);
                 let idle = strand.list.is_empty().then_some("its list is empty");
                 return idle.or(blocked.then_some("another thread is inside the guard"));
@@ -309,6 +310,9 @@ where
         cut.before(&action);
         if let Action::Resume(token) = action {
             self.input(actor, Input::Resume(token));
+        } else if let Action::Consult { counters, token } = action {
+            let values = self.counters.read(counters);
+            self.input(actor, Input::Counters { token, values });
         } else {
             self.perform(actor, action);
             self.go_on(actor, cut);
@@ -339,7 +343,16 @@ where
     fn perform(&mut self, actor: Actor, action: ActionOf<M>) {
         let process = actor.process;
         match action {
-            Action::Work(_) | Action::Walk { .. } | Action::Register { .. } => {}
+            Action::Work(_)
+            | Action::Walk { .. }
+            | Action::Register { .. }
+            | Action::Expose { .. } => {}
+            Action::PeerCopy { peer, toward, own, remote } => {
+                self.peer_copy(actor, peer, toward, own, remote);
+            }
+            Action::Count { counter, change } => {
+                self.counters.change(counter, change, &mut self.found);
+            }
             Action::Copy { from, to } => {
                 self.reads(process, from);
                 self.writes(process, to);
@@ -380,11 +393,34 @@ where
             Action::Repost { landing, from: _ } => self.repost(actor, landing),
             Action::Release => self.leave(actor),
             Action::Poll(token) => self.poll(actor, token),
-            Action::Resume(_) => unreachable!("`Cut` makes it the first action of its step"),
+            Action::Resume(_) | Action::Consult { .. } => {
+                unreachable!("`Cut` makes it the first action of its step")
+            }
             Action::Complete { request, buffer } => self.complete(actor, request, buffer),
             Action::Observe(fact) => self.observe(actor, &fact),
             Action::Return { thread, reply } => self.return_to(actor, thread, reply),
         }
+    }
+
+    fn peer_copy(
+        &mut self,
+        actor: Actor,
+        peer: Process,
+        toward: Toward,
+        own: Region,
+        remote: Region,
+    ) {
+        if peer.0 as usize >= self.instances.len() {
+            return self.stop(actor, Defect::Broke("a copy names no process".into()));
+        }
+        let ((from, source), (to, target)) = match toward {
+            Toward::Own => ((peer, remote), (actor.process, own)),
+            Toward::Peer => ((actor.process, own), (peer, remote)),
+        };
+        self.reads(from, source);
+        self.writes(to, target);
+        let parcel = self.memories.capture(from, source);
+        self.memories.write(to, target, &parcel);
     }
 
     fn repost(&mut self, actor: Actor, landing: Region) {

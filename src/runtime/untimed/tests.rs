@@ -257,6 +257,9 @@ impl Machine for Toy {
                 }
             }
             Input::Done(token) => self.done(self.place(token).expect("it was posted"), out),
+            Input::Counters { token, .. } => {
+                return Err(ProtocolError::refused("toy", "it asks for no counters", token));
+            }
             Input::Resume(token) => self.resume(self.place(token).expect("it is here"), out),
         }
         Ok(())

@@ -1,7 +1,9 @@
 //! A choice in words: what is called, taken, moved, and where that stands in the scenario.
 
 use super::{Choice, Does, Operation, Stage, Strand, Touch, World};
-use crate::protocols::contract::{Action, Machine, Process, Program, Route, Thread, Token, Via};
+use crate::protocols::contract::{
+    Action, Machine, Process, Program, Route, Thread, Token, Toward, Via,
+};
 use crate::runtime::monitors::buffers::Lends;
 
 impl<M: Machine, P: Program<M>> World<M, P>
@@ -121,11 +123,20 @@ fn in_words<P, R>(action: &Action<P, R>) -> String {
         Action::Release => "leaves the lock".to_owned(),
         Action::Resume(_) => "comes back under the lock".to_owned(),
         Action::Copy { from, .. } => format!("copies {} B", from.len),
+        Action::PeerCopy { peer, toward: Toward::Own, own, .. } => {
+            format!("copies {} B out of process {}", own.len, peer.0)
+        }
+        Action::PeerCopy { peer, toward: Toward::Peer, own, .. } => {
+            format!("copies {} B into process {}", own.len, peer.0)
+        }
+        Action::Consult { .. } => "reads the counters of its node".to_owned(),
+        Action::Count { .. } => "changes a counter of its node".to_owned(),
         Action::Combine { from, .. } => format!("combines {} B", from.len),
         Action::Update { target, .. } => format!("updates {} B", target.len),
         Action::Work(_)
         | Action::Walk { .. }
         | Action::Register { .. }
+        | Action::Expose { .. }
         | Action::Send { .. }
         | Action::RdmaWrite { .. }
         | Action::RdmaRead { .. }

@@ -6,7 +6,7 @@ use crate::mpi::envelope::Rank;
 use crate::protocols::call::{Outcome, Reply, Requests, Status};
 use crate::protocols::contract::{Handle, Next, Process};
 use crate::protocols::library::{Endpoints, Job, Library, SharedJob};
-use crate::protocols::rendezvous::Protocol;
+use crate::protocols::rendezvous::{Cooperation, Protocol};
 use crate::runtime::deadlock::Blocked;
 use crate::runtime::memory::Payload;
 use crate::runtime::{explore, untimed};
@@ -244,6 +244,7 @@ fn head_to_head(eager: u64) -> untimed::World<Library, ProgramStream> {
         threads: vec![1; 2],
         endpoints: Endpoints::default(),
         rendezvous: Protocol::RPut,
+        cooperation: Cooperation::default(),
         eager_inter: Bytes::new(eager),
         eager_intra: Bytes::new(eager),
         header: Bytes::new(64),

@@ -13,7 +13,7 @@ use crate::protocols::call::{Buffer, Call, Comm, Peer, Requests, SendMode};
 use crate::protocols::collectives::{Algorithm, Blocks, Collective, Kind};
 use crate::protocols::contract::{Handle, Process, Program, Region, Space};
 use crate::protocols::library::{Endpoints, Job, Library, SharedJob};
-use crate::protocols::rendezvous::Protocol;
+use crate::protocols::rendezvous::{Cooperation, Protocol, Scheme};
 use crate::protocols::rma::{self, Transport};
 use crate::runtime::memory::Payload;
 use crate::runtime::monitors::Violation;
@@ -38,15 +38,22 @@ const FIRST: u16 = 10;
 /// How the ranks of a job reach each other.
 #[derive(Clone, Copy)]
 struct Wiring {
-    rendezvous: Protocol,
+    /// How large messages move, inside a node and between two.
+    scheme: Scheme,
+    /// Most bytes that a core copies before it polls.
+    chunk: Option<u64>,
     /// Who carries one-sided operations out.
     transport: Transport,
     /// Whether all are on one node.
     together: bool,
 }
 
-const APART: Wiring =
-    Wiring { rendezvous: Protocol::RGet, transport: Transport::Messages, together: false };
+const APART: Wiring = Wiring {
+    scheme: Scheme::Fixed(Protocol::RGet),
+    chunk: None,
+    transport: Transport::Messages,
+    together: false,
+};
 
 /// A job of `programs[process][thread]`.
 fn job<P: Program<Library>>(
@@ -61,7 +68,17 @@ fn job<P: Program<Library>>(
         node_of: (0..processes).map(|process| if wiring.together { 0 } else { process }).collect(),
         threads: programs.iter().map(threads).collect(),
         endpoints: Endpoints::default(),
-        rendezvous: wiring.rendezvous,
+        rendezvous: match wiring.scheme {
+            Scheme::Fixed(protocol) if protocol.crosses_nodes() => protocol,
+            Scheme::Fixed(_) | Scheme::Coll | Scheme::Load | Scheme::Adaptive | Scheme::Hybrid => {
+                Protocol::RGet
+            }
+        },
+        cooperation: Cooperation {
+            chunk: wiring.chunk.map(Bytes::new),
+            free_cores: true,
+            ..Cooperation::by(wiring.scheme)
+        },
         eager_inter: Bytes::new(EAGER),
         eager_intra: Bytes::new(EAGER),
         header: Bytes::new(8),
@@ -137,9 +154,20 @@ pub(super) fn small_ring(size: Size, planted: Planted) -> Subject {
     in_a_ring(size, planted, SMALL, APART)
 }
 
-pub(super) fn large_ring(size: Size, planted: Planted, rendezvous: Protocol) -> Subject {
-    let together = rendezvous == Protocol::SharedMemory;
-    in_a_ring(size, planted, LARGE, Wiring { rendezvous, together, ..APART })
+pub(super) fn large_ring(size: Size, planted: Planted, protocol: Protocol) -> Subject {
+    let scheme = Scheme::Fixed(protocol);
+    let together = !protocol.crosses_nodes();
+    in_a_ring(size, planted, LARGE, Wiring { scheme, together, ..APART })
+}
+
+/// The same inside a node, with or without chunks.
+pub(super) fn near_ring(
+    size: Size,
+    planted: Planted,
+    scheme: Scheme,
+    chunk: Option<u64>,
+) -> Subject {
+    in_a_ring(size, planted, LARGE, Wiring { scheme, chunk, together: true, ..APART })
 }
 
 /// Probes and tests come too early, or not.

@@ -305,6 +305,7 @@ impl Machine for EpLibrary {
             Input::Done(token) => Input::Done(token),
             Input::Polled(token) => Input::Polled(token),
             Input::Resume(token) => Input::Resume(token),
+            Input::Counters { token, values } => Input::Counters { token, values },
         };
         let mut list = Vec::with_capacity(8);
         self.inner.handle(thread, input, &mut list)?;

@@ -1,0 +1,184 @@
+//! How large messages move inside a node: the choices of a scenario, and what they need.
+
+use super::super::codes;
+use super::super::diagnostic::{Diagnostic, Diagnostics};
+use super::super::json::{Node, Value};
+use super::super::model_file::Machine;
+use super::{Placement, place};
+use crate::hardware::profile::Profile;
+use crate::protocols::rendezvous::{Cooperation, Protocol, Rule, Scheme};
+use crate::runtime::timed::Kernel;
+use crate::units::{Bytes, TimeDelta};
+
+/// One whole, in millionths.
+const WHOLE: u64 = 1_000_000;
+/// What the two rates of a tuned share are compared on.
+const TUNED_ON: Bytes = Bytes::mib(1);
+
+/// What the processes of a node agree on, and how their kernel copies.
+pub(super) fn read(
+    diagnostics: &mut Diagnostics,
+    tree: &Node,
+    machine: &Machine,
+    (placement, threads): (&Placement, u16),
+) -> (Cooperation, Kernel) {
+    let node = tree.get("mpi");
+    let rules = rules(diagnostics, node);
+    let kernel = match node.and_then(|node| node.word("single_copy")) {
+        Some("knem") => Kernel::Knem,
+        Some("xpmem") => Kernel::Xpmem,
+        _ => Kernel::Cma,
+    };
+    let settings = node.and_then(|node| node.get("cooperation"));
+    let count =
+        |key: &str, default| settings.and_then(|settings| settings.small(key)).unwrap_or(default);
+    let bytes = |key: &str| settings.and_then(|settings| settings.bytes(key));
+    let profile = &machine.profile;
+    let offloads = rules.iter().any(|rule| rule.scheme.may_offload());
+    let cores = profile.cpu.sockets * profile.cpu.cores_per_socket;
+    let cooperation = Cooperation {
+        chunk: bytes("chunk"),
+        chunks: count("chunks", 1),
+        hca_share_ppm: share(settings, profile, kernel),
+        page: profile.os.page_size,
+        offload_threshold: count("offload_threshold", 1),
+        large: bytes("large").unwrap_or_default(),
+        free_cores: placement.per_node * u32::from(threads) < cores,
+        counts_offloads: rules
+            .iter()
+            .any(|rule| matches!(rule.scheme, Scheme::Adaptive | Scheme::Hybrid)),
+        rules,
+    };
+    let single = |rule: &Rule| rule.scheme != Scheme::Fixed(Protocol::SharedMemory);
+    if cooperation.rules.iter().any(single) {
+        check_kernel(diagnostics, tree, machine, kernel);
+        check_threads(diagnostics, tree, &cooperation, threads);
+    }
+    if offloads {
+        check_loopback(diagnostics, tree, machine);
+    }
+    (cooperation, kernel)
+}
+
+fn rules(diagnostics: &mut Diagnostics, node: Option<&Node>) -> Vec<Rule> {
+    let scheme = |name: &str| Scheme::find(name).expect("the shape lists the names of schemes");
+    let always = |name: &str| Rule { from: Bytes::new(0), blocking: None, scheme: scheme(name) };
+    let Some(asked) = node.and_then(|node| node.get("rendezvous_intra")) else {
+        return match node.and_then(|node| node.word("library")) {
+            Some("mvapich2-2.3") => vec![always("rput")],
+            Some("openmpi-3.1") => vec![always("rget")],
+            _ => Vec::new(),
+        };
+    };
+    let Some(list) = asked.elements() else {
+        return vec![always(asked.text().expect("the shape has words and lists"))];
+    };
+    let rule = |node: &Node| Rule {
+        from: node.bytes("from").unwrap_or_default(),
+        blocking: node.flag("blocking"),
+        scheme: scheme(node.required_word("scheme")),
+    };
+    let rules: Vec<Rule> = list.iter().map(rule).collect();
+    check_order(diagnostics, list, &rules);
+    rules
+}
+
+/// A rule that an earlier one hides is never asked.
+fn check_order(diagnostics: &mut Diagnostics, nodes: &[Node], rules: &[Rule]) {
+    let hides = |first: &Rule, later: &Rule| {
+        first.from <= later.from && (first.blocking.is_none() || first.blocking == later.blocking)
+    };
+    for (index, later) in rules.iter().enumerate() {
+        let Some(first) = rules[..index].iter().position(|first| hides(first, later)) else {
+            continue;
+        };
+        let path = format!("mpi.rendezvous_intra[{index}]");
+        let found = format!("messages from {} on are taken by rule {first} already", later.from);
+        let allowed = "the first rule that fits decides: put those of larger sizes first";
+        diagnostics.push(
+            Diagnostic::error(&codes::CONTRADICTION, nodes[index].span, path, found, allowed)
+                .related(nodes[first].span, "that rule is here"),
+        );
+    }
+}
+
+/// The HCA's part, in millionths.
+fn share(settings: Option<&Node>, profile: &Profile, kernel: Kernel) -> u32 {
+    let asked = settings.and_then(|settings| settings.get("hca_share"));
+    let ppm = match asked.map(|asked| &asked.value) {
+        Some(Value::Number(_)) => asked.map_or(0, Node::as_billionths) / 1_000,
+        _ => tuned(profile, kernel),
+    };
+    u32::try_from(ppm.min(WHOLE)).expect("at most a million")
+}
+
+/// Bh / (Bh + Bc): the rate of the loopback, and that of a copy with its pages.
+fn tuned(profile: &Profile, kernel: Kernel) -> u64 {
+    let Some(loopback) = profile.hca.loopback_bw else { return 0 };
+    let pages = TUNED_ON.as_u64() / profile.os.page_size.as_u64().max(1);
+    let pinning = match kernel {
+        Kernel::Cma => profile.cma.page_cost.unwrap_or_default() * pages,
+        Kernel::Knem | Kernel::Xpmem => TimeDelta::ZERO,
+    };
+    let copy = (profile.mem.core_copy_bw.transfer_time(TUNED_ON) + pinning).as_ps();
+    let hca = loopback.transfer_time(TUNED_ON).as_ps();
+    // Rates are as the other's time: Bh / (Bh + Bc) = Tc / (Tc + Th).
+    copy * WHOLE / (copy + hca)
+}
+
+fn check_kernel(diagnostics: &mut Diagnostics, tree: &Node, machine: &Machine, kernel: Kernel) {
+    let profile = &machine.profile;
+    let (there, parameter) = match kernel {
+        Kernel::Cma => {
+            let there = profile.os.cma_available && profile.cma.call_overhead.is_some();
+            (there, "cma.call_overhead")
+        }
+        Kernel::Knem => (profile.knem.region_base.is_some(), "knem.region_base"),
+        Kernel::Xpmem => (profile.xpmem.attach.is_some(), "xpmem.attach"),
+    };
+    if there {
+        return;
+    }
+    let path = "mpi.single_copy";
+    let found = format!("`{}` has no kernel copies of this kind ({parameter})", machine.name);
+    let allowed = "`shared_memory`, or a machine whose model has them, is needed";
+    diagnostics.push(
+        Diagnostic::error(&codes::MODEL_INCOMPLETE, place(tree, path), path, found, allowed)
+            .related(place(tree, "machine"), "the machine is given here"),
+    );
+}
+
+fn check_loopback(diagnostics: &mut Diagnostics, tree: &Node, machine: &Machine) {
+    let rate = machine.profile.hca.loopback_bw;
+    if rate.is_some_and(|rate| rate.as_bit_per_s() > 0) {
+        return;
+    }
+    let path = "mpi.rendezvous_intra";
+    let found = format!("the HCA of `{}` has no loopback (hca.loopback_bw)", machine.name);
+    let allowed = "a scheme without the HCA, or a machine with a loopback, is needed";
+    diagnostics.push(
+        Diagnostic::error(&codes::MODEL_INCOMPLETE, place(tree, path), path, found, allowed)
+            .related(place(tree, "machine"), "the machine is given here"),
+    );
+}
+
+/// Chunks and counters are work that one thread has begun: see `protocols::library::work`.
+fn check_threads(
+    diagnostics: &mut Diagnostics,
+    tree: &Node,
+    cooperation: &Cooperation,
+    threads: u16,
+) {
+    let asks = |rule: &Rule| !matches!(rule.scheme, Scheme::Fixed(_) | Scheme::Coll);
+    let chunks = cooperation.chunk.is_some() || cooperation.chunks > 1;
+    if threads <= 1 || !(chunks || cooperation.rules.iter().any(asks)) {
+        return;
+    }
+    let path = "mpi.rendezvous_intra";
+    let found = format!("{threads} threads of a process, with chunks or shared counters");
+    let allowed = "one thread of each process is needed";
+    diagnostics.push(
+        Diagnostic::error(&codes::CONTRADICTION, place(tree, path), path, found, allowed)
+            .related(place(tree, "ranks.threads_per_process"), "the threads are given here"),
+    );
+}

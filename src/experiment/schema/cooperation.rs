@@ -1,0 +1,70 @@
+//! How large messages move inside a node.
+
+use super::{POSITIVE, SIZE};
+use crate::experiment::shape::{Field, Shape, default, optional, required};
+
+/// Protocols and schemes, by the names of `Scheme::find`.
+static SCHEMES: Shape = Shape::Word(&[
+    ("shared_memory", "both sides copy, through cells of a shared segment"),
+    ("rput", "the sender copies, after the receiver has answered"),
+    ("rget", "the receiver copies"),
+    ("coop_p2p", "both copy one half each"),
+    ("coop_hca", "the HCA's loopback and the receiver copy one part each"),
+    ("coop_coll", "by whether the calls of both sides block"),
+    ("coop_load", "who has fewer copies before it copies"),
+    ("adaptive_offload", "coop_hca while the HCA has little to do, else rget"),
+    ("coop_hybrid", "coop_coll, coop_load or coop_hca, each where it belongs"),
+]);
+
+static RULES: Shape = Shape::List {
+    of: &Shape::Object(&[
+        default("from", &SIZE, "0 B", "Messages of at least so many bytes."),
+        optional("blocking", &Shape::Flag, "Only those whose send blocks, or does not."),
+        required("scheme", &SCHEMES, "\"rget\"", "How they move."),
+    ]),
+    min: 1,
+    max: 16,
+};
+
+pub(super) static INTRA: Shape = Shape::Either(&[SCHEMES, RULES]);
+
+static SHARE: Shape = Shape::Either(&[
+    Shape::Word(&[("tuned", "as its rate is to that of both together")]),
+    Shape::Ratio { min: 0, max: 1_000_000_000 },
+]);
+
+/// What the schemes need to know.
+pub(super) static SETTINGS: Shape = Shape::Object(&[
+    optional("chunk", &SIZE, "Most bytes that a core copies before it polls."),
+    default("chunks", &POSITIVE, "1", "Parts of a message between which a copying core polls."),
+    default(
+        "hca_share",
+        &SHARE,
+        "tuned",
+        "The HCA's part of a message that it shares with a core.",
+    ),
+    default(
+        "offload_threshold",
+        &Shape::Count { min: 0, max: 1_000_000 },
+        "1",
+        "Large RDMA operations of a node under way, up to which its HCA is given one more.",
+    ),
+    default("large", &SIZE, "0 B", "Messages from this size on may be chunked or offloaded."),
+]);
+
+pub(super) const LIBRARY: Field = default(
+    "library",
+    &Shape::Word(&[
+        ("plain", "large messages inside a node go through cells of a shared segment"),
+        ("mvapich2-2.3", "RPUT between nodes and inside a node, there by kernel copies"),
+        ("openmpi-3.1", "RGET inside a node by kernel copies, RPUT between nodes (assumed)"),
+    ]),
+    "plain",
+    "Whose choices hold for `rendezvous` and `rendezvous_intra` where those are left out.",
+);
+
+pub(super) static KERNEL: Shape = Shape::Word(&[
+    ("cma", "process_vm_readv and process_vm_writev: the copying side pins the other's pages"),
+    ("knem", "the owner declares its buffer, which pins it"),
+    ("xpmem", "the other's memory is mapped, with a fault at the first touch of each page"),
+]);

@@ -1,0 +1,192 @@
+//! Who decides how a large message moves between processes of a node, by what, and what all agree on.
+//!
+//! ```text
+//!   RTS (scheme, the sender's call) ──▶ matched ──▶ [counters of the node] ──▶ protocol ──▶ CTS | FIN
+//! ```
+//!
+//! A fixed scheme names its protocol. All others are decided once, by the receiver, so that both
+//! sides agree; those that depend on load read the counters that the node's processes share.
+//!
+//! Source: `coop` Sec. II. Between nodes the protocol is always that of the job.
+
+use super::coop_hybrid::Situation;
+use super::{Protocol, coop_coll, coop_hybrid, coop_load};
+use crate::protocols::call::SendMode;
+use crate::protocols::contract::{ASKED, Counter, Process, Via};
+use crate::units::Bytes;
+
+/// How a protocol is chosen.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum Scheme {
+    /// Always this one.
+    Fixed(Protocol),
+    /// COOP-coll: by the calls of both sides.
+    Coll,
+    /// COOP-load: by the copies that both sides have before them.
+    Load,
+    /// Adaptive offload: COOP-hca while the HCA has few large operations before it, else RGET.
+    Adaptive,
+    /// COOP-hybrid.
+    Hybrid,
+}
+
+impl Scheme {
+    /// Every scheme that is no protocol.
+    pub const DECIDERS: [Self; 4] = [Self::Coll, Self::Load, Self::Adaptive, Self::Hybrid];
+
+    /// The scheme of this name.
+    pub fn find(name: &str) -> Option<Self> {
+        let fixed = Protocol::ALL.iter().map(|protocol| Self::Fixed(*protocol));
+        fixed.chain(Self::DECIDERS).find(|scheme| scheme.name() == name)
+    }
+
+    /// The name that scenarios use.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Fixed(protocol) => protocol.name(),
+            Self::Coll => "coop_coll",
+            Self::Load => "coop_load",
+            Self::Adaptive => "adaptive_offload",
+            Self::Hybrid => "coop_hybrid",
+        }
+    }
+
+    /// Whether the sender's buffer must be pinned when the RTS tells its address.
+    pub(crate) const fn registers_at_rts(self, via: Via) -> bool {
+        match self {
+            // Kernel copies need no pinned buffer.
+            Self::Fixed(Protocol::RGet) if matches!(via, Via::SharedMemory) => false,
+            Self::Fixed(protocol) => protocol.registers_at_rts(),
+            // The HCA may be chosen, and then reads it.
+            Self::Adaptive | Self::Hybrid => true,
+            Self::Coll | Self::Load => false,
+        }
+    }
+
+    /// Whether it may give messages to the HCA's loopback.
+    pub const fn may_offload(self) -> bool {
+        matches!(self, Self::Adaptive | Self::Hybrid | Self::Fixed(Protocol::CoopHca))
+    }
+}
+
+/// Which messages a scheme is for.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub struct Rule {
+    /// Messages of at least so many bytes.
+    pub from: Bytes,
+    /// Those whose send blocks, or does not; `None`: both.
+    pub blocking: Option<bool>,
+    /// How they move.
+    pub scheme: Scheme,
+}
+
+/// What all processes have agreed on about large messages inside a node.
+#[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
+pub struct Cooperation {
+    /// The first rule that fits decides; where none does, messages go through shared cells.
+    pub rules: Vec<Rule>,
+    /// Most bytes that a core copies before it polls; `None`: no limit.
+    pub chunk: Option<Bytes>,
+    /// So many parts has a message between which a copying core polls; 0 and 1: one.
+    pub chunks: u32,
+    /// The HCA's part of a message that it and a core share, in millionths.
+    pub hca_share_ppm: u32,
+    /// Bytes of a page: the HCA's part and the core's are cut where one ends.
+    pub page: Bytes,
+    /// A node's large RDMA operations under way, up to which one more may be given to the HCA.
+    pub offload_threshold: u32,
+    /// Messages of at least so many bytes are large enough for the HCA and for chunks.
+    pub large: Bytes,
+    /// Whether the node has cores without a process.
+    pub free_cores: bool,
+    /// Whether large RDMA operations are counted.
+    pub counts_offloads: bool,
+}
+
+/// What the two calls of a message say, once it is matched.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub struct Calls {
+    /// The sender's mode.
+    pub mode: SendMode,
+    /// Whether the sender's call waits.
+    pub send_blocks: bool,
+    /// Whether the receiver's call waits.
+    pub receive_blocks: bool,
+    /// Bytes of the message.
+    pub bytes: u64,
+}
+
+impl Cooperation {
+    /// One scheme for all messages, with an even split where the HCA shares.
+    pub fn by(scheme: Scheme) -> Self {
+        let rule = Rule { from: Bytes::new(0), blocking: None, scheme };
+        Self {
+            rules: vec![rule],
+            hca_share_ppm: 500_000,
+            counts_offloads: matches!(scheme, Scheme::Adaptive | Scheme::Hybrid),
+            ..Self::default()
+        }
+    }
+
+    /// The scheme for a message of so many bytes, by whether its send blocks.
+    pub fn scheme(&self, bytes: u64, blocking: bool) -> Scheme {
+        let fits = |rule: &&Rule| {
+            bytes >= rule.from.as_u64() && rule.blocking.is_none_or(|asked| asked == blocking)
+        };
+        self.rules.iter().find(fits).map_or(Scheme::Fixed(Protocol::SharedMemory), |r| r.scheme)
+    }
+
+    /// Most bytes of such a message that a core copies before it polls.
+    pub fn chunk_of(&self, bytes: u64) -> Option<u64> {
+        if bytes < self.large.as_u64() {
+            return None;
+        }
+        let part = (self.chunks > 1).then(|| bytes.div_ceil(u64::from(self.chunks)));
+        self.chunk.map(Bytes::as_u64).into_iter().chain(part).min()
+    }
+
+    /// Whether the HCA could take a part of such a message.
+    const fn may_take(&self, bytes: u64) -> bool {
+        self.free_cores && bytes >= self.large.as_u64()
+    }
+
+    /// Whether the counters of the node must be read before the scheme can decide.
+    pub fn asks(&self, scheme: Scheme, calls: Calls) -> bool {
+        match scheme {
+            Scheme::Fixed(_) | Scheme::Coll => false,
+            Scheme::Load | Scheme::Adaptive => true,
+            Scheme::Hybrid => {
+                self.may_take(calls.bytes) || !(calls.send_blocks || calls.receive_blocks)
+            }
+        }
+    }
+
+    /// What is asked: the copies of both sides, and the operations of their HCA.
+    pub const fn question(sender: Process, receiver: Process, node: u32) -> [Counter; ASKED] {
+        [Counter::Copies(sender), Counter::Copies(receiver), Counter::Offloads(node)]
+    }
+
+    /// The protocol, and whether the choice counts copies. `values` answers [`Self::question`];
+    /// schemes that do not ask are given zeros.
+    pub fn decide(&self, scheme: Scheme, calls: Calls, values: [u32; ASKED]) -> (Protocol, bool) {
+        let [sender, receiver, offloads] = values;
+        let may_offload = offloads <= self.offload_threshold;
+        let Calls { mode, send_blocks, receive_blocks, bytes } = calls;
+        match scheme {
+            Scheme::Fixed(protocol) => (protocol, false),
+            Scheme::Coll => (coop_coll::table(mode, send_blocks, receive_blocks), false),
+            Scheme::Load => (coop_load::choose(sender, receiver), true),
+            Scheme::Adaptive if may_offload && bytes >= self.large.as_u64() => {
+                (Protocol::CoopHca, false)
+            }
+            Scheme::Adaptive => (Protocol::RGet, false),
+            Scheme::Hybrid => {
+                let offload = may_offload && self.may_take(bytes);
+                let situation =
+                    Situation { mode, send_blocks, receive_blocks, sender, receiver, offload };
+                let by_load = !(offload || send_blocks || receive_blocks);
+                (coop_hybrid::choose(situation), by_load)
+            }
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Numbers in memory that the processes of a node share: see [`Counter`].
+
+use std::collections::BTreeMap;
+
+use super::monitors::Violation;
+use crate::protocols::contract::{ASKED, Change, Counter};
+
+fn broken(counter: Counter, detail: String) -> Violation {
+    Violation {
+        id: "V5",
+        statement: "a shared counter is never negative, and 0 when all is done",
+        objects: vec![format!("{counter:?}")],
+        detail,
+    }
+}
+
+/// All counters of a job; those that were never changed are 0.
+#[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
+pub struct Counters {
+    /// None of them is 0: equal situations are equal values.
+    values: BTreeMap<Counter, u32>,
+}
+
+impl Counters {
+    /// The values of some counters.
+    pub fn read(&self, counters: [Counter; ASKED]) -> [u32; ASKED] {
+        counters.map(|counter| self.values.get(&counter).copied().unwrap_or(0))
+    }
+
+    /// Changes a counter; one that would become negative stays 0, and the law is broken.
+    pub fn change(&mut self, counter: Counter, change: Change, found: &mut Vec<Violation>) {
+        let value = self.values.entry(counter).or_insert(0);
+        match (change, *value) {
+            (Change::Up, _) => *value += 1,
+            (Change::Down, 0) => {
+                found.push(broken(counter, "it would be -1".to_owned()));
+            }
+            (Change::Down, _) => *value -= 1,
+        }
+        if *value == 0 {
+            self.values.remove(&counter);
+        }
+    }
+
+    /// Everything is done: all counters are 0 again.
+    pub fn end(&self, found: &mut Vec<Violation>) {
+        let left = self.values.iter();
+        found.extend(
+            left.map(|(counter, value)| broken(*counter, format!("it is {value} at the end"))),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocols::contract::Process;
+
+    #[test]
+    fn counters_go_up_and_down_and_back_to_nothing() {
+        let (one, other) = (Counter::Copies(Process(1)), Counter::Offloads(0));
+        let (mut counters, mut found) = (Counters::default(), Vec::new());
+        counters.change(one, Change::Up, &mut found);
+        counters.change(one, Change::Up, &mut found);
+        counters.change(other, Change::Up, &mut found);
+        assert_eq!(counters.read([one, other, Counter::Offloads(1)]), [2, 1, 0]);
+        counters.change(one, Change::Down, &mut found);
+        counters.change(one, Change::Down, &mut found);
+        counters.change(other, Change::Down, &mut found);
+        counters.end(&mut found);
+        assert!(found.is_empty(), "{found:?}");
+        assert_eq!(counters, Counters::default());
+    }
+
+    #[test]
+    fn a_negative_counter_and_one_that_is_left_are_reported() {
+        let (mut counters, mut found) = (Counters::default(), Vec::new());
+        counters.change(Counter::Offloads(0), Change::Down, &mut found);
+        assert_eq!(found.len(), 1);
+        counters.change(Counter::Copies(Process(0)), Change::Up, &mut found);
+        counters.end(&mut found);
+        assert_eq!(found.len(), 2);
+    }
+}
