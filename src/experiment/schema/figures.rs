@@ -21,7 +21,7 @@ pub(super) static FIGURES: Shape = Shape::List {
                     "x",
                     &Shape::Path,
                     "\"workload.size\"",
-                    "The swept field, or the metric, on the x axis.",
+                    "The swept field, or the metric, on the x axis; words stand at equal distances.",
                 ),
                 required("y", &Shape::Name, "\"message_rate\"", "The metric on the y axis."),
                 optional("series", &Shape::Path, "The swept field with one line per value."),
