@@ -63,7 +63,7 @@ const RDMA: Settings = Settings {
     issue: mpisim::protocols::rma::Issue::Lazy,
     transport: Transport::Rdma,
     merge: false,
-    merge_limit: 0,
+    merge_limit: Some(0),
     done_after_merge: true,
     rules: mpisim::mpi::rma::synchronisation::Rules::Document,
 };

@@ -12,10 +12,12 @@ use std::fmt::Write;
 use chart::Chart;
 use mpisim::protocols::call::{Call, Comm, Peer};
 use mpisim::protocols::contract::{Machine, Next, Thread};
-use mpisim::protocols::rma::{Issue, Settings};
+use mpisim::protocols::rma::call::{At, Operation};
+use mpisim::protocols::rma::{Issue, Settings, Transport};
 use windows::{
-    EXCLUSIVE, LAZY, Line, NO_OP, SHARED, accumulate, complete, fence, fetch, flush, get, lock,
-    lock_all, post, put, start, sum, unlock, unlock_all, wait_window, window,
+    EXCLUSIVE, LAZY, Line, NO_OP, SHARED, WORD, accumulate, buffer, complete, fence, fetch, flush,
+    get, lock, lock_all, lock_all_unchecked, operate, post, put, start, sum, swap_if, unlock,
+    unlock_all, wait_window, window, words as at,
 };
 
 const UNMERGED: Settings = Settings { merge: false, ..LAZY };
@@ -35,14 +37,31 @@ fn call(line: Line) -> Call {
     }
 }
 
-/// Ranks with a window of four words.
+/// Ranks on nodes of their own with a window of four words.
 fn opened(ranks: u32, rma: Settings) -> Chart {
-    let chart = chart::windows(ranks, rma);
-    let mut chart =
-        (0..ranks as usize).fold(chart, |chart, rank| chart.call(rank, call(window(4))));
+    opened_on((0..ranks).collect(), 4, rma)
+}
+
+/// Ranks on these nodes with a window of some words.
+fn opened_on(node_of: Vec<u32>, words: u64, rma: Settings) -> Chart {
+    let ranks = node_of.len();
+    let chart = chart::windows(node_of, rma);
+    let mut chart = (0..ranks).fold(chart, |chart, rank| chart.call(rank, call(window(words))));
     chart = chart.settle();
     chart.story.clear();
+    chart.headers.clear();
     chart
+}
+
+/// A rank waits for a message that never comes: what reaches it is handled.
+fn listens(chart: Chart, rank: usize) -> Chart {
+    let buffer = mpisim::protocols::call::Buffer { id: 99, bytes: 0 };
+    chart.call(rank, Call::Recv { source: Peer::Any, tag: None, comm: Comm(0), buffer })
+}
+
+/// Rank 0 makes these calls, each as soon as the one before it returns.
+fn by_rank_0(chart: Chart, lines: impl IntoIterator<Item = Line>) -> Chart {
+    lines.into_iter().fold(chart, |chart, line| chart.call(0, call(line)).settle())
 }
 
 /// What was sent; the calls of a rank follow each other as soon as they return.
@@ -52,14 +71,7 @@ fn sent(chart: &Chart) -> Vec<String> {
 
 /// What rank 0 and rank 1 say while rank 0 makes these calls and rank 1 waits for a message.
 fn of_two(rma: Settings, lines: Vec<Line>) -> Vec<String> {
-    let waits = Call::Recv {
-        source: Peer::Any,
-        tag: None,
-        comm: Comm(0),
-        buffer: mpisim::protocols::call::Buffer { id: 99, bytes: 0 },
-    };
-    let chart = opened(2, rma).call(1, waits);
-    sent(&lines.into_iter().fold(chart, |chart, line| chart.call(0, call(line)).settle()))
+    sent(&by_rank_0(listens(opened(2, rma), 1), lines))
 }
 
 /// What all say while they make these calls, one after the other, all at once.
@@ -246,6 +258,7 @@ fn passive_epochs_have_the_messages_of_the_figure() {
     let expected = [3, 4, 2, 4, 4, 2, 4, 4, 2, 1, 2, 4];
     let found: Vec<usize> = counts.iter().take(expected.len()).map(|(_, count)| *count).collect();
     assert_eq!(found, expected, "{counts:?}");
+    assert!(found[0] < found[1], "an exclusive write needs no answer, a shared one does");
 }
 
 // claim: rma-sec71-fence
@@ -283,5 +296,24 @@ fn the_page_says_what_the_charts_say() {
         let right = concat!(env!("CARGO_TARGET_TMPDIR"), "/rma-messages.md");
         std::fs::write(right, &text).expect("the build has a temporary folder");
         panic!("docs/rma-messages.md differs from {right}");
+    }
+}
+
+/// What rank 0 sends to rank 1 for an exclusive put of some bytes, in an epoch of its own.
+fn exclusive_put(node_of: [u32; 2], bytes: u64) -> usize {
+    let words = bytes / WORD;
+    let chart = opened_on(node_of.into(), words, Settings::default());
+    let origin = buffer(1, words);
+    let put = operate(1, at(0, words), Operation::Put { origin }, None);
+    sent(&by_rank_0(listens(chart, 1), [lock(1, EXCLUSIVE), put, unlock(1)])).len()
+}
+
+/// `rma` Sec. 4.2: what merges is what would be sent eagerly as a message.
+#[test]
+fn what_merges_is_as_large_as_an_eager_message() {
+    let (inside, between) = (chart::EAGER_INSIDE.as_u64(), chart::EAGER_INSIDE.as_u64() / 2);
+    for (node_of, limit) in [([0, 0], inside), ([0, 1], between)] {
+        assert_eq!(exclusive_put(node_of, limit), 2, "nodes {node_of:?}");
+        assert_eq!(exclusive_put(node_of, limit + WORD), 3, "nodes {node_of:?}");
     }
 }

@@ -33,6 +33,8 @@ pub(crate) struct Chart {
     pub(crate) wires: VecDeque<(usize, Arrival)>,
     landings: u32,
     pub(crate) story: Vec<String>,
+    /// Header bytes of each packet, in the order of sending.
+    pub(crate) headers: Vec<u64>,
 }
 
 /// Ranks on nodes of their own, that send large messages by `protocol`.
@@ -46,15 +48,20 @@ pub(crate) fn neighbours() -> Chart {
 }
 
 fn chart(node_of: Vec<u32>, rendezvous: Protocol) -> Chart {
-    chart_of(node_of, rendezvous, Settings::default())
+    chart_of(node_of, rendezvous, Settings::default(), EAGER)
 }
 
-/// Ranks on nodes of their own, with windows of these settings.
-pub(crate) fn windows(ranks: u32, rma: Settings) -> Chart {
-    chart_of((0..ranks).collect(), Protocol::RPut, rma)
+/// Ranks on these nodes, with windows of these settings.
+pub(crate) fn windows(node_of: Vec<u32>, rma: Settings) -> Chart {
+    chart_of(node_of, Protocol::RPut, rma, EAGER_INSIDE)
 }
 
-fn chart_of(node_of: Vec<u32>, rendezvous: Protocol, rma: Settings) -> Chart {
+/// Largest eager message between nodes.
+const EAGER: Bytes = Bytes::kib(16);
+/// Largest eager message inside a node, beside windows.
+pub(crate) const EAGER_INSIDE: Bytes = Bytes::kib(32);
+
+fn chart_of(node_of: Vec<u32>, rendezvous: Protocol, rma: Settings, eager_intra: Bytes) -> Chart {
     let count = u32::try_from(node_of.len()).expect("a chart has few ranks");
     let job = SharedJob::new(Job {
         communicators: Communicators::standard(count),
@@ -62,8 +69,8 @@ fn chart_of(node_of: Vec<u32>, rendezvous: Protocol, rma: Settings) -> Chart {
         threads: vec![1; count as usize],
         endpoints: Endpoints::default(),
         rendezvous,
-        eager_inter: Bytes::kib(16),
-        eager_intra: Bytes::kib(16),
+        eager_inter: EAGER,
+        eager_intra,
         header: Bytes::new(32),
         control: Bytes::new(64),
         cell: Bytes::kib(16),
@@ -76,6 +83,7 @@ fn chart_of(node_of: Vec<u32>, rendezvous: Protocol, rma: Settings) -> Chart {
         wires: VecDeque::new(),
         landings: 0,
         story: Vec::new(),
+        headers: Vec::new(),
     }
 }
 
@@ -139,7 +147,8 @@ impl Chart {
                 format!("updates {} B of {}", target.len, at.peer.0)
             }
             Action::Register { region } => format!("pins {} B", region.len),
-            Action::Send { to, packet, payload, .. } => {
+            Action::Send { to, packet, payload, header, .. } => {
+                self.headers.push(header.as_u64());
                 let line = format!("sends {} to {}", content(&packet, payload), to.peer.0);
                 let bytes = payload.map(|region| region.len);
                 self.wires.push_back((to.peer.0 as usize, Arrival::Packet { from, packet, bytes }));

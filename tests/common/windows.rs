@@ -24,7 +24,7 @@ pub(crate) const LAZY: Settings = Settings {
     issue: Issue::Lazy,
     transport: Transport::Messages,
     merge: true,
-    merge_limit: 64,
+    merge_limit: Some(64),
     done_after_merge: true,
     rules: Rules::Document,
 };

@@ -125,7 +125,7 @@ pub(super) fn settings(tree: &Node) -> Settings {
             _ => Transport::Messages,
         },
         merge: node.flag("merge").unwrap_or(defaults.merge),
-        merge_limit: node.bytes("merge_limit").map_or(defaults.merge_limit, Bytes::as_u64),
+        merge_limit: node.bytes("merge_limit").map(Bytes::as_u64),
         done_after_merge: node.flag("done_after_merge").unwrap_or(defaults.done_after_merge),
         rules: match node.word("checking") {
             Some("strict") => Rules::Strict,

@@ -38,7 +38,12 @@ pub(super) static SETTINGS: Shape = Shape::Object(&[
         "Who carries operations out.",
     ),
     default("merge", &Shape::Flag, "true", "Whether one operation travels with lock and unlock."),
-    default("merge_limit", &SIZE, "16 KiB", "Largest payload that does."),
+    default(
+        "merge_limit",
+        &SIZE,
+        "the eager threshold to the target",
+        "Largest payload that does.",
+    ),
     default(
         "done_after_merge",
         &Shape::Flag,

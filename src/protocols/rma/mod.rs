@@ -77,8 +77,8 @@ pub struct Settings {
     pub transport: Transport,
     /// Whether a single operation travels with its lock and unlock.
     pub merge: bool,
-    /// Largest payload that does.
-    pub merge_limit: u64,
+    /// Largest payload that does; without one, the largest eager message to that target.
+    pub merge_limit: Option<u64>,
     /// Whether a merged put or accumulate is answered.
     pub done_after_merge: bool,
     /// Which calls are held to be in order.
@@ -91,7 +91,7 @@ impl Default for Settings {
             issue: Issue::default(),
             transport: Transport::default(),
             merge: true,
-            merge_limit: 16 << 10,
+            merge_limit: None,
             done_after_merge: true,
             rules: Rules::Document,
         }
