@@ -180,6 +180,29 @@ fn validate_and_show_tell_what_a_scenario_means() {
 }
 
 #[test]
+fn what_a_scenario_assumes_is_shown_with_its_range() {
+    let scratch = Scratch::new("assumed");
+    let resolved = |path: &str, set: &[&str]| {
+        let sets = set.iter().flat_map(|one| ["--set", one]);
+        let words: Vec<&str> = ["show", path, "--resolved"].into_iter().chain(sets).collect();
+        scratch.run(&words).check(0, &[]).json()
+    };
+    let mutex = resolved("rma/ext_mutex_handover", &[]);
+    let assumed = mutex["assumed"].as_array().unwrap();
+    let paths: Vec<&str> = assumed.iter().map(|one| one["path"].as_str().unwrap()).collect();
+    assert_eq!(paths, ["workload.first_pause", "workload.doublings"]);
+    assert_eq!((&assumed[0]["value"], &assumed[0]["high"]), (&"2 us".into(), &"10 us".into()));
+    // The defaults that are shown are those that hold.
+    assert_eq!(mutex["workload"]["first_pause"], assumed[0]["value"]);
+    assert_eq!(mutex["workload"]["doublings"].to_string(), assumed[1]["value"]);
+    let issue = resolved("rma/ext_issue", &["mpi.rma.adaptive_operations=5"]);
+    assert_eq!(issue["assumed"][0]["value"], "5");
+    assert_eq!(issue["mpi"]["rma"]["merge_limit"], "the eager threshold to the target");
+    // Where nothing plays a part, nothing is assumed.
+    assert!(resolved("rma/fig05_mutex", &[]).get("assumed").is_none());
+}
+
+#[test]
 fn a_stack_is_drawn_beside_curves_and_shown_as_it_is_meant() {
     let scratch = Scratch::new("stack");
     scratch.write("stack.json", include_str!("bad_inputs/valid/stack.json"));

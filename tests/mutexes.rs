@@ -14,10 +14,18 @@ use mpisim::runtime::memory::Payload;
 use mpisim::runtime::timed::Ending;
 use mpisim::runtime::untimed::World;
 use mpisim::workloads::job::Job;
-use mpisim::workloads::mutex::{Algorithm, Contender, Cycles, END, START, contenders};
+use mpisim::workloads::mutex::{Algorithm, Contender, Cycles, END, Pauses, START, contenders};
 
 fn asked(cycles: u32) -> Cycles {
-    Cycles { cycles, inside: 0, outside: 0, marks: false, lingers: true, no_check: false }
+    Cycles {
+        cycles,
+        inside: 0,
+        outside: 0,
+        marks: false,
+        lingers: true,
+        no_check: false,
+        pauses: Pauses::default(),
+    }
 }
 
 fn job(algorithm: Algorithm, ranks: u32, asked: Cycles, rma: Settings) -> Job<Contender> {

@@ -30,6 +30,7 @@ use crate::workloads::one_sided::OneSided;
 use crate::workloads::tiles::Tiles;
 
 mod addressing;
+pub mod assumed;
 mod one_sided;
 mod point;
 mod tiles;
