@@ -5,13 +5,14 @@
 mod common;
 
 use mpisim::protocols::call::Call;
-use mpisim::protocols::contract::{Next, Process, Program};
+use mpisim::protocols::contract::{Next, Process, Program, Region, Space};
 use mpisim::protocols::library::Library;
 use mpisim::protocols::rma::call::RmaCall;
 use mpisim::protocols::rma::{Settings, Transport};
-use mpisim::runtime::explore::{Budget, Survey, exhaustive};
+use mpisim::runtime::explore::{Budget, Survey, exhaustive, judged};
 use mpisim::runtime::memory::Payload;
 use mpisim::runtime::timed::Ending;
+use mpisim::runtime::monitors::Violation;
 use mpisim::runtime::untimed::World;
 use mpisim::workloads::job::Job;
 use mpisim::workloads::mutex::{Algorithm, Contender, Cycles, END, Pauses, START, contenders};
@@ -53,6 +54,28 @@ fn explore(algorithm: Algorithm, ranks: u32, asked: Cycles, rma: Settings) -> Su
         }
     }
     for (violation, way) in &survey.violations {
+/// The tail of the host, behind its own `next`.
+const TAIL: Region = Region { space: Space::Window(0), offset: 4, len: 4 };
+
+/// claim: rma-mutex3-start
+#[test]
+fn the_tail_is_nobody_before_anybody_came_and_when_all_have_left() {
+    for algorithm in [Algorithm::Mcs, Algorithm::McsCasFirst] {
+        for cycles in 0..=2 {
+            let job = job(algorithm, 2, asked(cycles), Settings::default());
+            let start: World<Library, Contender> = job.untimed().unwrap();
+            let survey = judged(&start, Budget { states: 4_000_000, reduce: true }, |world| {
+                let tail = world.memories().load(Process(0), TAIL);
+                let statement = "the tail is -1 when nobody holds the mutex";
+                let (objects, detail) = (Vec::new(), tail.to_string());
+                let broken = Violation { id: "tail", statement, objects, detail };
+                (tail != u64::from(u32::MAX)).then_some(broken)
+            });
+            assert!(survey.is_clean() && survey.finals > 0, "{algorithm:?}: {cycles} cycles");
+        }
+    }
+}
+
         println!("{violation}");
         for choice in way {
             println!("    {choice}");

@@ -251,6 +251,22 @@ fn accumulates_keep_their_order() {
     });
 }
 
+/// Replies come in every order, and each finds the operation that it belongs to.
+///
+/// claim: rma-sem-get-ref
+#[test]
+fn replies_find_their_operation_whatever_came_before() {
+    let holds =
+        |value| on_window(2, [store(0, value), store(1, value + 1), Next::Call(barrier(WORLD))]);
+    let gets = [get(1, 0, 1, 3), get(2, 0, 1, 4), get(1, 1, 1, 5)];
+    let reads =
+        [Next::Call(barrier(WORLD)), lock_all()].into_iter().chain(gets).chain([unlock_all()]);
+    let programs = [on_window(2, reads), holds(10), holds(20)];
+    check_all("three gets from two targets", &programs, |world| {
+        [3, 4, 5].map(|id| value(world, 0, id)) == [10, 20, 11]
+    });
+}
+
 /// R5: a put after a flush comes later.
 ///
 /// claim: rma-sem-flush
