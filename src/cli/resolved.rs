@@ -62,7 +62,7 @@ fn resolve(plan: &Plan) -> Map<String, Value> {
         if let (Figure::Curves(figure), Some(Value::Array(figures))) =
             (figure, out.get_mut("figures"))
         {
-            figures[index]["log_x"] = Value::Bool(figure.log_x);
+            figures[index]["log_x"] = Value::Bool(figure.log_x || figure.far_x);
         }
     }
     out

@@ -149,6 +149,10 @@ pub struct FigureSpec {
     /// The swept path whose values are replicas of one measurement: the mean is drawn, with a bar
     /// from the smallest to the largest. `seed` by default.
     pub replicas: Option<String>,
+    /// What the x axis shows; its name by default.
+    pub x_title: Option<String>,
+    /// What the y axis shows; its name by default.
+    pub y_title: Option<String>,
     /// Scale of the x axis; chosen from the values by default.
     pub x_scale: Option<Scale>,
     /// Scale of the y axis; chosen from the values by default.
@@ -183,12 +187,12 @@ impl Figure {
         Ok(Self {
             title: spec.title.clone().unwrap_or_else(|| result.title.clone()),
             x: Axis {
-                label: as_title(&spec.x),
+                label: spec.x_title.clone().unwrap_or_else(|| as_title(&spec.x)),
                 unit: x_unit.to_owned(),
                 scale: x_scale(spec, words, &xs),
             },
             y: Axis {
-                label: as_title(&spec.y),
+                label: spec.y_title.clone().unwrap_or_else(|| as_title(&spec.y)),
                 unit: unit.to_owned(),
                 scale: spec.y_scale.clone().unwrap_or_else(|| Scale::of_metric(&ys)),
             },

@@ -30,9 +30,11 @@ pub(super) static FIGURES: Shape = Shape::List {
                 default(
                     "log_x",
                     &Shape::Flag,
-                    "true for sizes",
+                    "true for sizes, and for times far apart",
                     "Whether the x axis is logarithmic.",
                 ),
+                optional("x_title", &TITLE, "What the x axis shows, without its unit."),
+                optional("y_title", &TITLE, "What the y axis shows, without its unit."),
                 default("log_y", &Shape::Flag, "false", "Whether the y axis is logarithmic."),
             ],
             "Curves: a metric over a swept field.",

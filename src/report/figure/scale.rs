@@ -10,6 +10,8 @@ pub enum Scale {
     Log2,
     /// By the logarithm to base 10: rates, times.
     Log10,
+    /// The same from this power of ten on, and zero one decade before it.
+    Log10FromZero(i32),
     /// By the value.
     Linear,
     /// Words at equal distances: the value is a word's place in this list, from 0.
@@ -17,14 +19,20 @@ pub enum Scale {
 }
 
 impl Scale {
-    /// The scale for swept values: log2 where they are powers of two, log10 where they span two
-    /// decades, linear otherwise.
+    /// The scale for swept values: log2 where they are powers of two, log10 where those that are
+    /// not zero span two decades, linear otherwise.
     pub fn of_parameter(values: &[f64]) -> Self {
         let power_of_two = |value: &f64| *value > 0.0 && value.log2().fract() == 0.0;
         if span(values) >= 4.0 && values.iter().all(power_of_two) {
             return Self::Log2;
         }
-        if span(values) >= 100.0 { Self::Log10 } else { Self::Linear }
+        let above: Vec<f64> = values.iter().copied().filter(|value| *value != 0.0).collect();
+        match above.iter().copied().reduce(f64::min) {
+            Some(_) if span(&above) < 100.0 => Self::Linear,
+            Some(least) if above.len() < values.len() => Self::Log10FromZero(decade(least)),
+            Some(_) => Self::Log10,
+            None => Self::Linear,
+        }
     }
 
     /// The scale for measured values: log10 where they span more than a decade and a half.
@@ -36,7 +44,8 @@ impl Scale {
     pub(super) fn place(&self, value: f64) -> f64 {
         match self {
             Self::Log2 => value.log2(),
-            Self::Log10 => value.log10(),
+            Self::Log10FromZero(first) if value <= 0.0 => f64::from(first - 1),
+            Self::Log10 | Self::Log10FromZero(_) => value.log10(),
             Self::Linear | Self::Words(_) => value,
         }
     }
@@ -45,10 +54,17 @@ impl Scale {
     fn value(&self, place: f64) -> f64 {
         match self {
             Self::Log2 => place.exp2(),
-            Self::Log10 => 10_f64.powf(place),
+            Self::Log10FromZero(first) if place < f64::from(*first) - 0.5 => 0.0,
+            Self::Log10 | Self::Log10FromZero(_) => 10_f64.powf(place),
             Self::Linear | Self::Words(_) => place,
         }
     }
+}
+
+/// The power of ten at or below a value above zero.
+#[expect(clippy::cast_possible_truncation, reason = "between -324 and 308")]
+fn decade(value: f64) -> i32 {
+    value.log10().floor() as i32
 }
 
 /// Largest over smallest value; 1 where any is not positive.
@@ -95,6 +111,11 @@ pub(super) fn layout(axis: &Axis, values: &[f64], headroom: f64) -> Result<Layou
     let (ticks, light) = match &axis.scale {
         Scale::Log2 => log2_ticks(low, high),
         Scale::Log10 => log10_ticks(low, high),
+        Scale::Log10FromZero(first) => {
+            let (mut ticks, light) = log10_ticks(f64::from(*first), high);
+            ticks.insert(0, f64::from(first - 1));
+            (ticks, light)
+        }
         Scale::Linear | Scale::Words(_) => linear_ticks(low, high),
     };
     Ok(Layout { low, high, ticks, light })
@@ -107,10 +128,12 @@ fn check(axis: &Axis, values: &[f64]) -> Result<(), ReportError> {
     if bad > 0 {
         return Err(ReportError::NotDrawable { axis: axis.title(), count: bad, of });
     }
-    let mut low = values.iter().copied().filter(|value| *value <= 0.0);
+    let from_zero = matches!(axis.scale, Scale::Log10FromZero(_));
+    let is_low = |value: &f64| if from_zero { *value < 0.0 } else { *value <= 0.0 };
+    let mut low = values.iter().copied().filter(is_low);
     match (&axis.scale, low.next()) {
         (Scale::Linear | Scale::Words(_), _) | (_, None) => Ok(()),
-        (Scale::Log2 | Scale::Log10, Some(first)) => {
+        (Scale::Log2 | Scale::Log10 | Scale::Log10FromZero(_), Some(first)) => {
             Err(ReportError::NotPositive { axis: axis.title(), count: 1 + low.count(), of, first })
         }
     }
@@ -286,6 +309,19 @@ mod tests {
         );
         check_ticks("", Scale::Linear, &[9.0, 10.0], &["9", "9.2", "9.4", "9.6", "9.8", "10"]);
         check_ticks("", Scale::Linear, &[-1.0, 1.0], &["-1", "-0.5", "0", "0.5", "1"]);
+    }
+
+    #[test]
+    fn zero_stands_a_decade_before_the_smallest_value() {
+        let values = [0.0, 1.0, 10.0, 1000.0];
+        let scale = Scale::of_parameter(&values);
+        assert_eq!(scale, Scale::Log10FromZero(0));
+        check_ticks("us", scale.clone(), &values, &["0", "1", "10", "100", "1000"]);
+        assert_eq!((scale.place(0.0), scale.place(1.0)), (-1.0, 0.0));
+        assert_eq!(Scale::of_parameter(&[0.02, 7.0]), Scale::Log10);
+        assert_eq!(Scale::of_parameter(&[0.0]), Scale::Linear);
+        let refused = layout(&axis("us", scale), &[0.0, -1.0], 0.0).unwrap_err();
+        assert!(matches!(refused, ReportError::NotPositive { count: 1, of: 2, .. }));
     }
 
     #[test]
