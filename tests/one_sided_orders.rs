@@ -608,7 +608,8 @@ fn misuse_is_refused_in_words() {
     }
 }
 
-/// R13: memory that is not attached, by others, at home, and behind a lock that is held.
+/// R13: memory that is not attached, by others, at home, and behind a lock that is held; by
+/// messages and by HCAs.
 #[test]
 fn detached_memory_is_refused_in_words() {
     let opens = || vec![window_of(Flavor::Dynamic, 0), attach(0, 2), Next::Call(barrier(WORLD))];
@@ -616,8 +617,7 @@ fn detached_memory_is_refused_in_words() {
         let does = Operation::Put { origin: buffer(1, 1) };
         epoch(0, kind, [operate(0, attached(0, 0, 1), does, None)])
     };
-    let messages = settings().into_iter().filter(|(_, rma)| rma.transport == Transport::Messages);
-    for (_, rma) in messages {
+    for (_, rma) in settings() {
         let home = [opens(), vec![detach(0)], put_there(SHARED), vec![free_window()]].concat();
         let other = [opens(), vec![free_window()]].concat();
         check_refused(&[home, other], rma, "memory is not attached");

@@ -460,6 +460,10 @@ impl Machine for Library {
         self.rma.is_some() && self.job.rma.transport != rma::Transport::Messages
     }
 
+    fn exposes(&self, region: Region) -> Result<(), ProtocolError> {
+        self.check_exposed(region)
+    }
+
     fn leftovers(&self) -> Vec<String> {
         self.open_ends()
     }

@@ -361,6 +361,18 @@ impl Rma {
 
     /// Bytes that this process keeps for a window; see the table of what all ranks expose.
     pub fn state_bytes(&self, win: Win) -> Option<usize> {
+    /// Whether a window of this process has these bytes of a piece of memory.
+    pub(crate) fn exposes(&self, memory: u32, region: Region) -> Result<(), String> {
+        let mut why = Err("there is no window here".to_owned());
+        for window in self.windows.values() {
+            why = window.exposes(memory, region);
+            if why.is_ok() {
+                break;
+            }
+        }
+        why
+    }
+
         Some(self.windows[self.handles.get(&win)?].state_bytes())
     }
 }
