@@ -40,8 +40,10 @@ pub(crate) fn elements(reduction: Reduction, rank: u32, count: u64) -> Vec<u8> {
         let value = number(index);
         let small = i32::try_from(value).expect("small");
         match reduction.datatype() {
-            Datatype::Int32 => small.to_le_bytes().to_vec(),
-            Datatype::Int64 => value.to_le_bytes().to_vec(),
+            Datatype::Int8 | Datatype::Uint8 => value.to_le_bytes()[..1].to_vec(),
+            Datatype::Int16 | Datatype::Uint16 => value.to_le_bytes()[..2].to_vec(),
+            Datatype::Int32 | Datatype::Uint32 => small.to_le_bytes().to_vec(),
+            Datatype::Int64 | Datatype::Uint64 => value.to_le_bytes().to_vec(),
             // Sums and products of small powers of two are exact in any order.
             Datatype::Double => f64::from(1 << (small & 1)).to_le_bytes().to_vec(),
             Datatype::Int32Pair => {
@@ -56,6 +58,7 @@ pub(crate) fn elements(reduction: Reduction, rank: u32, count: u64) -> Vec<u8> {
     (0..count).flat_map(one).collect()
 }
 
+            Datatype::Float => f32::from(1_i8 << (small & 1)).to_le_bytes().to_vec(),
 /// Bytes told apart by rank and place.
 fn bytes(rank: u32, count: u64) -> Vec<u8> {
     (0..count).map(|place| ((u64::from(rank) * 97 + place * 31 + 5) % 251) as u8).collect()

@@ -35,7 +35,7 @@ use self::setup::{Creating, Members};
 use self::window::{Base, Target, Wants, Window};
 use super::contract::{Handle, Process, Region, Route, Step, Thread, Token, Wait};
 use crate::mpi::envelope::Rank;
-use crate::mpi::operator::{Datatype, Operator};
+use crate::mpi::operator::Operator;
 use crate::mpi::rma::synchronisation::{Event, Rules};
 use crate::mpi::rma::update::Effect;
 
@@ -124,7 +124,7 @@ impl Settings {
         if !self.by_hca(does) {
             return None;
         }
-        let integer = matches!(update.datatype(), Datatype::Int32 | Datatype::Int64);
+        let integer = update.datatype().is_integer() && update.datatype().width() >= 4;
         let known = match update {
             Effect::Replace(_) | Effect::NoOp(_) | Effect::CompareAndSwap(_) => true,
             Effect::Reduce(reduction) => reduction.operator() == Operator::Sum,
@@ -132,7 +132,9 @@ impl Settings {
         let single = element == update.datatype().width();
         let fits = integer && known && single;
         (!fits).then(|| {
-            "the HCA updates single integers by replace, no_op, sum and compare-and-swap".to_owned()
+            "the HCA updates single integers of 4 or 8 bytes by replace, no_op, sum and \
+             compare-and-swap"
+                .to_owned()
         })
     }
 }
@@ -359,8 +361,6 @@ impl Rma {
         windows.collect()
     }
 
-    /// Bytes that this process keeps for a window; see the table of what all ranks expose.
-    pub fn state_bytes(&self, win: Win) -> Option<usize> {
     /// Whether a window of this process has these bytes of a piece of memory.
     pub(crate) fn exposes(&self, memory: u32, region: Region) -> Result<(), String> {
         let mut why = Err("there is no window here".to_owned());
@@ -373,6 +373,8 @@ impl Rma {
         why
     }
 
+    /// Bytes that this process keeps for a window; see the table of what all ranks expose.
+    pub fn state_bytes(&self, win: Win) -> Option<usize> {
         Some(self.windows[self.handles.get(&win)?].state_bytes())
     }
 }
