@@ -577,24 +577,12 @@ fn a_read_at_home() -> Case {
 
 /// The second thread flushes when it has heard that the first one has.
 fn two_threads_flush() -> Case {
-    use windows::{flush, free_window, lock_all, put, set, unlock_all, window};
+    use windows::{flush, free_window, put, set, window};
     let tells = Next::Call(send(WORLD, 0, 3, 8));
     let hears = Next::Call(recv(WORLD, Some(0), Some(3), 92, 8));
-    let first = vec![
-        window(2),
-        lock_all(),
-        Next::Fork,
-        set(1, 0, 5),
-        put(1, 0, 1),
-        flush(1),
-        tells,
-        Next::Join,
-        unlock_all(),
-        free_window(),
-    ];
+    let first = windows::flushes_and_tells(tells);
     let second = vec![set(2, 0, 6), put(1, 1, 2), hears, flush(1)];
     let target = vec![window(2), free_window()];
-        ("3 ranks, two wait for a lock", a_queue_for_a_lock()),
     let world = Small::threads(vec![vec![first, second], vec![target]]);
     Case {
         found: &[(Mutant::FlushWaitsForOthers, "deadlock")],
@@ -606,6 +594,7 @@ fn one_sided() -> Vec<(&'static str, Case)> {
     vec![
         ("3 ranks, a writer and a reader of two words", a_writer_and_a_reader()),
         ("2 ranks, the owner writes two words", a_writer_at_home()),
+        ("3 ranks, two wait for a lock", a_queue_for_a_lock()),
         ("3 ranks, a value by hearsay", a_value_by_hearsay()),
         ("2 ranks, a sum", a_sum()),
         ("2 ranks, two gets", two_gets()),

@@ -21,9 +21,9 @@ use mpisim::runtime::monitors::Violation;
 use small::{Small, WORLD, World, barrier, iprobe, recv, send};
 use windows::{
     EXCLUSIVE, LAZY, Line, NO_OP, REPLACE, SHARED, WORD, accumulate, attach, attached, buffer,
-    complete, detach, fence, fetch, flush, flush_local, free_window, get, load, lock, lock_all,
-    lock_all_unchecked, operate, post, put, set, settings, start, store, sum, swap_if, unlock,
-    unlock_all, wait_window, window, window_of, words,
+    complete, detach, fence, fetch, flush, flush_local, flushes_and_tells, free_window, get, load,
+    lock, lock_all, lock_all_unchecked, operate, post, put, set, settings, start, store, sum,
+    swap_if, unlock, unlock_all, wait_window, window, window_of, words,
 };
 
 fn explored(small: &Small, holds: impl Fn(&World) -> bool) -> Survey {
@@ -495,18 +495,7 @@ fn a_window_is_freed_after_the_last_unlock() {
 /// A flush by one thread does not wait for a call of another one, which waits for the flush.
 #[test]
 fn two_threads_flush_one_window() {
-    let first = vec![
-        window(2),
-        lock_all(),
-        Next::Fork,
-        set(1, 0, 5),
-        put(1, 0, 1),
-        flush(1),
-        Next::Call(send(WORLD, 0, 3, 8)),
-        Next::Join,
-        unlock_all(),
-        free_window(),
-    ];
+    let first = flushes_and_tells(Next::Call(send(WORLD, 0, 3, 8)));
     let hears = Next::Call(recv(WORLD, Some(0), Some(3), 92, 8));
     let second = vec![set(2, 0, 6), put(1, 1, 2), hears, flush(1)];
     let target = on_window(2, []);
