@@ -47,7 +47,7 @@ const ALL: &[&str] = &[
 /// Where a number may be a float.
 const WITH_FLOATS: &[&str] = &["experiment", "report", "cli", "main.rs"];
 /// Where floats are payload: the program's own numbers, on which nothing in a model depends.
-const FLOATS_AS_PAYLOAD: &[&str] = &["mpi/operator/double.rs"];
+const FLOATS_AS_PAYLOAD: &[&str] = &["mpi/operator/float.rs"];
 /// A file that is longer holds two ideas.
 const MOST_LINES: usize = 800;
 

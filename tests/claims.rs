@@ -19,24 +19,13 @@ const COPY: &str = include_str!("data/claims_endpoints.json");
 const XIOS_EP: &str = include_str!("data/claims_xios_ep.json");
 const RMA: &str = include_str!("data/claims_rma.json");
 /// Claims of `rma` that wait, each with its reason.
-const LATER_RMA: [(&str, &str); 19] = [
+const LATER_RMA: [(&str, &str); 8] = [
     ("rma-cfg-eureka", "parameters of models/eureka-mx10g.json, compared with no copy yet"),
     ("rma-cfg-lib", "the library of that model, stated in its title"),
-    ("rma-fig4-procs", "the layouts of scenarios/rma/fig04_direct_access.json"),
     ("rma-fig4-mpi2-linear", "no kind of claim fits a line and gives its R^2"),
-    ("rma-fig12-excl-lt-shared", "docs/rma-messages.md: 3 messages against 4, by its test"),
     ("rma-list-valid", "the access checker watches no run yet"),
     ("rma-mutex2-fair", "bypasses are not counted yet"),
-    ("rma-mutex3-start", "the tail at the end is read by no test of its own"),
     ("rma-sec3-nemesis", "out of scope: there is no TCP channel"),
-    ("rma-sem-datatype-extra", "bytes of packets are compared by no test of their own"),
-    ("rma-sem-get-ref", "replies find their slot by number; no test of its own"),
-    ("rma-sem-handler", "scenarios/rma/ext_busy_target.json shows it"),
-    ("rma-sem-lock-lazy", "no test of its own"),
-    ("rma-sem-lockall", "docs/rma-messages.md counts its messages"),
-    ("rma-sem-nonblocking", "no test of its own"),
-    ("rma-sem-not-mutex", "no test of its own"),
-    ("rma-sem-op-queues", "no test of its own"),
     ("rma-sem-shm-mutex", "shared windows are not run yet"),
     ("rma-sem-winmodel", "a window has no attribute of its memory model yet"),
 ];
@@ -284,6 +273,36 @@ fn checked_or_listed(claims: &str, document: &str, prefix: &str, later: &[&str])
         }
     }
     assert!(bent.is_empty(), "\n{}\n", bent.join("\n"));
+}
+
+/// claim: rma-fig4-procs
+#[test]
+fn the_layouts_of_direct_access_are_those_of_the_document() {
+    let claims: Vec<Json> = serde_json::from_str(RMA).expect("a list of claims");
+    let stated = claims.iter().find(|claim| claim["id"] == "rma-fig4-procs").expect("it is there");
+    let stated = stated["expected"]["value"].as_array().expect("a list");
+    let scenarios = of_scenarios();
+    let mut seen = 0;
+    for (file, claim) in
+        scenarios.iter().filter(|(id, _)| id.starts_with("rma-fig4-")).flat_map(|(_, all)| all)
+    {
+        for points in ["of", "to"].iter().filter_map(|key| claim[key].as_array()) {
+            let layout = |point: &Json| {
+                let number = |key: &str| point[key].as_u64().expect("a number");
+                let processes = number("workload.processes");
+                let nodes = processes.div_ceil(number("workload.processes_per_node"));
+                Json::from(vec![processes, nodes])
+            };
+            let found: Vec<Json> = points
+                .iter()
+                .filter(|point| point["workload.processes"].is_u64())
+                .map(layout)
+                .collect();
+            assert!(found.iter().all(|layout| stated.contains(layout)), "{file}: {found:?}");
+            seen += usize::from(stated.iter().all(|layout| found.contains(layout)));
+        }
+    }
+    assert!(seen > 0, "a claim of Fig. 4 compares all layouts {stated:?}");
 }
 
 /// The number in `13`, `"32 KiB"` or `"+-10%"`: sizes in bytes, shares in percent.

@@ -180,6 +180,49 @@ fn validate_and_show_tell_what_a_scenario_means() {
 }
 
 #[test]
+fn what_a_scenario_assumes_is_shown_with_its_range() {
+    let scratch = Scratch::new("assumed");
+    let resolved = |path: &str, set: &[&str]| {
+        let sets = set.iter().flat_map(|one| ["--set", one]);
+        let words: Vec<&str> = ["show", path, "--resolved"].into_iter().chain(sets).collect();
+        scratch.run(&words).check(0, &[]).json()
+    };
+    let mutex = resolved("rma/ext_mutex_handover", &[]);
+    let assumed = mutex["assumed"].as_array().unwrap();
+    let paths: Vec<&str> = assumed.iter().map(|one| one["path"].as_str().unwrap()).collect();
+    assert_eq!(paths, ["workload.first_pause", "workload.doublings"]);
+    assert_eq!((&assumed[0]["value"], &assumed[0]["high"]), (&"2 us".into(), &"10 us".into()));
+    // The defaults that are shown are those that hold.
+    assert_eq!(mutex["workload"]["first_pause"], assumed[0]["value"]);
+    assert_eq!(mutex["workload"]["doublings"].to_string(), assumed[1]["value"]);
+    let issue = resolved("rma/ext_issue", &["mpi.rma.adaptive_operations=5"]);
+    assert_eq!(issue["assumed"][0]["value"], "5");
+    assert_eq!(issue["mpi"]["rma"]["merge_limit"], "the eager threshold to the target");
+    // Where nothing plays a part, nothing is assumed.
+    assert!(resolved("rma/fig05_mutex", &[]).get("assumed").is_none());
+}
+
+#[test]
+fn axes_say_what_they_show_and_times_far_apart_are_spread() {
+    let scratch = Scratch::new("axes");
+    let drawn = |path: &str, set: &[&str]| {
+        let sets = set.iter().flat_map(|one| ["--set", one]);
+        let words = ["run", path, "--out", "axes"].into_iter().chain(sets);
+        scratch.run(&words.collect::<Vec<_>>()).check(0, &[]);
+        fs::read_to_string(scratch.path("axes").join("figure-1.svg")).unwrap()
+    };
+    let busy = drawn("rma/ext_busy_target", &["workload.rounds=2"]);
+    let titles = ["Stretches of the target outside MPI (us)", "Mean time of an epoch (us)"];
+    // Zero stands beside a logarithmic axis.
+    for text in titles.into_iter().chain(["\n0\n", "\n1\n", "\n10\n", "\n100\n", "\n1000\n"]) {
+        assert!(busy.contains(text), "{text:?} in {busy}");
+    }
+    fs::remove_dir_all(scratch.path("axes")).unwrap();
+    let handler = drawn("rma/fig11_pointer_latency", &["workload.rounds=2"]);
+    assert!(handler.contains("Handling a one-sided packet at its target (us)"), "{handler}");
+}
+
+#[test]
 fn a_stack_is_drawn_beside_curves_and_shown_as_it_is_meant() {
     let scratch = Scratch::new("stack");
     scratch.write("stack.json", include_str!("bad_inputs/valid/stack.json"));

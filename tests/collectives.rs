@@ -13,7 +13,7 @@ use mpisim::mpi::operator::{Operator, Reduction};
 use mpisim::protocols::collectives::hierarchy::Units;
 use mpisim::protocols::collectives::{Algorithm, At, Collective, Kind, Move, Round, Unfit, Work};
 use mpisim::protocols::contract::{Region, Space};
-use reference::{Example, INPUT, OUTPUT, reductions};
+use reference::{COMBINING, Example, INPUT, MOVING, OUTPUT, reductions};
 
 const SCRATCH: Space = Space::Scratch(0);
 
@@ -157,17 +157,6 @@ fn step(
     place.done += 1;
     true
 }
-
-const MOVING: [Kind; 6] =
-    [Kind::Barrier, Kind::Bcast, Kind::Scatter, Kind::Gather, Kind::Allgather, Kind::Alltoall];
-const COMBINING: [Kind; 6] = [
-    Kind::Reduce,
-    Kind::Allreduce,
-    Kind::ReduceScatter,
-    Kind::ReduceScatterBlock,
-    Kind::Scan,
-    Kind::Exscan,
-];
 
 /// Runs an example by every algorithm that can do it; answers how many these are.
 #[track_caller]

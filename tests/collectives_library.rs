@@ -15,7 +15,7 @@ use mpisim::mpi::envelope::Rank;
 use mpisim::mpi::operator::{Datatype, Operator, Reduction};
 use mpisim::protocols::call::{Buffer, Call, Comm, Peer, Reply, SendMode};
 use mpisim::protocols::collectives::hierarchy::Units;
-use mpisim::protocols::collectives::{Algorithm, Collective, Kind};
+use mpisim::protocols::collectives::{Algorithm, Collective};
 use mpisim::protocols::contract::{Next, Process, Program, Region, Space};
 use mpisim::protocols::library::{Endpoints, Job, Library, SharedJob};
 use mpisim::protocols::rendezvous::Protocol;
@@ -24,7 +24,7 @@ use mpisim::runtime::memory::{Memories, Payload};
 use mpisim::runtime::timed::Ending;
 use mpisim::runtime::untimed::{Outcome, World};
 use mpisim::units::Bytes;
-use reference::{Example, INPUT, OUTPUT, reductions};
+use reference::{COMBINING, Example, INPUT, MOVING, OUTPUT, reductions};
 
 /// A list of calls.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
@@ -133,17 +133,6 @@ fn variants(example: &Example) -> Vec<Example> {
     let fit = |one: &Algorithm| example.calls.iter().all(|call| call.clone().by(*one).is_ok());
     all.filter(fit).map(|one| example.by(|call| call.by(one).unwrap())).collect()
 }
-
-const MOVING: [Kind; 6] =
-    [Kind::Barrier, Kind::Bcast, Kind::Scatter, Kind::Gather, Kind::Allgather, Kind::Alltoall];
-const COMBINING: [Kind; 6] = [
-    Kind::Reduce,
-    Kind::Allreduce,
-    Kind::ReduceScatter,
-    Kind::ReduceScatterBlock,
-    Kind::Scan,
-    Kind::Exscan,
-];
 
 /// The examples of one size, with a root that is not 0 where there may be one; `units` are bytes
 /// of a block, `counts` elements.

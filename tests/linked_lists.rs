@@ -33,23 +33,7 @@ fn explore(ranks: u32, list: List, rma: Settings) -> Survey {
     let start: World<Library, Appender> = job(ranks, list, rma).untimed().unwrap();
     let budget = Budget { states: 3_000_000, reduce: true };
     let survey = judged(&start, budget, |world| disorder(world.memories(), ranks, list.elements));
-    println!(
-        "{} {ranks} x {}: {} states, {} transitions, {} final",
-        list.idiom.name(),
-        list.elements,
-        survey.states,
-        survey.transitions,
-        survey.finals
-    );
-    for (fault, way) in &survey.faults {
-        println!("{fault}");
-        for choice in way {
-            println!("    {choice}");
-        }
-    }
-    for (violation, _) in &survey.violations {
-        println!("{violation}");
-    }
+    common::tell(&format!("{} {ranks} x {}", list.idiom.name(), list.elements), &survey);
     survey
 }
 

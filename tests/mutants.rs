@@ -460,6 +460,25 @@ fn a_value_by_hearsay() -> Case {
     }
 }
 
+/// The owner holds the lock until it has heard that rank 1 asked, and then rank 2.
+fn a_queue_for_a_lock() -> Case {
+    use windows::{EXCLUSIVE, lock, put, set, unlock};
+    let hears = |from| Next::Call(recv(WORLD, Some(from), Some(0), 90 + from, 8));
+    let tells = |to| Next::Call(send(WORLD, to, 0, 8));
+    let owner = vec![lock(0, EXCLUSIVE), hears(1), tells(2), hears(2), unlock(0)];
+    // The message follows the request.
+    let writes = |value| [set(1, 0, value), lock(0, EXCLUSIVE), tells(0), put(0, 0, 1), unlock(0)];
+    let second = [hears(0)].into_iter().chain(writes(9)).collect();
+    Case {
+        found: &[(Mutant::GrantsNewest, "lock-order")],
+        ..Case::new(on_windows(vec![owner, writes(7).into(), second], EAGER)).judged(
+            "lock-order",
+            "a lock is granted in the order of the requests",
+            |world| own_word(world, 0, 0) == 9,
+        )
+    }
+}
+
 fn a_sum() -> Case {
     use windows::{SHARED, accumulate, flush, lock, set, unlock};
     let add = || accumulate(0, 0, 1, windows::sum(), 1);
@@ -496,14 +515,17 @@ fn loads_are(expected: &'static [u64]) -> impl Fn(&World) -> bool {
 
 const R9: &str = "an active epoch ends when its operations are done";
 
-fn an_eager_fence() -> Case {
+/// One put between two fences.
+fn a_fence(rma: Settings) -> Case {
     use windows::{fence, load, put, set};
     let origin = vec![set(1, 0, 7), fence(), put(0, 0, 1), fence()];
     let target = vec![fence(), fence(), load(0)];
-    Case {
-        found: &[(Mutant::FenceWithoutBarrier, "R9")],
-        harmless: &[Mutant::LocksAtOnce],
-        ..Case::new(on_windows(vec![target, origin], EAGER)).judged("R9", R9, loads_are(&[7]))
+    let case = Case::new(on_windows(vec![target, origin], rma));
+    let case = case.judged("R9", R9, loads_are(&[7]));
+    let harmless = &[Mutant::LocksAtOnce];
+    match rma.issue {
+        Issue::Eager => Case { found: &[(Mutant::FenceWithoutBarrier, "R9")], harmless, ..case },
+        _ => Case { found: &[(Mutant::CountsOneMore, "deadlock")], harmless, ..case },
     }
 }
 
@@ -556,21 +578,10 @@ fn a_read_at_home() -> Case {
 
 /// The second thread flushes when it has heard that the first one has.
 fn two_threads_flush() -> Case {
-    use windows::{flush, free_window, lock_all, put, set, unlock_all, window};
+    use windows::{flush, free_window, put, set, window};
     let tells = Next::Call(send(WORLD, 0, 3, 8));
     let hears = Next::Call(recv(WORLD, Some(0), Some(3), 92, 8));
-    let first = vec![
-        window(2),
-        lock_all(),
-        Next::Fork,
-        set(1, 0, 5),
-        put(1, 0, 1),
-        flush(1),
-        tells,
-        Next::Join,
-        unlock_all(),
-        free_window(),
-    ];
+    let first = windows::flushes_and_tells(tells);
     let second = vec![set(2, 0, 6), put(1, 1, 2), hears, flush(1)];
     let target = vec![window(2), free_window()];
     let world = Small::threads(vec![vec![first, second], vec![target]]);
@@ -584,10 +595,12 @@ fn one_sided() -> Vec<(&'static str, Case)> {
     vec![
         ("3 ranks, a writer and a reader of two words", a_writer_and_a_reader()),
         ("2 ranks, the owner writes two words", a_writer_at_home()),
+        ("3 ranks, two wait for a lock", a_queue_for_a_lock()),
         ("3 ranks, a value by hearsay", a_value_by_hearsay()),
         ("2 ranks, a sum", a_sum()),
         ("2 ranks, two gets", two_gets()),
-        ("2 ranks, an eager fence", an_eager_fence()),
+        ("2 ranks, an eager fence", a_fence(EAGER)),
+        ("2 ranks, a lazy fence", a_fence(UNMERGED)),
         ("2 ranks, post and start, lazy", a_posted_window(UNMERGED)),
         ("2 ranks, post and start, eager", a_posted_window(EAGER)),
         ("1 rank, replace and read over rdma", a_read_at_home()),

@@ -9,12 +9,10 @@ mod common;
 use mpisim::protocols::library::Library;
 use mpisim::runtime::explore::{Budget, Survey, exhaustive};
 use mpisim::runtime::untimed::World;
-use mpisim::workloads::mutex::{Algorithm, Contender, Cycles, Flaw, contenders};
+use mpisim::workloads::mutex::{Algorithm, Contender, Flaw, contenders};
 
 fn survey(flaw: Flaw, cycles: u32) -> Survey {
-    let asked =
-        Cycles { cycles, inside: 0, outside: 0, marks: false, lingers: true, no_check: false };
-    let programs = contenders(Algorithm::Mcs, 2, asked);
+    let programs = contenders(Algorithm::Mcs, 2, common::lingering(cycles));
     let programs: Vec<Contender> = programs.into_iter().map(|one| one.with(flaw)).collect();
     let job = common::job(common::ideal(&[]), programs);
     let start: World<Library, Contender> = job.untimed().unwrap();

@@ -4,21 +4,19 @@
 
 mod common;
 
+use common::lingering as asked;
 use mpisim::protocols::call::Call;
-use mpisim::protocols::contract::{Next, Process, Program};
+use mpisim::protocols::contract::{Next, Process, Program, Region, Space};
 use mpisim::protocols::library::Library;
 use mpisim::protocols::rma::call::RmaCall;
 use mpisim::protocols::rma::{Settings, Transport};
-use mpisim::runtime::explore::{Budget, Survey, exhaustive};
+use mpisim::runtime::explore::{Budget, Survey, exhaustive, judged};
 use mpisim::runtime::memory::Payload;
+use mpisim::runtime::monitors::Violation;
 use mpisim::runtime::timed::Ending;
 use mpisim::runtime::untimed::World;
 use mpisim::workloads::job::Job;
 use mpisim::workloads::mutex::{Algorithm, Contender, Cycles, END, START, contenders};
-
-fn asked(cycles: u32) -> Cycles {
-    Cycles { cycles, inside: 0, outside: 0, marks: false, lingers: true, no_check: false }
-}
 
 fn job(algorithm: Algorithm, ranks: u32, asked: Cycles, rma: Settings) -> Job<Contender> {
     let mut job = common::job(common::ideal(&[]), contenders(algorithm, ranks, asked));
@@ -30,32 +28,7 @@ fn job(algorithm: Algorithm, ranks: u32, asked: Cycles, rma: Settings) -> Job<Co
 fn explore(algorithm: Algorithm, ranks: u32, asked: Cycles, rma: Settings) -> Survey {
     let start: World<Library, Contender> = job(algorithm, ranks, asked, rma).untimed().unwrap();
     let survey = exhaustive(&start, Budget { states: 4_000_000, reduce: true });
-    println!(
-        "{} {ranks} x {}: {} states, {} transitions, {} final",
-        algorithm.name(),
-        asked.cycles,
-        survey.states,
-        survey.transitions,
-        survey.finals
-    );
-    for (fault, way) in &survey.faults {
-        println!("{fault}");
-        for choice in way {
-            println!("    {choice}");
-        }
-    }
-    for (violation, way) in &survey.violations {
-        println!("{violation}");
-        for choice in way {
-            println!("    {choice}");
-        }
-    }
-    if let Some(way) = survey.way_to_doomed.as_ref() {
-        println!("doomed:");
-        for choice in way {
-            println!("    {choice}");
-        }
-    }
+    common::tell(&format!("{} {ranks} x {}", algorithm.name(), asked.cycles), &survey);
     survey
 }
 
@@ -63,7 +36,7 @@ const RDMA: Settings = Settings {
     issue: mpisim::protocols::rma::Issue::Lazy,
     transport: Transport::Rdma,
     merge: false,
-    merge_limit: 0,
+    merge_limit: Some(0),
     done_after_merge: true,
     rules: mpisim::mpi::rma::synchronisation::Rules::Document,
 };
@@ -77,6 +50,28 @@ fn every_order_of_two_ranks_ends_well() {
     for algorithm in Algorithm::ALL {
         for cycles in 1..=2 {
             assert!(explore(algorithm, 2, asked(cycles), Settings::default()).is_clean());
+        }
+    }
+}
+
+/// The tail of the host, behind its own `next`.
+const TAIL: Region = Region { space: Space::Window(0), offset: 4, len: 4 };
+
+/// claim: rma-mutex3-start
+#[test]
+fn the_tail_is_nobody_before_anybody_came_and_when_all_have_left() {
+    for algorithm in [Algorithm::Mcs, Algorithm::McsCasFirst] {
+        for cycles in 0..=2 {
+            let job = job(algorithm, 2, asked(cycles), Settings::default());
+            let start: World<Library, Contender> = job.untimed().unwrap();
+            let survey = judged(&start, Budget { states: 4_000_000, reduce: true }, |world| {
+                let tail = world.memories().load(Process(0), TAIL);
+                let statement = "the tail is -1 when nobody holds the mutex";
+                let (objects, detail) = (Vec::new(), tail.to_string());
+                let broken = Violation { id: "tail", statement, objects, detail };
+                (tail != u64::from(u32::MAX)).then_some(broken)
+            });
+            assert!(survey.is_clean() && survey.finals > 0, "{algorithm:?}: {cycles} cycles");
         }
     }
 }

@@ -21,9 +21,9 @@ use mpisim::runtime::monitors::Violation;
 use small::{Small, WORLD, World, barrier, iprobe, recv, send};
 use windows::{
     EXCLUSIVE, LAZY, Line, NO_OP, REPLACE, SHARED, WORD, accumulate, attach, attached, buffer,
-    complete, detach, fence, fetch, flush, flush_local, free_window, get, load, lock, lock_all,
-    lock_all_unchecked, operate, post, put, set, settings, start, store, sum, swap_if, unlock,
-    unlock_all, wait_window, window, window_of, words,
+    complete, detach, fence, fetch, flush, flush_local, flushes_and_tells, free_window, get, load,
+    lock, lock_all, lock_all_unchecked, operate, post, put, set, settings, start, store, sum,
+    swap_if, unlock, unlock_all, wait_window, window, window_of, words,
 };
 
 fn explored(small: &Small, holds: impl Fn(&World) -> bool) -> Survey {
@@ -248,6 +248,22 @@ fn accumulates_keep_their_order() {
     let programs = [on_window(1, target), on_window(1, origin)];
     check_all("replace twice between start and complete", &programs, |world| {
         word(world, 0, 0) == 6 && value(world, 1, 3) == 6 && loads(world, 0) == [6]
+    });
+}
+
+/// Replies come in every order, and each finds the operation that it belongs to.
+///
+/// claim: rma-sem-get-ref
+#[test]
+fn replies_find_their_operation_whatever_came_before() {
+    let holds =
+        |value| on_window(2, [store(0, value), store(1, value + 1), Next::Call(barrier(WORLD))]);
+    let gets = [get(1, 0, 1, 3), get(2, 0, 1, 4), get(1, 1, 1, 5)];
+    let reads =
+        [Next::Call(barrier(WORLD)), lock_all()].into_iter().chain(gets).chain([unlock_all()]);
+    let programs = [on_window(2, reads), holds(10), holds(20)];
+    check_all("three gets from two targets", &programs, |world| {
+        [3, 4, 5].map(|id| value(world, 0, id)) == [10, 20, 11]
     });
 }
 
@@ -479,18 +495,7 @@ fn a_window_is_freed_after_the_last_unlock() {
 /// A flush by one thread does not wait for a call of another one, which waits for the flush.
 #[test]
 fn two_threads_flush_one_window() {
-    let first = vec![
-        window(2),
-        lock_all(),
-        Next::Fork,
-        set(1, 0, 5),
-        put(1, 0, 1),
-        flush(1),
-        Next::Call(send(WORLD, 0, 3, 8)),
-        Next::Join,
-        unlock_all(),
-        free_window(),
-    ];
+    let first = flushes_and_tells(Next::Call(send(WORLD, 0, 3, 8)));
     let hears = Next::Call(recv(WORLD, Some(0), Some(3), 92, 8));
     let second = vec![set(2, 0, 6), put(1, 1, 2), hears, flush(1)];
     let target = on_window(2, []);
@@ -592,7 +597,8 @@ fn misuse_is_refused_in_words() {
     }
 }
 
-/// R13: memory that is not attached, by others, at home, and behind a lock that is held.
+/// R13: memory that is not attached, by others, at home, and behind a lock that is held; by
+/// messages and by HCAs.
 #[test]
 fn detached_memory_is_refused_in_words() {
     let opens = || vec![window_of(Flavor::Dynamic, 0), attach(0, 2), Next::Call(barrier(WORLD))];
@@ -600,8 +606,7 @@ fn detached_memory_is_refused_in_words() {
         let does = Operation::Put { origin: buffer(1, 1) };
         epoch(0, kind, [operate(0, attached(0, 0, 1), does, None)])
     };
-    let messages = settings().into_iter().filter(|(_, rma)| rma.transport == Transport::Messages);
-    for (_, rma) in messages {
+    for (_, rma) in settings() {
         let home = [opens(), vec![detach(0)], put_there(SHARED), vec![free_window()]].concat();
         let other = [opens(), vec![free_window()]].concat();
         check_refused(&[home, other], rma, "memory is not attached");

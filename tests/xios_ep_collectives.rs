@@ -28,7 +28,7 @@ use mpisim::runtime::monitors::Violation;
 use mpisim::runtime::timed::Ending;
 use mpisim::runtime::untimed::Outcome;
 use mpisim::workloads::xios_ep::{Rules, counts as counted};
-use reference::{Example, INPUT, OUTPUT, reductions};
+use reference::{COMBINING, Example, INPUT, MOVING, OUTPUT, reductions};
 
 /// Where a buffer of an endpoint is in the memory of its process.
 fn region(counts: &[u16], rank: usize, space: Space, bytes: &[u8]) -> (Process, Region) {
@@ -99,17 +99,6 @@ fn check_timed(threads: u16, example: &Example) {
     // MPI has one participant for each process.
     assert_eq!(counted(&ran).mpi_collectives, counts.len() as u64, "{call:?}");
 }
-
-const MOVING: [Kind; 6] =
-    [Kind::Barrier, Kind::Bcast, Kind::Scatter, Kind::Gather, Kind::Allgather, Kind::Alltoall];
-const COMBINING: [Kind; 6] = [
-    Kind::Reduce,
-    Kind::Allreduce,
-    Kind::ReduceScatter,
-    Kind::ReduceScatterBlock,
-    Kind::Scan,
-    Kind::Exscan,
-];
 
 fn affine() -> Reduction {
     Reduction::new(Operator::Affine { modulus: 1_000_003 }, Datatype::Int64Pair).unwrap()

@@ -89,11 +89,17 @@ fn draw_curves(
         at: wanted.at.clone(),
         title: wanted.title.clone(),
         replicas: None,
-        x_scale: Some(if wanted.log_x { Scale::Log2 } else { Scale::Linear }),
-        y_scale: Some(if wanted.log_y { Scale::Log10 } else { Scale::Linear }),
+        x_title: wanted.x_title.clone(),
+        y_title: wanted.y_title.clone(),
+        x_scale: (!wanted.far_x).then(|| linear_or(wanted.log_x, Scale::Log2)),
+        y_scale: Some(linear_or(wanted.log_y, Scale::Log10)),
     };
     let figure = Figure::from_result(result, &spec, references(plan, result, wanted))?;
     Ok((figure.title.clone(), figure.to_svg()?))
+}
+
+fn linear_or(logarithmic: bool, scale: Scale) -> Scale {
+    if logarithmic { scale } else { Scale::Linear }
 }
 
 fn draw_stack(result: &RunResult, wanted: &WantedStack) -> Result<(String, String), ReportError> {

@@ -5,7 +5,7 @@ use crate::experiment::claim::{Along, Claim, ClaimKind, Replicas, Trend};
 use crate::experiment::plan::Plan;
 use crate::experiment::results::RunResult;
 use crate::experiment::shape::read::Tolerance;
-use crate::report::figure::{Point, Reference, ReferenceShape};
+use crate::report::figure::{Point, Reference, ReferenceShape, place_on_x, words};
 use crate::report::numbers::read_parameter;
 
 /// The references of the claims about the metric of `figure`.
@@ -27,14 +27,16 @@ fn shape(
 ) -> Option<ReferenceShape> {
     let markers =
         |points: Vec<Point>| (!points.is_empty()).then_some(ReferenceShape::Markers(points));
+    let words = words(result, &figure.x);
+    let mark = |at: &Replicas, y, tolerance| mark(plan, figure, &words, at, y, tolerance);
     match &claim.kind {
-        ClaimKind::Value { cases, value, tolerance } => markers(
-            cases.iter().filter_map(|at| mark(plan, figure, at, *value, *tolerance)).collect(),
-        ),
+        ClaimKind::Value { cases, value, tolerance } => {
+            markers(cases.iter().filter_map(|at| mark(at, *value, *tolerance)).collect())
+        }
         ClaimKind::Ratio { cases, value, tolerance } => {
             let expected = |(of, to): &(Replicas, Replicas)| {
                 let base = mean(result, to, claim.metric.name)?;
-                mark(plan, figure, of, base * value, *tolerance)
+                mark(of, base * value, *tolerance)
             };
             markers(cases.iter().filter_map(expected).collect())
         }
@@ -58,6 +60,7 @@ fn shape(
 fn mark(
     plan: &Plan,
     figure: &Curves,
+    words: &[&str],
     points: &Replicas,
     y: f64,
     tolerance: Tolerance,
@@ -67,7 +70,7 @@ fn mark(
         return None;
     }
     let (_, x) = point.params.iter().find(|(path, _)| *path == figure.x)?;
-    let x = read_parameter(x)?.value;
+    let x = place_on_x(words, x)?.value;
     (y.is_finite() && y > 0.0).then(|| Point { x, y, range: Some(range(y, tolerance)) })
 }
 

@@ -2,13 +2,14 @@
 
 use std::fmt::Write as _;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::machines;
 use crate::experiment::claim::figures::Figure;
 use crate::experiment::diagnostic::Diagnostics;
 use crate::experiment::json::{self, Node, Value as Json};
 use crate::experiment::overrides;
+use crate::experiment::plan::assumed::{Assumption, assumptions};
 use crate::experiment::plan::{MpiOptions, Plan};
 use crate::experiment::schema::SCENARIO;
 use crate::experiment::shape::{Field, Need, Shape, Variant};
@@ -30,7 +31,8 @@ pub(super) fn identity(plan: &Plan) -> RunIdentity {
 pub(super) fn text(plan: &Plan) -> String {
     let resolved = resolve(plan);
     let mut out = String::from("{\n");
-    let known = SCENARIO.iter().map(|field| field.key).filter(|key| resolved.contains_key(*key));
+    let fields = SCENARIO.iter().map(|field| field.key);
+    let known = fields.chain([ASSUMED]).filter(|key| resolved.contains_key(*key));
     let keys: Vec<&str> = known.collect();
     for (index, key) in keys.iter().enumerate() {
         let comma = if index + 1 < keys.len() { "," } else { "" };
@@ -52,6 +54,7 @@ fn resolve(plan: &Plan) -> Map<String, Value> {
         out.insert("sweep".to_owned(), Value::Object(axes.collect()));
     }
     put_thresholds(plan, &mut out);
+    put_assumed(plan, &mut out);
     if let Some(limits) = out.get_mut("limits").filter(|_| !has(&tree, "limits", "time")) {
         limits["time"] = Value::String(plan.points[0].limits.time.to_string());
     }
@@ -59,7 +62,7 @@ fn resolve(plan: &Plan) -> Map<String, Value> {
         if let (Figure::Curves(figure), Some(Value::Array(figures))) =
             (figure, out.get_mut("figures"))
         {
-            figures[index]["log_x"] = Value::Bool(figure.log_x);
+            figures[index]["log_x"] = Value::Bool(figure.log_x || figure.far_x);
         }
     }
     out
@@ -95,6 +98,29 @@ fn put_thresholds(plan: &Plan, out: &mut Map<String, Value>) {
         {
             mpi[key] = Value::String(first.to_string());
         }
+    }
+}
+
+/// Where the scenario's own assumptions stand, beside those of its machine.
+const ASSUMED: &str = "assumed";
+
+/// What some point assumes, once for each value.
+fn put_assumed(plan: &Plan, out: &mut Map<String, Value>) {
+    let mut all = Vec::new();
+    for one in plan.points.iter().flat_map(assumptions) {
+        if !all.contains(&one) {
+            all.push(one);
+        }
+    }
+    let as_json = |one: &Assumption| {
+        let Assumption { path, value, low, high, note } = one;
+        json!({
+            "path": path, "value": value, "confidence": "assumed", "source": "EST",
+            "low": low, "high": high, "note": note,
+        })
+    };
+    if !all.is_empty() {
+        out.insert(ASSUMED.to_owned(), all.iter().map(as_json).collect());
     }
 }
 
@@ -235,8 +261,6 @@ fn quoted(key: &str) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]

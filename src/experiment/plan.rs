@@ -32,6 +32,7 @@ use crate::workloads::one_sided::OneSided;
 use crate::workloads::tiles::Tiles;
 
 mod addressing;
+pub mod assumed;
 mod cooperation;
 mod one_sided;
 mod point;

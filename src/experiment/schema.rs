@@ -564,6 +564,8 @@ pub fn model_schema() -> serde_json::Value {
 pub struct MetricSpec {
     /// The scenario's word for it.
     pub name: &'static str,
+    /// What figures call it, where the word does not say it.
+    pub title: Option<&'static str>,
     /// What it measures; `None` for a plain number.
     pub dimension: Option<Dimension>,
     /// The unit that results are in; empty for a count.
@@ -578,7 +580,7 @@ const fn metric(
     unit: &'static str,
     steps_per_unit: u64,
 ) -> MetricSpec {
-    MetricSpec { name, dimension: Some(dimension), unit, steps_per_unit }
+    MetricSpec { name, title: None, dimension: Some(dimension), unit, steps_per_unit }
 }
 
 const fn time_metric(name: &'static str) -> MetricSpec {
@@ -586,7 +588,11 @@ const fn time_metric(name: &'static str) -> MetricSpec {
 }
 
 const fn number(name: &'static str, unit: &'static str) -> MetricSpec {
-    MetricSpec { name, dimension: None, unit, steps_per_unit: 1_000_000_000 }
+    MetricSpec { name, title: None, dimension: None, unit, steps_per_unit: 1_000_000_000 }
+}
+
+const fn titled(title: &'static str, metric: MetricSpec) -> MetricSpec {
+    MetricSpec { title: Some(title), ..metric }
 }
 
 const TIME_METRIC: MetricSpec = time_metric("time");
@@ -594,16 +600,24 @@ const LATENCY: MetricSpec = time_metric("latency");
 const BANDWIDTH: MetricSpec = metric("bandwidth", Dimension::Bandwidth, "MB/s", 8_000_000);
 const MESSAGE_RATE: MetricSpec = metric("message_rate", Dimension::Rate, "msg/s", 1);
 
-const CYCLE_TIME: MetricSpec = time_metric("cycle_time");
-const HANDOVER: MetricSpec = time_metric("handover");
-const PACKETS: MetricSpec = number("packets_per_cycle", "");
-const EPOCH_TIME: MetricSpec = time_metric("epoch_time");
-const EPOCH_EVERY: MetricSpec = time_metric("epoch_every");
-const EPOCH_PACKETS: MetricSpec = number("packets_per_epoch", "");
-const ELEMENT_TIME: MetricSpec = time_metric("element_time");
-const PACKETS_OF_ELEMENT: MetricSpec = number("packets_per_element", "");
-const READS: MetricSpec = number("reads_per_element", "");
-const GROWTH_TIME: MetricSpec = time_metric("growth_time");
+const CYCLE_TIME: MetricSpec =
+    titled("Mean time to take the mutex and give it back", time_metric("cycle_time"));
+const HANDOVER: MetricSpec =
+    titled("Mean time from one holder to the next", time_metric("handover"));
+const PACKETS: MetricSpec =
+    titled("Packets of all processes for each cycle", number("packets_per_cycle", ""));
+const EPOCH_TIME: MetricSpec = titled("Mean time of an epoch", time_metric("epoch_time"));
+const EPOCH_EVERY: MetricSpec =
+    titled("Mean time from one epoch of any process to the next", time_metric("epoch_every"));
+const EPOCH_PACKETS: MetricSpec =
+    titled("Packets of its origin for each epoch", number("packets_per_epoch", ""));
+const ELEMENT_TIME: MetricSpec = titled("Mean time of an element", time_metric("element_time"));
+const PACKETS_OF_ELEMENT: MetricSpec =
+    titled("Packets of all processes for each element", number("packets_per_element", ""));
+const READS: MetricSpec =
+    titled("Reads of a pointer for each element", number("reads_per_element", ""));
+const GROWTH_TIME: MetricSpec =
+    titled("Mean time to double the window", time_metric("growth_time"));
 const STEP_TIME: MetricSpec = time_metric("step_time");
 const MOVED: MetricSpec = metric("moved", Dimension::Bytes, "B", 1);
 

@@ -55,9 +55,26 @@ impl Axis {
         self.values.iter().position(|value| value.form == form)
     }
 
-    /// Whether the axis is one of sizes or times, whose figures are logarithmic.
+    /// Whether the axis is one of sizes, whose figures are logarithmic.
     pub fn is_bytes(&self) -> bool {
         dimension(self.target) == Some(Dimension::Bytes)
+    }
+
+    /// Whether the axis is one of times so far apart that a linear one squeezes the first of them:
+    /// the longest is 100 times the shortest that is not zero, or more.
+    pub fn has_far_times(&self) -> bool {
+        let steps =
+            || self.values.iter().filter_map(|value| value.steps).filter(|&steps| steps > 0);
+        let (low, high) = (steps().min().unwrap_or(1), steps().max().unwrap_or(1));
+        dimension(self.target) == Some(Dimension::Time) && high / 100 >= low
+    }
+
+    /// What a number of the machine is, in its own words; nothing for a field of the scenario.
+    pub fn machine_words(&self) -> Option<&'static str> {
+        match self.target {
+            Target::Parameter(parameter) => Some(parameter.doc),
+            Target::Field(_) => None,
+        }
     }
 }
 

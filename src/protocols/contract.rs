@@ -588,6 +588,16 @@ pub trait Machine: Clone + Eq + Hash + Debug {
         false
     }
 
+    /// Whether HCAs may touch a piece of this process's memory for others, now.
+    ///
+    /// # Errors
+    ///
+    /// Why not, where they may not.
+    fn exposes(&self, region: Region) -> Result<(), ProtocolError> {
+        let _ = region;
+        Ok(())
+    }
+
     /// What is still open inside the library, in words; empty at the end of a correct program.
     fn leftovers(&self) -> Vec<String>;
 

@@ -67,12 +67,14 @@ mutants! {
     LetsOneOut, "lets-one-out", "C3", "Rank 0 leaves the barrier without hearing of the last round.";
     EqualTags, "equal-tags", "C4", "The tag of a collective's message does not tell its kind.";
     SharedJoins, "shared-joins", "R10", "A shared lock is granted while an exclusive one is held.";
+    GrantsNewest, "grants-newest", "lock-order", "The lock goes to the request that came last.";
     OwnLockAtOnce, "own-lock-at-once", "R10", "A lock of the own part returns before it is granted.";
     DoneLost, "done-lost", "R8", "The end of a shared epoch is not told.";
     AnswersFirst, "answers-first", "R8", "The target answers before it touches its memory.";
     IssuesTwice, "issues-twice", "R12", "Queued accumulates leave twice.";
     WrongSlot, "wrong-slot", "R7", "Bytes that come back belong to the newest operation.";
     FenceWithoutBarrier, "fence-without-barrier", "R9", "An eager fence ends when the own operations are done.";
+    CountsOneMore, "counts-one-more", "deadlock", "A fence waits for one operation more than its ranks say.";
     CompletesFirst, "completes-first", "R9", "The end of an access epoch is told before its operations.";
     Overtakes, "overtakes", "R4", "Operations called after a post overtake those called before it.";
     CoreReadsFirst, "core-reads-first", "R4", "The core reads an own element that the HCA has not updated yet.";

@@ -68,14 +68,6 @@ pub enum ReportError {
         /// The paths that are swept.
         known: String,
     },
-    /// The x axis needs numbers.
-    #[error("`{value}` of `{path}` is not a number: it cannot be the x axis of a figure")]
-    NotANumber {
-        /// The swept path.
-        path: String,
-        /// The value as the scenario spells it.
-        value: String,
-    },
     /// An axis mixes units.
     #[error("values of `{path}` have different units ({first} and {second})")]
     MixedUnits {
@@ -116,7 +108,6 @@ impl ReportError {
             | Self::Negative { .. }
             | Self::UnknownMetric { .. }
             | Self::UnknownAxis { .. }
-            | Self::NotANumber { .. }
             | Self::MixedUnits { .. }
             | Self::OsuNeeds { .. } => 3,
             Self::Writer { .. } => 70,

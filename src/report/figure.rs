@@ -149,6 +149,10 @@ pub struct FigureSpec {
     /// The swept path whose values are replicas of one measurement: the mean is drawn, with a bar
     /// from the smallest to the largest. `seed` by default.
     pub replicas: Option<String>,
+    /// What the x axis shows; its name by default.
+    pub x_title: Option<String>,
+    /// What the y axis shows; its name by default.
+    pub y_title: Option<String>,
     /// Scale of the x axis; chosen from the values by default.
     pub x_scale: Option<Scale>,
     /// Scale of the y axis; chosen from the values by default.
@@ -158,12 +162,12 @@ pub struct FigureSpec {
 impl Figure {
     /// Chooses the points of `result` that `spec` asks for.
     ///
-    /// Axes that are neither x nor replicas tell curves apart, unless x is a metric. Points that failed are left out.
+    /// Axes that are neither x nor replicas tell curves apart, unless x is a metric. An x axis with
+    /// a word among its values shows all of them as words. Points that failed are left out.
     ///
     /// # Errors
     ///
-    /// An axis or metric that does not exist, an x axis of words or of mixed units, no value at
-    /// all.
+    /// An axis or metric that does not exist, an x axis of mixed units, no value at all.
     pub fn from_result(
         result: &RunResult,
         spec: &FigureSpec,
@@ -172,7 +176,8 @@ impl Figure {
         check_axes(result, spec)?;
         let unit = metric_unit(result, &spec.y)?;
         let replicas = spec.replicas.as_deref().unwrap_or("seed");
-        let (curves, x_unit) = collect(result, spec, replicas)?;
+        let words = words(result, &spec.x);
+        let (curves, x_unit) = collect(result, spec, replicas, &words)?;
         let series: Vec<Series> = curves.into_iter().map(Curve::into_series).collect();
         let xs: Vec<f64> = series.iter().flat_map(|s| s.points.iter().map(|p| p.x)).collect();
         let ys: Vec<f64> = series.iter().flat_map(|s| s.points.iter().map(|p| p.y)).collect();
@@ -182,14 +187,14 @@ impl Figure {
         Ok(Self {
             title: spec.title.clone().unwrap_or_else(|| result.title.clone()),
             x: Axis {
-                label: as_title(&spec.x),
+                label: spec.x_title.clone().unwrap_or_else(|| as_title(&spec.x)),
                 unit: x_unit.to_owned(),
-                scale: spec.x_scale.unwrap_or_else(|| Scale::of_parameter(&xs)),
+                scale: x_scale(spec, words, &xs),
             },
             y: Axis {
-                label: as_title(&spec.y),
+                label: spec.y_title.clone().unwrap_or_else(|| as_title(&spec.y)),
                 unit: unit.to_owned(),
-                scale: spec.y_scale.unwrap_or_else(|| Scale::of_metric(&ys)),
+                scale: spec.y_scale.clone().unwrap_or_else(|| Scale::of_metric(&ys)),
             },
             series_title: spec.series.as_deref().map(in_words).unwrap_or_default(),
             series,
@@ -206,6 +211,11 @@ impl Figure {
     /// [`ReportError::NotPositive`] where a logarithmic axis has zero or negative values.
     pub fn to_svg(&self) -> Result<String, ReportError> {
         draw::svg(self)
+    }
+
+    /// Whether the x axis has words instead of numbers.
+    fn is_over_words(&self) -> bool {
+        matches!(self.x.scale, Scale::Words(_))
     }
 
     /// All values of the x axis and of the y axis, references included.
@@ -308,6 +318,7 @@ fn collect(
     result: &RunResult,
     spec: &FigureSpec,
     replicas: &str,
+    words: &[&str],
 ) -> Result<(Vec<Curve>, &'static str), ReportError> {
     let further = further_axes(result, spec, replicas);
     let mut curves: Vec<Curve> = Vec::new();
@@ -318,7 +329,7 @@ fn collect(
     };
     for point in result.points.iter().filter(drawn) {
         let Some(metric) = point.metric(&spec.y) else { continue };
-        let x = position(point, &spec.x)?;
+        let x = position(point, &spec.x, words);
         let first = *unit.get_or_insert(x.unit);
         if x.unit != first {
             return Err(mixed(&spec.x, first, x.unit));
@@ -349,14 +360,38 @@ fn further_axes<'a>(result: &'a RunResult, spec: &FigureSpec, replicas: &str) ->
         .collect()
 }
 
-fn position(point: &PointResult, path: &str) -> Result<Reading, ReportError> {
+fn position(point: &PointResult, path: &str, words: &[&str]) -> Reading {
     let Some(value) = param(point, path) else {
         let metric = point.metric(path).map(|metric| (metric.value, metric.unit));
         let (value, unit) = metric.unwrap_or((f64::NAN, ""));
-        return Ok(Reading { value, unit });
+        return Reading { value, unit };
     };
-    read_parameter(value)
-        .ok_or_else(|| ReportError::NotANumber { path: path.to_owned(), value: value.to_owned() })
+    place_on_x(words, value).expect("a value that is no number is among the words")
+}
+
+/// The values of a swept path as words, in the order of the sweep; none where all are numbers.
+pub fn words<'a>(result: &'a RunResult, path: &str) -> Vec<&'a str> {
+    let values = axis_values(result, path);
+    let is_word = |value: &&str| read_parameter(value).is_none();
+    if values.iter().any(is_word) { values } else { Vec::new() }
+}
+
+/// Where a swept value stands on an x axis with these [`words`]; `None` for a word that is not
+/// among them.
+pub fn place_on_x(words: &[&str], value: &str) -> Option<Reading> {
+    if words.is_empty() {
+        return read_parameter(value);
+    }
+    let at = words.iter().position(|word| *word == value)?;
+    Some(Reading { value: f64::from(u32::try_from(at).ok()?), unit: "" })
+}
+
+/// As asked for; words have a scale of their own.
+fn x_scale(spec: &FigureSpec, words: Vec<&str>, xs: &[f64]) -> Scale {
+    if words.is_empty() {
+        return spec.x_scale.clone().unwrap_or_else(|| Scale::of_parameter(xs));
+    }
+    Scale::Words(words.into_iter().map(str::to_owned).collect())
 }
 
 /// The value of the series path, then `name = value` of every further axis.

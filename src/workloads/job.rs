@@ -176,35 +176,20 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for AnyProgram {
     }
 
     fn position(&self) -> Option<u32> {
-        match self {
-            Self::PingPong(_)
-            | Self::Windowed(_)
-            | Self::Collective(_)
-            | Self::Mutex(_)
-            | Self::Host(_)
-            | Self::List(_)
-            | Self::Growth(_)
-            | Self::Score(_) => None,
-            Self::Program(program) => program.line(),
-        }
+        self.written().and_then(ProgramStream::line)
     }
 
     fn line_of(&self, call: u32) -> Option<u32> {
-        match self {
-            Self::PingPong(_)
-            | Self::Windowed(_)
-            | Self::Collective(_)
-            | Self::Mutex(_)
-            | Self::Host(_)
-            | Self::List(_)
-            | Self::Growth(_)
-            | Self::Score(_) => None,
-            Self::Program(program) => program.line_of_call(call),
-        }
+        self.written().and_then(|program| program.line_of_call(call))
     }
 }
 
 impl AnyProgram {
+    /// The program of a scenario, where it is one: only that has lines.
+    fn written(&self) -> Option<&ProgramStream> {
+        if let Self::Program(program) = self { Some(program) } else { None }
+    }
+
     /// How often it has read a pointer of a list.
     pub fn looks(&self) -> u64 {
         if let Self::List(appender) = self { appender.looks() } else { 0 }

@@ -84,12 +84,12 @@ impl Algorithm {
         !matches!(self, Self::ByteVector)
     }
 
-    fn mutex(self, me: Me) -> Mutex {
+    fn mutex(self, me: Me, pauses: Pauses) -> Mutex {
         match self {
             Self::ByteVector => Mutex::ByteVector(byte_vector::ByteVector::new(me)),
             Self::Mcs => Mutex::Mcs(mcs::Mcs::new(me, mcs::Release::ReadsFirst)),
             Self::McsCasFirst => Mutex::Mcs(mcs::Mcs::new(me, mcs::Release::SwapsFirst)),
-            Self::TestAndSet => Mutex::TestAndSet(test_and_set::TestAndSet::new(me)),
+            Self::TestAndSet => Mutex::TestAndSet(test_and_set::TestAndSet::new(pauses)),
         }
     }
 }
@@ -176,6 +176,24 @@ pub struct Cycles {
     pub lingers: bool,
     /// Whether nobody asks for locks that could conflict (`MPI_MODE_NOCHECK`).
     pub no_check: bool,
+    /// How long test-and-set waits before it tries again.
+    pub pauses: Pauses,
+}
+
+/// The pauses of test-and-set, each twice as long as the one before.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub struct Pauses {
+    /// The first, in picoseconds; at most 1 ms.
+    pub first: u64,
+    /// How often it doubles, at most 16.
+    pub doublings: u32,
+}
+
+impl Default for Pauses {
+    /// About a round trip on the machines modelled, and the round trips of 64 contenders; assumed.
+    fn default() -> Self {
+        Self { first: 2_000_000, doublings: 6 }
+    }
 }
 
 /// A rank that contends for the mutex.
@@ -218,7 +236,7 @@ impl Contender {
     /// Rank `rank` of `size`.
     pub fn new(algorithm: Algorithm, rank: u32, size: u32, asked: Cycles) -> Self {
         let me = Me { rank, size };
-        let mutex = algorithm.mutex(me);
+        let mutex = algorithm.mutex(me, asked.pauses);
         Self { me, algorithm, asked, mutex, stage: Stage::Create, done: 0, value: 0 }
     }
 

@@ -35,6 +35,8 @@ pub(crate) struct Chart {
     /// Numbers that the ranks share.
     pub(crate) counters: BTreeMap<Counter, u32>,
     pub(crate) story: Vec<String>,
+    /// Header bytes of each packet, in the order of sending.
+    pub(crate) headers: Vec<u64>,
 }
 
 /// Ranks on nodes of their own, that send large messages by `protocol`.
@@ -49,22 +51,28 @@ pub(crate) fn neighbours() -> Chart {
 
 /// Ranks on one node, whose large messages move so.
 pub(crate) fn near(ranks: usize, cooperation: Cooperation) -> Chart {
-    chart_of(vec![0; ranks], Protocol::RPut, (cooperation, Settings::default()))
+    chart_of(vec![0; ranks], Protocol::RPut, (cooperation, Settings::default()), EAGER)
 }
 
 fn chart(node_of: Vec<u32>, rendezvous: Protocol) -> Chart {
-    chart_of(node_of, rendezvous, (Cooperation::default(), Settings::default()))
+    chart_of(node_of, rendezvous, (Cooperation::default(), Settings::default()), EAGER)
 }
 
-/// Ranks on nodes of their own, with windows of these settings.
-pub(crate) fn windows(ranks: u32, rma: Settings) -> Chart {
-    chart_of((0..ranks).collect(), Protocol::RPut, (Cooperation::default(), rma))
+/// Ranks on these nodes, with windows of these settings.
+pub(crate) fn windows(node_of: Vec<u32>, rma: Settings) -> Chart {
+    chart_of(node_of, Protocol::RPut, (Cooperation::default(), rma), EAGER_INSIDE)
 }
+
+/// Largest eager message between nodes.
+const EAGER: Bytes = Bytes::kib(16);
+/// Largest eager message inside a node, beside windows.
+pub(crate) const EAGER_INSIDE: Bytes = Bytes::kib(32);
 
 fn chart_of(
     node_of: Vec<u32>,
     rendezvous: Protocol,
     (cooperation, rma): (Cooperation, Settings),
+    eager_intra: Bytes,
 ) -> Chart {
     let count = u32::try_from(node_of.len()).expect("a chart has few ranks");
     let job = SharedJob::new(Job {
@@ -74,8 +82,8 @@ fn chart_of(
         endpoints: Endpoints::default(),
         rendezvous,
         cooperation,
-        eager_inter: Bytes::kib(16),
-        eager_intra: Bytes::kib(16),
+        eager_inter: EAGER,
+        eager_intra,
         header: Bytes::new(32),
         control: Bytes::new(64),
         cell: Bytes::kib(16),
@@ -89,6 +97,7 @@ fn chart_of(
         landings: 0,
         counters: BTreeMap::new(),
         story: Vec::new(),
+        headers: Vec::new(),
     }
 }
 
@@ -152,7 +161,8 @@ impl Chart {
                 format!("updates {} B of {}", target.len, at.peer.0)
             }
             Action::Register { region } => format!("pins {} B", region.len),
-            Action::Send { to, packet, payload, .. } => {
+            Action::Send { to, packet, payload, header, .. } => {
+                self.headers.push(header.as_u64());
                 let line = format!("sends {} to {}", content(&packet, payload), to.peer.0);
                 let bytes = payload.map(|region| region.len);
                 self.wires.push_back((to.peer.0 as usize, Arrival::Packet { from, packet, bytes }));

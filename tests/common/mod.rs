@@ -1,5 +1,6 @@
 //! What whole-run tests share: profiles read from `models/`, and jobs with defaults.
 #![allow(dead_code, reason = "each test file uses a part")]
+#![allow(clippy::print_stdout, reason = "the sizes of explorations are of interest")]
 #![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::collections::VecDeque;
@@ -12,10 +13,11 @@ use mpisim::protocols::call::{Call, Reply};
 use mpisim::protocols::contract::{Next, Program};
 use mpisim::protocols::library::{Endpoints, Library};
 use mpisim::protocols::rendezvous::{Cooperation, Protocol};
-use mpisim::runtime::explore::{Drift, Final, compare, replay};
+use mpisim::runtime::explore::{Drift, Final, Survey, compare, replay};
 use mpisim::runtime::memory::Payload;
 use mpisim::runtime::timed::{Connections, Ending, Kernel, LockOrder, Outcome, Ran};
 use mpisim::workloads::job::{Disturbance, Job};
+use mpisim::workloads::mutex::{Cycles, Pauses};
 
 /// The profile in `models/<name>.json`, with some parameters replaced.
 pub(crate) fn model(name: &str, changes: &[(&str, &str)]) -> Profile {
@@ -164,4 +166,32 @@ pub(crate) fn at(outcome: &Outcome, process: u32, mark: u32) -> u64 {
 pub(crate) fn busy_time(outcome: &Outcome, resource: &str) -> u64 {
     let found = outcome.resources.iter().find(|used| used.name == resource);
     found.expect("the machine has this resource").stats.busy.as_ps()
+}
+
+/// So many cycles of a mutex, in which others may come at any point.
+pub(crate) fn lingering(cycles: u32) -> Cycles {
+    Cycles {
+        cycles,
+        inside: 0,
+        outside: 0,
+        marks: false,
+        lingers: true,
+        no_check: false,
+        pauses: Pauses::default(),
+    }
+}
+
+/// Prints how large an exploration was, and what it found.
+pub(crate) fn tell(what: &str, survey: &Survey) {
+    let Survey { states, transitions, finals, .. } = survey;
+    println!("{what}: {states} states, {transitions} transitions, {finals} final");
+    let faults = survey.faults.iter().map(|(fault, way)| (fault.to_string(), way));
+    let broken = survey.violations.iter().map(|(broken, way)| (broken.to_string(), way));
+    let doomed = survey.way_to_doomed.iter().map(|way| ("doomed:".to_owned(), way));
+    for (found, way) in faults.chain(broken).chain(doomed) {
+        println!("{found}");
+        for choice in way {
+            println!("    {choice}");
+        }
+    }
 }

@@ -19,6 +19,19 @@ pub(crate) const INPUT: Space = Space::User(0);
 /// Where its result goes.
 pub(crate) const OUTPUT: Space = Space::User(1);
 
+/// Collectives that move bytes.
+pub(crate) const MOVING: [Kind; 6] =
+    [Kind::Barrier, Kind::Bcast, Kind::Scatter, Kind::Gather, Kind::Allgather, Kind::Alltoall];
+/// Collectives that combine them.
+pub(crate) const COMBINING: [Kind; 6] = [
+    Kind::Reduce,
+    Kind::Allreduce,
+    Kind::ReduceScatter,
+    Kind::ReduceScatterBlock,
+    Kind::Scan,
+    Kind::Exscan,
+];
+
 /// One collective of all ranks: the call and the input of each, and what each must have.
 #[derive(Clone, Debug)]
 pub(crate) struct Example {
@@ -40,9 +53,12 @@ pub(crate) fn elements(reduction: Reduction, rank: u32, count: u64) -> Vec<u8> {
         let value = number(index);
         let small = i32::try_from(value).expect("small");
         match reduction.datatype() {
-            Datatype::Int32 => small.to_le_bytes().to_vec(),
-            Datatype::Int64 => value.to_le_bytes().to_vec(),
+            Datatype::Int8 | Datatype::Uint8 => value.to_le_bytes()[..1].to_vec(),
+            Datatype::Int16 | Datatype::Uint16 => value.to_le_bytes()[..2].to_vec(),
+            Datatype::Int32 | Datatype::Uint32 => small.to_le_bytes().to_vec(),
+            Datatype::Int64 | Datatype::Uint64 => value.to_le_bytes().to_vec(),
             // Sums and products of small powers of two are exact in any order.
+            Datatype::Float => f32::from(1_i8 << (small & 1)).to_le_bytes().to_vec(),
             Datatype::Double => f64::from(1 << (small & 1)).to_le_bytes().to_vec(),
             Datatype::Int32Pair => {
                 let index = i32::try_from(rank).expect("small");

@@ -24,7 +24,7 @@ pub(crate) const LAZY: Settings = Settings {
     issue: Issue::Lazy,
     transport: Transport::Messages,
     merge: true,
-    merge_limit: 64,
+    merge_limit: Some(64),
     done_after_merge: true,
     rules: Rules::Document,
 };
@@ -198,4 +198,20 @@ pub(crate) fn swap_if(target: u32, index: u64, id: u32, result: u32) -> Line {
     let origin = Some(buffer(id, 2));
     let does = Operation::Update { update, origin, result: Some(buffer(result, 1)) };
     operate(target, words(index, 1), does, None)
+}
+
+/// The first of two threads: it puts a word to rank 1, flushes, and tells the second one.
+pub(crate) fn flushes_and_tells(tells: Line) -> Vec<Line> {
+    vec![
+        window(2),
+        lock_all(),
+        Next::Fork,
+        set(1, 0, 5),
+        put(1, 0, 1),
+        flush(1),
+        tells,
+        Next::Join,
+        unlock_all(),
+        free_window(),
+    ]
 }

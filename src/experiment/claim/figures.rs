@@ -32,8 +32,14 @@ pub struct Curves {
     pub title: Option<String>,
     /// Whether the x axis is logarithmic (with base 2 for sizes).
     pub log_x: bool,
+    /// Whether the x axis is logarithmic with base 10, and zero has a place beside it.
+    pub far_x: bool,
     /// Whether the y axis is logarithmic.
     pub log_y: bool,
+    /// What the x axis shows, where its name does not say it.
+    pub x_title: Option<String>,
+    /// What the y axis shows, where its name does not say it.
+    pub y_title: Option<String>,
 }
 
 /// A figure with stacked bars.
@@ -119,7 +125,7 @@ impl Binder<'_> {
         let y = self.metric(node, "y", path);
         let at = self.drawn(node, path);
         if let Some(metric) = node.get("x").and_then(Node::text).and_then(|x| self.metric_of(x)) {
-            return self.curves_over(node, metric.name.to_owned(), y?, at?, path);
+            return self.curves_over(node, metric, y?, at?, path);
         }
         let x = self.axis(node, "x", path);
         let series = match node.get("series") {
@@ -130,6 +136,7 @@ impl Binder<'_> {
         let axis = &self.sweep.axes[x];
         let zero = axis.values.iter().find(|value| value.steps.is_none_or(|steps| steps == 0));
         let asked = node.flag("log_x");
+        let titled = |key: &str| node.word(key).map(str::to_owned);
         if let (Some(true), Some(zero)) = (asked, zero) {
             let place = node.get("log_x").map_or(node.span, |node| node.span);
             let found = format!("the axis `{}` has the value `{}`", axis.path, quote(&zero.text));
@@ -147,7 +154,10 @@ impl Binder<'_> {
             at: at?,
             title: node.word("title").map(str::to_owned),
             log_x: asked.unwrap_or(axis.is_bytes() && zero.is_none()),
+            far_x: asked.is_none() && axis.has_far_times(),
             log_y: node.flag("log_y").unwrap_or(false),
+            x_title: titled("x_title").or_else(|| axis.machine_words().map(first_clause)),
+            y_title: titled("y_title").or_else(|| y.title.map(str::to_owned)),
         })
     }
 
@@ -155,7 +165,7 @@ impl Binder<'_> {
     fn curves_over(
         &mut self,
         node: &Node,
-        x: String,
+        over: &MetricSpec,
         y: &MetricSpec,
         at: Vec<(String, String)>,
         path: &str,
@@ -164,13 +174,17 @@ impl Binder<'_> {
             Some(_) => Some(self.axis(node, "series", path)?),
             None => None,
         };
+        let titled = |key: &str| node.word(key).map(str::to_owned);
         Some(Curves {
-            x,
+            x: over.name.to_owned(),
             y: y.name.to_owned(),
             series: series.map(|series| self.sweep.axes[series].path.clone()),
             at,
             title: node.word("title").map(str::to_owned),
             log_x: node.flag("log_x").unwrap_or(false),
+            far_x: false,
+            x_title: titled("x_title").or_else(|| over.title.map(str::to_owned)),
+            y_title: titled("y_title").or_else(|| y.title.map(str::to_owned)),
             log_y: node.flag("log_y").unwrap_or(false),
         })
     }
@@ -187,6 +201,11 @@ impl Binder<'_> {
         };
         Some(chosen.filter_map(value).collect())
     }
+}
+
+/// What a sentence says before it goes into details.
+fn first_clause(sentence: &str) -> String {
+    sentence.split([',', ';', ':', '.']).next().unwrap_or(sentence).to_owned()
 }
 
 /// The time that is no part of a sum: it overlaps the others.

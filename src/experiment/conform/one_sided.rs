@@ -137,7 +137,7 @@ pub const SETTINGS: [Settings; 9] = {
         issue: Issue::Lazy,
         transport: Transport::Messages,
         merge: true,
-        merge_limit: 16 << 10,
+        merge_limit: Some(16 << 10),
         done_after_merge: true,
         rules: crate::mpi::rma::synchronisation::Rules::Document,
     };

@@ -7,12 +7,15 @@ use super::super::model_file::Machine;
 use super::place;
 use crate::mpi::rma::synchronisation::Rules;
 use crate::protocols::rma::{Issue, Settings, Transport};
-use crate::units::Bytes;
+use crate::units::{Bytes, TimeDelta};
 use crate::workloads::epochs::{Access, Direct, Epoch, Epochs};
 use crate::workloads::linked_list::{Idiom, List, Probes};
-use crate::workloads::mutex::{Algorithm, Cycles};
+use crate::workloads::mutex::{Algorithm, Cycles, Pauses};
 use crate::workloads::one_sided::{OneSided, Task};
 use crate::workloads::window_growth::{By, Growth};
+
+/// Operations and bytes beyond which an adaptive epoch turns eager, where nobody says; assumed.
+const ADAPTIVE: (u32, u64) = (8, 16 << 10);
 
 /// The kinds of workload that are read here.
 pub(super) fn is_one_sided(kind: &str) -> bool {
@@ -38,6 +41,7 @@ fn mutex(node: &Node, settings: &Settings) -> Task {
     let name = node.required_word("algorithm");
     let algorithm = Algorithm::ALL.into_iter().find(|algorithm| algorithm.name() == name);
     let work = |key: &str| node.time(key).unwrap_or_default().as_ps();
+    let usual = Pauses::default();
     let asked = Cycles {
         cycles: node.small("cycles").expect("the key is required"),
         inside: work("inside"),
@@ -46,6 +50,10 @@ fn mutex(node: &Node, settings: &Settings) -> Task {
         lingers: false,
         // Locks are messages: over RDMA nobody would answer them, and nobody could object.
         no_check: settings.transport == Transport::Rdma,
+        pauses: Pauses {
+            first: node.time("first_pause").map_or(usual.first, TimeDelta::as_ps),
+            doublings: node.small("doublings").unwrap_or(usual.doublings),
+        },
     };
     Task::Mutex { algorithm: algorithm.expect("the tree was checked against its shape"), asked }
 }
@@ -112,8 +120,8 @@ pub(super) fn settings(tree: &Node) -> Settings {
     let issue = match node.word("issue") {
         Some("eager") => Issue::Eager,
         Some("adaptive") => Issue::Adaptive {
-            operations: node.small("adaptive_operations").unwrap_or(8),
-            bytes: node.bytes("adaptive_bytes").map_or(16 << 10, Bytes::as_u64),
+            operations: node.small("adaptive_operations").unwrap_or(ADAPTIVE.0),
+            bytes: node.bytes("adaptive_bytes").map_or(ADAPTIVE.1, Bytes::as_u64),
         },
         _ => Issue::Lazy,
     };
@@ -125,7 +133,7 @@ pub(super) fn settings(tree: &Node) -> Settings {
             _ => Transport::Messages,
         },
         merge: node.flag("merge").unwrap_or(defaults.merge),
-        merge_limit: node.bytes("merge_limit").map_or(defaults.merge_limit, Bytes::as_u64),
+        merge_limit: node.bytes("merge_limit").map(Bytes::as_u64),
         done_after_merge: node.flag("done_after_merge").unwrap_or(defaults.done_after_merge),
         rules: match node.word("checking") {
             Some("strict") => Rules::Strict,

@@ -65,6 +65,13 @@ static TYPE: Shape = Shape::Word(&[
     ("double", "IEEE 754, 8 bytes"),
     ("int32_pair", "value and index, 4 bytes each"),
     ("int64_pair", "two numbers of 8 bytes"),
+    ("int8", "signed, 1 byte"),
+    ("int16", "signed, 2 bytes"),
+    ("uint8", "unsigned, 1 byte"),
+    ("uint16", "unsigned, 2 bytes"),
+    ("uint32", "unsigned, 4 bytes"),
+    ("uint64", "unsigned, 8 bytes"),
+    ("float", "IEEE 754, 4 bytes"),
 ]);
 static ROOT_RANK: Shape = Shape::Count { min: 0, max: u32::MAX as u64 };
 static COUNT: Shape = Shape::Count { min: 0, max: 1 << 28 };

@@ -38,7 +38,12 @@ pub(super) static SETTINGS: Shape = Shape::Object(&[
         "Who carries operations out.",
     ),
     default("merge", &Shape::Flag, "true", "Whether one operation travels with lock and unlock."),
-    default("merge_limit", &SIZE, "16 KiB", "Largest payload that does."),
+    default(
+        "merge_limit",
+        &SIZE,
+        "the eager threshold to the target",
+        "Largest payload that does.",
+    ),
     default(
         "done_after_merge",
         &Shape::Flag,
@@ -59,6 +64,9 @@ pub(super) static SETTINGS: Shape = Shape::Object(&[
 
 static COUNT: Shape = Shape::Count { min: 1, max: 65_536 };
 static TIME: Shape = time(0, LONG);
+/// At most 1 ms.
+static PAUSE: Shape = time(1, 1_000_000_000);
+static DOUBLINGS: Shape = Shape::Count { min: 0, max: 16 };
 
 const PROCESSES: Field = required("processes", &COUNT, "16", "Processes in all.");
 const PER_NODE: Field =
@@ -84,6 +92,8 @@ pub(super) static MUTEX: Variant = variant(
         required("cycles", &POSITIVE, "200", "Times that each process takes the mutex."),
         default("inside", &TIME, "0 s", "Work while it is held."),
         default("outside", &TIME, "0 s", "Work between two cycles."),
+        default("first_pause", &PAUSE, "2 us", "First pause of test_and_set after a failure."),
+        default("doublings", &DOUBLINGS, "6", "Failures that double its pause; at most 16."),
     ],
     "All processes take one mutex on rank 0 and give it back.",
 );

@@ -131,11 +131,7 @@ impl Library {
         };
         Self::observe_send(&header, route.peer, out);
         let wire = self.wire(route, thread);
-        let threshold = match wire.via {
-            Via::Hca => self.job.eager_inter,
-            Via::SharedMemory => self.job.eager_intra,
-        };
-        if buffer.len > threshold.as_u64() {
+        if buffer.len > self.job.eager_by(wire.via) {
             return self.send_rendezvous(thread, key, route, header, buffer, out);
         }
         eager::send(wire, thread, header, buffer, out);

@@ -19,7 +19,7 @@ use super::endpoints::Member;
 use super::requests::{Body, Pending};
 use super::{
     Action, Key, Library, LibraryAction, MessageHeader, Outcome, ProtocolError, Region, Reply,
-    Selection, Space, Thread, Via, push_return,
+    Selection, Space, Thread, push_return,
 };
 use crate::mpi::envelope::Rank;
 use crate::mpi::observation::{GroupFact, GroupId, Observation};
@@ -220,11 +220,7 @@ impl Library {
         let header = MessageHeader { message, envelope, bytes, sender, mode, blocking, word: 0 };
         Self::observe_send(&header, route.peer, out);
         let wire = self.wire(route, thread);
-        let threshold = match wire.via {
-            Via::Hca => self.job.eager_inter,
-            Via::SharedMemory => self.job.eager_intra,
-        };
-        if bytes > threshold.as_u64() {
+        if bytes > self.job.eager_by(wire.via) {
             return self.send_rendezvous(thread, key, route, header, region, out);
         }
         eager::send(wire, thread, header, region, out);

@@ -82,6 +82,14 @@ pub struct Job {
 }
 
 impl Job {
+    /// The largest eager payload by this way.
+    pub(super) const fn eager_by(&self, via: Via) -> u64 {
+        match via {
+            Via::Hca => self.eager_inter.as_u64(),
+            Via::SharedMemory => self.eager_intra.as_u64(),
+        }
+    }
+
     /// How process `me` reaches a peer; `thread` acts.
     pub(super) fn wire(&self, me: Process, route: Route, thread: Thread) -> Wire {
         let node = |process: Process| self.node_of[process.0 as usize];
@@ -464,6 +472,10 @@ impl Machine for Library {
 
     fn is_exposed(&self) -> bool {
         self.rma.is_some() && self.job.rma.transport != rma::Transport::Messages
+    }
+
+    fn exposes(&self, region: Region) -> Result<(), ProtocolError> {
+        self.check_exposed(region)
     }
 
     fn leftovers(&self) -> Vec<String> {

@@ -8,7 +8,7 @@ use super::{
     Token, push_return,
 };
 use crate::protocols::call::Comm;
-use crate::protocols::contract::{Action, Process};
+use crate::protocols::contract::{Action, Process, Space};
 use crate::protocols::rma::call::{RmaCall, Win};
 use crate::protocols::rma::packet::RmaPacket;
 use crate::protocols::rma::port::Port;
@@ -65,6 +65,14 @@ impl Library {
         let group = &self.communicator(comm)?.group;
         let processes = group.members().iter().map(|&process| Process(process)).collect();
         Ok(Members { rank: member.rank.0, context: member.internal.0, processes })
+    }
+
+    /// HCAs touch memory of windows where a window has it; elsewhere messages agreed on it.
+    pub(super) fn check_exposed(&self, region: Region) -> Result<(), ProtocolError> {
+        let Space::Window(memory) = region.space else { return Ok(()) };
+        let windows = self.rma.as_ref().ok_or_else(|| "there is no window here".to_owned());
+        let checked = windows.and_then(|rma| rma.exposes(memory, region));
+        checked.map_err(|words| self.refuse(&words, "an access of an HCA"))
     }
 
     /// Lets the windows act; answers the requests that are complete then.

@@ -311,31 +311,21 @@ impl Rma {
 
     /// The round of the exchange that an aim is in.
     fn exchange(&self, aim: &Aim) -> Option<(Scope, Arc<[Process]>, Leg)> {
-        let of = |window: u32, exchange: &Exchange| {
-            let members = Arc::clone(&self.windows[&window].members);
-            exchange.leg().map(|leg| (Scope::Window(window), members, leg))
-        };
-        match aim {
-            Aim::Gather(creating) => {
-                let scope = Scope::Comm(creating.members.context);
-                let members = Arc::clone(&creating.members.processes);
-                creating.exchange.leg().map(|leg| (scope, members, leg))
-            }
-            Aim::Made { window, exchange }
-            | Aim::Count { window, exchange }
-            | Aim::Freed { window, exchange }
-            | Aim::Fence { window, fence: Fence::Counting(exchange) | Fence::Barrier(exchange) } => {
-                of(*window, exchange)
-            }
-            Aim::Drain { .. }
-            | Aim::Detach { .. }
-            | Aim::OwnLock { .. }
-            | Aim::Target { .. }
-            | Aim::All { .. }
-            | Aim::Fence { .. }
-            | Aim::Complete { .. }
-            | Aim::Exposure { .. } => None,
+        if let Aim::Gather(creating) = aim {
+            let scope = Scope::Comm(creating.members.context);
+            let members = Arc::clone(&creating.members.processes);
+            return creating.exchange.leg().map(|leg| (scope, members, leg));
         }
+        // Every other aim is looked at alone.
+        let (Aim::Made { window, exchange }
+        | Aim::Count { window, exchange }
+        | Aim::Freed { window, exchange }
+        | Aim::Fence { window, fence: Fence::Counting(exchange) | Fence::Barrier(exchange) }) = aim
+        else {
+            return None;
+        };
+        let members = Arc::clone(&self.windows[window].members);
+        exchange.leg().map(|leg| (Scope::Window(*window), members, leg))
     }
 }
 

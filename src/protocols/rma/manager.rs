@@ -51,6 +51,14 @@ impl<R> LockManager<R> {
         true
     }
 
+    /// The request that came last is the next.
+    #[cfg(feature = "mutants")]
+    pub(super) fn put_newest_first(&mut self) {
+        if let Some(newest) = self.waiting.pop_back() {
+            self.waiting.push_front(newest);
+        }
+    }
+
     /// The next request that can be granted; asked until there is none.
     pub(super) fn grant(&mut self) -> Option<(LockKind, R)> {
         let (kind, _) = self.waiting.front()?;

@@ -35,7 +35,7 @@ use self::setup::{Creating, Members};
 use self::window::{Base, Target, Wants, Window};
 use super::contract::{Handle, Process, Region, Route, Step, Thread, Token, Wait};
 use crate::mpi::envelope::Rank;
-use crate::mpi::operator::{Datatype, Operator};
+use crate::mpi::operator::Operator;
 use crate::mpi::rma::synchronisation::{Event, Rules};
 use crate::mpi::rma::update::Effect;
 
@@ -77,8 +77,8 @@ pub struct Settings {
     pub transport: Transport,
     /// Whether a single operation travels with its lock and unlock.
     pub merge: bool,
-    /// Largest payload that does.
-    pub merge_limit: u64,
+    /// Largest payload that does; without one, the largest eager message to that target.
+    pub merge_limit: Option<u64>,
     /// Whether a merged put or accumulate is answered.
     pub done_after_merge: bool,
     /// Which calls are held to be in order.
@@ -91,7 +91,7 @@ impl Default for Settings {
             issue: Issue::default(),
             transport: Transport::default(),
             merge: true,
-            merge_limit: 16 << 10,
+            merge_limit: None,
             done_after_merge: true,
             rules: Rules::Document,
         }
@@ -124,7 +124,7 @@ impl Settings {
         if !self.by_hca(does) {
             return None;
         }
-        let integer = matches!(update.datatype(), Datatype::Int32 | Datatype::Int64);
+        let integer = update.datatype().is_integer() && update.datatype().width() >= 4;
         let known = match update {
             Effect::Replace(_) | Effect::NoOp(_) | Effect::CompareAndSwap(_) => true,
             Effect::Reduce(reduction) => reduction.operator() == Operator::Sum,
@@ -132,7 +132,9 @@ impl Settings {
         let single = element == update.datatype().width();
         let fits = integer && known && single;
         (!fits).then(|| {
-            "the HCA updates single integers by replace, no_op, sum and compare-and-swap".to_owned()
+            "the HCA updates single integers of 4 or 8 bytes by replace, no_op, sum and \
+             compare-and-swap"
+                .to_owned()
         })
     }
 }
@@ -357,6 +359,18 @@ impl Rma {
             [Some(freed), held].into_iter().flatten()
         });
         windows.collect()
+    }
+
+    /// Whether a window of this process has these bytes of a piece of memory.
+    pub(crate) fn exposes(&self, memory: u32, region: Region) -> Result<(), String> {
+        let mut why = Err("there is no window here".to_owned());
+        for window in self.windows.values() {
+            why = window.exposes(memory, region);
+            if why.is_ok() {
+                break;
+            }
+        }
+        why
     }
 
     /// Bytes that this process keeps for a window; see the table of what all ranks expose.

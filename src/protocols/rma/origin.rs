@@ -14,11 +14,11 @@
 //! Source: `rma` Sec. 5.3, 5.4.2, 7.1 and Fig. 12. Left out: large operations by rendezvous: a payload
 //! is copied and travels with its packet, whatever its size. Noticeable above the eager threshold.
 
+use super::Issue;
 use super::call::{LockKind, Operation};
 use super::packet::{Body, Closes, Does, RmaPacket};
 use super::port::Port;
 use super::window::{Asker, Lock, Queued, Slot, Target, Wants, Window};
-use super::{Issue, Settings};
 use crate::mpi::rma::update::Effect;
 use crate::protocols::contract::Step;
 #[cfg(feature = "mutants")]
@@ -80,14 +80,15 @@ impl Window {
             (state.lock, wants) = (Lock::Open, Wants::Flush);
         }
         state.wants = state.wants.max(wants);
-        if wants == Wants::Unlock && self.merges(target, port.settings()) {
+        if wants == Wants::Unlock && self.merges(target, port) {
             return self.merged(target, port);
         }
         self.push(target, port);
     }
 
     /// Whether lock, operation and unlock travel together.
-    fn merges(&self, target: u32, settings: &Settings) -> bool {
+    fn merges(&self, target: u32, port: &Port<'_>) -> bool {
+        let settings = port.settings();
         let state = &self.targets[&target];
         let Some(queued) = state.queue.front() else { return false };
         let kind = match queued.does {
@@ -99,7 +100,8 @@ impl Window {
             && state.queue.len() == 1
             && matches!(state.lock, Lock::Called(_))
             && !queued.place.is_strided()
-            && queued.place.bytes() <= settings.merge_limit
+            && queued.place.bytes()
+                <= settings.merge_limit.unwrap_or_else(|| port.eager_to(self, target))
     }
 
     fn merged(&mut self, target: u32, port: &mut Port<'_>) {

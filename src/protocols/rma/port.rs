@@ -38,6 +38,12 @@ impl<'a> Port<'a> {
         self.mutant == Some(mutant)
     }
 
+    /// The largest eager message to a rank of a window.
+    pub(super) fn eager_to(&self, window: &Window, target: u32) -> u64 {
+        let route = Route::to(window.members[target as usize]);
+        self.job.eager_by(self.job.wire(self.me, route, self.thread).via)
+    }
+
     /// Somebody asked for what cannot be done.
     pub(super) fn refuse(&mut self, words: String) {
         self.refused.get_or_insert(words);

@@ -100,6 +100,10 @@ impl Window {
         if !held {
             port.refuse("the lock is given back, but nobody holds it".to_owned());
         }
+        #[cfg(feature = "mutants")]
+        if port.has(Mutant::GrantsNewest) {
+            self.manager.put_newest_first();
+        }
         while let Some((_, asker)) = self.manager.grant() {
             self.grant_to(asker, port);
         }

@@ -290,9 +290,23 @@ impl Window {
         if self.flavor != Flavor::Dynamic {
             return Ok(());
         }
-        let start = address(place.memory, place.offset);
-        let checked = self.attached.check(start, place.span());
-        checked.map_err(|error| format!("{error} (memory {} of rank {})", place.memory, self.rank))
+        self.check_attached(place.memory, place.offset, place.span())
+    }
+
+    fn check_attached(&self, memory: u32, offset: u64, bytes: u64) -> Result<(), String> {
+        let checked = self.attached.check(address(memory, offset), bytes);
+        checked.map_err(|error| format!("{error} (memory {memory} of rank {})", self.rank))
+    }
+
+    /// Whether these bytes of a piece of memory belong to this process's part of the window.
+    pub(super) fn exposes(&self, memory: u32, region: Region) -> Result<(), String> {
+        let Region { offset, len, .. } = region;
+        if self.flavor == Flavor::Dynamic {
+            return self.check_attached(memory, offset, len);
+        }
+        let base = self.bases[self.rank as usize];
+        let fits = base.memory == memory && offset + len <= base.bytes;
+        fits.then_some(()).ok_or_else(|| format!("memory {memory} is no part of the window"))
     }
 
     /// All processes of the window but this one.

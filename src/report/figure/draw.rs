@@ -9,7 +9,7 @@ use super::super::error::ReportError;
 use super::legend::{self, FONT, TEXT, wrap};
 use super::marks::{
     Canvas, DrawError, GRID, INK, LIGHT_GRID, Look, PAPER, Pixel, REFERENCE, curve, hollow, line,
-    spread,
+    markers, spread,
 };
 use super::scale::{Layout, layout, tick_text};
 use super::{Axis, Figure, Point, Reference, ReferenceShape};
@@ -18,6 +18,8 @@ use super::{Axis, Figure, Point, Reference, ReferenceShape};
 const PLOT: (i32, i32) = (700, 460);
 /// Pixels of a line of the title.
 pub(super) const TITLE_LINE: i32 = 26;
+/// Pixels between the markers of two series beside one word, where there is room.
+const BESIDE: i32 = 14;
 /// Pixels kept free at the edges.
 pub(super) const MARGIN: i32 = 12;
 
@@ -93,7 +95,7 @@ fn paint(figure: &Figure, x: &Layout, y: &Layout, text: &mut String) -> Result<(
     let pen = Pen { canvas: &canvas, chart: &chart, figure, x, y };
     figure.references.iter().try_for_each(|reference| pen.area(reference))?;
     for (index, series) in figure.series.iter().enumerate() {
-        pen.series(&series.points, Look::of(index))?;
+        pen.series(&series.points, index)?;
     }
     figure.references.iter().try_for_each(|reference| pen.outline(reference))?;
     if legend > 0 {
@@ -168,17 +170,37 @@ impl Pen<'_, '_> {
         points.iter().map(|point| self.at(point.x, point.y)).collect()
     }
 
-    /// A curve with the spread of its replicas.
-    fn series(&self, points: &[Point], look: Look) -> Result<(), DrawError> {
-        self.spreads(points, look.colour)?;
-        curve(self.canvas, &self.path(points), look)
+    /// A curve with the spread of its replicas; over words its markers alone, since nothing lies
+    /// between two words.
+    fn series(&self, points: &[Point], index: usize) -> Result<(), DrawError> {
+        let look = Look::of(index);
+        let aside = self.aside(index);
+        self.spreads(points, look.colour, aside)?;
+        let path = self.path(points).into_iter().map(|(x, y)| (x + aside, y));
+        let path: Vec<Pixel> = path.collect();
+        if self.figure.is_over_words() {
+            return markers(self.canvas, &path, look);
+        }
+        curve(self.canvas, &path, look)
     }
 
-    fn spreads(&self, points: &[Point], colour: RGBColor) -> Result<(), DrawError> {
+    /// Pixels by which the markers of a series stand beside a word: equal values of two series
+    /// must both show.
+    fn aside(&self, index: usize) -> i32 {
+        if !self.figure.is_over_words() {
+            return 0;
+        }
+        let of = i32::try_from(self.figure.series.len()).unwrap_or(i32::MAX / 4);
+        let index = i32::try_from(index).unwrap_or(0);
+        let room = self.at_place(1.0, self.y.low).0 - self.at_place(0.0, self.y.low).0;
+        (2 * index + 1 - of) * (room / (of + 1)).min(BESIDE) / 2
+    }
+
+    fn spreads(&self, points: &[Point], colour: RGBColor, aside: i32) -> Result<(), DrawError> {
         for point in points {
             if let Some((low, high)) = point.range {
                 let ((x, low), (_, high)) = (self.at(point.x, low), self.at(point.x, high));
-                spread(self.canvas, x, (low, high), colour)?;
+                spread(self.canvas, x + aside, (low, high), colour)?;
             }
         }
         Ok(())
@@ -186,7 +208,7 @@ impl Pen<'_, '_> {
 
     /// The part of a reference that lies behind the curves.
     fn area(&self, reference: &Reference) -> Result<(), DrawError> {
-        let (x, y) = (self.figure.x.scale, self.figure.y.scale);
+        let (x, y) = (&self.figure.x.scale, &self.figure.y.scale);
         let (from, to) = match &reference.shape {
             ReferenceShape::Band { low, high } => {
                 ((self.x.low, y.place(*high)), (self.x.high, y.place(*low)))
@@ -221,7 +243,7 @@ impl Pen<'_, '_> {
                 line(self.canvas, &self.path(points), REFERENCE, (6, 4))
             }
             ReferenceShape::Markers(points) => {
-                self.spreads(points, REFERENCE)?;
+                self.spreads(points, REFERENCE, 0)?;
                 self.path(points).into_iter().try_for_each(|at| hollow(self.canvas, at))
             }
         }

@@ -50,7 +50,9 @@ pub(super) fn draw(canvas: &Canvas<'_>, figure: &Figure, x: i32, y: i32) -> Resu
         if !series.label.is_empty() {
             let middle = y + LINE / 2;
             let path = [(x, middle), (x + 15, middle), (x + 30, middle)];
-            line(canvas, &path, Look::of(index).colour, Look::of(index).dashes())?;
+            if !figure.is_over_words() {
+                line(canvas, &path, Look::of(index).colour, Look::of(index).dashes())?;
+            }
             curve(canvas, &path[1..2], Look::of(index))?;
             y = label(canvas, &series.label, x, y)?;
         }

@@ -84,6 +84,11 @@ const MARKERS: usize = 64;
 /// A curve with its markers; a lone point is a marker.
 pub(super) fn curve(canvas: &Canvas<'_>, path: &[Pixel], look: Look) -> Result<(), DrawError> {
     line(canvas, path, look.colour, look.dash)?;
+    markers(canvas, path, look)
+}
+
+/// The markers of a curve.
+pub(super) fn markers(canvas: &Canvas<'_>, path: &[Pixel], look: Look) -> Result<(), DrawError> {
     let step = path.len().div_ceil(MARKERS).max(1);
     path.iter().step_by(step).try_for_each(|&at| marker(canvas, at, look))
 }

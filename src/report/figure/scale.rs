@@ -4,25 +4,35 @@ use super::super::error::ReportError;
 use super::Axis;
 
 /// How an axis places its values.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Scale {
     /// By the logarithm to base 2: message sizes, numbers of processes.
     Log2,
     /// By the logarithm to base 10: rates, times.
     Log10,
+    /// The same from this power of ten on, and zero one decade before it.
+    Log10FromZero(i32),
     /// By the value.
     Linear,
+    /// Words at equal distances: the value is a word's place in this list, from 0.
+    Words(Vec<String>),
 }
 
 impl Scale {
-    /// The scale for swept values: log2 where they are powers of two, log10 where they span two
-    /// decades, linear otherwise.
+    /// The scale for swept values: log2 where they are powers of two, log10 where those that are
+    /// not zero span two decades, linear otherwise.
     pub fn of_parameter(values: &[f64]) -> Self {
         let power_of_two = |value: &f64| *value > 0.0 && value.log2().fract() == 0.0;
         if span(values) >= 4.0 && values.iter().all(power_of_two) {
             return Self::Log2;
         }
-        if span(values) >= 100.0 { Self::Log10 } else { Self::Linear }
+        let above: Vec<f64> = values.iter().copied().filter(|value| *value != 0.0).collect();
+        match above.iter().copied().reduce(f64::min) {
+            Some(_) if span(&above) < 100.0 => Self::Linear,
+            Some(least) if above.len() < values.len() => Self::Log10FromZero(decade(least)),
+            Some(_) => Self::Log10,
+            None => Self::Linear,
+        }
     }
 
     /// The scale for measured values: log10 where they span more than a decade and a half.
@@ -31,22 +41,30 @@ impl Scale {
     }
 
     /// A value's place on the axis, before it is stretched to pixels.
-    pub(super) fn place(self, value: f64) -> f64 {
+    pub(super) fn place(&self, value: f64) -> f64 {
         match self {
             Self::Log2 => value.log2(),
-            Self::Log10 => value.log10(),
-            Self::Linear => value,
+            Self::Log10FromZero(first) if value <= 0.0 => f64::from(first - 1),
+            Self::Log10 | Self::Log10FromZero(_) => value.log10(),
+            Self::Linear | Self::Words(_) => value,
         }
     }
 
     /// The value at a place.
-    fn value(self, place: f64) -> f64 {
+    fn value(&self, place: f64) -> f64 {
         match self {
             Self::Log2 => place.exp2(),
-            Self::Log10 => 10_f64.powf(place),
-            Self::Linear => place,
+            Self::Log10FromZero(first) if place < f64::from(*first) - 0.5 => 0.0,
+            Self::Log10 | Self::Log10FromZero(_) => 10_f64.powf(place),
+            Self::Linear | Self::Words(_) => place,
         }
     }
+}
+
+/// The power of ten at or below a value above zero.
+#[expect(clippy::cast_possible_truncation, reason = "between -324 and 308")]
+fn decade(value: f64) -> i32 {
+    value.log10().floor() as i32
 }
 
 /// Largest over smallest value; 1 where any is not positive.
@@ -71,6 +89,9 @@ pub(super) struct Layout {
 /// of its length.
 pub(super) fn layout(axis: &Axis, values: &[f64], headroom: f64) -> Result<Layout, ReportError> {
     check(axis, values)?;
+    if let Scale::Words(words) = &axis.scale {
+        return Ok(words_layout(words));
+    }
     let places: Vec<f64> = values.iter().map(|&value| axis.scale.place(value)).collect();
     let mut low = places.iter().copied().fold(f64::INFINITY, f64::min);
     let mut high = places.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -87,10 +108,15 @@ pub(super) fn layout(axis: &Axis, values: &[f64], headroom: f64) -> Result<Layou
     if !from_zero {
         low -= pad;
     }
-    let (ticks, light) = match axis.scale {
+    let (ticks, light) = match &axis.scale {
         Scale::Log2 => log2_ticks(low, high),
         Scale::Log10 => log10_ticks(low, high),
-        Scale::Linear => linear_ticks(low, high),
+        Scale::Log10FromZero(first) => {
+            let (mut ticks, light) = log10_ticks(f64::from(*first), high);
+            ticks.insert(0, f64::from(first - 1));
+            (ticks, light)
+        }
+        Scale::Linear | Scale::Words(_) => linear_ticks(low, high),
     };
     Ok(Layout { low, high, ticks, light })
 }
@@ -102,13 +128,36 @@ fn check(axis: &Axis, values: &[f64]) -> Result<(), ReportError> {
     if bad > 0 {
         return Err(ReportError::NotDrawable { axis: axis.title(), count: bad, of });
     }
-    let mut low = values.iter().copied().filter(|value| *value <= 0.0);
-    match (axis.scale, low.next()) {
-        (Scale::Linear, _) | (_, None) => Ok(()),
-        (Scale::Log2 | Scale::Log10, Some(first)) => {
+    let from_zero = matches!(axis.scale, Scale::Log10FromZero(_));
+    let is_low = |value: &f64| if from_zero { *value < 0.0 } else { *value <= 0.0 };
+    let mut low = values.iter().copied().filter(is_low);
+    match (&axis.scale, low.next()) {
+        (Scale::Linear | Scale::Words(_), _) | (_, None) => Ok(()),
+        (Scale::Log2 | Scale::Log10 | Scale::Log10FromZero(_), Some(first)) => {
             Err(ReportError::NotPositive { axis: axis.title(), count: 1 + low.count(), of, first })
         }
     }
+}
+
+/// A tick for each word, with as much room on its left as on its right.
+fn words_layout(words: &[String]) -> Layout {
+    let ticks: Vec<f64> = (0_u32..).zip(words).map(|(place, _)| f64::from(place)).collect();
+    let high = ticks.last().copied().unwrap_or(0.0) + 0.5;
+    Layout { low: -0.5, high, ticks, light: vec![] }
+}
+
+/// Letters of all words together that have room below an axis.
+const LETTERS: usize = 76;
+
+/// A word, cut where all of its length would cover its neighbours.
+fn word_text(words: &[String], place: f64) -> String {
+    let near = |(at, _): &(u32, &String)| (f64::from(*at) - place).abs() < 0.5;
+    let Some((_, word)) = (0_u32..).zip(words).find(near) else { return String::new() };
+    let room = (LETTERS / words.len()).max(2) - 1;
+    if word.chars().count() <= room {
+        return word.clone();
+    }
+    word.chars().take(room - 1).chain(['…']).collect()
 }
 
 type Ticks = (Vec<f64>, Vec<f64>);
@@ -160,6 +209,9 @@ fn linear_ticks(low: f64, high: f64) -> Ticks {
 
 /// How the tick at a place reads.
 pub(super) fn tick_text(axis: &Axis, place: f64) -> String {
+    if let Scale::Words(words) = &axis.scale {
+        return word_text(words, place);
+    }
     let value = axis.scale.value(place);
     if axis.unit == "B" && axis.scale == Scale::Log2 {
         return size_text(value);
@@ -260,9 +312,34 @@ mod tests {
     }
 
     #[test]
+    fn zero_stands_a_decade_before_the_smallest_value() {
+        let values = [0.0, 1.0, 10.0, 1000.0];
+        let scale = Scale::of_parameter(&values);
+        assert_eq!(scale, Scale::Log10FromZero(0));
+        check_ticks("us", scale.clone(), &values, &["0", "1", "10", "100", "1000"]);
+        assert_eq!((scale.place(0.0), scale.place(1.0)), (-1.0, 0.0));
+        assert_eq!(Scale::of_parameter(&[0.02, 7.0]), Scale::Log10);
+        assert_eq!(Scale::of_parameter(&[0.0]), Scale::Linear);
+        let refused = layout(&axis("us", scale), &[0.0, -1.0], 0.0).unwrap_err();
+        assert!(matches!(refused, ReportError::NotPositive { count: 1, of: 2, .. }));
+    }
+
+    #[test]
+    fn words_stand_at_equal_distances() {
+        let words = |list: &[&str]| Scale::Words(list.iter().map(|&word| word.into()).collect());
+        let three = words(&["mcs", "mcs_cas_first", "test_and_set"]);
+        check_ticks("", three.clone(), &[0.0, 2.0], &["mcs", "mcs_cas_first", "test_and_set"]);
+        let layout = layout(&axis("", three), &[1.0], 0.05).unwrap();
+        assert_eq!((layout.low, layout.high, layout.ticks), (-0.5, 2.5, vec![0.0, 1.0, 2.0]));
+        let long = "a_word_longer_than_half_of_the_whole_axis_can_hold";
+        let cut = "a_word_longer_than_half_of_the_whole…";
+        check_ticks("", words(&[long, "b"]), &[0.0], &[cut, "b"]);
+    }
+
+    #[test]
     fn one_value_still_has_an_axis() {
         for scale in [Scale::Log2, Scale::Log10, Scale::Linear] {
-            let layout = layout(&axis("", scale), &[8.0], 0.05).unwrap();
+            let layout = layout(&axis("", scale.clone()), &[8.0], 0.05).unwrap();
             assert!(layout.low < scale.place(8.0) && scale.place(8.0) < layout.high);
             assert!(layout.ticks.len() >= 2, "{scale:?}: {:?}", layout.ticks);
         }

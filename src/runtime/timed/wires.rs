@@ -384,6 +384,7 @@ where
             FlightKind::Packet { .. } => self.packet_arrives(id),
             FlightKind::Write { from: source, into, token } => {
                 let (source, into, token) = (*source, *into, *token);
+                self.check_access(to.peer, into);
                 self.record(|| Choice::Move { process: from, token });
                 self.buffers.reads(from, source, &mut self.violations);
                 self.buffers.writes(to.peer, into, &mut self.violations);
@@ -406,6 +407,13 @@ where
         }
     }
 
+    /// An HCA touches memory for another process: it must be exposed.
+    fn check_access(&mut self, owner: Process, region: Region) {
+        if let Err(error) = self.machines[owner.0 as usize].exposes(region) {
+            self.fail(owner, error);
+        }
+    }
+
     fn acknowledgement(&self, from: Process, to: Route) -> TimeDelta {
         self.cluster.acknowledgement(self.home(from), self.home(to.peer))
     }
@@ -425,6 +433,7 @@ where
         let (owner, back_to) = (request.to.peer, request.to.back(request.from));
         // The bytes are those of this moment; nobody looks at the reader's before it is told.
         let reader = request.from;
+        self.check_access(owner, remote);
         self.record(|| Choice::Move { process: reader, token: done });
         self.buffers.reads(owner, remote, &mut self.violations);
         let parcel = self.memories.capture(owner, remote);
@@ -453,6 +462,7 @@ where
         };
         let (owner, back_to) = (request.to.peer, request.to.back(request.from));
         let asker = request.from;
+        self.check_access(owner, target);
         self.record(|| Choice::Move { process: asker, token });
         self.buffers.writes(owner, target, &mut self.violations);
         let old = self.memories.update_by(owner, target, update, &operand);

@@ -4,8 +4,8 @@ use super::{Channel, Choice, Does, Instance, Operation, Stage, Strand, Touch, Wo
 use crate::mpi::observation::Observation;
 use crate::mpi::rma::update::Effect;
 use crate::protocols::contract::{
-    Action, ActionOf, Entry, Handle, Input, InputOf, Lane, Machine, Process, Program, Region,
-    Route, Thread, Token, Toward, Via,
+    Action, ActionOf, Entry, Handle, Input, InputOf, Lane, Machine, Process, Program,
+    ProtocolError, Region, Route, Thread, Token, Toward, Via,
 };
 use crate::runtime::fingerprint::Shared;
 use crate::runtime::memory::Parcel;
@@ -250,7 +250,12 @@ where
         let port = self.ports[process.0 as usize].change();
         let place = port.operation(token).expect("it is under way: the choice was enabled");
         port.operations[place].moved = true;
-        match port.operations[place].does.clone() {
+        let operation = port.operations[place].clone();
+        let mut others = operation.sides().into_iter().filter(|(owner, _)| *owner != process);
+        if let Some(error) = others.find_map(|(owner, region)| self.exposes(owner, region).err()) {
+            return self.stop(Actor { process, thread: Thread(0) }, error.into());
+        }
+        match operation.does {
             Does::Copies { from: (from, source), to: (to, target) } => {
                 self.reads(from, source);
                 self.writes(to, target);
@@ -265,6 +270,10 @@ where
                 operation.does = Does::Updates { at, update, carried, into };
             }
         }
+    }
+
+    fn exposes(&self, owner: Process, region: Region) -> Result<(), ProtocolError> {
+        self.instances[owner.0 as usize].machine.exposes(region)
     }
 
     /// Gives an input to a machine and does the first step of what it wants.

@@ -3,7 +3,7 @@
 //!
 //! Source: Mellor-Crummey and Scott, 1991 (the baseline of that paper).
 
-use super::{HOST, Me, NOBODY, Steps, Turn, WORD, buffer, own, replace, swap_if};
+use super::{HOST, NOBODY, Pauses, Steps, Turn, WORD, buffer, own, replace, swap_if};
 use crate::protocols::contract::{Next, Region};
 use crate::protocols::rma::call::At;
 
@@ -12,10 +12,6 @@ const OWNER: At = At::contiguous(0, WORD);
 const OPERANDS: Region = buffer(0, 2 * WORD);
 const FOUND: Region = buffer(1, WORD);
 const EMPTY: Region = buffer(2, WORD);
-/// The first pause: a round trip on the machines modelled, in picoseconds.
-const PAUSE: u64 = 2_000_000;
-/// Doublings of the pause.
-const DOUBLINGS: u32 = 6;
 
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 enum Point {
@@ -33,6 +29,7 @@ enum Point {
 pub(super) struct TestAndSet {
     at: Point,
     failures: u32,
+    pauses: Pauses,
 }
 
 /// What a rank writes before the first cycle.
@@ -46,8 +43,8 @@ pub(super) fn preparation(step: u8, rank: u32) -> Option<(Region, u64)> {
 }
 
 impl TestAndSet {
-    pub(super) const fn new(_: Me) -> Self {
-        Self { at: Point::Try, failures: 0 }
+    pub(super) const fn new(pauses: Pauses) -> Self {
+        Self { at: Point::Try, failures: 0, pauses }
     }
 
     fn go(&mut self, at: Point, turn: Turn) -> Turn {
@@ -69,8 +66,9 @@ impl Steps for TestAndSet {
                 self.go(Point::GiveBack, Turn::Done)
             }
             Point::Judge => {
-                let pause = PAUSE << self.failures.min(DOUBLINGS);
-                self.failures = (self.failures + 1).min(DOUBLINGS);
+                let Pauses { first, doublings } = self.pauses;
+                let pause = first << self.failures;
+                self.failures = (self.failures + 1).min(doublings);
                 self.go(Point::Try, Turn::Step(Next::Compute(pause)))
             }
             Point::GiveBack | Point::GivenBack | Point::Over => Turn::Done,
@@ -87,5 +85,30 @@ impl Steps for TestAndSet {
                 self.go(Point::Try, Turn::Done)
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The pauses of a rank that never succeeds.
+    fn pauses(first: u64, doublings: u32, count: usize) -> Vec<u64> {
+        let mut mutex = TestAndSet::new(Pauses { first, doublings });
+        let someone = 0;
+        let steps = std::iter::repeat_with(|| mutex.acquire(someone));
+        let pause = |turn| match turn {
+            Turn::Step(Next::Compute(pause)) => Some(pause),
+            Turn::Step(_) | Turn::Done => None,
+        };
+        steps.filter_map(pause).take(count).collect()
+    }
+
+    #[test]
+    fn a_pause_is_twice_as_long_as_the_one_before_it_up_to_the_last_doubling() {
+        assert_eq!(pauses(5, 2, 5), [5, 10, 20, 20, 20]);
+        assert_eq!(pauses(7, 0, 3), [7, 7, 7]);
+        let Pauses { first, doublings } = Pauses::default();
+        assert_eq!(pauses(first, doublings, 8).last(), Some(&(first << 6)));
     }
 }

@@ -110,10 +110,17 @@ pub(super) fn number(datatype: Datatype, bytes: &[u8]) -> Value {
         Datatype::Int32 => {
             Value::from(i32::from_le_bytes(<[u8; 4]>::try_from(bytes).expect("4 bytes")))
         }
+        Datatype::Int64 => Value::from(i64::from_le_bytes(wide(bytes))),
         Datatype::Double => Value::from(format!("bits {:016x}", u64::from_le_bytes(wide(bytes)))),
-        Datatype::Int64 | Datatype::Int32Pair | Datatype::Int64Pair => {
-            Value::from(i64::from_le_bytes(wide(&bytes[..8])))
-        }
+        Datatype::Int32Pair
+        | Datatype::Int64Pair
+        | Datatype::Int8
+        | Datatype::Int16
+        | Datatype::Uint8
+        | Datatype::Uint16
+        | Datatype::Uint32
+        | Datatype::Uint64
+        | Datatype::Float => unreachable!("vectors have no elements of {}", datatype.name()),
     }
 }
 

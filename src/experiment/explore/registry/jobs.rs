@@ -19,7 +19,7 @@ use crate::runtime::memory::Payload;
 use crate::runtime::monitors::Violation;
 use crate::runtime::untimed::{Choice, World};
 use crate::units::Bytes;
-use crate::workloads::mutex::{self, Contender, Cycles, contenders};
+use crate::workloads::mutex::{self, Contender, Cycles, Pauses, contenders};
 
 type Subject = Start<Library, Script>;
 
@@ -371,6 +371,7 @@ pub(super) fn mutex(
         marks: false,
         lingers: true,
         no_check: transport == Transport::Rdma,
+        pauses: Pauses::default(),
     };
     let ranks = contenders(algorithm, size.ranks, asked).into_iter().map(|one| vec![one]);
     let start = job(ranks.collect(), Wiring { transport, ..APART }, planted);

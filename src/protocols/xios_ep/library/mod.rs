@@ -49,8 +49,8 @@ use crate::mpi::operator::Reduction;
 use crate::protocols::call::{Call, Comm, Reply};
 use crate::protocols::collectives::{Collective, Work};
 use crate::protocols::contract::{
-    Action, Entry, Guard, Handle, Input, Lane, Lanes, Machine, Process, ProtocolError, Thread,
-    Wait, WaitSet,
+    Action, Entry, Guard, Handle, Input, Lane, Lanes, Machine, Process, ProtocolError, Region,
+    Thread, Wait, WaitSet,
 };
 use crate::protocols::library::{Library, Packet, SharedJob};
 use crate::protocols::note::Note;
@@ -324,6 +324,10 @@ impl Machine for EpLibrary {
 
     fn is_exposed(&self) -> bool {
         self.inner.is_exposed()
+    }
+
+    fn exposes(&self, region: Region) -> Result<(), ProtocolError> {
+        self.inner.exposes(region)
     }
 
     fn leftovers(&self) -> Vec<String> {
