@@ -19,13 +19,12 @@ const COPY: &str = include_str!("data/claims_endpoints.json");
 const XIOS_EP: &str = include_str!("data/claims_xios_ep.json");
 const RMA: &str = include_str!("data/claims_rma.json");
 /// Claims of `rma` that wait, each with its reason.
-const LATER_RMA: [(&str, &str); 19] = [
+const LATER_RMA: [(&str, &str); 16] = [
     ("rma-cfg-eureka", "parameters of models/eureka-mx10g.json, compared with no copy yet"),
     ("rma-cfg-lib", "the library of that model, stated in its title"),
     ("rma-fig4-procs", "the layouts of scenarios/rma/fig04_direct_access.json"),
     ("rma-fig4-mpi2-linear", "no kind of claim fits a line and gives its R^2"),
     ("rma-fig12-excl-lt-shared", "docs/rma-messages.md: 3 messages against 4, by its test"),
-    ("rma-list-valid", "the access checker watches no run yet"),
     ("rma-mutex2-fair", "bypasses are not counted yet"),
     ("rma-mutex3-start", "the tail at the end is read by no test of its own"),
     ("rma-sec3-nemesis", "out of scope: there is no TCP channel"),
@@ -37,8 +36,6 @@ const LATER_RMA: [(&str, &str); 19] = [
     ("rma-sem-nonblocking", "no test of its own"),
     ("rma-sem-not-mutex", "no test of its own"),
     ("rma-sem-op-queues", "no test of its own"),
-    ("rma-sem-shm-mutex", "shared windows are not run yet"),
-    ("rma-sem-winmodel", "a window has no attribute of its memory model yet"),
 ];
 /// Claims that wait for a mechanism, each with its reason: none at present.
 const LATER: [&str; 0] = [];

@@ -56,6 +56,8 @@ pub(crate) struct Small {
     pub(crate) endpoints: Endpoints,
     pub(crate) rendezvous: Protocol,
     pub(crate) rma: Settings,
+    /// Whether all processes are on one node.
+    pub(crate) together: bool,
     /// Process by process, what its buffers hold before.
     pub(crate) example: Option<Example>,
 }
@@ -74,7 +76,14 @@ impl Small {
 
     pub(crate) fn threads(steps: Vec<Vec<Vec<Next<Call>>>>) -> Self {
         let (endpoints, rendezvous) = (Endpoints::default(), Protocol::RGet);
-        Self { steps, endpoints, rendezvous, rma: Settings::default(), example: None }
+        Self {
+            steps,
+            endpoints,
+            rendezvous,
+            rma: Settings::default(),
+            together: false,
+            example: None,
+        }
     }
 
     /// All ranks call one collective.
@@ -96,7 +105,7 @@ impl Small {
         let size = u32::try_from(self.steps.len()).unwrap();
         let job = change(SharedJob::new(Job {
             communicators: Communicators::standard(size),
-            node_of: (0..size).collect(),
+            node_of: (0..size).map(|rank| if self.together { 0 } else { rank }).collect(),
             threads: self.steps.iter().map(|all| u16::try_from(all.len()).unwrap()).collect(),
             endpoints: self.endpoints.clone(),
             rendezvous: self.rendezvous,

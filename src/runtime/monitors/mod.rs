@@ -13,6 +13,7 @@
 //! | E6 | what names a communicator or an endpoint is never given again | [`groups`] |
 //! | C3 | nobody leaves a barrier before the last enters | [`groups`] |
 //! | C4 | ranks that leave their n-th collective leave the same one | [`groups`] |
+//! | R2 | accesses to a window that run together keep the table of its memory model | [`windows`] |
 //! | V2 | no buffer is touched after completion nor before posting; bytes arrive as sent | [`buffers`] |
 //! | S3 | time never goes back; no effect before its cause | [`system`] |
 //! | S4 | what was begun is finished: messages, requests, queues, landing buffers | [`system`] |
@@ -28,11 +29,13 @@ pub mod groups;
 pub mod matching;
 pub mod mutex;
 pub mod system;
+pub mod windows;
 
 use std::fmt;
 
 use crate::mpi::observation::Observation;
-use crate::protocols::contract::Process;
+use crate::mpi::rma::access::Touch;
+use crate::protocols::contract::{Process, Region, Space};
 
 /// A law that was broken.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
@@ -74,6 +77,8 @@ pub struct Monitors {
     pub conservation: system::Conservation,
     /// E1, E6, C3 and C4.
     pub groups: groups::Groups,
+    /// R2.
+    pub windows: windows::Windows,
 }
 
 impl Monitors {
@@ -84,6 +89,7 @@ impl Monitors {
             mutexes: mutex::Mutexes::default(),
             conservation: system::Conservation::new(processes),
             groups: groups::Groups::new(processes),
+            windows: windows::Windows::default(),
         }
     }
 }
@@ -91,7 +97,51 @@ impl Monitors {
 impl Monitors {
     /// The branches that they met.
     pub fn sometimes(&self) -> Sometimes {
-        Sometimes { contended: self.mutexes.contended, ..self.matching.sometimes }
+        Sometimes {
+            contended: self.mutexes.contended,
+            side_by_side: self.windows.side_by_side,
+            ..self.matching.sometimes
+        }
+    }
+
+    /// The program of a process touches memory by itself; `place` is where that stands in it.
+    #[inline]
+    pub fn touched(
+        &mut self,
+        process: Process,
+        region: Region,
+        touch: Touch,
+        place: impl FnOnce() -> Option<u32>,
+        found: &mut Vec<Violation>,
+    ) {
+        if region.is_in_a_window() && self.windows.watches() {
+            self.windows.touched(process, region, touch, place(), found);
+        }
+    }
+
+    /// The HCA of `owner` has updated an element that `origin` asked for.
+    pub fn updated(&mut self, origin: Process, owner: Process, region: Region) {
+        if let Space::Window(memory) = region.space
+            && self.windows.watches()
+        {
+            let bytes = region.offset..region.offset + region.len;
+            self.windows.applied(origin.0, (owner.0, memory), bytes);
+        }
+    }
+
+    /// A fact told by a library; `place` is where the call that the thread is in stands.
+    #[inline]
+    pub fn told(
+        &mut self,
+        process: Process,
+        fact: &Observation,
+        place: impl FnOnce() -> Option<u32>,
+        found: &mut Vec<Violation>,
+    ) {
+        if let Observation::Window(window, fact) = fact {
+            return self.windows.told(process, *window, *fact, place(), found);
+        }
+        self.observe(process, fact, found);
     }
 }
 
@@ -99,6 +149,12 @@ impl Monitor for Monitors {
     fn observe(&mut self, process: Process, fact: &Observation, found: &mut Vec<Violation>) {
         if fact.is_of_a_lock() {
             return self.mutexes.observe(process, fact, found);
+        }
+        if let Observation::Window(window, fact) = fact {
+            return self.windows.told(process, *window, *fact, None, found);
+        }
+        if self.windows.watches() && fact.tells_others() {
+            self.windows.speaks(process);
         }
         if let Observation::Group(fact) = fact {
             self.groups.told(process, *fact, found);
@@ -130,11 +186,13 @@ pub struct Sometimes {
     pub compared: u64,
     /// A process queued for a lock behind another one.
     pub contended: u64,
+    /// An access to a window began while another process had one open there.
+    pub side_by_side: u64,
 }
 
 impl Sometimes {
     /// Every count with its name.
-    pub const fn named(self) -> [(&'static str, u64); 6] {
+    pub const fn named(self) -> [(&'static str, u64); 7] {
         [
             ("unexpected", self.unexpected),
             ("wildcard_races", self.wildcard_races),
@@ -142,6 +200,7 @@ impl Sometimes {
             ("truncated", self.truncated),
             ("compared", self.compared),
             ("contended", self.contended),
+            ("side_by_side", self.side_by_side),
         ]
     }
 
@@ -163,6 +222,7 @@ impl Sometimes {
             truncated: join(self.truncated, other.truncated),
             compared: join(self.compared, other.compared),
             contended: join(self.contended, other.contended),
+            side_by_side: join(self.side_by_side, other.side_by_side),
         }
     }
 }

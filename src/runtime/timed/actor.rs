@@ -12,8 +12,8 @@ use super::{
 use crate::hardware::fabric::{ConnId, Transfer};
 use crate::mpi::rma::update::Effect;
 use crate::protocols::contract::{
-    Action, ActionOf, Entry, Guard, Input, InputOf, Next, Process, Region, Route, Thread, Token,
-    Via,
+    Action, ActionOf, Entry, Guard, Input, InputOf, Next, Process, Region, Route, Space, Thread,
+    Token, Via,
 };
 use crate::runtime::monitors::system;
 use crate::runtime::rules::Cut;
@@ -532,7 +532,9 @@ where
                 Some(cursor)
             }
             Action::Observe(fact) => {
-                self.monitors.observe(process, fact, &mut self.violations);
+                let program = &self.actors[thread as usize].program;
+                let found = &mut self.violations;
+                self.monitors.told(process, fact, || program.position(), found);
                 self.buffers.told(process, inner, fact);
                 Some(cursor)
             }
@@ -551,7 +553,13 @@ where
     /// Work of this core: stretched by its siblings and by the operating system.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "two additions, where a thread is alone")]
-    fn charge(&mut self, thread: u32, part: Part, cursor: Time, work: TimeDelta) -> Time {
+    pub(super) fn charge(
+        &mut self,
+        thread: u32,
+        part: Part,
+        cursor: Time,
+        work: TimeDelta,
+    ) -> Time {
         let actor = &mut self.actors[thread as usize];
         if actor.alone && actor.placement.noise.is_none() {
             actor.account.add(part, work);
@@ -605,7 +613,11 @@ where
             self.buffers.writes(process, region, &mut self.violations);
         }
         self.memories.update(process, target, update, operand, old);
-        self.move_bytes(thread, Bytes::new(target.len), cursor)
+        let bytes = Bytes::new(target.len);
+        if let Space::Shared(name) = target.space {
+            return Some(self.change_mapped(thread, name, bytes, cursor));
+        }
+        self.move_bytes(thread, bytes, cursor)
     }
 
     /// The core reads and writes so many bytes. A reduction costs as much as a copy: it reads two

@@ -455,6 +455,7 @@ where
         let asker = request.from;
         self.record(|| Choice::Move { process: asker, token });
         self.buffers.writes(owner, target, &mut self.violations);
+        self.monitors.updated(asker, owner, target);
         let old = self.memories.update_by(owner, target, update, &operand);
         self.answer(owner, back_to, old, (into, token), Posting::AtomicAnswer);
     }
