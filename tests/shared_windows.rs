@@ -127,7 +127,7 @@ fn a_neighbour_s_part_is_loaded_and_stored() {
 }
 
 #[test]
-fn sums_of_three_ranks_are_exact_in_every_order() {
+fn sums_of_two_ranks_are_exact_in_every_order() {
     let adds = || on(1, [set(1, 0, 1), lock(0, SHARED), accumulate(0, 0, 1, sum(), 1), unlock(0)]);
     let survey = explored(&world_of(&[adds(), adds()], LAZY), |world| {
         world.memories().load(Process(0), word(0)) == 2
