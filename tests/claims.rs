@@ -19,15 +19,12 @@ const COPY: &str = include_str!("data/claims_endpoints.json");
 const XIOS_EP: &str = include_str!("data/claims_xios_ep.json");
 const RMA: &str = include_str!("data/claims_rma.json");
 /// Claims of `rma` that wait, each with its reason.
-const LATER_RMA: [(&str, &str); 8] = [
+const LATER_RMA: [(&str, &str); 5] = [
     ("rma-cfg-eureka", "parameters of models/eureka-mx10g.json, compared with no copy yet"),
     ("rma-cfg-lib", "the library of that model, stated in its title"),
     ("rma-fig4-mpi2-linear", "no kind of claim fits a line and gives its R^2"),
-    ("rma-list-valid", "the access checker watches no run yet"),
     ("rma-mutex2-fair", "bypasses are not counted yet"),
     ("rma-sec3-nemesis", "out of scope: there is no TCP channel"),
-    ("rma-sem-shm-mutex", "shared windows are not run yet"),
-    ("rma-sem-winmodel", "a window has no attribute of its memory model yet"),
 ];
 const COOP: &str = include_str!("data/claims_coop.json");
 /// Claims of `coop` that nothing checks yet.

@@ -32,13 +32,13 @@ const NEAR: [Scheme; 8] = [
 fn together(calls: Vec<Vec<Call>>, scheme: Scheme, chunk: Option<u64>) -> Small {
     let (chunk, page) = (chunk.map(Bytes::new), Bytes::new(1));
     let cooperation = Cooperation { chunk, page, free_cores: true, ..Cooperation::by(scheme) };
-    Small { together: Some(cooperation), ..Small::new(calls) }
+    Small { near: Some(cooperation), ..Small::new(calls) }
 }
 
 #[track_caller]
 fn check_clean(small: &Small, reduce: bool) -> Survey {
     let survey = explore::judged(&small.world(), Budget { reduce, ..Budget::default() }, |_| None);
-    assert!(survey.is_clean(), "{:?}: {survey:#?}", small.together);
+    assert!(survey.is_clean(), "{:?}: {survey:#?}", small.near);
     survey
 }
 

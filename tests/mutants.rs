@@ -630,16 +630,16 @@ fn by_rendezvous(rendezvous: Protocol) -> Case {
 fn by_cooperation(scheme: Scheme, chunk: Option<u64>) -> Case {
     let calls = vec![vec![send(WORLD, 1, 1, 39)], vec![recv(WORLD, Some(0), Some(1), 0, 39)]];
     let (chunk, page) = (chunk.map(Bytes::new), Bytes::new(1));
-    let together = Some(Cooperation { chunk, page, ..Cooperation::by(scheme) });
-    Case::new(Small { together, ..Small::new(calls) })
+    let near = Some(Cooperation { chunk, page, ..Cooperation::by(scheme) });
+    Case::new(Small { near, ..Small::new(calls) })
 }
 
 /// COOP-coll has the sender copy everything: the receiver does not block.
 fn a_sender_that_chooses() -> Case {
     let calls =
         vec![vec![send(WORLD, 1, 1, 39)], vec![irecv(WORLD, Some(0), Some(1), 0), wait_all(0, 1)]];
-    let together = Some(Cooperation::by(Scheme::Coll));
-    let case = Case::new(Small { together, ..Small::new(calls) });
+    let near = Some(Cooperation::by(Scheme::Coll));
+    let case = Case::new(Small { near, ..Small::new(calls) });
     Case { found: &[(Mutant::SenderChooses, "V3")], ..case }
 }
 

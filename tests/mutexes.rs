@@ -39,6 +39,8 @@ const RDMA: Settings = Settings {
     merge_limit: Some(0),
     done_after_merge: true,
     rules: mpisim::mpi::rma::synchronisation::Rules::Document,
+    model: mpisim::mpi::rma::access::MemoryModel::Unified,
+    watch: true,
 };
 
 /// claim: rma-mutex-me

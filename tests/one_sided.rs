@@ -189,7 +189,9 @@ fn drawn(seed: u32) -> Drawn {
     let mut job = common::job(common::model(name, &[]), programs.collect());
     let all = settings();
     let (setting, rma) = all[draw.below(all.len() as u64) as usize];
-    job.rma = Settings { merge_limit: Some(u64::from(draw.below(2)) * 64), ..rma };
+    // Operations are drawn without regard to each other: only the sums are defined.
+    let limit = Some(u64::from(draw.below(2)) * 64);
+    job.rma = Settings { merge_limit: limit, watch: false, ..rma };
     job.nodes = 1 + draw.below(2);
     Drawn { job, sums, words: format!("seed {seed}, {size} ranks on {name}, {setting}") }
 }

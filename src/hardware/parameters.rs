@@ -293,6 +293,9 @@ profile! {
         /// Whether the adapter carries out the one-sided operations of programs without the peer's
         /// processor; large messages it moves by itself once they are matched, either way.
         rdma: Flag = default("true"), "false" .. "true";
+        /// Whether cores see at once what the adapter writes, and it sees what they write: windows
+        /// have unified memory then, if nothing else is said.
+        coherent: Flag = default("true"), "false" .. "true";
     }
 
     /// Cables and switches.

@@ -1,6 +1,8 @@
 //! Facts of MPI semantics that a machine tells its monitors, at no cost in time.
 
 use super::envelope::{Context, Envelope, Rank, Selection};
+use super::rma::access::{MemoryModel, Touch};
+use super::rma::synchronisation::LockKind;
 
 /// A message, named by its sender's process and that process's count of sends.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -112,6 +114,8 @@ pub enum Observation {
     },
     /// A fact of communicators.
     Group(GroupFact),
+    /// A fact of a window, by its number in the process.
+    Window(u32, WindowFact),
 }
 
 /// Who moves bytes of a large message.
@@ -184,7 +188,103 @@ pub enum GroupFact {
     },
 }
 
+/// How an origin reaches a target's memory.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum Reach {
+    /// Between two fences.
+    Fence,
+    /// Between start and complete.
+    Start,
+    /// Under a lock.
+    Lock(LockKind),
+    /// Under a lock that nobody was asked for.
+    Unchecked,
+}
+
+/// One fact of a window. Processes are told by their numbers in the job, and the processes of one
+/// window have one number for it.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum WindowFact {
+    /// Others can reach this memory of the process from now on.
+    Exposed {
+        /// Which memory.
+        memory: u32,
+        /// What is said of it.
+        model: MemoryModel,
+    },
+    /// They cannot any more.
+    Hidden {
+        /// Which memory.
+        memory: u32,
+    },
+    /// The process has called an operation on consecutive bytes.
+    Accessed {
+        /// Whose memory.
+        owner: u32,
+        /// Which of its memories.
+        memory: u32,
+        /// The first byte.
+        start: u64,
+        /// How many.
+        bytes: u64,
+        /// What it does.
+        touch: Touch,
+        /// How it gets there.
+        reach: Reach,
+        /// What is said of the memory.
+        model: MemoryModel,
+    },
+    /// An update of its memory has taken place.
+    Applied {
+        /// Who has asked for it.
+        origin: u32,
+        /// Which memory.
+        memory: u32,
+        /// The first byte.
+        start: u64,
+        /// How many.
+        bytes: u64,
+    },
+    /// What the process has done under locks is complete.
+    Completed {
+        /// Where; `None` is everywhere.
+        owner: Option<u32>,
+    },
+    /// What the process got is there.
+    Arrived {
+        /// From where; `None` is from everywhere.
+        owner: Option<u32>,
+    },
+    /// The process calls a synchronisation: its loads and stores come before what follows.
+    Synchronised,
+    /// It has the lock of its own part, or none.
+    OwnLock(Option<LockKind>),
+    /// It calls a fence.
+    Fenced,
+    /// The fence that it called last is over.
+    FenceOver,
+    /// It opens an exposure epoch for this origin.
+    Posted {
+        /// Which process.
+        origin: u32,
+    },
+    /// It opens an access epoch towards this target.
+    Started {
+        /// Which process.
+        owner: u32,
+    },
+    /// Its exposure epoch is over.
+    ExposureOver,
+    /// It has freed the window, and told what is hidden by that.
+    Freed,
+}
+
 impl Observation {
+    /// Whether others may learn by it what the process has done before.
+    pub const fn tells_others(&self) -> bool {
+        matches!(self, Self::Sent { .. } | Self::Group(GroupFact::Entered { .. }))
+    }
+
     /// Whether a program told it of a lock that it makes for itself.
     pub const fn is_of_a_lock(&self) -> bool {
         matches!(self, Self::LockQueued { .. } | Self::LockEntered { .. } | Self::LockLeft { .. })

@@ -106,8 +106,33 @@ pub enum Space {
     Scratch(u16),
     /// Memory of the program that a window exposes to others.
     Window(u32),
+    /// Memory that several processes of a node map: see [`Space::shared`].
+    Shared(u32),
     /// Where the endpoint library joins what the threads of a process give; one per thread.
     Exchange(u16),
+}
+
+impl Space {
+    /// Memory number `number` among those that `root` has allocated for its neighbours; `None` where
+    /// one of the numbers is too large.
+    pub fn shared(root: Process, number: u32) -> Option<Self> {
+        let (root, number) = (u16::try_from(root.0).ok()?, u16::try_from(number).ok()?);
+        Some(Self::Shared(u32::from(root) << 16 | u32::from(number)))
+    }
+
+    /// Who has allocated memory that several processes map.
+    pub const fn root(self) -> Option<Process> {
+        match self {
+            Self::Shared(name) => Some(Process(name >> 16)),
+            Self::User(_)
+            | Self::Staging(_)
+            | Self::Landing(_)
+            | Self::Unexpected(_)
+            | Self::Scratch(_)
+            | Self::Window(_)
+            | Self::Exchange(_) => None,
+        }
+    }
 }
 
 /// Consecutive bytes in one [`Space`].
@@ -129,7 +154,7 @@ impl Region {
 
     /// Whether other processes can reach it.
     pub const fn is_in_a_window(self) -> bool {
-        matches!(self.space, Space::Window(_))
+        matches!(self.space, Space::Window(_) | Space::Shared(_))
     }
 
     /// The part of `len` bytes that begins `offset` bytes into this region.

@@ -8,6 +8,8 @@
 //! slot, a freed buffer leaves nothing behind, and staging and unexpected buffers, which the
 //! library reads once, are gone when their last byte was read.
 //!
+//! Memory that several processes map ([`Space::Shared`]) is kept with the one that has allocated it.
+//!
 //! A payload lands when a poll *takes* its packet ([`Memories::land`]), in both runtimes: the
 //! order of takes is then all that decides the slot numbers that a machine sees.
 
@@ -106,8 +108,8 @@ impl Memories {
     pub fn copy(&mut self, process: Process, from: Region, to: Region) {
         assert!(from.len == to.len, "a copy of {} bytes into {} bytes", from.len, to.len);
         if self.real(from) {
-            let bytes = self.memory(process).take(from);
-            self.memory(process).write(to, &bytes);
+            let bytes = self.memory(process, from).take(from);
+            self.memory(process, to).write(to, &bytes);
         }
     }
 
@@ -125,8 +127,9 @@ impl Memories {
     ) {
         assert!(from.len == into.len, "{} bytes combined into {}", from.len, into.len);
         if self.real(from) {
-            let memory = self.memory(process);
-            let (from, mut result) = (memory.take(from), memory.read(into));
+            let from = self.memory(process, from).take(from);
+            let memory = self.memory(process, into);
+            let mut result = memory.read(into);
             reduction.combine(&from, &mut result, side);
             memory.write(into, &result);
         }
@@ -148,14 +151,14 @@ impl Memories {
         if !self.real(target) {
             return;
         }
-        let memory = self.memory(process);
-        let operand = operand.map_or_else(Vec::new, |operand| memory.take(operand));
-        let mut bytes = memory.read(target);
+        let take = |operand| self.memory(process, operand).take(operand);
+        let operand = operand.map_or_else(Vec::new, take);
+        let mut bytes = self.memory(process, target).read(target);
         if let Some(old) = old {
-            memory.write(old, &bytes);
+            self.memory(process, old).write(old, &bytes);
         }
         update.apply(&mut bytes, &operand);
-        memory.write(target, &bytes);
+        self.memory(process, target).write(target, &bytes);
     }
 
     /// Updates one element by the HCA of `process`: the old one is the answer.
@@ -169,7 +172,7 @@ impl Memories {
         if !self.real(target) {
             return Parcel { len: target.len, bytes: None };
         }
-        let memory = self.memory(process);
+        let memory = self.memory(process, target);
         let old = memory.read(target);
         let mut bytes = old.clone();
         update.apply(&mut bytes, operand.bytes.as_deref().unwrap_or_default());
@@ -188,20 +191,20 @@ impl Memories {
         let len = region.len.min(bytes.len() as u64);
         let region = region.part(0, len);
         if self.real(region) {
-            self.memory(process).write(region, &bytes[..index(len)]);
+            self.memory(process, region).write(region, &bytes[..index(len)]);
         }
     }
 
     /// Reads what leaves with a packet or an RDMA operation.
     pub fn capture(&mut self, process: Process, region: Region) -> Parcel {
-        let bytes = self.real(region).then(|| self.memory(process).take(region).into());
+        let bytes = self.real(region).then(|| self.memory(process, region).take(region).into());
         Parcel { len: region.len, bytes }
     }
 
     /// Puts a taken packet's payload into the lowest free landing slot of `process`.
     pub fn land(&mut self, process: Process, parcel: &Parcel) -> Region {
         let slot = match self.payload {
-            Payload::Real => self.memory(process).landing.occupy(),
+            Payload::Real => self.own_memory(process).landing.occupy(),
             Payload::Phantom => self.counted[process.0 as usize].occupy(),
         };
         let region = Region::new(Space::Landing(slot), parcel.len);
@@ -220,7 +223,7 @@ impl Memories {
         };
         match self.payload {
             Payload::Real => {
-                let memory = self.memory(process);
+                let memory = self.own_memory(process);
                 memory.landing.free(slot);
                 memory.spaces.remove(&landing.space);
             }
@@ -236,7 +239,7 @@ impl Memories {
     pub fn write(&mut self, process: Process, into: Region, parcel: &Parcel) {
         assert!(parcel.len == into.len, "{} bytes written into {} bytes", parcel.len, into.len);
         if let Some(bytes) = &parcel.bytes {
-            self.memory(process).write(into, bytes);
+            self.memory(process, into).write(into, bytes);
         }
     }
 
@@ -244,7 +247,7 @@ impl Memories {
     pub fn fill(&mut self, process: Process, region: Region, seed: u64) {
         if self.real(region) {
             let bytes: Vec<u8> = (0..region.len).map(|offset| pattern(seed, offset)).collect();
-            self.memory(process).write(region, &bytes);
+            self.memory(process, region).write(region, &bytes);
         }
     }
 
@@ -257,7 +260,7 @@ impl Memories {
         if !self.real(region) {
             return Ok(());
         }
-        let memory = &self.processes[process.0 as usize];
+        let memory = &self.processes[home(process, region)];
         for offset in 0..region.len {
             let (expected, found) = (pattern(seed, offset), memory.byte(region, offset));
             if expected != found {
@@ -270,7 +273,7 @@ impl Memories {
     /// Inverts every byte of a region, so that whoever still reads it reads nothing right.
     pub fn poison(&mut self, process: Process, region: Region) {
         if self.real(region) {
-            let memory = self.memory(process);
+            let memory = self.memory(process, region);
             let mut bytes = memory.read(region);
             for byte in &mut bytes {
                 *byte = !*byte;
@@ -282,7 +285,7 @@ impl Memories {
     /// The bytes of a region; empty where payload is phantom.
     pub fn bytes(&self, process: Process, region: Region) -> Vec<u8> {
         match self.payload {
-            Payload::Real => self.processes[process.0 as usize].read(region),
+            Payload::Real => self.processes[home(process, region)].read(region),
             Payload::Phantom => Vec::new(),
         }
     }
@@ -309,9 +312,19 @@ impl Memories {
         self.payload == Payload::Real && region.len > 0
     }
 
-    fn memory(&mut self, process: Process) -> &mut Memory {
+    fn own_memory(&mut self, process: Process) -> &mut Memory {
         self.processes[process.0 as usize].change()
     }
+
+    /// The memory that a region of a process lies in.
+    fn memory(&mut self, process: Process, region: Region) -> &mut Memory {
+        self.processes[home(process, region)].change()
+    }
+}
+
+/// Whose memory a region of a process lies in: its own, but for what a neighbour has allocated.
+fn home(process: Process, region: Region) -> usize {
+    region.space.root().unwrap_or(process).0 as usize
 }
 
 impl Memory {

@@ -1,7 +1,7 @@
 //! What both runtimes hold a machine to, and how they cut its lists into steps.
 
 use crate::mpi::rma::update::Effect;
-use crate::protocols::contract::{Action, Process, ProtocolError, Region, Space, Thread};
+use crate::protocols::contract::{Action, Process, ProtocolError, Region, Thread};
 
 /// Why a run was stopped: a defect of a protocol, told as a result.
 #[derive(Clone, Debug, Eq, Hash, PartialEq, thiserror::Error)]
@@ -168,7 +168,7 @@ impl Cut {
 
 /// Whether an action of a core reads or writes memory that a window exposes.
 pub fn touches_window<P, R>(action: &Action<P, R>) -> bool {
-    let exposed = |region: &Region| matches!(region.space, Space::Window(_)) && region.len > 0;
+    let exposed = |region: &Region| region.is_in_a_window() && region.len > 0;
     match action {
         Action::Copy { from, to } => exposed(from) || exposed(to),
         Action::Combine { from, into, .. } => exposed(from) || exposed(into),
@@ -197,7 +197,7 @@ pub fn touches_window<P, R>(action: &Action<P, R>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocols::contract::{Route, Step, Token, Via};
+    use crate::protocols::contract::{Route, Space, Step, Token, Via};
     use crate::units::Bytes;
 
     type Act = Action<(), ()>;

@@ -16,7 +16,7 @@ use crate::mpi::operator::{Datatype, Operator, Reduction};
 use crate::mpi::rma::update::Effect;
 use crate::protocols::call::{Buffer, Call, Comm, Peer, Reply, Requests, SendMode};
 use crate::protocols::contract::{Handle, Machine, Next, Program, Region, Space};
-use crate::protocols::rma::call::{At, Flavor, LockKind, Operation, RmaCall, Win};
+use crate::protocols::rma::call::{At, Flavor, LockKind, Operation, RmaCall, Spacing, Win};
 
 const HOST: u32 = 0;
 const WINDOW: Win = Win(0);
@@ -70,7 +70,7 @@ pub struct Epochs {
     pub access: Access,
     /// How often in one epoch.
     pub operations: u32,
-    /// Bytes of one operation; each origin has a place of its own.
+    /// Bytes of one operation; each of an origin's epoch has a place of its own.
     pub size: u64,
     /// Timed epochs of each origin.
     pub rounds: u32,
@@ -80,6 +80,8 @@ pub struct Epochs {
     pub direct: Direct,
     /// Whether nobody asks for locks that could conflict (`MPI_MODE_NOCHECK`).
     pub no_check: bool,
+    /// Whether all processes map the memory of all (`MPI_Win_allocate_shared`).
+    pub shared: bool,
 }
 
 impl Epochs {
@@ -90,14 +92,17 @@ impl Epochs {
         [AnyProgram::Host(Box::new(host))].into_iter().chain(origins).collect()
     }
 
-    /// Bytes of rank 0's window: a place for each origin, or one that all share.
+    /// Bytes of rank 0's window: places for each origin, or one that all share.
     fn window(&self, processes: u32) -> u64 {
-        self.size * if self.access == Access::FetchAdd { 1 } else { u64::from(processes) }
+        let places = u64::from(processes) * u64::from(self.operations);
+        self.size * if self.access == Access::FetchAdd { 1 } else { places }
     }
 
     fn create(&self, rank: u32, processes: u32) -> Next<Call> {
         let bytes = if rank == HOST { self.window(processes) } else { 0 };
-        let (comm, flavor, memory, unit) = (Comm::default(), Flavor::Allocate, 0, 1);
+        let (comm, memory, unit) = (Comm::default(), 0, 1);
+        let shared = Flavor::Shared(Spacing::Contiguous);
+        let flavor = if self.shared { shared } else { Flavor::Allocate };
         rma(RmaCall::Create { win: WINDOW, comm, flavor, memory, bytes, unit })
     }
 
@@ -128,15 +133,18 @@ impl Epochs {
 
     /// The steps of one epoch.
     fn epoch(&self, rank: u32) -> Vec<Next<Call>> {
-        let disp = if self.access == Access::FetchAdd { 0 } else { u64::from(rank) * self.size };
-        let operate = |does| {
+        let first = u64::from(rank) * u64::from(self.operations);
+        let operate = |place: u32, does| {
+            let own = self.access != Access::FetchAdd;
+            let disp = if own { (first + u64::from(place)) * self.size } else { 0 };
             let (win, target, at) = (WINDOW, Some(HOST), At::contiguous(disp, self.size));
             rma(RmaCall::Operate { win, target, at, does, request: None })
         };
-        let (write, read) = (operate(self.write()), operate(self.read()));
-        let times = |steps: &[Next<Call>]| {
-            (0..self.operations).flat_map(|_| steps.to_vec()).collect::<Vec<_>>()
+        let times = |does: &[Operation]| {
+            let one = |place| does.iter().map(move |does| operate(place, *does));
+            (0..self.operations).flat_map(one).collect::<Vec<_>>()
         };
+        let (write, read) = (self.write(), self.read());
         match self.access {
             Access::Write => self.closed(times(&[write])),
             Access::Read => self.closed(times(&[read])),
@@ -144,7 +152,7 @@ impl Epochs {
                 [self.closed(times(&[write])), self.closed(times(&[read]))].concat()
             }
             Access::WriteRead => self.closed(times(&[write, read])),
-            Access::FetchAdd => self.closed(times(&[operate(self.add())])),
+            Access::FetchAdd => self.closed(times(&[self.add()])),
         }
     }
 

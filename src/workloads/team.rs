@@ -52,6 +52,7 @@ fn of_thread(call: &Collective, thread: u16, comm: Comm) -> Collective {
         | Space::Unexpected(_)
         | Space::Scratch(_)
         | Space::Window(_)
+        | Space::Shared(_)
         | Space::Exchange(_) => region,
     };
     Collective { comm, input: own(call.input), output: own(call.output), ..call.clone() }

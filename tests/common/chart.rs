@@ -225,6 +225,7 @@ fn place(region: Region) -> &'static str {
         Space::Unexpected(_) => "kept",
         Space::Scratch(_) => "scratch",
         Space::Window(_) => "window",
+        Space::Shared(_) => "shared",
         Space::Exchange(_) => "exchange",
     }
 }

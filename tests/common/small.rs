@@ -56,8 +56,10 @@ pub(crate) struct Small {
     pub(crate) endpoints: Endpoints,
     pub(crate) rendezvous: Protocol,
     /// How large messages move inside the node that all are on; `None`: each has its own node.
-    pub(crate) together: Option<Cooperation>,
+    pub(crate) near: Option<Cooperation>,
     pub(crate) rma: Settings,
+    /// Whether all processes are on one node.
+    pub(crate) together: bool,
     /// Process by process, what its buffers hold before.
     pub(crate) example: Option<Example>,
 }
@@ -76,8 +78,15 @@ impl Small {
 
     pub(crate) fn threads(steps: Vec<Vec<Vec<Next<Call>>>>) -> Self {
         let (endpoints, rendezvous) = (Endpoints::default(), Protocol::RGet);
-        let (rma, together) = (Settings::default(), None);
-        Self { steps, endpoints, rendezvous, together, rma, example: None }
+        Self {
+            steps,
+            endpoints,
+            rendezvous,
+            rma: Settings::default(),
+            together: false,
+            near: None,
+            example: None,
+        }
     }
 
     /// All ranks call one collective.
@@ -97,13 +106,14 @@ impl Small {
     /// The world; `change` may plant something into its libraries.
     pub(crate) fn world_of(&self, change: impl FnOnce(SharedJob) -> SharedJob) -> World {
         let size = u32::try_from(self.steps.len()).unwrap();
+        let near = self.together || self.near.is_some();
         let job = change(SharedJob::new(Job {
             communicators: Communicators::standard(size),
-            node_of: (0..size).map(|rank| if self.together.is_some() { 0 } else { rank }).collect(),
+            node_of: (0..size).map(|rank| if near { 0 } else { rank }).collect(),
             threads: self.steps.iter().map(|all| u16::try_from(all.len()).unwrap()).collect(),
             endpoints: self.endpoints.clone(),
             rendezvous: self.rendezvous,
-            cooperation: self.together.clone().unwrap_or_default(),
+            cooperation: self.near.clone().unwrap_or_default(),
             eager_inter: Bytes::new(EAGER),
             eager_intra: Bytes::new(EAGER),
             header: Bytes::new(8),

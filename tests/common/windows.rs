@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use mpisim::mpi::envelope::Rank;
 use mpisim::mpi::operator::{Datatype, Operator};
+use mpisim::mpi::rma::access::MemoryModel;
 use mpisim::mpi::rma::synchronisation::{LockKind, RankSet, Rules};
 use mpisim::mpi::rma::update::{Effect, Update};
 use mpisim::protocols::call::{Call, Comm};
@@ -27,6 +28,8 @@ pub(crate) const LAZY: Settings = Settings {
     merge_limit: Some(64),
     done_after_merge: true,
     rules: Rules::Document,
+    model: MemoryModel::Unified,
+    watch: true,
 };
 
 /// Every way to issue and to carry out, each with its name.

@@ -140,6 +140,8 @@ pub const SETTINGS: [Settings; 9] = {
         merge_limit: Some(16 << 10),
         done_after_merge: true,
         rules: crate::mpi::rma::synchronisation::Rules::Document,
+        model: crate::mpi::rma::access::MemoryModel::Unified,
+        watch: true,
     };
     const ADAPTIVE: Issue = Issue::Adaptive { operations: 1, bytes: 32 };
     const EAGER: Settings = Settings { issue: Issue::Eager, ..BASE };

@@ -148,6 +148,13 @@ pub fn entries() -> Vec<Entry> {
             jobs::polls,
         ),
         entry(
+            "windows/shared",
+            "R ranks add K times to one number in memory that they share, each under a shared lock",
+            [2, 8],
+            nothing,
+            jobs::shared_window,
+        ),
+        entry(
             "threads/one-queue",
             "2 processes of R threads, K messages from thread to thread by tag",
             [1, 4],

@@ -5,6 +5,7 @@ use super::super::diagnostic::{Diagnostic, Diagnostics};
 use super::super::json::Node;
 use super::super::model_file::Machine;
 use super::place;
+use crate::mpi::rma::access::MemoryModel;
 use crate::mpi::rma::synchronisation::Rules;
 use crate::protocols::rma::{Issue, Settings, Transport};
 use crate::units::{Bytes, TimeDelta};
@@ -83,6 +84,7 @@ fn epochs(node: &Node, settings: &Settings) -> Task {
             _ => Direct::None,
         },
         no_check: settings.transport == Transport::Rdma,
+        shared: node.word("window") == Some("shared"),
     })
 }
 
@@ -140,7 +142,18 @@ pub(super) fn settings(tree: &Node) -> Settings {
             Some("mpich") => Rules::Mpich,
             _ => Rules::Document,
         },
+        watch: node.word("conflicts") != Some("allowed"),
+        ..defaults
     }
+}
+
+/// What windows say of their memory: as the scenario says, or else as the adapter sees it.
+pub(super) fn model(tree: &Node, machine: &Machine) -> MemoryModel {
+    let node = tree.get("mpi").and_then(|mpi| mpi.get("rma"));
+    let said = node.and_then(|node| node.word("model"));
+    let named = said.and_then(|name| MemoryModel::ALL.into_iter().find(|one| one.name() == name));
+    let coherent = machine.profile.hca.coherent;
+    named.unwrap_or(if coherent { MemoryModel::Unified } else { MemoryModel::Separate })
 }
 
 /// What the workload, the machine and the settings say together.
@@ -191,6 +204,13 @@ pub(super) fn check(
                 "workload.processes",
                 "nobody reaches the window of the first process".to_owned(),
                 "at least 2 processes are needed".to_owned(),
+            );
+        }
+        if asked.shared && workload.nodes() > 1 {
+            refuse(
+                "workload.window",
+                format!("memory that is shared by processes on {} nodes", workload.nodes()),
+                format!("it is shared inside a node, of {} processes at most", workload.per_node),
             );
         }
         if asked.direct != Direct::None && asked.busy == 0 {

@@ -81,7 +81,8 @@ pub(super) fn read(
     over_units(diagnostics, tree, &workload, &placement, (nodes, each));
     products(diagnostics, tree, &machine, &workload, &placement, threads);
     let mut mpi = mpi(tree, &machine);
-    mpi.rma = rma;
+    let model = one_sided::model(tree, &machine);
+    mpi.rma = rma::Settings { model, ..rma };
     (mpi.cooperation, mpi.kernel) =
         cooperation::read(diagnostics, tree, &machine, (&placement, threads));
     if matches!(&workload, Workload::OneSided(task) if task.needs_bytes()) {

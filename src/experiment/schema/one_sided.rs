@@ -1,7 +1,7 @@
 //! Windows: how they work, and the workloads over them.
 
 use super::{LONG, POSITIVE, SIZE, time};
-use crate::experiment::shape::{Field, Shape, Variant, default, required, variant};
+use crate::experiment::shape::{Field, Shape, Variant, default, optional, required, variant};
 
 /// How windows work.
 pub(super) static SETTINGS: Shape = Shape::Object(&[
@@ -59,6 +59,23 @@ pub(super) static SETTINGS: Shape = Shape::Object(&[
         ]),
         "document",
         "Which calls are held to be in order.",
+    ),
+    optional(
+        "model",
+        &Shape::Word(&[
+            ("separate", "loads and stores work on a copy of their own"),
+            ("unified", "there is one copy"),
+        ]),
+        "What windows say of their memory; by default unified, where the adapter is coherent.",
+    ),
+    default(
+        "conflicts",
+        &Shape::Word(&[
+            ("error", "they fail the run, which names both"),
+            ("allowed", "nobody looks"),
+        ]),
+        "error",
+        "What becomes of accesses that the memory model does not allow side by side.",
     ),
 ]);
 
@@ -177,6 +194,15 @@ pub(super) static EPOCHS: Variant = variant(
             ]),
             "none",
             "What rank 0 does with its own window.",
+        ),
+        default(
+            "window",
+            &Shape::Word(&[
+                ("allocated", "each process has its part in its own memory"),
+                ("shared", "all parts lie in memory that all map: one node"),
+            ]),
+            "allocated",
+            "How the window is made.",
         ),
     ],
     "All processes but the first make epochs towards the window of rank 0, again and again.",

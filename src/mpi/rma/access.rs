@@ -3,9 +3,11 @@
 //!
 //! The checker keeps what is open: an access from its call on until it is complete at the target. It
 //! says of one run what overlapped there; what might have overlapped in another order of events, it
-//! does not see.
+//! does not see. What synchronisation keeps apart, however, it knows: two accesses under locks of
+//! which one is exclusive, of two fences, or of two exposures never run together ([`Under`]).
 //!
-//! Source: `rma` Fig. 1 and Sec. 2.1.2 (tables), 2.2.1 (accumulates), 2.2.4 (models). Where the text
+//! Source: `rma` Fig. 1 and Sec. 2.1.2 (tables), 2.1.3, 2.1.4 (what keeps apart), 2.2.1
+//! (accumulates), 2.2.4 (models). Where the text
 //! of the separate model bans every local update beside remote accesses and the table allows a store
 //! beside loads and gets of other places, the table rules.
 
@@ -18,6 +20,7 @@ pub use open::Accesses;
 
 use crate::mpi::envelope::Rank;
 use crate::mpi::operator::{Datatype, Operator};
+use crate::mpi::rma::synchronisation::LockKind;
 
 /// What a window says of its memory, the value of its attribute `MPI_WIN_MODEL`.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
@@ -259,6 +262,70 @@ impl fmt::Display for Touch {
     }
 }
 
+/// By which synchronisation an access takes place.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub enum Under {
+    /// A load or store of the owner, after so many fences and under this lock of its own part.
+    Local {
+        /// Fences of the window that it has called.
+        fences: u32,
+        /// Its lock.
+        lock: Option<LockKind>,
+    },
+    /// The epoch after so many fences.
+    Fence(u32),
+    /// An exposure epoch of the owner, by its number.
+    Exposure(u32),
+    /// A lock of the owner's part.
+    Lock(LockKind),
+    /// A lock that nobody was asked for (`MPI_MODE_NOCHECK`): it keeps nobody out.
+    Unchecked,
+    /// The same two, where an accumulate has been applied to unified memory: its owner sees it, and
+    /// everybody else may not have heard of it.
+    Applied {
+        /// Whether somebody was asked for the lock, which was shared.
+        checked: bool,
+    },
+}
+
+impl Under {
+    /// Whether accesses of two processes under these never run together, whatever their calls do.
+    pub fn excludes(self, other: Self) -> bool {
+        let locks = self.lock().zip(other.lock());
+        locks.is_some_and(|(a, b)| a.max(b) == LockKind::Exclusive)
+    }
+
+    /// The lock of the owner's part under which it takes place.
+    const fn lock(self) -> Option<LockKind> {
+        match self {
+            Self::Local { lock, .. } => lock,
+            Self::Lock(kind) => Some(kind),
+            Self::Applied { checked: true } => Some(LockKind::Shared),
+            Self::Applied { checked: false }
+            | Self::Fence(_)
+            | Self::Exposure(_)
+            | Self::Unchecked => None,
+        }
+    }
+
+    /// Whether accesses under these follow each other, whoever makes them: `other` comes after what is
+    /// open, in another epoch, or as the owner's own.
+    pub const fn follows(self, other: Self) -> bool {
+        match (self, other) {
+            (Self::Fence(a), Self::Fence(b) | Self::Local { fences: b, .. })
+            | (Self::Local { fences: a, .. }, Self::Fence(b))
+            | (Self::Exposure(a), Self::Exposure(b)) => a != b,
+            (Self::Applied { .. }, Self::Local { .. }) => true,
+            _ => false,
+        }
+    }
+
+    /// Whether it keeps all others with a lock out.
+    const fn is_alone(self) -> bool {
+        matches!(self, Self::Lock(LockKind::Exclusive))
+    }
+}
+
 /// One access to the memory of a process.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Access {
@@ -268,17 +335,18 @@ pub struct Access {
     pub touch: Touch,
     /// Which bytes of the window, from its start; in a dynamic window, which addresses.
     pub bytes: Range<u64>,
-    /// The epoch of `by` in which it does so, by a number of the caller's.
-    pub epoch: u32,
-    /// Where in the program it stands, by a number of the caller's.
-    pub place: u32,
+    /// What keeps others apart from it.
+    pub under: Under,
+    /// Where in the program it stands, by a number of the caller's, where that knows one.
+    pub place: Option<u32>,
 }
 
 impl fmt::Display for Access {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { by, touch, bytes, place, .. } = self;
         let Range { start, end } = bytes;
-        write!(f, "{touch} of bytes {start}..{end} by rank {} (call {place})", by.0)
+        write!(f, "{touch} of bytes {start}..{end} by rank {}", by.0)?;
+        place.map_or(Ok(()), |place| write!(f, " (call {place})"))
     }
 }
 

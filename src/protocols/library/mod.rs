@@ -471,7 +471,8 @@ impl Machine for Library {
     }
 
     fn is_exposed(&self) -> bool {
-        self.rma.is_some() && self.job.rma.transport != rma::Transport::Messages
+        let by_hca = self.job.rma.transport != rma::Transport::Messages;
+        self.rma.as_ref().is_some_and(|rma| by_hca || rma.shares())
     }
 
     fn exposes(&self, region: Region) -> Result<(), ProtocolError> {

@@ -39,7 +39,9 @@ pub(super) enum Fence {
 impl Window {
     /// `MPI_Win_fence`: how it begins, where it ends an epoch (`closes`) or only opens one.
     pub(super) fn begin_fence(&self, closes: bool, settings: &Settings) -> Fence {
-        match (closes, settings.issue) {
+        // What is reached by loads and stores needs no count, but everybody's consent.
+        let issue = if self.is_shared() { Issue::Eager } else { settings.issue };
+        match (closes, issue) {
             (true, Issue::Eager) => Fence::Flushing,
             (true, Issue::Lazy | Issue::Adaptive { .. }) => {
                 let mut counts = vec![0; self.members.len()];
@@ -71,7 +73,7 @@ impl Window {
 
     /// Sends an operation of a fence epoch.
     fn fence_out(&mut self, target: u32, queued: Queued, closes: Closes, port: &mut Port<'_>) {
-        if target == self.rank {
+        if self.reaches(target) {
             return Self::apply_own(queued, port);
         }
         let state = self.targets.entry(target).or_insert_with(|| Target::new(Lock::Open));
@@ -116,7 +118,7 @@ impl Window {
 
     /// An operation inside an active epoch.
     pub(super) fn active(&mut self, target: u32, queued: Queued, port: &mut Port<'_>) {
-        let eager = port.settings().issue == Issue::Eager;
+        let eager = self.is_shared() || port.settings().issue == Issue::Eager;
         let posted = self.posts.get(&target).is_some_and(|posts| *posts > 0);
         match self.sync.epoch() {
             Epoch::Fence if eager => self.fence_out(target, queued, Closes::Nothing, port),
@@ -136,7 +138,7 @@ impl Window {
 
     /// Sends an operation to a target that has posted; the last one says that this process is done.
     fn start_out(&mut self, target: u32, queued: Queued, last: bool, port: &mut Port<'_>) {
-        if target == self.rank {
+        if self.reaches(target) {
             return Self::apply_own(queued, port);
         }
         let by_hca = port.settings().by_hca(&queued.does);
@@ -192,7 +194,7 @@ impl Window {
         for (index, queued) in mine.into_iter().enumerate() {
             let by_hca = port.settings().by_hca(&queued.does);
             let busy = self.targets.get(&target).is_some_and(|state| state.rdma > 0);
-            let last = index + 1 == count && !by_hca && !busy;
+            let last = index + 1 == count && !by_hca && !busy && !self.is_shared();
             #[cfg(feature = "mutants")]
             let last = last && !port.has(Mutant::CompletesFirst);
             said |= last && target != self.rank;

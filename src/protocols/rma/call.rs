@@ -2,6 +2,7 @@
 //!
 //! Source: MPI 3.1, Chapter 11; `rma` Sec. 2.
 
+pub use crate::mpi::rma::layout::Spacing;
 pub use crate::mpi::rma::synchronisation::LockKind;
 use crate::mpi::rma::synchronisation::RankSet;
 use crate::mpi::rma::update::Effect;
@@ -19,6 +20,9 @@ pub enum Flavor {
     Create,
     /// `MPI_Win_allocate`: memory that the library provides.
     Allocate,
+    /// `MPI_Win_allocate_shared`: one piece of memory that all processes of the window map, which are
+    /// on one node.
+    Shared(Spacing),
     /// `MPI_Win_create_dynamic`: none at first, see [`RmaCall::Attach`].
     Dynamic,
 }
@@ -158,8 +162,9 @@ impl Operation {
 #[allow(missing_docs, reason = "argument names of MPI")]
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub enum RmaCall {
-    /// `MPI_Win_create`, `MPI_Win_allocate`, `MPI_Win_create_dynamic`: `bytes` of memory number
-    /// `memory` of this process, counted in `unit` bytes.
+    /// `MPI_Win_create`, `MPI_Win_allocate`, `MPI_Win_allocate_shared`, `MPI_Win_create_dynamic`:
+    /// `bytes` of memory number `memory` of this process (of none in particular, where it is shared),
+    /// counted in `unit` bytes.
     Create { win: Win, comm: Comm, flavor: Flavor, memory: u32, bytes: u64, unit: u64 },
     /// `MPI_Win_free`.
     Free { win: Win },
@@ -204,6 +209,7 @@ impl RmaCall {
         match self {
             Self::Create { flavor: Flavor::Create, .. } => "MPI_Win_create",
             Self::Create { flavor: Flavor::Allocate, .. } => "MPI_Win_allocate",
+            Self::Create { flavor: Flavor::Shared(_), .. } => "MPI_Win_allocate_shared",
             Self::Create { flavor: Flavor::Dynamic, .. } => "MPI_Win_create_dynamic",
             Self::Free { .. } => "MPI_Win_free",
             Self::Attach { .. } => "MPI_Win_attach",

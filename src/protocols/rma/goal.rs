@@ -10,6 +10,7 @@ use super::packet::{RmaPacket, Scope};
 use super::port::Port;
 use super::setup::Creating;
 use super::window::{Lock, Target, Wants, Window};
+use crate::mpi::observation::WindowFact;
 use crate::protocols::contract::{Process, Thread, Wait};
 #[cfg(feature = "mutants")]
 use crate::protocols::mutant::Mutant;
@@ -55,6 +56,10 @@ enum Aim {
     },
     /// The own part is locked.
     OwnLock {
+        window: u32,
+    },
+    /// All targets that are locked have granted it: others' memory is reached at once then.
+    Granted {
         window: u32,
     },
     /// The operations on one target are complete, here or there as well, or its lock is given back.
@@ -103,7 +108,9 @@ impl Goal {
 impl Window {
     /// What a thread that locks its own part waits for: its loads and stores follow at once.
     pub(super) fn own_lock(&self, call: &RmaCall) -> Goal {
-        Goal::new(call.name(), Aim::OwnLock { window: self.id })
+        let window = self.id;
+        let aim = if self.is_shared() { Aim::Granted { window } } else { Aim::OwnLock { window } };
+        Goal::new(call.name(), aim)
     }
 
     /// What a thread that detaches memory waits for.
@@ -217,10 +224,17 @@ impl Rma {
         }
         match &mut goal.aim {
             Aim::Gather(creating) => {
-                let (window, win) = (creating.window(), creating.win);
-                let (id, exchange) = (window.id, window.barrier());
+                let (window, win) = match creating.window() {
+                    Ok(window) => (window, creating.win),
+                    Err(words) => {
+                        port.refuse(words);
+                        return Turn::Over;
+                    }
+                };
+                let (id, exchange) = (window.id, window.begin_use());
                 self.next = id + 1;
                 self.handles.insert(win, id);
+                window.tell_made(port);
                 self.windows.insert(id, window);
                 Turn::Next(Aim::Made { window: id, exchange })
             }
@@ -229,7 +243,9 @@ impl Rma {
             }
             Aim::Made { .. } => Turn::Over,
             Aim::Freed { window, .. } => {
-                self.windows.remove(window);
+                if let Some(freed) = self.windows.remove(window) {
+                    freed.tell_freed(port);
+                }
                 self.handles.retain(|_, id| id != window);
                 Turn::Over
             }
@@ -245,17 +261,23 @@ impl Rma {
                 if open.is_held_by_others() {
                     return Turn::Waits;
                 }
-                if let Err(words) = open.detach(*memory) {
-                    port.refuse(words);
+                match open.detach(*memory) {
+                    Ok(()) => port.fact(*window, WindowFact::Hidden { memory: *memory }),
+                    Err(words) => port.refuse(words),
                 }
                 Turn::Over
             }
             Aim::OwnLock { window } => over(self.windows[window].owns_its_lock()),
+            Aim::Granted { window } => over(self.windows[window].has_its_locks()),
             Aim::Target { window, target, wants } => {
                 let open = self.windows.get_mut(window).expect("it is in use");
                 open.ask_again(*target, *wants, port);
                 let state = open.targets.get(target);
-                over(state.is_none_or(|state| Window::is_done(state, *wants)))
+                let done = state.is_none_or(|state| Window::is_done(state, *wants));
+                if done {
+                    open.tell_done(Some(*target), *wants, port);
+                }
+                over(done)
             }
             Aim::All { window, wants } => {
                 let open = self.windows.get_mut(window).expect("it is in use");
@@ -263,13 +285,20 @@ impl Rma {
                 for target in targets {
                     open.ask_again(target, *wants, port);
                 }
-                over(open.targets.values().all(|state| Window::is_done(state, *wants)))
+                let done = open.targets.values().all(|state| Window::is_done(state, *wants));
+                if done {
+                    open.tell_done(None, *wants, port);
+                }
+                over(done)
             }
             Aim::Fence { window, fence } => {
                 let id = *window;
                 let open = self.windows.get_mut(window).expect("it is in use");
                 let next = match fence {
-                    Fence::Over | Fence::Barrier(_) => return Turn::Over,
+                    Fence::Over | Fence::Barrier(_) => {
+                        port.fact(id, WindowFact::FenceOver);
+                        return Turn::Over;
+                    }
                     Fence::Counting(exchange) => Some(open.counted_out(exchange.sum(), port)),
                     Fence::Coming { .. } | Fence::Flushing => open.fence_on(fence, port),
                 };
@@ -280,7 +309,11 @@ impl Rma {
                 over(open.complete_on(left, port))
             }
             Aim::Exposure { window } => {
-                over(self.windows.get_mut(window).expect("it is in use").exposure_over())
+                let done = self.windows.get_mut(window).expect("it is in use").exposure_over();
+                if done {
+                    port.fact(*window, WindowFact::ExposureOver);
+                }
+                over(done)
             }
         }
     }
@@ -345,6 +378,7 @@ fn exchange_of(aim: &mut Aim) -> Option<&mut Exchange> {
         Aim::Drain { .. }
         | Aim::Detach { .. }
         | Aim::OwnLock { .. }
+        | Aim::Granted { .. }
         | Aim::Target { .. }
         | Aim::All { .. }
         | Aim::Fence { .. }
@@ -405,6 +439,10 @@ impl Goal {
             Aim::OwnLock { window } | Aim::Detach { window, .. } => {
                 let open = &rma.windows[window];
                 vec![wait(open.others(), "the lock of its own part of the window".to_owned())]
+            }
+            Aim::Granted { window } => {
+                let open = &rma.windows[window];
+                vec![wait(open.others(), "locks of memory that is shared".to_owned())]
             }
             Aim::Drain { window, .. } | Aim::Fence { window, .. } => {
                 let open = &rma.windows[window];

@@ -22,12 +22,13 @@ pub mod packet;
 pub(crate) mod port;
 pub(crate) mod setup;
 mod target;
+mod told;
 mod window;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use self::call::{LockKind, Operation, RmaCall, Win};
+use self::call::{Flavor, LockKind, Operation, RmaCall, Win};
 use self::goal::Goal;
 use self::packet::{RmaPacket, Scope};
 use self::port::Port;
@@ -35,7 +36,9 @@ use self::setup::{Creating, Members};
 use self::window::{Base, Target, Wants, Window};
 use super::contract::{Handle, Process, Region, Route, Step, Thread, Token, Wait};
 use crate::mpi::envelope::Rank;
+use crate::mpi::observation::WindowFact;
 use crate::mpi::operator::Operator;
+use crate::mpi::rma::access::MemoryModel;
 use crate::mpi::rma::synchronisation::{Event, Rules};
 use crate::mpi::rma::update::Effect;
 
@@ -83,6 +86,10 @@ pub struct Settings {
     pub done_after_merge: bool,
     /// Which calls are held to be in order.
     pub rules: Rules,
+    /// What windows say of their memory.
+    pub model: MemoryModel,
+    /// Whether the monitors are told who accesses what.
+    pub watch: bool,
 }
 
 impl Default for Settings {
@@ -94,6 +101,8 @@ impl Default for Settings {
             merge_limit: None,
             done_after_merge: true,
             rules: Rules::Document,
+            model: MemoryModel::Unified,
+            watch: true,
         }
     }
 }
@@ -191,8 +200,13 @@ impl Rma {
             if self.handles.contains_key(&win) {
                 return Err(format!("window {} exists already", win.0));
             }
-            let base = Base { memory, bytes, unit };
-            let creating = Creating::new(win, members()?, flavor, self.next, base);
+            let members = members()?;
+            if let Flavor::Shared(_) = flavor {
+                port.has_one_node(&members.processes)?;
+            }
+            let base = Base { memory, start: 0, bytes, unit };
+            let kind = (flavor, port.settings().model);
+            let creating = Creating::new(win, members, kind, self.next, base);
             return Ok(self.aim(Goal::create(creating), port));
         }
         let id = self.handles.get(&call.win()).copied();
@@ -204,6 +218,7 @@ impl Rma {
             let checked = window.sync.call(port.settings().rules, &event);
             checked.map_err(|error| error.to_string())?;
         }
+        window.tell(call, operation, port);
         let goal = match call {
             RmaCall::Operate { target, does, request, .. } => {
                 match target.zip(operation) {
@@ -224,11 +239,18 @@ impl Rma {
                 if port.has(crate::protocols::mutant::Mutant::OwnLockAtOnce) {
                     return Ok(Called::Returns);
                 }
-                (*target == window.rank).then(|| window.own_lock(call))
+                window.reaches(*target).then(|| window.own_lock(call))
             }
             RmaCall::LockAll { no_check, .. } => {
                 window.no_check = *no_check;
-                window.lock(window.rank, LockKind::Shared, *no_check, port);
+                let all = if window.is_shared() {
+                    0..window.size()
+                } else {
+                    window.rank..window.rank + 1
+                };
+                for target in all {
+                    window.lock(target, LockKind::Shared, *no_check, port);
+                }
                 Some(window.own_lock(call))
             }
             RmaCall::Attach { memory, bytes, .. } => {
@@ -281,10 +303,11 @@ impl Rma {
         self.handles.get(&win).copied().is_some_and(|id| self.test(id, port))
     }
 
-    fn test(&mut self, id: u32, port: &Port<'_>) -> bool {
+    fn test(&mut self, id: u32, port: &mut Port<'_>) -> bool {
         let Some(window) = self.windows.get_mut(&id) else { return false };
         let over = window.exposure_over();
         if over {
+            port.fact(id, WindowFact::ExposureOver);
             // It was found to be in order when the call was made.
             let _ = window.sync.call(port.settings().rules, &Event::Test { complete: true });
         }
@@ -371,6 +394,27 @@ impl Rma {
             }
         }
         why
+    }
+
+    /// What a window says of its memory: its attribute `MPI_WIN_MODEL`.
+    pub fn model(&self, win: Win) -> Option<MemoryModel> {
+        Some(self.windows[self.handles.get(&win)?].model)
+    }
+
+    /// How a window got its memory: its attribute `MPI_WIN_CREATE_FLAVOR`.
+    pub fn flavor(&self, win: Win) -> Option<Flavor> {
+        Some(self.windows[self.handles.get(&win)?].flavor)
+    }
+
+    /// Where the memory of a rank lies, in a window that is shared: `MPI_Win_shared_query`, which
+    /// every process answers for itself. `None` where there is no such window or rank.
+    pub fn shared_query(&self, win: Win, rank: Rank) -> Option<Region> {
+        self.windows[self.handles.get(&win)?].segment(rank.0)
+    }
+
+    /// Whether a window of this process shares memory.
+    pub(crate) fn shares(&self) -> bool {
+        self.windows.values().any(Window::is_shared)
     }
 
     /// Bytes that this process keeps for a window; see the table of what all ranks expose.

@@ -35,7 +35,7 @@ impl Window {
     ) {
         let lock = if no_check { Lock::Unchecked } else { Lock::Called(kind) };
         self.targets.insert(target, Target::new(lock));
-        let at_once = port.settings().issue == Issue::Eager || target == self.rank;
+        let at_once = port.settings().issue == Issue::Eager || self.reaches(target);
         #[cfg(feature = "mutants")]
         let at_once = at_once || port.has(Mutant::LocksAtOnce);
         if at_once {
@@ -46,13 +46,14 @@ impl Window {
     /// An operation inside a passive epoch.
     pub(super) fn passive(&mut self, target: u32, queued: Queued, port: &mut Port<'_>) {
         let settings = port.settings();
-        let own = target == self.rank;
+        let own = self.reaches(target);
+        let by_hca = self.by_hca(settings, &queued.does);
         let lock = self.lock_of_all();
         let state = self.targets.entry(target).or_insert_with(|| Target::new(lock));
         state.queue.push_back(queued);
         state.queued_bytes += queued.place.bytes();
         state.eager |= settings.turns_eager(state);
-        if own || state.eager || settings.by_hca(&queued.does) {
+        if own || state.eager || by_hca {
             self.push(target, port);
         }
     }
@@ -153,9 +154,11 @@ impl Window {
 
     /// Sends what is queued; the last operation carries what is wanted.
     pub(super) fn issue(&mut self, target: u32, port: &mut Port<'_>) {
+        let (by_adapter, reaches) = (!self.is_shared(), self.reaches(target));
         while let Some(state) = self.targets.get_mut(&target) {
             let Some(&queued) = state.queue.front() else { break };
-            let by_hca = port.settings().by_hca(&queued.does)
+            let by_hca = by_adapter
+                && port.settings().by_hca(&queued.does)
                 && (target != self.rank || needs_hca(&queued.does));
             // An own element may be read by the core, but not before the HCA has updated it.
             let waits = state.updating && matches!(queued.does, Operation::Update { .. });
@@ -168,7 +171,7 @@ impl Window {
             state.queued_bytes -= queued.place.bytes();
             if by_hca {
                 self.post(target, queued, port);
-            } else if target == self.rank {
+            } else if reaches {
                 Self::apply_own(queued, port);
             } else {
                 let closes = self.closing(target, queued.is_answered());
@@ -308,6 +311,7 @@ impl Window {
             port.give_back(region);
         }
         port.complete(queued.request);
+        self.tell_request(target, queued, port);
         self.issue(target, port);
         self.forget_if_over(target);
         Some(())
@@ -334,6 +338,7 @@ impl Window {
         }
         port.give_back(result);
         port.complete(queued.request);
+        self.tell_request(target, queued, port);
         let state = self.targets.get_mut(&target)?;
         state.replies = state.replies.checked_sub(1)?;
         state.answers = state.answers.checked_sub(u32::from(closes))?;

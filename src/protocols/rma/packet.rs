@@ -108,6 +108,8 @@ pub enum Closes {
 pub struct Place {
     /// Which memory.
     pub memory: u32,
+    /// Whether several processes map it.
+    pub shared: bool,
     /// First byte of the first block.
     pub offset: u64,
     /// Bytes of a block.
@@ -140,7 +142,8 @@ impl Place {
             if self.is_strided() { (self.block, self.count) } else { (self.bytes(), 1) };
         (0..u64::from(count)).map(move |index| {
             let offset = self.offset + index * self.stride;
-            let space = Space::Window(self.memory);
+            let name = self.memory;
+            let space = if self.shared { Space::Shared(name) } else { Space::Window(name) };
             (Region { space, offset, len: block }, index * block)
         })
     }

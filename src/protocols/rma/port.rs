@@ -6,6 +6,7 @@ use super::call::Operation;
 use super::packet::{Body, DERIVED_BYTES, RmaPacket};
 use super::window::{Queued, Window};
 use super::{Settings, token};
+use crate::mpi::observation::{Observation, WindowFact};
 use crate::protocols::contract::{Action, Handle, Process, Region, Route, Space, Step, Thread};
 use crate::protocols::library::{Job, LibraryAction, Packet};
 #[cfg(feature = "mutants")]
@@ -44,9 +45,32 @@ impl<'a> Port<'a> {
         self.job.eager_by(self.job.wire(self.me, route, self.thread).via)
     }
 
+    /// Whether these processes can map one piece of memory.
+    pub(super) fn has_one_node(&self, processes: &[Process]) -> Result<(), String> {
+        let node = |process: Process| self.job.node_of[process.0 as usize];
+        let first = processes[0];
+        let other = processes.iter().find(|other| node(**other) != node(first));
+        other.map_or(Ok(()), |other| {
+            Err(format!(
+                "memory is shared inside a node: process {} is on node {}, process {} on node {}",
+                first.0,
+                node(first),
+                other.0,
+                node(*other)
+            ))
+        })
+    }
+
     /// Somebody asked for what cannot be done.
     pub(super) fn refuse(&mut self, words: String) {
         self.refused.get_or_insert(words);
+    }
+
+    /// Tells the monitors a fact, where they are to watch.
+    pub(super) fn fact(&mut self, window: u32, fact: WindowFact) {
+        if self.settings().watch {
+            self.out.push(Action::Observe(Observation::Window(window, fact)));
+        }
     }
 
     pub(super) fn work(&mut self, step: Step) {

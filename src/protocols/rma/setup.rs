@@ -2,25 +2,31 @@
 //!
 //! ```text
 //!   create   gather (number, and memory, bytes, unit) of all ─▶ barrier
+//!   shared   the same ─▶ rank 0 allocates the sum ─▶ its handle goes round ─▶ offsets by each
 //!   free     everybody learns how many silent unlocks come ─▶ until they have come ─▶ barrier
 //! ```
 //!
 //! A dynamic window gathers no more than its number: nobody knows what others attach, and attaching
 //! tells nobody.
 //!
-//! Source: `rma` Sec. 2.2.3 and 4.1.
+//! The handle of shared memory goes round by a gather of one word, in as many rounds as a broadcast
+//! and with more messages: nobody is told by it alone, and it is the barrier as well. Left out: what
+//! the operating system takes for the memory.
+//!
+//! Source: `rma` Sec. 2.2.3, 4.1 and 4.5.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use super::call::{Flavor, Win, address};
+use super::call::{Flavor, Spacing, Win, address};
 use super::exchange::Exchange;
 use super::manager::LockManager;
 use super::window::{Base, Window};
 use crate::mpi::envelope::Rank;
-use crate::mpi::rma::layout::{AttachError, Attached};
+use crate::mpi::rma::access::MemoryModel;
+use crate::mpi::rma::layout::{AttachError, Attached, Layout};
 use crate::mpi::rma::synchronisation::Synchronisation;
-use crate::protocols::contract::Process;
+use crate::protocols::contract::{Process, Space};
 
 /// Who makes a window.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
@@ -37,39 +43,56 @@ pub(super) struct Creating {
     pub(super) win: Win,
     pub(super) members: Members,
     flavor: Flavor,
+    model: MemoryModel,
     pub(super) exchange: Exchange,
 }
 
 impl Creating {
     /// The first step of making a window, by a process whose next free number is `number`.
-    pub(super) fn new(win: Win, members: Members, flavor: Flavor, number: u32, base: Base) -> Self {
+    pub(super) fn new(
+        win: Win,
+        members: Members,
+        (flavor, model): (Flavor, MemoryModel),
+        number: u32,
+        base: Base,
+    ) -> Self {
         let size = u32::try_from(members.processes.len()).expect("ranks are u32");
-        let Base { memory, bytes, unit } = base;
+        let Base { memory, bytes, unit, .. } = base;
         let exchange = match flavor {
             Flavor::Dynamic => Exchange::gather(members.rank, size, &[number.into()]),
-            Flavor::Create | Flavor::Allocate => {
+            Flavor::Create | Flavor::Allocate | Flavor::Shared(_) => {
                 let words = [number.into(), memory.into(), bytes, unit];
                 Exchange::gather(members.rank, size, &words)
             }
         };
-        Self { win, members, flavor, exchange }
+        Self { win, members, flavor, model, exchange }
     }
 
     /// The window, once everybody's words are known.
-    pub(super) fn window(&self) -> Window {
+    ///
+    /// # Errors
+    ///
+    /// The memory of all together cannot be had.
+    pub(super) fn window(&self) -> Result<Window, String> {
         let narrow = |word: u64| u32::try_from(word).expect("it was 32 bits wide when it was told");
         let numbers = self.exchange.gathered().map(|words| narrow(words[0]));
+        let id = numbers.max().expect("a window has ranks");
         let bases = self.exchange.gathered().filter(|words| words.len() > 1);
         let bases = bases.map(|words| {
             let (memory, bytes, unit) = (narrow(words[1]), words[2], words[3]);
-            Base { memory, bytes, unit }
+            Base { memory, start: 0, bytes, unit }
         });
-        Window {
-            id: numbers.max().expect("a window has ranks"),
+        let mut bases: Vec<Base> = bases.collect();
+        if let Flavor::Shared(spacing) = self.flavor {
+            self.share(id, spacing, &mut bases)?;
+        }
+        Ok(Window {
+            id,
             rank: self.members.rank,
             members: Arc::clone(&self.members.processes),
             flavor: self.flavor,
-            bases: bases.collect(),
+            model: self.model,
+            bases: bases.into(),
             attached: Attached::default(),
             sync: Synchronisation::new(Rank(self.members.rank)),
             fenced: false,
@@ -84,11 +107,37 @@ impl Creating {
             counted: 0,
             silent: BTreeMap::new(),
             silent_come: 0,
+        })
+    }
+
+    /// Lays the segments of a shared window out in the memory of rank 0, where each finds them.
+    fn share(&self, id: u32, spacing: Spacing, bases: &mut [Base]) -> Result<(), String> {
+        let unit = |base: &Base| u32::try_from(base.unit).map_err(|_| "a unit is below 4 GiB");
+        let sizes = bases.iter().map(|base| Ok((base.bytes, unit(base)?)));
+        let sizes: Vec<(u64, u32)> = sizes.collect::<Result<_, &str>>()?;
+        let layout = Layout::shared(0, &sizes, spacing).map_err(|error| error.to_string())?;
+        let root = self.members.processes[0];
+        let Some(Space::Shared(memory)) = Space::shared(root, id) else {
+            return Err("memory is shared by the first 65,536 processes only".to_owned());
+        };
+        for (base, rank) in bases.iter_mut().zip(0..) {
+            base.memory = memory;
+            base.start = layout.segment(Rank(rank)).map_or(0, |segment| segment.base);
         }
+        Ok(())
     }
 }
 
 impl Window {
+    /// The last step of making it: nobody uses it before everybody has it. Where it is shared, the
+    /// name that rank 0 has for its memory goes round.
+    pub(super) fn begin_use(&self) -> Exchange {
+        match self.bases.first().filter(|_| self.is_shared()) {
+            Some(base) => Exchange::gather(self.rank, self.size(), &[base.memory.into()]),
+            None => self.barrier(),
+        }
+    }
+
     /// The first step of freeing it.
     pub(super) fn begin_free(&self) -> Exchange {
         let count = |rank: u32| self.silent.get(&rank).copied().unwrap_or(0);

@@ -7,14 +7,17 @@ use super::Settings;
 use super::call::{At, Flavor, LockKind, Operation, RmaCall, address};
 use super::manager::LockManager;
 use super::packet::{Body, Place};
+use crate::mpi::rma::access::MemoryModel;
 use crate::mpi::rma::layout::Attached;
 use crate::mpi::rma::synchronisation::Synchronisation;
-use crate::protocols::contract::{Handle, Process, Region, Route};
+use crate::protocols::contract::{Handle, Process, Region, Route, Space};
 
 /// What a target exposes, as every origin knows it.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(super) struct Base {
     pub(super) memory: u32,
+    /// Its first byte there.
+    pub(super) start: u64,
     pub(super) bytes: u64,
     pub(super) unit: u64,
 }
@@ -165,6 +168,8 @@ pub(super) struct Window {
     pub(super) rank: u32,
     pub(super) members: Arc<[Process]>,
     pub(super) flavor: Flavor,
+    /// What is said of all its memory.
+    pub(super) model: MemoryModel,
     /// What every rank exposes, by rank; empty where the window is dynamic.
     pub(super) bases: Arc<[Base]>,
     /// Memory of this process that is attached, by [`address`].
@@ -243,7 +248,9 @@ impl Window {
             return Ok(None);
         };
         does.fits(at.bytes())?;
-        if let Some(words) = settings.refuses(does, at.bytes()) {
+        if !self.is_shared()
+            && let Some(words) = settings.refuses(does, at.bytes())
+        {
             return Err(words);
         }
         let place = self.place(*target, *at)?;
@@ -265,6 +272,33 @@ impl Window {
         lock.is_none_or(|lock| matches!(lock, Lock::Granted(_) | Lock::Unchecked | Lock::Open))
     }
 
+    /// Whether all processes map the memory of all.
+    pub(super) const fn is_shared(&self) -> bool {
+        matches!(self.flavor, Flavor::Shared(_))
+    }
+
+    /// Whether this process's core reaches the memory of a target by itself.
+    pub(super) const fn reaches(&self, target: u32) -> bool {
+        target == self.rank || self.is_shared()
+    }
+
+    /// Whether the HCA carries out an operation.
+    pub(super) fn by_hca(&self, settings: &Settings, does: &Operation) -> bool {
+        !self.is_shared() && settings.by_hca(does)
+    }
+
+    /// The memory of a rank in a window that is shared.
+    pub(super) fn segment(&self, rank: u32) -> Option<Region> {
+        let base = self.bases.get(rank as usize).filter(|_| self.is_shared())?;
+        let Base { memory, start, bytes, .. } = *base;
+        Some(Region { space: Space::Shared(memory), offset: start, len: bytes })
+    }
+
+    /// Whether every lock that was asked for is granted.
+    pub(super) fn has_its_locks(&self) -> bool {
+        self.targets.values().all(|target| !matches!(target.lock, Lock::Requested(_)))
+    }
+
     /// Where an operation takes place in the target's memory, as far as its origin can tell.
     pub(super) fn place(&self, target: u32, at: At) -> Result<Place, String> {
         let At { disp, block, count, stride } = at;
@@ -272,7 +306,7 @@ impl Window {
             let low = disp & u64::from(u32::MAX);
             (u32::try_from(disp >> 32).expect("shifted to 32 bits"), low)
         } else {
-            let Base { memory, bytes, unit } = self.bases[target as usize];
+            let Base { memory, start, bytes, unit } = self.bases[target as usize];
             let end = disp.checked_mul(unit).and_then(|offset| offset.checked_add(at.span()));
             if end.is_none_or(|end| end > bytes) {
                 return Err(format!(
@@ -280,9 +314,10 @@ impl Window {
                     at.span()
                 ));
             }
-            (memory, disp * unit)
+            (memory, start + disp * unit)
         };
-        Ok(Place { memory, offset, block, count, stride })
+        let shared = self.is_shared();
+        Ok(Place { memory, shared, offset, block, count, stride })
     }
 
     /// Whether memory of this process may be touched there: attached, where the window is dynamic.

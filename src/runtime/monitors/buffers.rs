@@ -312,7 +312,8 @@ impl Buffers {
             | Observation::LockQueued { .. }
             | Observation::LockEntered { .. }
             | Observation::LockLeft { .. }
-            | Observation::Group(_) => return,
+            | Observation::Group(_)
+            | Observation::Window(..) => return,
         };
         *self.told_by(process, thread) = told;
     }

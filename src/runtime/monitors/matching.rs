@@ -321,7 +321,8 @@ impl Monitor for Matching {
             | Observation::LockQueued { .. }
             | Observation::LockEntered { .. }
             | Observation::LockLeft { .. }
-            | Observation::Group(_) => None,
+            | Observation::Group(_)
+            | Observation::Window(..) => None,
         };
         if let Some(violation) = violation {
             found.push(violation);

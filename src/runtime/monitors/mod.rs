@@ -9,10 +9,12 @@
 //! | M6 | a message is matched by a receive of the rank that it is for | [`matching`] |
 //! | M8 | a receive that is too short reports truncation, and only then | [`matching`] |
 //! | X1, X2, X3 | a lock has one holder, is entered in the order of its queue, and is free at the end | [`mutex`] |
+//! | V3 | what sender, receiver and HCA move of a large message is all of it, once | [`movers`] |
 //! | E1 | endpoints are numbered process by process | [`groups`] |
 //! | E6 | what names a communicator or an endpoint is never given again | [`groups`] |
 //! | C3 | nobody leaves a barrier before the last enters | [`groups`] |
 //! | C4 | ranks that leave their n-th collective leave the same one | [`groups`] |
+//! | R2 | accesses to a window that run together keep the table of its memory model | [`windows`] |
 //! | V2 | no buffer is touched after completion nor before posting; bytes arrive as sent | [`buffers`] |
 //! | S3 | time never goes back; no effect before its cause | [`system`] |
 //! | S4 | what was begun is finished: messages, requests, queues, landing buffers | [`system`] |
@@ -29,11 +31,13 @@ pub mod matching;
 pub mod movers;
 pub mod mutex;
 pub mod system;
+pub mod windows;
 
 use std::fmt;
 
 use crate::mpi::observation::Observation;
-use crate::protocols::contract::Process;
+use crate::mpi::rma::access::Touch;
+use crate::protocols::contract::{Process, Region, Space};
 
 /// A law that was broken.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
@@ -77,6 +81,8 @@ pub struct Monitors {
     pub groups: groups::Groups,
     /// V3.
     pub movers: movers::Movers,
+    /// R2.
+    pub windows: windows::Windows,
 }
 
 impl Monitors {
@@ -88,6 +94,7 @@ impl Monitors {
             conservation: system::Conservation::new(processes),
             groups: groups::Groups::new(processes),
             movers: movers::Movers::default(),
+            windows: windows::Windows::default(),
         }
     }
 }
@@ -95,8 +102,52 @@ impl Monitors {
 impl Monitors {
     /// The branches that they met.
     pub fn sometimes(&self) -> Sometimes {
-        let (contended, shared_copies) = (self.mutexes.contended, self.movers.shared);
-        Sometimes { contended, shared_copies, ..self.matching.sometimes }
+        Sometimes {
+            contended: self.mutexes.contended,
+            shared_copies: self.movers.shared,
+            side_by_side: self.windows.side_by_side,
+            ..self.matching.sometimes
+        }
+    }
+
+    /// The program of a process touches memory by itself; `place` is where that stands in it.
+    #[inline]
+    pub fn touched(
+        &mut self,
+        process: Process,
+        region: Region,
+        touch: Touch,
+        place: impl FnOnce() -> Option<u32>,
+        found: &mut Vec<Violation>,
+    ) {
+        if region.is_in_a_window() && self.windows.watches() {
+            self.windows.touched(process, region, touch, place(), found);
+        }
+    }
+
+    /// The HCA of `owner` has updated an element that `origin` asked for.
+    pub fn updated(&mut self, origin: Process, owner: Process, region: Region) {
+        if let Space::Window(memory) = region.space
+            && self.windows.watches()
+        {
+            let bytes = region.offset..region.offset + region.len;
+            self.windows.applied(origin.0, (owner.0, memory), bytes);
+        }
+    }
+
+    /// A fact told by a library; `place` is where the call that the thread is in stands.
+    #[inline]
+    pub fn told(
+        &mut self,
+        process: Process,
+        fact: &Observation,
+        place: impl FnOnce() -> Option<u32>,
+        found: &mut Vec<Violation>,
+    ) {
+        if let Observation::Window(window, fact) = fact {
+            return self.windows.told(process, *window, *fact, place(), found);
+        }
+        self.observe(process, fact, found);
     }
 }
 
@@ -104,6 +155,12 @@ impl Monitor for Monitors {
     fn observe(&mut self, process: Process, fact: &Observation, found: &mut Vec<Violation>) {
         if fact.is_of_a_lock() {
             return self.mutexes.observe(process, fact, found);
+        }
+        if let Observation::Window(window, fact) = fact {
+            return self.windows.told(process, *window, *fact, None, found);
+        }
+        if self.windows.watches() && fact.tells_others() {
+            self.windows.speaks(process);
         }
         if let Observation::Group(fact) = fact {
             self.groups.told(process, *fact, found);
@@ -139,11 +196,13 @@ pub struct Sometimes {
     pub contended: u64,
     /// More than one moved a part of a large message.
     pub shared_copies: u64,
+    /// An access to a window began while another process had one open there.
+    pub side_by_side: u64,
 }
 
 impl Sometimes {
     /// Every count with its name.
-    pub const fn named(self) -> [(&'static str, u64); 7] {
+    pub const fn named(self) -> [(&'static str, u64); 8] {
         [
             ("unexpected", self.unexpected),
             ("wildcard_races", self.wildcard_races),
@@ -152,6 +211,7 @@ impl Sometimes {
             ("compared", self.compared),
             ("contended", self.contended),
             ("shared_copies", self.shared_copies),
+            ("side_by_side", self.side_by_side),
         ]
     }
 
@@ -174,6 +234,7 @@ impl Sometimes {
             compared: join(self.compared, other.compared),
             contended: join(self.contended, other.contended),
             shared_copies: join(self.shared_copies, other.shared_copies),
+            side_by_side: join(self.side_by_side, other.side_by_side),
         }
     }
 }

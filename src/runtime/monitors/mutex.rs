@@ -58,7 +58,8 @@ impl Monitor for Mutexes {
             | Observation::Cancelled { .. }
             | Observation::Received { .. }
             | Observation::SendComplete { .. }
-            | Observation::Group(_) => {}
+            | Observation::Group(_)
+            | Observation::Window(..) => {}
         }
     }
 

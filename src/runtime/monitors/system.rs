@@ -55,7 +55,8 @@ impl Monitor for Conservation {
             | Observation::LockQueued { .. }
             | Observation::LockEntered { .. }
             | Observation::LockLeft { .. }
-            | Observation::Group(_) => return,
+            | Observation::Group(_)
+            | Observation::Window(..) => return,
         }
         let ended = counts.received + counts.cancelled;
         if counts.sends_complete > counts.sent || ended > counts.posted {

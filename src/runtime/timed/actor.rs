@@ -15,7 +15,7 @@ use crate::hardware::fabric::{ConnId, Transfer};
 use crate::mpi::rma::update::Effect;
 use crate::protocols::contract::{
     ASKED, Action, ActionOf, Counter, Entry, Guard, Input, InputOf, Next, Process, Region, Route,
-    Thread, Token, Via,
+    Space, Thread, Token, Via,
 };
 use crate::runtime::monitors::system;
 use crate::runtime::rules::Cut;
@@ -561,7 +561,9 @@ where
                 Some(cursor)
             }
             Action::Observe(fact) => {
-                self.monitors.observe(process, fact, &mut self.violations);
+                let program = &self.actors[thread as usize].program;
+                let found = &mut self.violations;
+                self.monitors.told(process, fact, || program.position(), found);
                 self.buffers.told(process, inner, fact);
                 Some(cursor)
             }
@@ -640,7 +642,11 @@ where
             self.buffers.writes(process, region, &mut self.violations);
         }
         self.memories.update(process, target, update, operand, old);
-        self.move_bytes(thread, Bytes::new(target.len), cursor)
+        let bytes = Bytes::new(target.len);
+        if let Space::Shared(name) = target.space {
+            return Some(self.change_mapped(thread, name, bytes, cursor));
+        }
+        self.move_bytes(thread, bytes, cursor)
     }
 
     /// The core reads and writes so many bytes. A reduction costs as much as a copy: it reads two

@@ -92,6 +92,12 @@ impl Costs {
         self.memory.copy(footprint, side).alone.transfer_time(bytes)
     }
 
+    /// Core time of a copy that shares memory with nobody.
+    pub(super) fn lone_copy(&self, bytes: Bytes) -> TimeDelta {
+        let rate = self.memory.copy(Bytes::new(2 * bytes.as_u64()), Side::Local);
+        rate.alone.transfer_time(bytes)
+    }
+
     /// Pinning a buffer: free while the registration cache holds it.
     ///
     /// A cache that would overflow is emptied first: the oldest policy, and the cheapest to state.

@@ -16,12 +16,15 @@
 mod actor;
 mod costs;
 mod lock;
+mod mapped;
 mod passes;
 mod peer_copy;
 mod polling;
 mod touch;
 mod turns;
 mod wires;
+
+use std::collections::BTreeMap;
 
 use super::account::{Account, Part};
 use super::counters::Counters;
@@ -355,6 +358,8 @@ pub struct Timed<M: Machine, P: Program<M>> {
     channel_of: wires::ChannelTable,
     flights: wires::Slab<Flight>,
     contents: wires::Slab<Content<M::Packet>>,
+    /// The mutexes of memory that several processes map.
+    mutexes: BTreeMap<u32, mapped::Mutex>,
     /// When the atomic unit of each node's HCA is free again.
     atomic_free: Vec<Time>,
     memories: Memories,
@@ -468,6 +473,7 @@ where
             channels: Vec::new(),
             channel_of: wires::ChannelTable::new(processes, lanes),
             flights: wires::Slab::default(),
+            mutexes: BTreeMap::new(),
             atomic_free: vec![Time::ZERO; nodes],
             contents: wires::Slab::default(),
             memories: Memories::new(processes, setup.payload),

@@ -465,6 +465,7 @@ where
         self.check_access(owner, target);
         self.record(|| Choice::Move { process: asker, token });
         self.buffers.writes(owner, target, &mut self.violations);
+        self.monitors.updated(asker, owner, target);
         let old = self.memories.update_by(owner, target, update, &operand);
         self.answer(owner, back_to, old, (into, token), Posting::AtomicAnswer);
     }

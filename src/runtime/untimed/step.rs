@@ -2,6 +2,7 @@
 
 use super::{Channel, Choice, Does, Instance, Operation, Stage, Strand, Touch, World};
 use crate::mpi::observation::Observation;
+use crate::mpi::rma::access;
 use crate::mpi::rma::update::Effect;
 use crate::protocols::contract::{
     Action, ActionOf, Entry, Handle, Input, InputOf, Lane, Machine, Process, Program,
@@ -9,7 +10,6 @@ use crate::protocols::contract::{
 };
 use crate::runtime::fingerprint::Shared;
 use crate::runtime::memory::Parcel;
-use crate::runtime::monitors::Monitor;
 use crate::runtime::monitors::buffers::Lends;
 use crate::runtime::rules::{Cut, Defect, Fault, breach};
 
@@ -96,6 +96,7 @@ where
         let Stage::Touches(touch) = self.strand(actor).stage else {
             unreachable!("the thread is about to read or write: the choice was enabled")
         };
+        self.watch(actor, &touch);
         match touch {
             Touch::Load(region) => {
                 let value = self.memories.load(process, region);
@@ -108,6 +109,24 @@ where
             Touch::Copy(from, to) => self.memories.copy(process, from, to),
         }
         self.instances[process.0 as usize].change().advance(usize::from(thread.0), None);
+    }
+
+    /// The monitors see memory that others can reach being touched.
+    fn watch(&mut self, actor: Actor, touch: &Touch) {
+        use access::Touch::{Load, Store};
+        let touched = match *touch {
+            Touch::Load(region) => [Some((region, Load)), None],
+            Touch::Store(region, _) => [Some((region, Store)), None],
+            Touch::Copy(from, to) => [Some((from, Load)), Some((to, Store))],
+            Touch::Tell(_) => [None, None],
+        };
+        let place = self.strand(actor).program.position();
+        for (region, touch) in touched.into_iter().flatten() {
+            if region.is_in_a_window() {
+                let (monitors, found) = (self.monitors.change(), &mut self.found);
+                monitors.touched(actor.process, region, touch, || place, found);
+            }
+        }
     }
 
     /// The completion of an operation is told.
@@ -264,6 +283,7 @@ where
             }
             Does::Updates { at: (owner, target), update, carried, into } => {
                 self.writes(owner, target);
+                self.monitors.change().updated(process, owner, target);
                 let carried = self.memories.update_by(owner, target, update, &carried);
                 let at = (owner, target);
                 let operation = &mut self.ports[process.0 as usize].change().operations[place];
@@ -533,7 +553,8 @@ where
     }
 
     fn observe(&mut self, actor: Actor, fact: &Observation) {
-        self.monitors.change().observe(actor.process, fact, &mut self.found);
+        let place = self.strand(actor).program.position();
+        self.monitors.change().told(actor.process, fact, || place, &mut self.found);
         if matches!(fact, Observation::SendComplete { .. } | Observation::Received { .. }) {
             self.buffers.change().told(actor.process, actor.thread, fact);
         }

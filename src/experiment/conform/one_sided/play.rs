@@ -127,7 +127,7 @@ impl Writer<'_> {
     fn displaced(&self, at: At) -> At {
         let disp = match self.case.flavor {
             Flavor::Dynamic => address(0, at.disp),
-            Flavor::Create | Flavor::Allocate => at.disp / self.case.unit,
+            Flavor::Create | Flavor::Allocate | Flavor::Shared(_) => at.disp / self.case.unit,
         };
         At { disp, ..at }
     }

@@ -9,11 +9,13 @@ use crate::experiment::explore::subject::Start;
 use crate::mpi::communicator::Communicators;
 use crate::mpi::envelope::Rank;
 use crate::mpi::operator::{Datatype, Operator, Reduction};
+use crate::mpi::rma::update::Effect;
 use crate::protocols::call::{Buffer, Call, Comm, Peer, Requests, SendMode};
 use crate::protocols::collectives::{Algorithm, Blocks, Collective, Kind};
-use crate::protocols::contract::{Handle, Process, Program, Region, Space};
+use crate::protocols::contract::{Handle, Next, Process, Program, Region, Space};
 use crate::protocols::library::{Endpoints, Job, Library, SharedJob};
 use crate::protocols::rendezvous::{Cooperation, Protocol, Scheme};
+use crate::protocols::rma::call::{At, Flavor, LockKind, Operation, RmaCall, Spacing, Win};
 use crate::protocols::rma::{self, Transport};
 use crate::runtime::memory::Payload;
 use crate::runtime::monitors::Violation;
@@ -387,4 +389,40 @@ fn until_all_touch<P: Program<Library>>(mut world: World<Library, P>) -> World<L
         world.apply(choice).expect("the world offered this choice");
     }
     world
+}
+
+/// All ranks add one to the word of rank 0 so many times.
+pub(super) fn shared_window(size: Size, planted: Planted) -> Subject {
+    let (win, flavor) = (Win(0), Flavor::Shared(Spacing::Contiguous));
+    let rma = |call| Next::Call(Call::Rma(Arc::new(call)));
+    let create =
+        RmaCall::Create { win, comm: WORLD, flavor, memory: 0, bytes: ELEMENT, unit: ELEMENT };
+    let sum = Reduction::new(Operator::Sum, Datatype::Int64).expect("a sum of whole numbers");
+    let given = Region::new(INPUT, ELEMENT);
+    let (target, at) = (Some(0), At::contiguous(0, ELEMENT));
+    let (update, origin) = (Effect::Reduce(sum), Some(given));
+    let does = Operation::Update { update, origin, result: None };
+    let round = [
+        RmaCall::Lock { win, target: 0, kind: LockKind::Shared, no_check: false },
+        RmaCall::Operate { win, target, at, does, request: None },
+        RmaCall::Unlock { win, target: 0 },
+    ];
+    let rounds = (0..size.ops).flat_map(|_| round.clone());
+    let calls = [create].into_iter().chain(rounds).chain([RmaCall::Free { win }]);
+    let steps: Vec<_> = [Next::Store(given, 1)].into_iter().chain(calls.map(rma)).collect();
+    let programs = (0..size.ranks).map(|_| vec![Script::new(steps.clone())]).collect();
+    let expected = u64::from(size.ranks * size.ops);
+    let subject = job(programs, Wiring { together: true, ..APART }, planted);
+    subject.judged(move |world| wrong_sum(world, expected))
+}
+
+fn wrong_sum(world: &World<Library, Script>, expected: u64) -> Option<Violation> {
+    let first = Region::new(Space::Shared(0), ELEMENT);
+    let found = world.memories().load(Process(0), first);
+    (found != expected).then(|| Violation {
+        id: "R3",
+        statement: "accumulates are atomic for each element",
+        objects: vec!["the first word of the window".to_owned()],
+        detail: format!("{found} instead of {expected}"),
+    })
 }

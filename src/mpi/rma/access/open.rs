@@ -3,17 +3,24 @@
 //! Open accesses are kept by how they touch memory, within that by the power of two of their length
 //! and by their bytes, and within that by who does it. So a new access visits those groups only that
 //! it could conflict with, and in each its neighbourhood: of about one length, few pieces of memory
-//! lie there, however many origins access each.
+//! lie there, however many origins access each. Those under exclusive locks are kept by origin: many
+//! may have called at once, and none of them meets another one.
 
 use std::collections::BTreeMap;
+use std::iter::once;
+use std::ops::Range;
 
-use super::{Access, AccumulateOps, Clash, Conflict, MemoryModel, Together, Touch, together};
+use super::{
+    Access, AccumulateOps, Clash, Conflict, MemoryModel, Together, Touch, Under, together,
+};
 use crate::mpi::envelope::Rank;
 
 /// A piece of memory in its group: class of its length, start, end.
 type Piece = (u32, u64, u64);
-/// Who accesses a piece, in which epoch.
-type Who = (Rank, u32);
+/// Who accesses a piece, and under what.
+type Who = (Rank, Under);
+/// Where it does so in its program.
+type Where = Option<u32>;
 
 /// The open accesses to one process's memory.
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
@@ -22,15 +29,23 @@ pub struct Accesses {
     ops: AccumulateOps,
     /// Whether accumulates of one origin keep their order.
     ordered: bool,
+    /// Those that others may run beside.
+    common: Open,
+    /// Those under exclusive locks.
+    alone: BTreeMap<Rank, Open>,
+}
+
+/// Accesses, found by what they touch and by who does it.
+#[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
+struct Open {
     groups: BTreeMap<Touch, Group>,
-    /// The same, by who does it.
-    of: BTreeMap<Rank, Vec<(Touch, Piece, u32)>>,
+    of: BTreeMap<Rank, Vec<(Touch, Piece, Under)>>,
 }
 
 /// Accesses of one kind, each with its place in the program.
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
 struct Group {
-    open: BTreeMap<Piece, BTreeMap<Who, u32>>,
+    open: BTreeMap<Piece, BTreeMap<Who, Where>>,
     /// How many pieces there are in each class of length.
     classes: BTreeMap<u32, usize>,
 }
@@ -39,7 +54,8 @@ impl Accesses {
     /// No access to a window of this model, with these hints: `ordered` is whether accumulates of one
     /// origin to one element are applied in their order, as they are unless it is turned off.
     pub const fn new(model: MemoryModel, ops: AccumulateOps, ordered: bool) -> Self {
-        Self { model, ops, ordered, groups: BTreeMap::new(), of: BTreeMap::new() }
+        let common = Open { groups: BTreeMap::new(), of: BTreeMap::new() };
+        Self { model, ops, ordered, common, alone: BTreeMap::new() }
     }
 
     /// Begins an access. It is open from now on, even where it conflicts; one without bytes does
@@ -53,65 +69,108 @@ impl Accesses {
             return Ok(());
         }
         let conflict = self.conflict(access);
-        let (piece, who) = (piece(access), (access.by, access.epoch));
-        if self.groups.entry(access.touch).or_default().add(piece, who, access.place) {
-            self.of.entry(access.by).or_default().push((access.touch, piece, access.epoch));
-        }
+        let open = if access.under.is_alone() {
+            self.alone.entry(access.by).or_default()
+        } else {
+            &mut self.common
+        };
+        open.add(access);
         conflict.map_or(Ok(()), |conflict| Err(Box::new(conflict)))
     }
 
-    /// The operations of an origin are complete here: by a flush, an unlock, a fence, or the end of
-    /// its access epoch.
+    /// The operations of an origin under locks are complete here: by a flush or an unlock.
     pub fn complete(&mut self, by: Rank) {
-        self.close(by, |touch, _| !touch.is_local());
+        let locked = |under| matches!(under, Under::Lock(_) | Under::Unchecked);
+        self.close(by, |_, under| locked(under) || matches!(under, Under::Applied { .. }));
     }
 
-    /// The same for those of one epoch only.
-    pub fn end_epoch(&mut self, by: Rank, epoch: u32) {
-        self.close(by, |touch, of| !touch.is_local() && of == epoch);
+    /// An accumulate of an origin under a lock has changed these bytes: in unified memory the owner
+    /// comes after it from now on.
+    pub fn applied(&mut self, by: Rank, bytes: &Range<u64>) {
+        if self.model == MemoryModel::Separate {
+            return;
+        }
+        let Some(open) = self.common.of.get(&by) else { return };
+        let is_meant = |(touch, piece, _): &&(Touch, Piece, Under)| {
+            matches!(touch, Touch::Acc(..)) && (piece.1..piece.2) == *bytes
+        };
+        let meant: Vec<(Touch, Piece, Under)> = open.iter().filter(is_meant).copied().collect();
+        for (touch, piece, under) in meant {
+            let applied = match under {
+                Under::Lock(_) => Under::Applied { checked: true },
+                Under::Unchecked => Under::Applied { checked: false },
+                Under::Local { .. }
+                | Under::Fence(_)
+                | Under::Exposure(_)
+                | Under::Applied { .. } => continue,
+            };
+            self.common.rename(touch, piece, (by, under), applied);
+        }
+    }
+
+    /// What an origin got is there: by a flush or a wait that says no more.
+    pub fn arrived(&mut self, by: Rank) {
+        self.close(by, |touch, _| touch == Touch::Get);
+    }
+
+    /// The epochs of fences before this one, or the exposure epochs before that one, are over.
+    pub fn end_epochs(&mut self, fences: u32, exposures: u32) {
+        let over = |_, under| match under {
+            Under::Fence(number) => number < fences,
+            Under::Exposure(number) => number < exposures,
+            Under::Local { .. } | Under::Lock(_) | Under::Unchecked | Under::Applied { .. } => {
+                false
+            }
+        };
+        let origins: Vec<Rank> = self.common.of.keys().copied().collect();
+        for origin in origins {
+            self.common.close(origin, over);
+        }
     }
 
     /// The loads and stores of the owner are ordered before what follows: it has called a
     /// synchronisation of the window.
     pub fn synchronise(&mut self, owner: Rank) {
-        self.close(owner, |touch, _| touch.is_local());
+        self.common.close(owner, |touch, _| touch.is_local());
     }
 
     /// How many accesses are open; equal ones of one epoch count once.
     pub fn len(&self) -> usize {
-        let all = self.groups.values().flat_map(|group| group.open.values());
-        all.map(BTreeMap::len).sum()
+        once(&self.common).chain(self.alone.values()).map(Open::len).sum()
     }
 
     /// Whether none is.
     pub fn is_empty(&self) -> bool {
-        self.groups.is_empty()
+        self.common.groups.is_empty() && self.alone.is_empty()
     }
 
-    fn close(&mut self, by: Rank, is_closed: impl Fn(Touch, u32) -> bool) {
-        let Some(open) = self.of.get_mut(&by) else { return };
-        let groups = &mut self.groups;
-        open.retain(|(touch, piece, epoch)| {
-            let stays = !is_closed(*touch, *epoch);
-            if !stays
-                && groups.get_mut(touch).is_some_and(|group| group.remove(piece, (by, *epoch)))
-            {
-                groups.remove(touch);
+    /// Whether anybody but this process has an open access.
+    pub fn is_shared_with(&self, by: Rank) -> bool {
+        let mut others = self.common.of.keys().chain(self.alone.keys());
+        others.any(|other| *other != by)
+    }
+
+    fn close(&mut self, by: Rank, is_closed: impl Fn(Touch, Under) -> bool) {
+        if let Some(open) = self.alone.get_mut(&by) {
+            open.close(by, &is_closed);
+            if open.of.is_empty() {
+                self.alone.remove(&by);
             }
-            stays
-        });
-        if open.is_empty() {
-            self.of.remove(&by);
         }
+        self.common.close(by, is_closed);
     }
 
     fn conflict(&self, access: &Access) -> Option<Conflict> {
-        self.groups.iter().find_map(|(touch, group)| {
+        // Whoever has a lock meets nobody with an exclusive one but itself.
+        let meets_all =
+            !matches!(access.under, Under::Lock(_) | Under::Local { lock: Some(_), .. });
+        let own = (!meets_all).then(|| self.alone.get(&access.by)).flatten();
+        let all = meets_all.then(|| self.alone.values()).into_iter().flatten();
+        let opens = once(&self.common).chain(own).chain(all);
+        opens.flat_map(|open| &open.groups).find_map(|(touch, group)| {
             let why = self.clash(*touch, access.touch)?;
-            // An origin's own accumulates of one type follow each other.
-            let ordered = self.ordered && why == Clash::Operators;
-            let other = |who: &Who| !(ordered && who.0 == access.by);
-            let first = |(piece, open): (&Piece, &BTreeMap<Who, u32>)| {
+            let other = |who: &Who| self.may_meet(who, access, why);
+            let first = |(piece, open): (&Piece, &BTreeMap<Who, Where>)| {
                 let (who, place) = open.iter().find(|(who, _)| other(who))?;
                 Some(opened(*touch, *piece, *who, *place))
             };
@@ -123,6 +182,15 @@ impl Accesses {
             };
             Some(Conflict { first, second: access.clone(), why })
         })
+    }
+
+    /// Whether nothing keeps an open access apart from this one.
+    fn may_meet(&self, (by, under): &Who, access: &Access, why: Clash) -> bool {
+        let same = *by == access.by;
+        // An origin's own accumulates of one type follow each other.
+        let ordered = same && self.ordered && why == Clash::Operators;
+        let excluded = !same && under.excludes(access.under);
+        !(ordered || excluded || under.follows(access.under))
     }
 
     /// What is wrong when accesses of these kinds overlap, or, where it is forbidden, run at all.
@@ -143,9 +211,53 @@ impl Accesses {
     }
 }
 
+impl Open {
+    fn add(&mut self, access: &Access) {
+        let (piece, who) = (piece(access), (access.by, access.under));
+        if self.groups.entry(access.touch).or_default().add(piece, who, access.place) {
+            self.of.entry(access.by).or_default().push((access.touch, piece, access.under));
+        }
+    }
+
+    /// An open access is under `now` instead.
+    fn rename(&mut self, touch: Touch, piece: Piece, who: Who, now: Under) {
+        let Some(group) = self.groups.get_mut(&touch) else { return };
+        let place = group.open.get(&piece).and_then(|open| open.get(&who)).copied().flatten();
+        group.remove(&piece, who);
+        let is_new = group.add(piece, (who.0, now), place);
+        let Some(of) = self.of.get_mut(&who.0) else { return };
+        of.retain(|one| *one != (touch, piece, who.1));
+        if is_new {
+            of.push((touch, piece, now));
+        }
+    }
+
+    fn close(&mut self, by: Rank, is_closed: impl Fn(Touch, Under) -> bool) {
+        let Some(open) = self.of.get_mut(&by) else { return };
+        let groups = &mut self.groups;
+        open.retain(|(touch, piece, under)| {
+            let stays = !is_closed(*touch, *under);
+            if !stays
+                && groups.get_mut(touch).is_some_and(|group| group.remove(piece, (by, *under)))
+            {
+                groups.remove(touch);
+            }
+            stays
+        });
+        if open.is_empty() {
+            self.of.remove(&by);
+        }
+    }
+
+    fn len(&self) -> usize {
+        let all = self.groups.values().flat_map(|group| group.open.values());
+        all.map(BTreeMap::len).sum()
+    }
+}
+
 impl Group {
     /// Adds an access; answers whether it is another one than there were.
-    fn add(&mut self, piece: Piece, who: Who, place: u32) -> bool {
+    fn add(&mut self, piece: Piece, who: Who, place: Where) -> bool {
         let open = self.open.entry(piece).or_insert_with(|| {
             *self.classes.entry(piece.0).or_default() += 1;
             BTreeMap::new()
@@ -170,7 +282,10 @@ impl Group {
     }
 
     /// The pieces with open accesses that share bytes with this one.
-    fn overlapping(&self, access: &Access) -> impl Iterator<Item = (&Piece, &BTreeMap<Who, u32>)> {
+    fn overlapping(
+        &self,
+        access: &Access,
+    ) -> impl Iterator<Item = (&Piece, &BTreeMap<Who, Where>)> {
         let (start, end) = (access.bytes.start, access.bytes.end);
         self.classes.keys().flat_map(move |&class| {
             // None of this class is longer than that.
@@ -188,6 +303,6 @@ fn piece(access: &Access) -> Piece {
     ((end - start).ilog2(), start, end)
 }
 
-fn opened(touch: Touch, (_, start, end): Piece, (by, epoch): Who, place: u32) -> Access {
-    Access { by, touch, bytes: start..end, epoch, place }
+fn opened(touch: Touch, (_, start, end): Piece, (by, under): Who, place: Where) -> Access {
+    Access { by, touch, bytes: start..end, under, place }
 }

@@ -4,6 +4,7 @@
 //! nobody can tell.
 
 use super::State;
+use crate::mpi::rma::access::Touch;
 use crate::protocols::contract::{Machine, Next, Program, Region};
 use crate::runtime::monitors::buffers::Lends;
 use crate::runtime::timed::{Happening, Phase, Timed};
@@ -24,6 +25,8 @@ where
             return false;
         }
         let (process, _) = self.names(thread);
+        let kind = if matches!(touch, Next::Store(..)) { Touch::Store } else { Touch::Load };
+        self.watch(thread, region, kind);
         if let Next::Store(region, value) = *touch {
             self.memories.store(process, region, &value.to_le_bytes());
         } else {
@@ -31,6 +34,14 @@ where
             self.actor(thread).program.loaded(value);
         }
         true
+    }
+
+    /// The monitors see memory that others can reach being touched.
+    fn watch(&mut self, thread: u32, region: Region, touch: Touch) {
+        let (process, _) = self.names(thread);
+        let program = &self.actors[thread as usize].program;
+        let found = &mut self.violations;
+        self.monitors.touched(process, region, touch, || program.position(), found);
     }
 
     /// Whether the time has come to touch what others can reach; until then the thread waits.
@@ -58,6 +69,8 @@ where
             let core = actor.placement.core;
             self.slots.begin(core, TimeDelta::ZERO);
         }
+        self.watch(thread, from, Touch::Load);
+        self.watch(thread, to, Touch::Store);
         self.memories.copy(process, from, to);
         if let Some(end) = self.move_bytes(thread, Bytes::new(from.len), at) {
             self.end_list(thread, end);

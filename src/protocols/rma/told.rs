@@ -1,0 +1,173 @@
+//! What a process tells the monitors of its windows: who accesses what, and when that is over.
+//!
+//! An access is told by its call, for each run of bytes, whenever it goes out; its end is told when
+//! the flush, unlock, fence or wait that ends it is over. Nothing here changes what a library does.
+
+use super::call::{Flavor, Operation, RmaCall};
+use super::packet::Place;
+use super::port::Port;
+use super::window::{Lock, Queued, Wants, Window};
+use crate::mpi::observation::{Reach, WindowFact};
+use crate::mpi::rma::access::{Change, Touch};
+use crate::mpi::rma::synchronisation::{Epoch, LockKind};
+use crate::mpi::rma::update::Effect;
+use crate::protocols::contract::Route;
+
+impl Window {
+    /// A call that is in order begins.
+    pub(super) fn tell(&self, call: &RmaCall, operation: Option<Queued>, port: &mut Port<'_>) {
+        if !port.settings().watch {
+            return;
+        }
+        if let RmaCall::Operate { target, .. } = call {
+            if let Some((target, queued)) = target.zip(operation) {
+                self.tell_access(target, queued, port);
+            }
+            return;
+        }
+        port.fact(self.id, WindowFact::Synchronised);
+        let process = |rank: u32| self.members[rank as usize].0;
+        let own = |rank: &u32| *rank == self.rank;
+        match call {
+            RmaCall::Fence { .. } => port.fact(self.id, WindowFact::Fenced),
+            RmaCall::Post { group, .. } => {
+                for rank in group.ranks() {
+                    port.fact(self.id, WindowFact::Posted { origin: process(rank.0) });
+                }
+            }
+            RmaCall::Start { group, .. } => {
+                for rank in group.ranks() {
+                    port.fact(self.id, WindowFact::Started { owner: process(rank.0) });
+                }
+            }
+            RmaCall::Lock { target, kind, no_check: false, .. } if own(target) => {
+                port.fact(self.id, WindowFact::OwnLock(Some(*kind)));
+            }
+            RmaCall::LockAll { no_check: false, .. } => {
+                port.fact(self.id, WindowFact::OwnLock(Some(LockKind::Shared)));
+            }
+            RmaCall::UnlockAll { .. } => port.fact(self.id, WindowFact::OwnLock(None)),
+            RmaCall::Unlock { target, .. } if own(target) => {
+                port.fact(self.id, WindowFact::OwnLock(None));
+            }
+            RmaCall::Attach { memory, .. } => self.tell_exposed(*memory, port),
+            RmaCall::Create { .. }
+            | RmaCall::Free { .. }
+            | RmaCall::Detach { .. }
+            | RmaCall::Operate { .. }
+            | RmaCall::Complete { .. }
+            | RmaCall::Wait { .. }
+            | RmaCall::Test { .. }
+            | RmaCall::Lock { .. }
+            | RmaCall::LockAll { .. }
+            | RmaCall::Unlock { .. }
+            | RmaCall::Flush { .. }
+            | RmaCall::FlushAll { .. }
+            | RmaCall::Sync { .. } => {}
+        }
+    }
+
+    fn tell_access(&self, target: u32, queued: Queued, port: &mut Port<'_>) {
+        let Queued { does, place, .. } = queued;
+        let owner = self.members[target as usize].0;
+        let (touch, reach) = (touch(&does), self.reach(target));
+        let model = self.model;
+        for (run, _) in place.runs() {
+            let (memory, start, bytes) = (told_memory(place), run.offset, run.len);
+            let fact = WindowFact::Accessed { owner, memory, start, bytes, touch, reach, model };
+            port.fact(self.id, fact);
+        }
+    }
+
+    /// An update that another process has asked for has taken place.
+    pub(super) fn tell_applied(&self, from: Route, place: Place, port: &mut Port<'_>) {
+        if !port.settings().watch {
+            return;
+        }
+        let (origin, memory) = (from.peer.0, place.memory);
+        for (run, _) in place.runs() {
+            let (start, bytes) = (run.offset, run.len);
+            port.fact(self.id, WindowFact::Applied { origin, memory, start, bytes });
+        }
+    }
+
+    /// How this process gets to a target at present.
+    fn reach(&self, target: u32) -> Reach {
+        match (self.sync.epoch(), self.targets.get(&target).map(|state| state.lock)) {
+            (Epoch::Fence, _) => Reach::Fence,
+            (Epoch::Start, _) => Reach::Start,
+            (_, Some(Lock::Called(kind) | Lock::Requested(kind) | Lock::Granted(kind))) => {
+                Reach::Lock(kind)
+            }
+            (_, None) if !self.no_check => Reach::Lock(LockKind::Shared),
+            (_, Some(Lock::Unchecked | Lock::Open) | None) => Reach::Unchecked,
+        }
+    }
+
+    /// Others can reach this memory from now on.
+    pub(super) fn tell_exposed(&self, memory: u32, port: &mut Port<'_>) {
+        port.fact(self.id, WindowFact::Exposed { memory, model: self.model });
+    }
+
+    /// The window has been made.
+    pub(super) fn tell_made(&self, port: &mut Port<'_>) {
+        if self.flavor != Flavor::Dynamic && !self.is_shared() {
+            self.tell_exposed(self.bases[self.rank as usize].memory, port);
+        }
+    }
+
+    /// The window is freed.
+    pub(super) fn tell_freed(&self, port: &mut Port<'_>) {
+        let own = self.bases.get(self.rank as usize).map(|base| base.memory);
+        let own = own.map(|memory| if self.is_shared() { memory | SHARED } else { memory });
+        let attached = self.attached.pieces().map(|piece| piece.start >> 32);
+        let attached = attached.map(|memory| u32::try_from(memory).expect("shifted to 32 bits"));
+        for memory in own.into_iter().chain(attached) {
+            port.fact(self.id, WindowFact::Hidden { memory });
+        }
+        port.fact(self.id, WindowFact::Freed);
+    }
+
+    /// What was wanted of one target, or of all, is done.
+    pub(super) fn tell_done(&self, target: Option<u32>, wants: Wants, port: &mut Port<'_>) {
+        let owner = target.map(|rank| self.members[rank as usize].0);
+        port.fact(
+            self.id,
+            match wants {
+                Wants::Flush | Wants::Unlock => WindowFact::Completed { owner },
+                Wants::Nothing | Wants::Issue => WindowFact::Arrived { owner },
+            },
+        );
+    }
+
+    /// An operation that somebody may wait for by its request is complete here.
+    pub(super) fn tell_request(&self, target: u32, queued: Queued, port: &mut Port<'_>) {
+        if queued.request.is_some() && queued.is_answered() {
+            self.tell_done(Some(target), Wants::Issue, port);
+        }
+    }
+}
+
+/// Memory that is shared has a name of its own for monitors.
+const SHARED: u32 = 1 << 31;
+
+const fn told_memory(place: Place) -> u32 {
+    if place.shared { place.memory | SHARED } else { place.memory }
+}
+
+/// How an operation touches the target's memory.
+const fn touch(does: &Operation) -> Touch {
+    match does {
+        Operation::Put { .. } => Touch::Put,
+        Operation::Get { .. } => Touch::Get,
+        Operation::Update { update, .. } => {
+            let change = match update {
+                Effect::Replace(_) => Change::Replace,
+                Effect::NoOp(_) => Change::NoOp,
+                Effect::CompareAndSwap(_) => Change::CompareAndSwap,
+                Effect::Reduce(reduction) => Change::Reduce(reduction.operator()),
+            };
+            Touch::Acc(change, update.datatype())
+        }
+    }
+}

@@ -1,0 +1,329 @@
+//! R2: accesses to a window that run together keep the table of its memory model.
+//!
+//! An access is open from its call on until it is complete: under a lock until the flush or unlock
+//! of its origin is over, between fences until the next fence of the owner is, between start and
+//! complete until the owner's wait is. Which of them never run together, whatever their calls do,
+//! [`Under`] says; so locks that are asked for late, and fences without a barrier, mislead nobody.
+//! An operation that is called before its target has posted begins when that has.
+//!
+//! A load or store of the owner is over when it is done. It is open until the owner calls a
+//! synchronisation of the window; in unified memory also until it sends something or enters a
+//! collective, since nobody could know of it before.
+//!
+//! Unified memory has one copy: its owner comes after an accumulate that has been applied, whether or
+//! not the origin knows of that yet. (So an owner that has read what another one accumulated may
+//! store over it.)
+//!
+//! What is seen is what overlapped in this run, in the order in which the monitor is told: one that
+//! causes precede their effects in. Two conflicting accesses that a message orders in one run and
+//! not in another are found in the other. Each pair of calls is reported once.
+//!
+//! Source: `rma` Sec. 2.1.2 to 2.1.4, 2.2.4, Fig. 1. Left out: windows that share memory, beyond the
+//! bytes themselves: the first one's number is reported; loads and stores of one process in the
+//! memory of another.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use super::Violation;
+use crate::mpi::envelope::Rank;
+use crate::mpi::observation::{Reach, WindowFact};
+use crate::mpi::rma::access::{
+    Access, Accesses, AccumulateOps, Conflict, MemoryModel, Touch, Under,
+};
+use crate::mpi::rma::synchronisation::LockKind;
+use crate::protocols::contract::{Process, Region, Space};
+
+const R2: &str = "accesses to a window that run together keep the table of its memory model";
+
+/// A process and one of its memories.
+type Memory = (u32, u32);
+/// A call: whose, and where it stands.
+type Place = (u32, Option<u32>);
+
+/// The monitor of all windows of a run.
+#[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
+pub struct Windows {
+    memories: BTreeMap<Memory, Exposed>,
+    /// By window and process.
+    parts: BTreeMap<(u32, u32), Part>,
+    /// Windows and memories with open loads and stores of their owner.
+    touched: BTreeMap<u32, BTreeSet<(u32, u32)>>,
+    reported: BTreeSet<(Place, Place)>,
+    /// Accesses that began while another process had one open in the same memory.
+    pub side_by_side: u64,
+}
+
+/// Memory that others can reach.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+struct Exposed {
+    window: u32,
+    /// How many windows it is in; 0 before its owner has told.
+    windows: u32,
+    model: MemoryModel,
+    open: Accesses,
+}
+
+/// What a process does in a window.
+#[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
+struct Part {
+    fences: u32,
+    lock: Option<LockKind>,
+    /// Exposure epochs that are over.
+    exposures: u32,
+    /// For each origin, how often it was let in.
+    posts: BTreeMap<u32, u32>,
+    /// For each target, how often it was asked to let this process in.
+    starts: BTreeMap<u32, u32>,
+    /// Own memories that somebody accesses between fences, or between start and complete.
+    entered: BTreeSet<u32>,
+    /// Memories of others that it accesses under locks.
+    reached: BTreeMap<u32, BTreeSet<u32>>,
+    /// Operations of each origin that come before their post.
+    early: BTreeMap<u32, Vec<Early>>,
+}
+
+/// An operation that was called before its target has posted.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+struct Early {
+    memory: u32,
+    model: MemoryModel,
+    access: Access,
+}
+
+impl Windows {
+    /// Whether there is any window.
+    #[inline]
+    pub fn watches(&self) -> bool {
+        !self.parts.is_empty()
+    }
+
+    /// The library of a process tells a fact of a window; `place` is where its call stands.
+    pub fn told(
+        &mut self,
+        process: Process,
+        window: u32,
+        fact: WindowFact,
+        place: Option<u32>,
+        found: &mut Vec<Violation>,
+    ) {
+        let me = process.0;
+        let part = self.parts.entry((window, me)).or_default();
+        match fact {
+            WindowFact::Exposed { memory, model } => {
+                self.memory((me, memory), window, model).windows += 1;
+            }
+            WindowFact::Hidden { memory } => self.hidden((me, memory)),
+            WindowFact::Accessed { owner, memory, start, bytes, touch, reach, model } => {
+                let (by, bytes) = (Rank(me), start..start + bytes);
+                let access = Access { by, touch, bytes, under: Under::Unchecked, place };
+                self.accessed(window, (owner, memory), model, reach, access, found);
+            }
+            WindowFact::Applied { origin, memory, start, bytes } => {
+                self.applied(origin, (me, memory), start..start + bytes);
+            }
+            WindowFact::Completed { owner } => {
+                self.each_reached(window, me, owner, true, |open| open.complete(Rank(me)));
+            }
+            WindowFact::Arrived { owner } => {
+                self.each_reached(window, me, owner, false, |open| open.arrived(Rank(me)));
+            }
+            WindowFact::Synchronised => self.close_touched(me, |of| of == window),
+            WindowFact::OwnLock(lock) => part.lock = lock,
+            WindowFact::Fenced => part.fences += 1,
+            WindowFact::FenceOver => self.epoch_over(window, me),
+            WindowFact::Posted { origin } => self.posted(window, me, origin, found),
+            WindowFact::Started { owner } => *part.starts.entry(owner).or_default() += 1,
+            WindowFact::ExposureOver => {
+                part.exposures += 1;
+                self.epoch_over(window, me);
+            }
+            WindowFact::Freed => {
+                self.parts.remove(&(window, me));
+            }
+        }
+    }
+
+    /// The program of a process touches memory that a window may expose.
+    pub fn touched(
+        &mut self,
+        process: Process,
+        region: Region,
+        touch: Touch,
+        place: Option<u32>,
+        found: &mut Vec<Violation>,
+    ) {
+        let Space::Window(memory) = region.space else { return };
+        let owner = process.0;
+        let Some(exposed) = self.memories.get(&(owner, memory)) else { return };
+        let window = exposed.window;
+        let part = self.parts.get(&(window, owner));
+        let (fences, lock) = part.map_or((0, None), |part| (part.fences, part.lock));
+        let bytes = region.offset..region.offset + region.len;
+        let under = Under::Local { fences, lock };
+        let access = Access { by: Rank(owner), touch, bytes, under, place };
+        self.touched.entry(owner).or_default().insert((window, memory));
+        self.begin((owner, memory), &access, found);
+    }
+
+    /// An accumulate has changed these bytes.
+    pub fn applied(&mut self, origin: u32, memory: (u32, u32), bytes: Range<u64>) {
+        if let Some(exposed) = self.memories.get_mut(&memory) {
+            exposed.open.applied(Rank(origin), &bytes);
+        }
+    }
+
+    /// The process sends something: who hears of it may know what it has done.
+    pub fn speaks(&mut self, process: Process) {
+        let Some(touched) = self.touched.get(&process.0) else { return };
+        let unified = |memory| {
+            let exposed = self.memories.get(&(process.0, memory));
+            exposed.is_some_and(|exposed| exposed.model == MemoryModel::Unified)
+        };
+        if touched.iter().any(|(_, memory)| unified(*memory)) {
+            self.close_touched(process.0, |_| true);
+        }
+    }
+
+    fn memory(&mut self, memory: Memory, window: u32, model: MemoryModel) -> &mut Exposed {
+        self.memories.entry(memory).or_insert_with(|| {
+            let open = Accesses::new(model, AccumulateOps::default(), true);
+            Exposed { window, windows: 0, model, open }
+        })
+    }
+
+    fn hidden(&mut self, memory: Memory) {
+        let Some(exposed) = self.memories.get_mut(&memory) else { return };
+        exposed.windows = exposed.windows.saturating_sub(1);
+        if exposed.windows == 0 {
+            self.memories.remove(&memory);
+        }
+    }
+
+    fn accessed(
+        &mut self,
+        window: u32,
+        (owner, memory): Memory,
+        model: MemoryModel,
+        reach: Reach,
+        access: Access,
+        found: &mut Vec<Violation>,
+    ) {
+        let origin = access.by.0;
+        let part = self.parts.entry((window, origin)).or_default();
+        let (fences, starts) = (part.fences, part.starts.get(&owner).copied().unwrap_or(0));
+        if matches!(reach, Reach::Lock(_) | Reach::Unchecked) {
+            part.reached.entry(owner).or_default().insert(memory);
+        }
+        let target = self.parts.entry((window, owner)).or_default();
+        if matches!(reach, Reach::Fence | Reach::Start) {
+            target.entered.insert(memory);
+        }
+        let under = match reach {
+            Reach::Fence => Under::Fence(fences),
+            Reach::Lock(kind) => Under::Lock(kind),
+            Reach::Unchecked => Under::Unchecked,
+            Reach::Start if target.posts.get(&origin).copied().unwrap_or(0) < starts => {
+                target.early.entry(origin).or_default().push(Early { memory, model, access });
+                return;
+            }
+            Reach::Start => Under::Exposure(target.exposures),
+        };
+        self.memory((owner, memory), window, model);
+        self.begin((owner, memory), &Access { under, ..access }, found);
+    }
+
+    /// The owner lets an origin in: what that has called for begins.
+    fn posted(&mut self, window: u32, owner: u32, origin: u32, found: &mut Vec<Violation>) {
+        let part = self.parts.entry((window, owner)).or_default();
+        *part.posts.entry(origin).or_default() += 1;
+        let (under, early) = (Under::Exposure(part.exposures), part.early.remove(&origin));
+        for Early { memory, model, access } in early.into_iter().flatten() {
+            self.memory((owner, memory), window, model);
+            self.begin((owner, memory), &Access { under, ..access }, found);
+        }
+    }
+
+    fn begin(&mut self, memory: Memory, access: &Access, found: &mut Vec<Violation>) {
+        let Some(exposed) = self.memories.get_mut(&memory) else { return };
+        self.side_by_side += u64::from(exposed.open.is_shared_with(access.by));
+        let Err(conflict) = exposed.open.begin(access) else { return };
+        let Conflict { first, second, .. } = &*conflict;
+        let pair = ((first.by.0, first.place), (second.by.0, second.place));
+        if self.reported.insert(pair) {
+            found.push(broken(exposed.window, memory, exposed.model, &conflict));
+        }
+    }
+
+    /// Closes what an origin has open in one or all memories of others.
+    fn each_reached(
+        &mut self,
+        window: u32,
+        origin: u32,
+        owner: Option<u32>,
+        all_over: bool,
+        close: impl Fn(&mut Accesses),
+    ) {
+        let Some(part) = self.parts.get_mut(&(window, origin)) else { return };
+        let reached = match owner {
+            Some(owner) => part
+                .reached
+                .get(&owner)
+                .map(|memories| (owner, memories.clone()))
+                .into_iter()
+                .collect(),
+            None => part.reached.clone(),
+        };
+        if all_over {
+            part.reached.retain(|other, _| owner.is_some_and(|owner| owner != *other));
+        }
+        for (owner, memories) in reached {
+            for memory in memories {
+                if let Some(exposed) = self.memories.get_mut(&(owner, memory)) {
+                    close(&mut exposed.open);
+                }
+            }
+        }
+    }
+
+    /// Epochs of an owner that are over end in all its memories.
+    fn epoch_over(&mut self, window: u32, owner: u32) {
+        let Some(part) = self.parts.get_mut(&(window, owner)) else { return };
+        let (fences, exposures) = (part.fences, part.exposures);
+        let memories = &mut self.memories;
+        part.entered.retain(|memory| {
+            let Some(exposed) = memories.get_mut(&(owner, *memory)) else { return false };
+            exposed.open.end_epochs(fences, exposures);
+            !exposed.open.is_empty()
+        });
+    }
+
+    fn close_touched(&mut self, owner: u32, of: impl Fn(u32) -> bool) {
+        let Some(touched) = self.touched.get_mut(&owner) else { return };
+        let memories = &mut self.memories;
+        touched.retain(|(window, memory)| {
+            let closed = of(*window);
+            if closed && let Some(exposed) = memories.get_mut(&(owner, *memory)) {
+                exposed.open.synchronise(Rank(owner));
+            }
+            !closed
+        });
+        if touched.is_empty() {
+            self.touched.remove(&owner);
+        }
+    }
+}
+
+fn broken(
+    window: u32,
+    (owner, memory): Memory,
+    model: MemoryModel,
+    conflict: &Conflict,
+) -> Violation {
+    let objects = vec![format!("window {window}, memory {memory} of process {owner}")];
+    let detail = format!("{conflict} ({} model)", model.name());
+    Violation { id: "R2", statement: R2, objects, detail }
+}
+
+#[cfg(test)]
+mod tests;
