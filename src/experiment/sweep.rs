@@ -239,6 +239,9 @@ fn dimension(target: Target) -> Option<Dimension> {
 fn is_decimal(target: Target) -> bool {
     match target {
         Target::Parameter(parameter) => parameter.kind == Kind::Ratio,
+        Target::Field(Shape::Either(shapes)) => {
+            shapes.iter().any(|shape| matches!(shape, Shape::Ratio { .. }))
+        }
         Target::Field(shape) => matches!(shape, Shape::Ratio { .. }),
     }
 }
