@@ -2,6 +2,8 @@
 
 use super::collective::Repeated;
 use super::epochs::Host;
+use super::graph500::searcher::Searcher;
+use super::graph500::traffic::Totals;
 use super::linked_list::Appender;
 use super::mutex::Contender;
 use super::ping_pong::PingPong;
@@ -124,6 +126,8 @@ pub enum AnyProgram {
     Host(Box<Host>),
     /// A rank whose window grows.
     Growth(Box<Grower>),
+    /// A rank of a breadth-first search.
+    Search(Box<Searcher>),
 }
 
 impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for AnyProgram {
@@ -138,6 +142,7 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for AnyProgram {
             Self::List(program) => Program::<M>::next(&mut **program, reply),
             Self::Host(program) => Program::<M>::next(&mut **program, reply),
             Self::Growth(program) => Program::<M>::next(&mut **program, reply),
+            Self::Search(program) => Program::<M>::next(&mut **program, reply),
         }
     }
 
@@ -151,6 +156,7 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for AnyProgram {
             | Self::Program(_)
             | Self::Host(_)
             | Self::Growth(_)
+            | Self::Search(_)
             | Self::Score(_) => {}
         }
     }
@@ -165,7 +171,8 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for AnyProgram {
             | Self::Mutex(_)
             | Self::Host(_)
             | Self::List(_)
-            | Self::Growth(_) => false,
+            | Self::Growth(_)
+            | Self::Search(_) => false,
         }
     }
 
@@ -178,6 +185,7 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for AnyProgram {
             | Self::Host(_)
             | Self::List(_)
             | Self::Growth(_)
+            | Self::Search(_)
             | Self::Score(_) => None,
             Self::Program(program) => program.line(),
         }
@@ -192,6 +200,7 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for AnyProgram {
             | Self::Host(_)
             | Self::List(_)
             | Self::Growth(_)
+            | Self::Search(_)
             | Self::Score(_) => None,
             Self::Program(program) => program.line_of_call(call),
         }
@@ -202,6 +211,11 @@ impl AnyProgram {
     /// How often it has read a pointer of a list.
     pub fn looks(&self) -> u64 {
         if let Self::List(appender) = self { appender.looks() } else { 0 }
+    }
+
+    /// What a search scans and sends, all ranks together.
+    pub fn search(&self) -> Option<Totals> {
+        if let Self::Search(searcher) = self { Some(searcher.totals()) } else { None }
     }
 }
 
