@@ -171,7 +171,11 @@ mod tests {
     fn the_messages_of_the_document_are_far_above_the_eager_threshold() {
         let one = comd([32, 7, 4], [3_200, 100, 100]);
         assert_eq!(one.link_cells(), [62, 8, 15]);
-        assert_eq!(one.halo(), [129_024, 1_032_192, 688_128]);
+        // 128 million atoms in 896 x 62 x 8 x 15 link cells; planes of 120, 960 and 640 of these.
+        let atoms = [120, 960, 640].map(|cells| 128_000_000 * cells / (896 * 62 * 8 * 15));
+        assert_eq!(atoms, [2_304, 18_433, 12_288]);
+        assert_eq!(one.halo(), atoms.map(|atoms| 56 * atoms));
+        assert_eq!(one.halo(), [129_024, 1_032_248, 688_128]);
         assert!(one.fits());
         assert!(!comd([32, 32, 4], [3_200, 100, 100]).fits(), "3.1 unit cells hold one link cell");
     }

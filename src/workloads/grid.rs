@@ -184,7 +184,8 @@ mod tests {
         assert_eq!(grid.place(6), [0, 1, 2]);
         let first = Grid { order: Order::FirstAxis, ..grid };
         assert_eq!(first.place(6), [2, 1, 0]);
-        assert!((0..64).all(|rank| Grid { periodic: true, ..grid }.is_interior(rank)));
+        let closed = Grid { periodic: true, ..grid };
+        assert!((0..64).all(|rank| closed.is_interior(rank)));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use super::super::diagnostic::{Diagnostic, Diagnostics};
 use super::super::json::Node;
 use super::super::schema::MAX_MESSAGE;
 use super::{Applied, DEFAULT_TIME};
-use crate::units::{Bytes, TimeDelta};
+use crate::units::{Bytes, PS_PER_S};
 use crate::workloads::application::{Application, Task};
 use crate::workloads::comd::{CUTOFF, CoMd};
 use crate::workloads::graph500::{BUFFER, MOST_PROCESSES, Search};
@@ -178,32 +178,35 @@ fn check(diagnostics: &mut Diagnostics, node: &Node, application: &Application, 
         }
         Task::Stencil(_) | Task::CoMd(_) | Task::MiniGhost(_) => {}
     }
-    products(&mut report, application);
+    products(diagnostics, node, application);
 }
 
 /// Bytes and time of all steps must fit 64 bits, and a message the greatest one.
-fn products(
-    report: &mut impl FnMut(Code, (&'static str, String, String)),
-    application: &Application,
-) {
-    let (size, time) = match application.task {
-        Task::Stencil(_) => ("size", "compute"),
-        Task::CoMd(_) => ("unit_cells", "compute"),
-        Task::MiniGhost(_) => ("variables", "compute"),
-        Task::Search(_) => ("vertices", "compute_per_edge"),
+fn products(diagnostics: &mut Diagnostics, node: &Node, application: &Application) {
+    let (size, time, also) = match application.task {
+        Task::Stencil(_) => ("size", "compute", "steps"),
+        Task::CoMd(_) => ("unit_cells", "compute", "steps"),
+        Task::MiniGhost(_) => ("variables", "compute", "steps"),
+        Task::Search(_) => ("vertices", "compute_per_edge", "edge_factor"),
+    };
+    let mut report = |key: &str, found: String, allowed: String| {
+        let span = |key: &str| node.get(key).map_or(node.span, |field| field.span);
+        let path = format!("workload.{key}");
+        let one = Diagnostic::error(&codes::PRODUCT, span(key), path, found, allowed);
+        diagnostics.push(one.related(span(also), format!("it goes with `workload.{also}`")));
     };
     let (greatest, bytes) = (application.greatest(), application.bytes());
     if greatest > MAX_MESSAGE {
         let found = format!("a message has {greatest} bytes");
-        report(&codes::PRODUCT, (size, found, format!("at most {MAX_MESSAGE} are allowed")));
+        report(size, found, format!("at most {MAX_MESSAGE} are allowed"));
     } else if bytes > u128::from(u64::MAX) {
         let found = format!("all messages together have {bytes} bytes");
-        report(&codes::PRODUCT, (size, found, "at most 2^64 bytes can be counted".to_owned()));
+        report(size, found, "at most 2^64 bytes can be counted".to_owned());
     }
-    let limit = u128::from(DEFAULT_TIME.as_ps());
-    if application.compute() > limit {
-        let ps = u64::try_from(application.compute()).unwrap_or(u64::MAX);
-        let found = format!("a process computes for {}", TimeDelta::from_ps(ps));
-        report(&codes::PRODUCT, (time, found, "at most 200 days can be counted".to_owned()));
+    let compute = application.compute();
+    if compute > u128::from(DEFAULT_TIME.as_ps()) {
+        let days = compute / (24 * 3600 * u128::from(PS_PER_S));
+        let found = format!("a process computes for {days} days");
+        report(time, found, "at most 200 days can be counted".to_owned());
     }
 }

@@ -180,8 +180,9 @@ mod tests {
         RMat { scale, edge_factor: 16, seed }
     }
 
+    /// In millionths.
     fn off_by(found: u64, expected: u64) -> u64 {
-        1_000 * found.abs_diff(expected) / expected
+        1_000_000 * found.abs_diff(expected) / expected
     }
 
     #[test]
@@ -233,24 +234,24 @@ mod tests {
         }
     }
 
-    /// The law, from scale to scale: pairs of a whole search from the graphs of half and a quarter of the
-    /// vertices, for several numbers of processes. The bounds are what is stated in
-    /// `docs/applications.md`, in thousandths.
+    /// The law, from scale to scale: edge ends and pairs of a whole search from the graphs of half and
+    /// a quarter of the vertices. The bound is that of `docs/applications.md`: 0.05 %.
     #[test]
     fn the_law_carries_a_search_to_larger_graphs() {
-        for seed in 1..=3 {
-            for processes in [8, 28] {
-                let made = Traffic::counted(&graph(18, seed), processes).totals();
-                for (scale, bound) in [(17, 15), (16, 30)] {
-                    let law = Traffic::scaled(&graph(scale, seed), processes, 1 << 18).totals();
-                    let found = [off_by(law.scanned, made.scanned), off_by(law.pairs, made.pairs)];
-                    assert!(found.iter().all(|off| *off <= bound), "{scale} to 18: {found:?}");
-                }
+        for (seed, processes) in [(1, 8), (2, 28), (3, 28)] {
+            let made = Traffic::counted(&graph(18, seed), processes).totals();
+            for scale in [16, 17] {
+                let law = Traffic::scaled(&graph(scale, seed), processes, 1 << 18).totals();
+                let found = [(law.scanned, made.scanned), (law.pairs, made.pairs)];
+                let found = found.map(|(law, made)| off_by(law, made));
+                assert!(found.iter().all(|off| *off <= 500), "{scale} to 18: {found:?}");
             }
         }
     }
 
-    /// The same for each pair of processes: what one sends to another in the whole search.
+    /// The same for each pair of processes: what one sends to another in the whole search. What is
+    /// missing are the hubs: the one with most edges has a quarter of what a process owns in the mean
+    /// (28 x 0.76^17), as on 896 processes with 2^30 vertices (896 x 0.76^30).
     #[test]
     fn the_law_holds_for_each_pair_of_processes() {
         let (made, law) =
@@ -265,6 +266,6 @@ mod tests {
             .collect();
         let mean = off.iter().sum::<u64>() / off.len() as u64;
         let worst = off.iter().max().unwrap();
-        assert!(mean <= 100 && *worst <= 500, "mean {mean}, worst {worst} thousandths");
+        assert!(mean <= 120_000 && *worst <= 400_000, "mean {mean}, worst {worst} millionths");
     }
 }
