@@ -14,6 +14,7 @@ use mpisim::protocols::contract::{Next, Process, Program, Region};
 use mpisim::protocols::library::Library;
 use mpisim::protocols::rendezvous::Protocol;
 use mpisim::runtime::account::Part;
+use mpisim::runtime::explore::{Budget, judged};
 use mpisim::runtime::timed::{Ending, Mark, Outcome, Ran};
 use mpisim::units::Bytes;
 use mpisim::workloads::application::{Application, Task};
@@ -21,7 +22,7 @@ use mpisim::workloads::comd::{CUTOFF, CoMd};
 use mpisim::workloads::graph500::{PAIR, Search};
 use mpisim::workloads::grid::{FACES, Grid, Order, opposite};
 use mpisim::workloads::halo::{received, sent};
-use mpisim::workloads::job::{AnyProgram, Job};
+use mpisim::workloads::job::{AnyProgram, Job, draws};
 use mpisim::workloads::minighost::MiniGhost;
 use mpisim::workloads::ping_pong::{END, START};
 use mpisim::workloads::stencil::Stencil;
@@ -80,7 +81,7 @@ fn exchanges() -> Vec<Application> {
 fn programs(application: &Application) -> Vec<AnyProgram> {
     let reductions: Vec<Arc<Collective>> =
         application.reductions().into_iter().map(Arc::new).collect();
-    application.programs(SEED, &reductions)
+    application.programs(&*draws(SEED), &reductions)
 }
 
 fn placed<P>(profile: Profile, application: &Application, programs: Vec<P>) -> Job<P> {
@@ -203,6 +204,28 @@ fn the_untimed_world_comes_to_the_same_end() {
     }
 }
 
+/// Two ranks, in every order of what they and the wires do.
+#[test]
+fn no_order_of_two_ranks_is_stuck() {
+    let mut one_step = stencil([2, 1, 1], true, 8);
+    let Task::Stencil(task) = &mut one_step.task else { unreachable!() };
+    task.steps = 1;
+    let mut small = search(2, 4, 48);
+    let Task::Search(task) = &mut small.task else { unreachable!() };
+    task.edge_factor = 1;
+    for application in [one_step, small] {
+        for protocol in [Protocol::RPut, Protocol::RGet] {
+            let mut job = placed(ideal(&[]), &application, programs(&application));
+            (job.nodes, job.rendezvous) = (2, protocol);
+            (job.eager_inter, job.eager_intra) = (Some(Bytes::new(16)), Some(Bytes::new(16)));
+            let start = job.untimed().unwrap();
+            let survey = judged(&start, Budget { states: 1_000_000, reduce: true }, |_| None);
+            let (states, complete) = (survey.states, survey.complete);
+            assert!(survey.is_clean(), "{application:?}: {states} states, complete {complete}");
+        }
+    }
+}
+
 fn mark(outcome: &Outcome, process: u32, number: u32) -> &Mark {
     let of = |mark: &&Mark| mark.process.0 == process && mark.number == number;
     outcome.marks.iter().find(of).expect("the rank marks it")
@@ -234,7 +257,7 @@ fn a_search_brings_every_pair_to_its_owner() {
         for protocol in [Protocol::RPut, Protocol::RGet] {
             let application = search(processes, scale, buffer);
             let Task::Search(task) = &application.task else { unreachable!() };
-            let traffic = task.traffic(processes, SEED);
+            let traffic = task.traffic(processes, &*draws(SEED));
             let mut job = placed(ideal(&[]), &application, programs(&application));
             job.rendezvous = protocol;
             // Full buffers go by rendezvous where they are larger than the others.
@@ -277,7 +300,7 @@ impl Program<Library> for Noting {
 fn a_search_sends_full_buffers_and_what_is_left() {
     let application = search(6, 9, 160);
     let Task::Search(task) = &application.task else { unreachable!() };
-    let traffic = task.traffic(6, SEED);
+    let traffic = task.traffic(6, &*draws(SEED));
     let noting = programs(&application).into_iter().map(|program| Noting { program, sent: vec![] });
     let ran = placed(ideal(&[]), &application, noting.collect()).run().unwrap();
     finished(ran.outcome);
@@ -324,7 +347,7 @@ fn a_scaled_search_costs_little_a_rank() {
     let application = Application { processes: 4_096, per_node: 28, task: Task::Search(task) };
     let plan = allocation_counter::measure(|| drop(programs(&application)));
     assert!(plan.bytes_max / 4_096 < 1_000, "{} B in all", plan.bytes_max);
-    let traffic = task.traffic(4_096, SEED);
+    let traffic = task.traffic(4_096, &*draws(SEED));
     let totals = traffic.totals();
     assert!(totals.scanned > 1 << 34, "{totals:?}");
 }

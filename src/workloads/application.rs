@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use super::comd::CoMd;
 use super::graph500::Search;
+use super::graph500::rmat::Draws;
 use super::job::AnyProgram;
 use super::minighost::MiniGhost;
 use super::ping_pong::{END, START};
@@ -129,13 +130,13 @@ impl Application {
         }
     }
 
-    /// The programs of all ranks, with their reductions as the library makes them; `seed` decides the
-    /// graph of a search.
+    /// The programs of all ranks, with their reductions as the library makes them; `draws` decide
+    /// the graph of a search.
     ///
     /// # Panics
     ///
     /// When there are not as many reductions as [`Self::reductions`] names.
-    pub fn programs(&self, seed: u64, reductions: &[Arc<Collective>]) -> Vec<AnyProgram> {
+    pub fn programs(&self, draws: &Draws, reductions: &[Arc<Collective>]) -> Vec<AnyProgram> {
         assert_eq!(reductions.len(), self.reductions().len(), "each reduction has its call");
         let ranks = 0..self.processes;
         match &self.task {
@@ -151,7 +152,7 @@ impl Application {
                 ranks.map(|rank| AnyProgram::Score(task.program(rank, sum))).collect()
             }
             Task::Search(task) => {
-                let searchers = task.programs(self.processes, seed, &reductions[0]);
+                let searchers = task.programs(self.processes, draws, &reductions[0]);
                 searchers.into_iter().map(|one| AnyProgram::Search(Box::new(one))).collect()
             }
         }

@@ -24,7 +24,7 @@ pub mod traffic;
 use std::sync::Arc;
 
 use crate::protocols::collectives::Collective;
-use rmat::RMat;
+use rmat::{Draws, RMat};
 use searcher::{Costs, Searcher};
 use traffic::Traffic;
 
@@ -56,16 +56,16 @@ pub struct Search {
 
 impl Search {
     /// The graph that is made.
-    pub const fn graph(&self, seed: u64) -> RMat {
-        RMat { scale: self.scale, edge_factor: self.edge_factor, seed }
+    pub const fn graph(&self) -> RMat {
+        RMat { scale: self.scale, edge_factor: self.edge_factor }
     }
 
     /// What the search sends between `processes` processes.
-    pub fn traffic(&self, processes: u32, seed: u64) -> Traffic {
-        let graph = self.graph(seed);
+    pub fn traffic(&self, processes: u32, draws: &Draws) -> Traffic {
+        let graph = self.graph();
         match self.vertices {
-            None => Traffic::counted(&graph, processes),
-            Some(vertices) => Traffic::scaled(&graph, processes, vertices),
+            None => Traffic::counted(&graph, draws, processes),
+            Some(vertices) => Traffic::scaled(&graph, draws, processes, vertices),
         }
     }
 
@@ -86,8 +86,8 @@ impl Search {
     }
 
     /// The programs of all ranks; they share the traffic.
-    pub fn programs(&self, processes: u32, seed: u64, sum: &Arc<Collective>) -> Vec<Searcher> {
-        let traffic = Arc::new(self.traffic(processes, seed));
+    pub fn programs(&self, processes: u32, draws: &Draws, sum: &Arc<Collective>) -> Vec<Searcher> {
+        let traffic = Arc::new(self.traffic(processes, draws));
         let costs = Costs { pairs: (self.buffer / PAIR).max(1), edge: self.compute };
         (0..processes).map(|rank| Searcher::new(rank, &traffic, costs, sum)).collect()
     }

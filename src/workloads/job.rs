@@ -2,6 +2,7 @@
 
 use super::collective::Repeated;
 use super::epochs::Host;
+use super::graph500::rmat::Draws;
 use super::graph500::searcher::Searcher;
 use super::graph500::traffic::Totals;
 use super::linked_list::Appender;
@@ -362,6 +363,15 @@ impl<P: Program<Library>> Job<P> {
     pub fn run(self) -> Result<Ran<Library, P>, JobError> {
         Ok(self.timed()?.run())
     }
+}
+
+/// The random numbers that programs are made of, by their purpose.
+pub fn draws(seed: u64) -> Box<Draws> {
+    let streams = Streams::new(seed);
+    Box::new(move |purpose| {
+        let mut stream = streams.stream(purpose, 0);
+        Box::new(move || stream.next_u64())
+    })
 }
 
 /// The communicator that is duplicate number `index` of [`Job::duplicates`].

@@ -158,13 +158,18 @@ fn check(diagnostics: &mut Diagnostics, node: &Node, application: &Application, 
             let allowed = "at least 2 on each axis are needed".to_owned();
             report(&codes::CONTRADICTION, ("unit_cells", found, allowed));
         }
-        Task::MiniGhost(task) if task.global => {
-            let axis = (0..AXES).find(|axis| task.points[*axis] < task.grid.extents[*axis]);
-            if let Some(axis) = axis {
+        Task::MiniGhost(task) => {
+            let lacks = |axis: &usize| task.points[*axis] < task.grid.extents[*axis];
+            if let Some(axis) = (0..AXES).find(lacks).filter(|_| task.global) {
                 let (points, extent) = (task.points[axis], task.grid.extents[axis]);
                 let found = format!("{points} points on an axis of {extent} processes");
                 let allowed = "at least one for each process is needed".to_owned();
                 report(&codes::CONTRADICTION, ("points", found, allowed));
+            }
+            if task.sums > task.variables {
+                let found = format!("{} variables are summed", task.sums);
+                let allowed = format!("there are {}", task.variables);
+                report(&codes::CONTRADICTION, ("sums", found, allowed));
             }
         }
         Task::Search(task) => {
@@ -176,7 +181,7 @@ fn check(diagnostics: &mut Diagnostics, node: &Node, application: &Application, 
                 report(&codes::PRODUCT, ("processes", found, allowed));
             }
         }
-        Task::Stencil(_) | Task::CoMd(_) | Task::MiniGhost(_) => {}
+        Task::Stencil(_) | Task::CoMd(_) => {}
     }
     products(diagnostics, node, application);
 }

@@ -23,7 +23,7 @@ use crate::units::Time;
 use crate::workloads::backlog::{Backlog, Side};
 use crate::workloads::collective::Repeated;
 use crate::workloads::graph500::traffic::Totals;
-use crate::workloads::job::{AnyProgram, Disturbance, Job, JobError, duplicate};
+use crate::workloads::job::{AnyProgram, Disturbance, Job, JobError, draws, duplicate};
 use crate::workloads::ping_pong::PingPong;
 use crate::workloads::program::{self, Does, Programs};
 use crate::workloads::team::{self, Rounds};
@@ -219,7 +219,7 @@ fn programs(point: &Point) -> Vec<AnyProgram> {
         Workload::Tiles(tiles) => tiles.programs(),
         Workload::Application(applied) => {
             let reductions = applied.reductions.iter().map(|one| Arc::new(placed(point, one)));
-            applied.application.programs(point.seed, &reductions.collect::<Vec<_>>())
+            applied.application.programs(&*draws(point.seed), &reductions.collect::<Vec<_>>())
         }
         Workload::OneSided(workload) => workload.programs(),
         Workload::Program(ranks) => {

@@ -9,6 +9,8 @@ static TIME: Shape = time(0, LONG);
 static GRID: Shape = Shape::List { of: &Shape::Count { min: 0, max: 65_536 }, min: 3, max: 3 };
 static EXTENTS: Shape =
     Shape::List { of: &Shape::Count { min: 1, max: 1_000_000_000 }, min: 3, max: 3 };
+static UNIT_CELLS: Shape =
+    Shape::List { of: &Shape::Count { min: 1, max: 1_000_000 }, min: 3, max: 3 };
 static SCALING: Shape = Shape::Word(&[
     ("weak", "the problem grows with the job"),
     ("strong", "the problem is that of the whole job"),
@@ -97,7 +99,7 @@ pub(super) static COMD: Variant = variant(
         PER_NODE,
         PROCESS_GRID,
         order("first_axis"),
-        required("unit_cells", &EXTENTS, "[ 100, 100, 100 ]", "Unit cells on each axis."),
+        required("unit_cells", &UNIT_CELLS, "[ 100, 100, 100 ]", "Unit cells on each axis."),
         default("scaling", &SCALING, "strong", "Weak: the unit cells of x count for each node."),
         default(
             "potential",
@@ -110,7 +112,7 @@ pub(super) static COMD: Variant = variant(
         ),
         default(
             "cutoff",
-            &Shape::Ratio { min: 100_000_000, max: 1_000_000_000_000 },
+            &Shape::Ratio { min: 1_000_000_000, max: 1_000_000_000_000 },
             "1.600968188",
             "The least side of a link cell, in lattice constants.",
         ),

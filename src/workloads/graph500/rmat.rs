@@ -9,7 +9,8 @@
 //! those of the benchmark; left out: the flip of edges below the diagonal, which makes no difference to an
 //! undirected graph.
 
-use crate::engine::Streams;
+/// Streams of random numbers by their purpose: each call gives a stream from its beginning.
+pub type Draws = dyn Fn(&'static str) -> Box<dyn FnMut() -> u64>;
 
 /// A graph before it is made.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -18,8 +19,6 @@ pub struct RMat {
     pub scale: u32,
     /// Edges for each vertex.
     pub edge_factor: u32,
-    /// Seed of its random numbers.
-    pub seed: u64,
 }
 
 /// Of 2^32: the first quarter, the first two, the first three.
@@ -37,17 +36,16 @@ impl RMat {
     }
 
     /// Calls `each` with the two ends of every edge, in an order that is always the same.
-    pub fn for_each(&self, mut each: impl FnMut(u32, u32)) {
-        let streams = Streams::new(self.seed);
-        let mut labels = streams.stream("r-mat labels", 0);
-        let labels = Labels { scale: self.scale, keys: [labels.next_u64(), labels.next_u64()] };
-        let mut stream = streams.stream("r-mat edges", 0);
+    pub fn for_each(&self, draws: &Draws, mut each: impl FnMut(u32, u32)) {
+        let mut labels = draws("r-mat labels");
+        let labels = Labels { scale: self.scale, keys: [labels(), labels()] };
+        let mut stream = draws("r-mat edges");
         for _ in 0..self.edges() {
             let (mut from, mut to) = (0_u32, 0_u32);
             let mut level = 0;
             while level < self.scale {
                 // One draw decides two levels.
-                let draw = stream.next_u64();
+                let draw = stream();
                 #[expect(clippy::cast_possible_truncation, reason = "both halves are used")]
                 for half in [draw as u32, (draw >> 32) as u32] {
                     if level < self.scale {
@@ -66,9 +64,9 @@ impl RMat {
     /// The graph itself.
     ///
     /// Takes 4 bytes for each vertex and for each of the two ends of an edge.
-    pub fn graph(&self) -> Graph {
+    pub fn graph(&self, draws: &Draws) -> Graph {
         let mut starts = vec![0_u32; self.vertices() as usize + 1];
-        self.for_each(|from, to| {
+        self.for_each(draws, |from, to| {
             starts[from as usize + 1] += 1;
             starts[to as usize + 1] += 1;
         });
@@ -77,7 +75,7 @@ impl RMat {
         }
         let mut targets = vec![0; 2 * self.edges() as usize];
         // The start of a vertex runs to its end while its targets are put in, then all are set back.
-        self.for_each(|from, to| {
+        self.for_each(draws, |from, to| {
             for (one, other) in [(from, to), (to, from)] {
                 let place = &mut starts[one as usize];
                 targets[*place as usize] = other;
@@ -138,9 +136,10 @@ impl Graph {
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::job::draws;
     use super::*;
 
-    const SMALL: RMat = RMat { scale: 12, edge_factor: 16, seed: 7 };
+    const SMALL: RMat = RMat { scale: 12, edge_factor: 16 };
 
     #[test]
     fn labels_are_a_permutation() {
@@ -156,9 +155,9 @@ mod tests {
 
     #[test]
     fn rows_hold_both_ends_of_every_edge() {
-        let graph = SMALL.graph();
+        let graph = SMALL.graph(&*draws(7));
         let mut edges = Vec::new();
-        SMALL.for_each(|from, to| edges.extend([(from, to), (to, from)]));
+        SMALL.for_each(&*draws(7), |from, to| edges.extend([(from, to), (to, from)]));
         edges.sort_unstable();
         let mut rows: Vec<(u32, u32)> = (0..graph.vertices())
             .flat_map(|from| graph.neighbours(from).iter().map(move |to| (from, *to)))
@@ -175,7 +174,7 @@ mod tests {
         assert_eq!(shares, [570, 760, 950]);
         // A vertex of the first half is an end of 0.76 of all edges, and so on: the greatest degree
         // of 2^12 vertices is near 2 x 16 x 2^12 x 0.76^12.
-        let graph = SMALL.graph();
+        let graph = SMALL.graph(&*draws(7));
         let degrees = (0..graph.vertices()).map(|vertex| graph.neighbours(vertex).len());
         let greatest = degrees.clone().max().unwrap();
         let expected = 4_867;
@@ -185,7 +184,7 @@ mod tests {
 
     #[test]
     fn a_root_has_a_neighbour() {
-        let graph = SMALL.graph();
+        let graph = SMALL.graph(&*draws(7));
         for first in (0..4_096).step_by(97) {
             let root = graph.root(first);
             assert!(graph.neighbours(root).iter().any(|other| *other != root));

@@ -367,3 +367,14 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for Searcher {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rank_is_a_few_numbers() {
+        let bytes = size_of::<Searcher>();
+        assert!(bytes <= 160, "{bytes} B");
+    }
+}

@@ -13,8 +13,7 @@
 //! from each process to each other one, and as many of each process's own edge ends stay with it. How
 //! well it holds is in the tests, and in `docs/applications.md`.
 
-use super::rmat::{Graph, RMat};
-use crate::engine::Streams;
+use super::rmat::{Draws, Graph, RMat};
 
 /// Pairs from process to process, level by level.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
@@ -48,10 +47,10 @@ impl Traffic {
     ///
     /// Takes 4 bytes for each vertex, edge end, and pair of processes in each level; the graph is gone
     /// afterwards.
-    pub fn counted(graph: &RMat, processes: u32) -> Self {
+    pub fn counted(graph: &RMat, draws: &Draws, processes: u32) -> Self {
         let size = processes as usize;
         let mut counts: Vec<Box<[u32]>> = Vec::new();
-        search(graph, |level, vertex, other| {
+        search(graph, draws, |level, vertex, other| {
             if counts.len() == level {
                 counts.push(vec![0; size * size].into());
             }
@@ -66,9 +65,9 @@ impl Traffic {
     ///
     /// Takes 4 bytes for each vertex and edge end; the graph is gone afterwards, and a number for each
     /// level is left.
-    pub fn scaled(graph: &RMat, processes: u32, vertices: u64) -> Self {
+    pub fn scaled(graph: &RMat, draws: &Draws, processes: u32, vertices: u64) -> Self {
         let mut scanned: Vec<u64> = Vec::new();
-        search(graph, |level, _, _| {
+        search(graph, draws, |level, _, _| {
             if scanned.len() == level {
                 scanned.push(0);
             }
@@ -146,9 +145,9 @@ fn share(all: u64, first: u64, count: u64, parts: u64) -> u64 {
 
 /// Searches the graph from a random root with a neighbour: tells the level and both ends of every edge
 /// end that is scanned.
-fn search(graph: &RMat, mut scan: impl FnMut(usize, u32, u32)) {
-    let made = graph.graph();
-    let root = root(graph, &made);
+fn search(graph: &RMat, draws: &Draws, mut scan: impl FnMut(usize, u32, u32)) {
+    let made = graph.graph(draws);
+    let root = root(&made, draws);
     let mut visited = vec![false; made.vertices() as usize];
     visited[root as usize] = true;
     let (mut frontier, mut level) = (vec![root], 0);
@@ -166,18 +165,29 @@ fn search(graph: &RMat, mut scan: impl FnMut(usize, u32, u32)) {
     }
 }
 
-fn root(graph: &RMat, made: &Graph) -> u32 {
-    let mut stream = Streams::new(graph.seed).stream("search root", 0);
-    let first = stream.below(u64::from(made.vertices()));
+/// A random vertex, or the next one with a neighbour.
+fn root(made: &Graph, draws: &Draws) -> u32 {
+    let draw = draws("search root")();
+    // The high half of the product is below the number of vertices.
+    let first = u128::from(draw) * u128::from(made.vertices()) >> 64;
     made.root(u32::try_from(first).expect("below the number of vertices"))
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::job::draws;
     use super::*;
 
-    fn graph(scale: u32, seed: u64) -> RMat {
-        RMat { scale, edge_factor: 16, seed }
+    const fn graph(scale: u32) -> RMat {
+        RMat { scale, edge_factor: 16 }
+    }
+
+    fn counted(scale: u32, seed: u64, processes: u32) -> Traffic {
+        Traffic::counted(&graph(scale), &*draws(seed), processes)
+    }
+
+    fn scaled(scale: u32, seed: u64, processes: u32, vertices: u64) -> Traffic {
+        Traffic::scaled(&graph(scale), &*draws(seed), processes, vertices)
     }
 
     /// In millionths.
@@ -187,14 +197,13 @@ mod tests {
 
     #[test]
     fn every_edge_end_of_the_component_is_scanned_once() {
-        let graph = graph(10, 3);
         let mut seen = Vec::new();
-        search(&graph, |_, vertex, other| seen.push((vertex, other)));
+        search(&graph(10), &*draws(3), |_, vertex, other| seen.push((vertex, other)));
         let mut both: Vec<(u32, u32)> = seen.iter().map(|(one, other)| (*other, *one)).collect();
         seen.sort_unstable();
         both.sort_unstable();
         assert_eq!(seen, both, "an edge that is scanned from one end is scanned from the other");
-        let totals = Traffic::counted(&graph, 7).totals();
+        let totals = counted(10, 3, 7).totals();
         assert_eq!(totals.scanned, seen.len() as u64);
         let crossing = seen.iter().filter(|(one, other)| one % 7 != other % 7).count();
         assert_eq!(totals.pairs, crossing as u64);
@@ -203,7 +212,7 @@ mod tests {
     /// What goes from one process to another in the whole search comes back: edges have two ends.
     #[test]
     fn the_matrix_of_a_whole_search_is_symmetric() {
-        let traffic = Traffic::counted(&graph(11, 5), 6);
+        let traffic = counted(11, 5, 6);
         let whole = |from, to| -> u64 {
             (0..traffic.levels()).map(|level| traffic.pairs(level, from, to)).sum()
         };
@@ -226,7 +235,7 @@ mod tests {
 
     #[test]
     fn a_row_is_what_its_owner_scans() {
-        for traffic in [Traffic::counted(&graph(9, 1), 5), Traffic::scaled(&graph(9, 1), 5, 777)] {
+        for traffic in [counted(9, 1, 5), scaled(9, 1, 5, 777)] {
             for (level, from) in (0..traffic.levels()).flat_map(|l| (0..5).map(move |f| (l, f))) {
                 let row: u64 = (0..5).map(|to| traffic.pairs(level, from, to)).sum();
                 assert_eq!(row, traffic.scanned(level, from));
@@ -239,9 +248,9 @@ mod tests {
     #[test]
     fn the_law_carries_a_search_to_larger_graphs() {
         for (seed, processes) in [(1, 8), (2, 28), (3, 28)] {
-            let made = Traffic::counted(&graph(18, seed), processes).totals();
+            let made = counted(18, seed, processes).totals();
             for scale in [16, 17] {
-                let law = Traffic::scaled(&graph(scale, seed), processes, 1 << 18).totals();
+                let law = scaled(scale, seed, processes, 1 << 18).totals();
                 let found = [(law.scanned, made.scanned), (law.pairs, made.pairs)];
                 let found = found.map(|(law, made)| off_by(law, made));
                 assert!(found.iter().all(|off| *off <= 500), "{scale} to 18: {found:?}");
@@ -254,8 +263,7 @@ mod tests {
     /// (28 x 0.76^17), as on 896 processes with 2^30 vertices (896 x 0.76^30).
     #[test]
     fn the_law_holds_for_each_pair_of_processes() {
-        let (made, law) =
-            (Traffic::counted(&graph(17, 2), 28), Traffic::scaled(&graph(16, 2), 28, 1 << 17));
+        let (made, law) = (counted(17, 2, 28), scaled(16, 2, 28, 1 << 17));
         let whole = |traffic: &Traffic, from, to| -> u64 {
             (0..traffic.levels()).map(|level| traffic.pairs(level, from, to)).sum()
         };
