@@ -99,14 +99,11 @@ fn run(profile: Profile, application: &Application) -> Ran<Library, AnyProgram> 
 
 /// The calls of a rank, which do not depend on what they return.
 fn calls(mut program: AnyProgram) -> Vec<Call> {
-    let mut calls = Vec::new();
-    loop {
-        match Program::<Library>::next(&mut program, None) {
-            Next::Call(call) => calls.push(call),
-            Next::End => return calls,
-            _ => {}
-        }
-    }
+    let steps = std::iter::from_fn(|| {
+        let next = Program::<Library>::next(&mut program, None);
+        (next != Next::End).then_some(next)
+    });
+    steps.filter_map(|next| if let Next::Call(call) = next { Some(call) } else { None }).collect()
 }
 
 fn rank(peer: Peer) -> u32 {
@@ -121,17 +118,13 @@ fn every_send_has_its_receive_and_no_byte_is_lost() {
         let (mut messages, mut bytes) = (0, 0);
         for (me, program) in (0..).zip(programs(&application)) {
             for call in calls(program) {
-                match call {
-                    Call::Isend { to, tag, buffer, .. } => {
-                        *open.entry((me, rank(to), tag, buffer.bytes)).or_default() += 1;
-                        messages += 1;
-                        bytes += u128::from(buffer.bytes);
-                    }
-                    Call::Irecv { source, tag, buffer, .. } => {
-                        let tag = tag.expect("no wildcards here");
-                        *open.entry((rank(source), me, tag, buffer.bytes)).or_default() -= 1;
-                    }
-                    _ => {}
+                if let Call::Isend { to, tag, buffer, .. } = call {
+                    *open.entry((me, rank(to), tag, buffer.bytes)).or_default() += 1;
+                    messages += 1;
+                    bytes += u128::from(buffer.bytes);
+                } else if let Call::Irecv { source, tag, buffer, .. } = call {
+                    let tag = tag.expect("no wildcards here");
+                    *open.entry((rank(source), me, tag, buffer.bytes)).or_default() -= 1;
                 }
             }
         }
@@ -312,7 +305,7 @@ fn a_search_sends_full_buffers_and_what_is_left() {
                 let bytes = traffic.pairs(level, me, to) * PAIR;
                 let count = usize::try_from(bytes / 160).unwrap();
                 expected.extend(std::iter::repeat_n(160, count));
-                expected.extend((bytes % 160 > 0).then_some(bytes % 160));
+                expected.extend(Some(bytes % 160).filter(|rest| *rest > 0));
                 expected.push(0);
                 full += count;
             }

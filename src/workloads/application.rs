@@ -112,6 +112,10 @@ impl Application {
     }
 
     /// The reductions over all processes that it calls, each by the library's default.
+    ///
+    /// # Panics
+    ///
+    /// Never: sums of numbers are defined.
     pub fn reductions(&self) -> Vec<Collective> {
         let sum = |datatype, elements: u64, id| {
             let sum = Reduction::new(Operator::Sum, datatype).expect("numbers have a sum");

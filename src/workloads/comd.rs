@@ -1,4 +1,4 @@
-//! CoMD: molecular dynamics in link cells, each process with a box of them.
+//! `CoMD`: molecular dynamics in link cells, each process with a box of them.
 //!
 //! ```text
 //!   step   halo of atoms: x, then y with what came from x, then z with what came from both; compute

@@ -64,8 +64,8 @@ impl Search {
     pub fn traffic(&self, processes: u32, draws: &Draws) -> Traffic {
         let graph = self.graph();
         match self.vertices {
-            None => Traffic::counted(&graph, draws, processes),
-            Some(vertices) => Traffic::scaled(&graph, draws, processes, vertices),
+            None => Traffic::counted(graph, draws, processes),
+            Some(vertices) => Traffic::scaled(graph, draws, processes, vertices),
         }
     }
 

@@ -1,4 +1,4 @@
-//! MiniGhost: a stencil code that sends the faces of all variables in one message (BSPMA: bulk
+//! `MiniGhost`: a stencil code that sends the faces of all variables in one message (BSPMA: bulk
 //! synchronous parallel with message aggregation).
 //!
 //! ```text
@@ -9,7 +9,7 @@
 //! A face has the ghost points of its edges too: through x go (ny + 2) (nz + 2) points of each variable,
 //! 8 B each. The 5-point stencil works in planes, and yet all six faces are exchanged.
 //!
-//! Source: Mantevo MiniGhost (Barrett and others), as in the public copy KaimingOuyang/miniGhost:
+//! Source: Mantevo `MiniGhost` (Barrett and others), as in the public copy KaimingOuyang/miniGhost:
 //! `MG_BUFINIT.F` (sizes), `MG_UTILS.F` (neighbours, numbering of ranks along x first),
 //! `MG_SEND_BSPMA.F` (order), `DRIVER_BSPMA.F` (step); `coop` Sec. V, Fig. 20 (variables, steps, grid).
 //! Assumed: points of a process (default of the code: 100 on each axis), how many variables are summed

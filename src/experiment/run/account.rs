@@ -95,6 +95,10 @@ fn timed(outcome: &Outcome) -> Option<Account> {
 }
 
 /// Time inside the library between the marks: the mean over all threads.
+///
+/// # Panics
+///
+/// Never: a mean is below its greatest value.
 pub fn inside(outcome: &Outcome) -> TimeDelta {
     let spent = brackets(outcome).map(|(start, end)| {
         let account = end.account - start.account;

@@ -114,6 +114,10 @@ pub struct Graph {
 
 impl Graph {
     /// Number of vertices.
+    ///
+    /// # Panics
+    ///
+    /// Never: vertices have numbers of 32 bits.
     pub fn vertices(&self) -> u32 {
         u32::try_from(self.starts.len() - 1).expect("vertices are counted in u32")
     }
@@ -164,7 +168,7 @@ mod tests {
             .collect();
         rows.sort_unstable();
         assert_eq!(rows, edges);
-        assert_eq!(rows.len(), 2 * 16 << 12);
+        assert_eq!(rows.len(), (2 * 16) << 12);
     }
 
     /// The quarters of the matrix, before labels are scrambled, on every level: 0.57, 0.19, 0.19, 0.05.

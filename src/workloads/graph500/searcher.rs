@@ -150,7 +150,7 @@ impl Searcher {
         self.pairs(offset) / self.costs.pairs
     }
 
-    fn send(&self, to: u32, pairs: u64) -> Next<Call> {
+    fn send(to: u32, pairs: u64) -> Next<Call> {
         Next::Call(Call::Isend {
             request: Handle(to + 1),
             to: Peer::Rank(Rank(to)),
@@ -294,7 +294,7 @@ impl Searcher {
                 scan.stage = Stage::Send;
             }
             Stage::Send => {
-                step = Some(self.send(to, self.costs.pairs));
+                step = Some(Self::send(to, self.costs.pairs));
                 scan.advance(self.others());
                 (scan.stage, scan.computed) = (Stage::Compute, scan.computed + 1);
             }
@@ -318,9 +318,9 @@ impl Searcher {
         let rest = pairs % self.costs.pairs;
         let (next, step, left) = match part {
             Farewell::Free => (Farewell::Rest, None, pairs >= self.costs.pairs),
-            Farewell::Rest => (Farewell::RestLeft, (rest > 0).then(|| self.send(to, rest)), false),
+            Farewell::Rest => (Farewell::RestLeft, (rest > 0).then(|| Self::send(to, rest)), false),
             Farewell::RestLeft => (Farewell::Empty, None, rest > 0),
-            Farewell::Empty => (Farewell::EmptyLeft, Some(self.send(to, 0)), false),
+            Farewell::Empty => (Farewell::EmptyLeft, Some(Self::send(to, 0)), false),
             Farewell::EmptyLeft => {
                 self.phase = Phase::Flush(offset + 1, Farewell::Free);
                 self.asked = Asked::Left(to);

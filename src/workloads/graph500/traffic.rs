@@ -47,7 +47,7 @@ impl Traffic {
     ///
     /// Takes 4 bytes for each vertex, edge end, and pair of processes in each level; the graph is gone
     /// afterwards.
-    pub fn counted(graph: &RMat, draws: &Draws, processes: u32) -> Self {
+    pub fn counted(graph: RMat, draws: &Draws, processes: u32) -> Self {
         let size = processes as usize;
         let mut counts: Vec<Box<[u32]>> = Vec::new();
         search(graph, draws, |level, vertex, other| {
@@ -65,7 +65,11 @@ impl Traffic {
     ///
     /// Takes 4 bytes for each vertex and edge end; the graph is gone afterwards, and a number for each
     /// level is left.
-    pub fn scaled(graph: &RMat, draws: &Draws, processes: u32, vertices: u64) -> Self {
+    ///
+    /// # Panics
+    ///
+    /// With more edge ends than 2^64; the scenario's shape limits vertices and edges.
+    pub fn scaled(graph: RMat, draws: &Draws, processes: u32, vertices: u64) -> Self {
         let mut scanned: Vec<u64> = Vec::new();
         search(graph, draws, |level, _, _| {
             if scanned.len() == level {
@@ -86,6 +90,10 @@ impl Traffic {
     }
 
     /// Levels of the search; the last one finds nothing new.
+    ///
+    /// # Panics
+    ///
+    /// Never: there are fewer levels than vertices.
     pub fn levels(&self) -> u32 {
         u32::try_from(self.levels.len()).expect("fewer levels than vertices")
     }
@@ -145,7 +153,7 @@ fn share(all: u64, first: u64, count: u64, parts: u64) -> u64 {
 
 /// Searches the graph from a random root with a neighbour: tells the level and both ends of every edge
 /// end that is scanned.
-fn search(graph: &RMat, draws: &Draws, mut scan: impl FnMut(usize, u32, u32)) {
+fn search(graph: RMat, draws: &Draws, mut scan: impl FnMut(usize, u32, u32)) {
     let made = graph.graph(draws);
     let root = root(&made, draws);
     let mut visited = vec![false; made.vertices() as usize];
@@ -169,7 +177,7 @@ fn search(graph: &RMat, draws: &Draws, mut scan: impl FnMut(usize, u32, u32)) {
 fn root(made: &Graph, draws: &Draws) -> u32 {
     let draw = draws("search root")();
     // The high half of the product is below the number of vertices.
-    let first = u128::from(draw) * u128::from(made.vertices()) >> 64;
+    let first = (u128::from(draw) * u128::from(made.vertices())) >> 64;
     made.root(u32::try_from(first).expect("below the number of vertices"))
 }
 
@@ -183,11 +191,11 @@ mod tests {
     }
 
     fn counted(scale: u32, seed: u64, processes: u32) -> Traffic {
-        Traffic::counted(&graph(scale), &*draws(seed), processes)
+        Traffic::counted(graph(scale), &*draws(seed), processes)
     }
 
     fn scaled(scale: u32, seed: u64, processes: u32, vertices: u64) -> Traffic {
-        Traffic::scaled(&graph(scale), &*draws(seed), processes, vertices)
+        Traffic::scaled(graph(scale), &*draws(seed), processes, vertices)
     }
 
     /// In millionths.
@@ -198,7 +206,7 @@ mod tests {
     #[test]
     fn every_edge_end_of_the_component_is_scanned_once() {
         let mut seen = Vec::new();
-        search(&graph(10), &*draws(3), |_, vertex, other| seen.push((vertex, other)));
+        search(graph(10), &*draws(3), |_, vertex, other| seen.push((vertex, other)));
         let mut both: Vec<(u32, u32)> = seen.iter().map(|(one, other)| (*other, *one)).collect();
         seen.sort_unstable();
         both.sort_unstable();
