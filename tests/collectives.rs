@@ -296,6 +296,9 @@ fn message_counts_are_those_of_the_literature() {
     assert_eq!(sent(combining(Kind::Allreduce, 8), "recursive_doubling"), 8 * 3);
     assert_eq!(sent(combining(Kind::Allreduce, 11), "recursive_doubling"), 8 * 3 + 2 * 3);
     assert_eq!(sent(combining(Kind::Allreduce, 8), "reduce_scatter_allgather"), 8 * 6);
+    assert_eq!(sent(combining(Kind::Reduce, 8), "reduce_scatter_gather"), 8 * 3 + 7);
+    // Three are folded; of the core, all but the one that gathers send once more.
+    assert_eq!(sent(combining(Kind::Reduce, 11), "reduce_scatter_gather"), 3 + 8 * 3 + 7 + 1);
     assert_eq!(sent(combining(Kind::ReduceScatterBlock, 8), "pairwise"), 8 * 7);
     assert_eq!(sent(combining(Kind::ReduceScatterBlock, 8), "halving"), 8 * 3);
 }

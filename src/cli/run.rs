@@ -194,6 +194,7 @@ fn osu_spec(plan: &Plan) -> Result<OsuSpec, Failure> {
         }
         Workload::Collective { .. }
         | Workload::Tiles(_)
+        | Workload::Application(_)
         | Workload::OneSided(_)
         | Workload::Program(_) => {
             return Err(refused());

@@ -27,11 +27,13 @@ use crate::protocols::rendezvous::Cooperation;
 use crate::protocols::rma;
 use crate::runtime::timed::Kernel;
 use crate::units::{Bytes, TimeDelta};
+use crate::workloads::application::Application;
 use crate::workloads::backlog::Queue;
 use crate::workloads::one_sided::OneSided;
 use crate::workloads::tiles::Tiles;
 
 mod addressing;
+mod applications;
 pub mod assumed;
 mod cooperation;
 mod one_sided;
@@ -318,10 +320,21 @@ pub enum Workload {
     },
     /// A chain of tiles, each an endpoint.
     Tiles(Box<Tiles>),
+    /// The skeleton of an application.
+    Application(Box<Applied>),
     /// Something over windows.
     OneSided(Box<OneSided>),
     /// Statements written out, one list for each rank.
     Program(Vec<RankProgram>),
+}
+
+/// An application, and its reductions as the library makes them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Applied {
+    /// The application.
+    pub application: Application,
+    /// One call for each of [`Application::reductions`].
+    pub reductions: Vec<Chosen>,
 }
 
 /// A matching queue that is long before the rounds begin.
@@ -343,6 +356,7 @@ impl Workload {
             Self::MessageRate { .. } => "message_rate",
             Self::Collective { .. } => "collective",
             Self::Tiles(_) => "tiles",
+            Self::Application(applied) => applied.application.kind(),
             Self::OneSided(workload) => workload.kind(),
             Self::Program(_) => "program",
         }

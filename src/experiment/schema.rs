@@ -1,5 +1,6 @@
 //! What a scenario file may say: one table for the checker, for `--set` and for the JSON Schema.
 
+mod applications;
 mod claims;
 mod collectives;
 mod cooperation;
@@ -338,6 +339,10 @@ static WORKLOAD: Shape = Shape::Tagged {
         ),
         collectives::WORKLOAD,
         tiles::WORKLOAD,
+        applications::STENCIL,
+        applications::GRAPH500,
+        applications::COMD,
+        applications::MINIGHOST,
         one_sided::MUTEX,
         one_sided::LINKED_LIST,
         one_sided::EPOCHS,
@@ -619,6 +624,11 @@ const READS: MetricSpec =
 const GROWTH_TIME: MetricSpec =
     titled("Mean time to double the window", time_metric("growth_time"));
 const STEP_TIME: MetricSpec = time_metric("step_time");
+const COMMUNICATION: MetricSpec = time_metric("communication_time");
+const SEARCH_TIME: MetricSpec = time_metric("search_time");
+const LEVELS: MetricSpec = number("levels", "");
+const EDGE_ENDS: MetricSpec = number("edge_ends", "");
+const PAIRS: MetricSpec = number("pairs", "");
 const MOVED: MetricSpec = metric("moved", Dimension::Bytes, "B", 1);
 
 /// The metrics of a workload kind, the main one first.
@@ -633,6 +643,8 @@ const fn main_metrics(kind: &str) -> &'static [MetricSpec] {
         b"linked_list" => &[ELEMENT_TIME, PACKETS_OF_ELEMENT, READS, TIME_METRIC],
         b"window_growth" => &[GROWTH_TIME, TIME_METRIC],
         b"tiles" => &[STEP_TIME, MOVED, TIME_METRIC],
+        b"stencil" | b"comd" | b"minighost" => &[STEP_TIME, COMMUNICATION, TIME_METRIC],
+        b"graph500" => &[SEARCH_TIME, COMMUNICATION, LEVELS, EDGE_ENDS, PAIRS, TIME_METRIC],
         _ => &[TIME_METRIC],
     }
 }

@@ -2,6 +2,9 @@
 
 use super::collective::Repeated;
 use super::epochs::Host;
+use super::graph500::rmat::Draws;
+use super::graph500::searcher::Searcher;
+use super::graph500::traffic::Totals;
 use super::linked_list::Appender;
 use super::mutex::Contender;
 use super::ping_pong::PingPong;
@@ -130,6 +133,8 @@ pub enum AnyProgram {
     Host(Box<Host>),
     /// A rank whose window grows.
     Growth(Box<Grower>),
+    /// A rank of a breadth-first search.
+    Search(Box<Searcher>),
 }
 
 impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for AnyProgram {
@@ -144,6 +149,7 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for AnyProgram {
             Self::List(program) => Program::<M>::next(&mut **program, reply),
             Self::Host(program) => Program::<M>::next(&mut **program, reply),
             Self::Growth(program) => Program::<M>::next(&mut **program, reply),
+            Self::Search(program) => Program::<M>::next(&mut **program, reply),
         }
     }
 
@@ -157,6 +163,7 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for AnyProgram {
             | Self::Program(_)
             | Self::Host(_)
             | Self::Growth(_)
+            | Self::Search(_)
             | Self::Score(_) => {}
         }
     }
@@ -171,7 +178,8 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for AnyProgram {
             | Self::Mutex(_)
             | Self::Host(_)
             | Self::List(_)
-            | Self::Growth(_) => false,
+            | Self::Growth(_)
+            | Self::Search(_) => false,
         }
     }
 
@@ -193,6 +201,11 @@ impl AnyProgram {
     /// How often it has read a pointer of a list.
     pub fn looks(&self) -> u64 {
         if let Self::List(appender) = self { appender.looks() } else { 0 }
+    }
+
+    /// What a search scans and sends, all ranks together.
+    pub fn search(&self) -> Option<Totals> {
+        if let Self::Search(searcher) = self { Some(searcher.totals()) } else { None }
     }
 }
 
@@ -342,6 +355,15 @@ impl<P: Program<Library>> Job<P> {
     pub fn run(self) -> Result<Ran<Library, P>, JobError> {
         Ok(self.timed()?.run())
     }
+}
+
+/// The random numbers that programs are made of, by their purpose.
+pub fn draws(seed: u64) -> Box<Draws> {
+    let streams = Streams::new(seed);
+    Box::new(move |purpose| {
+        let mut stream = streams.stream(purpose, 0);
+        Box::new(move || stream.next_u64())
+    })
 }
 
 /// The communicator that is duplicate number `index` of [`Job::duplicates`].

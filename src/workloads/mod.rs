@@ -1,15 +1,22 @@
 //! Workloads: programs of calls, produced lazily.
 
+pub mod application;
 pub mod backlog;
 pub mod collective;
+pub mod comd;
 pub mod epochs;
+pub mod graph500;
+pub mod grid;
+pub mod halo;
 pub mod job;
 pub mod linked_list;
+pub mod minighost;
 pub mod mutex;
 pub mod one_sided;
 pub mod ping_pong;
 pub mod program;
 pub mod score;
+pub mod stencil;
 pub mod team;
 pub mod tiles;
 pub mod window_growth;

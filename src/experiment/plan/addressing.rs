@@ -85,6 +85,7 @@ pub(super) fn check_addressing(
         Workload::Collective { .. } => (true, false),
         Workload::PingPong { .. }
         | Workload::Bandwidth { .. }
+        | Workload::Application(_)
         | Workload::OneSided(_)
         | Workload::Program(_) => (false, false),
     };
@@ -104,6 +105,7 @@ pub(super) fn check_addressing(
             Workload::PingPong { .. }
             | Workload::Bandwidth { .. }
             | Workload::Program(_)
+            | Workload::Application(_)
             | Workload::OneSided(_)
             | Workload::Tiles(_) => (false, OVER_PLAIN_MPI),
         };

@@ -16,7 +16,7 @@ use super::cooperation;
 use super::{
     Addressing, Connections, DEFAULT_EVENTS, DEFAULT_SEED, DEFAULT_TIME, Limits, Lock, LongQueue,
     MpiOptions, Noise, OsNoise, Payload, Placement, PlacementOrder, Point, Rendezvous, Topology,
-    Workload, one_sided, place, tiles,
+    Workload, applications, one_sided, place, tiles,
 };
 use crate::hardware::core::Pinning;
 use crate::hardware::topology::{self, Shape, TopologyError};
@@ -145,6 +145,10 @@ fn workload(
     if kind == "tiles" {
         return Workload::Tiles(Box::new(tiles::read(diagnostics, node)));
     }
+    if applications::is_application(kind) {
+        let applied = applications::read(diagnostics, node, choices, nodes);
+        return Workload::Application(Box::new(applied));
+    }
     if one_sided::is_one_sided(kind) {
         return Workload::OneSided(Box::new(one_sided::read(node, of.rma)));
     }
@@ -218,6 +222,7 @@ fn over_units(
 ) {
     let chosen: Vec<&Chosen> = match workload {
         Workload::Collective { chosen, .. } => vec![chosen],
+        Workload::Application(applied) => applied.reductions.iter().collect(),
         Workload::Program(ranks) => {
             let steps = ranks.iter().flat_map(|rank| rank.iter());
             let collectives = steps.filter_map(|statement| match &statement.step {
@@ -304,6 +309,9 @@ fn placement(
             let ranks = per_node.saturating_mul(u32::from(each));
             countable(diagnostics, tree, (ranks, path), nodes)?;
             (countable(diagnostics, tree, (per_node, path), nodes)?, per_node)
+        }
+        Workload::Application(applied) => {
+            (applied.application.processes, applied.application.per_node)
         }
         Workload::OneSided(workload) => {
             one_sided::check(diagnostics, tree, workload, nodes)?;
@@ -400,7 +408,9 @@ fn processes_path(tree: &Node) -> &'static str {
         Some("collective") => "workload.ranks_per_node",
         Some("program") => "workload.ranks",
         Some("tiles") => "workload.tiles",
-        Some(kind) if one_sided::is_one_sided(kind) => "workload.processes_per_node",
+        Some(kind) if one_sided::is_one_sided(kind) || applications::is_application(kind) => {
+            "workload.processes_per_node"
+        }
         _ => "workload",
     }
 }
@@ -533,8 +543,11 @@ fn products(
             let calls = u128::from(*rounds) + u128::from(*warmup);
             (*size, calls * 2 * u128::from(placement.processes) * u128::from(threads))
         }
-        // Their own reader has checked tiles.
-        Workload::OneSided(_) | Workload::Tiles(_) | Workload::Program(_) => return,
+        // Their own readers have checked tiles and applications.
+        Workload::Application(_)
+        | Workload::OneSided(_)
+        | Workload::Tiles(_)
+        | Workload::Program(_) => return,
     };
     let bytes = u128::from(size.as_u64()) * messages;
     let bits_per_s = u128::from(machine.profile.link.data_bw.as_bit_per_s());

@@ -10,6 +10,7 @@ use crate::experiment::results::Metric;
 use crate::protocols::xios_ep::library::Counts;
 use crate::runtime::account::{Account, Part};
 use crate::runtime::timed::{Mark, Outcome};
+use crate::units::TimeDelta;
 use crate::workloads::windowed::{END, START};
 
 /// The metrics of the account; none where nothing was marked.
@@ -68,7 +69,9 @@ fn agents(point: &Point) -> u64 {
         Workload::Collective { ranks_per_node, .. } => {
             u64::from(*ranks_per_node) * u64::from(point.threads)
         }
-        Workload::Tiles(_) | Workload::OneSided(_) => u64::from(point.placement.per_node),
+        Workload::Tiles(_) | Workload::Application(_) | Workload::OneSided(_) => {
+            u64::from(point.placement.per_node)
+        }
         Workload::PingPong { .. } | Workload::Bandwidth { .. } | Workload::Program(_) => 1,
     }
 }
@@ -89,6 +92,21 @@ fn timed(outcome: &Outcome) -> Option<Account> {
         sum += one;
         sum
     })
+}
+
+/// Time inside the library between the marks: the mean over all threads.
+///
+/// # Panics
+///
+/// Never: a mean is below its greatest value.
+pub fn inside(outcome: &Outcome) -> TimeDelta {
+    let spent = brackets(outcome).map(|(start, end)| {
+        let account = end.account - start.account;
+        u128::from((account.total() - account.of(Part::Outside)).as_ps())
+    });
+    let (sum, threads) = spent.fold((0, 0), |(sum, threads), one| (sum + one, threads + 1));
+    let mean = u64::try_from(sum / u128::max(threads, 1));
+    TimeDelta::from_ps(mean.expect("a mean is below its greatest value"))
 }
 
 /// Part of the timed region in which a first thread creates and joins others: the worst process.

@@ -22,7 +22,8 @@ use crate::runtime::timed::{self, Ending, Outcome};
 use crate::units::Time;
 use crate::workloads::backlog::{Backlog, Side};
 use crate::workloads::collective::Repeated;
-use crate::workloads::job::{AnyProgram, Disturbance, Job, JobError, duplicate};
+use crate::workloads::graph500::traffic::Totals;
+use crate::workloads::job::{AnyProgram, Disturbance, Job, JobError, draws, duplicate};
 use crate::workloads::ping_pong::PingPong;
 use crate::workloads::program::{self, Does, Programs};
 use crate::workloads::team::{self, Rounds};
@@ -108,7 +109,7 @@ pub fn run(point: &Point) -> Result<(Outcome, Noted), JobError> {
         let ran = job.timed_over_xios_ep(Rules::default())?.run();
         let longest = Longest::of(ran.machines.iter().map(EpLibrary::mpi));
         let endpoints = Some(xios_ep::counts(&ran));
-        return Ok((ran.outcome, Noted { longest, endpoints, looks: 0 }));
+        return Ok((ran.outcome, Noted { longest, endpoints, looks: 0, search: None }));
     }
     let mut ran = job.run()?;
     let longest = Longest::of(&ran.machines);
@@ -118,7 +119,8 @@ pub fn run(point: &Point) -> Result<(Outcome, Noted), JobError> {
         ran.outcome.violations.extend(workload.broken(&ran.memories));
     }
     let looks = ran.programs.iter().map(AnyProgram::looks);
-    Ok((ran.outcome, Noted { longest, endpoints: None, looks: looks.sum() }))
+    let search = ran.programs.first().and_then(AnyProgram::search);
+    Ok((ran.outcome, Noted { longest, endpoints: None, looks: looks.sum(), search }))
 }
 
 /// What the libraries of a run noted.
@@ -130,6 +132,8 @@ pub struct Noted {
     pub endpoints: Option<Counts>,
     /// How often a pointer of a linked list was read.
     pub looks: u64,
+    /// What a breadth-first search scanned and sent.
+    pub search: Option<Totals>,
 }
 
 fn endpoints(point: &Point) -> Endpoints {
@@ -161,7 +165,9 @@ fn inside_a_process(threads: u16) -> Endpoints {
 /// Both ranks of a pair on one node need no second one.
 fn nodes(point: &Point) -> u32 {
     let Placement { processes, per_node, .. } = point.placement;
-    if let Workload::OneSided(workload) = &point.workload {
+    if let Workload::Application(applied) = &point.workload {
+        applied.application.nodes()
+    } else if let Workload::OneSided(workload) = &point.workload {
         workload.nodes()
     } else if processes == per_node {
         1
@@ -215,6 +221,10 @@ fn programs(point: &Point) -> Vec<AnyProgram> {
             })
         }
         Workload::Tiles(tiles) => tiles.programs(),
+        Workload::Application(applied) => {
+            let reductions = applied.reductions.iter().map(|one| Arc::new(placed(point, one)));
+            applied.application.programs(&*draws(point.seed), &reductions.collect::<Vec<_>>())
+        }
         Workload::OneSided(workload) => workload.programs(),
         Workload::Program(ranks) => {
             let programs = listed(point, ranks);

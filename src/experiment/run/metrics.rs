@@ -8,6 +8,7 @@ use crate::runtime::account::Account;
 use crate::runtime::timed::{Ending, Outcome, Used};
 use crate::units::{Time, TimeDelta};
 use crate::workloads::collective;
+use crate::workloads::graph500::traffic::Totals;
 use crate::workloads::linked_list::SERVED;
 use crate::workloads::one_sided::{OneSided, Task};
 use crate::workloads::team;
@@ -81,6 +82,20 @@ fn metrics(point: &Point, outcome: &Outcome, noted: Noted) -> Vec<Metric> {
             add("step_time", elapsed.as_us_f64() / f64::from(tiles.steps), "us");
             add("moved", to_f64(tiles.moved_bytes()), "B");
         }
+        Workload::Application(applied) => {
+            let inside = account::inside(outcome).as_us_f64();
+            if let Some(steps) = applied.application.steps() {
+                add("step_time", elapsed.as_us_f64() / f64::from(steps), "us");
+                add("communication_time", inside / f64::from(steps), "us");
+            } else {
+                let Totals { levels, scanned, pairs } = noted.search.unwrap_or_default();
+                add("search_time", elapsed.as_us_f64(), "us");
+                add("communication_time", inside, "us");
+                add("levels", f64::from(levels), "");
+                add("edge_ends", to_f64(scanned), "");
+                add("pairs", to_f64(pairs), "");
+            }
+        }
         Workload::OneSided(workload) => match workload.task {
             Task::Mutex { .. } => {
                 let [cycle, handover, packets] = cycles(workload, outcome);
@@ -135,6 +150,7 @@ pub(super) fn messages(point: &Point) -> f64 {
             to_f64(messages * rounds)
         }
         Workload::Tiles(tiles) => to_f64(tiles.messages()),
+        Workload::Application(applied) => to_f64(applied.application.messages()),
         Workload::OneSided(_) | Workload::Program(_) => 0.0,
     }
 }

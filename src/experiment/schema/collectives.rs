@@ -21,8 +21,10 @@ static ALLGATHER: Shape = Shape::Word(&[
     ("ring", "each block goes round a ring"),
     ("recursive_doubling", "partners at distance 1, 2, 4, ... exchange all they have"),
 ]);
-static REDUCE: Shape =
-    Shape::Word(&[("binomial", "up a binomial tree, in the order of ranks where it matters")]);
+static REDUCE: Shape = Shape::Word(&[
+    ("binomial", "up a binomial tree, in the order of ranks where it matters"),
+    ("reduce_scatter_gather", "halves are combined, then gathered (Rabenseifner)"),
+]);
 static ALLREDUCE: Shape = Shape::Word(&[
     ("recursive_doubling", "partners at distance 1, 2, 4, ... exchange whole vectors"),
     ("reduce_scatter_allgather", "halves are combined, then collected (Rabenseifner)"),

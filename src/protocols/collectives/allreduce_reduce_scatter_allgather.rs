@@ -33,7 +33,7 @@ pub(super) fn round(task: &Task<'_>, k: u32, round: &mut Round) -> bool {
 }
 
 /// The elements of the parts `[low, high)`, where all parts are as nearly equal as elements allow.
-fn parts(task: &Task<'_>, core: u32, (low, high): (u32, u32), buffer: Region) -> Region {
+pub(super) fn parts(task: &Task<'_>, core: u32, (low, high): (u32, u32), buffer: Region) -> Region {
     let width = task.reduction.map_or(1, |reduction| reduction.datatype().width());
     let elements = task.input.len / width;
     let start = |part: u32| {
@@ -43,7 +43,8 @@ fn parts(task: &Task<'_>, core: u32, (low, high): (u32, u32), buffer: Region) ->
     buffer.part(start(low), start(high) - start(low))
 }
 
-fn halve(task: &Task<'_>, fold: Fold, level: u32, round: &mut Round) {
+/// What is on this rank's side of a halving is combined with what its partner has of it.
+pub(super) fn halve(task: &Task<'_>, fold: Fold, level: u32, round: &mut Round) {
     let Some(number) = fold.number(task.rank) else { return };
     let partner = number ^ 1 << level;
     let (mine, theirs) = (kept(number, level + 1, fold.core), kept(partner, level + 1, fold.core));

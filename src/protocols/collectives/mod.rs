@@ -32,6 +32,7 @@ pub mod gather_binomial;
 pub mod gather_linear;
 pub mod hierarchy;
 pub mod reduce_binomial;
+pub mod reduce_reduce_scatter_gather;
 pub mod reduce_scatter_halving;
 pub mod reduce_scatter_pairwise;
 mod round;
@@ -112,6 +113,8 @@ algorithms! {
     AllgatherRecursiveDoubling => allgather_recursive_doubling::round, Allgather, "recursive_doubling", needs: Nothing;
     /// Up a binomial tree, in rank order where the operator asks for it.
     ReduceBinomial => reduce_binomial::round, Reduce, "binomial", needs: Nothing;
+    /// Rabenseifner: halves are combined, then gathered.
+    ReduceReduceScatterGather => reduce_reduce_scatter_gather::round, Reduce, "reduce_scatter_gather", needs: Nothing;
     /// Partners at doubling distance exchange and combine whole vectors.
     AllreduceRecursiveDoubling => allreduce_recursive_doubling::round, Allreduce, "recursive_doubling", needs: Nothing;
     /// Rabenseifner: halves are combined, then collected.

@@ -1,0 +1,166 @@
+//! `MiniGhost`: a stencil code that sends the faces of all variables in one message (BSPMA: bulk
+//! synchronous parallel with message aggregation).
+//!
+//! ```text
+//!   step   post the receives; post the sends: back, front, east, west, north, south; wait for all
+//!          compute, and sum some of the variables over all processes (allreduce), in turn
+//! ```
+//!
+//! A face has the ghost points of its edges too: through x go (ny + 2) (nz + 2) points of each variable,
+//! 8 B each. The 5-point stencil works in planes, and yet all six faces are exchanged.
+//!
+//! Source: Mantevo `MiniGhost` (Barrett and others), as in the public copy KaimingOuyang/miniGhost:
+//! `MG_BUFINIT.F` (sizes), `MG_UTILS.F` (neighbours, numbering of ranks along x first),
+//! `MG_SEND_BSPMA.F` (order), `DRIVER_BSPMA.F` (step); `coop` Sec. V, Fig. 20 (variables, steps, grid).
+//! Assumed: points of a process (default of the code: 100 on each axis), how many variables are summed
+//! (default of the code: all; here: none). Left out: packing, which counts as computation, and the wait
+//! for any message in turn, so that one is unpacked while others come.
+
+use std::sync::Arc;
+
+use super::application::{begin, end, reduce};
+use super::grid::{AXES, FACES, Grid};
+use super::halo::Halo;
+use super::score::{Score, Section};
+use crate::protocols::call::Call;
+use crate::protocols::collectives::Collective;
+use crate::protocols::contract::Next;
+
+/// Bytes of a variable at a point.
+const REAL: u64 = 8;
+/// Back, front, east, west, north, south.
+const FACES_IN_ORDER: [usize; FACES] = [4, 5, 1, 0, 3, 2];
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct MiniGhost {
+    /// The processes.
+    pub grid: Grid,
+    /// Points on each axis: of a process, or of all together.
+    pub points: [u32; AXES],
+    /// Whether `points` counts those of all processes together (strong scaling).
+    pub global: bool,
+    /// Variables of a point.
+    pub variables: u32,
+    /// Variables that are summed over all processes in a step.
+    pub sums: u32,
+    /// Measured steps.
+    pub steps: u32,
+    /// Computation of a process in a step, in picoseconds.
+    pub compute: u64,
+}
+
+impl MiniGhost {
+    /// Points of a rank on each axis; those that do not divide go to the first processes of an axis.
+    pub fn local(&self, rank: u32) -> [u64; AXES] {
+        let place = self.grid.place(rank);
+        std::array::from_fn(|axis| {
+            let (points, extent) = (self.points[axis], self.grid.extents[axis]);
+            if !self.global {
+                return points.into();
+            }
+            u64::from(points / extent) + u64::from(place[axis] < points % extent)
+        })
+    }
+
+    /// Bytes that a rank sends through a face of each axis.
+    pub fn halo(&self, rank: u32) -> [u64; AXES] {
+        let [x, y, z] = self.local(rank).map(|points| points + 2);
+        let each = u64::from(self.variables) * REAL;
+        [y * z, x * z, x * y].map(|points| points.saturating_mul(each))
+    }
+
+    /// The program of a rank; it holds the steps of one time step: 13, and two for each sum.
+    pub fn program(&self, rank: u32, sum: Option<&Arc<Collective>>) -> Score {
+        let halo = Halo { grid: &self.grid, rank, bytes: self.halo(rank) };
+        let mut step = halo.together(FACES_IN_ORDER);
+        step.extend(self.computation(sum));
+        Score::new([begin(), Section::repeated(step, self.steps), end()])
+    }
+
+    /// Computation in as many parts as there are sums, each with its sum after it.
+    fn computation(&self, sum: Option<&Arc<Collective>>) -> Vec<Next<Call>> {
+        let parts = u64::from(self.sums.max(1));
+        let until = |part: u64| {
+            let time = u128::from(self.compute) * u128::from(part) / u128::from(parts);
+            u64::try_from(time).expect("at most the whole time")
+        };
+        let mut steps = Vec::new();
+        for part in 0..parts {
+            let time = until(part + 1) - until(part);
+            steps.extend((time > 0).then_some(Next::Compute(time)));
+            steps.extend(sum.map(reduce));
+        }
+        steps
+    }
+
+    /// Messages of all steps, without those of sums.
+    pub fn messages(&self) -> u64 {
+        self.grid.links() * u64::from(self.steps)
+    }
+
+    /// Bytes of all steps, without those of sums.
+    pub fn bytes(&self) -> u128 {
+        let of = |rank| {
+            let halo = self.halo(rank);
+            let present = |face: &usize| self.grid.neighbour(rank, *face).is_some();
+            let faces = (0..FACES).filter(present);
+            faces.map(|face| u128::from(halo[face / 2])).sum::<u128>()
+        };
+        (0..self.grid.processes()).map(of).sum::<u128>() * u128::from(self.steps)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::grid::{Order, opposite};
+    use super::*;
+
+    fn ghost(extents: [u32; 3], points: [u32; 3], global: bool) -> MiniGhost {
+        let grid = Grid { extents, order: Order::FirstAxis, periodic: false };
+        MiniGhost { grid, points, global, variables: 1_000, sums: 3, steps: 7, compute: 10 }
+    }
+
+    /// `coop` Fig. 20, with 10 points on each axis: 12 x 12 x 1000 numbers.
+    #[test]
+    fn a_message_holds_the_faces_of_all_variables_and_their_edges() {
+        let one = ghost([16, 7, 4], [10; 3], false);
+        assert_eq!(one.halo(0), [144 * 8_000; 3]);
+        assert_eq!(ghost([1; 3], [1, 2, 3], false).halo(0), [20, 15, 12].map(|n| n * 8_000));
+    }
+
+    #[test]
+    fn neighbours_agree_on_the_size_of_their_face() {
+        for global in [false, true] {
+            let one = ghost([5, 3, 2], [17, 11, 9], global);
+            let points = |axis: usize| -> u64 {
+                let line = (0..one.grid.extents[axis]).map(|at| {
+                    let mut place = [0; 3];
+                    place[axis] = at;
+                    one.local(one.grid.rank(place))[axis]
+                });
+                line.sum()
+            };
+            if global {
+                assert_eq!([0, 1, 2].map(points), [17, 11, 9], "no point is lost");
+            }
+            for rank in 0..one.grid.processes() {
+                for face in 0..FACES {
+                    let Some(other) = one.grid.neighbour(rank, face) else { continue };
+                    let (mine, theirs) = (one.halo(rank), one.halo(other));
+                    assert_eq!(mine[face / 2], theirs[opposite(face) / 2]);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn no_computation_is_lost_between_sums() {
+        let one = ghost([2, 1, 1], [4; 3], false);
+        let sum = Arc::new(Collective::barrier(crate::protocols::call::Comm::default()));
+        let steps = one.computation(Some(&sum));
+        let times = steps.iter().map(|step| if let Next::Compute(time) = step { *time } else { 0 });
+        assert_eq!(times.sum::<u64>(), 10);
+        assert_eq!(steps.iter().filter(|step| **step == reduce(&sum)).count(), 3);
+    }
+}
