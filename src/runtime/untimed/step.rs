@@ -101,6 +101,11 @@ where
                 let value = self.memories.load(process, region);
                 self.strand(actor).program.loaded(value);
             }
+            Touch::Take(region) => {
+                let value = self.memories.load(process, region);
+                self.strand(actor).program.loaded(value);
+                self.memories.forget(process, region.space);
+            }
             Touch::Tell(fact) => self.observe(actor, &fact),
             Touch::Store(region, value) => {
                 self.memories.store(process, region, &value.to_le_bytes());
