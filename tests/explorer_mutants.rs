@@ -113,6 +113,18 @@ fn the_rule_changes_no_verdict_of_any_mutant() {
     assert!(failing >= 5 && clean > 100, "{failing} fail, {clean} do not");
 }
 
+/// Whoever leaves a collective early is found though its call is the only thing that others do.
+#[test]
+fn the_rule_does_not_hide_who_leaves_a_barrier_early() {
+    let name = "collectives/barrier/dissemination+lets-one-out";
+    let size = Size { ranks: 3, ops: 1 };
+    let full = explored(name, size, &Options::default());
+    let alone = explored(name, size, &Options { reduce: true, ..Options::default() });
+    for found in [&full, &alone] {
+        assert!(classes(found).contains(&"law C3"), "{:?}", classes(found));
+    }
+}
+
 /// The same for the other mutexes, over messages and over RDMA: a quarter of an hour.
 #[test]
 #[ignore = "long: see CONTRIBUTING.md"]

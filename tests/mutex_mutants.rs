@@ -7,16 +7,21 @@
 mod common;
 
 use mpisim::protocols::library::Library;
-use mpisim::runtime::explore::{Budget, Survey, exhaustive};
+use mpisim::runtime::explore::{Rule, Scope, Survey, search};
 use mpisim::runtime::untimed::World;
 use mpisim::workloads::mutex::{Algorithm, Contender, Flaw, contenders};
 
 fn survey(flaw: Flaw, cycles: u32) -> Survey {
-    let programs = contenders(Algorithm::Mcs, 2, common::lingering(cycles));
+    survey_of(flaw, 2, cycles, Rule::Returns)
+}
+
+fn survey_of(flaw: Flaw, ranks: u32, cycles: u32, rule: Rule) -> Survey {
+    let programs = contenders(Algorithm::Mcs, ranks, common::lingering(cycles));
     let programs: Vec<Contender> = programs.into_iter().map(|one| one.with(flaw)).collect();
     let job = common::job(common::ideal(&[]), programs);
     let start: World<Library, Contender> = job.untimed().unwrap();
-    exhaustive(&start, Budget { states: 1_000_000, reduce: true })
+    let scope = Scope { states: 1_000_000, rule, ..Scope::default() };
+    search(&start, scope, World::fingerprint, |_| None)
 }
 
 /// What was found: broken laws, a state without a choice, or one that leads to no end.
@@ -24,7 +29,9 @@ fn found(survey: &Survey) -> Vec<&'static str> {
     let laws = survey.violations.iter().map(|(broken, _)| broken.id);
     let stuck = (survey.dead > 0).then_some("deadlock");
     let doomed = (survey.doomed > 0).then_some("doomed");
-    laws.chain(stuck).chain(doomed).collect()
+    let mut found: Vec<&str> = laws.chain(stuck).chain(doomed).collect();
+    found.sort_unstable();
+    found
 }
 
 /// Each with the check that must find it, of two ranks with so many cycles.
@@ -75,4 +82,30 @@ fn harmless_changes_are_found_by_nothing() {
         }
     }
     assert_eq!(Flaw::ALL.len(), FOUND.len() + 2);
+}
+
+/// Every bug is found, and every harmless change is not, whatever is left out.
+#[test]
+#[expect(clippy::print_stdout, reason = "a table for a reader, with --nocapture")]
+fn the_rules_of_partial_order_change_no_verdict() {
+    for flaw in Flaw::ALL {
+        for (ranks, cycles) in [(2, 1), (2, 2)] {
+            let all = survey_of(flaw, ranks, cycles, Rule::Nothing);
+            assert!(all.complete, "{flaw:?} {ranks} x {cycles}");
+            for rule in [Rule::Returns, Rule::Alone] {
+                let some = survey_of(flaw, ranks, cycles, rule);
+                println!(
+                    "| {flaw:?} | {ranks} x {cycles} | {rule:?} | {:?} | {} of {} states |",
+                    found(&some),
+                    some.states,
+                    all.states
+                );
+                assert_eq!(found(&some), found(&all), "{flaw:?} {ranks} x {cycles} {rule:?}");
+                assert!(some.states < all.states, "{flaw:?} {ranks} x {cycles} {rule:?}");
+                if all.is_clean() {
+                    assert_eq!(some.finals, all.finals, "{flaw:?} {ranks} x {cycles} {rule:?}");
+                }
+            }
+        }
+    }
 }

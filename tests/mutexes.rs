@@ -205,7 +205,7 @@ fn mcs_asks_for_no_exclusive_lock() {
                     calls += 1;
                     assert!(!matches!(**call, RmaCall::Lock { .. }), "{call:?}");
                 }
-                if matches!(next, Next::Load(_)) {
+                if matches!(next, Next::Load(_) | Next::Take(_)) {
                     Program::<Library>::loaded(&mut contender, other);
                 }
             }

@@ -30,6 +30,7 @@ fn call(line: Line) -> Call {
         | Next::Fork
         | Next::Join
         | Next::Load(_)
+        | Next::Take(_)
         | Next::Store(..)
         | Next::Copy(..)
         | Next::Tell(_)

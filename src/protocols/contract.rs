@@ -652,6 +652,9 @@ pub enum Next<C> {
     Join,
     /// The thread reads at most 8 bytes of its process's memory: see [`Program::loaded`].
     Load(Region),
+    /// [`Next::Load`] of memory that nobody reads again before it is written: its buffer holds
+    /// nothing from then on.
+    Take(Region),
     /// The thread writes the first bytes of a number into its process's memory, little endian.
     Store(Region, u64),
     /// The thread copies inside its process's memory, outside the library: as long as both are.
@@ -668,7 +671,7 @@ pub trait Program<M: Machine>: Clone + Eq + Hash + Debug {
     /// everything that is no call.
     fn next(&mut self, reply: Option<M::Reply>) -> Next<M::Call>;
 
-    /// The value that the last [`Next::Load`] read, little endian; [`Self::next`] is called then.
+    /// The value that the last [`Next::Load`] or [`Next::Take`] read, little endian; [`Self::next`] is called then.
     fn loaded(&mut self, value: u64) {
         let _ = value;
     }

@@ -186,6 +186,13 @@ impl Memories {
         bytes.iter().take(8).rev().fold(0, |value, byte| value << 8 | u64::from(*byte))
     }
 
+    /// A buffer holds nothing that anybody reads: it reads as zeros, as before it was written.
+    pub fn forget(&mut self, process: Process, space: Space) {
+        if self.payload == Payload::Real {
+            self.own_memory(process).spaces.remove(&space);
+        }
+    }
+
     /// Puts bytes of the program's own into a region, as far as they reach.
     pub fn store(&mut self, process: Process, region: Region, bytes: &[u8]) {
         let len = region.len.min(bytes.len() as u64);

@@ -272,6 +272,7 @@ enum Stage<C> {
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 enum Touch {
     Load(Region),
+    Take(Region),
     Store(Region, u64),
     Copy(Region, Region),
     /// It tells its monitors a fact.
@@ -282,10 +283,17 @@ impl Touch {
     /// Whether nobody else can reach this memory: the moment does not matter.
     const fn is_private(self) -> bool {
         match self {
-            Self::Load(region) | Self::Store(region, _) => !region.is_in_a_window(),
+            Self::Load(region) | Self::Take(region) | Self::Store(region, _) => {
+                !region.is_in_a_window()
+            }
             Self::Copy(from, to) => !from.is_in_a_window() && !to.is_in_a_window(),
             Self::Tell(_) => true,
         }
+    }
+
+    /// Whether its only use is that others may come before it.
+    const fn lingers(self) -> bool {
+        matches!(self, Self::Load(region) if region.len == 0)
     }
 }
 
@@ -605,6 +613,7 @@ impl<M: Machine, P: Program<M>> Instance<M, P> {
                 Next::Call(call) => break Stage::Calls(call),
                 Next::Tell(fact) => break Stage::Touches(Touch::Tell(fact)),
                 Next::Load(region) => break Stage::Touches(Touch::Load(region)),
+                Next::Take(region) => break Stage::Touches(Touch::Take(region)),
                 Next::Store(region, value) => break Stage::Touches(Touch::Store(region, value)),
                 Next::Copy(from, to) => break Stage::Touches(Touch::Copy(from, to)),
                 Next::Compute(_) | Next::Mark(_) => {}

@@ -128,6 +128,11 @@ impl Turn {
         Self::Step(Next::Load(region))
     }
 
+    /// Reads what an operation brought, once.
+    const fn take(region: Region) -> Self {
+        Self::Step(Next::Take(region))
+    }
+
     const fn store(region: Region, value: u64) -> Self {
         Self::Step(Next::Store(region, value))
     }
@@ -284,8 +289,11 @@ impl Contender {
             Stage::Cycle if self.done == self.asked.cycles => (Stage::Ended, Some(Next::Mark(END))),
             Stage::Cycle => (Stage::Acquiring, None),
             Stage::Acquiring => match self.mutex.steps().acquire(self.value) {
-                Turn::Step(step) => (Stage::Acquiring, Some(step)),
-                Turn::Done => (Stage::Entered, None),
+                Turn::Step(step) => (Stage::Acquiring, Some(self.step(step))),
+                Turn::Done => {
+                    self.value = 0;
+                    (Stage::Entered, None)
+                }
             },
             Stage::Entered => {
                 let fact = Observation::LockEntered { lock: LOCK };
@@ -300,9 +308,9 @@ impl Contender {
                 (Stage::Releasing, Some(Next::Tell(fact)))
             }
             Stage::Releasing => match self.mutex.steps().release(self.value) {
-                Turn::Step(step) => (Stage::Releasing, Some(step)),
+                Turn::Step(step) => (Stage::Releasing, Some(self.step(step))),
                 Turn::Done => {
-                    self.done += 1;
+                    (self.done, self.value) = (self.done + 1, 0);
                     (Stage::Outside, None)
                 }
             },
@@ -321,6 +329,14 @@ impl Contender {
         };
         self.stage = next;
         does
+    }
+
+    /// A step of the mutex: what was read before a call has been looked at.
+    fn step(&mut self, step: Next<Call>) -> Next<Call> {
+        if matches!(step, Next::Call(_)) {
+            self.value = 0;
+        }
+        step
     }
 
     /// What this rank writes into its own memory before anybody begins.

@@ -37,7 +37,9 @@ impl From<Budget> for Scope {
 
 /// A partial-order rule: in which states one step is followed alone.
 ///
-/// Each finds the same final and dead states, and the same broken laws, as without it; `tests/`
+/// Such steps join the one before them: the search keeps the states in which a choice is left to
+/// be made, and one after every 64 steps that are followed alone. Each rule finds the
+/// same final and dead states, and the same broken laws, as without it; `tests/`
 /// compare them over every protocol and every planted bug.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub enum Rule {
@@ -61,7 +63,19 @@ impl Rule {
             Self::Alone => world.lone_step(),
         }
     }
+
+    /// The step that joins `taken` others since the last state that was kept.
+    fn onward<M: Machine, P: Program<M>>(self, world: &World<M, P>, taken: usize) -> Option<Choice>
+    where
+        M::Call: Lends,
+    {
+        if taken < MOST_ALONE { self.step(world) } else { None }
+    }
 }
+
+/// The most steps from one state that is kept to the next: steps that are followed alone could
+/// follow each other for ever.
+const MOST_ALONE: usize = 64;
 
 /// Visits every state that can be reached from `start`.
 ///
@@ -130,11 +144,13 @@ struct Search<'a, M: Machine, P: Program<M>> {
     frontier: VecDeque<World<M, P>>,
     /// The state that is being expanded; none before the first.
     at: Option<Number>,
-    /// The first number of the next ring of states.
-    next_ring: usize,
-    /// How each state was first reached: from where, and by which of its choices.
+    /// How each state was first reached: from where, by which of its choices, and in how many
+    /// steps from the start.
     from: Vec<Number>,
     by: Vec<u16>,
+    steps: Vec<u32>,
+    /// The steps of the choice that is being followed.
+    trail: Vec<Choice>,
     graph: Graph,
     finals: Vec<Number>,
     dead: Vec<Number>,
@@ -156,9 +172,10 @@ where
             seen,
             frontier: [start.clone().with_memo()].into(),
             at: None,
-            next_ring: 0,
             from: vec![0],
             by: vec![0],
+            steps: vec![0],
+            trail: Vec::new(),
             graph: Graph::default(),
             finals: Vec::new(),
             dead: Vec::new(),
@@ -173,7 +190,7 @@ where
 
     /// Whether the limits allow another state to be expanded.
     fn has_room(&mut self) -> bool {
-        let per_state = size_of::<Number>() + size_of::<u16>();
+        let per_state = size_of::<Number>() + size_of::<u16>() + size_of::<u32>();
         let open = self.frontier.len() * self.start.weight();
         let tables = self.seen.bytes() + self.graph.bytes() + self.from.capacity() * per_state;
         self.survey.memory = self.survey.memory.max(open + tables);
@@ -183,12 +200,7 @@ where
 
     /// The next state of the frontier is expanded.
     fn begin_state(&mut self) {
-        let at = self.at.map_or(0, |at| at + 1);
-        if at as usize == self.next_ring {
-            self.survey.depth += usize::from(at > 0);
-            self.next_ring = self.states();
-        }
-        self.at = Some(at);
+        self.at = Some(self.at.map_or(0, |at| at + 1));
         self.graph.begin_state();
     }
 
@@ -196,8 +208,9 @@ where
         self.at.expect("a state is being expanded")
     }
 
-    /// Follows a choice from `next`, which is still the state before it; the state that it leads to,
-    /// which is still to be expanded where its number is greater than that of the one before.
+    /// Follows a choice from `next`, which is still the state before it, and the steps that join
+    /// it; the state that they lead to, which is still to be expanded where its number is greater
+    /// than that of the one before.
     fn follow(
         &mut self,
         before: &Before,
@@ -205,12 +218,10 @@ where
         (index, choice): (u16, Choice),
         print: impl Fn(&World<M, P>) -> u128,
     ) -> Option<Number> {
-        let applied = next.apply(choice);
-        debug_assert_eq!(applied, Ok(()), "the world offered this choice");
-        self.survey.transitions += 1;
+        let wrong = self.follow_trail(before, &mut next, choice);
         let met = next.sometimes().since(before.met);
         self.survey.sometimes = self.survey.sometimes.plus(met);
-        if self.goes_wrong(before, choice, &next) {
+        if wrong {
             self.excused.push(self.here());
             return None;
         }
@@ -221,15 +232,36 @@ where
             self.graph.add(number);
         }
         if number == fresh {
+            let taken = u32::try_from(self.trail.len()).expect("few steps join a choice");
+            let steps = self.steps[self.here() as usize] + taken;
+            self.survey.depth = self.survey.depth.max(steps as usize);
             self.from.push(self.here());
             self.by.push(index);
+            self.steps.push(steps);
             self.frontier.push_back(next);
         }
         Some(number)
     }
 
-    /// Whether a choice broke a law or ended in a fault; such states are no part of the graph.
-    fn goes_wrong(&mut self, before: &Before, choice: Choice, next: &World<M, P>) -> bool {
+    /// Takes the steps of a choice, up to the first that goes wrong; answers whether one did.
+    fn follow_trail(&mut self, before: &Before, next: &mut World<M, P>, choice: Choice) -> bool {
+        self.trail.clear();
+        let mut step = Some(choice);
+        while let Some(choice) = step {
+            let applied = next.apply(choice);
+            debug_assert_eq!(applied, Ok(()), "the world offered this choice");
+            self.survey.transitions += 1;
+            self.trail.push(choice);
+            if self.goes_wrong(before, next) {
+                return true;
+            }
+            step = self.scope.rule.onward(next, self.trail.len());
+        }
+        false
+    }
+
+    /// Whether the trail broke a law or ended in a fault; such states are no part of the graph.
+    fn goes_wrong(&mut self, before: &Before, next: &World<M, P>) -> bool {
         let broken = &next.violations()[before.broken..];
         if broken.is_empty() && next.fault().is_none() {
             return false;
@@ -240,7 +272,7 @@ where
         let fault = next.fault().filter(|fault| !known(fault)).cloned();
         let fresh = broken.iter().any(|one| self.is_news(one));
         if fresh || fault.is_some() {
-            let way = [self.way(self.here()), vec![choice]].concat();
+            let way = [self.way(self.here()), self.trail.clone()].concat();
             self.note(broken.to_vec(), &way);
             self.survey.faults.extend(fault.map(|fault| (fault, way)));
         }
@@ -303,14 +335,31 @@ where
         let mut world = self.start.clone();
         let mut way = Vec::new();
         for at in self.numbers(number).into_iter().skip(1) {
-            let choice = match self.by[at as usize] {
+            let mut step = match self.by[at as usize] {
                 ALONE => self.scope.rule.step(&world),
                 index => world.choices().get(usize::from(index)).copied(),
             };
-            let choice = choice.expect("the state was reached by it");
-            world.apply(choice).expect("the world offered this choice");
-            way.push(choice);
+            debug_assert!(step.is_some(), "the state was reached by it");
+            let begun = way.len();
+            while let Some(choice) = step {
+                world.apply(choice).expect("the world offered this choice");
+                way.push(choice);
+                step = self.scope.rule.onward(&world, way.len() - begun);
+            }
         }
+        way
+    }
+
+    /// How many choices lead past the point at which a state, the first of its kind on the way to
+    /// it, could still be avoided: the steps that join a choice change nothing about that.
+    fn point(&self, number: Number) -> usize {
+        if number == 0 { 0 } else { self.steps[self.from[number as usize] as usize] as usize + 1 }
+    }
+
+    /// The way to where a state can no longer be avoided.
+    fn way_to_point(&self, number: Number) -> Vec<Choice> {
+        let mut way = self.way(number);
+        way.truncate(self.point(number));
         way
     }
 
@@ -338,9 +387,9 @@ where
         };
         self.survey.doomed = lost(&good);
         self.survey.livelocked = lost(&ends);
-        self.survey.way_to_doomed = first(&good).map(|at| self.way(at));
-        self.survey.way_to_livelock = first(&ends).map(|at| self.way(at));
-        let fatal = |at| self.numbers(at).iter().position(|number| !good[*number as usize]);
-        self.survey.point_of_no_return = dead.and_then(fatal);
+        self.survey.way_to_doomed = first(&good).map(|at| self.way_to_point(at));
+        self.survey.way_to_livelock = first(&ends).map(|at| self.way_to_point(at));
+        let lost = |at| self.numbers(at).into_iter().find(|number| !good[*number as usize]);
+        self.survey.point_of_no_return = dead.and_then(lost).map(|at| self.point(at));
     }
 }

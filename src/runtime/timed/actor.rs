@@ -213,7 +213,7 @@ where
                     return self.outside(thread, TimeDelta::from_ps(ps), at);
                 }
                 Next::Tell(fact) => self.monitors.observe(process, &fact, &mut self.violations),
-                touch @ (Next::Load(_) | Next::Store(..)) => {
+                touch @ (Next::Load(_) | Next::Take(_) | Next::Store(..)) => {
                     if !self.read_or_write(thread, &touch, at) {
                         return;
                     }

@@ -1,10 +1,13 @@
 //! Steps that commute with everything that others may do: what partial-order rules follow alone.
 
 use super::{Choice, Crash, Instance, Operation, Stage, World};
-use crate::protocols::contract::{Action, Machine, Process, Program, Space, Thread};
+use crate::mpi::observation::{GroupFact, Observation};
+use crate::protocols::contract::{
+    Action, ActionOf, Input, Machine, Process, Program, Space, Thread,
+};
 use crate::runtime::monitors::Monitors;
 use crate::runtime::monitors::buffers::{Buffers, Lends};
-use crate::runtime::rules::touches_window;
+use crate::runtime::rules::{breach, touches_window};
 
 impl<M: Machine, P: Program<M>> World<M, P>
 where
@@ -30,19 +33,17 @@ where
     /// Only the process itself could do anything else with its library; packets that it sends go to
     /// the end of channels from which others take the head. Left to every order are steps that
     /// others may see from the outside: those that touch memory which an RDMA operation under way
-    /// names (a call does, for all that is known before it), and copies after something has left (a
+    /// names (a call does, for all that is known before it), a program that lingers (it reads no
+    /// bytes of its window), a call that enters a collective, copies after something has left (a
     /// peer that was told may look at the bytes before), and all steps of a process whose windows
-    /// other HCAs may reach at any time. Steps that are followed alone can follow
-    /// each other for ever: a search must not follow one alone into a state that it has left behind.
+    /// other HCAs may reach at any time. Steps that are followed alone can follow each other for
+    /// ever: a search must not follow one alone into a state that it has left behind.
     pub fn lone_step(&self) -> Option<Choice> {
         self.first_alone(|process, instance| {
             let [strand] = &instance.threads[..] else { return None };
             let thread = Thread(0);
-            if instance.machine.is_exposed() {
-                return None;
-            }
             let named = || self.named_by_operations(process);
-            match (strand.list.last(), &strand.stage) {
+            let step = match (strand.list.last(), &strand.stage) {
                 // What touches a window begins a step of its own; of these nobody else sees any.
                 (
                     Some(
@@ -56,13 +57,38 @@ where
                     let unseen = strand.list.iter().all(|action| is_unseen(action, named()));
                     unseen.then_some(Choice::Act { process, thread })
                 }
-                (None, Stage::Calls(_)) => {
-                    named().next().is_none().then_some(Choice::Enter { process, thread })
+                (None, Stage::Calls(call)) => {
+                    let seen = named().next().is_some() || self.enters_a_group(instance, call);
+                    (!seen).then_some(Choice::Enter { process, thread })
                 }
-                (None, Stage::Touches(_)) => Some(Choice::Touch { process, thread }),
+                // Who lingers does so to let others come.
+                (None, Stage::Touches(touch)) => {
+                    (!touch.lingers()).then_some(Choice::Touch { process, thread })
+                }
                 (None, _) => None,
-            }
+            };
+            step.filter(|_| !instance.machine.is_exposed())
         })
+    }
+
+    /// Whether a call tells that its rank enters a collective: others may leave before it, or not.
+    fn enters_a_group(&self, instance: &Instance<M, P>, call: &M::Call) -> bool {
+        let enters = |action: &ActionOf<M>| {
+            let entered =
+                |fact: &Observation| matches!(fact, Observation::Group(GroupFact::Entered { .. }));
+            matches!(action, Action::Observe(fact) if entered(fact))
+        };
+        let (thread, input) = (Thread(0), Input::Call(call.clone()));
+        let question = self.memo.question(&instance.machine, thread, &input);
+        if let Some((_, list)) = self.memo.answer(question) {
+            return list.iter().any(enters);
+        }
+        let (mut machine, mut list) = (instance.machine.clone(), Vec::new());
+        let refused = machine.change().handle(thread, input, &mut list).is_err();
+        if !refused && breach(&list).is_none() {
+            self.memo.keep(question, &machine, &list);
+        }
+        refused || list.iter().any(enters)
     }
 
     fn first_alone(

@@ -102,6 +102,11 @@ where
                 let value = self.memories.load(process, region);
                 self.strand(actor).program.loaded(value);
             }
+            Touch::Take(region) => {
+                let value = self.memories.load(process, region);
+                self.strand(actor).program.loaded(value);
+                self.memories.forget(process, region.space);
+            }
             Touch::Tell(fact) => self.observe(actor, &fact),
             Touch::Store(region, value) => {
                 self.memories.store(process, region, &value.to_le_bytes());
@@ -115,7 +120,7 @@ where
     fn watch(&mut self, actor: Actor, touch: &Touch) {
         use access::Touch::{Load, Store};
         let touched = match *touch {
-            Touch::Load(region) => [Some((region, Load)), None],
+            Touch::Load(region) | Touch::Take(region) => [Some((region, Load)), None],
             Touch::Store(region, _) => [Some((region, Store)), None],
             Touch::Copy(from, to) => [Some((from, Load)), Some((to, Store))],
             Touch::Tell(_) => [None, None],

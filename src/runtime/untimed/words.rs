@@ -52,7 +52,7 @@ where
                     return None;
                 };
                 let verb = match touch {
-                    Touch::Load(_) => "reads its window",
+                    Touch::Load(_) | Touch::Take(_) => "reads its window",
                     Touch::Store(..) => "writes its window",
                     Touch::Copy(..) => "copies between its own buffers",
                     Touch::Tell(_) => "tells a fact",

@@ -137,7 +137,7 @@ impl Steps for Mcs {
                 self.go(Point::Swapped, swap)
             }
             Point::Swapped => self.go(Point::Previous, Turn::flush(HOST)),
-            Point::Previous => self.go(Point::Linked, Turn::load(PREVIOUS)),
+            Point::Previous => self.go(Point::Linked, Turn::take(PREVIOUS)),
             Point::Linked => {
                 self.other = value;
                 let behind = (value != NOBODY).then(|| self.other());
@@ -184,7 +184,7 @@ impl Steps for Mcs {
                 self.go(Point::Reading, turn)
             }
             Point::Reading => self.go(Point::Look, Turn::flush(self.me.rank)),
-            Point::Look => self.go(Point::TakeOut, Turn::load(SUCCESSOR)),
+            Point::Look => self.go(Point::TakeOut, Turn::take(SUCCESSOR)),
             Point::TakeOut if self.release == Release::ReadsFirst && value != NOBODY => {
                 self.other = value;
                 self.at = Point::Tell;
@@ -195,7 +195,7 @@ impl Steps for Mcs {
                 self.go(Point::TakenOut, turn)
             }
             Point::TakenOut => self.go(Point::Found, Turn::flush(HOST)),
-            Point::Found => self.go(Point::ReadAgain, Turn::load(FOUND)),
+            Point::Found => self.go(Point::ReadAgain, Turn::take(FOUND)),
             Point::ReadAgain if value == u64::from(self.me.rank) => {
                 self.go(Point::Reset, Turn::Done)
             }
@@ -204,7 +204,7 @@ impl Steps for Mcs {
                 self.go(Point::ReadingAgain, turn)
             }
             Point::ReadingAgain => self.go(Point::LookAgain, Turn::flush(self.me.rank)),
-            Point::LookAgain => self.go(Point::Tell, Turn::load(SUCCESSOR)),
+            Point::LookAgain => self.go(Point::Tell, Turn::take(SUCCESSOR)),
             Point::Tell if self.other == NOBODY && value == NOBODY => {
                 let turn = Turn::operate(self.me.rank, NEXT, read(SUCCESSOR));
                 self.go(Point::ReadingAgain, turn)

@@ -60,7 +60,7 @@ impl Steps for TestAndSet {
                 self.go(Point::Tried, Turn::operate(HOST, OWNER, swap_if(OPERANDS, FOUND)))
             }
             Point::Tried => self.go(Point::Found, Turn::flush(HOST)),
-            Point::Found => self.go(Point::Judge, Turn::load(FOUND)),
+            Point::Found => self.go(Point::Judge, Turn::take(FOUND)),
             Point::Judge if value == NOBODY => {
                 self.failures = 0;
                 self.go(Point::GiveBack, Turn::Done)

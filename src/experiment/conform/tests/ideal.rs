@@ -167,6 +167,7 @@ impl Job {
                 | Next::Join
                 | Next::Tell(_)
                 | Next::Load(_)
+                | Next::Take(_)
                 | Next::Store(..)
                 | Next::Copy(..) => {}
                 Next::End => process.ended = true,

@@ -227,6 +227,7 @@ impl<P: Program<Library>> Program<EpLibrary> for EpThread<P> {
                     Next::Join => return Next::Join,
                     Next::Tell(fact) => return Next::Tell(fact),
                     Next::Load(region) => return Next::Load(region),
+                    Next::Take(region) => return Next::Take(region),
                     Next::Store(region, value) => return Next::Store(region, value),
                     Next::Copy(from, to) => return Next::Copy(from, to),
                     Next::End => return Next::End,

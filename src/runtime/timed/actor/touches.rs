@@ -18,7 +18,7 @@ where
     /// The program reads or writes memory at `at`, at no cost of its own; answers whether it has: what
     /// others can reach is touched at its time, and not ahead of the clock.
     pub(super) fn read_or_write(&mut self, thread: u32, touch: &Next<M::Call>, at: Time) -> bool {
-        let (Next::Load(region) | Next::Store(region, _)) = *touch else {
+        let (Next::Load(region) | Next::Take(region) | Next::Store(region, _)) = *touch else {
             unreachable!("only loads and stores touch memory")
         };
         if region.is_in_a_window() && !self.is_due(thread, touch, at) {
@@ -32,6 +32,9 @@ where
         } else {
             let value = self.memories.load(process, region);
             self.actor(thread).program.loaded(value);
+        }
+        if let Next::Take(region) = *touch {
+            self.memories.forget(process, region.space);
         }
         true
     }
