@@ -72,9 +72,14 @@ impl Pinning {
         Some((self.until + TimeDelta::from_ps(ps), self.generation))
     }
 
+    /// Whether an end computed for this generation still holds.
+    pub const fn is_of(&self, generation: u32) -> bool {
+        self.generation == generation
+    }
+
     /// Those whose pages are pinned at `now`; none where `generation` is stale.
     pub fn ended(&mut self, now: Time, generation: u32, growth: Ratio) -> Vec<u32> {
-        if generation != self.generation {
+        if !self.is_of(generation) {
             return Vec::new();
         }
         // Somebody's end was computed for this moment: rounding leaves less than a picosecond.

@@ -139,7 +139,12 @@ fn check_kernel(diagnostics: &mut Diagnostics, tree: &Node, machine: &Machine, k
     if there {
         return;
     }
-    let path = "mpi.single_copy";
+    let given = |path: &&str| {
+        let key = path.trim_start_matches("mpi.");
+        tree.get("mpi").is_some_and(|mpi| mpi.get(key).is_some())
+    };
+    let paths = ["mpi.single_copy", "mpi.rendezvous_intra", "mpi.library"];
+    let path = paths.into_iter().find(given).unwrap_or("mpi");
     let found = format!("`{}` has no kernel copies of this kind ({parameter})", machine.name);
     let allowed = "`shared_memory`, or a machine whose model has them, is needed";
     diagnostics.push(

@@ -271,7 +271,7 @@ impl Fabric {
             self.finish_flow(now, flow, out);
             return;
         }
-        if self.flows[flow].generation != generation || self.flows[flow].flight == NONE {
+        if self.is_old_end(flow, generation) {
             return;
         }
         self.settle(now.as_ps(), flow);
@@ -282,6 +282,11 @@ impl Fabric {
         } else {
             self.finish_flow(now, flow, out);
         }
+    }
+
+    /// Whether the end of a flow was computed for a rate, or a transfer, that it has no more.
+    pub(super) fn is_old_end(&self, flow: u32, generation: u32) -> bool {
+        self.flows[flow].generation != generation || self.flows[flow].flight == NONE
     }
 
     /// The last byte moved: account, send on, and hand the rate to the connection's next bulk.

@@ -276,6 +276,16 @@ impl Fabric {
         }
     }
 
+    /// Whether an event is about what has changed since it was scheduled: it does nothing.
+    pub fn is_stale(&self, event: FabricEvent) -> bool {
+        let FabricEvent { kind, id, generation } = event;
+        match kind {
+            EventKind::Arrive => self.flights[id].generation != generation,
+            EventKind::FlowEnd => self.is_old_end(id, generation),
+            EventKind::Turn | EventKind::Gate | EventKind::Solve | EventKind::Window => false,
+        }
+    }
+
     /// Obeys an event that came due; arrivals are appended to `delivered`.
     pub fn handle(
         &mut self,

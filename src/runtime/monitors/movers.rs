@@ -6,62 +6,97 @@
 //!
 //! Messages that go through cells of a shared segment tell nothing, and are not watched.
 
-use std::collections::BTreeMap;
-
 use super::{Monitor, Violation};
 use crate::mpi::observation::{MessageId, Mover, Observation};
 use crate::protocols::contract::Process;
 
 const V3: &str = "what sender, receiver and HCA move of a message is all of it, once";
 
+/// A range of a message: where it begins and ends, and who moves it.
+type Moved = (u64, u64, Mover);
+
 /// The monitor of all large messages under way.
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
 pub struct Movers {
-    /// Where each range begins and ends, and who moves it.
-    ranges: BTreeMap<MessageId, Vec<(u64, u64, Mover)>>,
+    /// By sending process: its messages that are moved, few at a time, with their ranges.
+    senders: Vec<Vec<(u32, Vec<Moved>)>>,
+    /// How many there are.
+    open: usize,
+    /// Empty lists for the next messages.
+    spare: Vec<Vec<Moved>>,
     /// Messages of which more than one moved a part.
     pub shared: u64,
 }
 
 impl Movers {
-    fn received(&mut self, message: MessageId, bytes: u64, found: &mut Vec<Violation>) {
-        let Some(mut ranges) = self.ranges.remove(&message) else { return };
-        ranges.sort_unstable_by_key(|(start, ..)| *start);
-        let mut at = 0;
-        for &(start, end, by) in &ranges {
-            if start != at {
-                let what = if start < at { "moved twice" } else { "moved by nobody" };
-                let (from, to) = (start.min(at), start.max(at));
-                let detail = format!("bytes {from}..{to} are {what}, before a part of {by:?}");
-                found.push(broken(message, detail));
-            }
-            at = at.max(end);
+    fn moved(&mut self, message: MessageId, range: Moved) {
+        let process = message.process as usize;
+        if process >= self.senders.len() {
+            self.senders.resize(process + 1, Vec::new());
         }
-        if at != bytes {
-            let detail = format!("{at} of {bytes} bytes are moved when it is received");
+        let own = &mut self.senders[process];
+        if let Some((_, ranges)) = own.iter_mut().find(|(serial, _)| *serial == message.serial) {
+            return ranges.push(range);
+        }
+        let mut ranges = self.spare.pop().unwrap_or_default();
+        ranges.push(range);
+        own.push((message.serial, ranges));
+        self.open += 1;
+    }
+
+    fn received(&mut self, message: MessageId, bytes: u64, found: &mut Vec<Violation>) {
+        let Some(own) = self.senders.get_mut(message.process as usize) else { return };
+        let Some(place) = own.iter().position(|(serial, _)| *serial == message.serial) else {
+            return;
+        };
+        let (_, mut ranges) = own.swap_remove(place);
+        self.open -= 1;
+        self.shared += u64::from(judge(message, bytes, &mut ranges, found));
+        ranges.clear();
+        self.spare.push(ranges);
+    }
+}
+
+/// Whether more than one moved a part of a message; gaps and overlaps are found.
+fn judge(message: MessageId, bytes: u64, ranges: &mut [Moved], found: &mut Vec<Violation>) -> bool {
+    ranges.sort_unstable_by_key(|(start, ..)| *start);
+    let mut at = 0;
+    for &(start, end, by) in &*ranges {
+        if start != at {
+            let what = if start < at { "moved twice" } else { "moved by nobody" };
+            let (from, to) = (start.min(at), start.max(at));
+            let detail = format!("bytes {from}..{to} are {what}, before a part of {by:?}");
             found.push(broken(message, detail));
         }
-        let first = ranges.first().map(|(_, _, by)| *by);
-        self.shared += u64::from(ranges.iter().any(|(_, _, by)| Some(*by) != first));
+        at = at.max(end);
     }
+    if at != bytes {
+        let detail = format!("{at} of {bytes} bytes are moved when it is received");
+        found.push(broken(message, detail));
+    }
+    let first = ranges.first().map(|(_, _, by)| *by);
+    ranges.iter().any(|(_, _, by)| Some(*by) != first)
 }
 
 impl Monitor for Movers {
     fn observe(&mut self, _: Process, fact: &Observation, found: &mut Vec<Violation>) {
         if let Observation::Moved { message, by, offset, bytes } = *fact {
             if bytes > 0 {
-                self.ranges.entry(message).or_default().push((offset, offset + bytes, by));
+                self.moved(message, (offset, offset + bytes, by));
             }
         } else if let Observation::Received { message, bytes, .. } = *fact
-            && !self.ranges.is_empty()
+            && self.open > 0
         {
             self.received(message, bytes, found);
         }
     }
 
     fn end(&mut self, _: u64, found: &mut Vec<Violation>) {
-        for message in self.ranges.keys() {
-            found.push(broken(*message, "it was moved, and never received".to_owned()));
+        for (process, own) in (0u32..).zip(&self.senders) {
+            for &(serial, _) in own {
+                let message = MessageId { process, serial };
+                found.push(broken(message, "it was moved, and never received".to_owned()));
+            }
         }
     }
 }

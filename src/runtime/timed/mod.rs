@@ -557,7 +557,27 @@ where
     }
 
     fn happen(&mut self, event: Happening) {
-        if !matches!(event, Happening::Lock(..)) {
+        // Ends of transfers that a later change has moved are no part of the run.
+        let idle = match event {
+            Happening::Lock(..) => true,
+            Happening::Fabric(event) => self.cluster.fabric.is_stale(event),
+            Happening::Pinned(owner, generation) => self.is_old_pin(Process(owner), generation),
+            Happening::Depart(_)
+            | Happening::Held(_)
+            | Happening::Neighbour(_)
+            | Happening::Completed(_)
+            | Happening::Begin(_)
+            | Happening::ListEnd(_)
+            | Happening::CopyStart(_)
+            | Happening::Step(_)
+            | Happening::Notice(..)
+            | Happening::Retry(_)
+            | Happening::Touch(_)
+            | Happening::Atomic(_)
+            | Happening::Pin(_)
+            | Happening::Moved(_) => false,
+        };
+        if !idle {
             self.happened = self.simulation.now();
         }
         match event {

@@ -201,6 +201,11 @@ where
         }
     }
 
+    /// Whether others have joined or left since the end of a pinning was computed.
+    pub(super) fn is_old_pin(&self, owner: Process, generation: u32) -> bool {
+        self.peer_copies.pinning.get(&owner).is_none_or(|pinning| !pinning.is_of(generation))
+    }
+
     /// Somebody's pages of `owner` may be pinned.
     pub(super) fn pinned(&mut self, owner: Process, generation: u32) {
         let now = self.simulation.now();

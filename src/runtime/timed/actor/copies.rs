@@ -1,0 +1,89 @@
+//! Copies inside a process, and what costs as much: the core is busy, and memory may share.
+
+use crate::hardware::copies::CoreCopy;
+use crate::hardware::fabric::{ConnId, Transfer};
+use crate::mpi::rma::update::Effect;
+use crate::protocols::contract::{Machine, Process, Program, Region, Space};
+use crate::runtime::monitors::buffers::Lends;
+use crate::runtime::timed::wires::{COPY, token};
+use crate::runtime::timed::{FabricSchedule, Happening, Part, Phase, Timed};
+use crate::units::{Bytes, Time};
+
+impl<M: Machine, P: Program<M>> Timed<M, P>
+where
+    M::Call: Lends,
+{
+    /// The core copies inside its process.
+    pub(super) fn copy(
+        &mut self,
+        thread: u32,
+        process: Process,
+        from: Region,
+        to: Region,
+        cursor: Time,
+    ) -> Option<Time> {
+        self.buffers.reads(process, from, &mut self.violations);
+        self.buffers.writes(process, to, &mut self.violations);
+        self.memories.copy(process, from, to);
+        self.move_bytes(thread, Bytes::new(from.len), cursor)
+    }
+
+    /// The core updates elements of a window: it reads and writes them, and their operands.
+    pub(super) fn update(
+        &mut self,
+        thread: u32,
+        process: Process,
+        (target, update): (Region, Effect),
+        operand: Option<Region>,
+        old: Option<Region>,
+        cursor: Time,
+    ) -> Option<Time> {
+        if let Some(region) = operand {
+            self.buffers.reads(process, region, &mut self.violations);
+        }
+        for region in [Some(target), old].into_iter().flatten() {
+            self.buffers.writes(process, region, &mut self.violations);
+        }
+        self.memories.update(process, target, update, operand, old);
+        let bytes = Bytes::new(target.len);
+        if let Space::Shared(name) = target.space {
+            return Some(self.change_mapped(thread, name, bytes, cursor));
+        }
+        self.move_bytes(thread, bytes, cursor)
+    }
+
+    /// The core reads and writes so many bytes. A reduction costs as much as a copy: it reads two
+    /// streams, one of which it also writes, and the arithmetic hides behind them.
+    pub(super) fn move_bytes(&mut self, thread: u32, bytes: Bytes, cursor: Time) -> Option<Time> {
+        if let Some(cost) = self.costs.cached_copy(bytes) {
+            return Some(self.charge(thread, Part::Copy, cursor, cost));
+        }
+        self.actor(thread).copying = (bytes, cursor);
+        self.schedule(cursor, thread, Phase::Copy, Happening::CopyStart(thread));
+        None
+    }
+
+    /// The core begins a copy beyond its caches: memory shares it with others.
+    pub(in crate::runtime::timed) fn copy_start(&mut self, thread: u32) {
+        let now = self.simulation.now();
+        let actor = &self.actors[thread as usize];
+        let (bytes, place) = (actor.copying.0.as_u64(), actor.placement.place);
+        // As in `Costs::cached_copy`, which found that others share what carries it.
+        let copy = CoreCopy::local(place, Bytes::new(2 * bytes));
+        let path = self.cluster.copy_path(copy).expect("a copy that others can slow has a path");
+        let transfer = Transfer { conn: ConnId(thread), path, bytes, token: token(COPY, thread) };
+        self.cluster.fabric.start(now, transfer, &mut FabricSchedule(&mut self.simulation));
+    }
+
+    /// The copy is done: the list goes on.
+    pub(in crate::runtime::timed) fn copied(&mut self, thread: u32) {
+        let now = self.simulation.now();
+        let actor = self.actor(thread);
+        if actor.peer_copy.is_some() {
+            return self.move_part(thread);
+        }
+        let begun = actor.copying.1;
+        actor.account.add(Part::Copy, now.since(begun));
+        self.work_on(thread, now, false);
+    }
+}
