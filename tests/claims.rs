@@ -28,20 +28,13 @@ const LATER_RMA: [(&str, &str); 5] = [
 ];
 const COOP: &str = include_str!("data/claims_coop.json");
 /// Claims of `coop` that nothing checks yet.
-const LATER_COOP: [&str; 48] = [
+const LATER_COOP: [&str; 29] = [
     "coop-cfg-iters",
-    "coop-fig2-rput",
-    "coop-fig2-rget",
     "coop-fig2-share",
-    "coop-fig2-overlap",
-    "coop-fig5-equal",
     "coop-fig8-cpu-order",
     "coop-sec2a2-ratio",
-    "coop-sec2a2-overlap",
     "coop-fig9-falls",
     "coop-fig9-nooverload",
-    "coop-fig3-lost",
-    "coop-fig3-chunk",
     "coop-fig11-4k",
     "coop-fig13-knl-intertile",
     "coop-fig13-tile",
@@ -59,23 +52,11 @@ const LATER_COOP: [&str; 48] = [
     "coop-fig19-strong",
     "coop-fig20-weak",
     "coop-app-order",
-    "coop-sec1c-o2a",
-    "coop-sec1c-a2o",
-    "coop-sec2-bandwidth",
     "coop-sem-rtr",
-    "coop-sem-coop-parallel",
     "coop-sem-coll-bsend",
-    "coop-sem-coll-rsend",
     "coop-sem-hca-hwcounter",
-    "coop-sem-chunk",
     "coop-sem-chunk-nothread",
-    "coop-sem-eager",
-    "coop-sem-intra-cpu",
-    "coop-sem-dmaengine",
-    "coop-sem-scatter-prims",
-    "coop-sem-gather-prims",
     "coop-sem-reduce-phases",
-    "coop-sec2a2-slowdown",
     "coop-sec2c-intra",
 ];
 /// Claims that wait for a mechanism, each with its reason: none at present.

@@ -10,13 +10,14 @@ mod reference;
 #[path = "common/small.rs"]
 mod small;
 
-use mpisim::protocols::call::Call;
+use mpisim::mpi::envelope::Rank;
 use mpisim::protocols::call::SendMode;
+use mpisim::protocols::call::{Buffer, Call, Peer};
 use mpisim::protocols::rendezvous::scheme::Calls;
 use mpisim::protocols::rendezvous::{Cooperation, Protocol, Scheme, coop_hca, coop_load};
 use mpisim::runtime::explore::{self, Budget, Survey};
 use mpisim::units::Bytes;
-use small::{Small, WORLD, irecv, isend, recv, send, wait_all};
+use small::{Small, WORLD, iprobe, irecv, isend, recv, send, wait_all};
 
 const NEAR: [Scheme; 8] = [
     Scheme::Fixed(Protocol::RPut),
@@ -65,7 +66,10 @@ fn every_order_of_one_message_is_right() {
         for chunk in [None, Some(16)] {
             for bytes in [17, 31, 33, 40] {
                 for calls in pairs(bytes) {
-                    let survey = check_clean(&together(calls, scheme, chunk), false);
+                    let small = together(calls, scheme, chunk);
+                    let survey = check_clean(&small, false);
+                    // What is left out of a search loses no end.
+                    assert_eq!(check_clean(&small, true).finals, survey.finals, "{scheme:?}");
                     assert!(survey.sometimes.compared > 0);
                     states += survey.states;
                     shared += survey.sometimes.shared_copies;
@@ -124,6 +128,32 @@ fn two_large_blocking_sends_head_to_head_are_a_deadlock_under_every_scheme() {
         vec![send(WORLD, other, 1, 8), recv(WORLD, Some(other), Some(1), 1, 8)]
     };
     check_clean(&together(vec![small(0), small(1)], Scheme::Load, None), false);
+}
+
+/// A ready send is an error wherever its receive may be posted too late.
+#[test]
+fn a_ready_send_needs_a_posted_receive_in_every_order() {
+    // claim: coop-sem-coll-rsend
+    let ready = |bytes| Call::Send {
+        to: Peer::Rank(Rank(1)),
+        tag: 1,
+        comm: WORLD,
+        buffer: Buffer { id: 0, bytes },
+        mode: SendMode::Ready,
+    };
+    for bytes in [8, 40] {
+        let receive = recv(WORLD, Some(0), Some(1), 1, bytes);
+        let early =
+            together(vec![vec![ready(bytes)], vec![iprobe(WORLD), receive]], Scheme::Coll, None);
+        let survey = explore::judged(&early.world(), Budget::default(), |_| None);
+        let words = format!("{survey:?}");
+        assert!(words.contains("no receive is posted for a ready send"), "{words}");
+        // The receiver says when it is ready.
+        let sender = vec![recv(WORLD, Some(1), Some(2), 3, 0), ready(bytes)];
+        let receiver =
+            vec![irecv(WORLD, Some(0), Some(1), 1), send(WORLD, 0, 2, 0), wait_all(1, 1)];
+        check_clean(&together(vec![sender, receiver], Scheme::Coll, None), false);
+    }
 }
 
 /// V3 as a law of numbers: the parts of the HCA, of chunks and of halves fit each other.

@@ -103,6 +103,19 @@ fn coop_copies_half_on_each_side_and_ends_with_copy_and_fin() {
 }
 
 #[test]
+fn a_message_above_the_eager_threshold_asks_first() {
+    // claim: coop-sem-eager
+    let first = |bytes| {
+        let (to, comm, mode) = (Peer::Rank(Rank(1)), Comm::default(), SendMode::Standard);
+        let send = Call::Send { to, tag: 7, comm, buffer: Buffer { id: 0, bytes }, mode };
+        let told = near(2, by(Scheme::Coll)).call(0, send).story;
+        told.into_iter().find(|line| line.contains("sends")).expect("something is sent")
+    };
+    assert!(first(16 << 10).contains("EAGER"), "{}", first(16 << 10));
+    assert!(first((16 << 10) + 1).contains("RTS"), "{}", first((16 << 10) + 1));
+}
+
+#[test]
 fn the_choice_by_calls_costs_no_message() {
     // claim: coop-sem-coll-bit
     // claim: coop-sem-coll-cts

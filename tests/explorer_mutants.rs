@@ -107,7 +107,7 @@ fn a_failure_is_shown_in_the_smallest_job_that_has_it() {
 #[test]
 fn the_rule_changes_no_verdict_of_any_mutant() {
     let (failing, clean) = compare_with_the_rule(|name| {
-        let large = ["collectives/", "polling/", "mutex/"];
+        let large = ["collectives/", "polling/", "mutex/", "cooperation/", "windows/"];
         name == "mutex/byte_vector" || !large.iter().any(|family| name.starts_with(family))
     });
     assert!(failing >= 5 && clean > 100, "{failing} fail, {clean} do not");
@@ -123,6 +123,16 @@ fn the_rule_does_not_hide_who_leaves_a_barrier_early() {
     for found in [&full, &alone] {
         assert!(classes(found).contains(&"law C3"), "{:?}", classes(found));
     }
+}
+
+/// The same for large messages inside a node: long.
+#[test]
+#[ignore = "long: see CONTRIBUTING.md"]
+fn the_rule_changes_no_verdict_of_a_mutant_of_cooperation() {
+    let (failing, clean) = compare_with_the_rule(|name| {
+        name.starts_with("cooperation/") || name.starts_with("windows/")
+    });
+    assert!(failing >= 5 && clean > 100, "{failing} fail, {clean} do not");
 }
 
 /// The same for the other mutexes, over messages and over RDMA: a quarter of an hour.

@@ -111,6 +111,12 @@ pub(crate) fn cross<P: Program<Library>>(job: Job<P>) -> Result<Ran<Library, P>,
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub(crate) struct Script(VecDeque<Next<Call>>);
 
+impl Script {
+    pub(crate) fn of(steps: Vec<Next<Call>>) -> Self {
+        Self(steps.into())
+    }
+}
+
 impl Program<Library> for Script {
     fn next(&mut self, _: Option<Reply>) -> Next<Call> {
         self.0.pop_front().unwrap_or(Next::End)

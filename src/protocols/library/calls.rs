@@ -116,6 +116,10 @@ impl Library {
         let Peer::Rank(to) = to else {
             return self.nothing(thread, key, Outcome::Sent);
         };
+        if mode == SendMode::Buffered {
+            // There is no `MPI_Buffer_attach`: the program has given no room.
+            return Err(self.refuse("no buffer is attached for a buffered send", buffer));
+        }
         let member = self.member(thread, comm)?;
         let (route, envelope) = self.address(comm, &member, member.context, to, tag)?;
         #[cfg(feature = "mutants")]
