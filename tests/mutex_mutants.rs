@@ -15,10 +15,16 @@ fn survey(flaw: Flaw, cycles: u32) -> Survey {
     survey_of(flaw, 2, cycles, Rule::Returns)
 }
 
+/// What states and laws of locks tell: accesses are not watched.
 fn survey_of(flaw: Flaw, ranks: u32, cycles: u32, rule: Rule) -> Survey {
+    explored((flaw, false), ranks, cycles, rule)
+}
+
+fn explored((flaw, watch): (Flaw, bool), ranks: u32, cycles: u32, rule: Rule) -> Survey {
     let programs = contenders(Algorithm::Mcs, ranks, common::lingering(cycles));
     let programs: Vec<Contender> = programs.into_iter().map(|one| one.with(flaw)).collect();
-    let job = common::job(common::ideal(&[]), programs);
+    let mut job = common::job(common::ideal(&[]), programs);
+    job.rma.watch = watch;
     let start: World<Library, Contender> = job.untimed().unwrap();
     let scope = Scope { states: 1_000_000, rule, ..Scope::default() };
     search(&start, scope, World::fingerprint, |_| None)
@@ -68,6 +74,13 @@ fn a_next_that_is_never_reset_needs_two_cycles() {
 fn a_late_reset_is_a_livelock() {
     let survey = survey(Flaw::ResetsLate, 1);
     assert_eq!(found(&survey), ["doomed"]);
+}
+
+/// It is also an access beside another one that the table forbids: R2 names both, long before.
+#[test]
+fn a_late_reset_meets_the_link_of_the_next_in_line() {
+    let survey = explored((Flaw::ResetsLate, true), 2, 1, Rule::Returns);
+    assert_eq!(found(&survey), ["R2"]);
 }
 
 #[test]
