@@ -121,7 +121,8 @@ fn two_large_blocking_sends_head_to_head_are_a_deadlock_under_every_scheme() {
     for scheme in NEAR {
         let small = together(vec![rank(0), rank(1)], scheme, None);
         let survey = explore::judged(&small.world(), Budget::default(), |_| None);
-        assert!(!survey.is_clean(), "{scheme:?}");
+        // Two ranks that wait for each other in every order: no run ends.
+        assert!(survey.dead > 0 && survey.finals == 0, "{scheme:?}: {survey:#?}");
     }
     let small = |me: u32| {
         let other = 1 - me;
