@@ -27,8 +27,6 @@ pub struct Pinning {
     until: Time,
     /// Changes with every caller that joins or leaves: an end computed before is stale.
     generation: u32,
-    /// Time that all callers waited for each other.
-    contended: TimeDelta,
 }
 
 impl Pinning {
@@ -47,9 +45,6 @@ impl Pinning {
         for (_, left) in &mut self.callers {
             *left = left.saturating_sub(alone);
         }
-        let callers = self.callers.len() as u128;
-        let lost = (passed - alone.min(passed)) * callers / PARTS;
-        self.contended += TimeDelta::from_ps(u64::try_from(lost).unwrap_or(u64::MAX));
         self.until = now;
     }
 
@@ -91,11 +86,6 @@ impl Pinning {
         self.generation += 1;
         done
     }
-
-    /// Time that callers lost to each other so far.
-    pub const fn contended(&self) -> TimeDelta {
-        self.contended
-    }
 }
 
 #[cfg(test)]
@@ -116,7 +106,6 @@ mod tests {
         assert_eq!(at, us(11));
         assert_eq!(lock.ended(at, generation, K), [7]);
         assert_eq!(lock.next_end(K), None);
-        assert_eq!(lock.contended(), TimeDelta::ZERO);
     }
 
     #[test]
