@@ -125,6 +125,32 @@ fn the_rule_does_not_hide_who_leaves_a_barrier_early() {
     }
 }
 
+/// Large messages inside a node, with the bugs that are planted there: a short part of the long run
+/// below.
+#[test]
+fn the_rule_changes_no_verdict_of_a_bug_of_two_neighbours() {
+    let bugs = [
+        Mutant::CoopOverlap,
+        Mutant::CoopOnCopy,
+        Mutant::SenderChooses,
+        Mutant::LoadKept,
+        Mutant::OffloadUncounted,
+        Mutant::ChunkLost,
+    ];
+    let (size, mut failing) = (Size { ranks: 2, ops: 1 }, 0);
+    let near = registry::entries().into_iter().filter(|one| one.name.starts_with("cooperation/"));
+    for entry in near {
+        for bug in bugs {
+            let name = format!("{}+{}", entry.name, bug.id());
+            let full = explored(&name, size, &Options::default());
+            let less = explored(&name, size, &Options { reduce: true, ..Options::default() });
+            assert_eq!(classes(&full), classes(&less), "{name}");
+            failing += u32::from(!classes(&full).is_empty());
+        }
+    }
+    assert!(failing >= 10, "{failing} fail");
+}
+
 /// The same for large messages inside a node: long.
 #[test]
 #[ignore = "long: see CONTRIBUTING.md"]
