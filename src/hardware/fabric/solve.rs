@@ -41,6 +41,9 @@ struct Level {
     changed: bool,
     /// The highest rate of its flows.
     highest: u64,
+    /// Loads are rounded up when they are taken off: whoever is left when many were taken may be
+    /// this much slower than they are, and is still no slower than what is left allows.
+    rounding: u64,
 }
 
 impl Level {
@@ -118,8 +121,9 @@ impl Fabric {
         while let Some(resource) = solver.reached.pop() {
             let shared = self.resources[resource as usize].shared();
             let left = shared.rate - shared.fluid.reserve.kept(shared.rate);
-            let (share, highest, changed) = (0, 0, true);
-            let level = Level { resource, left, weights: 0, share, changed, highest };
+            let (share, highest, rounding) = (0, 0, 0);
+            let level =
+                Level { resource, left, weights: 0, share, changed: true, highest, rounding };
             solver.resources.push(level);
             for &(flow, _) in &shared.fluid.members {
                 let state = &mut self.flows[flow];
@@ -176,6 +180,7 @@ impl Fabric {
                     let level = &mut resources[places[hop.resource as usize].1 as usize];
                     level.weights -= u128::from(hop.weight);
                     level.left = level.left.saturating_sub(load(rate, hop.weight) + 1);
+                    level.rounding += 1;
                     level.highest = level.highest.max(rate);
                     level.changed = true;
                 }
@@ -212,9 +217,10 @@ impl Fabric {
         let state = &self.flows[flow];
         let fullness = |resource: u32, margin: u32| {
             let place = solver.places[resource as usize].1 as usize;
-            let Level { left, highest, .. } = solver.resources[place];
+            let Level { left, highest, rounding, .. } = solver.resources[place];
             let capacity = self.resources[resource as usize].shared().rate;
-            left <= capacity >> margin && state.rate >= highest - (highest >> margin)
+            let slack = (highest >> margin) + rounding;
+            left <= capacity >> margin && state.rate + slack >= highest
         };
         let shared = |resource: u32| self.resources[resource as usize].shared();
         let full = state.hops.iter().find(|hop| fullness(hop.resource, 20));

@@ -139,3 +139,16 @@ fn a_reserve_that_follows_itself_is_noticed() {
     let expected = 32 * MIB * 80 * 100 / 55;
     check_guard(Fault::ReserveFollowsItself, &messages, 2, expected, expected / 50);
 }
+
+#[test]
+fn who_is_left_behind_hundreds_of_rounded_loads_has_a_full_link_too() {
+    // Link 0 has 400 flows. 399 of them go on over link 1, which has one of its own: what rounding
+    // took from that one is more than a part in a million of its rate.
+    let crossing = (0..399).map(|conn| (0, conn, 2, MIB));
+    let messages: Vec<_> = crossing.chain([(0, 399, 0, MIB), (0, 400, 1, MIB)]).collect();
+    let done = run(None, &messages);
+    let together = 400 * MIB * 80;
+    for (index, at) in done.iter().enumerate() {
+        assert!(at.abs_diff(together) < together / 10_000, "{index}: {at} ps, not {together}");
+    }
+}
