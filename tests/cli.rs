@@ -223,6 +223,30 @@ fn axes_say_what_they_show_and_times_far_apart_are_spread() {
 }
 
 #[test]
+fn a_figure_marks_only_the_claims_about_the_lines_that_it_has() {
+    const TEXT: &str = r#"{ "schema": 1, "title": "Lines", "machine": "broadwell-edr", "nodes": 1,
+        "mpi": { "rendezvous_intra": "rget", "eager_threshold_intra": "256 B" },
+        "workload": { "kind": "ping_pong", "between": "cores", "size": "4 KiB", "rounds": 2 },
+        "sweep": { "mpi.rendezvous_intra": ["rget", "coop_p2p"],
+            "workload.size": { "powers_of_two": ["1 KiB", "64 KiB"] } },
+        "figures": [
+            { "x": "workload.size", "y": "latency", "series": "mpi.rendezvous_intra" },
+            { "x": "workload.size", "y": "latency", "at": { "mpi.rendezvous_intra": "rget" } } ],
+        "claims": [ { "id": "t-crosses", "crossover": "latency", "along": "workload.size",
+            "of": { "mpi.rendezvous_intra": "coop_p2p" }, "to": { "mpi.rendezvous_intra": "rget" },
+            "expect": { "value": "8 KiB", "tolerance": "x2" }, "role": "prediction",
+            "source": "this test" } ] }"#;
+    let scratch = Scratch::new("marks");
+    scratch.write("lines.json", TEXT);
+    scratch.run(&["run", "lines.json", "--out", "lines"]).check(0, &[]);
+    let marks = |name: &str| {
+        fs::read_to_string(scratch.path("lines").join(name)).unwrap().contains("t-crosses")
+    };
+    assert!(marks("figure-1.svg"), "both lines of the claim are here");
+    assert!(!marks("figure-2.svg"), "only one of them is here");
+}
+
+#[test]
 fn a_stack_is_drawn_beside_curves_and_shown_as_it_is_meant() {
     let scratch = Scratch::new("stack");
     scratch.write("stack.json", include_str!("bad_inputs/valid/stack.json"));

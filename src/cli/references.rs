@@ -40,20 +40,41 @@ fn shape(
             };
             markers(cases.iter().filter_map(expected).collect())
         }
-        ClaimKind::Crossover { along, at, tolerance, .. }
-        | ClaimKind::Trend { along, shape: Trend::Knee { at, tolerance }, .. } => {
-            onset(figure, along, *at, *tolerance)
+        ClaimKind::Crossover { lines, along, at, tolerance, .. } => {
+            let both = |(of, to): &(Replicas, Replicas)| {
+                is_drawn(plan, figure, of) && is_drawn(plan, figure, to)
+            };
+            let drawn = lines.iter().any(|line| line.iter().all(both));
+            onset(figure, along, *at, *tolerance).filter(|_| drawn)
         }
-        ClaimKind::Trend { along, shape: Trend::Dip { at, .. }, .. } => {
-            onset(figure, along, *at, Tolerance::Relative(0))
+        ClaimKind::Trend { lines, along, shape } => {
+            let drawn = lines.iter().any(|line| line.iter().all(|at| is_drawn(plan, figure, at)));
+            let mark = match shape {
+                Trend::Knee { at, tolerance } => onset(figure, along, *at, *tolerance),
+                Trend::Dip { at, .. } => onset(figure, along, *at, Tolerance::Relative(0)),
+                Trend::Rises { .. }
+                | Trend::Falls { .. }
+                | Trend::Flat(_)
+                | Trend::Drop { .. }
+                | Trend::Slope { .. } => None,
+            };
+            mark.filter(|_| drawn)
         }
         ClaimKind::Bound { value, .. } => Some(ReferenceShape::Level(*value)),
         ClaimKind::Spread { .. }
         | ClaimKind::Gap { .. }
         | ClaimKind::Between { .. }
-        | ClaimKind::Ordering { .. }
-        | ClaimKind::Trend { .. } => None,
+        | ClaimKind::Ordering { .. } => None,
     }
+}
+
+/// Whether the figure has these points.
+fn is_drawn(plan: &Plan, figure: &Curves, points: &Replicas) -> bool {
+    let has = |point: &usize| {
+        let params = &plan.points[*point].params;
+        figure.at.iter().all(|fixed| params.contains(fixed))
+    };
+    points.first().is_some_and(has)
 }
 
 /// An expected value at the place of its points on the x axis.
@@ -65,10 +86,10 @@ fn mark(
     y: f64,
     tolerance: Tolerance,
 ) -> Option<Point> {
-    let point = &plan.points[*points.first()?];
-    if !figure.at.iter().all(|fixed| point.params.contains(fixed)) {
+    if !is_drawn(plan, figure, points) {
         return None;
     }
+    let point = &plan.points[*points.first()?];
     let (_, x) = point.params.iter().find(|(path, _)| *path == figure.x)?;
     let x = place_on_x(words, x)?.value;
     (y.is_finite() && y > 0.0).then(|| Point { x, y, range: Some(range(y, tolerance)) })
