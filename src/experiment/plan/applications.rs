@@ -30,7 +30,7 @@ pub(super) fn read(
     let processes = small(node, "processes");
     let per_node = small(node, "processes_per_node").min(processes);
     let task = match node.required_word("kind") {
-        "graph500" => Task::Search(search(node)),
+        "graph500" => Task::Search(search(node, processes.div_ceil(per_node))),
         kind => {
             let grid = grid(diagnostics, node, processes);
             match kind {
@@ -93,19 +93,24 @@ fn stencil(node: &Node, grid: Grid) -> Stencil {
     }
 }
 
-fn search(node: &Node) -> Search {
+fn search(node: &Node, nodes: u32) -> Search {
+    let times = if is_weak(node) { u64::from(nodes) } else { 1 };
     Search {
         scale: small(node, "scale"),
         edge_factor: node.small("edge_factor").unwrap_or(16),
-        vertices: node.count("vertices"),
+        vertices: node.count("vertices").map(|vertices| vertices.saturating_mul(times)),
         buffer: node.bytes("buffer").map_or(BUFFER, Bytes::as_u64),
         compute: compute(node, "compute_per_edge"),
     }
 }
 
+fn is_weak(node: &Node) -> bool {
+    node.word("scaling") == Some("weak")
+}
+
 fn comd(node: &Node, grid: Grid, nodes: u32) -> CoMd {
     let mut unit_cells = three(node, "unit_cells").expect("the key is required");
-    if node.word("scaling") == Some("weak") {
+    if is_weak(node) {
         unit_cells[0] = unit_cells[0].saturating_mul(nodes);
     }
     CoMd {
@@ -173,6 +178,11 @@ fn check(diagnostics: &mut Diagnostics, node: &Node, application: &Application, 
             }
         }
         Task::Search(task) => {
+            if task.vertices.is_none() && is_weak(node) {
+                let found = "weak scaling of a graph that is made".to_owned();
+                let allowed = "`workload.vertices` says how many vertices each node has".to_owned();
+                report(&codes::CONTRADICTION, ("scaling", found, allowed));
+            }
             if task.vertices.is_none() && application.processes > MOST_PROCESSES {
                 let found = format!("a search by {} processes is counted", application.processes);
                 let allowed = format!(

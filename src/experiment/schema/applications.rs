@@ -75,6 +75,7 @@ pub(super) static GRAPH500: Variant = variant(
             &Shape::Count { min: 1, max: 1 << 48 },
             "Vertices for which the messages are scaled; without it those of the graph are sent.",
         ),
+        default("scaling", &SCALING, "strong", "Weak: `vertices` are those of each node."),
         default(
             "buffer",
             &Shape::Quantity { dimension: crate::units::Dimension::Bytes, min: PAIR, max: 1 << 30 },
