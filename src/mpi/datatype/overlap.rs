@@ -20,8 +20,8 @@ pub struct Overlap {
 }
 
 impl Datatype {
-    /// A byte that `count` elements select twice, the one with the lowest offset; `None` where there
-    /// is none.
+    /// A byte that `count` elements select twice; `None` where there is none. It is the one with the
+    /// lowest offset of the first element, or of all where elements reach into each other.
     ///
     /// # Errors
     ///
