@@ -26,7 +26,7 @@ fn buffer(map: &Map) -> (Vec<u8>, usize) {
     let (low, high) = map.span();
     let origin = usize::try_from((-low).max(0)).unwrap() + 3;
     let length = origin + usize::try_from(high.max(0)).unwrap() + 3;
-    let mix = |at: usize| u8::try_from((at * 131 + 17 ^ at >> 8) & 255).unwrap();
+    let mix = |at: usize| u8::try_from(((at * 131 + 17) ^ (at >> 8)) & 255).unwrap();
     ((0..length).map(mix).collect(), origin)
 }
 
@@ -123,7 +123,9 @@ fn refuses_the_overlap(
     prop_assert_eq!((at(first), at(second)), (offset, offset));
     if count == 1 {
         let mut seen: BTreeMap<i64, u32> = BTreeMap::new();
-        offsets.iter().for_each(|offset| *seen.entry(*offset).or_default() += 1);
+        for offset in &offsets {
+            *seen.entry(*offset).or_default() += 1;
+        }
         let lowest = seen.iter().find(|(_, times)| **times > 1).map(|(at, _)| *at);
         prop_assert_eq!(lowest, Some(offset));
     }
@@ -171,7 +173,8 @@ fn any_order_of_ids_packs_alike(datatype: &Datatype, count: u64, map: &Map, orde
 /// number is taken.
 fn shuffled(turn: u64, all: u64, order: u64) -> u64 {
     let factors = |step: u64| (2..=all).any(|f| step.is_multiple_of(f) && all.is_multiple_of(f));
-    let step = (order % all + 1..).find(|step| !factors(*step)).unwrap();
+    let first = order % all + 1;
+    let step = (first..first + all).find(|step| !factors(*step)).unwrap();
     (turn * step + order) % all
 }
 
