@@ -27,7 +27,7 @@ mod signature;
 
 use std::sync::Arc;
 
-pub use encoding::Encoding;
+pub use encoding::{Element, Encoding, EncodingError, NodeKind, Observer};
 pub use error::{DatatypeError, Part};
 pub use kind::{Dimension, Kind, Order, Unit};
 pub use overlap::Overlap;
@@ -172,3 +172,6 @@ impl Datatype {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

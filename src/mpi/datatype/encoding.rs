@@ -213,3 +213,6 @@ impl Encoding {
         self.span
     }
 }
+
+#[cfg(test)]
+mod tests;
