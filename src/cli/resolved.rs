@@ -140,7 +140,11 @@ fn absent(field: &Field) -> Option<Value> {
         }
         (
             Need::Default(text),
-            Shape::Count { .. } | Shape::Ratio { .. } | Shape::Flag | Shape::Either(_),
+            Shape::Count { .. }
+            | Shape::Integer { .. }
+            | Shape::Ratio { .. }
+            | Shape::Flag
+            | Shape::Either(_),
         ) => Some(serde_json::from_str(text).unwrap_or_else(|_| Value::from(text))),
         (Need::Default(text), _) => Some(Value::from(text)),
         (Need::Optional, Shape::Object(fields)) => {
@@ -175,11 +179,13 @@ fn filled(node: &Node, shape: &Shape) -> Value {
             let inner = shapes.iter().find(is_inner);
             inner.map_or_else(|| plain(node), |shape| filled(node, shape))
         }
+        Shape::Defined { shape, .. } => filled(node, shape),
         Shape::Object(_)
         | Shape::Paths(_)
         | Shape::Machine
         | Shape::Quantity { .. }
         | Shape::Count { .. }
+        | Shape::Integer { .. }
         | Shape::Ratio { .. }
         | Shape::Text(_)
         | Shape::Name

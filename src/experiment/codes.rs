@@ -193,6 +193,8 @@ codes! {
         "The workload pairs processes of different nodes, or of one node, and the scenario has too few of them."
     COMMUNICATOR "E0510" Invalid "the communicator is not there"
         "A statement names a communicator that no earlier statement of this rank has made, or that was freed, or makes one under a name that is taken."
+    DATATYPE "E0511" Invalid "the datatype cannot be made or used so"
+        "A datatype is a tree of at most 32 levels; its sizes, bounds and displacements fit into 64 bits, a sub-array lies in its array, lists that go together have one length. Received data must not write a byte twice, and buffers hold all that a type touches. The message names the level of the tree."
 
     EMPTY_AXIS "E0601" Invalid "an axis of the sweep has no values"
         "A sweep over an empty list would run nothing, which is never a success. Give values, or remove the axis."

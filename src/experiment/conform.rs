@@ -5,6 +5,7 @@
 
 pub mod collectives;
 pub mod communicators;
+pub mod datatypes;
 pub mod matching;
 pub mod misuse;
 pub mod one_sided;
@@ -34,6 +35,17 @@ pub struct Verdict {
     pub passed: usize,
     /// One entry per failed case.
     pub mismatches: Vec<Mismatch>,
+    /// Cases in which real libraries differ, which neither pass nor fail: whom the simulator follows.
+    pub followed: Vec<Followed>,
+}
+
+/// Whom the simulator follows where libraries differ.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Followed {
+    /// The case's `id`.
+    pub case: u64,
+    /// The libraries that give what the simulator gives; none, where it agrees with each in part.
+    pub libraries: Vec<String>,
 }
 
 /// A case that came out wrong.
@@ -79,6 +91,7 @@ impl Verdict {
     pub fn add(&mut self, other: Self) {
         self.passed += other.passed;
         self.mismatches.extend(other.mismatches);
+        self.followed.extend(other.followed);
     }
 
     /// Whether every case passed.
@@ -92,7 +105,18 @@ impl fmt::Display for Verdict {
         for mismatch in &self.mismatches {
             writeln!(f, "{mismatch}")?;
         }
+        for followed in &self.followed {
+            writeln!(f, "{followed}")?;
+        }
         write!(f, "{} passed, {} failed", self.passed, self.mismatches.len())
+    }
+}
+
+impl fmt::Display for Followed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let whom = self.libraries.join(" and ");
+        let whom = if whom.is_empty() { "no library in all" } else { &whom };
+        write!(f, "case {}: libraries differ; the simulator follows {whom}", self.case)
     }
 }
 
@@ -149,6 +173,11 @@ pub fn judge(vectors: &Vectors, world: &impl World, schedules: u64) -> Verdict {
             .map(|case| (0..schedules).find_map(|schedule| case.mismatch(world, schedule)))
             .collect(),
         Cases::Misuse(cases) => cases.iter().map(|case| case.mismatch(Rules::Mpich)).collect(),
+        Cases::Datatypes(cases) => cases.iter().map(datatypes::Case::mismatch).collect(),
+        Cases::Disputed(cases) => {
+            let followed = cases.iter().map(datatypes::Disputed::followed).collect();
+            Verdict { followed, ..Verdict::default() }
+        }
     }
 }
 

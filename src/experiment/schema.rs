@@ -4,6 +4,7 @@ mod applications;
 mod claims;
 mod collectives;
 mod cooperation;
+pub mod datatypes;
 mod figures;
 mod one_sided;
 mod sweep;

@@ -30,6 +30,13 @@ pub enum Shape {
         /// The greatest value.
         max: u64,
     },
+    /// A whole number that may be negative.
+    Integer {
+        /// The least value.
+        min: i64,
+        /// The greatest value.
+        max: i64,
+    },
     /// A plain decimal number of at most nine decimals, `min` to `max` in billionths.
     Ratio {
         /// The least value, in billionths.
@@ -77,6 +84,13 @@ pub enum Shape {
     Either(&'static [Self]),
     /// The name of a machine model, or an object with parameters of one.
     Machine,
+    /// A shape that may hold itself.
+    Defined {
+        /// What it is called, in schemas.
+        name: &'static str,
+        /// What it is.
+        shape: &'static Self,
+    },
 }
 
 /// One key of an object.
@@ -155,7 +169,7 @@ impl Shape {
             Self::Quantity { dimension, .. } => {
                 format!("{} with its unit", dimension.in_words())
             }
-            Self::Count { .. } => "a whole number".to_owned(),
+            Self::Count { .. } | Self::Integer { .. } => "a whole number".to_owned(),
             Self::Ratio { .. } => "a plain number".to_owned(),
             Self::Text(_) => "a text".to_owned(),
             Self::Name => "a name".to_owned(),
@@ -177,6 +191,7 @@ impl Shape {
                 all.join(", or ")
             }
             Self::Machine => "the name of a machine model, or an object".to_owned(),
+            Self::Defined { shape, .. } => shape.in_words(),
         }
     }
 
@@ -189,8 +204,10 @@ impl Shape {
             | Self::Keyed(_)
             | Self::Paths(_) => false,
             Self::Either(shapes) => shapes.iter().any(Self::is_single),
+            Self::Defined { shape, .. } => shape.is_single(),
             Self::Quantity { .. }
             | Self::Count { .. }
+            | Self::Integer { .. }
             | Self::Ratio { .. }
             | Self::Text(_)
             | Self::Name

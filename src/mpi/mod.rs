@@ -2,6 +2,7 @@
 
 pub mod cartesian;
 pub mod communicator;
+pub mod datatype;
 pub mod endpoints;
 pub mod envelope;
 pub mod group;

@@ -121,7 +121,10 @@ impl Case {
 }
 
 /// The first field in which `found` leaves all the outcomes that agreed with it until then.
-fn difference(outcomes: &[Map<String, Value>], found: &Map<String, Value>) -> Option<Wrong> {
+pub(super) fn difference(
+    outcomes: &[Map<String, Value>],
+    found: &Map<String, Value>,
+) -> Option<Wrong> {
     let outcomes: Vec<_> = outcomes.iter().map(leaves).collect();
     let found = leaves(found);
     let fields: BTreeSet<_> = outcomes.iter().chain([&found]).flat_map(|it| it.keys()).collect();

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{collectives, communicators, matching, misuse, one_sided};
+use super::{collectives, communicators, datatypes, matching, misuse, one_sided};
 use crate::workloads::program::ProgramError;
 
 /// The cases of one file.
@@ -27,6 +27,10 @@ pub enum Cases {
     OneSided(Vec<one_sided::Case>),
     /// One-sided calls in and out of order, and what they returned.
     Misuse(Vec<misuse::Case>),
+    /// Datatypes and what they select.
+    Datatypes(Vec<datatypes::Case>),
+    /// Datatypes on which libraries differ.
+    Disputed(Vec<datatypes::Disputed>),
 }
 
 /// Why a file cannot be used.
@@ -38,7 +42,7 @@ pub enum VectorError {
     /// It holds another family of vectors.
     #[error(
         "family `{0}` is not known; `matching`, `communicators`, `collectives`, `rma`, \
-         `rma_misuse` and `rma_misuse_two` are"
+         `rma_misuse`, `rma_misuse_two`, `datatypes` and `datatypes_variance` are"
     )]
     Family(String),
     /// It has another schema.
@@ -105,6 +109,8 @@ struct File<C> {
     family: String,
     schema: u64,
     mpi: String,
+    /// Another library that was asked.
+    second_opinion: Option<String>,
     seed: u64,
     /// Processes of the recorded job, where the family has one for all cases.
     world: Option<u32>,
@@ -128,6 +134,8 @@ impl Cases {
             Self::Collectives(cases) => cases.len(),
             Self::OneSided(cases) => cases.len(),
             Self::Misuse(cases) => cases.len(),
+            Self::Datatypes(cases) => cases.len(),
+            Self::Disputed(cases) => cases.len(),
         }
     }
 
@@ -152,6 +160,8 @@ impl Vectors {
             "rma" => one_sided_cases,
             "rma_misuse" => misuse_cases_of_one,
             "rma_misuse_two" => misuse_cases_of_two,
+            "datatypes" => datatype_cases,
+            "datatypes_variance" => disputed_cases,
             _ => return Err(VectorError::Family(head.family)),
         };
         if head.schema != 1 {
@@ -200,4 +210,16 @@ fn misuse_cases_of_two(text: &str) -> Result<Vectors, VectorError> {
     let file: File<misuse::RawTwo> = serde_json::from_str(text)?;
     let cases = file.cases.into_iter().map(misuse::RawTwo::checked);
     Ok(Vectors { library: file.mpi, cases: Cases::Misuse(cases.collect::<Result<_, _>>()?) })
+}
+
+fn datatype_cases(text: &str) -> Result<Vectors, VectorError> {
+    let file: File<datatypes::RawCase> = serde_json::from_str(text)?;
+    let cases = file.cases.into_iter().map(datatypes::RawCase::checked);
+    Ok(Vectors { library: file.mpi, cases: Cases::Datatypes(cases.collect::<Result<_, _>>()?) })
+}
+
+fn disputed_cases(text: &str) -> Result<Vectors, VectorError> {
+    let file: File<datatypes::RawDisputed> = serde_json::from_str(text)?;
+    let cases = file.cases.into_iter().map(datatypes::RawDisputed::checked);
+    Ok(Vectors { library: file.mpi, cases: Cases::Disputed(cases.collect::<Result<_, _>>()?) })
 }

@@ -105,6 +105,21 @@ impl Number {
         Ok(value)
     }
 
+    /// The number as a whole one that may be negative.
+    ///
+    /// # Errors
+    ///
+    /// As [`Number::whole`], except that a negative number is in order.
+    pub fn integer(&self) -> Result<i64, NumberError> {
+        let Some(text) = self.text.strip_prefix('-') else {
+            return i64::try_from(self.whole()?).map_err(|_| NumberError::TooLarge);
+        };
+        match Self::new(text).whole()? {
+            0 => Err(NumberError::NegativeZero),
+            size => 0_i64.checked_sub_unsigned(size).ok_or(NumberError::TooLarge),
+        }
+    }
+
     /// Whether it is below zero (minus zero is not).
     pub fn is_negative(&self) -> bool {
         let parts = self.parts();
@@ -156,6 +171,19 @@ mod tests {
         check_scaled("-0.0", 0, Err(NumberError::NegativeZero));
         check_scaled("-1", 0, Err(NumberError::Negative));
         check_scaled("5.5", 0, Err(NumberError::Fraction));
+    }
+
+    #[test]
+    fn integers_are_exact_or_refused() {
+        let check =
+            |text: &str, expected| assert_eq!(Number::new(text).integer(), expected, "{text}");
+        check("-9223372036854775808", Ok(i64::MIN));
+        check("9223372036854775807", Ok(i64::MAX));
+        check("-9223372036854775809", Err(NumberError::TooLarge));
+        check("9223372036854775808", Err(NumberError::TooLarge));
+        check("-0", Err(NumberError::NegativeZero));
+        check("-1.5", Err(NumberError::Fraction));
+        check("-2e0", Err(NumberError::WrittenAsFraction));
     }
 
     #[test]

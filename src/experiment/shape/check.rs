@@ -20,6 +20,7 @@ pub fn check(diagnostics: &mut Diagnostics, node: &Node, shape: &Shape, path: &s
         (Value::Null, _) => null(diagnostics, node, shape, path),
         (Value::Word(word), _) => bare_word(diagnostics, node, word, shape, path),
         (_, Shape::Either(shapes)) => either(diagnostics, node, shapes, path),
+        (_, Shape::Defined { shape, .. }) => check(diagnostics, node, shape, path),
         (_, Shape::Machine) => model_file::check_machine(diagnostics, node, path),
         (Value::Text(text), Shape::Quantity { dimension, min, max }) => {
             quantity(diagnostics, node.span, text, (*dimension, *min, *max), path);
@@ -29,6 +30,9 @@ pub fn check(diagnostics: &mut Diagnostics, node: &Node, shape: &Shape, path: &s
         }
         (Value::Number(number), Shape::Count { min, max }) => {
             count(diagnostics, node.span, number, (*min, *max), path);
+        }
+        (Value::Number(number), Shape::Integer { min, max }) => {
+            integer(diagnostics, node.span, number, (*min, *max), path);
         }
         (Value::Number(number), Shape::Ratio { min, max }) => {
             ratio(diagnostics, node.span, number, (*min, *max), path);
@@ -122,6 +126,8 @@ fn allowed_by(shape: &Shape) -> String {
             steps(*dimension, *max)
         ),
         Shape::Count { min, max } => format!("a whole number from {min} to {max} is needed"),
+        Shape::Integer { min, max } => format!("a whole number from {min} to {max} is needed"),
+        Shape::Defined { shape, .. } => allowed_by(shape),
         Shape::Ratio { min, max } => {
             format!("a number from {} to {} is needed", billionths(*min), billionths(*max))
         }
@@ -151,7 +157,7 @@ fn wrong_type(diagnostics: &mut Diagnostics, node: &Node, shape: &Shape, path: &
         allowed_by(shape),
     );
     let help = match (&node.value, shape) {
-        (Value::Text(text), Shape::Count { .. } | Shape::Ratio { .. })
+        (Value::Text(text), Shape::Count { .. } | Shape::Integer { .. } | Shape::Ratio { .. })
             if text.trim().parse::<f64>().is_ok() =>
         {
             Some(format!("remove the quotes: write `{}`", quote(text.trim())))
@@ -205,6 +211,9 @@ fn either(diagnostics: &mut Diagnostics, node: &Node, shapes: &[Shape], path: &s
 
 /// Whether the JSON type of `node` is that of `shape`.
 pub(super) fn takes_type(node: &Node, shape: &Shape) -> bool {
+    if let Shape::Defined { shape, .. } = shape {
+        return takes_type(node, shape);
+    }
     match &node.value {
         Value::Text(_) => matches!(
             shape,
@@ -218,7 +227,10 @@ pub(super) fn takes_type(node: &Node, shape: &Shape) -> bool {
                 | Shape::Machine
         ),
         Value::Number(_) => {
-            matches!(shape, Shape::Count { .. } | Shape::Ratio { .. } | Shape::Scalar)
+            matches!(
+                shape,
+                Shape::Count { .. } | Shape::Integer { .. } | Shape::Ratio { .. } | Shape::Scalar
+            )
         }
         Value::Bool(_) => matches!(shape, Shape::Flag | Shape::Scalar),
         Value::List(_) => matches!(shape, Shape::List { .. }),
@@ -391,24 +403,55 @@ pub fn count(
     (min, max): (u64, u64),
     path: &str,
 ) {
-    let range = format!("a whole number from {min} to {max} is needed");
-    let error = |code, found: String| Diagnostic::error(code, span, path, found, range.clone());
-    let out = || error(&codes::RANGE, format!("{number} is out of range"));
-    let one = match number.whole() {
+    let wrong = match number.whole() {
         Ok(value) if (min..=max).contains(&value) => return,
-        Ok(_) | Err(NumberError::TooLarge) => out(),
-        Err(NumberError::Negative) => error(&codes::RANGE, format!("{number} is negative")),
-        Err(NumberError::NegativeZero) => {
+        Ok(_) => NumberError::TooLarge,
+        Err(wrong) => wrong,
+    };
+    let range = format!("a whole number from {min} to {max} is needed");
+    not_whole(diagnostics, span, number, wrong, &range, path);
+}
+
+fn integer(
+    diagnostics: &mut Diagnostics,
+    span: Span,
+    number: &Number,
+    (min, max): (i64, i64),
+    path: &str,
+) {
+    let wrong = match number.integer() {
+        Ok(value) if (min..=max).contains(&value) => return,
+        Ok(_) => NumberError::TooLarge,
+        Err(wrong) => wrong,
+    };
+    let range = format!("a whole number from {min} to {max} is needed");
+    not_whole(diagnostics, span, number, wrong, &range, path);
+}
+
+/// Reports why a number is no whole one of a range.
+fn not_whole(
+    diagnostics: &mut Diagnostics,
+    span: Span,
+    number: &Number,
+    wrong: NumberError,
+    range: &str,
+    path: &str,
+) {
+    let error = |code, found: String| Diagnostic::error(code, span, path, found, range);
+    let one = match wrong {
+        NumberError::TooLarge => error(&codes::RANGE, format!("{number} is out of range")),
+        NumberError::Negative => error(&codes::RANGE, format!("{number} is negative")),
+        NumberError::NegativeZero => {
             error(&codes::NEGATIVE_ZERO, "found minus zero".to_owned()).help("write `0`")
         }
-        Err(NumberError::WrittenAsFraction) => {
+        NumberError::WrittenAsFraction => {
             let one = error(&codes::NOT_WHOLE, format!("`{number}` is written as a fraction"));
             match number.scaled(0) {
                 Ok(value) => one.help(format!("write `{value}`")),
                 Err(_) => one,
             }
         }
-        Err(NumberError::Fraction) => {
+        NumberError::Fraction => {
             let one = error(&codes::NOT_WHOLE, format!("{number} is not a whole number"));
             match number.floor().and_then(|below| Some((below, below.checked_add(1)?))) {
                 Some((below, above)) => one.help(format!("its neighbours are {below} and {above}")),

@@ -1,5 +1,7 @@
 //! The JSON Schema (draft 2020-12) of a table of fields.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value, json};
 
 use super::super::model_file;
@@ -9,9 +11,51 @@ use crate::hardware::profile::{Kind, PARAMETERS, Parameter};
 /// The JSON Schema of an object with these `fields`.
 pub fn json_schema(title: &str, fields: &[Field]) -> Value {
     let mut schema = object(fields, None);
+    let mut defined = BTreeMap::new();
+    for field in fields {
+        define(field.shape, &mut defined);
+    }
+    if !defined.is_empty() {
+        schema.insert("$defs".into(), json!(defined));
+    }
     schema.insert("$schema".into(), json!("https://json-schema.org/draft/2020-12/schema"));
     schema.insert("title".into(), json!(title));
     Value::Object(schema)
+}
+
+/// Adds the definitions that `within` refers to, each once.
+fn define(within: &Shape, defined: &mut BTreeMap<&'static str, Value>) {
+    let mut fields = |fields: &[Field]| {
+        for field in fields {
+            define(field.shape, defined);
+        }
+    };
+    match within {
+        Shape::Defined { name, shape: inner } => {
+            if !defined.contains_key(name) {
+                defined.insert(name, shape(inner));
+                define(inner, defined);
+            }
+        }
+        Shape::Object(all) => fields(all),
+        Shape::Tagged { variants, .. } | Shape::Keyed(variants) => {
+            variants.iter().for_each(|variant| fields(variant.fields));
+        }
+        Shape::List { of, .. } | Shape::Paths(of) => define(of, defined),
+        Shape::Either(shapes) => shapes.iter().for_each(|one| define(one, defined)),
+        Shape::Quantity { .. }
+        | Shape::Count { .. }
+        | Shape::Integer { .. }
+        | Shape::Ratio { .. }
+        | Shape::Text(_)
+        | Shape::Name
+        | Shape::Path
+        | Shape::Tolerance
+        | Shape::Word(_)
+        | Shape::Flag
+        | Shape::Scalar
+        | Shape::Machine => {}
+    }
 }
 
 /// The JSON Schema of a machine model's file.
@@ -65,6 +109,10 @@ fn shape(shape_of: &Shape) -> Value {
             json!({ "type": "string", "pattern": pattern })
         }
         Shape::Count { min, max } => json!({ "type": "integer", "minimum": min, "maximum": max }),
+        Shape::Integer { min, max } => {
+            json!({ "type": "integer", "minimum": min, "maximum": max })
+        }
+        Shape::Defined { name, .. } => json!({ "$ref": format!("#/$defs/{name}") }),
         Shape::Ratio { .. } => json!({ "type": "number", "minimum": 0 }),
         Shape::Text(longest) => json!({ "type": "string", "minLength": 1, "maxLength": longest }),
         Shape::Name | Shape::Path => {

@@ -125,6 +125,9 @@ fn descend(
     if let Shape::Machine = shape {
         return parameter(&prefix, rest);
     }
+    if let Shape::Defined { shape, .. } = shape {
+        return descend(shape, node, prefix, rest);
+    }
     if let Shape::Either(shapes) = shape {
         let inner = shapes.iter().find(|shape| match step {
             Step::Key(_) => !shape.is_single() && !matches!(shape, Shape::List { .. }),
@@ -234,7 +237,9 @@ impl Target {
 }
 
 fn literal(shape: &Shape, text: &str) -> Value {
-    let number = |shape: &Shape| matches!(shape, Shape::Count { .. } | Shape::Ratio { .. });
+    let number = |shape: &Shape| {
+        matches!(shape, Shape::Count { .. } | Shape::Integer { .. } | Shape::Ratio { .. })
+    };
     if let Shape::Flag = shape {
         return flag(text);
     }

@@ -76,6 +76,12 @@ impl Node {
         number.whole().expect(CHECKED)
     }
 
+    /// This node as a whole number that may be negative.
+    pub(crate) fn as_integer(&self) -> i64 {
+        let Value::Number(number) = &self.value else { panic!("{CHECKED}") };
+        number.integer().expect(CHECKED)
+    }
+
     /// The decimal number under `key`, in billionths.
     pub(crate) fn billionths(&self, key: &str) -> Option<u64> {
         self.get(key).map(Self::as_billionths)

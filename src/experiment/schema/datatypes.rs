@@ -1,0 +1,225 @@
+//! A datatype as a scenario or a vector file writes it: a tree of objects that name their kind.
+//!
+//! ```json
+//! { "kind": "vector", "count": 3, "blocklength": 2, "stride": 5,
+//!   "child": { "kind": "named", "name": "double" } }
+//! ```
+
+use crate::experiment::codes;
+use crate::experiment::diagnostic::{Diagnostic, Diagnostics};
+use crate::experiment::json::Node;
+use crate::experiment::shape::check::check;
+use crate::experiment::shape::{Shape, required, variant};
+use crate::mpi::datatype::{Datatype, DatatypeError, Order, Primitive};
+
+/// A datatype.
+pub static DATATYPE: Shape = Shape::Defined { name: "datatype", shape: &TREE };
+
+/// The most entries of a list.
+const ENTRIES: usize = 1 << 20;
+
+static COUNT: Shape = Shape::Count { min: 0, max: i64::MAX as u64 };
+static SIGNED: Shape = Shape::Integer { min: i64::MIN, max: i64::MAX };
+static COUNTS: Shape = Shape::List { of: &COUNT, min: 0, max: ENTRIES };
+static NUMBERS: Shape = Shape::List { of: &SIGNED, min: 0, max: ENTRIES };
+static CHILDREN: Shape = Shape::List { of: &DATATYPE, min: 0, max: ENTRIES };
+static NAME: Shape = Shape::Word(&[
+    ("int8", "1 byte"),
+    ("int16", "2 bytes"),
+    ("int32", "4 bytes"),
+    ("int64", "8 bytes"),
+    ("float", "4 bytes"),
+    ("double", "8 bytes"),
+    ("char", "1 byte"),
+    ("byte", "1 byte"),
+]);
+static ORDER: Shape =
+    Shape::Word(&[("C", "the last index moves fastest"), ("F", "the first one does")]);
+
+const LENGTH: &str = "Elements of a block.";
+const LENGTHS: &str = "Elements of each block.";
+const CHILD: &str = "What each element is.";
+const CHILD_EXAMPLE: &str = r#"{ "kind": "named", "name": "double" }"#;
+
+static TREE: Shape = Shape::Tagged {
+    tag: "kind",
+    variants: &[
+        variant("named", &[required("name", &NAME, "\"double\"", "Which one.")], "A named type."),
+        variant(
+            "contiguous",
+            &[
+                required("count", &COUNT, "4", "How many elements."),
+                required("child", &DATATYPE, CHILD_EXAMPLE, CHILD),
+            ],
+            "Elements one after the other.",
+        ),
+        variant(
+            "vector",
+            &[
+                required("count", &COUNT, "3", "How many blocks."),
+                required("blocklength", &COUNT, "2", LENGTH),
+                required("stride", &SIGNED, "5", "From block to block, in extents of the child."),
+                required("child", &DATATYPE, CHILD_EXAMPLE, CHILD),
+            ],
+            "Equal blocks at equal distances.",
+        ),
+        variant(
+            "hvector",
+            &[
+                required("count", &COUNT, "3", "How many blocks."),
+                required("blocklength", &COUNT, "2", LENGTH),
+                required("stride", &SIGNED, "40", "From block to block, in bytes."),
+                required("child", &DATATYPE, CHILD_EXAMPLE, CHILD),
+            ],
+            "Equal blocks at equal distances in bytes.",
+        ),
+        variant(
+            "indexed",
+            &[
+                required("blocklengths", &COUNTS, "[ 2, 1 ]", LENGTHS),
+                required("displacements", &NUMBERS, "[ 0, 5 ]", "In extents of the child."),
+                required("child", &DATATYPE, CHILD_EXAMPLE, CHILD),
+            ],
+            "Blocks of different lengths.",
+        ),
+        variant(
+            "hindexed",
+            &[
+                required("blocklengths", &COUNTS, "[ 2, 1 ]", LENGTHS),
+                required("displacements", &NUMBERS, "[ 0, 40 ]", "In bytes."),
+                required("child", &DATATYPE, CHILD_EXAMPLE, CHILD),
+            ],
+            "Blocks of different lengths, placed in bytes.",
+        ),
+        variant(
+            "indexed_block",
+            &[
+                required("blocklength", &COUNT, "2", LENGTH),
+                required("displacements", &NUMBERS, "[ 0, 5 ]", "In extents of the child."),
+                required("child", &DATATYPE, CHILD_EXAMPLE, CHILD),
+            ],
+            "Equal blocks anywhere.",
+        ),
+        variant(
+            "hindexed_block",
+            &[
+                required("blocklength", &COUNT, "2", LENGTH),
+                required("displacements", &NUMBERS, "[ 0, 40 ]", "In bytes."),
+                required("child", &DATATYPE, CHILD_EXAMPLE, CHILD),
+            ],
+            "Equal blocks anywhere, placed in bytes.",
+        ),
+        variant(
+            "struct",
+            &[
+                required("blocklengths", &COUNTS, "[ 1, 2 ]", LENGTHS),
+                required("displacements", &NUMBERS, "[ 0, 8 ]", "In bytes."),
+                required("children", &CHILDREN, "[ ... ]", "What the elements of each block are."),
+            ],
+            "Blocks of different types; without blocks a type without data.",
+        ),
+        variant(
+            "subarray",
+            &[
+                required("sizes", &COUNTS, "[ 64, 64 ]", "Elements of the array."),
+                required("subsizes", &COUNTS, "[ 8, 8 ]", "Elements of the part."),
+                required("starts", &COUNTS, "[ 0, 4 ]", "Where the part begins."),
+                required("order", &ORDER, "\"C\"", "Which index moves fastest."),
+                required("child", &DATATYPE, CHILD_EXAMPLE, CHILD),
+            ],
+            "A box in an array.",
+        ),
+        variant(
+            "resized",
+            &[
+                required("lb", &SIGNED, "0", "The lower bound, in bytes."),
+                required("extent", &SIGNED, "64", "The extent, in bytes."),
+                required("child", &DATATYPE, CHILD_EXAMPLE, "What it holds."),
+            ],
+            "A type with other bounds.",
+        ),
+    ],
+};
+
+const CHECKED: &str = "the tree was checked against its shape";
+
+/// The datatype in `node`, which stands at `path`; `None` with a report where it is none.
+pub fn read(diagnostics: &mut Diagnostics, node: &Node, path: &str) -> Option<Datatype> {
+    let before = diagnostics.errors();
+    check(diagnostics, node, &DATATYPE, path);
+    if diagnostics.errors() > before {
+        return None;
+    }
+    decode(diagnostics, node, path)
+}
+
+/// As [`read`], of a tree that the checker has passed: what is left to report is what the types say
+/// to each other.
+pub fn decode(diagnostics: &mut Diagnostics, node: &Node, path: &str) -> Option<Datatype> {
+    match tree(node, path) {
+        Ok(datatype) => Some(datatype),
+        Err(wrong) => {
+            let allowed = "sizes and bounds of 64 bits and lists that fit are needed";
+            let Wrong { node, path, error } = *wrong;
+            let found = error.to_string();
+            diagnostics.push(Diagnostic::error(&codes::DATATYPE, node.span, path, found, allowed));
+            None
+        }
+    }
+}
+
+/// A level of the tree that cannot be made.
+struct Wrong<'n> {
+    node: &'n Node,
+    path: String,
+    error: DatatypeError,
+}
+
+fn tree<'n>(node: &'n Node, path: &str) -> Result<Datatype, Box<Wrong<'n>>> {
+    let child = || tree(node.get("child").expect(CHECKED), &format!("{path}.child"));
+    let number = |key: &str| node.get(key).expect(CHECKED).as_integer();
+    let list = |key: &str| -> Vec<i64> {
+        let elements = node.get(key).and_then(Node::elements).expect(CHECKED);
+        elements.iter().map(Node::as_integer).collect()
+    };
+    let made = match node.required_word("kind") {
+        "named" => {
+            let primitive = Primitive::by_name(node.required_word("name"));
+            Ok(Datatype::named(primitive.expect(CHECKED)))
+        }
+        "contiguous" => Datatype::contiguous(number("count"), &child()?),
+        "vector" => {
+            Datatype::vector(number("count"), number("blocklength"), number("stride"), &child()?)
+        }
+        "hvector" => {
+            Datatype::hvector(number("count"), number("blocklength"), number("stride"), &child()?)
+        }
+        "indexed" => Datatype::indexed(&list("blocklengths"), &list("displacements"), &child()?),
+        "hindexed" => Datatype::hindexed(&list("blocklengths"), &list("displacements"), &child()?),
+        "indexed_block" => {
+            Datatype::indexed_block(number("blocklength"), &list("displacements"), &child()?)
+        }
+        "hindexed_block" => {
+            Datatype::hindexed_block(number("blocklength"), &list("displacements"), &child()?)
+        }
+        "struct" => {
+            let children = node.get("children").and_then(Node::elements).expect(CHECKED);
+            let children = children.iter().enumerate();
+            let children: Vec<Datatype> = children
+                .map(|(index, child)| tree(child, &format!("{path}.children[{index}]")))
+                .collect::<Result<_, _>>()?;
+            Datatype::structure(&list("blocklengths"), &list("displacements"), &children)
+        }
+        "subarray" => {
+            let order = if node.required_word("order") == "C" { Order::C } else { Order::Fortran };
+            let (sizes, subsizes, starts) = (list("sizes"), list("subsizes"), list("starts"));
+            Datatype::subarray(&sizes, &subsizes, &starts, order, &child()?)
+        }
+        "resized" => Datatype::resized(number("lb"), number("extent"), &child()?),
+        other => unreachable!("{other} is no kind: {CHECKED}"),
+    };
+    made.map_err(|error| Box::new(Wrong { node, path: path.to_owned(), error }))
+}
+
+#[cfg(test)]
+mod tests;
