@@ -14,7 +14,7 @@ use fabric_oracle::driver::{
 use fabric_oracle::workloads::{Dice, MTU, mix, random, world};
 use mpisim::hardware::fabric::{
     Arbitration, ConnId, Fabric, FabricEvent, Framing, Hop, LookAhead, PathId, ResourceId,
-    ResourceSpec, Schedule, Service, Transfer,
+    ResourceSpec, Schedule, Service, Share, Transfer,
 };
 use mpisim::units::{Bandwidth, Time, TimeDelta};
 
@@ -506,4 +506,63 @@ impl Calendar {
         let first = (0..self.0.len()).min_by_key(|&index| self.0[index].0)?;
         Some(self.0.remove(first))
     }
+}
+
+/// Before the first transfer nothing is asked for.
+struct Nothing;
+
+impl Schedule for Nothing {
+    fn at(&mut self, _: Time, _: ResourceId, event: FabricEvent) {
+        panic!("nothing is under way, and {event:?} was asked for");
+    }
+}
+
+/// Runs `messages` with shares by connection; they end as `expected`, within a 65536th.
+#[track_caller]
+fn check_shares(world: &Workload, shares: &[(u32, Share)], messages: &[Message], expected: &[u64]) {
+    let mut fabric = fabric_of(world);
+    for &(conn, share) in shares {
+        fabric.set_share(Time::ZERO, ConnId(conn), share, &mut Nothing);
+    }
+    let done = run(fabric, messages).done;
+    for (index, (&found, &wanted)) in done.iter().zip(expected).enumerate() {
+        assert!(found.abs_diff(wanted) <= wanted >> 16, "message {index}: {found}, not {wanted}");
+    }
+}
+
+#[test]
+fn flows_get_a_full_link_in_proportion_of_their_shares() {
+    // Four fifths of the link for 16 MiB, while the other moves 4; then that one has it alone.
+    let messages = [message(0, 0, 0, 16 * MIB), message(0, 1, 0, 16 * MIB)];
+    let expected = [20 * MIB * 80, 32 * MIB * 80];
+    check_shares(&world(&[80], &[&[0]]), &[(0, Share::of(4, 1))], &messages, &expected);
+}
+
+#[test]
+fn what_a_flow_cannot_use_goes_to_the_others_whatever_their_shares() {
+    // Flow 0 may have four fifths of the second link, and comes over a first one of a fourth of it.
+    let links = world(&[320, 80], &[&[0, 1], &[1]]);
+    let shares = [(0, Share::of(4, 5)), (1, Share::of(1, 5))];
+    let messages = [message(0, 0, 0, 4 * MIB), message(0, 1, 1, 12 * MIB)];
+    let end = 16 * MIB * 80;
+    check_shares(&links, &shares, &messages, &[end + 256 * 80, end]);
+}
+
+#[test]
+fn two_that_have_one_share_together_leave_a_third_its_half() {
+    let shares = [(0, Share::of(4, 5)), (1, Share::of(1, 5))];
+    let messages =
+        [message(0, 0, 0, 8 * MIB), message(0, 1, 0, 2 * MIB), message(0, 2, 0, 10 * MIB)];
+    let end = 20 * MIB * 80;
+    check_shares(&world(&[80], &[&[0]]), &shares, &messages, &[end, end, end]);
+}
+
+#[test]
+fn a_hop_with_packets_of_its_own_charges_those() {
+    let mut fabric = fabric_of(&world(&[80], &[]));
+    let hop = Hop { resource: ResourceId(0), weight: 1, extra: 0, latency: TimeDelta::ZERO };
+    // Rows of 100 B with 28 B of headers each, over a link that knows no headers.
+    fabric.add_framed_path(&[(hop, Some(Framing { unit: 100, overhead: 28 }))]);
+    let done = run(fabric, &[message(0, 0, 0, 1_000_000)]).done;
+    assert!(done[0].abs_diff(10_000 * 128 * 80) <= 2, "{done:?}");
 }

@@ -7,9 +7,10 @@ use mpisim::hardware::profile::{Kind, PARAMETERS, Parameter, Profile, ProfileBui
 use mpisim::units::{Bandwidth, Bytes, Frequency, TimeDelta};
 use serde_json::Value as Json;
 
-const MODELS: [(&str, &str); 11] = [
+const MODELS: [(&str, &str); 12] = [
     ("knc-qdr", include_str!("../models/knc-qdr.json")),
     ("eureka-mx10g", include_str!("../models/eureka-mx10g.json")),
+    ("arc-c2050-qdr", include_str!("../models/arc-c2050-qdr.json")),
     ("broadwell-edr", include_str!("../models/broadwell-edr.json")),
     ("broadwell-fdr", include_str!("../models/broadwell-fdr.json")),
     ("knl-edr", include_str!("../models/knl-edr.json")),
@@ -205,7 +206,16 @@ fn every_model_is_a_whole_machine() {
         assert_eq!(profile.hca.rdma, name != "eureka-mx10g", "{name}");
     }
     let named: BTreeSet<_> = entries("broadwell-edr").iter().map(|e| e.parameter.path).collect();
-    assert!(named.len() > PARAMETERS.len() - 12, "{} of {}", named.len(), PARAMETERS.len());
+    let all = PARAMETERS.iter().filter(|parameter| !parameter.path.starts_with("gpu.")).count();
+    assert!(named.len() > all - 12, "{} of {all}", named.len());
+}
+
+#[test]
+fn a_machine_has_a_gpu_or_says_nothing_of_one() {
+    for (name, _) in MODELS {
+        let names_one = entries(name).iter().any(|entry| entry.parameter.path.starts_with("gpu."));
+        assert_eq!(profile(name).gpu.sm_count.is_some(), names_one, "{name}");
+    }
 }
 
 /// A sensitivity run moves one number at a time to an end of its range.

@@ -17,6 +17,7 @@ use std::collections::BTreeMap;
 use super::copies::{Copies, CoreCopy, Shares};
 use super::core::Place;
 use super::fabric::{Arbitration, Fabric, Framing, Hop, PathId, ResourceId, ResourceSpec, Service};
+use super::gpu;
 use super::profile::Profile;
 use super::topology::{LinkId, Topology};
 use crate::units::{Bandwidth, Bytes, PS_PER_S, TimeDelta};
@@ -54,6 +55,7 @@ struct Node {
     memory: Vec<ResourceId>,
     /// Between the sockets: towards the HCA's, and away from it.
     intersocket: Option<[ResourceId; 2]>,
+    gpus: Vec<gpu::Bus>,
 }
 
 /// Fixed times and bytes that paths are made of.
@@ -134,7 +136,7 @@ impl Cluster {
             specs.push(spec);
             ResourceId(index)
         };
-        let nodes: Vec<Node> =
+        let mut nodes: Vec<Node> =
             (0..topology.hosts()).map(|node| Node::new(node, profile, &mut add)).collect();
         let mtu = profile.hca.mtu.as_u64();
         let wire = Framing { unit: mtu, overhead: profile.link.packet_overhead.as_u64() };
@@ -151,6 +153,9 @@ impl Cluster {
                 .map(move |node| shared(format!("node {node} HCA loopback"), rate, Framing::NONE))
         });
         let loopbacks = loopbacks.map(&mut add).collect();
+        for (number, node) in (0..).zip(&mut nodes) {
+            node.add_gpus(number, profile, &mut add);
+        }
         Self {
             fabric: Fabric::new(specs, mtu).with_cut_through(profile.link.cut_through.as_u64()),
             topology,
@@ -166,6 +171,11 @@ impl Cluster {
     /// The topology.
     pub const fn topology(&self) -> &Topology {
         &self.topology
+    }
+
+    /// The resources of each GPU of a node.
+    pub(super) fn gpu_buses(&self, node: u32) -> &[gpu::Bus] {
+        &self.nodes[node as usize].gpus
     }
 
     /// The path of messages from the HCA's host at `from` to that at `to`, posted so.
@@ -345,6 +355,24 @@ impl Node {
                 };
                 [link("to"), link("from")]
             }),
+            gpus: Vec::new(),
+        }
+    }
+
+    /// The node's GPUs, in turns on its sockets; their accesses reach its memory as the HCA's do.
+    fn add_gpus(
+        &mut self,
+        node: u32,
+        profile: &Profile,
+        add: &mut impl FnMut(ResourceSpec) -> ResourceId,
+    ) {
+        let Some(shape) = gpu::Shape::of(profile) else { return };
+        for (index, socket) in
+            (0..gpu::Shape::per_node(profile)).zip((0..self.memory.len()).cycle())
+        {
+            let host = (!profile.mem.dma_to_llc).then(|| self.memory[socket]);
+            let name = format!("node {node} GPU {index}");
+            self.gpus.push(gpu::Bus::new(&name, &shape, self.pcie_both, host, add));
         }
     }
 }

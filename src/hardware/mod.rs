@@ -4,6 +4,7 @@ pub mod cluster;
 pub mod copies;
 pub mod core;
 pub mod fabric;
+pub mod gpu;
 pub mod last_level;
 pub mod memory;
 pub mod parameters;

@@ -1,8 +1,8 @@
 //! Every parameter of a machine profile: one table makes the structs, the paths and their rules.
 //!
 //! A line reads `name: Kind = rule, "plausible low" .. "plausible high";`. The rules are
-//! `required`, `optional` (absent: not limiting, or none), `default("value")` and
-//! `same_as("path")`. A value outside its plausible band is accepted with a warning; a zero is
+//! `required`, `optional` (absent: not limiting, or none), `default("value")`, `same_as("path")` and
+//! `required_with("path")` (needed where that one is named, and else there is none). A value outside its plausible band is accepted with a warning; a zero is
 //! refused where the band does not begin at zero, times and costs excepted: those may be neglected.
 
 use super::profile::{Fallback, Field, Parameter};
@@ -11,6 +11,8 @@ use crate::units::{Bandwidth, Bytes, CostPerByte, Frequency, Rate, TimeDelta};
 
 macro_rules! field_type {
     (optional, $kind:ident) => { Option<field_type!($kind)> };
+    (required_with, $kind:ident) => { Option<field_type!($kind)> };
+    (part_same_as, $kind:ident) => { Option<field_type!($kind)> };
     ($rule:ident, $kind:ident) => { field_type!($kind) };
     (Time) => { TimeDelta };
     (Count) => { u32 };
@@ -29,6 +31,12 @@ macro_rules! fallback {
         Fallback::Default($text)
     };
     (same_as $path:literal) => {
+        Fallback::SameAs($path)
+    };
+    (required_with $path:literal) => {
+        Fallback::RequiredWith($path)
+    };
+    (part_same_as $path:literal) => {
         Fallback::SameAs($path)
     };
 }
@@ -235,8 +243,77 @@ profile! {
         p2p_read_bw: Bandwidth = optional, "0.2 GB/s" .. "64 GB/s";
         /// Rate at which the HCA writes this memory; absent: the bus alone limits.
         p2p_write_bw: Bandwidth = optional, "0.2 GB/s" .. "64 GB/s";
-        /// Rate of both directions together; absent: each has the bus for itself.
+        /// Payload rate of both directions together, that of GPUs included; absent: each has the bus
+        /// for itself.
         bidirectional_bw: Bandwidth = optional, "1 GB/s" .. "256 GB/s";
+    }
+
+    /// GPUs of a node, each on a bus of its own like the adapter's.
+    gpu: Gpu {
+        /// Multiprocessors (SM) of one GPU; absent: the nodes have no GPU.
+        sm_count: Count = optional, "1" .. "256";
+        /// GPUs of a node, where it has any, in turns on its sockets.
+        per_node: Count = default("1"), "1" .. "16";
+        /// Clock at which an SM issues instructions.
+        clock: Frequency = required_with("gpu.sm_count"), "400 MHz" .. "4 GHz";
+        /// Threads of a warp.
+        warp: Count = required_with("gpu.sm_count"), "16" .. "64";
+        /// Instructions of warps that an SM issues in a cycle.
+        issue_per_cycle: Count = required_with("gpu.sm_count"), "1" .. "8";
+        /// From one instruction of a warp to the next that needs its result.
+        instruction_latency: Time = required_with("gpu.sm_count"), "1 ns" .. "50 ns";
+        /// Threads that an SM holds.
+        max_threads_per_sm: Count = required_with("gpu.sm_count"), "256" .. "4096";
+        /// Blocks that an SM holds.
+        max_blocks_per_sm: Count = required_with("gpu.sm_count"), "1" .. "64";
+        /// Registers that the threads of an SM share.
+        registers_per_sm: Count = required_with("gpu.sm_count"), "8192" .. "262144";
+        /// Shared memory that the blocks of an SM share.
+        shared_per_sm: Bytes = required_with("gpu.sm_count"), "8 KiB" .. "512 KiB";
+        /// Kernels whose blocks an SM holds at the same time.
+        concurrent_kernels_per_sm: Count = required_with("gpu.sm_count"), "1" .. "64";
+        /// Kernels that run at the same time.
+        concurrent_kernels: Count = required_with("gpu.sm_count"), "1" .. "256";
+        /// Rate of the device memory's pins.
+        mem_bw_peak: Bandwidth = optional, "20 GB/s" .. "10000 GB/s";
+        /// Traffic that the device memory carries.
+        mem_bw_effective: Bandwidth = required_with("gpu.sm_count"), "10 GB/s" .. "10000 GB/s";
+        /// Bytes that one access of a warp moves at least, and the addresses it starts at.
+        mem_transaction: Bytes = required_with("gpu.sm_count"), "32 B" .. "128 B";
+        /// Load from device memory.
+        mem_latency: Time = required_with("gpu.sm_count"), "100 ns" .. "2 us";
+        /// Second-level cache, shared by all SMs.
+        l2_size: Bytes = required_with("gpu.sm_count"), "64 KiB" .. "512 MiB";
+        /// Load that hits the second-level cache.
+        l2_latency: Time = part_same_as("gpu.mem_latency"), "50 ns" .. "2 us";
+        /// Engines that copy without SMs: 1 for all directions, 2 for one each, 3 with one for copies
+        /// inside the device.
+        copy_engines: Count = required_with("gpu.sm_count"), "1" .. "16";
+        /// Core time of asking for a kernel or a copy and not waiting for it.
+        call_overhead: Time = required_with("gpu.sm_count"), "0.2 us" .. "20 us";
+        /// From asking for a kernel until its first block can start.
+        kernel_launch_latency: Time = required_with("gpu.sm_count"), "0.5 us" .. "50 us";
+        /// From asking for a copy until its first byte can move.
+        memcpy_call_latency: Time = required_with("gpu.sm_count"), "0.5 us" .. "50 us";
+        /// Rows of a copy are fast where their width and their distance are multiples of this.
+        memcpy2d_align: Bytes = default("1 B"), "1 B" .. "256 B";
+        /// Engine time of a fast row beyond that of its bytes; absent: none.
+        memcpy2d_row_aligned_extra: Time = optional, "0 ns" .. "10 ns";
+        /// Engine time of any other row, at least; absent: its bytes alone count.
+        memcpy2d_row_unaligned: Time = optional, "1 ns" .. "200 ns";
+        /// Payload bytes of a TLP to or from the GPU, at most.
+        pcie_payload: Bytes = same_as("pcie.mps"), "32 B" .. "4 KiB";
+        /// Bytes that one read request of the GPU asks for, at most.
+        pcie_read_request: Bytes = required_with("gpu.sm_count"), "32 B" .. "4 KiB";
+        /// Read requests that a copy engine keeps outstanding.
+        copy_outstanding_reads: Count = required_with("gpu.sm_count"), "1" .. "4096";
+        /// Read requests that the SMs together keep outstanding.
+        sm_outstanding_reads: Count = required_with("gpu.sm_count"), "1" .. "4096";
+        /// How much longer a read of host memory takes while the GPU writes to the host: it does not
+        /// pass the writes that the host has not taken yet; absent: no longer.
+        pcie_read_behind_writes: Time = optional, "20 ns" .. "3 us";
+        /// Share of stores of SMs on the way to the host, where a copy engine has 1.
+        arbitration_sm_to_ce: Count = required_with("gpu.sm_count"), "1" .. "16";
     }
 
     /// The network adapter.

@@ -5,7 +5,8 @@
 //! that is missing or wrong at once. Where a number comes from is the file reader's knowledge.
 
 pub use super::parameters::{
-    Cache, Cma, Coherence, Cpu, Hca, Knem, Link, Mem, Mpi, Os, PARAMETERS, Pcie, Profile, Xpmem,
+    Cache, Cma, Coherence, Cpu, Gpu, Hca, Knem, Link, Mem, Mpi, Os, PARAMETERS, Pcie, Profile,
+    Xpmem,
 };
 pub use super::value::{Kind, Ratio, Value, ValueError};
 
@@ -22,6 +23,8 @@ pub enum Fallback {
     Default(&'static str),
     /// The value of another parameter.
     SameAs(&'static str),
+    /// Nothing where that other parameter has a value; where it has none, the part does not exist.
+    RequiredWith(&'static str),
 }
 
 /// One parameter of a profile.
@@ -41,7 +44,7 @@ pub struct Parameter {
 
 /// Parameters that no mechanism uses yet: changing one changes nothing.
 const DESCRIBED_ONLY: &[&str] =
-    &["cpu.clock", "cpu.in_order", "cpu.sw_scale", "mem.capacity", "cache.line"];
+    &["cpu.clock", "cpu.in_order", "cpu.sw_scale", "mem.capacity", "cache.line", "gpu.mem_bw_peak"];
 
 impl Parameter {
     /// The parameter of this path.
@@ -236,6 +239,10 @@ impl ProfileBuilder {
         match parameter.fallback {
             Fallback::Required => None,
             Fallback::Absent => Some((None, Origin::Absent)),
+            Fallback::RequiredWith(other) => {
+                let part = self.resolve(other).is_some_and(|(value, _)| value.is_some());
+                (!part).then_some((None, Origin::Absent))
+            }
             Fallback::Default(text) => {
                 let value = parameter.kind.parse(text).expect("the table's defaults parse");
                 Some((Some(value), Origin::Default))

@@ -1,7 +1,9 @@
 //! Bulk: one fluid flow per connection over all shared hops of its path.
 
+use std::collections::BTreeMap;
+
 use super::arena::NONE;
-use super::spec::{EventKind, FabricEvent, Schedule};
+use super::spec::{EventKind, FabricEvent, Schedule, Share};
 use super::{ConnId, Fabric, ResourceId, Service};
 use crate::units::{Time, TimeDelta};
 
@@ -28,6 +30,10 @@ pub(super) struct Flow {
     remaining: u128,
     /// Payload per picosecond, in 2^-40 byte.
     pub(super) rate: u64,
+    /// What it may have of a full resource, in 2^-16 of the usual share.
+    pub(super) share: u32,
+    /// Its rate for one usual share: at a full resource that limits it, that of all.
+    pub(super) level: u64,
     /// `remaining` was true then.
     since: u64,
     /// The resource that limits it.
@@ -50,6 +56,8 @@ pub(super) struct Flow {
 pub(super) struct Flows {
     slots: Vec<Flow>,
     free: Vec<u32>,
+    /// By connection: shares that are not the usual one.
+    shares: BTreeMap<u32, u32>,
 }
 
 impl std::ops::Index<u32> for Flows {
@@ -76,6 +84,8 @@ impl Flows {
             hops: Vec::new(),
             remaining: 0,
             rate: 0,
+            share: Share::ONE.0,
+            level: 0,
             since: 0,
             limit: NONE,
             stolen_seen: 0,
@@ -86,6 +96,21 @@ impl Flows {
             frozen: false,
         });
         id
+    }
+}
+
+impl Flows {
+    /// Keeps the share of a connection for its flows to come.
+    pub(super) fn keep_share(&mut self, conn: u32, share: u32) {
+        if share == Share::ONE.0 {
+            self.shares.remove(&conn);
+        } else {
+            self.shares.insert(conn, share);
+        }
+    }
+
+    fn share_of(&self, conn: u32) -> u32 {
+        self.shares.get(&conn).copied().unwrap_or(Share::ONE.0)
     }
 }
 
@@ -126,10 +151,12 @@ impl Fabric {
 
     fn open_flow(&mut self, now: Time, flow: u32, id: u32, out: &mut impl Schedule) {
         self.fill_hops(flow, id);
+        let share = self.flows.share_of(self.flights[id].conn);
         let state = &mut self.flows[flow];
         state.flight = id;
         state.remaining = u128::from(self.flights[id].bytes) << 40;
         state.rate = 0;
+        state.share = share;
         state.since = now.as_ps();
         state.limit = NONE;
         state.debt = 0;
@@ -190,7 +217,7 @@ impl Fabric {
                 continue;
             }
             let raw = self.hops.raw(hop, flight.bytes);
-            let packets = spec.framing.packets(flight.bytes);
+            let packets = self.hops.packets(hop, flight.bytes);
             if let Some(same) = hops.iter_mut().find(|other| other.resource == hop.resource) {
                 same.raw += raw;
                 same.packets += packets;
@@ -335,7 +362,7 @@ impl Fabric {
         let flight = &self.flights[next];
         if (flight.path, flight.bytes) != finished || self.flows[flow].rate == 0 {
             self.close_members(flow);
-            self.ask_after_close(now, flow, out);
+            self.ask_after_change(now, flow, out);
             self.open_flow(now, flow, next, out);
             return;
         }
@@ -365,15 +392,15 @@ impl Fabric {
 
     fn close_flow(&mut self, now: Time, flow: u32, out: &mut impl Schedule) {
         self.close_members(flow);
-        self.ask_after_close(now, flow, out);
+        self.ask_after_change(now, flow, out);
         let state = &mut self.flows[flow];
         state.flight = NONE;
         state.generation = state.generation.wrapping_add(1);
         self.flows.free.push(flow);
     }
 
-    /// Every resource of a flow that left may give its share to others.
-    fn ask_after_close(&mut self, now: Time, flow: u32, out: &mut impl Schedule) {
+    /// Every resource of a flow that left, or whose share is another, may share in another way.
+    pub(super) fn ask_after_change(&mut self, now: Time, flow: u32, out: &mut impl Schedule) {
         for at in 0..self.flows[flow].hops.len() {
             let resource = ResourceId(self.flows[flow].hops[at].resource);
             self.ask_for_solve(now, resource, out);

@@ -49,12 +49,16 @@ pub(super) struct Hops {
 
 impl Hops {
     /// Adds the hops of a path: the first, and the one after the last.
-    pub(super) fn add(&mut self, hops: &[Hop], specs: &[ResourceSpec]) -> (u32, u32) {
+    pub(super) fn add<'a>(
+        &mut self,
+        hops: impl Iterator<Item = (&'a Hop, Framing)>,
+        specs: &[ResourceSpec],
+    ) -> (u32, u32) {
         let first = index(self.hops.len());
         let mut previous = NONE;
-        for hop in hops {
+        for (hop, framing) in hops {
             let resource = hop.resource.0;
-            let kind = self.kind(Kind::new(hop, &specs[resource as usize]));
+            let kind = self.kind(Kind::new(hop, &specs[resource as usize], framing));
             self.hops.push(HopState { resource, previous, kind });
             previous = resource;
         }
@@ -77,6 +81,11 @@ impl Hops {
     /// Raw bytes that `bytes` are at a hop.
     pub(super) fn raw(&self, hop: &HopState, bytes: u64) -> u64 {
         self.kinds[hop.kind as usize].raw(bytes)
+    }
+
+    /// Packets that `bytes` are at a hop.
+    pub(super) fn packets(&self, hop: &HopState, bytes: u64) -> u64 {
+        self.kinds[hop.kind as usize].framing.packets(bytes)
     }
 
     /// The fixed time after a hop.
@@ -118,14 +127,14 @@ fn index(len: usize) -> u32 {
 }
 
 impl Kind {
-    fn new(hop: &Hop, spec: &ResourceSpec) -> Self {
+    fn new(hop: &Hop, spec: &ResourceSpec, framing: Framing) -> Self {
         let capacity = match spec.service {
             Service::Shared { capacity } => Some(capacity),
             Service::Servers { .. } => None,
         };
         Self {
             capacity,
-            framing: spec.framing,
+            framing,
             weight: hop.weight,
             extra: hop.extra,
             latency: hop.latency,

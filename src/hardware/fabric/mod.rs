@@ -49,7 +49,7 @@ use solve::Solver;
 use spec::EventKind;
 pub use spec::{
     Arbitration, ConnId, Delivery, FabricEvent, Framing, Hop, PathId, ResourceId, ResourceSpec,
-    ResourceStats, Schedule, Service, Transfer,
+    ResourceStats, Schedule, Service, Share, Transfer,
 };
 
 use crate::units::{Time, TimeDelta};
@@ -209,16 +209,50 @@ impl Fabric {
     ///
     /// When a hop names a resource that does not exist, or has weight zero.
     pub fn add_path(&mut self, hops: &[Hop]) -> PathId {
-        for hop in hops {
+        let framed: Vec<(Hop, Option<Framing>)> = hops.iter().map(|&hop| (hop, None)).collect();
+        self.add_framed_path(&framed)
+    }
+
+    /// Makes a path of `hops`, some of which cut the payload in their own way: what a transfer weighs
+    /// where it fills packets less well than others, or does something other than moving its bytes.
+    ///
+    /// # Panics
+    ///
+    /// As [`Fabric::add_path`], or when a framing's unit is zero.
+    pub fn add_framed_path(&mut self, hops: &[(Hop, Option<Framing>)]) -> PathId {
+        for (hop, framing) in hops {
             assert!((hop.resource.0 as usize) < self.specs.len(), "a hop over a known resource");
             assert!(hop.weight > 0, "a hop charges at least each byte once");
+            assert!(framing.is_none_or(|framing| framing.unit > 0), "a packet holds a byte");
             self.resources[hop.resource.0 as usize].begin(&self.specs[hop.resource.0 as usize]);
         }
-        let (first, end) = self.hops.add(hops, &self.specs);
+        let specs = &self.specs;
+        let framed = hops
+            .iter()
+            .map(|(hop, framing)| (hop, framing.unwrap_or(specs[hop.resource.0 as usize].framing)));
+        let (first, end) = self.hops.add(framed, specs);
         let id = u32::try_from(self.paths.len()).expect("fewer than 2^32 paths");
-        let has_servers = hops.iter().any(|hop| !self.is_shared(hop.resource));
+        let has_servers = hops.iter().any(|(hop, _)| !self.is_shared(hop.resource));
         self.paths.push(Path { first, end, has_servers });
         PathId(id)
+    }
+
+    /// Gives the bulk of a connection `share` where it meets that of others, from now on: among those
+    /// that a resource limits, rates are in the proportion of their shares.
+    ///
+    /// # Panics
+    ///
+    /// When `share` is zero.
+    pub fn set_share(&mut self, now: Time, conn: ConnId, share: Share, out: &mut impl Schedule) {
+        assert!(share.0 > 0, "a flow always gets a share");
+        self.clock = now;
+        self.flows.keep_share(conn.0, share.0);
+        self.conns.open(conn.0);
+        let flow = self.conns[conn.0 as usize].flow;
+        if flow != NONE && self.flows[flow].share != share.0 {
+            self.flows[flow].share = share.0;
+            self.ask_after_change(now, flow, out);
+        }
     }
 
     /// Reads the state of a path's resources and of a connection, and answers anything made of it: in

@@ -1,7 +1,7 @@
 //! Max-min fair rates: water filling over the flows that share resources with what changed.
 
 use super::flows::load;
-use super::spec::{EventKind, FabricEvent, Schedule};
+use super::spec::{EventKind, FabricEvent, SHARE_BITS, Schedule};
 use super::{Fabric, ResourceId};
 use crate::units::Time;
 
@@ -34,12 +34,12 @@ struct Level {
     resource: u32,
     /// Capacity that no final flow uses.
     left: u64,
-    /// Sum of the weights of the flows whose rates are not final.
+    /// Sum of weight times share of the flows whose rates are not final.
     weights: u128,
-    /// The rate that those flows would get here; stale where `changed`.
+    /// The rate that those flows would get here for one usual share; stale where `changed`.
     share: u64,
     changed: bool,
-    /// The highest rate of its flows.
+    /// The highest rate of its flows for one usual share.
     highest: u64,
     /// Loads are rounded up when they are taken off: whoever is left when many were taken may be
     /// this much slower than they are, and is still no slower than what is left allows.
@@ -48,7 +48,7 @@ struct Level {
 
 impl Level {
     fn update(&mut self) {
-        let level = (u128::from(self.left) << 32).checked_div(self.weights);
+        let level = (u128::from(self.left) << (32 + SHARE_BITS)).checked_div(self.weights);
         self.share = level.and_then(|level| u64::try_from(level).ok()).unwrap_or(u64::MAX);
         self.changed = false;
     }
@@ -155,9 +155,10 @@ impl Fabric {
     fn fill(&mut self, solver: &mut Solver) {
         let Solver { resources, places, flows, .. } = solver;
         for &flow in flows.iter() {
-            for hop in &self.flows[flow].hops {
+            let state = &self.flows[flow];
+            for hop in &state.hops {
                 resources[places[hop.resource as usize].1 as usize].weights +=
-                    u128::from(hop.weight);
+                    u128::from(hop.weight) * u128::from(state.share);
             }
         }
         loop {
@@ -167,7 +168,7 @@ impl Fabric {
             else {
                 return;
             };
-            let (resource, rate) = (full.resource, full.share);
+            let (resource, level_of_all) = (full.resource, full.share);
             let members = &self.resources[resource as usize].shared().fluid.members;
             for &(flow, _) in members {
                 let state = &mut self.flows[flow];
@@ -175,13 +176,14 @@ impl Fabric {
                     continue;
                 }
                 state.frozen = true;
-                state.rate = rate;
+                state.level = level_of_all;
+                state.rate = rate_of(level_of_all, state.share);
                 for hop in &state.hops {
                     let level = &mut resources[places[hop.resource as usize].1 as usize];
-                    level.weights -= u128::from(hop.weight);
-                    level.left = level.left.saturating_sub(load(rate, hop.weight) + 1);
+                    level.weights -= u128::from(hop.weight) * u128::from(state.share);
+                    level.left = level.left.saturating_sub(load(state.rate, hop.weight) + 1);
                     level.rounding += 1;
-                    level.highest = level.highest.max(rate);
+                    level.highest = level.highest.max(level_of_all);
                     level.changed = true;
                 }
             }
@@ -220,7 +222,7 @@ impl Fabric {
             let Level { left, highest, rounding, .. } = solver.resources[place];
             let capacity = self.resources[resource as usize].shared().rate;
             let slack = (highest >> margin) + rounding;
-            left <= capacity >> margin && state.rate + slack >= highest
+            left <= capacity >> margin && state.level + slack >= highest
         };
         let shared = |resource: u32| self.resources[resource as usize].shared();
         let full = state.hops.iter().find(|hop| fullness(hop.resource, 20));
@@ -264,6 +266,12 @@ impl Fabric {
             fluid.stolen_scale = u64::try_from(scale).expect("a limit leaves capacity to share");
         }
     }
+}
+
+/// What a flow of `share` gets where one usual share gets `level`.
+fn rate_of(level: u64, share: u32) -> u64 {
+    let rate = (u128::from(level) * u128::from(share)) >> SHARE_BITS;
+    u64::try_from(rate.max(1)).expect("rates are below 2^63")
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "the low half of the word is the flow")]

@@ -17,6 +17,32 @@ pub struct ConnId(pub u32);
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct PathId(pub u32);
 
+/// How much of a full resource the bulk of a connection gets, compared with that of others.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Share(pub(super) u32);
+
+impl Share {
+    /// What every connection has that nobody gave another share.
+    pub const ONE: Self = Self(1 << SHARE_BITS);
+
+    /// `numerator / denominator` of [`Share::ONE`], rounded down, but never nothing.
+    ///
+    /// # Panics
+    ///
+    /// When the denominator is zero, or the share is 2^16 or more.
+    pub const fn of(numerator: u32, denominator: u32) -> Self {
+        assert!(denominator > 0, "a share of something");
+        let parts = ((numerator as u64) << SHARE_BITS) / denominator as u64;
+        assert!(parts <= u32::MAX as u64, "a share is below 2^16");
+        #[expect(clippy::cast_possible_truncation, reason = "checked in the line above")]
+        let parts = parts as u32;
+        Self(if parts == 0 { 1 } else { parts })
+    }
+}
+
+/// A share has so many bits after the point.
+pub(super) const SHARE_BITS: u32 = 16;
+
 /// How payload becomes raw bytes on a resource: `bytes + packets * overhead`.
 ///
 /// `packets = max(1, ceil(bytes / unit))`, counted exactly for each transfer.

@@ -39,6 +39,9 @@ fn the_table_is_consistent() {
                 assert_eq!(Parameter::find(other).unwrap().kind, parameter.kind);
                 assert_ne!(other, parameter.path);
             }
+            Fallback::RequiredWith(other) => {
+                assert_eq!(Parameter::find(other).unwrap().fallback, Fallback::Absent);
+            }
             Fallback::Required | Fallback::Absent => {}
         }
     }
@@ -158,4 +161,22 @@ fn a_value_eight_times_off_is_not_plausible() {
     assert!(!mtu.is_plausible(Value::Bytes(Bytes::mib(4))));
     let clock = Parameter::find("cpu.clock").unwrap();
     assert!(!clock.is_plausible(Value::Frequency(Frequency::from_hz(1))));
+}
+
+#[test]
+fn a_part_is_described_whole_or_not_at_all() {
+    let without = complete().build().unwrap();
+    assert_eq!((without.gpu.sm_count, without.gpu.clock), (None, None));
+    let mut builder = complete();
+    set(&mut builder, "gpu.sm_count", "14");
+    let errors = builder.build().unwrap_err();
+    let with = |p: &&Parameter| p.fallback == Fallback::RequiredWith("gpu.sm_count");
+    let needed: Vec<_> = PARAMETERS.iter().filter(with).collect();
+    let expected: Vec<_> = needed.iter().map(|p| ProfileError::Missing { path: p.path }).collect();
+    assert_eq!(errors, expected);
+    for parameter in &needed {
+        builder.set(parameter.path, parameter.plausible().0).unwrap();
+    }
+    let gpu = builder.build().unwrap().gpu;
+    assert_eq!((gpu.sm_count, gpu.l2_latency), (Some(14), gpu.mem_latency));
 }

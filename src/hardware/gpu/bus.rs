@@ -1,0 +1,313 @@
+//! What one GPU shares: issue slots, device memory, its bus; and the paths over them.
+//!
+//! ```text
+//!   kernel   issue ─▶ [device memory] ─▶ [reads of SMs ─▶ bus down] ─▶ [bus up] ─▶ [both ways] ─▶ [host]
+//!   to host  [rows] ─▶ device memory ─▶ bus up ─▶ [both ways] ─▶ host memory ─▶ [staging]
+//!   to device [rows] ─▶ reads of the engine ─▶ bus down ─▶ [both ways] ─▶ device memory, host memory
+//! ```
+//!
+//! A path charges each resource what the counted work asks of it, for each byte that moves: so the
+//! fabric finds the slowest of them, and shares it among all that are under way.
+//! Left out: read requests on their way up; noticeable as some percent of the bytes of that direction.
+
+use std::collections::BTreeMap;
+
+use super::copy::{Copy, Direction, HostMemory};
+use super::shape::Shape;
+use super::work::{BusTraffic, Work};
+use crate::hardware::fabric::{
+    Arbitration, Fabric, Framing, Hop, PathId, ResourceId, ResourceSpec, Service,
+};
+use crate::units::{Bandwidth, Bytes, PS_PER_S, TimeDelta};
+
+/// Units of the issue resource for each instruction: far above the bytes that one moves.
+const INSTRUCTION: u64 = 4096;
+/// What is not packets is charged for this many bytes at a time.
+const GRAIN: u64 = 1024;
+
+/// The resources of one GPU.
+#[derive(Clone, Debug)]
+pub(in crate::hardware) struct Bus {
+    issue: ResourceId,
+    memory: ResourceId,
+    up: ResourceId,
+    down: ResourceId,
+    /// Reads of copy engines: alone, and behind writes.
+    copy_reads: [ResourceId; 2],
+    /// Reads of SMs, likewise.
+    sm_reads: [ResourceId; 2],
+    /// Row times of the engines, by direction; a unit is a byte's time of device memory.
+    rows: [ResourceId; 3],
+    /// The core that copies for pageable memory.
+    staging: ResourceId,
+    /// Both directions together, where the node has such a limit.
+    both: Option<ResourceId>,
+    /// The host's memory, where accesses of devices reach it.
+    host: Option<ResourceId>,
+}
+
+impl Bus {
+    /// The resources of the GPU `name` of a node that has these two.
+    pub(in crate::hardware) fn new(
+        name: &str,
+        shape: &Shape,
+        both: Option<ResourceId>,
+        host: Option<ResourceId>,
+        add: &mut impl FnMut(ResourceSpec) -> ResourceId,
+    ) -> Self {
+        let mut pipe = |what: &str, capacity: Bandwidth, framing: Framing| {
+            let service = Service::Shared { capacity };
+            let name = format!("{name} {what}");
+            add(ResourceSpec { name, service, framing, arbitration: Arbitration::default() })
+        };
+        let tlp = |overhead| Framing { unit: shape.payload, overhead };
+        let bits = u128::from(shape.issue_rate.as_hz()) * u128::from(shape.sms);
+        let bits = bits * u128::from(INSTRUCTION) * 8;
+        let issue = Bandwidth::from_bit_per_s(u64::try_from(bits).expect("below 2^63 bit/s"));
+        let behind = shape.read_latency + shape.behind_writes;
+        let mut reads = |what: &str, requests| {
+            [("", shape.read_latency), (" behind writes", behind)].map(|(state, latency)| {
+                let rate = shape.read_rate(requests, latency);
+                pipe(&format!("{what}{state}"), rate, Framing::NONE)
+            })
+        };
+        let (copy_reads, sm_reads) =
+            (reads("engine reads", shape.copy_reads), reads("SM reads", shape.sm_reads));
+        Self {
+            issue: pipe("issue slots", issue, Framing::NONE),
+            memory: pipe("memory", shape.memory_bw, Framing::NONE),
+            up: pipe("PCIe to host", shape.bus, tlp(shape.write_overhead)),
+            down: pipe("PCIe from host", shape.bus, tlp(shape.read_overhead)),
+            copy_reads,
+            sm_reads,
+            rows: ["to device", "to host", "in device"]
+                .map(|way| pipe(&format!("rows {way}"), shape.memory_bw, Framing::NONE)),
+            staging: pipe("staging", shape.staging_bw, Framing::NONE),
+            both,
+            host,
+        }
+    }
+}
+
+/// What a wave of blocks moves as one transfer, and over what.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct Load {
+    /// Bytes of the transfer for the whole kernel: what it moves over the bus, or else in memory.
+    pub bytes: u64,
+    issue: u64,
+    memory: u64,
+    writes: BusTraffic,
+    reads: BusTraffic,
+    latency: TimeDelta,
+}
+
+impl Load {
+    pub(super) fn of(work: &Work, shape: &Shape) -> Self {
+        let (writes, reads) = (work.host_writes, work.host_reads);
+        let issue = work.instructions * INSTRUCTION;
+        let over_bus = [writes.bytes, reads.bytes].into_iter().filter(|&bytes| bytes > 0).min();
+        let in_memory = (work.memory_traffic > 0).then_some(work.memory_traffic);
+        let chain = work.chain;
+        Self {
+            bytes: over_bus.or(in_memory).unwrap_or(issue),
+            issue,
+            memory: work.memory_traffic,
+            writes,
+            reads,
+            latency: shape.instruction_latency * chain.instructions
+                + shape.l2_latency * chain.hits
+                + shape.memory_latency * chain.misses
+                + shape.read_latency * chain.host.saturating_sub(1),
+        }
+    }
+
+    /// Whether it writes to the host.
+    pub(super) const fn writes_to_host(&self) -> bool {
+        self.writes.bytes > 0
+    }
+}
+
+/// The blocks of a wave do not fill the SMs evenly: issue takes `fullest` / `even` as long.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct Evenness {
+    /// Blocks of the SM that has most, times SMs.
+    pub fullest: u64,
+    /// Blocks.
+    pub even: u64,
+}
+
+impl Evenness {
+    /// Whether no SM has fewer than others.
+    pub(super) const fn is_even(self) -> bool {
+        self.fullest == self.even
+    }
+}
+
+/// One hop as a key: the resource, its framing and its latency.
+type Key = (u32, Option<(u64, u64)>, u64);
+
+/// The paths of one GPU, made when they are first needed.
+#[derive(Debug)]
+pub(super) struct Paths {
+    bus: Bus,
+    made: BTreeMap<Vec<Key>, PathId>,
+}
+
+impl Paths {
+    pub(super) const fn new(bus: Bus) -> Self {
+        Self { bus, made: BTreeMap::new() }
+    }
+
+    /// The path of a kernel's waves; `behind`: the GPU writes to the host now.
+    pub(super) fn kernel(
+        &mut self,
+        load: &Load,
+        evenness: Evenness,
+        behind: bool,
+        shape: &Shape,
+        fabric: &mut Fabric,
+    ) -> PathId {
+        let bus = &self.bus;
+        let issue = u128::from(load.issue) * u128::from(evenness.fullest);
+        let issue = issue / u128::from(evenness.even.max(1));
+        let issue = u64::try_from(issue).expect("a kernel issues fewer than 2^52 instructions");
+        let mut hops = vec![hop(bus.issue, charge(issue, load.bytes), load.latency)];
+        if load.memory > 0 {
+            hops.push(hop(bus.memory, charge(load.memory, load.bytes), TimeDelta::ZERO));
+        }
+        if load.reads.bytes > 0 {
+            let latency =
+                shape.read_latency + if behind { shape.behind_writes } else { TimeDelta::ZERO };
+            let plain = charge(load.reads.bytes, load.bytes);
+            let packets = framing(load.reads, shape.read_overhead, load.bytes);
+            hops.push(hop(bus.sm_reads[usize::from(behind)], plain, TimeDelta::ZERO));
+            hops.push(hop(bus.down, packets, latency));
+            self.host(plain, &mut hops);
+        }
+        if load.writes.bytes > 0 {
+            let plain = charge(load.writes.bytes, load.bytes);
+            let packets = framing(load.writes, shape.write_overhead, load.bytes);
+            hops.push(hop(bus.up, packets, shape.write_latency));
+            self.host(plain, &mut hops);
+        }
+        self.made(hops, fabric)
+    }
+
+    /// The path of a copy's pieces; `behind`: the GPU writes to the host now.
+    pub(super) fn copy(
+        &mut self,
+        copy: &Copy,
+        behind: bool,
+        shape: &Shape,
+        fabric: &mut Fabric,
+    ) -> PathId {
+        let bus = &self.bus;
+        let packets = copy.packets_of_row(shape);
+        let mut hops = Vec::new();
+        match copy.direction {
+            Direction::InDevice => {
+                hops.extend(self.rows(copy, 0, shape));
+                hops.push(hop(bus.memory, charge(2 * GRAIN, GRAIN), shape.memory_latency));
+            }
+            Direction::DeviceToHost => {
+                let row = copy.width + packets * shape.write_overhead;
+                hops.extend(self.rows(copy, row, shape));
+                hops.push(hop(bus.memory, None, shape.memory_latency));
+                hops.push(hop(
+                    bus.up,
+                    row_framing(copy, shape.write_overhead, shape),
+                    shape.write_latency,
+                ));
+                self.host(None, &mut hops);
+                hops.extend(self.staging(copy));
+            }
+            Direction::HostToDevice => {
+                let row = copy.width + packets * shape.read_overhead;
+                hops.extend(self.staging(copy));
+                hops.extend(self.rows(copy, row, shape));
+                let latency =
+                    shape.read_latency + if behind { shape.behind_writes } else { TimeDelta::ZERO };
+                hops.push(hop(bus.copy_reads[usize::from(behind)], None, TimeDelta::ZERO));
+                hops.push(hop(bus.down, row_framing(copy, shape.read_overhead, shape), latency));
+                self.host(None, &mut hops);
+                hops.push(hop(bus.memory, None, TimeDelta::ZERO));
+            }
+        }
+        self.made(hops, fabric)
+    }
+
+    /// What both directions of the node's buses share, and the host's memory.
+    fn host(&self, framing: Option<Framing>, hops: &mut Vec<(Hop, Option<Framing>)>) {
+        let shared = [self.bus.both, self.bus.host].into_iter().flatten();
+        hops.extend(shared.map(|resource| hop(resource, framing, TimeDelta::ZERO)));
+    }
+
+    fn staging(&self, copy: &Copy) -> Option<(Hop, Option<Framing>)> {
+        let staged = copy.host == HostMemory::Pageable;
+        staged.then(|| hop(self.bus.staging, None, TimeDelta::ZERO))
+    }
+
+    /// The engine's time for rows, where it is not that of their raw bytes on the bus.
+    fn rows(&self, copy: &Copy, raw: u64, shape: &Shape) -> Option<(Hop, Option<Framing>)> {
+        let times = copy.row_times(&shape.rows);
+        let bytes = if copy.direction == Direction::InDevice {
+            shape.memory_bw.transfer_time(Bytes::new(2 * copy.width))
+        } else {
+            shape.bus.transfer_time(Bytes::new(raw))
+        };
+        let time = (bytes + times.extra).max(times.least);
+        if time <= bytes {
+            return None;
+        }
+        let bits = u128::from(shape.memory_bw.as_bit_per_s()) * u128::from(time.as_ps());
+        let units = bits.div_ceil(8 * u128::from(PS_PER_S));
+        let units = u64::try_from(units).expect("a row takes less than an hour");
+        let overhead = units.saturating_sub(copy.width);
+        let rows = Framing { unit: copy.width.max(1), overhead };
+        Some(hop(self.bus.rows[copy.direction as usize], Some(rows), TimeDelta::ZERO))
+    }
+
+    fn made(&mut self, hops: Vec<(Hop, Option<Framing>)>, fabric: &mut Fabric) -> PathId {
+        let key: Vec<Key> = hops
+            .iter()
+            .map(|(hop, framing)| {
+                let framing = framing.map(|framing| (framing.unit, framing.overhead));
+                (hop.resource.0, framing, hop.latency.as_ps())
+            })
+            .collect();
+        *self.made.entry(key).or_insert_with(|| fabric.add_framed_path(&hops))
+    }
+}
+
+const fn hop(
+    resource: ResourceId,
+    framing: Option<Framing>,
+    latency: TimeDelta,
+) -> (Hop, Option<Framing>) {
+    (Hop { resource, weight: 1, extra: 0, latency }, framing)
+}
+
+/// Charges `amount` for `bytes` that move, evenly; at least the bytes themselves.
+fn charge(amount: u64, bytes: u64) -> Option<Framing> {
+    let unit = bytes.clamp(1, GRAIN);
+    let more = u128::from(amount.saturating_sub(bytes)) * u128::from(unit);
+    let overhead = (more + u128::from(bytes / 2)) / u128::from(bytes.max(1));
+    let overhead = u64::try_from(overhead).expect("a byte is charged less than 2^54");
+    Some(Framing { unit, overhead })
+}
+
+/// The packets of `traffic`, for `bytes` that move.
+fn framing(traffic: BusTraffic, overhead: u64, bytes: u64) -> Option<Framing> {
+    if traffic.bytes == bytes {
+        let unit = traffic.bytes.div_ceil(traffic.packets.max(1)).max(1);
+        return Some(Framing { unit, overhead });
+    }
+    charge(traffic.bytes + traffic.packets * overhead, bytes)
+}
+
+/// The TLPs of a copy: no packet spans two rows.
+fn row_framing(copy: &Copy, overhead: u64, shape: &Shape) -> Option<Framing> {
+    let packets = copy.packets_of_row(shape);
+    let apart = copy.rows > 1 && copy.width > 0;
+    apart.then_some(Framing { unit: copy.width, overhead: packets * overhead })
+}
