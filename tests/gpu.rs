@@ -75,7 +75,13 @@ fn show_table2() {
                 let gap = TimeDelta::from_us(5);
                 let (a, b) = if order == 0 { (first, op) } else { (op, first) };
                 let o = run(&machine, &[(TimeDelta::ZERO, 0, a), (gap, 1, b)]);
-                println!("{name} {proc} order {order}: first {:.3} second from issue {:.3} total {:.3} events {}", o.ms(0), o.ms(1)-0.005, o.ms(0).max(o.ms(1)), o.events);
+                println!(
+                    "{name} {proc} order {order}: first {:.3} second from issue {:.3} total {:.3} events {}",
+                    o.ms(0),
+                    o.ms(1) - 0.005,
+                    o.ms(0).max(o.ms(1)),
+                    o.events
+                );
             }
         }
     }

@@ -193,6 +193,7 @@ fn osu_spec(plan: &Plan) -> Result<OsuSpec, Failure> {
             OsuTest::MessageRate
         }
         Workload::Collective { .. }
+        | Workload::Packing(_)
         | Workload::Tiles(_)
         | Workload::Application(_)
         | Workload::OneSided(_)

@@ -30,6 +30,7 @@ use crate::units::{Bytes, TimeDelta};
 use crate::workloads::application::Application;
 use crate::workloads::backlog::Queue;
 use crate::workloads::one_sided::OneSided;
+use crate::workloads::packing::Packing;
 use crate::workloads::tiles::Tiles;
 
 mod addressing;
@@ -37,6 +38,7 @@ mod applications;
 pub mod assumed;
 mod cooperation;
 mod one_sided;
+mod packing;
 mod point;
 mod tiles;
 
@@ -320,6 +322,8 @@ pub enum Workload {
     },
     /// A chain of tiles, each an endpoint.
     Tiles(Box<Tiles>),
+    /// Packing in GPU memory.
+    Packing(Box<Packing>),
     /// The skeleton of an application.
     Application(Box<Applied>),
     /// Something over windows.
@@ -356,6 +360,8 @@ impl Workload {
             Self::MessageRate { .. } => "message_rate",
             Self::Collective { .. } => "collective",
             Self::Tiles(_) => "tiles",
+            Self::Packing(packing) if packing.beside.is_some() => "pack_beside",
+            Self::Packing(_) => "pack",
             Self::Application(applied) => applied.application.kind(),
             Self::OneSided(workload) => workload.kind(),
             Self::Program(_) => "program",

@@ -7,6 +7,7 @@ mod cooperation;
 pub mod datatypes;
 mod figures;
 mod one_sided;
+mod packing;
 mod sweep;
 mod tiles;
 
@@ -340,6 +341,8 @@ static WORKLOAD: Shape = Shape::Tagged {
         ),
         collectives::WORKLOAD,
         tiles::WORKLOAD,
+        packing::ALONE,
+        packing::BESIDE,
         applications::STENCIL,
         applications::GRAPH500,
         applications::COMD,
@@ -630,6 +633,12 @@ const SEARCH_TIME: MetricSpec = time_metric("search_time");
 const LEVELS: MetricSpec = number("levels", "");
 const EDGE_ENDS: MetricSpec = number("edge_ends", "");
 const PAIRS: MetricSpec = number("pairs", "");
+const PACK_TIME: MetricSpec =
+    titled("Time from asking for the packing to its end", time_metric("pack_time"));
+const OTHER_TIME: MetricSpec =
+    titled("Time from asking for the other operation to its end", time_metric("other_time"));
+const BUS_BYTES: MetricSpec =
+    titled("Bytes over the bus, headers included", metric("bus_bytes", Dimension::Bytes, "B", 1));
 const MOVED: MetricSpec = metric("moved", Dimension::Bytes, "B", 1);
 
 /// The metrics of a workload kind, the main one first.
@@ -643,6 +652,8 @@ const fn main_metrics(kind: &str) -> &'static [MetricSpec] {
         b"rma_epochs" => &[EPOCH_TIME, EPOCH_EVERY, EPOCH_PACKETS, TIME_METRIC],
         b"linked_list" => &[ELEMENT_TIME, PACKETS_OF_ELEMENT, READS, TIME_METRIC],
         b"window_growth" => &[GROWTH_TIME, TIME_METRIC],
+        b"pack" => &[PACK_TIME, BANDWIDTH, BUS_BYTES, TIME_METRIC],
+        b"pack_beside" => &[PACK_TIME, OTHER_TIME, TIME_METRIC],
         b"tiles" => &[STEP_TIME, MOVED, TIME_METRIC],
         b"stencil" | b"comd" | b"minighost" => &[STEP_TIME, COMMUNICATION, TIME_METRIC],
         b"graph500" => &[SEARCH_TIME, COMMUNICATION, LEVELS, EDGE_ENDS, PAIRS, TIME_METRIC],

@@ -8,6 +8,7 @@ pub mod library;
 #[cfg(feature = "mutants")]
 pub mod mutant;
 mod note;
+pub mod packing;
 pub mod rendezvous;
 pub mod rma;
 pub mod xios_ep;

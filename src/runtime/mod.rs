@@ -10,6 +10,7 @@
 pub mod account;
 pub mod counters;
 pub mod deadlock;
+pub mod device;
 pub mod explore;
 pub mod fingerprint;
 pub mod memory;

@@ -13,6 +13,7 @@ pub mod linked_list;
 pub mod minighost;
 pub mod mutex;
 pub mod one_sided;
+pub mod packing;
 pub mod ping_pong;
 pub mod program;
 pub mod score;

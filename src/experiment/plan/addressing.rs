@@ -87,6 +87,7 @@ pub(super) fn check_addressing(
         | Workload::Bandwidth { .. }
         | Workload::Application(_)
         | Workload::OneSided(_)
+        | Workload::Packing(_)
         | Workload::Program(_) => (false, false),
     };
     if endpoints && !known {
@@ -107,6 +108,7 @@ pub(super) fn check_addressing(
             | Workload::Program(_)
             | Workload::Application(_)
             | Workload::OneSided(_)
+            | Workload::Packing(_)
             | Workload::Tiles(_) => (false, OVER_PLAIN_MPI),
         };
         if !offered {

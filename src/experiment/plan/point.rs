@@ -16,7 +16,7 @@ use super::cooperation;
 use super::{
     Addressing, Connections, DEFAULT_EVENTS, DEFAULT_SEED, DEFAULT_TIME, Limits, Lock, LongQueue,
     MpiOptions, Noise, OsNoise, Payload, Placement, PlacementOrder, Point, Rendezvous, Topology,
-    Workload, applications, one_sided, place, tiles,
+    Workload, applications, one_sided, packing, place, tiles,
 };
 use crate::hardware::core::Pinning;
 use crate::hardware::topology::{self, Shape, TopologyError};
@@ -60,7 +60,7 @@ pub(super) fn read(
     };
     let rma = one_sided::settings(tree);
     let shape = Agents { nodes, threads, separate, each, rma: &rma };
-    let workload = workload(diagnostics, tree.get("workload")?, &choices, shape);
+    let workload = workload(diagnostics, tree.get("workload")?, &choices, shape)?;
     // Tiles are endpoints of one thread: contexts are counted by them.
     let addressing = if let Workload::Tiles(tiles) = &workload {
         addressing(tree, tiles.most())
@@ -87,6 +87,10 @@ pub(super) fn read(
         cooperation::read(diagnostics, tree, &machine, (&placement, threads));
     if matches!(&workload, Workload::OneSided(task) if task.needs_bytes()) {
         mpi.payload = Payload::Real;
+    }
+    if let Workload::Packing(packing) = &workload {
+        let real = mpi.payload == Payload::Real;
+        packing::check_machine(diagnostics, tree, &machine, (packing, real));
     }
     Some(Point {
         index,
@@ -135,22 +139,25 @@ fn workload(
     node: &Node,
     choices: &Choices,
     of: Agents<'_>,
-) -> Workload {
+) -> Option<Workload> {
     let Agents { nodes, threads, separate, each, .. } = of;
     let kind = node.required_word("kind");
     if kind == "program" {
         let ranks = node.get("ranks").expect("the key is required");
-        return Workload::Program(program::read(diagnostics, choices, ranks));
+        return Some(Workload::Program(program::read(diagnostics, choices, ranks)));
     }
     if kind == "tiles" {
-        return Workload::Tiles(Box::new(tiles::read(diagnostics, node)));
+        return Some(Workload::Tiles(Box::new(tiles::read(diagnostics, node))));
+    }
+    if packing::is_packing(kind) {
+        return packing::read(diagnostics, node).map(|one| Workload::Packing(Box::new(one)));
     }
     if applications::is_application(kind) {
         let applied = applications::read(diagnostics, node, choices, nodes);
-        return Workload::Application(Box::new(applied));
+        return Some(Workload::Application(Box::new(applied)));
     }
     if one_sided::is_one_sided(kind) {
-        return Workload::OneSided(Box::new(one_sided::read(node, of.rma)));
+        return Some(Workload::OneSided(Box::new(one_sided::read(node, of.rma))));
     }
     let size = node.bytes("size").unwrap_or_default();
     let rounds = rounds(node, size);
@@ -160,12 +167,12 @@ fn workload(
         let ranks_per_node = ranks_per_node.saturating_mul(u32::from(separate));
         let ranks = ranks_per_node.saturating_mul(nodes).saturating_mul(u32::from(each));
         let chosen = Box::new(measured(diagnostics, node, choices, (size, ranks)));
-        return Workload::Collective { chosen, ranks_per_node, size, rounds, warmup };
+        return Some(Workload::Collective { chosen, ranks_per_node, size, rounds, warmup });
     }
     let same_node = node.word("between") == Some("cores");
     let window = node.small("window").unwrap_or(1);
     let queue = node.get("queue").map(|queue| long_queue(queue, threads));
-    match kind {
+    Some(match kind {
         "ping_pong" => Workload::PingPong { size, rounds, warmup, same_node, queue },
         "message_rate" => Workload::MessageRate {
             senders_per_node: node
@@ -183,7 +190,7 @@ fn workload(
             let bidirectional = kind == "bidirectional_bandwidth";
             Workload::Bandwidth { size, window, rounds, warmup, same_node, bidirectional }
         }
-    }
+    })
 }
 
 /// The call of the workload that measures a collective.
@@ -235,6 +242,7 @@ fn over_units(
         | Workload::Bandwidth { .. }
         | Workload::MessageRate { .. }
         | Workload::OneSided(_)
+        | Workload::Packing(_)
         | Workload::Tiles(_) => return,
     };
     let node_of = |process| placement.node_of(process, nodes);
@@ -317,6 +325,7 @@ fn placement(
             one_sided::check(diagnostics, tree, workload, nodes)?;
             (workload.processes, workload.per_node)
         }
+        Workload::Packing(_) => (1, 1),
         Workload::Tiles(tiles) => {
             let processes = u32::try_from(tiles.before.len()).expect("the shape limits the list");
             (processes, processes.div_ceil(nodes))
@@ -546,6 +555,7 @@ fn products(
         // Their own readers have checked tiles and applications.
         Workload::Application(_)
         | Workload::OneSided(_)
+        | Workload::Packing(_)
         | Workload::Tiles(_)
         | Workload::Program(_) => return,
     };

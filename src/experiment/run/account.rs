@@ -69,9 +69,10 @@ fn agents(point: &Point) -> u64 {
         Workload::Collective { ranks_per_node, .. } => {
             u64::from(*ranks_per_node) * u64::from(point.threads)
         }
-        Workload::Tiles(_) | Workload::Application(_) | Workload::OneSided(_) => {
-            u64::from(point.placement.per_node)
-        }
+        Workload::Tiles(_)
+        | Workload::Packing(_)
+        | Workload::Application(_)
+        | Workload::OneSided(_) => u64::from(point.placement.per_node),
         Workload::PingPong { .. } | Workload::Bandwidth { .. } | Workload::Program(_) => 1,
     }
 }

@@ -17,6 +17,7 @@ use crate::protocols::collectives::Collective;
 use crate::protocols::library::{Endpoints, Longest, Progress, Queues, Threading};
 use crate::protocols::rendezvous::Protocol;
 use crate::protocols::xios_ep::library::{Counts, EpLibrary};
+use crate::runtime::device::{self, bytes::Bytes};
 use crate::runtime::memory;
 use crate::runtime::timed::{self, Ending, Outcome};
 use crate::units::Time;
@@ -24,6 +25,7 @@ use crate::workloads::backlog::{Backlog, Side};
 use crate::workloads::collective::Repeated;
 use crate::workloads::graph500::traffic::Totals;
 use crate::workloads::job::{AnyProgram, Disturbance, Job, JobError, draws, duplicate};
+use crate::workloads::packing::Packing;
 use crate::workloads::ping_pong::PingPong;
 use crate::workloads::program::{self, Does, Programs};
 use crate::workloads::team::{self, Rounds};
@@ -86,11 +88,7 @@ pub fn build(point: &Point) -> Job {
         },
         disturbance: Disturbance { start_skew: point.noise.start_skew, os_noise: noise },
         seed: point.seed,
-        options: Options {
-            limits: Limits { events: point.limits.events, time: Time::ZERO + point.limits.time },
-            journal: Some(JournalMode::Last(TAIL)),
-            ..Options::default()
-        },
+        options: options(point),
         record: false,
         step_by_step: false,
         planted: None,
@@ -104,6 +102,11 @@ pub fn build(point: &Point) -> Job {
 ///
 /// [`JobError`] where it does not fit the machine.
 pub fn run(point: &Point) -> Result<(Outcome, Noted), JobError> {
+    if let Workload::Packing(packing) = &point.workload {
+        let none = Longest::of(&[]);
+        let noted = Noted { longest: none, endpoints: None, looks: 0, search: None };
+        return Ok((device::run(packed(point, packing)), noted));
+    }
     let job = build(point);
     if point.addressing == Addressing::EndpointLibrary {
         let ran = job.timed_over_xios_ep(Rules::default())?.run();
@@ -121,6 +124,27 @@ pub fn run(point: &Point) -> Result<(Outcome, Noted), JobError> {
     let looks = ran.programs.iter().map(AnyProgram::looks);
     let search = ran.programs.first().and_then(AnyProgram::search);
     Ok((ran.outcome, Noted { longest, endpoints: None, looks: looks.sum(), search }))
+}
+
+/// The run of a packing.
+fn packed(point: &Point, packing: &Packing) -> device::Setup {
+    let bytes = point.mpi.payload == Payload::Real;
+    device::Setup {
+        profile: point.machine.profile.clone(),
+        layout: packing.layout.clone(),
+        threads_per_block: packing.threads_per_block,
+        steps: packing.steps().expect("the plan was checked for it"),
+        bytes: bytes.then(|| Bytes::new(&packing.layout, packing.task)),
+        options: options(point),
+    }
+}
+
+fn options(point: &Point) -> Options {
+    Options {
+        limits: Limits { events: point.limits.events, time: Time::ZERO + point.limits.time },
+        journal: Some(JournalMode::Last(TAIL)),
+        ..Options::default()
+    }
 }
 
 /// What the libraries of a run noted.
@@ -221,6 +245,7 @@ fn programs(point: &Point) -> Vec<AnyProgram> {
             })
         }
         Workload::Tiles(tiles) => tiles.programs(),
+        Workload::Packing(_) => unreachable!("a packing is no job of processes"),
         Workload::Application(applied) => {
             let reductions = applied.reductions.iter().map(|one| Arc::new(placed(point, one)));
             applied.application.programs(&*draws(point.seed), &reductions.collect::<Vec<_>>())

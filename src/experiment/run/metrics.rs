@@ -5,12 +5,14 @@ use super::{PointError, account};
 use crate::experiment::plan::{Addressing, Point, Workload};
 use crate::experiment::results::{Metric, PointResult, ResourceUse};
 use crate::runtime::account::Account;
+use crate::runtime::device::marks_of;
 use crate::runtime::timed::{Ending, Outcome, Used};
 use crate::units::{Time, TimeDelta};
 use crate::workloads::collective;
 use crate::workloads::graph500::traffic::Totals;
 use crate::workloads::linked_list::SERVED;
 use crate::workloads::one_sided::{OneSided, Task};
+use crate::workloads::packing::{OTHER, PACK};
 use crate::workloads::team;
 use crate::workloads::windowed::{END, START};
 use crate::workloads::xios_ep;
@@ -53,7 +55,8 @@ fn failure(outcome: &Outcome) -> Result<Option<String>, PointError> {
 
 /// The metrics of the workload, the main one first; `time` last.
 fn metrics(point: &Point, outcome: &Outcome, noted: Noted) -> Vec<Metric> {
-    let elapsed = measured(outcome);
+    let packs = matches!(point.workload, Workload::Packing(_));
+    let elapsed = if packs { outcome.end.since(Time::ZERO) } else { measured(outcome) };
     let seconds = elapsed.as_s_f64();
     let mut all = Vec::new();
     let mut add = |name: &str, value: f64, unit| {
@@ -81,6 +84,18 @@ fn metrics(point: &Point, outcome: &Outcome, noted: Noted) -> Vec<Metric> {
         Workload::Tiles(tiles) => {
             add("step_time", elapsed.as_us_f64() / f64::from(tiles.steps), "us");
             add("moved", to_f64(tiles.moved_bytes()), "B");
+        }
+        Workload::Packing(packing) => {
+            let took = part_time(outcome, PACK).unwrap_or_default();
+            add("pack_time", took.as_us_f64(), "us");
+            if packing.beside.is_some() {
+                let other = part_time(outcome, OTHER).unwrap_or_default();
+                add("other_time", other.as_us_f64(), "us");
+            } else {
+                let bytes = to_f64(packing.layout.encoding.packed());
+                add("bandwidth", bytes / took.as_s_f64() / 1e6, "MB/s");
+                add("bus_bytes", to_f64(over_the_bus(outcome)), "B");
+            }
         }
         Workload::Application(applied) => {
             let inside = account::inside(outcome).as_us_f64();
@@ -151,8 +166,21 @@ pub(super) fn messages(point: &Point) -> f64 {
         }
         Workload::Tiles(tiles) => to_f64(tiles.messages()),
         Workload::Application(applied) => to_f64(applied.application.messages()),
-        Workload::OneSided(_) | Workload::Program(_) => 0.0,
+        Workload::OneSided(_) | Workload::Packing(_) | Workload::Program(_) => 0.0,
     }
+}
+
+/// From asking for a part of a packing to its end.
+fn part_time(outcome: &Outcome, part: u32) -> Option<TimeDelta> {
+    let at = |number| outcome.marks.iter().find(|mark| mark.number == number).map(|mark| mark.at);
+    let [start, end] = marks_of(part).map(at);
+    Some(end?.since(start?))
+}
+
+/// Bytes over both directions of the bus of a GPU.
+fn over_the_bus(outcome: &Outcome) -> u64 {
+    let bus = outcome.resources.iter().filter(|used| used.name.contains("PCIe"));
+    bus.map(|used| used.stats.raw_bytes).sum()
 }
 
 /// What a cycle takes a rank in the mean, how often one of all ranks ends, and its packets.

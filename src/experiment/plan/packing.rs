@@ -1,0 +1,133 @@
+//! Packing in GPU memory: its numbers, and what they say together.
+
+use super::super::codes::{self, Code};
+use super::super::diagnostic::{Diagnostic, Diagnostics};
+use super::super::json::Node;
+use super::super::model_file::Machine;
+use super::super::schema::datatypes;
+use super::place;
+use crate::hardware::gpu::{Block, Shape};
+use crate::protocols::packing::{Layout, Method, Task};
+use crate::runtime::device::REGISTERS;
+use crate::workloads::packing::{Beside, Order, Other, Packing};
+
+/// Bytes of data that may really be packed.
+const MOST_REAL: u64 = 1 << 32;
+
+/// The kinds of workload that are read here.
+pub(super) fn is_packing(kind: &str) -> bool {
+    matches!(kind, "pack" | "pack_beside")
+}
+
+fn refuse(
+    diagnostics: &mut Diagnostics,
+    node: &Node,
+    code: Code,
+    (key, found, allowed): (&str, String, &str),
+) {
+    let span = node.get(key).map_or(node.span, |field| field.span);
+    diagnostics.push(Diagnostic::error(code, span, format!("workload.{key}"), found, allowed));
+}
+
+/// The packing of a checked workload; `None` with reports where it cannot be done.
+pub(super) fn read(diagnostics: &mut Diagnostics, node: &Node) -> Option<Packing> {
+    let tree = node.get("datatype").expect("the key is required");
+    let datatype = datatypes::decode(diagnostics, tree, "workload.datatype")?;
+    let count = node.count("count").unwrap_or(1);
+    let layout = match Layout::new(datatype, count) {
+        Ok(layout) => layout,
+        Err(error) => {
+            let allowed = "sizes of 64 bits, and an encoding that fits a GPU, are needed";
+            let said = ("datatype", error.to_string(), allowed);
+            refuse(diagnostics, node, &codes::DATATYPE, said);
+            return None;
+        }
+    };
+    let task = if node.word("task") == Some("unpack") { Task::Unpack } else { Task::Pack };
+    if let (Task::Unpack, Err(error)) = (task, layout.datatype.receivable(count)) {
+        let allowed = "each byte may be unpacked into once";
+        refuse(diagnostics, node, &codes::DATATYPE, ("datatype", error.to_string(), allowed));
+        return None;
+    }
+    let name = node.required_word("method");
+    let method = Method::ALL.into_iter().find(|method| method.name() == name);
+    let method = method.expect("the tree was checked against its shape");
+    let threads_per_block = node.small("threads_per_block").unwrap_or(256);
+    let beside = beside(diagnostics, node, layout.encoding.packed());
+    let packing = Packing { layout, method, task, threads_per_block, beside };
+    if packing.layout.encoding.packed() == 0 {
+        let found = "the datatype has no data".to_owned();
+        refuse(diagnostics, node, &codes::CONTRADICTION, ("datatype", found, "some are needed"));
+        return None;
+    }
+    if let Err(refusal) = method.calls(&packing.layout, task) {
+        let said = ("method", refusal.to_string(), "another method can: `kernel` packs every type");
+        refuse(diagnostics, node, &codes::CONTRADICTION, said);
+        return None;
+    }
+    Some(packing)
+}
+
+fn beside(diagnostics: &mut Diagnostics, node: &Node, packed: u64) -> Option<Beside> {
+    let bytes = node.bytes("size").map_or(packed, crate::units::Bytes::as_u64);
+    let what = match node.word("what")? {
+        "to_device" => Other::ToDevice(bytes),
+        "to_host" => Other::ToHost(bytes),
+        _ => {
+            let Some(time) = node.time("time") else {
+                let found = "a kernel without its time".to_owned();
+                let said = ("what", found, "`workload.time` says how long it takes alone");
+                refuse(diagnostics, node, &codes::CONTRADICTION, said);
+                return None;
+            };
+            Other::Kernel(time)
+        }
+    };
+    let order = match node.required_word("order") {
+        "serial" => Order::Serial,
+        "other_first" => Order::OtherFirst,
+        _ => Order::PackFirst,
+    };
+    Some(Beside { what, order })
+}
+
+/// Whether the machine can do it.
+pub(super) fn check_machine(
+    diagnostics: &mut Diagnostics,
+    tree: &Node,
+    machine: &Machine,
+    (packing, real): (&Packing, bool),
+) {
+    let node = tree.get("workload").unwrap_or(tree);
+    let Some(shape) = Shape::of(&machine.profile) else {
+        let found = format!("the machine `{}` has no GPU", machine.name);
+        let at = place(tree, "machine");
+        let allowed = "its model must have a section `gpu`, such as `arc-c2050-qdr` has";
+        diagnostics.push(
+            Diagnostic::error(&codes::MODEL_INCOMPLETE, at, "machine", found, allowed)
+                .related(node.span, "the workload packs in GPU memory"),
+        );
+        return;
+    };
+    let threads = packing.threads_per_block;
+    let shared = packing.layout.encoding.fixed_bytes();
+    let block = |threads, shared| Block { threads, registers: REGISTERS, shared };
+    if shape.resident(block(threads, 0)) == 0 {
+        let most = shape.threads_per_sm;
+        let found = format!("a block of {threads} threads");
+        let allowed = format!("an SM of `{}` holds at most {most} of them", machine.name);
+        let said = ("threads_per_block", found, &*allowed);
+        refuse(diagnostics, node, &codes::CONTRADICTION, said);
+    } else if shape.resident(block(threads, shared)) == 0 {
+        let most = shape.shared_per_sm;
+        let found = format!("the encoding of the datatype has {shared} B");
+        let allowed = format!("an SM of `{}` has {most} B of shared memory", machine.name);
+        refuse(diagnostics, node, &codes::CONTRADICTION, ("datatype", found, &*allowed));
+    }
+    let (low, high) = packing.layout.encoding.span();
+    if real && high.abs_diff(low) > MOST_REAL {
+        let found = format!("{} bytes really move", high.abs_diff(low));
+        let allowed = "at most 4 GiB of data can be held; `mpi.payload` may be `phantom`";
+        refuse(diagnostics, node, &codes::PRODUCT, ("datatype", found, allowed));
+    }
+}

@@ -1,0 +1,70 @@
+//! Packing in GPU memory.
+
+use super::datatypes::DATATYPE;
+use super::{LONG, SIZE, time};
+use crate::experiment::shape::{Field, Shape, Variant, default, optional, required, variant};
+
+static COUNT: Shape = Shape::Count { min: 1, max: 1 << 40 };
+static TIME: Shape = time(1, LONG);
+static METHOD: Shape = Shape::Word(&[
+    ("kernel", "a kernel for all types writes to the host"),
+    ("kernel_staged", "it writes to device memory, and one copy follows"),
+    ("hand_coded", "a kernel for this type writes to the host"),
+    ("memcpy2d", "copies by equal rows at equal distances"),
+    ("memcpy3d", "copies by boxes of such rows"),
+    ("blockwise", "a copy for each contiguous block"),
+    ("per_field", "a copy by rows for each member of a struct"),
+    ("device_vector", "rows inside the device, then one copy"),
+    ("points", "a copy for each primitive"),
+]);
+static TASK: Shape = Shape::Word(&[("pack", "out of the layout"), ("unpack", "into the layout")]);
+static WHAT: Shape = Shape::Word(&[
+    ("kernel", "a kernel on all SMs, as long as `time` says"),
+    ("to_device", "a copy of `size` bytes into device memory"),
+    ("to_host", "a copy of `size` bytes out of device memory"),
+]);
+static ORDER: Shape = Shape::Word(&[
+    ("serial", "the other one, and the packing when it has ended"),
+    ("other_first", "the other one, and the packing at once after it"),
+    ("pack_first", "the packing, and the other one at once after it"),
+]);
+
+const TYPE: Field = required(
+    "datatype",
+    &DATATYPE,
+    r#"{ "kind": "vector", "count": 1024, "blocklength": 1, "stride": 64, "child": { "kind": "named", "name": "double" } }"#,
+    "What is packed.",
+);
+const ELEMENTS: Field = default("count", &COUNT, "1", "Elements of the datatype.");
+const BY: Field = required("method", &METHOD, "\"kernel\"", "How it is packed.");
+const WHICH: Field = default("task", &TASK, "pack", "Which way.");
+const THREADS: Field = default(
+    "threads_per_block",
+    &Shape::Count { min: 1, max: 65_536 },
+    "256",
+    "Threads of a block of the packing kernel.",
+);
+
+/// A packing that has the GPU to itself.
+pub(super) static ALONE: Variant = variant(
+    "pack",
+    &[TYPE, ELEMENTS, BY, WHICH, THREADS],
+    "Noncontiguous data in GPU memory are packed into pinned memory of the host, or unpacked from it.",
+);
+
+/// A packing beside something else.
+pub(super) static BESIDE: Variant = variant(
+    "pack_beside",
+    &[
+        TYPE,
+        ELEMENTS,
+        BY,
+        WHICH,
+        THREADS,
+        required("what", &WHAT, "\"kernel\"", "What else the GPU does, in another stream."),
+        required("order", &ORDER, "\"serial\"", "Who is asked for first."),
+        optional("time", &TIME, "How long the other kernel takes alone."),
+        optional("size", &SIZE, "Bytes of the other copy; without it as many as are packed."),
+    ],
+    "As `pack`, while the GPU does something else.",
+);

@@ -1,0 +1,273 @@
+//! Packing of data in GPU memory: what each method asks the driver of the GPU for.
+//!
+//! ```text
+//!   data (device, noncontiguous) ──┬─ kernel, zero-copy ───────────────▶ packed (pinned host memory)
+//!                                  ├─ kernel ─▶ staging (device) ─ copy ▶
+//!                                  └─ copies by rows, boxes or blocks ──▶
+//! ```
+//!
+//! A method is a pure function from a layout to a list of [`DeviceCall`]s, which are queued in one
+//! stream: each begins when the one before it has ended. Unpacking is the same list backwards, with
+//! source and destination exchanged.
+//! Source: `gpu-pack` Sec. 2.3, 3.2 and 4. Left out: the methods that pack on the CPU.
+
+mod blockwise;
+pub mod boxes;
+mod device_vector;
+mod hand_coded;
+mod kernel;
+mod memcpy2d;
+mod memcpy3d;
+mod per_field;
+mod points;
+
+use std::sync::Arc;
+
+use crate::mpi::datatype::{Datatype, DatatypeError, Encoding, EncodingError, NodeKind};
+
+/// What is to be packed: elements of a type, and how a GPU reads that.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Layout {
+    /// The type.
+    pub datatype: Datatype,
+    /// How many elements of it.
+    pub count: u64,
+    /// The same, encoded.
+    pub encoding: Arc<Encoding>,
+}
+
+impl Layout {
+    /// Of `count` elements.
+    ///
+    /// # Errors
+    ///
+    /// [`EncodingError`] where they cannot be encoded.
+    pub fn new(datatype: Datatype, count: u64) -> Result<Self, EncodingError> {
+        let encoding = Arc::new(Encoding::new(&datatype, count)?);
+        Ok(Self { datatype, count, encoding })
+    }
+}
+
+/// Which way.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+pub enum Task {
+    /// Out of the layout.
+    #[default]
+    Pack,
+    /// Into the layout.
+    Unpack,
+}
+
+/// Where bytes are.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub enum Memory {
+    /// In device memory, as the type says.
+    Data,
+    /// In device memory, contiguous.
+    Staging,
+    /// In pinned memory of the host, contiguous.
+    Packed,
+}
+
+/// The code of a kernel in which each thread moves one primitive.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum Code {
+    /// It finds its primitive in the encoding, whatever the type.
+    Generic,
+    /// It was written for this type: no encoding is read.
+    HandCoded,
+}
+
+impl Code {
+    /// Instructions of a thread besides those of the levels: its id, the bound, the load, the store.
+    pub const THREAD: u32 = 12;
+    /// Instructions of one step of a search: middle, load, compare, half.
+    pub const SEARCH_STEP: u32 = 8;
+
+    /// Instructions on one level of the encoding, accesses and searches left out.
+    ///
+    /// Assumed, since the document prints none: counted from the arithmetic of Algorithm 2, with 20
+    /// for a division (32 bits) and its remainder, and 6 for the loop. A hand-coded kernel has the
+    /// arithmetic and no loop.
+    pub const fn level(self, kind: NodeKind) -> u32 {
+        let arithmetic = match kind {
+            NodeKind::Contiguous => 22,
+            NodeKind::Vector | NodeKind::IndexedBlock => 46,
+            NodeKind::Indexed => 28,
+            NodeKind::Struct => 34,
+            NodeKind::Subarray => 96,
+        };
+        match self {
+            Self::Generic => arithmetic + 6,
+            Self::HandCoded => arithmetic,
+        }
+    }
+}
+
+/// One end of a copy: boxes of rows in a memory; distances are in bytes.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub struct End {
+    /// Which memory.
+    pub memory: Memory,
+    /// Where the first row begins: from the origin of the data, or from the first packed byte.
+    pub offset: i64,
+    /// From row to row.
+    pub pitch: i64,
+    /// From slice to slice.
+    pub slice: i64,
+}
+
+/// What the driver is asked for.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum DeviceCall {
+    /// A kernel with a thread for each primitive.
+    Kernel {
+        /// Its code.
+        code: Code,
+        /// From the data, or into them.
+        task: Task,
+        /// Where the packed bytes are.
+        packed: Memory,
+    },
+    /// A copy: `slices` times `rows` rows of `width` bytes.
+    Copy {
+        /// From where.
+        from: End,
+        /// To where.
+        to: End,
+        /// Bytes of a row.
+        width: u64,
+        /// Rows of a slice.
+        rows: u64,
+        /// Slices.
+        slices: u64,
+    },
+}
+
+impl DeviceCall {
+    /// Contiguous bytes between two memories that both hold the packed data.
+    fn contiguous(from: Memory, to: Memory, bytes: u64) -> Self {
+        let end = |memory| End { memory, offset: 0, pitch: 0, slice: 0 };
+        Self::Copy { from: end(from), to: end(to), width: bytes, rows: 1, slices: 1 }
+    }
+
+    /// The same the other way round.
+    const fn backwards(self) -> Self {
+        match self {
+            Self::Kernel { code, task: Task::Pack, packed } => {
+                Self::Kernel { code, task: Task::Unpack, packed }
+            }
+            Self::Kernel { code, task: Task::Unpack, packed } => {
+                Self::Kernel { code, task: Task::Pack, packed }
+            }
+            Self::Copy { from, to, width, rows, slices } => {
+                Self::Copy { from: to, to: from, width, rows, slices }
+            }
+        }
+    }
+}
+
+/// How the bytes are packed; each is a file of its name.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub enum Method {
+    /// The generic kernel writes to the host.
+    Kernel,
+    /// The generic kernel writes to device memory, and one copy follows.
+    KernelStaged,
+    /// A kernel for this type writes to the host.
+    HandCoded,
+    /// Copies by rows.
+    Memcpy2d,
+    /// Copies by boxes.
+    Memcpy3d,
+    /// A copy for each contiguous block.
+    Blockwise,
+    /// A copy by rows for each member of a struct.
+    PerField,
+    /// Rows inside the device, then one copy.
+    DeviceVector,
+    /// A copy for each primitive.
+    Points,
+}
+
+/// Why a method cannot pack a layout.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+pub enum Refusal {
+    /// It is made for structs.
+    #[error("the type is no struct")]
+    NoStruct,
+    /// A member of the struct does not lie in one piece.
+    #[error("member {0} of the struct does not lie in one piece")]
+    Scattered(usize),
+    /// It is made for rows at equal distances.
+    #[error("the layout is no set of equal rows at equal distances")]
+    NoRows,
+    /// There are too many calls.
+    #[error("more than {MOST_CALLS} calls would be needed")]
+    Calls,
+    /// The layout itself is wrong.
+    #[error(transparent)]
+    Datatype(#[from] DatatypeError),
+}
+
+/// Calls of one packing, at most.
+pub const MOST_CALLS: usize = 1 << 21;
+
+impl Method {
+    /// Every method.
+    pub const ALL: [Self; 9] = [
+        Self::Kernel,
+        Self::KernelStaged,
+        Self::HandCoded,
+        Self::Memcpy2d,
+        Self::Memcpy3d,
+        Self::Blockwise,
+        Self::PerField,
+        Self::DeviceVector,
+        Self::Points,
+    ];
+
+    /// Its name in a scenario.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Kernel => "kernel",
+            Self::KernelStaged => "kernel_staged",
+            Self::HandCoded => "hand_coded",
+            Self::Memcpy2d => "memcpy2d",
+            Self::Memcpy3d => "memcpy3d",
+            Self::Blockwise => "blockwise",
+            Self::PerField => "per_field",
+            Self::DeviceVector => "device_vector",
+            Self::Points => "points",
+        }
+    }
+
+    /// What the driver is asked for, in order, in one stream.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal`] where the method is not made for such a layout.
+    pub fn calls(self, layout: &Layout, task: Task) -> Result<Vec<DeviceCall>, Refusal> {
+        let mut calls = match self {
+            Self::Kernel => kernel::zero_copy(),
+            Self::KernelStaged => kernel::staged(layout),
+            Self::HandCoded => hand_coded::calls(),
+            Self::Memcpy2d => memcpy2d::calls(layout)?,
+            Self::Memcpy3d => memcpy3d::calls(layout)?,
+            Self::Blockwise => blockwise::calls(layout)?,
+            Self::PerField => per_field::calls(layout)?,
+            Self::DeviceVector => device_vector::calls(layout)?,
+            Self::Points => points::calls(layout)?,
+        };
+        if task == Task::Unpack {
+            calls.reverse();
+            for call in &mut calls {
+                *call = call.backwards();
+            }
+        }
+        Ok(calls)
+    }
+}
+
+#[cfg(test)]
+mod tests;

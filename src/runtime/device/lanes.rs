@@ -1,0 +1,84 @@
+//! What the threads of a packing kernel do, each by its id: the addresses that hardware counts.
+//!
+//! ```text
+//!   trace(id) ─▶ levels, searches, lists read, members ─▶ instructions, loads, path
+//!            ─▶ where the primitive lies and goes       ─▶ its load and its store
+//! ```
+//!
+//! The nodes of the encoding are in shared memory, into which the first warp of a block loads them;
+//! its lists are in device memory. A hand-coded kernel has its nodes in its code, and reads lists too.
+
+use crate::hardware::gpu::{Kind, Lane, Lanes, Space};
+use crate::mpi::datatype::{Encoding, NodeKind, Observer};
+use crate::protocols::packing::{Code, Memory, Task};
+
+/// Where the memories begin: apart, and aligned as an allocation is.
+const DATA: u64 = 1 << 40;
+const PACKED: u64 = 2 << 40;
+const FIXED: u64 = 3 << 40;
+const LOOKASIDE: u64 = 4 << 40;
+
+/// The threads of one kernel.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PackLanes<'a> {
+    pub(super) encoding: &'a Encoding,
+    pub(super) code: Code,
+    pub(super) task: Task,
+    pub(super) packed: Memory,
+}
+
+/// Turns the way of a thread into its instructions and loads.
+struct Way<'l> {
+    code: Code,
+    lane: &'l mut Lane,
+}
+
+impl Observer for Way<'_> {
+    fn level(&mut self, kind: NodeKind, _: u32) {
+        self.lane.instructions += self.code.level(kind);
+    }
+
+    fn search_step(&mut self, lookaside_byte: u64) {
+        self.lane.instructions += Code::SEARCH_STEP;
+        self.lookaside(lookaside_byte);
+    }
+
+    fn lookaside(&mut self, lookaside_byte: u64) {
+        self.lane.access(Space::Device, Kind::Load, LOOKASIDE + lookaside_byte, 8);
+    }
+
+    fn branch(&mut self, member: u32) {
+        // Threads with different members part; so do those that parted before.
+        self.lane.path = self.lane.path.wrapping_mul(0x1_0000_01b3) + u64::from(member) + 1;
+    }
+}
+
+impl Lanes for PackLanes<'_> {
+    fn threads(&self) -> u64 {
+        self.encoding.primitives()
+    }
+
+    fn lane(&self, thread: u64, lane: &mut Lane) {
+        lane.instructions = Code::THREAD;
+        let element = self.encoding.trace(thread, &mut Way { code: self.code, lane });
+        let bytes = u32::try_from(element.size).expect("a primitive is a few bytes");
+        let data = (Space::Device, DATA.wrapping_add_signed(element.input));
+        let space = if self.packed == Memory::Packed { Space::Host } else { Space::Device };
+        let packed = (space, PACKED + element.output);
+        let (from, to) = match self.task {
+            Task::Pack => (data, packed),
+            Task::Unpack => (packed, data),
+        };
+        lane.access(from.0, Kind::Load, from.1, bytes);
+        lane.access(to.0, Kind::Store, to.1, bytes);
+    }
+
+    fn prologue(&self, lane: &mut Lane) {
+        if self.code == Code::HandCoded {
+            return;
+        }
+        let bytes = u32::try_from(self.encoding.fixed_bytes()).expect("at most a MiB");
+        lane.instructions = Code::THREAD;
+        lane.access(Space::Device, Kind::Load, FIXED, bytes);
+    }
+}
