@@ -237,6 +237,8 @@ pub enum Rendezvous {
     RPut,
     /// The receiver reads.
     RGet,
+    /// The receiver speaks first, and the sender writes.
+    Rtr,
 }
 
 /// Whether the bytes of messages exist.

@@ -174,6 +174,7 @@ static MPI: Shape = Shape::Object(&[
         &Shape::Word(&[
             ("rput", "the sender writes after the receiver has answered"),
             ("rget", "the receiver reads"),
+            ("rtr", "the receiver offers its buffer before, and the sender writes; else as rput"),
         ]),
         "rput",
         "How a message above the eager threshold moves between nodes.",

@@ -47,6 +47,7 @@ pub(super) fn read(
         counts_offloads: rules
             .iter()
             .any(|rule| matches!(rule.scheme, Scheme::Adaptive | Scheme::Hybrid)),
+        ready_by_rtr: settings.and_then(|settings| settings.word("ready")) == Some("rtr"),
         rules,
     };
     let single = |rule: &Rule| rule.scheme != Scheme::Fixed(Protocol::SharedMemory);
@@ -57,6 +58,7 @@ pub(super) fn read(
     if offloads {
         check_loopback(diagnostics, tree, machine);
     }
+    check_offers(diagnostics, tree, &cooperation, threads);
     (cooperation, kernel)
 }
 
@@ -164,6 +166,26 @@ fn check_loopback(diagnostics: &mut Diagnostics, tree: &Node, machine: &Machine)
     diagnostics.push(
         Diagnostic::error(&codes::MODEL_INCOMPLETE, place(tree, path), path, found, allowed)
             .related(place(tree, "machine"), "the machine is given here"),
+    );
+}
+
+/// Offers are kept in the order in which one thread posts: see `protocols::library::offers`.
+fn check_offers(
+    diagnostics: &mut Diagnostics,
+    tree: &Node,
+    cooperation: &Cooperation,
+    threads: u16,
+) {
+    let far = tree.get("mpi").and_then(|mpi| mpi.word("rendezvous")) == Some("rtr");
+    if threads <= 1 || !(far || cooperation.has_offers()) {
+        return;
+    }
+    let path = if far { "mpi.rendezvous" } else { "mpi.rendezvous_intra" };
+    let found = format!("{threads} threads of a process, with receives on offer (rtr)");
+    let allowed = "one thread of each process is needed";
+    diagnostics.push(
+        Diagnostic::error(&codes::CONTRADICTION, place(tree, path), path, found, allowed)
+            .related(place(tree, "ranks.threads_per_process"), "the threads are given here"),
     );
 }
 

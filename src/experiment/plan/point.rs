@@ -633,6 +633,7 @@ fn mpi(tree: &Node, machine: &Arc<Machine>) -> MpiOptions {
     MpiOptions {
         rendezvous: match word("rendezvous") {
             Some("rget") => Rendezvous::RGet,
+            Some("rtr") => Rendezvous::Rtr,
             _ => Rendezvous::RPut,
         },
         cooperation: Cooperation::default(),

@@ -67,6 +67,7 @@ pub fn build(point: &Point) -> Job {
         rendezvous: match rendezvous {
             Rendezvous::RPut => Protocol::RPut,
             Rendezvous::RGet => Protocol::RGet,
+            Rendezvous::Rtr => Protocol::Rtr,
         },
         cooperation,
         kernel,

@@ -14,6 +14,7 @@ mod collective;
 mod communicators;
 mod diagnosis;
 mod endpoints;
+mod offers;
 mod one_sided;
 #[cfg(feature = "mutants")]
 mod planted;
@@ -44,6 +45,8 @@ use communicators::Made;
 use endpoints::Caller;
 use endpoints::EndpointTable;
 pub use endpoints::{Endpoints, Progress, Queues, Threading};
+pub use offers::Offer;
+use offers::Offers;
 use requests::{Pending, RequestTable};
 use work::Works;
 
@@ -88,6 +91,11 @@ impl Job {
             Via::Hca => self.eager_inter.as_u64(),
             Via::SharedMemory => self.eager_intra.as_u64(),
         }
+    }
+
+    /// Whether some receive may be offered to its sender before the message is there.
+    fn has_offers(&self) -> bool {
+        self.rendezvous == Protocol::Rtr || self.cooperation.has_offers()
     }
 
     /// How process `me` reaches a peer; `thread` acts.
@@ -209,6 +217,8 @@ pub struct MessageHeader {
     pub mode: SendMode,
     /// Whether the sender's call waits for its end.
     pub blocking: bool,
+    /// How many offers of the receiver the sender had heard of: see `offers.rs`.
+    pub heard: u32,
     /// What the library tells its peers inside a message of its own.
     pub word: u64,
 }
@@ -232,6 +242,8 @@ pub enum Packet {
         /// The sender's buffer.
         remote: Region,
     },
+    /// Ready to receive: a posted receive is offered to the only process that can send to it.
+    Rtr(Offer),
     /// One role of a rendezvous speaks to the other.
     Rendezvous {
         /// The request addressed.
@@ -314,6 +326,8 @@ pub struct Library {
     kept: Vec<bool>,
     /// Copies and choices that are begun and not ended; none where a job needs none.
     works: Option<Box<Works>>,
+    /// Receives offered to their senders; none where a job has no RTR.
+    offers: Option<Box<Offers>>,
     /// Room for the round that is looked at, kept from one to the next.
     round: Note<Round>,
     /// The barrier that was called last, for the next one.
@@ -344,6 +358,7 @@ impl Library {
             pending: vec![None; threads],
             kept: Vec::new(),
             works: None,
+            offers: job.has_offers().then(Box::default),
             round: Note::default(),
             barrier: Note::default(),
             #[cfg(feature = "mutants")]

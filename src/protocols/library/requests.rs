@@ -247,7 +247,7 @@ impl Library {
         let choice = self.told(choice, input)?;
         let receiver = speaker.or(receiver);
         let mut port = self.port(thread, key, (choice, message), to, buffer, out);
-        port.other = receiver;
+        (port.other, port.tag) = (receiver, tag);
         let progress = role.handle(input, &mut port)?;
         let again = port.again;
         let request = self.requests.get_mut(key).expect("looked up above");
@@ -297,6 +297,7 @@ impl Library {
             buffer,
             remote: None,
             message,
+            tag: 0,
             protocol,
             counted,
             settings: &self.job.cooperation,

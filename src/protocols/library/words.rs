@@ -1,6 +1,6 @@
 //! Calls and packets as a reader knows them: for the story of a run.
 
-use super::{Key, MessageHeader, Packet};
+use super::{Key, MessageHeader, Packet, in_words};
 use crate::mpi::communicator::Communicators;
 use crate::protocols::call::{Buffer, Call, Comm, Peer, Requests, SendMode};
 use crate::protocols::collectives::Collective;
@@ -69,12 +69,20 @@ pub(super) fn packet(packet: &Packet) -> String {
         Packet::Rma(packet) => packet.to_string(),
         Packet::Matched { sender } => format!("the note that {} is matched,", key(*sender)),
         Packet::Rts { header, .. } => format!("the RTS {},", message(header)),
+        Packet::Rtr(offer) => {
+            let (from, room) = (in_words(&offer.selection), offer.into.len);
+            format!("the RTR for a message of {from}, room for {room} B,")
+        }
         Packet::Rendezvous { to, word, .. } => {
             let word = match word {
                 Word::Cts { into, protocol, .. } => {
                     format!("CTS for {} B by {}", into.len, protocol.name())
                 }
                 Word::Fin => "FIN".to_owned(),
+                Word::Taken { tag, bytes, filled, .. } => {
+                    let name = if *filled { "FIN" } else { "TAKEN" };
+                    format!("{name} of {bytes} B with tag {tag}")
+                }
                 Word::Chunk { offset } => format!("the chunk at byte {offset}"),
                 Word::Credit => "a credit".to_owned(),
             };
