@@ -148,7 +148,12 @@ fn two_senders_fill_the_receives_that_are_offered_to_them() {
 fn both_sides_offer_and_send() {
     let rank = |me: u32| {
         let other = 1 - me;
-        vec![post(Some(other), Some(1), 1), iprobe(WORLD), send(WORLD, other, 1, 40), wait_all(1, 1)]
+        vec![
+            post(Some(other), Some(1), 1),
+            iprobe(WORLD),
+            send(WORLD, other, 1, 40),
+            wait_all(1, 1),
+        ]
     };
     check_clean(&[rank(0), rank(1)]);
 }

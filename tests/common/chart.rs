@@ -226,6 +226,7 @@ fn place(region: Region) -> &'static str {
         Space::Scratch(_) => "scratch",
         Space::Window(_) => "window",
         Space::Shared(_) => "shared",
+        Space::Attached(_) => "attached",
         Space::Exchange(_) => "exchange",
     }
 }

@@ -4,9 +4,9 @@ use super::arrivals::{rts, status};
 use super::endpoints::Member;
 use super::requests::{Body, Choice, Pending, received};
 use super::{
-    Action, Handle, Key, Library, LibraryAction, MessageHeader, Offer, Outcome, Packet, Posted, Process,
-    ProtocolError, ReceiveId, Region, Reply, Route, Selection, Space, Thread, Token, Unexpected,
-    UnexpectedBody, Via, push_return,
+    Action, Handle, Key, Library, LibraryAction, MessageHeader, Offer, Outcome, Packet, Posted,
+    Process, ProtocolError, ReceiveId, Region, Reply, Route, Selection, Space, Thread, Token,
+    Unexpected, UnexpectedBody, Via, push_return,
 };
 use crate::mpi::communicator::Communicator;
 use crate::mpi::envelope::{Context, Envelope, Rank};
@@ -87,6 +87,8 @@ impl Library {
                 Ok(())
             }
             Call::Cancel { request } => self.cancel(thread, request, out),
+            Call::AttachBuffer { bytes } => self.attach_buffer(thread, bytes, out),
+            Call::DetachBuffer => self.detach_buffer(thread, out),
             Call::Barrier { comm } => self.begin_barrier(thread, comm, out),
             Call::Init => Err(self.refuse("the library is initialised already", "MPI_Init")),
             Call::CreateEndpoints { parent, count, first } => {
@@ -117,8 +119,7 @@ impl Library {
             return self.nothing(thread, key, Outcome::Sent);
         };
         if mode == SendMode::Buffered {
-            // There is no `MPI_Buffer_attach`: the program has given no room.
-            return Err(self.refuse("no buffer is attached for a buffered send", buffer));
+            self.check_room(buffer.len)?;
         }
         let member = self.member(thread, comm)?;
         let (route, envelope) = self.address(comm, &member, member.context, to, tag)?;
@@ -132,7 +133,13 @@ impl Library {
         Self::observe_send(&header, route.peer, out);
         let wire = self.wire(route, thread);
         if buffer.len > self.job.eager_by(wire.via) {
-            return self.send_rendezvous(thread, (route, offer), header, buffer, out);
+            let way = (route, offer);
+            return match mode {
+                SendMode::Buffered => self.send_buffered(thread, way, header, buffer, out),
+                SendMode::Standard | SendMode::Synchronous | SendMode::Ready => {
+                    self.send_rendezvous(thread, way, header, buffer, out)
+                }
+            };
         }
         eager::send(wire, thread, header, buffer, out);
         #[cfg(feature = "mutants")]
@@ -463,6 +470,7 @@ impl Library {
             | Pending::All { .. }
             | Pending::Any(_)
             | Pending::Probe { .. }
+            | Pending::Detach
             | Pending::Agree(_)
             | Pending::Window
             | Pending::WindowTest(_)

@@ -9,6 +9,7 @@
 //! One-sided operations are a family of their own, behind `one_sided.rs`. Left out: datatypes.
 
 mod arrivals;
+mod buffered;
 mod calls;
 mod collective;
 mod communicators;
@@ -41,6 +42,7 @@ use crate::mpi::envelope::{Envelope, Selection};
 use crate::mpi::matching::MatchingEngine;
 use crate::mpi::observation::{MessageId, ReceiveId};
 use crate::units::Bytes;
+use buffered::Attached;
 use communicators::Made;
 use endpoints::Caller;
 use endpoints::EndpointTable;
@@ -146,6 +148,8 @@ pub enum Key {
     Inner(Thread),
     /// One message of the round that this thread's collective is in.
     Part(Thread, u16),
+    /// A message that waits in the attached buffer.
+    Buffered(u16),
 }
 
 const INNER: u32 = 1 << 31;
@@ -158,13 +162,14 @@ impl Key {
         match self {
             Self::User(handle) => handle,
             Self::Inner(thread) | Self::Part(thread, _) => Handle(INNER | thread.0 as u32),
+            Self::Buffered(slot) => buffered::handle(slot),
         }
     }
 
     /// The token that brings an RDMA completion back to this request.
     pub const fn token(self) -> Token {
         match self {
-            Self::User(_) | Self::Inner(_) => Token(self.handle().0 as u64),
+            Self::User(_) | Self::Inner(_) | Self::Buffered(_) => Token(self.handle().0 as u64),
             Self::Part(thread, part) => Token(PART | (part as u64) << 16 | thread.0 as u64),
         }
     }
@@ -177,6 +182,8 @@ impl Key {
         let raw = u32::try_from(token.0).expect("other tokens are made from 32-bit handles");
         if raw & INNER == 0 {
             Self::User(Handle(raw))
+        } else if raw & buffered::BUFFERED != 0 {
+            Self::Buffered(low(u64::from(raw)))
         } else {
             Self::Inner(Thread(u16::try_from(raw & !INNER).expect("made from a thread")))
         }
@@ -326,6 +333,8 @@ pub struct Library {
     kept: Vec<bool>,
     /// Copies and choices that are begun and not ended; none where a job needs none.
     works: Option<Box<Works>>,
+    /// The room for buffered sends, while there is one.
+    attached: Option<Box<Attached>>,
     /// Receives offered to their senders; none where a job has no RTR.
     offers: Option<Box<Offers>>,
     /// Room for the round that is looked at, kept from one to the next.
@@ -358,6 +367,7 @@ impl Library {
             pending: vec![None; threads],
             kept: Vec::new(),
             works: None,
+            attached: None,
             offers: job.has_offers().then(Box::default),
             round: Note::default(),
             barrier: Note::default(),

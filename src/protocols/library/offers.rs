@@ -76,11 +76,7 @@ impl Library {
     /// What a message of this envelope finds: its offer, and how many offers were heard.
     ///
     /// Every message with an envelope must ask, once, when it is sent.
-    pub(super) fn meet_offer(
-        &mut self,
-        to: Process,
-        envelope: &Envelope,
-    ) -> (Option<Offer>, u32) {
+    pub(super) fn meet_offer(&mut self, to: Process, envelope: &Envelope) -> (Option<Offer>, u32) {
         let Some(offers) = &mut self.offers else { return (None, 0) };
         let pair = offers.pairs.entry(to).or_default();
         let place = pair.kept.iter().position(|offer| envelope.matches(&offer.selection));
@@ -291,8 +287,16 @@ impl Library {
         let Selection { context, dest, .. } = *selection;
         let envelope = Envelope { context, source, dest, tag };
         let mode = SendMode::Standard;
-        let header =
-            MessageHeader { message, envelope, bytes, sender, mode, blocking: false, heard: 0, word: 0 };
+        let header = MessageHeader {
+            message,
+            envelope,
+            bytes,
+            sender,
+            mode,
+            blocking: false,
+            heard: 0,
+            word: 0,
+        };
         if self.match_taken(&header, from, out) != Some(key) {
             return Err(self.refuse("a message takes the receive that it is matched with", word));
         }

@@ -47,6 +47,8 @@ pub(super) fn call(call: &Call) -> String {
         Call::Iprobe { source, tag, comm } => {
             format!("MPI_Iprobe({})", selection(*source, *tag, *comm))
         }
+        Call::AttachBuffer { bytes } => format!("MPI_Buffer_attach({bytes} B)"),
+        Call::DetachBuffer => "MPI_Buffer_detach()".to_owned(),
         Call::Barrier { comm } => format!("MPI_Barrier({})", named(*comm)),
         Call::CreateEndpoints { parent, count, .. } => {
             format!("MPI_Comm_create_endpoints({}, {count} of them)", named(*parent))
@@ -101,6 +103,7 @@ fn key(key: Key) -> String {
     match key {
         Key::User(handle) => format!("request {}", handle.0),
         Key::Inner(_) => "its blocking call".to_owned(),
+        Key::Buffered(slot) => format!("buffered message {slot}"),
         Key::Part(_, part) => format!("message {part} of its collective"),
     }
 }
