@@ -177,16 +177,26 @@ fn check_offers(
     threads: u16,
 ) {
     let far = tree.get("mpi").and_then(|mpi| mpi.word("rendezvous")) == Some("rtr");
-    if threads <= 1 || !(far || cooperation.has_offers()) {
+    if !(far || cooperation.has_offers()) {
         return;
     }
     let path = if far { "mpi.rendezvous" } else { "mpi.rendezvous_intra" };
-    let found = format!("{threads} threads of a process, with receives on offer (rtr)");
-    let allowed = "one thread of each process is needed";
-    diagnostics.push(
-        Diagnostic::error(&codes::CONTRADICTION, place(tree, path), path, found, allowed)
-            .related(place(tree, "ranks.threads_per_process"), "the threads are given here"),
-    );
+    let mut refuse = |found: String, allowed: &str, other: &str, what: &str| {
+        let at = place(tree, path);
+        let one = Diagnostic::error(&codes::CONTRADICTION, at, path, found, allowed);
+        diagnostics.push(one.related(place(tree, other), what));
+    };
+    if threads > 1 {
+        let found = format!("{threads} threads of a process, with receives on offer (rtr)");
+        let (allowed, other) =
+            ("one thread of each process is needed", "ranks.threads_per_process");
+        refuse(found, allowed, other, "the threads are given here");
+    }
+    if tree.get("workload").is_some_and(|workload| workload.get("queue").is_some()) {
+        let found = "receives on offer (rtr), and a queue whose receives are cancelled".to_owned();
+        let allowed = "a receive on offer cannot be cancelled";
+        refuse(found, allowed, "workload.queue", "the queue is given here");
+    }
 }
 
 /// Chunks and counters are work that one thread has begun: see `protocols::library::work`.
