@@ -39,7 +39,7 @@ fn on(per_node: u32, grid: Grid, task: Task) -> Application {
 
 fn stencil(extents: [u32; 3], periodic: bool, halo: u64) -> Application {
     let grid = grid(extents, Order::LastAxis, periodic);
-    on(3, grid, Task::Stencil(Stencil { grid, halo, steps: 3, compute: 5_000 }))
+    on(3, grid, Task::Stencil(Stencil { grid, halo, steps: 3, compute: 5_000, watched: 0 }))
 }
 
 fn comd(extents: [u32; 3], embedded: bool) -> Application {

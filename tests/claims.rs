@@ -28,29 +28,13 @@ const LATER_RMA: [(&str, &str); 5] = [
 ];
 const COOP: &str = include_str!("data/claims_coop.json");
 /// Claims of `coop` that wait, each with its reason.
-const LATER_COOP: [(&str, &str); 26] = [
+const LATER_COOP: [(&str, &str); 13] = [
     ("coop-cfg-iters", "five runs of 1000 iterations: runs here are deterministic, and short"),
     (
         "coop-fig2-share",
         "no claim follows the share of one side; docs/cooperation.md shows both sides together",
     ),
-    (
-        "coop-fig8-cpu-order",
-        "the two machines stand in two scenarios; a claim compares points of one",
-    ),
-    (
-        "coop-sec2a2-ratio",
-        "the tuned share is computed in experiment/plan/cooperation.rs, and read by no test",
-    ),
-    ("coop-fig9-falls", "no workload of many pairs inside a node yet"),
-    ("coop-fig9-nooverload", "as Fig. 9"),
-    ("coop-fig11-4k", "no workload of several verbs transfers in flight yet"),
-    ("coop-fig13-knl-intertile", "nothing places two ranks on two tiles yet"),
-    ("coop-fig13-tile", "as above"),
-    ("coop-fig16-smaller", "reduce by reduce-scatter and gather has no scenario yet"),
-    ("coop-fig17b-imbal", "copies of each rank are counted, and no metric"),
-    ("coop-fig17b-1pct", "as above"),
-    ("coop-fig17-ideal", "as above"),
+    ("coop-fig17-ideal", "copies_mean is the mean of the counts; copy times have no such metric"),
     ("coop-fig18-mv2", "searches of 112 processes are run, of 896 they would take minutes"),
     ("coop-fig18-ompi", "as above"),
     ("coop-fig18-hyb", "as above: no seconds are compared"),
@@ -58,12 +42,11 @@ const LATER_COOP: [(&str, &str); 26] = [
     ("coop-fig18-scale", "the scenario has 2^16 vertices of each node, not 2^25"),
     ("coop-fig19-ompi", "rget is in the figure, the library is no model of its own"),
     ("coop-app-order", "gains of three scenarios; a claim compares points of one"),
-    ("coop-sem-rtr", "RTR is not there"),
-    ("coop-sem-coll-bsend", "there is no attached buffer"),
     ("coop-sem-hca-hwcounter", "the counter is 0 at the end (V5); no test reads it meanwhile"),
-    ("coop-sem-chunk-nothread", "more threads are refused (bad input cooperation_of_threads)"),
-    ("coop-sem-reduce-phases", "as Fig. 16"),
-    ("coop-sec2c-intra", "tests/overlap.rs has the rank on another node only"),
+    (
+        "coop-sem-reduce-phases",
+        "a rank of this reduce blocks where its partner blocks: COOP-coll takes COOP throughout",
+    ),
 ];
 /// Claims that wait for a mechanism, each with its reason: none at present.
 const LATER: [&str; 0] = [];

@@ -19,9 +19,10 @@ use mpisim::runtime::explore::{self, Budget, Survey};
 use mpisim::units::Bytes;
 use small::{Small, WORLD, iprobe, irecv, isend, recv, send, wait_all};
 
-const NEAR: [Scheme; 8] = [
+const NEAR: [Scheme; 9] = [
     Scheme::Fixed(Protocol::RPut),
     Scheme::Fixed(Protocol::RGet),
+    Scheme::Fixed(Protocol::Rtr),
     Scheme::Fixed(Protocol::CoopP2p),
     Scheme::Fixed(Protocol::CoopHca),
     Scheme::Coll,

@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use common::{Script, cross, job, model, run};
 use mpisim::mpi::envelope::Rank;
-use mpisim::protocols::call::{Buffer, Call, Comm, Peer, SendMode};
+use mpisim::protocols::call::{Buffer, Call, Comm, Peer, Requests, SendMode};
 use mpisim::protocols::collectives::{Algorithm, Blocks, Collective};
-use mpisim::protocols::contract::{Next, Program, Region, Space};
+use mpisim::protocols::contract::{Handle, Next, Program, Region, Space};
 use mpisim::protocols::library::Library;
 use mpisim::protocols::rendezvous::{Cooperation, Protocol, Scheme};
 use mpisim::runtime::account::{Account, Part};
@@ -137,6 +137,9 @@ fn two_copiers_take_half_the_time_and_the_way_of_the_cts() {
 #[test]
 fn chunks_move_the_same_bytes_and_take_longer() {
     let whole = pair(1 << 20, Cooperation::by(fixed(Protocol::RGet)), 2);
+    // No helper thread polls: each process has its one thread.
+    // claim: coop-sem-chunk-nothread
+    assert_eq!(accounts(&whole).len(), 2);
     let mut last = whole.end;
     for chunks in [2, 4, 8] {
         let cooperation = Cooperation { chunks, ..Cooperation::by(fixed(Protocol::RGet)) };
@@ -149,7 +152,9 @@ fn chunks_move_the_same_bytes_and_take_longer() {
 
 #[test]
 fn every_scheme_crosses_the_bridge() {
-    let fixed = [Protocol::RPut, Protocol::RGet, Protocol::CoopP2p, Protocol::CoopHca].map(fixed);
+    let near_ones =
+        [Protocol::RPut, Protocol::RGet, Protocol::Rtr, Protocol::CoopP2p, Protocol::CoopHca];
+    let fixed = near_ones.map(fixed);
     for scheme in fixed.into_iter().chain(Scheme::DECIDERS) {
         for chunk in [None, Some(Bytes::kib(8))] {
             let page = Bytes::kib(4);
@@ -158,5 +163,68 @@ fn every_scheme_crosses_the_bridge() {
             let ran = cross(near(ping_pong(30_001, 0, 3), cooperation)).unwrap();
             assert_eq!(ran.outcome.violations, [], "{scheme:?} {chunk:?}");
         }
+    }
+}
+
+/// Rank 1 posts both receives and says so; rank 0 sends into them, buffered or not.
+fn into_posted_receives(mode: SendMode) -> Vec<Script> {
+    let (comm, bytes) = (Comm::default(), 100_001);
+    let peer = |rank| Peer::Rank(Rank(rank));
+    let posts = [0, 1].map(|id| {
+        let (request, buffer) = (Handle(id), Buffer { id, bytes });
+        Call::Irecv { request, source: peer(0), tag: Some(7), comm, buffer }
+    });
+    let sends = [0, 1].map(|id| {
+        let buffer = Buffer { id, bytes };
+        Call::Isend { request: Handle(id), to: peer(1), tag: 7, comm, buffer, mode }
+    });
+    let empty = Buffer { id: 9, bytes: 0 };
+    let standard = SendMode::Standard;
+    let ready = Call::Send { to: peer(0), tag: 8, comm, buffer: empty, mode: standard };
+    let hears = Call::Recv { source: peer(1), tag: Some(8), comm, buffer: empty };
+    let requests = Requests::Range { first: Handle(0), count: 2 };
+    let wait = Call::WaitAll { requests, statuses: false };
+    let (attach, detach) = (Call::AttachBuffer { bytes: 2 * bytes }, Call::DetachBuffer);
+    let call = Next::Call;
+    let sends = sends.into_iter().map(call).chain([call(wait.clone())]);
+    let begin = [call(attach), call(hears), Next::Mark(0)];
+    let end = [Next::Mark(1), call(detach)];
+    let sender = begin.into_iter().chain(sends).chain(end);
+    let receiver = posts.into_iter().chain([ready, wait]).map(call);
+    vec![Script::of(sender.collect()), Script::of(receiver.collect())]
+}
+
+#[test]
+fn receives_on_offer_and_buffered_sends_cross_the_bridge() {
+    for nodes in [1, 2] {
+        for mode in [SendMode::Standard, SendMode::Ready, SendMode::Buffered] {
+            for (protocol, chunk) in [
+                (Protocol::Rtr, None),
+                (Protocol::Rtr, Some(Bytes::kib(8))),
+                (Protocol::RGet, None),
+            ] {
+                let cooperation = Cooperation { chunk, ..Cooperation::by(fixed(protocol)) };
+                let mut one = near(into_posted_receives(mode), cooperation);
+                (one.nodes, one.rendezvous) = (nodes, protocol);
+                let ran = cross(one).unwrap();
+                assert_eq!(ran.outcome.violations, [], "{nodes} {mode:?} {protocol:?} {chunk:?}");
+            }
+        }
+    }
+}
+
+/// A receive on offer spares the sender the way of its RTS and of the CTS.
+#[test]
+fn a_sender_that_has_an_offer_does_not_wait() {
+    for nodes in [1, 2] {
+        let time = |protocol| {
+            let programs = into_posted_receives(SendMode::Standard);
+            let mut one = near(programs, Cooperation::by(fixed(protocol)));
+            (one.nodes, one.rendezvous) = (nodes, protocol);
+            let marks = run(one).marks;
+            let at = |number| marks.iter().find(|mark| mark.number == number).unwrap().at;
+            at(1).since(at(0))
+        };
+        assert!(time(Protocol::Rtr) < time(Protocol::RPut), "{nodes} nodes");
     }
 }

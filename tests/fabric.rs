@@ -566,3 +566,44 @@ fn a_hop_with_packets_of_its_own_charges_those() {
     let done = run(fabric, &[message(0, 0, 0, 1_000_000)]).done;
     assert!(done[0].abs_diff(10_000 * 128 * 80) <= 2, "{done:?}");
 }
+
+const TRANSFERS: u32 = 5_000;
+const LINKS: u32 = 64;
+
+/// 5,000 transfers of 16 to 256 KiB over 64 links, begun within `within` ps of each other.
+fn many(path_of: impl Fn(u32) -> Vec<u32>, within: u64) -> Outcome {
+    let paths: Vec<Vec<u32>> = (0..LINKS).map(path_of).collect();
+    let paths: Vec<&[u32]> = paths.iter().map(Vec::as_slice).collect();
+    let costs = vec![80; LINKS as usize];
+    let mut dice = Dice(5);
+    let messages: Vec<Message> = (0..TRANSFERS)
+        .map(|conn| {
+            let bytes = dice.range(16 << 10, 256 << 10);
+            message(dice.below(within), conn, (conn % LINKS) as usize, bytes)
+        })
+        .collect();
+    run(fabric_of(&world(&costs, &paths)), &messages)
+}
+
+/// 78 or 79 transfers on each link: no change looks at those of another link.
+#[test]
+fn a_change_solves_the_transfers_of_its_own_link_only() {
+    let outcome = many(|link| vec![link], 1_000_000);
+    let (solves, flows) = outcome.fabric.solves();
+    let most = u64::from(TRANSFERS.div_ceil(LINKS));
+    assert!(solves <= 2 * u64::from(TRANSFERS), "{solves} solves of as many starts and ends");
+    assert!(flows <= solves * most, "{flows} transfers in {solves} solves of at most {most}");
+}
+
+/// Two links each, so that all hang together: rates are solved once in a round of turns, and the work
+/// of a transfer is bounded by the rounds of its life, not by how many others come and go.
+#[test]
+fn where_all_hang_together_rates_are_solved_once_in_a_round() {
+    let outcome = many(|link| vec![link, (link + 1) % LINKS], 1_000_000);
+    let (solves, flows) = outcome.fabric.solves();
+    let transfers = u64::from(TRANSFERS);
+    // A solve for each start and end would be 2 for each transfer, each of thousands of others.
+    assert!(5 * solves <= transfers, "{solves} solves of {transfers} transfers");
+    assert!(flows <= 100 * transfers, "{flows} rates for {transfers} transfers");
+    assert!(flows <= 2 * outcome.events, "{flows} rates in {} events", outcome.events);
+}

@@ -70,11 +70,12 @@ fn claims_are_bound_to_their_points() {
     assert_eq!(lines[1], (0..5).map(|senders| replicas(senders, 1)).collect::<Vec<_>>());
     assert_eq!(along.values, ["1", "2", "4", "8", "16"]);
     assert_eq!(*shape, Trend::Rises { every_step: true });
-    let ClaimKind::Ordering { cases, below: true, times, most: false } = &plan.claims[2].kind
+    let ClaimKind::Ordering { cases, bases, below: true, times, most: false } =
+        &plan.claims[2].kind
     else {
         panic!()
     };
-    assert_eq!((cases.len(), times.to_bits()), (8, 16.0_f64.to_bits()));
+    assert_eq!((cases.len(), bases.len(), times.to_bits()), (8, 0, 16.0_f64.to_bits()));
     let ClaimKind::Trend { lines, shape: Trend::Dip { at: 6, margin }, .. } = &plan.claims[3].kind
     else {
         panic!()

@@ -5,10 +5,11 @@
 mod common;
 
 use common::{Script, job, model, run};
+use mpisim::experiment::plan::{Point, Request, load};
 use mpisim::mpi::envelope::Rank;
 use mpisim::protocols::call::{Buffer, Call, Comm, Peer, SendMode};
 use mpisim::protocols::contract::Next;
-use mpisim::protocols::rendezvous::{Cooperation, Protocol, Scheme};
+use mpisim::protocols::rendezvous::{Cooperation, Protocol, Scheme, coop_hca};
 use mpisim::runtime::account::Part;
 use mpisim::runtime::timed::{Ending, Outcome};
 use mpisim::units::{Bandwidth, Bytes, Time, TimeDelta};
@@ -92,4 +93,33 @@ fn only_copies_inside_a_node_take_a_core() {
     };
     assert!(copies(&near)[1] > TimeDelta::ZERO && copies(&near)[0] == TimeDelta::ZERO);
     assert_eq!(copies(&far), [TimeDelta::ZERO, TimeDelta::ZERO]);
+}
+
+/// Bh / (Bh + Bc) of a message is the HCA's, as the scenario asks for it; Bc is a copy with its pages.
+#[test]
+fn the_tuned_parts_are_to_each_other_as_the_rates() {
+    // claim: coop-sec2a2-ratio
+    for machine in ["broadwell", "knl"] {
+        let scenario = format!("scenarios/coop/fig08_loopback_{machine}.json");
+        let request = Request { scenario, ..Request::default() };
+        let plan = load(&request).0.unwrap();
+        let tuned = |point: &&Point| point.params.iter().any(|(_, value)| value == "tuned");
+        let point = plan.points.iter().find(tuned).unwrap();
+        let profile = &point.machine.profile;
+        let page = profile.os.page_size.as_u64();
+        for bytes in [1 << 20, 4 << 20] {
+            let share = point.mpi.cooperation.hca_share_ppm;
+            let by_hca = coop_hca::of_hca(bytes, share, page);
+            let time_of_hca = profile.hca.loopback_bw.unwrap().transfer_time(Bytes::new(bytes));
+            let pages = profile.cma.page_cost.unwrap() * (bytes / page);
+            let core = profile.mem.core_copy_bw.transfer_time(Bytes::new(bytes)) + pages;
+            // Both parts take the same time, but for a page.
+            let [hca, cpu] =
+                [(time_of_hca, by_hca), (core, bytes - by_hca)].map(|(whole, part)| {
+                    u128::from(whole.as_ps()) * u128::from(part) / u128::from(bytes)
+                });
+            let one = u128::from(core.as_ps()) * 2 * u128::from(page) / u128::from(bytes);
+            assert!(hca.abs_diff(cpu) <= one, "{machine} {bytes}: {hca} and {cpu} ps");
+        }
+    }
 }

@@ -150,10 +150,13 @@ impl Tried {
     }
 }
 
-/// How many choices lead to what `check` finds.
+/// How many choices lead to what `check` finds: a law, a deadlock, or a library that refuses.
 fn way(survey: &Survey, check: &str) -> Option<usize> {
     if check == "deadlock" {
         return survey.way_to_dead.as_ref().map(Vec::len);
+    }
+    if check == "refusal" {
+        return survey.faults.first().map(|(_, way)| way.len());
     }
     let mut broken = survey.violations.iter();
     broken.find(|(violation, _)| violation.id == check).map(|(_, way)| way.len())
@@ -618,7 +621,11 @@ fn by_rendezvous(rendezvous: Protocol) -> Case {
             harmless: &[Mutant::PinsTwice, Mutant::PutReceiver],
             ..case
         },
-        Protocol::RPut | Protocol::SharedMemory | Protocol::CoopP2p | Protocol::CoopHca => Case {
+        Protocol::RPut
+        | Protocol::Rtr
+        | Protocol::SharedMemory
+        | Protocol::CoopP2p
+        | Protocol::CoopHca => Case {
             found: &[(Mutant::PutReceiver, "V2")],
             harmless: &[Mutant::PinsTwice, Mutant::GetSender, Mutant::FinFirst],
             ..case
@@ -632,6 +639,25 @@ fn by_cooperation(scheme: Scheme, chunk: Option<u64>) -> Case {
     let (chunk, page) = (chunk.map(Bytes::new), Bytes::new(1));
     let near = Some(Cooperation { chunk, page, ..Cooperation::by(scheme) });
     Case::new(Small { near, ..Small::new(calls) })
+}
+
+/// Two receives are on offer, or not yet, when their messages are sent.
+fn on_offer([one, two]: [(Option<u32>, Option<i32>); 2]) -> Case {
+    let sends = [0, 1].map(|id| [iprobe(WORLD), isend(WORLD, id, 1, 1, 40)]);
+    let sender = sends.into_iter().flatten().chain([wait_all(0, 2)]).collect();
+    let receiver =
+        vec![irecv(WORLD, one.0, one.1, 0), irecv(WORLD, two.0, two.1, 1), wait_all(0, 2)];
+    let near = Some(Cooperation::by(Scheme::Fixed(Protocol::Rtr)));
+    Case::new(Small { near, ..Small::new(vec![sender, receiver]) })
+}
+
+/// Two senders to a receive of any source, and to another one.
+fn offered_to_two() -> Case {
+    let sender = |id| vec![iprobe(WORLD), isend(WORLD, id, 1, 1, 40), wait_all(id, 1)];
+    let wild = [0, 1].map(|id| irecv(WORLD, None, Some(1), id));
+    let receiver = wild.into_iter().chain([wait_all(0, 2)]).collect();
+    let near = Some(Cooperation::by(Scheme::Fixed(Protocol::Rtr)));
+    Case::new(Small { near, ..Small::new(vec![sender(0), receiver, sender(0)]) })
 }
 
 /// COOP-coll has the sender copy everything: the receiver does not block.
@@ -693,6 +719,18 @@ fn of_the_library() -> Vec<(&'static str, Case)> {
             finds(by_cooperation(Scheme::Adaptive, None), &[(Mutant::OffloadUncounted, "V5")])
         }),
         ("2 neighbours, a blocking send to a non-blocking receive", a_sender_that_chooses()),
+        ("2 neighbours, 2 receives on offer", {
+            let exact = (Some(0), Some(1));
+            let case = finds(on_offer([exact, exact]), &[(Mutant::OfferCrosses, "refusal")]);
+            passes(case, &[Mutant::OffersWildcard])
+        }),
+        ("2 neighbours, a receive on offer behind a wildcard", {
+            let case = on_offer([(None, None), (Some(0), Some(1))]);
+            finds(case, &[(Mutant::OffersBehind, "refusal")])
+        }),
+        ("3 neighbours, a wildcard that is offered to two", {
+            finds(offered_to_two(), &[(Mutant::OffersWildcard, "refusal")])
+        }),
     ];
     cases.extend(one_sided());
     cases
@@ -787,7 +825,7 @@ fn every_mutant_is_found_by_its_law_and_no_harmless_change_is() {
             let way = way.unwrap_or_else(|| panic!("{mutant:?} lives, {name}: {survey:#?}"));
             let states = case.until_found(mutant, check, survey.states);
             let (id, law) = (mutant.id(), mutant.law());
-            assert!(check == "deadlock" || check == law || (law, check) == ("E3", "C3"));
+            assert!(["deadlock", "refusal", law].contains(&check) || (law, check) == ("E3", "C3"));
             println!("| {id} | {law} | {check} | {states} | {} | {way} | {name} |", survey.states);
             met.push(mutant);
         }

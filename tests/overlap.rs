@@ -11,7 +11,7 @@ use common::{Script, job, model, run};
 use mpisim::mpi::envelope::Rank;
 use mpisim::protocols::call::{Buffer, Call, Comm, Peer, Requests, SendMode};
 use mpisim::protocols::contract::{Handle, Next, Process};
-use mpisim::protocols::rendezvous::{Cooperation, Protocol, Scheme};
+use mpisim::protocols::rendezvous::{Cooperation, Protocol, Rule, Scheme};
 use mpisim::runtime::timed::{Ending, Mark, Outcome};
 use mpisim::units::{Bytes, Time, TimeDelta};
 
@@ -162,4 +162,35 @@ fn a_message_of_another_node_waits_for_the_copy_or_for_one_chunk() {
     let control = TimeDelta::from_us(1);
     let most = (one + control).scaled(11, 10);
     assert!(far <= alone + most, "{far}, alone {alone}, at most {most} more");
+}
+
+/// When rank 1's copy into rank 0 and rank 2's own message have ended, all on one node: rank 2 waits for
+/// the CTS of rank 0, which copies.
+fn while_a_neighbour_copies(chunk: Option<u64>, neighbour: bool) -> (TimeDelta, TimeDelta) {
+    let small = 64 << 10;
+    let receiver = vec![irecv(0, 1, LARGE), irecv(1, 2, small), wait(2)];
+    let late = if neighbour { 0 } else { 2 * MS };
+    let first = vec![Next::Compute(late), send(0, LARGE), Next::Mark(0)];
+    let third = vec![Next::Compute(MS / 20), send(0, small), Next::Mark(0)];
+    let rule = |from, protocol| Rule { from, blocking: None, scheme: Scheme::Fixed(protocol) };
+    let by_size =
+        vec![rule(Bytes::new(LARGE), Protocol::RGet), rule(Bytes::new(0), Protocol::RPut)];
+    let chunk = chunk.map(Bytes::new);
+    let cooperation = Cooperation { rules: by_size, chunk, ..Cooperation::default() };
+    let outcome = play(1, cooperation, vec![receiver, first, third]);
+    (mark(&outcome, 1, 0), mark(&outcome, 2, 0))
+}
+
+#[test]
+fn a_third_neighbour_waits_for_the_copy_or_for_one_chunk() {
+    // claim: coop-sec2c-intra
+    let (copied, third) = while_a_neighbour_copies(None, true);
+    assert!(third > copied, "{third} after {copied}");
+    let (_, alone) = while_a_neighbour_copies(None, false);
+    let chunk = 64 << 10;
+    let (copied, third) = while_a_neighbour_copies(Some(chunk), true);
+    assert!(third < copied, "{third} before {copied}");
+    let one = TimeDelta::from_ns(chunk * 1_000 / 6_000 + 1_000 + 16 * 100);
+    let most = (one + TimeDelta::from_us(1)).scaled(11, 10);
+    assert!(third <= alone + most, "{third}, alone {alone}, at most {most} more");
 }

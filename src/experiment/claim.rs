@@ -86,6 +86,8 @@ pub enum ClaimKind {
     Ordering {
         /// Both points of each case.
         cases: Vec<(Replicas, Replicas)>,
+        /// What both sides of each case are divided by before; none where they are taken as they are.
+        bases: Vec<(Replicas, Replicas)>,
         /// Below, or above.
         below: bool,
         /// The factor on the second.
@@ -322,7 +324,7 @@ impl Binder<'_> {
 
     fn ratio(&mut self, node: &Node, path: &str) -> Option<ClaimKind> {
         let expect = node.get("expect")?;
-        let cases = self.pairs(node, path)?;
+        let cases = self.pairs(node, path, ["of", "to"])?;
         let number = |key: &str| expect.billionths(key).map(|number| as_f64(number) / 1e9);
         if let Some(least) = number("least") {
             return Some(ClaimKind::Between { cases, least, most: number("most")? });
@@ -333,17 +335,31 @@ impl Binder<'_> {
 
     fn ordering(&mut self, node: &Node, path: &str) -> Option<ClaimKind> {
         let expect = node.get("expect")?;
-        let cases = self.pairs(node, path)?;
+        let cases = self.pairs(node, path, ["of", "to"])?;
+        let bases = match (node.get("of_base"), node.get("to_base")) {
+            (None, None) => Vec::new(),
+            (Some(_), Some(_)) => self.pairs(node, path, ["of_base", "to_base"])?,
+            (Some(one), None) | (None, Some(one)) => {
+                let found = "one side is divided by another point, the other is not".to_owned();
+                self.form(one, path, found, "`of_base` and `to_base` belong together".to_owned());
+                return None;
+            }
+        };
+        if !bases.is_empty() && bases.len() != cases.len() {
+            let found = format!("{} cases and {} bases", cases.len(), bases.len());
+            self.form(node, path, found, "each case has a base".to_owned());
+            return None;
+        }
         let below = expect.word("is") == Some("below");
         let most = expect.word("in") == Some("most");
-        Some(ClaimKind::Ordering { cases, below, times: times(expect), most })
+        Some(ClaimKind::Ordering { cases, bases, below, times: times(expect), most })
     }
 
     fn crossover(&mut self, node: &Node, path: &str) -> Option<ClaimKind> {
         let expect = node.get("expect")?;
         let axis = self.axis(node, "along", path)?;
         let at = self.value_index(axis, expect.get("value")?, &format!("{path}.expect.value"))?;
-        let (left, right) = self.sides(node, path)?;
+        let (left, right) = self.sides(node, path, ["of", "to"])?;
         let line = |(of, to): (&Choice, &Choice)| {
             let pair = |(of, to): (Choice, Choice)| (self.replicas(&of), self.replicas(&to));
             self.follow(of, axis).into_iter().zip(self.follow(to, axis)).map(pair).collect()
@@ -356,7 +372,7 @@ impl Binder<'_> {
 
     fn gap(&mut self, node: &Node, path: &str) -> Option<ClaimKind> {
         let axis = self.axis(node, "along", path)?;
-        let (left, right) = self.sides(node, path)?;
+        let (left, right) = self.sides(node, path, ["of", "to"])?;
         let line = |(of, to): (&Choice, &Choice)| {
             let (of, to) = (self.follow(of, axis), self.follow(to, axis));
             let pairs = of.iter().zip(&to);
@@ -599,13 +615,18 @@ impl Binder<'_> {
         Some(cases)
     }
 
-    /// The cases of `of` and of `to`, one beside the other.
-    fn sides(&mut self, node: &Node, path: &str) -> Option<(Vec<Choice>, Vec<Choice>)> {
-        let (of, to) = (listed(node.get("of")?), listed(node.get("to")?));
+    /// The cases of both keys (`of` and `to`), one beside the other.
+    fn sides(
+        &mut self,
+        node: &Node,
+        path: &str,
+        [of_key, to_key]: [&str; 2],
+    ) -> Option<(Vec<Choice>, Vec<Choice>)> {
+        let (of, to) = (listed(node.get(of_key)?), listed(node.get(to_key)?));
         if of.len() != to.len() {
-            let found = format!("`of` lists {} points and `to` {}", of.len(), to.len());
-            let allowed = "each point of `of` is compared with one of `to`".to_owned();
-            self.form(node.get("to")?, &format!("{path}.to"), found, allowed);
+            let found = format!("`{of_key}` lists {} points and `{to_key}` {}", of.len(), to.len());
+            let allowed = format!("each point of `{of_key}` is compared with one of `{to_key}`");
+            self.form(node.get(to_key)?, &format!("{path}.{to_key}"), found, allowed);
             return None;
         }
         let mut all = |key: &str, points: &[&Node]| -> Option<Vec<Choice>> {
@@ -619,8 +640,8 @@ impl Binder<'_> {
             }
             Some(cases)
         };
-        let left = all("of", &of);
-        let right = all("to", &to)?;
+        let left = all(of_key, &of);
+        let right = all(to_key, &to)?;
         Some((left?, right))
     }
 
@@ -654,8 +675,13 @@ impl Binder<'_> {
         None
     }
 
-    fn pairs(&mut self, node: &Node, path: &str) -> Option<Vec<(Replicas, Replicas)>> {
-        let (left, right) = self.sides(node, path)?;
+    fn pairs(
+        &mut self,
+        node: &Node,
+        path: &str,
+        keys: [&str; 2],
+    ) -> Option<Vec<(Replicas, Replicas)>> {
+        let (left, right) = self.sides(node, path, keys)?;
         let pair = |(of, to): (&Choice, &Choice)| (self.replicas(of), self.replicas(to));
         Some(left.iter().zip(&right).map(pair).collect())
     }

@@ -98,10 +98,12 @@ impl Bench<'_> {
                     Some(Found { holds: margin >= 0.0, margin, measured: shown(ratio) })
                 })
                 .collect(),
-            ClaimKind::Ordering { cases, below, times, .. } => cases
+            ClaimKind::Ordering { cases, bases, below, times, .. } => cases
                 .iter()
-                .map(|case| {
-                    let ratio = self.ratio(case)?;
+                .enumerate()
+                .map(|(index, case)| {
+                    let base = bases.get(index).map_or(Some(1.0), |base| self.ratio(base))?;
+                    let ratio = self.ratio(case)? / base;
                     let margin = if *below { times - ratio } else { ratio - times };
                     let measured = format!("a ratio of {}", shown(ratio));
                     Some(Found { holds: margin > 0.0, margin, measured })

@@ -239,6 +239,8 @@ pub enum Rendezvous {
     RPut,
     /// The receiver reads.
     RGet,
+    /// The receiver speaks first, and the sender writes.
+    Rtr,
 }
 
 /// Whether the bytes of messages exist.
@@ -285,8 +287,12 @@ pub enum Workload {
         rounds: u64,
         /// Rounds before them.
         warmup: u64,
-        /// Whether both processes are on one node.
+        /// Whether all processes are on one node.
         same_node: bool,
+        /// How many pairs.
+        pairs: u32,
+        /// Whether all messages of a window have the same buffer.
+        one_buffer: bool,
         /// Whether both send.
         bidirectional: bool,
     },

@@ -59,6 +59,8 @@ struct Reader<'a> {
     handles: BTreeMap<String, (Handle, Open, Span)>,
     communicators: Communicators,
     buffers: u32,
+    /// Where the buffer of buffered sends was attached.
+    attached: Option<Span>,
 }
 
 /// Reads the checked `ranks` of a program workload; what is wrong is reported.
@@ -81,14 +83,16 @@ pub fn read(diagnostics: &mut Diagnostics, choices: &Choices, ranks: &Node) -> V
     for (rank, list) in lists.iter().enumerate() {
         let (handles, communicators) = (BTreeMap::new(), Communicators::default());
         let ranks = count;
+        let (buffers, attached) = (0, None);
         let mut reader =
-            Reader { diagnostics, choices, ranks, rank, handles, communicators, buffers: 0 };
+            Reader { diagnostics, choices, ranks, rank, handles, communicators, buffers, attached };
         let elements = list.elements().unwrap_or(&[]);
         let statements = elements.iter().enumerate().map(|(index, node)| Statement {
             step: reader.step(node, &format!("workload.ranks[{rank}][{index}]")),
             line: lines[rank][index],
         });
         programs.push(statements.collect());
+        reader.end();
     }
     programs
 }
@@ -139,7 +143,10 @@ impl Reader<'_> {
         let call = match op {
             "compute" => return Step::Compute(node.time("time").unwrap_or_default()),
             "barrier" => Call::Barrier { comm: named.comm },
-            "isend" | "issend" | "send" | "ssend" => self.send(op, node, named, path),
+            "isend" | "issend" | "ibsend" | "irsend" | "send" | "ssend" | "bsend" | "rsend" => {
+                self.send(op, node, named, path)
+            }
+            "buffer_attach" | "buffer_detach" => self.buffer_of_sends(op, node, path),
             "irecv" | "recv" => self.receive(op, node, named, path),
             "probe" | "iprobe" | "mprobe" | "improbe" => self.probe(op, node, named, path),
             "mrecv" | "imrecv" => self.matched_receive(op, node, path),
@@ -182,13 +189,53 @@ impl Reader<'_> {
         let to = self.peer(node, "to", named, path, false);
         let tag = self.tag(node, path, false).unwrap_or(0);
         let buffer = self.buffer(node, "size");
-        let mode = if op.contains("ss") { SendMode::Synchronous } else { SendMode::Standard };
+        let mode = match op.trim_start_matches('i') {
+            "ssend" => SendMode::Synchronous,
+            "bsend" => SendMode::Buffered,
+            "rsend" => SendMode::Ready,
+            _ => SendMode::Standard,
+        };
+        if mode == SendMode::Buffered && self.attached.is_none() {
+            self.no_buffer(node, path);
+        }
         if op.starts_with('i') {
             let request = self.open(node, "req", path);
             Call::Isend { request, to, tag, comm, buffer, mode }
         } else {
             Call::Send { to, tag, comm, buffer, mode }
         }
+    }
+
+    /// `buffer_attach` and `buffer_detach`, which come in turn.
+    fn buffer_of_sends(&mut self, op: &str, node: &Node, path: &str) -> Call {
+        if op == "buffer_detach" {
+            if self.attached.take().is_none() {
+                self.no_buffer(node, path);
+            }
+            return Call::DetachBuffer;
+        }
+        if let Some(first) = self.attached.replace(node.span) {
+            let (found, allowed) = ("a buffer is attached already", "a process has one at a time");
+            let one = Diagnostic::error(&codes::CONTRADICTION, node.span, path, found, allowed);
+            self.report(one.related(first, "it was attached here"));
+        }
+        Call::AttachBuffer { bytes: node.bytes("size").unwrap_or_default().as_u64() }
+    }
+
+    fn no_buffer(&mut self, node: &Node, path: &str) {
+        let (found, allowed) = ("no buffer is attached here", "`buffer_attach` must come before");
+        let one = Diagnostic::error(&codes::CONTRADICTION, node.span, path, found, allowed);
+        self.report(one.help("the buffer must hold all messages whose transfer has not ended"));
+    }
+
+    /// What is attached must be detached: nobody completes its transfers after the end.
+    fn end(&mut self) {
+        let Some(first) = self.attached else { return };
+        let path = format!("workload.ranks[{}]", self.rank);
+        let (found, allowed) =
+            ("the buffer is never detached", "`buffer_detach` must come after it");
+        let one = Diagnostic::error(&codes::CONTRADICTION, first, path, found, allowed);
+        self.report(one.help("detaching waits for the transfers of all buffered sends"));
     }
 
     fn receive(&mut self, op: &str, node: &Node, named: Named, path: &str) -> Call {

@@ -80,6 +80,8 @@ static RANKS: Shape = Shape::Object(&[
         &Shape::Word(&[
             ("scatter", "a second hardware thread of a core when every core has one"),
             ("compact", "all hardware threads of a core before the next core"),
+            ("sockets", "as scatter, each core on another socket than the one before"),
+            ("tiles", "as scatter, each core on another tile than the one before"),
         ]),
         "scatter",
         "Which hardware threads are used.",
@@ -176,6 +178,7 @@ static MPI: Shape = Shape::Object(&[
         &Shape::Word(&[
             ("rput", "the sender writes after the receiver has answered"),
             ("rget", "the receiver reads"),
+            ("rtr", "the receiver offers its buffer before, and the sender writes; else as rput"),
         ]),
         "rput",
         "How a message above the eager threshold moves between nodes.",
@@ -268,6 +271,21 @@ const WARMUP_FIELD: Field = default(
     "Rounds before the measured ones.",
 );
 const BETWEEN_FIELD: Field = default("between", &BETWEEN, "nodes", "Where the two processes are.");
+const PAIRS_FIELD: Field = default(
+    "pairs",
+    &Shape::Count { min: 1, max: 65_536 },
+    "1",
+    "Pairs of processes; more than one between `cores` only. The bandwidth is their sum.",
+);
+const BUFFERS_FIELD: Field = default(
+    "buffers",
+    &Shape::Word(&[
+        ("own", "each message of a window has one"),
+        ("one", "all messages of a window have the same one, as in osu_bw"),
+    ]),
+    "own",
+    "The buffers of a window, on each side.",
+);
 
 static QUEUE_KIND: Shape = Shape::Word(&[
     ("expected", "posted receives that never match: every arrival walks past them"),
@@ -305,12 +323,28 @@ static WORKLOAD: Shape = Shape::Tagged {
         ),
         variant(
             "bandwidth",
-            &[SIZE_FIELD, WINDOW_FIELD, ROUNDS_FIELD, WARMUP_FIELD, BETWEEN_FIELD],
+            &[
+                SIZE_FIELD,
+                WINDOW_FIELD,
+                ROUNDS_FIELD,
+                WARMUP_FIELD,
+                BETWEEN_FIELD,
+                PAIRS_FIELD,
+                BUFFERS_FIELD,
+            ],
             "One process sends windows of messages to another, which answers each window.",
         ),
         variant(
             "bidirectional_bandwidth",
-            &[SIZE_FIELD, WINDOW_FIELD, ROUNDS_FIELD, WARMUP_FIELD, BETWEEN_FIELD],
+            &[
+                SIZE_FIELD,
+                WINDOW_FIELD,
+                ROUNDS_FIELD,
+                WARMUP_FIELD,
+                BETWEEN_FIELD,
+                PAIRS_FIELD,
+                BUFFERS_FIELD,
+            ],
             "Two processes send windows of messages to each other at once.",
         ),
         variant(
@@ -403,6 +437,8 @@ const COMM_FIELD: Field = default(
     "The communicator: 0 all ranks, 1 a duplicate, 2 the ranks in reverse order, or the name of one that was made.",
 );
 const MESSAGE: Field = required("size", &SIZE, "\"8 B\"", "Bytes of the message.");
+const ATTACHED: Field =
+    required("size", &SIZE, "\"1 MiB\"", "Bytes of room for the process's buffered sends.");
 const ROOM: Field = required("max", &SIZE, "\"8 B\"", "Bytes of the receive buffer.");
 const REQ: Field = required("req", &REQUEST, "\"a\"", "The name of the request.");
 const REQS: Field = required("reqs", &REQUESTS, "[ \"a\" ]", "The names of the requests.");
@@ -417,6 +453,12 @@ static OPERATION: Shape = Shape::Tagged {
         variant("issend", &[TO, TAG_FIELD, COMM_FIELD, MESSAGE, REQ], "MPI_Issend"),
         variant("send", &[TO, TAG_FIELD, COMM_FIELD, MESSAGE], "MPI_Send"),
         variant("ssend", &[TO, TAG_FIELD, COMM_FIELD, MESSAGE], "MPI_Ssend"),
+        variant("ibsend", &[TO, TAG_FIELD, COMM_FIELD, MESSAGE, REQ], "MPI_Ibsend"),
+        variant("bsend", &[TO, TAG_FIELD, COMM_FIELD, MESSAGE], "MPI_Bsend"),
+        variant("irsend", &[TO, TAG_FIELD, COMM_FIELD, MESSAGE, REQ], "MPI_Irsend"),
+        variant("rsend", &[TO, TAG_FIELD, COMM_FIELD, MESSAGE], "MPI_Rsend"),
+        variant("buffer_attach", &[ATTACHED], "MPI_Buffer_attach"),
+        variant("buffer_detach", &[], "MPI_Buffer_detach"),
         variant("irecv", &[SRC, TAG_FIELD, COMM_FIELD, ROOM, REQ], "MPI_Irecv"),
         variant("recv", &[SRC, TAG_FIELD, COMM_FIELD, ROOM], "MPI_Recv"),
         variant("wait", &[REQ], "MPI_Wait"),
@@ -629,6 +671,12 @@ const GROWTH_TIME: MetricSpec =
     titled("Mean time to double the window", time_metric("growth_time"));
 const STEP_TIME: MetricSpec = time_metric("step_time");
 const COMMUNICATION: MetricSpec = time_metric("communication_time");
+const COPIES: MetricSpec =
+    titled("Messages that the core of the watched rank copies in a step", number("copies", ""));
+const COPIES_MEAN: MetricSpec =
+    titled("Messages that a core copies in a step, in the mean", number("copies_mean", ""));
+const IMBALANCE: MetricSpec =
+    titled("How far the copies of a rank are from the mean, at most", number("copy_imbalance", ""));
 const SEARCH_TIME: MetricSpec = time_metric("search_time");
 const LEVELS: MetricSpec = number("levels", "");
 const EDGE_ENDS: MetricSpec = number("edge_ends", "");
@@ -655,7 +703,8 @@ const fn main_metrics(kind: &str) -> &'static [MetricSpec] {
         b"pack" => &[PACK_TIME, BANDWIDTH, BUS_BYTES, TIME_METRIC],
         b"pack_beside" => &[PACK_TIME, OTHER_TIME, TIME_METRIC],
         b"tiles" => &[STEP_TIME, MOVED, TIME_METRIC],
-        b"stencil" | b"comd" | b"minighost" => &[STEP_TIME, COMMUNICATION, TIME_METRIC],
+        b"stencil" => &[STEP_TIME, COMMUNICATION, COPIES, COPIES_MEAN, IMBALANCE, TIME_METRIC],
+        b"comd" | b"minighost" => &[STEP_TIME, COMMUNICATION, TIME_METRIC],
         b"graph500" => &[SEARCH_TIME, COMMUNICATION, LEVELS, EDGE_ENDS, PAIRS, TIME_METRIC],
         _ => &[TIME_METRIC],
     }

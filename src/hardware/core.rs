@@ -76,6 +76,10 @@ pub enum Pinning {
     Scatter,
     /// All hardware threads of a core before the next core.
     Compact,
+    /// As `Scatter`, each core on another socket than the one before.
+    Sockets,
+    /// As `Scatter`, each core on another tile than the one before.
+    Tiles,
 }
 
 /// More threads than the machine has hardware threads.
@@ -102,6 +106,7 @@ pub struct Placement {
     threads: u32,
     sockets: u32,
     cores_per_socket: u32,
+    cores_per_tile: u32,
     smt: u32,
     scheme: Scheme,
     pinning: Pinning,
@@ -134,8 +139,18 @@ impl Placement {
             return Err(PlacementError { per_node, threads, needed, available });
         }
         let (sockets, cores_per_socket, smt) = (cpu.sockets, cpu.cores_per_socket, cpu.smt);
-        let pinning = Pinning::default();
-        Ok(Self { nodes, per_node, threads, sockets, cores_per_socket, smt, scheme, pinning })
+        let (cores_per_tile, pinning) = (cpu.cores_per_tile, Pinning::default());
+        Ok(Self {
+            nodes,
+            per_node,
+            threads,
+            sockets,
+            cores_per_socket,
+            cores_per_tile,
+            smt,
+            scheme,
+            pinning,
+        })
     }
 
     /// The same threads on hardware threads in another order.
@@ -159,8 +174,10 @@ impl Placement {
         let slot = local * self.threads + thread;
         let cores = self.sockets * self.cores_per_socket;
         let (core, thread) = match self.pinning {
-            Pinning::Scatter => (slot % cores, slot / cores),
             Pinning::Compact => (slot / self.smt, slot % self.smt),
+            Pinning::Scatter => (slot % cores, slot / cores),
+            Pinning::Sockets => (in_turn(slot % cores, self.cores_per_socket, cores), slot / cores),
+            Pinning::Tiles => (in_turn(slot % cores, self.cores_per_tile, cores), slot / cores),
         };
         let (socket, core) = match self.scheme {
             Scheme::Block => (core / self.cores_per_socket, core % self.cores_per_socket),
@@ -178,6 +195,20 @@ impl Placement {
     /// Cores of all nodes: one more than the largest [`Self::core_index`].
     pub fn cores(&self) -> usize {
         self.nodes as usize * self.sockets as usize * self.cores_per_socket as usize
+    }
+}
+
+/// Core number `index` of `cores`, where one core of each group comes first, then the second ones.
+const fn in_turn(index: u32, group: u32, cores: u32) -> u32 {
+    let (mut left, mut within) = (index, 0);
+    loop {
+        // The last group may be short.
+        let groups = (cores - within).div_ceil(group);
+        if left < groups {
+            return left * group + within;
+        }
+        left -= groups;
+        within += 1;
     }
 }
 
@@ -334,9 +365,29 @@ mod tests {
     }
 
     #[test]
+    fn sockets_and_tiles_are_taken_in_turn() {
+        let cpu = Cpu { cores_per_tile: 2, ..cpu(2, 4, 1, 1_000_000) };
+        let placement = Placement::new(&cpu, 1, 8, 1, Scheme::Block).unwrap();
+        let places = |pinning| {
+            let placement = placement.clone().pinned(pinning);
+            (0..8).map(|process| placement.place(process, 0)).collect::<Vec<_>>()
+        };
+        let numbers = |pinning| {
+            let numbered = places(pinning).into_iter().map(|place| 4 * place.socket + place.core);
+            numbered.collect::<Vec<_>>()
+        };
+        assert_eq!(numbers(Pinning::Sockets), [0, 4, 1, 5, 2, 6, 3, 7]);
+        assert_eq!(numbers(Pinning::Tiles), [0, 2, 4, 6, 1, 3, 5, 7]);
+        let [first, second] = [0, 1].map(|process| places(Pinning::Tiles)[process]);
+        assert_eq!(first.distance(second, 2), Distance::SameSocket);
+        // The last tile of a socket with an odd number of cores has one.
+        assert_eq!((0..5).map(|core| in_turn(core, 2, 5)).collect::<Vec<_>>(), [0, 2, 4, 1, 3]);
+    }
+
+    #[test]
     fn every_thread_has_a_hardware_thread_of_its_own() {
-        let orders = [Scheme::Block, Scheme::Cyclic]
-            .map(|scheme| [(scheme, Pinning::Scatter), (scheme, Pinning::Compact)]);
+        let all = [Pinning::Scatter, Pinning::Compact, Pinning::Sockets, Pinning::Tiles];
+        let orders = [Scheme::Block, Scheme::Cyclic].map(|scheme| all.map(|one| (scheme, one)));
         for (scheme, pinning) in orders.into_iter().flatten() {
             for (nodes, processes, threads) in [(1, 16, 1), (2, 8, 3), (3, 7, 2), (2, 5, 5)] {
                 let cpu = cpu(2, 4, 2, 1_000_000);

@@ -37,6 +37,21 @@ pub struct Selection {
     pub tag: Option<i32>,
 }
 
+impl Selection {
+    /// Whether some message could satisfy both. Pure.
+    pub fn overlaps(&self, other: &Self) -> bool {
+        let meet = |one: Option<i64>, other: Option<i64>| {
+            one.is_none_or(|one| other.is_none_or(|other| one == other))
+        };
+        let source = |selection: &Self| selection.source.map(|rank| i64::from(rank.0));
+        let tag = |selection: &Self| selection.tag.map(i64::from);
+        self.context == other.context
+            && self.dest == other.dest
+            && meet(source(self), source(other))
+            && meet(tag(self), tag(other))
+    }
+}
+
 impl Envelope {
     /// Whether a receive with this selection may take the message. Pure.
     pub fn matches(&self, selection: &Selection) -> bool {

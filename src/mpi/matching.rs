@@ -95,6 +95,13 @@ impl<P, U> MatchingEngine<P, U> {
         search.map(|posted| posted.payload)
     }
 
+    /// The posted receive that a message takes, which is known to be there: it is taken out. Nothing
+    /// joins the unexpected queue.
+    pub fn claim(&mut self, envelope: &Envelope) -> Search<P> {
+        let search = remove(&mut self.posted, |posted| envelope.matches(&posted.selection));
+        search.map(|posted| posted.payload)
+    }
+
     /// A receive is posted: the earliest unexpected message that it selects is taken out, or else
     /// the receive joins the posted queue.
     pub fn post(&mut self, selection: Selection, payload: P) -> Search<Unexpected<U>> {

@@ -94,9 +94,9 @@ impl Requests {
 #[allow(missing_docs, reason = "argument names of MPI")]
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub enum Call {
-    /// `MPI_Isend`, `MPI_Issend`.
+    /// `MPI_Isend`, `MPI_Issend`, `MPI_Ibsend`, `MPI_Irsend`.
     Isend { request: Handle, to: Peer, tag: i32, comm: Comm, buffer: Buffer, mode: SendMode },
-    /// `MPI_Send`, `MPI_Ssend`.
+    /// `MPI_Send`, `MPI_Ssend`, `MPI_Bsend`, `MPI_Rsend`.
     Send { to: Peer, tag: i32, comm: Comm, buffer: Buffer, mode: SendMode },
     /// `MPI_Irecv`; a `tag` of `None` is `MPI_ANY_TAG`.
     Irecv { request: Handle, source: Peer, tag: Option<i32>, comm: Comm, buffer: Buffer },
@@ -126,6 +126,10 @@ pub enum Call {
     Imrecv { message: Handle, request: Handle, buffer: Buffer },
     /// `MPI_Cancel`.
     Cancel { request: Handle },
+    /// `MPI_Buffer_attach` of so many bytes, for buffered sends.
+    AttachBuffer { bytes: u64 },
+    /// `MPI_Buffer_detach`.
+    DetachBuffer,
     /// `MPI_Barrier`.
     Barrier { comm: Comm },
     /// `MPI_Init`, which a job has behind it: calling it again is an error.
@@ -170,6 +174,8 @@ impl Call {
             | Self::Mrecv { .. }
             | Self::Imrecv { .. }
             | Self::Cancel { .. }
+            | Self::AttachBuffer { .. }
+            | Self::DetachBuffer
             | Self::Init
             | Self::Attach { .. }
             | Self::Rma(_) => None,

@@ -108,6 +108,8 @@ pub enum Space {
     Window(u32),
     /// Memory that several processes of a node map: see [`Space::shared`].
     Shared(u32),
+    /// Room that the program has attached for buffered sends: that of one message.
+    Attached(u16),
     /// Where the endpoint library joins what the threads of a process give; one per thread.
     Exchange(u16),
 }
@@ -130,6 +132,7 @@ impl Space {
             | Self::Unexpected(_)
             | Self::Scratch(_)
             | Self::Window(_)
+            | Self::Attached(_)
             | Self::Exchange(_) => None,
         }
     }

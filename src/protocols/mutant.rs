@@ -56,6 +56,9 @@ mutants! {
     LoadKept, "load-kept", "V5", "The end of a copy is not counted.";
     OffloadUncounted, "offload-uncounted", "V5", "Only the ends of offloads are counted.";
     ChunkLost, "chunk-lost", "V3", "The last chunk of a copy is left out.";
+    OfferCrosses, "offer-crosses", "V8", "A sender takes an offer that crossed one of its messages.";
+    OffersBehind, "offers-behind", "V8", "A receive is offered behind one that could take its message.";
+    OffersWildcard, "offers-wildcard", "V10", "A receive of any source is offered to two senders.";
     OwnCount, "own-count", "E1", "A process takes its own number of endpoints for that of every other.";
     SkipsRound, "skips-round", "E3", "The barrier leaves its last round out.";
     FirstPolls, "first-polls", "E4", "Only calls on the first endpoint of a process make progress.";

@@ -35,6 +35,20 @@ pub enum Epoch {
     Shared,
     /// A flush inside one lock of all; the accumulate family.
     LockAll,
+    /// The same with puts and gets.
+    LockAllPuts,
+}
+
+impl Epoch {
+    /// Whether all epochs are inside one lock of all.
+    pub const fn is_in_one_lock(self) -> bool {
+        matches!(self, Self::LockAll | Self::LockAllPuts)
+    }
+
+    /// Whether bytes are moved by puts and gets.
+    const fn puts(self) -> bool {
+        matches!(self, Self::Exclusive | Self::LockAllPuts)
+    }
 }
 
 /// What it does in an epoch.
@@ -108,7 +122,7 @@ impl Epochs {
 
     fn origin(&self, rank: u32, processes: u32) -> Score {
         let win = WINDOW;
-        let all = self.epoch == Epoch::LockAll;
+        let all = self.epoch.is_in_one_lock();
         let lock = all.then(|| rma(RmaCall::LockAll { win, no_check: self.no_check }));
         let unlock = all.then(|| rma(RmaCall::UnlockAll { win }));
         let epoch = self.epoch(rank);
@@ -166,14 +180,16 @@ impl Epochs {
         let (open, close) = match self.epoch {
             Epoch::Exclusive => locked(LockKind::Exclusive),
             Epoch::Shared => locked(LockKind::Shared),
-            Epoch::LockAll => (None, rma(RmaCall::Flush { win, target, local: false })),
+            Epoch::LockAll | Epoch::LockAllPuts => {
+                (None, rma(RmaCall::Flush { win, target, local: false }))
+            }
         };
         open.into_iter().chain(operations).chain([close]).collect()
     }
 
     fn write(&self) -> Operation {
         let origin = Region::new(Space::User(GIVEN), self.size);
-        if self.epoch == Epoch::Exclusive {
+        if self.epoch.puts() {
             return Operation::Put { origin };
         }
         let update = Effect::Replace(Datatype::Int64);
@@ -182,7 +198,7 @@ impl Epochs {
 
     fn read(&self) -> Operation {
         let into = Region::new(Space::User(GOT), self.size);
-        if self.epoch == Epoch::Exclusive {
+        if self.epoch.puts() {
             return Operation::Get { into };
         }
         let update = Effect::NoOp(Datatype::Int64);

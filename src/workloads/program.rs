@@ -183,6 +183,8 @@ fn buffer_of(call: &Call) -> Option<Buffer> {
         | Call::Cancel { .. }
         | Call::Barrier { .. }
         | Call::Init
+        | Call::AttachBuffer { .. }
+        | Call::DetachBuffer
         | Call::CreateEndpoints { .. }
         | Call::FreeEndpoint { .. }
         | Call::Attach { .. }

@@ -27,6 +27,8 @@ pub struct Stencil {
     pub steps: u32,
     /// Computation of a process in a step, in picoseconds.
     pub compute: u64,
+    /// The rank whose copies are told beside those of all.
+    pub watched: u32,
 }
 
 /// Lower and higher neighbour of each axis.

@@ -53,6 +53,7 @@ fn of_thread(call: &Collective, thread: u16, comm: Comm) -> Collective {
         | Space::Scratch(_)
         | Space::Window(_)
         | Space::Shared(_)
+        | Space::Attached(_)
         | Space::Exchange(_) => region,
     };
     Collective { comm, input: own(call.input), output: own(call.output), ..call.clone() }

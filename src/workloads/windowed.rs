@@ -93,6 +93,10 @@ pub struct Windowed {
     /// Where each thread has an endpoint.
     creation: Option<Creation>,
     backlog: Option<Backlog>,
+    /// Whether all messages of a window have the same buffer.
+    one_buffer: bool,
+    /// Whether all ranks meet once more before the timed rounds.
+    meets: bool,
     done: u32,
     state: State,
 }
@@ -103,6 +107,8 @@ enum State {
     Create,
     /// A long queue is made, where one was asked for; then everybody is there.
     Barrier,
+    /// Everybody has warmed up.
+    Met,
     /// The timed rounds begin: the other threads are created.
     Fork,
     /// A round may begin.
@@ -140,7 +146,7 @@ impl Windowed {
         assert!(window > 0, "a window holds at least one message");
         let share = Share { thread: 0, comm: Comm(0), tags: 0 };
         let (threads, backlog, done, state) = (1, None, 0, State::Barrier);
-        let creation = None;
+        let (creation, one_buffer, meets) = (None, false, false);
         Self {
             peer,
             direction,
@@ -152,9 +158,24 @@ impl Windowed {
             threads,
             creation,
             backlog,
+            one_buffer,
+            meets,
             done,
             state,
         }
+    }
+
+    /// The same with a barrier before the timed rounds, as in `osu_mbw_mr`: no pair begins them while
+    /// another one warms up.
+    #[must_use]
+    pub fn with_common_start(self) -> Self {
+        Self { meets: true, ..self }
+    }
+
+    /// The same with one buffer for all messages that it sends, and one for all that it receives.
+    #[must_use]
+    pub fn with_one_buffer(self) -> Self {
+        Self { one_buffer: true, ..self }
     }
 
     /// One of `threads` threads: only the first meets other ranks, warms up and marks.
@@ -209,7 +230,13 @@ impl Windowed {
         matches!(self.direction, Direction::Sends | Direction::Both)
     }
 
-    /// Buffers of receives come first, then those of sends: every message has its own.
+    /// The buffer of message `index` among those from `first` on.
+    const fn buffer(&self, first: u32, index: u32) -> Buffer {
+        let id = if self.one_buffer { first } else { first + index };
+        Buffer { id, bytes: self.bytes }
+    }
+
+    /// Buffers of receives come first, then those of sends.
     fn receive(&self, index: u32) -> Call {
         let slot = self.first() + index;
         Call::Irecv {
@@ -217,7 +244,7 @@ impl Windowed {
             source: Peer::Rank(self.peer),
             tag: Some(self.share.tags + DATA),
             comm: self.share.comm,
-            buffer: Buffer { id: slot, bytes: self.bytes },
+            buffer: self.buffer(self.first(), index),
         }
     }
 
@@ -228,7 +255,7 @@ impl Windowed {
             to: Peer::Rank(self.peer),
             tag: self.share.tags + DATA,
             comm: self.share.comm,
-            buffer: Buffer { id: slot, bytes: self.bytes },
+            buffer: self.buffer(self.first() + self.first_send(), index),
             mode: SendMode::Standard,
         }
     }
@@ -289,10 +316,17 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for Windowed {
                         if self.leads() {
                             return Next::Join;
                         }
+                    } else if self.done == self.warm_up && self.meets {
+                        self.state = State::Met;
+                        return Next::Call(Call::Barrier { comm: Comm::default() });
                     } else if self.done == self.warm_up {
                         self.state = State::Fork;
                         return Next::Mark(START);
                     }
+                }
+                State::Met => {
+                    self.state = State::Fork;
+                    return Next::Mark(START);
                 }
                 State::Fork => {
                     self.state = State::Receives(0);

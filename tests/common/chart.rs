@@ -226,6 +226,7 @@ fn place(region: Region) -> &'static str {
         Space::Scratch(_) => "scratch",
         Space::Window(_) => "window",
         Space::Shared(_) => "shared",
+        Space::Attached(_) => "attached",
         Space::Exchange(_) => "exchange",
     }
 }
@@ -236,9 +237,11 @@ fn content(packet: &Packet, payload: Option<Region>) -> String {
         Packet::Matched { .. } => "MATCHED".to_owned(),
         Packet::Rma(packet) => packet.to_string(),
         Packet::Rts { header, .. } => format!("RTS {} B", header.bytes),
+        Packet::Rtr(offer) => format!("RTR {} B", offer.into.len),
         Packet::Rendezvous { word, .. } => match word {
             Word::Cts { .. } => "CTS".to_owned(),
             Word::Fin => "FIN".to_owned(),
+            Word::Taken { filled, .. } => if *filled { "FIN" } else { "TAKEN" }.to_owned(),
             Word::Chunk { offset } => {
                 let bytes = payload.map_or(0, |region| region.len);
                 format!("CHUNK {bytes} B at {offset}")

@@ -116,8 +116,11 @@ fn job(size: usize, schedule: u64) -> Job {
         1 => rank,
         _ => rank / 2,
     };
-    let protocols = Protocol::ALL.len();
+    // RTR refuses to cancel a receive on offer, which some cases do.
+    let near = Protocol::ALL.iter().filter(|protocol| **protocol != Protocol::Rtr);
+    let near: Vec<Protocol> = near.copied().collect();
     let crossing = [Protocol::RPut, Protocol::RGet];
+    let protocols = near.len();
     let threshold = Bytes::new(THRESHOLDS[pick(3 * protocols as u64, THRESHOLDS.len())]);
     Job {
         communicators: Communicators::standard(process(size).0),
@@ -125,7 +128,7 @@ fn job(size: usize, schedule: u64) -> Job {
         threads: vec![1; size],
         endpoints: crate::protocols::library::Endpoints::default(),
         rendezvous: crossing[pick(3, crossing.len())],
-        cooperation: Cooperation::by(Scheme::Fixed(Protocol::ALL[pick(3, protocols)])),
+        cooperation: Cooperation::by(Scheme::Fixed(near[pick(3, protocols)])),
         eager_inter: threshold,
         eager_intra: threshold,
         header: Bytes::new(64),

@@ -169,7 +169,13 @@ pub fn entries() -> Vec<Entry> {
             "R ranks in a ring, K large messages to the next",
             [2, 8],
             compared,
-            move |size, planted| jobs::large_ring(size, planted, protocol),
+            move |size, planted| {
+                if protocol == Protocol::Rtr {
+                    jobs::offered_ring(size, planted, None, false)
+                } else {
+                    jobs::large_ring(size, planted, protocol)
+                }
+            },
         )
     }));
     all.extend(cooperation());
@@ -188,7 +194,8 @@ pub fn entries() -> Vec<Entry> {
 
 /// Every way to move large messages inside a node, at once and in chunks.
 fn cooperation() -> impl Iterator<Item = Entry> {
-    let near = [Protocol::RPut, Protocol::RGet, Protocol::CoopP2p, Protocol::CoopHca];
+    let near =
+        [Protocol::RPut, Protocol::RGet, Protocol::Rtr, Protocol::CoopP2p, Protocol::CoopHca];
     let fixed = near.into_iter().map(Scheme::Fixed);
     let schemes = fixed.chain(Scheme::DECIDERS);
     schemes.flat_map(|scheme| {
@@ -196,7 +203,11 @@ fn cooperation() -> impl Iterator<Item = Entry> {
             let name = format!("cooperation/{}{suffix}", scheme.name());
             let about = "R ranks of a node in a ring, K large messages to the next";
             entry(&name, about, [2, 4], compared, move |size, planted| {
-                jobs::near_ring(size, planted, scheme, chunk)
+                if scheme == Scheme::Fixed(Protocol::Rtr) {
+                    jobs::offered_ring(size, planted, chunk, true)
+                } else {
+                    jobs::near_ring(size, planted, scheme, chunk)
+                }
             })
         })
     })

@@ -70,6 +70,7 @@ fn replicas_are_averaged_and_the_worst_case_is_told() {
 fn an_ordering_is_strict() {
     let kind = |below| ClaimKind::Ordering {
         cases: vec![(vec![0], vec![1])],
+        bases: Vec::new(),
         below,
         times: 1.0,
         most: false,
@@ -77,6 +78,21 @@ fn an_ordering_is_strict() {
     check(kind(true), &[1.0, 2.0], true, "a ratio of 0.5");
     check(kind(true), &[2.0, 2.0], false, "a ratio of 1");
     check(kind(false), &[2.0, 2.0], false, "a ratio of 1");
+}
+
+/// What is compared are both sides, each divided by its own base: two speedups.
+#[test]
+fn an_ordering_may_be_of_ratios() {
+    let kind = || ClaimKind::Ordering {
+        cases: vec![(vec![0], vec![1])],
+        bases: vec![(vec![2], vec![3])],
+        below: true,
+        times: 1.0,
+        most: false,
+    };
+    // 6 / 2 and 8 / 4: the first is above the second.
+    check(kind(), &[6.0, 8.0, 2.0, 4.0], false, "a ratio of 1.5");
+    check(kind(), &[6.0, 8.0, 4.0, 2.0], true, "a ratio of 0.375");
 }
 
 #[test]
@@ -139,8 +155,13 @@ fn a_failed_point_holds_no_claim() {
 #[test]
 fn most_cases_are_more_than_half() {
     let cases: Vec<_> = (0..4).map(|i| (vec![i], vec![4])).collect();
-    let kind =
-        || ClaimKind::Ordering { cases: cases.clone(), below: false, times: 0.9, most: true };
+    let kind = || ClaimKind::Ordering {
+        cases: cases.clone(),
+        bases: Vec::new(),
+        below: false,
+        times: 0.9,
+        most: true,
+    };
     let told =
         |held, middle| format!("in {held} of 4 cases; the one in the middle: a ratio of {middle}");
     check(kind(), &[0.5, 0.91, 0.95, 1.0, 1.0], true, &told(3, "0.91"));

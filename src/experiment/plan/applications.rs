@@ -90,6 +90,7 @@ fn stencil(node: &Node, grid: Grid) -> Stencil {
         halo: node.bytes("size").expect("the key is required").as_u64(),
         steps: small(node, "steps"),
         compute: compute(node, "compute"),
+        watched: node.small("watch").unwrap_or(0),
     }
 }
 

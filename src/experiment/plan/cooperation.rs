@@ -47,6 +47,7 @@ pub(super) fn read(
         counts_offloads: rules
             .iter()
             .any(|rule| matches!(rule.scheme, Scheme::Adaptive | Scheme::Hybrid)),
+        ready_by_rtr: settings.and_then(|settings| settings.word("ready")) == Some("rtr"),
         rules,
     };
     let single = |rule: &Rule| rule.scheme != Scheme::Fixed(Protocol::SharedMemory);
@@ -57,6 +58,7 @@ pub(super) fn read(
     if offloads {
         check_loopback(diagnostics, tree, machine);
     }
+    check_offers(diagnostics, tree, &cooperation, threads);
     (cooperation, kernel)
 }
 
@@ -165,6 +167,36 @@ fn check_loopback(diagnostics: &mut Diagnostics, tree: &Node, machine: &Machine)
         Diagnostic::error(&codes::MODEL_INCOMPLETE, place(tree, path), path, found, allowed)
             .related(place(tree, "machine"), "the machine is given here"),
     );
+}
+
+/// Offers are kept in the order in which one thread posts: see `protocols::library::offers`.
+fn check_offers(
+    diagnostics: &mut Diagnostics,
+    tree: &Node,
+    cooperation: &Cooperation,
+    threads: u16,
+) {
+    let far = tree.get("mpi").and_then(|mpi| mpi.word("rendezvous")) == Some("rtr");
+    if !(far || cooperation.has_offers()) {
+        return;
+    }
+    let path = if far { "mpi.rendezvous" } else { "mpi.rendezvous_intra" };
+    let mut refuse = |found: String, allowed: &str, other: &str, what: &str| {
+        let at = place(tree, path);
+        let one = Diagnostic::error(&codes::CONTRADICTION, at, path, found, allowed);
+        diagnostics.push(one.related(place(tree, other), what));
+    };
+    if threads > 1 {
+        let found = format!("{threads} threads of a process, with receives on offer (rtr)");
+        let (allowed, other) =
+            ("one thread of each process is needed", "ranks.threads_per_process");
+        refuse(found, allowed, other, "the threads are given here");
+    }
+    if tree.get("workload").is_some_and(|workload| workload.get("queue").is_some()) {
+        let found = "receives on offer (rtr), and a queue whose receives are cancelled".to_owned();
+        let allowed = "a receive on offer cannot be cancelled";
+        refuse(found, allowed, "workload.queue", "the queue is given here");
+    }
 }
 
 /// Chunks and counters are work that one thread has begun: see `protocols::library::work`.

@@ -71,6 +71,7 @@ fn epochs(node: &Node, settings: &Settings) -> Task {
         epoch: match node.required_word("epoch") {
             "exclusive" => Epoch::Exclusive,
             "shared" => Epoch::Shared,
+            "lock_all_puts" => Epoch::LockAllPuts,
             _ => Epoch::LockAll,
         },
         access,
@@ -186,7 +187,7 @@ pub(super) fn check(
     let exclusive = match workload.task {
         Task::Mutex { algorithm, asked } => algorithm == Algorithm::ByteVector && asked.no_check,
         Task::Epochs(asked) => {
-            let locks = asked.epoch != Epoch::LockAll || asked.direct == Direct::Exclusive;
+            let locks = !asked.epoch.is_in_one_lock() || asked.direct == Direct::Exclusive;
             locks && asked.no_check
         }
         Task::LinkedList(_) | Task::WindowGrowth(_) => false,

@@ -188,9 +188,35 @@ fn workload(
         },
         _ => {
             let bidirectional = kind == "bidirectional_bandwidth";
-            Workload::Bandwidth { size, window, rounds, warmup, same_node, bidirectional }
+            let pairs = pairs(diagnostics, node, same_node);
+            let one_buffer = node.word("buffers") == Some("one");
+            Workload::Bandwidth {
+                size,
+                window,
+                rounds,
+                warmup,
+                same_node,
+                pairs,
+                one_buffer,
+                bidirectional,
+            }
         }
     })
+}
+
+/// Pairs of a workload that measures bandwidth: between nodes there is one.
+fn pairs(diagnostics: &mut Diagnostics, node: &Node, same_node: bool) -> u32 {
+    let pairs = node.small("pairs").unwrap_or(1);
+    if same_node || pairs == 1 {
+        return pairs;
+    }
+    let span = node.get("pairs").map_or(node.span, |pairs| pairs.span);
+    let (found, allowed) = (format!("{pairs} pairs between nodes"), "one pair, or `cores`");
+    diagnostics.push(
+        Diagnostic::error(&codes::CONTRADICTION, span, "workload.pairs", found, allowed)
+            .help("the workload `message_rate` has many pairs between nodes"),
+    );
+    1
 }
 
 /// The call of the workload that measures a collective.
@@ -289,15 +315,19 @@ fn placement(
     };
     let pinning = match ranks_word(tree, "pinning") {
         Some("compact") => Pinning::Compact,
+        Some("sockets") => Pinning::Sockets,
+        Some("tiles") => Pinning::Tiles,
         _ => Pinning::Scatter,
     };
     let oversubscribe = ranks.and_then(|ranks| ranks.flag("oversubscribe")).unwrap_or(false);
     let (processes, per_node) = match workload {
         Workload::PingPong { same_node, .. } | Workload::Bandwidth { same_node, .. } => {
             if *same_node {
-                // Both on the first node, however processes are dealt out.
+                // All on the first node, however processes are dealt out.
                 let order = PlacementOrder::Block;
-                let (processes, per_node) = (2, 2);
+                let pairs =
+                    if let Workload::Bandwidth { pairs, .. } = workload { *pairs } else { 1 };
+                let (processes, per_node) = (2 * pairs, 2 * pairs);
                 return Some(Placement { processes, per_node, order, oversubscribe, pinning });
             }
             need_nodes(diagnostics, tree, nodes, nodes >= 2, "at least 2")?;
@@ -643,6 +673,7 @@ fn mpi(tree: &Node, machine: &Arc<Machine>) -> MpiOptions {
     MpiOptions {
         rendezvous: match word("rendezvous") {
             Some("rget") => Rendezvous::RGet,
+            Some("rtr") => Rendezvous::Rtr,
             _ => Rendezvous::RPut,
         },
         cooperation: Cooperation::default(),

@@ -73,12 +73,13 @@ fn agents(point: &Point) -> u64 {
         | Workload::Packing(_)
         | Workload::Application(_)
         | Workload::OneSided(_) => u64::from(point.placement.per_node),
-        Workload::PingPong { .. } | Workload::Bandwidth { .. } | Workload::Program(_) => 1,
+        Workload::Bandwidth { pairs, .. } => u64::from(*pairs),
+        Workload::PingPong { .. } | Workload::Program(_) => 1,
     }
 }
 
 /// The marks of a thread's start and end.
-fn brackets(outcome: &Outcome) -> impl Iterator<Item = (&Mark, &Mark)> {
+pub(super) fn brackets(outcome: &Outcome) -> impl Iterator<Item = (&Mark, &Mark)> {
     let of = |number| outcome.marks.iter().filter(move |mark| mark.number == number);
     of(START).filter_map(move |start| {
         let same = |end: &&Mark| (end.process, end.thread) == (start.process, start.thread);

@@ -69,6 +69,7 @@ pub fn build(point: &Point) -> Job {
         rendezvous: match rendezvous {
             Rendezvous::RPut => Protocol::RPut,
             Rendezvous::RGet => Protocol::RGet,
+            Rendezvous::Rtr => Protocol::Rtr,
         },
         cooperation,
         kernel,
@@ -222,18 +223,31 @@ fn programs(point: &Point) -> Vec<AnyProgram> {
             };
             (0..2).map(|me| AnyProgram::PingPong(rank(me))).collect()
         }
-        Workload::Bandwidth { size, window, rounds, warmup, bidirectional, .. } => {
+        Workload::Bandwidth {
+            size,
+            window,
+            rounds,
+            warmup,
+            pairs,
+            one_buffer,
+            bidirectional,
+            ..
+        } => {
             let (warmup, rounds) = (small(*warmup), small(*rounds));
-            let direction = |me| match (bidirectional, me) {
+            let direction = |me| match (bidirectional, me % 2) {
                 (true, _) => Direction::Both,
                 (false, 0) => Direction::Sends,
                 (false, _) => Direction::Receives,
             };
             let rank = |me: u32| {
-                let peer = Rank(1 - me);
-                Windowed::new(peer, direction(me), size.as_u64(), *window, warmup, rounds)
+                // Neighbours are a pair; the even one sends.
+                let peer = Rank(me ^ 1);
+                let size = size.as_u64();
+                let rank = Windowed::new(peer, direction(me), size, *window, warmup, rounds);
+                let rank = if *one_buffer { rank.with_one_buffer() } else { rank };
+                if *pairs > 1 { rank.with_common_start() } else { rank }
             };
-            (0..2).map(|me| AnyProgram::Windowed(rank(me))).collect()
+            (0..2 * pairs).map(|me| AnyProgram::Windowed(rank(me))).collect()
         }
         Workload::MessageRate { .. } => message_rate(point),
         Workload::Collective { chosen, rounds, warmup, .. } => {

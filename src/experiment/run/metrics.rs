@@ -6,13 +6,15 @@ use crate::experiment::plan::{Addressing, Point, Workload};
 use crate::experiment::results::{Metric, PointResult, ResourceUse};
 use crate::runtime::account::Account;
 use crate::runtime::device::marks_of;
-use crate::runtime::timed::{Ending, Outcome, Used};
+use crate::runtime::timed::{Ending, Mark, Outcome, Used};
 use crate::units::{Time, TimeDelta};
+use crate::workloads::application::Task as ApplicationTask;
 use crate::workloads::collective;
 use crate::workloads::graph500::traffic::Totals;
 use crate::workloads::linked_list::SERVED;
 use crate::workloads::one_sided::{OneSided, Task};
 use crate::workloads::packing::{OTHER, PACK};
+use crate::workloads::stencil::Stencil;
 use crate::workloads::team;
 use crate::workloads::windowed::{END, START};
 use crate::workloads::xios_ep;
@@ -102,6 +104,12 @@ fn metrics(point: &Point, outcome: &Outcome, noted: Noted) -> Vec<Metric> {
             if let Some(steps) = applied.application.steps() {
                 add("step_time", elapsed.as_us_f64() / f64::from(steps), "us");
                 add("communication_time", inside / f64::from(steps), "us");
+                if let ApplicationTask::Stencil(stencil) = &applied.application.task {
+                    let [own, mean, imbalance] = copies(stencil, outcome);
+                    add("copies", own, "");
+                    add("copies_mean", mean, "");
+                    add("copy_imbalance", imbalance, "");
+                }
             } else {
                 let Totals { levels, scanned, pairs } = noted.search.unwrap_or_default();
                 add("search_time", elapsed.as_us_f64(), "us");
@@ -142,9 +150,9 @@ fn metrics(point: &Point, outcome: &Outcome, noted: Noted) -> Vec<Metric> {
 pub(super) fn messages(point: &Point) -> f64 {
     match &point.workload {
         Workload::PingPong { rounds, .. } => to_f64(2 * rounds),
-        Workload::Bandwidth { window, rounds, bidirectional, .. } => {
+        Workload::Bandwidth { window, rounds, pairs, bidirectional, .. } => {
             let directions = if *bidirectional { 2 } else { 1 };
-            to_f64(directions * rounds * u64::from(*window))
+            to_f64(directions * u64::from(*pairs) * rounds * u64::from(*window))
         }
         Workload::MessageRate { window, rounds, .. } => {
             let pairs = u64::from(point.placement.processes) / 2 * u64::from(point.threads);
@@ -197,6 +205,20 @@ fn cycles(workload: &OneSided, outcome: &Outcome) -> [f64; 3] {
     }
     let all = to_f64(workload.repetitions()) * f64::from(workload.measured());
     [spent / all, measured(outcome).as_us_f64() / all, to_f64(packets) / all]
+}
+
+/// Messages that cores copied from or into other processes in a step: of the watched rank, in the
+/// mean, and the greatest distance from the mean, as a part of it. A half of a message counts a half.
+fn copies(stencil: &Stencil, outcome: &Outcome) -> [f64; 3] {
+    let messages = to_f64(stencil.halo.max(1)) * f64::from(stencil.steps);
+    let of = |(start, end): (&Mark, &Mark)| {
+        (start.process.0, to_f64(end.account.copied - start.account.copied) / messages)
+    };
+    let all: Vec<(u32, f64)> = account::brackets(outcome).map(of).collect();
+    let mean = all.iter().map(|(_, copies)| copies).sum::<f64>() / to_f64(all.len().max(1) as u64);
+    let own = all.iter().find(|(rank, _)| *rank == stencil.watched).map_or(0.0, |one| one.1);
+    let far = |copies: f64| if mean > 0.0 { (copies / mean - 1.0).abs() } else { 0.0 };
+    [own, mean, all.iter().map(|(_, copies)| far(*copies)).fold(0.0, f64::max)]
 }
 
 /// Packets of all processes from their start to their mark number `end`.

@@ -5,6 +5,7 @@ use crate::experiment::shape::{Field, Shape, Variant, default, optional, require
 use crate::workloads::graph500::{MOST_SCALE, PAIR};
 
 static COUNT: Shape = Shape::Count { min: 1, max: 65_536 };
+static WATCHED: Shape = Shape::Count { min: 0, max: 65_535 };
 static TIME: Shape = time(0, LONG);
 static GRID: Shape = Shape::List { of: &Shape::Count { min: 0, max: 65_536 }, min: 3, max: 3 };
 static EXTENTS: Shape =
@@ -49,6 +50,7 @@ pub(super) static STENCIL: Variant = variant(
         PROCESS_GRID,
         order("last_axis"),
         default("periodic", &Shape::Flag, "false", "Whether the ends of an axis are neighbours."),
+        default("watch", &WATCHED, "0", "The rank whose copies the metric `copies` counts."),
         required("size", &SIZE, "\"1 MB\"", "Bytes that two neighbours send each other in a step."),
         STEPS,
         COMPUTE,

@@ -15,6 +15,9 @@
 //! | `"gap": METRIC` | along the axis `along`, METRIC of `of` divided by METRIC of `to` rises: its rank correlation with the axis (Spearman's rho) is at least `expect.correlation` |
 //! | `"trend": METRIC` | along the axis `along`, METRIC has the shape `expect.shape`: `rises`, `falls`, `flat`, `knee`, `dip` |
 //!
+//! An ordering with `of_base` and `to_base` compares ratios: METRIC of `of` divided by that of
+//! `of_base`, with METRIC of `to` divided by that of `to_base`.
+//!
 //! `of` and `to` are a point each, or lists of as many points: the first is compared with the first,
 //! and so on. Quantities are given with their unit, numbers without one as plain numbers.
 //!
@@ -73,6 +76,10 @@ const TO_POINT: Field = required(
     "{ \"workload.senders_per_node\": 1 }",
     "The point on the right of the comparison.",
 );
+const OF_BASE: Field =
+    optional("of_base", &SIDE, "What the left point is divided by before they are compared.");
+const TO_BASE: Field =
+    optional("to_base", &SIDE, "What the right point is divided by before they are compared.");
 const ALONG: Field =
     required("along", &Shape::Path, "\"workload.size\"", "The axis that is followed.");
 const TOLERANCE: Field =
@@ -202,7 +209,12 @@ static CLAIM_VARIANTS: [Variant; 8] = [
     claim!("bound", "A metric is below or above a value.", &EXPECT_BOUND, []),
     claim!("spread", "All cases are near to each other.", &EXPECT_SPREAD, []),
     claim!("ratio", "Two points have a ratio.", &EXPECT_RATIO, [OF, TO_POINT]),
-    claim!("ordering", "One point is below or above another.", &EXPECT_ORDERING, [OF, TO_POINT]),
+    claim!(
+        "ordering",
+        "One point is below or above another.",
+        &EXPECT_ORDERING,
+        [OF, TO_POINT, OF_BASE, TO_BASE]
+    ),
     claim!(
         "crossover",
         "From a value on, one line stays at or below another.",

@@ -8,6 +8,7 @@ static SCHEMES: Shape = Shape::Word(&[
     ("shared_memory", "both sides copy, through cells of a shared segment"),
     ("rput", "the sender copies, after the receiver has answered"),
     ("rget", "the receiver copies"),
+    ("rtr", "the sender copies into a buffer that the receiver has offered before; else as rput"),
     ("coop_p2p", "both copy one half each"),
     ("coop_hca", "the HCA's loopback and the receiver copy one part each"),
     ("coop_coll", "by whether the calls of both sides block"),
@@ -50,6 +51,15 @@ pub(super) static SETTINGS: Shape = Shape::Object(&[
         "Large RDMA operations of a node under way, up to which its HCA is given one more.",
     ),
     default("large", &SIZE, "0 B", "Messages from this size on may be chunked or offloaded."),
+    default(
+        "ready",
+        &Shape::Word(&[
+            ("rput", "after the receiver has answered"),
+            ("rtr", "into the buffer that the receiver has offered"),
+        ]),
+        "rput",
+        "How coop_coll and coop_hybrid move a ready send into a non-blocking receive.",
+    ),
 ]);
 
 pub(super) const LIBRARY: Field = default(

@@ -164,6 +164,7 @@ pub(super) static EPOCHS: Variant = variant(
                 ("exclusive", "a lock alone around puts and gets"),
                 ("shared", "a lock with others around operations of the accumulate family"),
                 ("lock_all", "a flush after them, inside one lock of all"),
+                ("lock_all_puts", "a flush after puts and gets, inside one lock of all"),
             ]),
             "\"lock_all\"",
             "How a process reaches the window.",

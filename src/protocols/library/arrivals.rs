@@ -9,7 +9,7 @@ use crate::mpi::observation::Observation;
 use crate::protocols::call::{SendMode, Status};
 use crate::protocols::contract::{Change, Counter, Emit, Step};
 use crate::protocols::eager;
-use crate::protocols::rendezvous::{RoleInput, Scheme};
+use crate::protocols::rendezvous::{RoleInput, Scheme, Word};
 
 /// The status that a message gives its receiver; `count` is filled in by what fitted.
 pub(super) fn status(header: &MessageHeader) -> Status {
@@ -54,10 +54,18 @@ impl Library {
                 out.emit(|| Action::Work(Step::Control));
                 self.matched_arrives(sender, out)
             }
+            Packet::Rtr(offer) => {
+                out.emit(|| Action::Work(Step::Control));
+                self.hear_offer(from.peer, offer);
+                Ok(())
+            }
             Packet::Rma(packet) => self.one_sided_packet(thread, from, &packet, landing, out),
             Packet::Rendezvous { to, from: other, word } => {
                 out.emit(|| Action::Work(Step::Control));
                 let input = RoleInput::Word { word, landing };
+                if let Word::Taken { .. } = word {
+                    return self.offer_taken(thread, from, (to, other), word, out);
+                }
                 if self.is_sending(to) {
                     self.drive_sender(thread, to, Some(other), input, out)?;
                 } else {
@@ -158,6 +166,7 @@ impl Library {
         if let Some(Posted { id, .. }) = walk.matched {
             out.emit(|| Action::Observe(Observation::Matched { message, receive: id }));
         }
+        self.settle_offers(from.peer, header.heard, walk.matched.map(|posted| posted.key));
         walk.matched
     }
 

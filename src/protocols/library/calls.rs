@@ -4,9 +4,9 @@ use super::arrivals::{rts, status};
 use super::endpoints::Member;
 use super::requests::{Body, Choice, Pending, received};
 use super::{
-    Action, Handle, Key, Library, LibraryAction, MessageHeader, Outcome, Packet, Posted, Process,
-    ProtocolError, ReceiveId, Region, Reply, Route, Selection, Space, Thread, Token, Unexpected,
-    UnexpectedBody, Via, push_return,
+    Action, Handle, Key, Library, LibraryAction, MessageHeader, Offer, Outcome, Packet, Posted,
+    Process, ProtocolError, ReceiveId, Region, Reply, Route, Selection, Space, Thread, Token,
+    Unexpected, UnexpectedBody, Via, push_return,
 };
 use crate::mpi::communicator::Communicator;
 use crate::mpi::envelope::{Context, Envelope, Rank};
@@ -87,6 +87,8 @@ impl Library {
                 Ok(())
             }
             Call::Cancel { request } => self.cancel(thread, request, out),
+            Call::AttachBuffer { bytes } => self.attach_buffer(thread, bytes, out),
+            Call::DetachBuffer => self.detach_buffer(thread, out),
             Call::Barrier { comm } => self.begin_barrier(thread, comm, out),
             Call::Init => Err(self.refuse("the library is initialised already", "MPI_Init")),
             Call::CreateEndpoints { parent, count, first } => {
@@ -117,26 +119,27 @@ impl Library {
             return self.nothing(thread, key, Outcome::Sent);
         };
         if mode == SendMode::Buffered {
-            // There is no `MPI_Buffer_attach`: the program has given no room.
-            return Err(self.refuse("no buffer is attached for a buffered send", buffer));
+            self.check_room(buffer.len)?;
         }
         let member = self.member(thread, comm)?;
         let (route, envelope) = self.address(comm, &member, member.context, to, tag)?;
         #[cfg(feature = "mutants")]
         let route = self.rail(route);
-        let header = MessageHeader {
-            message: self.next_message(),
-            envelope,
-            bytes: buffer.len,
-            sender: key,
-            mode,
-            blocking: matches!(key, Key::Inner(_)),
-            word: 0,
-        };
+        let (message, bytes) = (self.next_message(), buffer.len);
+        let (offer, heard) = self.meet_offer(route.peer, &envelope);
+        let blocking = matches!(key, Key::Inner(_));
+        let header =
+            MessageHeader { message, envelope, bytes, sender: key, mode, blocking, heard, word: 0 };
         Self::observe_send(&header, route.peer, out);
         let wire = self.wire(route, thread);
         if buffer.len > self.job.eager_by(wire.via) {
-            return self.send_rendezvous(thread, key, route, header, buffer, out);
+            let way = (route, offer);
+            return match mode {
+                SendMode::Buffered => self.send_buffered(thread, way, header, buffer, out),
+                SendMode::Standard | SendMode::Synchronous | SendMode::Ready => {
+                    self.send_rendezvous(thread, way, header, buffer, out)
+                }
+            };
         }
         eager::send(wire, thread, header, buffer, out);
         #[cfg(feature = "mutants")]
@@ -183,17 +186,21 @@ impl Library {
     pub(super) fn send_rendezvous(
         &mut self,
         thread: Thread,
-        key: Key,
-        route: Route,
+        (route, offer): (Route, Option<Offer>),
         header: MessageHeader,
         buffer: Region,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
-        let wire = self.wire(route, thread);
+        let (wire, key) = (self.wire(route, thread), header.sender);
         let scheme = match wire.via {
             Via::Hca => Scheme::Fixed(self.job.rendezvous),
             Via::SharedMemory => self.job.cooperation.scheme(buffer.len, header.blocking),
         };
+        if let Some(offer) = offer
+            && self.job.cooperation.takes_offer(scheme, header.mode)
+        {
+            return self.send_offered(thread, route, offer, header, buffer, out);
+        }
         let (role, choice) = match scheme {
             Scheme::Fixed(protocol) => {
                 (Sending::Decided(protocol.sender()), Choice::Made(protocol, false))
@@ -262,7 +269,8 @@ impl Library {
         match self.select(thread, source, tag, comm)? {
             Some(selection) => {
                 let blocking = matches!(key, Key::Inner(_));
-                self.post(thread, (key, blocking), selection, buffer, out)
+                self.post(thread, (key, blocking), selection, buffer, out)?;
+                self.offer(thread, key, comm, out)
             }
             None => self.nothing(thread, key, Outcome::Received(NOTHING)),
         }
@@ -462,6 +470,7 @@ impl Library {
             | Pending::All { .. }
             | Pending::Any(_)
             | Pending::Probe { .. }
+            | Pending::Detach
             | Pending::Agree(_)
             | Pending::Window
             | Pending::WindowTest(_)
@@ -606,6 +615,7 @@ impl Library {
             return Err(self.refuse("MPI_Cancel of a request that is not open", request));
         };
         if let Body::Posted { id, buffer, selection, .. } = request.body {
+            self.check_not_offered(key)?;
             let queue = self.queue(selection.context, selection.dest);
             let walk = self.matching[queue].cancel(|posted| posted.key == key);
             debug_assert!(walk.matched.is_some(), "a posted receive stands in the posted queue");
@@ -645,15 +655,12 @@ impl Library {
         out.emit(|| Action::Work(Step::Control));
         let member = self.member(thread, comm)?;
         let (route, envelope) = self.address(comm, &member, member.internal, to, tag)?;
-        let header = MessageHeader {
-            message: self.next_message(),
-            envelope,
-            bytes: 0,
-            sender: Key::Inner(thread),
-            mode: SendMode::Standard,
-            blocking: false,
-            word,
-        };
+        let message = self.next_message();
+        let (_, heard) = self.meet_offer(route.peer, &envelope);
+        let (bytes, sender) = (0, Key::Inner(thread));
+        let (mode, blocking) = (SendMode::Standard, false);
+        let header =
+            MessageHeader { message, envelope, bytes, sender, mode, blocking, heard, word };
         Self::observe_send(&header, route.peer, out);
         let empty = Region::new(Space::Staging(thread.0), 0);
         eager::send(self.wire(route, thread), thread, header, empty, out);

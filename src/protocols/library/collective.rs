@@ -185,6 +185,7 @@ impl Library {
                     let (source, tag) = (Some(from), Some(tag_of(tag)));
                     let selection = Selection { context, dest, source, tag };
                     self.post(thread, (key, blocking), selection, region, out)?;
+                    self.offer(thread, key, comm, out)?;
                 }
             }
         }
@@ -217,11 +218,13 @@ impl Library {
         let message = self.next_message();
         let (bytes, sender) = (region.len, key);
         let mode = SendMode::Standard;
-        let header = MessageHeader { message, envelope, bytes, sender, mode, blocking, word: 0 };
+        let (offer, heard) = self.meet_offer(route.peer, &envelope);
+        let header =
+            MessageHeader { message, envelope, bytes, sender, mode, blocking, heard, word: 0 };
         Self::observe_send(&header, route.peer, out);
         let wire = self.wire(route, thread);
         if bytes > self.job.eager_by(wire.via) {
-            return self.send_rendezvous(thread, key, route, header, region, out);
+            return self.send_rendezvous(thread, (route, offer), header, region, out);
         }
         eager::send(wire, thread, header, region, out);
         out.emit(|| Action::Observe(Observation::SendComplete { message }));

@@ -32,6 +32,11 @@ impl Library {
                 let wait = |wait: Wait| Wait { operation: agreeing.operation(), ..wait };
                 WaitSet::All(inner.map(wait).into_iter().collect())
             }
+            Pending::Detach => {
+                let open = self.requests.buffered().filter_map(|key| self.wait_on(key));
+                let wait = |wait: Wait| Wait { operation: "MPI_Buffer_detach", ..wait };
+                WaitSet::All(open.map(wait).collect())
+            }
             Pending::Window | Pending::WindowTest(_) | Pending::WindowPass => {
                 let origin = self.calls.0[usize::from(thread.0)] - 1;
                 WaitSet::All(self.rma.as_ref()?.waits(thread, origin).unwrap_or_default())
@@ -156,6 +161,7 @@ impl Library {
         let name = |key| match key {
             Key::User(handle) => format!("request {}", handle.0),
             Key::Inner(thread) => format!("the blocking call of thread {}", thread.0),
+            Key::Buffered(slot) => format!("buffered message {slot}"),
             Key::Part(thread, part) => {
                 format!("message {part} of the collective of thread {}", thread.0)
             }

@@ -335,6 +335,8 @@ impl Library {
         let request = |key| self.requests.get(key).map_or(Caller::Process, |open| open.endpoint);
         match call {
             Call::Init
+            | Call::AttachBuffer { .. }
+            | Call::DetachBuffer
             | Call::Communicators(_)
             | Call::FreeEndpoint { .. }
             | Call::Attach { .. }

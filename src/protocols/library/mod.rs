@@ -9,11 +9,13 @@
 //! One-sided operations are a family of their own, behind `one_sided.rs`. Left out: datatypes.
 
 mod arrivals;
+mod buffered;
 mod calls;
 mod collective;
 mod communicators;
 mod diagnosis;
 mod endpoints;
+mod offers;
 mod one_sided;
 #[cfg(feature = "mutants")]
 mod planted;
@@ -40,10 +42,13 @@ use crate::mpi::envelope::{Envelope, Selection};
 use crate::mpi::matching::MatchingEngine;
 use crate::mpi::observation::{MessageId, ReceiveId};
 use crate::units::Bytes;
+use buffered::Attached;
 use communicators::Made;
 use endpoints::Caller;
 use endpoints::EndpointTable;
 pub use endpoints::{Endpoints, Progress, Queues, Threading};
+pub use offers::Offer;
+use offers::Offers;
 use requests::{Pending, RequestTable};
 use work::Works;
 
@@ -88,6 +93,11 @@ impl Job {
             Via::Hca => self.eager_inter.as_u64(),
             Via::SharedMemory => self.eager_intra.as_u64(),
         }
+    }
+
+    /// Whether some receive may be offered to its sender before the message is there.
+    fn has_offers(&self) -> bool {
+        self.rendezvous == Protocol::Rtr || self.cooperation.has_offers()
     }
 
     /// How process `me` reaches a peer; `thread` acts.
@@ -138,6 +148,8 @@ pub enum Key {
     Inner(Thread),
     /// One message of the round that this thread's collective is in.
     Part(Thread, u16),
+    /// A message that waits in the attached buffer.
+    Buffered(u16),
 }
 
 const INNER: u32 = 1 << 31;
@@ -150,13 +162,14 @@ impl Key {
         match self {
             Self::User(handle) => handle,
             Self::Inner(thread) | Self::Part(thread, _) => Handle(INNER | thread.0 as u32),
+            Self::Buffered(slot) => buffered::handle(slot),
         }
     }
 
     /// The token that brings an RDMA completion back to this request.
     pub const fn token(self) -> Token {
         match self {
-            Self::User(_) | Self::Inner(_) => Token(self.handle().0 as u64),
+            Self::User(_) | Self::Inner(_) | Self::Buffered(_) => Token(self.handle().0 as u64),
             Self::Part(thread, part) => Token(PART | (part as u64) << 16 | thread.0 as u64),
         }
     }
@@ -169,6 +182,8 @@ impl Key {
         let raw = u32::try_from(token.0).expect("other tokens are made from 32-bit handles");
         if raw & INNER == 0 {
             Self::User(Handle(raw))
+        } else if raw & buffered::BUFFERED != 0 {
+            Self::Buffered(low(u64::from(raw)))
         } else {
             Self::Inner(Thread(u16::try_from(raw & !INNER).expect("made from a thread")))
         }
@@ -209,6 +224,8 @@ pub struct MessageHeader {
     pub mode: SendMode,
     /// Whether the sender's call waits for its end.
     pub blocking: bool,
+    /// How many offers of the receiver the sender had heard of: see `offers.rs`.
+    pub heard: u32,
     /// What the library tells its peers inside a message of its own.
     pub word: u64,
 }
@@ -232,6 +249,8 @@ pub enum Packet {
         /// The sender's buffer.
         remote: Region,
     },
+    /// Ready to receive: a posted receive is offered to the only process that can send to it.
+    Rtr(Offer),
     /// One role of a rendezvous speaks to the other.
     Rendezvous {
         /// The request addressed.
@@ -314,6 +333,10 @@ pub struct Library {
     kept: Vec<bool>,
     /// Copies and choices that are begun and not ended; none where a job needs none.
     works: Option<Box<Works>>,
+    /// The room for buffered sends, while there is one.
+    attached: Option<Box<Attached>>,
+    /// Receives offered to their senders; none where a job has no RTR.
+    offers: Option<Box<Offers>>,
     /// Room for the round that is looked at, kept from one to the next.
     round: Note<Round>,
     /// The barrier that was called last, for the next one.
@@ -344,6 +367,8 @@ impl Library {
             pending: vec![None; threads],
             kept: Vec::new(),
             works: None,
+            attached: None,
+            offers: job.has_offers().then(Box::default),
             round: Note::default(),
             barrier: Note::default(),
             #[cfg(feature = "mutants")]

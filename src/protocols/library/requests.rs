@@ -77,11 +77,14 @@ pub(super) struct RequestTable {
     inner: Vec<Option<Request>>,
     /// Those of each thread's collective; the last of a list is open.
     parts: Vec<Vec<Option<Request>>>,
+    /// Those of buffered messages; the last one is open.
+    buffered: Vec<Option<Request>>,
 }
 
 impl RequestTable {
     pub(super) fn new(threads: usize) -> Self {
-        Self { user: Vec::new(), inner: vec![None; threads], parts: vec![Vec::new(); threads] }
+        let (inner, parts) = (vec![None; threads], vec![Vec::new(); threads]);
+        Self { user: Vec::new(), inner, parts, buffered: Vec::new() }
     }
 
     /// Reads a thread's requests: see [`Machine::touch`](crate::protocols::contract::Machine::touch).
@@ -100,6 +103,7 @@ impl RequestTable {
             Key::Part(thread, part) => {
                 self.parts[usize::from(thread.0)].get(usize::from(part))?.as_ref()
             }
+            Key::Buffered(slot) => self.buffered.get(usize::from(slot))?.as_ref(),
         }
     }
 
@@ -120,6 +124,13 @@ impl RequestTable {
                 &mut self.user[index]
             }
             Key::Inner(thread) => &mut self.inner[usize::from(thread.0)],
+            Key::Buffered(slot) => {
+                let index = usize::from(slot);
+                if index >= self.buffered.len() {
+                    self.buffered.resize(index + 1, None);
+                }
+                &mut self.buffered[index]
+            }
             Key::Part(thread, part) => {
                 let (parts, index) = (&mut self.parts[usize::from(thread.0)], usize::from(part));
                 if index >= parts.len() {
@@ -146,6 +157,32 @@ impl RequestTable {
         taken
     }
 
+    /// The lowest free number of a buffered message.
+    ///
+    /// # Panics
+    ///
+    /// With more than 65,535 of them at once.
+    pub(super) fn free_buffered(&self) -> u16 {
+        let free = self.buffered.iter().position(Option::is_none);
+        let slot = free.unwrap_or(self.buffered.len());
+        u16::try_from(slot).expect("fewer than 2^16 buffered messages at once")
+    }
+
+    /// Forgets a buffered message.
+    pub(super) fn drop_buffered(&mut self, key: Key) {
+        self.take(key);
+        while let Some(None) = self.buffered.last() {
+            self.buffered.pop();
+        }
+    }
+
+    /// The buffered messages whose transfer has not ended.
+    pub(super) fn buffered(&self) -> impl Iterator<Item = Key> {
+        let numbered = (0_u16..=u16::MAX).zip(&self.buffered);
+        let open = numbered.filter(|(_, slot)| slot.is_some());
+        open.map(|(slot, _)| Key::Buffered(slot))
+    }
+
     /// The open requests of a thread's collective.
     pub(super) fn parts(&self, thread: Thread) -> impl Iterator<Item = Key> {
         let parts = (0_u16..=u16::MAX).zip(&self.parts[usize::from(thread.0)]);
@@ -161,8 +198,11 @@ impl RequestTable {
             let numbered = parts.iter().zip(0_u16..=u16::MAX);
             numbered.map(move |(slot, part)| (Key::Part(Thread(thread), part), slot))
         });
+        let numbered = (0_u16..=u16::MAX).zip(&self.buffered);
+        let buffered = numbered.map(|(slot, request)| (Key::Buffered(slot), request));
         user.chain(inner)
             .chain(parts)
+            .chain(buffered)
             .filter_map(|(key, slot)| slot.as_ref().map(|request| (key, request)))
     }
 }
@@ -190,6 +230,8 @@ pub(super) enum Pending {
     WindowTest(Win),
     /// A flush with nothing to do, during its pass.
     WindowPass,
+    /// `MPI_Buffer_detach`.
+    Detach,
     /// Making or freeing endpoints: what all processes must agree on.
     Agree(Box<Agreeing>),
 }
@@ -247,7 +289,7 @@ impl Library {
         let choice = self.told(choice, input)?;
         let receiver = speaker.or(receiver);
         let mut port = self.port(thread, key, (choice, message), to, buffer, out);
-        port.other = receiver;
+        (port.other, port.tag) = (receiver, tag);
         let progress = role.handle(input, &mut port)?;
         let again = port.again;
         let request = self.requests.get_mut(key).expect("looked up above");
@@ -297,6 +339,7 @@ impl Library {
             buffer,
             remote: None,
             message,
+            tag: 0,
             protocol,
             counted,
             settings: &self.job.cooperation,
@@ -375,6 +418,10 @@ impl Library {
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
         out.emit(|| Action::Work(Step::Completion));
+        if let Key::Buffered(_) = key {
+            self.buffered_over(key, buffer.map_or(0, |buffer| buffer.len), out);
+            return Ok(());
+        }
         // A collective gives its buffers back at its end, not with each message.
         let buffer = buffer.filter(|_| !matches!(key, Key::Part(..)));
         out.emit(|| Action::Complete { request: key.handle(), buffer });
@@ -416,6 +463,7 @@ impl Library {
                 Pending::Test(_)
                 | Pending::TestAll(_)
                 | Pending::Probe { .. }
+                | Pending::Detach
                 | Pending::Window
                 | Pending::WindowTest(_)
                 | Pending::WindowPass,

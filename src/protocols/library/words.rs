@@ -1,6 +1,6 @@
 //! Calls and packets as a reader knows them: for the story of a run.
 
-use super::{Key, MessageHeader, Packet};
+use super::{Key, MessageHeader, Packet, in_words};
 use crate::mpi::communicator::Communicators;
 use crate::protocols::call::{Buffer, Call, Comm, Peer, Requests, SendMode};
 use crate::protocols::collectives::Collective;
@@ -47,6 +47,8 @@ pub(super) fn call(call: &Call) -> String {
         Call::Iprobe { source, tag, comm } => {
             format!("MPI_Iprobe({})", selection(*source, *tag, *comm))
         }
+        Call::AttachBuffer { bytes } => format!("MPI_Buffer_attach({bytes} B)"),
+        Call::DetachBuffer => "MPI_Buffer_detach()".to_owned(),
         Call::Barrier { comm } => format!("MPI_Barrier({})", named(*comm)),
         Call::CreateEndpoints { parent, count, .. } => {
             format!("MPI_Comm_create_endpoints({}, {count} of them)", named(*parent))
@@ -69,12 +71,20 @@ pub(super) fn packet(packet: &Packet) -> String {
         Packet::Rma(packet) => packet.to_string(),
         Packet::Matched { sender } => format!("the note that {} is matched,", key(*sender)),
         Packet::Rts { header, .. } => format!("the RTS {},", message(header)),
+        Packet::Rtr(offer) => {
+            let (from, room) = (in_words(&offer.selection), offer.into.len);
+            format!("the RTR for a message of {from}, room for {room} B,")
+        }
         Packet::Rendezvous { to, word, .. } => {
             let word = match word {
                 Word::Cts { into, protocol, .. } => {
                     format!("CTS for {} B by {}", into.len, protocol.name())
                 }
                 Word::Fin => "FIN".to_owned(),
+                Word::Taken { tag, bytes, filled, .. } => {
+                    let name = if *filled { "FIN" } else { "TAKEN" };
+                    format!("{name} of {bytes} B with tag {tag}")
+                }
                 Word::Chunk { offset } => format!("the chunk at byte {offset}"),
                 Word::Credit => "a credit".to_owned(),
             };
@@ -93,6 +103,7 @@ fn key(key: Key) -> String {
     match key {
         Key::User(handle) => format!("request {}", handle.0),
         Key::Inner(_) => "its blocking call".to_owned(),
+        Key::Buffered(slot) => format!("buffered message {slot}"),
         Key::Part(_, part) => format!("message {part} of its collective"),
     }
 }

@@ -11,6 +11,7 @@ pub mod coop_load;
 pub mod coop_p2p;
 pub mod rget;
 pub mod rput;
+pub mod rtr;
 pub mod scheme;
 pub mod share;
 pub mod shared_memory;
@@ -38,6 +39,17 @@ pub enum Word {
     },
     /// The payload has been moved.
     Fin,
+    /// This message takes the offered receive that is addressed.
+    Taken {
+        /// Which message.
+        message: MessageId,
+        /// Its tag; the offer names the rest of its envelope.
+        tag: i32,
+        /// Its bytes; the buffer takes what fits.
+        bytes: u64,
+        /// Whether its payload is there already: then this is the FIN too.
+        filled: bool,
+    },
     /// Part of the payload, in a shared cell.
     Chunk {
         /// First byte of the part.
@@ -52,6 +64,16 @@ pub enum Word {
 pub enum RoleInput {
     /// The role begins: the send was called, or a receive has taken the RTS.
     Start,
+    /// In place of [`Self::Start`]: a send was called whose receiver has offered its buffer.
+    Offered {
+        /// The part of the buffer that the message fills.
+        into: Region,
+    },
+    /// In place of [`Self::Start`]: a message has taken the receive that was offered.
+    Taken {
+        /// Whether its payload is there already.
+        filled: bool,
+    },
     /// The other role speaks; `landing` holds the payload of a chunk.
     Word {
         /// What it says.
@@ -89,6 +111,8 @@ pub struct Port<'a> {
     pub remote: Option<Region>,
     /// Which message.
     pub message: MessageId,
+    /// Its tag (sender only).
+    pub tag: i32,
     /// How it moves.
     pub protocol: Protocol,
     /// What all processes have agreed on.
@@ -155,6 +179,22 @@ impl Port<'_> {
     pub fn clear_to_send(&mut self) {
         let (into, protocol, counted) = (self.buffer, self.protocol, self.counted);
         self.say(Word::Cts { into, protocol, counted });
+    }
+
+    /// Tells the receiver which message takes its offer.
+    ///
+    /// # Panics
+    ///
+    /// As [`Self::say`].
+    pub fn taken(&mut self, filled: bool) {
+        let (message, tag, bytes) = (self.message, self.tag, self.buffer.len);
+        self.say(Word::Taken { message, tag, bytes, filled });
+    }
+
+    /// Whether a core copies such a message at once, without a poll in between.
+    pub fn is_one_piece(&self) -> bool {
+        let bytes = self.buffer.len;
+        self.settings.chunk_of(bytes).is_none_or(|chunk| chunk >= bytes)
     }
 
     /// Tells the monitors who moves which bytes of the message.
@@ -304,6 +344,8 @@ rendezvous! {
     RPut => rput, "rput", registers: false;
     /// Receiver gets by RDMA read after the sender's RTS.
     RGet => rget, "rget", registers: true;
+    /// Sender puts into a buffer that the receiver has offered before; without an offer as RPUT.
+    Rtr => rtr, "rtr", registers: false;
     /// Both copy through cells of a shared segment; used inside a node.
     SharedMemory => shared_memory, "shared_memory", registers: false;
     /// Both cores copy one half each; used inside a node.
@@ -320,7 +362,7 @@ impl Protocol {
 
     /// Whether it works between two nodes.
     pub const fn crosses_nodes(self) -> bool {
-        matches!(self, Self::RPut | Self::RGet)
+        matches!(self, Self::RPut | Self::RGet | Self::Rtr)
     }
 }
 

@@ -101,6 +101,8 @@ pub struct Cooperation {
     pub free_cores: bool,
     /// Whether large RDMA operations are counted.
     pub counts_offloads: bool,
+    /// Whether COOP-coll moves ready sends into non-blocking receives by RTR, else by RPUT.
+    pub ready_by_rtr: bool,
 }
 
 /// What the two calls of a message say, once it is matched.
@@ -134,6 +136,34 @@ impl Cooperation {
             bytes >= rule.from.as_u64() && rule.blocking.is_none_or(|asked| asked == blocking)
         };
         self.rules.iter().find(fits).map_or(Scheme::Fixed(Protocol::SharedMemory), |r| r.scheme)
+    }
+
+    /// Whether some receive inside a node may be offered to its sender.
+    pub fn has_offers(&self) -> bool {
+        self.rules.iter().any(|rule| match rule.scheme {
+            Scheme::Fixed(protocol) => protocol == Protocol::Rtr,
+            Scheme::Coll | Scheme::Hybrid => self.ready_by_rtr,
+            Scheme::Load | Scheme::Adaptive => false,
+        })
+    }
+
+    /// Whether a receive with room for so many bytes is offered to its sender, whose call is not
+    /// known yet.
+    pub fn may_offer(&self, room: u64, receive_blocks: bool) -> bool {
+        [false, true].into_iter().any(|blocking| match self.scheme(room, blocking) {
+            Scheme::Fixed(protocol) => protocol == Protocol::Rtr,
+            Scheme::Coll | Scheme::Hybrid => self.ready_by_rtr && !receive_blocks,
+            Scheme::Load | Scheme::Adaptive => false,
+        })
+    }
+
+    /// Whether a message of this scheme takes an offer that it has.
+    pub fn takes_offer(&self, scheme: Scheme, mode: SendMode) -> bool {
+        match scheme {
+            Scheme::Fixed(protocol) => protocol == Protocol::Rtr,
+            Scheme::Coll | Scheme::Hybrid => self.ready_by_rtr && mode == SendMode::Ready,
+            Scheme::Load | Scheme::Adaptive => false,
+        }
     }
 
     /// Most bytes of such a message that a core copies before it polls.

@@ -80,6 +80,8 @@ impl Lends for Call {
             | Self::Cancel { .. }
             | Self::Barrier { .. }
             | Self::Init
+            | Self::AttachBuffer { .. }
+            | Self::DetachBuffer
             | Self::CreateEndpoints { .. }
             | Self::FreeEndpoint { .. }
             | Self::Attach { .. }

@@ -124,6 +124,8 @@ impl ProgramStream {
             | Call::Improbe { .. }
             | Call::Barrier { .. }
             | Call::Init
+            | Call::AttachBuffer { .. }
+            | Call::DetachBuffer
             | Call::CreateEndpoints { .. }
             | Call::FreeEndpoint { .. }
             | Call::Attach { .. }
@@ -186,6 +188,8 @@ impl ProgramStream {
             }
             (
                 Call::Cancel { .. }
+                | Call::AttachBuffer { .. }
+                | Call::DetachBuffer
                 | Call::Barrier { .. }
                 | Call::Collective(_)
                 | Call::Communicators(_)
@@ -310,6 +314,8 @@ fn idle_return(call: &Call) -> Option<Returned> {
         | Call::Improbe { .. }
         | Call::Barrier { .. }
         | Call::Init
+        | Call::AttachBuffer { .. }
+        | Call::DetachBuffer
         | Call::CreateEndpoints { .. }
         | Call::FreeEndpoint { .. }
         | Call::Attach { .. }

@@ -229,6 +229,8 @@ impl Job {
             | Call::Cancel { .. }
             | Call::Barrier { .. }
             | Call::Init
+            | Call::AttachBuffer { .. }
+            | Call::DetachBuffer
             | Call::CreateEndpoints { .. }
             | Call::FreeEndpoint { .. }
             | Call::Attach { .. }
@@ -337,6 +339,8 @@ impl Job {
                 (all || self.fault == Fault::OpenBarrier).then_some(Reply::Done)
             }
             Call::Init
+            | Call::AttachBuffer { .. }
+            | Call::DetachBuffer
             | Call::CreateEndpoints { .. }
             | Call::FreeEndpoint { .. }
             | Call::Attach { .. }

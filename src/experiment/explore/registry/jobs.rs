@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::Planted;
+use super::{MOST_OPS, Planted};
 use crate::experiment::explore::Size;
 use crate::experiment::explore::script::Script;
 use crate::experiment::explore::subject::Start;
@@ -170,6 +170,24 @@ pub(super) fn near_ring(
     chunk: Option<u64>,
 ) -> Subject {
     in_a_ring(size, planted, LARGE, Wiring { scheme, chunk, together: true, ..APART })
+}
+
+/// Each looks into its channels before each send: it hears of the next one's offer, or not yet.
+pub(super) fn offered_ring(
+    size: Size,
+    planted: Planted,
+    chunk: Option<u64>,
+    together: bool,
+) -> Subject {
+    let rank = |me| {
+        let (next, previous) = around(size, me);
+        let look = Call::Iprobe { source: Peer::Any, tag: Some(number(MOST_OPS)), comm: WORLD };
+        let receives = (0..size.ops).map(|op| irecv(previous, op, size.ops + op, LARGE));
+        let sends = (0..size.ops).flat_map(|op| [look.clone(), isend(next, op, op, LARGE)]);
+        receives.chain(sends).chain([wait_all(0, 2 * size.ops)]).collect()
+    };
+    let scheme = Scheme::Fixed(Protocol::Rtr);
+    job(single((0..size.ranks).map(rank)), Wiring { scheme, chunk, together, ..APART }, planted)
 }
 
 /// Probes and tests come too early, or not.

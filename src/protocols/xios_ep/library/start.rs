@@ -74,6 +74,8 @@ impl Endpoint {
             | Call::Cancel { .. }
             | Call::Rma(_)
             | Call::Init
+            | Call::AttachBuffer { .. }
+            | Call::DetachBuffer
             | Call::CreateEndpoints { .. }
             | Call::FreeEndpoint { .. }
             | Call::Attach { .. }
