@@ -7,7 +7,7 @@ use std::collections::BinaryHeap;
 
 use mpisim::hardware::cluster::Cluster;
 use mpisim::hardware::fabric::{Delivery, FabricEvent, ResourceId, ResourceStats, Schedule};
-use mpisim::hardware::gpu::{Agenda, Gpus, GpuEvent, GpuStats, Operation, Stream, is_gpu_token};
+use mpisim::hardware::gpu::{Agenda, GpuEvent, GpuStats, Gpus, Operation, Stream, is_gpu_token};
 use mpisim::hardware::profile::{Parameter, Profile, ProfileBuilder};
 use mpisim::hardware::topology::{Shape as Wires, Topology};
 use mpisim::units::{Time, TimeDelta};
