@@ -15,6 +15,8 @@ const ROWS: u64 = 262_144;
 
 /// A pack kernel: thread k loads its primitive and stores it at k times its size.
 struct Pack {
+    /// Where it begins.
+    from: u64,
     primitives: u64,
     /// Bytes of a primitive.
     size: u64,
@@ -32,8 +34,8 @@ impl Lanes for Pack {
 
     fn lane(&self, thread: u64, lane: &mut Lane) {
         let (block, within) = (thread / self.blocklength, thread % self.blocklength);
-        let from = block * self.stride + within * self.size;
-        let size = u32::try_from(self.size).unwrap();
+        let from = self.from + block * self.stride + within * self.size;
+        let size = u32::try_from(self.size).expect("a few bytes");
         lane.instructions = self.instructions;
         lane.access(Space::Device, Kind::Load, from, size);
         lane.access(self.into, Kind::Store, thread * self.size, size);
@@ -42,6 +44,7 @@ impl Lanes for Pack {
 
 /// 16 MiB of doubles in blocks of 64 B that lie back to back, as in Table 2.
 const TABLE2: Pack = Pack {
+    from: 0,
     primitives: BUFFER / 8,
     size: 8,
     blocklength: 8,
@@ -371,6 +374,21 @@ impl Lanes for Chase {
     }
 }
 
+/// Blocks of one warp, of which one thread loads one line.
+struct Sparse(u64);
+
+impl Lanes for Sparse {
+    fn threads(&self) -> u64 {
+        self.0 * 32
+    }
+    fn lane(&self, thread: u64, lane: &mut Lane) {
+        if thread.is_multiple_of(32) {
+            lane.instructions = 1;
+            lane.access(Space::Device, Kind::Load, thread * 4, 4);
+        }
+    }
+}
+
 #[test]
 fn too_few_warps_are_bound_by_latency_and_many_by_memory() {
     let machine = C2050();
@@ -383,18 +401,6 @@ fn too_few_warps_are_bound_by_latency_and_many_by_memory() {
     );
     // Warps of one thread, eight on an SM, a line each: 112 lines in 500 ns and what a group of 28
     // needs of memory, although memory could carry 4.3 times as much.
-    struct Sparse(u64);
-    impl Lanes for Sparse {
-        fn threads(&self) -> u64 {
-            self.0 * 32
-        }
-        fn lane(&self, thread: u64, lane: &mut Lane) {
-            if thread.is_multiple_of(32) {
-                lane.instructions = 1;
-                lane.access(Space::Device, Kind::Load, thread * 4, 4);
-            }
-        }
-    }
     let blocks = 112 * 100;
     let kernel = count::kernel(&shape, Block::of(32), &Sparse(blocks));
     assert_eq!((kernel.blocks, kernel.work.memory_traffic), (blocks, blocks * 128));
@@ -411,7 +417,8 @@ fn too_few_warps_are_bound_by_latency_and_many_by_memory() {
 
 /// Counts of a kernel of 8192 doubles in blocks of `blocklength`.
 fn counted(blocklength: u64, stride: u64, into: Space) -> Work {
-    let lanes = Pack { primitives: 8192, size: 8, blocklength, stride, into, instructions: 60 };
+    let lanes =
+        Pack { from: 0, primitives: 8192, size: 8, blocklength, stride, into, instructions: 60 };
     count::kernel(&shape(&C2050()), Block::of(256), &lanes).work
 }
 
@@ -440,6 +447,7 @@ fn strides_touch_as_many_lines_as_they_lie_in() {
 fn lines_that_neighbouring_warps_share_come_from_memory_once() {
     // Two warps' blocks lie in one line: 16 B of every 32 B are packed.
     let lanes = Pack {
+        from: 0,
         primitives: 8192,
         size: 4,
         blocklength: 4,
@@ -450,17 +458,8 @@ fn lines_that_neighbouring_warps_share_come_from_memory_once() {
     let work = count::kernel(&shape(&C2050()), Block::of(256), &lanes).work;
     assert_eq!((work.read_segments, work.l2_hits, work.memory_traffic), (512, 0, 65_536));
     // Shifted by half a line, each line but the outer ones is touched by two warps.
-    struct Shifted(Pack);
-    impl Lanes for Shifted {
-        fn threads(&self) -> u64 {
-            self.0.threads()
-        }
-        fn lane(&self, thread: u64, lane: &mut Lane) {
-            self.0.lane(thread, lane);
-            lane.accesses[0].address += 64;
-        }
-    }
-    let work = count::kernel(&shape(&C2050()), Block::of(256), &Shifted(lanes)).work;
+    let shifted = Pack { from: 64, ..lanes };
+    let work = count::kernel(&shape(&C2050()), Block::of(256), &shifted).work;
     assert_eq!((work.read_segments, work.l2_hits, work.memory_traffic), (768, 255, 513 * 128));
 }
 
@@ -474,7 +473,7 @@ impl Lanes for Structure {
 
     fn lane(&self, thread: u64, lane: &mut Lane) {
         lane.path = thread % 4;
-        lane.instructions = 50 + 10 * u32::try_from(lane.path).unwrap();
+        lane.instructions = 50 + 10 * u32::try_from(lane.path).expect("four paths");
         lane.access(Space::Device, Kind::Load, thread * 8, 8);
     }
 }
@@ -500,6 +499,7 @@ fn a_sampled_kernel_is_as_the_whole_one() {
         [(1, 512, 8), (16, 512, 8), (3, 40, 8), (5, 36, 4), (16, 192, 8)]
     {
         let lanes = Pack {
+            from: 0,
             primitives: 3 << 20,
             size,
             blocklength,
@@ -577,4 +577,45 @@ fn user_kernel(profile: &Profile) -> Operation {
     let warps = threads / u64::from(shape.warp);
     let instructions = shape.issue_rate.as_hz() * u64::from(shape.sms) / 1_000 / warps;
     Operation::Kernel(Kernel::of_threads(threads, block, Work::computing(warps, instructions)))
+}
+
+/// A vector of doubles packed by a kernel and copied as rows, from asking to the end, in us.
+fn packed_and_copied(blocklength: u64, bytes: u64) -> (f64, f64) {
+    let machine = C2050();
+    let primitives = bytes / 8;
+    let lanes = Pack { primitives, blocklength, stride: 512, ..TABLE2 };
+    let rows = Copy::rows(Direction::DeviceToHost, primitives / blocklength, 8 * blocklength, 512);
+    let time = |operation| alone(&machine, operation).ms(0) * 1e3;
+    (time(pack(&machine, &lanes)), time(Operation::Copy(rows)))
+}
+
+#[test]
+fn kernels_win_with_short_blocks_and_engines_with_long_ones() {
+    // claim: gpu-fig4-vec8-20x
+    let most = (10..26).step_by(3).map(|power| {
+        let (kernel, rows) = packed_and_copied(1, 1 << power);
+        rows / kernel
+    });
+    let most = most.fold(0.0, f64::max);
+    assert!((15.0..=25.0).contains(&most), "{most}");
+    for power in 10..25 {
+        // claim: gpu-fig4-vec128-dma
+        let (kernel, rows) = packed_and_copied(16, 1 << power);
+        assert!(rows < kernel, "{rows} {kernel} us, 2^{power} B");
+        // claim: gpu-fig4-latency
+        assert!(power > 12 || kernel - rows < 20.0, "{rows} {kernel} us, 2^{power} B");
+    }
+}
+
+#[test]
+fn packing_into_host_memory_overlaps_the_bus() {
+    let machine = C2050();
+    let lanes = Pack { blocklength: 1, stride: 512, ..TABLE2 };
+    let staged = pack(&machine, &Pack { into: Space::Device, ..lanes });
+    let to_host = copy(Direction::DeviceToHost, BUFFER);
+    let [zero_copy, staged, copied] =
+        [pack(&machine, &lanes), staged, to_host].map(|operation| alone(&machine, operation).ms(0));
+    // claim: gpu-sec32-zerocopy
+    assert!(zero_copy < staged + copied, "{zero_copy} {staged} {copied}");
+    assert!(zero_copy <= 1.02 * staged.max(copied), "{zero_copy} {staged} {copied}");
 }
