@@ -3,11 +3,13 @@
 mod gpu_machine;
 
 use gpu_machine::{Outcome, Request, c2050, run};
+use mpisim::hardware::cluster::Cluster;
 use mpisim::hardware::gpu::{
-    Block, Copy, Direction, HostMemory, Kernel, Kind, Lane, Lanes, Operation, Shape, Space, Work,
-    count,
+    Block, Copy, Direction, GpuId, Gpus, HostMemory, Kernel, Kind, Lane, Lanes, Operation, Shape,
+    Space, Work, count,
 };
 use mpisim::hardware::profile::Profile;
+use mpisim::hardware::topology::{Shape as Wires, Topology};
 use mpisim::units::TimeDelta;
 
 const BUFFER: u64 = 16 << 20;
@@ -338,6 +340,46 @@ fn a_later_kernel_takes_the_sms_that_an_earlier_one_leaves() {
     let order =
         run(&machine, &[(TimeDelta::ZERO, 0, computing(7)), (TimeDelta::ZERO, 0, computing(7))]);
     check_soon(order.ends[1], seven + seven - shape(&machine).launch_latency);
+}
+
+#[test]
+fn an_sm_holds_as_many_blocks_as_the_scarcest_of_its_parts_allows() {
+    let shape = shape(&C2050());
+    for (threads, registers, shared, resident) in [
+        (256, 0, 0, 6),
+        (32, 0, 0, 8),
+        (33, 0, 0, 8),
+        (1024, 0, 0, 1),
+        (256, 32, 0, 4),
+        (250, 32, 0, 4),
+        (256, 0, 20 << 10, 2),
+        (2048, 0, 0, 0),
+        (256, 0, 64 << 10, 0),
+    ] {
+        let block = Block { threads, registers, shared };
+        assert_eq!(shape.resident(block), resident, "{block:?}");
+    }
+    // Fewer blocks at a time hide less latency: two of an SM instead of eight.
+    let time = |shared| {
+        let block = Block { shared, ..Block::of(32) };
+        let kernel = count::kernel(&shape, block, &Sparse(112 * 20));
+        alone(&C2050(), Operation::Kernel(kernel)).ends[0] - shape.launch_latency
+    };
+    let (two, eight) = (time(24 << 10), time(6 << 10));
+    assert!(two > eight * 3 && two < eight * 4, "{two} {eight}");
+}
+
+#[test]
+fn gpus_of_a_node_have_buses_of_their_own() {
+    let two = c2050(&[("gpu.per_node", "2")]);
+    let topology = Topology::new(Wires::Crossbar, 3).expect("three nodes");
+    let cluster = Cluster::new(&two, topology, &[]);
+    let gpus = Gpus::new(&two, &cluster, 0).expect("a machine with GPUs");
+    assert_eq!((gpus.of_node(0, 1), gpus.of_node(2, 0)), (GpuId(1), GpuId(4)));
+    assert_eq!(gpus.connections(), 6 * (3 + gpus.shape().concurrent_kernels));
+    let names: Vec<_> = cluster.fabric.resources().iter().map(|spec| &spec.name).collect();
+    let buses = names.iter().filter(|name| name.ends_with("PCIe to host"));
+    assert_eq!(buses.count(), 6);
 }
 
 #[test]

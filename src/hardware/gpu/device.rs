@@ -229,9 +229,8 @@ impl Device {
         }
     }
 
-    /// Starts whatever can start.
+    /// Starts whatever can start; shares hold for what begins in this instant, too.
     fn go_on(&mut self, now: Time, shape: &Shape, fabric: &mut Fabric, agenda: &mut impl Agenda) {
-        self.share_bus(now, shape, fabric, agenda);
         self.dispatch(now, shape, fabric, agenda);
         self.feed_engines(now, shape, fabric, agenda);
         self.share_bus(now, shape, fabric, agenda);
