@@ -28,7 +28,7 @@ const LATER_RMA: [(&str, &str); 5] = [
 ];
 const COOP: &str = include_str!("data/claims_coop.json");
 /// Claims of `coop` that wait, each with its reason.
-const LATER_COOP: [(&str, &str); 13] = [
+const LATER_COOP: [(&str, &str); 12] = [
     ("coop-cfg-iters", "five runs of 1000 iterations: runs here are deterministic, and short"),
     (
         "coop-fig2-share",

@@ -299,7 +299,7 @@ profile! {
         memcpy2d_align: Bytes = default("1 B"), "1 B" .. "256 B";
         /// Engine time of a fast row beyond that of its bytes; absent: none.
         memcpy2d_row_aligned_extra: Time = optional, "0 ns" .. "10 ns";
-        /// Engine time of any other row, at least; absent: its bytes alone count.
+        /// Engine time of each packet of any other row, at least; absent: its bytes alone count.
         memcpy2d_row_unaligned: Time = optional, "1 ns" .. "200 ns";
         /// Payload bytes of a TLP to or from the GPU, at most.
         pcie_payload: Bytes = same_as("pcie.mps"), "32 B" .. "4 KiB";

@@ -24,10 +24,8 @@ pub(crate) fn machine(model: &str, values: &[(&str, &str)]) -> Profile {
     for (section, numbers) in file.as_object().expect("an object") {
         let Some(numbers) = numbers.as_object() else { continue };
         for (name, number) in numbers {
-            let text = match &number["value"] {
-                Json::String(text) => text.clone(),
-                other => other.to_string(),
-            };
+            let value = &number["value"];
+            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
             set(&format!("{section}.{name}"), &text);
         }
     }

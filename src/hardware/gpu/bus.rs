@@ -22,6 +22,9 @@ use crate::units::{Bandwidth, Bytes, PS_PER_S, TimeDelta};
 
 /// Units of the issue resource for each instruction: far above the bytes that one moves.
 const INSTRUCTION: u64 = 4096;
+/// Kernels that run at the same time and leave SMs idle in their own way; of more, two may slow each
+/// other down.
+const OWN: u32 = 16;
 /// What is not packets is charged for this many bytes at a time.
 const GRAIN: u64 = 1024;
 
@@ -29,6 +32,8 @@ const GRAIN: u64 = 1024;
 #[derive(Clone, Debug)]
 pub(in crate::hardware) struct Bus {
     issue: ResourceId,
+    /// Issue slots of the SMs that one kernel has blocks on, by its slot.
+    own_issue: Vec<ResourceId>,
     memory: ResourceId,
     up: ResourceId,
     down: ResourceId,
@@ -75,6 +80,9 @@ impl Bus {
             (reads("engine reads", shape.copy_reads), reads("SM reads", shape.sm_reads));
         Self {
             issue: pipe("issue slots", issue, Framing::NONE),
+            own_issue: (0..shape.concurrent_kernels.min(OWN))
+                .map(|slot| pipe(&format!("issue slots of kernel {slot}"), issue, Framing::NONE))
+                .collect(),
             memory: pipe("memory", shape.memory_bw, Framing::NONE),
             up: pipe("PCIe to host", shape.bus, tlp(shape.write_overhead)),
             down: pipe("PCIe from host", shape.bus, tlp(shape.read_overhead)),
@@ -158,39 +166,45 @@ impl Paths {
         Self { bus, made: BTreeMap::new() }
     }
 
-    /// The path of a kernel's waves; `behind`: the GPU writes to the host now.
+    /// The path of the waves of the kernel in a slot; `behind`: the GPU writes to the host now.
     pub(super) fn kernel(
         &mut self,
         load: &Load,
         evenness: Evenness,
+        slot: u32,
         behind: bool,
         shape: &Shape,
         fabric: &mut Fabric,
     ) -> PathId {
         let bus = &self.bus;
-        let issue = u128::from(load.issue) * u128::from(evenness.fullest);
-        let issue = issue / u128::from(evenness.even.max(1));
-        let issue = u64::try_from(issue).expect("a kernel issues fewer than 2^52 instructions");
-        let mut hops = vec![hop(bus.issue, charge(issue, load.bytes), load.latency)];
+        let mut hops = vec![framed(bus.issue, charge(load.issue, load.bytes), load.latency)];
+        if !evenness.is_even() {
+            // The SM with most blocks is the last to end; what others leave is free for other kernels.
+            let all = u128::from(load.issue) * u128::from(evenness.fullest);
+            let all = all / u128::from(evenness.even.max(1));
+            let all = u64::try_from(all).expect("a kernel issues fewer than 2^52 instructions");
+            let own = bus.own_issue[slot as usize % bus.own_issue.len()];
+            hops.push(framed(own, charge(all, load.bytes), TimeDelta::ZERO));
+        }
         if load.memory > 0 {
-            hops.push(hop(bus.memory, charge(load.memory, load.bytes), TimeDelta::ZERO));
+            hops.push(framed(bus.memory, charge(load.memory, load.bytes), TimeDelta::ZERO));
         }
         if load.reads.bytes > 0 {
             let latency =
                 shape.read_latency + if behind { shape.behind_writes } else { TimeDelta::ZERO };
-            let plain = charge(load.reads.bytes, load.bytes);
+            let bytes = charge(load.reads.bytes, load.bytes);
             let packets = framing(load.reads, shape.read_overhead, load.bytes);
-            hops.push(hop(bus.sm_reads[usize::from(behind)], plain, TimeDelta::ZERO));
-            hops.push(hop(bus.down, packets, latency));
-            self.host(plain, &mut hops);
+            hops.push(framed(bus.sm_reads[usize::from(behind)], bytes, TimeDelta::ZERO));
+            hops.push(framed(bus.down, packets, latency));
+            self.host(bytes, &mut hops);
         }
         if load.writes.bytes > 0 {
-            let plain = charge(load.writes.bytes, load.bytes);
+            let bytes = charge(load.writes.bytes, load.bytes);
             let packets = framing(load.writes, shape.write_overhead, load.bytes);
-            hops.push(hop(bus.up, packets, shape.write_latency));
-            self.host(plain, &mut hops);
+            hops.push(framed(bus.up, packets, shape.write_latency));
+            self.host(bytes, &mut hops);
         }
-        self.made(hops, fabric)
+        self.made(&hops, fabric)
     }
 
     /// The path of a copy's pieces; `behind`: the GPU writes to the host now.
@@ -207,18 +221,18 @@ impl Paths {
         match copy.direction {
             Direction::InDevice => {
                 hops.extend(self.rows(copy, 0, shape));
-                hops.push(hop(bus.memory, charge(2 * GRAIN, GRAIN), shape.memory_latency));
+                hops.push(framed(bus.memory, charge(2 * GRAIN, GRAIN), shape.memory_latency));
             }
             Direction::DeviceToHost => {
                 let row = copy.width + packets * shape.write_overhead;
                 hops.extend(self.rows(copy, row, shape));
-                hops.push(hop(bus.memory, None, shape.memory_latency));
-                hops.push(hop(
+                hops.push(plain(bus.memory, shape.memory_latency));
+                hops.push(framed(
                     bus.up,
                     row_framing(copy, shape.write_overhead, shape),
                     shape.write_latency,
                 ));
-                self.host(None, &mut hops);
+                self.host(Framing::NONE, &mut hops);
                 hops.extend(self.staging(copy));
             }
             Direction::HostToDevice => {
@@ -227,35 +241,35 @@ impl Paths {
                 hops.extend(self.rows(copy, row, shape));
                 let latency =
                     shape.read_latency + if behind { shape.behind_writes } else { TimeDelta::ZERO };
-                hops.push(hop(bus.copy_reads[usize::from(behind)], None, TimeDelta::ZERO));
-                hops.push(hop(bus.down, row_framing(copy, shape.read_overhead, shape), latency));
-                self.host(None, &mut hops);
-                hops.push(hop(bus.memory, None, TimeDelta::ZERO));
+                hops.push(plain(bus.copy_reads[usize::from(behind)], TimeDelta::ZERO));
+                hops.push(framed(bus.down, row_framing(copy, shape.read_overhead, shape), latency));
+                self.host(Framing::NONE, &mut hops);
+                hops.push(plain(bus.memory, TimeDelta::ZERO));
             }
         }
-        self.made(hops, fabric)
+        self.made(&hops, fabric)
     }
 
     /// What both directions of the node's buses share, and the host's memory.
-    fn host(&self, framing: Option<Framing>, hops: &mut Vec<(Hop, Option<Framing>)>) {
+    fn host(&self, framing: Framing, hops: &mut Vec<Framed>) {
         let shared = [self.bus.both, self.bus.host].into_iter().flatten();
-        hops.extend(shared.map(|resource| hop(resource, framing, TimeDelta::ZERO)));
+        hops.extend(shared.map(|resource| framed(resource, framing, TimeDelta::ZERO)));
     }
 
-    fn staging(&self, copy: &Copy) -> Option<(Hop, Option<Framing>)> {
+    fn staging(&self, copy: &Copy) -> Option<Framed> {
         let staged = copy.host == HostMemory::Pageable;
-        staged.then(|| hop(self.bus.staging, None, TimeDelta::ZERO))
+        staged.then(|| plain(self.bus.staging, TimeDelta::ZERO))
     }
 
     /// The engine's time for rows, where it is not that of their raw bytes on the bus.
-    fn rows(&self, copy: &Copy, raw: u64, shape: &Shape) -> Option<(Hop, Option<Framing>)> {
+    fn rows(&self, copy: &Copy, raw: u64, shape: &Shape) -> Option<Framed> {
         let times = copy.row_times(&shape.rows);
         let bytes = if copy.direction == Direction::InDevice {
             shape.memory_bw.transfer_time(Bytes::new(2 * copy.width))
         } else {
             shape.bus.transfer_time(Bytes::new(raw))
         };
-        let time = (bytes + times.extra).max(times.least);
+        let time = (bytes + times.extra).max(times.least_of_packet * copy.packets_of_row(shape));
         if time <= bytes {
             return None;
         }
@@ -264,10 +278,10 @@ impl Paths {
         let units = u64::try_from(units).expect("a row takes less than an hour");
         let overhead = units.saturating_sub(copy.width);
         let rows = Framing { unit: copy.width.max(1), overhead };
-        Some(hop(self.bus.rows[copy.direction as usize], Some(rows), TimeDelta::ZERO))
+        Some(framed(self.bus.rows[copy.direction as usize], rows, TimeDelta::ZERO))
     }
 
-    fn made(&mut self, hops: Vec<(Hop, Option<Framing>)>, fabric: &mut Fabric) -> PathId {
+    fn made(&mut self, hops: &[Framed], fabric: &mut Fabric) -> PathId {
         let key: Vec<Key> = hops
             .iter()
             .map(|(hop, framing)| {
@@ -275,39 +289,43 @@ impl Paths {
                 (hop.resource.0, framing, hop.latency.as_ps())
             })
             .collect();
-        *self.made.entry(key).or_insert_with(|| fabric.add_framed_path(&hops))
+        *self.made.entry(key).or_insert_with(|| fabric.add_framed_path(hops))
     }
 }
 
-const fn hop(
-    resource: ResourceId,
-    framing: Option<Framing>,
-    latency: TimeDelta,
-) -> (Hop, Option<Framing>) {
-    (Hop { resource, weight: 1, extra: 0, latency }, framing)
+/// A hop that cuts bytes as its resource does, or in its own way.
+type Framed = (Hop, Option<Framing>);
+
+const fn plain(resource: ResourceId, latency: TimeDelta) -> Framed {
+    (Hop { resource, weight: 1, extra: 0, latency }, None)
+}
+
+const fn framed(resource: ResourceId, framing: Framing, latency: TimeDelta) -> Framed {
+    (Hop { resource, weight: 1, extra: 0, latency }, Some(framing))
 }
 
 /// Charges `amount` for `bytes` that move, evenly; at least the bytes themselves.
-fn charge(amount: u64, bytes: u64) -> Option<Framing> {
+fn charge(amount: u64, bytes: u64) -> Framing {
     let unit = bytes.clamp(1, GRAIN);
     let more = u128::from(amount.saturating_sub(bytes)) * u128::from(unit);
     let overhead = (more + u128::from(bytes / 2)) / u128::from(bytes.max(1));
     let overhead = u64::try_from(overhead).expect("a byte is charged less than 2^54");
-    Some(Framing { unit, overhead })
+    Framing { unit, overhead }
 }
 
 /// The packets of `traffic`, for `bytes` that move.
-fn framing(traffic: BusTraffic, overhead: u64, bytes: u64) -> Option<Framing> {
+fn framing(traffic: BusTraffic, overhead: u64, bytes: u64) -> Framing {
     if traffic.bytes == bytes {
         let unit = traffic.bytes.div_ceil(traffic.packets.max(1)).max(1);
-        return Some(Framing { unit, overhead });
+        return Framing { unit, overhead };
     }
     charge(traffic.bytes + traffic.packets * overhead, bytes)
 }
 
 /// The TLPs of a copy: no packet spans two rows.
-fn row_framing(copy: &Copy, overhead: u64, shape: &Shape) -> Option<Framing> {
-    let packets = copy.packets_of_row(shape);
-    let apart = copy.rows > 1 && copy.width > 0;
-    apart.then_some(Framing { unit: copy.width, overhead: packets * overhead })
+fn row_framing(copy: &Copy, overhead: u64, shape: &Shape) -> Framing {
+    if copy.rows <= 1 || copy.width == 0 {
+        return Framing { unit: shape.payload, overhead };
+    }
+    Framing { unit: copy.width, overhead: copy.packets_of_row(shape) * overhead }
 }

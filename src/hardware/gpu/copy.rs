@@ -83,9 +83,9 @@ impl Copy {
         let aligned =
             self.width.is_multiple_of(rule.align) && self.pitch.is_multiple_of(rule.align);
         if aligned {
-            RowTimes { extra: rule.aligned_extra, least: TimeDelta::ZERO }
+            RowTimes { extra: rule.aligned_extra, least_of_packet: TimeDelta::ZERO }
         } else {
-            RowTimes { extra: TimeDelta::ZERO, least: rule.unaligned }
+            RowTimes { extra: TimeDelta::ZERO, least_of_packet: rule.unaligned }
         }
     }
 
@@ -107,8 +107,8 @@ impl Copy {
 pub(super) struct RowTimes {
     /// Beyond the time of its bytes.
     pub extra: TimeDelta,
-    /// At least.
-    pub least: TimeDelta,
+    /// At least, for each of its packets.
+    pub least_of_packet: TimeDelta,
 }
 
 /// A copy has at most about so many pieces,

@@ -49,15 +49,15 @@ pub fn kernel_counting(shape: &Shape, block: Block, lanes: &impl Lanes, whole: u
 fn sample(shape: &Shape, block: Block, lanes: &impl Lanes, blocks: u64, window: u64) -> Work {
     let each = u64::from(block.threads);
     let lead = LEAD.div_ceil(each);
-    let (mut work, mut counted) = (Work::default(), 0);
+    let (mut work, mut threads) = (Work::default(), 0);
     for index in 0..WINDOWS {
         let first = (blocks - window) * index / (WINDOWS - 1);
         let mut counter = Counter::new(shape, block, lanes);
         counter.blocks(first.saturating_sub(lead), first);
         work += counter.blocks(first, first + window);
-        counted += ((first + window) * each).min(lanes.threads()) - first * each;
+        threads += ((first + window) * each).min(lanes.threads()) - first * each;
     }
-    work.scaled(lanes.threads(), counted)
+    work.scaled(lanes.threads(), threads)
 }
 
 struct Counter<'a, L> {

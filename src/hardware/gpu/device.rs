@@ -229,9 +229,8 @@ impl Device {
         }
     }
 
-    /// Starts whatever can start.
+    /// Starts whatever can start; shares hold for what begins in this instant, too.
     fn go_on(&mut self, now: Time, shape: &Shape, fabric: &mut Fabric, agenda: &mut impl Agenda) {
-        self.share_bus(now, shape, fabric, agenda);
         self.dispatch(now, shape, fabric, agenda);
         self.feed_engines(now, shape, fabric, agenda);
         self.share_bus(now, shape, fabric, agenda);
@@ -280,8 +279,9 @@ impl Device {
         let (blocks, evenness) = evenness(&placement, shape);
         let bytes = running.begin(blocks);
         let known = running.paths[usize::from(behind)].filter(|_| evenness.is_even());
-        let path = known
-            .unwrap_or_else(|| self.paths.kernel(&running.load, evenness, behind, shape, fabric));
+        let path = known.unwrap_or_else(|| {
+            self.paths.kernel(&running.load, evenness, slot, behind, shape, fabric)
+        });
         if evenness.is_even() {
             running.paths[usize::from(behind)] = Some(path);
         }
@@ -446,8 +446,12 @@ impl Device {
 
 /// The lowest number that no kernel has.
 fn free_slot(kernels: &[Running]) -> u32 {
-    let taken = |slot: &u32| kernels.iter().any(|running| running.slot == Some(*slot));
-    (0..).find(|slot| !taken(slot)).expect("fewer kernels than numbers")
+    let taken = |slot: u32| kernels.iter().any(|running| running.slot == Some(slot));
+    let mut slot = 0;
+    while taken(slot) {
+        slot += 1;
+    }
+    slot
 }
 
 /// The engine of a direction: with two, copies inside the device take that to the host.

@@ -11,7 +11,7 @@ pub struct RowRule {
     pub align: u64,
     /// Engine time of a fast row beyond that of its bytes.
     pub aligned_extra: TimeDelta,
-    /// Engine time of any other row, at least.
+    /// Engine time of each packet of any other row, at least.
     pub unaligned: TimeDelta,
 }
 
