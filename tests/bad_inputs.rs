@@ -4,7 +4,8 @@
 //! inputs), `exit`, and as far as they are fixed `code`, `line`, `column` and `path` of the first
 //! report, `says` (pieces of the whole text), `set` (options), and where the input is not the
 //! `scenario.json` beside it `scenario` (a path), `link` (the target of a symbolic link) or
-//! `generate` (a text too long to be kept).
+//! `generate` (a text too long to be kept). A `vectors.json` beside it, or `vectors` with a text to
+//! generate, is a file of vectors, for `mpisim conform`.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails may panic")]
 
@@ -23,11 +24,15 @@ struct Answer {
     reports: Vec<Value>,
 }
 
+/// The file that holds vectors, not a scenario.
+const VECTORS: &str = "vectors.json";
+
 /// Asks the program, once for people and once for programs.
 fn ask(scenario: &Path, set: &[String]) -> Answer {
     let run = |format: &str| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_mpisim"));
-        command.args(["validate", "--error-format", format]);
+        let verb = if scenario.ends_with(VECTORS) { "conform" } else { "validate" };
+        command.args([verb, "--error-format", format]);
         for one in set {
             command.args(["--set", one]);
         }
@@ -54,7 +59,9 @@ fn input(folder: &Path, case: &Value) -> (PathBuf, Option<PathBuf>) {
     }
     let name = folder.file_name().unwrap().to_string_lossy().into_owned();
     let scratch = std::env::temp_dir().join(format!("mpisim-{}-{name}", std::process::id()));
-    let file = scratch.join("scenario.json");
+    let is_vectors = case["vectors"] == true || folder.join(VECTORS).exists();
+    let name = if is_vectors { VECTORS } else { "scenario.json" };
+    let file = scratch.join(name);
     if let Some(target) = case["link"].as_str() {
         fs::create_dir_all(&scratch).unwrap();
         std::os::unix::fs::symlink(target, &file).unwrap();
@@ -69,7 +76,7 @@ fn input(folder: &Path, case: &Value) -> (PathBuf, Option<PathBuf>) {
             .unwrap();
         return (file, Some(scratch));
     }
-    (folder.join("scenario.json"), None)
+    (folder.join(name), None)
 }
 
 /// What is wrong with the answer to a case; nothing if it is as demanded.
@@ -113,7 +120,7 @@ fn judge(case: &Value, answer: &Answer) -> Vec<String> {
 const ROWS: &str = "A1 A2 A3 A4 A5 A6 A7 A8 A9 A10 A11 A12 A13 A14 A15 A16 A18 \
     B1 B2 B3 B4 B5 B6 B7 B8 B9 B10 B11 B12 B13 B14 B15 B16 B17 B18 \
     C1 C2 C3 C4 C5 C6 C7 C8 C9 C10 C11 C12 C13 C14 C15 C16 C17 C18 C19 C20 \
-    D1 D2 D3 D4 D5 D6 D7 D8 D10 D11 E2 E8 E9 E13 E14 F1 F2 F3 F11 F13 \
+    D1 D2 D3 D4 D5 D6 D7 D8 D10 D11 E2 E8 E9 E13 E14 F1 F2 F3 F11 F13 G2 G3 G4 G5 G6 G7 G9 \
     H1 H2 H3 H4 H5 H7 H8 H9 H11 H12 I11 J5";
 
 #[test]

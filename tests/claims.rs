@@ -48,6 +48,143 @@ const LATER_COOP: [(&str, &str); 12] = [
         "a rank of this reduce blocks where its partner blocks: COOP-coll takes COOP throughout",
     ),
 ];
+const GPU_PACK: &str = include_str!("data/claims_gpu_pack.json");
+/// Claims of `gpu-pack` that wait, by what they wait for.
+const LATER_GPU_PACK: [(&str, &[&str]); 6] = [
+    (
+        "needs kernels, copies and their contention",
+        &[
+            "gpu-tab2-sm-serpack-user",
+            "gpu-tab2-sm-serpack-proc",
+            "gpu-tab2-sm-serpack-total",
+            "gpu-tab2-c2g-serpack-user",
+            "gpu-tab2-c2g-serpack-proc",
+            "gpu-tab2-c2g-serpack-total",
+            "gpu-tab2-g2c-serpack-user",
+            "gpu-tab2-g2c-serpack-proc",
+            "gpu-tab2-g2c-serpack-total",
+            "gpu-tab2-sm-sercuda-proc",
+            "gpu-tab2-sm-sercuda-total",
+            "gpu-tab2-c2g-sercuda-proc",
+            "gpu-tab2-c2g-sercuda-total",
+            "gpu-tab2-g2c-sercuda-proc",
+            "gpu-tab2-g2c-sercuda-total",
+            "gpu-tab2-sm-u2p-proc",
+            "gpu-tab2-sm-u2p-total",
+            "gpu-tab2-c2g-u2p-proc",
+            "gpu-tab2-c2g-u2p-total",
+            "gpu-tab2-g2c-u2p-proc",
+            "gpu-tab2-g2c-u2p-total",
+            "gpu-tab2-sm-u2c-proc",
+            "gpu-tab2-sm-u2c-total",
+            "gpu-tab2-c2g-u2c-proc",
+            "gpu-tab2-c2g-u2c-total",
+            "gpu-tab2-g2c-u2c-proc",
+            "gpu-tab2-g2c-u2c-total",
+            "gpu-tab2-g2c-c2u-user",
+            "gpu-tab2-g2c-c2u-total",
+            "gpu-tab2-rule-sm",
+            "gpu-tab2-rule-g2c",
+            "gpu-tab2-rule-c2g",
+            "gpu-tab2-gap",
+        ],
+    ),
+    (
+        "needs the stencil on GPUs",
+        &[
+            "gpu-tab3-128-dp-cuda",
+            "gpu-tab3-128-dp-pack",
+            "gpu-tab3-128-sp-cuda",
+            "gpu-tab3-128-sp-pack",
+            "gpu-tab3-256-dp-cuda",
+            "gpu-tab3-256-dp-pack",
+            "gpu-tab3-512-dp-cuda",
+            "gpu-tab3-512-dp-pack",
+            "gpu-tab3-512-sp-cuda",
+            "gpu-tab3-512-sp-pack",
+            "gpu-tab3-1024-sp-cuda",
+            "gpu-tab3-1024-sp-pack",
+            "gpu-tab3-2048-dp-cuda",
+            "gpu-tab3-2048-dp-pack",
+            "gpu-tab3-2048-sp-cuda",
+            "gpu-tab3-2048-sp-pack",
+            "gpu-tab3-parity",
+            "gpu-tab3-contig-half",
+            "gpu-tab3-mono",
+        ],
+    ),
+    (
+        "needs the packing of particles on GPUs",
+        &[
+            "gpu-tab4-r0-cpu",
+            "gpu-tab4-r0-dma",
+            "gpu-tab4-r0-kernel",
+            "gpu-tab4-r1-cpu",
+            "gpu-tab4-r1-dma",
+            "gpu-tab4-r2-cpu",
+            "gpu-tab4-r2-dma",
+            "gpu-tab4-r3-cpu",
+            "gpu-tab4-r3-kernel",
+            "gpu-tab4-r4-cpu",
+            "gpu-tab4-r4-dma",
+            "gpu-tab4-r4-kernel",
+            "gpu-tab4-r5-cpu",
+            "gpu-tab4-r5-dma",
+            "gpu-tab4-r6-cpu",
+            "gpu-tab4-r6-kernel",
+            "gpu-tab4-r7-cpu",
+            "gpu-tab4-r7-dma",
+            "gpu-tab4-range",
+            "gpu-tab4-order",
+        ],
+    ),
+    (
+        "a parameter of a model that is not there yet",
+        &[
+            "gpu-cfg-node",
+            "gpu-cfg-warp",
+            "gpu-cfg-net",
+            "gpu-cfg-stride",
+            "gpu-cfg-subarray",
+            "gpu-cfg-struct",
+        ],
+    ),
+    (
+        "needs kernels and copies",
+        &[
+            "gpu-fig4-vec8-20x",
+            "gpu-fig4-vec128-dma",
+            "gpu-fig4-latency",
+            "gpu-fig4-launch",
+            "gpu-fig4-subarray",
+            "gpu-fig4-indexed",
+            "gpu-fig4-idxblock",
+            "gpu-fig4-4mbs",
+            "gpu-fig4-generic",
+            "gpu-fig4-generic-us",
+            "gpu-fig5-mult32",
+            "gpu-fig5-stride",
+            "gpu-fig5-kernel-smooth",
+            "gpu-sec32-zerocopy",
+            "gpu-sem-fcfs",
+            "gpu-sem-dmaengine",
+            "gpu-sec1-naive-point",
+            "gpu-sec1-naive-whole",
+            "gpu-sem-kernel-noderived",
+        ],
+    ),
+    (
+        "needs the ping-pong between GPUs",
+        &[
+            "gpu-fig6-128",
+            "gpu-fig6-small4",
+            "gpu-fig6-netbound",
+            "gpu-fig6-blocks",
+            "gpu-fig6-mvapich-small",
+            "gpu-sem-mvapich-path",
+        ],
+    ),
+];
 /// Claims that wait for a mechanism, each with its reason: none at present.
 const LATER: [&str; 0] = [];
 
@@ -172,6 +309,13 @@ fn every_claim_of_rma_is_checked_or_waits_for_a_reason() {
 #[test]
 fn every_claim_of_coop_is_checked_or_waits() {
     checked_or_listed(COOP, "coop", "coop-", &LATER_COOP.map(|(id, _)| id));
+}
+
+/// What waits of `gpu-pack` is as listed, and nothing else.
+#[test]
+fn every_claim_of_gpu_pack_is_checked_or_waits() {
+    let later: Vec<&str> = LATER_GPU_PACK.iter().flat_map(|(_, ids)| ids.iter().copied()).collect();
+    checked_or_listed(GPU_PACK, "gpu-pack", "gpu-", &later);
 }
 
 /// Every claim of `document` is checked by a scenario or named by a test, or listed in `later`, not

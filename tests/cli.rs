@@ -302,6 +302,18 @@ fn conform_counts_what_passed() {
     let vectors = scratch.write("vectors.json", &all);
     let answer = scratch.run(&["conform", vectors.to_str().unwrap()]).check(0, &[]);
     assert!(answer.out.ends_with("300 passed, 0 failed\n"), "{}", answer.out);
+    let datatypes = |end: &str| fs::canonicalize(format!("tests/vectors/datatypes_{end}.json"));
+    let both = |one: &str, other: &str| {
+        let [one, other] = [one, other].map(|end| datatypes(end).unwrap());
+        let files = [one.to_str().unwrap(), other.to_str().unwrap()];
+        scratch.run(&["conform", files[0], files[1]]).check(0, &[]).out
+    };
+    assert_eq!(both("named", "random"), "660 passed, 0 failed\n");
+    // Cases without one right answer: whom the simulator follows, and no verdict.
+    let disputed = both("named_variance", "random_variance");
+    let followed = |whom: &str| disputed.lines().filter(|line| line.ends_with(whom)).count();
+    assert_eq!((disputed.lines().count(), followed("follows MPICH 4.0.2")), (67, 59));
+    assert!(disputed.ends_with("0 passed, 0 failed\n"), "{disputed}");
     scratch.write("broken.json", "{ \"library\": 1 }");
     scratch.run(&["conform", "broken.json"]).check(3, &["error[E0908]", "broken.json"]);
     scratch.run(&["conform", "missing.json"]).check(3, &["there is no such file"]);

@@ -13,6 +13,17 @@ use serde_json::Value;
 
 /// Why `value` does not satisfy `schema`; of the keywords only those that our schemas use.
 fn refusal(schema: &Value, value: &Value, path: &str) -> Option<String> {
+    refusal_within(schema, schema, value, path)
+}
+
+/// As [`refusal`], of a part of the schema `root`, where definitions are looked up.
+fn refusal_within(root: &Value, schema: &Value, value: &Value, path: &str) -> Option<String> {
+    let refusal =
+        |schema: &Value, value: &Value, path: &str| refusal_within(root, schema, value, path);
+    if let Some(reference) = schema.get("$ref").and_then(Value::as_str) {
+        let defined = root.pointer(reference.trim_start_matches('#'));
+        return refusal(defined.expect("references are kept"), value, path);
+    }
     let no = |what: &str| Some(format!("{path}: {what}: {value}"));
     if let Some(wanted) = schema.get("const") {
         return if wanted == value { None } else { no("another constant") };
@@ -38,7 +49,7 @@ fn refusal(schema: &Value, value: &Value, path: &str) -> Option<String> {
     let fits = types.iter().any(|name| match *name {
         "string" => value.is_string(),
         "boolean" => value.is_boolean(),
-        "integer" => value.is_u64(),
+        "integer" => value.is_i64() || value.is_u64(),
         "number" => value.is_number(),
         "array" => value.is_array(),
         "object" => value.is_object(),

@@ -213,7 +213,7 @@ fn a_vector_of_vectors_takes_two_levels_and_one_path() {
     let only = ways.first().expect("there is one");
     assert_eq!(only.levels, [(NodeKind::Vector, 0), (NodeKind::Vector, 56)]);
     // The id is reduced once: 7 is number 3 of the outer level, and 1 within its child.
-    let outer = 3 / 2 * 5 * inner.extent() + 3 % 2 * inner.extent();
+    let outer = (5 + 1) * inner.extent();
     assert_eq!(encoding.locate(7).input, outer + 3 * 8);
     // Nor do subarrays and indexed blocks part: what is read differs, the steps do not.
     for kind in [NodeKind::Subarray, NodeKind::IndexedBlock] {
@@ -279,7 +279,8 @@ fn increments_are_those_of_the_document() {
     }
 }
 
-/// D5 of the invariants: the block is the one with b_h <= n < b_(h+1), among blocks of length 0 too.
+/// D5 of the invariants: the block is the one that the sums of lengths put around the element, among
+/// blocks of length 0 too.
 // claim: gpu-sem-idx-search
 #[test]
 fn a_search_finds_its_block_in_logarithmic_steps() {
