@@ -691,6 +691,20 @@ fn kernels_win_with_short_blocks_and_engines_with_long_ones() {
 }
 
 #[test]
+fn a_kernel_knows_no_good_and_bad_widths() {
+    let blocks = 4_096;
+    let rate = |length: u64| {
+        let bytes = blocks * length * 8;
+        f64::from(u32::try_from(bytes).expect("a few MB")) / packed_and_copied(length, bytes).0
+    };
+    let rates: Vec<f64> = (1..=40).map(rate).collect();
+    for (length, pair) in (1..).zip(rates.windows(2)) {
+        // claim: gpu-fig5-kernel-smooth
+        assert!(pair[0] <= 1.5 * pair[1] && pair[1] <= 2.0 * pair[0], "{length}: {pair:?}");
+    }
+}
+
+#[test]
 fn packing_into_host_memory_overlaps_the_bus() {
     let machine = C2050();
     let lanes = Pack { blocklength: 1, stride: 512, ..TABLE2 };
