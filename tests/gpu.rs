@@ -278,6 +278,47 @@ fn operations_that_wait_for_each_other_take_the_sum() {
     }
 }
 
+#[test]
+fn copies_of_both_directions_overlap_in_part_and_of_one_hardly() {
+    let machine = C2050();
+    let (to_device, to_host) =
+        (copy(Direction::HostToDevice, BUFFER), copy(Direction::DeviceToHost, BUFFER));
+    let rows = Operation::Copy(Copy::rows(Direction::DeviceToHost, ROWS, 64, 64));
+    let time = |operation| alone(&machine, operation).ms(0);
+    for other in [pack(&machine, &TABLE2), rows] {
+        for order in [[to_device, other], [other, to_device]] {
+            let [_, second, all] = one_after_the_other(order[0], order[1]);
+            let [one, two] = order.map(time);
+            // claim: gpu-tab2-rule-c2g
+            assert!(all > one.max(two) && all < 0.75 * (one + two), "{all}");
+            if order[1] == to_device {
+                // The later one ends last. claim: gpu-tab2-gap
+                assert!((0.0..=0.04).contains(&(all - second)), "{all} {second}");
+            }
+        }
+        for order in [[to_host, other], [other, to_host]] {
+            let [_, _, all] = one_after_the_other(order[0], order[1]);
+            // claim: gpu-tab2-rule-g2c
+            check_ms(all, time(to_host) + time(other), 0.03);
+        }
+    }
+}
+
+#[test]
+fn a_call_for_each_block_takes_far_longer_than_a_kernel() {
+    let machine = C2050();
+    let lanes = Pack { primitives: 8192, blocklength: 1, stride: 512, ..TABLE2 };
+    let packed = alone(&machine, pack(&machine, &lanes)).ends[0];
+    let one = (TimeDelta::ZERO, 0, copy(Direction::DeviceToHost, 8));
+    let each = run(&machine, &[one]).ends[0];
+    // claim: gpu-sec1-naive-point
+    assert!(each * 8192 > packed * 10, "{each} {packed}");
+    // claim: gpu-fig4-launch
+    let shape = shape(&machine);
+    let more = shape.launch_latency.saturating_sub(shape.copy_latency);
+    assert!(more > TimeDelta::ZERO && more <= TimeDelta::from_us(10), "{more}");
+}
+
 /// What is measured of the later of two is, but for the launch, what the rule says.
 #[test]
 fn kernels_that_fill_the_gpu_run_one_after_the_other_and_copies_beside_them() {
@@ -646,6 +687,20 @@ fn kernels_win_with_short_blocks_and_engines_with_long_ones() {
         assert!(rows < kernel, "{rows} {kernel} us, 2^{power} B");
         // claim: gpu-fig4-latency
         assert!(power > 12 || kernel - rows < 20.0, "{rows} {kernel} us, 2^{power} B");
+    }
+}
+
+#[test]
+fn a_kernel_knows_no_good_and_bad_widths() {
+    let blocks = 4_096;
+    let rate = |length: u64| {
+        let bytes = blocks * length * 8;
+        f64::from(u32::try_from(bytes).expect("a few MB")) / packed_and_copied(length, bytes).0
+    };
+    let rates: Vec<f64> = (1..=40).map(rate).collect();
+    for (length, pair) in (1..).zip(rates.windows(2)) {
+        // claim: gpu-fig5-kernel-smooth
+        assert!(pair[0] <= 1.5 * pair[1] && pair[1] <= 2.0 * pair[0], "{length}: {pair:?}");
     }
 }
 

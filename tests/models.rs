@@ -252,6 +252,17 @@ fn knc_is_the_machine_of_the_document() {
     assert_eq!(knc.cache.line, Bytes::new(64));
 }
 
+#[test]
+fn c2050_is_the_machine_of_the_document() {
+    let arc = profile("arc-c2050-qdr");
+    // claim: gpu-cfg-warp
+    assert_eq!((arc.gpu.warp, arc.gpu.mem_transaction), (Some(32), Some(Bytes::new(128))));
+    assert_eq!(arc.gpu.concurrent_kernels_per_sm, Some(1));
+    // claim: gpu-cfg-net (2.0 GB/s from end to end, below the wire, the bus and the GPU)
+    assert_eq!(arc.pcie.p2p_read_bw, Some(Bandwidth::from_mb_per_s(2_000)));
+    assert!(wire_rate_mb(&arc) > 2_000 && write_rate_mb(&arc) == 6_564);
+}
+
 /// Payload rate of posted writes, in MB/s: raw x P / (P + H + D).
 fn write_rate_mb(profile: &Profile) -> u64 {
     let pcie = &profile.pcie;
