@@ -23,11 +23,15 @@
 //! a type and in bytes where it packs: they are turned into bytes here. It names no widths: all are 8
 //! bytes here. What it keeps of a struct's children beyond their places is not said.
 
+#[cfg(feature = "mutants")]
+mod flawed;
 mod traverse;
 mod write;
 
 use super::{Datatype, DatatypeError, Primitive};
 
+#[cfg(feature = "mutants")]
+pub use flawed::Flaw;
 pub use traverse::{Element, Observer};
 
 /// Bytes of the largest fixed part: no block of threads has so much shared memory.
@@ -142,6 +146,8 @@ pub struct Encoding {
     extent: i64,
     /// What all elements touch.
     span: (i64, i64),
+    #[cfg(feature = "mutants")]
+    flaw: Option<Flaw>,
 }
 
 /// Why a type cannot be encoded.

@@ -103,7 +103,9 @@ impl Encoding {
             output += step.write;
             id = step.id;
             match step.below {
-                Below::Primitive(size) => return Element { input, output, size },
+                Below::Primitive(size) => {
+                    return Element { input, output, size };
+                }
                 Below::Node(node) => at = node,
             }
         }
@@ -175,13 +177,26 @@ impl Encoding {
             }
             NodeKind::Indexed => {
                 let lists = lookaside();
-                let block = lists.search(blocks, number, observer);
+                let block = self.search(lists, blocks, number, observer);
                 let start = lists.entry(block, observer);
                 let displacement = lists.entry(blocks + 1 + block, observer);
                 in_block(displacement.cast_signed(), number - start)
             }
             NodeKind::Struct => unreachable!("a struct has steps of its own"),
         }
+    }
+
+    fn search<O: Observer>(
+        &self,
+        sums: Lists<'_>,
+        blocks: usize,
+        number: u64,
+        observer: &mut O,
+    ) -> usize {
+        let block = sums.search(blocks, number, observer);
+        #[cfg(feature = "mutants")]
+        let block = self.flawed_block(&self.lookaside[sums.at..][..=blocks], block);
+        block
     }
 
     fn step_into_struct<O: Observer>(&self, node: &[u64], id: u64, observer: &mut O) -> Step {
@@ -193,7 +208,7 @@ impl Encoding {
         let packed = primitives.after(members + 1);
         let places = packed.after(members + 1);
         let extents = places.after(members);
-        let member = primitives.search(members, id, observer);
+        let member = self.search(primitives, members, id, observer);
         observer.branch(u32::try_from(member).expect("the lists are below their limit"));
         let start = primitives.entry(member, observer);
         let before = packed.entry(member, observer);

@@ -30,6 +30,8 @@ pub(super) fn encode(datatype: &Datatype, count: u64) -> Result<Encoding, Encodi
         size: times(datatype.size())?,
         extent: datatype.extent(),
         span,
+        #[cfg(feature = "mutants")]
+        flaw: None,
     })
 }
 
