@@ -228,3 +228,18 @@ fn a_sender_that_has_an_offer_does_not_wait() {
         assert!(time(Protocol::Rtr) < time(Protocol::RPut), "{nodes} nodes");
     }
 }
+
+/// Receives of a collective are offered as any other: the sender copies, as by RPUT, round after round.
+#[test]
+fn collectives_take_offers() {
+    let repeated = |scheme| {
+        let part = |id| Region::new(Space::User(id), BLOCK * u64::from(RANKS));
+        let [sends, receives] = [0, 1].map(|id| (part(id), Blocks::Equal(BLOCK)));
+        let call = Collective::alltoall(Comm::default(), sends, receives);
+        let call = Arc::new(call.by(Algorithm::AlltoallPairwise).unwrap());
+        let programs = vec![Repeated::new(call, 1, 3); RANKS as usize];
+        let ran = cross(near(programs, Cooperation::by(scheme))).unwrap();
+        copied(&ran.outcome)
+    };
+    assert_eq!(repeated(fixed(Protocol::Rtr)), repeated(fixed(Protocol::RPut)));
+}

@@ -5,8 +5,8 @@
 //! and its CTS (or its copy and FIN) carries the choice: no further message.
 //!
 //! Source: `coop` Table II and Sec. II-B1. Where the table offers RTR or RPUT (ready send into a
-//! non-blocking receive) this is RPUT: all three protocols are begun by the sender (ours; the text
-//! and the table disagree).
+//! non-blocking receive) this is RPUT. Where the settings ask for RTR there, such receives are
+//! offered when they are posted, and a ready send takes the offer before anybody looks here.
 
 use super::Protocol;
 use crate::protocols::call::SendMode;
