@@ -50,45 +50,7 @@ const LATER_COOP: [(&str, &str); 12] = [
 ];
 const GPU_PACK: &str = include_str!("data/claims_gpu_pack.json");
 /// Claims of `gpu-pack` that wait, by what they wait for.
-const LATER_GPU_PACK: [(&str, &[&str]); 6] = [
-    (
-        "needs kernels, copies and their contention",
-        &[
-            "gpu-tab2-sm-serpack-user",
-            "gpu-tab2-sm-serpack-proc",
-            "gpu-tab2-sm-serpack-total",
-            "gpu-tab2-c2g-serpack-user",
-            "gpu-tab2-c2g-serpack-proc",
-            "gpu-tab2-c2g-serpack-total",
-            "gpu-tab2-g2c-serpack-user",
-            "gpu-tab2-g2c-serpack-proc",
-            "gpu-tab2-g2c-serpack-total",
-            "gpu-tab2-sm-sercuda-proc",
-            "gpu-tab2-sm-sercuda-total",
-            "gpu-tab2-c2g-sercuda-proc",
-            "gpu-tab2-c2g-sercuda-total",
-            "gpu-tab2-g2c-sercuda-proc",
-            "gpu-tab2-g2c-sercuda-total",
-            "gpu-tab2-sm-u2p-proc",
-            "gpu-tab2-sm-u2p-total",
-            "gpu-tab2-c2g-u2p-proc",
-            "gpu-tab2-c2g-u2p-total",
-            "gpu-tab2-g2c-u2p-proc",
-            "gpu-tab2-g2c-u2p-total",
-            "gpu-tab2-sm-u2c-proc",
-            "gpu-tab2-sm-u2c-total",
-            "gpu-tab2-c2g-u2c-proc",
-            "gpu-tab2-c2g-u2c-total",
-            "gpu-tab2-g2c-u2c-proc",
-            "gpu-tab2-g2c-u2c-total",
-            "gpu-tab2-g2c-c2u-user",
-            "gpu-tab2-g2c-c2u-total",
-            "gpu-tab2-rule-sm",
-            "gpu-tab2-rule-g2c",
-            "gpu-tab2-rule-c2g",
-            "gpu-tab2-gap",
-        ],
-    ),
+const LATER_GPU_PACK: [(&str, &[&str]); 5] = [
     (
         "needs the stencil on GPUs",
         &[
@@ -138,41 +100,8 @@ const LATER_GPU_PACK: [(&str, &[&str]); 6] = [
             "gpu-tab4-order",
         ],
     ),
-    (
-        "a parameter of a model that is not there yet",
-        &[
-            "gpu-cfg-node",
-            "gpu-cfg-warp",
-            "gpu-cfg-net",
-            "gpu-cfg-stride",
-            "gpu-cfg-subarray",
-            "gpu-cfg-struct",
-        ],
-    ),
-    (
-        "needs kernels and copies",
-        &[
-            "gpu-fig4-vec8-20x",
-            "gpu-fig4-vec128-dma",
-            "gpu-fig4-latency",
-            "gpu-fig4-launch",
-            "gpu-fig4-subarray",
-            "gpu-fig4-indexed",
-            "gpu-fig4-idxblock",
-            "gpu-fig4-4mbs",
-            "gpu-fig4-generic",
-            "gpu-fig4-generic-us",
-            "gpu-fig5-mult32",
-            "gpu-fig5-stride",
-            "gpu-fig5-kernel-smooth",
-            "gpu-sec32-zerocopy",
-            "gpu-sem-fcfs",
-            "gpu-sem-dmaengine",
-            "gpu-sec1-naive-point",
-            "gpu-sec1-naive-whole",
-            "gpu-sem-kernel-noderived",
-        ],
-    ),
+    ("the name of a machine, which no claim can ask for", &["gpu-cfg-node"]),
+    ("needs packing on the CPU", &["gpu-sec1-naive-whole", "gpu-sem-kernel-noderived"]),
     (
         "needs the ping-pong between GPUs",
         &[
@@ -181,7 +110,6 @@ const LATER_GPU_PACK: [(&str, &[&str]); 6] = [
             "gpu-fig6-netbound",
             "gpu-fig6-blocks",
             "gpu-fig6-mvapich-small",
-            "gpu-sem-mvapich-path",
         ],
     ),
 ];

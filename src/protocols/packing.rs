@@ -83,24 +83,40 @@ impl Code {
     pub const THREAD: u32 = 12;
     /// Instructions of one step of a search: middle, load, compare, half.
     pub const SEARCH_STEP: u32 = 8;
+    /// Instructions around a load from a list: its address, in words of 64 bits.
+    pub const LIST: u32 = 4;
 
-    /// Instructions on one level of the encoding, accesses and searches left out.
+    /// Instructions of a division and its remainder. The generic kernel has words of 64 bits, for
+    /// which there is no instruction; a hand-coded one has numbers of 32 bits.
+    pub const fn division(self) -> u32 {
+        match self {
+            Self::Generic => 70,
+            Self::HandCoded => 20,
+        }
+    }
+
+    /// Instructions on one level of the encoding; searches and loads from lists are left out.
     ///
-    /// Assumed, since the document prints none: counted from the arithmetic of Algorithm 2, with 20
-    /// for a division (32 bits) and its remainder, and 6 for the loop. A hand-coded kernel has the
-    /// arithmetic and no loop.
+    /// Assumed, since the document prints none: the divisions of Algorithm 2, two for each product
+    /// and sum, and, in the generic kernel, the loop, the branch on the kind and two for each field
+    /// of the node, which it loads from shared memory.
     pub const fn level(self, kind: NodeKind) -> u32 {
-        let arithmetic = match kind {
-            NodeKind::Contiguous => 22,
-            NodeKind::Vector | NodeKind::IndexedBlock => 46,
-            NodeKind::Indexed => 28,
-            NodeKind::Struct => 34,
-            NodeKind::Subarray => 96,
+        let (divisions, products, fields) = match kind {
+            NodeKind::Contiguous => (1, 2, 5),
+            NodeKind::Vector | NodeKind::IndexedBlock => (2, 4, 7),
+            NodeKind::Indexed | NodeKind::Struct => (1, 4, 6),
+            NodeKind::Subarray => (1, 2, 7),
         };
         match self {
-            Self::Generic => arithmetic + 6,
-            Self::HandCoded => arithmetic,
+            Self::Generic => divisions * self.division() + 4 * products + 2 * fields + 10,
+            // Each primitive is one element: the division by their number falls away.
+            Self::HandCoded => (divisions - 1) * self.division() + 2 * products,
         }
+    }
+
+    /// Instructions of one dimension of a subarray beyond its loads: it has three of these.
+    pub const fn dimension(self) -> u32 {
+        self.division() + 4
     }
 }
 

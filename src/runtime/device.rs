@@ -42,8 +42,10 @@ pub enum Asked {
     Pack(DeviceCall),
     /// A kernel of somebody else, which fills the SMs and takes so long alone.
     Compute(TimeDelta),
-    /// A contiguous copy of somebody else.
-    Copy(Direction, u64),
+    /// A contiguous copy of somebody else, into device memory.
+    CopyIn(u64),
+    /// One out of device memory.
+    CopyOut(u64),
 }
 
 /// A step of the host's program.
@@ -138,6 +140,8 @@ struct Running {
     /// Kernels that were counted, by call: a method asks for few different ones.
     counted: BTreeMap<String, Kernel>,
     marks: BTreeMap<u32, Time>,
+    /// When the last event happened that was no stale one.
+    happened: Time,
 }
 
 /// Runs the program of the host to its end.
@@ -152,9 +156,20 @@ pub fn run(setup: Setup) -> Outcome {
     let shape = gpus.shape().clone();
     let simulation = Simulation::new(setup.options);
     let (counted, marks) = (BTreeMap::new(), BTreeMap::new());
-    let (next, under_way, waits) = (0, 0, false);
-    let running =
-        Running { setup, shape, simulation, cluster, gpus, next, under_way, waits, counted, marks };
+    let (next, under_way, waits, happened) = (0, 0, false, Time::ZERO);
+    let running = Running {
+        setup,
+        shape,
+        simulation,
+        cluster,
+        gpus,
+        next,
+        under_way,
+        waits,
+        counted,
+        marks,
+        happened,
+    };
     running.run()
 }
 
@@ -168,6 +183,10 @@ impl Running {
                 break self.simulation.limit_reached().map_or(Ending::Finished, Ending::Limit);
             };
             let now = self.simulation.now();
+            // Ends of transfers that a later change has moved are no part of the run.
+            if !matches!(event, Happening::Fabric(event) if self.cluster.fabric.is_stale(event)) {
+                self.happened = now;
+            }
             let calendar = &mut Calendar(&mut self.simulation);
             match event {
                 Happening::Core => self.go_on(now),
@@ -266,12 +285,17 @@ impl Running {
                 Operation::Copy(copy)
             }
             Asked::Compute(time) => Operation::Kernel(computing(&self.shape, time)),
-            Asked::Copy(direction, bytes) => Operation::Copy(Copy::contiguous(direction, bytes)),
+            Asked::CopyIn(bytes) => {
+                Operation::Copy(Copy::contiguous(Direction::HostToDevice, bytes))
+            }
+            Asked::CopyOut(bytes) => {
+                Operation::Copy(Copy::contiguous(Direction::DeviceToHost, bytes))
+            }
         }
     }
 
     fn outcome(self, ending: Ending) -> Outcome {
-        let end = self.simulation.now();
+        let end = self.happened;
         let mark = |(&number, &at): (&u32, &Time)| Mark {
             process: Process(0),
             thread: Thread(0),

@@ -2,7 +2,6 @@
 //!
 //! Source: `gpu-pack` Sec. 4.2 (Figs. 4 and 5), 4.4 (Table 2) and 5.2 (Table 4).
 
-use crate::hardware::gpu::Direction;
 use crate::protocols::packing::{Layout, Method, Refusal, Task};
 use crate::runtime::device::{Asked, Step};
 use crate::units::TimeDelta;
@@ -75,8 +74,8 @@ impl Packing {
             OTHER,
             match what {
                 Other::Kernel(time) => Asked::Compute(time),
-                Other::ToDevice(bytes) => Asked::Copy(Direction::HostToDevice, bytes),
-                Other::ToHost(bytes) => Asked::Copy(Direction::DeviceToHost, bytes),
+                Other::ToDevice(bytes) => Asked::CopyIn(bytes),
+                Other::ToHost(bytes) => Asked::CopyOut(bytes),
             },
         );
         Ok(match order {

@@ -31,19 +31,29 @@ pub(super) struct PackLanes<'a> {
 struct Way<'l> {
     code: Code,
     lane: &'l mut Lane,
+    /// Lists of a subarray that were read on this level: there are three for each dimension.
+    dimensions: Option<u32>,
 }
 
 impl Observer for Way<'_> {
     fn level(&mut self, kind: NodeKind, _: u32) {
         self.lane.instructions += self.code.level(kind);
+        self.dimensions = (kind == NodeKind::Subarray).then_some(0);
     }
 
     fn search_step(&mut self, lookaside_byte: u64) {
         self.lane.instructions += Code::SEARCH_STEP;
-        self.lookaside(lookaside_byte);
+        self.lane.access(Space::Device, Kind::Load, LOOKASIDE + lookaside_byte, 8);
     }
 
     fn lookaside(&mut self, lookaside_byte: u64) {
+        self.lane.instructions += Code::LIST;
+        if let Some(read) = &mut self.dimensions {
+            *read += 1;
+            if *read % 3 == 0 {
+                self.lane.instructions += self.code.dimension();
+            }
+        }
         self.lane.access(Space::Device, Kind::Load, LOOKASIDE + lookaside_byte, 8);
     }
 
@@ -60,7 +70,8 @@ impl Lanes for PackLanes<'_> {
 
     fn lane(&self, thread: u64, lane: &mut Lane) {
         lane.instructions = Code::THREAD;
-        let element = self.encoding.trace(thread, &mut Way { code: self.code, lane });
+        let element =
+            self.encoding.trace(thread, &mut Way { code: self.code, lane, dimensions: None });
         let bytes = u32::try_from(element.size).expect("a primitive is a few bytes");
         let data = (Space::Device, DATA.wrapping_add_signed(element.input));
         let space = if self.packed == Memory::Packed { Space::Host } else { Space::Device };

@@ -186,6 +186,10 @@ impl Encoding {
         }
     }
 
+    #[cfg_attr(
+        not(feature = "mutants"),
+        expect(clippy::unused_self, reason = "planted bugs look at the lists")
+    )]
     fn search<O: Observer>(
         &self,
         sums: Lists<'_>,
