@@ -199,7 +199,6 @@ fn the_encoding_costs_a_few_microseconds() {
         let (generic, by_hand) = (time(Method::Kernel), time(Method::HandCoded));
         assert!(generic > by_hand, "{name}: {generic} against {by_hand}");
         let more = (generic - by_hand).as_us_f64();
-        println!("{name}: {more:.2} us more than {by_hand}");
         within += usize::from((1.0..=6.0).contains(&more));
     }
     assert!(2 * within > all.len(), "{within} of {}", all.len());

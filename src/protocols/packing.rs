@@ -6,8 +6,8 @@
 //!                                  └─ copies by rows, boxes or blocks ──▶
 //! ```
 //!
-//! A method is a pure function from a layout to a list of [`DeviceCall`]s, which are queued in one
-//! stream: each begins when the one before it has ended. Unpacking is the same list backwards, with
+//! A method is a pure function from a layout to a list of [`DeviceCall`]s, each of which begins when
+//! the one before it has ended. Unpacking is the same list backwards, with
 //! source and destination exchanged.
 //! Source: `gpu-pack` Sec. 2.3, 3.2 and 4. Left out: the methods that pack on the CPU.
 
@@ -97,9 +97,10 @@ impl Code {
 
     /// Instructions on one level of the encoding; searches and loads from lists are left out.
     ///
-    /// Assumed, since the document prints none: the divisions of Algorithm 2, two for each product
-    /// and sum, and, in the generic kernel, the loop, the branch on the kind and two for each field
-    /// of the node, which it loads from shared memory.
+    /// The divisions of Algorithm 2, two for each product and sum, and, in the generic kernel, the
+    /// loop, the branch on the kind and two for each field of the node, which it loads from shared
+    /// memory. The document prints no such numbers: those of a division and of the loop were chosen
+    /// so that the generic kernel is as much slower than hand-coded ones as it states (an input).
     pub const fn level(self, kind: NodeKind) -> u32 {
         let (divisions, products, fields) = match kind {
             NodeKind::Contiguous => (1, 2, 5),
@@ -218,6 +219,12 @@ pub enum Refusal {
     /// It is made for rows at equal distances.
     #[error("the layout is no set of equal rows at equal distances")]
     NoRows,
+    /// There are too many rows to look at.
+    #[error("the layout has more than {MOST_ROWS} contiguous blocks")]
+    Rows,
+    /// Elements overlap, or lie backwards.
+    #[error("the elements lie {0} B apart, and a member is wider")]
+    Pitch(i64),
     /// There are too many calls.
     #[error("more than {MOST_CALLS} calls would be needed")]
     Calls,
@@ -228,6 +235,9 @@ pub enum Refusal {
 
 /// Calls of one packing, at most.
 pub const MOST_CALLS: usize = 1 << 21;
+
+/// Contiguous blocks that are looked at for rows at equal distances, at most.
+pub const MOST_ROWS: u64 = 1 << 26;
 
 impl Method {
     /// Every method.
@@ -255,6 +265,17 @@ impl Method {
             Self::PerField => "per_field",
             Self::DeviceVector => "device_vector",
             Self::Points => "points",
+        }
+    }
+
+    /// Whether each copy is waited for before the next one is asked for: `cudaMemcpy` and its
+    /// siblings return when they are done. The others queue their calls in one stream.
+    pub const fn waits_for_each(self) -> bool {
+        match self {
+            Self::Kernel | Self::KernelStaged | Self::HandCoded | Self::DeviceVector => false,
+            Self::Memcpy2d | Self::Memcpy3d | Self::Blockwise | Self::PerField | Self::Points => {
+                true
+            }
         }
     }
 

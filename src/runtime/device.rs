@@ -1,8 +1,8 @@
 //! One core and its GPU: operations are asked for in streams, and waited for.
 //!
 //! ```text
-//!   script ─▶ core ─call overhead─▶ submit ─▶ stream ─▶ Gpus ─▶ done ─▶ marks
-//!              └── waits until everything that was asked for is done
+//!   script ─▶ core ─submit─▶ stream ─▶ launch latency ─▶ Gpus ─▶ done ─▶ marks
+//!              └── is busy for the call, or waits until everything that was asked for is done
 //! ```
 //!
 //! This is where both towers meet for packing: a [`DeviceCall`] of a method becomes an operation of
@@ -93,8 +93,6 @@ enum Happening {
     Gpu(GpuEvent),
     /// The core goes on with its program.
     Core,
-    /// The call is over: the operation is with its stream.
-    Asked(u32),
 }
 
 impl Event for Happening {
@@ -103,7 +101,6 @@ impl Event for Happening {
             Self::Fabric(event) => mix(1, event.fingerprint()),
             Self::Gpu(event) => mix(2, event.fingerprint()),
             Self::Core => mix(3, 0),
-            Self::Asked(step) => mix(4, u64::from(step)),
         }
     }
 }
@@ -190,7 +187,6 @@ impl Running {
             let calendar = &mut Calendar(&mut self.simulation);
             match event {
                 Happening::Core => self.go_on(now),
-                Happening::Asked(step) => self.submit(now, step),
                 Happening::Gpu(event) => {
                     self.gpus.handle(now, event, &mut self.cluster.fabric, calendar);
                 }
@@ -229,12 +225,13 @@ impl Running {
                 let number = u32::try_from(self.next).expect("fewer than 2^32 steps");
                 self.next += 1;
                 self.under_way += 1;
-                self.core_at(now + self.shape.call_overhead, Happening::Asked(number));
+                self.submit(now, number);
+                self.core_at(now + self.shape.call_overhead, Happening::Core);
             }
         }
     }
 
-    /// The call of a step is over: its operation waits in its stream, and the core goes on.
+    /// The operation of a step waits in its stream: its latency counts from here.
     fn submit(&mut self, now: Time, step: u32) {
         let Step::Ask { stream, asked, .. } = self.setup.steps[step as usize] else {
             unreachable!("only operations are asked for");
@@ -243,7 +240,6 @@ impl Running {
         let gpu = self.gpus.of_node(0, 0);
         let calendar = &mut Calendar(&mut self.simulation);
         self.gpus.submit(now, gpu, Stream(stream), operation, u64::from(step), calendar);
-        self.go_on(now);
     }
 
     fn ended(&mut self, now: Time, token: u64) {
@@ -258,7 +254,7 @@ impl Running {
         self.under_way -= 1;
         if self.waits && self.under_way == 0 {
             self.waits = false;
-            self.core_at(now, Happening::Core);
+            self.go_on(now);
         }
     }
 

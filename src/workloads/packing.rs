@@ -66,7 +66,11 @@ impl Packing {
     pub fn steps(&self) -> Result<Vec<Step>, Refusal> {
         let ask = |part, asked| Step::Ask { stream: part, asked, part };
         let calls = self.method.calls(&self.layout, self.task)?;
-        let pack = calls.into_iter().map(|call| ask(PACK, Asked::Pack(call)));
+        let waits = self.method.waits_for_each();
+        let pack = calls.into_iter().enumerate().flat_map(|(index, call)| {
+            let before = (waits && index > 0).then_some(Step::Wait);
+            before.into_iter().chain([ask(PACK, Asked::Pack(call))])
+        });
         let Some(Beside { what, order }) = self.beside else {
             return Ok(pack.chain([Step::Wait]).collect());
         };

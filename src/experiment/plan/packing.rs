@@ -11,6 +11,8 @@ use crate::protocols::packing::{Layout, Method, Task};
 use crate::runtime::device::REGISTERS;
 use crate::workloads::packing::{Beside, Order, Other, Packing};
 
+/// Primitives of a packing: one thread for each.
+const MOST_PRIMITIVES: u64 = 1 << 32;
 /// Bytes of data that may really be packed.
 const MOST_REAL: u64 = 1 << 32;
 
@@ -55,6 +57,13 @@ pub(super) fn read(diagnostics: &mut Diagnostics, node: &Node) -> Option<Packing
     let threads_per_block = node.small("threads_per_block").unwrap_or(256);
     let beside = beside(diagnostics, node, layout.encoding.packed());
     let packing = Packing { layout, method, task, threads_per_block, beside };
+    let primitives = packing.layout.encoding.primitives();
+    if primitives > MOST_PRIMITIVES {
+        let found = format!("{primitives} primitives are packed");
+        let allowed = format!("at most {MOST_PRIMITIVES} can be, a thread for each");
+        refuse(diagnostics, node, &codes::PRODUCT, ("count", found, &allowed));
+        return None;
+    }
     if packing.layout.encoding.packed() == 0 {
         let found = "the datatype has no data".to_owned();
         refuse(diagnostics, node, &codes::CONTRADICTION, ("datatype", found, "some are needed"));

@@ -40,7 +40,7 @@ const BY: Field = required("method", &METHOD, "\"kernel\"", "How it is packed.")
 const WHICH: Field = default("task", &TASK, "pack", "Which way.");
 const THREADS: Field = default(
     "threads_per_block",
-    &Shape::Count { min: 1, max: 65_536 },
+    &Shape::Count { min: 1, max: 1_024 },
     "256",
     "Threads of a block of the packing kernel.",
 );

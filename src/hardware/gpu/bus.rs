@@ -122,10 +122,7 @@ impl Load {
             memory: work.memory_traffic,
             writes,
             reads,
-            latency: shape.instruction_latency * chain.instructions
-                + shape.l2_latency * chain.hits
-                + shape.memory_latency * chain.misses
-                + shape.read_latency * chain.host.saturating_sub(1),
+            latency: chain.timed(shape).time,
         }
     }
 
@@ -194,7 +191,9 @@ impl Paths {
                 shape.read_latency + if behind { shape.behind_writes } else { TimeDelta::ZERO };
             let bytes = charge(load.reads.bytes, load.bytes);
             let packets = framing(load.reads, shape.read_overhead, load.bytes);
-            hops.push(framed(bus.sm_reads[usize::from(behind)], bytes, TimeDelta::ZERO));
+            // Requests are under way, however few bytes each asks for.
+            let requests = charge(load.reads.packets * shape.read_request, load.bytes);
+            hops.push(framed(bus.sm_reads[usize::from(behind)], requests, TimeDelta::ZERO));
             hops.push(framed(bus.down, packets, latency));
             self.host(bytes, &mut hops);
         }
@@ -242,7 +241,8 @@ impl Paths {
                 let latency =
                     shape.read_latency + if behind { shape.behind_writes } else { TimeDelta::ZERO };
                 hops.push(plain(bus.copy_reads[usize::from(behind)], TimeDelta::ZERO));
-                hops.push(framed(bus.down, row_framing(copy, shape.read_overhead, shape), latency));
+                // The host's end is contiguous: rows are cut in the device.
+                hops.push(plain(bus.down, latency));
                 self.host(Framing::NONE, &mut hops);
                 hops.push(plain(bus.memory, TimeDelta::ZERO));
             }

@@ -171,7 +171,7 @@ impl<'a> WarpCounter<'a> {
             }
         }
         work.instructions += instructions;
-        chain
+        chain.timed(self.shape)
     }
 
     /// The accesses of one kind that stand at one place of the threads' programs.

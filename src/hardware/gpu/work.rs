@@ -2,6 +2,9 @@
 
 use std::ops::{Add, AddAssign};
 
+use super::shape::Shape;
+use crate::units::TimeDelta;
+
 /// Bytes over the bus, and the packets that carry them.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub struct BusTraffic {
@@ -22,9 +25,20 @@ pub struct Chain {
     pub misses: u64,
     /// Loads of host memory that it waits for.
     pub host: u64,
+    /// How long all of that takes.
+    pub time: TimeDelta,
 }
 
 impl Chain {
+    /// The same with its time; of loads from the host the bus takes the last one's.
+    pub(super) fn timed(self, shape: &Shape) -> Self {
+        let time = shape.instruction_latency * self.instructions
+            + shape.l2_latency * self.hits
+            + shape.memory_latency * self.misses
+            + shape.read_latency * self.host.saturating_sub(1);
+        Self { time, ..self }
+    }
+
     /// One after the other.
     pub(super) fn then(self, next: Self) -> Self {
         Self {
@@ -32,17 +46,13 @@ impl Chain {
             hits: self.hits + next.hits,
             misses: self.misses + next.misses,
             host: self.host + next.host,
+            time: self.time + next.time,
         }
     }
 
-    /// Side by side: the longer one in each respect.
+    /// Side by side: the longer one.
     pub(super) fn or(self, other: Self) -> Self {
-        Self {
-            instructions: self.instructions.max(other.instructions),
-            hits: self.hits.max(other.hits),
-            misses: self.misses.max(other.misses),
-            host: self.host.max(other.host),
-        }
+        if other.time > self.time { other } else { self }
     }
 }
 

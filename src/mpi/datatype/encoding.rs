@@ -174,6 +174,11 @@ impl Encoding {
         write::encode(datatype, count)
     }
 
+    /// How many elements there are.
+    pub const fn count(&self) -> u64 {
+        self.count
+    }
+
     /// How many primitives there are; ids are below this.
     pub fn primitives(&self) -> u64 {
         self.primitives * self.count

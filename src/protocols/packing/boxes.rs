@@ -1,9 +1,10 @@
 //! A layout as boxes: equal rows at equal distances, and equal slices of them at equal distances.
 //!
-//! Rows are joined in packing order while width and distance stay; slices likewise. A call of
-//! `memcpy2D` or `memcpy3D` moves one box.
+//! Rows are joined in packing order while width and distance stay and they do not overlap; slices
+//! likewise, where they lie a whole number of rows apart. A call of `memcpy2D` or `memcpy3D` moves one
+//! box.
 
-use super::{DeviceCall, End, Layout, MOST_CALLS, Memory, Refusal};
+use super::{DeviceCall, End, Layout, MOST_CALLS, MOST_ROWS, Memory, Refusal};
 use crate::mpi::datatype::Segment;
 
 /// Equal rows of bytes at equal distances, in packing order.
@@ -53,7 +54,10 @@ impl Piece {
         let alike = (self.width, self.rows, self.pitch) == (next.width, next.rows, next.pitch);
         let last = self.slice.wrapping_mul((self.slices - 1).cast_signed());
         let slice = next.offset.wrapping_sub(self.offset).wrapping_sub(last);
-        let fits = if self.slices == 1 { slice > 0 } else { slice == self.slice };
+        // The driver knows slices by how many rows they are apart.
+        let whole = self.pitch > 0 && slice >= self.pitch * self.rows.cast_signed();
+        let first = whole && slice % self.pitch == 0;
+        let fits = if self.slices == 1 { first } else { slice == self.slice };
         if alike && fits {
             (self.slice, self.slices) = (slice, self.slices + 1);
             return true;
@@ -101,6 +105,9 @@ pub enum Joined {
 ///
 /// [`Refusal`] where there are too many.
 pub fn pieces(layout: &Layout, joined: Joined) -> Result<Vec<Piece>, Refusal> {
+    if rows_of(layout) > u128::from(MOST_ROWS) {
+        return Err(Refusal::Rows);
+    }
     let mut packed = 0;
     let rows = layout.datatype.segments(layout.count)?.map(|segment| {
         let row = Piece::row(segment, packed);
@@ -114,6 +121,14 @@ pub fn pieces(layout: &Layout, joined: Joined) -> Result<Vec<Piece>, Refusal> {
         return Ok(pieces);
     }
     join(pieces.into_iter(), Piece::take_slice)
+}
+
+/// Contiguous blocks of the layout, at most.
+fn rows_of(layout: &Layout) -> u128 {
+    if layout.datatype.is_one_run() {
+        return u128::from(layout.count);
+    }
+    u128::from(layout.encoding.primitives())
 }
 
 /// Joins neighbours where the first takes the second.

@@ -21,6 +21,9 @@ pub(super) fn calls(layout: &Layout) -> Result<Vec<DeviceCall>, Refusal> {
         if !child.is_one_run() || child.size().cast_signed() != child.extent() {
             return Err(Refusal::Scattered(member));
         }
+        if layout.count > 1 && extent < width.cast_signed() {
+            return Err(Refusal::Pitch(extent));
+        }
         let from = End {
             memory: Memory::Data,
             offset: displacements[member] + child.true_lb(),

@@ -66,10 +66,19 @@ fn a_struct_takes_a_call_for_each_member() {
 
 #[test]
 fn rows_that_go_back_or_overlap_are_no_set_of_rows() {
-    for stride in [-3, 0] {
-        let vector = layout(Datatype::vector(10, 1, stride, &double()).unwrap(), 1);
-        assert_eq!(pieces(&vector, Joined::Slices).unwrap().len(), 10, "{stride}");
+    for (blocklength, stride) in [(1, -3), (1, 0), (2, 1)] {
+        let vector = layout(Datatype::vector(10, blocklength, stride, &double()).unwrap(), 1);
+        assert_eq!(pieces(&vector, Joined::Slices).unwrap().len(), 10, "{blocklength} {stride}");
     }
+    // Slices 100 B apart, with rows 512 B apart in them: no box of the driver's.
+    let rows = Datatype::hvector(4, 1, 512, &double()).unwrap();
+    let apart = |bytes| layout(Datatype::hvector(3, 1, bytes, &rows).unwrap(), 1);
+    assert_eq!(pieces(&apart(100), Joined::Slices).unwrap().len(), 3);
+    assert_eq!(pieces(&apart(2_100), Joined::Slices).unwrap().len(), 3);
+    assert_eq!(pieces(&apart(2_560), Joined::Slices).unwrap().len(), 1);
+    let made = Datatype::structure(&[1], &[0], &[double()]).unwrap();
+    let narrow = layout(Datatype::resized(0, 4, &made).unwrap(), 5);
+    assert_eq!(Method::PerField.calls(&narrow, Task::Pack), Err(Refusal::Pitch(4)));
 }
 
 #[test]

@@ -69,7 +69,9 @@ impl Lanes for PackLanes<'_> {
     }
 
     fn lane(&self, thread: u64, lane: &mut Lane) {
-        lane.instructions = Code::THREAD;
+        // Several elements: which one, before the type is looked at.
+        let which = if self.encoding.count() > 1 { self.code.division() } else { 0 };
+        lane.instructions = Code::THREAD + which;
         let element =
             self.encoding.trace(thread, &mut Way { code: self.code, lane, dimensions: None });
         let bytes = u32::try_from(element.size).expect("a primitive is a few bytes");
