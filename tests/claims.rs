@@ -50,7 +50,7 @@ const LATER_COOP: [(&str, &str); 12] = [
 ];
 const GPU_PACK: &str = include_str!("data/claims_gpu_pack.json");
 /// Claims of `gpu-pack` that wait, by what they wait for.
-const LATER_GPU_PACK: [(&str, &[&str]); 5] = [
+const LATER_GPU_PACK: [(&str, &[&str]); 4] = [
     (
         "needs the stencil on GPUs",
         &[
@@ -75,33 +75,8 @@ const LATER_GPU_PACK: [(&str, &[&str]); 5] = [
             "gpu-tab3-mono",
         ],
     ),
-    (
-        "needs the packing of particles on GPUs",
-        &[
-            "gpu-tab4-r0-cpu",
-            "gpu-tab4-r0-dma",
-            "gpu-tab4-r0-kernel",
-            "gpu-tab4-r1-cpu",
-            "gpu-tab4-r1-dma",
-            "gpu-tab4-r2-cpu",
-            "gpu-tab4-r2-dma",
-            "gpu-tab4-r3-cpu",
-            "gpu-tab4-r3-kernel",
-            "gpu-tab4-r4-cpu",
-            "gpu-tab4-r4-dma",
-            "gpu-tab4-r4-kernel",
-            "gpu-tab4-r5-cpu",
-            "gpu-tab4-r5-dma",
-            "gpu-tab4-r6-cpu",
-            "gpu-tab4-r6-kernel",
-            "gpu-tab4-r7-cpu",
-            "gpu-tab4-r7-dma",
-            "gpu-tab4-range",
-            "gpu-tab4-order",
-        ],
-    ),
     ("the name of a machine, which no claim can ask for", &["gpu-cfg-node"]),
-    ("needs packing on the CPU", &["gpu-sec1-naive-whole", "gpu-sem-kernel-noderived"]),
+    ("needs messages with GPU buffers", &["gpu-sec1-naive-whole", "gpu-sem-kernel-noderived"]),
     (
         "needs the ping-pong between GPUs",
         &[

@@ -282,6 +282,10 @@ profile! {
         mem_transaction: Bytes = required_with("gpu.sm_count"), "32 B" .. "128 B";
         /// Load from device memory.
         mem_latency: Time = required_with("gpu.sm_count"), "100 ns" .. "2 us";
+        /// First-level cache of an SM, through which loads of device memory go; absent: none does.
+        l1_size: Bytes = optional, "8 KiB" .. "512 KiB";
+        /// Load that hits the first-level cache.
+        l1_latency: Time = part_same_as("gpu.l2_latency"), "10 ns" .. "300 ns";
         /// Second-level cache, shared by all SMs.
         l2_size: Bytes = required_with("gpu.sm_count"), "64 KiB" .. "512 MiB";
         /// Load that hits the second-level cache.

@@ -9,10 +9,11 @@
 //! A method is a pure function from a layout to a list of [`DeviceCall`]s, each of which begins when
 //! the one before it has ended. Unpacking is the same list backwards, with
 //! source and destination exchanged.
-//! Source: `gpu-pack` Sec. 2.3, 3.2 and 4. Left out: the methods that pack on the CPU.
+//! Source: `gpu-pack` Sec. 2.3, 3.2, 4 and 5.2.
 
 mod blockwise;
 pub mod boxes;
+mod cpu;
 mod device_vector;
 mod hand_coded;
 mod kernel;
@@ -146,6 +147,8 @@ pub enum DeviceCall {
         /// Where the packed bytes are.
         packed: Memory,
     },
+    /// A core of the host packs data that lie in host memory, run by run.
+    Host(Task),
     /// A copy: `slices` times `rows` rows of `width` bytes.
     Copy {
         /// From where.
@@ -177,6 +180,8 @@ impl DeviceCall {
             Self::Kernel { code, task: Task::Unpack, packed } => {
                 Self::Kernel { code, task: Task::Pack, packed }
             }
+            Self::Host(Task::Pack) => Self::Host(Task::Unpack),
+            Self::Host(Task::Unpack) => Self::Host(Task::Pack),
             Self::Copy { from, to, width, rows, slices } => {
                 Self::Copy { from: to, to: from, width, rows, slices }
             }
@@ -205,6 +210,8 @@ pub enum Method {
     DeviceVector,
     /// A copy for each primitive.
     Points,
+    /// A core, with the data in host memory.
+    Cpu,
 }
 
 /// Why a method cannot pack a layout.
@@ -241,7 +248,7 @@ pub const MOST_ROWS: u64 = 1 << 26;
 
 impl Method {
     /// Every method.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Kernel,
         Self::KernelStaged,
         Self::HandCoded,
@@ -251,6 +258,7 @@ impl Method {
         Self::PerField,
         Self::DeviceVector,
         Self::Points,
+        Self::Cpu,
     ];
 
     /// Its name in a scenario.
@@ -265,6 +273,7 @@ impl Method {
             Self::PerField => "per_field",
             Self::DeviceVector => "device_vector",
             Self::Points => "points",
+            Self::Cpu => "cpu",
         }
     }
 
@@ -273,9 +282,12 @@ impl Method {
     pub const fn waits_for_each(self) -> bool {
         match self {
             Self::Kernel | Self::KernelStaged | Self::HandCoded | Self::DeviceVector => false,
-            Self::Memcpy2d | Self::Memcpy3d | Self::Blockwise | Self::PerField | Self::Points => {
-                true
-            }
+            Self::Memcpy2d
+            | Self::Memcpy3d
+            | Self::Blockwise
+            | Self::PerField
+            | Self::Points
+            | Self::Cpu => true,
         }
     }
 
@@ -295,6 +307,7 @@ impl Method {
             Self::PerField => per_field::calls(layout)?,
             Self::DeviceVector => device_vector::calls(layout)?,
             Self::Points => points::calls(layout)?,
+            Self::Cpu => cpu::calls(),
         };
         if task == Task::Unpack {
             calls.reverse();

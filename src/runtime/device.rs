@@ -27,11 +27,12 @@ use crate::hardware::gpu::{
     Agenda, Block, Copy, Direction, GpuEvent, Gpus, Kernel, Operation, Shape, Stream, Work, count,
     is_gpu_token,
 };
+use crate::hardware::memory::{Memory, Side};
 use crate::hardware::profile::Profile;
 use crate::hardware::topology::{self, Topology};
 use crate::protocols::contract::{Process, Thread};
-use crate::protocols::packing::{DeviceCall, Layout, Memory};
-use crate::units::{Time, TimeDelta};
+use crate::protocols::packing::{self, DeviceCall, Layout};
+use crate::units::{Bytes as Size, Time, TimeDelta};
 use bytes::Bytes;
 use lanes::PackLanes;
 
@@ -93,6 +94,8 @@ enum Happening {
     Gpu(GpuEvent),
     /// The core goes on with its program.
     Core,
+    /// The core has packed what this step asked for.
+    Packed(u32),
 }
 
 impl Event for Happening {
@@ -101,6 +104,7 @@ impl Event for Happening {
             Self::Fabric(event) => mix(1, event.fingerprint()),
             Self::Gpu(event) => mix(2, event.fingerprint()),
             Self::Core => mix(3, 0),
+            Self::Packed(step) => mix(4, u64::from(step)),
         }
     }
 }
@@ -187,6 +191,10 @@ impl Running {
             let calendar = &mut Calendar(&mut self.simulation);
             match event {
                 Happening::Core => self.go_on(now),
+                Happening::Packed(step) => {
+                    self.ended(now, u64::from(step));
+                    self.go_on(now);
+                }
                 Happening::Gpu(event) => {
                     self.gpus.handle(now, event, &mut self.cluster.fabric, calendar);
                 }
@@ -220,11 +228,16 @@ impl Running {
                 self.next += 1;
                 self.go_on(now);
             }
-            Step::Ask { part, .. } => {
+            Step::Ask { part, asked, .. } => {
                 self.marks.entry(marks_of(part)[0]).or_insert(now);
                 let number = u32::try_from(self.next).expect("fewer than 2^32 steps");
                 self.next += 1;
                 self.under_way += 1;
+                if let Asked::Pack(DeviceCall::Host(_)) = asked {
+                    let busy = self.by_core();
+                    self.core_at(now + busy, Happening::Packed(number));
+                    return;
+                }
                 self.submit(now, number);
                 self.core_at(now + self.shape.call_overhead, Happening::Core);
             }
@@ -258,6 +271,14 @@ impl Running {
         }
     }
 
+    /// What packing takes the core: the bytes at the rate of the cache that holds both sides, or of
+    /// memory. Left out: finding each run; noticeable where runs are some tens of bytes.
+    fn by_core(&self) -> TimeDelta {
+        let bytes = self.setup.layout.encoding.packed();
+        let rate = Memory::new(&self.setup.profile).copy(Size::new(2 * bytes), Side::Local);
+        rate.alone.transfer_time(Size::new(bytes))
+    }
+
     fn operation(&mut self, asked: Asked) -> Operation {
         match asked {
             Asked::Pack(call @ DeviceCall::Kernel { code, task, packed }) => {
@@ -280,6 +301,7 @@ impl Running {
                 };
                 Operation::Copy(copy)
             }
+            Asked::Pack(DeviceCall::Host(_)) => unreachable!("the core packs by itself"),
             Asked::Compute(time) => Operation::Kernel(computing(&self.shape, time)),
             Asked::CopyIn(bytes) => {
                 Operation::Copy(Copy::contiguous(Direction::HostToDevice, bytes))
@@ -340,10 +362,10 @@ pub fn block(setup: &Setup) -> Block {
 /// Registers of a thread of the packing kernel; assumed.
 pub const REGISTERS: u32 = 20;
 
-fn direction(from: Memory, to: Memory) -> Direction {
+fn direction(from: packing::Memory, to: packing::Memory) -> Direction {
     match (from, to) {
-        (Memory::Packed, _) => Direction::HostToDevice,
-        (_, Memory::Packed) => Direction::DeviceToHost,
+        (packing::Memory::Packed, _) => Direction::HostToDevice,
+        (_, packing::Memory::Packed) => Direction::DeviceToHost,
         _ => Direction::InDevice,
     }
 }

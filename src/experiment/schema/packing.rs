@@ -16,6 +16,7 @@ static METHOD: Shape = Shape::Word(&[
     ("per_field", "a copy by rows for each member of a struct"),
     ("device_vector", "rows inside the device, then one copy"),
     ("points", "a copy for each primitive"),
+    ("cpu", "a core packs data that lie in host memory"),
 ]);
 static TASK: Shape = Shape::Word(&[("pack", "out of the layout"), ("unpack", "into the layout")]);
 static WHAT: Shape = Shape::Word(&[

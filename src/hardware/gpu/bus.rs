@@ -106,7 +106,9 @@ pub(super) struct Load {
     memory: u64,
     writes: BusTraffic,
     reads: BusTraffic,
+    /// Of the slowest warp, and of that of a usual block.
     latency: TimeDelta,
+    usual: TimeDelta,
 }
 
 impl Load {
@@ -123,6 +125,7 @@ impl Load {
             writes,
             reads,
             latency: chain.timed(shape).time,
+            usual: Work { chain: chain.timed(shape), ..*work }.usual_hold(),
         }
     }
 
@@ -163,18 +166,20 @@ impl Paths {
         Self { bus, made: BTreeMap::new() }
     }
 
-    /// The path of the waves of the kernel in a slot; `behind`: the GPU writes to the host now.
+    /// The path of the waves of the kernel in a slot. The first has the slowest warp: it meets cold
+    /// caches, and whatever stands at the begin of the data. `behind`: the GPU writes to the host now.
     pub(super) fn kernel(
         &mut self,
         load: &Load,
         evenness: Evenness,
-        slot: u32,
+        (slot, first): (u32, bool),
         behind: bool,
         shape: &Shape,
         fabric: &mut Fabric,
     ) -> PathId {
         let bus = &self.bus;
-        let mut hops = vec![framed(bus.issue, charge(load.issue, load.bytes), load.latency)];
+        let latency = if first { load.latency } else { load.usual };
+        let mut hops = vec![framed(bus.issue, charge(load.issue, load.bytes), latency)];
         if !evenness.is_even() {
             // The SM with most blocks is the last to end; what others leave is free for other kernels.
             let all = u128::from(load.issue) * u128::from(evenness.fullest);

@@ -94,6 +94,6 @@ impl<'a, L: Lanes> Counter<'a, L> {
         }
         let chain = prologue.chain.then(work.chain);
         work += prologue;
-        Work { chain, ..work }
+        Work { chain, holds: (1, chain.time), ..work }
     }
 }

@@ -277,12 +277,14 @@ impl Device {
             return false;
         }
         let (blocks, evenness) = evenness(&placement, shape);
+        let first = running.begun == 0;
         let bytes = running.begin(blocks);
-        let known = running.paths[usize::from(behind)].filter(|_| evenness.is_even());
+        let usual = evenness.is_even() && !first;
+        let known = running.paths[usize::from(behind)].filter(|_| usual);
         let path = known.unwrap_or_else(|| {
-            self.paths.kernel(&running.load, evenness, slot, behind, shape, fabric)
+            self.paths.kernel(&running.load, evenness, (slot, first), behind, shape, fabric)
         });
-        if evenness.is_even() {
+        if usual {
             running.paths[usize::from(behind)] = Some(path);
         }
         self.stats.waves += 1;

@@ -44,6 +44,10 @@ pub struct Shape {
     pub transaction: u64,
     /// Load from device memory.
     pub memory_latency: TimeDelta,
+    /// Bytes of the first-level cache of an SM; 0 where loads go past it.
+    pub l1_size: u64,
+    /// Load that hits it.
+    pub l1_latency: TimeDelta,
     /// Bytes of the second-level cache.
     pub l2_size: u64,
     /// Load that hits the second-level cache.
@@ -104,6 +108,8 @@ impl Shape {
             memory_bw: gpu.mem_bw_effective?,
             transaction: gpu.mem_transaction?.as_u64(),
             memory_latency: gpu.mem_latency?,
+            l1_size: gpu.l1_size.unwrap_or_default().as_u64(),
+            l1_latency: gpu.l1_latency?,
             l2_size: gpu.l2_size?.as_u64(),
             l2_latency: gpu.l2_latency?,
             copy_engines: gpu.copy_engines?,

@@ -88,6 +88,8 @@ pub trait Lanes {
 pub(super) struct WarpCounter<'a> {
     shape: &'a Shape,
     cache: Cache,
+    /// Of the SM; one stands for all, since they see the same kind of blocks.
+    near: Option<Cache>,
     lanes: Vec<Lane>,
     ranges: Vec<Range>,
     /// The lanes that no path has taken yet.
@@ -99,6 +101,7 @@ impl<'a> WarpCounter<'a> {
         Self {
             shape,
             cache: Cache::new(shape.l2_size, shape.transaction),
+            near: (shape.l1_size > 0).then(|| Cache::new(shape.l1_size, shape.transaction)),
             lanes: vec![Lane::default(); shape.warp as usize],
             ranges: Vec::new(),
             left: Vec::new(),
@@ -203,22 +206,33 @@ impl<'a> WarpCounter<'a> {
                 chain.host = u64::from(kind == Kind::Load);
             }
             (Space::Device, _) => {
-                let misses = self.memory(kind, work);
+                let farthest = self.memory(kind, work);
                 if kind == Kind::Load {
-                    (chain.hits, chain.misses) = if misses { (0, 1) } else { (1, 0) };
+                    match farthest {
+                        Held::Near => chain.near = 1,
+                        Held::InL2 => chain.hits = 1,
+                        Held::Nowhere => chain.misses = 1,
+                    }
                 }
             }
         }
         chain
     }
 
-    /// Transactions of device memory; whether the cache missed one.
-    fn memory(&mut self, kind: Kind, work: &mut Work) -> bool {
-        let Self { shape, cache, ranges, .. } = self;
-        let (mut touched, mut missed) = (0, 0);
+    /// Transactions of device memory; where the farthest of them is held.
+    fn memory(&mut self, kind: Kind, work: &mut Work) -> Held {
+        let Self { shape, cache, near, ranges, .. } = self;
+        // Stores go past the first level.
+        let mut near = near.as_mut().filter(|_| kind != Kind::Store);
+        let (mut touched, mut missed, mut farthest) = (0, 0, Held::Near);
         coalesce::segments(ranges, shape.transaction, |segment| {
             touched += 1;
-            missed += u64::from(!cache.touch(segment));
+            if near.as_mut().is_some_and(|near| near.touch(segment)) {
+                return;
+            }
+            let held = if cache.touch(segment) { Held::InL2 } else { Held::Nowhere };
+            missed += u64::from(held == Held::Nowhere);
+            farthest = farthest.max(held);
         });
         let segments = match kind {
             Kind::Store => &mut work.write_segments,
@@ -227,6 +241,14 @@ impl<'a> WarpCounter<'a> {
         *segments += touched;
         work.l2_hits += touched - missed;
         work.memory_traffic += missed * shape.transaction;
-        missed > 0
+        farthest
     }
+}
+
+/// Which cache holds a transaction, the nearest first.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+enum Held {
+    Near,
+    InL2,
+    Nowhere,
 }

@@ -19,6 +19,8 @@ pub struct BusTraffic {
 pub struct Chain {
     /// Instructions, one after the other.
     pub instructions: u64,
+    /// Loads that it waits for and that hit the first-level cache.
+    pub near: u64,
     /// Loads that it waits for and that hit the second-level cache.
     pub hits: u64,
     /// Loads that it waits for and that go to device memory.
@@ -33,6 +35,7 @@ impl Chain {
     /// The same with its time; of loads from the host the bus takes the last one's.
     pub(super) fn timed(self, shape: &Shape) -> Self {
         let time = shape.instruction_latency * self.instructions
+            + shape.l1_latency * self.near
             + shape.l2_latency * self.hits
             + shape.memory_latency * self.misses
             + shape.read_latency * self.host.saturating_sub(1);
@@ -43,6 +46,7 @@ impl Chain {
     pub(super) fn then(self, next: Self) -> Self {
         Self {
             instructions: self.instructions + next.instructions,
+            near: self.near + next.near,
             hits: self.hits + next.hits,
             misses: self.misses + next.misses,
             host: self.host + next.host,
@@ -69,7 +73,7 @@ pub struct Work {
     pub read_segments: u64,
     /// Transactions of device memory that writes touch.
     pub write_segments: u64,
-    /// Those among both that the second-level cache holds already.
+    /// Those among both that the second-level cache holds already, or the first-level one.
     pub l2_hits: u64,
     /// Bytes between the second-level cache and device memory.
     pub memory_traffic: u64,
@@ -79,6 +83,9 @@ pub struct Work {
     pub host_reads: BusTraffic,
     /// What the slowest warp waits for.
     pub chain: Chain,
+    /// The blocks that were counted, and the times of the slowest warp of each, summed: how long they
+    /// hold their slots at least. None: all as the slowest one.
+    pub holds: (u64, TimeDelta),
 }
 
 impl Work {
@@ -110,7 +117,14 @@ impl Work {
             host_writes: traffic(self.host_writes),
             host_reads: traffic(self.host_reads),
             chain: self.chain,
+            holds: self.holds,
         }
+    }
+
+    /// How long a block holds its slot at least, in the mean.
+    pub(super) fn usual_hold(&self) -> TimeDelta {
+        let (blocks, sum) = self.holds;
+        if blocks == 0 { self.chain.time } else { sum.scaled(1, blocks) }
     }
 }
 
@@ -138,5 +152,6 @@ impl AddAssign for Work {
         self.host_writes = self.host_writes + other.host_writes;
         self.host_reads = self.host_reads + other.host_reads;
         self.chain = self.chain.or(other.chain);
+        self.holds = (self.holds.0 + other.holds.0, self.holds.1 + other.holds.1);
     }
 }

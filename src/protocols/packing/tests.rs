@@ -54,7 +54,7 @@ fn a_struct_takes_a_call_for_each_member() {
         .iter()
         .map(|call| match call {
             DeviceCall::Copy { width, rows, .. } => (*width, *rows),
-            DeviceCall::Kernel { .. } => panic!("copies only"),
+            DeviceCall::Kernel { .. } | DeviceCall::Host(_) => panic!("copies only"),
         })
         .collect();
     assert_eq!(widths, [(8, 50), (4, 50), (4, 50), (1, 50)]);

@@ -60,6 +60,7 @@ impl Bytes {
     /// When a call reaches beyond its memories: a defect of its method.
     pub fn apply(&mut self, call: DeviceCall) {
         match call {
+            DeviceCall::Host(task) => self.by_core(task),
             DeviceCall::Kernel { task, packed, .. } => {
                 for id in 0..self.layout.encoding.primitives() {
                     let element = self.layout.encoding.locate(id);
@@ -81,6 +82,23 @@ impl Bytes {
                     }
                 }
             }
+        }
+    }
+
+    /// One run after the other, in packing order.
+    fn by_core(&mut self, task: Task) {
+        let Layout { datatype, count, .. } = self.layout.clone();
+        let mut packed = 0;
+        for run in datatype.segments(count).expect("a layout whose span is the data") {
+            match task {
+                Task::Pack => {
+                    self.run(Memory::Data, run.offset, Memory::Packed, packed, run.length);
+                }
+                Task::Unpack => {
+                    self.run(Memory::Packed, packed, Memory::Data, run.offset, run.length);
+                }
+            }
+            packed += run.length.cast_signed();
         }
     }
 
