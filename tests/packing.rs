@@ -155,6 +155,18 @@ fn a_kernel_waits_for_another_one_and_a_copy_does_not() {
     assert!(copy < alone(Method::Memcpy2d) + TimeDelta::from_us(10), "{copy}");
 }
 
+#[test]
+fn a_copy_is_waited_for_and_what_runs_beside_it_is_not() {
+    let layout = Layout::new(Datatype::vector(4, 1, 64, &double()).unwrap(), 1).unwrap();
+    let packing = packing(&layout, Method::Blockwise, Task::Pack);
+    let alone = took(&run(&packing), PACK);
+    let what = Other::Kernel(TimeDelta::from_us(2_000));
+    let beside = Some(Beside { what, order: Order::OtherFirst });
+    let outcome = run(&Packing { beside, ..packing });
+    assert_eq!(took(&outcome, PACK), alone, "four copies, one after the other");
+    assert!(took(&outcome, OTHER) > alone * 10);
+}
+
 /// The layout of the document's vector, 8 B blocks 512 B apart, with lists in two ways.
 fn listed(blocks: i64) -> [Layout; 2] {
     let places: Vec<i64> = (0..blocks).map(|block| 64 * block).collect();

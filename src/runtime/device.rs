@@ -63,6 +63,8 @@ pub enum Step {
     },
     /// Waits for everything that was asked for.
     Wait,
+    /// Waits for everything that this part asked for.
+    WaitFor(u32),
 }
 
 /// What a run needs.
@@ -136,7 +138,8 @@ struct Running {
     cluster: Cluster,
     gpus: Gpus,
     next: usize,
-    under_way: u32,
+    /// Operations that have not ended, by part.
+    under_way: BTreeMap<u32, u32>,
     waits: bool,
     /// Kernels that were counted, by call: a method asks for few different ones.
     counted: BTreeMap<String, Kernel>,
@@ -157,7 +160,7 @@ pub fn run(setup: Setup) -> Outcome {
     let shape = gpus.shape().clone();
     let simulation = Simulation::new(setup.options);
     let (counted, marks) = (BTreeMap::new(), BTreeMap::new());
-    let (next, under_way, waits, happened) = (0, 0, false, Time::ZERO);
+    let (next, under_way, waits, happened) = (0, BTreeMap::new(), false, Time::ZERO);
     let running = Running {
         setup,
         shape,
@@ -223,8 +226,8 @@ impl Running {
     fn go_on(&mut self, now: Time) {
         let Some(&step) = self.setup.steps.get(self.next) else { return };
         match step {
-            Step::Wait if self.under_way > 0 => self.waits = true,
-            Step::Wait => {
+            Step::Wait | Step::WaitFor(_) if self.is_open(step) => self.waits = true,
+            Step::Wait | Step::WaitFor(_) => {
                 self.next += 1;
                 self.go_on(now);
             }
@@ -232,7 +235,7 @@ impl Running {
                 self.marks.entry(marks_of(part)[0]).or_insert(now);
                 let number = u32::try_from(self.next).expect("fewer than 2^32 steps");
                 self.next += 1;
-                self.under_way += 1;
+                *self.under_way.entry(part).or_insert(0) += 1;
                 if let Asked::Pack(DeviceCall::Host(_)) = asked {
                     let busy = self.by_core();
                     self.core_at(now + busy, Happening::Packed(number));
@@ -242,6 +245,15 @@ impl Running {
                 self.core_at(now + self.shape.call_overhead, Happening::Core);
             }
         }
+    }
+
+    /// Whether something that a step waits for is under way.
+    fn is_open(&self, step: Step) -> bool {
+        let waited = |part: u32| match step {
+            Step::WaitFor(own) => part == own,
+            Step::Wait | Step::Ask { .. } => true,
+        };
+        self.under_way.iter().any(|(&part, &count)| count > 0 && waited(part))
     }
 
     /// The operation of a step waits in its stream: its latency counts from here.
@@ -264,9 +276,8 @@ impl Running {
         if let (Asked::Pack(call), Some(bytes)) = (asked, &mut self.setup.bytes) {
             bytes.apply(call);
         }
-        self.under_way -= 1;
-        if self.waits && self.under_way == 0 {
-            self.waits = false;
+        *self.under_way.get_mut(&part).expect("it was asked for") -= 1;
+        if std::mem::take(&mut self.waits) {
             self.go_on(now);
         }
     }

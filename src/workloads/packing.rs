@@ -68,7 +68,7 @@ impl Packing {
         let calls = self.method.calls(&self.layout, self.task)?;
         let waits = self.method.waits_for_each();
         let pack = calls.into_iter().enumerate().flat_map(|(index, call)| {
-            let before = (waits && index > 0).then_some(Step::Wait);
+            let before = (waits && index > 0).then_some(Step::WaitFor(PACK));
             before.into_iter().chain([ask(PACK, Asked::Pack(call))])
         });
         let Some(Beside { what, order }) = self.beside else {
