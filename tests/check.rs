@@ -157,3 +157,71 @@ fn a_scenario_that_fails_is_saved_only_by_force() {
     assert!(scratch.path("traces/baselines/main/a/small.json.bak").exists());
     scratch.run(&["check"]).check(0, &[]);
 }
+
+/// A message-rate scenario on a machine with real costs.
+const RATE: &str = r#"{
+  "schema": 1,
+  "title": "Rate",
+  "machine": "broadwell-edr",
+  "workload": { "kind": "message_rate", "senders_per_node": 2, "size": "8 B", "window": 16, "rounds": 10 },
+  "sweep": { "workload.size": ["8 B", "256 B"] },
+  "figures": [ { "x": "workload.size", "y": "message_rate" } ]
+}
+"#;
+
+/// A directory with the shipped machine, one of its numbers replaced.
+fn with_machine(scratch: &Scratch, section: &str, key: &str, value: &str) {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/models/broadwell-edr.json");
+    let mut model: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+    let number = &mut model[section][key]["value"];
+    assert!(number.is_string() && number != value, "{number}");
+    *number = value.into();
+    scratch.write("changed/broadwell-edr.json", &model.to_string());
+}
+
+#[test]
+fn a_slowdown_of_two_percent_is_caught_and_attributed_to_its_resource() {
+    let scratch = Scratch::new("check-slower");
+    scratch.write("scenarios/a/rate.json", RATE);
+    scratch.run(&["check", "--save-baseline", "main"]).check(0, &[]);
+    // 7 ns more work for each send: 2 % of the rate.
+    with_machine(&scratch, "mpi", "step_send", "59 ns");
+    let check = ["check", "--models", "changed", "--report", "page.html"];
+    let answer = scratch.run(&check).check(1, &[]);
+    let rate = answer.out.lines().find(|line| line.contains("message_rate")).unwrap();
+    let percent: f64 =
+        rate.split('(').next_back().unwrap().split(' ').next().unwrap().parse().unwrap();
+    assert!((-2.5..-1.5).contains(&percent), "{rate}");
+    let blamed = answer.out.lines().find(|line| line.contains("work of")).unwrap();
+    assert!(blamed.contains("threads: library code"), "{}", answer.out);
+
+    let page = fs::read_to_string(scratch.path("page.html")).unwrap();
+    for part in ["message_rate", "threads: library code", "<svg", "baseline"] {
+        assert!(page.contains(part), "{part}");
+    }
+    assert!(!page.contains("<script") && !page.contains("http-equiv=\"refresh\""));
+}
+
+#[test]
+fn junit_names_what_moved_and_passes_what_did_not() {
+    let scratch = saved("check-junit");
+    let same = scratch.run(&["check", "--format", "junit"]).check(0, &[]).out;
+    assert!(same.contains("tests=\"6\" failures=\"0\" errors=\"0\""), "{same}");
+    change(&scratch, |json| json["points"][1]["metrics"]["latency"] = 1.0.into());
+    let moved = scratch.run(&["check", "--format", "junit"]).check(1, &[]).out;
+    assert!(moved.contains("failures=\"1\" errors=\"0\""), "{moved}");
+    assert!(moved.contains("name=\"latency\"") && moved.contains("point 1: "), "{moved}");
+    fs::remove_file(scratch.path(BASELINE)).unwrap();
+    let none = scratch.run(&["check", "--format", "junit"]).check(3, &["E0901"]).out;
+    assert!(none.contains("errors=\"1\"") && none.contains("there is no baseline"), "{none}");
+}
+
+#[test]
+fn a_page_that_cannot_be_written_is_refused_before_anything_runs() {
+    let scratch = saved("check-page");
+    let answer =
+        scratch.run(&["check", "--report", "missing/page.html"]).check(4, &["missing/page.html"]);
+    assert!(answer.out.is_empty(), "{}", answer.out);
+    scratch.run(&["check", "--report", "scenarios"]).check(4, &["scenarios"]);
+}

@@ -140,7 +140,10 @@ pub(super) struct CheckArguments {
     pub(super) any_version: bool,
     /// What is printed
     #[arg(long, value_enum, default_value = "human")]
-    pub(super) format: CheckFormat,
+    pub(super) format: CheckOutput,
+    /// Write a page with every difference and the figures of both sides
+    #[arg(long, value_name = "FILE", conflicts_with = "save_baseline")]
+    pub(super) report: Option<PathBuf>,
     /// Points that run side by side [default: the number of cores]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = jobs)]
     pub(super) jobs: Option<usize>,
@@ -277,10 +280,21 @@ pub(super) enum Format {
 
 /// What `check` prints.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
-pub(super) enum CheckFormat {
+pub(super) enum CheckOutput {
     /// For people, the greatest differences first
     Human,
     /// One JSON document; see `mpisim schema check`
+    Json,
+    /// One XML document for CI systems
+    Junit,
+}
+
+/// What `explore`, `replay` and `diff` print.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub(super) enum CheckFormat {
+    /// For people
+    Human,
+    /// One JSON document
     Json,
 }
 

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use super::args::{CheckArguments, CheckFormat};
+use super::args::{CheckArguments, CheckOutput};
+use super::compared;
 use super::crash::{command_line, internal};
 use super::run::{jobs, params, progress};
 use super::scenario::{library, load};
@@ -12,21 +13,18 @@ use super::show::counted;
 use super::signals::Interrupt;
 use super::terminal::{Failure, Outcome, Problem, Terminal, print};
 use crate::experiment::baseline::{self, Baseline};
-use crate::experiment::check::{CheckError, Comparison, MetricCheck, Moved, compare, fits};
+use crate::experiment::check::{CheckError, Comparison, compare, fits};
 use crate::experiment::codes;
 use crate::experiment::diagnostic::{Diagnostics, quote};
 use crate::experiment::library::embedded;
 use crate::experiment::plan::{Plan, Request};
-use crate::experiment::results::{ClaimStatus, PointResult, RunResult};
+use crate::experiment::results::{PointResult, RunResult};
 use crate::experiment::run::{self, RunError, RunOptions};
-use crate::report::json::{
-    CheckDocument, CheckStatus, CheckedClaim, CheckedMetric, CheckedScenario, MetricStatus,
-    check_json,
-};
-use crate::report::numbers::exact;
+use crate::experiment::store::{check_writable, write_atomically};
+use crate::report::difference::{Compared, DifferencePage};
+use crate::report::json::{CheckDocument, CheckStatus, CheckedClaim, CheckedScenario, check_json};
+use crate::report::junit::{Suite, junit};
 
-/// Differences of one scenario that are written out.
-const WORST_SHOWN: usize = 10;
 /// The directory of scenarios in a checkout.
 const SCENARIOS: &str = "scenarios";
 
@@ -58,6 +56,7 @@ impl Checked {
 pub(super) fn check(terminal: Terminal, arguments: &CheckArguments) -> Outcome {
     let given = scenarios(&arguments.scenarios)?;
     let jobs = prepare(terminal, arguments, &given)?;
+    arguments.report.as_deref().map_or(Ok(()), check_writable)?;
     let advice = "no result was compared; run the command again".to_owned();
     let interrupt = Interrupt::listen(terminal, advice);
     let points = jobs.iter().map(|job| job.plan.points.len()).sum();
@@ -71,7 +70,7 @@ pub(super) fn check(terminal: Terminal, arguments: &CheckArguments) -> Outcome {
     if let Some(name) = &arguments.save_baseline {
         return save(terminal, arguments, name, &jobs, &checked);
     }
-    report(terminal, arguments, &checked)
+    report(terminal, arguments, &jobs, &checked)
 }
 
 /// The scenarios to check: files and names as given, every JSON file below a directory.
@@ -285,7 +284,7 @@ fn save(
             .help("save what did not finish as the result by `--force`")
             .into());
     }
-    let (mut text, mut documents) = (String::new(), Vec::new());
+    let (mut text, mut saved) = (String::new(), Vec::new());
     for (job, one) in jobs.iter().zip(checked) {
         let result = one.result.as_ref().expect("a scenario that did not fail has a result");
         let baseline = Baseline::new(&job.plan, result, job.baseline.as_ref());
@@ -298,23 +297,32 @@ fn save(
         baseline.write(&path)?;
         let _ = writeln!(text, "saved {} digest {}", path.display(), result.digest);
         let comparison = compare(result, &baseline).map_err(|why| refusal(&why))?;
-        documents.push(document(&Checked {
+        saved.push(Checked {
             scenario: one.scenario.clone(),
             status: CheckStatus::Same,
             result: None,
             comparison: Some(comparison),
             problem: None,
-        }));
+        });
     }
     print(&match arguments.format {
-        CheckFormat::Human => text,
-        CheckFormat::Json => check_json(&CheckDocument { schema: 1, scenarios: documents })?,
+        CheckOutput::Human => text,
+        CheckOutput::Json => {
+            let scenarios = saved.iter().map(document).collect();
+            check_json(&CheckDocument { schema: 1, scenarios })?
+        }
+        CheckOutput::Junit => junit_of(&saved)?,
     })?;
     Ok(0)
 }
 
 /// Prints the verdicts; the exit code.
-fn report(terminal: Terminal, arguments: &CheckArguments, checked: &[Checked]) -> Outcome {
+fn report(
+    terminal: Terminal,
+    arguments: &CheckArguments,
+    jobs: &[Job],
+    checked: &[Checked],
+) -> Outcome {
     let count = |status| checked.iter().filter(|one| one.status == status).count();
     let (changed, new) = (count(CheckStatus::Changed), count(CheckStatus::New));
     let mut exit = u8::from(changed > 0);
@@ -322,12 +330,17 @@ fn report(terminal: Terminal, arguments: &CheckArguments, checked: &[Checked]) -
         terminal.problem(problem);
         exit = if exit == 0 { problem.exit } else { exit };
     }
+    if let Some(path) = &arguments.report {
+        let page = page(arguments, jobs, checked).to_html()?;
+        write_atomically(path, page.as_bytes())?;
+    }
     match arguments.format {
-        CheckFormat::Json => {
+        CheckOutput::Junit => print(&junit_of(checked)?)?,
+        CheckOutput::Json => {
             let scenarios = checked.iter().map(document).collect();
             print(&check_json(&CheckDocument { schema: 1, scenarios })?)?;
         }
-        CheckFormat::Human => {
+        CheckOutput::Human => {
             let mut text: String = checked.iter().map(human).collect();
             let (same, failed) = (count(CheckStatus::Same), count(CheckStatus::Failed));
             let total = counted(checked.len(), "scenario");
@@ -350,85 +363,93 @@ fn report(terminal: Terminal, arguments: &CheckArguments, checked: &[Checked]) -
     Ok(exit)
 }
 
+/// A line for each scenario, and what moved below it.
 fn human(one: &Checked) -> String {
-    let word = match one.status {
-        CheckStatus::Same => "same",
-        CheckStatus::Changed => "changed",
-        CheckStatus::New => "new",
-        CheckStatus::Failed => "failed",
-    };
     let digest = one.result.as_ref().map_or("", |result| &result.digest);
-    let mut text = format!("{word:<8} {:<44} {digest}\n", one.scenario);
-    let Some(comparison) = one.comparison.as_ref().filter(|_| one.status != CheckStatus::Same)
-    else {
-        return text;
-    };
-    let mut line = |what: String| {
-        let _ = writeln!(text, "  {what}");
-    };
-    if comparison.digest != comparison.baseline_digest {
-        line(format!("digest was {}", comparison.baseline_digest));
-    }
-    if let Some(point) = comparison.first_point {
-        line(format!("the first point with other events is point {point}"));
-    }
-    let worst = comparison.worst();
-    for metric in worst.iter().take(WORST_SHOWN) {
-        line(difference(metric));
-    }
-    if worst.len() > WORST_SHOWN {
-        line(format!(
-            "and {} more of {} metrics",
-            worst.len() - WORST_SHOWN,
-            comparison.metrics.len()
-        ));
-    }
-    for claim in comparison.claims.iter().filter(|claim| claim.moved() != Moved::Same) {
-        let was = claim.baseline.map_or("not in the baseline", verdict);
-        let now = verdict(claim.claim.status);
-        line(format!(
-            "claim {}: {now}, was {was}; measured {}",
-            claim.claim.id, claim.claim.measured
-        ));
-    }
-    for id in &comparison.missing_claims {
-        line(format!("claim {id}: gone, was in the baseline"));
+    let mut text = format!("{:<8} {:<44} {digest}\n", word(one.status), one.scenario);
+    let moved = one.comparison.as_ref().filter(|_| one.status != CheckStatus::Same);
+    for line in moved.into_iter().flat_map(compared::lines) {
+        let _ = writeln!(text, "  {line}");
     }
     text
 }
 
-fn verdict(status: ClaimStatus) -> &'static str {
+fn word(status: CheckStatus) -> &'static str {
     match status {
-        ClaimStatus::Pass => "pass",
-        ClaimStatus::Deviates => "deviates",
+        CheckStatus::Same => "same",
+        CheckStatus::Changed => "changed",
+        CheckStatus::New => "new",
+        CheckStatus::Failed => "failed",
     }
 }
 
-fn difference(metric: &MetricCheck) -> String {
-    let MetricCheck { point, name, unit, tolerance, .. } = metric;
-    let place = params_of(&metric.params);
-    let text = |value: f64| format!("{} {unit}", exact(value));
-    match (metric.value, metric.baseline) {
-        (Some(value), Some(old)) => {
-            let percent = (value - old) / old * 100.0;
-            let (now, was) = (text(value), text(old));
-            let allowed = tolerance * 100.0;
-            format!(
-                "point {point}{place}: {name} {now}, was {was} ({percent:+.4} %, tolerance {allowed} %)"
-            )
-        }
-        (Some(value), None) => format!("point {point}{place}: {name} {}, new", text(value)),
-        (None, Some(old)) => format!("point {point}{place}: {name} gone, was {}", text(old)),
-        (None, None) => format!("point {point}{place}: {name} has no value"),
+/// All scenarios for CI systems.
+fn junit_of(checked: &[Checked]) -> Result<String, Failure> {
+    let parts: Vec<(CheckedScenario, Option<&str>, Vec<String>)> = checked
+        .iter()
+        .map(|one| {
+            let problem = one.problem.as_ref().map(|problem| problem.what.as_str());
+            let work = one.comparison.as_ref().map(|all| compared::work_lines(&all.work));
+            (document(one), problem, work.unwrap_or_default())
+        })
+        .collect();
+    let suites: Vec<Suite<'_>> = parts
+        .iter()
+        .map(|(scenario, problem, remarks)| Suite { scenario, problem: *problem, remarks })
+        .collect();
+    Ok(junit(&suites)?)
+}
+
+/// The page of all scenarios, those that moved first.
+fn page(arguments: &CheckArguments, jobs: &[Job], all: &[Checked]) -> DifferencePage {
+    let mut scenarios: Vec<Compared> =
+        jobs.iter().zip(all).map(|(job, one)| on_page(job, one)).collect();
+    scenarios.sort_by_key(|one| one.same);
+    let moved = scenarios.iter().filter(|one| !one.same).count();
+    let version = env!("CARGO_PKG_VERSION");
+    DifferencePage {
+        title: "Results against their baselines".to_owned(),
+        summary: format!("{}, {moved} not as before", counted(all.len(), "scenario")),
+        now: format!("mpisim {version}"),
+        before: format!("baseline `{}`", baseline_name(arguments)),
+        version,
+        command: command_line(words(arguments)),
+        scenarios,
     }
 }
 
-fn params_of(params: &[(String, String)]) -> String {
-    if params.is_empty() {
-        return String::new();
+fn words(arguments: &CheckArguments) -> Vec<String> {
+    let mut words = vec!["check".to_owned()];
+    words.extend(arguments.scenarios.iter().cloned());
+    let models = arguments.models.as_ref().map(|folder| folder.display().to_string());
+    let report = arguments.report.as_ref().map(|file| file.display().to_string());
+    let baseline = arguments.baseline.clone();
+    for (flag, value) in [("--baseline", baseline), ("--models", models), ("--report", report)] {
+        words.extend(value.into_iter().flat_map(|value| [flag.to_owned(), value]));
     }
-    let each = params.iter().map(|(path, value)| format!("{path} = {value}"));
-    format!(" ({})", each.collect::<Vec<_>>().join(", "))
+    words
+}
+
+fn on_page(job: &Job, one: &Checked) -> Compared {
+    let same = one.status == CheckStatus::Same;
+    let mut page = Compared {
+        name: one.scenario.clone(),
+        same,
+        verdict: word(one.status).to_owned(),
+        notes: one.problem.iter().map(|problem| problem.what.clone()).collect(),
+        ..Compared::default()
+    };
+    let Some(comparison) = one.comparison.as_ref().filter(|_| !same) else { return page };
+    if let Some(point) = comparison.first_point {
+        page.notes.push(format!("The first point with other events is point {point}."));
+    }
+    let gone = comparison.missing_claims.iter();
+    page.notes.extend(gone.map(|id| format!("Claim {id} is in the baseline only.")));
+    if let Some((baseline, result)) = job.baseline.as_ref().zip(one.result.as_ref()) {
+        let before = baseline.as_result(result);
+        page.figures = compared::overlays(&job.plan, result, &before, "baseline");
+    }
+    compared::rows(comparison, page)
 }
 
 fn document(one: &Checked) -> CheckedScenario {
@@ -440,34 +461,14 @@ fn document(one: &Checked) -> CheckedScenario {
         status: one.status,
         digest: digest.or_else(|| comparison.map(|comparison| comparison.digest.clone())),
         baseline_digest: comparison.map(|comparison| comparison.baseline_digest.clone()),
-        metrics: comparison.map_or_else(Vec::new, |all| all.metrics.iter().map(metric).collect()),
+        metrics: comparison
+            .map_or_else(Vec::new, |all| all.metrics.iter().map(compared::metric).collect()),
         claims: match (comparison, result) {
-            (Some(comparison), _) => comparison
-                .claims
-                .iter()
-                .map(|claim| CheckedClaim::new(&claim.claim, claim.baseline))
-                .collect(),
+            (Some(comparison), _) => compared::claims(comparison),
             (None, Some(result)) => {
                 result.claims.iter().map(|claim| CheckedClaim::new(claim, None)).collect()
             }
             (None, None) => Vec::new(),
-        },
-    }
-}
-
-fn metric(metric: &MetricCheck) -> CheckedMetric {
-    CheckedMetric {
-        point: metric.point,
-        name: metric.name.clone(),
-        value: metric.value,
-        baseline: metric.baseline,
-        unit: metric.unit.clone(),
-        tolerance: metric.tolerance,
-        status: match metric.moved {
-            Moved::Same => MetricStatus::Same,
-            Moved::Changed => MetricStatus::Changed,
-            Moved::New => MetricStatus::New,
-            Moved::Missing => MetricStatus::Missing,
         },
     }
 }

@@ -21,6 +21,7 @@ use crate::experiment::explore::{
     self, Explored, Failed, Options, Size, Stopped, Strategy, Subject, Token, drawing,
 };
 use crate::experiment::library::embedded;
+use crate::experiment::store::{check_writable, write_atomically};
 use crate::units::Bytes;
 
 /// What is explored.
@@ -87,6 +88,7 @@ pub(super) fn explore(terminal: Terminal, arguments: &ExploreArguments) -> Outco
     };
     let options = options(arguments)?;
     let job = resolve(terminal, name, arguments)?;
+    arguments.dot.as_deref().map_or(Ok(()), check_writable)?;
     #[expect(clippy::disallowed_types, reason = "for a reader's eyes, on standard error only")]
     let began = std::time::Instant::now();
     let mut found = job.subject.explore(&options);
@@ -132,7 +134,7 @@ fn judge(found: &Explored, options: &Options, reaches: &[&str]) -> Verdict {
 
 fn draw(terminal: Terminal, path: &Path, found: &Explored) -> Result<(), Failure> {
     if let Some(failed) = found.failures.first() {
-        drawing::write(path, &drawing::dot(failed))?;
+        write_atomically(path, drawing::dot(failed).as_bytes())?;
     } else {
         let shown = path.display().to_string();
         terminal.note(&format!("`{}` is not written: there is no way to a failure", quote(&shown)));

@@ -82,6 +82,13 @@ fn draw_curves(
     result: &RunResult,
     wanted: &Curves,
 ) -> Result<(String, String), ReportError> {
+    let mut figure = curves(result, wanted)?;
+    figure.references = references(plan, result, wanted);
+    Ok((figure.title.clone(), figure.to_svg()?))
+}
+
+/// The curves of a figure, without what claims expect.
+pub(super) fn curves(result: &RunResult, wanted: &Curves) -> Result<Figure, ReportError> {
     let spec = FigureSpec {
         x: wanted.x.clone(),
         y: wanted.y.clone(),
@@ -94,8 +101,7 @@ fn draw_curves(
         x_scale: (!wanted.far_x).then(|| linear_or(wanted.log_x, Scale::Log2)),
         y_scale: Some(linear_or(wanted.log_y, Scale::Log10)),
     };
-    let figure = Figure::from_result(result, &spec, references(plan, result, wanted))?;
-    Ok((figure.title.clone(), figure.to_svg()?))
+    Figure::from_result(result, &spec, Vec::new())
 }
 
 fn linear_or(logarithmic: bool, scale: Scale) -> Scale {

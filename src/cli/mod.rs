@@ -13,6 +13,7 @@
 
 mod args;
 mod check;
+mod compared;
 mod conform;
 mod crash;
 mod explore;

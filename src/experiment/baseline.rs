@@ -11,12 +11,13 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::attribution::{self, Work};
 use super::codes;
 use super::diagnostic::{Diagnostic, Diagnostics, SourceId, Span, quote};
 use super::json::{self, Node};
 use super::library::{self, MAX_BYTES};
 use super::plan::Plan;
-use super::results::{ClaimStatus, PointResult, RunResult};
+use super::results::{ClaimStatus, Metric, PointResult, RunResult};
 use super::store::{StoreError, write_atomically};
 
 /// The baseline that is used where no other is named.
@@ -48,6 +49,9 @@ pub struct Baseline {
     pub points: Vec<SavedPoint>,
     /// The claims in the order of the scenario.
     pub claims: Vec<SavedClaim>,
+    /// What the time of all points went into; empty where an older version saved the file.
+    #[serde(default)]
+    pub work: Work,
 }
 
 /// A metric of all points.
@@ -151,6 +155,39 @@ impl Baseline {
             metrics,
             points: points.collect(),
             claims: claims.collect(),
+            work: attribution::work(&result.points),
+        }
+    }
+
+    /// The points as a result, with the names and units of `like`, a result of the same scenario.
+    pub fn as_result(&self, like: &RunResult) -> RunResult {
+        let names = like.points.first().map_or(&[][..], |point| &point.params);
+        let units: BTreeMap<&str, &'static str> = like
+            .points
+            .iter()
+            .flat_map(|point| &point.metrics)
+            .map(|metric| (metric.name.as_str(), metric.unit))
+            .collect();
+        let metric = |(name, value): (&String, &f64)| {
+            let unit = units.get(name.as_str())?;
+            Some(Metric { name: name.clone(), value: *value, unit })
+        };
+        let point = |(index, point): (usize, &SavedPoint)| PointResult {
+            index,
+            params: names.iter().map(|(name, _)| name.clone()).zip(point.params.clone()).collect(),
+            digest: point.digest.clone(),
+            metrics: point.metrics.iter().filter_map(metric).collect(),
+            resources: Vec::new(),
+            spent: Vec::new(),
+            failure: point.failure.clone(),
+        };
+        RunResult {
+            scenario: self.scenario.clone(),
+            title: like.title.clone(),
+            version: self.version.clone(),
+            digest: self.digest.clone(),
+            points: self.points.iter().enumerate().map(point).collect(),
+            claims: Vec::new(),
         }
     }
 
@@ -184,7 +221,8 @@ impl Baseline {
         let _ = writeln!(text, "\"digest\": {},", written(&self.digest));
         let _ = writeln!(text, "\"metrics\": {},", written(&self.metrics));
         let _ = writeln!(text, "\"points\": {},", lines(&self.points));
-        let _ = writeln!(text, "\"claims\": {}", lines(&self.claims));
+        let _ = writeln!(text, "\"claims\": {},", lines(&self.claims));
+        let _ = writeln!(text, "\"work\": {}", written(&self.work));
         text.push_str("}\n");
         text
     }
@@ -391,6 +429,7 @@ mod tests {
                 .collect(),
             points: vec![point("1 B"), point("2 B")],
             claims: vec![claim],
+            work: Work::from([("threads: posting".to_owned(), u64::MAX)]),
         }
     }
 

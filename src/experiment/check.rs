@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use super::attribution::{self, Shift};
 use super::baseline::{self, Baseline, SavedPoint};
 use super::plan::Plan;
 use super::results::{ClaimResult, ClaimStatus, Metric, PointResult, RunResult};
@@ -117,6 +118,8 @@ pub struct Comparison {
     pub claims: Vec<ClaimCheck>,
     /// Claims that only the baseline has.
     pub missing_claims: Vec<String>,
+    /// Whose work moved; empty where the baseline does not tell it.
+    pub work: Vec<Shift>,
 }
 
 impl Comparison {
@@ -207,7 +210,15 @@ pub fn compare(result: &RunResult, baseline: &Baseline) -> Result<Comparison, Ch
         metrics,
         claims: result.claims.iter().map(claim).collect(),
         missing_claims: gone.map(|claim| claim.id.clone()).collect(),
+        work: work_moved(result, baseline),
     })
+}
+
+fn work_moved(result: &RunResult, baseline: &Baseline) -> Vec<Shift> {
+    if baseline.work.is_empty() {
+        return Vec::new();
+    }
+    attribution::shifts(&attribution::work(&result.points), &baseline.work)
 }
 
 /// Every metric that a point or its saved form has.
@@ -266,6 +277,7 @@ mod tests {
             digest: format!("{:032x}", value.to_bits()),
             metrics: vec![Metric { name: "latency".to_owned(), value: *value, unit: "us" }],
             resources: Vec::new(),
+            spent: Vec::new(),
             failure: None,
         };
         RunResult {
@@ -299,6 +311,7 @@ mod tests {
             metrics: BTreeMap::from([("latency".to_owned(), column)]),
             points: result.points.iter().map(point).collect(),
             claims: Vec::new(),
+            work: attribution::Work::new(),
         }
     }
 

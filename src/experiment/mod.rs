@@ -4,6 +4,7 @@
 //!   file ─ json ─ schema ─▶ plan ─ run ─▶ results ─ judge ─▶ claims ─▶ store, report
 //! ```
 
+pub mod attribution;
 pub mod baseline;
 pub mod check;
 pub mod claim;

@@ -34,6 +34,8 @@ pub struct PointResult {
     pub metrics: Vec<Metric>,
     /// What each resource did during the run, warm-up included.
     pub resources: Vec<ResourceUse>,
+    /// What threads spent their lives on, warm-up included.
+    pub spent: Vec<Spent>,
     /// A deadlock or a protocol error of the simulated program, explained; `None` if it finished.
     pub failure: Option<String>,
 }
@@ -54,6 +56,15 @@ pub struct Metric {
     pub value: f64,
     /// The unit of `value`: `msg/s`, `MB/s`, `us`, …
     pub unit: &'static str,
+}
+
+/// Time of the mean thread by what it went into.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spent {
+    /// Such as `queue walk`, `posting`, `waiting`.
+    pub part: String,
+    /// The mean over all threads.
+    pub time: TimeDelta,
 }
 
 /// What one resource did.

@@ -27,10 +27,9 @@ use std::path::{Path, PathBuf};
 use super::results::{PointResult, RunResult};
 
 pub use error::StoreError;
-pub use files::OutputFile;
+pub use files::{OutputFile, check_writable, write_atomically};
 pub use manifest::{FileEntry, Manifest, RunIdentity};
 
-pub(in crate::experiment) use files::write_atomically;
 pub(in crate::experiment) use manifest::first_difference;
 
 use files::{TEMPORARY, read_if_exists, sync_directory};

@@ -34,9 +34,14 @@ pub struct Figure {
     pub series_title: String,
     /// The curves, in the order of the legend.
     pub series: Vec<Series>,
-    /// What claims expect, drawn beside the curves.
+    /// What stands above the references in the legend.
+    pub references_title: String,
+    /// What claims expect, or what another run gave, drawn beside the curves.
     pub references: Vec<Reference>,
 }
+
+/// The most curves of another run in one figure: more would hide each other.
+const BESIDE: usize = 6;
 
 /// One axis.
 #[derive(Clone, Debug, PartialEq)]
@@ -198,8 +203,31 @@ impl Figure {
             },
             series_title: spec.series.as_deref().map(in_words).unwrap_or_default(),
             series,
+            references_title: "expected by claims".to_owned(),
             references,
         })
+    }
+
+    /// Adds the curves of another run that are not as here, those that differ most, as references.
+    pub fn beside(&mut self, other: &Self, name: &str) {
+        let theirs = |label: &str| other.series.iter().find(|series| series.label == label);
+        let mut moved: Vec<(f64, &Series)> = self
+            .series
+            .iter()
+            .filter_map(|ours| Some((distance(ours, theirs(&ours.label)?), theirs(&ours.label)?)))
+            .filter(|(distance, _)| *distance > 0.0)
+            .collect();
+        moved.sort_by(|(left, _), (right, _)| right.total_cmp(left));
+        let added: Vec<Reference> = moved
+            .into_iter()
+            .take(BESIDE)
+            .map(|(_, series)| Reference {
+                label: if series.label.is_empty() { name.to_owned() } else { series.label.clone() },
+                shape: ReferenceShape::Line(series.points.clone()),
+            })
+            .collect();
+        self.references.extend(added);
+        name.clone_into(&mut self.references_title);
     }
 
     /// Draws the figure as an SVG document.
@@ -229,6 +257,15 @@ impl Figure {
         }
         (xs, ys)
     }
+}
+
+/// The greatest relative difference of two curves, over the places that both have.
+fn distance(left: &Series, right: &Series) -> f64 {
+    let at = |x: f64| right.points.iter().find(|point| point.x.total_cmp(&x).is_eq());
+    let both = left.points.iter().filter_map(|point| Some((point.y, at(point.x)?.y)));
+    let relative =
+        both.map(|(left, right)| (left - right).abs() / right.abs().max(f64::MIN_POSITIVE));
+    relative.fold(0.0, f64::max)
 }
 
 fn check_axes(result: &RunResult, spec: &FigureSpec) -> Result<(), ReportError> {

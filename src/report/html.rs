@@ -12,8 +12,14 @@ use crate::experiment::results::{
     ClaimResult, ClaimRole, ClaimStatus, PointResult, ResourceUse, RunResult,
 };
 
-/// The template; minijinja escapes every value in it, since its name ends in `.html`.
-const TEMPLATE: &str = include_str!("html/report.html");
+/// Every template and what they share; minijinja escapes each value in one whose name ends in
+/// `.html` or `.xml`.
+const TEMPLATES: [(&str, &str); 4] = [
+    ("style.css", include_str!("html/style.css")),
+    ("report.html", include_str!("html/report.html")),
+    ("difference.html", include_str!("html/difference.html")),
+    ("junit.xml", include_str!("html/junit.xml")),
+];
 /// Resources shown per point.
 const BUSIEST: usize = 4;
 /// The most rows of one table; the page says how many more there are.
@@ -66,13 +72,24 @@ pub struct Page<'a> {
 ///
 /// [`ReportError::Writer`] where the template cannot be filled: a defect of this program.
 pub fn page(page: &Page<'_>) -> Result<String, ReportError> {
-    let failed = |why| ReportError::writer("HTML", why);
+    fill("report.html", &View::new(page))
+}
+
+/// A template with its values.
+///
+/// # Errors
+///
+/// [`ReportError::Writer`] where the template cannot be filled: a defect of this program.
+pub(super) fn fill(template: &'static str, values: &impl Serialize) -> Result<String, ReportError> {
+    let failed = |why| ReportError::writer(template, why);
     let mut environment = Environment::new();
     let lines = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
     environment.set_syntax(lines.map_err(failed)?);
-    environment.add_template("report.html", TEMPLATE).map_err(failed)?;
-    let template = environment.get_template("report.html").map_err(failed)?;
-    template.render(Value::from(Serde(View::new(page)))).map_err(failed)
+    for (name, text) in TEMPLATES {
+        environment.add_template(name, text).map_err(failed)?;
+    }
+    let template = environment.get_template(template).map_err(failed)?;
+    template.render(Value::from(Serde(values))).map_err(failed)
 }
 
 /// What the template sees.

@@ -90,6 +90,16 @@ pub enum ClaimVerdict {
     Deviates,
 }
 
+impl ClaimVerdict {
+    /// The word for it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::Deviates => "deviates",
+        }
+    }
+}
+
 impl From<ClaimStatus> for ClaimVerdict {
     fn from(status: ClaimStatus) -> Self {
         match status {

@@ -5,10 +5,12 @@
 //! same value; tables and figures round for the eye only.
 
 pub mod csv;
+pub mod difference;
 pub mod error;
 pub mod figure;
 pub mod html;
 pub mod json;
+pub mod junit;
 pub mod numbers;
 pub mod osu;
 pub mod table;

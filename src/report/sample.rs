@@ -16,6 +16,7 @@ pub(super) fn ping_pong() -> RunResult {
             metric("bandwidth", bytes / latency, "MB/s"),
         ],
         resources: vec![],
+        spent: vec![],
         failure: None,
     };
     RunResult {
@@ -73,6 +74,7 @@ fn message_rate_point(index: usize, senders: u32, power: u32) -> PointResult {
             used("node 0 link out", (rate * bytes / 5.2e9).min(1.0)),
             used("node 0 pcie to device", (rate * bytes / 6.0e9).min(1.0)),
         ],
+        spent: vec![],
         failure: None,
     }
 }

@@ -1,10 +1,8 @@
 //! The way to a failure as a graph for Graphviz.
 
 use std::fmt::Write as _;
-use std::path::Path;
 
 use super::report::Failed;
-use crate::experiment::store::{StoreError, write_atomically};
 
 /// The way, state by state; from the point of no return on, states are red.
 pub fn dot(failed: &Failed) -> String {
@@ -23,13 +21,4 @@ pub fn dot(failed: &Failed) -> String {
     let _ = writeln!(text, "    end [shape=box, fillcolor=salmon, label=\"{}\"]", failed.class);
     let _ = writeln!(text, "    s{last} -> end [style=dotted]\n}}");
     text
-}
-
-/// Writes a drawing: whole, or not at all.
-///
-/// # Errors
-///
-/// [`StoreError`] where the operating system refuses.
-pub fn write(path: &Path, text: &str) -> Result<(), StoreError> {
-    write_atomically(path, text.as_bytes())
 }

@@ -9,6 +9,7 @@ fn point(index: usize, value: f64) -> PointResult {
         digest: String::new(),
         metrics: vec![Metric { name: "message_rate".into(), value, unit: "msg/s" }],
         resources: Vec::new(),
+        spent: Vec::new(),
         failure: None,
     }
 }

@@ -3,8 +3,8 @@
 use super::job::{Noted, placed};
 use super::{PointError, account};
 use crate::experiment::plan::{Addressing, Point, Workload};
-use crate::experiment::results::{Metric, PointResult, ResourceUse};
-use crate::runtime::account::Account;
+use crate::experiment::results::{Metric, PointResult, ResourceUse, Spent};
+use crate::runtime::account::{Account, Part};
 use crate::runtime::device::marks_of;
 use crate::runtime::timed::{Ending, Mark, Outcome, Used};
 use crate::units::{Time, TimeDelta};
@@ -36,6 +36,7 @@ pub fn point(point: &Point, outcome: &Outcome, noted: Noted) -> Result<PointResu
         digest: outcome.digest.to_string(),
         metrics,
         resources: resources(outcome),
+        spent: spent(outcome),
         failure,
     })
 }
@@ -258,12 +259,6 @@ fn resources(outcome: &Outcome) -> Vec<ResourceUse> {
         packets: stats.packets,
         queue_max: u64::from(stats.queue_max),
     });
-    let cores = outcome.accounts.len() as u64;
-    let mean = |of: fn(&Account) -> TimeDelta| {
-        let sum: u128 = outcome.accounts.iter().map(|core| u128::from(of(core).as_ps())).sum();
-        let mean = sum / u128::from(cores.max(1));
-        TimeDelta::from_ps(u64::try_from(mean).expect("a mean is below its greatest value"))
-    };
     let core = |name: &str, busy| ResourceUse {
         name: name.to_owned(),
         busy,
@@ -273,11 +268,27 @@ fn resources(outcome: &Outcome) -> Vec<ResourceUse> {
         queue_max: 0,
     };
     // Means over all cores: time in calls, and time in passes that met an arrival.
-    let working = core("cores", mean(crate::runtime::account::Account::working));
-    let polling = core("cores polling", mean(crate::runtime::account::Account::polling));
+    let working = core("cores", mean(outcome, Account::working));
+    let polling = core("cores polling", mean(outcome, Account::polling));
     // A core's own copy limit is no shared resource: hundreds of lines that say little.
     let shared = hardware.filter(|resource| !resource.name.ends_with("copies"));
     [working, polling].into_iter().chain(shared.filter(|resource| resource.packets > 0)).collect()
+}
+
+/// The mean over all threads of some time of theirs.
+fn mean(outcome: &Outcome, of: impl Fn(&Account) -> TimeDelta) -> TimeDelta {
+    let sum: u128 = outcome.accounts.iter().map(|thread| u128::from(of(thread).as_ps())).sum();
+    let mean = sum / (outcome.accounts.len() as u128).max(1);
+    TimeDelta::from_ps(u64::try_from(mean).expect("a mean is below its greatest value"))
+}
+
+/// The time of a thread by what it went into; parts without time are left out.
+fn spent(outcome: &Outcome) -> Vec<Spent> {
+    let all = Part::ALL.into_iter().map(|part| Spent {
+        part: part.name().to_owned(),
+        time: mean(outcome, |thread| thread.of(part)),
+    });
+    all.filter(|part| part.time > TimeDelta::ZERO).collect()
 }
 
 #[expect(clippy::cast_precision_loss, reason = "results are floats, from here on")]

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::error::StoreError;
 
@@ -29,18 +29,41 @@ pub(super) fn check_name(name: &str) -> Result<(), StoreError> {
     Err(StoreError::BadName(name.to_owned()))
 }
 
-/// Writes under a temporary name, syncs, renames.
-pub(in crate::experiment) fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+/// Whether a file at `path` could be written, asked before the work whose result it will hold.
+///
+/// # Errors
+///
+/// [`StoreError::Io`] with what the operating system says.
+pub fn check_writable(path: &Path) -> Result<(), StoreError> {
+    let temporary = temporary(path);
+    let failed = |why| StoreError::io("write", path, why);
+    if path.is_dir() {
+        return Err(failed(ErrorKind::IsADirectory.into()));
+    }
+    File::create(&temporary).map_err(failed)?;
+    remove_if_exists(&temporary)
+}
+
+fn temporary(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(TEMPORARY);
-    let temporary = Path::new(&name);
-    let written = File::create(temporary).and_then(|mut file| {
+    PathBuf::from(name)
+}
+
+/// Writes a file whole or not at all: under a temporary name, synced, renamed.
+///
+/// # Errors
+///
+/// [`StoreError::Io`] with what the operating system says.
+pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    let temporary = temporary(path);
+    let written = File::create(&temporary).and_then(|mut file| {
         file.write_all(bytes)?;
         file.sync_all()
     });
-    if let Err(why) = written.and_then(|()| fs::rename(temporary, path)) {
+    if let Err(why) = written.and_then(|()| fs::rename(&temporary, path)) {
         // The first error is the one to tell; that the rest cannot be removed either is no news.
-        let _ = fs::remove_file(temporary);
+        let _ = fs::remove_file(&temporary);
         let why = std::io::Error::new(why.kind(), format!("{why} ({} bytes needed)", bytes.len()));
         return Err(StoreError::io("write", path, why));
     }

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use super::error::StoreError;
 use super::files::{sync_directory, write_atomically};
 use super::manifest::RunIdentity;
-use crate::experiment::results::{Metric, PointResult, ResourceUse};
+use crate::experiment::results::{Metric, PointResult, ResourceUse, Spent};
 use crate::units::TimeDelta;
 
 /// Hexadecimal digits of a checksum.
@@ -40,6 +40,8 @@ struct PointRecord {
     digest: String,
     metrics: Vec<MetricRecord>,
     resources: Vec<ResourceRecord>,
+    /// Part and picoseconds.
+    spent: Vec<(String, u64)>,
     failure: Option<String>,
 }
 
@@ -82,6 +84,7 @@ impl From<&PointResult> for PointRecord {
             digest: point.digest.clone(),
             metrics: point.metrics.iter().map(metric).collect(),
             resources: point.resources.iter().map(resource).collect(),
+            spent: point.spent.iter().map(|one| (one.part.clone(), one.time.as_ps())).collect(),
             failure: point.failure.clone(),
         }
     }
@@ -102,12 +105,14 @@ impl From<PointRecord> for PointResult {
             packets: used.packets,
             queue_max: used.queue_max,
         };
+        let spent = |(part, ps)| Spent { part, time: TimeDelta::from_ps(ps) };
         Self {
             index: record.index,
             params: record.params,
             digest: record.digest,
             metrics: record.metrics.into_iter().map(metric).collect(),
             resources: record.resources.into_iter().map(resource).collect(),
+            spent: record.spent.into_iter().map(spent).collect(),
             failure: record.failure,
         }
     }
@@ -287,6 +292,7 @@ mod tests {
                     packets: 0,
                     queue_max: 1,
                 }],
+                spent: vec![("waiting".into(), bits)],
                 failure: why,
             };
             let before = serde_json::to_value(&point).unwrap();

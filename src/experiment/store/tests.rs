@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use serde_json::json;
 
 use super::*;
-use crate::experiment::results::{Metric, ResourceUse};
+use crate::experiment::results::{Metric, ResourceUse, Spent};
 use crate::units::TimeDelta;
 
 /// A directory that goes with the test.
@@ -63,6 +63,7 @@ fn point(index: usize) -> PointResult {
             packets: 3,
             queue_max: 1,
         }],
+        spent: vec![Spent { part: "queue walk".into(), time: TimeDelta::from_ps(u64::MAX) }],
         failure: (index == 1).then(|| "deadlock:\n  \"0\" waits for 1\0".into()),
     }
 }

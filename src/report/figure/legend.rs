@@ -59,7 +59,7 @@ pub(super) fn draw(canvas: &Canvas<'_>, figure: &Figure, x: i32, y: i32) -> Resu
     }
     if !figure.references.is_empty() {
         y += LINE / 2;
-        text(canvas, "expected by claims", (x, y), SOFT_INK)?;
+        text(canvas, &figure.references_title, (x, y), SOFT_INK)?;
         y += LINE;
     }
     for reference in &figure.references {

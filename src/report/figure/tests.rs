@@ -80,6 +80,7 @@ fn every_point_has_its_marker_at_its_place() {
         y: axis(Scale::Log10),
         series_title: String::new(),
         series: vec![series("", &[(1.0, 1.0), (4.0, 100.0), (16.0, 10_000.0)])],
+        references_title: String::new(),
         references: vec![],
     };
     let svg = figure.to_svg().unwrap();
@@ -258,6 +259,7 @@ fn crowded() -> Figure {
         y: Axis { label: "Latency".into(), unit: "us".into(), scale: Scale::Linear },
         series_title: "variants of the library".into(),
         series: (0..14).map(series).collect(),
+        references_title: String::new(),
         references: vec![],
     }
 }

@@ -1,0 +1,207 @@
+//! A comparison of two results: lines for people, documents for programs, rows of a page.
+
+use super::files::curves;
+use crate::experiment::attribution::Shift;
+use crate::experiment::check::{ClaimCheck, Comparison, MetricCheck, Moved};
+use crate::experiment::claim::figures::Figure as Wanted;
+use crate::experiment::plan::Plan;
+use crate::experiment::results::{ClaimStatus, RunResult};
+use crate::report::difference::{ClaimRow, Compared, DifferenceRow, WorkRow};
+use crate::report::html::PageFigure;
+use crate::report::json::{CheckedClaim, CheckedMetric, MetricStatus};
+use crate::report::numbers::{engineering, exact, percent};
+use crate::units::TimeDelta;
+
+/// Differences of one scenario that are written out.
+const WORST_SHOWN: usize = 10;
+/// Differences of one scenario on a page.
+const WORST_ON_PAGE: usize = 50;
+/// Kinds of resources whose work moved that are written out.
+const SHIFTS_SHOWN: usize = 4;
+
+/// What moved, a line each.
+pub(super) fn lines(comparison: &Comparison) -> Vec<String> {
+    let mut lines = Vec::new();
+    if comparison.digest != comparison.baseline_digest {
+        lines.push(format!("digest was {}", comparison.baseline_digest));
+    }
+    if let Some(point) = comparison.first_point {
+        lines.push(format!("the first point with other events is point {point}"));
+    }
+    let worst = comparison.worst();
+    lines.extend(worst.iter().take(WORST_SHOWN).map(|metric| difference(metric)));
+    if worst.len() > WORST_SHOWN {
+        let (more, all) = (worst.len() - WORST_SHOWN, comparison.metrics.len());
+        lines.push(format!("and {more} more of {all} metrics"));
+    }
+    for ClaimCheck { claim, baseline } in moved_claims(comparison) {
+        let was = baseline.map_or("not in the baseline", verdict);
+        let now = verdict(claim.status);
+        lines.push(format!("claim {}: {now}, was {was}; measured {}", claim.id, claim.measured));
+    }
+    for id in &comparison.missing_claims {
+        lines.push(format!("claim {id}: gone, was in the baseline"));
+    }
+    lines.extend(work_lines(&comparison.work));
+    lines
+}
+
+fn moved_claims(comparison: &Comparison) -> impl Iterator<Item = &ClaimCheck> {
+    comparison.claims.iter().filter(|claim| claim.moved() != Moved::Same)
+}
+
+fn verdict(status: ClaimStatus) -> &'static str {
+    match status {
+        ClaimStatus::Pass => "pass",
+        ClaimStatus::Deviates => "deviates",
+    }
+}
+
+fn difference(metric: &MetricCheck) -> String {
+    let MetricCheck { point, name, unit, tolerance, .. } = metric;
+    let place = params_of(&metric.params);
+    let text = |value: f64| format!("{} {unit}", exact(value));
+    match (metric.value, metric.baseline) {
+        (Some(value), Some(old)) => {
+            let percent = (value - old) / old * 100.0;
+            let (now, was) = (text(value), text(old));
+            let allowed = tolerance * 100.0;
+            format!(
+                "point {point}{place}: {name} {now}, was {was} ({percent:+.4} %, tolerance {allowed} %)"
+            )
+        }
+        (Some(value), None) => format!("point {point}{place}: {name} {}, new", text(value)),
+        (None, Some(old)) => format!("point {point}{place}: {name} gone, was {}", text(old)),
+        (None, None) => format!("point {point}{place}: {name} has no value"),
+    }
+}
+
+fn params_of(params: &[(String, String)]) -> String {
+    if params.is_empty() {
+        return String::new();
+    }
+    let each = params.iter().map(|(path, value)| format!("{path} = {value}"));
+    format!(" ({})", each.collect::<Vec<_>>().join(", "))
+}
+
+/// Whose work moved, one line each; the most first.
+pub(super) fn work_lines(shifts: &[Shift]) -> Vec<String> {
+    let all = all_shifts(shifts);
+    let line = |shift: &Shift| {
+        let WorkRow { what, now, before, change, part, .. } = work_row(shift, all);
+        format!("work of {what}: {now}, was {before} ({change}), {part} of what moved")
+    };
+    shifts.iter().take(SHIFTS_SHOWN).map(line).collect()
+}
+
+fn all_shifts(shifts: &[Shift]) -> f64 {
+    to_f64(shifts.iter().map(|shift| shift.difference().abs()).sum())
+}
+
+fn work_row(shift: &Shift, all: f64) -> WorkRow {
+    let time = |ps| TimeDelta::from_ps(ps).to_string();
+    let moved = to_f64(shift.difference());
+    let change = match shift.before {
+        0 => "new".to_owned(),
+        before => format!("{:+.2} %", moved / to_f64(i128::from(before)) * 100.0),
+    };
+    WorkRow {
+        what: shift.what.clone(),
+        now: time(shift.now),
+        before: time(shift.before),
+        change,
+        part: percent(moved.abs(), all),
+        width: exact((moved.abs() / all * 1000.0).round() / 10.0),
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "for people")]
+fn to_f64(ps: i128) -> f64 {
+    ps as f64
+}
+
+/// The rows of a page about one scenario.
+pub(super) fn rows(comparison: &Comparison, start: Compared) -> Compared {
+    let worst = comparison.worst();
+    let claim = |one: &ClaimCheck| ClaimRow {
+        id: one.claim.id.clone(),
+        now: verdict(one.claim.status).to_owned(),
+        before: one.baseline.map_or("none", verdict).to_owned(),
+        measured: one.claim.measured.clone(),
+    };
+    let all = all_shifts(&comparison.work);
+    let shown = comparison.work.iter().take(2 * SHIFTS_SHOWN);
+    Compared {
+        differences: worst.iter().take(WORST_ON_PAGE).map(|one| difference_row(one)).collect(),
+        hidden: worst.len().saturating_sub(WORST_ON_PAGE),
+        claims: moved_claims(comparison).map(claim).collect(),
+        work: shown.map(|shift| work_row(shift, all)).collect(),
+        ..start
+    }
+}
+
+fn difference_row(metric: &MetricCheck) -> DifferenceRow {
+    let shown = |value: Option<f64>| {
+        let text = value.map(|value| format!("{} {}", engineering(value), metric.unit));
+        text.map_or_else(|| "none".to_owned(), |text| text.trim_end().to_owned())
+    };
+    let change = match (metric.value, metric.baseline) {
+        (Some(value), Some(old)) => format!("{:+.3} %", (value - old) / old * 100.0),
+        (Some(_), None) => "new".to_owned(),
+        (None, _) => "gone".to_owned(),
+    };
+    DifferenceRow {
+        point: format!("{}{}", metric.point, params_of(&metric.params)),
+        metric: metric.name.clone(),
+        now: shown(metric.value),
+        before: shown(metric.baseline),
+        change,
+        tolerance: format!("{} %", metric.tolerance * 100.0),
+    }
+}
+
+/// The scenario's figures with the other result beside; those that cannot be drawn are left out,
+/// since the tables say the same.
+pub(super) fn overlays(
+    plan: &Plan,
+    now: &RunResult,
+    before: &RunResult,
+    name: &str,
+) -> Vec<PageFigure> {
+    let wanted = plan.figures.iter().filter_map(|wanted| match wanted {
+        Wanted::Curves(curves) => Some(curves),
+        Wanted::Stack(_) => None,
+    });
+    let drawn = wanted.filter_map(|wanted| {
+        let mut figure = curves(now, wanted).ok()?;
+        let other = curves(before, wanted).ok()?;
+        figure.beside(&other, name);
+        let svg = figure.to_svg().ok()?;
+        Some(PageFigure { caption: figure.title.clone(), file: String::new(), svg })
+    });
+    drawn.collect()
+}
+
+/// A metric as `check --format json` has it.
+pub(super) fn metric(metric: &MetricCheck) -> CheckedMetric {
+    CheckedMetric {
+        point: metric.point,
+        name: metric.name.clone(),
+        value: metric.value,
+        baseline: metric.baseline,
+        unit: metric.unit.clone(),
+        tolerance: metric.tolerance,
+        status: match metric.moved {
+            Moved::Same => MetricStatus::Same,
+            Moved::Changed => MetricStatus::Changed,
+            Moved::New => MetricStatus::New,
+            Moved::Missing => MetricStatus::Missing,
+        },
+    }
+}
+
+/// The claims as `check --format json` has them.
+pub(super) fn claims(comparison: &Comparison) -> Vec<CheckedClaim> {
+    let claims = comparison.claims.iter();
+    claims.map(|claim| CheckedClaim::new(&claim.claim, claim.baseline)).collect()
+}
