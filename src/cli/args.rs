@@ -64,6 +64,9 @@ pub(super) enum Command {
         #[arg(required = true, value_name = "FILE")]
         files: Vec<PathBuf>,
     },
+    /// Vary each number that nobody measured, and show which results it moves
+    #[command(after_help = "Example: mpisim sensitivity endpoints/fig03_message_rate --jobs 2")]
+    Sensitivity(SensitivityArguments),
     /// Try every order of events of a protocol or a small scenario, or many
     #[command(after_help = "Example: mpisim explore matching/wildcard --ranks 3 --ops 2")]
     Explore(ExploreArguments),
@@ -150,6 +153,30 @@ pub(super) struct CheckArguments {
     /// Look for machine models here, before those that ship
     #[arg(long, value_name = "DIR")]
     pub(super) models: Option<PathBuf>,
+}
+
+/// Options of `sensitivity`.
+#[derive(Args, Clone, Debug)]
+pub(super) struct SensitivityArguments {
+    /// A file, or the name of a scenario that ships
+    pub(super) scenario: String,
+    #[command(flatten)]
+    pub(super) changes: Changes,
+    /// What is watched [default: what the first figure shows]
+    #[arg(long, value_name = "NAME")]
+    pub(super) metric: Option<String>,
+    /// Vary every number that has a range, not only those assumed
+    #[arg(long)]
+    pub(super) all: bool,
+    /// Where the figure is written [default: results/NAME-sensitivity.svg]
+    #[arg(long, value_name = "FILE")]
+    pub(super) figure: Option<PathBuf>,
+    /// What is printed
+    #[arg(long, value_enum, default_value = "human")]
+    pub(super) format: CheckFormat,
+    /// Points that run side by side [default: the number of cores]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = jobs)]
+    pub(super) jobs: Option<usize>,
 }
 
 /// Options of `validate`.

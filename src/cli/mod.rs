@@ -24,6 +24,7 @@ mod references;
 mod resolved;
 mod run;
 mod scenario;
+mod sensitivity;
 mod show;
 mod signals;
 mod terminal;
@@ -62,6 +63,7 @@ fn dispatch(terminal: Terminal, command: Command) -> Outcome {
     match command {
         Command::Run(arguments) => run::run(terminal, &arguments),
         Command::Check(arguments) => check::check(terminal, &arguments),
+        Command::Sensitivity(arguments) => sensitivity::sensitivity(terminal, &arguments),
         Command::Validate(arguments) => show::validate(terminal, &arguments),
         Command::Show(arguments) => show::show(terminal, &arguments),
         Command::List { claims: false } => list::shipped(terminal),

@@ -261,6 +261,8 @@ codes! {
         "A baseline is saved only from scenarios whose points all finished; `--force` saves a point that did not finish as such, and keeps a copy of the old file. No file was changed."
     TOKEN "E0910" Invalid "the token does not belong to this job"
         "A replay token names a protocol or a scenario, its size, the version of the program and every choice of one run. It is replayed only where all of that is as it was; the message says what differs. Explore again to get a token of what is there now."
+    NOTHING_TO_VARY "E0911" Invalid "no number can vary"
+        "`mpisim sensitivity` varies numbers that the machine's model, or the scenario, calls assumed and gives a range for. This scenario has none: add `--all` to vary every number that has a range."
 
     POINT_LIMIT "E1001" Limit "a limit was hit while a point ran"
         "A point passed the events or the simulated time that the scenario allows under `limits`. The message names the point and the limit. Points that were finished are kept."

@@ -23,6 +23,7 @@ pub mod program;
 pub mod results;
 pub mod run;
 pub mod schema;
+pub mod sensitivity;
 pub mod shape;
 pub mod store;
 pub mod sweep;

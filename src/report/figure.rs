@@ -10,6 +10,7 @@ mod legend;
 mod marks;
 mod scale;
 mod stack;
+mod tornado;
 
 use std::collections::BTreeMap;
 
@@ -20,6 +21,7 @@ use crate::experiment::results::{PointResult, RunResult};
 
 pub use scale::Scale;
 pub use stack::{Bar, Part, Stack, StackSpec};
+pub use tornado::{Swing, Tornado};
 
 /// A figure, ready to be drawn.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,0 +1,192 @@
+//! How much results depend on numbers that nobody measured: each at its lowest and its highest
+//! plausible value, all others as they are.
+
+use super::plan::assumed::assumptions;
+use super::plan::{self, Plan, Request};
+use super::results::{ClaimStatus, PointResult, RunResult};
+use crate::experiment::model_file::{Confidence, KnownNumber};
+
+/// A number that can be another one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Uncertain {
+    /// Its path, as `--set` takes it.
+    pub path: String,
+    /// What it is.
+    pub value: String,
+    /// The lowest value that is plausible.
+    pub low: String,
+    /// The highest.
+    pub high: String,
+    /// The ratio of the highest to the lowest value; `None` where the lowest is zero.
+    pub span: Option<f64>,
+    /// Where it comes from.
+    pub source: String,
+}
+
+/// Which end of a number's range.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum End {
+    /// The lowest value.
+    Low,
+    /// The highest value.
+    High,
+}
+
+/// What one end of a number's range does.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Effect {
+    /// The metric's change: the mean over all points of its ratio, less 1.
+    pub change: f64,
+    /// The change of the point that changes most.
+    pub most: f64,
+    /// Claims with another verdict, and that verdict.
+    pub claims: Vec<(String, ClaimStatus)>,
+    /// Whether anything at all is as before, event by event.
+    pub same: bool,
+}
+
+/// Numbers of the plan that have a range: those assumed, or with `all` every one.
+///
+/// A number of several machines is named once: `--set` changes it in all of them.
+pub fn uncertain(plan: &Plan, all: bool) -> Vec<Uncertain> {
+    let mut found: Vec<Uncertain> = Vec::new();
+    let mut add = |one: Uncertain| {
+        if one.low != one.high && !found.iter().any(|known| known.path == one.path) {
+            found.push(one);
+        }
+    };
+    for point in &plan.points {
+        let numbers = point.machine.numbers.iter();
+        let open = |number: &&KnownNumber| all || number.confidence == Confidence::Assumed;
+        numbers.filter(open).filter_map(of_machine).for_each(&mut add);
+        for one in assumptions(point) {
+            add(Uncertain {
+                path: one.path.to_owned(),
+                value: one.value,
+                low: one.low.to_owned(),
+                high: one.high.to_owned(),
+                span: None,
+                source: one.note.to_owned(),
+            });
+        }
+    }
+    found
+}
+
+fn of_machine(number: &KnownNumber) -> Option<Uncertain> {
+    let (value, low, high) = (number.value?, number.low?, number.high?);
+    let span = (low.steps() > 0).then(|| to_f64(high.steps()) / to_f64(low.steps()));
+    Some(Uncertain {
+        path: format!("machine.{}", number.path),
+        value: value.to_string(),
+        low: low.to_string(),
+        high: high.to_string(),
+        span,
+        source: number.source.clone(),
+    })
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a ratio for people")]
+fn to_f64(steps: u64) -> f64 {
+    steps as f64
+}
+
+/// The plan with one number at an end of its range; else why that is refused.
+///
+/// # Errors
+///
+/// What is wrong with the scenario then, in a line.
+pub fn varied(request: &Request, number: &Uncertain, end: End) -> Result<Plan, String> {
+    let value = match end {
+        End::Low => &number.low,
+        End::High => &number.high,
+    };
+    let mut request = request.clone();
+    request.overrides.push(format!("{}={value}", number.path));
+    let (plan, diagnostics) = plan::load(&request);
+    plan.ok_or_else(|| diagnostics.human().lines().next().unwrap_or_default().to_owned())
+}
+
+/// What another result does to `metric` and to the claims; `None` where no point of both has it.
+pub fn effect(base: &RunResult, other: &RunResult, metric: &str) -> Option<Effect> {
+    let value = |point: &PointResult| point.metric(metric).map(|metric| metric.value);
+    let pairs = base.points.iter().zip(&other.points);
+    let ratios: Vec<f64> = pairs
+        .filter_map(|(base, other)| Some((value(base)?, value(other)?)))
+        .filter(|(base, other)| *base > 0.0 && *other > 0.0)
+        .map(|(base, other)| other / base)
+        .collect();
+    if ratios.is_empty() {
+        return None;
+    }
+    let most = ratios.iter().map(|ratio| ratio - 1.0).max_by(|a, b| a.abs().total_cmp(&b.abs()));
+    let moved = base.claims.iter().zip(&other.claims).filter(|(a, b)| a.status != b.status);
+    Some(Effect {
+        change: ratios.iter().sum::<f64>() / to_f64(ratios.len() as u64) - 1.0,
+        most: most.unwrap_or_default(),
+        claims: moved.map(|(_, claim)| (claim.id.clone(), claim.status)).collect(),
+        same: base.digest == other.digest,
+    })
+}
+
+/// By how many percent a metric moves where the number moves by one: over the whole range.
+pub fn elasticity(number: &Uncertain, low: &Effect, high: &Effect) -> Option<f64> {
+    let span = number.span.filter(|span| *span > 1.0)?;
+    Some(((1.0 + high.change) / (1.0 + low.change)).ln() / span.ln())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::results::Metric;
+
+    fn result(values: &[f64]) -> RunResult {
+        let point = |(index, value): (usize, &f64)| PointResult {
+            index,
+            params: Vec::new(),
+            digest: format!("{:032x}", value.to_bits()),
+            metrics: vec![Metric { name: "latency".into(), value: *value, unit: "us" }],
+            resources: Vec::new(),
+            spent: Vec::new(),
+            failure: None,
+        };
+        RunResult {
+            scenario: "a".into(),
+            title: "A".into(),
+            version: "0.1.0".into(),
+            digest: format!("{values:?}"),
+            points: values.iter().enumerate().map(point).collect(),
+            claims: Vec::new(),
+        }
+    }
+
+    fn number(span: Option<f64>) -> Uncertain {
+        Uncertain {
+            path: "machine.mpi.step_send".into(),
+            value: "2 us".into(),
+            low: "1 us".into(),
+            high: "4 us".into(),
+            span,
+            source: "EST".into(),
+        }
+    }
+
+    #[test]
+    fn a_result_in_proportion_to_a_number_has_elasticity_one() {
+        let base = result(&[2.0, 6.0]);
+        let low = effect(&base, &result(&[1.0, 3.0]), "latency").unwrap();
+        let high = effect(&base, &result(&[4.0, 12.0]), "latency").unwrap();
+        assert!((low.change + 0.5).abs() < 1e-12 && (high.most - 1.0).abs() < 1e-12);
+        let found = elasticity(&number(Some(4.0)), &low, &high).unwrap();
+        assert!((found - 1.0).abs() < 1e-12, "{found}");
+        assert_eq!(elasticity(&number(None), &low, &high), None);
+    }
+
+    #[test]
+    fn what_no_event_reads_is_the_same_and_another_metric_is_none() {
+        let base = result(&[2.0]);
+        assert!(effect(&base, &base, "latency").unwrap().same);
+        assert!(!effect(&base, &result(&[2.5]), "latency").unwrap().same);
+        assert_eq!(effect(&base, &base, "bandwidth"), None);
+    }
+}
