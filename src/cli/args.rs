@@ -28,6 +28,13 @@ pub(super) enum Command {
         after_help = "Example: mpisim run scenarios/a.json --set workload.window=16 --jobs 2"
     )]
     Run(RunArguments),
+    /// Plan a sweep, run some of its points, gather them: for workers that share a file system
+    #[command(after_help = "Example: mpisim sweep plan scenarios/a.json --out shared/a")]
+    Sweep {
+        /// Which step
+        #[command(subcommand)]
+        step: Step,
+    },
     /// Compare results with their baselines; exit 1 if anything moved
     #[command(after_help = "Example: mpisim check scenarios/endpoints --baseline main")]
     Check(CheckArguments),
@@ -118,9 +125,87 @@ pub(super) struct RunArguments {
     /// Keep the points of an interrupted run and go on after them
     #[arg(long)]
     pub(super) resume: bool,
+    /// Who runs the points
+    #[arg(long, value_enum, default_value = "local")]
+    pub(super) on: Where,
+    /// Points of one task of an engine [default: a 64th of all]
+    #[arg(long, value_name = "N", value_parser = chunk)]
+    pub(super) chunk: Option<usize>,
+    /// Print the points, or the engine's commands, and run nothing
+    #[arg(long)]
+    pub(super) dry_run: bool,
     /// What is printed
     #[arg(long, value_enum, default_value = "table")]
     pub(super) format: Format,
+}
+
+/// A step of a sweep that several processes share.
+#[derive(Clone, Debug, Subcommand)]
+pub(super) enum Step {
+    /// Write what every worker needs to know
+    Plan(PlanArguments),
+    /// Run points that are not there yet
+    Point(PointArguments),
+    /// Make the results of all points, to the bytes of a run in one process
+    Gather(GatherArguments),
+}
+
+/// Options of `sweep plan`.
+#[derive(Args, Clone, Debug)]
+pub(super) struct PlanArguments {
+    /// A file, or the name of a scenario that ships
+    pub(super) scenario: String,
+    #[command(flatten)]
+    pub(super) changes: Changes,
+    /// Seed of all random streams, in place of the scenario's
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = seed)]
+    pub(super) seed: Option<u64>,
+    /// Directory for the plan and the points
+    #[arg(long, value_name = "DIR")]
+    pub(super) out: PathBuf,
+    /// Points of one task [default: a 64th of all]
+    #[arg(long, value_name = "N", value_parser = chunk)]
+    pub(super) chunk: Option<usize>,
+}
+
+/// Options of `sweep point`.
+#[derive(Args, Clone, Debug)]
+pub(super) struct PointArguments {
+    /// The directory of the plan
+    pub(super) plan: PathBuf,
+    /// Numbers of points
+    #[arg(value_name = "POINT")]
+    pub(super) points: Vec<usize>,
+    /// All points of a task instead
+    #[arg(long, value_name = "N", conflicts_with = "points")]
+    pub(super) task: Option<usize>,
+    /// Points that run side by side [default: the number of cores]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = jobs)]
+    pub(super) jobs: Option<usize>,
+}
+
+/// Options of `sweep gather`.
+#[derive(Args, Clone, Debug)]
+pub(super) struct GatherArguments {
+    /// The directory of the plan
+    pub(super) plan: PathBuf,
+    /// Directory for the results [default: results/NAME]
+    #[arg(long, value_name = "DIR")]
+    pub(super) out: Option<PathBuf>,
+    /// What is printed
+    #[arg(long, value_enum, default_value = "table")]
+    pub(super) format: Format,
+}
+
+/// Who runs the points.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub(super) enum Where {
+    /// This process
+    Local,
+    /// `HyperQueue`: its server and workers must be running
+    Hq,
+    /// Slurm: an array of tasks, and a job that gathers
+    Slurm,
 }
 
 /// Options of `check`.
@@ -351,6 +436,11 @@ const MOST_JOBS: usize = 1024;
 fn jobs(text: &str) -> Result<usize, String> {
     let jobs = text.parse().ok().filter(|jobs| (1..=MOST_JOBS).contains(jobs));
     jobs.ok_or_else(|| format!("a whole number from 1 to {MOST_JOBS} is needed"))
+}
+
+fn chunk(text: &str) -> Result<usize, String> {
+    let points = text.parse().ok().filter(|points| *points > 0);
+    points.ok_or_else(|| "a whole number from 1 up is needed".to_owned())
 }
 
 fn seed(text: &str) -> Result<u64, String> {

@@ -1,6 +1,7 @@
 //! A comparison of two results: lines for people, documents for programs, rows of a page.
 
 use super::files::curves;
+use super::run::in_parentheses;
 use crate::experiment::attribution::Shift;
 use crate::experiment::check::{ClaimCheck, Comparison, MetricCheck, Moved};
 use crate::experiment::claim::figures::Figure as Wanted;
@@ -59,7 +60,7 @@ fn verdict(status: ClaimStatus) -> &'static str {
 
 fn difference(metric: &MetricCheck) -> String {
     let MetricCheck { point, name, unit, tolerance, .. } = metric;
-    let place = params_of(&metric.params);
+    let place = in_parentheses(&metric.params);
     let text = |value: f64| format!("{} {unit}", exact(value));
     match (metric.value, metric.baseline) {
         (Some(value), Some(old)) => {
@@ -74,14 +75,6 @@ fn difference(metric: &MetricCheck) -> String {
         (None, Some(old)) => format!("point {point}{place}: {name} gone, was {}", text(old)),
         (None, None) => format!("point {point}{place}: {name} has no value"),
     }
-}
-
-fn params_of(params: &[(String, String)]) -> String {
-    if params.is_empty() {
-        return String::new();
-    }
-    let each = params.iter().map(|(path, value)| format!("{path} = {value}"));
-    format!(" ({})", each.collect::<Vec<_>>().join(", "))
 }
 
 /// Whose work moved, one line each; the most first.
@@ -151,7 +144,7 @@ fn difference_row(metric: &MetricCheck) -> DifferenceRow {
         (None, _) => "gone".to_owned(),
     };
     DifferenceRow {
-        point: format!("{}{}", metric.point, params_of(&metric.params)),
+        point: format!("{}{}", metric.point, in_parentheses(&metric.params)),
         metric: metric.name.clone(),
         now: shown(metric.value),
         before: shown(metric.baseline),

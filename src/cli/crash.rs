@@ -48,7 +48,8 @@ pub(super) fn command_line(words: impl IntoIterator<Item = String>) -> String {
     std::iter::once("mpisim".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
 }
 
-fn quoted(word: &str) -> String {
+/// A word as a shell reads it.
+pub(super) fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=+:,@%".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         return word.to_owned();

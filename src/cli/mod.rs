@@ -27,6 +27,8 @@ mod scenario;
 mod sensitivity;
 mod show;
 mod signals;
+mod sweep;
+
 mod terminal;
 mod usage;
 
@@ -34,7 +36,7 @@ use std::process::ExitCode;
 
 use clap::CommandFactory as _;
 
-use args::{Arguments, Command, Document};
+use args::{Arguments, Command, Document, Step};
 use terminal::{Failure, Outcome, Problem, Terminal, print};
 
 use crate::experiment::codes;
@@ -62,6 +64,9 @@ pub fn main() -> ExitCode {
 fn dispatch(terminal: Terminal, command: Command) -> Outcome {
     match command {
         Command::Run(arguments) => run::run(terminal, &arguments),
+        Command::Sweep { step: Step::Plan(arguments) } => sweep::plan(terminal, &arguments),
+        Command::Sweep { step: Step::Point(arguments) } => sweep::point(terminal, &arguments),
+        Command::Sweep { step: Step::Gather(arguments) } => sweep::gather(terminal, &arguments),
         Command::Check(arguments) => check::check(terminal, &arguments),
         Command::Sensitivity(arguments) => sensitivity::sensitivity(terminal, &arguments),
         Command::Validate(arguments) => show::validate(terminal, &arguments),

@@ -1,16 +1,19 @@
 //! `mpisim run`: a scenario with its sweep, its results kept and printed.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::args::{Format, RunArguments};
+use super::args::{Changes, Format, RunArguments, Where};
 use super::crash::{command_line, internal};
 use super::files::{self, Files};
 use super::resolved;
 use super::scenario::{load, request};
+use super::show::counted;
 use super::signals::Interrupt;
+use super::sweep::{self, Engine};
 use super::terminal::{Failure, Outcome, Problem, Terminal, print};
 use crate::experiment::codes;
 use crate::experiment::plan::{Plan, Workload};
@@ -25,27 +28,51 @@ use crate::report::table::report_text;
 /// Failed points that are told one by one.
 const FAILURES_SHOWN: usize = 10;
 
-/// Runs a scenario.
+/// Runs a scenario, here or where an engine for tasks puts its points.
 pub(super) fn run(terminal: Terminal, arguments: &RunArguments) -> Outcome {
+    match arguments.on {
+        Where::Local if arguments.dry_run => list(terminal, arguments),
+        Where::Local => here(terminal, arguments),
+        Where::Hq => sweep::elsewhere(terminal, arguments, Engine::Hq),
+        Where::Slurm => sweep::elsewhere(terminal, arguments, Engine::Slurm),
+    }
+}
+
+/// Prints the points that would be run.
+fn list(terminal: Terminal, arguments: &RunArguments) -> Outcome {
+    let plan = load(terminal, &request(&arguments.scenario, &arguments.changes, arguments.seed)?)?;
+    let mut text = format!("{}: {}\n", plan.name, counted(plan.points.len(), "point"));
+    for point in &plan.points {
+        let _ = writeln!(text, "point {}{}", point.index, in_parentheses(&point.params));
+    }
+    print(&text)?;
+    Ok(0)
+}
+
+fn here(terminal: Terminal, arguments: &RunArguments) -> Outcome {
     let request = request(&arguments.scenario, &arguments.changes, arguments.seed)?;
     let plan = load(terminal, &request)?;
-    let osu = match arguments.format {
-        Format::Osu => Some(osu_spec(&plan)?),
-        Format::Table | Format::Csv | Format::Json => None,
-    };
+    if arguments.format == Format::Osu {
+        osu_spec(&plan)?;
+    }
     let Some(mut store) = open(terminal, arguments, &plan)? else { return Ok(0) };
     let interrupt = Interrupt::listen(terminal, resume_advice(arguments));
     let result = simulate(terminal, arguments, &plan, &mut store, &interrupt)?;
     let files = files::files(&plan, &result, &normal_command(arguments))?;
     let exit = verdict(terminal, &result, &files, arguments.format);
     store.finish(&result, &files.files)?;
-    print(&match (arguments.format, osu) {
-        (Format::Osu, Some(spec)) => osu_text(&result, &spec)?,
-        (Format::Csv, _) => points_csv(&result)?,
-        (Format::Json, _) => run_json(&result)?,
-        (Format::Table | Format::Osu, _) => report_text(&result),
-    })?;
+    print(&printed(&plan, &result, arguments.format)?)?;
     Ok(exit)
+}
+
+/// A result in the form that was asked for.
+pub(super) fn printed(plan: &Plan, result: &RunResult, format: Format) -> Result<String, Failure> {
+    Ok(match format {
+        Format::Osu => osu_text(result, &osu_spec(plan)?)?,
+        Format::Csv => points_csv(result)?,
+        Format::Json => run_json(result)?,
+        Format::Table => report_text(result),
+    })
 }
 
 /// The results directory, or nothing where a finished run is there already.
@@ -135,7 +162,7 @@ fn failure(
 }
 
 /// Tells what went wrong inside a run that came to its end; the exit code.
-fn verdict(terminal: Terminal, result: &RunResult, files: &Files, format: Format) -> u8 {
+pub(super) fn verdict(terminal: Terminal, result: &RunResult, files: &Files, format: Format) -> u8 {
     let failed: Vec<&PointResult> =
         result.points.iter().filter(|point| point.failure.is_some()).collect();
     // The table tells them on standard output.
@@ -160,10 +187,15 @@ fn verdict(terminal: Terminal, result: &RunResult, files: &Files, format: Format
 
 /// The swept values of a point in parentheses; nothing without a sweep.
 pub(super) fn params(point: &PointResult) -> String {
-    if point.params.is_empty() {
+    in_parentheses(&point.params)
+}
+
+/// Paths and values in parentheses; nothing where there are none.
+pub(super) fn in_parentheses(params: &[(String, String)]) -> String {
+    if params.is_empty() {
         return String::new();
     }
-    let each = point.params.iter().map(|(path, value)| format!("{path} = {value}"));
+    let each = params.iter().map(|(path, value)| format!("{path} = {value}"));
     format!(" ({})", each.collect::<Vec<_>>().join(", "))
 }
 
@@ -212,25 +244,30 @@ fn osu_spec(plan: &Plan) -> Result<OsuSpec, Failure> {
 
 /// The command without what does not change the results.
 fn normal_command(arguments: &RunArguments) -> String {
-    command_line(words(arguments))
+    command(&arguments.scenario, &arguments.changes, arguments.seed)
 }
 
-fn words(arguments: &RunArguments) -> Vec<String> {
-    let mut words = vec!["run".to_owned(), arguments.scenario.clone()];
-    for one in &arguments.changes.set {
+/// The command that runs a scenario so changed.
+pub(super) fn command(scenario: &str, changes: &Changes, seed: Option<u64>) -> String {
+    command_line(words(scenario, changes, seed))
+}
+
+fn words(scenario: &str, changes: &Changes, seed: Option<u64>) -> Vec<String> {
+    let mut words = vec!["run".to_owned(), scenario.to_owned()];
+    for one in &changes.set {
         words.extend(["--set".to_owned(), one.clone()]);
     }
-    if let Some(models) = &arguments.changes.models {
+    if let Some(models) = &changes.models {
         words.extend(["--models".to_owned(), models.display().to_string()]);
     }
-    if let Some(seed) = arguments.seed {
+    if let Some(seed) = seed {
         words.extend(["--seed".to_owned(), seed.to_string()]);
     }
     words
 }
 
 fn resume_advice(arguments: &RunArguments) -> String {
-    let mut words = words(arguments);
+    let mut words = words(&arguments.scenario, &arguments.changes, arguments.seed);
     if let Some(out) = &arguments.out {
         words.extend(["--out".to_owned(), out.display().to_string()]);
     }
@@ -248,5 +285,5 @@ fn narrowed_command(plan: &Plan, index: usize, arguments: &RunArguments) -> Stri
         narrowed.changes.set.retain(|one| one.split('=').next() != Some(path));
         narrowed.changes.set.push(format!("{path}={value}"));
     }
-    command_line(words(&narrowed))
+    normal_command(&narrowed)
 }

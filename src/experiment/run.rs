@@ -80,10 +80,6 @@ pub enum PointError {
 /// # Errors
 ///
 /// [`RunError`]; points that were kept stay kept.
-///
-/// # Panics
-///
-/// When the thread pool cannot be built.
 pub fn run(
     plan: &Plan,
     options: RunOptions<'_>,
@@ -96,12 +92,40 @@ pub fn run(
     }
     let open: Vec<&Point> =
         plan.points.iter().filter(|point| points[point.index].is_none()).collect();
+    for point in run_points(&open, options, keep)? {
+        let index = point.index;
+        points[index] = Some(point);
+    }
+    let total = points.len();
+    let done = points.iter().flatten().count();
+    if done < total {
+        return Err(RunError::Stopped { done, total });
+    }
+    Ok(gather(plan, points.into_iter().flatten().collect()))
+}
+
+/// Runs points; those that were not begun when it was stopped are left out.
+///
+/// `keep` is told each as soon as it is there, in the order of completion.
+///
+/// # Errors
+///
+/// [`RunError`]; points that were kept stay kept.
+///
+/// # Panics
+///
+/// When the thread pool cannot be built.
+pub fn run_points(
+    open: &[&Point],
+    options: RunOptions<'_>,
+    keep: &mut (dyn FnMut(&PointResult) -> Result<(), StoreError> + Send),
+) -> Result<Vec<PointResult>, RunError> {
     let keep = Mutex::new(keep);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(options.jobs.max(1)).build();
     let pool = pool.expect("threads can be started");
     // One point after the other is handed out: the outermost axis is often the cheapest first.
     let results: Vec<Result<Option<PointResult>, RunError>> = pool.install(|| {
-        open.into_par_iter()
+        open.par_iter()
             .with_max_len(1)
             .map(|point| {
                 if options.stop.load(Ordering::Relaxed) {
@@ -114,18 +138,7 @@ pub fn run(
             })
             .collect()
     });
-    for result in results {
-        if let Some(point) = result? {
-            let index = point.index;
-            points[index] = Some(point);
-        }
-    }
-    let total = points.len();
-    let done = points.iter().flatten().count();
-    if done < total {
-        return Err(RunError::Stopped { done, total });
-    }
-    Ok(gather(plan, points.into_iter().flatten().collect()))
+    results.into_iter().filter_map(Result::transpose).collect()
 }
 
 /// The result of a plan whose points are all there, in point order.

@@ -20,6 +20,7 @@ mod files;
 mod journal;
 mod lock;
 mod manifest;
+mod spread;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -29,6 +30,7 @@ use super::results::{PointResult, RunResult};
 pub use error::StoreError;
 pub use files::{OutputFile, check_writable, write_atomically};
 pub use manifest::{FileEntry, Manifest, RunIdentity};
+pub use spread::{Asked, Spread};
 
 pub(in crate::experiment) use manifest::first_difference;
 

@@ -203,6 +203,19 @@ fn line(record: &Record) -> String {
     format!("{} {json}\n", checksum(json.as_bytes()))
 }
 
+/// A point as one checked line of its own.
+pub(super) fn point_line(point: &PointResult) -> String {
+    line(&Record::Point(point.into()))
+}
+
+/// The point of a whole line; `None` where its checksum is wrong.
+pub(super) fn parse_point(line: &[u8]) -> Option<PointResult> {
+    match parse(line)? {
+        Record::Point(point) => Some(point.into()),
+        Record::Run(_) | Record::Files(_) => None,
+    }
+}
+
 /// What a journal holds.
 #[derive(Debug)]
 pub(super) struct Recovered {

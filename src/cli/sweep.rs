@@ -1,0 +1,264 @@
+//! `mpisim sweep`, and `mpisim run --on`: the points of a sweep by several processes, each where an
+//! engine for tasks puts it, and gathered to the bytes that one process would have written.
+
+mod engine;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+pub(super) use engine::Engine;
+
+use super::args::{Format, GatherArguments, PlanArguments, PointArguments, RunArguments};
+use super::crash::internal;
+use super::files;
+use super::resolved;
+use super::run::{self as local, jobs, printed, progress};
+use super::scenario::{load, request};
+use super::show::counted;
+use super::signals::Interrupt;
+use super::terminal::{Failure, Outcome, Problem, Terminal, print};
+use crate::experiment::codes;
+use crate::experiment::library::Library;
+use crate::experiment::plan::{Plan, Point, Request};
+use crate::experiment::results::PointResult;
+use crate::experiment::run::{self, RunError, RunOptions};
+use crate::experiment::store::{Asked, Mode, Opening, Spread, Store};
+
+/// Tasks that a sweep is cut into where nobody says how many points one has.
+const TASKS: usize = 64;
+
+/// Writes a plan.
+pub(super) fn plan(terminal: Terminal, arguments: &PlanArguments) -> Outcome {
+    let asked = Wanted {
+        scenario: &arguments.scenario,
+        changes: &arguments.changes,
+        seed: arguments.seed,
+        chunk: arguments.chunk,
+        command: local::command(&arguments.scenario, &arguments.changes, arguments.seed),
+    };
+    let (spread, _) = asked.create(terminal, &arguments.out)?;
+    let (points, tasks) = (counted(spread.points(), "point"), counted(spread.chunks(), "task"));
+    print(&format!("{points} in {tasks}: {}\n", arguments.out.display()))?;
+    Ok(0)
+}
+
+/// A scenario to be spread over tasks.
+struct Wanted<'a> {
+    scenario: &'a str,
+    changes: &'a super::args::Changes,
+    seed: Option<u64>,
+    chunk: Option<usize>,
+    command: String,
+}
+
+impl Wanted<'_> {
+    fn create(&self, terminal: Terminal, directory: &Path) -> Result<(Spread, Plan), Failure> {
+        let request = request(self.scenario, self.changes, self.seed)?;
+        let plan = load(terminal, &request)?;
+        let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        let is_file = Path::new(self.scenario).symlink_metadata().is_ok();
+        let scenario = if is_file {
+            absolute(Path::new(self.scenario)).display().to_string()
+        } else {
+            self.scenario.to_owned()
+        };
+        let asked = Asked {
+            scenario,
+            overrides: request.overrides,
+            models: self.changes.models.as_deref().map(absolute),
+            command: self.command.clone(),
+        };
+        let points = plan.points.len();
+        let chunk = self.chunk.unwrap_or_else(|| points.div_ceil(TASKS));
+        let spread = Spread::create(directory, resolved::identity(&plan), asked, points, chunk)?;
+        Ok((spread, plan))
+    }
+}
+
+/// The plan of a directory, made again from what it says and found to be the same.
+fn opened(terminal: Terminal, directory: &Path) -> Result<(Spread, Plan), Failure> {
+    let spread = Spread::open(directory)?;
+    let asked = spread.asked();
+    let models = asked.models.clone().into_iter().collect();
+    let plan = load(
+        terminal,
+        &Request {
+            scenario: asked.scenario.clone(),
+            overrides: asked.overrides.clone(),
+            library: Library { models, ..Library::default() },
+        },
+    )?;
+    spread.check(&resolved::identity(&plan))?;
+    Ok((spread, plan))
+}
+
+/// Runs the points of one task, or those named; points that are there stay.
+pub(super) fn point(terminal: Terminal, arguments: &PointArguments) -> Outcome {
+    let (spread, plan) = opened(terminal, &arguments.plan)?;
+    let wanted = wanted_points(&spread, arguments)?;
+    let mut open = BTreeSet::new();
+    for index in &wanted {
+        if spread.read(*index)?.is_none() {
+            open.insert(*index);
+        }
+    }
+    let there = wanted.len() - open.len();
+    let points: Vec<&Point> =
+        plan.points.iter().filter(|point| open.contains(&point.index)).collect();
+    let advice = "the finished points are kept; run the command again".to_owned();
+    let interrupt = Interrupt::listen(terminal, advice);
+    let bar = progress(terminal, points.len());
+    let mut keep = |point: &PointResult| {
+        bar.inc(1);
+        spread.write(point)
+    };
+    let options = RunOptions { jobs: jobs(arguments.jobs), stop: &interrupt.stop };
+    let ran = run::run_points(&points, options, &mut keep);
+    bar.finish_and_clear();
+    ran.map_err(|error| failure(error, &interrupt))?;
+    if interrupt.came() {
+        return Err(Failure::Said(interrupt.stopped()));
+    }
+    print(&format!("{} run, {there} there already\n", counted(open.len(), "point")))?;
+    Ok(0)
+}
+
+fn wanted_points(spread: &Spread, arguments: &PointArguments) -> Result<Vec<usize>, Failure> {
+    let refused = |what: String| Failure::from(Problem::new(&codes::USAGE, what));
+    if let Some(task) = arguments.task {
+        let points = spread.chunk(task);
+        if points.is_empty() {
+            let tasks = spread.chunks();
+            return Err(refused(format!("there is no task {task}: {tasks} are numbered from 0")));
+        }
+        return Ok(points.collect());
+    }
+    if arguments.points.is_empty() {
+        return Err(refused("name points, or a task by `--task`".to_owned()));
+    }
+    if let Some(wrong) = arguments.points.iter().find(|index| **index >= spread.points()) {
+        let points = spread.points();
+        return Err(refused(format!("there is no point {wrong}: {points} are numbered from 0")));
+    }
+    Ok(arguments.points.clone())
+}
+
+fn failure(error: RunError, interrupt: &Interrupt) -> Failure {
+    if interrupt.came() {
+        return Failure::Said(interrupt.stopped());
+    }
+    match error {
+        RunError::Store(error) => error.into(),
+        RunError::Stopped { .. } => Failure::Said(interrupt.stopped()),
+        error @ RunError::Limit { .. } => {
+            Problem::new(&codes::POINT_LIMIT, error.to_string()).into()
+        }
+        error @ RunError::Internal { .. } => {
+            internal(&error.to_string(), "mpisim sweep point").into()
+        }
+    }
+}
+
+/// Makes the results directory of a sweep whose points are all there.
+pub(super) fn gather(terminal: Terminal, arguments: &GatherArguments) -> Outcome {
+    let (spread, plan) = opened(terminal, &arguments.plan)?;
+    let default = || Path::new("results").join(&plan.name);
+    let out = arguments.out.clone().unwrap_or_else(default);
+    gather_into(terminal, &spread, &plan, &out, arguments.format)
+}
+
+fn gather_into(
+    terminal: Terminal,
+    spread: &Spread,
+    plan: &Plan,
+    out: &Path,
+    format: Format,
+) -> Outcome {
+    let (points, missing) = spread.gathered()?;
+    if !missing.is_empty() {
+        let (count, of) = (missing.len(), spread.points());
+        let what = format!("{count} of {of} points are missing: {}", ranges(&missing));
+        let help = "run them by `mpisim sweep point PLAN POINT...`; those that are there are kept";
+        return Err(Problem::new(&codes::POINTS_MISSING, what).help(help).into());
+    }
+    let result = run::gather(plan, points);
+    let identity = resolved::identity(plan);
+    let store = match Store::open(out, identity, Mode::Fresh, &files::names(plan))? {
+        Opening::Ready(store, notes) => {
+            notes.iter().for_each(|note| terminal.note(note));
+            store
+        }
+        Opening::NothingToDo(_) => return Ok(0),
+    };
+    let files = files::files(plan, &result, &spread.asked().command)?;
+    let exit = local::verdict(terminal, &result, &files, format);
+    store.finish(&result, &files.files)?;
+    print(&printed(plan, &result, format)?)?;
+    Ok(exit)
+}
+
+/// Numbers in ranges: `3, 7-9`.
+fn ranges(numbers: &[usize]) -> String {
+    let runs = numbers.chunk_by(|left, right| left + 1 == *right);
+    let each = runs.map(|run| match run {
+        [one] => one.to_string(),
+        [first, .., last] => format!("{first}-{last}"),
+        [] => String::new(),
+    });
+    each.collect::<Vec<_>>().join(", ")
+}
+
+/// `run --on`: plans, hands the tasks to an engine, gathers.
+pub(super) fn elsewhere(terminal: Terminal, arguments: &RunArguments, engine: Engine) -> Outcome {
+    let wanted = Wanted {
+        scenario: &arguments.scenario,
+        changes: &arguments.changes,
+        seed: arguments.seed,
+        chunk: arguments.chunk,
+        command: local::command(&arguments.scenario, &arguments.changes, arguments.seed),
+    };
+    let plan = load(terminal, &request(wanted.scenario, wanted.changes, wanted.seed)?)?;
+    let default = || Path::new("results").join(&plan.name);
+    let out = arguments.out.clone().unwrap_or_else(default);
+    let mut directory = out.clone().into_os_string();
+    directory.push(".sweep");
+    let directory = PathBuf::from(directory);
+    if arguments.dry_run {
+        let points = plan.points.len();
+        let chunk = arguments.chunk.unwrap_or_else(|| points.div_ceil(TASKS));
+        let job = engine::Job::new(&directory, &out, points.div_ceil(chunk))?;
+        print(&job.commands(engine))?;
+        return Ok(0);
+    }
+    let (spread, plan) = wanted.create(terminal, &directory)?;
+    let job = engine::Job::new(&directory, &out, spread.chunks())?;
+    match engine {
+        Engine::Hq => {
+            engine::run(&job.submit(engine))?;
+            gather_into(terminal, &spread, &plan, &out, arguments.format)
+        }
+        Engine::Slurm => {
+            let first = engine::run(&job.submit(engine))?;
+            let id = engine::slurm_id(&first)?;
+            let second = engine::run(&job.gather(&id))?;
+            let gathering = engine::slurm_id(&second)?;
+            print(&format!(
+                "submitted {} as job {id}; job {gathering} gathers them into {}\n",
+                counted(spread.chunks(), "task"),
+                out.display()
+            ))?;
+            Ok(0)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ranges;
+
+    #[test]
+    fn numbers_that_follow_each_other_are_one_range() {
+        assert_eq!(ranges(&[3, 7, 8, 9, 11, 12]), "3, 7-9, 11-12");
+        assert_eq!(ranges(&[]), "");
+    }
+}
