@@ -28,6 +28,9 @@ pub(super) enum Command {
         after_help = "Example: mpisim run scenarios/a.json --set workload.window=16 --jobs 2"
     )]
     Run(RunArguments),
+    /// Write a scenario to begin with, each of its keys explained
+    #[command(after_help = "Example: mpisim new first.json --workload message_rate")]
+    New(NewArguments),
     /// Plan a sweep, run some of its points, gather them: for workers that share a file system
     #[command(after_help = "Example: mpisim sweep plan scenarios/a.json --out shared/a")]
     Sweep {
@@ -137,6 +140,19 @@ pub(super) struct RunArguments {
     /// What is printed
     #[arg(long, value_enum, default_value = "table")]
     pub(super) format: Format,
+}
+
+/// Options of `new`.
+#[derive(Args, Clone, Debug)]
+pub(super) struct NewArguments {
+    /// Where to write it
+    pub(super) file: String,
+    /// What its processes do
+    #[arg(long, value_name = "KIND", default_value = "ping_pong")]
+    pub(super) workload: String,
+    /// A machine that ships [default: one that has what the workload needs]
+    #[arg(long, value_name = "NAME")]
+    pub(super) machine: Option<String>,
 }
 
 /// A step of a sweep that several processes share.

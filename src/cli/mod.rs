@@ -18,6 +18,7 @@ mod conform;
 mod crash;
 mod explore;
 mod files;
+mod fresh;
 mod list;
 mod machines;
 mod references;
@@ -67,6 +68,7 @@ fn dispatch(terminal: Terminal, command: Command) -> Outcome {
         Command::Sweep { step: Step::Plan(arguments) } => sweep::plan(terminal, &arguments),
         Command::Sweep { step: Step::Point(arguments) } => sweep::point(terminal, &arguments),
         Command::Sweep { step: Step::Gather(arguments) } => sweep::gather(terminal, &arguments),
+        Command::New(arguments) => fresh::new(terminal, &arguments),
         Command::Check(arguments) => check::check(terminal, &arguments),
         Command::Sensitivity(arguments) => sensitivity::sensitivity(terminal, &arguments),
         Command::Validate(arguments) => show::validate(terminal, &arguments),

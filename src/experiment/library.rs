@@ -29,11 +29,13 @@ pub struct Library {
     pub models: Vec<PathBuf>,
     /// The most bytes of one file.
     pub max_bytes: u64,
+    /// The text of the scenario, in place of a file's.
+    pub inline: Option<Vec<u8>>,
 }
 
 impl Default for Library {
     fn default() -> Self {
-        Self { models: Vec::new(), max_bytes: MAX_BYTES }
+        Self { models: Vec::new(), max_bytes: MAX_BYTES, inline: None }
     }
 }
 
@@ -54,6 +56,9 @@ pub struct Loaded {
 
 /// The scenario that `given` names: a path, else a shipped scenario's name.
 pub fn scenario(diagnostics: &mut Diagnostics, library: &Library, given: &str) -> Option<Loaded> {
+    if let Some(bytes) = &library.inline {
+        return parse(diagnostics, given, bytes.clone(), &scenario_name(Path::new(given)));
+    }
     let path = Path::new(given);
     if fs::symlink_metadata(path).is_err() {
         let name = given.strip_prefix("scenarios/").unwrap_or(given);

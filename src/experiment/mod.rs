@@ -13,6 +13,7 @@ pub mod collectives;
 pub mod conform;
 pub mod diagnostic;
 pub mod explore;
+pub mod fresh;
 pub mod json;
 pub mod judge;
 pub mod library;

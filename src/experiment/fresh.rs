@@ -1,0 +1,171 @@
+//! A first scenario: the least that a kind of workload needs, with a note for every key, from the
+//! same tables that check it.
+
+use std::fmt::Write as _;
+
+use super::library::{Library, embedded};
+use super::plan::{self, Request};
+use super::schema::{SCENARIO, metrics};
+use super::shape::{Field, Need, Shape, Variant};
+
+/// Sizes of messages that are worth a figure.
+const SIZES: &str = "{ \"powers_of_two\": [\"8 B\", \"1 MiB\"] }";
+
+/// The machine where nobody names one.
+const USUAL: &str = "broadwell-edr";
+
+/// The kinds of workload.
+pub fn kinds() -> &'static [Variant] {
+    let workload = SCENARIO.iter().find(|field| field.key == "workload").expect("it is a key");
+    match workload.shape {
+        Shape::Tagged { variants, .. } => variants,
+        _ => &[],
+    }
+}
+
+/// The text of a scenario of this kind: the least it needs where the checker accepts that, else the
+/// settings of the first shipped scenario of its kind that it accepts.
+pub fn scenario(kind: &Variant, machine: Option<&str>) -> String {
+    let least = Settings::least(kind, machine);
+    let shipped = || embedded::SCENARIOS.iter().filter_map(|(_, text)| like(kind, text));
+    let candidates = std::iter::once(least.clone()).chain(shipped().map(|mut settings| {
+        if let Some(machine) = machine {
+            machine.clone_into(&mut settings.machine);
+        }
+        settings
+    }));
+    let mut texts = candidates.map(|settings| text(kind, &settings));
+    texts.find(|text| accepted(text)).unwrap_or_else(|| text(kind, &least))
+}
+
+/// What one scenario differs from another in.
+#[derive(Clone)]
+struct Settings {
+    machine: String,
+    /// Keys beside the workload, with their JSON text.
+    beside: Vec<(&'static str, String)>,
+    /// Keys of the workload, with their JSON text.
+    workload: Vec<(String, String)>,
+}
+
+impl Settings {
+    fn least(kind: &Variant, machine: Option<&str>) -> Self {
+        let needed = kind.fields.iter().filter_map(|field| match field.need {
+            Need::Required(example) => Some((field.key.to_owned(), example.to_owned())),
+            Need::Default(_) | Need::Optional => None,
+        });
+        let machine = machine.unwrap_or(USUAL).to_owned();
+        Self { machine, beside: Vec::new(), workload: needed.collect() }
+    }
+}
+
+/// The settings of a scenario, if it is of this kind; what it sweeps has one value here.
+fn like(kind: &Variant, text: &str) -> Option<Settings> {
+    let json: serde_json::Value = serde_json::from_str(text).ok()?;
+    let workload = json.get("workload").filter(|workload| workload["kind"] == kind.name)?;
+    let keys = workload.as_object()?.iter().filter(|(key, _)| *key != "kind" && *key != "note");
+    let beside = ["nodes", "ranks", "mpi"];
+    Some(Settings {
+        machine: json.get("machine")?.as_str()?.to_owned(),
+        beside: beside
+            .into_iter()
+            .filter_map(|key| Some((key, json.get(key)?.to_string())))
+            .collect(),
+        workload: keys.map(|(key, value)| (key.clone(), value.to_string())).collect(),
+    })
+}
+
+/// Whether the checker has nothing against a text.
+fn accepted(text: &str) -> bool {
+    let library = Library { inline: Some(text.as_bytes().to_vec()), ..Library::default() };
+    let request = Request { scenario: "new".to_owned(), overrides: Vec::new(), library };
+    plan::load(&request).0.is_some()
+}
+
+fn text(kind: &Variant, settings: &Settings) -> String {
+    let mut text = String::from("{\n  \"schema\": 1,\n");
+    let _ = writeln!(text, "  \"title\": {},", quoted(&title(kind)));
+    let _ = writeln!(text, "  \"note\": {},", quoted(&notes(&SCENARIO)));
+    let _ = writeln!(text, "  \"machine\": {},", quoted(&settings.machine));
+    for (key, value) in &settings.beside {
+        let _ = writeln!(text, "  \"{key}\": {value},");
+    }
+    let _ = writeln!(text, "  \"workload\": {{");
+    let _ = writeln!(text, "    \"kind\": {},", quoted(kind.name));
+    let _ = write!(text, "    \"note\": {}", quoted(&notes(kind.fields)));
+    for (key, value) in &settings.workload {
+        let _ = write!(text, ",\n    \"{key}\": {value}");
+    }
+    text.push_str("\n  }");
+    let swept = kind.fields.iter().any(|field| field.key == "size" && is_bytes(field.shape))
+        && settings.workload.iter().any(|(key, _)| key == "size");
+    if let Some(metric) = metrics(kind.name, false).first().filter(|_| swept) {
+        let _ = write!(text, ",\n  \"sweep\": {{ \"workload.size\": {SIZES} }}");
+        let figure = format!("{{ \"x\": \"workload.size\", \"y\": \"{}\" }}", metric.name);
+        let _ = write!(text, ",\n  \"figures\": [ {figure} ]");
+    }
+    text.push_str("\n}\n");
+    text
+}
+
+/// The kind as a title: `ping_pong` is `Ping pong`.
+fn title(kind: &Variant) -> String {
+    let words = kind.name.replace('_', " ");
+    let mut letters = words.chars();
+    let first = letters.next().map(|c| c.to_ascii_uppercase());
+    first.into_iter().chain(letters).collect()
+}
+
+fn is_bytes(shape: &Shape) -> bool {
+    matches!(shape, Shape::Quantity { dimension: crate::units::Dimension::Bytes, .. })
+}
+
+/// What each key means, in a line each: those that must be there first.
+fn notes(fields: &[Field]) -> String {
+    let known = |field: &&Field| field.key != "note";
+    let (needed, further): (Vec<&Field>, Vec<&Field>) =
+        fields.iter().filter(known).partition(|field| matches!(field.need, Need::Required(_)));
+    let line = |field: &&Field| {
+        let default = match field.need {
+            Need::Default(value) => format!(" [{value}]"),
+            Need::Required(_) | Need::Optional => String::new(),
+        };
+        format!("{}: {}{default}", field.key, field.doc)
+    };
+    let part = |heading: &str, fields: &[&Field]| {
+        let lines: Vec<String> = fields.iter().map(line).collect();
+        if lines.is_empty() { String::new() } else { format!("{heading} {}", lines.join("; ")) }
+    };
+    let parts = [part("Needed:", &needed), part("May be added:", &further)];
+    let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    parts.join(" ")
+}
+
+/// A text as JSON.
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_of_workload_has_a_scenario_that_is_accepted() {
+        for kind in kinds() {
+            let text = scenario(kind, None);
+            assert!(accepted(&text), "{}:\n{text}", kind.name);
+        }
+    }
+
+    #[test]
+    fn every_key_has_its_note() {
+        let kind = kinds().iter().find(|kind| kind.name == "message_rate").unwrap();
+        let text = scenario(kind, Some("knc-qdr"));
+        for field in SCENARIO.iter().chain(kind.fields).filter(|field| field.key != "note") {
+            let note = quoted(&format!("{}: {}", field.key, field.doc));
+            assert!(text.contains(note.trim_matches('"')), "{note}");
+        }
+        assert!(text.contains("May be added:") && text.contains("\"knc-qdr\""));
+    }
+}
