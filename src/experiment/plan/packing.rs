@@ -5,9 +5,10 @@ use super::super::diagnostic::{Diagnostic, Diagnostics};
 use super::super::json::Node;
 use super::super::model_file::Machine;
 use super::super::schema::datatypes;
+use super::super::shape::path;
 use super::place;
 use crate::hardware::gpu::{Block, Shape};
-use crate::protocols::packing::{Layout, Method, Task};
+use crate::protocols::packing::{DeviceCall, Layout, Method, Task};
 use crate::runtime::device::REGISTERS;
 use crate::workloads::packing::{Beside, Order, Other, Packing};
 
@@ -51,6 +52,7 @@ pub(super) fn read(diagnostics: &mut Diagnostics, node: &Node) -> Option<Packing
         refuse(diagnostics, node, &codes::DATATYPE, ("datatype", error.to_string(), allowed));
         return None;
     }
+    check_buffer(diagnostics, node, &layout)?;
     let name = node.required_word("method");
     let method = Method::ALL.into_iter().find(|method| method.name() == name);
     let method = method.expect("the tree was checked against its shape");
@@ -75,6 +77,69 @@ pub(super) fn read(diagnostics: &mut Diagnostics, node: &Node) -> Option<Packing
         return None;
     }
     Some(packing)
+}
+
+/// A buffer that is given holds all that the layout reaches.
+fn check_buffer(diagnostics: &mut Diagnostics, node: &Node, layout: &Layout) -> Option<()> {
+    let Some(buffer) = node.bytes("buffer") else { return Some(()) };
+    let (low, high) = layout.encoding.span();
+    let needed = high.abs_diff(low);
+    if needed <= buffer.as_u64() {
+        return Some(());
+    }
+    let found = format!("a buffer of {} B", buffer.as_u64());
+    let allowed = format!("the elements of the datatype lie in {needed} B, from {low} to {high}");
+    refuse(diagnostics, node, &codes::CONTRADICTION, ("buffer", found, &allowed));
+    None
+}
+
+/// Sections of a scenario that are about processes and their messages.
+const OF_PROCESSES: [&str; 3] = ["ranks", "topology", "noise"];
+
+/// Nothing that is written may be without effect: one core and one GPU of one node pack, no message
+/// is sent, and nothing is left to chance.
+pub(super) fn check_keys(
+    diagnostics: &mut Diagnostics,
+    tree: &Node,
+    packing: &Packing,
+    swept: &[(String, String)],
+) {
+    let mut unused = |path: &str, allowed: &str| {
+        if path::at(tree, path).is_none() {
+            return;
+        }
+        let found = "a packing does not use it";
+        let at = place(tree, path);
+        diagnostics.push(Diagnostic::error(&codes::CONTRADICTION, at, path, found, allowed));
+    };
+    for section in OF_PROCESSES {
+        unused(section, "one core of one node packs, undisturbed: leave it out");
+    }
+    if tree.small("nodes").is_some_and(|nodes| nodes != 1) {
+        unused("nodes", "1, or nothing: one core of one node packs");
+    }
+    if tree.flag("account") == Some(true) {
+        unused("account", "false, or nothing: no message has an account");
+    }
+    let mpi = tree.get("mpi").and_then(Node::members).unwrap_or_default();
+    for member in mpi.iter().filter(|member| !matches!(&*member.key, "payload" | "note")) {
+        let path = format!("mpi.{}", member.key);
+        unused(&path, "only `mpi.payload`: no message is sent");
+    }
+    let is_swept = |path: &str| swept.iter().any(|(axis, _)| axis == path);
+    let what = packing.beside.map(|beside| beside.what);
+    if what.is_some() && !is_swept("workload.what") {
+        if matches!(what, Some(Other::Kernel(_))) {
+            unused("workload.size", "it is of a copy: `workload.what` may be one");
+        } else {
+            unused("workload.time", "it is of a kernel: `workload.what` may be `kernel`");
+        }
+    }
+    let calls = packing.method.calls(&packing.layout, packing.task).unwrap_or_default();
+    let is_kernel = |call: &DeviceCall| matches!(call, DeviceCall::Kernel { .. });
+    if !is_swept("workload.method") && !calls.iter().any(is_kernel) {
+        unused("workload.threads_per_block", "it is of a kernel: the method launches none");
+    }
 }
 
 fn beside(diagnostics: &mut Diagnostics, node: &Node, packed: u64) -> Option<Beside> {

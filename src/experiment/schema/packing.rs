@@ -1,11 +1,12 @@
 //! Packing in GPU memory.
 
 use super::datatypes::DATATYPE;
-use super::{LONG, SIZE, time};
+use super::{LONG, SIZE, bytes, time};
 use crate::experiment::shape::{Field, Shape, Variant, default, optional, required, variant};
 
 static COUNT: Shape = Shape::Count { min: 1, max: 1 << 40 };
 static TIME: Shape = time(1, LONG);
+static BUFFER: Shape = bytes(1, 1 << 60);
 static METHOD: Shape = Shape::Word(&[
     ("kernel", "a kernel for all types writes to the host"),
     ("kernel_staged", "it writes to device memory, and one copy follows"),
@@ -46,10 +47,17 @@ const THREADS: Field = default(
     "Threads of a block of the packing kernel.",
 );
 
+const DATA: Field = optional(
+    "buffer",
+    &BUFFER,
+    "Bytes of device memory that the data lie in, from the lowest that the datatype touches on; \
+     without it as many as it needs.",
+);
+
 /// A packing that has the GPU to itself.
 pub(super) static ALONE: Variant = variant(
     "pack",
-    &[TYPE, ELEMENTS, BY, WHICH, THREADS],
+    &[TYPE, ELEMENTS, DATA, BY, WHICH, THREADS],
     "Noncontiguous data in GPU memory are packed into pinned memory of the host, or unpacked from it.",
 );
 
@@ -59,6 +67,7 @@ pub(super) static BESIDE: Variant = variant(
     &[
         TYPE,
         ELEMENTS,
+        DATA,
         BY,
         WHICH,
         THREADS,
