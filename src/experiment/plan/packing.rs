@@ -10,7 +10,7 @@ use super::place;
 use crate::hardware::gpu::{Block, Shape};
 use crate::protocols::packing::{DeviceCall, Layout, Method, Task};
 use crate::runtime::device::REGISTERS;
-use crate::workloads::packing::{Beside, Order, Other, Packing};
+use crate::workloads::packing::{Beside, Contexts, Order, Other, Packing};
 
 /// Primitives of a packing: one thread for each.
 const MOST_PRIMITIVES: u64 = 1 << 32;
@@ -104,14 +104,7 @@ pub(super) fn check_keys(
     packing: &Packing,
     swept: &[(String, String)],
 ) {
-    let mut unused = |path: &str, allowed: &str| {
-        if path::at(tree, path).is_none() {
-            return;
-        }
-        let found = "a packing does not use it";
-        let at = place(tree, path);
-        diagnostics.push(Diagnostic::error(&codes::CONTRADICTION, at, path, found, allowed));
-    };
+    let mut unused = |path: &str, allowed: &str| unused(diagnostics, tree, path, allowed);
     for section in OF_PROCESSES {
         unused(section, "one core of one node packs, undisturbed: leave it out");
     }
@@ -123,22 +116,47 @@ pub(super) fn check_keys(
     }
     let mpi = tree.get("mpi").and_then(Node::members).unwrap_or_default();
     for member in mpi.iter().filter(|member| !matches!(&*member.key, "payload" | "note")) {
-        let path = format!("mpi.{}", member.key);
-        unused(&path, "only `mpi.payload`: no message is sent");
+        unused(&format!("mpi.{}", member.key), "only `mpi.payload`: no message is sent");
     }
     let is_swept = |path: &str| swept.iter().any(|(axis, _)| axis == path);
-    let what = packing.beside.map(|beside| beside.what);
-    if what.is_some() && !is_swept("workload.what") {
-        if matches!(what, Some(Other::Kernel(_))) {
-            unused("workload.size", "it is of a copy: `workload.what` may be one");
-        } else {
-            unused("workload.time", "it is of a kernel: `workload.what` may be `kernel`");
-        }
+    // Where it is swept, some points need the key and others do not.
+    if !is_swept("workload.what") {
+        check_beside(diagnostics, tree, packing);
     }
     let calls = packing.method.calls(&packing.layout, packing.task).unwrap_or_default();
     let is_kernel = |call: &DeviceCall| matches!(call, DeviceCall::Kernel { .. });
     if !is_swept("workload.method") && !calls.iter().any(is_kernel) {
-        unused("workload.threads_per_block", "it is of a kernel: the method launches none");
+        let allowed = "it is of a kernel: the method launches none";
+        self::unused(diagnostics, tree, "workload.threads_per_block", allowed);
+    }
+}
+
+/// The numbers of the other user that it has no use for.
+fn check_beside(diagnostics: &mut Diagnostics, tree: &Node, packing: &Packing) {
+    let Some(Beside { what, .. }) = packing.beside else { return };
+    let (time, size, contexts) = match what {
+        Other::Kernel(_) => (true, false, false),
+        Other::Writing(..) => (true, true, false),
+        Other::ToDevice(_) | Other::ToHost(_) | Other::Exchange(_) => (false, true, false),
+        Other::Packing(_) => (false, false, true),
+    };
+    for (used, key, allowed) in [
+        (time, "workload.time", "it is of a kernel: `workload.what` may be `kernel`"),
+        (size, "workload.size", "it is of a copy or of stores: `workload.what` may be one"),
+        (contexts, "workload.contexts", "it is of two processes: `workload.what` may be `packing`"),
+    ] {
+        if !used {
+            unused(diagnostics, tree, key, allowed);
+        }
+    }
+}
+
+/// Refuses a key that is there and has no effect.
+fn unused(diagnostics: &mut Diagnostics, tree: &Node, path: &str, allowed: &str) {
+    if let Some(node) = path::at(tree, path) {
+        let found = "a packing does not use it";
+        let at = node.span;
+        diagnostics.push(Diagnostic::error(&codes::CONTRADICTION, at, path, found, allowed));
     }
 }
 
@@ -147,14 +165,17 @@ fn beside(diagnostics: &mut Diagnostics, node: &Node, packed: u64) -> Option<Bes
     let what = match node.word("what")? {
         "to_device" => Other::ToDevice(bytes),
         "to_host" => Other::ToHost(bytes),
-        _ => {
+        "exchange" => Other::Exchange(bytes),
+        "packing" if node.word("contexts") == Some("shared") => Other::Packing(Contexts::Shared),
+        "packing" => Other::Packing(Contexts::Own),
+        kind => {
             let Some(time) = node.time("time") else {
                 let found = "a kernel without its time".to_owned();
                 let said = ("what", found, "`workload.time` says how long it takes alone");
                 refuse(diagnostics, node, &codes::CONTRADICTION, said);
                 return None;
             };
-            Other::Kernel(time)
+            if kind == "kernel" { Other::Kernel(time) } else { Other::Writing(time, bytes) }
         }
     };
     let order = match node.required_word("order") {
