@@ -7,9 +7,11 @@
 //!
 //! This is where both towers meet for packing: a [`DeviceCall`] of a method becomes an operation of
 //! the hardware, whose work is counted from the addresses of its threads. The bytes of a call move
-//! when it ends. Cores are of different processes: each has a context of its own on the GPU, and contexts
-//! take turns, or all share one.
-//! Left out: what a GPU needs to change between contexts, beyond the latency of what is then launched; the interrupt of a host that waits; it polls.
+//! when it ends. Cores are of different processes: each has a context of its own on the GPU, and
+//! contexts take turns, or all share one.
+//! Left out: the interrupt of a host that waits: it polls. What a GPU needs to change between
+//! contexts, besides the latency of what is launched then, and slices of time: noticeable where one
+//! process keeps the GPU for long.
 
 pub mod bytes;
 mod lanes;

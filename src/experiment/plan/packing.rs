@@ -123,12 +123,16 @@ pub(super) fn check_keys(
     if !is_swept("workload.what") {
         check_beside(diagnostics, tree, packing);
     }
-    let calls = packing.method.calls(&packing.layout, packing.task).unwrap_or_default();
-    let is_kernel = |call: &DeviceCall| matches!(call, DeviceCall::Kernel { .. });
-    if !is_swept("workload.method") && !calls.iter().any(is_kernel) {
-        let allowed = "it is of a kernel: the method launches none";
-        self::unused(diagnostics, tree, "workload.threads_per_block", allowed);
+    let threads = "workload.threads_per_block";
+    if !is_swept("workload.method") && path::at(tree, threads).is_some() && !launches(packing) {
+        self::unused(diagnostics, tree, threads, "it is of a kernel: the method launches none");
     }
+}
+
+/// Whether a kernel is among what the driver is asked for.
+fn launches(packing: &Packing) -> bool {
+    let calls = packing.method.calls(&packing.layout, packing.task).unwrap_or_default();
+    calls.iter().any(|call| matches!(call, DeviceCall::Kernel { .. }))
 }
 
 /// The numbers of the other user that it has no use for.
