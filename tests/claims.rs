@@ -50,7 +50,7 @@ const LATER_COOP: [(&str, &str); 12] = [
 ];
 const GPU_PACK: &str = include_str!("data/claims_gpu_pack.json");
 /// Claims of `gpu-pack` that wait, by what they wait for.
-const LATER_GPU_PACK: [(&str, &[&str]); 4] = [
+const LATER_GPU_PACK: [(&str, &[&str]); 3] = [
     (
         "needs the stencil on GPUs",
         &[
@@ -75,8 +75,7 @@ const LATER_GPU_PACK: [(&str, &[&str]); 4] = [
             "gpu-tab3-mono",
         ],
     ),
-    ("the name of a machine, which no claim can ask for", &["gpu-cfg-node"]),
-    ("needs messages with GPU buffers", &["gpu-sec1-naive-whole", "gpu-sem-kernel-noderived"]),
+    ("needs messages with GPU buffers", &["gpu-sem-kernel-noderived"]),
     (
         "needs the ping-pong between GPUs",
         &[

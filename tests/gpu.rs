@@ -291,13 +291,12 @@ fn copies_of_both_directions_overlap_in_part_and_of_one_hardly() {
             // claim: gpu-tab2-rule-c2g
             assert!(all > one.max(two) && all < 0.75 * (one + two), "{all}");
             if order[1] == to_device {
-                // The later one ends last. claim: gpu-tab2-gap
+                // The later one ends last.
                 assert!((0.0..=0.04).contains(&(all - second)), "{all} {second}");
             }
         }
         for order in [[to_host, other], [other, to_host]] {
             let [_, _, all] = one_after_the_other(order[0], order[1]);
-            // claim: gpu-tab2-rule-g2c
             check_ms(all, time(to_host) + time(other), 0.03);
         }
     }
@@ -312,7 +311,6 @@ fn a_call_for_each_block_takes_far_longer_than_a_kernel() {
     let each = run(&machine, &[one]).ends[0];
     // claim: gpu-sec1-naive-point
     assert!(each * 8192 > packed * 10, "{each} {packed}");
-    // claim: gpu-fig4-launch
     let shape = shape(&machine);
     let more = shape.launch_latency.saturating_sub(shape.copy_latency);
     assert!(more > TimeDelta::ZERO && more <= TimeDelta::from_us(10), "{more}");
@@ -328,7 +326,6 @@ fn kernels_that_fill_the_gpu_run_one_after_the_other_and_copies_beside_them() {
     let [user_alone, pack_alone, rows_alone] =
         [user, pack, rows].map(|operation| alone(&machine, operation).ms(0));
     // claim: gpu-sem-fcfs
-    // claim: gpu-tab2-rule-sm
     for (first, second) in [(user, pack), (pack, user)] {
         let [_, _, all] = one_after_the_other(first, second);
         assert!(all <= user_alone + pack_alone && all >= user_alone + pack_alone - 0.02, "{all}");
@@ -684,7 +681,6 @@ fn kernels_win_with_short_blocks_and_engines_with_long_ones() {
         // claim: gpu-fig4-vec128-dma
         let (kernel, rows) = packed_and_copied(16, 1 << power);
         assert!(rows < kernel, "{rows} {kernel} us, 2^{power} B");
-        // claim: gpu-fig4-latency
         assert!(power > 12 || kernel - rows < 20.0, "{rows} {kernel} us, 2^{power} B");
     }
 }
@@ -698,7 +694,6 @@ fn a_kernel_knows_no_good_and_bad_widths() {
     };
     let rates: Vec<f64> = (1..=40).map(rate).collect();
     for (length, pair) in (1..).zip(rates.windows(2)) {
-        // claim: gpu-fig5-kernel-smooth
         assert!(pair[0] <= 1.5 * pair[1] && pair[1] <= 2.0 * pair[0], "{length}: {pair:?}");
     }
 }

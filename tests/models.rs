@@ -255,6 +255,16 @@ fn knc_is_the_machine_of_the_document() {
 #[test]
 fn c2050_is_the_machine_of_the_document() {
     let arc = profile("arc-c2050-qdr");
+    // claim: gpu-cfg-node (its buffers on the host are pinned where a method copies to them)
+    let file = include_str!("../models/arc-c2050-qdr.json");
+    let file: Json = serde_json::from_str(file).expect("a model");
+    let title = file["title"].as_str().expect("a model has a title");
+    for part in ["Opteron 6128", "one Tesla C2050", "CUDA 4.1", "QDR InfiniBand", "GPUDirect v1"] {
+        assert!(title.contains(part), "{part} in {title}");
+    }
+    assert_eq!((arc.gpu.per_node, arc.gpu.sm_count), (1, Some(14)));
+    assert_eq!(arc.gpu.clock, Some(Frequency::from_hz(1_147_000_000)));
+    assert_eq!(arc.link.data_bw, Bandwidth::from_gbit_per_s(32));
     // claim: gpu-cfg-warp
     assert_eq!((arc.gpu.warp, arc.gpu.mem_transaction), (Some(32), Some(Bytes::new(128))));
     assert_eq!(arc.gpu.concurrent_kernels_per_sm, Some(1));

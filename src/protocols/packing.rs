@@ -11,6 +11,7 @@
 //! source and destination exchanged.
 //! Source: `gpu-pack` Sec. 2.3, 3.2, 4 and 5.2.
 
+mod automatic;
 mod blockwise;
 pub mod boxes;
 mod cpu;
@@ -21,6 +22,7 @@ mod memcpy2d;
 mod memcpy3d;
 mod per_field;
 mod points;
+mod whole_extent;
 
 use std::sync::Arc;
 
@@ -68,6 +70,15 @@ pub enum Memory {
     Staging,
     /// In pinned memory of the host, contiguous.
     Packed,
+    /// In pinned memory of the host, as the type says.
+    Mirror,
+}
+
+impl Memory {
+    /// Whether it is on the host's side of the bus.
+    pub const fn is_of_host(self) -> bool {
+        matches!(self, Self::Packed | Self::Mirror)
+    }
 }
 
 /// The code of a kernel in which each thread moves one primitive.
@@ -148,7 +159,12 @@ pub enum DeviceCall {
         packed: Memory,
     },
     /// A core of the host packs data that lie in host memory, run by run.
-    Host(Task),
+    Host {
+        /// From the data, or into them.
+        task: Task,
+        /// Where they are; [`Memory::Data`] where the host has them anyway.
+        data: Memory,
+    },
     /// A copy: `slices` times `rows` rows of `width` bytes.
     Copy {
         /// From where.
@@ -180,8 +196,8 @@ impl DeviceCall {
             Self::Kernel { code, task: Task::Unpack, packed } => {
                 Self::Kernel { code, task: Task::Pack, packed }
             }
-            Self::Host(Task::Pack) => Self::Host(Task::Unpack),
-            Self::Host(Task::Unpack) => Self::Host(Task::Pack),
+            Self::Host { task: Task::Pack, data } => Self::Host { task: Task::Unpack, data },
+            Self::Host { task: Task::Unpack, data } => Self::Host { task: Task::Pack, data },
             Self::Copy { from, to, width, rows, slices } => {
                 Self::Copy { from: to, to: from, width, rows, slices }
             }
@@ -210,8 +226,12 @@ pub enum Method {
     DeviceVector,
     /// A copy for each primitive.
     Points,
+    /// One copy of all that the data lie in, and a core picks them out.
+    WholeExtent,
     /// A core, with the data in host memory.
     Cpu,
+    /// The one that a rule expects to be the fastest.
+    Automatic,
 }
 
 /// Why a method cannot pack a layout.
@@ -248,7 +268,7 @@ pub const MOST_ROWS: u64 = 1 << 26;
 
 impl Method {
     /// Every method.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 12] = [
         Self::Kernel,
         Self::KernelStaged,
         Self::HandCoded,
@@ -258,7 +278,9 @@ impl Method {
         Self::PerField,
         Self::DeviceVector,
         Self::Points,
+        Self::WholeExtent,
         Self::Cpu,
+        Self::Automatic,
     ];
 
     /// Its name in a scenario.
@@ -273,12 +295,24 @@ impl Method {
             Self::PerField => "per_field",
             Self::DeviceVector => "device_vector",
             Self::Points => "points",
+            Self::WholeExtent => "whole_extent",
             Self::Cpu => "cpu",
+            Self::Automatic => "automatic",
         }
     }
 
+    /// Itself, or what [`Method::Automatic`] chooses for a layout.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal`] where there is nothing to choose from.
+    pub fn chosen(self, layout: &Layout, task: Task) -> Result<Self, Refusal> {
+        if self == Self::Automatic { automatic::choose(layout, task) } else { Ok(self) }
+    }
+
     /// Whether each copy is waited for before the next one is asked for: `cudaMemcpy` and its
-    /// siblings return when they are done. The others queue their calls in one stream.
+    /// siblings return when they are done. The others queue their calls in one stream. Of
+    /// [`Method::Automatic`], ask what it has chosen.
     pub const fn waits_for_each(self) -> bool {
         match self {
             Self::Kernel | Self::KernelStaged | Self::HandCoded | Self::DeviceVector => false,
@@ -287,7 +321,9 @@ impl Method {
             | Self::Blockwise
             | Self::PerField
             | Self::Points
-            | Self::Cpu => true,
+            | Self::WholeExtent
+            | Self::Cpu
+            | Self::Automatic => true,
         }
     }
 
@@ -307,7 +343,11 @@ impl Method {
             Self::PerField => per_field::calls(layout)?,
             Self::DeviceVector => device_vector::calls(layout)?,
             Self::Points => points::calls(layout)?,
-            Self::Cpu => cpu::calls(),
+            // What lies between the data must come back as it was: no packing backwards.
+            Self::WholeExtent if task == Task::Unpack => return whole_extent::unpack(layout),
+            Self::WholeExtent => whole_extent::pack(layout)?,
+            Self::Cpu => cpu::calls(layout)?,
+            Self::Automatic => return automatic::choose(layout, task)?.calls(layout, task),
         };
         if task == Task::Unpack {
             calls.reverse();

@@ -1,4 +1,4 @@
-//! One core and its GPU: operations are asked for in streams, and waited for.
+//! Cores and their GPU: operations are asked for in streams, and waited for.
 //!
 //! ```text
 //!   script ─▶ core ─submit─▶ stream ─▶ launch latency ─▶ Gpus ─▶ done ─▶ marks
@@ -7,13 +7,16 @@
 //!
 //! This is where both towers meet for packing: a [`DeviceCall`] of a method becomes an operation of
 //! the hardware, whose work is counted from the addresses of its threads. The bytes of a call move
-//! when it ends.
-//! Left out: the interrupt of a host that waits; it polls.
+//! when it ends. Cores are of different processes: each has a context of its own on the GPU, and
+//! contexts take turns, or all share one.
+//! Left out: the interrupt of a host that waits: it polls. What a GPU needs to change between
+//! contexts, besides the latency of what is launched then, and slices of time: noticeable where one
+//! process keeps the GPU for long.
 
 pub mod bytes;
 mod lanes;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use super::account::Account;
 use super::monitors::{Sometimes, Violation};
@@ -24,14 +27,14 @@ use crate::hardware::fabric::{
     Delivery, FabricEvent, ResourceId, ResourceStats, Schedule, Service,
 };
 use crate::hardware::gpu::{
-    Agenda, Block, Copy, Direction, GpuEvent, Gpus, Kernel, Operation, Shape, Stream, Work, count,
-    is_gpu_token,
+    Agenda, Block, BusTraffic, Copy, Direction, GpuEvent, Gpus, Kernel, Operation, Shape, Stream,
+    Work, count, is_gpu_token,
 };
 use crate::hardware::memory::{Memory, Side};
 use crate::hardware::profile::Profile;
 use crate::hardware::topology::{self, Topology};
 use crate::protocols::contract::{Process, Thread};
-use crate::protocols::packing::{self, DeviceCall, Layout};
+use crate::protocols::packing::{self, DeviceCall, Layout, Task};
 use crate::units::{Bytes as Size, Time, TimeDelta};
 use bytes::Bytes;
 use lanes::PackLanes;
@@ -41,8 +44,13 @@ use lanes::PackLanes;
 pub enum Asked {
     /// A call of a packing.
     Pack(DeviceCall),
-    /// A kernel of somebody else, which fills the SMs and takes so long alone.
-    Compute(TimeDelta),
+    /// A kernel of somebody else, which fills the SMs.
+    Compute {
+        /// How long it would take alone if it stored nothing.
+        time: TimeDelta,
+        /// Bytes that it stores into host memory, in full packets.
+        stores: u64,
+    },
     /// A contiguous copy of somebody else, into device memory.
     CopyIn(u64),
     /// One out of device memory.
@@ -76,9 +84,11 @@ pub struct Setup {
     pub layout: Layout,
     /// Threads of a block of a packing kernel.
     pub threads_per_block: u32,
-    /// What the host does.
-    pub steps: Vec<Step>,
-    /// The bytes of the packing, where they are to move.
+    /// What each core of the host does.
+    pub programs: Vec<Vec<Step>>,
+    /// Whether operations of different cores never overlap on the GPU.
+    pub take_turns: bool,
+    /// The bytes of what part 0 packs, where they are to move.
     pub bytes: Option<Bytes>,
     /// Limits, journal, ties.
     pub options: Options,
@@ -94,10 +104,10 @@ pub const fn marks_of(part: u32) -> [u32; 2] {
 enum Happening {
     Fabric(FabricEvent),
     Gpu(GpuEvent),
-    /// The core goes on with its program.
-    Core,
-    /// The core has packed what this step asked for.
-    Packed(u32),
+    /// A core goes on with its program.
+    Core(u32),
+    /// A core has packed what its step asked for.
+    Packed(Place),
 }
 
 impl Event for Happening {
@@ -105,15 +115,90 @@ impl Event for Happening {
         match *self {
             Self::Fabric(event) => mix(1, event.fingerprint()),
             Self::Gpu(event) => mix(2, event.fingerprint()),
-            Self::Core => mix(3, 0),
-            Self::Packed(step) => mix(4, u64::from(step)),
+            Self::Core(core) => mix(3, u64::from(core)),
+            Self::Packed(place) => mix(4, place.token()),
         }
     }
 }
 
-/// Sources of events: those of resources come first.
+/// Sources of events: those of resources come first, then cores from the last number down.
 const GPU: u32 = u32::MAX - 1;
 const CORE: u32 = u32::MAX;
+
+const fn source_of(core: u32) -> u32 {
+    if core == 0 { CORE } else { GPU - core }
+}
+
+/// A step of a core's program.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+struct Place {
+    core: u32,
+    step: u32,
+}
+
+impl Place {
+    const fn token(self) -> u64 {
+        (self.core as u64) << 32 | self.step as u64
+    }
+
+    fn of(token: u64) -> Self {
+        let half = |word: u64| u32::try_from(word & u64::from(u32::MAX)).expect("32 bits");
+        Self { core: half(token >> 32), step: half(token) }
+    }
+}
+
+/// A core at work.
+#[derive(Clone, Debug, Default)]
+struct Core {
+    /// Its next step.
+    next: usize,
+    /// Its operations that have not ended, by part.
+    under_way: BTreeMap<u32, u32>,
+    waits: bool,
+}
+
+/// Whose turn it is on the GPU, where contexts take turns.
+#[derive(Debug, Default)]
+struct Turns {
+    /// The core whose operations are on the GPU, and how many.
+    now: Option<(u32, u32)>,
+    /// What waits, in the order of asking.
+    waiting: VecDeque<Place>,
+}
+
+impl Turns {
+    /// Whether what a core asks for may begin; else it waits.
+    fn admit(&mut self, place: Place) -> bool {
+        let is_its = self.now.is_none_or(|(core, _)| core == place.core);
+        if !is_its || !self.waiting.is_empty() {
+            self.waiting.push_back(place);
+            return false;
+        }
+        self.begin(place.core);
+        true
+    }
+
+    fn begin(&mut self, core: u32) {
+        let running = self.now.map_or(0, |(_, count)| count);
+        self.now = Some((core, running + 1));
+    }
+
+    /// An operation has ended: those of the next core may begin.
+    fn end(&mut self) -> Vec<Place> {
+        let (core, count) = self.now.expect("what ends has begun");
+        self.now = (count > 1).then_some((core, count - 1));
+        let mut admitted = Vec::new();
+        while let Some(&place) = self.waiting.front() {
+            if self.now.is_some_and(|(core, _)| core != place.core) {
+                break;
+            }
+            self.waiting.pop_front();
+            self.begin(place.core);
+            admitted.push(place);
+        }
+        admitted
+    }
+}
 
 struct Calendar<'a>(&'a mut Simulation<Happening>);
 
@@ -131,16 +216,25 @@ impl Agenda for Calendar<'_> {
     }
 }
 
+impl Core {
+    /// Whether something that a step waits for is under way.
+    fn is_open(&self, step: Step) -> bool {
+        let waited = |part: u32| match step {
+            Step::WaitFor(own) => part == own,
+            Step::Wait | Step::Ask { .. } => true,
+        };
+        self.under_way.iter().any(|(&part, &count)| count > 0 && waited(part))
+    }
+}
+
 struct Running {
     setup: Setup,
     shape: Shape,
     simulation: Simulation<Happening>,
     cluster: Cluster,
     gpus: Gpus,
-    next: usize,
-    /// Operations that have not ended, by part.
-    under_way: BTreeMap<u32, u32>,
-    waits: bool,
+    cores: Vec<Core>,
+    turns: Turns,
     /// Kernels that were counted, by call: a method asks for few different ones.
     counted: BTreeMap<String, Kernel>,
     marks: BTreeMap<u32, Time>,
@@ -148,7 +242,7 @@ struct Running {
     happened: Time,
 }
 
-/// Runs the program of the host to its end.
+/// Runs the programs of the host to their end.
 ///
 /// # Panics
 ///
@@ -160,26 +254,18 @@ pub fn run(setup: Setup) -> Outcome {
     let shape = gpus.shape().clone();
     let simulation = Simulation::new(setup.options);
     let (counted, marks) = (BTreeMap::new(), BTreeMap::new());
-    let (next, under_way, waits, happened) = (0, BTreeMap::new(), false, Time::ZERO);
-    let running = Running {
-        setup,
-        shape,
-        simulation,
-        cluster,
-        gpus,
-        next,
-        under_way,
-        waits,
-        counted,
-        marks,
-        happened,
-    };
+    let cores = vec![Core::default(); setup.programs.len()];
+    let (turns, happened) = (Turns::default(), Time::ZERO);
+    let running =
+        Running { setup, shape, simulation, cluster, gpus, cores, turns, counted, marks, happened };
     running.run()
 }
 
 impl Running {
     fn run(mut self) -> Outcome {
-        self.core_at(Time::ZERO, Happening::Core);
+        for core in 0..u32::try_from(self.cores.len()).expect("few cores") {
+            self.core_at(Time::ZERO, core, Happening::Core(core));
+        }
         let mut delivered: Vec<Delivery> = Vec::new();
         let mut done = Vec::new();
         let ending = loop {
@@ -193,10 +279,10 @@ impl Running {
             }
             let calendar = &mut Calendar(&mut self.simulation);
             match event {
-                Happening::Core => self.go_on(now),
-                Happening::Packed(step) => {
-                    self.ended(now, u64::from(step));
-                    self.go_on(now);
+                Happening::Core(core) => self.go_on(now, core),
+                Happening::Packed(place) => {
+                    self.ended(now, place);
+                    self.go_on(now, place.core);
                 }
                 Happening::Gpu(event) => {
                     self.gpus.handle(now, event, &mut self.cluster.fabric, calendar);
@@ -211,83 +297,98 @@ impl Running {
                 }
             }
             for end in done.drain(..) {
-                self.ended(now, end.token);
+                self.ended(now, Place::of(end.token));
+                if self.setup.take_turns {
+                    self.turns.end().into_iter().for_each(|place| self.begin(now, place));
+                }
             }
         };
         self.outcome(ending)
     }
 
-    fn core_at(&mut self, at: Time, event: Happening) {
-        let tag = Tag { resource: CORE, phase: 3 };
-        self.simulation.schedule(at, SourceId(CORE), tag, event);
+    fn core_at(&mut self, at: Time, core: u32, event: Happening) {
+        let source = source_of(core);
+        let tag = Tag { resource: source, phase: 3 };
+        self.simulation.schedule(at, SourceId(source), tag, event);
     }
 
-    /// The core asks for operation after operation, and stops where it must wait.
-    fn go_on(&mut self, now: Time) {
-        let Some(&step) = self.setup.steps.get(self.next) else { return };
+    /// A core asks for operation after operation, and stops where it must wait.
+    fn go_on(&mut self, now: Time, core: u32) {
+        let own = &mut self.cores[core as usize];
+        let Some(&step) = self.setup.programs[core as usize].get(own.next) else { return };
         match step {
-            Step::Wait | Step::WaitFor(_) if self.is_open(step) => self.waits = true,
+            Step::Wait | Step::WaitFor(_) if own.is_open(step) => own.waits = true,
             Step::Wait | Step::WaitFor(_) => {
-                self.next += 1;
-                self.go_on(now);
+                own.next += 1;
+                self.go_on(now, core);
             }
             Step::Ask { part, asked, .. } => {
                 self.marks.entry(marks_of(part)[0]).or_insert(now);
-                let number = u32::try_from(self.next).expect("fewer than 2^32 steps");
-                self.next += 1;
-                *self.under_way.entry(part).or_insert(0) += 1;
-                if let Asked::Pack(DeviceCall::Host(_)) = asked {
-                    let busy = self.by_core();
-                    self.core_at(now + busy, Happening::Packed(number));
+                let step = u32::try_from(own.next).expect("fewer than 2^32 steps");
+                let place = Place { core, step };
+                own.next += 1;
+                *own.under_way.entry(part).or_insert(0) += 1;
+                if let Asked::Pack(DeviceCall::Host { task, data }) = asked {
+                    let busy = self.by_core(task, data);
+                    self.core_at(now + busy, core, Happening::Packed(place));
                     return;
                 }
-                self.submit(now, number);
-                self.core_at(now + self.shape.call_overhead, Happening::Core);
+                if !self.setup.take_turns || self.turns.admit(place) {
+                    self.begin(now, place);
+                }
+                self.core_at(now + self.shape.call_overhead, core, Happening::Core(core));
             }
         }
     }
 
-    /// Whether something that a step waits for is under way.
-    fn is_open(&self, step: Step) -> bool {
-        let waited = |part: u32| match step {
-            Step::WaitFor(own) => part == own,
-            Step::Wait | Step::Ask { .. } => true,
-        };
-        self.under_way.iter().any(|(&part, &count)| count > 0 && waited(part))
+    fn step(&self, place: Place) -> Step {
+        self.setup.programs[place.core as usize][place.step as usize]
     }
 
     /// The operation of a step waits in its stream: its latency counts from here.
-    fn submit(&mut self, now: Time, step: u32) {
-        let Step::Ask { stream, asked, .. } = self.setup.steps[step as usize] else {
+    fn begin(&mut self, now: Time, place: Place) {
+        let Step::Ask { stream, asked, .. } = self.step(place) else {
             unreachable!("only operations are asked for");
         };
         let operation = self.operation(asked);
         let gpu = self.gpus.of_node(0, 0);
         let calendar = &mut Calendar(&mut self.simulation);
-        self.gpus.submit(now, gpu, Stream(stream), operation, u64::from(step), calendar);
+        self.gpus.submit(now, gpu, Stream(stream), operation, place.token(), calendar);
     }
 
-    fn ended(&mut self, now: Time, token: u64) {
-        let step = usize::try_from(token).expect("the number of a step");
-        let Step::Ask { asked, part, .. } = self.setup.steps[step] else {
+    fn ended(&mut self, now: Time, place: Place) {
+        let Step::Ask { asked, part, .. } = self.step(place) else {
             unreachable!("only operations end");
         };
         self.marks.insert(marks_of(part)[1], now);
-        if let (Asked::Pack(call), Some(bytes)) = (asked, &mut self.setup.bytes) {
+        if let (Asked::Pack(call), 0, Some(bytes)) = (asked, part, &mut self.setup.bytes) {
             bytes.apply(call);
         }
-        *self.under_way.get_mut(&part).expect("it was asked for") -= 1;
-        if std::mem::take(&mut self.waits) {
-            self.go_on(now);
+        let core = &mut self.cores[place.core as usize];
+        *core.under_way.get_mut(&part).expect("it was asked for") -= 1;
+        if std::mem::take(&mut core.waits) {
+            self.go_on(now, place.core);
         }
     }
 
-    /// What packing takes the core: the bytes at the rate of the cache that holds both sides, or of
-    /// memory. Left out: finding each run; noticeable where runs are some tens of bytes.
-    fn by_core(&self) -> TimeDelta {
-        let bytes = self.setup.layout.encoding.packed();
-        let rate = Memory::new(&self.setup.profile).copy(Size::new(2 * bytes), Side::Local);
-        rate.alone.transfer_time(Size::new(bytes))
+    /// What packing takes the core: its traffic at the rate of a copy in the cache that holds both
+    /// sides, or in memory, where a device has left the data. The scattered side moves in whole lines;
+    /// what is written is read before. Left out: finding each run; noticeable where runs are some
+    /// tens of bytes in a cache.
+    fn by_core(&self, task: Task, data: packing::Memory) -> TimeDelta {
+        let profile = &self.setup.profile;
+        let packed = u128::from(self.setup.layout.encoding.packed());
+        let scattered = u128::from(lines(&self.setup.layout, profile.cache.line.as_u64()));
+        let (read, written) = match task {
+            Task::Pack => (scattered, packed),
+            Task::Unpack => (packed, scattered),
+        };
+        let far = data.is_of_host() && !profile.mem.dma_to_llc;
+        let touched = if far { u64::MAX } else { whole(packed + scattered) };
+        let rate = Memory::new(profile).copy(Size::new(touched), Side::Local).alone;
+        let accesses = u128::from(profile.mem.copy_traffic);
+        let bytes = (read + (accesses - 1) * written).div_ceil(accesses);
+        rate.transfer_time(Size::new(whole(bytes)))
     }
 
     fn operation(&mut self, asked: Asked) -> Operation {
@@ -312,8 +413,10 @@ impl Running {
                 };
                 Operation::Copy(copy)
             }
-            Asked::Pack(DeviceCall::Host(_)) => unreachable!("the core packs by itself"),
-            Asked::Compute(time) => Operation::Kernel(computing(&self.shape, time)),
+            Asked::Pack(DeviceCall::Host { .. }) => unreachable!("the core packs by itself"),
+            Asked::Compute { time, stores } => {
+                Operation::Kernel(computing(&self.shape, time, stores))
+            }
             Asked::CopyIn(bytes) => {
                 Operation::Copy(Copy::contiguous(Direction::HostToDevice, bytes))
             }
@@ -373,16 +476,34 @@ pub fn block(setup: &Setup) -> Block {
 /// Registers of a thread of the packing kernel; assumed.
 pub const REGISTERS: u32 = 20;
 
+/// Bytes of the lines that the runs of a layout touch; one that two neighbours share counts once.
+fn lines(layout: &Layout, line: u64) -> u64 {
+    let line = line.cast_signed();
+    let (mut touched, mut last) = (0, None);
+    for run in layout.datatype.segments(layout.count).expect("the plan was checked for it") {
+        let first = run.offset.div_euclid(line);
+        let end = (run.offset + run.length.cast_signed() - 1).div_euclid(line);
+        touched += (end - first + 1 - i64::from(last == Some(first))) * line;
+        last = Some(end);
+    }
+    touched.unsigned_abs()
+}
+
+fn whole(bytes: u128) -> u64 {
+    u64::try_from(bytes).expect("a few times the bytes of a layout")
+}
+
 fn direction(from: packing::Memory, to: packing::Memory) -> Direction {
-    match (from, to) {
-        (packing::Memory::Packed, _) => Direction::HostToDevice,
-        (_, packing::Memory::Packed) => Direction::DeviceToHost,
-        _ => Direction::InDevice,
+    match (from.is_of_host(), to.is_of_host()) {
+        (true, _) => Direction::HostToDevice,
+        (_, true) => Direction::DeviceToHost,
+        (false, false) => Direction::InDevice,
     }
 }
 
-/// A kernel whose blocks fill all SMs several times, and that computes for so long in all.
-fn computing(shape: &Shape, time: TimeDelta) -> Kernel {
+/// A kernel whose blocks fill all SMs several times, and that computes for so long in all; its stores
+/// are spread over its blocks.
+fn computing(shape: &Shape, time: TimeDelta, stores: u64) -> Kernel {
     const THREADS: u32 = 256;
     const ROUNDS: u64 = 32;
     let block = Block::of(THREADS);
@@ -391,5 +512,6 @@ fn computing(shape: &Shape, time: TimeDelta) -> Kernel {
     let issued = u128::from(shape.issue_rate.as_hz()) * u128::from(shape.sms);
     let issued = issued * u128::from(time.as_ps()) / u128::from(crate::units::PS_PER_S);
     let each = u64::try_from(issued / u128::from(warps)).expect("a kernel of some days");
-    Kernel { blocks, block, work: Work::computing(warps, each.max(1)) }
+    let host_writes = BusTraffic { bytes: stores, packets: stores.div_ceil(shape.payload) };
+    Kernel { blocks, block, work: Work { host_writes, ..Work::computing(warps, each.max(1)) } }
 }

@@ -39,6 +39,22 @@ pub enum Other {
     ToDevice(u64),
     /// A copy of so many bytes out of it.
     ToHost(u64),
+    /// Both copies at once, in two streams.
+    Exchange(u64),
+    /// The same packing, by a core of another process.
+    Packing(Contexts),
+    /// A kernel on all SMs that computes for so long and stores so many bytes into host memory.
+    Writing(TimeDelta, u64),
+}
+
+/// Whether processes that use one GPU share a context on it.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Contexts {
+    /// Each has one of its own, and they take turns.
+    #[default]
+    Own,
+    /// One serves both: their operations are in streams beside each other.
+    Shared,
 }
 
 /// Who is asked for first.
@@ -56,36 +72,74 @@ pub enum Order {
 pub const PACK: u32 = 0;
 /// The part that something else does.
 pub const OTHER: u32 = 1;
+/// The stream of the second copy of an exchange.
+const BACK: u32 = 2;
 
 impl Packing {
-    /// What the host asks for.
+    /// Whether the operations of different cores take turns on the GPU.
+    pub fn take_turns(&self) -> bool {
+        let own = Other::Packing(Contexts::Own);
+        self.beside.is_some_and(|beside| beside.what == own && beside.order != Order::Serial)
+    }
+
+    /// What each core of the host asks for.
     ///
     /// # Errors
     ///
     /// [`Refusal`] where the method is not made for the layout.
-    pub fn steps(&self) -> Result<Vec<Step>, Refusal> {
-        let ask = |part, asked| Step::Ask { stream: part, asked, part };
-        let calls = self.method.calls(&self.layout, self.task)?;
-        let waits = self.method.waits_for_each();
-        let pack = calls.into_iter().enumerate().flat_map(|(index, call)| {
-            let before = (waits && index > 0).then_some(Step::WaitFor(PACK));
-            before.into_iter().chain([ask(PACK, Asked::Pack(call))])
-        });
-        let Some(Beside { what, order }) = self.beside else {
-            return Ok(pack.chain([Step::Wait]).collect());
+    pub fn programs(&self) -> Result<Vec<Vec<Step>>, Refusal> {
+        let pack = self.pack(PACK)?;
+        let Some(beside @ Beside { what, order }) = self.beside else {
+            return Ok(vec![[pack, vec![Step::Wait]].concat()]);
         };
-        let other = ask(
-            OTHER,
-            match what {
-                Other::Kernel(time) => Asked::Compute(time),
-                Other::ToDevice(bytes) => Asked::CopyIn(bytes),
-                Other::ToHost(bytes) => Asked::CopyOut(bytes),
-            },
-        );
-        Ok(match order {
-            Order::Serial => [other, Step::Wait].into_iter().chain(pack).collect(),
-            Order::OtherFirst => [other].into_iter().chain(pack).collect(),
-            Order::PackFirst => pack.chain([other]).collect(),
-        })
+        if let Other::Packing(_) = what {
+            let other = self.pack(OTHER)?;
+            return Ok(match order {
+                Order::Serial => vec![[other, vec![Step::Wait], pack].concat()],
+                Order::OtherFirst => vec![other, pack],
+                Order::PackFirst => vec![pack, other],
+            });
+        }
+        let other = beside.steps();
+        let together = match order {
+            Order::Serial => [other, vec![Step::Wait], pack].concat(),
+            Order::OtherFirst => [other, pack].concat(),
+            Order::PackFirst => [pack, other].concat(),
+        };
+        Ok(vec![together])
+    }
+
+    /// The packing, as this part.
+    fn pack(&self, part: u32) -> Result<Vec<Step>, Refusal> {
+        let method = self.method.chosen(&self.layout, self.task)?;
+        let calls = method.calls(&self.layout, self.task)?;
+        let waits = method.waits_for_each();
+        let steps = calls.into_iter().enumerate().flat_map(|(index, call)| {
+            let before = (waits && index > 0).then_some(Step::WaitFor(part));
+            before.into_iter().chain([ask(part, Asked::Pack(call))])
+        });
+        Ok(steps.collect())
+    }
+}
+
+/// Asks for something in the stream of its part.
+const fn ask(part: u32, asked: Asked) -> Step {
+    Step::Ask { stream: part, asked, part }
+}
+
+impl Beside {
+    /// What is asked for, where it is no packing.
+    fn steps(self) -> Vec<Step> {
+        match self.what {
+            Other::Kernel(time) => vec![ask(OTHER, Asked::Compute { time, stores: 0 })],
+            Other::Writing(time, stores) => vec![ask(OTHER, Asked::Compute { time, stores })],
+            Other::ToDevice(bytes) => vec![ask(OTHER, Asked::CopyIn(bytes))],
+            Other::ToHost(bytes) => vec![ask(OTHER, Asked::CopyOut(bytes))],
+            Other::Exchange(bytes) => {
+                let back = Step::Ask { stream: BACK, asked: Asked::CopyOut(bytes), part: OTHER };
+                vec![ask(OTHER, Asked::CopyIn(bytes)), back]
+            }
+            Other::Packing(_) => Vec::new(),
+        }
     }
 }

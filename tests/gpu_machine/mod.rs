@@ -101,9 +101,18 @@ impl Outcome {
 
 /// Asks the first GPU of one node for `requests`.
 pub(crate) fn run(profile: &Profile, requests: &[Request]) -> Outcome {
+    run_on(profile, requests, |gpus| gpus)
+}
+
+/// The same with GPUs that were changed before.
+pub(crate) fn run_on(
+    profile: &Profile,
+    requests: &[Request],
+    change: impl FnOnce(Gpus) -> Gpus,
+) -> Outcome {
     let topology = Topology::new(Wires::Crossbar, 1).expect("one node");
     let mut cluster = Cluster::new(profile, topology, &[]);
-    let mut gpus = Gpus::new(profile, &cluster, 0).expect("a machine with a GPU");
+    let mut gpus = change(Gpus::new(profile, &cluster, 0).expect("a machine with a GPU"));
     let gpu = gpus.of_node(0, 0);
     let mut calendar = Calendar::default();
     for (index, &(at, _, _)) in requests.iter().enumerate() {

@@ -5,11 +5,12 @@ use super::super::diagnostic::{Diagnostic, Diagnostics};
 use super::super::json::Node;
 use super::super::model_file::Machine;
 use super::super::schema::datatypes;
+use super::super::shape::path;
 use super::place;
 use crate::hardware::gpu::{Block, Shape};
-use crate::protocols::packing::{Layout, Method, Task};
+use crate::protocols::packing::{DeviceCall, Layout, Method, Task};
 use crate::runtime::device::REGISTERS;
-use crate::workloads::packing::{Beside, Order, Other, Packing};
+use crate::workloads::packing::{Beside, Contexts, Order, Other, Packing};
 
 /// Primitives of a packing: one thread for each.
 const MOST_PRIMITIVES: u64 = 1 << 32;
@@ -51,6 +52,7 @@ pub(super) fn read(diagnostics: &mut Diagnostics, node: &Node) -> Option<Packing
         refuse(diagnostics, node, &codes::DATATYPE, ("datatype", error.to_string(), allowed));
         return None;
     }
+    check_buffer(diagnostics, node, &layout)?;
     let name = node.required_word("method");
     let method = Method::ALL.into_iter().find(|method| method.name() == name);
     let method = method.expect("the tree was checked against its shape");
@@ -77,19 +79,107 @@ pub(super) fn read(diagnostics: &mut Diagnostics, node: &Node) -> Option<Packing
     Some(packing)
 }
 
+/// A buffer that is given holds all that the layout reaches.
+fn check_buffer(diagnostics: &mut Diagnostics, node: &Node, layout: &Layout) -> Option<()> {
+    let Some(buffer) = node.bytes("buffer") else { return Some(()) };
+    let (low, high) = layout.encoding.span();
+    let needed = high.abs_diff(low);
+    if needed <= buffer.as_u64() {
+        return Some(());
+    }
+    let found = format!("a buffer of {} B", buffer.as_u64());
+    let allowed = format!("the elements of the datatype lie in {needed} B, from {low} to {high}");
+    refuse(diagnostics, node, &codes::CONTRADICTION, ("buffer", found, &allowed));
+    None
+}
+
+/// Sections of a scenario that are about processes and their messages.
+const OF_PROCESSES: [&str; 3] = ["ranks", "topology", "noise"];
+
+/// Nothing that is written may be without effect: one core and one GPU of one node pack, no message
+/// is sent, and nothing is left to chance.
+pub(super) fn check_keys(
+    diagnostics: &mut Diagnostics,
+    tree: &Node,
+    packing: &Packing,
+    swept: &[(String, String)],
+) {
+    let mut unused = |path: &str, allowed: &str| unused(diagnostics, tree, path, allowed);
+    for section in OF_PROCESSES {
+        unused(section, "one core of one node packs, undisturbed: leave it out");
+    }
+    if tree.small("nodes").is_some_and(|nodes| nodes != 1) {
+        unused("nodes", "1, or nothing: one core of one node packs");
+    }
+    if tree.flag("account") == Some(true) {
+        unused("account", "false, or nothing: no message has an account");
+    }
+    let mpi = tree.get("mpi").and_then(Node::members).unwrap_or_default();
+    for member in mpi.iter().filter(|member| !matches!(&*member.key, "payload" | "note")) {
+        unused(&format!("mpi.{}", member.key), "only `mpi.payload`: no message is sent");
+    }
+    let is_swept = |path: &str| swept.iter().any(|(axis, _)| axis == path);
+    // Where it is swept, some points need the key and others do not.
+    if !is_swept("workload.what") {
+        check_beside(diagnostics, tree, packing);
+    }
+    let threads = "workload.threads_per_block";
+    if !is_swept("workload.method") && path::at(tree, threads).is_some() && !launches(packing) {
+        self::unused(diagnostics, tree, threads, "it is of a kernel: the method launches none");
+    }
+}
+
+/// Whether a kernel is among what the driver is asked for.
+fn launches(packing: &Packing) -> bool {
+    let calls = packing.method.calls(&packing.layout, packing.task).unwrap_or_default();
+    calls.iter().any(|call| matches!(call, DeviceCall::Kernel { .. }))
+}
+
+/// The numbers of the other user that it has no use for.
+fn check_beside(diagnostics: &mut Diagnostics, tree: &Node, packing: &Packing) {
+    let Some(Beside { what, .. }) = packing.beside else { return };
+    let (time, size, contexts) = match what {
+        Other::Kernel(_) => (true, false, false),
+        Other::Writing(..) => (true, true, false),
+        Other::ToDevice(_) | Other::ToHost(_) | Other::Exchange(_) => (false, true, false),
+        Other::Packing(_) => (false, false, true),
+    };
+    for (used, key, allowed) in [
+        (time, "workload.time", "it is of a kernel: `workload.what` may be `kernel`"),
+        (size, "workload.size", "it is of a copy or of stores: `workload.what` may be one"),
+        (contexts, "workload.contexts", "it is of two processes: `workload.what` may be `packing`"),
+    ] {
+        if !used {
+            unused(diagnostics, tree, key, allowed);
+        }
+    }
+}
+
+/// Refuses a key that is there and has no effect.
+fn unused(diagnostics: &mut Diagnostics, tree: &Node, path: &str, allowed: &str) {
+    if let Some(node) = path::at(tree, path) {
+        let found = "a packing does not use it";
+        let at = node.span;
+        diagnostics.push(Diagnostic::error(&codes::CONTRADICTION, at, path, found, allowed));
+    }
+}
+
 fn beside(diagnostics: &mut Diagnostics, node: &Node, packed: u64) -> Option<Beside> {
     let bytes = node.bytes("size").map_or(packed, crate::units::Bytes::as_u64);
     let what = match node.word("what")? {
         "to_device" => Other::ToDevice(bytes),
         "to_host" => Other::ToHost(bytes),
-        _ => {
+        "exchange" => Other::Exchange(bytes),
+        "packing" if node.word("contexts") == Some("shared") => Other::Packing(Contexts::Shared),
+        "packing" => Other::Packing(Contexts::Own),
+        kind => {
             let Some(time) = node.time("time") else {
                 let found = "a kernel without its time".to_owned();
                 let said = ("what", found, "`workload.time` says how long it takes alone");
                 refuse(diagnostics, node, &codes::CONTRADICTION, said);
                 return None;
             };
-            Other::Kernel(time)
+            if kind == "kernel" { Other::Kernel(time) } else { Other::Writing(time, bytes) }
         }
     };
     let order = match node.required_word("order") {

@@ -90,6 +90,7 @@ pub(super) fn read(
     }
     if let Workload::Packing(packing) = &workload {
         let real = mpi.payload == Payload::Real;
+        packing::check_keys(diagnostics, tree, packing, &params);
         packing::check_machine(diagnostics, tree, &machine, (packing, real));
     }
     Some(Point {

@@ -134,7 +134,8 @@ fn packed(point: &Point, packing: &Packing) -> device::Setup {
         profile: point.machine.profile.clone(),
         layout: packing.layout.clone(),
         threads_per_block: packing.threads_per_block,
-        steps: packing.steps().expect("the plan was checked for it"),
+        programs: packing.programs().expect("the plan was checked for it"),
+        take_turns: packing.take_turns(),
         bytes: bytes.then(|| Bytes::new(&packing.layout, packing.task)),
         options: options(point),
     }

@@ -13,6 +13,8 @@
 use std::collections::BTreeMap;
 
 use super::copy::{Copy, Direction, HostMemory};
+#[cfg(feature = "mutants")]
+use super::flaw::Flaw;
 use super::shape::Shape;
 use super::work::{BusTraffic, Work};
 use crate::hardware::fabric::{
@@ -329,6 +331,10 @@ fn framing(traffic: BusTraffic, overhead: u64, bytes: u64) -> Framing {
 
 /// The TLPs of a copy: no packet spans two rows.
 fn row_framing(copy: &Copy, overhead: u64, shape: &Shape) -> Framing {
+    #[cfg(feature = "mutants")]
+    if shape.has(Flaw::PacketsSpanRows) {
+        return Framing { unit: shape.payload, overhead };
+    }
     if copy.rows <= 1 || copy.width == 0 {
         return Framing { unit: shape.payload, overhead };
     }

@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, VecDeque};
 
 use super::bus::{Bus, Paths};
 use super::copy::{Copy, Direction};
+#[cfg(feature = "mutants")]
+use super::flaw::Flaw;
 use super::multiprocessors::{Multiprocessors, Placement};
 use super::running::{Running, evenness};
 use super::shape::Shape;
@@ -174,7 +176,10 @@ impl Device {
         let operation = self.operations.get(id);
         operation.ready = true;
         let stream = operation.stream;
-        if self.streams[&stream].front() == Some(&id) {
+        let is_next = self.streams[&stream].front() == Some(&id);
+        #[cfg(feature = "mutants")]
+        let is_next = is_next || shape.has(Flaw::StreamIgnored);
+        if is_next {
             self.enqueue(id, shape);
             self.go_on(now, shape, fabric, agenda);
         }
@@ -205,7 +210,10 @@ impl Device {
                 self.kernels.iter().filter(|kernel| kernel.begun == 0).count()
             }
             Operation::Copy(copy) => {
-                let engine = &mut self.engines[engine_of(copy.direction, shape)];
+                let engine = engine_of(copy.direction, shape);
+                #[cfg(feature = "mutants")]
+                let engine = self.engine_with(engine, shape);
+                let engine = &mut self.engines[engine];
                 engine.waiting.push_back(id);
                 engine.waiting.len()
             }
@@ -219,6 +227,11 @@ impl Device {
         let Submitted { stream, token, .. } = self.operations.remove(id);
         done.push(Done { gpu: GpuId(self.index), token });
         let queue = self.streams.get_mut(&stream).expect("a stream of what ran");
+        #[cfg(feature = "mutants")]
+        if shape.has(Flaw::StreamIgnored) {
+            queue.retain(|&other| other != id);
+            return;
+        }
         queue.pop_front();
         match queue.front().copied() {
             None => {
@@ -246,9 +259,19 @@ impl Device {
         agenda: &mut impl Agenda,
     ) {
         let most = shape.concurrent_kernels as usize;
-        for at in 0..self.kernels.len().min(most) {
+        let running = self.kernels.len().min(most);
+        for at in 0..running {
+            #[cfg(feature = "mutants")]
+            let at = if shape.has(Flaw::NewestFirst) { running - 1 - at } else { at };
             if self.kernels[at].slot.is_none() {
-                self.kernels[at].slot = Some(free_slot(&self.kernels));
+                let slot = free_slot(&self.kernels);
+                #[cfg(feature = "mutants")]
+                let slot = if shape.has(Flaw::OtherSlots) {
+                    last_free_slot(&self.kernels, shape)
+                } else {
+                    slot
+                };
+                self.kernels[at].slot = Some(slot);
             }
             while self.kernels[at].waits_for_slots() {
                 if !self.begin_wave(now, at, shape, fabric, agenda) {
@@ -269,12 +292,18 @@ impl Device {
         agenda: &mut impl Agenda,
     ) -> bool {
         let behind = self.writes_to_host();
+        #[cfg(feature = "mutants")]
+        let behind = behind && !shape.has(Flaw::ReadsPassWrites);
         let running = &mut self.kernels[at];
         let slot = running.slot.expect("kernels that run have a slot");
         let left = running.kernel.blocks - running.begun;
         let placement = self.sms.place(slot, running.kernel.block, left.min(running.group));
         if placement.is_empty() {
             return false;
+        }
+        #[cfg(feature = "mutants")]
+        if shape.has(Flaw::SlotsAtOnce) {
+            self.sms.free(slot, running.kernel.block, &placement);
         }
         let (blocks, evenness) = evenness(&placement, shape);
         let first = running.begun == 0;
@@ -299,7 +328,13 @@ impl Device {
         let at = self.kernels.iter().position(|kernel| kernel.slot == Some(slot));
         let at = at.expect("a wave belongs to a kernel that runs");
         let running = &mut self.kernels[at];
-        self.sms.free(slot, running.kernel.block, placement);
+        #[cfg(feature = "mutants")]
+        let held = !shape.has(Flaw::SlotsAtOnce);
+        #[cfg(not(feature = "mutants"))]
+        let held = true;
+        if held {
+            self.sms.free(slot, running.kernel.block, placement);
+        }
         running.ended += placement.iter().map(|&(_, blocks)| u64::from(blocks)).sum::<u64>();
         if running.is_done() {
             let running = self.kernels.remove(at);
@@ -318,6 +353,9 @@ impl Device {
         agenda: &mut impl Agenda,
     ) {
         for engine in 0..ENGINES {
+            #[cfg(feature = "mutants")]
+            let engine =
+                if shape.has(Flaw::EnginesBackwards) { ENGINES - 1 - engine } else { engine };
             if self.engines[engine].current.is_none() {
                 let Some(operation) = self.engines[engine].waiting.pop_front() else { continue };
                 let Operation::Copy(copy) = self.operations.get(operation).operation else {
@@ -347,6 +385,8 @@ impl Device {
         agenda: &mut impl Agenda,
     ) -> bool {
         let behind = self.writes_to_host();
+        #[cfg(feature = "mutants")]
+        let behind = behind && !shape.has(Flaw::ReadsPassWrites);
         let copying = self.engines[engine].current.as_mut().expect("the engine has a copy");
         let over = copying.left == 0 && copying.begun;
         if over || copying.pieces == PIECES_AHEAD {
@@ -356,10 +396,17 @@ impl Device {
         let whole = copying.copy.direction != Direction::HostToDevice;
         let bytes = if whole { copying.left } else { copying.left.min(copying.copy.piece()) };
         let path = self.paths.copy(&copying.copy, behind, shape, fabric);
+        #[cfg(feature = "mutants")]
+        if shape.has(Flaw::PiecesLost) {
+            copying.left = bytes;
+        }
         copying.left -= bytes;
         copying.pieces += 1;
         copying.begun = true;
-        let conn = ConnId(self.first_conn + copying.copy.direction as u32);
+        let conn = copying.copy.direction as u32;
+        #[cfg(feature = "mutants")]
+        let conn = if shape.has(Flaw::TwoCopiesAtOnce) && engine == 2 { 2 } else { conn };
+        let conn = ConnId(self.first_conn + conn);
         let number = self.moving.insert(Moving::Piece { engine });
         let token = self.token(number);
         fabric.start(now, Transfer { conn, path, bytes, token }, agenda);
@@ -380,6 +427,13 @@ impl Device {
         self.stats.copied[direction] += copy.bytes();
         self.stats.copy_busy[direction] += now.since(since);
         self.finish(operation, shape, done);
+    }
+
+    /// The engine that takes a copy although another has one.
+    #[cfg(feature = "mutants")]
+    fn engine_with(&self, engine: usize, shape: &Shape) -> usize {
+        let busy = self.engines[engine].current.is_some();
+        if shape.has(Flaw::TwoCopiesAtOnce) && busy { 2 } else { engine }
     }
 
     const fn token(&self, number: u32) -> u64 {
@@ -420,6 +474,8 @@ impl Device {
         let engine = u32::from(self.copies_to_host());
         let kernels = u32::try_from(writing.len()).expect("few kernels run at once");
         let sms = if kernels > 0 { shape.sm_share } else { 0 };
+        #[cfg(feature = "mutants")]
+        let sms = if shape.has(Flaw::EqualShares) { sms.min(1) } else { sms };
         let all = sms + engine;
         let to_host = self.first_conn + Direction::DeviceToHost as u32;
         let writers = writing.iter().map(|slot| (self.first_conn + 3 + slot, sms, all * kernels));
@@ -454,6 +510,13 @@ fn free_slot(kernels: &[Running]) -> u32 {
         slot += 1;
     }
     slot
+}
+
+/// The highest number that no kernel has.
+#[cfg(feature = "mutants")]
+fn last_free_slot(kernels: &[Running], shape: &Shape) -> u32 {
+    let taken = |slot: u32| kernels.iter().any(|running| running.slot == Some(slot));
+    (0..shape.concurrent_kernels).rev().find(|&slot| !taken(slot)).expect("few kernels run at once")
 }
 
 /// The engine of a direction: with two, copies inside the device take that to the host.

@@ -19,6 +19,8 @@ mod coalesce;
 pub mod copy;
 pub mod count;
 mod device;
+#[cfg(feature = "mutants")]
+mod flaw;
 mod kernel;
 mod l2;
 mod multiprocessors;
@@ -30,6 +32,8 @@ mod work;
 pub(in crate::hardware) use bus::Bus;
 pub use copy::{Copy, Direction, HostMemory};
 use device::Device;
+#[cfg(feature = "mutants")]
+pub use flaw::Flaw;
 pub use kernel::{Block, Kernel};
 pub use shape::{RowRule, Shape};
 pub use warp::{Access, Kind, Lane, Lanes, Space};
@@ -149,6 +153,14 @@ impl Gpus {
     pub fn connections(&self) -> u32 {
         let devices = u32::try_from(self.devices.len()).expect("GPUs are counted in 32 bits");
         devices * Device::connections(&self.shape)
+    }
+
+    /// The same with a planted bug.
+    #[cfg(feature = "mutants")]
+    #[must_use]
+    pub fn with(mut self, flaw: Flaw) -> Self {
+        self.shape = self.shape.with(flaw);
+        self
     }
 
     /// What each of them is made of.

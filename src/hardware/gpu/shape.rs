@@ -1,5 +1,7 @@
 //! What one GPU is made of: the numbers of a profile, ready for use.
 
+#[cfg(feature = "mutants")]
+use super::flaw::Flaw;
 use super::kernel::Block;
 use crate::hardware::profile::Profile;
 use crate::units::{Bandwidth, Frequency, PS_PER_S, TimeDelta};
@@ -86,6 +88,9 @@ pub struct Shape {
     pub sm_share: u32,
     /// Rate at which a core copies into the buffers that pageable memory is staged in.
     pub staging_bw: Bandwidth,
+    /// A planted bug.
+    #[cfg(feature = "mutants")]
+    pub flaw: Option<Flaw>,
 }
 
 impl Shape {
@@ -133,7 +138,23 @@ impl Shape {
             sm_reads: gpu.sm_outstanding_reads?,
             sm_share: gpu.arbitration_sm_to_ce?,
             staging_bw: profile.mem.core_copy_bw_dram,
+            #[cfg(feature = "mutants")]
+            flaw: None,
         })
+    }
+
+    /// The same with a planted bug.
+    #[cfg(feature = "mutants")]
+    #[must_use]
+    pub const fn with(mut self, flaw: Flaw) -> Self {
+        self.flaw = Some(flaw);
+        self
+    }
+
+    /// Whether it has this one.
+    #[cfg(feature = "mutants")]
+    pub(super) fn has(&self, flaw: Flaw) -> bool {
+        self.flaw == Some(flaw)
     }
 
     /// GPUs of each node of a machine.

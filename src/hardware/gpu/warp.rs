@@ -225,6 +225,12 @@ impl<'a> WarpCounter<'a> {
         // Stores go past the first level.
         let mut near = near.as_mut().filter(|_| kind != Kind::Store);
         let (mut touched, mut missed, mut farthest) = (0, 0, Held::Near);
+        #[cfg(feature = "mutants")]
+        if shape.has(super::flaw::Flaw::SegmentsAgain) {
+            let each = ranges.iter().map(std::slice::from_ref);
+            each.for_each(|one| coalesce::segments(one, shape.transaction, |_| touched += 1));
+            coalesce::segments(ranges, shape.transaction, |_| touched -= 1);
+        }
         coalesce::segments(ranges, shape.transaction, |segment| {
             touched += 1;
             if near.as_mut().is_some_and(|near| near.touch(segment)) {

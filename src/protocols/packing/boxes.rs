@@ -105,9 +105,7 @@ pub enum Joined {
 ///
 /// [`Refusal`] where there are too many.
 pub fn pieces(layout: &Layout, joined: Joined) -> Result<Vec<Piece>, Refusal> {
-    if rows_of(layout) > u128::from(MOST_ROWS) {
-        return Err(Refusal::Rows);
-    }
+    check_rows(layout)?;
     let mut packed = 0;
     let rows = layout.datatype.segments(layout.count)?.map(|segment| {
         let row = Piece::row(segment, packed);
@@ -121,6 +119,11 @@ pub fn pieces(layout: &Layout, joined: Joined) -> Result<Vec<Piece>, Refusal> {
         return Ok(pieces);
     }
     join(pieces.into_iter(), Piece::take_slice)
+}
+
+/// Refuses a layout of too many rows to look at each.
+pub(super) fn check_rows(layout: &Layout) -> Result<(), Refusal> {
+    if rows_of(layout) > u128::from(MOST_ROWS) { Err(Refusal::Rows) } else { Ok(()) }
 }
 
 /// Contiguous blocks of the layout, at most.

@@ -2,8 +2,10 @@
 //!
 //! Source: `gpu-pack` Sec. 5.2, Table 4.
 
-use super::{DeviceCall, Task};
+use super::boxes::check_rows;
+use super::{DeviceCall, Layout, Memory, Refusal, Task};
 
-pub(super) fn calls() -> Vec<DeviceCall> {
-    vec![DeviceCall::Host(Task::Pack)]
+pub(super) fn calls(layout: &Layout) -> Result<Vec<DeviceCall>, Refusal> {
+    check_rows(layout)?;
+    Ok(vec![DeviceCall::Host { task: Task::Pack, data: Memory::Data }])
 }

@@ -54,7 +54,7 @@ fn a_struct_takes_a_call_for_each_member() {
         .iter()
         .map(|call| match call {
             DeviceCall::Copy { width, rows, .. } => (*width, *rows),
-            DeviceCall::Kernel { .. } | DeviceCall::Host(_) => panic!("copies only"),
+            DeviceCall::Kernel { .. } | DeviceCall::Host { .. } => panic!("copies only"),
         })
         .collect();
     assert_eq!(widths, [(8, 50), (4, 50), (4, 50), (1, 50)]);
@@ -81,11 +81,62 @@ fn rows_that_go_back_or_overlap_are_no_set_of_rows() {
     assert_eq!(Method::PerField.calls(&narrow, Task::Pack), Err(Refusal::Pitch(4)));
 }
 
+/// Copies of the whole extent, and the core's work, by the bytes that a copy moves.
+fn moved(layout: &Layout, task: Task) -> Vec<Option<u64>> {
+    let calls = Method::WholeExtent.calls(layout, task).unwrap();
+    let bytes = |call: &DeviceCall| match *call {
+        DeviceCall::Copy { width, rows, slices, .. } => Some(width * rows * slices),
+        DeviceCall::Host { .. } => None,
+        DeviceCall::Kernel { .. } => panic!("no kernel"),
+    };
+    calls.iter().map(bytes).collect()
+}
+
+// `gpu-pack` Sec. 1: 8 B of every 512 B; claim: gpu-sec1-naive-whole
+#[test]
+fn the_whole_extent_is_sixty_four_times_what_is_wanted() {
+    let blocks = 4_096;
+    let vector = layout(Datatype::vector(blocks, 1, 64, &double()).unwrap(), 1);
+    let [Some(copied), None] = moved(&vector, Task::Pack)[..] else { panic!("a copy, a core") };
+    // Nothing is behind the last block.
+    assert_eq!(copied + (512 - 8), 64 * vector.encoding.packed());
+    assert_eq!(moved(&vector, Task::Unpack), [Some(copied), None, Some(copied)]);
+    let below = Datatype::hindexed_block(1, &[-800, 100], &double()).unwrap();
+    assert_eq!(moved(&layout(below, 1), Task::Pack), [Some(908), None]);
+}
+
+#[test]
+fn the_automatic_choice_follows_the_layout() {
+    let vector = |count, blocklength, stride| {
+        layout(Datatype::vector(count, blocklength, stride, &double()).unwrap(), 1)
+    };
+    let named = |primitive| Datatype::named(primitive);
+    let members = [double(), named(Primitive::Int32), named(Primitive::Char)];
+    let record = Datatype::structure(&[1, 1, 1], &[0, 8, 12], &members).unwrap();
+    let records = layout(Datatype::resized(0, 24, &record).unwrap(), 1 << 16);
+    for (layout, task, expected) in [
+        (layout(Datatype::contiguous(1 << 20, &double()).unwrap(), 1), Task::Pack, "blockwise"),
+        (vector(1 << 16, 1, 64), Task::Pack, "kernel"),
+        (vector(1 << 16, 16, 64), Task::Pack, "memcpy2d"),
+        (vector(256, 1, 3), Task::Pack, "whole_extent"),
+        (records.clone(), Task::Pack, "kernel_staged"),
+        (records, Task::Unpack, "kernel_staged"),
+    ] {
+        let chosen = Method::Automatic.chosen(&layout, task).unwrap();
+        assert_eq!(chosen.name(), expected);
+        assert_eq!(Method::Automatic.calls(&layout, task), chosen.calls(&layout, task));
+    }
+    assert_eq!(Method::Points.chosen(&vector(2, 1, 2), Task::Pack), Ok(Method::Points));
+}
+
 #[test]
 fn unpacking_is_packing_backwards() {
     let vector = layout(Datatype::vector(3, 1, 2, &double()).unwrap(), 1);
     for method in Method::ALL {
         let Ok(forth) = method.calls(&vector, Task::Pack) else { continue };
+        if matches!(method, Method::WholeExtent | Method::Automatic) {
+            continue;
+        }
         let mut back = method.calls(&vector, Task::Unpack).unwrap();
         back.reverse();
         assert_eq!(back.into_iter().map(DeviceCall::backwards).collect::<Vec<_>>(), forth);

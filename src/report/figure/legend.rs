@@ -1,5 +1,7 @@
 //! The legend: beside the plot, so that it never covers a curve.
 
+use std::mem::discriminant;
+
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
@@ -19,10 +21,37 @@ pub(super) const SAMPLE: i32 = 42;
 /// The most characters of a line.
 pub(super) const WRAP: usize = 26;
 
+/// The most references that have an entry each; of more, those of one form share one.
+const MOST_REFERENCES: usize = 8;
+
+/// What the legend says of the references: an entry for each, or for all of one form.
+fn references(figure: &Figure) -> Vec<(String, &ReferenceShape)> {
+    let all = &figure.references;
+    if all.len() <= MOST_REFERENCES {
+        return all.iter().map(|one| (one.label.clone(), &one.shape)).collect();
+    }
+    let mut forms: Vec<(Vec<&str>, &ReferenceShape)> = Vec::new();
+    for reference in all {
+        let name = reference.label.split(':').next().unwrap_or_default();
+        let alike = |form: &ReferenceShape| discriminant(form) == discriminant(&reference.shape);
+        match forms.iter_mut().find(|(_, form)| alike(form)) {
+            Some((names, _)) => names.push(name),
+            None => forms.push((vec![name], &reference.shape)),
+        }
+    }
+    let entry = |names: &[&str]| match *names {
+        [only] => only.to_owned(),
+        [first, .., last] => format!("{} claims, {first} to {last}", names.len()),
+        [] => String::new(),
+    };
+    forms.into_iter().map(|(names, form)| (entry(&names), form)).collect()
+}
+
 /// The space that the legend needs: width in pixels; 0 where there is nothing to tell apart.
 pub(super) fn width(figure: &Figure) -> i32 {
     let entries = figure.series.iter().filter(|series| !series.label.is_empty()).map(|s| &s.label);
-    let labels = entries.chain(figure.references.iter().map(|reference| &reference.label));
+    let references = references(figure);
+    let labels = entries.chain(references.iter().map(|(label, _)| label));
     let longest = labels.flat_map(|label| wrap(label, WRAP)).map(|line| line.chars().count()).max();
     let Some(longest) = longest else { return 0 };
     let title = wrap(&figure.series_title, WRAP).iter().map(|line| line.chars().count()).max();
@@ -34,7 +63,7 @@ pub(super) fn width(figure: &Figure) -> i32 {
 pub(super) fn height(figure: &Figure) -> i32 {
     let lines = |label: &String| wrap(label, WRAP).len();
     let series: usize = figure.series.iter().map(|series| lines(&series.label)).sum();
-    let references: usize = figure.references.iter().map(|reference| lines(&reference.label)).sum();
+    let references: usize = references(figure).iter().map(|(label, _)| lines(label)).sum();
     let titles = lines(&figure.series_title) + 2;
     LINE * i32::try_from(series + references + titles).unwrap_or(i32::MAX / LINE)
 }
@@ -62,9 +91,9 @@ pub(super) fn draw(canvas: &Canvas<'_>, figure: &Figure, x: i32, y: i32) -> Resu
         text(canvas, &figure.references_title, (x, y), SOFT_INK)?;
         y += LINE;
     }
-    for reference in &figure.references {
-        sample(canvas, &reference.shape, x, y + LINE / 2)?;
-        y = label(canvas, &reference.label, x, y)?;
+    for (words, shape) in references(figure) {
+        sample(canvas, shape, x, y + LINE / 2)?;
+        y = label(canvas, &words, x, y)?;
     }
     Ok(())
 }
@@ -128,7 +157,29 @@ pub(super) fn wrap(text: &str, limit: usize) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Reference;
     use super::*;
+
+    #[test]
+    fn many_references_share_an_entry_for_each_form() {
+        let marker = |label: String| Reference { label, shape: ReferenceShape::Markers(vec![]) };
+        let mut references: Vec<Reference> =
+            (0..MOST_REFERENCES).map(|rank| marker(format!("rank-{rank}: 1 us"))).collect();
+        let figure = |references| {
+            let spec = super::super::tests::rate_spec();
+            Figure::from_result(&crate::report::sample::message_rate(), &spec, references).unwrap()
+        };
+        let few = figure(references.clone());
+        let entries: Vec<String> =
+            super::references(&few).into_iter().map(|(one, _)| one).collect();
+        assert_eq!((entries.len(), &*entries[0]), (MOST_REFERENCES, "rank-0: 1 us"));
+        references.insert(3, Reference { label: "cap".into(), shape: ReferenceShape::Level(1.0) });
+        let many = figure(references);
+        let entries: Vec<String> =
+            super::references(&many).into_iter().map(|(one, _)| one).collect();
+        assert_eq!(entries, ["8 claims, rank-0 to rank-7", "cap"]);
+        assert!(height(&many) < height(&few));
+    }
 
     #[test]
     fn labels_are_broken_at_spaces() {

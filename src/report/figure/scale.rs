@@ -216,7 +216,9 @@ pub(super) fn tick_text(axis: &Axis, place: f64) -> String {
     if axis.unit == "B" && axis.scale == Scale::Log2 {
         return size_text(value);
     }
-    decimal_text(value, if axis.unit == "msg/s" { 1e3 } else { 1e4 })
+    // Ticks at powers of two stand close to each other: 16.4 K rather than 16.384 K.
+    let digits = if axis.scale == Scale::Log2 { 3 } else { 6 };
+    decimal_text(value, if axis.unit == "msg/s" { 1e3 } else { 1e4 }, digits)
 }
 
 /// A size as the documents write it: 1, 64, 4K, 1M.
@@ -230,7 +232,7 @@ fn size_text(bytes: f64) -> String {
 }
 
 /// A decimal number with `K`, `M`, `G`, `T` from `suffix_from` up: 10 K, 1.5 M.
-fn decimal_text(value: f64, suffix_from: f64) -> String {
+fn decimal_text(value: f64, suffix_from: f64, digits: usize) -> String {
     let magnitude = value.abs() * (1.0 + 1e-9);
     let scaled = [(1e12, " T"), (1e9, " G"), (1e6, " M"), (1e3, " K")]
         .into_iter()
@@ -239,7 +241,8 @@ fn decimal_text(value: f64, suffix_from: f64) -> String {
     if magnitude < 1e-4 && value != 0.0 {
         return format!("{:e}", rounded(value, 3));
     }
-    format!("{}{}", rounded(scaled.0, 6), scaled.1)
+    let digits = if scaled.1.is_empty() { 6 } else { digits };
+    format!("{}{}", rounded(scaled.0, digits), scaled.1)
 }
 
 /// `value` with `digits` significant digits, so that 0.30000000000000004 reads 0.3.
@@ -278,6 +281,8 @@ mod tests {
             &[1.0, 2048.0],
             &["1", "2", "4", "8", "16", "32", "64", "128", "256", "512", "1024", "2048"],
         );
+        let expected = ["8192", "16.4 K", "32.8 K", "65.5 K", "131 K"];
+        check_ticks("", Scale::Log2, &[8192.0, 131_072.0], &expected);
     }
 
     #[test]

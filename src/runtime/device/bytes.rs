@@ -4,7 +4,7 @@ use super::super::monitors::Violation;
 use crate::mpi::datatype::{pack, unpack};
 use crate::protocols::packing::{DeviceCall, End, Layout, Memory, Task};
 
-/// The three memories of one packing.
+/// The memories of one packing.
 #[derive(Clone, Debug)]
 pub struct Bytes {
     layout: Layout,
@@ -14,6 +14,8 @@ pub struct Bytes {
     origin: i64,
     staging: Vec<u8>,
     packed: Vec<u8>,
+    /// The host's image of the data; empty until something is copied there.
+    mirror: Vec<u8>,
     expected: Vec<u8>,
 }
 
@@ -50,7 +52,8 @@ impl Bytes {
             }
         };
         let layout = layout.clone();
-        Self { layout, task, data, origin, staging: empty, packed, expected }
+        let mirror = Vec::new();
+        Self { layout, task, data, origin, staging: empty, packed, mirror, expected }
     }
 
     /// Does what a call does, at once.
@@ -60,7 +63,7 @@ impl Bytes {
     /// When a call reaches beyond its memories: a defect of its method.
     pub fn apply(&mut self, call: DeviceCall) {
         match call {
-            DeviceCall::Host(task) => self.by_core(task),
+            DeviceCall::Host { task, data } => self.by_core(task, data),
             DeviceCall::Kernel { task, packed, .. } => {
                 for id in 0..self.layout.encoding.primitives() {
                     let element = self.layout.encoding.locate(id);
@@ -86,16 +89,16 @@ impl Bytes {
     }
 
     /// One run after the other, in packing order.
-    fn by_core(&mut self, task: Task) {
+    fn by_core(&mut self, task: Task, data: Memory) {
         let Layout { datatype, count, .. } = self.layout.clone();
         let mut packed = 0;
         for run in datatype.segments(count).expect("a layout whose span is the data") {
             match task {
                 Task::Pack => {
-                    self.run(Memory::Data, run.offset, Memory::Packed, packed, run.length);
+                    self.run(data, run.offset, Memory::Packed, packed, run.length);
                 }
                 Task::Unpack => {
-                    self.run(Memory::Packed, packed, Memory::Data, run.offset, run.length);
+                    self.run(Memory::Packed, packed, data, run.offset, run.length);
                 }
             }
             packed += run.length.cast_signed();
@@ -106,7 +109,8 @@ impl Bytes {
     fn run(&mut self, from: Memory, source: i64, to: Memory, target: i64, bytes: u64) {
         let length = usize::try_from(bytes).expect("a run fits the memory");
         let place = |memory, at: i64| {
-            let at = if memory == Memory::Data { at + self.origin } else { at };
+            let as_typed = matches!(memory, Memory::Data | Memory::Mirror);
+            let at = if as_typed { at + self.origin } else { at };
             usize::try_from(at).expect("no byte lies before its memory")
         };
         let (source, target) = (place(from, source), place(to, target));
@@ -119,6 +123,11 @@ impl Bytes {
             Memory::Data => &mut self.data,
             Memory::Staging => &mut self.staging,
             Memory::Packed => &mut self.packed,
+            Memory::Mirror => {
+                // What it holds before is nobody's data.
+                self.mirror.resize(self.data.len(), 0xee);
+                &mut self.mirror
+            }
         }
     }
 

@@ -76,7 +76,7 @@ impl Lanes for PackLanes<'_> {
             self.encoding.trace(thread, &mut Way { code: self.code, lane, dimensions: None });
         let bytes = u32::try_from(element.size).expect("a primitive is a few bytes");
         let data = (Space::Device, DATA.wrapping_add_signed(element.input));
-        let space = if self.packed == Memory::Packed { Space::Host } else { Space::Device };
+        let space = if self.packed.is_of_host() { Space::Host } else { Space::Device };
         let packed = (space, PACKED + element.output);
         let (from, to) = match self.task {
             Task::Pack => (data, packed),
