@@ -16,7 +16,7 @@ use super::cooperation;
 use super::{
     Addressing, Connections, DEFAULT_EVENTS, DEFAULT_SEED, DEFAULT_TIME, Limits, Lock, LongQueue,
     MpiOptions, Noise, OsNoise, Payload, Placement, PlacementOrder, Point, Rendezvous, Topology,
-    Workload, applications, one_sided, packing, place, tiles,
+    Workload, applications, gpu, one_sided, packing, place, tiles,
 };
 use crate::hardware::core::Pinning;
 use crate::hardware::topology::{self, Shape, TopologyError};
@@ -92,6 +92,10 @@ pub(super) fn read(
         let real = mpi.payload == Payload::Real;
         packing::check_machine(diagnostics, tree, &machine, (packing, real));
     }
+    if let Workload::Gpu(sends) = &workload {
+        let real = mpi.payload == Payload::Real;
+        gpu::check_machine(diagnostics, tree, &machine, (sends, real));
+    }
     Some(Point {
         index,
         params,
@@ -151,6 +155,9 @@ fn workload(
     }
     if packing::is_packing(kind) {
         return packing::read(diagnostics, node).map(|one| Workload::Packing(Box::new(one)));
+    }
+    if gpu::is_gpu(kind) {
+        return gpu::read(diagnostics, node, nodes).map(|one| Workload::Gpu(Box::new(one)));
     }
     if applications::is_application(kind) {
         let applied = applications::read(diagnostics, node, choices, nodes);
@@ -269,6 +276,7 @@ fn over_units(
         | Workload::MessageRate { .. }
         | Workload::OneSided(_)
         | Workload::Packing(_)
+        | Workload::Gpu(_)
         | Workload::Tiles(_) => return,
     };
     let node_of = |process| placement.node_of(process, nodes);
@@ -356,6 +364,10 @@ fn placement(
             (workload.processes, workload.per_node)
         }
         Workload::Packing(_) => (1, 1),
+        Workload::Gpu(sends) => {
+            need_nodes(diagnostics, tree, nodes, nodes >= 2, "at least 2")?;
+            (sends.processes(), 1)
+        }
         Workload::Tiles(tiles) => {
             let processes = u32::try_from(tiles.before.len()).expect("the shape limits the list");
             (processes, processes.div_ceil(nodes))
@@ -586,6 +598,7 @@ fn products(
         Workload::Application(_)
         | Workload::OneSided(_)
         | Workload::Packing(_)
+        | Workload::Gpu(_)
         | Workload::Tiles(_)
         | Workload::Program(_) => return,
     };
