@@ -696,7 +696,7 @@ const MOVED: MetricSpec = metric("moved", Dimension::Bytes, "B", 1);
 /// The metrics of a workload kind, the main one first.
 const fn main_metrics(kind: &str) -> &'static [MetricSpec] {
     match kind.as_bytes() {
-        b"ping_pong" => &[LATENCY, BANDWIDTH, TIME_METRIC],
+        b"ping_pong" | b"gpu_ping_pong" => &[LATENCY, BANDWIDTH, TIME_METRIC],
         b"bandwidth" | b"bidirectional_bandwidth" => &[BANDWIDTH, MESSAGE_RATE, TIME_METRIC],
         b"message_rate" => &[MESSAGE_RATE, BANDWIDTH, TIME_METRIC],
         b"collective" => &[LATENCY, MESSAGE_RATE, TIME_METRIC],
@@ -706,7 +706,6 @@ const fn main_metrics(kind: &str) -> &'static [MetricSpec] {
         b"window_growth" => &[GROWTH_TIME, TIME_METRIC],
         b"pack" => &[PACK_TIME, BANDWIDTH, BUS_BYTES, TIME_METRIC],
         b"pack_beside" => &[PACK_TIME, OTHER_TIME, TIME_METRIC],
-        b"gpu_ping_pong" => &[LATENCY, BANDWIDTH, TIME_METRIC],
         b"gpu_stencil" => &[STEP_TIME, SPEED, TIME_METRIC],
         b"tiles" => &[STEP_TIME, MOVED, TIME_METRIC],
         b"stencil" => &[STEP_TIME, COMMUNICATION, COPIES, COPIES_MEAN, IMBALANCE, TIME_METRIC],

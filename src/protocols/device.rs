@@ -5,7 +5,7 @@
 //!   in chunks: chunk k travels while chunk k + 1 is packed and chunk k - 1 is unpacked
 //! ```
 //!
-//! The HCA reads the pinned memory that the GPU has written, as with GPUDirect v1: nobody copies in
+//! The HCA reads the pinned memory that the GPU has written, as with `GPUDirect` v1: nobody copies in
 //! between. Every process has one GPU; what a thread asks for runs in one stream, in order.
 //! Source: `gpu-pack` Sec. 2.3, 3.3, 4.3 and 5.1.
 
@@ -72,10 +72,10 @@ impl DeviceBuffer {
         Ok(Self { id, at: 0, layout, method, threads_per_block: 256, chunk: None, pack, unpack })
     }
 
-    /// The same in chunks of about so many bytes, at least one.
+    /// The same in chunks of about so many bytes, at least 8: no primitive is longer.
     #[must_use]
     pub fn in_chunks(self, bytes: u64) -> Self {
-        Self { chunk: Some(bytes.max(1)), ..self }
+        Self { chunk: Some(bytes.max(8)), ..self }
     }
 
     /// The same, so many bytes after the begin of the buffer.
@@ -191,6 +191,11 @@ pub enum DeviceWork {
     },
     /// A nine-point stencil on rows of the program's data; its bytes do not exist.
     Stencil(Stencil),
+    /// A kernel on all SMs that takes so long alone.
+    Busy {
+        /// In picoseconds.
+        ps: u64,
+    },
     /// Rows copied inside device memory; their bytes do not exist.
     Rows {
         /// How many.
@@ -216,6 +221,8 @@ pub struct Stencil {
     pub pitch: u64,
     /// Rows and columns of a tile; a block has a thread for each of its points.
     pub tile: (u32, u32),
+    /// Instructions of a thread in single precision, besides those for the halo.
+    pub instructions: u32,
 }
 
 impl DeviceWork {
@@ -237,6 +244,10 @@ impl DeviceWork {
     }
 
     /// Calls `copy` with the source and the destination of each run of bytes that it moves, in order.
+    ///
+    /// # Panics
+    ///
+    /// When a call reaches below its memories: a defect of its method.
     pub fn runs(&self, mut copy: impl FnMut(Region, Region)) {
         let Self::Pack { buffer, call, part, slot } = self else { return };
         let primitives =

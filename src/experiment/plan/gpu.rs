@@ -7,7 +7,8 @@ use super::super::diagnostic::{Diagnostic, Diagnostics};
 use super::super::json::Node;
 use super::super::model_file::Machine;
 use super::super::schema::datatypes;
-use super::place;
+use super::point::need_nodes;
+use super::{Payload, Workload, place};
 use crate::hardware::gpu::{Block, Shape};
 use crate::mpi::datatype::{Datatype, Primitive};
 use crate::protocols::device::DeviceBuffer;
@@ -193,6 +194,8 @@ fn stencil(
     let host = node.time("host_time").map_or(0, crate::units::TimeDelta::as_ps);
     let rounds = node.count("rounds").and_then(|rounds| u32::try_from(rounds).ok());
     (stencil.tile, stencil.host) = (tile, host);
+    stencil.point = node.time("point_time").map(crate::units::TimeDelta::as_ps);
+    stencil.instructions = small("instructions", 60);
     (stencil.steps, stencil.warm_up) = (rounds.unwrap_or(1), small("warmup", 2));
     Some(stencil)
 }
@@ -202,8 +205,12 @@ pub(super) fn check_machine(
     diagnostics: &mut Diagnostics,
     tree: &Node,
     machine: &Machine,
-    (workload, real): (&GpuWorkload, bool),
+    (workload, nodes, payload): (&Workload, u32, Payload),
 ) {
+    let Workload::Gpu(workload) = workload else { return };
+    if workload.processes() > nodes {
+        need_nodes(diagnostics, tree, nodes, false, "at least 2");
+    }
     let node = tree.get("workload").unwrap_or(tree);
     let Some(shape) = Shape::of(&machine.profile) else {
         let found = format!("the machine `{}` has no GPU", machine.name);
@@ -215,13 +222,13 @@ pub(super) fn check_machine(
         );
         return;
     };
-    let (key, buffer) = match workload {
+    let (key, buffer) = match &**workload {
         GpuWorkload::PingPong(ping_pong) => ("threads_per_block", &ping_pong.sent),
         GpuWorkload::Stencil(stencil) => ("tile_rows", stencil.column()),
     };
     let shared = buffer.layout.encoding.fixed_bytes();
     let packs = Block { threads: buffer.threads_per_block, registers: REGISTERS, shared };
-    let tiles = match workload {
+    let tiles = match &**workload {
         GpuWorkload::Stencil(stencil) => Block::of(stencil.tile.0 * stencil.tile.1),
         GpuWorkload::PingPong(_) => packs,
     };
@@ -231,11 +238,11 @@ pub(super) fn check_machine(
         let allowed = format!("one of `{}` holds {threads} threads and {memory} B", machine.name);
         refuse(diagnostics, node, &codes::CONTRADICTION, (key, found, &allowed));
     }
-    let bytes: u64 = match workload {
+    let bytes: u64 = match &**workload {
         GpuWorkload::PingPong(ping_pong) => 2 * ping_pong.sent.data().len,
         GpuWorkload::Stencil(stencil) => stencil.length(),
     };
-    if real && bytes > MOST_REAL {
+    if payload == Payload::Real && bytes > MOST_REAL {
         let found = format!("{bytes} bytes of GPU memory exist");
         let allowed = "at most 1 GiB of a process can be held; `mpi.payload` may be `phantom`";
         refuse(diagnostics, node, &codes::PRODUCT, ("size", found, allowed));

@@ -92,10 +92,7 @@ pub(super) fn read(
         let real = mpi.payload == Payload::Real;
         packing::check_machine(diagnostics, tree, &machine, (packing, real));
     }
-    if let Workload::Gpu(sends) = &workload {
-        let real = mpi.payload == Payload::Real;
-        gpu::check_machine(diagnostics, tree, &machine, (sends, real));
-    }
+    gpu::check_machine(diagnostics, tree, &machine, (&workload, nodes, mpi.payload));
     Some(Point {
         index,
         params,
@@ -364,10 +361,7 @@ fn placement(
             (workload.processes, workload.per_node)
         }
         Workload::Packing(_) => (1, 1),
-        Workload::Gpu(sends) => {
-            need_nodes(diagnostics, tree, nodes, nodes >= 2, "at least 2")?;
-            (sends.processes(), 1)
-        }
+        Workload::Gpu(sends) => (sends.processes(), 1),
         Workload::Tiles(tiles) => {
             let processes = u32::try_from(tiles.before.len()).expect("the shape limits the list");
             (processes, processes.div_ceil(nodes))
@@ -380,7 +374,7 @@ fn placement(
     Some(Placement { processes, per_node, order, oversubscribe, pinning })
 }
 
-fn need_nodes(
+pub(super) fn need_nodes(
     diagnostics: &mut Diagnostics,
     tree: &Node,
     nodes: u32,

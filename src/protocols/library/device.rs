@@ -293,7 +293,9 @@ impl Library {
             (half.packing.buffer.part(chunk).bytes, half.packing.buffer.bytes());
         let status = match outcome {
             Outcome::Received(status) if status.count == expected => status,
-            other => return Err(self.refuse_chunk(expected, other)),
+            Outcome::Received(_) | Outcome::Truncated(_) | Outcome::Sent | Outcome::Cancelled => {
+                return Err(self.refuse_chunk(expected, outcome));
+            }
         };
         half.arrived += 1;
         if chunk == 0 {

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use super::lanes::PackLanes;
 use super::stencil::StencilLanes;
-use super::{REGISTERS, direction};
+use super::{REGISTERS, computing, direction};
 use crate::hardware::gpu::{Block, Copy, Direction, Kernel, Operation, Shape, count};
 use crate::protocols::device::{DeviceBuffer, DeviceWork, Part, Stencil};
 use crate::protocols::packing::{DeviceCall, End};
+use crate::units::TimeDelta;
 
 /// Kernels that were counted: a program asks for few different ones, again and again.
 #[derive(Debug, Default)]
@@ -30,6 +31,7 @@ impl Operations {
                 DeviceCall::Host(_) => unreachable!("no buffer of GPU memory is packed by a core"),
             },
             DeviceWork::Stencil(stencil) => Operation::Kernel(self.stencil(shape, *stencil)),
+            DeviceWork::Busy { ps } => Operation::Kernel(computing(shape, TimeDelta::from_ps(*ps))),
             DeviceWork::Rows { rows, width, pitch } => {
                 Operation::Copy(Copy::rows(Direction::InDevice, *rows, *width, *pitch))
             }

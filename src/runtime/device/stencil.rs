@@ -8,7 +8,7 @@
 //! Threads are numbered down the columns of their tile, so that a warp of 32 touches as many rows as
 //! a tile has.
 //! Source: the kernel of `Stencil2D` in SHOC, as published with its sources.
-//! Left out: conflicts of shared memory, and that double precision is computed at half the rate.
+//! Left out: conflicts of shared memory.
 
 use crate::hardware::gpu::{Block, Kind, Lane, Lanes, Space};
 use crate::protocols::device::Stencil;
@@ -18,9 +18,9 @@ const OLD: u64 = 1 << 40;
 const NEW: u64 = 2 << 40;
 /// Registers of a thread; assumed.
 const REGISTERS: u32 = 20;
-/// Instructions of every thread: its place, the tile's place, loads, stores, the wait, nine reads of
-/// shared memory and eleven operations.
-const THREAD: u32 = 60;
+/// Issue slots that double precision takes beyond single: eleven operations at half the rate, and nine
+/// reads of shared memory in two passes.
+const DOUBLE: u32 = 20;
 /// Instructions around each load of the halo: its place, the load, the store to shared memory.
 const HALO: u32 = 6;
 
@@ -55,29 +55,30 @@ impl Lanes for StencilLanes {
         let tiles = self.0.rows / rows;
         let (top, left) = (block % tiles * rows + 1, block / tiles * columns + 1);
         let (row, column) = (top + inner_row, left + inner_column);
-        let mut load = |row, column| {
-            lane.access(Space::Device, Kind::Load, self.point(OLD, row, column), self.0.width);
+        // The loads of one branch overlap; its last one is waited for.
+        let mut loads = |points: &[(u64, u64)]| {
+            for (index, &(row, column)) in points.iter().enumerate() {
+                let waits = index + 1 == points.len();
+                let kind = if waits { Kind::Load } else { Kind::Prefetch };
+                lane.access(Space::Device, kind, self.point(OLD, row, column), self.0.width);
+            }
+            points.len()
         };
-        load(row, column);
-        let mut halo = 0;
+        let (bottom, right) = (top + rows, left + columns);
+        let mut count = loads(&[(row, column)]);
         if inner_row == 0 {
-            load(top - 1, column);
-            load(top + rows, column);
-            halo += 2;
+            count += loads(&[(top - 1, column), (bottom, column)]);
         }
         if inner_column == 0 {
-            load(row, left - 1);
-            load(row, left + columns);
-            halo += 2;
+            count += loads(&[(row, left - 1), (row, right)]);
         }
         if inner == 0 {
-            for (row, column) in [(top - 1, left - 1), (top + rows, left - 1)] {
-                load(row, column);
-                load(row, column + columns + 1);
-            }
-            halo += 4;
+            let (above, other) = (top - 1, left - 1);
+            count += loads(&[(above, other), (above, right), (bottom, other), (bottom, right)]);
         }
-        lane.instructions = THREAD + HALO * halo;
+        let halo = u32::try_from(count - 1).expect("eight loads at most");
+        let double = if self.0.width == 8 { DOUBLE } else { 0 };
+        lane.instructions = self.0.instructions + double + HALO * halo;
         lane.access(Space::Device, Kind::Store, self.point(NEW, row, column), self.0.width);
     }
 }

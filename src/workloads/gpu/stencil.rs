@@ -44,7 +44,11 @@ pub struct GpuStencil {
     pub warm_up: u32,
     /// Timed steps.
     pub steps: u32,
-    /// What the host does besides in each step, in picoseconds.
+    /// Instructions of a thread of the kernel.
+    pub instructions: u32,
+    /// What a point takes on all SMs, in picoseconds; `None`: the kernel's work is counted.
+    pub point: Option<u64>,
+    /// What the host does besides in each step, between exchange and kernel, in picoseconds.
     pub host: u64,
     /// A row, and a column, of which the first point is at byte 0.
     row: Arc<DeviceBuffer>,
@@ -91,6 +95,8 @@ impl GpuStencil {
             tile: (16, 16),
             warm_up: 0,
             steps: 1,
+            instructions: 60,
+            point: None,
             host: 0,
             row: Arc::new(DeviceBuffer::new(0, row, Method::Blockwise)?),
             column: Arc::new(DeviceBuffer::new(0, column, method)?),
@@ -173,8 +179,8 @@ impl GpuStencil {
             };
             step.push(Next::Call(Call::Device(Arc::new(call))));
         }
-        step.extend(self.queued().map(|work| Next::Offload(0, Arc::new(work))));
         step.extend((self.host > 0).then_some(Next::Compute(self.host)));
+        step.extend(self.queued().map(|work| Next::Offload(0, Arc::new(work))));
         Score::new([
             Section::once([Next::Call(Call::Barrier { comm })]),
             Section::repeated(step.clone(), self.warm_up),
@@ -191,8 +197,13 @@ impl GpuStencil {
         let row = DeviceWork::Rows { rows: 1, width: line, pitch: line };
         let column = DeviceWork::Rows { rows: side + 2, width, pitch: line };
         let (rows, columns, pitch) = (side, side, pitch(side));
-        let kernel = Stencil { rows, columns, width: self.width, pitch, tile: self.tile };
-        [row.clone(), row, column.clone(), column, DeviceWork::Stencil(kernel)].into_iter()
+        let (width, tile, instructions) = (self.width, self.tile, self.instructions);
+        let kernel = Stencil { rows, columns, width, pitch, tile, instructions };
+        let kernel = match self.point {
+            Some(point) => DeviceWork::Busy { ps: side * side * point },
+            None => DeviceWork::Stencil(kernel),
+        };
+        [row.clone(), row, column.clone(), column, kernel].into_iter()
     }
 
     fn initial(&self, rank: u32) -> Vec<u8> {
