@@ -252,6 +252,21 @@ fn a_large_message_takes_the_sum_of_its_parts() {
     }
 }
 
+/// Two methods differ in a message by what they differ by alone, up to the polls that meet their ends:
+/// all else is the same.
+#[test]
+fn methods_differ_as_they_do_alone() {
+    for (blocks, blocklength) in [(64, 16), (512, 16), (4_096, 4)] {
+        let layout = vector(blocks, blocklength);
+        let gpu =
+            |method| alone(&layout, method, Task::Pack) + alone(&layout, method, Task::Unpack);
+        let [kernel, copy] = [Method::Kernel, Method::Memcpy2d]
+            .map(|method| one_way(&layout, method, None).saturating_sub(gpu(method)));
+        let apart = kernel.as_ps().abs_diff(copy.as_ps());
+        assert!(apart < 50_000, "{blocks} blocks: {kernel:?} and {copy:?} beside the GPU");
+    }
+}
+
 /// Of a small message's round trip, the four ways between GPU and host are the most, and the network
 /// is much less than one of them.
 // claim: gpu-fig6-small4

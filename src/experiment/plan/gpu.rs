@@ -238,13 +238,13 @@ pub(super) fn check_machine(
         let allowed = format!("one of `{}` holds {threads} threads and {memory} B", machine.name);
         refuse(diagnostics, node, &codes::CONTRADICTION, (key, found, &allowed));
     }
-    let bytes: u64 = match &**workload {
-        GpuWorkload::PingPong(ping_pong) => 2 * ping_pong.sent.data().len,
-        GpuWorkload::Stencil(stencil) => stencil.length(),
+    let (key, bytes) = match &**workload {
+        GpuWorkload::PingPong(ping_pong) => ("size", 2 * ping_pong.sent.data().len),
+        GpuWorkload::Stencil(stencil) => ("side", stencil.length()),
     };
     if payload == Payload::Real && bytes > MOST_REAL {
         let found = format!("{bytes} bytes of GPU memory exist");
         let allowed = "at most 1 GiB of a process can be held; `mpi.payload` may be `phantom`";
-        refuse(diagnostics, node, &codes::PRODUCT, ("size", found, allowed));
+        refuse(diagnostics, node, &codes::PRODUCT, (key, found, allowed));
     }
 }

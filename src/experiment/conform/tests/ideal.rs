@@ -348,6 +348,7 @@ impl Job {
             | Call::Attach { .. }
             | Call::Rma(_)
             | Call::Communicators(_)
+            | Call::Device(_)
             | Call::Compare { .. } => panic!("no matching vector makes endpoints: {call:?}"),
         }
     }
