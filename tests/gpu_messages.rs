@@ -179,12 +179,13 @@ fn a_stencil_exchanges_rows_columns_and_corners() {
     }
 }
 
-/// Half of the exchanges of a node with four neighbours, and of one in a corner, are of rows.
+/// Half of the exchanges are of rows, which are contiguous: of a corner, and of a node inside the grid.
 // claim: gpu-tab3-contig-half
 #[test]
 fn half_of_the_halo_is_contiguous() {
-    let stencil = GpuStencil::new((2, 2), 128, &double(), Method::Kernel).unwrap();
-    assert_eq!(stencil.contiguous(), (1, 2));
+    let stencil = |grid| GpuStencil::new(grid, 128, &double(), Method::Kernel).unwrap();
+    assert_eq!(stencil((2, 2)).contiguous(0), (1, 2));
+    assert_eq!(stencil((3, 3)).contiguous(4), (2, 4));
 }
 
 /// The path of MVAPICH 1.8 is for contiguous data and for rows; other types take another.

@@ -19,7 +19,7 @@
 use std::sync::Arc;
 
 use super::collective::Letter;
-use super::requests::{Body, Pending};
+use super::requests::{Body, Pending, Request};
 use super::{
     Action, Key, Library, LibraryAction, MessageId, Outcome, ProtocolError, Region, Reply,
     Selection, Space, Thread, Token, push_return,
@@ -241,9 +241,13 @@ impl Library {
 
     /// Whether a request is open still: then its end is heard of.
     fn is_waited_for(&mut self, thread: Thread, key: Key) -> bool {
-        let open = self.requests.get_mut(key);
-        let open = open.filter(|request| !matches!(request.body, Body::Complete(_)));
-        open.map(|request| request.waiter = Some(thread)).is_some()
+        // Looking for one to change makes room for it, which would stay.
+        let open = |request: &Request| !matches!(request.body, Body::Complete(_));
+        let found = self.requests.get(key).is_some_and(open);
+        if found && let Some(request) = self.requests.get_mut(key) {
+            request.waiter = Some(thread);
+        }
+        found
     }
 
     /// A chunk's request is complete that `thread` waits for.

@@ -125,9 +125,9 @@ impl GpuStencil {
         2 * links * u64::from(self.steps)
     }
 
-    /// The part of the messages that are contiguous in GPU memory, as a numerator and denominator.
-    pub fn contiguous(&self) -> (u64, u64) {
-        let sides = self.sides(0);
+    /// How many exchanges of a rank are of contiguous data, and how many there are.
+    pub fn contiguous(&self, rank: u32) -> (u64, u64) {
+        let sides = self.sides(rank);
         let rows = sides.iter().filter(|side| Arc::ptr_eq(&side.line, &self.row)).count();
         (rows as u64, sides.len() as u64)
     }
