@@ -50,43 +50,7 @@ const LATER_COOP: [(&str, &str); 12] = [
 ];
 const GPU_PACK: &str = include_str!("data/claims_gpu_pack.json");
 /// Claims of `gpu-pack` that wait, by what they wait for.
-const LATER_GPU_PACK: [(&str, &[&str]); 3] = [
-    (
-        "needs the stencil on GPUs",
-        &[
-            "gpu-tab3-128-dp-cuda",
-            "gpu-tab3-128-dp-pack",
-            "gpu-tab3-128-sp-cuda",
-            "gpu-tab3-128-sp-pack",
-            "gpu-tab3-256-dp-cuda",
-            "gpu-tab3-256-dp-pack",
-            "gpu-tab3-512-dp-cuda",
-            "gpu-tab3-512-dp-pack",
-            "gpu-tab3-512-sp-cuda",
-            "gpu-tab3-512-sp-pack",
-            "gpu-tab3-1024-sp-cuda",
-            "gpu-tab3-1024-sp-pack",
-            "gpu-tab3-2048-dp-cuda",
-            "gpu-tab3-2048-dp-pack",
-            "gpu-tab3-2048-sp-cuda",
-            "gpu-tab3-2048-sp-pack",
-            "gpu-tab3-parity",
-            "gpu-tab3-contig-half",
-            "gpu-tab3-mono",
-        ],
-    ),
-    ("needs messages with GPU buffers", &["gpu-sem-kernel-noderived"]),
-    (
-        "needs the ping-pong between GPUs",
-        &[
-            "gpu-fig6-128",
-            "gpu-fig6-small4",
-            "gpu-fig6-netbound",
-            "gpu-fig6-blocks",
-            "gpu-fig6-mvapich-small",
-        ],
-    ),
-];
+const LATER_GPU_PACK: [(&str, &[&str]); 0] = [];
 /// Claims that wait for a mechanism, each with its reason: none at present.
 const LATER: [&str; 0] = [];
 

@@ -66,6 +66,7 @@ impl Program<Library> for Keeps {
             | Next::Load(_)
             | Next::Store(..)
             | Next::Copy(..)
+            | Next::Offload(..)
             | Next::Tell(_)
             | Next::End) => other,
         }

@@ -33,6 +33,7 @@ fn call(line: Line) -> Call {
         | Next::Take(_)
         | Next::Store(..)
         | Next::Copy(..)
+        | Next::Offload(..)
         | Next::Tell(_)
         | Next::End) => unreachable!("{other:?} is no call"),
     }

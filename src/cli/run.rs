@@ -226,6 +226,7 @@ fn osu_spec(plan: &Plan) -> Result<OsuSpec, Failure> {
         }
         Workload::Collective { .. }
         | Workload::Packing(_)
+        | Workload::Gpu(_)
         | Workload::Tiles(_)
         | Workload::Application(_)
         | Workload::OneSided(_)

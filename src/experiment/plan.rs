@@ -29,6 +29,7 @@ use crate::runtime::timed::Kernel;
 use crate::units::{Bytes, TimeDelta};
 use crate::workloads::application::Application;
 use crate::workloads::backlog::Queue;
+use crate::workloads::gpu::GpuWorkload;
 use crate::workloads::one_sided::OneSided;
 use crate::workloads::packing::Packing;
 use crate::workloads::tiles::Tiles;
@@ -37,6 +38,7 @@ mod addressing;
 mod applications;
 pub mod assumed;
 mod cooperation;
+mod gpu;
 mod one_sided;
 mod packing;
 mod point;
@@ -330,6 +332,8 @@ pub enum Workload {
     Tiles(Box<Tiles>),
     /// Packing in GPU memory.
     Packing(Box<Packing>),
+    /// Messages with buffers in GPU memory.
+    Gpu(Box<GpuWorkload>),
     /// The skeleton of an application.
     Application(Box<Applied>),
     /// Something over windows.
@@ -368,6 +372,7 @@ impl Workload {
             Self::Tiles(_) => "tiles",
             Self::Packing(packing) if packing.beside.is_some() => "pack_beside",
             Self::Packing(_) => "pack",
+            Self::Gpu(workload) => workload.kind(),
             Self::Application(applied) => applied.application.kind(),
             Self::OneSided(workload) => workload.kind(),
             Self::Program(_) => "program",

@@ -6,6 +6,7 @@ mod collectives;
 mod cooperation;
 pub mod datatypes;
 mod figures;
+mod gpu;
 mod one_sided;
 mod packing;
 mod sweep;
@@ -377,6 +378,8 @@ static WORKLOAD: Shape = Shape::Tagged {
         tiles::WORKLOAD,
         packing::ALONE,
         packing::BESIDE,
+        gpu::PING_PONG,
+        gpu::STENCIL,
         applications::STENCIL,
         applications::GRAPH500,
         applications::COMD,
@@ -687,12 +690,13 @@ const OTHER_TIME: MetricSpec =
     titled("Time from asking for the other operation to its end", time_metric("other_time"));
 const BUS_BYTES: MetricSpec =
     titled("Bytes over the bus, headers included", metric("bus_bytes", Dimension::Bytes, "B", 1));
+const SPEED: MetricSpec = titled("Operations of all nodes in a second", number("speed", "GFLOPS"));
 const MOVED: MetricSpec = metric("moved", Dimension::Bytes, "B", 1);
 
 /// The metrics of a workload kind, the main one first.
 const fn main_metrics(kind: &str) -> &'static [MetricSpec] {
     match kind.as_bytes() {
-        b"ping_pong" => &[LATENCY, BANDWIDTH, TIME_METRIC],
+        b"ping_pong" | b"gpu_ping_pong" => &[LATENCY, BANDWIDTH, TIME_METRIC],
         b"bandwidth" | b"bidirectional_bandwidth" => &[BANDWIDTH, MESSAGE_RATE, TIME_METRIC],
         b"message_rate" => &[MESSAGE_RATE, BANDWIDTH, TIME_METRIC],
         b"collective" => &[LATENCY, MESSAGE_RATE, TIME_METRIC],
@@ -702,6 +706,7 @@ const fn main_metrics(kind: &str) -> &'static [MetricSpec] {
         b"window_growth" => &[GROWTH_TIME, TIME_METRIC],
         b"pack" => &[PACK_TIME, BANDWIDTH, BUS_BYTES, TIME_METRIC],
         b"pack_beside" => &[PACK_TIME, OTHER_TIME, TIME_METRIC],
+        b"gpu_stencil" => &[STEP_TIME, SPEED, TIME_METRIC],
         b"tiles" => &[STEP_TIME, MOVED, TIME_METRIC],
         b"stencil" => &[STEP_TIME, COMMUNICATION, COPIES, COPIES_MEAN, IMBALANCE, TIME_METRIC],
         b"comd" | b"minighost" => &[STEP_TIME, COMMUNICATION, TIME_METRIC],

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::collectives::Collective;
 use super::contract::Handle;
+use super::device::DeviceExchange;
 use super::rma::call::RmaCall;
 use crate::mpi::communicator::Comparison;
 use crate::mpi::envelope::Rank;
@@ -148,6 +149,8 @@ pub enum Call {
     Collective(Arc<Collective>),
     /// Any one-sided call.
     Rma(Arc<RmaCall>),
+    /// `MPI_Send`, `MPI_Recv` or `MPI_Sendrecv` with buffers in GPU memory.
+    Device(Arc<DeviceExchange>),
 }
 
 impl Call {
@@ -180,6 +183,7 @@ impl Call {
             | Self::Attach { .. }
             | Self::Rma(_) => None,
             Self::Collective(call) => Some(call.comm),
+            Self::Device(call) => Some(call.comm),
             Self::Communicators(call) => Some(call.comm()),
         }
     }

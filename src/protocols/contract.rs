@@ -16,7 +16,9 @@
 
 use std::fmt::Debug;
 use std::hash::Hash;
+use std::sync::Arc;
 
+use super::device::DeviceWork;
 use crate::mpi::observation::Observation;
 use crate::mpi::operator::{Reduction, Side};
 use crate::mpi::rma::update::Effect;
@@ -112,6 +114,12 @@ pub enum Space {
     Attached(u16),
     /// Where the endpoint library joins what the threads of a process give; one per thread.
     Exchange(u16),
+    /// A buffer of the program in the memory of its GPU.
+    Device(u32),
+    /// Where the library has packed bytes in the memory of the GPU: two per thread.
+    DeviceStaging(u16),
+    /// Host memory of the library that GPU and HCA both reach: two buffers per thread.
+    Pinned(u16),
 }
 
 impl Space {
@@ -133,7 +141,10 @@ impl Space {
             | Self::Scratch(_)
             | Self::Window(_)
             | Self::Attached(_)
-            | Self::Exchange(_) => None,
+            | Self::Exchange(_)
+            | Self::Device(_)
+            | Self::DeviceStaging(_)
+            | Self::Pinned(_) => None,
         }
     }
 }
@@ -420,6 +431,16 @@ pub enum Action<P, R> {
         /// Comes back when the old element is here.
         token: Token,
     },
+    /// This core asks the GPU of its process for an operation, which begins when all before it in its
+    /// stream have ended; `token` comes back as [`Input::Done`] when it has ended itself.
+    Device {
+        /// Which stream of the process.
+        stream: u16,
+        /// What.
+        work: Arc<DeviceWork>,
+        /// Comes back at its end.
+        token: Token,
+    },
     /// Give a landing buffer back: post a receive WQE, or free the shared cell.
     Repost {
         /// The buffer, as it came with the packet.
@@ -483,6 +504,7 @@ impl<P, R> Action<P, R> {
             Self::RdmaAtomic { at, target, update, operand, into, token } => {
                 Action::RdmaAtomic { at, target, update, operand, into, token }
             }
+            Self::Device { stream, work, token } => Action::Device { stream, work, token },
             Self::Repost { landing, from } => Action::Repost { landing, from },
             Self::Release => Action::Release,
             Self::Poll(token) => Action::Poll(token),
@@ -662,6 +684,9 @@ pub enum Next<C> {
     Store(Region, u64),
     /// The thread copies inside its process's memory, outside the library: as long as both are.
     Copy(Region, Region),
+    /// The thread asks the GPU of its process for an operation in a stream of the process, and goes
+    /// on: nothing is told of its end, and its bytes do not exist.
+    Offload(u16, Arc<DeviceWork>),
     /// The program tells its monitors a fact, at no cost.
     Tell(Observation),
     /// The thread ends.
@@ -677,6 +702,11 @@ pub trait Program<M: Machine>: Clone + Eq + Hash + Debug {
     /// The value that the last [`Next::Load`] or [`Next::Take`] read, little endian; [`Self::next`] is called then.
     fn loaded(&mut self, value: u64) {
         let _ = value;
+    }
+
+    /// Whether the program, or a call of it, asks the GPU of its process for anything.
+    fn uses_a_gpu(&self) -> bool {
+        false
     }
 
     /// Whether this program, as the first thread's, creates the other threads of its process by

@@ -3,6 +3,7 @@
 pub mod call;
 pub mod collectives;
 pub mod contract;
+pub mod device;
 pub mod eager;
 pub mod library;
 #[cfg(feature = "mutants")]

@@ -24,6 +24,7 @@ mod per_field;
 mod points;
 mod whole_extent;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::mpi::datatype::{Datatype, DatatypeError, Encoding, EncodingError, NodeKind};
@@ -187,6 +188,64 @@ impl DeviceCall {
         Self::Copy { from: end(from), to: end(to), width: bytes, rows: 1, slices: 1 }
     }
 
+    /// The memory that it reads, and the one that it writes.
+    pub const fn ends(&self) -> (Memory, Memory) {
+        match *self {
+            Self::Kernel { task: Task::Pack, packed, .. } => (Memory::Data, packed),
+            Self::Kernel { task: Task::Unpack, packed, .. } => (packed, Memory::Data),
+            Self::Host { task: Task::Pack, data } => (data, Memory::Packed),
+            Self::Host { task: Task::Unpack, data } => (Memory::Packed, data),
+            Self::Copy { from, to, .. } => (from.memory, to.memory),
+        }
+    }
+
+    /// Calls `run` with the source, the destination and the bytes of each run that it moves, in
+    /// order; of a kernel, those of these primitives.
+    ///
+    /// # Panics
+    ///
+    /// When the layout's sizes are beyond 64 bits: it was encoded.
+    pub fn runs(
+        &self,
+        layout: &Layout,
+        primitives: Range<u64>,
+        mut run: impl FnMut((Memory, i64), (Memory, i64), u64),
+    ) {
+        let (source, target) = self.ends();
+        let mut ordered = |task: Task, data: i64, packed: u64, bytes| {
+            let packed = packed.cast_signed();
+            let (from, to) = if task == Task::Pack { (data, packed) } else { (packed, data) };
+            run((source, from), (target, to), bytes);
+        };
+        match *self {
+            Self::Kernel { task, .. } => {
+                for id in primitives {
+                    let element = layout.encoding.locate(id);
+                    ordered(task, element.input, element.output, element.size);
+                }
+            }
+            Self::Host { task, .. } => {
+                let mut packed = 0;
+                let segments = layout.datatype.segments(layout.count);
+                for segment in segments.expect("a layout that was encoded") {
+                    ordered(task, segment.offset, packed, segment.length);
+                    packed += segment.length;
+                }
+            }
+            Self::Copy { from, to, width, rows, slices } => {
+                let at = |end: &End, slice: u64, row: u64| {
+                    end.offset + end.slice * slice.cast_signed() + end.pitch * row.cast_signed()
+                };
+                for slice in 0..slices {
+                    for row in 0..rows {
+                        let (from, to) = (at(&from, slice, row), at(&to, slice, row));
+                        run((source, from), (target, to), width);
+                    }
+                }
+            }
+        }
+    }
+
     /// The same the other way round.
     const fn backwards(self) -> Self {
         match self {
@@ -237,6 +296,9 @@ pub enum Method {
 /// Why a method cannot pack a layout.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum Refusal {
+    /// It packs data in host memory, and these are not.
+    #[error("a core packs data in host memory only")]
+    Host,
     /// It is made for structs.
     #[error("the type is no struct")]
     NoStruct,
@@ -325,6 +387,12 @@ impl Method {
             | Self::Cpu
             | Self::Automatic => true,
         }
+    }
+
+    /// Whether some of the primitives can be packed by themselves: by one kernel, straight to the
+    /// host.
+    pub const fn packs_parts(self) -> bool {
+        matches!(self, Self::Kernel | Self::HandCoded)
     }
 
     /// What the driver is asked for, in order, in one stream.

@@ -15,6 +15,8 @@
 
 pub mod bytes;
 mod lanes;
+pub(super) mod operations;
+mod stencil;
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -395,7 +397,8 @@ impl Running {
         match asked {
             Asked::Pack(call @ DeviceCall::Kernel { code, task, packed }) => {
                 let encoding = &*self.setup.layout.encoding;
-                let lanes = PackLanes { encoding, code, task, packed };
+                let primitives = 0..encoding.primitives();
+                let lanes = PackLanes { encoding, code, task, packed, primitives };
                 let block = block(&self.setup);
                 let shape = &self.shape;
                 let count = || count::kernel(shape, block, &lanes);
@@ -403,15 +406,7 @@ impl Running {
                 Operation::Kernel(*self.counted.entry(key).or_insert_with(count))
             }
             Asked::Pack(DeviceCall::Copy { from, to, width, rows, slices }) => {
-                let direction = direction(from.memory, to.memory);
-                // The packed end has its rows back to back.
-                let pitch = from.pitch.unsigned_abs().max(to.pitch.unsigned_abs());
-                let copy = if rows == 1 && slices == 1 {
-                    Copy::contiguous(direction, width)
-                } else {
-                    Copy::boxes(direction, slices, rows, width, pitch)
-                };
-                Operation::Copy(copy)
+                Operation::Copy(operations::copy(from, to, (width, rows, slices)))
             }
             Asked::Pack(DeviceCall::Host { .. }) => unreachable!("the core packs by itself"),
             Asked::Compute { time, stores } => {

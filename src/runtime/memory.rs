@@ -20,6 +20,7 @@ use super::fingerprint::Shared;
 use crate::mpi::operator::{Reduction, Side};
 use crate::mpi::rma::update::Effect;
 use crate::protocols::contract::{Process, Region, Space};
+use crate::protocols::device::DeviceWork;
 
 /// Whether bytes exist.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
@@ -110,6 +111,13 @@ impl Memories {
         if self.real(from) {
             let bytes = self.memory(process, from).take(from);
             self.memory(process, to).write(to, &bytes);
+        }
+    }
+
+    /// Moves the bytes of an operation of a process's GPU.
+    pub fn work(&mut self, process: Process, work: &DeviceWork) {
+        if self.payload == Payload::Real {
+            work.runs(|from, to| self.copy(process, from, to));
         }
     }
 

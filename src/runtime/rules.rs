@@ -64,6 +64,7 @@ pub fn breach<P, R>(list: &[Action<P, R>]) -> Option<&'static str> {
             | Action::RdmaWrite { .. }
             | Action::RdmaRead { .. }
             | Action::RdmaAtomic { .. }
+            | Action::Device { .. }
             | Action::PeerCopy { .. }
             | Action::Count { .. }
             | Action::Consult { .. }
@@ -145,7 +146,10 @@ impl Cut {
                 }
                 false
             }
-            Action::RdmaWrite { .. } | Action::RdmaRead { .. } | Action::RdmaAtomic { .. } => {
+            Action::RdmaWrite { .. }
+            | Action::RdmaRead { .. }
+            | Action::RdmaAtomic { .. }
+            | Action::Device { .. } => {
                 self.left = true;
                 false
             }
@@ -184,6 +188,7 @@ pub fn touches_window<P, R>(action: &Action<P, R>) -> bool {
         | Action::RdmaWrite { .. }
         | Action::RdmaRead { .. }
         | Action::RdmaAtomic { .. }
+        | Action::Device { .. }
         | Action::Repost { .. }
         | Action::Release
         | Action::Poll(_)

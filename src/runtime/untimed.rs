@@ -48,6 +48,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::ops::Deref;
+use std::sync::Arc;
 
 use super::counters::Counters;
 use super::deadlock::{self, Deadlock, Standing};
@@ -60,8 +61,9 @@ use crate::mpi::observation::Observation;
 use crate::mpi::rma::update::Effect;
 use crate::protocols::contract::{
     Action, ActionOf, Entry, Guard, Lane, Lanes, Machine, Next, Process, Program, Region, Route,
-    Thread, Token, Via,
+    Space, Thread, Token, Via,
 };
+use crate::protocols::device::DeviceWork;
 
 /// One thing that may happen next.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -326,21 +328,42 @@ struct Operation {
 
 impl Operation {
     /// The memory that it names at both sides.
-    const fn sides(&self) -> [(Process, Region); 2] {
-        match self.does {
-            Does::Copies { from, to } => [from, to],
-            Does::Updates { at, into, .. } => [at, into],
+    fn sides(&self) -> [(Process, Region); 2] {
+        match &self.does {
+            Does::Copies { from, to } => [*from, *to],
+            Does::Updates { at, into, .. } => [*at, *into],
+            Does::Asks { process, work, .. } => {
+                // Work whose bytes do not exist touches nothing.
+                let nothing = Region::new(Space::Scratch(0), 0);
+                work.memories().unwrap_or([nothing; 2]).map(|region| (*process, region))
+            }
         }
+    }
+
+    /// Whether others of its stream come before it.
+    fn waits(&self) -> bool {
+        matches!(&self.does, Does::Asks { after, .. } if !after.is_empty())
     }
 }
 
-/// What an RDMA operation does.
+/// What an RDMA operation, or a GPU, does.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 enum Does {
     /// Bytes move from one place to another.
     Copies { from: (Process, Region), to: (Process, Region) },
     /// An element changes; `carried` is the operand before, and the old element afterwards.
     Updates { at: (Process, Region), update: Effect, carried: Parcel, into: (Process, Region) },
+    /// A GPU works, once the operations `after` of its stream have.
+    Asks { process: Process, stream: u16, work: Arc<DeviceWork>, after: Vec<Token> },
+}
+
+impl Does {
+    /// Another operation has ended.
+    fn hears_of(&mut self, ended: Token) {
+        if let Self::Asks { after, .. } = self {
+            after.retain(|token| *token != ended);
+        }
+    }
 }
 
 impl<M: Machine, P: Program<M>> PartialEq for World<M, P> {
@@ -422,7 +445,8 @@ where
             for (thread, strand) in (0u16..).zip(&instance.threads) {
                 strand_choices(process, Thread(thread), instance, strand, port, choices);
             }
-            let live = port.operations.iter().filter(|operation| !self.is_cut_off(operation));
+            let free = |operation: &&Operation| !operation.waits() && !self.is_cut_off(operation);
+            let live = port.operations.iter().filter(free);
             choices.extend(live.map(|operation| {
                 let token = operation.token;
                 if operation.moved {
@@ -616,7 +640,7 @@ impl<M: Machine, P: Program<M>> Instance<M, P> {
                 Next::Take(region) => break Stage::Touches(Touch::Take(region)),
                 Next::Store(region, value) => break Stage::Touches(Touch::Store(region, value)),
                 Next::Copy(from, to) => break Stage::Touches(Touch::Copy(from, to)),
-                Next::Compute(_) | Next::Mark(_) => {}
+                Next::Compute(_) | Next::Mark(_) | Next::Offload(..) => {}
                 Next::Fork => {
                     for other in 1..self.threads.len() {
                         self.advance(other, None);

@@ -168,6 +168,10 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for AnyProgram {
         }
     }
 
+    fn uses_a_gpu(&self) -> bool {
+        if let Self::Score(program) = self { Program::<M>::uses_a_gpu(program) } else { false }
+    }
+
     fn forks(&self) -> bool {
         match self {
             Self::Windowed(program) => Program::<M>::forks(program),

@@ -190,6 +190,7 @@ fn buffer_of(call: &Call) -> Option<Buffer> {
         | Call::Attach { .. }
         | Call::Compare { .. }
         | Call::Rma(_)
+        | Call::Device(_)
         | Call::Communicators(_)
         | Call::Collective(_) => None,
     }

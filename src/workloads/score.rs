@@ -65,6 +65,12 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for Score {
         Next::End
     }
 
+    fn uses_a_gpu(&self) -> bool {
+        let uses =
+            |step: &Next<Call>| matches!(step, Next::Offload(..) | Next::Call(Call::Device(_)));
+        self.sections.iter().any(|section| section.steps.iter().any(uses))
+    }
+
     fn forks(&self) -> bool {
         self.sections.iter().any(|section| section.steps.contains(&Next::Fork))
     }

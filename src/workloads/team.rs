@@ -54,7 +54,10 @@ fn of_thread(call: &Collective, thread: u16, comm: Comm) -> Collective {
         | Space::Window(_)
         | Space::Shared(_)
         | Space::Attached(_)
-        | Space::Exchange(_) => region,
+        | Space::Exchange(_)
+        | Space::Device(_)
+        | Space::DeviceStaging(_)
+        | Space::Pinned(_) => region,
     };
     Collective { comm, input: own(call.input), output: own(call.output), ..call.clone() }
 }

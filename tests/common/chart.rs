@@ -160,6 +160,10 @@ impl Chart {
                 self.wires.push_back((rank, Arrival::Done(token)));
                 format!("updates {} B of {}", target.len, at.peer.0)
             }
+            Action::Device { token, .. } => {
+                self.wires.push_back((rank, Arrival::Done(token)));
+                "asks its GPU".to_owned()
+            }
             Action::Register { region } => format!("pins {} B", region.len),
             Action::Send { to, packet, payload, header, .. } => {
                 self.headers.push(header.as_u64());
@@ -228,6 +232,9 @@ fn place(region: Region) -> &'static str {
         Space::Shared(_) => "shared",
         Space::Attached(_) => "attached",
         Space::Exchange(_) => "exchange",
+        Space::Device(_) => "device",
+        Space::DeviceStaging(_) => "device staging",
+        Space::Pinned(_) => "pinned",
     }
 }
 

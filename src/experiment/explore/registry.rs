@@ -3,6 +3,7 @@
 //! A new one is one line in [`entries`] and one function that makes its job. Everything else
 //! (strategies, crashes, shrinking, tokens) is the same for all.
 
+mod gpu;
 mod jobs;
 
 use super::Size;
@@ -118,6 +119,20 @@ pub fn entries() -> Vec<Entry> {
             [1, 8],
             nothing,
             jobs::frees,
+        ),
+        entry(
+            "gpu/chunks",
+            "R ranks in a ring, K messages of GPU memory in two chunks to the next",
+            [2, 4],
+            nothing,
+            gpu::chunks,
+        ),
+        entry(
+            "gpu/whole",
+            "R ranks in a ring, K messages of GPU memory to the next, packed by two operations",
+            [2, 4],
+            nothing,
+            gpu::whole,
         ),
         entry(
             "matching/exact",

@@ -88,6 +88,7 @@ pub(super) fn check_addressing(
         | Workload::Application(_)
         | Workload::OneSided(_)
         | Workload::Packing(_)
+        | Workload::Gpu(_)
         | Workload::Program(_) => (false, false),
     };
     if endpoints && !known {
@@ -109,6 +110,7 @@ pub(super) fn check_addressing(
             | Workload::Application(_)
             | Workload::OneSided(_)
             | Workload::Packing(_)
+            | Workload::Gpu(_)
             | Workload::Tiles(_) => (false, OVER_PLAIN_MPI),
         };
         if !offered {

@@ -16,7 +16,7 @@ use super::cooperation;
 use super::{
     Addressing, Connections, DEFAULT_EVENTS, DEFAULT_SEED, DEFAULT_TIME, Limits, Lock, LongQueue,
     MpiOptions, Noise, OsNoise, Payload, Placement, PlacementOrder, Point, Rendezvous, Topology,
-    Workload, applications, one_sided, packing, place, tiles,
+    Workload, applications, gpu, one_sided, packing, place, tiles,
 };
 use crate::hardware::core::Pinning;
 use crate::hardware::topology::{self, Shape, TopologyError};
@@ -93,6 +93,7 @@ pub(super) fn read(
         packing::check_keys(diagnostics, tree, packing, &params);
         packing::check_machine(diagnostics, tree, &machine, (packing, real));
     }
+    gpu::check_machine(diagnostics, tree, &machine, (&workload, nodes, mpi.payload));
     Some(Point {
         index,
         params,
@@ -152,6 +153,9 @@ fn workload(
     }
     if packing::is_packing(kind) {
         return packing::read(diagnostics, node).map(|one| Workload::Packing(Box::new(one)));
+    }
+    if gpu::is_gpu(kind) {
+        return gpu::read(diagnostics, node, nodes).map(|one| Workload::Gpu(Box::new(one)));
     }
     if applications::is_application(kind) {
         let applied = applications::read(diagnostics, node, choices, nodes);
@@ -270,6 +274,7 @@ fn over_units(
         | Workload::MessageRate { .. }
         | Workload::OneSided(_)
         | Workload::Packing(_)
+        | Workload::Gpu(_)
         | Workload::Tiles(_) => return,
     };
     let node_of = |process| placement.node_of(process, nodes);
@@ -357,6 +362,7 @@ fn placement(
             (workload.processes, workload.per_node)
         }
         Workload::Packing(_) => (1, 1),
+        Workload::Gpu(sends) => (sends.processes(), 1),
         Workload::Tiles(tiles) => {
             let processes = u32::try_from(tiles.before.len()).expect("the shape limits the list");
             (processes, processes.div_ceil(nodes))
@@ -369,7 +375,7 @@ fn placement(
     Some(Placement { processes, per_node, order, oversubscribe, pinning })
 }
 
-fn need_nodes(
+pub(super) fn need_nodes(
     diagnostics: &mut Diagnostics,
     tree: &Node,
     nodes: u32,
@@ -587,6 +593,7 @@ fn products(
         Workload::Application(_)
         | Workload::OneSided(_)
         | Workload::Packing(_)
+        | Workload::Gpu(_)
         | Workload::Tiles(_)
         | Workload::Program(_) => return,
     };

@@ -71,6 +71,7 @@ fn agents(point: &Point) -> u64 {
         }
         Workload::Tiles(_)
         | Workload::Packing(_)
+        | Workload::Gpu(_)
         | Workload::Application(_)
         | Workload::OneSided(_) => u64::from(point.placement.per_node),
         Workload::Bandwidth { pairs, .. } => u64::from(*pairs),

@@ -115,10 +115,24 @@ pub fn run(point: &Point) -> Result<(Outcome, Noted), JobError> {
         let endpoints = Some(xios_ep::counts(&ran));
         return Ok((ran.outcome, Noted { longest, endpoints, looks: 0, search: None }));
     }
-    let mut ran = job.run()?;
+    let mut timed = job.timed()?;
+    if let Workload::Gpu(workload) = &point.workload
+        && point.mpi.payload == Payload::Real
+    {
+        for (process, region, bytes) in workload.contents() {
+            timed.store(process, region, &bytes);
+        }
+    }
+    let mut ran = timed.run();
     let longest = Longest::of(&ran.machines);
     if let Workload::OneSided(workload) = &point.workload
         && ran.outcome.ending == Ending::Finished
+    {
+        ran.outcome.violations.extend(workload.broken(&ran.memories));
+    }
+    if let Workload::Gpu(workload) = &point.workload
+        && ran.outcome.ending == Ending::Finished
+        && point.mpi.payload == Payload::Real
     {
         ran.outcome.violations.extend(workload.broken(&ran.memories));
     }
@@ -265,6 +279,7 @@ fn programs(point: &Point) -> Vec<AnyProgram> {
             let reductions = applied.reductions.iter().map(|one| Arc::new(placed(point, one)));
             applied.application.programs(&*draws(point.seed), &reductions.collect::<Vec<_>>())
         }
+        Workload::Gpu(workload) => workload.programs().into_iter().map(AnyProgram::Score).collect(),
         Workload::OneSided(workload) => workload.programs(),
         Workload::Program(ranks) => {
             let programs = listed(point, ranks);

@@ -10,6 +10,7 @@ use crate::runtime::timed::{Ending, Mark, Outcome, Used};
 use crate::units::{Time, TimeDelta};
 use crate::workloads::application::Task as ApplicationTask;
 use crate::workloads::collective;
+use crate::workloads::gpu::GpuWorkload;
 use crate::workloads::graph500::traffic::Totals;
 use crate::workloads::linked_list::SERVED;
 use crate::workloads::one_sided::{OneSided, Task};
@@ -100,6 +101,17 @@ fn metrics(point: &Point, outcome: &Outcome, noted: Noted) -> Vec<Metric> {
                 add("bus_bytes", to_f64(over_the_bus(outcome)), "B");
             }
         }
+        Workload::Gpu(workload) => match &**workload {
+            GpuWorkload::PingPong(ping_pong) => {
+                let one_way = seconds / (2.0 * f64::from(ping_pong.rounds));
+                add("latency", one_way * 1e6, "us");
+                add("bandwidth", to_f64(ping_pong.sent.bytes()) / one_way / 1e6, "MB/s");
+            }
+            GpuWorkload::Stencil(stencil) => {
+                add("step_time", elapsed.as_us_f64() / f64::from(stencil.steps), "us");
+                add("speed", to_f64(stencil.flops()) / seconds / 1e9, "GFLOPS");
+            }
+        },
         Workload::Application(applied) => {
             let inside = account::inside(outcome).as_us_f64();
             if let Some(steps) = applied.application.steps() {
@@ -175,6 +187,7 @@ pub(super) fn messages(point: &Point) -> f64 {
         }
         Workload::Tiles(tiles) => to_f64(tiles.messages()),
         Workload::Application(applied) => to_f64(applied.application.messages()),
+        Workload::Gpu(workload) => to_f64(workload.messages()),
         Workload::OneSided(_) | Workload::Packing(_) | Workload::Program(_) => 0.0,
     }
 }

@@ -98,6 +98,7 @@ impl Library {
             Call::Attach { id } => self.attach(thread, id, out),
             Call::Compare { a, b } => self.compare(thread, a, b, out),
             Call::Collective(call) => self.begin_collective(thread, call, out),
+            Call::Device(call) => self.begin_device(thread, call, out),
             Call::Rma(call) => self.one_sided(thread, &call, out),
             Call::Communicators(call) => self.communicators(thread, call, out),
         }
@@ -240,7 +241,7 @@ impl Library {
         self.open(key, Body::Complete(outcome), thread)
     }
 
-    fn select(
+    pub(super) fn select(
         &self,
         thread: Thread,
         source: Peer,
@@ -475,6 +476,7 @@ impl Library {
             | Pending::Window
             | Pending::WindowTest(_)
             | Pending::WindowPass
+            | Pending::Device(_)
             | Pending::Collective(_)) => unreachable!("{other:?} is no test"),
         }
     }

@@ -18,8 +18,8 @@ use std::sync::Arc;
 use super::endpoints::Member;
 use super::requests::{Body, Pending};
 use super::{
-    Action, Key, Library, LibraryAction, MessageHeader, Outcome, ProtocolError, Region, Reply,
-    Selection, Space, Thread, push_return,
+    Action, Key, Library, LibraryAction, MessageHeader, MessageId, Outcome, ProtocolError, Region,
+    Reply, Selection, Space, Thread, push_return,
 };
 use crate::mpi::envelope::Rank;
 use crate::mpi::observation::{GroupFact, GroupId, Observation};
@@ -40,6 +40,17 @@ pub(super) struct Running {
     at: At,
     /// Moves of this round that are not complete.
     remaining: u32,
+}
+
+/// A message of the library's own.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Letter {
+    pub(super) comm: Comm,
+    pub(super) to: Rank,
+    pub(super) tag: i32,
+    pub(super) region: Region,
+    /// Where it stands for a message of the program: its number.
+    pub(super) outer: Option<MessageId>,
 }
 
 impl Library {
@@ -178,7 +189,8 @@ impl Library {
             match *one {
                 Move::Send { to, tag, region } => {
                     let tag = tag_of(tag);
-                    self.send_part(thread, (key, blocking), comm, to, tag, region, out)?;
+                    let letter = Letter { comm, to, tag, region, outer: None };
+                    self.send_part(thread, (key, blocking), letter, out)?;
                 }
                 Move::Receive { from, tag, region } => {
                     let Member { internal: context, rank: dest, .. } = self.member(thread, comm)?;
@@ -202,20 +214,19 @@ impl Library {
     }
 
     /// A message of the library's own. An eager one has left when this returns, and has no request.
-    fn send_part(
+    pub(super) fn send_part(
         &mut self,
         thread: Thread,
         (key, blocking): (Key, bool),
-        comm: Comm,
-        to: Rank,
-        tag: i32,
-        region: Region,
+        letter: Letter,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
+        let Letter { comm, to, tag, region, outer } = letter;
         out.emit(|| Action::Work(Step::Control));
         let member = self.member(thread, comm)?;
-        let (route, envelope) = self.address(comm, &member, member.internal, to, tag)?;
-        let message = self.next_message();
+        let context = if outer.is_some() { member.context } else { member.internal };
+        let (route, envelope) = self.address(comm, &member, context, to, tag)?;
+        let message = outer.unwrap_or_else(|| self.next_message());
         let (bytes, sender) = (region.len, key);
         let mode = SendMode::Standard;
         let (offer, heard) = self.meet_offer(route.peer, &envelope);

@@ -42,6 +42,7 @@ impl Library {
                 WaitSet::All(self.rma.as_ref()?.waits(thread, origin).unwrap_or_default())
             }
             Pending::Collective(running) => WaitSet::All(self.collective_waits(thread, running)),
+            Pending::Device(exchanging) => WaitSet::All(self.device_waits(thread, exchanging)),
         })
     }
 

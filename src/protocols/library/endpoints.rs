@@ -363,6 +363,7 @@ impl Library {
             | Call::Improbe { .. }
             | Call::Barrier { .. }
             | Call::Collective(_)
+            | Call::Device(_)
             | Call::Compare { .. } => {
                 let own = call.comm().and_then(|comm| table.own(thread, comm));
                 own.map_or(Caller::Process, |(_, local)| Caller::Endpoint(local))

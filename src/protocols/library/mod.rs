@@ -6,13 +6,15 @@
 //! ```
 //!
 //! Source: `endpoints` Sec. 4.3 (matching), `coop` Sec. I-A (protocols).
-//! One-sided operations are a family of their own, behind `one_sided.rs`. Left out: datatypes.
+//! One-sided operations are a family of their own, behind `one_sided.rs`. Datatypes exist in GPU
+//! memory only (`device.rs`).
 
 mod arrivals;
 mod buffered;
 mod calls;
 mod collective;
 mod communicators;
+mod device;
 mod diagnosis;
 mod endpoints;
 mod offers;
@@ -469,6 +471,7 @@ impl Machine for Library {
                 self.packet(thread, from, packet, landing, out)?;
             }
             Input::Done(token) if rma::is_ours(token) => self.one_sided_done(thread, token, out)?,
+            Input::Done(token) if device::is_device(token) => self.device_done(token, out)?,
             Input::Done(token) => self.rdma_done(thread, Key::from_token(token), out)?,
             Input::Polled(token) if work::is_between_chunks(token) => {
                 self.next_chunk(thread, out)?;

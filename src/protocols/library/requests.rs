@@ -1,6 +1,7 @@
 //! The request table, and which thread waits for which request.
 
 use super::collective::Running;
+use super::device::Exchanging;
 use super::endpoints::{Agreeing, Caller};
 use super::{
     Action, Handle, Key, Library, LibraryAction, MessageId, Note, Outcome, ProtocolError,
@@ -224,6 +225,8 @@ pub(super) enum Pending {
     Probe { selection: Selection, take: Option<Handle>, flag: bool },
     /// A collective.
     Collective(Running),
+    /// Messages with buffers in GPU memory.
+    Device(Box<Exchanging>),
     /// A one-sided call: the windows know what for.
     Window,
     /// `MPI_Win_test`, during its pass.
@@ -406,6 +409,7 @@ impl Library {
                 truncated,
             })
         });
+        self.hear_chunk(key, message);
         self.complete(key, outcome, Some(buffer), out)
     }
 
@@ -455,6 +459,7 @@ impl Library {
             }
             Some(Pending::Any(_)) => self.return_any(thread, key, out),
             Some(Pending::Collective(_)) => self.part_complete(thread, out)?,
+            Some(Pending::Device(_)) => self.chunk_over(thread, key, out)?,
             Some(Pending::Agree(_)) => {
                 self.close(key);
                 self.advance_agreement(thread, out)?;

@@ -55,6 +55,7 @@ pub(super) fn call(call: &Call) -> String {
         }
         Call::FreeEndpoint { comm } => format!("MPI_Comm_free({})", named(*comm)),
         Call::Collective(call) => collective(call),
+        Call::Device(call) => format!("{} of GPU memory", call.function()),
         Call::Rma(call) => call.name().to_owned(),
         other => format!("{other:?}"),
     }

@@ -2,7 +2,7 @@
 
 use super::super::monitors::Violation;
 use crate::mpi::datatype::{pack, unpack};
-use crate::protocols::packing::{DeviceCall, End, Layout, Memory, Task};
+use crate::protocols::packing::{DeviceCall, Layout, Memory, Task};
 
 /// The memories of one packing.
 #[derive(Clone, Debug)]
@@ -62,47 +62,11 @@ impl Bytes {
     ///
     /// When a call reaches beyond its memories: a defect of its method.
     pub fn apply(&mut self, call: DeviceCall) {
-        match call {
-            DeviceCall::Host { task, data } => self.by_core(task, data),
-            DeviceCall::Kernel { task, packed, .. } => {
-                for id in 0..self.layout.encoding.primitives() {
-                    let element = self.layout.encoding.locate(id);
-                    let (data, other) = (element.input, element.output.cast_signed());
-                    match task {
-                        Task::Pack => self.run(Memory::Data, data, packed, other, element.size),
-                        Task::Unpack => self.run(packed, other, Memory::Data, data, element.size),
-                    }
-                }
-            }
-            DeviceCall::Copy { from, to, width, rows, slices } => {
-                let at = |end: &End, slice: u64, row: u64| {
-                    end.offset + end.slice * slice.cast_signed() + end.pitch * row.cast_signed()
-                };
-                for slice in 0..slices {
-                    for row in 0..rows {
-                        let (source, target) = (at(&from, slice, row), at(&to, slice, row));
-                        self.run(from.memory, source, to.memory, target, width);
-                    }
-                }
-            }
-        }
-    }
-
-    /// One run after the other, in packing order.
-    fn by_core(&mut self, task: Task, data: Memory) {
-        let Layout { datatype, count, .. } = self.layout.clone();
-        let mut packed = 0;
-        for run in datatype.segments(count).expect("a layout whose span is the data") {
-            match task {
-                Task::Pack => {
-                    self.run(data, run.offset, Memory::Packed, packed, run.length);
-                }
-                Task::Unpack => {
-                    self.run(Memory::Packed, packed, data, run.offset, run.length);
-                }
-            }
-            packed += run.length.cast_signed();
-        }
+        let layout = self.layout.clone();
+        let all = 0..layout.encoding.primitives();
+        call.runs(&layout, all, |(from, source), (to, target), bytes| {
+            self.run(from, source, to, target, bytes);
+        });
     }
 
     /// Moves one run of bytes.

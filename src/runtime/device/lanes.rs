@@ -8,6 +8,8 @@
 //! The nodes of the encoding are in shared memory, into which the first warp of a block loads them;
 //! its lists are in device memory. A hand-coded kernel has its nodes in its code, and reads lists too.
 
+use std::ops::Range;
+
 use crate::hardware::gpu::{Kind, Lane, Lanes, Space};
 use crate::mpi::datatype::{Encoding, NodeKind, Observer};
 use crate::protocols::packing::{Code, Memory, Task};
@@ -19,12 +21,14 @@ const FIXED: u64 = 3 << 40;
 const LOOKASIDE: u64 = 4 << 40;
 
 /// The threads of one kernel.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct PackLanes<'a> {
     pub(super) encoding: &'a Encoding,
     pub(super) code: Code,
     pub(super) task: Task,
     pub(super) packed: Memory,
+    /// The primitives that it moves.
+    pub(super) primitives: Range<u64>,
 }
 
 /// Turns the way of a thread into its instructions and loads.
@@ -65,15 +69,17 @@ impl Observer for Way<'_> {
 
 impl Lanes for PackLanes<'_> {
     fn threads(&self) -> u64 {
-        self.encoding.primitives()
+        self.primitives.end - self.primitives.start
     }
 
     fn lane(&self, thread: u64, lane: &mut Lane) {
         // Several elements: which one, before the type is looked at.
         let which = if self.encoding.count() > 1 { self.code.division() } else { 0 };
         lane.instructions = Code::THREAD + which;
-        let element =
-            self.encoding.trace(thread, &mut Way { code: self.code, lane, dimensions: None });
+        let element = self.encoding.trace(
+            self.primitives.start + thread,
+            &mut Way { code: self.code, lane, dimensions: None },
+        );
         let bytes = u32::try_from(element.size).expect("a primitive is a few bytes");
         let data = (Space::Device, DATA.wrapping_add_signed(element.input));
         let space = if self.packed.is_of_host() { Space::Host } else { Space::Device };

@@ -86,6 +86,7 @@ impl Lends for Call {
             | Self::FreeEndpoint { .. }
             | Self::Attach { .. }
             | Self::Communicators(_)
+            | Self::Device(_)
             | Self::Compare { .. } => None,
             Self::Rma(call) => {
                 let result = one_sided(call).and_then(Operation::result);

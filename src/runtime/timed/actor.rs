@@ -3,6 +3,8 @@
 mod copies;
 mod touches;
 
+use std::sync::Arc;
+
 use super::passes::Pass;
 use super::peer_copy::PeerCopying;
 use super::polling::{Polled, Position};
@@ -216,6 +218,7 @@ where
                     }
                 }
                 Next::Copy(from, to) => return self.copy_outside(thread, (from, to), at),
+                Next::Offload(stream, work) => return self.offload(thread, (stream, work), at),
                 Next::Fork => return self.fork(thread, at),
                 Next::Join => {
                     self.actor(thread).since = at;
@@ -229,7 +232,7 @@ where
     }
 
     /// The core works outside the library from `at` on.
-    fn outside(&mut self, thread: u32, work: TimeDelta, at: Time) {
+    pub(super) fn outside(&mut self, thread: u32, work: TimeDelta, at: Time) {
         let actor = self.actor(thread);
         actor.state = State::Computing;
         if !actor.alone {
@@ -372,6 +375,10 @@ where
             Arrived::Done(token) => {
                 self.record(|| Choice::TakeDone { process, thread: inner });
                 (Input::Done(token), cqe_poll)
+            }
+            Arrived::Device(token) => {
+                self.record(|| Choice::TakeDone { process, thread: inner });
+                (Input::Done(token), TimeDelta::ZERO)
             }
             Arrived::Packet { from, channel, content, via } => {
                 self.actor(thread).taken = Some((from, channel));
@@ -536,6 +543,11 @@ where
                 let operand = parcel.unwrap_or_default();
                 let kind = FlightKind::AtomicRequest { target, update, into, token, operand };
                 Some(self.launch(thread, *at, kind, bytes, Via::Hca, cursor))
+            }
+            Action::Device { stream, work, token } => {
+                let asks = (*stream, Arc::clone(work));
+                let call = self.ask_device(thread, asks, Some(*token), cursor);
+                Some(self.charge(thread, Part::Post, cursor, call))
             }
             Action::Repost { landing, from } => Some(self.repost(thread, *landing, *from, cursor)),
             Action::Release => {

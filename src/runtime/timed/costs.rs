@@ -103,6 +103,10 @@ impl Costs {
     /// A cache that would overflow is emptied first: the oldest policy, and the cheapest to state.
     pub(super) fn register(&mut self, process: Process, region: Region) -> TimeDelta {
         let end = region.offset + region.len;
+        if matches!(region.space, Space::Pinned(_)) {
+            // Pinned for HCA and GPU when it was allocated.
+            return TimeDelta::ZERO;
+        }
         if self.pinned.get(&(process, region.space)).is_some_and(|&pinned| pinned >= end) {
             return TimeDelta::ZERO;
         }

@@ -15,6 +15,7 @@
 
 mod actor;
 mod costs;
+mod device;
 mod lock;
 mod mapped;
 mod passes;
@@ -39,6 +40,7 @@ use crate::hardware::core::{IssueSlots, Noise, Place};
 use crate::hardware::fabric::{
     Delivery, FabricEvent, ResourceId, ResourceStats, Schedule, Service,
 };
+use crate::hardware::gpu::GpuEvent;
 use crate::hardware::profile::Profile;
 use crate::hardware::topology::Topology;
 use crate::mpi::rma::update::Effect;
@@ -48,6 +50,7 @@ use crate::protocols::contract::{
 use crate::units::{Time, TimeDelta};
 use actor::Actor;
 use costs::Costs;
+use device::Devices;
 pub use lock::LockOrder;
 use lock::Locks;
 pub use peer_copy::Kernel;
@@ -245,6 +248,10 @@ enum Happening {
     Retry(u32),
     /// Lock `0` takes its next step by itself; stale unless generation `1` is current.
     Lock(u32, u32),
+    /// Operation `0` of a GPU is asked for.
+    Ask(u32),
+    /// The latency of an operation of a GPU is over.
+    Gpu(GpuEvent),
 }
 
 impl Event for Happening {
@@ -267,6 +274,8 @@ impl Event for Happening {
             Self::Pin(thread) => (16, u64::from(thread)),
             Self::Pinned(process, _) => (17, u64::from(process)),
             Self::Moved(thread) => (18, u64::from(thread)),
+            Self::Ask(operation) => (19, u64::from(operation)),
+            Self::Gpu(event) => (20, event.fingerprint()),
         };
         mix(kind, content)
     }
@@ -288,6 +297,7 @@ enum Phase {
     Lock,
     Atomic,
     Pinning,
+    Device,
 }
 
 /// Something that is under way between two processes.
@@ -337,6 +347,8 @@ enum Arrived {
         via: Via,
     },
     Done(Token),
+    /// The end of an operation of the GPU.
+    Device(Token),
     /// A signalled send has left: costs its poll and nothing else.
     SendDone,
 }
@@ -365,6 +377,8 @@ pub struct Timed<M: Machine, P: Program<M>> {
     memories: Memories,
     counters: Counters,
     peer_copies: PeerCopies,
+    /// `None` where no program uses a GPU, or the machine has none.
+    devices: Option<Devices>,
     monitors: Monitors,
     buffers: Buffers,
     violations: Vec<Violation>,
@@ -436,6 +450,10 @@ where
         let homes: Vec<Place> = (0..processes).map(home).collect();
         let nodes = sites.iter().map(|site| site.node as usize + 1).max().unwrap_or(0);
         let slots = IssueSlots::new(&profile.cpu, cores);
+        // Connections of GPUs come after those of cores, and before those of channels.
+        let first = u32::try_from(programs.len()).expect("fewer than 2^32 threads");
+        let devices = programs.iter().any(P::uses_a_gpu);
+        let devices = devices.then(|| Devices::new(&profile, &cluster, &homes, first)).flatten();
         let costs = Costs::new(profile);
         let lanes = setup.lanes.max(1);
         let pollers = Routes::to_all(&homes, lanes, setup.connections)
@@ -474,6 +492,7 @@ where
             channel_of: wires::ChannelTable::new(processes, lanes),
             flights: wires::Slab::default(),
             mutexes: BTreeMap::new(),
+            devices,
             atomic_free: vec![Time::ZERO; nodes],
             contents: wires::Slab::default(),
             memories: Memories::new(processes, setup.payload),
@@ -575,6 +594,8 @@ where
             | Happening::Touch(_)
             | Happening::Atomic(_)
             | Happening::Pin(_)
+            | Happening::Ask(_)
+            | Happening::Gpu(_)
             | Happening::Moved(_) => false,
         };
         if !idle {
@@ -605,6 +626,8 @@ where
             Happening::Pinned(owner, generation) => self.pinned(Process(owner), generation),
             Happening::Moved(thread) => self.move_part(thread),
             Happening::Lock(lock, generation) => self.lock_event(lock, generation),
+            Happening::Ask(operation) => self.asked(operation),
+            Happening::Gpu(event) => self.gpu_event(event),
         }
     }
 
@@ -692,7 +715,8 @@ where
     /// Laws that hold when every program has ended.
     fn check_end(&mut self, elapsed: TimeDelta, resources: &[Used]) {
         let queued: u64 = self.pollers.iter().map(Poller::waiting).sum();
-        let undelivered = queued + self.flights.len() as u64;
+        let open = self.flights.len() + self.devices.as_ref().map_or(0, Devices::under_way);
+        let undelivered = queued + open as u64;
         self.monitors.end(undelivered, &mut self.violations);
         self.counters.end(&mut self.violations);
         for (index, machine) in (0_u32..).zip(&self.machines) {

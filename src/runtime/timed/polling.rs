@@ -215,7 +215,7 @@ impl Poller {
     pub(super) fn push(&mut self, lane: Lane, arrived: Arrived, entries: &mut Entries) -> u32 {
         let inside = match &arrived {
             Arrived::Packet { from, .. } => self.routes.channel(from.peer, from.remote, self.lanes),
-            Arrived::Done(_) | Arrived::SendDone => COMPLETIONS,
+            Arrived::Done(_) | Arrived::Device(_) | Arrived::SendDone => COMPLETIONS,
         };
         let channel = u32::from(lane.0) * self.per_lane + inside;
         let entry = entries.keep(arrived);

@@ -8,11 +8,13 @@
 use std::collections::VecDeque;
 
 use super::{
-    Arrived, FabricSchedule, Flight, FlightKind, Happening, Lends, Machine, Phase, Program, Timed,
+    Arrived, Devices, FabricSchedule, Flight, FlightKind, Happening, Lends, Machine, Phase,
+    Program, Timed,
 };
 use crate::hardware::cluster::Posting;
 use crate::hardware::core::Place;
 use crate::hardware::fabric::{ConnId, FabricEvent, PathId, Transfer};
+use crate::hardware::gpu::is_gpu_token;
 use crate::protocols::contract::{Lane, Process, Region, Route, Thread, Token, Via};
 use crate::runtime::memory::Parcel;
 use crate::runtime::untimed::Choice;
@@ -244,10 +246,11 @@ where
     }
 
     /// The connection of a channel's packets and writes; the answers to its side's reads travel on the
-    /// next number. Connections of cores come first, then two for each channel.
+    /// next number. Connections of cores come first, then those of GPUs, then two for each channel.
     fn connection(&self, channel: u32) -> ConnId {
         let cores = u32::try_from(self.actors.len()).expect("fewer than 2^32 threads");
-        ConnId(cores + 2 * channel)
+        let gpus = self.devices.as_ref().map_or(0, Devices::connections);
+        ConnId(cores + gpus + 2 * channel)
     }
 
     fn path(&mut self, channel: u32, posting: Posting) -> PathId {
@@ -357,6 +360,10 @@ where
         }
         let mut delivered = std::mem::take(&mut self.delivered);
         for delivery in delivered.drain(..) {
+            if is_gpu_token(delivery.token) {
+                self.gpu_delivered(delivery.token);
+                continue;
+            }
             let id =
                 u32::try_from(delivery.token & u64::from(u32::MAX)).expect("masked to 32 bits");
             if delivery.token >> 32 == TRANSFER {

@@ -153,6 +153,7 @@ fn is_unseen<P, R>(action: &Action<P, R>, mut named: impl Iterator<Item = Space>
         | Action::Expose { .. }
         | Action::RdmaWrite { .. }
         | Action::RdmaRead { .. }
+        | Action::Device { .. }
         | Action::Repost { .. }
         | Action::Poll(_)
         | Action::Observe(_) => [None, None],

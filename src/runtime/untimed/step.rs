@@ -174,6 +174,9 @@ where
                 let moves = matches!(choice, Choice::Move { .. });
                 match port.operation(token).map(|place| &port.operations[place]) {
                     None => Some("no such operation is under way"),
+                    Some(operation) if operation.waits() => {
+                        Some("an operation before it in its stream has not ended")
+                    }
                     Some(operation) if self.is_cut_off(operation) => {
                         Some("a process that it names has died")
                     }
@@ -285,6 +288,13 @@ where
                 self.writes(to, target);
                 let parcel = self.memories.capture(from, source);
                 self.memories.write(to, target, &parcel);
+            }
+            Does::Asks { process, work, .. } => {
+                self.memories.work(process, &work);
+                let operations = &mut self.ports[process.0 as usize].change().operations;
+                for other in operations {
+                    other.does.hears_of(token);
+                }
             }
             Does::Updates { at: (owner, target), update, carried, into } => {
                 self.writes(owner, target);
@@ -424,6 +434,14 @@ where
                 let does = Does::Updates { at, update, carried, into: (process, into) };
                 self.post(actor, token, lane, does);
             }
+            Action::Device { stream, work, token } => {
+                let operations = &self.ports[process.0 as usize].operations;
+                let before = |one: &&Operation| matches!(one.does, Does::Asks { stream: other, .. } if other == stream);
+                let after = operations.iter().filter(before).filter(|one| !one.moved);
+                let after = after.map(|one| one.token).collect();
+                let lane = self.machine(process).polls(actor.thread).first;
+                self.post(actor, token, lane, Does::Asks { process, stream, work, after });
+            }
             Action::Repost { landing, from: _ } => self.repost(actor, landing),
             Action::Release => self.leave(actor),
             Action::Poll(token) => self.poll(actor, token),
@@ -505,9 +523,10 @@ where
     }
 
     fn post(&mut self, actor: Actor, token: Token, lane: Lane, does: Does) {
-        let (last, fits) = match does {
+        let (last, fits) = match &does {
             Does::Copies { from, to } => (from.0.max(to.0), from.1.len == to.1.len),
             Does::Updates { at, into, .. } => (at.0, at.1.len == into.1.len),
+            Does::Asks { process, .. } => (*process, true),
         };
         if last.0 as usize >= self.ports.len() {
             return self.stop(actor, Defect::Broke("a transfer names no process".into()));

@@ -69,6 +69,9 @@ where
                             process.0
                         ));
                     }
+                    Does::Asks { .. } => {
+                        return Some(format!("the GPU of process {} has worked", process.0));
+                    }
                 };
                 let kind = if source.0 == process { "write" } else { "read" };
                 let (bytes, from, to) = (source.1.len, source.0.0, target.0.0);
@@ -77,8 +80,10 @@ where
                     process.0
                 )
             }
-            Choice::Finish { process, .. } => {
-                format!("an RDMA operation of process {} completes", process.0)
+            Choice::Finish { process, token } => {
+                let of_gpu = matches!(self.operation_at(process, token)?.does, Does::Asks { .. });
+                let kind = if of_gpu { "operation of the GPU" } else { "RDMA operation" };
+                format!("an {kind} of process {} completes", process.0)
             }
             Choice::Crash { process } => format!("process {} dies", process.0),
         })
@@ -141,6 +146,7 @@ fn in_words<P, R>(action: &Action<P, R>) -> String {
         | Action::RdmaWrite { .. }
         | Action::RdmaRead { .. }
         | Action::RdmaAtomic { .. }
+        | Action::Device { .. }
         | Action::Repost { .. }
         | Action::Poll(_)
         | Action::Complete { .. }

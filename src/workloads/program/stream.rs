@@ -132,6 +132,7 @@ impl ProgramStream {
             | Call::Communicators(_)
             | Call::Compare { .. }
             | Call::Rma(_)
+            | Call::Device(_)
             | Call::Collective(_) => false,
         }
     }
@@ -321,6 +322,7 @@ fn idle_return(call: &Call) -> Option<Returned> {
         | Call::Attach { .. }
         | Call::Compare { .. }
         | Call::Rma(_)
+        | Call::Device(_)
         | Call::Communicators(_)
         | Call::Collective(_) => None,
     }

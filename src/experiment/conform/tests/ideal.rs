@@ -163,6 +163,7 @@ impl Job {
                 Next::Call(call) => process.inside = Some((call, false)),
                 Next::Compute(_)
                 | Next::Mark(_)
+                | Next::Offload(..)
                 | Next::Fork
                 | Next::Join
                 | Next::Tell(_)
@@ -237,6 +238,7 @@ impl Job {
             | Call::Communicators(_)
             | Call::Compare { .. }
             | Call::Rma(_)
+            | Call::Device(_)
             | Call::Collective(_) => panic!("{call:?} begins nothing"),
         }
     }
@@ -346,6 +348,7 @@ impl Job {
             | Call::Attach { .. }
             | Call::Rma(_)
             | Call::Communicators(_)
+            | Call::Device(_)
             | Call::Compare { .. } => panic!("no matching vector makes endpoints: {call:?}"),
         }
     }

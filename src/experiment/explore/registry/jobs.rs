@@ -23,7 +23,7 @@ use crate::runtime::untimed::{Choice, World};
 use crate::units::Bytes;
 use crate::workloads::mutex::{self, Contender, Cycles, Pauses, contenders};
 
-type Subject = Start<Library, Script>;
+pub(super) type Subject = Start<Library, Script>;
 
 /// Sent eagerly.
 pub(super) const SMALL: u64 = 8;
@@ -33,13 +33,13 @@ pub(super) const LARGE: u64 = 40;
 const EAGER: u64 = 16;
 /// Bytes of a shared cell: a large message takes three, of which two are there.
 const CELL: u64 = 16;
-const WORLD: Comm = Comm(Communicators::WORLD);
+pub(super) const WORLD: Comm = Comm(Communicators::WORLD);
 /// The first handle of the endpoints that a program makes.
 const FIRST: u16 = 10;
 
 /// How the ranks of a job reach each other.
 #[derive(Clone, Copy)]
-struct Wiring {
+pub(super) struct Wiring {
     /// How large messages move, inside a node and between two.
     scheme: Scheme,
     /// Most bytes that a core copies before it polls.
@@ -50,7 +50,7 @@ struct Wiring {
     together: bool,
 }
 
-const APART: Wiring = Wiring {
+pub(super) const APART: Wiring = Wiring {
     scheme: Scheme::Fixed(Protocol::RGet),
     chunk: None,
     transport: Transport::Messages,
@@ -58,7 +58,7 @@ const APART: Wiring = Wiring {
 };
 
 /// A job of `programs[process][thread]`.
-fn job<P: Program<Library>>(
+pub(super) fn job<P: Program<Library>>(
     programs: Vec<Vec<P>>,
     wiring: Wiring,
     planted: Planted,
@@ -109,7 +109,7 @@ const fn with(job: SharedJob, _: Planted) -> SharedJob {
 }
 
 /// One thread a process.
-fn single(programs: impl IntoIterator<Item = Vec<Call>>) -> Vec<Vec<Script>> {
+pub(super) fn single(programs: impl IntoIterator<Item = Vec<Call>>) -> Vec<Vec<Script>> {
     programs.into_iter().map(|calls| vec![Script::calls(calls)]).collect()
 }
 

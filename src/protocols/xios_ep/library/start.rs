@@ -73,6 +73,7 @@ impl Endpoint {
             | Call::Imrecv { .. }
             | Call::Cancel { .. }
             | Call::Rma(_)
+            | Call::Device(_)
             | Call::Init
             | Call::AttachBuffer { .. }
             | Call::DetachBuffer

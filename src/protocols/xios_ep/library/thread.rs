@@ -223,6 +223,7 @@ impl<P: Program<Library>> Program<EpLibrary> for EpThread<P> {
                     Next::Call(call) => self.endpoint.begin(call),
                     Next::Compute(time) => return Next::Compute(time),
                     Next::Mark(number) => return Next::Mark(number),
+                    Next::Offload(stream, work) => return Next::Offload(stream, work),
                     Next::Fork => return Next::Fork,
                     Next::Join => return Next::Join,
                     Next::Tell(fact) => return Next::Tell(fact),
