@@ -118,6 +118,9 @@ pub(super) struct RunArguments {
     /// What is printed
     #[arg(long, value_enum, default_value = "table")]
     pub(super) format: Format,
+    /// Tell where the measured time went, to the picosecond
+    #[arg(long, conflicts_with = "resume")]
+    pub(super) explain: bool,
 }
 
 /// Options of `check`.

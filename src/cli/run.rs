@@ -57,7 +57,12 @@ fn open(
     let default = || Path::new("results").join(&plan.name);
     let directory: PathBuf = arguments.out.clone().unwrap_or_else(default);
     let mode = if arguments.resume { Mode::Resume } else { Mode::Fresh };
-    match Store::open(&directory, resolved::identity(plan), mode, &files::names(plan))? {
+    match Store::open(
+        &directory,
+        resolved::identity(plan),
+        mode,
+        &files::names(plan, arguments.explain),
+    )? {
         Opening::Ready(store, notes) => {
             for note in &notes {
                 terminal.note(note);
@@ -88,7 +93,8 @@ fn simulate(
         bar.inc(1);
         Ok(())
     };
-    let options = RunOptions { jobs: jobs(arguments.jobs), stop: &interrupt.stop };
+    let (jobs, explain) = (jobs(arguments.jobs), arguments.explain);
+    let options = RunOptions { jobs, explain, stop: &interrupt.stop };
     let result = run::run(plan, options, &done, &mut keep);
     bar.finish_and_clear();
     result.map_err(|error| failure(error, plan, arguments, interrupt))
@@ -225,6 +231,9 @@ fn words(arguments: &RunArguments) -> Vec<String> {
     }
     if let Some(seed) = arguments.seed {
         words.extend(["--seed".to_owned(), seed.to_string()]);
+    }
+    if arguments.explain {
+        words.push("--explain".to_owned());
     }
     words
 }

@@ -267,6 +267,7 @@ mod tests {
             metrics: vec![Metric { name: "latency".to_owned(), value: *value, unit: "us" }],
             resources: Vec::new(),
             failure: None,
+            explanation: None,
         };
         RunResult {
             scenario: "a".to_owned(),

@@ -36,6 +36,45 @@ pub struct PointResult {
     pub resources: Vec<ResourceUse>,
     /// A deadlock or a protocol error of the simulated program, explained; `None` if it finished.
     pub failure: Option<String>,
+    /// Where the measured time went, where that was asked for and the program finished.
+    pub explanation: Option<Explanation>,
+}
+
+/// Where the measured time of a point went, along the critical path to its end.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Explanation {
+    /// The measured time.
+    pub total: TimeDelta,
+    /// Parts that sum to it exactly, the greatest first.
+    pub parts: Vec<Share>,
+    /// The longest waits of its threads, the longest first.
+    pub waits: Vec<Waited>,
+}
+
+/// A part of the measured time.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Share {
+    /// Whose time it was: a resource, or a rank with its core.
+    pub resource: String,
+    /// What the time was spent on.
+    pub phase: &'static str,
+    /// How long.
+    pub time: TimeDelta,
+}
+
+/// A call in which a rank found nothing to do.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Waited {
+    /// The rank.
+    pub rank: String,
+    /// The operation, as MPI spells it.
+    pub operation: String,
+    /// The ranks that could have ended the wait.
+    pub peer: String,
+    /// When the call was made, from the begin of the measured time.
+    pub called: TimeDelta,
+    /// How long it waited in all.
+    pub time: TimeDelta,
 }
 
 impl PointResult {

@@ -12,7 +12,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::csv::finite;
 use super::error::ReportError;
-use crate::experiment::results::{ClaimResult, ClaimStatus, PointResult, RunResult};
+use crate::experiment::results::{ClaimResult, ClaimStatus, Explanation, PointResult, RunResult};
 
 /// Version of both shapes, written under the key `schema`.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -52,6 +52,50 @@ pub struct PointDocument {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub failure: Option<String>,
+    /// Where the measured time went; only where `--explain` asked for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "ExplanationDocument")]
+    pub explanation: Option<ExplanationDocument>,
+}
+
+/// Where the measured time of a point went.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, JsonSchema)]
+#[schemars(rename = "Explanation")]
+pub struct ExplanationDocument {
+    /// The measured time in picoseconds.
+    pub total_ps: u64,
+    /// Parts that sum to it exactly, the greatest first.
+    pub parts: Vec<ShareDocument>,
+    /// The longest waits, the longest first.
+    pub waits: Vec<WaitDocument>,
+}
+
+/// A part of the measured time.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, JsonSchema)]
+#[schemars(rename = "Share")]
+pub struct ShareDocument {
+    /// Whose time it was.
+    pub resource: String,
+    /// What the time was spent on.
+    pub phase: String,
+    /// How long, in picoseconds.
+    pub ps: u64,
+}
+
+/// A call in which a rank found nothing to do.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, JsonSchema)]
+#[schemars(rename = "Wait")]
+pub struct WaitDocument {
+    /// The rank.
+    pub rank: String,
+    /// The operation, as MPI spells it.
+    pub operation: String,
+    /// The ranks that could have ended the wait.
+    pub peer: String,
+    /// When the call was made, in picoseconds from the begin of the measured time.
+    pub called_ps: u64,
+    /// How long it waited, in picoseconds.
+    pub waited_ps: u64,
 }
 
 /// A number and its unit.
@@ -308,7 +352,28 @@ fn point_document(point: &PointResult) -> Result<PointDocument, ReportError> {
         digest: point.digest.clone(),
         metrics: Ordered(metrics.collect::<Result<_, _>>()?),
         failure: point.failure.clone(),
+        explanation: point.explanation.as_ref().map(explanation_document),
     })
+}
+
+fn explanation_document(explanation: &Explanation) -> ExplanationDocument {
+    let parts = explanation.parts.iter().map(|share| ShareDocument {
+        resource: share.resource.clone(),
+        phase: share.phase.to_owned(),
+        ps: share.time.as_ps(),
+    });
+    let waits = explanation.waits.iter().map(|wait| WaitDocument {
+        rank: wait.rank.clone(),
+        operation: wait.operation.clone(),
+        peer: wait.peer.clone(),
+        called_ps: wait.called.as_ps(),
+        waited_ps: wait.time.as_ps(),
+    });
+    ExplanationDocument {
+        total_ps: explanation.total.as_ps(),
+        parts: parts.collect(),
+        waits: waits.collect(),
+    }
 }
 
 fn claim_document(claim: &ClaimResult) -> ClaimDocument {

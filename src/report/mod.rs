@@ -6,6 +6,7 @@
 
 pub mod csv;
 pub mod error;
+pub mod explain;
 pub mod figure;
 pub mod html;
 pub mod json;

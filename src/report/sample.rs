@@ -17,6 +17,7 @@ pub(super) fn ping_pong() -> RunResult {
         ],
         resources: vec![],
         failure: None,
+        explanation: None,
     };
     RunResult {
         scenario: "examples/ping_pong".into(),
@@ -74,6 +75,7 @@ fn message_rate_point(index: usize, senders: u32, power: u32) -> PointResult {
             used("node 0 pcie to device", (rate * bytes / 6.0e9).min(1.0)),
         ],
         failure: None,
+        explanation: None,
     }
 }
 

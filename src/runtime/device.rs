@@ -11,14 +11,16 @@
 //! Left out: the interrupt of a host that waits; it polls.
 
 pub mod bytes;
+mod causes;
 mod lanes;
 
 use std::collections::BTreeMap;
 
 use super::account::Account;
+use super::causes::Recorded;
 use super::monitors::{Sometimes, Violation};
 use super::timed::{Ending, Mark, Outcome, Used};
-use crate::engine::{Event, Options, Simulation, SourceId, Tag, mix};
+use crate::engine::{Event, JournalMode, Keep, Options, Simulation, SourceId, Tag, mix};
 use crate::hardware::cluster::Cluster;
 use crate::hardware::fabric::{
     Delivery, FabricEvent, ResourceId, ResourceStats, Schedule, Service,
@@ -158,7 +160,12 @@ pub fn run(setup: Setup) -> Outcome {
     let cluster = Cluster::new(&setup.profile, wires, &[]);
     let gpus = Gpus::new(&setup.profile, &cluster, 0).expect("a machine with a GPU");
     let shape = gpus.shape().clone();
-    let simulation = Simulation::new(setup.options);
+    let mut options = setup.options;
+    if options.causes != Keep::Nothing {
+        // Every event here is a cause.
+        options.journal = Some(JournalMode::All);
+    }
+    let simulation = Simulation::new(options);
     let (counted, marks) = (BTreeMap::new(), BTreeMap::new());
     let (next, under_way, waits, happened) = (0, BTreeMap::new(), false, Time::ZERO);
     let running = Running {
@@ -325,6 +332,7 @@ impl Running {
 
     fn outcome(self, ending: Ending) -> Outcome {
         let end = self.happened;
+        let causes = self.causes();
         let mark = |(&number, &at): (&u32, &Time)| Mark {
             process: Process(0),
             thread: Thread(0),
@@ -360,6 +368,7 @@ impl Running {
             entries_visited: 0,
             rnr: 0,
             choices: Vec::new(),
+            causes: causes.map(Box::new),
         }
     }
 }

@@ -10,6 +10,7 @@ fn point(index: usize, value: f64) -> PointResult {
         metrics: vec![Metric { name: "message_rate".into(), value, unit: "msg/s" }],
         resources: Vec::new(),
         failure: None,
+        explanation: None,
     }
 }
 

@@ -109,6 +109,7 @@ impl From<PointRecord> for PointResult {
             metrics: record.metrics.into_iter().map(metric).collect(),
             resources: record.resources.into_iter().map(resource).collect(),
             failure: record.failure,
+            explanation: None,
         }
     }
 }

@@ -63,6 +63,7 @@ fn point(index: usize) -> PointResult {
             packets: 3,
             queue_max: 1,
         }],
+        explanation: None,
         failure: (index == 1).then(|| "deadlock:\n  \"0\" waits for 1\0".into()),
     }
 }

@@ -21,12 +21,14 @@ mod passes;
 mod peer_copy;
 mod polling;
 mod touch;
+mod trail;
 mod turns;
 mod wires;
 
 use std::collections::BTreeMap;
 
 use super::account::{Account, Part};
+use super::causes::Recorded;
 use super::counters::Counters;
 use super::deadlock::{self, Deadlock, Standing};
 use super::memory::{Memories, Parcel, Payload};
@@ -53,6 +55,7 @@ use lock::Locks;
 pub use peer_copy::Kernel;
 use peer_copy::PeerCopies;
 use polling::{Entries, Poller, Routes};
+use trail::Trail;
 use wires::Channel;
 
 /// How many channels a pass of the progress engine polls.
@@ -180,6 +183,8 @@ pub struct Outcome {
     pub rnr: u64,
     /// The choices, where they were recorded.
     pub choices: Vec<Choice>,
+    /// The causes, where they were asked for.
+    pub causes: Option<Box<Recorded>>,
 }
 
 /// What one resource did.
@@ -395,6 +400,8 @@ pub struct Timed<M: Machine, P: Program<M>> {
     /// `None` where choices are not recorded.
     choices: Option<Vec<Choice>>,
     planted: Option<Planted>,
+    /// What is noted of causes, where that is asked for.
+    trail: Option<Box<Trail>>,
     failed: Option<(Process, ProtocolError)>,
     delivered: Vec<Delivery>,
 }
@@ -496,9 +503,11 @@ where
             rnr: 0,
             choices: setup.record.then(Vec::new),
             planted: setup.planted,
+            trail: None,
             failed: None,
             delivered: Vec::new(),
         };
+        timed.keep_causes(setup.options.causes);
         for process in 0..processes {
             timed.begin(Process(u32::try_from(process).expect("fewer than 2^32 processes")));
         }
@@ -580,6 +589,9 @@ where
         if !idle {
             self.happened = self.simulation.now();
         }
+        if self.trail.is_some() {
+            self.note_event(event);
+        }
         match event {
             Happening::Fabric(event) => self.fabric_event(event),
             Happening::Depart(flight) => self.depart(flight),
@@ -647,6 +659,7 @@ where
         if ending == Ending::Finished {
             self.check_end(elapsed, &resources);
         }
+        let causes = self.take_trail().map(Box::new);
         let accounts = self.actors.iter().map(|actor| actor.account).collect();
         let outcome = Outcome {
             ending,
@@ -662,6 +675,7 @@ where
             entries_visited: self.entries_visited,
             rnr: self.rnr,
             choices: self.choices.unwrap_or_default(),
+            causes,
         };
         let programs = self.actors.into_iter().map(|actor| actor.program).collect();
         Ran { outcome, machines: self.machines, programs, memories: self.memories }
