@@ -67,7 +67,10 @@ fn parts_sum_to_the_measured_time_in_every_scenario() {
         check_sum(&name, result.explanation.as_ref().unwrap());
         let baseline = fs::read_to_string(format!("traces/baselines/main/{name}.json")).unwrap();
         let baseline: serde_json::Value = serde_json::from_str(&baseline).unwrap();
-        assert_eq!(result.digest, baseline["points"][0]["digest"], "{name}: watching changes nothing");
+        assert_eq!(
+            result.digest, baseline["points"][0]["digest"],
+            "{name}: watching changes nothing"
+        );
         eprintln!("{name} {:?}", begun.elapsed());
     }
 }

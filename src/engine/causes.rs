@@ -11,7 +11,7 @@
 //! [`Causes::LIMIT`] of them and forgets the oldest: a walk says how far back it came.
 
 use crate::engine::simulation::Tag;
-use crate::units::{Time, TimeDelta};
+use crate::units::Time;
 
 /// What a run keeps of its causes.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -25,9 +25,20 @@ pub enum Keep {
     Messages,
 }
 
-/// A moment in the log.
+/// A moment in the log, with its time.
 #[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd)]
-pub struct Moment(u64);
+pub struct Moment {
+    place: u64,
+    at: Time,
+}
+
+impl Moment {
+    /// When it was.
+    #[inline]
+    pub const fn at(self) -> Time {
+        self.at
+    }
+}
 
 /// 16 bytes: the resource has 24 bits, and the cause is told by its distance.
 #[derive(Clone, Copy, Debug)]
@@ -39,13 +50,15 @@ struct Node {
     tag: u32,
 }
 
-/// The log of one run.
+/// The log of one run: the newest moments, and as many before them.
 #[derive(Clone, Debug)]
 pub struct Causes {
-    nodes: Vec<Node>,
-    /// Moments that were forgotten.
-    forgotten: u64,
-    limit: usize,
+    older: Vec<Node>,
+    newer: Vec<Node>,
+    /// Moments before those of `newer`.
+    before: u64,
+    /// Room of each half.
+    half: usize,
 }
 
 /// A piece of the way from the beginning to a moment.
@@ -70,16 +83,17 @@ impl Default for Causes {
 }
 
 impl Causes {
-    /// Moments that are kept, unless told otherwise: 256 MiB of them.
-    pub const LIMIT: usize = 1 << 24;
+    /// Moments that are kept, unless told otherwise: 512 MiB of them.
+    pub const LIMIT: usize = 1 << 25;
 
     /// The beginning of every run: time zero.
-    pub const BEGINNING: Moment = Moment(0);
+    pub const BEGINNING: Moment = Moment { place: 0, at: Time::ZERO };
 
     /// An empty log that keeps between half of so many moments and all of them.
     pub fn keeping(limit: usize) -> Self {
+        let half = limit.div_ceil(2).max(1);
         let beginning = Node { at: Time::ZERO, back: 0, tag: 0 };
-        Self { nodes: vec![beginning], forgotten: 0, limit: limit.max(2) }
+        Self { older: Vec::new(), newer: vec![beginning], before: 0, half }
     }
 
     /// Adds the moment `at`: everything from `cause` on was time of `tag`. Answers `cause` itself
@@ -90,63 +104,58 @@ impl Causes {
     /// When the cause lies after it, or a resource has no 24 bits: our own defect.
     #[inline]
     pub fn add(&mut self, at: Time, cause: Moment, tag: Tag) -> Moment {
-        let known = self.node(cause).map(|node| node.at);
-        if known == Some(at) {
+        if cause.at == at {
             return cause;
         }
-        assert!(known.is_none_or(|known| known < at), "a cause lies before what it causes");
+        assert!(cause.at < at, "a cause lies before what it causes");
         assert!(tag.resource < 1 << 24, "resources are counted in 24 bits");
-        if self.nodes.len() >= self.limit {
+        if self.newer.len() == self.half {
             self.forget();
         }
-        let own = self.forgotten + self.nodes.len() as u64;
-        let back = u32::try_from(own - cause.0).unwrap_or(0);
-        self.nodes.push(Node { at, back, tag: tag.resource << 8 | u32::from(tag.phase) });
-        Moment(own)
+        let place = self.before + self.newer.len() as u64;
+        let back = u32::try_from(place - cause.place).unwrap_or(0);
+        self.newer.push(Node { at, back, tag: tag.resource << 8 | u32::from(tag.phase) });
+        Moment { place, at }
     }
 
-    /// The older half goes.
+    /// The older half goes, and its room is used again.
     #[cold]
     fn forget(&mut self) {
-        let half = self.nodes.len() / 2;
-        self.nodes.drain(..half);
-        self.forgotten += half as u64;
+        std::mem::swap(&mut self.older, &mut self.newer);
+        self.newer.clear();
+        self.before += self.older.len() as u64;
     }
 
-    #[inline]
-    fn node(&self, moment: Moment) -> Option<&Node> {
-        let place = moment.0.checked_sub(self.forgotten)?;
-        self.nodes.get(usize::try_from(place).ok()?)
-    }
-
-    /// When a moment was; the time of the oldest one kept where it was forgotten.
-    #[inline]
-    pub fn at(&self, moment: Moment) -> Time {
-        self.node(moment).unwrap_or(&self.nodes[0]).at
+    fn node(&self, place: u64) -> Option<&Node> {
+        let (nodes, first) = match place.checked_sub(self.before) {
+            Some(place) => (&self.newer, place),
+            None => (&self.older, place.checked_sub(self.forgotten())?),
+        };
+        nodes.get(usize::try_from(first).ok()?)
     }
 
     /// How many moments are kept.
-    pub fn len(&self) -> usize {
-        self.nodes.len()
+    pub const fn len(&self) -> usize {
+        self.older.len() + self.newer.len()
     }
 
     /// Whether nothing was added.
-    pub fn is_empty(&self) -> bool {
-        self.forgotten == 0 && self.nodes.len() == 1
+    pub const fn is_empty(&self) -> bool {
+        self.before == 0 && self.newer.len() == 1
     }
 
     /// How many moments were forgotten.
     pub const fn forgotten(&self) -> u64 {
-        self.forgotten
+        self.before - self.older.len() as u64
     }
 
     fn stretch(&self, end: Moment) -> Option<Stretch> {
-        let node = self.node(end).filter(|node| node.back > 0)?;
-        let cause = Moment(end.0 - u64::from(node.back));
-        let from = self.node(cause)?.at;
+        let node = self.node(end.place).filter(|node| node.back > 0)?;
+        let place = end.place - u64::from(node.back);
+        let cause = Moment { place, at: self.node(place)?.at };
         let [phase, ..] = node.tag.to_le_bytes();
         let tag = Tag { resource: node.tag >> 8, phase };
-        Some(Stretch { end, cause, from, to: node.at, tag })
+        Some(Stretch { end, cause, from: cause.at, to: node.at, tag })
     }
 
     /// The way to a moment, from its end back: each stretch begins where the next one ends. It ends
@@ -157,27 +166,11 @@ impl Causes {
 
     /// Every stretch that is kept, in the order in which it was noted.
     pub fn all(&self) -> impl Iterator<Item = Stretch> + '_ {
-        let kept = self.forgotten..self.forgotten + self.nodes.len() as u64;
-        kept.filter_map(|place| self.stretch(Moment(place)))
-    }
-
-    /// Splits the time from `from` to the moment `end` over what took it. The parts sum to
-    /// `self.at(end) - from`: what came before the oldest moment kept is `None`.
-    pub fn split(&self, from: Time, end: Moment) -> Vec<(Option<Tag>, TimeDelta)> {
-        let mut parts: std::collections::BTreeMap<Option<Tag>, TimeDelta> = Default::default();
-        let mut reached = self.at(end).max(from);
-        for stretch in self.way(end) {
-            if stretch.to <= from {
-                break;
-            }
-            let begun = stretch.from.max(from);
-            *parts.entry(Some(stretch.tag)).or_default() += stretch.to.since(begun);
-            reached = begun;
-        }
-        if reached > from {
-            *parts.entry(None).or_default() += reached.since(from);
-        }
-        parts.into_iter().collect()
+        let kept = self.forgotten()..self.before + self.newer.len() as u64;
+        kept.filter_map(|place| {
+            let at = self.node(place)?.at;
+            self.stretch(Moment { place, at })
+        })
     }
 }
 
@@ -204,13 +197,10 @@ mod tests {
         let done = causes.add(at(75), arrived, tag(2));
         let tags: Vec<u32> = causes.way(done).map(|stretch| stretch.tag.resource).collect();
         assert_eq!(tags, [2, 3, 1]);
-        let ps = |parts: Vec<(Option<Tag>, TimeDelta)>| {
-            parts.into_iter().map(|(tag, time)| (tag.map(|tag| tag.resource), time.as_ps()))
-        };
-        let split: Vec<_> = ps(causes.split(at(4), done)).collect();
-        assert_eq!(split, [(Some(1), 6), (Some(2), 5), (Some(3), 60)]);
-        assert_eq!(ps(causes.split(at(0), elsewhere)).collect::<Vec<_>>(), [(Some(2), 40)]);
-        assert_eq!(causes.split(at(75), done), []);
+        let times = causes.way(done).map(|stretch| (stretch.from.as_ps(), stretch.to.as_ps()));
+        assert_eq!(times.collect::<Vec<_>>(), [(70, 75), (10, 70), (0, 10)], "no gap");
+        assert_eq!(causes.way(elsewhere).count(), 1);
+        assert_eq!(causes.all().count(), 4);
     }
 
     #[test]
@@ -221,10 +211,9 @@ mod tests {
             last = causes.add(at(step * 5), last, tag(1));
         }
         assert!(causes.len() <= 8 && causes.forgotten() > 80);
-        let split = causes.split(at(100), last);
-        let sum: u64 = split.iter().map(|(_, time)| time.as_ps()).sum();
-        assert_eq!(sum, 400, "known and forgotten parts are the whole");
-        assert!(split[0].0.is_none() && split[0].1.as_ps() >= 360, "{split:?}");
+        let way: Vec<Stretch> = causes.way(last).collect();
+        assert!((3..8).contains(&way.len()), "{way:?}");
+        assert_eq!(way[0].to, at(500), "the newest are kept");
         let old = causes.add(at(600), Causes::BEGINNING, tag(2));
         assert_eq!(causes.way(old).count(), 0, "its cause was forgotten");
     }

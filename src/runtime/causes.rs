@@ -253,7 +253,7 @@ impl Recorded {
     pub fn path(&self, from: Time, to: Time, number: u32) -> Vec<(Tag, Time, Time)> {
         let end = self.marks.get(&number).map_or(self.last, |&(_, moment)| moment);
         let mut path = Vec::new();
-        let ended = self.causes.at(end);
+        let ended = end.at();
         if ended < to {
             path.push((Spent::Ending.tag(self.of_moment(end)), ended.max(from), to));
         }

@@ -197,7 +197,7 @@ impl Fabric {
         let mut way =
             Way { until: self.clock.as_ps(), started: seen.started, legs: &mut watch.legs };
         let first = way.legs.len();
-        let flight = &self.flights[id];
+        let flight = self.flights[id];
         if flight.end_hop > flight.first_hop {
             if flight.bytes > self.mtu {
                 self.way_of_bulk(id, &seen, &mut way);
@@ -215,21 +215,21 @@ impl Fabric {
     }
 
     /// From the delivery of the last byte back, hop by hop.
-    fn way_of_packet(&self, id: u32, seen: &Seen, way: &mut Way<'_>) {
-        let flight = &self.flights[id];
+    fn way_of_packet(&mut self, id: u32, seen: &Seen, way: &mut Way<'_>) {
+        let flight = self.flights[id];
         let last = self.hops[flight.end_hop - 1].resource;
         way.back_to(flight.tail, last, Stage::Order);
         // Until where a hop was left: by the first bytes, or by the last.
         let mut by_tail = true;
         for (hop, visit) in (flight.first_hop..flight.end_hop).zip(&seen.visits).rev() {
-            let hop = &self.hops[hop];
+            let hop = self.hops[hop];
             let resource = hop.resource;
-            way.back_by(self.hops.latency(hop), resource, Stage::Latency);
+            way.back_by(self.hops.latency(&hop), resource, Stage::Latency);
             let Visit { came, begun, tail } = *visit;
             let (service, head) = match &self.resources[resource as usize] {
                 Resource::Servers(servers) => (servers.per_item.as_ps(), 0),
                 Resource::Shared(_) | Resource::Unused => {
-                    let charge = self.hops.charge_of(hop, self.cut_through, flight.bytes);
+                    let (charge, _) = self.hops.charge(&hop, self.cut_through, flight.bytes);
                     (charge.service.as_ps(), charge.head.as_ps())
                 }
             };

@@ -103,7 +103,7 @@ impl Trail {
     /// Whatever a thread did since its last moment was this.
     pub(super) fn until(&mut self, thread: u32, spent: Spent, to: Time) {
         let last = self.threads[thread as usize].last;
-        if self.causes.at(last) < to {
+        if last.at() < to {
             let tag = self.tag(thread, spent);
             self.strand(thread).last = self.causes.add(to, last, tag);
         }
@@ -112,7 +112,7 @@ impl Trail {
     /// A thread goes on at `at` because of `cause`, if that is later than what it did itself.
     fn join(&mut self, thread: u32, cause: Moment, spent: Spent, at: Time) {
         let own = self.threads[thread as usize].last;
-        let later = self.causes.at(cause) >= self.causes.at(own);
+        let later = cause.at() >= own.at();
         let (base, tag) = (if later { cause } else { own }, self.tag(thread, spent));
         self.strand(thread).last = self.causes.add(at, base, tag);
     }
@@ -120,7 +120,7 @@ impl Trail {
     /// What a flight did since its last moment was this, on the resource of a thread of its process.
     pub(super) fn flight_until(&mut self, id: u32, thread: u32, spent: Spent, to: Time) {
         let (last, tag) = (self.flights[id as usize], self.tag(thread, spent));
-        if self.causes.at(last) < to {
+        if last.at() < to {
             self.flights[id as usize] = self.causes.add(to, last, tag);
         }
     }
@@ -153,7 +153,7 @@ impl Trail {
     /// A flight is delivered: by these legs, or at once.
     pub(super) fn delivers(&mut self, id: u32) {
         self.current = self.flights[id as usize];
-        self.receives(id, self.causes.at(self.current));
+        self.receives(id, self.current.at());
     }
 
     pub(super) fn keeps_waiting(&mut self, channel: u32) {
@@ -180,9 +180,9 @@ impl Trail {
     /// `locked`.
     fn polled(&mut self, thread: u32, entry: Option<u32>, turn: Option<Time>, now: Time) {
         let Strand { last, outside, .. } = self.threads[thread as usize];
-        let own = self.causes.at(last);
+        let own = last.at();
         let cause = entry.map_or(Causes::BEGINNING, |entry| self.entries[entry as usize]);
-        let came = self.causes.at(cause);
+        let came = cause.at();
         if let Some(since) = turn.filter(|&since| since > own.max(came)) {
             self.join(thread, cause, Spent::Lock, since);
         }
@@ -264,7 +264,7 @@ impl Trail {
     /// The other threads of a process have ended.
     pub(super) fn joins(&mut self, thread: u32, others: impl Iterator<Item = u32>, at: Time) {
         let ends = others.map(|other| self.threads[other as usize].last);
-        let last = ends.max_by_key(|&moment| self.causes.at(moment));
+        let last = ends.max_by_key(|&moment| moment.at());
         if let Some(last) = last {
             self.join(thread, last, Spent::Handed, at);
         }
@@ -293,7 +293,7 @@ impl Trail {
 
     pub(super) fn recorded(self, names: impl Iterator<Item = Spender>) -> Recorded {
         let ends = self.threads.iter().map(|strand| strand.last);
-        let last = ends.max_by_key(|&moment| self.causes.at(moment));
+        let last = ends.max_by_key(|&moment| moment.at());
         Recorded {
             last: last.unwrap_or_default(),
             causes: self.causes,
