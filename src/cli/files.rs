@@ -42,8 +42,14 @@ pub(super) struct Files {
     pub(super) missing: Vec<(String, ReportError)>,
 }
 
-/// Makes every file; `command` is the one that makes them again.
-pub(super) fn files(plan: &Plan, result: &RunResult, command: &str) -> Result<Files, ReportError> {
+/// Makes every file; `command` is the one that makes them again. A sequence figure has a file of its own
+/// elsewhere: the page shows it.
+pub(super) fn files(
+    plan: &Plan,
+    result: &RunResult,
+    command: &str,
+    sequence: Option<PageFigure>,
+) -> Result<Files, ReportError> {
     let mut out = Files { files: Vec::new(), missing: Vec::new() };
     out.files.push(file(POINTS, points_csv(result)?));
     let mut drawn = Vec::new();
@@ -67,6 +73,7 @@ pub(super) fn files(plan: &Plan, result: &RunResult, command: &str) -> Result<Fi
             Err(why) => out.missing.push((EXPLAINED.to_owned(), why)),
         }
     }
+    drawn.extend(sequence);
     let page = html::page(&Page {
         result,
         source: plan.source.as_deref().unwrap_or_default(),

@@ -25,6 +25,7 @@ mod run;
 mod scenario;
 mod show;
 mod signals;
+mod single;
 mod terminal;
 mod usage;
 

@@ -11,12 +11,14 @@ use super::files::{self, Files};
 use super::resolved;
 use super::scenario::{load, request};
 use super::signals::Interrupt;
+use super::single::Single;
 use super::terminal::{Failure, Outcome, Problem, Terminal, print};
 use crate::experiment::codes;
 use crate::experiment::plan::{Plan, Workload};
-use crate::experiment::results::{PointResult, RunResult};
+use crate::experiment::results::{PointResult, RunResult, Supposed};
 use crate::experiment::run::{self, RunError, RunOptions};
 use crate::experiment::store::{Mode, Opening, Store, StoreError};
+use crate::experiment::what_if::WhatIf;
 use crate::report::csv::points_csv;
 use crate::report::json::run_json;
 use crate::report::osu::{OsuSpec, OsuTest, osu_text};
@@ -33,10 +35,15 @@ pub(super) fn run(terminal: Terminal, arguments: &RunArguments) -> Outcome {
         Format::Osu => Some(osu_spec(&plan)?),
         Format::Table | Format::Csv | Format::Json => None,
     };
+    let single = Single::of(&plan, arguments)?;
     let Some(mut store) = open(terminal, arguments, &plan)? else { return Ok(0) };
     let interrupt = Interrupt::listen(terminal, resume_advice(arguments));
-    let result = simulate(terminal, arguments, &plan, &mut store, &interrupt)?;
-    let files = files::files(&plan, &result, &normal_command(arguments))?;
+    let mut result = simulate(terminal, arguments, &plan, &mut store, &interrupt)?;
+    for what_if in &arguments.what_if {
+        result.what_if.push(suppose(arguments, &plan, *what_if, &interrupt)?);
+    }
+    let drawn = single.map(|single| single.write()).transpose()?.flatten();
+    let files = files::files(&plan, &result, &normal_command(arguments), drawn)?;
     let exit = verdict(terminal, &result, &files, arguments.format);
     store.finish(&result, &files.files)?;
     print(&match (arguments.format, osu) {
@@ -98,6 +105,22 @@ fn simulate(
     let result = run::run(plan, options, &done, &mut keep);
     bar.finish_and_clear();
     result.map_err(|error| failure(error, plan, arguments, interrupt))
+}
+
+/// All points again with another cost of one resource.
+fn suppose(
+    arguments: &RunArguments,
+    plan: &Plan,
+    what_if: WhatIf,
+    interrupt: &Interrupt,
+) -> Result<Supposed, Failure> {
+    let plan = what_if.of(plan);
+    let jobs = jobs(arguments.jobs);
+    let options = RunOptions { jobs, explain: false, stop: &interrupt.stop };
+    let result = run::run(&plan, options, &[], &mut |_| Ok(()));
+    let result = result.map_err(|error| failure(error, &plan, arguments, interrupt))?;
+    let points = result.points.into_iter().map(|point| point.metrics).collect();
+    Ok(Supposed { change: what_if.in_words(), points })
 }
 
 /// Threads to use: as asked for, or as many as there are cores.
@@ -235,11 +258,15 @@ fn words(arguments: &RunArguments) -> Vec<String> {
     if arguments.explain {
         words.push("--explain".to_owned());
     }
+    for what_if in &arguments.what_if {
+        words.extend(["--what-if".to_owned(), what_if.in_words()]);
+    }
     words
 }
 
 fn resume_advice(arguments: &RunArguments) -> String {
-    let mut words = words(arguments);
+    // Points that were kept are not explained.
+    let mut words = words(&RunArguments { explain: false, ..arguments.clone() });
     if let Some(out) = &arguments.out {
         words.extend(["--out".to_owned(), out.display().to_string()]);
     }

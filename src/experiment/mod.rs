@@ -25,3 +25,4 @@ pub mod schema;
 pub mod shape;
 pub mod store;
 pub mod sweep;
+pub mod what_if;

@@ -20,6 +20,7 @@ pub mod account;
 pub mod explain;
 pub mod job;
 pub mod metrics;
+pub mod timeline;
 
 /// How to run.
 #[derive(Clone, Copy, Debug)]
@@ -152,6 +153,7 @@ pub fn gather(plan: &Plan, points: Vec<PointResult>) -> RunResult {
         digest,
         points,
         claims,
+        what_if: Vec::new(),
     }
 }
 

@@ -12,7 +12,10 @@ pub mod html;
 pub mod json;
 pub mod numbers;
 pub mod osu;
+pub mod sequence;
 pub mod table;
+pub mod timeline;
+pub mod what_if;
 
 #[cfg(test)]
 mod sample;

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use super::explain::explain_text;
 use super::numbers::{engineering, in_words, percent};
+use super::what_if::what_if_text;
 use crate::experiment::results::{ClaimResult, ClaimRole, ClaimStatus, PointResult, RunResult};
 
 /// The most columns of values that a pivot table has; more would not fit a terminal.
@@ -34,6 +35,7 @@ pub fn report_text(result: &RunResult) -> String {
         let _ = write!(text, "\n{}", table.to_text());
     }
     text.push_str(&explain_text(result));
+    text.push_str(&what_if_text(result));
     text.push_str(&failures_text(result));
     text.push_str(&claims_text(&result.claims));
     let _ = writeln!(text, "\ndigest {}", result.digest);

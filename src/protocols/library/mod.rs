@@ -15,6 +15,7 @@ mod collective;
 mod communicators;
 mod diagnosis;
 mod endpoints;
+mod names;
 mod offers;
 mod one_sided;
 #[cfg(feature = "mutants")]
@@ -439,6 +440,10 @@ impl Machine for Library {
     type Packet = Packet;
     type Call = Call;
     type Reply = Reply;
+
+    fn name_of(packet: &Packet) -> String {
+        names::name_of(packet)
+    }
 
     fn guard(&self, thread: Thread, entry: &Entry<'_, Call>) -> Option<Guard> {
         if self.pending.len() == 1 {

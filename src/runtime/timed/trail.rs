@@ -430,7 +430,7 @@ where
             let (label, dma) = match kind {
                 FlightKind::Packet { content, .. } => {
                     let packet = &self.contents.get(*content).packet;
-                    (word(&format!("{packet:?}")), false)
+                    (M::name_of(packet), false)
                 }
                 FlightKind::Write { .. } => ("write".to_owned(), true),
                 FlightKind::ReadRequest { .. } => ("read request".to_owned(), false),
@@ -475,9 +475,4 @@ where
         let threads = self.actors.iter().map(|actor| Spender::Thread(actor.process, actor.inner));
         Some(trail.recorded(resources.chain(threads)))
     }
-}
-
-/// The name at the beginning of what stands for a value.
-fn word(debug: &str) -> String {
-    debug.chars().take_while(|letter| letter.is_alphanumeric() || *letter == '_').collect()
 }
