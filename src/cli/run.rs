@@ -42,7 +42,7 @@ pub(super) fn run(terminal: Terminal, arguments: &RunArguments) -> Outcome {
     for what_if in &arguments.what_if {
         result.what_if.push(suppose(arguments, &plan, *what_if, &interrupt)?);
     }
-    let drawn = single.map(|single| single.write()).transpose()?.flatten();
+    let drawn = single.map(Single::write).transpose()?.flatten();
     let files = files::files(&plan, &result, &normal_command(arguments), drawn)?;
     let exit = verdict(terminal, &result, &files, arguments.format);
     store.finish(&result, &files.files)?;

@@ -48,13 +48,14 @@ impl WhatIf {
         let mut made: Vec<(Arc<Machine>, Arc<Machine>)> = Vec::new();
         for point in &mut plan.points {
             let known = made.iter().find(|(old, _)| Arc::ptr_eq(old, &point.machine));
-            let new = known.map(|(_, new)| Arc::clone(new)).unwrap_or_else(|| {
-                let mut machine = Machine::clone(&point.machine);
-                machine.profile = machine.profile.with_cost(self.group, self.factor);
-                let new = Arc::new(machine);
-                made.push((Arc::clone(&point.machine), Arc::clone(&new)));
-                new
-            });
+            if let Some((_, new)) = known {
+                point.machine = Arc::clone(new);
+                continue;
+            }
+            let mut machine = Machine::clone(&point.machine);
+            machine.profile = machine.profile.with_cost(self.group, self.factor);
+            let new = Arc::new(machine);
+            made.push((Arc::clone(&point.machine), Arc::clone(&new)));
             point.machine = new;
         }
         plan.claims.clear();

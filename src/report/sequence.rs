@@ -11,16 +11,20 @@ use crate::units::{Bytes, TimeDelta};
 
 /// The most arrows that a picture holds.
 pub const MOST_ARROWS: usize = 120;
-/// The least time that a bar shows, as a part of the whole: shorter ones are not seen.
-const LEAST_BAR: u64 = 2_000;
+/// The least time of a bar, as a part of the whole: shorter ones are not told.
+const LEAST_BAR: u64 = 200;
 
 const LEFT: i32 = 110;
 const RIGHT: i32 = 60;
 const HEAD: i32 = 84;
 const FOOT: i32 = 46;
 const BAR: i32 = 12;
-const COLOURS: [(&str, &str); 3] =
-    [("copy", "#E69F00"), ("outside MPI", "#C8C8C8"), ("page pinning", "#CC79A7")];
+const COLOURS: [(&str, &str); 4] = [
+    ("copy", "#E69F00"),
+    ("library code", "#009E73"),
+    ("outside MPI", "#C8C8C8"),
+    ("page pinning", "#CC79A7"),
+];
 const DMA: &str = "#0072B2";
 const INK: &str = "#222222";
 const SOFT: &str = "#555555";
@@ -178,7 +182,7 @@ impl<'a> Page<'a> {
                  stroke=\"{INK}\"/>\n<text x=\"{}\" y=\"{}\" font-size=\"12\" fill=\"{INK}\">\
                  {label}</text>",
                 out - 6,
-                (y + to_y) / 2 + 4
+                i32::midpoint(y, to_y) + 4
             );
             return head(svg, (x + 12, to_y - 3), (x, to_y), INK);
         }
@@ -201,7 +205,7 @@ impl<'a> Page<'a> {
             svg,
             "<text x=\"{at_x}\" y=\"{}\" font-size=\"12\" text-anchor=\"middle\" fill=\"{colour}\" \
              stroke=\"#FFFFFF\" stroke-width=\"3\" paint-order=\"stroke\">{label}</text>",
-            at_y - 5
+            at_y - if arrow.dma { 9 } else { 5 }
         );
     }
 

@@ -215,6 +215,8 @@ pub struct Recorded {
     pub spenders: Vec<Spender>,
     /// The latest mark of each number, and its moment.
     pub marks: BTreeMap<u32, (Time, Moment)>,
+    /// The earliest mark of each number.
+    pub first_marks: BTreeMap<u32, Time>,
     /// The last moment of all threads.
     pub last: Moment,
     /// Moments of polls that met something which had come while their thread was outside the library,
@@ -314,6 +316,7 @@ mod tests {
             causes,
             spenders: Vec::new(),
             marks: BTreeMap::from([(7, (ns(130), last))]),
+            first_marks: BTreeMap::new(),
             last,
             late: BTreeMap::from([(polled, ns(40))]),
             waits: Vec::new(),

@@ -7,6 +7,8 @@ use crate::engine::{Moment, Stretch};
 use crate::experiment::plan::Point;
 use crate::experiment::results::{Arrow, Lasting, Sequence, Slice, Timeline};
 use crate::runtime::causes::{Recorded, Spender, Spent};
+use crate::units::Time;
+use crate::workloads::windowed::{END, START};
 
 /// The most ranks of a sequence figure.
 pub const MOST_RANKS: u32 = 8;
@@ -77,23 +79,33 @@ fn lanes(stretches: Vec<Stretch>) -> Vec<Vec<Stretch>> {
     lanes
 }
 
-/// The messages of a run, and what kept the cores busy for long; `None` with more than
+/// From the first start mark to the last end mark; everything where nothing was marked.
+fn measured(recorded: &Recorded) -> (Time, Time) {
+    let begin = recorded.first_marks.get(&START).copied();
+    let end = recorded.marks.get(&END).map(|&(at, _)| at);
+    begin.zip(end).unwrap_or((Time::ZERO, Time::MAX))
+}
+
+/// The messages of the measured time of a run, and what kept the cores busy for long; `None` with more than
 /// [`MOST_RANKS`] processes.
 pub fn sequence(point: &Point, title: &str, recorded: &Recorded) -> Option<Sequence> {
     let ranks = point.placement.processes;
     if ranks > MOST_RANKS {
         return None;
     }
+    let (from, to) = measured(recorded);
+    let since = |time: Time| time.since(from).as_ps();
     let mut arrows: Vec<Arrow> = recorded
         .messages
         .iter()
+        .filter(|message| (from..=to).contains(&message.left))
         .map(|message| Arrow {
             from: message.from.0,
             to: message.to.0,
             label: message.label.clone(),
             bytes: message.bytes,
-            left_ps: message.left.as_ps(),
-            came_ps: message.came.as_ps(),
+            left_ps: since(message.left),
+            came_ps: since(message.came),
             dma: message.dma,
         })
         .collect();
@@ -102,13 +114,18 @@ pub fn sequence(point: &Point, title: &str, recorded: &Recorded) -> Option<Seque
     for stretch in recorded.causes.all() {
         let Some(rank) = rank_of(recorded, stretch.tag.resource) else { continue };
         let spent = Spent::of(stretch.tag.phase);
-        if !matches!(spent, Spent::Copy | Spent::Outside | Spent::Pinning) {
+        if !matches!(spent, Spent::Copy | Spent::Library | Spent::Outside | Spent::Pinning) {
             continue;
         }
         let (from_ps, to_ps) = (stretch.from.as_ps(), stretch.to.as_ps());
         bars.push(Lasting { rank, name: spent.name(), from_ps, to_ps });
     }
     bars.extend(shared_copies(recorded));
+    let begin = from.as_ps();
+    bars.retain(|bar| bar.from_ps >= begin && bar.from_ps < to.as_ps());
+    for bar in &mut bars {
+        (bar.from_ps, bar.to_ps) = (bar.from_ps - begin, bar.to_ps - begin);
+    }
     bars.sort_by_key(|bar| (bar.rank, bar.from_ps, bar.to_ps));
     Some(Sequence { title: title.to_owned(), ranks, arrows, bars: joined(bars) })
 }

@@ -33,6 +33,7 @@ impl Running {
             causes,
             spenders: resources.chain(devices).collect(),
             marks: BTreeMap::new(),
+            first_marks: BTreeMap::new(),
             last,
             late: BTreeMap::new(),
             waits: Vec::new(),

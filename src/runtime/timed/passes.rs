@@ -156,8 +156,8 @@ where
         let now = self.simulation.now();
         self.touch_receiver(process);
         self.settle(process);
-        let poller = &mut self.pollers[process.0 as usize];
-        let (channel, entry) = poller.push(lane, arrived, &mut self.entries);
+        let (channel, entry) =
+            self.pollers[process.0 as usize].push(lane, arrived, &mut self.entries);
         self.note(|trail| trail.entry(entry));
         for thread in self.threads_of(process) {
             let actor = &self.actors[thread as usize];

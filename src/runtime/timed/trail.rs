@@ -42,6 +42,7 @@ pub(super) struct Trail {
     /// The moment of what is being delivered.
     current: Moment,
     marks: BTreeMap<u32, (Time, Moment)>,
+    first_marks: BTreeMap<u32, Time>,
     late: BTreeMap<Moment, Time>,
     waits: Vec<Blocked>,
     /// Messages that have arrived, and by flight those that are under way.
@@ -77,6 +78,7 @@ impl Trail {
             not_ready: BTreeMap::new(),
             current: Causes::BEGINNING,
             marks: BTreeMap::new(),
+            first_marks: BTreeMap::new(),
             late: BTreeMap::new(),
             waits: Vec::new(),
             messages,
@@ -237,6 +239,8 @@ impl Trail {
         if !std::mem::replace(&mut self.strand(thread).marked, true) {
             self.waits.retain(|wait| (wait.process, wait.thread) != who);
         }
+        let first = self.first_marks.entry(number).or_insert(at);
+        *first = at.min(*first);
         let moment = self.threads[thread as usize].last;
         let latest = self.marks.entry(number).or_insert((at, moment));
         if latest.0 < at {
@@ -299,6 +303,7 @@ impl Trail {
             causes: self.causes,
             spenders: names.collect(),
             marks: self.marks,
+            first_marks: self.first_marks,
             late: self.late,
             waits: self.waits,
             messages: self.messages.map_or_else(Vec::new, |(arrived, _)| arrived),
