@@ -2,10 +2,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that fails may panic")]
 
+mod binary;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use binary::{SMALL, Scratch};
 use mpisim::engine::Keep;
 use mpisim::experiment::plan::{Point, Request, load};
 use mpisim::experiment::results::{Explanation, PointResult};
@@ -90,7 +93,7 @@ fn a_ping_pong_over_an_idle_wire_never_queues() {
     }
     // 40 messages, each with the latency of the wire.
     let latency = point.machine.profile.link.base_latency.as_ps();
-    assert_eq!(time_of(&explanation, " to ", "latency"), 40 * latency);
+    assert_eq!(time_of(&explanation, "switch", "latency"), 40 * latency);
 }
 
 #[test]
@@ -105,8 +108,7 @@ fn threads_that_share_a_library_wait_for_its_lock() {
 
 #[test]
 fn a_receiver_that_computes_waits_for_progress() {
-    let folder = tempfolder("progress");
-    let scenario = folder.join("late.json");
+    let scratch = Scratch::new("progress");
     let text = r#"{ "schema": 1, "title": "late", "machine": "broadwell-edr", "nodes": 2,
         "mpi": { "rendezvous": "rput" },
         "workload": { "kind": "program", "ranks": [
@@ -114,7 +116,7 @@ fn a_receiver_that_computes_waits_for_progress() {
           [ { "op": "irecv", "src": 0, "tag": 1, "max": "1 MiB", "req": "a" },
             { "op": "compute", "time": "1 ms" },
             { "op": "wait", "req": "a" } ] ] } }"#;
-    fs::write(&scenario, text).unwrap();
+    let scenario = scratch.write("late.json", text);
     let explanation = explained(&point_of(scenario.to_str().unwrap(), &[])).explanation.unwrap();
     let waits = time_of(&explanation, "rank 1", "waiting for progress");
     let computes = time_of(&explanation, "rank 1", "outside MPI");
@@ -124,13 +126,6 @@ fn a_receiver_that_computes_waits_for_progress() {
     assert_eq!((longest.rank.as_str(), longest.peer.as_str()), ("rank 0", "1"));
     assert_eq!(longest.operation, "MPI_Send");
     assert!(longest.time.as_ps() > 990_000_000, "{longest:?}");
-    fs::remove_dir_all(folder).unwrap();
-}
-
-fn tempfolder(name: &str) -> PathBuf {
-    let folder = std::env::temp_dir().join(format!("mpisim-explain-{name}-{}", std::process::id()));
-    fs::create_dir_all(&folder).unwrap();
-    folder
 }
 
 #[test]
@@ -148,12 +143,15 @@ fn a_resource_that_costs_nothing_to_nobody_gains_nothing() {
     let before = time("link=1");
     assert_eq!(time("gpu=0.5"), before, "there is none");
     assert_eq!(time("lock=0.5"), before, "one thread takes no lock");
-    // The wire's part of a small message is latency: half of it is gained, with half of the bytes' time.
+    // Half of the wire's part is gained, but for what polls lose or win that meet packets at other
+    // places of their passes.
     let gained = before - time("link=0.5");
     let explanation = explained(&plan.points[0]).explanation.unwrap();
-    let wire = time_of(&explanation, " to ", "latency") + time_of(&explanation, " to ", "transfer");
-    let wire = TimeDelta::from_ps(wire).as_us_f64();
-    assert!((gained - wire / 2.0).abs() < 1e-4, "{gained} of {wire}");
+    let us = |ps| TimeDelta::from_ps(ps).as_us_f64();
+    let wire = ["latency", "transfer"].map(|phase| time_of(&explanation, "switch", phase));
+    let polls = us(time_of(&explanation, "rank", "channel polling"));
+    let half = us(wire.iter().sum()) / 2.0;
+    assert!((gained - half).abs() < polls, "{gained} of {half}, polls {polls}");
 }
 
 #[test]
@@ -192,4 +190,50 @@ fn a_sequence_has_the_packets_of_the_protocol_and_the_copies_of_both_cores() {
         let copied: u64 = copied.map(|bar| bar.to_ps - bar.from_ps).sum();
         assert!(copied > 10_000_000, "rank {rank} copies its half: {copied}");
     }
+}
+
+#[test]
+fn the_page_and_the_json_tell_what_the_table_tells() {
+    let scratch = Scratch::new("explain");
+    scratch.write("small.json", SMALL);
+    let run = ["run", "small.json", "--explain", "--what-if", "link=0.5", "--format", "json"];
+    let answer = scratch.run(&run).check(0, &[]).json();
+    for point in answer["points"].as_array().unwrap() {
+        let explanation = &point["explanation"];
+        let parts = explanation["parts"].as_array().unwrap();
+        let sum: u64 = parts.iter().map(|part| part["ps"].as_u64().unwrap()).sum();
+        assert_eq!(Some(sum), explanation["total_ps"].as_u64());
+    }
+    assert_eq!(answer["what_if"][0]["change"], "link=0.5");
+    let points = answer["what_if"][0]["points"].as_array().unwrap();
+    assert_eq!(points.len(), answer["points"].as_array().unwrap().len());
+    let files = scratch.files("results/small");
+    assert!(files.iter().any(|(name, _)| name == "explain.svg"));
+    let page = files.iter().find(|(name, _)| name == "report.html").unwrap();
+    assert!(String::from_utf8_lossy(&page.1).contains("Where the time went"));
+    let plain = scratch.run(&["run", "small.json", "--format", "json"]).check(0, &[]).json();
+    assert_eq!(plain["digest"], answer["digest"], "asking changes nothing");
+    assert!(plain["points"][0].get("explanation").is_none() && plain.get("what_if").is_none());
+    assert!(!scratch.files("results/small").iter().any(|(name, _)| name == "explain.svg"));
+}
+
+#[test]
+fn what_shows_one_point_refuses_a_sweep_and_writes_files() {
+    let scratch = Scratch::new("single");
+    scratch.write("small.json", SMALL);
+    for option in ["--trace", "--sequence"] {
+        let answer = scratch.run(&["run", "small.json", option, "file"]).check(2, &["E0703"]);
+        assert!(answer.err.contains("--set 'workload.size="), "how to choose: {}", answer.err);
+        assert!(!scratch.path("file").exists() && !scratch.path("results").exists());
+    }
+    let one = ["run", "small.json", "--set", "workload.size=64 KiB", "--set", "workload.rounds=1"];
+    let files = ["--trace", "a.pftrace", "--sequence", "a.svg"];
+    scratch.run(&[&one[..], &files[..]].concat()).check(0, &[]);
+    assert!(fs::read(scratch.path("a.pftrace")).unwrap().len() > 1000);
+    assert!(fs::read_to_string(scratch.path("a.svg")).unwrap().contains("RTS"));
+    let page = fs::read_to_string(scratch.path("results/small/report.html")).unwrap();
+    assert!(page.contains("Messages: "), "the page shows the figure too");
+    let unknown = scratch.run(&["run", "small.json", "--what-if", "lnk=0.5"]);
+    unknown.check(2, &["there is no resource `lnk`; one of library,"]);
+    scratch.run(&["run", "small.json", "--explain", "--resume"]).check(2, &["--resume"]);
 }
