@@ -279,6 +279,7 @@ mod tests {
             ),
             points: values.iter().enumerate().map(point).collect(),
             claims: Vec::new(),
+            what_if: Vec::new(),
         }
     }
 

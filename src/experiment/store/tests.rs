@@ -76,6 +76,7 @@ fn result(points: usize) -> RunResult {
         digest: "f".repeat(32),
         points: (0..points).map(point).collect(),
         claims: vec![],
+        what_if: vec![],
     }
 }
 

@@ -68,6 +68,9 @@ fn text(message: &[u8], wanted: u64) -> String {
     String::from_utf8(messages(message, wanted)[0].to_vec()).unwrap()
 }
 
+/// Type, track, time in nanoseconds, name, arguments, flows that begin and end.
+type Event = (bool, u64, u64, String, Vec<(String, u64)>, [Vec<u64>; 2]);
+
 #[test]
 fn tracks_slices_flows_and_picoseconds_are_read_back() {
     let slice = |track, name, from_ps, to_ps| Slice { track, name, from_ps, to_ps };
@@ -94,7 +97,6 @@ fn tracks_slices_flows_and_picoseconds_are_read_back() {
     assert_eq!((tracks[1].1.as_str(), tracks[2].1.as_str()), ("rank 0", "node 0 PCIe to HCA"));
     assert_eq!(numbers(messages(packets[2], 60)[0], 5), [tracks[0].0], "below the run");
 
-    // Type, track, time in nanoseconds, name, arguments, flows that begin and end.
     let events = packets[3..].iter().map(|packet| {
         let event = messages(packet, 11)[0];
         let arguments: Vec<(String, u64)> = messages(event, 4)
@@ -106,10 +108,8 @@ fn tracks_slices_flows_and_picoseconds_are_read_back() {
         let flows = [numbers(event, 47), numbers(event, 48)];
         (begins, numbers(event, 11)[0], numbers(packet, 8)[0], name, arguments, flows)
     });
-    let events: Vec<_> = events.collect();
-    let told = |event: &(bool, u64, u64, String, Vec<(String, u64)>, [Vec<u64>; 2])| {
-        (event.0, event.1, event.2, event.3.clone())
-    };
+    let events: Vec<Event> = events.collect();
+    let told = |event: &Event| (event.0, event.1, event.2, event.3.clone());
     let (core, bus) = (tracks[1].0, tracks[2].0);
     let wanted = [
         (true, core, 1, "posting".to_owned()),
