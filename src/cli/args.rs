@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::experiment::what_if::WhatIf;
+
 /// Simulate the node and the network that an MPI library runs on, and check what moved.
 #[derive(Debug, Parser)]
 #[command(name = "mpisim", version, subcommand_required = true, arg_required_else_help = true)]
@@ -140,6 +142,18 @@ pub(super) struct RunArguments {
     /// What is printed
     #[arg(long, value_enum, default_value = "table")]
     pub(super) format: Format,
+    /// Tell where the measured time went, to the picosecond
+    #[arg(long, conflicts_with = "resume")]
+    pub(super) explain: bool,
+    /// Run again with a resource's cost scaled, as pcie=0.5, and print the gain
+    #[arg(long, value_name = "RESOURCE=FACTOR", value_parser = WhatIf::parse)]
+    pub(super) what_if: Vec<WhatIf>,
+    /// Write the timeline of a single point, for Perfetto
+    #[arg(long, value_name = "FILE")]
+    pub(super) trace: Option<PathBuf>,
+    /// Draw the messages of a single point of at most 8 ranks, as SVG
+    #[arg(long, value_name = "FILE")]
+    pub(super) sequence: Option<PathBuf>,
 }
 
 /// Options of `new`.

@@ -207,7 +207,7 @@ fn simulate(
     interrupt: &Interrupt,
     tick: &(dyn Fn() + Sync),
 ) -> Result<Result<RunResult, Problem>, Failure> {
-    let options = RunOptions { jobs: jobs(arguments.jobs), stop: &interrupt.stop };
+    let options = RunOptions { jobs: jobs(arguments.jobs), stop: &interrupt.stop, explain: false };
     let result = run::run(plan, options, &[], &mut |_| {
         tick();
         Ok(())

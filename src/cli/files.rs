@@ -9,6 +9,7 @@ use crate::experiment::run::account::part_in_words;
 use crate::experiment::store::OutputFile;
 use crate::report::csv::points_csv;
 use crate::report::error::ReportError;
+use crate::report::explain::explain_stack;
 use crate::report::figure::{Figure, FigureSpec, Part, Scale, Stack, StackSpec};
 use crate::report::html::{self, Page, PageFigure};
 use crate::report::numbers::in_words;
@@ -17,12 +18,15 @@ use crate::report::numbers::in_words;
 const POINTS: &str = "points.csv";
 /// The page.
 const PAGE: &str = "report.html";
+/// A bar for each point: where its time went.
+const EXPLAINED: &str = "explain.svg";
 
 /// The names of the files that a run of `plan` writes beside its manifest.
-pub(super) fn names(plan: &Plan) -> Vec<String> {
+pub(super) fn names(plan: &Plan, explain: bool) -> Vec<String> {
+    let explained = explain.then(|| EXPLAINED.to_owned());
     let figures = (0..plan.figures.len()).map(figure_name);
     let fixed = [POINTS, PAGE].map(str::to_owned);
-    fixed.into_iter().chain(figures).collect()
+    fixed.into_iter().chain(figures).chain(explained).collect()
 }
 
 fn figure_name(index: usize) -> String {
@@ -38,8 +42,14 @@ pub(super) struct Files {
     pub(super) missing: Vec<(String, ReportError)>,
 }
 
-/// Makes every file; `command` is the one that makes them again.
-pub(super) fn files(plan: &Plan, result: &RunResult, command: &str) -> Result<Files, ReportError> {
+/// Makes every file; `command` is the one that makes them again. A sequence figure has a file of its own
+/// elsewhere: the page shows it.
+pub(super) fn files(
+    plan: &Plan,
+    result: &RunResult,
+    command: &str,
+    sequence: Option<PageFigure>,
+) -> Result<Files, ReportError> {
     let mut out = Files { files: Vec::new(), missing: Vec::new() };
     out.files.push(file(POINTS, points_csv(result)?));
     let mut drawn = Vec::new();
@@ -53,6 +63,17 @@ pub(super) fn files(plan: &Plan, result: &RunResult, command: &str) -> Result<Fi
             Err(why) => out.missing.push((name, why)),
         }
     }
+    if let Some(stack) = explain_stack(result) {
+        match stack.to_svg() {
+            Ok(svg) => {
+                out.files.push(file(EXPLAINED, svg.clone()));
+                let (caption, file) = (stack.title, EXPLAINED.to_owned());
+                drawn.push(PageFigure { caption, file, svg });
+            }
+            Err(why) => out.missing.push((EXPLAINED.to_owned(), why)),
+        }
+    }
+    drawn.extend(sequence);
     let page = html::page(&Page {
         result,
         source: plan.source.as_deref().unwrap_or_default(),

@@ -28,8 +28,8 @@ mod scenario;
 mod sensitivity;
 mod show;
 mod signals;
+mod single;
 mod sweep;
-
 mod terminal;
 mod usage;
 

@@ -13,13 +13,15 @@ use super::resolved;
 use super::scenario::{load, request};
 use super::show::counted;
 use super::signals::Interrupt;
+use super::single::Single;
 use super::sweep::{self, Engine};
 use super::terminal::{Failure, Outcome, Problem, Terminal, print};
 use crate::experiment::codes;
 use crate::experiment::plan::{Plan, Workload};
-use crate::experiment::results::{PointResult, RunResult};
+use crate::experiment::results::{PointResult, RunResult, Supposed};
 use crate::experiment::run::{self, RunError, RunOptions};
 use crate::experiment::store::{Mode, Opening, Store, StoreError};
+use crate::experiment::what_if::WhatIf;
 use crate::report::csv::points_csv;
 use crate::report::json::run_json;
 use crate::report::osu::{OsuSpec, OsuTest, osu_text};
@@ -55,10 +57,15 @@ fn here(terminal: Terminal, arguments: &RunArguments) -> Outcome {
     if arguments.format == Format::Osu {
         osu_spec(&plan)?;
     }
+    let single = Single::of(&plan, arguments)?;
     let Some(mut store) = open(terminal, arguments, &plan)? else { return Ok(0) };
     let interrupt = Interrupt::listen(terminal, resume_advice(arguments));
-    let result = simulate(terminal, arguments, &plan, &mut store, &interrupt)?;
-    let files = files::files(&plan, &result, &normal_command(arguments))?;
+    let mut result = simulate(terminal, arguments, &plan, &mut store, &interrupt)?;
+    for what_if in &arguments.what_if {
+        result.what_if.push(suppose(arguments, &plan, *what_if, &interrupt)?);
+    }
+    let drawn = single.map(Single::write).transpose()?.flatten();
+    let files = files::files(&plan, &result, &normal_command(arguments), drawn)?;
     let exit = verdict(terminal, &result, &files, arguments.format);
     store.finish(&result, &files.files)?;
     print(&printed(&plan, &result, arguments.format)?)?;
@@ -84,7 +91,12 @@ fn open(
     let default = || Path::new("results").join(&plan.name);
     let directory: PathBuf = arguments.out.clone().unwrap_or_else(default);
     let mode = if arguments.resume { Mode::Resume } else { Mode::Fresh };
-    match Store::open(&directory, resolved::identity(plan), mode, &files::names(plan))? {
+    match Store::open(
+        &directory,
+        resolved::identity(plan),
+        mode,
+        &files::names(plan, arguments.explain),
+    )? {
         Opening::Ready(store, notes) => {
             for note in &notes {
                 terminal.note(note);
@@ -115,10 +127,27 @@ fn simulate(
         bar.inc(1);
         Ok(())
     };
-    let options = RunOptions { jobs: jobs(arguments.jobs), stop: &interrupt.stop };
+    let (jobs, explain) = (jobs(arguments.jobs), arguments.explain);
+    let options = RunOptions { jobs, explain, stop: &interrupt.stop };
     let result = run::run(plan, options, &done, &mut keep);
     bar.finish_and_clear();
     result.map_err(|error| failure(error, plan, arguments, interrupt))
+}
+
+/// All points again with another cost of one resource.
+fn suppose(
+    arguments: &RunArguments,
+    plan: &Plan,
+    what_if: WhatIf,
+    interrupt: &Interrupt,
+) -> Result<Supposed, Failure> {
+    let plan = what_if.of(plan);
+    let jobs = jobs(arguments.jobs);
+    let options = RunOptions { jobs, explain: false, stop: &interrupt.stop };
+    let result = run::run(&plan, options, &[], &mut |_| Ok(()));
+    let result = result.map_err(|error| failure(error, &plan, arguments, interrupt))?;
+    let points = result.points.into_iter().map(|point| point.metrics).collect();
+    Ok(Supposed { change: what_if.in_words(), points })
 }
 
 /// Threads to use: as asked for, or as many as there are cores.
@@ -245,7 +274,17 @@ fn osu_spec(plan: &Plan) -> Result<OsuSpec, Failure> {
 
 /// The command without what does not change the results.
 fn normal_command(arguments: &RunArguments) -> String {
-    command(&arguments.scenario, &arguments.changes, arguments.seed)
+    let mut words = words(&arguments.scenario, &arguments.changes, arguments.seed);
+    if arguments.explain {
+        words.push("--explain".to_owned());
+    }
+    words.extend(supposed(arguments));
+    command_line(words)
+}
+
+/// What is supposed of resources, as options.
+fn supposed(arguments: &RunArguments) -> impl Iterator<Item = String> {
+    arguments.what_if.iter().flat_map(|one| ["--what-if".to_owned(), one.in_words()])
 }
 
 /// The command that runs a scenario so changed.
@@ -269,6 +308,8 @@ fn words(scenario: &str, changes: &Changes, seed: Option<u64>) -> Vec<String> {
 
 fn resume_advice(arguments: &RunArguments) -> String {
     let mut words = words(&arguments.scenario, &arguments.changes, arguments.seed);
+    // Points that were kept are not explained.
+    words.extend(supposed(arguments));
     if let Some(out) = &arguments.out {
         words.extend(["--out".to_owned(), out.display().to_string()]);
     }

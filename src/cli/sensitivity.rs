@@ -191,7 +191,7 @@ impl Work<'_> {
 
     fn simulate(&self, plan: &Plan) -> Result<RunResult, Failure> {
         let stop = &self.interrupt.stop;
-        let options = RunOptions { jobs: jobs(self.arguments.jobs), stop };
+        let options = RunOptions { jobs: jobs(self.arguments.jobs), explain: false, stop };
         run::run(plan, options, &[], &mut |_| Ok(())).map_err(|error| match error {
             _ if self.interrupt.came() => Failure::Said(self.interrupt.stopped()),
             error @ RunError::Limit { .. } => {

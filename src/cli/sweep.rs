@@ -112,7 +112,7 @@ pub(super) fn point(terminal: Terminal, arguments: &PointArguments) -> Outcome {
         bar.inc(1);
         spread.write(point)
     };
-    let options = RunOptions { jobs: jobs(arguments.jobs), stop: &interrupt.stop };
+    let options = RunOptions { jobs: jobs(arguments.jobs), explain: false, stop: &interrupt.stop };
     let ran = run::run_points(&points, options, &mut keep);
     bar.finish_and_clear();
     ran.map_err(|error| failure(error, &interrupt))?;
@@ -183,14 +183,14 @@ fn gather_into(
     }
     let result = run::gather(plan, points);
     let identity = resolved::identity(plan);
-    let store = match Store::open(out, identity, Mode::Fresh, &files::names(plan))? {
+    let store = match Store::open(out, identity, Mode::Fresh, &files::names(plan, false))? {
         Opening::Ready(store, notes) => {
             notes.iter().for_each(|note| terminal.note(note));
             store
         }
         Opening::NothingToDo(_) => return Ok(0),
     };
-    let files = files::files(plan, &result, &spread.asked().command)?;
+    let files = files::files(plan, &result, &spread.asked().command, None)?;
     let exit = local::verdict(terminal, &result, &files, format);
     store.finish(&result, &files.files)?;
     print(&printed(plan, &result, format)?)?;

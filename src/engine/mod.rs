@@ -9,12 +9,14 @@
 //!
 //! It knows no hardware and no MPI: an event is a small [`Copy`] value with a fingerprint.
 
+pub mod causes;
 pub mod digest;
 pub mod journal;
 pub mod queue;
 pub mod simulation;
 pub mod streams;
 
+pub use causes::{Causes, Keep, Moment, Stretch};
 pub use digest::{Digest, mix};
 pub use journal::{Difference, Journal, JournalMode, Record, first_difference};
 pub use queue::{EventQueue, Popped, SourceId};

@@ -1,5 +1,6 @@
 //! The simulation: the clock, the queue, and the record of what happened.
 
+use crate::engine::causes::Keep;
 use crate::engine::digest::{Digest, OrderedDigest};
 use crate::engine::journal::{Journal, JournalMode, Record};
 use crate::engine::queue::{EventQueue, Popped, SourceId};
@@ -96,6 +97,9 @@ pub struct Options {
     /// A seed that ranks the sources of simultaneous events; by their number by default. Digests
     /// of different seeds differ, figures must agree.
     pub tie_seed: Option<u64>,
+    /// Whether the runtime keeps the causes of what it does ([`super::causes`]); the simulation itself
+    /// does the same in both cases.
+    pub causes: Keep,
     /// Leave the digest out. For the baseline of benchmarks only.
     pub without_digest: bool,
 }

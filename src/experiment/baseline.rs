@@ -179,6 +179,7 @@ impl Baseline {
             metrics: point.metrics.iter().filter_map(metric).collect(),
             resources: Vec::new(),
             spent: Vec::new(),
+            explanation: None,
             failure: point.failure.clone(),
         };
         RunResult {
@@ -188,6 +189,7 @@ impl Baseline {
             digest: self.digest.clone(),
             points: self.points.iter().enumerate().map(point).collect(),
             claims: Vec::new(),
+            what_if: Vec::new(),
         }
     }
 

@@ -278,6 +278,7 @@ mod tests {
             metrics: vec![Metric { name: "latency".to_owned(), value: *value, unit: "us" }],
             resources: Vec::new(),
             spent: Vec::new(),
+            explanation: None,
             failure: None,
         };
         RunResult {
@@ -290,6 +291,7 @@ mod tests {
             ),
             points: values.iter().enumerate().map(point).collect(),
             claims: Vec::new(),
+            what_if: Vec::new(),
         }
     }
 

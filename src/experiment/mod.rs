@@ -28,3 +28,4 @@ pub mod sensitivity;
 pub mod shape;
 pub mod store;
 pub mod sweep;
+pub mod what_if;

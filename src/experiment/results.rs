@@ -19,6 +19,17 @@ pub struct RunResult {
     pub points: Vec<PointResult>,
     /// One verdict per claim of the scenario, in file order.
     pub claims: Vec<ClaimResult>,
+    /// The same points with another cost of one resource, where that was asked for.
+    pub what_if: Vec<Supposed>,
+}
+
+/// All points again, where one resource costs more or less.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Supposed {
+    /// Resource and factor, as `pcie=0.5`.
+    pub change: String,
+    /// The metrics of each point, in point order; none where a point did not finish.
+    pub points: Vec<Vec<Metric>>,
 }
 
 /// One point of a sweep.
@@ -38,6 +49,45 @@ pub struct PointResult {
     pub spent: Vec<Spent>,
     /// A deadlock or a protocol error of the simulated program, explained; `None` if it finished.
     pub failure: Option<String>,
+    /// Where the measured time went, where that was asked for and the program finished.
+    pub explanation: Option<Explanation>,
+}
+
+/// Where the measured time of a point went, along the critical path to its end.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Explanation {
+    /// The measured time.
+    pub total: TimeDelta,
+    /// Parts that sum to it exactly, the greatest first.
+    pub parts: Vec<Share>,
+    /// The longest waits of its threads, the longest first.
+    pub waits: Vec<Waited>,
+}
+
+/// A part of the measured time.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Share {
+    /// Whose time it was: a resource, or a rank with its core.
+    pub resource: String,
+    /// What the time was spent on.
+    pub phase: &'static str,
+    /// How long.
+    pub time: TimeDelta,
+}
+
+/// A call in which a rank found nothing to do.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Waited {
+    /// The rank.
+    pub rank: String,
+    /// The operation, as MPI spells it.
+    pub operation: String,
+    /// The ranks that could have ended the wait.
+    pub peer: String,
+    /// When the call was made, from the begin of the measured time.
+    pub called: TimeDelta,
+    /// How long it waited in all.
+    pub time: TimeDelta,
 }
 
 impl PointResult {
@@ -91,6 +141,75 @@ impl ResourceUse {
         let elapsed = self.elapsed.as_s_f64();
         if elapsed > 0.0 { self.busy.as_s_f64() / elapsed } else { 0.0 }
     }
+}
+
+/// What happened when: slices of time on tracks that each do one thing at a time.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Timeline {
+    /// The name of each track.
+    pub tracks: Vec<String>,
+    /// By track, and by time on each of them.
+    pub slices: Vec<Slice>,
+    /// The slices of a cause and of its effect on another track, by their places.
+    pub flows: Vec<(usize, usize)>,
+}
+
+/// Something that took time.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Slice {
+    /// The place of its track.
+    pub track: usize,
+    /// What it was.
+    pub name: &'static str,
+    /// When it began, in picoseconds.
+    pub from_ps: u64,
+    /// When it ended, in picoseconds.
+    pub to_ps: u64,
+}
+
+/// What a few ranks said to each other, and what their cores and adapters copied.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Sequence {
+    /// Heading.
+    pub title: String,
+    /// How many ranks.
+    pub ranks: u32,
+    /// Packets and RDMA, by the time at which they left.
+    pub arrows: Vec<Arrow>,
+    /// Copies and computation of cores, by their begin.
+    pub bars: Vec<Lasting>,
+}
+
+/// Something that went from one rank to another.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Arrow {
+    /// Who sent it.
+    pub from: u32,
+    /// Who got it.
+    pub to: u32,
+    /// What it was.
+    pub label: String,
+    /// Bytes of payload and header.
+    pub bytes: u64,
+    /// When it left, in picoseconds.
+    pub left_ps: u64,
+    /// When it was there, in picoseconds.
+    pub came_ps: u64,
+    /// Whether an adapter moved it into memory by itself.
+    pub dma: bool,
+}
+
+/// Something that kept a core busy.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Lasting {
+    /// Whose core.
+    pub rank: u32,
+    /// What it did.
+    pub name: &'static str,
+    /// When it began, in picoseconds.
+    pub from_ps: u64,
+    /// When it ended, in picoseconds.
+    pub to_ps: u64,
 }
 
 /// The verdict on one claim.

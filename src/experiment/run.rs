@@ -13,17 +13,22 @@ use super::judge;
 use super::plan::{Plan, Point};
 use super::results::{PointResult, RunResult};
 use super::store::StoreError;
-use crate::engine::Digest;
+use crate::engine::{Digest, Keep};
+use crate::runtime::causes::Recorded;
 
 pub mod account;
+pub mod explain;
 pub mod job;
 pub mod metrics;
+pub mod timeline;
 
 /// How to run.
 #[derive(Clone, Copy, Debug)]
 pub struct RunOptions<'a> {
     /// Points that run side by side; at least 1.
     pub jobs: usize,
+    /// Whether each point is explained.
+    pub explain: bool,
     /// Set from outside to stop between points.
     pub stop: &'a AtomicBool,
 }
@@ -131,7 +136,9 @@ pub fn run_points(
                 if options.stop.load(Ordering::Relaxed) {
                     return Ok(None);
                 }
-                let result = run_point(point).map_err(|error| point_error(point, error))?;
+                let keep_causes = if options.explain { Keep::Causes } else { Keep::Nothing };
+                let ran = run_point(point, keep_causes);
+                let (result, _) = ran.map_err(|error| point_error(point, error))?;
                 let mut keep = keep.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
                 keep(&result)?;
                 Ok(Some(result))
@@ -159,19 +166,24 @@ pub fn gather(plan: &Plan, points: Vec<PointResult>) -> RunResult {
         digest,
         points,
         claims,
+        what_if: Vec::new(),
     }
 }
 
-/// Runs one point.
+/// Runs one point and answers what was asked to be kept of its causes.
 ///
 /// # Errors
 ///
 /// [`PointError`] where a limit was reached or this program has a defect.
-pub fn run_point(point: &Point) -> Result<PointResult, PointError> {
-    let ran = catch_unwind(AssertUnwindSafe(|| job::run(point)));
+pub fn run_point(
+    point: &Point,
+    keep: Keep,
+) -> Result<(PointResult, Option<Box<Recorded>>), PointError> {
+    let ran = catch_unwind(AssertUnwindSafe(|| job::run(point, keep)));
     let ran = ran.map_err(|panic| PointError::Internal(panic_message(&*panic)))?;
-    let (outcome, libraries) = ran.map_err(|error| PointError::Internal(error.to_string()))?;
-    metrics::point(point, &outcome, libraries)
+    let (mut outcome, libraries) = ran.map_err(|error| PointError::Internal(error.to_string()))?;
+    let result = metrics::point(point, &outcome, libraries)?;
+    Ok((result, outcome.causes.take()))
 }
 
 fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {

@@ -148,6 +148,7 @@ mod tests {
             metrics: vec![Metric { name: "latency".into(), value: *value, unit: "us" }],
             resources: Vec::new(),
             spent: Vec::new(),
+            explanation: None,
             failure: None,
         };
         RunResult {
@@ -157,6 +158,7 @@ mod tests {
             digest: format!("{values:?}"),
             points: values.iter().enumerate().map(point).collect(),
             claims: Vec::new(),
+            what_if: Vec::new(),
         }
     }
 

@@ -12,3 +12,4 @@ pub mod pinning;
 pub mod profile;
 pub mod topology;
 pub mod value;
+pub mod what_if;

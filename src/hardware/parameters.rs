@@ -86,6 +86,11 @@ macro_rules! profile {
                     )+},
                 )+}
             }
+
+            /// The steps of every value, in the order of [`PARAMETERS`].
+            pub(super) fn steps(&self) -> impl Iterator<Item = Option<u64>> {
+                [$($(Field::to_steps(&self.$section.$name),)+)+].into_iter()
+            }
         }
     };
 }

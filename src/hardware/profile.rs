@@ -92,34 +92,43 @@ impl Parameter {
 pub(super) trait Field {
     /// The field of `steps`; `None` only for optional parameters.
     fn from_steps(steps: Option<u64>) -> Self;
+    /// The steps of the field.
+    fn to_steps(&self) -> Option<u64>;
 }
 
 macro_rules! fields {
-    ($($type:ty: $make:expr;)+) => {$(
+    ($($type:ty: $make:expr, $steps:expr;)+) => {$(
         impl Field for $type {
             fn from_steps(steps: Option<u64>) -> Self {
                 $make(steps.expect("only optional parameters resolve to nothing"))
+            }
+            fn to_steps(&self) -> Option<u64> {
+                Some($steps(*self))
             }
         }
     )+};
 }
 
 fields! {
-    TimeDelta: TimeDelta::from_ps;
-    Bytes: Bytes::new;
-    Bandwidth: Bandwidth::from_bit_per_s;
-    Rate: Rate::from_per_s;
-    CostPerByte: CostPerByte::from_as_per_byte;
-    Frequency: Frequency::from_hz;
-    Ratio: Ratio::from_ppm;
-    u32: |steps| Self::try_from(steps).expect("a count has 32 bits");
-    bool: |steps| steps != 0;
+    TimeDelta: TimeDelta::from_ps, TimeDelta::as_ps;
+    Bytes: Bytes::new, Bytes::as_u64;
+    Bandwidth: Bandwidth::from_bit_per_s, Bandwidth::as_bit_per_s;
+    Rate: Rate::from_per_s, Rate::as_per_s;
+    CostPerByte: CostPerByte::from_as_per_byte, CostPerByte::as_as_per_byte;
+    Frequency: Frequency::from_hz, Frequency::as_hz;
+    Ratio: Ratio::from_ppm, Ratio::as_ppm;
+    u32: |steps| Self::try_from(steps).expect("a count has 32 bits"), u64::from;
+    bool: |steps| steps != 0, u64::from;
 }
 
 impl<T: Field> Field for Option<T> {
     /// A zero that an optional parameter allows says that the feature is not there.
     fn from_steps(steps: Option<u64>) -> Self {
         steps.filter(|&steps| steps != 0).map(|steps| T::from_steps(Some(steps)))
+    }
+
+    fn to_steps(&self) -> Option<u64> {
+        self.as_ref().and_then(T::to_steps)
     }
 }
 

@@ -23,6 +23,11 @@ impl Ratio {
         Self(ppm)
     }
 
+    /// A plain decimal number with at most six digits after the point; `None` where it is none.
+    pub fn parse(text: &str) -> Option<Self> {
+        parse_ppm(text).map(Self)
+    }
+
     /// Millionths.
     pub const fn as_ppm(self) -> u64 {
         self.0

@@ -630,6 +630,12 @@ pub trait Machine: Clone + Eq + Hash + Debug {
         0
     }
 
+    /// What a packet is called in pictures: a word or two.
+    fn name_of(packet: &Self::Packet) -> String {
+        let debug = format!("{packet:?}");
+        debug.chars().take_while(|letter| letter.is_alphanumeric()).collect()
+    }
+
     /// What the blocked call of `thread` waits for; `None` while it is not inside a call.
     fn waits(&self, thread: Thread) -> Option<WaitSet>;
 

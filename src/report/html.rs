@@ -214,7 +214,7 @@ fn failures(points: &[PointResult]) -> Vec<(String, &str)> {
 }
 
 /// The swept values of a point, or its number where nothing is swept.
-fn point_name(point: &PointResult) -> String {
+pub(super) fn point_name(point: &PointResult) -> String {
     if point.params.is_empty() {
         return format!("point {}", point.index);
     }

@@ -12,7 +12,9 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::csv::finite;
 use super::error::ReportError;
-use crate::experiment::results::{ClaimResult, ClaimStatus, PointResult, RunResult};
+use crate::experiment::results::{
+    ClaimResult, ClaimStatus, Explanation, Metric, PointResult, RunResult, Supposed,
+};
 
 /// Version of both shapes, written under the key `schema`.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -35,6 +37,19 @@ pub struct ResultDocument {
     pub points: Vec<PointDocument>,
     /// The claims, in file order.
     pub claims: Vec<ClaimDocument>,
+    /// The points with another cost of one resource; only where `--what-if` asked for it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub what_if: Vec<SupposedDocument>,
+}
+
+/// All points again, where one resource costs more or less.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, JsonSchema)]
+#[schemars(rename = "Supposed")]
+pub struct SupposedDocument {
+    /// Resource and factor, as `pcie=0.5`.
+    pub change: String,
+    /// Metrics by name, of each point in order; empty where it did not finish.
+    pub points: Vec<Ordered<ValueDocument>>,
 }
 
 /// One point of the sweep.
@@ -52,6 +67,50 @@ pub struct PointDocument {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub failure: Option<String>,
+    /// Where the measured time went; only where `--explain` asked for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "ExplanationDocument")]
+    pub explanation: Option<ExplanationDocument>,
+}
+
+/// Where the measured time of a point went.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, JsonSchema)]
+#[schemars(rename = "Explanation")]
+pub struct ExplanationDocument {
+    /// The measured time in picoseconds.
+    pub total_ps: u64,
+    /// Parts that sum to it exactly, the greatest first.
+    pub parts: Vec<ShareDocument>,
+    /// The longest waits, the longest first.
+    pub waits: Vec<WaitDocument>,
+}
+
+/// A part of the measured time.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, JsonSchema)]
+#[schemars(rename = "Share")]
+pub struct ShareDocument {
+    /// Whose time it was.
+    pub resource: String,
+    /// What the time was spent on.
+    pub phase: String,
+    /// How long, in picoseconds.
+    pub ps: u64,
+}
+
+/// A call in which a rank found nothing to do.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, JsonSchema)]
+#[schemars(rename = "Wait")]
+pub struct WaitDocument {
+    /// The rank.
+    pub rank: String,
+    /// The operation, as MPI spells it.
+    pub operation: String,
+    /// The ranks that could have ended the wait.
+    pub peer: String,
+    /// When the call was made, in picoseconds from the begin of the measured time.
+    pub called_ps: u64,
+    /// How long it waited, in picoseconds.
+    pub waited_ps: u64,
 }
 
 /// A number and its unit.
@@ -262,6 +321,7 @@ pub fn run_json(result: &RunResult) -> Result<String, ReportError> {
         digest: result.digest.clone(),
         points,
         claims: result.claims.iter().map(claim_document).collect(),
+        what_if: what_if_documents(result)?,
     })
 }
 
@@ -308,17 +368,54 @@ fn print(document: &impl Serialize) -> Result<String, ReportError> {
 }
 
 fn point_document(point: &PointResult) -> Result<PointDocument, ReportError> {
-    let metrics = point.metrics.iter().map(|metric| {
+    Ok(PointDocument {
+        params: Ordered(point.params.clone()),
+        digest: point.digest.clone(),
+        metrics: values(point, &point.metrics)?,
+        failure: point.failure.clone(),
+        explanation: point.explanation.as_ref().map(explanation_document),
+    })
+}
+
+fn what_if_documents(result: &RunResult) -> Result<Vec<SupposedDocument>, ReportError> {
+    let points = |supposed: &Supposed| -> Result<Vec<_>, ReportError> {
+        let pairs = result.points.iter().zip(&supposed.points);
+        pairs.map(|(point, metrics)| values(point, metrics)).collect()
+    };
+    let document = |supposed: &Supposed| {
+        Ok(SupposedDocument { change: supposed.change.clone(), points: points(supposed)? })
+    };
+    result.what_if.iter().map(document).collect()
+}
+
+/// Metrics by name.
+fn values(point: &PointResult, metrics: &[Metric]) -> Result<Ordered<ValueDocument>, ReportError> {
+    let values = metrics.iter().map(|metric| {
         // Adding zero turns -0 into 0.
         let value = finite(point, metric)? + 0.0;
         Ok((metric.name.clone(), ValueDocument { value, unit: metric.unit.to_owned() }))
     });
-    Ok(PointDocument {
-        params: Ordered(point.params.clone()),
-        digest: point.digest.clone(),
-        metrics: Ordered(metrics.collect::<Result<_, _>>()?),
-        failure: point.failure.clone(),
-    })
+    Ok(Ordered(values.collect::<Result<_, _>>()?))
+}
+
+fn explanation_document(explanation: &Explanation) -> ExplanationDocument {
+    let parts = explanation.parts.iter().map(|share| ShareDocument {
+        resource: share.resource.clone(),
+        phase: share.phase.to_owned(),
+        ps: share.time.as_ps(),
+    });
+    let waits = explanation.waits.iter().map(|wait| WaitDocument {
+        rank: wait.rank.clone(),
+        operation: wait.operation.clone(),
+        peer: wait.peer.clone(),
+        called_ps: wait.called.as_ps(),
+        waited_ps: wait.time.as_ps(),
+    });
+    ExplanationDocument {
+        total_ps: explanation.total.as_ps(),
+        parts: parts.collect(),
+        waits: waits.collect(),
+    }
 }
 
 fn claim_document(claim: &ClaimResult) -> ClaimDocument {

@@ -7,13 +7,17 @@
 pub mod csv;
 pub mod difference;
 pub mod error;
+pub mod explain;
 pub mod figure;
 pub mod html;
 pub mod json;
 pub mod junit;
 pub mod numbers;
 pub mod osu;
+pub mod sequence;
 pub mod table;
+pub mod timeline;
+pub mod what_if;
 
 #[cfg(test)]
 mod sample;

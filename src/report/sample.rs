@@ -18,6 +18,7 @@ pub(super) fn ping_pong() -> RunResult {
         resources: vec![],
         spent: vec![],
         failure: None,
+        explanation: None,
     };
     RunResult {
         scenario: "examples/ping_pong".into(),
@@ -26,6 +27,7 @@ pub(super) fn ping_pong() -> RunResult {
         digest: "00112233445566778899aabbccddeeff".into(),
         points: vec![point(0, "1 B", 1.3, 1.0), point(1, "4 KiB", 4.25, 4096.0)],
         claims: vec![],
+        what_if: Vec::new(),
     }
 }
 
@@ -44,6 +46,7 @@ pub(super) fn message_rate() -> RunResult {
         digest: "0123456789abcdef0123456789abcdef".into(),
         points,
         claims: claims(),
+        what_if: Vec::new(),
     }
 }
 
@@ -76,6 +79,7 @@ fn message_rate_point(index: usize, senders: u32, power: u32) -> PointResult {
         ],
         spent: vec![],
         failure: None,
+        explanation: None,
     }
 }
 

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
+use super::explain::explain_text;
 use super::numbers::{engineering, in_words, percent};
+use super::what_if::what_if_text;
 use crate::experiment::results::{ClaimResult, ClaimRole, ClaimStatus, PointResult, RunResult};
 
 /// The most columns of values that a pivot table has; more would not fit a terminal.
@@ -32,6 +34,8 @@ pub fn report_text(result: &RunResult) -> String {
     for table in tables(result).iter().filter(|table| !table.columns.is_empty()) {
         let _ = write!(text, "\n{}", table.to_text());
     }
+    text.push_str(&explain_text(result));
+    text.push_str(&what_if_text(result));
     text.push_str(&failures_text(result));
     text.push_str(&claims_text(&result.claims));
     let _ = writeln!(text, "\ndigest {}", result.digest);
@@ -231,7 +235,7 @@ fn mean(points: &[&PointResult], name: &str) -> Option<f64> {
 }
 
 /// `node 3 PCIe to HCA` is `PCIe to HCA`: nodes are alike in what limits them.
-fn without_node(name: &str) -> &str {
+pub(super) fn without_node(name: &str) -> &str {
     let rest = name.strip_prefix("node ").and_then(|rest| rest.split_once(' '));
     rest.map_or(name, |(_, what)| what)
 }

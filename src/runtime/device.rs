@@ -14,6 +14,7 @@
 //! process keeps the GPU for long.
 
 pub mod bytes;
+mod causes;
 mod lanes;
 pub(super) mod operations;
 mod stencil;
@@ -21,9 +22,10 @@ mod stencil;
 use std::collections::{BTreeMap, VecDeque};
 
 use super::account::Account;
+use super::causes::Recorded;
 use super::monitors::{Sometimes, Violation};
 use super::timed::{Ending, Mark, Outcome, Used};
-use crate::engine::{Event, Options, Simulation, SourceId, Tag, mix};
+use crate::engine::{Event, JournalMode, Keep, Options, Simulation, SourceId, Tag, mix};
 use crate::hardware::cluster::Cluster;
 use crate::hardware::fabric::{
     Delivery, FabricEvent, ResourceId, ResourceStats, Schedule, Service,
@@ -254,7 +256,12 @@ pub fn run(setup: Setup) -> Outcome {
     let cluster = Cluster::new(&setup.profile, wires, &[]);
     let gpus = Gpus::new(&setup.profile, &cluster, 0).expect("a machine with a GPU");
     let shape = gpus.shape().clone();
-    let simulation = Simulation::new(setup.options);
+    let mut options = setup.options;
+    if options.causes != Keep::Nothing {
+        // Every event here is a cause.
+        options.journal = Some(JournalMode::All);
+    }
+    let simulation = Simulation::new(options);
     let (counted, marks) = (BTreeMap::new(), BTreeMap::new());
     let cores = vec![Core::default(); setup.programs.len()];
     let (turns, happened) = (Turns::default(), Time::ZERO);
@@ -423,6 +430,7 @@ impl Running {
 
     fn outcome(self, ending: Ending) -> Outcome {
         let end = self.happened;
+        let causes = self.causes();
         let mark = |(&number, &at): (&u32, &Time)| Mark {
             process: Process(0),
             thread: Thread(0),
@@ -458,6 +466,7 @@ impl Running {
             entries_visited: 0,
             rnr: 0,
             choices: Vec::new(),
+            causes: causes.map(Box::new),
         }
     }
 }

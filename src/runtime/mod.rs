@@ -8,6 +8,7 @@
 //! ```
 
 pub mod account;
+pub mod causes;
 pub mod counters;
 pub mod deadlock;
 pub mod device;

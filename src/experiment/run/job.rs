@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::engine::{JournalMode, Limits, Options};
+use crate::engine::{JournalMode, Keep, Limits, Options};
 use crate::experiment::collectives::Chosen;
 use crate::experiment::plan::{
     Addressing, Connections, Lock, LongQueue, MpiOptions, Payload, Placement, PlacementOrder,
@@ -102,13 +102,16 @@ pub fn build(point: &Point) -> Job {
 /// # Errors
 ///
 /// [`JobError`] where it does not fit the machine.
-pub fn run(point: &Point) -> Result<(Outcome, Noted), JobError> {
+pub fn run(point: &Point, keep: Keep) -> Result<(Outcome, Noted), JobError> {
     if let Workload::Packing(packing) = &point.workload {
         let none = Longest::of(&[]);
         let noted = Noted { longest: none, endpoints: None, looks: 0, search: None };
-        return Ok((device::run(packed(point, packing)), noted));
+        let mut setup = packed(point, packing);
+        setup.options.causes = keep;
+        return Ok((device::run(setup), noted));
     }
-    let job = build(point);
+    let mut job = build(point);
+    job.options.causes = keep;
     if point.addressing == Addressing::EndpointLibrary {
         let ran = job.timed_over_xios_ep(Rules::default())?.run();
         let longest = Longest::of(ran.machines.iter().map(EpLibrary::mpi));

@@ -1,7 +1,7 @@
 //! What was measured: from the marks of a run to the scenario's metrics.
 
 use super::job::{Noted, placed};
-use super::{PointError, account};
+use super::{PointError, account, explain};
 use crate::experiment::plan::{Addressing, Point, Workload};
 use crate::experiment::results::{Metric, PointResult, ResourceUse, Spent};
 use crate::runtime::account::{Account, Part};
@@ -38,6 +38,7 @@ pub fn point(point: &Point, outcome: &Outcome, noted: Noted) -> Result<PointResu
         metrics,
         resources: resources(outcome),
         spent: spent(outcome),
+        explanation: if failure.is_none() { explain::explanation(point, outcome) } else { None },
         failure,
     })
 }
@@ -59,8 +60,8 @@ fn failure(outcome: &Outcome) -> Result<Option<String>, PointError> {
 
 /// The metrics of the workload, the main one first; `time` last.
 fn metrics(point: &Point, outcome: &Outcome, noted: Noted) -> Vec<Metric> {
-    let packs = matches!(point.workload, Workload::Packing(_));
-    let elapsed = if packs { outcome.end.since(Time::ZERO) } else { measured(outcome) };
+    let (begun, ended) = interval(point, outcome);
+    let elapsed = ended.since(begun);
     let seconds = elapsed.as_s_f64();
     let mut all = Vec::new();
     let mut add = |name: &str, value: f64, unit| {
@@ -253,11 +254,22 @@ fn mean_between_marks(outcome: &Outcome) -> f64 {
 
 /// From the first start mark to the last end mark; the whole run where nothing was marked.
 pub(super) fn measured(outcome: &Outcome) -> TimeDelta {
+    let (begun, ended) = between_marks(outcome);
+    ended.since(begun)
+}
+
+/// The measured time: a packing is measured as a whole.
+pub(super) fn interval(point: &Point, outcome: &Outcome) -> (Time, Time) {
+    let packs = matches!(point.workload, Workload::Packing(_));
+    if packs { (Time::ZERO, outcome.end) } else { between_marks(outcome) }
+}
+
+fn between_marks(outcome: &Outcome) -> (Time, Time) {
     let of =
         |wanted| outcome.marks.iter().filter(move |mark| mark.number == wanted).map(|mark| mark.at);
     match (of(START).min(), of(END).max()) {
-        (Some(start), Some(end)) => end.since(start),
-        _ => outcome.end.since(Time::ZERO),
+        (Some(start), Some(end)) => (start, end),
+        _ => (Time::ZERO, outcome.end),
     }
 }
 

@@ -114,6 +114,7 @@ impl From<PointRecord> for PointResult {
             resources: record.resources.into_iter().map(resource).collect(),
             spent: record.spent.into_iter().map(spent).collect(),
             failure: record.failure,
+            explanation: None,
         }
     }
 }

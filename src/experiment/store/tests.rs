@@ -64,6 +64,7 @@ fn point(index: usize) -> PointResult {
             queue_max: 1,
         }],
         spent: vec![Spent { part: "queue walk".into(), time: TimeDelta::from_ps(u64::MAX) }],
+        explanation: None,
         failure: (index == 1).then(|| "deadlock:\n  \"0\" waits for 1\0".into()),
     }
 }
@@ -76,6 +77,7 @@ fn result(points: usize) -> RunResult {
         digest: "f".repeat(32),
         points: (0..points).map(point).collect(),
         claims: vec![],
+        what_if: vec![],
     }
 }
 

@@ -166,6 +166,9 @@ impl Fabric {
             }
             Resource::Unused => unreachable!("a path begins what it crosses"),
         }
+        if self.watch.is_some() {
+            self.see_promise(next, (start, tail));
+        }
         next.hop += 1;
         *from = ResourceId(resource);
         true

@@ -73,13 +73,16 @@ impl Fabric {
     /// The transfer is at the end of its path: deliver it and whatever waited for it.
     pub(super) fn arrive_at_end(&mut self, id: u32, delivered: &mut Vec<Delivery>) {
         let flight = &self.flights[id];
-        let conn = &mut self.conns[flight.conn as usize];
+        let of = flight.conn as usize;
+        let conn = &mut self.conns[of];
         if flight.order != conn.deliver_next {
             conn.hold(id, &mut self.flights);
             return;
         }
         let mut next = id;
         loop {
+            self.see_delivery(next);
+            let conn = &mut self.conns[of];
             let flight = self.flights.remove(next);
             conn.deliver_next = conn.deliver_next.wrapping_add(1);
             self.in_flight -= 1;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::arena::NONE;
+use super::hops::HopState;
 use super::spec::{EventKind, FabricEvent, Schedule, Share};
 use super::{ConnId, Fabric, ResourceId, Service};
 use crate::units::{Time, TimeDelta};
@@ -161,7 +162,8 @@ impl Fabric {
         state.limit = NONE;
         state.debt = 0;
         state.end_at = u64::MAX;
-        if state.hops.is_empty() {
+        self.see_limit(flow);
+        if self.flows[flow].hops.is_empty() {
             // Only processing units: nothing limits it.
             self.finish_flow(now, flow, out);
             return;
@@ -276,6 +278,7 @@ impl Fabric {
             state.generation = state.generation.wrapping_add(1);
             self.schedule_end(flow, end, out);
         }
+        self.see_limit(flow);
     }
 
     fn schedule_end(&mut self, flow: u32, end: u64, out: &mut impl Schedule) {
@@ -326,6 +329,7 @@ impl Fabric {
             counts.transfers += 1;
         }
         let arrival = now + self.latency_and_fill(flow, id);
+        self.see_flowed(id);
         let resource = self.first_resource(id);
         let flight = &mut self.flights[id];
         flight.hop = NONE;
@@ -372,6 +376,7 @@ impl Fabric {
         state.generation = state.generation.wrapping_add(1);
         let end = state.expected_end();
         self.schedule_end(flow, end, out);
+        self.see_limit(flow);
     }
 
     fn latency_and_fill(&self, flow: u32, id: u32) -> TimeDelta {
@@ -379,15 +384,19 @@ impl Fabric {
         let limit = self.flows[flow].limit;
         let mut total = TimeDelta::ZERO;
         for hop in self.hops.of(flight.first_hop, flight.end_hop) {
-            total += self.hops.latency(hop);
-            let spec = &self.specs[hop.resource as usize];
-            if matches!(spec.service, Service::Shared { .. }) && hop.resource != limit {
-                let head = self.cut_through.min(flight.bytes);
-                let raw = self.hops.raw(hop, head);
-                total += self.resources[hop.resource as usize].shared().service(raw);
-            }
+            total += self.hops.latency(hop) + self.fill_of(hop, flight.bytes, limit);
         }
         total
+    }
+
+    /// Until the next stage can begin behind a hop; nothing where that limits the flow.
+    pub(super) fn fill_of(&self, hop: &HopState, bytes: u64, limit: u32) -> TimeDelta {
+        let shared = matches!(self.specs[hop.resource as usize].service, Service::Shared { .. });
+        if !shared || hop.resource == limit {
+            return TimeDelta::ZERO;
+        }
+        let raw = self.hops.raw(hop, self.cut_through.min(bytes));
+        self.resources[hop.resource as usize].shared().service(raw)
     }
 
     fn close_flow(&mut self, now: Time, flow: u32, out: &mut impl Schedule) {

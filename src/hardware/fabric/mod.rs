@@ -33,6 +33,7 @@ mod servers;
 mod shared;
 mod solve;
 mod spec;
+mod watch;
 
 #[cfg(test)]
 mod tests;
@@ -51,6 +52,9 @@ pub use spec::{
     Arbitration, ConnId, Delivery, FabricEvent, Framing, Hop, PathId, ResourceId, ResourceSpec,
     ResourceStats, Schedule, Service, Share, Transfer,
 };
+
+use watch::Watch;
+pub use watch::{Leg, Stage};
 
 use crate::units::{Time, TimeDelta};
 
@@ -75,6 +79,7 @@ pub struct Fabric {
     flows: Flows,
     solver: Solver,
     in_flight: u64,
+    watch: Option<Box<Watch>>,
 }
 
 /// The state of one resource.
@@ -181,6 +186,7 @@ impl Fabric {
             flows: Flows::default(),
             solver: Solver::default(),
             in_flight: 0,
+            watch: None,
         }
     }
 
@@ -302,6 +308,7 @@ impl Fabric {
             behind: NONE_BEFORE,
         });
         self.in_flight += 1;
+        self.see_start(id);
         if path.first == path.end {
             let event = FabricEvent::new(EventKind::Arrive, id, self.flights[id].generation);
             out.at(now, ResourceId(0), event);
@@ -329,6 +336,7 @@ impl Fabric {
         delivered: &mut Vec<Delivery>,
     ) {
         self.clock = now;
+        self.see_event();
         let FabricEvent { kind, id, generation } = event;
         match kind {
             EventKind::Arrive => {

@@ -302,6 +302,7 @@ impl Fabric {
         let shared = self.resources[resource.0 as usize].shared_mut();
         let start = now.as_ps();
         let end = start + charge.service.as_ps();
+        let (came, tail) = (flight.arrived, flight.tail);
         shared.serving = Serving {
             flight: id,
             hop,
@@ -326,6 +327,7 @@ impl Fabric {
         }
         flight.hop += 1;
         let (conn, first) = (flight.conn, hop == flight.first_hop);
+        self.see_visit(id, hop, came, start, tail);
         self.go_on(now, id, (now + charge.head + latency).as_ps(), resource, out);
         if first {
             self.leave_first_hop(conn, Time::from_ps(end), resource, out);

@@ -168,13 +168,16 @@ impl Fabric {
         } else {
             TimeDelta::ZERO
         };
+        let (hop, came, tail) = (flight.hop, flight.arrived, flight.tail);
         flight.hop += 1;
         flight.tail = flight.tail.max(end.as_ps()) + latency.as_ps();
         let arrival = end + latency;
-        if flight.bytes <= self.mtu {
+        let (packet, generation) = (flight.bytes <= self.mtu, flight.generation);
+        self.see_unit(id, hop, (came, end.as_ps()), tail);
+        if packet {
             self.go_on(now, id, arrival.as_ps(), resource, out);
         } else {
-            out.at(arrival, resource, FabricEvent::new(EventKind::Arrive, id, flight.generation));
+            out.at(arrival, resource, FabricEvent::new(EventKind::Arrive, id, generation));
         }
         if first {
             self.leave_first_hop(conn, end, resource, out);

@@ -17,6 +17,7 @@ mod communicators;
 mod device;
 mod diagnosis;
 mod endpoints;
+mod names;
 mod offers;
 mod one_sided;
 #[cfg(feature = "mutants")]
@@ -441,6 +442,10 @@ impl Machine for Library {
     type Packet = Packet;
     type Call = Call;
     type Reply = Reply;
+
+    fn name_of(packet: &Packet) -> String {
+        names::name_of(packet)
+    }
 
     fn guard(&self, thread: Thread, entry: &Entry<'_, Call>) -> Option<Guard> {
         if self.pending.len() == 1 {

@@ -28,10 +28,14 @@ impl Operations {
                 DeviceCall::Kernel { .. } => {
                     Operation::Kernel(self.packing(shape, buffer, *call, *part))
                 }
-                DeviceCall::Host { .. } => unreachable!("no buffer of GPU memory is packed by a core"),
+                DeviceCall::Host { .. } => {
+                    unreachable!("no buffer of GPU memory is packed by a core")
+                }
             },
             DeviceWork::Stencil(stencil) => Operation::Kernel(self.stencil(shape, *stencil)),
-            DeviceWork::Busy { ps } => Operation::Kernel(computing(shape, TimeDelta::from_ps(*ps), 0)),
+            DeviceWork::Busy { ps } => {
+                Operation::Kernel(computing(shape, TimeDelta::from_ps(*ps), 0))
+            }
             DeviceWork::Rows { rows, width, pitch } => {
                 Operation::Copy(Copy::rows(Direction::InDevice, *rows, *width, *pitch))
             }

@@ -28,6 +28,8 @@ pub(super) struct Actor<M: Machine, P> {
     pub(super) inner: Thread,
     /// Whether nothing but its own polls can tell it anything: see [`Timed::ahead`].
     pub(super) alone: bool,
+    /// Whether its work takes what it takes, and nobody notes it.
+    pub(super) plain: bool,
     pub(super) placement: Placement,
     pub(super) program: P,
     pub(super) state: State,
@@ -137,6 +139,7 @@ impl<M: Machine, P> Actor<M, P> {
             process,
             inner,
             alone,
+            plain: alone && placement.noise.is_none(),
             placement,
             program,
             state: State::Program,
@@ -206,6 +209,7 @@ where
             match actor.program.next(reply.take()) {
                 Next::Mark(mark) => {
                     let account = actor.account;
+                    self.note(|trail| trail.mark(thread, (process, inner), mark, at));
                     self.marks.push(Mark { process, thread: inner, number: mark, at, account });
                 }
                 Next::Compute(ps) => {
@@ -251,6 +255,7 @@ where
         let born = others.len() as u64;
         for (other, number) in others.zip(1..) {
             let begins = at + create * number;
+            self.note(|trail| trail.forks(thread, other));
             self.schedule(begins, other, Phase::Start, Happening::Begin(other));
         }
         self.outside(thread, create * born, at);
@@ -266,6 +271,7 @@ where
         if actor.state == State::Joining && ended {
             let waited = at.since(actor.since);
             actor.account.add(Part::Wait, waited);
+            self.note(|trail| trail.joins(first, others, at));
             let join = self.costs.profile.os.thread_join;
             self.outside(first, join * born, at);
         }
@@ -323,6 +329,7 @@ where
         }
         let cursor = actor.work(part, at, lead);
         let (process, inner) = (actor.process, actor.inner);
+        self.note_entry(thread, &what, (part, at, cursor));
         match what {
             Entering::Turn => return self.turn(thread, cursor),
             Entering::Call(call) => {
@@ -360,6 +367,7 @@ where
         let newest = self.planted == Some(Planted::NewestFirst);
         if self.actor(thread).reply.is_some() {
             // While it waited for the lock, another thread has ended its call: it polls no more.
+            self.note(|trail| trail.sees_answer(thread, cursor));
             return self.work_on(thread, cursor, false);
         }
         let Some(arrived) =
@@ -581,7 +589,7 @@ where
                 if other == thread {
                     self.actor(thread).reply = Some(reply.clone());
                 } else {
-                    self.returned(other, reply.clone());
+                    self.returned(thread, other, reply.clone());
                 }
                 Some(cursor)
             }
@@ -599,7 +607,7 @@ where
         work: TimeDelta,
     ) -> Time {
         let actor = &mut self.actors[thread as usize];
-        if actor.alone && actor.placement.noise.is_none() {
+        if actor.plain {
             actor.account.add(part, work);
             return cursor + work;
         }
@@ -617,7 +625,9 @@ where
         let actor = &mut self.actors[thread as usize];
         let work =
             if actor.alone { work } else { self.slots.stretched(actor.placement.core, work) };
-        actor.work(part, cursor, work)
+        let end = actor.work(part, cursor, work);
+        self.note(|trail| trail.spent(thread, part.into(), cursor, end));
+        end
     }
 
     /// Hands something to a wire: the core pays for posting it, and it leaves then.
@@ -647,6 +657,7 @@ where
             signalled: false,
             held: None,
         });
+        self.note_launch(thread, id, cursor);
         self.schedule(cursor, thread, Phase::Post, Happening::Depart(id));
         cursor
     }
@@ -729,7 +740,7 @@ where
     }
 
     /// Another thread's work has ended this thread's call.
-    fn returned(&mut self, thread: u32, reply: M::Reply) {
+    fn returned(&mut self, by: u32, thread: u32, reply: M::Reply) {
         let (process, _) = self.names(thread);
         self.settle(process);
         let actor = self.actor(thread);
@@ -738,10 +749,13 @@ where
             actor.generation += 1;
             actor.notice_at = None;
             let waited = self.simulation.now().since(self.actors[thread as usize].position.since);
+            let now = self.simulation.now();
             self.actor(thread).account.add(Part::Wait, waited);
-            self.advance_program(thread, Some(reply), self.simulation.now());
+            self.note(|trail| trail.answered(by, thread, Some(now)));
+            self.advance_program(thread, Some(reply), now);
         } else {
             actor.reply = Some(reply);
+            self.note(|trail| trail.answered(by, thread, None));
         }
     }
 }

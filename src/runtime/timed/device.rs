@@ -109,6 +109,7 @@ where
         };
         let asked = devices.asked.insert(|| Asked { process, lane, stream, work, token });
         let overhead = devices.gpus.shape().call_overhead;
+        self.note(|trail| trail.asks(asked, thread));
         self.schedule(cursor, thread, Phase::Device, Happening::Ask(asked));
         overhead
     }
@@ -158,6 +159,8 @@ where
         let devices = self.devices.as_mut().expect("only a GPU ends operations");
         let Asked { process, lane, work, token, .. } = devices.asked.remove(id);
         let Some(token) = token else { return };
+        let (thread, now) = (self.first_thread[process.0 as usize], self.simulation.now());
+        self.note(|trail| trail.device_ends(id, thread, now));
         self.record(|| Choice::Move { process, token });
         self.memories.work(process, &work);
         self.record(|| Choice::Finish { process, token });

@@ -228,6 +228,9 @@ where
         let what = self.actor(thread).entering.take();
         let what = what.expect("a thread waits for the lock to do something");
         let part = self.waits_in(thread, &what);
+        if !matches!(what, Entering::Turn) {
+            self.note(|trail| trail.until(thread, part.into(), at));
+        }
         let actor = self.actor(thread);
         actor.account.add(part, at.since(actor.queued));
         self.inside(index, guard, thread, what, lead, at);

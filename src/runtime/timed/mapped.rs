@@ -39,6 +39,7 @@ where
         };
         let begin = cursor.max(free_at);
         self.actor(thread).account.add(Part::Lock, begin.since(cursor));
+        self.note(|trail| trail.spent(thread, Part::Lock.into(), cursor, begin));
         let inside = self.charge(thread, Part::Lock, begin, taking);
         let changing = self.costs.lone_copy(bytes);
         let end = self.charge(thread, Part::Copy, inside, changing);

@@ -16,31 +16,33 @@
 mod actor;
 mod costs;
 mod device;
+mod happening;
 mod lock;
 mod mapped;
 mod passes;
 mod peer_copy;
 mod polling;
 mod touch;
+mod trail;
 mod turns;
 mod wires;
 
 use std::collections::BTreeMap;
 
 use super::account::{Account, Part};
+use super::causes::Recorded;
 use super::counters::Counters;
 use super::deadlock::{self, Deadlock, Standing};
 use super::memory::{Memories, Parcel, Payload};
 use super::monitors::buffers::{Buffers, Lends};
 use super::monitors::{Monitor, Monitors, Sometimes, Violation, system};
 use super::untimed::Choice;
-use crate::engine::{Digest, Event, LimitReached, Options, Simulation, SourceId, Tag, mix};
+use crate::engine::{Digest, LimitReached, Options, Simulation, SourceId, Tag};
 use crate::hardware::cluster::{Cluster, Posting};
 use crate::hardware::core::{IssueSlots, Noise, Place};
 use crate::hardware::fabric::{
     Delivery, FabricEvent, ResourceId, ResourceStats, Schedule, Service,
 };
-use crate::hardware::gpu::GpuEvent;
 use crate::hardware::profile::Profile;
 use crate::hardware::topology::Topology;
 use crate::mpi::rma::update::Effect;
@@ -51,11 +53,13 @@ use crate::units::{Time, TimeDelta};
 use actor::Actor;
 use costs::Costs;
 use device::Devices;
+use happening::{Happening, Phase};
 pub use lock::LockOrder;
 use lock::Locks;
 pub use peer_copy::Kernel;
 use peer_copy::PeerCopies;
 use polling::{Entries, Poller, Routes};
+use trail::Trail;
 use wires::Channel;
 
 /// How many channels a pass of the progress engine polls.
@@ -183,6 +187,8 @@ pub struct Outcome {
     pub rnr: u64,
     /// The choices, where they were recorded.
     pub choices: Vec<Choice>,
+    /// The causes, where they were asked for.
+    pub causes: Option<Box<Recorded>>,
 }
 
 /// What one resource did.
@@ -209,95 +215,6 @@ pub struct Mark {
     pub at: Time,
     /// Where the thread's time had gone until then.
     pub account: Account,
-}
-
-/// What happens at a point in time.
-#[derive(Clone, Copy, Debug)]
-enum Happening {
-    /// A wire or bus has something to do.
-    Fabric(FabricEvent),
-    /// Flight `0` leaves its core.
-    Depart(u32),
-    /// The queue pair may begin flight `0`.
-    Held(u32),
-    /// Flight `0` is in the receiver's shared cell.
-    Neighbour(u32),
-    /// The completion of flight `0` is in host memory.
-    Completed(u32),
-    /// Thread `0` begins.
-    Begin(u32),
-    /// Thread `0` has come to the end of what it was doing.
-    ListEnd(u32),
-    /// Thread `0` begins a copy that memory shares.
-    CopyStart(u32),
-    /// A step of thread `0`'s list that others can see begins.
-    Step(u32),
-    /// The pass of thread `0` meets an arrival, or ends; stale unless generation `1` is current.
-    Notice(u32, u32),
-    /// The program of thread `0` reads or writes memory that others can reach.
-    Touch(u32),
-    /// The atomic unit of an HCA has done flight `0`.
-    Atomic(u32),
-    /// Thread `0` asks the kernel to pin the next pages of a neighbour.
-    Pin(u32),
-    /// Pages of process `0` may be pinned; stale unless generation `1` is current.
-    Pinned(u32, u32),
-    /// Thread `0` has moved what its cache holds of a batch.
-    Moved(u32),
-    /// The head of channel `0` of a process tries again after receiver-not-ready.
-    Retry(u32),
-    /// Lock `0` takes its next step by itself; stale unless generation `1` is current.
-    Lock(u32, u32),
-    /// Operation `0` of a GPU is asked for.
-    Ask(u32),
-    /// The latency of an operation of a GPU is over.
-    Gpu(GpuEvent),
-}
-
-impl Event for Happening {
-    fn fingerprint(&self) -> u64 {
-        let (kind, content) = match *self {
-            Self::Fabric(event) => (1, event.fingerprint()),
-            Self::Depart(flight) => (2, u64::from(flight)),
-            Self::Neighbour(flight) => (3, u64::from(flight)),
-            Self::Completed(flight) => (4, u64::from(flight)),
-            Self::Begin(thread) => (5, u64::from(thread)),
-            Self::ListEnd(thread) => (6, u64::from(thread)),
-            Self::CopyStart(thread) => (7, u64::from(thread)),
-            Self::Step(thread) => (8, u64::from(thread)),
-            Self::Notice(thread, _) => (10, u64::from(thread)),
-            Self::Retry(channel) => (11, u64::from(channel)),
-            Self::Held(flight) => (12, u64::from(flight)),
-            Self::Lock(lock, _) => (13, u64::from(lock)),
-            Self::Touch(thread) => (14, u64::from(thread)),
-            Self::Atomic(flight) => (15, u64::from(flight)),
-            Self::Pin(thread) => (16, u64::from(thread)),
-            Self::Pinned(process, _) => (17, u64::from(process)),
-            Self::Moved(thread) => (18, u64::from(thread)),
-            Self::Ask(operation) => (19, u64::from(operation)),
-            Self::Gpu(event) => (20, event.fingerprint()),
-        };
-        mix(kind, content)
-    }
-}
-
-/// Phases that time is attributed to; see [`Tag`].
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[repr(u8)]
-enum Phase {
-    Wire = 1,
-    Post,
-    Neighbour,
-    Completion,
-    Library,
-    Copy,
-    Poll,
-    NotReady,
-    Start,
-    Lock,
-    Atomic,
-    Pinning,
-    Device,
 }
 
 /// Something that is under way between two processes.
@@ -409,6 +326,8 @@ pub struct Timed<M: Machine, P: Program<M>> {
     /// `None` where choices are not recorded.
     choices: Option<Vec<Choice>>,
     planted: Option<Planted>,
+    /// What is noted of causes, where that is asked for.
+    trail: Option<Box<Trail>>,
     failed: Option<(Process, ProtocolError)>,
     delivered: Vec<Delivery>,
 }
@@ -515,9 +434,11 @@ where
             rnr: 0,
             choices: setup.record.then(Vec::new),
             planted: setup.planted,
+            trail: None,
             failed: None,
             delivered: Vec::new(),
         };
+        timed.keep_causes(setup.options.causes);
         for process in 0..processes {
             timed.begin(Process(u32::try_from(process).expect("fewer than 2^32 processes")));
         }
@@ -601,6 +522,9 @@ where
         if !idle {
             self.happened = self.simulation.now();
         }
+        if self.trail.is_some() {
+            self.note_event(event);
+        }
         match event {
             Happening::Fabric(event) => self.fabric_event(event),
             Happening::Depart(flight) => self.depart(flight),
@@ -670,6 +594,7 @@ where
         if ending == Ending::Finished {
             self.check_end(elapsed, &resources);
         }
+        let causes = self.take_trail().map(Box::new);
         let accounts = self.actors.iter().map(|actor| actor.account).collect();
         let outcome = Outcome {
             ending,
@@ -685,6 +610,7 @@ where
             entries_visited: self.entries_visited,
             rnr: self.rnr,
             choices: self.choices.unwrap_or_default(),
+            causes,
         };
         let programs = self.actors.into_iter().map(|actor| actor.program).collect();
         Ran { outcome, machines: self.machines, programs, memories: self.memories }

@@ -71,6 +71,7 @@ where
         let actor = self.actor(thread);
         if actor.reply.is_some() {
             // While it waited for the lock, another thread has ended its call.
+            self.note(|trail| trail.sees_answer(thread, at));
             return self.work_on(thread, at, false);
         }
         let (alone, core) = (actor.alone, actor.placement.core);
@@ -134,6 +135,9 @@ where
         let last = spent.min(polled.cost * u64::from(polled.len));
         actor.account.add(Part::Wait, spent - last);
         actor.account.add(Part::Poll, last);
+        let target = actor.target;
+        self.note_poll(thread, target);
+        let actor = self.actor(thread);
         if let Some(channel) = actor.target {
             if let Some(pass) = &mut actor.pass {
                 pass.left -= polled.distance(actor.position.channel, channel) + 1;
@@ -152,7 +156,9 @@ where
         let now = self.simulation.now();
         self.touch_receiver(process);
         self.settle(process);
-        let channel = self.pollers[process.0 as usize].push(lane, arrived, &mut self.entries);
+        let (channel, entry) =
+            self.pollers[process.0 as usize].push(lane, arrived, &mut self.entries);
+        self.note(|trail| trail.entry(entry));
         for thread in self.threads_of(process) {
             let actor = &self.actors[thread as usize];
             let polled = actor.polled;

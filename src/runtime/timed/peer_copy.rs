@@ -23,6 +23,7 @@ use crate::hardware::last_level::LastLevel;
 use crate::hardware::pinning::Pinning;
 use crate::hardware::profile::Profile;
 use crate::protocols::contract::{Process, Region, Space, Thread, Toward};
+use crate::runtime::causes::Spent;
 use crate::units::{Bytes, Time, TimeDelta};
 
 /// How the kernel lets a process copy from and into another one.
@@ -224,6 +225,8 @@ where
     /// The bytes of the batch whose pages are pinned are moved: first those that the last cache
     /// before memory holds, then the rest.
     fn move_batch(&mut self, thread: u32) {
+        let now = self.simulation.now();
+        self.note(|trail| trail.until(thread, Spent::Pinning, now));
         self.account_copy(thread);
         let copying = self.copying(thread);
         let batch = copying.left().min(batch_bytes(&self.costs.profile));

@@ -211,8 +211,19 @@ impl Poller {
         self.ready.partition_point(|&(other, _)| other < channel)
     }
 
-    /// An arrival; answers its channel.
-    pub(super) fn push(&mut self, lane: Lane, arrived: Arrived, entries: &mut Entries) -> u32 {
+    /// The entry at the head of a channel.
+    pub(super) fn head(&self, channel: u32) -> Option<u32> {
+        let (other, queue) = self.ready.get(self.place_of(channel))?;
+        (*other == channel).then_some(queue.first)
+    }
+
+    /// An arrival; answers its channel, and its entry there.
+    pub(super) fn push(
+        &mut self,
+        lane: Lane,
+        arrived: Arrived,
+        entries: &mut Entries,
+    ) -> (u32, u32) {
         let inside = match &arrived {
             Arrived::Packet { from, .. } => self.routes.channel(from.peer, from.remote, self.lanes),
             Arrived::Done(_) | Arrived::Device(_) | Arrived::SendDone => COMPLETIONS,
@@ -230,7 +241,7 @@ impl Poller {
                 self.ready.insert(place, (channel, Queue { first: entry, last: entry, len: 1 }));
             }
         }
-        channel
+        (channel, entry)
     }
 
     /// Takes the head of a channel; its newest entry where that defect is planted.

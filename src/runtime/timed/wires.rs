@@ -335,6 +335,7 @@ where
     }
 
     fn start(&mut self, id: u32, channel: u32, posting: Posting, bytes: u64) {
+        self.note_start(id);
         let (conn, path) = (self.connection(channel), self.path(channel, posting));
         self.touch_path(conn, path);
         let transfer = Transfer { conn, path, bytes, token: token(TRANSFER, id) };
@@ -358,15 +359,16 @@ where
         if self.delivered.is_empty() {
             return;
         }
+        self.note_ways();
         let mut delivered = std::mem::take(&mut self.delivered);
         for delivery in delivered.drain(..) {
             if is_gpu_token(delivery.token) {
                 self.gpu_delivered(delivery.token);
                 continue;
             }
-            let id =
-                u32::try_from(delivery.token & u64::from(u32::MAX)).expect("masked to 32 bits");
-            if delivery.token >> 32 == TRANSFER {
+            let (kind, id) = token_of(delivery.token);
+            if kind == TRANSFER {
+                self.note(|trail| trail.delivers(id));
                 self.arrive(id);
             } else {
                 self.copied(id);
@@ -384,6 +386,7 @@ where
             flight.signalled = false;
             let delay = self.acknowledgement(from, to);
             let done = self.flights.insert(|| Flight::send_done(from, to, channel));
+            self.note(|trail| trail.answers(done));
             self.completion_after(delay, from, done);
         }
         let flight = self.flights.get(id);
@@ -499,6 +502,7 @@ where
             signalled: false,
             held: None,
         });
+        self.note_answer(answer);
         let transfer = Transfer { conn, path, bytes: into.len, token: token(TRANSFER, answer) };
         self.cluster.fabric.start(now, transfer, &mut FabricSchedule(&mut self.simulation));
     }
@@ -558,6 +562,7 @@ where
             return self.deliver(to.peer, to.remote, arrived);
         }
         channel.rare().not_ready.push_back(arrived);
+        self.note(|trail| trail.keeps_waiting(index));
         if !waits {
             self.rnr += 1;
             self.back_off(index);
@@ -584,6 +589,8 @@ where
                 break;
             }
             let arrived = channel.rare().not_ready.pop_front().expect("it is not empty");
+            let thread = self.first_thread[self.channels[index as usize].from.0 as usize];
+            self.note(|trail| trail.is_ready(index, thread, now));
             self.deliver(to.peer, to.remote, arrived);
         }
         self.rnr += 1;
@@ -603,6 +610,12 @@ pub(super) const COPY: u64 = 1;
 
 pub(super) const fn token(kind: u64, id: u32) -> u64 {
     kind << 32 | id as u64
+}
+
+/// Kind and id of a token.
+pub(super) fn token_of(token: u64) -> (u64, u32) {
+    let id = u32::try_from(token & u64::from(u32::MAX)).expect("masked to 32 bits");
+    (token >> 32, id)
 }
 
 impl Flight {

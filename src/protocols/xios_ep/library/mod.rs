@@ -267,6 +267,10 @@ impl Machine for EpLibrary {
     type Call = EpCall;
     type Reply = EpReply;
 
+    fn name_of(packet: &Packet) -> String {
+        crate::protocols::library::Library::name_of(packet)
+    }
+
     fn guard(&self, thread: Thread, entry: &Entry<'_, EpCall>) -> Option<Guard> {
         let entry = match entry {
             // Each thread touches its own buffers, and what the others show until they meet again.

@@ -1,0 +1,74 @@
+//! Where the measured time went: along the critical path, from its end back to its begin.
+//!
+//! Every piece of the path is time of one resource and one phase; the pieces sum to the measured time,
+//! to the picosecond.
+
+use super::metrics::interval;
+use crate::experiment::plan::Point;
+use crate::experiment::results::{Explanation, Share, Waited};
+use crate::protocols::contract::{Process, Thread};
+use crate::runtime::causes::{Blocked, Recorded, Spender, Spent};
+use crate::runtime::timed::Outcome;
+use crate::workloads::windowed::END;
+
+/// The explanation of a run whose causes were kept.
+pub fn explanation(point: &Point, outcome: &Outcome) -> Option<Explanation> {
+    let recorded = outcome.causes.as_deref()?;
+    let (from, to) = interval(point, outcome);
+    let mut parts: Vec<Share> = recorded
+        .split(from, to, END)
+        .into_iter()
+        .map(|(tag, time)| match tag {
+            Some(tag) => {
+                let resource = spender(point, recorded, tag.resource);
+                Share { resource, phase: Spent::of(tag.phase).name(), time }
+            }
+            None => Share { resource: "record".to_owned(), phase: NOT_KEPT, time },
+        })
+        .collect();
+    parts.sort_by(|a, b| b.time.cmp(&a.time).then_with(|| key(a).cmp(&key(b))));
+    let waits = recorded.waits.iter().filter(|wait| wait.called < to && wait.called >= from);
+    let waits = waits.map(|wait| waited(point, wait, from)).collect();
+    Some(Explanation { total: to.since(from), parts, waits })
+}
+
+/// The phase of what happened before the oldest moment that was kept.
+const NOT_KEPT: &str = "before the oldest moment kept";
+
+fn key(share: &Share) -> (&str, &str) {
+    (&share.resource, share.phase)
+}
+
+fn waited(point: &Point, wait: &Blocked, from: crate::units::Time) -> Waited {
+    let peers: Vec<String> = wait.peers.iter().take(PEERS).map(|peer| peer.0.to_string()).collect();
+    let more = wait.peers.len().saturating_sub(PEERS);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    Waited {
+        rank: thread(point, wait.process, wait.thread),
+        operation: wait.operation.to_owned(),
+        peer: if peers.is_empty() { "any".to_owned() } else { peers.join(", ") + &more },
+        called: wait.called.since(from),
+        time: wait.waited,
+    }
+}
+
+/// Peers of a wait that are named.
+const PEERS: usize = 4;
+
+/// What reports call the resource of a tag.
+pub fn spender(point: &Point, recorded: &Recorded, resource: u32) -> String {
+    match recorded.spenders.get(resource as usize) {
+        Some(Spender::Resource(name)) => name.clone(),
+        Some(Spender::Thread(process, inner)) => thread(point, *process, *inner),
+        None => "run".to_owned(),
+    }
+}
+
+/// What reports call a thread.
+pub fn thread(point: &Point, process: Process, thread: Thread) -> String {
+    if point.threads > 1 {
+        format!("process {} thread {}", process.0, thread.0)
+    } else {
+        format!("rank {}", process.0)
+    }
+}

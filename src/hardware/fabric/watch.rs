@@ -1,0 +1,322 @@
+//! Where a transfer spent its time: noted while it crosses its hops, told when it is delivered.
+//!
+//! ```text
+//!   start ─▶ order ─▶ [queue ─▶ service ─▶ latency] ─▶ [ … ] ─▶ delivered     packet: by its last byte
+//!   start ─▶ order ─▶ units … ─▶ flow: limited by this resource, then that ─▶ latency ─▶ delivered
+//! ```
+//!
+//! Only a fabric that is watched ([`Fabric::watch`]) keeps it; what it notes changes nothing. The way of
+//! a packet is that of its last byte: where that byte came later than the service needed it, time of
+//! the hop before counts. The time of bulk counts for whatever limited its flow: as much as the flow
+//! would take alone is transfer, the rest is sharing.
+
+use super::arena::NONE;
+use super::hops::HopState;
+use super::promises::Promise;
+use super::{Fabric, Resource, ResourceId};
+use crate::units::{Time, TimeDelta};
+
+/// What a transfer does at a resource.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub enum Stage {
+    /// It waits for those before it on its connection.
+    Order,
+    /// It waits for the resource.
+    Queue,
+    /// It is served.
+    Transfer,
+    /// It moves more slowly than it would alone.
+    Sharing,
+    /// A fixed time after the resource.
+    Latency,
+}
+
+/// One piece of the way of a transfer, which begins where the one before ends.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Leg {
+    /// Where.
+    pub resource: ResourceId,
+    /// What it did.
+    pub stage: Stage,
+    /// When it ended.
+    pub until: Time,
+}
+
+/// The visit of a transfer at one hop.
+#[derive(Clone, Copy, Debug, Default)]
+struct Visit {
+    came: u64,
+    /// When its service began.
+    begun: u64,
+    /// When its last byte came.
+    tail: u64,
+}
+
+/// One transfer under way.
+#[derive(Clone, Debug, Default)]
+struct Seen {
+    started: u64,
+    visits: Vec<Visit>,
+    /// When its flow was opened, and by whom it was limited from when on.
+    limits: Vec<(u64, u32)>,
+    flowed: u64,
+}
+
+/// What a fabric notes that is watched.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Watch {
+    seen: Vec<Seen>,
+    /// The ways of what was delivered last, one after the other, and where each of them ends.
+    legs: Vec<Leg>,
+    ends: Vec<usize>,
+}
+
+impl Watch {
+    fn of(&mut self, id: u32) -> &mut Seen {
+        let id = id as usize;
+        if id >= self.seen.len() {
+            self.seen.resize(id + 1, Seen::default());
+        }
+        &mut self.seen[id]
+    }
+
+    #[cold]
+    fn begin(&mut self, id: u32, now: Time, hops: u32) {
+        let seen = self.of(id);
+        seen.started = now.as_ps();
+        seen.visits.clear();
+        seen.visits.resize(hops as usize, Visit::default());
+        seen.limits.clear();
+    }
+
+    #[cold]
+    fn visit(&mut self, id: u32, place: u32, visit: Visit) {
+        self.of(id).visits[place as usize] = visit;
+    }
+
+    #[cold]
+    fn limit(&mut self, id: u32, now: u64, limit: u32) {
+        let limits = &mut self.of(id).limits;
+        if limits.last().is_none_or(|&(_, last)| last != limit) {
+            limits.push((now, limit));
+        }
+    }
+}
+
+impl Fabric {
+    /// Notes from now on where transfers spend their time.
+    pub fn watch(&mut self) {
+        self.watch = Some(Box::default());
+    }
+
+    /// The ways of the transfers that [`Fabric::handle`] delivered last, in their order: each from its
+    /// start to its delivery, without a gap. Empty where nothing is watched.
+    pub fn ways(&self) -> impl Iterator<Item = &[Leg]> {
+        let watch = self.watch.as_deref();
+        let (legs, ends) = watch.map_or((&[][..], &[][..]), |w| (&w.legs[..], &w.ends[..]));
+        let begins = std::iter::once(0).chain(ends.iter().copied());
+        begins.zip(ends).map(|(begin, &end)| &legs[begin..end])
+    }
+
+    #[inline]
+    pub(super) fn see_start(&mut self, id: u32) {
+        if let Some(watch) = &mut self.watch {
+            let flight = &self.flights[id];
+            watch.begin(id, self.clock, flight.end_hop - flight.first_hop);
+        }
+    }
+
+    /// A packet came to a hop at `came`, behind its `tail`, and is served from `begun` on.
+    #[inline]
+    pub(super) fn see_visit(&mut self, id: u32, hop: u32, came: u64, begun: u64, tail: u64) {
+        if let Some(watch) = &mut self.watch {
+            watch.visit(id, hop - self.flights[id].first_hop, Visit { came, begun, tail });
+        }
+    }
+
+    /// A transfer is served by processing units until `end`.
+    #[inline]
+    pub(super) fn see_unit(&mut self, id: u32, hop: u32, (came, end): (u64, u64), tail: u64) {
+        if self.watch.is_some() {
+            let resource = self.hops[hop].resource;
+            let each = self.resources[resource as usize].servers_mut().per_item.as_ps();
+            self.see_visit(id, hop, came, end - each, tail);
+        }
+    }
+
+    /// A service was promised to a packet that comes at `came`: `next` is what comes after it.
+    #[cold]
+    pub(super) fn see_promise(&mut self, next: &Promise, (came, tail): (u64, u64)) {
+        let hop = &self.hops[next.hop];
+        let left = next.start - self.hops.latency(hop).as_ps();
+        match &self.resources[hop.resource as usize] {
+            Resource::Servers(_) => self.see_unit(next.flight, next.hop, (came, left), tail),
+            Resource::Shared(_) | Resource::Unused => {
+                self.see_visit(next.flight, next.hop, came, came, tail);
+            }
+        }
+    }
+
+    /// A flow is opened, or its limit is another one.
+    #[inline]
+    pub(super) fn see_limit(&mut self, flow: u32) {
+        if let Some(watch) = &mut self.watch {
+            let state = &self.flows[flow];
+            watch.limit(state.flight, self.clock.as_ps(), state.limit);
+        }
+    }
+
+    #[inline]
+    pub(super) fn see_flowed(&mut self, id: u32) {
+        if let Some(watch) = &mut self.watch {
+            watch.of(id).flowed = self.clock.as_ps();
+        }
+    }
+
+    /// Nothing is delivered yet by the event that is handled.
+    #[inline]
+    pub(super) fn see_event(&mut self) {
+        if let Some(watch) = &mut self.watch {
+            watch.legs.clear();
+            watch.ends.clear();
+        }
+    }
+
+    /// The transfer is delivered now.
+    #[inline]
+    pub(super) fn see_delivery(&mut self, id: u32) {
+        if self.watch.is_some() {
+            self.tell_way(id);
+        }
+    }
+
+    #[cold]
+    fn tell_way(&mut self, id: u32) {
+        let mut watch = self.watch.take().expect("it is watched");
+        let seen = std::mem::take(watch.of(id));
+        let mut way =
+            Way { until: self.clock.as_ps(), started: seen.started, legs: &mut watch.legs };
+        let first = way.legs.len();
+        let flight = self.flights[id];
+        if flight.end_hop > flight.first_hop {
+            if flight.bytes > self.mtu {
+                self.way_of_bulk(id, &seen, &mut way);
+            } else {
+                self.way_of_packet(id, &seen, &mut way);
+            }
+            let resource = self.hops[flight.first_hop].resource;
+            way.back_to(seen.started, resource, Stage::Order);
+        }
+        watch.legs[first..].reverse();
+        watch.ends.push(watch.legs.len());
+        // Its tables are used again.
+        *watch.of(id) = seen;
+        self.watch = Some(watch);
+    }
+
+    /// From the delivery of the last byte back, hop by hop.
+    fn way_of_packet(&mut self, id: u32, seen: &Seen, way: &mut Way<'_>) {
+        let flight = self.flights[id];
+        let last = self.hops[flight.end_hop - 1].resource;
+        way.back_to(flight.tail, last, Stage::Order);
+        // Until where a hop was left: by the first bytes, or by the last.
+        let mut by_tail = true;
+        for (hop, visit) in (flight.first_hop..flight.end_hop).zip(&seen.visits).rev() {
+            let hop = self.hops[hop];
+            let resource = hop.resource;
+            way.back_by(self.hops.latency(&hop), resource, Stage::Latency);
+            let Visit { came, begun, tail } = *visit;
+            let (service, head) = match &self.resources[resource as usize] {
+                Resource::Servers(servers) => (servers.per_item.as_ps(), 0),
+                Resource::Shared(_) | Resource::Unused => {
+                    let (charge, _) = self.hops.charge(&hop, self.cut_through, flight.bytes);
+                    (charge.service.as_ps(), charge.head.as_ps())
+                }
+            };
+            if by_tail && tail + head > begun + service {
+                // The last byte came later than the service needed it.
+                way.back_to(tail, resource, Stage::Transfer);
+            } else {
+                way.back_to(begun, resource, Stage::Transfer);
+                way.back_to(came, resource, Stage::Queue);
+                by_tail = false;
+            }
+        }
+    }
+
+    fn way_of_bulk(&self, id: u32, seen: &Seen, way: &mut Way<'_>) {
+        let flight = &self.flights[id];
+        let hops = self.hops.of(flight.first_hop, flight.end_hop);
+        let limit = seen.limits.last().map_or(NONE, |&(_, limit)| limit);
+        let flowed = seen.flowed + self.after_flow(id, limit);
+        way.back_to(flowed, hops[0].resource, Stage::Order);
+        for hop in hops.iter().rev() {
+            way.back_by(self.hops.latency(hop), hop.resource, Stage::Latency);
+            way.back_by(self.fill_of(hop, flight.bytes, limit), hop.resource, Stage::Transfer);
+        }
+        let opened = seen.limits.first().map_or(seen.flowed, |&(at, _)| at);
+        let took = seen.flowed - opened;
+        let alone = hops.iter().map(|hop| self.alone(hop, flight.bytes)).max().unwrap_or(0);
+        for &(since, limit) in seen.limits.iter().rev() {
+            let resource = if limit == NONE { hops[0].resource } else { limit };
+            let part = way.until.saturating_sub(since);
+            if limit != NONE && alone < took {
+                let moved = u128::from(part) * u128::from(alone) / u128::from(took);
+                let moved = u64::try_from(moved).expect("a part of the whole");
+                way.back_to(since + moved, resource, Stage::Sharing);
+                way.back_to(since, resource, Stage::Transfer);
+            } else {
+                let stage = if limit == NONE { Stage::Queue } else { Stage::Transfer };
+                way.back_to(since, resource, stage);
+            }
+        }
+        for (hop, visit) in hops.iter().zip(&seen.visits).rev() {
+            if let Resource::Servers(servers) = &self.resources[hop.resource as usize] {
+                let end = visit.begun + servers.per_item.as_ps();
+                way.back_to(end, hop.resource, Stage::Order);
+                way.back_to(visit.begun, hop.resource, Stage::Transfer);
+                way.back_to(visit.came, hop.resource, Stage::Queue);
+            }
+        }
+    }
+
+    /// Latencies and fills after the last byte of a flow has moved.
+    fn after_flow(&self, id: u32, limit: u32) -> u64 {
+        let flight = &self.flights[id];
+        let hops = self.hops.of(flight.first_hop, flight.end_hop);
+        let each =
+            hops.iter().map(|hop| self.hops.latency(hop) + self.fill_of(hop, flight.bytes, limit));
+        each.fold(TimeDelta::ZERO, |sum, one| sum + one).as_ps()
+    }
+
+    /// What the whole transfer takes a hop that nobody else uses.
+    fn alone(&self, hop: &HopState, bytes: u64) -> u64 {
+        match &self.resources[hop.resource as usize] {
+            Resource::Shared(shared) => shared.service(self.hops.raw(hop, bytes)).as_ps(),
+            Resource::Servers(_) | Resource::Unused => 0,
+        }
+    }
+}
+
+/// Legs in the making, from the last to the first.
+struct Way<'a> {
+    until: u64,
+    started: u64,
+    legs: &'a mut Vec<Leg>,
+}
+
+impl Way<'_> {
+    /// What lies between `from` and what is told already was this.
+    fn back_to(&mut self, from: u64, resource: u32, stage: Stage) {
+        let from = from.max(self.started);
+        if from < self.until {
+            let until = Time::from_ps(self.until);
+            self.legs.push(Leg { resource: ResourceId(resource), stage, until });
+            self.until = from;
+        }
+    }
+
+    fn back_by(&mut self, time: TimeDelta, resource: u32, stage: Stage) {
+        self.back_to(self.until.saturating_sub(time.as_ps()), resource, stage);
+    }
+}

@@ -1,0 +1,211 @@
+//! Where the measured time went: text for a terminal, and a stacked bar for each point.
+//!
+//! Nodes, links and ranks of one kind are one line here; JSON has each of them apart.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use super::figure::{Axis, Bar, Scale, Stack};
+use super::html::point_name;
+use super::numbers::percent;
+use super::table::{Table, without_node};
+use crate::experiment::results::{Explanation, PointResult, RunResult};
+use crate::units::TimeDelta;
+
+/// Points that are told part by part; a longer sweep gets a line for each point.
+const TOLD: usize = 4;
+/// Parts of a line.
+const SHORT: usize = 4;
+/// Parts of a bar with a colour of their own.
+const COLOURS: usize = 9;
+/// Bars of a figure.
+const BARS: usize = 64;
+
+/// What resources of one kind are called.
+fn class(resource: &str) -> &str {
+    let what = without_node(resource);
+    if resource.starts_with("rank ") || resource.starts_with("process ") {
+        "core"
+    } else if what.ends_with("copies") || what.contains(" copies ") {
+        "core and memory"
+    } else if what == resource && resource.contains(" to ") {
+        "link"
+    } else {
+        what
+    }
+}
+
+/// Kind of resource and phase.
+type Part<'a> = (&'a str, &'static str);
+
+/// The parts of a point by kind, the greatest first.
+fn by_kind(explanation: &Explanation) -> Vec<(Part<'_>, TimeDelta)> {
+    let mut sums: BTreeMap<Part<'_>, TimeDelta> = BTreeMap::new();
+    for share in &explanation.parts {
+        *sums.entry((class(&share.resource), share.phase)).or_default() += share.time;
+    }
+    let mut sums: Vec<_> = sums.into_iter().collect();
+    sums.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
+    sums
+}
+
+fn in_one((resource, phase): Part<'_>) -> String {
+    format!("{resource}: {phase}")
+}
+
+/// The explanations as text; nothing where there are none.
+pub fn explain_text(result: &RunResult) -> String {
+    let told: Vec<(&PointResult, &Explanation)> =
+        result.points.iter().filter_map(|p| Some((p, p.explanation.as_ref()?))).collect();
+    if told.len() > TOLD {
+        return short(&told);
+    }
+    told.into_iter().map(|(point, explanation)| long(point, explanation)).collect()
+}
+
+/// One point, part by part, and its waits.
+fn long(point: &PointResult, explanation: &Explanation) -> String {
+    let total = explanation.total;
+    let row = |resource: &str, phase: &str, time: TimeDelta| {
+        let share = percent(time.as_s_f64(), total.as_s_f64());
+        vec![phase.to_owned(), resource.to_owned(), time.to_string(), share]
+    };
+    let parts = by_kind(explanation);
+    let mut rows: Vec<Vec<String>> =
+        parts.iter().map(|((resource, phase), time)| row(resource, phase, *time)).collect();
+    rows.push(row("", "sum", total));
+    let caption = format!("\nwhere the time went, along the critical path: {}", point_name(point));
+    let columns = ["phase", "resource", "time", "share"].map(str::to_owned).to_vec();
+    let mut text = Table { caption, columns, rows }.to_text();
+    if !explanation.waits.is_empty() {
+        let rows = explanation.waits.iter().map(|wait| {
+            let (called, time) = (wait.called.to_string(), wait.time.to_string());
+            vec![wait.rank.clone(), wait.operation.clone(), wait.peer.clone(), called, time]
+        });
+        let columns = ["rank", "operation", "waits for", "called at", "waited"];
+        let table = Table {
+            caption: "\nlongest waits".to_owned(),
+            columns: columns.map(str::to_owned).to_vec(),
+            rows: rows.collect(),
+        };
+        text.push_str(&table.to_text());
+    }
+    text
+}
+
+/// One line for each point: its greatest parts.
+fn short(told: &[(&PointResult, &Explanation)]) -> String {
+    let mut text = String::from("\nwhere the time went, along the critical path\n");
+    for (point, explanation) in told {
+        let total = explanation.total.as_s_f64();
+        let parts = by_kind(explanation);
+        let most = parts
+            .iter()
+            .take(SHORT)
+            .map(|(part, time)| format!("{} {}", percent(time.as_s_f64(), total), in_one(*part)));
+        let most = most.collect::<Vec<_>>().join(", ");
+        let _ = writeln!(text, "{}: {} = {most}", point_name(point), explanation.total);
+    }
+    text
+}
+
+/// A bar for each point: the parts that are greatest anywhere, and the rest. `None` without
+/// explanations.
+pub fn explain_stack(result: &RunResult) -> Option<Stack> {
+    let told: Vec<(&PointResult, &Explanation)> =
+        result.points.iter().filter_map(|p| Some((p, p.explanation.as_ref()?))).collect();
+    let told: Vec<_> = told.into_iter().filter(|(_, one)| one.total > TimeDelta::ZERO).collect();
+    if told.is_empty() {
+        return None;
+    }
+    let drawn = &told[..told.len().min(BARS)];
+    let mut most: BTreeMap<Part<'_>, f64> = BTreeMap::new();
+    for (_, explanation) in drawn {
+        for (part, time) in by_kind(explanation) {
+            let share = time.as_s_f64() / explanation.total.as_s_f64();
+            let greatest = most.entry(part).or_default();
+            *greatest = greatest.max(share);
+        }
+    }
+    let mut parts: Vec<(Part<'_>, f64)> = most.into_iter().collect();
+    parts.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    let rest = parts.len() > COLOURS;
+    parts.truncate(COLOURS);
+    let bars = drawn.iter().map(|(point, explanation)| bar(point, explanation, &parts, rest));
+    let further = told.len() - drawn.len();
+    let names = parts.iter().map(|(part, _)| in_one(*part));
+    Some(Stack {
+        title: format!("Where the time went: {}", result.title),
+        bars_title: "point".to_owned(),
+        axis: Axis {
+            label: "Share of the measured time".to_owned(),
+            unit: "%".to_owned(),
+            scale: Scale::Linear,
+        },
+        parts: names.chain(rest.then(|| "all other parts".to_owned())).collect(),
+        bars: bars.collect(),
+        note: (further > 0).then(|| format!("{further} more points are not drawn")),
+    })
+}
+
+fn bar(
+    point: &PointResult,
+    explanation: &Explanation,
+    parts: &[(Part<'_>, f64)],
+    rest: bool,
+) -> Bar {
+    let of: BTreeMap<Part<'_>, TimeDelta> = by_kind(explanation).into_iter().collect();
+    let share = |time: TimeDelta| 100.0 * time.as_s_f64() / explanation.total.as_s_f64();
+    let named = parts.iter().map(|(part, _)| of.get(part).copied().unwrap_or_default());
+    let named: Vec<TimeDelta> = named.collect();
+    let told = named.iter().fold(TimeDelta::ZERO, |sum, &time| sum + time);
+    let others = rest.then(|| share(explanation.total.saturating_sub(told)));
+    let values = named.into_iter().map(share).chain(others).collect();
+    Bar { label: point_name(point), values }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::results::Share;
+
+    fn explained() -> RunResult {
+        let mut result = crate::report::sample::ping_pong();
+        let share = |resource: &str, phase, ns| Share {
+            resource: resource.to_owned(),
+            phase,
+            time: TimeDelta::from_ns(ns),
+        };
+        for point in &mut result.points {
+            point.explanation = Some(Explanation {
+                total: TimeDelta::from_ns(100),
+                parts: vec![
+                    share("node 0 PCIe to HCA", "latency", 40),
+                    share("rank 0", "copy", 35),
+                    share("node 1 PCIe to HCA", "latency", 15),
+                    share("host 0 to host 1", "transfer", 10),
+                ],
+                waits: Vec::new(),
+            });
+        }
+        result
+    }
+
+    #[test]
+    fn resources_of_one_kind_are_one_line() {
+        let result = explained();
+        let text = long(&result.points[0], result.points[0].explanation.as_ref().unwrap());
+        for line in ["latency  PCIe to HCA   55 ns", "core", "link", "sum", "100 ns"] {
+            assert!(text.contains(line), "{line} in {text}");
+        }
+    }
+
+    #[test]
+    fn bars_have_the_length_of_the_whole() {
+        let result = explained();
+        let stack = explain_stack(&result).expect("there are explanations");
+        assert_eq!(stack.bars.len(), result.points.len());
+        assert!(stack.bars.iter().all(|bar| (bar.total() - 100.0).abs() < 1e-9));
+        assert!(stack.to_svg().is_ok());
+    }
+}

@@ -1,0 +1,305 @@
+//! Message-sequence figures: one lifeline for each rank, arrows between them, copies as bars.
+//!
+//! Time runs down. It is not to scale: ten times as long is a little farther, so that a control packet
+//! and a transfer of a megabyte fit one picture; moments keep their order, and stand beside it.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use crate::experiment::results::{Arrow, Lasting, Sequence};
+use crate::units::{Bytes, TimeDelta};
+
+/// The most arrows that a picture holds.
+pub const MOST_ARROWS: usize = 120;
+/// The least time of a bar, as a part of the whole: shorter ones are not told.
+const LEAST_BAR: u64 = 200;
+
+const LEFT: i32 = 110;
+const RIGHT: i32 = 60;
+const HEAD: i32 = 84;
+const FOOT: i32 = 46;
+const BAR: i32 = 12;
+const COLOURS: [(&str, &str); 4] = [
+    ("copy", "#E69F00"),
+    ("library code", "#009E73"),
+    ("outside MPI", "#C8C8C8"),
+    ("page pinning", "#CC79A7"),
+];
+const DMA: &str = "#0072B2";
+const INK: &str = "#222222";
+const SOFT: &str = "#555555";
+
+/// Why a sequence is not drawn.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+pub enum NotDrawn {
+    /// Nothing was sent.
+    #[error("no message was sent")]
+    Nothing,
+    /// More than fit.
+    #[error("{0} messages do not fit one picture; {MOST_ARROWS} do")]
+    TooMany(usize),
+}
+
+/// Where moments stand.
+struct Page<'a> {
+    sequence: &'a Sequence,
+    bars: Vec<&'a Lasting>,
+    places: BTreeMap<u64, i32>,
+    column: i32,
+}
+
+/// The picture as an SVG document.
+///
+/// # Errors
+///
+/// [`NotDrawn`] without messages, or with too many.
+pub fn sequence_svg(sequence: &Sequence) -> Result<String, NotDrawn> {
+    match sequence.arrows.len() {
+        0 => return Err(NotDrawn::Nothing),
+        1..=MOST_ARROWS => {}
+        more => return Err(NotDrawn::TooMany(more)),
+    }
+    Ok(Page::new(sequence).draw())
+}
+
+impl<'a> Page<'a> {
+    fn new(sequence: &'a Sequence) -> Self {
+        let ends = sequence.arrows.iter().map(|arrow| arrow.came_ps);
+        let last = ends.chain(sequence.bars.iter().map(|bar| bar.to_ps)).max().unwrap_or(0);
+        let long = |bar: &&Lasting| bar.to_ps - bar.from_ps >= last / LEAST_BAR;
+        let bars: Vec<&Lasting> = sequence.bars.iter().filter(long).collect();
+        let arrows = sequence.arrows.iter().flat_map(|arrow| [arrow.left_ps, arrow.came_ps]);
+        let mut times: Vec<u64> =
+            arrows.chain(bars.iter().flat_map(|bar| [bar.from_ps, bar.to_ps])).collect();
+        times.sort_unstable();
+        times.dedup();
+        let mut places = BTreeMap::new();
+        let mut y = HEAD;
+        let mut before = None;
+        for time in times {
+            y += before.map_or(16, |before| distance(time - before));
+            places.insert(time, y);
+            before = Some(time);
+        }
+        let column = match sequence.ranks {
+            0..=2 => 420,
+            3 | 4 => 240,
+            _ => 150,
+        };
+        Self { sequence, bars, places, column }
+    }
+
+    fn x(&self, rank: u32) -> i32 {
+        LEFT + 40 + self.column * i32::try_from(rank).expect("a few ranks")
+    }
+
+    fn y(&self, time: u64) -> i32 {
+        self.places[&time]
+    }
+
+    fn draw(&self) -> String {
+        let width = self.x(self.sequence.ranks.saturating_sub(1)) + RIGHT + 40;
+        let foot = self.places.values().copied().max().unwrap_or(HEAD) + 20;
+        let height = foot + FOOT;
+        let mut svg = format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
+             viewBox=\"0 0 {width} {height}\" font-family=\"sans-serif\" font-size=\"13\">\n\
+             <title>{title}</title>\n\
+             <rect width=\"{width}\" height=\"{height}\" fill=\"#FFFFFF\"/>\n\
+             <text x=\"{mid}\" y=\"24\" font-size=\"16\" text-anchor=\"middle\" fill=\"{INK}\">\
+             {title}</text>\n",
+            title = escaped(&self.sequence.title),
+            mid = width / 2,
+        );
+        for rank in 0..self.sequence.ranks {
+            let x = self.x(rank);
+            let _ = writeln!(
+                svg,
+                "<text x=\"{x}\" y=\"{}\" text-anchor=\"middle\" fill=\"{INK}\">rank {rank}</text>\n\
+                 <line x1=\"{x}\" y1=\"{}\" x2=\"{x}\" y2=\"{foot}\" stroke=\"{INK}\"/>",
+                HEAD - 22,
+                HEAD - 14
+            );
+        }
+        self.times(&mut svg, width);
+        for bar in &self.bars {
+            self.bar(bar, &mut svg);
+        }
+        for arrow in &self.sequence.arrows {
+            self.arrow(arrow, &mut svg);
+        }
+        self.legend(&mut svg, foot + 28);
+        svg.push_str("</svg>\n");
+        svg
+    }
+
+    /// Moments at the left edge, where there is room for them.
+    fn times(&self, svg: &mut String, width: i32) {
+        let mut free = i32::MIN;
+        for (&time, &y) in &self.places {
+            if y < free {
+                continue;
+            }
+            free = y + 13;
+            let _ = writeln!(
+                svg,
+                "<text x=\"{}\" y=\"{}\" font-size=\"11\" text-anchor=\"end\" fill=\"{SOFT}\">\
+                 {}</text>\n<line x1=\"{LEFT}\" y1=\"{y}\" x2=\"{}\" y2=\"{y}\" stroke=\"#F0F0F0\"/>",
+                LEFT - 8,
+                y + 4,
+                short(time),
+                width - 20
+            );
+        }
+    }
+
+    fn bar(&self, bar: &Lasting, svg: &mut String) {
+        let colour = COLOURS.iter().find(|(name, _)| *name == bar.name).map_or(INK, |(_, c)| c);
+        let (top, end) = (self.y(bar.from_ps), self.y(bar.to_ps));
+        let _ = writeln!(
+            svg,
+            "<rect x=\"{}\" y=\"{top}\" width=\"{BAR}\" height=\"{}\" fill=\"{colour}\" \
+             stroke=\"{INK}\" stroke-width=\"0.6\"/>",
+            self.x(bar.rank) - BAR / 2,
+            end - top
+        );
+    }
+
+    fn arrow(&self, arrow: &Arrow, svg: &mut String) {
+        let (x, y) = (self.x(arrow.from), self.y(arrow.left_ps));
+        let (to_x, to_y) = (self.x(arrow.to), self.y(arrow.came_ps));
+        let label = if arrow.dma {
+            format!("{} {}", arrow.label, Bytes::new(arrow.bytes))
+        } else {
+            arrow.label.clone()
+        };
+        let label = escaped(&label);
+        if x == to_x {
+            let out = x + 34;
+            let _ = writeln!(
+                svg,
+                "<path d=\"M{x} {y} C{out} {y} {out} {to_y} {x} {to_y}\" fill=\"none\" \
+                 stroke=\"{INK}\"/>\n<text x=\"{}\" y=\"{}\" font-size=\"12\" fill=\"{INK}\">\
+                 {label}</text>",
+                out - 6,
+                i32::midpoint(y, to_y) + 4
+            );
+            return head(svg, (x + 12, to_y - 3), (x, to_y), INK);
+        }
+        let colour = if arrow.dma { DMA } else { INK };
+        if arrow.dma {
+            let _ = writeln!(
+                svg,
+                "<line x1=\"{x}\" y1=\"{y}\" x2=\"{to_x}\" y2=\"{to_y}\" stroke=\"{DMA}\" \
+                 stroke-width=\"9\" stroke-opacity=\"0.3\"/>"
+            );
+        }
+        let _ = writeln!(
+            svg,
+            "<line x1=\"{x}\" y1=\"{y}\" x2=\"{to_x}\" y2=\"{to_y}\" stroke=\"{colour}\"/>"
+        );
+        head(svg, (x, y), (to_x, to_y), colour);
+        // Near its beginning, so that the labels of packets that cross each other stay apart.
+        let (at_x, at_y) = (x + (to_x - x) * 3 / 10, y + (to_y - y) * 3 / 10);
+        let _ = writeln!(
+            svg,
+            "<text x=\"{at_x}\" y=\"{}\" font-size=\"12\" text-anchor=\"middle\" fill=\"{colour}\" \
+             stroke=\"#FFFFFF\" stroke-width=\"3\" paint-order=\"stroke\">{label}</text>",
+            at_y - if arrow.dma { 9 } else { 5 }
+        );
+    }
+
+    fn legend(&self, svg: &mut String, y: i32) {
+        let mut x = LEFT;
+        let used = |name: &str| self.bars.iter().any(|bar| bar.name == name);
+        let dma = self.sequence.arrows.iter().any(|arrow| arrow.dma);
+        let bars = COLOURS.iter().filter(|(name, _)| used(name)).map(|&(name, colour)| {
+            (if name == "copy" { "copy by the core" } else { name }, colour, "1")
+        });
+        for (name, colour, opacity) in bars.chain(dma.then_some(("DMA", DMA, "0.3"))) {
+            let _ = writeln!(
+                svg,
+                "<rect x=\"{x}\" y=\"{}\" width=\"18\" height=\"10\" fill=\"{colour}\" \
+                 fill-opacity=\"{opacity}\"/>\n<text x=\"{}\" y=\"{y}\" font-size=\"12\" \
+                 fill=\"{SOFT}\">{name}</text>",
+                y - 9,
+                x + 24
+            );
+            x += 44 + 8 * i32::try_from(name.len()).expect("a short name");
+        }
+        let _ = writeln!(
+            svg,
+            "<text x=\"{x}\" y=\"{y}\" font-size=\"12\" fill=\"{SOFT}\">time is not to scale</text>"
+        );
+    }
+}
+
+/// Pixels between two moments: 9 more for each ten times as long.
+fn distance(ps: u64) -> i32 {
+    let decades = i32::try_from(ps.max(1).ilog10()).expect("at most 19");
+    // Below 10 ns nothing is told apart.
+    if decades < 4 { 3 } else { 10 + 11 * (decades - 4) }
+}
+
+/// A moment with four digits or fewer.
+fn short(ps: u64) -> String {
+    let digits = ps.max(1).ilog10() + 1;
+    let cut = 10_u64.pow(digits.saturating_sub(4));
+    TimeDelta::from_ps(ps / cut * cut).to_string()
+}
+
+/// The head of an arrow.
+fn head(svg: &mut String, from: (i32, i32), to: (i32, i32), colour: &str) {
+    let (dx, dy) = (to.0 - from.0, to.1 - from.1);
+    let length = i32::try_from((dx * dx + dy * dy).unsigned_abs().isqrt().max(1)).unwrap_or(1);
+    let at = |along: i32, aside: i32| {
+        let x = to.0 - (dx * along + dy * aside) / length;
+        let y = to.1 - (dy * along - dx * aside) / length;
+        format!("{x},{y}")
+    };
+    let (tip, one, other) = (at(0, 0), at(11, 4), at(11, -4));
+    let _ = writeln!(svg, "<polygon points=\"{tip} {one} {other}\" fill=\"{colour}\"/>");
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arrow(label: &str, left_ps: u64, came_ps: u64, dma: bool) -> Arrow {
+        let label = label.to_owned();
+        Arrow { from: 0, to: 1, label, bytes: 1 << 20, left_ps, came_ps, dma }
+    }
+
+    fn sequence(arrows: Vec<Arrow>) -> Sequence {
+        let bars = vec![Lasting { rank: 1, name: "copy", from_ps: 3_000_000, to_ps: 4_000_000 }];
+        Sequence { title: "a < b".to_owned(), ranks: 2, arrows, bars }
+    }
+
+    #[test]
+    fn lifelines_arrows_bars_and_moments_are_drawn() {
+        let arrows = vec![
+            arrow("RTS", 1_000_000, 2_000_000, false),
+            arrow("write", 2_500_000, 90_000_000, true),
+        ];
+        let svg = sequence_svg(&sequence(arrows)).unwrap();
+        for part in
+            ["rank 0", "rank 1", ">RTS<", "write 1 MiB", "a &lt; b", "#E69F00", "90 us", "DMA"]
+        {
+            assert!(svg.contains(part), "{part} in {svg}");
+        }
+        assert_eq!(svg.matches("<polygon").count(), 2);
+        let later = distance(87_000_000) > distance(500_000) && distance(500_000) > distance(5);
+        assert!(later, "longer is farther");
+    }
+
+    #[test]
+    fn too_much_is_refused_with_its_number() {
+        let many = vec![arrow("RTS", 1, 2, false); MOST_ARROWS + 1];
+        assert_eq!(sequence_svg(&sequence(many)), Err(NotDrawn::TooMany(MOST_ARROWS + 1)));
+        assert_eq!(sequence_svg(&sequence(Vec::new())), Err(NotDrawn::Nothing));
+    }
+}

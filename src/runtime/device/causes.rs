@@ -1,0 +1,53 @@
+//! Why a packing took its time: every event has its cause in the journal.
+
+use std::collections::BTreeMap;
+
+use super::{CORE, GPU, Keep, Recorded, Running};
+use crate::engine::{Causes, Record, Tag};
+use crate::protocols::contract::{Process, Thread};
+use crate::runtime::causes::{Spender, Spent};
+
+impl Running {
+    /// The causes of all events, where they were asked for.
+    pub(super) fn causes(&self) -> Option<Recorded> {
+        if self.setup.options.causes == Keep::Nothing {
+            return None;
+        }
+        let specs = self.cluster.fabric.resources();
+        let devices = u32::try_from(specs.len()).expect("fewer than 2^32 resources");
+        let mut causes = Causes::default();
+        let mut moments = vec![Causes::BEGINNING];
+        let mut last = Causes::BEGINNING;
+        for record in self.simulation.journal()?.records() {
+            let Record { time, cause, tag, .. } = *record;
+            let place = usize::try_from(cause).expect("as many events as fit into memory");
+            let moment = causes.add(time, moments[place], told(tag, devices));
+            moments.push(moment);
+            if time <= self.happened {
+                last = moment;
+            }
+        }
+        let resources = specs.iter().map(|spec| Spender::Resource(spec.name.clone()));
+        let devices = [Spender::Resource("GPU".to_owned()), Spender::Thread(Process(0), Thread(0))];
+        Some(Recorded {
+            causes,
+            spenders: resources.chain(devices).collect(),
+            marks: BTreeMap::new(),
+            first_marks: BTreeMap::new(),
+            last,
+            late: BTreeMap::new(),
+            waits: Vec::new(),
+            messages: Vec::new(),
+        })
+    }
+}
+
+/// What the time before an event was spent on.
+fn told(tag: Tag, devices: u32) -> Tag {
+    let (resource, spent) = match tag.resource {
+        GPU => (devices, Spent::Gpu),
+        CORE => (devices + 1, Spent::Library),
+        wire => (wire, Spent::Transfer),
+    };
+    Tag { resource, phase: spent as u8 }
+}

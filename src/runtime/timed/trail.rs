@@ -1,0 +1,503 @@
+//! The trail of causes: what every thread and every flight did last, and why not before.
+//!
+//! ```text
+//!   thread   ──work──▶ posts ─────────────── waits ───────────────▶ polls ──work──▶
+//!                        └─▶ flight ──leg──leg──▶ arrives ──────────┘ the later of both is the cause
+//! ```
+//!
+//! A thread that runs ahead of the clock leaves its moments ahead of it: they depend on its own past
+//! alone. Who waits for a resource (a lock, a link) is told to wait for that, and the path does not
+//! go on with whoever holds it.
+//!
+//! Nothing of this is kept unless it is asked for ([`crate::engine::Options`]), and nothing of a run
+//! depends on it.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use super::actor::Entering;
+use super::{Flight, FlightKind, Happening, Lends, Machine, Part, Program, Timed};
+use crate::engine::causes::Keep;
+use crate::engine::{Causes, Moment, Tag};
+use crate::hardware::fabric::Leg;
+use crate::hardware::gpu::is_gpu_token;
+use crate::protocols::contract::{Process, Thread, WaitSet};
+use crate::runtime::causes::{Blocked, Message, Recorded, Spender, Spent};
+use crate::units::{Time, TimeDelta};
+
+/// How many of the longest waits are kept.
+const WAITS: usize = 10;
+
+/// What the runtime notes of its causes.
+#[derive(Debug)]
+pub(super) struct Trail {
+    causes: Causes,
+    /// Tags of threads come after those of resources.
+    first_thread: u32,
+    threads: Vec<Strand>,
+    /// By flight: its last moment.
+    flights: Vec<Moment>,
+    /// By operation of a GPU: when it was asked for.
+    operations: BTreeMap<u32, Moment>,
+    /// By entry of a channel: its arrival.
+    entries: Vec<Moment>,
+    /// By channel: arrivals that found no receive buffer.
+    not_ready: BTreeMap<u32, VecDeque<Moment>>,
+    /// The moment of what is being delivered.
+    current: Moment,
+    marks: BTreeMap<u32, (Time, Moment)>,
+    first_marks: BTreeMap<u32, Time>,
+    late: BTreeMap<Moment, Time>,
+    waits: Vec<Blocked>,
+    /// Messages that have arrived, and by flight those that are under way.
+    messages: Option<(Vec<Message>, BTreeMap<u32, Message>)>,
+}
+
+/// The present of one thread.
+#[derive(Clone, Copy, Debug, Default)]
+struct Strand {
+    last: Moment,
+    /// Another thread has ended its call: seen when it has the lock.
+    answered: Option<Moment>,
+    /// When it was outside the library last.
+    outside: Time,
+    called: Time,
+    waited: TimeDelta,
+    marked: bool,
+}
+
+impl Trail {
+    pub(super) fn new(keep: Keep, first_thread: u32, threads: usize) -> Option<Box<Self>> {
+        let messages = match keep {
+            Keep::Nothing => return None,
+            Keep::Causes => None,
+            Keep::Messages => Some(Default::default()),
+        };
+        Some(Box::new(Self {
+            causes: Causes::default(),
+            first_thread,
+            threads: vec![Strand::default(); threads],
+            flights: Vec::new(),
+            operations: BTreeMap::new(),
+            entries: Vec::new(),
+            not_ready: BTreeMap::new(),
+            current: Causes::BEGINNING,
+            marks: BTreeMap::new(),
+            first_marks: BTreeMap::new(),
+            late: BTreeMap::new(),
+            waits: Vec::new(),
+            messages,
+        }))
+    }
+
+    fn strand(&mut self, thread: u32) -> &mut Strand {
+        &mut self.threads[thread as usize]
+    }
+
+    const fn tag(&self, thread: u32, spent: Spent) -> Tag {
+        Tag { resource: self.first_thread + thread, phase: spent as u8 }
+    }
+
+    /// A thread did this from `from` to `to`.
+    pub(super) fn spent(&mut self, thread: u32, spent: Spent, from: Time, to: Time) {
+        self.until(thread, Spent::Other, from);
+        self.until(thread, spent, to);
+        if spent == Spent::Outside {
+            self.strand(thread).outside = to;
+        }
+    }
+
+    /// Whatever a thread did since its last moment was this.
+    pub(super) fn until(&mut self, thread: u32, spent: Spent, to: Time) {
+        let last = self.threads[thread as usize].last;
+        if last.at() < to {
+            let tag = self.tag(thread, spent);
+            self.strand(thread).last = self.causes.add(to, last, tag);
+        }
+    }
+
+    /// A thread goes on at `at` because of `cause`, if that is later than what it did itself.
+    fn join(&mut self, thread: u32, cause: Moment, spent: Spent, at: Time) {
+        let own = self.threads[thread as usize].last;
+        let later = cause.at() >= own.at();
+        let (base, tag) = (if later { cause } else { own }, self.tag(thread, spent));
+        self.strand(thread).last = self.causes.add(at, base, tag);
+    }
+
+    /// What a flight did since its last moment was this, on the resource of a thread of its process.
+    pub(super) fn flight_until(&mut self, id: u32, thread: u32, spent: Spent, to: Time) {
+        let (last, tag) = (self.flights[id as usize], self.tag(thread, spent));
+        if last.at() < to {
+            self.flights[id as usize] = self.causes.add(to, last, tag);
+        }
+    }
+
+    fn set_flight(&mut self, id: u32, moment: Moment) {
+        let id = id as usize;
+        if id >= self.flights.len() {
+            self.flights.resize(id + 1, Causes::BEGINNING);
+        }
+        self.flights[id] = moment;
+    }
+
+    /// A thread asks its GPU for operation `id`.
+    pub(super) fn asks(&mut self, id: u32, thread: u32) {
+        self.operations.insert(id, self.threads[thread as usize].last);
+    }
+
+    /// Operation `id` has ended: what is delivered now comes of it.
+    pub(super) fn device_ends(&mut self, id: u32, thread: u32, now: Time) {
+        let asked = self.operations.remove(&id).unwrap_or(Causes::BEGINNING);
+        self.current = self.causes.add(now, asked, self.tag(thread, Spent::Gpu));
+    }
+
+    /// A flight begins with what its thread did last.
+    pub(super) fn launched(&mut self, id: u32, thread: u32) {
+        let last = self.threads[thread as usize].last;
+        self.set_flight(id, last);
+    }
+
+    /// A flight begins with what is being delivered.
+    pub(super) fn answers(&mut self, id: u32) {
+        self.set_flight(id, self.current);
+    }
+
+    fn along(&mut self, from: Moment, legs: &[Leg]) -> Moment {
+        legs.iter().fold(from, |moment, leg| {
+            self.causes.add(leg.until, moment, Spent::from(leg.stage).tag(leg.resource.0))
+        })
+    }
+
+    /// A flight is delivered: by these legs, or at once.
+    pub(super) fn delivers(&mut self, id: u32) {
+        self.current = self.flights[id as usize];
+        self.receives(id, self.current.at());
+    }
+
+    pub(super) fn keeps_waiting(&mut self, channel: u32) {
+        self.not_ready.entry(channel).or_default().push_back(self.current);
+    }
+
+    /// What found no receive buffer has one at `now`.
+    pub(super) fn is_ready(&mut self, channel: u32, thread: u32, now: Time) {
+        let arrived = self.not_ready.get_mut(&channel).and_then(VecDeque::pop_front);
+        let tag = self.tag(thread, Spent::NotReady);
+        self.current = self.causes.add(now, arrived.expect("it was kept waiting"), tag);
+    }
+
+    /// What is being delivered lies in this entry of a channel.
+    pub(super) fn entry(&mut self, entry: u32) {
+        let entry = entry as usize;
+        if entry >= self.entries.len() {
+            self.entries.resize(entry + 1, Causes::BEGINNING);
+        }
+        self.entries[entry] = self.current;
+    }
+
+    /// A poll has met an entry, or a pass has ended; the pass began at `since`, under a lock if
+    /// `locked`.
+    fn polled(&mut self, thread: u32, entry: Option<u32>, turn: Option<Time>, now: Time) {
+        let Strand { last, outside, .. } = self.threads[thread as usize];
+        let own = last.at();
+        let cause = entry.map_or(Causes::BEGINNING, |entry| self.entries[entry as usize]);
+        let came = cause.at();
+        if let Some(since) = turn.filter(|&since| since > own.max(came)) {
+            self.join(thread, cause, Spent::Lock, since);
+        }
+        let cause = if came >= own && self.threads[thread as usize].last == last {
+            cause
+        } else {
+            self.threads[thread as usize].last
+        };
+        self.join(thread, cause, Spent::Poll, now);
+        let last = self.threads[thread as usize].last;
+        if entry.is_some() && came < outside && came < own {
+            self.late.insert(last, came);
+        }
+        self.strand(thread).waited += now.since(own);
+    }
+
+    /// A thread calls the library.
+    pub(super) fn calls(&mut self, thread: u32, at: Time) {
+        let strand = self.strand(thread);
+        (strand.called, strand.waited) = (at, TimeDelta::ZERO);
+    }
+
+    /// Whether the wait of a thread is among the longest.
+    fn is_long(&self, thread: u32) -> bool {
+        let waited = self.threads[thread as usize].waited;
+        let full = self.waits.len() == WAITS;
+        let least = self.waits.last().filter(|_| full).map_or(TimeDelta::ZERO, |wait| wait.waited);
+        waited > least
+    }
+
+    fn keep_wait(&mut self, thread: u32, who: (Process, Thread), waits: WaitSet) {
+        let (WaitSet::All(waits) | WaitSet::Any(waits)) = waits;
+        let Some(first) = waits.first() else { return };
+        let same = waits.iter().filter(|wait| wait.operation == first.operation);
+        let mut peers: Vec<Process> = same.flat_map(|wait| wait.peers.iter().copied()).collect();
+        peers.sort_unstable();
+        peers.dedup();
+        let Strand { called, waited, .. } = self.threads[thread as usize];
+        let (process, thread) = who;
+        let of_call = |wait: &Blocked| (wait.process, wait.thread, wait.called);
+        self.waits.retain(|wait| of_call(wait) != (process, thread, called));
+        let place = self.waits.partition_point(|wait| wait.waited >= waited);
+        let operation = first.operation;
+        let wait = Blocked { process, thread, operation, peers, called, waited };
+        self.waits.insert(place, wait);
+        self.waits.truncate(WAITS);
+    }
+
+    /// A thread's first mark ends its warm-up: waits before it do not count.
+    pub(super) fn mark(&mut self, thread: u32, who: (Process, Thread), number: u32, at: Time) {
+        self.until(thread, Spent::Other, at);
+        if !std::mem::replace(&mut self.strand(thread).marked, true) {
+            self.waits.retain(|wait| (wait.process, wait.thread) != who);
+        }
+        let first = self.first_marks.entry(number).or_insert(at);
+        *first = at.min(*first);
+        let moment = self.threads[thread as usize].last;
+        let latest = self.marks.entry(number).or_insert((at, moment));
+        if latest.0 < at {
+            *latest = (at, moment);
+        }
+    }
+
+    /// `by` has ended the call of `thread`: at once, or seen later.
+    pub(super) fn answered(&mut self, by: u32, thread: u32, seen: Option<Time>) {
+        let moment = self.threads[by as usize].last;
+        match seen {
+            Some(now) => self.join(thread, moment, Spent::Handed, now),
+            None => self.strand(thread).answered = Some(moment),
+        }
+    }
+
+    /// A thread sees that its call was ended, once it has the lock.
+    pub(super) fn sees_answer(&mut self, thread: u32, at: Time) {
+        match self.strand(thread).answered.take() {
+            Some(moment) => self.join(thread, moment, Spent::Lock, at),
+            None => self.until(thread, Spent::Lock, at),
+        }
+    }
+
+    /// The other threads of a process have ended.
+    pub(super) fn joins(&mut self, thread: u32, others: impl Iterator<Item = u32>, at: Time) {
+        let ends = others.map(|other| self.threads[other as usize].last);
+        let last = ends.max_by_key(|&moment| moment.at());
+        if let Some(last) = last {
+            self.join(thread, last, Spent::Handed, at);
+        }
+    }
+
+    /// `thread` creates `other`.
+    pub(super) fn forks(&mut self, thread: u32, other: u32) {
+        self.strand(other).last = self.threads[thread as usize].last;
+    }
+
+    /// Something is under way, where messages are kept.
+    pub(super) fn sends(&mut self, id: u32, make: impl FnOnce() -> Message) {
+        if let Some((_, under_way)) = &mut self.messages {
+            under_way.insert(id, make());
+        }
+    }
+
+    /// Something has arrived.
+    fn receives(&mut self, id: u32, now: Time) {
+        if let Some((arrived, under_way)) = &mut self.messages
+            && let Some(message) = under_way.remove(&id)
+        {
+            arrived.push(Message { came: now, ..message });
+        }
+    }
+
+    pub(super) fn recorded(self, names: impl Iterator<Item = Spender>) -> Recorded {
+        let ends = self.threads.iter().map(|strand| strand.last);
+        let last = ends.max_by_key(|&moment| moment.at());
+        Recorded {
+            last: last.unwrap_or_default(),
+            causes: self.causes,
+            spenders: names.collect(),
+            marks: self.marks,
+            first_marks: self.first_marks,
+            late: self.late,
+            waits: self.waits,
+            messages: self.messages.map_or_else(Vec::new, |(arrived, _)| arrived),
+        }
+    }
+}
+
+impl<M: Machine, P: Program<M>> Timed<M, P>
+where
+    M::Call: Lends,
+{
+    /// Notes causes from now on, if they are asked for.
+    pub(super) fn keep_causes(&mut self, keep: Keep) {
+        self.trail = Trail::new(keep, self.first_source, self.actors.len());
+        if self.trail.is_some() {
+            self.cluster.fabric.watch();
+            for actor in &mut self.actors {
+                actor.plain = false;
+            }
+        }
+    }
+
+    /// Notes something, where notes are kept.
+    #[inline]
+    pub(super) fn note(&mut self, note: impl FnOnce(&mut Trail)) {
+        if let Some(trail) = &mut self.trail {
+            note(trail);
+        }
+    }
+
+    /// What an event ends, before it is handled.
+    #[cold]
+    pub(super) fn note_event(&mut self, event: Happening) {
+        let now = self.simulation.now();
+        let mut ended = |id: u32, spent: Spent| {
+            let from = self.flights.get(id).from;
+            let thread = self.first_thread[from.0 as usize];
+            let trail = self.trail.as_mut().expect("asked only where notes are kept");
+            trail.flight_until(id, thread, spent, now);
+            if spent != Spent::Pace {
+                trail.delivers(id);
+            }
+        };
+        match event {
+            Happening::Neighbour(id) => ended(id, Spent::Line),
+            Happening::Completed(id) => ended(id, Spent::Completion),
+            Happening::Held(id) => ended(id, Spent::Pace),
+            Happening::Atomic(id) => ended(id, Spent::Atomic),
+            Happening::Begin(thread) => self.note(|trail| trail.until(thread, Spent::Start, now)),
+            Happening::Fabric(_)
+            | Happening::Depart(_)
+            | Happening::ListEnd(_)
+            | Happening::CopyStart(_)
+            | Happening::Step(_)
+            | Happening::Notice(..)
+            | Happening::Touch(_)
+            | Happening::Pin(_)
+            | Happening::Pinned(..)
+            | Happening::Moved(_)
+            | Happening::Retry(_)
+            | Happening::Lock(..)
+            | Happening::Ask(_)
+            | Happening::Gpu(_) => {}
+        }
+    }
+
+    /// The fabric has delivered these: a flight, or a thread's copy.
+    pub(super) fn note_ways(&mut self) {
+        let Some(trail) = &mut self.trail else { return };
+        for (delivery, legs) in self.delivered.iter().zip(self.cluster.fabric.ways()) {
+            if is_gpu_token(delivery.token) {
+                continue;
+            }
+            let (kind, id) = super::wires::token_of(delivery.token);
+            if kind == super::wires::COPY {
+                let last = trail.threads[id as usize].last;
+                let moved = trail.along(last, legs);
+                trail.strand(id).last = moved;
+            } else {
+                let last = trail.flights[id as usize];
+                trail.flights[id as usize] = trail.along(last, legs);
+            }
+        }
+    }
+
+    /// A poll of a thread meets the head of `channel`, or its pass ends.
+    pub(super) fn note_poll(&mut self, thread: u32, channel: Option<u32>) {
+        if self.trail.is_none() {
+            return;
+        }
+        let (process, inner) = self.names(thread);
+        let now = self.simulation.now();
+        let head = |channel| self.pollers[process.0 as usize].head(channel);
+        let entry = channel.and_then(head);
+        let actor = &self.actors[thread as usize];
+        let turn = actor.holds.map(|_| actor.position.since);
+        let trail = self.trail.as_mut().expect("it is there");
+        trail.polled(thread, entry, turn, now);
+        if entry.is_some()
+            && trail.is_long(thread)
+            && let Some(waits) = self.machines[process.0 as usize].waits(inner)
+        {
+            trail.keep_wait(thread, (process, inner), waits);
+        }
+    }
+
+    /// A thread enters the library: with what its way in costs.
+    pub(super) fn note_entry(
+        &mut self,
+        thread: u32,
+        what: &Entering<M>,
+        (part, at, inside): (Part, Time, Time),
+    ) {
+        let Some(trail) = &mut self.trail else { return };
+        match what {
+            // A turn that finds nothing is part of a wait.
+            Entering::Turn => return,
+            Entering::Call(_) => trail.calls(thread, at),
+            Entering::Take(_)
+            | Entering::Polled(_)
+            | Entering::Resume(_)
+            | Entering::Consult(..) => {}
+        }
+        trail.spent(thread, part.into(), at, inside);
+    }
+
+    /// Something leaves at `left`.
+    pub(super) fn note_launch(&mut self, thread: u32, id: u32, left: Time) {
+        if self.trail.is_none() {
+            return;
+        }
+        let message = || {
+            let Flight { kind, from, to, bytes, .. } = self.flights.get(id);
+            let (label, dma) = match kind {
+                FlightKind::Packet { content, .. } => {
+                    let packet = &self.contents.get(*content).packet;
+                    (M::name_of(packet), false)
+                }
+                FlightKind::Write { .. } => ("write".to_owned(), true),
+                FlightKind::ReadRequest { .. } => ("read request".to_owned(), false),
+                FlightKind::AtomicRequest { .. } => ("atomic".to_owned(), false),
+                FlightKind::ReadAnswer { .. } => ("data".to_owned(), true),
+                FlightKind::SendDone => ("done".to_owned(), false),
+            };
+            let (from, to, bytes) = (*from, to.peer, *bytes);
+            Message { from, to, label, bytes, left, came: left, dma }
+        };
+        let trail = self.trail.as_mut().expect("it is there");
+        trail.launched(id, thread);
+        trail.sends(id, message);
+    }
+
+    /// A flight is handed to the fabric: it may have waited until others of its queue pair had ended.
+    pub(super) fn note_start(&mut self, id: u32) {
+        let now = self.simulation.now();
+        if let Some(trail) = &mut self.trail {
+            let thread = self.first_thread[self.flights.get(id).from.0 as usize];
+            trail.flight_until(id, thread, Spent::Pace, now);
+        }
+    }
+
+    /// An HCA answers what is being delivered.
+    pub(super) fn note_answer(&mut self, id: u32) {
+        let now = self.simulation.now();
+        if let Some(trail) = &mut self.trail {
+            let Flight { from, to, bytes, .. } = *self.flights.get(id);
+            trail.answers(id);
+            let label = "data".to_owned();
+            let (to, left, came) = (to.peer, now, now);
+            trail.sends(id, || Message { from, to, label, bytes, left, came, dma: true });
+        }
+    }
+
+    /// What the run leaves of it.
+    pub(super) fn take_trail(&mut self) -> Option<Recorded> {
+        let trail = self.trail.take()?;
+        let resources = self.cluster.fabric.resources().iter();
+        let resources = resources.map(|spec| Spender::Resource(spec.name.clone()));
+        let threads = self.actors.iter().map(|actor| Spender::Thread(actor.process, actor.inner));
+        Some(trail.recorded(resources.chain(threads)))
+    }
+}
