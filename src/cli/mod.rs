@@ -17,6 +17,7 @@ mod conform;
 mod crash;
 mod explore;
 mod files;
+mod goal;
 mod list;
 mod machines;
 mod references;
@@ -26,6 +27,7 @@ mod scenario;
 mod show;
 mod signals;
 mod terminal;
+mod trace;
 mod usage;
 
 use std::process::ExitCode;
@@ -70,6 +72,7 @@ fn dispatch(terminal: Terminal, command: Command) -> Outcome {
         Command::Conform { files } => conform::conform(terminal, &files),
         Command::Explore(arguments) => explore::explore(terminal, &arguments),
         Command::Replay(arguments) => explore::replay(terminal, &arguments),
+        Command::Trace { what } => trace::trace(terminal, &what),
         Command::Completions { shell } => completions(shell),
         Command::Man { command } => manual(command.as_deref()),
     }

@@ -8,6 +8,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::args::{Format, RunArguments};
 use super::crash::{command_line, internal};
 use super::files::{self, Files};
+use super::goal;
 use super::resolved;
 use super::scenario::{load, request};
 use super::signals::Interrupt;
@@ -27,7 +28,11 @@ const FAILURES_SHOWN: usize = 10;
 
 /// Runs a scenario.
 pub(super) fn run(terminal: Terminal, arguments: &RunArguments) -> Outcome {
-    let request = request(&arguments.scenario, &arguments.changes, arguments.seed)?;
+    if let Some(parameters) = goal::asked(arguments)? {
+        return goal::replay(terminal, arguments, parameters);
+    }
+    let mut request = request(&arguments.scenario, &arguments.changes, arguments.seed)?;
+    request.text = goal::scenario(terminal, arguments)?;
     let plan = load(terminal, &request)?;
     let osu = match arguments.format {
         Format::Osu => Some(osu_spec(&plan)?),
@@ -197,6 +202,7 @@ fn osu_spec(plan: &Plan) -> Result<OsuSpec, Failure> {
         | Workload::Tiles(_)
         | Workload::Application(_)
         | Workload::OneSided(_)
+        | Workload::Goal(_)
         | Workload::Program(_) => {
             return Err(refused());
         }
@@ -219,6 +225,9 @@ fn words(arguments: &RunArguments) -> Vec<String> {
     let mut words = vec!["run".to_owned(), arguments.scenario.clone()];
     for one in &arguments.changes.set {
         words.extend(["--set".to_owned(), one.clone()]);
+    }
+    if let Some(machine) = &arguments.machine {
+        words.extend(["--machine".to_owned(), machine.clone()]);
     }
     if let Some(models) = &arguments.changes.models {
         words.extend(["--models".to_owned(), models.display().to_string()]);

@@ -66,6 +66,11 @@ pub fn scenario(diagnostics: &mut Diagnostics, library: &Library, given: &str) -
     parse(diagnostics, given, bytes, &scenario_name(path))
 }
 
+/// A scenario that is no file: `shown` is what reports call it.
+pub fn given(diagnostics: &mut Diagnostics, shown: &str, text: &str) -> Option<Loaded> {
+    parse(diagnostics, shown, text.as_bytes().to_vec(), &scenario_name(Path::new(shown)))
+}
+
 /// The name of a scenario: its path below the last folder `scenarios`, without extension.
 fn scenario_name(path: &Path) -> String {
     let parts: Vec<String> = path
@@ -150,7 +155,26 @@ enum Problem {
     Io(String),
 }
 
+/// The file at `path`, to be read as a stream, or a report.
+pub fn open(diagnostics: &mut Diagnostics, path: &Path) -> Option<fs::File> {
+    match opened(path, u64::MAX) {
+        Ok(file) => Some(file),
+        Err(problem) => {
+            report(diagnostics, path, |span| problem.diagnostic(span, path, u64::MAX));
+            None
+        }
+    }
+}
+
 fn read_limited(path: &Path, limit: u64) -> Result<Vec<u8>, Problem> {
+    let file = opened(path, limit)?;
+    let mut bytes = Vec::new();
+    let io = |error: std::io::Error| Problem::Io(error.to_string());
+    file.take(limit.saturating_add(1)).read_to_end(&mut bytes).map_err(io)?;
+    if bytes.len() as u64 > limit { Err(Problem::TooLarge) } else { Ok(bytes) }
+}
+
+fn opened(path: &Path, limit: u64) -> Result<fs::File, Problem> {
     let io = |error: &std::io::Error| Problem::Io(error.to_string());
     let missing = [std::io::ErrorKind::NotFound, std::io::ErrorKind::NotADirectory];
     let link = fs::symlink_metadata(path).map_err(|error| {
@@ -171,10 +195,7 @@ fn read_limited(path: &Path, limit: u64) -> Result<Vec<u8>, Problem> {
     if meta.is_file() && meta.len() > limit {
         return Err(Problem::TooLarge);
     }
-    let file = fs::File::open(path).map_err(|error| io(&error))?;
-    let mut bytes = Vec::new();
-    file.take(limit + 1).read_to_end(&mut bytes).map_err(|error| io(&error))?;
-    if bytes.len() as u64 > limit { Err(Problem::TooLarge) } else { Ok(bytes) }
+    fs::File::open(path).map_err(|error| io(&error))
 }
 
 impl Problem {

@@ -88,6 +88,7 @@ pub(super) fn check_addressing(
         | Workload::Application(_)
         | Workload::OneSided(_)
         | Workload::Packing(_)
+        | Workload::Goal(_)
         | Workload::Program(_) => (false, false),
     };
     if endpoints && !known {
@@ -106,6 +107,7 @@ pub(super) fn check_addressing(
             Workload::PingPong { .. }
             | Workload::Bandwidth { .. }
             | Workload::Program(_)
+            | Workload::Goal(_)
             | Workload::Application(_)
             | Workload::OneSided(_)
             | Workload::Packing(_)

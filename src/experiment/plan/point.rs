@@ -1,5 +1,6 @@
 //! One point: its fields as typed values, and what they say together.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::super::codes;
@@ -15,8 +16,8 @@ use super::addressing::{addressing, check_addressing, ranks_word, threads};
 use super::cooperation;
 use super::{
     Addressing, Connections, DEFAULT_EVENTS, DEFAULT_SEED, DEFAULT_TIME, Limits, Lock, LongQueue,
-    MpiOptions, Noise, OsNoise, Payload, Placement, PlacementOrder, Point, Rendezvous, Topology,
-    Workload, applications, one_sided, packing, place, tiles,
+    MpiOptions, Noise, OsNoise, Payload, Placement, PlacementOrder, Point, Rendezvous, Replayed,
+    Topology, Workload, applications, goal, one_sided, packing, place, tiles,
 };
 use crate::hardware::core::Pinning;
 use crate::hardware::topology::{self, Shape, TopologyError};
@@ -34,6 +35,10 @@ pub(super) struct Known<'a> {
     pub(super) models: Models<'a>,
     /// Topologies that can be built, with their number of nodes.
     pub(super) topologies: Vec<(Topology, u32)>,
+    /// Where the scenario lies: the files that it names are looked for there.
+    pub(super) folder: PathBuf,
+    /// Schedules that were read, by the name of their file.
+    pub(super) schedules: Vec<(String, Option<Replayed>)>,
 }
 
 /// Reads the point whose values stand in `tree`; `None` with reports where it cannot be run.
@@ -60,7 +65,12 @@ pub(super) fn read(
     };
     let rma = one_sided::settings(tree);
     let shape = Agents { nodes, threads, separate, each, rma: &rma };
-    let workload = workload(diagnostics, tree.get("workload")?, &choices, shape)?;
+    let node = tree.get("workload")?;
+    let workload = if node.word("kind") == Some("goal") {
+        Workload::Goal(Box::new(goal::read(diagnostics, node, known)?))
+    } else {
+        workload(diagnostics, node, &choices, shape)?
+    };
     // Tiles are endpoints of one thread: contexts are counted by them.
     let addressing = if let Workload::Tiles(tiles) = &workload {
         addressing(tree, tiles.most())
@@ -269,6 +279,7 @@ fn over_units(
         | Workload::MessageRate { .. }
         | Workload::OneSided(_)
         | Workload::Packing(_)
+        | Workload::Goal(_)
         | Workload::Tiles(_) => return,
     };
     let node_of = |process| placement.node_of(process, nodes);
@@ -358,6 +369,10 @@ fn placement(
         Workload::Packing(_) => (1, 1),
         Workload::Tiles(tiles) => {
             let processes = u32::try_from(tiles.before.len()).expect("the shape limits the list");
+            (processes, processes.div_ceil(nodes))
+        }
+        Workload::Goal(replayed) => {
+            let processes = replayed.schedule.ranks();
             (processes, processes.div_ceil(nodes))
         }
         Workload::Program(ranks) => {
@@ -587,6 +602,7 @@ fn products(
         | Workload::OneSided(_)
         | Workload::Packing(_)
         | Workload::Tiles(_)
+        | Workload::Goal(_)
         | Workload::Program(_) => return,
     };
     let bytes = u128::from(size.as_u64()) * messages;

@@ -23,6 +23,7 @@ use crate::runtime::timed::{self, Ending, Outcome};
 use crate::units::Time;
 use crate::workloads::backlog::{Backlog, Side};
 use crate::workloads::collective::Repeated;
+use crate::workloads::goal::calls::{players, truncations};
 use crate::workloads::graph500::traffic::Totals;
 use crate::workloads::job::{AnyProgram, Disturbance, Job, JobError, draws, duplicate};
 use crate::workloads::packing::Packing;
@@ -121,6 +122,9 @@ pub fn run(point: &Point) -> Result<(Outcome, Noted), JobError> {
         && ran.outcome.ending == Ending::Finished
     {
         ran.outcome.violations.extend(workload.broken(&ran.memories));
+    }
+    if ran.outcome.ending == Ending::Finished {
+        ran.outcome.violations.extend(truncations(&ran.programs));
     }
     let looks = ran.programs.iter().map(AnyProgram::looks);
     let search = ran.programs.first().and_then(AnyProgram::search);
@@ -265,6 +269,10 @@ fn programs(point: &Point) -> Vec<AnyProgram> {
             applied.application.programs(&*draws(point.seed), &reductions.collect::<Vec<_>>())
         }
         Workload::OneSided(workload) => workload.programs(),
+        Workload::Goal(replayed) => {
+            let players = players(&replayed.schedule).into_iter();
+            players.map(|player| AnyProgram::Goal(Box::new(player))).collect()
+        }
         Workload::Program(ranks) => {
             let programs = listed(point, ranks);
             (0..ranks.len()).map(|rank| AnyProgram::Program(programs.stream(rank))).collect()

@@ -196,18 +196,23 @@ impl Schedule {
     /// until one comes again.
     fn circle_among(&self, needs: &[u32]) -> Vec<u32> {
         let stuck = |op: u32| needs[op as usize] > 0;
-        let start = (0..).zip(needs).find(|(_, needs)| **needs > 0).map(|(op, _)| op);
-        let mut way = vec![start.expect("some operation has no turn")];
+        let first = (0..).zip(needs).find(|(_, needs)| **needs > 0).map(|(op, _)| op);
+        let first = first.expect("some operation has no turn");
+        let rank = self.of(self.ops[first as usize].rank);
+        let place = |op: u32| (op - rank.start) as usize;
+        // What is stuck waits for something that is stuck.
+        let mut waits_for = vec![first; rank.len()];
+        for edge in rank.clone().filter(|op| stuck(*op)).flat_map(|op| self.dependants(op)) {
+            waits_for[place(edge.dependant)] = edge.dependency;
+        }
+        let mut steps = vec![None; rank.len()];
+        let (mut way, mut at) = (Vec::new(), first);
         loop {
-            let last = *way.last().expect("it has a start");
-            let rank = self.of(self.ops[last as usize].rank);
-            let waits_for = |op: u32| self.dependants(op).any(|edge| edge.dependant == last);
-            let next = rank.filter(|&op| stuck(op)).find(|&op| waits_for(op));
-            let next = next.expect("what is stuck waits for something that is stuck");
-            if let Some(first) = way.iter().position(|&op| op == next) {
-                return way.split_off(first);
+            if let Some(step) = steps[place(at)].replace(way.len()) {
+                return way.split_off(step);
             }
-            way.push(next);
+            way.push(at);
+            at = waits_for[place(at)];
         }
     }
 }

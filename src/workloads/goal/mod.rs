@@ -13,7 +13,7 @@
 //! ```
 //!
 //! [`read`] takes such a text, [`write()`] makes one, and [`calls::Player`] is a rank that does what
-//! its schedule says by calls of MPI. Under the LogGOPS model schedules are replayed by
+//! its schedule says by calls of MPI; [`record::record`] writes programs down as a schedule. Under the LogGOPS model schedules are replayed by
 //! [`runtime::loggops`](crate::runtime::loggops).
 //!
 //! Source: the schedule language of LogGOPSim (`loggopsim`). Beyond what its scanner takes,
@@ -23,6 +23,7 @@ pub mod calls;
 mod labels;
 mod line;
 pub mod read;
+pub mod record;
 mod write;
 
 pub use read::read;

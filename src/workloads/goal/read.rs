@@ -190,6 +190,7 @@ impl Reader {
                     What::Colon => self.labelled(number, first, label, line),
                     What::Word("requires") => self.depend(first, Until::Done, line),
                     What::Word("irequires") => self.depend(first, Until::Started, line),
+                    What::Number(_) => Err(expected(first, &["send", "recv", "calc"])),
                     _ => Err(expected(second, &["`:`", "requires", "irequires"])),
                 }
             }
