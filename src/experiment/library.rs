@@ -1,5 +1,6 @@
 //! Where files come from: next to the scenario, from `--models DIR`, or embedded in the program.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -206,7 +207,7 @@ impl Problem {
         match self {
             Self::Missing => missing(span, path),
             Self::Directory => {
-                let inside = json_files(path);
+                let inside = files_of(path, "json".as_ref());
                 let one = error(
                     &codes::DIRECTORY,
                     "the path is a directory".to_owned(),
@@ -247,7 +248,7 @@ fn missing(span: Span, path: &Path) -> Diagnostic {
     };
     let searched = format!("the directory searched is `{}`", quote(&folder.display().to_string()));
     let one = Diagnostic::error(&codes::NO_FILE, span, "", "there is no such file", searched);
-    let inside = json_files(folder);
+    let inside = files_of(folder, path.extension().unwrap_or("json".as_ref()));
     let name =
         path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let shipped = embedded::SCENARIOS.iter().map(|(name, _)| *name);
@@ -262,13 +263,13 @@ fn missing(span: Span, path: &Path) -> Diagnostic {
     }
 }
 
-/// The names of the JSON files in `folder`, sorted.
-fn json_files(folder: &Path) -> Vec<String> {
+/// The names of the files in `folder` that end so, sorted.
+fn files_of(folder: &Path, end: &OsStr) -> Vec<String> {
     let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
     let mut names: Vec<String> = entries
         .flatten()
         .map(|entry| entry.file_name().to_string_lossy().into_owned())
-        .filter(|name| Path::new(name).extension().is_some_and(|extension| extension == "json"))
+        .filter(|name| Path::new(name).extension().is_some_and(|extension| extension == end))
         .collect();
     names.sort();
     names

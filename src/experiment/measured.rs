@@ -9,6 +9,7 @@
 //! Lines with `#` are comments, the last of them before the numbers names the columns; a name ends
 //! where two blanks or a parenthesis follow, and its unit stands in parentheses, or is the name.
 
+use std::fmt::Write as _;
 use std::path::Path;
 
 use super::codes;
@@ -59,7 +60,7 @@ impl Measured {
         for (key, values) in &self.rows {
             for (column, value) in self.columns.iter().zip(values) {
                 let name = column.name.to_ascii_lowercase().replace(' ', "_");
-                text.push_str(&format!("{key},{name},{value},{}\n", column.unit));
+                let _ = writeln!(text, "{key},{name},{value},{}", column.unit);
             }
         }
         text

@@ -39,6 +39,7 @@ mod applications;
 pub mod assumed;
 mod cooperation;
 mod goal;
+mod noise;
 mod one_sided;
 mod packing;
 mod point;

@@ -190,17 +190,17 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for AnyProgram {
     }
 
     fn position(&self) -> Option<u32> {
-        match self {
-            Self::Goal(player) => player.line(),
-            program => program.written().and_then(ProgramStream::line),
+        if let Self::Goal(player) = self {
+            return player.line();
         }
+        self.written().and_then(ProgramStream::line)
     }
 
     fn line_of(&self, call: u32) -> Option<u32> {
-        match self {
-            Self::Goal(player) => player.line_of_call(call),
-            program => program.written().and_then(|program| program.line_of_call(call)),
+        if let Self::Goal(player) = self {
+            return player.line_of_call(call);
         }
+        self.written().and_then(|program| program.line_of_call(call))
     }
 }
 

@@ -91,6 +91,10 @@ impl Eq for Schedule {}
 
 impl Schedule {
     /// Number of ranks.
+    ///
+    /// # Panics
+    ///
+    /// Never: a builder counts ranks in 32 bits.
     pub fn ranks(&self) -> u32 {
         u32::try_from(self.first.len().saturating_sub(1)).expect("ranks are counted in u32")
     }
@@ -163,6 +167,10 @@ impl Schedule {
     }
 
     /// The label of an operation; `None` where it has none.
+    ///
+    /// # Panics
+    ///
+    /// Never: labels lie in memory.
     pub fn label(&self, op: u32) -> Option<&str> {
         let end = usize::try_from(*self.ends.get(op as usize)?).expect("it lies in memory");
         let start = match op.checked_sub(1) {
@@ -241,6 +249,10 @@ impl Builder {
     }
 
     /// How many operations there are so far.
+    ///
+    /// # Panics
+    ///
+    /// Never: there are at most [`MOST_OPS`].
     pub fn len(&self) -> u32 {
         u32::try_from(self.schedule.ops.len()).expect("there are at most 2^30 operations")
     }
@@ -306,6 +318,10 @@ impl Builder {
     }
 
     /// Ends the rank that is being made.
+    ///
+    /// # Panics
+    ///
+    /// When there are 2^32 dependencies or more.
     pub fn end_rank(&mut self) {
         let first = self.schedule.first[self.rank() as usize];
         let (from, base) = (&mut self.schedule.from, self.schedule.dependants.len());

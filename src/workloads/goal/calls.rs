@@ -144,9 +144,8 @@ pub fn players(schedule: &Arc<Schedule>) -> Vec<Player> {
 
 /// Receives of a whole run that got more than they had room for.
 pub fn truncations<'a>(programs: impl IntoIterator<Item = &'a AnyProgram>) -> Vec<Violation> {
-    let players = programs.into_iter().filter_map(|program| match program {
-        AnyProgram::Goal(player) => Some(player),
-        _ => None,
+    let players = programs.into_iter().filter_map(|program| {
+        if let AnyProgram::Goal(player) = program { Some(player) } else { None }
     });
     players.flat_map(|player| player.truncations()).collect()
 }

@@ -2,6 +2,8 @@
 //!
 //! A wrong line is told, with what is allowed, and reading goes on in the next one.
 
+#![allow(clippy::wildcard_enum_match_arm, reason = "any other token is refused where it stands")]
+
 use std::io::{BufRead, ErrorKind};
 
 use super::labels::Labels;
@@ -163,9 +165,9 @@ impl Reader {
             self.torn = true;
             let error = ReadError { fault, line: number, bytes: at, text, found, allowed, words };
             self.errors.push(error);
-            // A comment may begin or end in what was left out.
-            while line.next().what != What::End {}
         }
+        // A comment may begin or end in what is left.
+        while line.next().what != What::End {}
         self.comment = match (line.in_comment, self.comment) {
             (true, None) => Some(number),
             (in_comment, old) => old.filter(|_| in_comment),
@@ -375,13 +377,12 @@ impl Reader {
         } else if lines == 0 || (self.ranks.is_none() && self.errors.is_empty()) {
             let found = "the file is empty".to_owned();
             self.whole(Fault::Empty, found, "it begins with `num_ranks N`");
-        } else if let Some(ranks) = self.ranks.filter(|ranks| *ranks > self.builder.rank()) {
-            if self.errors.iter().all(|error| error.fault != Fault::Block) {
-                let found = format!("{} missing", missing(self.builder.rank(), ranks));
-                let allowed =
-                    format!("`num_ranks` says {ranks}; each has a block, even an empty one");
-                self.whole(Fault::Block, found, allowed);
-            }
+        } else if let Some(ranks) = self.ranks.filter(|ranks| *ranks > self.builder.rank())
+            && self.errors.iter().all(|error| error.fault != Fault::Block)
+        {
+            let found = format!("{} missing", missing(self.builder.rank(), ranks));
+            let allowed = format!("`num_ranks` says {ranks}; each has a block, even an empty one");
+            self.whole(Fault::Block, found, allowed);
         }
         if !self.errors.is_empty() {
             return Err(self.errors);

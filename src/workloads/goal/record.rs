@@ -39,6 +39,10 @@ pub struct NotInGoal {
 /// # Errors
 ///
 /// [`NotInGoal`] for the first thing that GOAL cannot say.
+///
+/// # Panics
+///
+/// With 2^32 programs or more.
 pub fn record<P>(programs: Vec<P>) -> Result<Schedule, NotInGoal>
 where
     P: Program<Library>,
