@@ -12,7 +12,7 @@
 //! }
 //! ```
 //!
-//! [`read`] takes such a text, [`write()`] makes one, and [`calls::Player`] is a rank that does what
+//! [`read()`] takes such a text, [`write()`] makes one, and [`calls::Player`] is a rank that does what
 //! its schedule says by calls of MPI; [`record::record`] writes programs down as a schedule. Under the LogGOPS model schedules are replayed by
 //! [`runtime::loggops`](crate::runtime::loggops).
 //!
