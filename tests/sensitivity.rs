@@ -73,7 +73,7 @@ fn what_cannot_vary_is_refused_before_anything_runs() {
     scratch.write("small.json", SMALL);
     let unknown = ["sensitivity", "a.json", "--metric", "latncy"];
     scratch.run(&unknown).check(2, &["did you mean `latency`?"]);
-    scratch.run(&["sensitivity", "small.json"]).check(3, &["error[E0911]", "--all"]);
+    scratch.run(&["sensitivity", "small.json"]).check(3, &["error[E0912]", "--all"]);
     scratch.run(&["sensitivity", "a.json", "--figure", "none/a.svg"]).check(4, &["none/a.svg"]);
     assert!(!scratch.path("results").exists());
 }

@@ -85,6 +85,13 @@ pub(super) enum Command {
     /// Replay a run that `explore` found
     #[command(after_help = "Example: mpisim replay x1:eager:2x1:...")]
     Replay(ReplayArguments),
+    /// Convert schedules and measured tables
+    #[command(after_help = "Example: mpisim trace export examples/ping_pong_knc > ping_pong.goal")]
+    Trace {
+        /// In or out
+        #[command(subcommand)]
+        what: Trace,
+    },
     /// Print completions for a shell
     #[command(after_help = "Example: mpisim completions bash > mpisim.bash")]
     Completions {
@@ -97,6 +104,30 @@ pub(super) enum Command {
     Man {
         /// Of one command instead of the program
         command: Option<String>,
+    },
+}
+
+/// What is converted.
+#[derive(Clone, Debug, Subcommand)]
+pub(super) enum Trace {
+    /// Read a schedule (FILE.goal) or a table of the OSU benchmarks, and print it in our own form
+    #[command(after_help = "Example: mpisim trace import a.goal --machine knc-qdr > a.json")]
+    Import {
+        /// A schedule becomes a scenario that replays it, any other file rows of CSV
+        file: PathBuf,
+        /// The machine of the scenario
+        #[arg(long, value_name = "NAME")]
+        machine: Option<String>,
+    },
+    /// Print what the processes of a scenario do, as a schedule in GOAL
+    #[command(
+        after_help = "Example: mpisim trace export examples/ping_pong_knc --set workload.rounds=2"
+    )]
+    Export {
+        /// A file, or the name of a scenario that ships
+        scenario: String,
+        #[command(flatten)]
+        changes: Changes,
     },
 }
 
@@ -114,8 +145,14 @@ pub(super) struct Changes {
 /// Options of `run`.
 #[derive(Args, Clone, Debug)]
 pub(super) struct RunArguments {
-    /// A file, or the name of a scenario that ships
+    /// A file, or the name of a scenario that ships; or a schedule, FILE.goal
     pub(super) scenario: String,
+    /// Replay the schedule under the LogGOPS model: L=2500,o=1500,g=1000,G=6,O=0,S=65535
+    #[arg(long, value_name = "L=N,o=N,...", allow_hyphen_values = true)]
+    pub(super) loggops: Option<String>,
+    /// Replay the schedule on this machine, a rank a node unless `--set nodes=N` says otherwise
+    #[arg(long, value_name = "NAME", conflicts_with = "loggops")]
+    pub(super) machine: Option<String>,
     #[command(flatten)]
     pub(super) changes: Changes,
     /// Seed of all random streams, in place of the scenario's

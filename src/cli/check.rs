@@ -127,7 +127,7 @@ fn prepare(
     let (mut jobs, mut refused) = (Vec::new(), 0);
     for scenario in given {
         let (scenario, library) = (scenario.clone(), library.clone());
-        let job = load(terminal, &Request { scenario, overrides: Vec::new(), library })
+        let job = load(terminal, &Request { scenario, overrides: Vec::new(), library, text: None })
             .and_then(|plan| with_baseline(terminal, arguments, plan));
         match job {
             Ok(job) => jobs.push(job),

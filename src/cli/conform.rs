@@ -34,7 +34,8 @@ fn read(terminal: Terminal, file: &Path) -> Result<Vectors, Failure> {
     let shown = quote(&file.display().to_string());
     let wrong = |why: String| Problem::new(&codes::VECTORS, format!("{shown}: {why}"));
     let text = String::from_utf8(bytes).map_err(|_| wrong("the file is not UTF-8".to_owned()))?;
-    let vectors = Vectors::read(&text).map_err(|why| wrong(why.to_string()))?;
+    let folder = file.parent().unwrap_or_else(|| Path::new(""));
+    let vectors = Vectors::read_beside(&text, folder).map_err(|why| wrong(why.to_string()))?;
     if vectors.cases.is_empty() {
         return Err(wrong("the file holds no case".to_owned()).into());
     }

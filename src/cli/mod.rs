@@ -19,6 +19,7 @@ mod crash;
 mod explore;
 mod files;
 mod fresh;
+mod goal;
 mod list;
 mod machines;
 mod references;
@@ -31,6 +32,7 @@ mod signals;
 mod single;
 mod sweep;
 mod terminal;
+mod trace;
 mod usage;
 
 use std::process::ExitCode;
@@ -80,6 +82,7 @@ fn dispatch(terminal: Terminal, command: Command) -> Outcome {
         Command::Conform { files } => conform::conform(terminal, &files),
         Command::Explore(arguments) => explore::explore(terminal, &arguments),
         Command::Replay(arguments) => explore::replay(terminal, &arguments),
+        Command::Trace { what } => trace::trace(terminal, &what),
         Command::Completions { shell } => completions(shell),
         Command::Man { command } => manual(command.as_deref()),
     }

@@ -1,6 +1,6 @@
 //! What claims expect, as marks on a figure.
 
-use crate::experiment::claim::figures::Curves;
+use crate::experiment::claim::figures::{Curves, Overlay};
 use crate::experiment::claim::{Along, Claim, ClaimKind, Replicas, Trend};
 use crate::experiment::plan::Plan;
 use crate::experiment::results::RunResult;
@@ -16,7 +16,23 @@ pub(super) fn references(plan: &Plan, result: &RunResult, figure: &Curves) -> Ve
         let shape = shape(plan, result, figure, claim)?;
         Some(Reference { label: format!("{}: {}", claim.id, verdict.expected), shape })
     });
-    drawn.collect()
+    drawn.chain(figure.measured.iter().map(|overlay| measured(figure, overlay))).collect()
+}
+
+/// A table, where its points have a place on the axes.
+fn measured(figure: &Curves, overlay: &Overlay) -> Reference {
+    let shown = |(size, y): &&(u64, f64)| {
+        (*size > 0 || !(figure.log_x || figure.far_x)) && (*y > 0.0 || !figure.log_y)
+    };
+    let points = overlay.points.iter().filter(shown);
+    let points = points.map(|(size, y)| Point { x: to_f64(*size), y: *y, range: None });
+    let shape = ReferenceShape::Markers(points.collect());
+    Reference { label: overlay.label.clone(), shape }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a size on an axis")]
+fn to_f64(size: u64) -> f64 {
+    size as f64
 }
 
 fn shape(

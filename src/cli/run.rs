@@ -9,6 +9,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::args::{Changes, Format, RunArguments, Where};
 use super::crash::{command_line, internal};
 use super::files::{self, Files};
+use super::goal;
 use super::resolved;
 use super::scenario::{load, request};
 use super::show::counted;
@@ -17,7 +18,7 @@ use super::single::Single;
 use super::sweep::{self, Engine};
 use super::terminal::{Failure, Outcome, Problem, Terminal, print};
 use crate::experiment::codes;
-use crate::experiment::plan::{Plan, Workload};
+use crate::experiment::plan::{Plan, Request, Workload};
 use crate::experiment::results::{PointResult, RunResult, Supposed};
 use crate::experiment::run::{self, RunError, RunOptions};
 use crate::experiment::store::{Mode, Opening, Store, StoreError};
@@ -32,6 +33,9 @@ const FAILURES_SHOWN: usize = 10;
 
 /// Runs a scenario, here or where an engine for tasks puts its points.
 pub(super) fn run(terminal: Terminal, arguments: &RunArguments) -> Outcome {
+    if let Some(parameters) = goal::asked(arguments)? {
+        return goal::replay(terminal, arguments, parameters);
+    }
     match arguments.on {
         Where::Local if arguments.dry_run => list(terminal, arguments),
         Where::Local => here(terminal, arguments),
@@ -42,7 +46,7 @@ pub(super) fn run(terminal: Terminal, arguments: &RunArguments) -> Outcome {
 
 /// Prints the points that would be run.
 fn list(terminal: Terminal, arguments: &RunArguments) -> Outcome {
-    let plan = load(terminal, &request(&arguments.scenario, &arguments.changes, arguments.seed)?)?;
+    let plan = load(terminal, &asked(terminal, arguments)?)?;
     let mut text = format!("{}: {}\n", plan.name, counted(plan.points.len(), "point"));
     for point in &plan.points {
         let _ = writeln!(text, "point {}{}", point.index, in_parentheses(&point.params));
@@ -51,8 +55,15 @@ fn list(terminal: Terminal, arguments: &RunArguments) -> Outcome {
     Ok(0)
 }
 
+/// What is asked for; of a GOAL file the scenario that replays it.
+fn asked(terminal: Terminal, arguments: &RunArguments) -> Result<Request, Failure> {
+    let mut request = request(&arguments.scenario, &arguments.changes, arguments.seed)?;
+    request.text = goal::scenario(terminal, arguments)?;
+    Ok(request)
+}
+
 fn here(terminal: Terminal, arguments: &RunArguments) -> Outcome {
-    let request = request(&arguments.scenario, &arguments.changes, arguments.seed)?;
+    let request = asked(terminal, arguments)?;
     let plan = load(terminal, &request)?;
     if arguments.format == Format::Osu {
         osu_spec(&plan)?;
@@ -259,6 +270,7 @@ fn osu_spec(plan: &Plan) -> Result<OsuSpec, Failure> {
         | Workload::Tiles(_)
         | Workload::Application(_)
         | Workload::OneSided(_)
+        | Workload::Goal(_)
         | Workload::Program(_) => {
             return Err(refused());
         }
@@ -282,9 +294,12 @@ fn normal_command(arguments: &RunArguments) -> String {
     command_line(words)
 }
 
-/// What is supposed of resources, as options.
+/// The machine of a GOAL file and what is supposed of resources, as options.
 fn supposed(arguments: &RunArguments) -> impl Iterator<Item = String> {
-    arguments.what_if.iter().flat_map(|one| ["--what-if".to_owned(), one.in_words()])
+    let machine = arguments.machine.iter();
+    let machine = machine.flat_map(|name| ["--machine".to_owned(), name.clone()]);
+    let supposed = arguments.what_if.iter();
+    machine.chain(supposed.flat_map(|one| ["--what-if".to_owned(), one.in_words()]))
 }
 
 /// The command that runs a scenario so changed.

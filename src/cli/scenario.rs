@@ -20,7 +20,7 @@ pub(super) fn request(
     no_contradiction(shown, seed)?;
     overrides.extend(seed.map(|seed| format!("seed={seed}")));
     let library = library(changes.models.as_deref())?;
-    Ok(Request { scenario: scenario.to_owned(), overrides, library })
+    Ok(Request { scenario: scenario.to_owned(), overrides, library, text: None })
 }
 
 /// Refuses two options that give one field two values.

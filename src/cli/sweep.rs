@@ -85,6 +85,7 @@ fn opened(terminal: Terminal, directory: &Path) -> Result<(Spread, Plan), Failur
         &Request {
             scenario: asked.scenario.clone(),
             overrides: asked.overrides.clone(),
+            text: None,
             library: Library { models, ..Library::default() },
         },
     )?;

@@ -3,6 +3,8 @@
 //! The forms are described in [`super::schema`]. Here each claim is bound to the points of the
 //! sweep by their numbers, so that judging it needs only their metrics.
 
+use std::path::PathBuf;
+
 use super::codes;
 use super::diagnostic::{Diagnostic, Diagnostics, quote};
 use super::json::{Node, Value};
@@ -190,6 +192,8 @@ pub struct Binder<'a> {
     pub sweep: &'a Sweep,
     /// The metrics that the workload measures.
     pub metrics: Vec<&'static MetricSpec>,
+    /// Where the scenario lies, and the files that it names.
+    pub folder: PathBuf,
 }
 
 /// A choice of one value for some axes: `None` is open.

@@ -196,6 +196,19 @@ codes! {
     DATATYPE "E0511" Invalid "the datatype cannot be made or used so"
         "A datatype is a tree of at most 32 levels; its sizes, bounds and displacements fit into 64 bits, a sub-array lies in its array, lists that go together have one length. Received data must not write a byte twice, and buffers hold all that a type touches. The message names the level of the tree."
 
+    GOAL "E0512" Invalid "the schedule is not in GOAL"
+        "A schedule is `num_ranks N` and then a block `rank R { ... }` for each rank, in order, with one operation or dependency a line: `LABEL: send 8b to 1 tag 0`, `recv 8b from 0`, `calc 100`, `LABEL requires LABEL`. docs/exchange.md shows the whole language. The message says what was found and what may stand there."
+    GOAL_BLOCK "E0513" Invalid "the block of a rank is missing, or not in its place"
+        "Every rank of `num_ranks` has one block, in the order of ranks; a rank that does nothing has an empty one. The message names the ranks."
+    GOAL_LABEL "E0514" Invalid "the label is not known, or taken"
+        "Dependencies name labels that stand further up in the block of their rank; labels of one rank differ."
+    GOAL_CIRCLE "E0515" Invalid "operations wait for each other in a circle"
+        "None of the operations of the circle could ever begin. The message names them in order: each requires the next one."
+    GOAL_MACHINE "E0516" Invalid "the schedule cannot be replayed on a machine"
+        "On a machine a rank is a process of one thread that calls MPI: there is one CPU and one NIC of its own, tags and sizes are those of MPI. `--loggops` replays every schedule."
+    NOT_IN_GOAL "E0517" Invalid "the program cannot be written as a schedule"
+        "A schedule holds sends, receives, computations and what they wait for. What a program does must not depend on which message came first, and one-sided communication, probes, threads and windows have no words in GOAL."
+
     EMPTY_AXIS "E0601" Invalid "an axis of the sweep has no values"
         "A sweep over an empty list would run nothing, which is never a success. Give values, or remove the axis."
     TOO_MANY_POINTS "E0602" Limit "the sweep has too many points"
@@ -225,6 +238,9 @@ codes! {
         "The option is written `--set path=value`, with the value as in the file but without its quotes."
     USAGE "E0703" Usage "the command line cannot be understood"
         "An option, a value or a command is unknown, missing, given twice, or contradicts another. `mpisim --help` lists the commands, `mpisim COMMAND --help` the options of one."
+
+    LOGGOPS "E0704" Usage "the parameters of LogGOPS are not complete, or not in form"
+        "`--loggops` takes all six as KEY=NUMBER, with commas between them: L (latency), o (CPU a message), g (NIC a message), G (NIC a byte), O (CPU a byte), S (longest eager message in bytes). Times are whole numbers of one unit, that of the computations in the schedule. The defaults of LogGOPSim are L=2500,o=1500,g=1000,G=6,O=0,S=65535."
 
     OUTPUT "E0801" Io "the output cannot be written"
         "The operating system refused to create, write, sync or rename a file or directory. Points that were finished before stay readable, and `--resume` continues after them."
@@ -261,7 +277,9 @@ codes! {
         "A baseline is saved only from scenarios whose points all finished; `--force` saves a point that did not finish as such, and keeps a copy of the old file. No file was changed."
     TOKEN "E0910" Invalid "the token does not belong to this job"
         "A replay token names a protocol or a scenario, its size, the version of the program and every choice of one run. It is replayed only where all of that is as it was; the message says what differs. Explore again to get a token of what is there now."
-    NOTHING_TO_VARY "E0911" Invalid "no number can vary"
+    MEASURED "E0911" Invalid "the file is not a table of the OSU benchmarks"
+        "Such a table has lines with `#` at their beginning, one of them `# Size` and the names of the columns, and then lines of numbers: the size in bytes and a number for each column. The message names the line."
+    NOTHING_TO_VARY "E0912" Invalid "no number can vary"
         "`mpisim sensitivity` varies numbers that the machine's model, or the scenario, calls assumed and gives a range for. This scenario has none: add `--all` to vary every number that has a range."
 
     POINT_LIMIT "E1001" Limit "a limit was hit while a point ran"

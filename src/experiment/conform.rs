@@ -6,6 +6,7 @@
 pub mod collectives;
 pub mod communicators;
 pub mod datatypes;
+pub mod loggops;
 pub mod matching;
 pub mod misuse;
 pub mod one_sided;
@@ -174,6 +175,7 @@ pub fn judge(vectors: &Vectors, world: &impl World, schedules: u64) -> Verdict {
             .collect(),
         Cases::Misuse(cases) => cases.iter().map(|case| case.mismatch(Rules::Mpich)).collect(),
         Cases::Datatypes(cases) => cases.iter().map(datatypes::Case::mismatch).collect(),
+        Cases::LogGops(cases) => cases.iter().map(loggops::Case::mismatch).collect(),
         Cases::Disputed(cases) => {
             let followed = cases.iter().map(datatypes::Disputed::followed).collect();
             Verdict { followed, ..Verdict::default() }

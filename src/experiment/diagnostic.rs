@@ -130,6 +130,8 @@ pub struct Position {
 struct Source {
     name: String,
     text: String,
+    /// The number of the text's first line.
+    first_line: usize,
 }
 
 /// All that was found wrong in the inputs of one command, and the texts of those inputs.
@@ -151,8 +153,22 @@ impl Diagnostics {
     ///
     /// When more than 65,535 texts are added.
     pub fn add_source(&mut self, name: impl Into<String>, text: impl Into<String>) -> SourceId {
+        self.add_lines(name, 1, text)
+    }
+
+    /// Adds a part of a text, of which no more is kept: its first line is number `first_line`.
+    ///
+    /// # Panics
+    ///
+    /// When more than 65,535 texts are added.
+    pub fn add_lines(
+        &mut self,
+        name: impl Into<String>,
+        first_line: usize,
+        text: impl Into<String>,
+    ) -> SourceId {
         let id = u16::try_from(self.sources.len()).expect("a command reads few files");
-        self.sources.push(Source { name: name.into(), text: text.into() });
+        self.sources.push(Source { name: name.into(), text: text.into(), first_line });
         SourceId(id)
     }
 
@@ -259,7 +275,9 @@ impl Diagnostics {
 
     /// Line and column of the first byte of `span`.
     pub fn position(&self, span: Span) -> Position {
-        excerpt::position(self.text(span.source), span.start)
+        let position = excerpt::position(self.text(span.source), span.start);
+        let first_line = self.sources[usize::from(span.source.0)].first_line;
+        Position { line: position.line + first_line - 1, ..position }
     }
 
     /// The text for people: errors first shown by position, at most [`SHOWN`] of them.
@@ -309,12 +327,12 @@ impl Diagnostics {
             let _ = write!(out, "; {}", one.allowed);
         }
         out.push('\n');
-        excerpt::write_excerpt(out, self.text(one.span.source), one.span);
+        excerpt::write_excerpt(out, self.text(one.span.source), one.span, line);
         for (span, note) in &one.related {
             let Position { line, column } = self.position(*span);
             let _ =
                 writeln!(out, "note: {}:{line}:{column}: {note}", quote(self.name(span.source)));
-            excerpt::write_excerpt(out, self.text(span.source), *span);
+            excerpt::write_excerpt(out, self.text(span.source), *span, line);
         }
         if let Some(help) = &one.help {
             let _ = writeln!(out, "help: {help}");

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use super::library::{Library, embedded};
+use super::library::embedded;
 use super::plan::{self, Request};
 use super::schema::{SCENARIO, metrics};
 use super::shape::{Field, Need, Shape, Variant};
@@ -77,8 +77,8 @@ fn like(kind: &Variant, text: &str) -> Option<Settings> {
 
 /// Whether the checker has nothing against a text.
 fn accepted(text: &str) -> bool {
-    let library = Library { inline: Some(text.as_bytes().to_vec()), ..Library::default() };
-    let request = Request { scenario: "new".to_owned(), overrides: Vec::new(), library };
+    let scenario = "new".to_owned();
+    let request = Request { scenario, text: Some(text.to_owned()), ..Request::default() };
     plan::load(&request).0.is_some()
 }
 

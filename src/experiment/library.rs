@@ -1,5 +1,6 @@
 //! Where files come from: next to the scenario, from `--models DIR`, or embedded in the program.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -29,13 +30,11 @@ pub struct Library {
     pub models: Vec<PathBuf>,
     /// The most bytes of one file.
     pub max_bytes: u64,
-    /// The text of the scenario, in place of a file's.
-    pub inline: Option<Vec<u8>>,
 }
 
 impl Default for Library {
     fn default() -> Self {
-        Self { models: Vec::new(), max_bytes: MAX_BYTES, inline: None }
+        Self { models: Vec::new(), max_bytes: MAX_BYTES }
     }
 }
 
@@ -56,9 +55,6 @@ pub struct Loaded {
 
 /// The scenario that `given` names: a path, else a shipped scenario's name.
 pub fn scenario(diagnostics: &mut Diagnostics, library: &Library, given: &str) -> Option<Loaded> {
-    if let Some(bytes) = &library.inline {
-        return parse(diagnostics, given, bytes.clone(), &scenario_name(Path::new(given)));
-    }
     let path = Path::new(given);
     if fs::symlink_metadata(path).is_err() {
         let name = given.strip_prefix("scenarios/").unwrap_or(given);
@@ -69,6 +65,11 @@ pub fn scenario(diagnostics: &mut Diagnostics, library: &Library, given: &str) -
     }
     let bytes = read(diagnostics, path, library.max_bytes)?;
     parse(diagnostics, given, bytes, &scenario_name(path))
+}
+
+/// A scenario that is no file: `shown` is what reports call it.
+pub fn given(diagnostics: &mut Diagnostics, shown: &str, text: &str) -> Option<Loaded> {
+    parse(diagnostics, shown, text.as_bytes().to_vec(), &scenario_name(Path::new(shown)))
 }
 
 /// The name of a scenario: its path below the last folder `scenarios`, without extension.
@@ -155,7 +156,26 @@ enum Problem {
     Io(String),
 }
 
+/// The file at `path`, to be read as a stream, or a report.
+pub fn open(diagnostics: &mut Diagnostics, path: &Path) -> Option<fs::File> {
+    match opened(path, u64::MAX) {
+        Ok(file) => Some(file),
+        Err(problem) => {
+            report(diagnostics, path, |span| problem.diagnostic(span, path, u64::MAX));
+            None
+        }
+    }
+}
+
 fn read_limited(path: &Path, limit: u64) -> Result<Vec<u8>, Problem> {
+    let file = opened(path, limit)?;
+    let mut bytes = Vec::new();
+    let io = |error: std::io::Error| Problem::Io(error.to_string());
+    file.take(limit.saturating_add(1)).read_to_end(&mut bytes).map_err(io)?;
+    if bytes.len() as u64 > limit { Err(Problem::TooLarge) } else { Ok(bytes) }
+}
+
+fn opened(path: &Path, limit: u64) -> Result<fs::File, Problem> {
     let io = |error: &std::io::Error| Problem::Io(error.to_string());
     let missing = [std::io::ErrorKind::NotFound, std::io::ErrorKind::NotADirectory];
     let link = fs::symlink_metadata(path).map_err(|error| {
@@ -176,10 +196,7 @@ fn read_limited(path: &Path, limit: u64) -> Result<Vec<u8>, Problem> {
     if meta.is_file() && meta.len() > limit {
         return Err(Problem::TooLarge);
     }
-    let file = fs::File::open(path).map_err(|error| io(&error))?;
-    let mut bytes = Vec::new();
-    file.take(limit + 1).read_to_end(&mut bytes).map_err(|error| io(&error))?;
-    if bytes.len() as u64 > limit { Err(Problem::TooLarge) } else { Ok(bytes) }
+    fs::File::open(path).map_err(|error| io(&error))
 }
 
 impl Problem {
@@ -190,7 +207,7 @@ impl Problem {
         match self {
             Self::Missing => missing(span, path),
             Self::Directory => {
-                let inside = json_files(path);
+                let inside = files_of(path, "json".as_ref());
                 let one = error(
                     &codes::DIRECTORY,
                     "the path is a directory".to_owned(),
@@ -231,7 +248,7 @@ fn missing(span: Span, path: &Path) -> Diagnostic {
     };
     let searched = format!("the directory searched is `{}`", quote(&folder.display().to_string()));
     let one = Diagnostic::error(&codes::NO_FILE, span, "", "there is no such file", searched);
-    let inside = json_files(folder);
+    let inside = files_of(folder, path.extension().unwrap_or("json".as_ref()));
     let name =
         path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let shipped = embedded::SCENARIOS.iter().map(|(name, _)| *name);
@@ -246,13 +263,13 @@ fn missing(span: Span, path: &Path) -> Diagnostic {
     }
 }
 
-/// The names of the JSON files in `folder`, sorted.
-fn json_files(folder: &Path) -> Vec<String> {
+/// The names of the files in `folder` that end so, sorted.
+fn files_of(folder: &Path, end: &OsStr) -> Vec<String> {
     let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
     let mut names: Vec<String> = entries
         .flatten()
         .map(|entry| entry.file_name().to_string_lossy().into_owned())
-        .filter(|name| Path::new(name).extension().is_some_and(|extension| extension == "json"))
+        .filter(|name| Path::new(name).extension().is_some_and(|extension| extension == end))
         .collect();
     names.sort();
     names

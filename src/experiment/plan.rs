@@ -4,7 +4,7 @@
 //! check against the tables, expand the sweep, resolve the machine of each point and check what
 //! its fields say together. Everything that is wrong is reported; nothing has run by then.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::claim::figures::Figure;
@@ -25,6 +25,7 @@ use crate::hardware::core::Pinning;
 use crate::protocols::library::{Progress, Queues, Threading};
 use crate::protocols::rendezvous::Cooperation;
 use crate::protocols::rma;
+use crate::runtime::loggops::schedule::Schedule;
 use crate::runtime::timed::Kernel;
 use crate::units::{Bytes, TimeDelta};
 use crate::workloads::application::Application;
@@ -38,7 +39,9 @@ mod addressing;
 mod applications;
 pub mod assumed;
 mod cooperation;
+mod goal;
 mod gpu;
+mod noise;
 mod one_sided;
 mod packing;
 mod point;
@@ -338,8 +341,19 @@ pub enum Workload {
     Application(Box<Applied>),
     /// Something over windows.
     OneSided(Box<OneSided>),
+    /// A schedule of GOAL.
+    Goal(Box<Replayed>),
     /// Statements written out, one list for each rank.
     Program(Vec<RankProgram>),
+}
+
+/// A schedule that a machine replays.
+#[derive(Clone, Debug)]
+pub struct Replayed {
+    /// What the ranks do.
+    pub schedule: Arc<Schedule>,
+    /// Hash of its text: 32 hexadecimal digits.
+    pub digest: String,
 }
 
 /// An application, and its reductions as the library makes them.
@@ -375,6 +389,7 @@ impl Workload {
             Self::Gpu(workload) => workload.kind(),
             Self::Application(applied) => applied.application.kind(),
             Self::OneSided(workload) => workload.kind(),
+            Self::Goal(_) => "goal",
             Self::Program(_) => "program",
         }
     }
@@ -420,6 +435,8 @@ pub struct Request {
     pub overrides: Vec<String>,
     /// Where models are, and how large a file may be.
     pub library: Library,
+    /// The text of the scenario, where it is no file.
+    pub text: Option<String>,
 }
 
 /// Reads and checks the scenario of `request`: a plan, and all there is to say about it.
@@ -433,18 +450,25 @@ pub fn load(request: &Request) -> (Option<Plan>, Diagnostics) {
 }
 
 fn read(diagnostics: &mut Diagnostics, request: &Request) -> Option<Plan> {
-    let loaded = library::scenario(diagnostics, &request.library, &request.scenario)?;
+    let loaded = match &request.text {
+        Some(text) => library::given(diagnostics, &request.scenario, text)?,
+        None => library::scenario(diagnostics, &request.library, &request.scenario)?,
+    };
     let mut tree = loaded.tree;
     check_version(diagnostics, &tree)?;
     let narrowed = overrides::apply(diagnostics, &mut tree, &request.overrides);
     let sweep = check_tree(diagnostics, &tree)?;
     let folder = Path::new(&request.scenario).parent().map(Path::to_path_buf);
-    let models = Models::new(&request.library, folder.filter(|folder| is_folder(folder.as_path())));
+    let models =
+        Models::new(&request.library, folder.clone().filter(|folder| is_folder(folder.as_path())));
+    let folder = folder.unwrap_or_default();
+    let models = (models, folder.clone());
     let points = points(diagnostics, &tree, &sweep, models);
+    let schedules = schedules(points.as_deref().unwrap_or_default());
     let kind = tree.get("workload").and_then(|workload| workload.word("kind")).unwrap_or("");
     let account = tree.flag("account").unwrap_or(false);
     let metrics = metrics(kind, account);
-    let mut binder = Binder { diagnostics, sweep: &sweep, metrics };
+    let mut binder = Binder { diagnostics, sweep: &sweep, metrics, folder };
     let narrowed = !narrowed.is_empty();
     let figures = binder.figures(&tree, narrowed);
     let claims = binder.claims(&tree, narrowed);
@@ -454,7 +478,7 @@ fn read(diagnostics: &mut Diagnostics, request: &Request) -> Option<Plan> {
         title: text("title")?,
         source: text("source"),
         note: text("note"),
-        digest: digest(&loaded.bytes, &request.overrides),
+        digest: digest(&loaded.bytes, &request.overrides, &schedules),
         bytes: loaded.bytes,
         overrides: request.overrides.clone(),
         points: points?,
@@ -469,12 +493,25 @@ fn is_folder(path: &Path) -> bool {
     path.as_os_str().is_empty() || path.is_dir()
 }
 
-/// Hash of the text, whatever its line ends, and of the overrides.
-fn digest(bytes: &[u8], overrides: &[String]) -> String {
+/// The digests of all schedules that points replay, once each, in order.
+fn schedules(points: &[Point]) -> Vec<String> {
+    let mut all = Vec::new();
+    for point in points {
+        if let Workload::Goal(replayed) = &point.workload
+            && !all.contains(&replayed.digest)
+        {
+            all.push(replayed.digest.clone());
+        }
+    }
+    all
+}
+
+/// Hash of the text, whatever its line ends, of the overrides and of other files that it names.
+fn digest(bytes: &[u8], overrides: &[String], files: &[String]) -> String {
     let text = String::from_utf8_lossy(bytes).replace("\r\n", "\n").replace('\r', "\n");
     let mut hasher = blake3::Hasher::new();
     hasher.update(text.as_bytes());
-    for one in overrides {
+    for one in overrides.iter().chain(files) {
         hasher.update(b"\0");
         hasher.update(one.as_bytes());
     }
@@ -545,12 +582,12 @@ fn points(
     diagnostics: &mut Diagnostics,
     tree: &Node,
     sweep: &Sweep,
-    models: Models<'_>,
+    (models, folder): (Models<'_>, PathBuf),
 ) -> Option<Vec<Point>> {
     let before = diagnostics.errors();
     let count = usize::try_from(sweep.points()).expect("the number of points was limited");
     let base = without_lists(tree);
-    let mut known = point::Known { models, topologies: Vec::new() };
+    let mut known = point::Known { models, topologies: Vec::new(), folder, schedules: Vec::new() };
     let mut points = Vec::with_capacity(count);
     for index in 0..count {
         let mut tree = base.clone();

@@ -389,6 +389,16 @@ static WORKLOAD: Shape = Shape::Tagged {
         one_sided::EPOCHS,
         one_sided::WINDOW_GROWTH,
         variant(
+            "goal",
+            &[required(
+                "file",
+                &SOURCE,
+                "\"schedule.goal\"",
+                "A schedule in GOAL, beside the scenario; a computation of 1 takes 1 ns.",
+            )],
+            "A schedule of sends, receives and computations, replayed by calls of MPI.",
+        ),
+        variant(
             "program",
             &[required(
                 "ranks",

@@ -14,6 +14,7 @@ pub mod deadlock;
 pub mod device;
 pub mod explore;
 pub mod fingerprint;
+pub mod loggops;
 pub mod memory;
 pub mod monitors;
 pub mod rules;

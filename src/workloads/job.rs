@@ -2,6 +2,7 @@
 
 use super::collective::Repeated;
 use super::epochs::Host;
+use super::goal::calls::Player;
 use super::graph500::rmat::Draws;
 use super::graph500::searcher::Searcher;
 use super::graph500::traffic::Totals;
@@ -123,6 +124,8 @@ pub enum AnyProgram {
     Collective(Repeated),
     /// A rank whose calls the scenario lists.
     Program(ProgramStream),
+    /// A rank of a schedule.
+    Goal(Box<Player>),
     /// A thread whose calls a workload lists.
     Score(Score),
     /// A rank that contends for a mutex.
@@ -144,6 +147,7 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for AnyProgram {
             Self::Windowed(program) => Program::<M>::next(program, reply),
             Self::Collective(program) => Program::<M>::next(program, reply),
             Self::Program(program) => program.advance(reply),
+            Self::Goal(program) => program.advance(reply),
             Self::Score(program) => Program::<M>::next(program, reply),
             Self::Mutex(program) => Program::<M>::next(&mut **program, reply),
             Self::List(program) => Program::<M>::next(&mut **program, reply),
@@ -161,6 +165,7 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for AnyProgram {
             | Self::Windowed(_)
             | Self::Collective(_)
             | Self::Program(_)
+            | Self::Goal(_)
             | Self::Host(_)
             | Self::Growth(_)
             | Self::Search(_)
@@ -179,6 +184,7 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for AnyProgram {
             Self::PingPong(_)
             | Self::Collective(_)
             | Self::Program(_)
+            | Self::Goal(_)
             | Self::Mutex(_)
             | Self::Host(_)
             | Self::List(_)
@@ -188,10 +194,16 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for AnyProgram {
     }
 
     fn position(&self) -> Option<u32> {
+        if let Self::Goal(player) = self {
+            return player.line();
+        }
         self.written().and_then(ProgramStream::line)
     }
 
     fn line_of(&self, call: u32) -> Option<u32> {
+        if let Self::Goal(player) = self {
+            return player.line_of_call(call);
+        }
         self.written().and_then(|program| program.line_of_call(call))
     }
 }

@@ -5,6 +5,7 @@ pub mod backlog;
 pub mod collective;
 pub mod comd;
 pub mod epochs;
+pub mod goal;
 pub mod gpu;
 pub mod graph500;
 pub mod grid;

@@ -3,13 +3,14 @@
 use super::super::codes;
 use super::super::diagnostic::{Diagnostic, quote};
 use super::super::json::Node;
+use super::super::measured;
 use super::super::schema::MetricSpec;
 use super::super::shape::check;
 use super::super::sweep::Axis;
 use super::{Binder, Choice};
 
 /// One figure.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Figure {
     /// A metric over an axis.
     Curves(Curves),
@@ -17,8 +18,17 @@ pub enum Figure {
     Stack(Stack),
 }
 
+/// What was measured elsewhere, to be drawn over the curves.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Overlay {
+    /// Its entry in the legend.
+    pub label: String,
+    /// Places on both axes, in the units of the figure.
+    pub points: Vec<(u64, f64)>,
+}
+
 /// A figure with curves.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Curves {
     /// The axis, or the metric, on the x axis.
     pub x: String,
@@ -40,6 +50,8 @@ pub struct Curves {
     pub x_title: Option<String>,
     /// What the y axis shows, where its name does not say it.
     pub y_title: Option<String>,
+    /// What was measured elsewhere.
+    pub measured: Vec<Overlay>,
 }
 
 /// A figure with stacked bars.
@@ -147,6 +159,8 @@ impl Binder<'_> {
                     .related(axis.span, "the axis is here"),
             );
         }
+        let sizes = axis.is_bytes();
+        let measured = self.measured(node, y, sizes, path)?;
         Some(Curves {
             x: axis.path.clone(),
             y: y.name.to_owned(),
@@ -158,7 +172,48 @@ impl Binder<'_> {
             log_y: node.flag("log_y").unwrap_or(false),
             x_title: titled("x_title").or_else(|| axis.machine_words().map(first_clause)),
             y_title: titled("y_title").or_else(|| y.title.map(str::to_owned)),
+            measured,
         })
+    }
+
+    /// The tables that `measured` names: their column of the metric `y`.
+    fn measured(
+        &mut self,
+        node: &Node,
+        y: &MetricSpec,
+        sizes: bool,
+        path: &str,
+    ) -> Option<Vec<Overlay>> {
+        let list = node.get("measured").and_then(Node::elements).unwrap_or(&[]);
+        let mut all = Vec::new();
+        for (index, one) in list.iter().enumerate() {
+            let path = format!("{path}.measured[{index}]");
+            all.push(self.overlay(one, y, sizes, &path));
+        }
+        all.into_iter().collect()
+    }
+
+    fn overlay(&mut self, node: &Node, y: &MetricSpec, sizes: bool, path: &str) -> Option<Overlay> {
+        let file = node.get("file")?;
+        let name = file.text().unwrap_or_default();
+        let table = measured::read(self.diagnostics, &self.folder.join(name))?;
+        let column = table.column_of(y.name).filter(|_| sizes);
+        let Some(column) = column else {
+            let (found, allowed) = if sizes {
+                let found = format!("`{}` has no column of `{}`", quote(name), y.name);
+                (found, "latency, bandwidth and message_rate are known in such tables")
+            } else {
+                ("the x axis shows no sizes".to_owned(), "tables go over sizes of messages")
+            };
+            let at = check::join(path, "file");
+            let one = Diagnostic::error(&codes::MEASURED, file.span, at, found, allowed);
+            self.diagnostics.push(one);
+            return None;
+        };
+        let own = node.word("name").map(str::to_owned);
+        let label = own.or_else(|| table.title.clone()).unwrap_or_else(|| name.to_owned());
+        let points = table.rows.iter().map(|(size, values)| (*size, values[column])).collect();
+        Some(Overlay { label, points })
     }
 
     /// Curves over a metric: `x` is no axis.
@@ -186,6 +241,7 @@ impl Binder<'_> {
             x_title: titled("x_title").or_else(|| over.title.map(str::to_owned)),
             y_title: titled("y_title").or_else(|| y.title.map(str::to_owned)),
             log_y: node.flag("log_y").unwrap_or(false),
+            measured: self.measured(node, y, false, path)?,
         })
     }
 

@@ -1,8 +1,10 @@
 //! Reading vector files: the head, and then the cases of its family.
 
+use std::path::Path;
+
 use serde::Deserialize;
 
-use super::{collectives, communicators, datatypes, matching, misuse, one_sided};
+use super::{collectives, communicators, datatypes, loggops, matching, misuse, one_sided};
 use crate::workloads::program::ProgramError;
 
 /// The cases of one file.
@@ -29,6 +31,8 @@ pub enum Cases {
     Misuse(Vec<misuse::Case>),
     /// Datatypes and what they select.
     Datatypes(Vec<datatypes::Case>),
+    /// Schedules and when their ranks end.
+    LogGops(Vec<loggops::Case>),
     /// Datatypes on which libraries differ.
     Disputed(Vec<datatypes::Disputed>),
 }
@@ -94,7 +98,13 @@ pub enum VectorError {
     },
 }
 
-/// The head of every vector file.
+/// What tells a file of schedules from all others.
+#[derive(Deserialize)]
+struct Tool {
+    tool: Option<String>,
+}
+
+/// The head of every other vector file.
 #[derive(Deserialize)]
 struct Head {
     family: String,
@@ -135,6 +145,7 @@ impl Cases {
             Self::OneSided(cases) => cases.len(),
             Self::Misuse(cases) => cases.len(),
             Self::Datatypes(cases) => cases.len(),
+            Self::LogGops(cases) => cases.len(),
             Self::Disputed(cases) => cases.len(),
         }
     }
@@ -152,6 +163,20 @@ impl Vectors {
     ///
     /// The first thing that is wrong with it.
     pub fn read(text: &str) -> Result<Self, VectorError> {
+        Self::read_beside(text, Path::new("."))
+    }
+
+    /// The same where the file lies in `folder`: schedules are files of their own, beside it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::read`].
+    pub fn read_beside(text: &str, folder: &Path) -> Result<Self, VectorError> {
+        let tool: Tool = serde_json::from_str(text)?;
+        if tool.tool.is_some() {
+            let (library, cases) = loggops::read(text, folder)?;
+            return Ok(Self { library, cases: Cases::LogGops(cases) });
+        }
         let head: Head = serde_json::from_str(text)?;
         let read = match head.family.as_str() {
             "matching" => matching_cases,

@@ -63,14 +63,14 @@ fn line_around(text: &str, at: usize) -> (usize, usize) {
     (start, end)
 }
 
-/// Writes the line of `span` with carets under it; nothing for an empty text.
-pub(super) fn write_excerpt(out: &mut String, text: &str, span: Span) {
+/// Writes the line of `span`, which is number `number`, with carets under it; nothing for an empty
+/// text.
+pub(super) fn write_excerpt(out: &mut String, text: &str, span: Span, number: usize) {
     if text.is_empty() {
         return;
     }
     let at = boundary(text, span.start);
     let (start, end) = line_around(text, at);
-    let number = position(text, span.start).line;
     let before = text[start..at].chars().count();
     let marked_end = boundary(text, span.end).clamp(at, end);
     let marked = text[at..marked_end].chars().count().max(1);
@@ -121,7 +121,7 @@ mod tests {
     fn a_long_line_is_cut_around_the_caret() {
         let text = format!("{}X{}", "a".repeat(5_000_000), "b".repeat(5_000_000));
         let mut out = String::new();
-        write_excerpt(&mut out, &text, span(5_000_000, 5_000_001));
+        write_excerpt(&mut out, &text, span(5_000_000, 5_000_001), 1);
         let lines: Vec<&str> = out.lines().collect();
         assert!(lines[0].chars().count() <= WIDTH + 7);
         let caret = lines[1].find('^').unwrap();
@@ -131,7 +131,7 @@ mod tests {
     #[test]
     fn control_characters_never_reach_the_terminal() {
         let mut out = String::new();
-        write_excerpt(&mut out, "a\u{1b}[31mX", span(6, 7));
+        write_excerpt(&mut out, "a\u{1b}[31mX", span(6, 7), 1);
         assert!(!out.contains('\u{1b}'));
         assert_eq!(quote("\u{1b}[31m\u{202e}"), "\\u001b[31m\\u202e");
         assert!(quote(&"y".repeat(1000)).ends_with("… (1000 characters)"));

@@ -89,6 +89,7 @@ pub(super) fn check_addressing(
         | Workload::OneSided(_)
         | Workload::Packing(_)
         | Workload::Gpu(_)
+        | Workload::Goal(_)
         | Workload::Program(_) => (false, false),
     };
     if endpoints && !known {
@@ -107,6 +108,7 @@ pub(super) fn check_addressing(
             Workload::PingPong { .. }
             | Workload::Bandwidth { .. }
             | Workload::Program(_)
+            | Workload::Goal(_)
             | Workload::Application(_)
             | Workload::OneSided(_)
             | Workload::Packing(_)

@@ -1,5 +1,6 @@
 //! One point: its fields as typed values, and what they say together.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::super::codes;
@@ -15,8 +16,8 @@ use super::addressing::{addressing, check_addressing, ranks_word, threads};
 use super::cooperation;
 use super::{
     Addressing, Connections, DEFAULT_EVENTS, DEFAULT_SEED, DEFAULT_TIME, Limits, Lock, LongQueue,
-    MpiOptions, Noise, OsNoise, Payload, Placement, PlacementOrder, Point, Rendezvous, Topology,
-    Workload, applications, gpu, one_sided, packing, place, tiles,
+    MpiOptions, Payload, Placement, PlacementOrder, Point, Rendezvous, Replayed, Topology,
+    Workload, applications, goal, gpu, noise, one_sided, packing, place, tiles,
 };
 use crate::hardware::core::Pinning;
 use crate::hardware::topology::{self, Shape, TopologyError};
@@ -24,7 +25,7 @@ use crate::protocols::collectives::Kind;
 use crate::protocols::rendezvous::Cooperation;
 use crate::protocols::rma;
 use crate::runtime::timed::Kernel;
-use crate::units::{Bytes, PS_PER_S, TimeDelta};
+use crate::units::{Bytes, PS_PER_S};
 use crate::workloads::backlog::Queue;
 use crate::workloads::team;
 
@@ -34,6 +35,10 @@ pub(super) struct Known<'a> {
     pub(super) models: Models<'a>,
     /// Topologies that can be built, with their number of nodes.
     pub(super) topologies: Vec<(Topology, u32)>,
+    /// Where the scenario lies: the files that it names are looked for there.
+    pub(super) folder: PathBuf,
+    /// Schedules that were read, by the name of their file.
+    pub(super) schedules: Vec<(String, Option<Replayed>)>,
 }
 
 /// Reads the point whose values stand in `tree`; `None` with reports where it cannot be run.
@@ -60,7 +65,12 @@ pub(super) fn read(
     };
     let rma = one_sided::settings(tree);
     let shape = Agents { nodes, threads, separate, each, rma: &rma };
-    let workload = workload(diagnostics, tree.get("workload")?, &choices, shape)?;
+    let node = tree.get("workload")?;
+    let workload = if node.word("kind") == Some("goal") {
+        Workload::Goal(Box::new(goal::read(diagnostics, node, known)?))
+    } else {
+        workload(diagnostics, node, &choices, shape)?
+    };
     // Tiles are endpoints of one thread: contexts are counted by them.
     let addressing = if let Workload::Tiles(tiles) = &workload {
         addressing(tree, tiles.most())
@@ -72,7 +82,7 @@ pub(super) fn read(
     let placement = placement(diagnostics, tree, &workload, (nodes, each));
     let topology = topology(diagnostics, tree, known, nodes);
     let machine = machine?;
-    let noise = noise(diagnostics, tree, &machine);
+    let noise = noise::read(diagnostics, tree, &machine);
     let placement = placement?;
     cores(diagnostics, tree, &machine, &placement);
     hardware_threads(diagnostics, tree, &machine, &placement, threads);
@@ -275,6 +285,7 @@ fn over_units(
         | Workload::OneSided(_)
         | Workload::Packing(_)
         | Workload::Gpu(_)
+        | Workload::Goal(_)
         | Workload::Tiles(_) => return,
     };
     let node_of = |process| placement.node_of(process, nodes);
@@ -365,6 +376,10 @@ fn placement(
         Workload::Gpu(sends) => (sends.processes(), 1),
         Workload::Tiles(tiles) => {
             let processes = u32::try_from(tiles.before.len()).expect("the shape limits the list");
+            (processes, processes.div_ceil(nodes))
+        }
+        Workload::Goal(replayed) => {
+            let processes = replayed.schedule.ranks();
             (processes, processes.div_ceil(nodes))
         }
         Workload::Program(ranks) => {
@@ -595,6 +610,7 @@ fn products(
         | Workload::Packing(_)
         | Workload::Gpu(_)
         | Workload::Tiles(_)
+        | Workload::Goal(_)
         | Workload::Program(_) => return,
     };
     let bytes = u128::from(size.as_u64()) * messages;
@@ -697,99 +713,6 @@ fn mpi(tree: &Node, machine: &Arc<Machine>) -> MpiOptions {
         lock: if word("lock") == Some("unfair") { Lock::Unfair } else { Lock::Fair },
         rma: rma::Settings::default(),
     }
-}
-
-/// What of a disturbance is asked for.
-enum Asked<'a> {
-    Off,
-    AsTheMachineSays,
-    This(&'a Node),
-}
-
-fn asked<'a>(noise: &'a Node, key: &str) -> Asked<'a> {
-    match noise.get(key) {
-        None => Asked::Off,
-        Some(node) => match &node.value {
-            Value::Bool(false) => Asked::Off,
-            Value::Bool(true) => Asked::AsTheMachineSays,
-            Value::Null
-            | Value::Number(_)
-            | Value::Text(_)
-            | Value::List(_)
-            | Value::Object(_)
-            | Value::Word(_)
-            | Value::Invalid => Asked::This(node),
-        },
-    }
-}
-
-fn noise(diagnostics: &mut Diagnostics, tree: &Node, machine: &Machine) -> Noise {
-    let Some(node) = tree.get("noise") else { return Noise::default() };
-    let os = &machine.profile.os;
-    let start_skew = match asked(node, "start_skew") {
-        Asked::Off => TimeDelta::ZERO,
-        Asked::This(_) => node.time("start_skew").expect("the value is a time"),
-        Asked::AsTheMachineSays => {
-            machine_has(diagnostics, tree, machine, "start_skew", "os.start_skew", os.start_skew)
-        }
-    };
-    let os_noise = match asked(node, "os_noise") {
-        Asked::Off => None,
-        Asked::This(noise) => Some(OsNoise {
-            period: noise.time("period").expect("the key is required"),
-            length: noise.time("length").expect("the key is required"),
-        }),
-        Asked::AsTheMachineSays => {
-            let mut own =
-                |path, value| machine_has(diagnostics, tree, machine, "os_noise", path, value);
-            let period = own("os.noise_period", os.noise_period);
-            Some(OsNoise { period, length: own("os.noise_length", os.noise_length) })
-        }
-    };
-    check_noise(diagnostics, tree, os_noise);
-    Noise { start_skew, os_noise }
-}
-
-/// A number of the machine that the scenario asks for.
-fn machine_has(
-    diagnostics: &mut Diagnostics,
-    tree: &Node,
-    machine: &Machine,
-    key: &str,
-    parameter: &str,
-    value: Option<TimeDelta>,
-) -> TimeDelta {
-    if value.is_none() {
-        let path = format!("noise.{key}");
-        diagnostics.push(
-            Diagnostic::error(
-                &codes::MODEL_INCOMPLETE,
-                place(tree, &path),
-                path,
-                format!("the machine `{}` has no `{parameter}`", machine.name),
-                "the machine must give it, or the scenario its own value",
-            )
-            .related(place(tree, "machine"), "the machine is given here"),
-        );
-    }
-    value.unwrap_or_default()
-}
-
-fn check_noise(diagnostics: &mut Diagnostics, tree: &Node, noise: Option<OsNoise>) {
-    let Some(OsNoise { period, length }) = noise else { return };
-    if period == TimeDelta::ZERO || length < period {
-        return;
-    }
-    diagnostics.push(
-        Diagnostic::error(
-            &codes::CONTRADICTION,
-            place(tree, "noise.os_noise.length"),
-            "noise.os_noise.length",
-            format!("an interruption of {length} every {period} leaves no time to work"),
-            "the length must be below the period",
-        )
-        .related(place(tree, "noise.os_noise.period"), "the period is given here"),
-    );
 }
 
 fn limits(tree: &Node) -> Limits {

@@ -75,7 +75,7 @@ fn agents(point: &Point) -> u64 {
         | Workload::Application(_)
         | Workload::OneSided(_) => u64::from(point.placement.per_node),
         Workload::Bandwidth { pairs, .. } => u64::from(*pairs),
-        Workload::PingPong { .. } | Workload::Program(_) => 1,
+        Workload::PingPong { .. } | Workload::Goal(_) | Workload::Program(_) => 1,
     }
 }
 

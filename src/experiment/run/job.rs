@@ -23,6 +23,7 @@ use crate::runtime::timed::{self, Ending, Outcome};
 use crate::units::Time;
 use crate::workloads::backlog::{Backlog, Side};
 use crate::workloads::collective::Repeated;
+use crate::workloads::goal::calls::{players, truncations};
 use crate::workloads::graph500::traffic::Totals;
 use crate::workloads::job::{AnyProgram, Disturbance, Job, JobError, draws, duplicate};
 use crate::workloads::packing::Packing;
@@ -138,6 +139,9 @@ pub fn run(point: &Point, keep: Keep) -> Result<(Outcome, Noted), JobError> {
         && point.mpi.payload == Payload::Real
     {
         ran.outcome.violations.extend(workload.broken(&ran.memories));
+    }
+    if ran.outcome.ending == Ending::Finished {
+        ran.outcome.violations.extend(truncations(&ran.programs));
     }
     let looks = ran.programs.iter().map(AnyProgram::looks);
     let search = ran.programs.first().and_then(AnyProgram::search);
@@ -284,6 +288,10 @@ fn programs(point: &Point) -> Vec<AnyProgram> {
         }
         Workload::Gpu(workload) => workload.programs().into_iter().map(AnyProgram::Score).collect(),
         Workload::OneSided(workload) => workload.programs(),
+        Workload::Goal(replayed) => {
+            let players = players(&replayed.schedule).into_iter();
+            players.map(|player| AnyProgram::Goal(Box::new(player))).collect()
+        }
         Workload::Program(ranks) => {
             let programs = listed(point, ranks);
             (0..ranks.len()).map(|rank| AnyProgram::Program(programs.stream(rank))).collect()

@@ -6,6 +6,7 @@ use crate::experiment::plan::{Addressing, Point, Workload};
 use crate::experiment::results::{Metric, PointResult, ResourceUse, Spent};
 use crate::runtime::account::{Account, Part};
 use crate::runtime::device::marks_of;
+use crate::runtime::loggops::schedule::Kind;
 use crate::runtime::timed::{Ending, Mark, Outcome, Used};
 use crate::units::{Time, TimeDelta};
 use crate::workloads::application::Task as ApplicationTask;
@@ -154,7 +155,7 @@ fn metrics(point: &Point, outcome: &Outcome, noted: Noted) -> Vec<Metric> {
             }
             Task::WindowGrowth(_) => add("growth_time", mean_between_marks(outcome), "us"),
         },
-        Workload::Program(_) => {}
+        Workload::Goal(_) | Workload::Program(_) => {}
     }
     add("time", elapsed.as_us_f64(), "us");
     all
@@ -189,6 +190,10 @@ pub(super) fn messages(point: &Point) -> f64 {
         Workload::Tiles(tiles) => to_f64(tiles.messages()),
         Workload::Application(applied) => to_f64(applied.application.messages()),
         Workload::Gpu(workload) => to_f64(workload.messages()),
+        Workload::Goal(replayed) => {
+            let ops = replayed.schedule.ops();
+            to_f64(ops.iter().filter(|op| op.kind == Kind::Send).count() as u64)
+        }
         Workload::OneSided(_) | Workload::Packing(_) | Workload::Program(_) => 0.0,
     }
 }

@@ -35,6 +35,11 @@ pub(super) static FIGURES: Shape = Shape::List {
                 ),
                 optional("x_title", &TITLE, "What the x axis shows, without its unit."),
                 optional("y_title", &TITLE, "What the y axis shows, without its unit."),
+                optional(
+                    "measured",
+                    &Shape::List { of: &MEASURED, min: 1, max: 20 },
+                    "Tables of the OSU benchmarks, drawn over the curves.",
+                ),
                 default("log_y", &Shape::Flag, "false", "Whether the y axis is logarithmic."),
             ],
             "Curves: a metric over a swept field.",
@@ -63,6 +68,16 @@ pub(super) static FIGURES: Shape = Shape::List {
     min: 0,
     max: 100,
 };
+
+static MEASURED: Shape = Shape::Object(&[
+    required(
+        "file",
+        &Shape::Text(500),
+        "\"latency.txt\"",
+        "Text as the OSU benchmarks print it, beside the scenario.",
+    ),
+    optional("name", &TITLE, "Its entry in the legend; without one, the first line of the file."),
+]);
 
 /// The most parts of a stack.
 const MAX_PARTS: usize = 16;

@@ -1,0 +1,144 @@
+//! Schedules from files: what is wrong with them is told as for any input.
+
+use std::fs::File;
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+
+use super::codes::{self, Code};
+use super::diagnostic::{Diagnostic, Diagnostics, Span, quote};
+use super::json::recognise;
+use super::library;
+use super::plan::{Plan, Workload};
+use super::run::job;
+use super::shape::nearest;
+use crate::runtime::loggops::schedule::Schedule;
+use crate::workloads::goal;
+use crate::workloads::goal::read::{Fault, ReadError};
+use crate::workloads::goal::record::record;
+
+/// The end of the name of a schedule.
+pub const EXTENSION: &str = "goal";
+/// Bytes that are read at once.
+const BUFFER: usize = 1 << 16;
+
+/// A schedule and the hash of its text.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// What the ranks do.
+    pub schedule: Schedule,
+    /// Hash of the bytes: 32 hexadecimal digits.
+    pub digest: String,
+}
+
+/// Reads the schedule at `path` as a stream; reports where there is none.
+pub fn read(diagnostics: &mut Diagnostics, path: &Path) -> Option<Loaded> {
+    let name = path.display().to_string();
+    let file = library::open(diagnostics, path)?;
+    let mut text =
+        BufReader::with_capacity(BUFFER, Hashing { file, hasher: blake3::Hasher::new() });
+    // What cannot be read at all is told by the reader.
+    let start = text.fill_buf().unwrap_or_default();
+    if let Some((found, (_, help), code)) = recognise(start) {
+        let source = diagnostics.add_source(name, "");
+        let span = Span { source, start: 0, end: 0 };
+        let one = Diagnostic::error(code, span, "", found, "plain text is needed");
+        diagnostics.push(one.help(help));
+        return None;
+    }
+    if start.starts_with(b"\xef\xbb\xbf") {
+        text.consume(3);
+        let source = diagnostics.add_source(name.clone(), "");
+        let span = Span { source, start: 0, end: 0 };
+        let found = "the file begins with a byte-order mark, which is skipped";
+        let one = Diagnostic::error(&codes::BOM, span, "", found, "UTF-8 needs none");
+        diagnostics.push(one.help("save the file as UTF-8 without it").warning());
+    }
+    match goal::read(&mut text) {
+        Ok(schedule) => {
+            let digest = text.into_inner().hasher.finalize().to_hex()[..32].to_owned();
+            Some(Loaded { schedule, digest })
+        }
+        Err(errors) => {
+            for error in errors {
+                report(diagnostics, &name, error);
+            }
+            None
+        }
+    }
+}
+
+/// What the processes of `plan` do, as a schedule.
+///
+/// # Errors
+///
+/// Why GOAL cannot say it.
+pub fn written(plan: &Plan) -> Result<Schedule, String> {
+    let [point] = &plan.points[..] else {
+        let points = plan.points.len();
+        return Err(format!("it has a sweep of {points} points, and a schedule is of one"));
+    };
+    match &point.workload {
+        Workload::Goal(replayed) => return Ok(Schedule::clone(&replayed.schedule)),
+        Workload::Packing(_) => return Err("it packs bytes, and has no messages".to_owned()),
+        Workload::PingPong { .. }
+        | Workload::Bandwidth { .. }
+        | Workload::MessageRate { .. }
+        | Workload::Collective { .. }
+        | Workload::Tiles(_)
+        | Workload::Application(_)
+        | Workload::OneSided(_)
+        | Workload::Gpu(_)
+        | Workload::Program(_) => {}
+    }
+    if point.threads > 1 {
+        return Err(format!("its processes have {} threads, and a rank has one", point.threads));
+    }
+    record(job::build(point).programs).map_err(|why| why.to_string())
+}
+
+/// A file whose bytes are hashed as they are read.
+struct Hashing {
+    file: File,
+    hasher: blake3::Hasher,
+}
+
+impl std::io::Read for Hashing {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let count = self.file.read(buffer)?;
+        self.hasher.update(&buffer[..count]);
+        Ok(count)
+    }
+}
+
+fn report(diagnostics: &mut Diagnostics, name: &str, error: ReadError) {
+    let ReadError { fault, line, bytes: (start, end), text, found, allowed, words } = error;
+    let meant = text.get(start..end).and_then(|word| nearest(word, words.iter().copied()));
+    let source = if line == 0 {
+        diagnostics.add_source(name, "")
+    } else {
+        diagnostics.add_lines(name, line as usize, text)
+    };
+    let offset = |at: usize| u32::try_from(at).expect("a line is short");
+    let span = Span { source, start: offset(start), end: offset(end) };
+    let one = Diagnostic::error(code(fault), span, "", quote(&found), allowed);
+    diagnostics.push(match meant {
+        Some(near) => one.help(format!("did you mean `{near}`?")),
+        None => one,
+    });
+}
+
+fn code(fault: Fault) -> Code {
+    match fault {
+        Fault::Form => &codes::GOAL,
+        Fault::Number => &codes::RANGE,
+        Fault::Rank => &codes::RANK,
+        Fault::Block => &codes::GOAL_BLOCK,
+        Fault::Label => &codes::GOAL_LABEL,
+        Fault::Wildcard => &codes::WILDCARD,
+        Fault::Circle => &codes::GOAL_CIRCLE,
+        Fault::Unclosed => &codes::UNCLOSED,
+        Fault::Empty => &codes::EMPTY,
+        Fault::TooMany => &codes::TOO_LARGE,
+        Fault::Io => &codes::IO,
+    }
+}

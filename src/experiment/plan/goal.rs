@@ -1,0 +1,53 @@
+//! The workload that replays a schedule.
+
+use std::sync::Arc;
+
+use super::super::codes;
+use super::super::diagnostic::{Diagnostic, Diagnostics, Span};
+use super::super::goal;
+use super::super::json::Node;
+use super::super::schema::MAX_MESSAGE;
+use super::Replayed;
+use super::point::Known;
+use crate::workloads::goal::calls::unfit;
+
+/// What a machine can replay.
+const ALLOWED: &str = "a machine has cpu 0 and nic 0, and the tags and sizes of MPI";
+
+/// The schedule that a checked workload names; read once for all points.
+pub(super) fn read(
+    diagnostics: &mut Diagnostics,
+    node: &Node,
+    known: &mut Known<'_>,
+) -> Option<Replayed> {
+    let file = node.required_word("file").to_owned();
+    if let Some((_, read)) = known.schedules.iter().find(|(name, _)| *name == file) {
+        return read.clone();
+    }
+    let read = fresh(diagnostics, node, known, &file);
+    known.schedules.push((file, read.clone()));
+    read
+}
+
+fn fresh(
+    diagnostics: &mut Diagnostics,
+    node: &Node,
+    known: &Known<'_>,
+    file: &str,
+) -> Option<Replayed> {
+    let path = known.folder.join(file);
+    let goal::Loaded { schedule, digest } = goal::read(diagnostics, &path)?;
+    if let Some((op, why)) = unfit(&schedule, MAX_MESSAGE) {
+        let named = node.get("file").map_or(node.span, |file| file.span);
+        let line = schedule.line(op).map_or(1, |line| line as usize);
+        let source = diagnostics.add_lines(path.display().to_string(), line, "");
+        let span = Span { source, start: 0, end: 0 };
+        diagnostics.push(
+            Diagnostic::error(&codes::GOAL_MACHINE, span, "", why.to_string(), ALLOWED)
+                .related(named, "the schedule is named here")
+                .help("replay it under the LogGOPS model: `mpisim run FILE.goal --loggops ...`"),
+        );
+        return None;
+    }
+    Some(Replayed { schedule: Arc::new(schedule), digest })
+}

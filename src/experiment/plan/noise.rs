@@ -1,0 +1,102 @@
+//! Random disturbances: what is asked for, and what the machine has.
+
+use super::super::codes;
+use super::super::diagnostic::{Diagnostic, Diagnostics};
+use super::super::json::{Node, Value};
+use super::super::model_file::Machine;
+use super::{Noise, OsNoise, place};
+use crate::units::TimeDelta;
+
+/// What of a disturbance is asked for.
+enum Asked<'a> {
+    Off,
+    AsTheMachineSays,
+    This(&'a Node),
+}
+
+fn asked<'a>(noise: &'a Node, key: &str) -> Asked<'a> {
+    match noise.get(key) {
+        None => Asked::Off,
+        Some(node) => match &node.value {
+            Value::Bool(false) => Asked::Off,
+            Value::Bool(true) => Asked::AsTheMachineSays,
+            Value::Null
+            | Value::Number(_)
+            | Value::Text(_)
+            | Value::List(_)
+            | Value::Object(_)
+            | Value::Word(_)
+            | Value::Invalid => Asked::This(node),
+        },
+    }
+}
+
+/// The disturbances of a checked scenario; reports where its machine has none.
+pub(super) fn read(diagnostics: &mut Diagnostics, tree: &Node, machine: &Machine) -> Noise {
+    let Some(node) = tree.get("noise") else { return Noise::default() };
+    let os = &machine.profile.os;
+    let start_skew = match asked(node, "start_skew") {
+        Asked::Off => TimeDelta::ZERO,
+        Asked::This(_) => node.time("start_skew").expect("the value is a time"),
+        Asked::AsTheMachineSays => {
+            machine_has(diagnostics, tree, machine, "start_skew", "os.start_skew", os.start_skew)
+        }
+    };
+    let os_noise = match asked(node, "os_noise") {
+        Asked::Off => None,
+        Asked::This(noise) => Some(OsNoise {
+            period: noise.time("period").expect("the key is required"),
+            length: noise.time("length").expect("the key is required"),
+        }),
+        Asked::AsTheMachineSays => {
+            let mut own =
+                |path, value| machine_has(diagnostics, tree, machine, "os_noise", path, value);
+            let period = own("os.noise_period", os.noise_period);
+            Some(OsNoise { period, length: own("os.noise_length", os.noise_length) })
+        }
+    };
+    check_noise(diagnostics, tree, os_noise);
+    Noise { start_skew, os_noise }
+}
+
+/// A number of the machine that the scenario asks for.
+fn machine_has(
+    diagnostics: &mut Diagnostics,
+    tree: &Node,
+    machine: &Machine,
+    key: &str,
+    parameter: &str,
+    value: Option<TimeDelta>,
+) -> TimeDelta {
+    if value.is_none() {
+        let path = format!("noise.{key}");
+        diagnostics.push(
+            Diagnostic::error(
+                &codes::MODEL_INCOMPLETE,
+                place(tree, &path),
+                path,
+                format!("the machine `{}` has no `{parameter}`", machine.name),
+                "the machine must give it, or the scenario its own value",
+            )
+            .related(place(tree, "machine"), "the machine is given here"),
+        );
+    }
+    value.unwrap_or_default()
+}
+
+fn check_noise(diagnostics: &mut Diagnostics, tree: &Node, noise: Option<OsNoise>) {
+    let Some(OsNoise { period, length }) = noise else { return };
+    if period == TimeDelta::ZERO || length < period {
+        return;
+    }
+    diagnostics.push(
+        Diagnostic::error(
+            &codes::CONTRADICTION,
+            place(tree, "noise.os_noise.length"),
+            "noise.os_noise.length",
+            format!("an interruption of {length} every {period} leaves no time to work"),
+            "the length must be below the period",
+        )
+        .related(place(tree, "noise.os_noise.period"), "the period is given here"),
+    );
+}
