@@ -114,6 +114,7 @@ fn a_killed_worker_loses_nothing() {
 }
 
 /// A script called as an engine's command, first on the path.
+#[expect(clippy::disallowed_methods, reason = "the script comes before what is on the path")]
 fn with_engine(scratch: &Scratch, name: &str, script: &str, words: &[&str]) -> Answer {
     use std::os::unix::fs::PermissionsExt as _;
     let path = scratch.write(&format!("bin/{name}"), script);
@@ -182,6 +183,7 @@ fn a_dry_run_lists_every_point_and_leaves_nothing() {
 }
 
 #[test]
+#[expect(clippy::print_stdout, reason = "a test that is skipped says so")]
 fn slurm_runs_it_for_real_where_it_is_installed() {
     let idle = Command::new("sinfo").args(["-h", "-t", "idle,mix,alloc"]).output();
     if !idle.is_ok_and(|nodes| nodes.status.success() && !nodes.stdout.is_empty()) {

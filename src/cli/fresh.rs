@@ -14,8 +14,9 @@ use crate::experiment::store::{check_writable, write_atomically};
 /// Writes a scenario that can be run as it is.
 pub(super) fn new(_: Terminal, arguments: &NewArguments) -> Outcome {
     let path = Path::new(&arguments.file);
-    let names = kinds().iter().map(|kind| kind.name);
-    let Some(kind) = kinds().iter().find(|kind| kind.name == arguments.workload) else {
+    let kinds = kinds();
+    let Some(kind) = kinds.iter().find(|kind| kind.name == arguments.workload) else {
+        let names = kinds.iter().map(|kind| kind.name);
         return Err(unknown("kind of workload", &arguments.workload, names).into());
     };
     if let Some(machine) = &arguments.machine {

@@ -186,7 +186,9 @@ fn gather_into(
     let identity = resolved::identity(plan);
     let store = match Store::open(out, identity, Mode::Fresh, &files::names(plan, false))? {
         Opening::Ready(store, notes) => {
-            notes.iter().for_each(|note| terminal.note(note));
+            for note in &notes {
+                terminal.note(note);
+            }
             store
         }
         Opening::NothingToDo(_) => return Ok(0),

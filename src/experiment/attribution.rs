@@ -117,7 +117,7 @@ mod tests {
     #[test]
     fn of_resources_of_one_kind_the_mean_counts_and_waiting_is_no_work() {
         let work = work(&[point(5, 900, 10), point(6, 900, 20)]);
-        let wanted = [("node link out", 16), ("threads: queue walk", 11)];
+        let wanted = [("node link out", 17), ("threads: queue walk", 11)];
         assert_eq!(work, wanted.map(|(what, ps)| (what.to_owned(), ps)).into());
     }
 

@@ -288,12 +288,12 @@ codes! {
         "The simulator broke one of its own rules. This is never the fault of an input. The message names the place and the command that shows it again; please report both."
     STOPPED "E1003" Failed "the simulated program did not finish"
         "The processes of the scenario wait for each other, or one of them broke a rule of MPI. This is a result: the message says who waits for whom, with the lines of the calls."
+    NOT_ALL_ORDERS "E1004" Limit "the exploration did not come to its end"
+        "There are more states than `--budget states=...` or `--memory` allow, or a run took more than `--budget steps=...`. Nothing wrong was found as far as it went, which says nothing about the rest. Raise the limit, take fewer ranks or operations, leave orders out by `--reduce`, or draw some of them by `--strategy walk`."
     POINTS_MISSING "E1005" Failed "points of a sweep are missing"
         "A sweep that several processes share is gathered only when every point is there: `mpisim sweep point PLAN POINT...` runs those that the message names. A point that is there is never run again, and one whose worker was killed is simply missing."
     ENGINE "E1006" Failed "the engine for tasks failed"
         "`mpisim run --on hq` and `--on slurm` hand the points to a command that must be installed and able to start tasks. The message has what that command said. `--dry-run` prints the commands; points that finished are kept."
-    NOT_ALL_ORDERS "E1004" Limit "the exploration did not come to its end"
-        "There are more states than `--budget states=...` or `--memory` allow, or a run took more than `--budget steps=...`. Nothing wrong was found as far as it went, which says nothing about the rest. Raise the limit, take fewer ranks or operations, leave orders out by `--reduce`, or draw some of them by `--strategy walk`."
 }
 
 #[cfg(test)]

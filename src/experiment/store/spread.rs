@@ -67,6 +67,10 @@ impl Spread {
     /// # Errors
     ///
     /// [`StoreError`] where the directory holds something else, or a plan of another scenario.
+    ///
+    /// # Panics
+    ///
+    /// Never: strings and numbers are JSON.
     pub fn create(
         directory: &Path,
         identity: RunIdentity,
@@ -164,13 +168,11 @@ impl Spread {
     pub fn read(&self, index: usize) -> Result<Option<PointResult>, StoreError> {
         let path = self.path(index);
         let Some(bytes) = read_if_exists(&path)? else { return Ok(None) };
-        match parse_point(&bytes).filter(|point| point.index == index) {
-            Some(point) => Ok(Some(point)),
-            None => {
-                let why = "the checksum of the point is wrong: remove the file and run it again";
-                Err(StoreError::Damaged { path, offset: 0, why: why.to_owned() })
-            }
+        if let Some(point) = parse_point(&bytes).filter(|point| point.index == index) {
+            return Ok(Some(point));
         }
+        let why = "the checksum of the point is wrong: remove the file and run it again";
+        Err(StoreError::Damaged { path, offset: 0, why: why.to_owned() })
     }
 
     /// Keeps a point.

@@ -185,8 +185,9 @@ mod tests {
             .filter_map(|part| part.split("width=\"").nth(1)?.split('"').next()?.parse().ok())
             .collect();
         assert!(wide.len() >= 4, "{svg}");
-        assert!((wide[1] / wide[0] - 2.0).abs() < 0.05, "{wide:?}");
-        assert!((wide[0] / wide[2] - 10.0).abs() < 1.0, "{wide:?}");
+        // Each rectangle twice: filled, and its outline.
+        assert!((wide[2] / wide[0] - 2.0).abs() < 0.05, "{wide:?}");
+        assert!((wide[0] / wide[4] - 10.0).abs() < 1.0, "{wide:?}");
     }
 
     #[test]

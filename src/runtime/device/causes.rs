@@ -28,7 +28,9 @@ impl Running {
             }
         }
         let resources = specs.iter().map(|spec| Spender::Resource(spec.name.clone()));
-        let devices = [Spender::Resource("GPU".to_owned()), Spender::Thread(Process(0), Thread(0))];
+        let cores = u32::try_from(self.setup.programs.len()).expect("a GPU has few processes");
+        let gpu = std::iter::once(Spender::Resource("GPU".to_owned()));
+        let devices = gpu.chain((0..cores).map(|core| Spender::Thread(Process(core), Thread(0))));
         Some(Recorded {
             causes,
             spenders: resources.chain(devices).collect(),
@@ -42,12 +44,13 @@ impl Running {
     }
 }
 
-/// What the time before an event was spent on.
-fn told(tag: Tag, devices: u32) -> Tag {
+/// What the time before an event was spent on: after the wires come the GPU and the cores.
+fn told(tag: Tag, wires: u32) -> Tag {
     let (resource, spent) = match tag.resource {
-        GPU => (devices, Spent::Gpu),
-        CORE => (devices + 1, Spent::Library),
-        wire => (wire, Spent::Transfer),
+        GPU => (wires, Spent::Gpu),
+        CORE => (wires + 1, Spent::Library),
+        wire if wire < wires => (wire, Spent::Transfer),
+        core => (wires + 1 + (GPU - core), Spent::Library),
     };
     Tag { resource, phase: spent as u8 }
 }
