@@ -173,6 +173,19 @@ fn an_engine_that_is_not_installed_is_named() {
 }
 
 #[test]
+fn what_tasks_would_not_keep_is_refused_and_jobs_reach_them() {
+    let scratch = Scratch::new("spread-options");
+    scratch.write("a.json", SMALL);
+    let on = ["run", "a.json", "--on", "slurm", "--dry-run"];
+    for option in [&["--explain"][..], &["--trace", "t"], &["--what-if", "link=0.5"]] {
+        let answer = scratch.run(&[&on[..], option].concat());
+        answer.check(2, &[option[0], "`--on` contradict each other"]);
+    }
+    let dry = scratch.run(&[&on[..], &["--jobs", "3"]].concat()).check(0, &[]).out;
+    assert!(dry.contains("$SLURM_ARRAY_TASK_ID --jobs 3"), "{dry}");
+}
+
+#[test]
 fn a_dry_run_lists_every_point_and_leaves_nothing() {
     let scratch = Scratch::new("spread-dry");
     scratch.write("a.json", SMALL);

@@ -34,7 +34,7 @@ pub(super) enum Command {
     #[command(after_help = "Example: mpisim new first.json --workload message_rate")]
     New(NewArguments),
     /// Plan a sweep, run some of its points, gather them: for workers that share a file system
-    #[command(after_help = "Example: mpisim sweep plan scenarios/a.json --out shared/a")]
+    #[command(after_help = "Example: mpisim sweep plan scenarios/a.json --out scratch/a")]
     Sweep {
         /// Which step
         #[command(subcommand)]

@@ -211,8 +211,28 @@ fn ranges(numbers: &[usize]) -> String {
     each.collect::<Vec<_>>().join(", ")
 }
 
+/// Refuses options whose answer no file of a point keeps.
+fn refuse_what_one_process_shows(arguments: &RunArguments) -> Result<(), Failure> {
+    let given = [
+        ("--explain", arguments.explain),
+        ("--what-if", !arguments.what_if.is_empty()),
+        ("--trace", arguments.trace.is_some()),
+        ("--sequence", arguments.sequence.is_some()),
+    ];
+    match given.into_iter().find(|(_, given)| *given) {
+        None => Ok(()),
+        Some((option, _)) => {
+            let what =
+                format!("`{option}` and `--on` contradict each other: tasks keep results only");
+            let help = "leave `--on` out; `--set` narrows the sweep to the points of interest";
+            Err(Problem::new(&codes::USAGE, what).help(help).into())
+        }
+    }
+}
+
 /// `run --on`: plans, hands the tasks to an engine, gathers.
 pub(super) fn elsewhere(terminal: Terminal, arguments: &RunArguments, engine: Engine) -> Outcome {
+    refuse_what_one_process_shows(arguments)?;
     let wanted = Wanted {
         scenario: &arguments.scenario,
         changes: &arguments.changes,
@@ -229,12 +249,12 @@ pub(super) fn elsewhere(terminal: Terminal, arguments: &RunArguments, engine: En
     if arguments.dry_run {
         let points = plan.points.len();
         let chunk = arguments.chunk.unwrap_or_else(|| points.div_ceil(TASKS));
-        let job = engine::Job::new(&directory, &out, points.div_ceil(chunk))?;
+        let job = engine::Job::new(&directory, &out, points.div_ceil(chunk), arguments.jobs)?;
         print(&job.commands(engine))?;
         return Ok(0);
     }
     let (spread, plan) = wanted.create(terminal, &directory)?;
-    let job = engine::Job::new(&directory, &out, spread.chunks())?;
+    let job = engine::Job::new(&directory, &out, spread.chunks(), arguments.jobs)?;
     match engine {
         Engine::Hq => {
             engine::run(&job.submit(engine))?;

@@ -25,22 +25,31 @@ pub(super) struct Job {
     plan: PathBuf,
     out: PathBuf,
     tasks: usize,
+    /// Points that a task runs side by side.
+    jobs: Option<usize>,
 }
 
 impl Job {
     /// The job of a plan, with absolute paths: tasks begin in other directories.
-    pub(super) fn new(plan: &Path, out: &Path, tasks: usize) -> Result<Self, Failure> {
+    pub(super) fn new(
+        plan: &Path,
+        out: &Path,
+        tasks: usize,
+        jobs: Option<usize>,
+    ) -> Result<Self, Failure> {
         let failed = |why: std::io::Error| {
             Failure::from(Problem::new(&codes::IO, format!("cannot find this program: {why}")))
         };
         let program = std::env::current_exe().map_err(failed)?;
         let absolute = |path: &Path| std::path::absolute(path).map_err(failed);
-        Ok(Self { program, plan: absolute(plan)?, out: absolute(out)?, tasks })
+        Ok(Self { program, plan: absolute(plan)?, out: absolute(out)?, tasks, jobs })
     }
 
     /// The command of a task whose number is in the shell's variable `number`.
     fn task(&self, number: &str) -> String {
-        format!("{} sweep point {} --task ${number}", shell(&self.program), shell(&self.plan))
+        let (program, plan) = (shell(&self.program), shell(&self.plan));
+        let jobs = self.jobs.map_or_else(String::new, |jobs| format!(" --jobs {jobs}"));
+        format!("{program} sweep point {plan} --task ${number}{jobs}")
     }
 
     fn last(&self) -> usize {
