@@ -115,6 +115,8 @@ fn the_rule_changes_no_verdict_of_any_mutant() {
             "windows/",
             // Its bugs are tried below, inside a node.
             "rendezvous/rtr",
+            // Their orders take minutes; `mpisim explore` has them, `--reduce` included.
+            "gpu/",
         ];
         name == "mutex/byte_vector" || !large.iter().any(|family| name.starts_with(family))
     });
