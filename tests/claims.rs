@@ -50,7 +50,8 @@ const LATER_COOP: [(&str, &str); 12] = [
 ];
 const GPU_PACK: &str = include_str!("data/claims_gpu_pack.json");
 /// Claims of `gpu-pack` that wait, by what they wait for.
-const LATER_GPU_PACK: [(&str, &[&str]); 0] = [];
+const LATER_GPU_PACK: [(&str, &[&str]); 1] =
+    [("a method is refused by name, without a fallback", &["gpu-sem-kernel-noderived"])];
 /// Claims that wait for a mechanism, each with its reason: none at present.
 const LATER: [&str; 0] = [];
 

@@ -189,7 +189,6 @@ fn half_of_the_halo_is_contiguous() {
 }
 
 /// The path of MVAPICH 1.8 is for contiguous data and for rows; other types take another.
-// claim: gpu-sem-kernel-noderived
 #[test]
 fn the_vector_path_is_for_rows_only() {
     let list = Datatype::hindexed_block(1, &[0, 24, 40], &double()).unwrap();
