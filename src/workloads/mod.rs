@@ -22,6 +22,7 @@ pub mod score;
 pub mod stencil;
 pub mod team;
 pub mod tiles;
+pub mod truncation;
 pub mod window_growth;
 pub mod windowed;
 pub mod xios_ep;

@@ -16,20 +16,21 @@ use crate::protocols::call::Call;
 use crate::protocols::collectives::Collective;
 use crate::protocols::library::{Endpoints, Longest, Progress, Queues, Threading};
 use crate::protocols::rendezvous::Protocol;
-use crate::protocols::xios_ep::library::{Counts, EpLibrary};
+use crate::protocols::xios_ep::library::{Counts, EpLibrary, EpThread};
 use crate::runtime::device::{self, bytes::Bytes};
 use crate::runtime::memory;
 use crate::runtime::timed::{self, Ending, Outcome};
 use crate::units::Time;
 use crate::workloads::backlog::{Backlog, Side};
 use crate::workloads::collective::Repeated;
-use crate::workloads::goal::calls::{players, truncations};
+use crate::workloads::goal::calls::players;
 use crate::workloads::graph500::traffic::Totals;
 use crate::workloads::job::{AnyProgram, Disturbance, Job, JobError, draws, duplicate};
 use crate::workloads::packing::Packing;
 use crate::workloads::ping_pong::PingPong;
 use crate::workloads::program::{self, Does, Programs};
 use crate::workloads::team::{self, Rounds};
+use crate::workloads::truncation::truncations;
 use crate::workloads::windowed::{Creation, Direction, Share, Windowed};
 use crate::workloads::xios_ep::{self, Rules};
 
@@ -114,7 +115,10 @@ pub fn run(point: &Point, keep: Keep) -> Result<(Outcome, Noted), JobError> {
     let mut job = build(point);
     job.options.causes = keep;
     if point.addressing == Addressing::EndpointLibrary {
-        let ran = job.timed_over_xios_ep(Rules::default())?.run();
+        let mut ran = job.timed_over_xios_ep(Rules::default())?.run();
+        if ran.outcome.ending == Ending::Finished {
+            ran.outcome.violations.extend(truncations(ran.programs.iter().map(EpThread::program)));
+        }
         let longest = Longest::of(ran.machines.iter().map(EpLibrary::mpi));
         let endpoints = Some(xios_ep::counts(&ran));
         return Ok((ran.outcome, Noted { longest, endpoints, looks: 0, search: None }));

@@ -18,7 +18,7 @@ use crate::protocols::call::{Buffer, Call, Comm, Outcome, Peer, Reply, Requests,
 use crate::protocols::contract::{Handle, Machine, Next, Program};
 use crate::runtime::loggops::schedule::{ANY, Kind, Op, Schedule, Until};
 use crate::runtime::monitors::Violation;
-use crate::workloads::job::AnyProgram;
+use crate::workloads::truncation::too_short;
 use crate::workloads::windowed::{END, START};
 
 /// The longest computation, in ns: 200 days, as for any field of a scenario.
@@ -142,14 +142,6 @@ pub fn players(schedule: &Arc<Schedule>) -> Vec<Player> {
     (0..schedule.ranks()).map(player).collect()
 }
 
-/// Receives of a whole run that got more than they had room for.
-pub fn truncations<'a>(programs: impl IntoIterator<Item = &'a AnyProgram>) -> Vec<Violation> {
-    let players = programs.into_iter().filter_map(|program| {
-        if let AnyProgram::Goal(player) = program { Some(player) } else { None }
-    });
-    players.flat_map(|player| player.truncations()).collect()
-}
-
 impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for Player {
     fn next(&mut self, reply: Option<Reply>) -> Next<Call> {
         self.advance(reply)
@@ -165,16 +157,11 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for Player {
 }
 
 impl Player {
-    fn truncations(&self) -> impl Iterator<Item = Violation> {
+    pub(in crate::workloads) fn truncations(&self) -> impl Iterator<Item = Violation> {
         self.truncated.iter().map(|op| {
             let Op { amount, rank, .. } = self.op(*op);
             let line = self.schedule.line(self.first + op).unwrap_or_default();
-            Violation {
-                id: "MPI_ERR_TRUNCATE",
-                statement: "a receive has room for its message",
-                objects: vec![format!("the receive of rank {rank} in line {line}")],
-                detail: format!("its message has more than {amount} B"),
-            }
+            too_short(format!("the receive of rank {rank} in line {line}"), amount, None)
         })
     }
 

@@ -33,6 +33,21 @@ pub enum Returned {
     MaybeProbed(Option<Status>),
 }
 
+impl Returned {
+    /// How each operation ended that ended in the call.
+    pub fn endings(&self) -> impl Iterator<Item = &Ending> {
+        let (one, many): (Option<&Ending>, &[Ending]) = match self {
+            Self::Ended(ending) => (Some(ending), &[]),
+            Self::Any(ended) => (ended.as_ref().map(|(_, ending)| ending), &[]),
+            Self::Tested(ended) => (ended.as_ref(), &[]),
+            Self::All(endings) => (None, endings),
+            Self::AllTested(ended) => (None, ended.as_deref().unwrap_or_default()),
+            Self::Probed(_) | Self::MaybeProbed(_) => (None, &[]),
+        };
+        one.into_iter().chain(many)
+    }
+}
+
 /// How one operation ended.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Ending {

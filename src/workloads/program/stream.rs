@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use super::record::{Ending, Record, Returned};
 use super::{Does, Step, buffer_of};
-use crate::protocols::call::{Call, Outcome, Reply, Requests};
+use crate::protocols::call::{Call, Outcome, Reply, Requests, Status};
 use crate::protocols::contract::{Handle, Machine, Next, Program};
+use crate::runtime::monitors::Violation;
+use crate::workloads::truncation::too_short;
 
 /// The checked program of one rank: how far it is, what is open, and what its calls returned.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -53,6 +55,18 @@ impl ProgramStream {
     /// What the calls have returned so far, in order.
     pub fn records(&self) -> &[Record] {
         &self.records
+    }
+
+    /// Receives of this program, that of `rank`, which got more than they had room for.
+    pub(in crate::workloads) fn truncations(&self, rank: u32) -> impl Iterator<Item = Violation> {
+        self.records.iter().flat_map(move |record| {
+            record.returned.endings().filter_map(move |ending| match ending {
+                Ending::Over { outcome: Outcome::Truncated(status), .. } => {
+                    Some(truncated(rank, record, status))
+                }
+                Ending::Over { .. } | Ending::Inactive => None,
+            })
+        })
     }
 
     /// The line of the operation that was begun last.
@@ -336,4 +350,13 @@ fn blocking(call: &Call, outcome: Outcome) -> Ending {
 
 fn handles(requests: &Requests) -> impl Iterator<Item = Handle> + Clone {
     (0..requests.len()).map(|index| requests.at(index))
+}
+
+fn truncated(rank: u32, record: &Record, status: &Status) -> Violation {
+    let receive = format!("the receive of rank {rank} that ended in line {}", record.line);
+    let message = status
+        .source
+        .zip(status.tag)
+        .map(|(source, tag)| format!("the message of rank {} with tag {tag}", source.0));
+    too_short(receive, status.count, message)
 }

@@ -1,0 +1,40 @@
+//! Receives that were too short: errors of the simulated program, told as its result.
+//!
+//! MPI-3.1, Sec. 3.2.4: a message longer than the receive buffer is an error of class
+//! `MPI_ERR_TRUNCATE`. The library fills what there is room for and says so; a program that does
+//! not look is wrong.
+
+use crate::runtime::monitors::Violation;
+use crate::workloads::job::AnyProgram;
+
+/// Receives of a whole run that got more than they had room for.
+pub fn truncations<'a>(programs: impl IntoIterator<Item = &'a AnyProgram>) -> Vec<Violation> {
+    let mut found = Vec::new();
+    for (rank, program) in (0..).zip(programs) {
+        match program {
+            AnyProgram::Goal(player) => found.extend(player.truncations()),
+            AnyProgram::Program(stream) => found.extend(stream.truncations(rank)),
+            // These receive what they themselves have sent.
+            AnyProgram::PingPong(_)
+            | AnyProgram::Windowed(_)
+            | AnyProgram::Collective(_)
+            | AnyProgram::Score(_)
+            | AnyProgram::Mutex(_)
+            | AnyProgram::List(_)
+            | AnyProgram::Host(_)
+            | AnyProgram::Growth(_)
+            | AnyProgram::Search(_) => {}
+        }
+    }
+    found
+}
+
+/// A receive with room for `room` bytes, and what is known of its message.
+pub(super) fn too_short(receive: String, room: u64, message: Option<String>) -> Violation {
+    Violation {
+        id: "MPI_ERR_TRUNCATE",
+        statement: "a receive has room for its message",
+        objects: std::iter::once(receive).chain(message).collect(),
+        detail: format!("the message has more than the {room} B that the receive has room for"),
+    }
+}
