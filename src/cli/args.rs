@@ -174,7 +174,7 @@ pub(super) struct RunArguments {
     #[arg(long, value_name = "N", value_parser = chunk)]
     pub(super) chunk: Option<usize>,
     /// Print the points, or the engine's commands, and run nothing
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["resume", "explain", "what_if", "trace", "sequence"])]
     pub(super) dry_run: bool,
     /// What is printed
     #[arg(long, value_enum, default_value = "table")]

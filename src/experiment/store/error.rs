@@ -126,8 +126,11 @@ impl StoreError {
     }
 
     /// What the user can do about it.
-    pub const fn help(&self) -> &'static str {
+    pub fn help(&self) -> &'static str {
         match self {
+            Self::Io { why, .. } if why.kind() == std::io::ErrorKind::InvalidFilename => {
+                "choose another directory with `--out`: file systems take names of up to 255 bytes"
+            }
             Self::Io { .. } => "free the space or the permission, then run again with `--resume`",
             Self::Missing { .. } => "free space, then run again with `--resume`: no point is lost",
             Self::NotOurs { .. } | Self::OtherScenario { .. } | Self::BadName(_) => {
