@@ -88,6 +88,7 @@ fn a_digest_alone_is_a_change() {
     assert!(answer.out.contains("the first point with other events is point 1"), "{}", answer.out);
 }
 
+// row: I9
 #[test]
 fn a_missing_baseline_is_never_a_success() {
     let scratch = Scratch::new("check-missing");
@@ -100,6 +101,8 @@ fn a_missing_baseline_is_never_a_success() {
     scratch.run(&["check", "--baseline", "other"]).check(3, &["`other`"]);
 }
 
+// row: I7
+// row: I8
 #[test]
 fn baselines_of_other_scenarios_and_versions_are_refused() {
     let scratch = saved("check-other");
@@ -132,6 +135,7 @@ fn damaged_baselines_are_refused_before_anything_runs() {
     scratch.run(&["check"]).check(3, &["error[E0906]", "0 were compared"]);
 }
 
+// row: J8
 #[test]
 fn no_scenarios_are_no_success() {
     let scratch = Scratch::new("check-none");
@@ -140,6 +144,7 @@ fn no_scenarios_are_no_success() {
     scratch.run(&["check", "missing.json"]).check(3, &["there is no such file"]);
 }
 
+// row: I13
 #[test]
 fn a_scenario_that_fails_is_saved_only_by_force() {
     let scratch = saved("check-failed");

@@ -340,6 +340,7 @@ fn a_wrong_command_line_names_what_is_wrong() {
     assert_eq!((&said["code"], &said["severity"]), (&"E0703".into(), &"error".into()));
 }
 
+// row: J6
 #[test]
 fn a_file_name_may_begin_with_a_hyphen() {
     let scratch = Scratch::new("hyphen");
@@ -347,6 +348,7 @@ fn a_file_name_may_begin_with_a_hyphen() {
     scratch.run(&["validate", "--", "-small.json"]).check(0, &[]);
 }
 
+// row: J10
 #[test]
 fn nothing_is_painted_or_drawn_where_nobody_watches() {
     let scratch = Scratch::new("plain");
@@ -360,6 +362,7 @@ fn nothing_is_painted_or_drawn_where_nobody_watches() {
     assert!(painted.err.starts_with("\x1b[1;31merror\x1b[0m[E0101]"), "{:?}", painted.err);
 }
 
+// row: J9
 #[test]
 fn a_reader_that_goes_away_is_no_failure() {
     let scratch = Scratch::new("pipe");
@@ -385,6 +388,7 @@ fn a_full_disk_behind_standard_output_is_told() {
     binary::Answer::from(output).check(4, &["cannot write to standard output"]);
 }
 
+// row: K2
 #[test]
 fn results_replace_only_their_own_files() {
     let scratch = Scratch::new("owner");
@@ -405,6 +409,7 @@ fn results_replace_only_their_own_files() {
     scratch.run(&["run", "small.json", "--out", "file"]).check(4, &["error[E08", "file"]);
 }
 
+// row: K1
 #[cfg(target_os = "linux")]
 #[test]
 fn a_directory_that_cannot_be_written_is_found_before_the_run() {

@@ -147,6 +147,7 @@ fn programs_know_their_lines() {
     assert_eq!(point.placement.node_of(1, point.nodes), 1);
 }
 
+// row: A17
 #[test]
 fn line_ends_do_not_change_the_digest() {
     let text = std::fs::read_to_string("tests/bad_inputs/valid/ping_pong.json").unwrap();

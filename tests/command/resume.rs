@@ -37,6 +37,7 @@ fn signal(child: &Child, name: &str) {
     assert!(sent.success());
 }
 
+// row: L7
 #[test]
 fn a_killed_run_goes_on_to_the_same_bytes() {
     let scratch = Scratch::new("kill");
@@ -72,16 +73,19 @@ fn check_signal(name: &str, exit: i32) {
         .check(0, &["points of the interrupted run are kept"]);
 }
 
+// row: L1
 #[test]
 fn an_interrupted_run_says_how_to_go_on() {
     check_signal("-INT", 130);
 }
 
+// row: L3
 #[test]
 fn a_terminated_run_says_how_to_go_on() {
     check_signal("-TERM", 143);
 }
 
+// row: L10
 #[test]
 fn a_closed_terminal_stops_a_run() {
     check_signal("-HUP", 129);
@@ -113,6 +117,7 @@ fn a_long_point_is_abandoned() {
     assert!(!scratch.path("r/manifest.json").exists());
 }
 
+// row: L2
 #[test]
 fn a_second_signal_ends_at_once() {
     let scratch = Scratch::new("impatient");
@@ -126,6 +131,7 @@ fn a_second_signal_ends_at_once() {
     assert!(answer.err.is_empty(), "the grace was waited for: {}", answer.err);
 }
 
+// row: L6
 #[test]
 fn a_second_run_into_the_same_directory_is_refused() {
     let scratch = Scratch::new("twice");

@@ -73,6 +73,7 @@ fn points_of_another_scenario_do_not_mix_and_wrong_numbers_are_refused() {
     scratch.run(&["sweep", "plan", "a.json", "--out", "full"]).check(4, &["mine.txt"]);
 }
 
+// row: I2
 #[test]
 fn a_damaged_point_is_found_and_a_failed_one_is_a_result() {
     let scratch = Scratch::new("spread-damage");
@@ -88,6 +89,7 @@ fn a_damaged_point_is_found_and_a_failed_one_is_a_result() {
     scratch.run(&["sweep", "gather", "plan", "--out", "far"]).check(3, &["000000", "checksum"]);
 }
 
+// row: L11
 #[test]
 fn a_killed_worker_loses_nothing() {
     let scratch = Scratch::new("spread-kill");

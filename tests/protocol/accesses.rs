@@ -66,6 +66,7 @@ fn two(steps: impl Fn() -> Vec<Line>) -> Vec<Vec<Line>> {
 
 const UNIFIED: MemoryModel = MemoryModel::Unified;
 
+// row: F8
 #[test]
 fn overlapping_puts_are_reported_with_both_operations() {
     let programs = two(|| epoch(SHARED, vec![put(0, 1, 1)]));

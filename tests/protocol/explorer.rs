@@ -88,6 +88,7 @@ fn spins(name: &str) -> bool {
 
 /// A queue lock does not outlive a rank that dies between its swap and its link: who leaves before it
 /// asks for ever. Nothing else goes wrong.
+// row: F16
 #[test]
 fn survivors_of_a_dead_rank_spin_or_are_explained() {
     for entry in registry::entries().iter().filter(|entry| entry.name.starts_with("mutex/mcs")) {

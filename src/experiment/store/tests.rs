@@ -207,6 +207,8 @@ fn a_run_killed_after_any_point_is_finished_to_the_same_bytes() {
     }
 }
 
+// row: L4
+// row: L5
 #[test]
 fn the_journal_may_be_cut_at_any_byte_of_its_last_record() {
     let (plain, folder) = (Folder::new(), Folder::new());
@@ -234,6 +236,7 @@ fn the_journal_may_be_cut_at_any_byte_of_its_last_record() {
     }
 }
 
+// row: I2
 #[test]
 fn a_flipped_bit_is_a_torn_record_at_the_end_and_damage_before_it() {
     let folder = Folder::new();
@@ -277,6 +280,7 @@ fn a_run_killed_while_it_writes_its_files_is_finished_to_the_same_bytes() {
     }
 }
 
+// row: L9
 #[test]
 fn resuming_a_finished_run_touches_nothing() {
     let folder = Folder::new();
@@ -350,6 +354,7 @@ fn a_file_that_no_manifest_lists_is_not_overwritten() {
     assert_eq!(fs::read(folder.results().join("figure-2.svg")).unwrap(), b"mine");
 }
 
+// row: L8
 #[test]
 fn points_of_another_version_seed_or_scenario_do_not_mix() {
     for finished in [true, false] {
@@ -381,6 +386,7 @@ fn a_fresh_run_may_change_the_scenario() {
     assert_eq!(notes, ["2 points of an unfinished run are dropped (no --resume)"]);
 }
 
+// row: L6
 #[test]
 fn a_second_writer_is_refused_by_name() {
     let folder = Folder::new();
@@ -409,6 +415,7 @@ fn write_lock(folder: &Folder, pid: u32, started: u64) {
     fs::write(folder.results().join(LOCK), owner.to_string()).unwrap();
 }
 
+// row: L7
 #[test]
 fn the_lock_of_a_dead_process_is_taken_over_with_a_note() {
     let folder = Folder::new();
@@ -492,6 +499,7 @@ fn a_directory_that_cannot_be_made_is_an_io_error() {
     }
 }
 
+// row: E13
 #[test]
 fn names_that_lead_out_of_the_directory_are_refused() {
     let folder = Folder::new();
@@ -503,6 +511,7 @@ fn names_that_lead_out_of_the_directory_are_refused() {
     assert!(!folder.results().exists());
 }
 
+// row: K4
 #[test]
 fn one_file_that_cannot_be_written_loses_no_other() {
     let (plain, folder) = (Folder::new(), Folder::new());

@@ -23,6 +23,7 @@ fn an_address_is_the_base_and_so_many_units() {
     }
 }
 
+// row: F9
 #[test]
 fn what_lies_outside_is_named() {
     let layout = Layout::created(segments()).expect("it fits");

@@ -68,6 +68,7 @@ fn an_error_names_call_state_and_what_is_allowed() {
 }
 
 /// claim: rma-err-unmatched-unlock
+// row: F7
 #[test]
 fn unlock_needs_a_lock_of_that_target() {
     check_refused(&Rules::ALL, &[UNLOCK]);

@@ -1,0 +1,88 @@
+//! Every row of the catalogue of malformed inputs has a case or a test, or a reason why it has none.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+
+/// Rows that nothing checks: what cannot be written at all, and what is not built yet.
+const WITHOUT: [(&str, &str); 17] = [
+    ("D9", "not built: no field of a scenario is a probability"),
+    ("D12", "cannot be written: a bus is given by rates and payload sizes"),
+    ("E3", "cannot be written: topologies are shapes that reach every node"),
+    ("E4", "cannot be written: routes are computed"),
+    ("E5", "cannot be written: links are those of a shape"),
+    ("E6", "cannot be written: links are those of a shape"),
+    ("E10", "cannot be written: ranks are placed by a scheme"),
+    ("E11", "cannot be written: a list of programs numbers its ranks"),
+    ("E12", "cannot happen: the shapes have no cycle of links"),
+    ("F14", "cannot be written: rank 0 hosts a mutex"),
+    ("F15", "cannot be written: workloads lock before they unlock"),
+    ("H13", "not built: no scenario plans the loss of packets"),
+    ("H14", "not built: no scenario plans faults"),
+    ("H15", "not built: no scenario plans faults"),
+    ("K8", "cannot happen: results hold no time of a clock (the house has a rule for it)"),
+    ("K9", "not built: points have limits of events and simulated time, not of memory"),
+    ("L12", "half built: the message has the command that shows it again, but no report file"),
+];
+
+/// Whether this names a row: a letter from A to L and a number.
+fn is_row(word: &str) -> bool {
+    let Some((letter, number)) = word.split_at_checked(1) else { return false };
+    ("A"..="L").contains(&letter) && number.parse::<u32>().is_ok()
+}
+
+fn catalogue() -> BTreeSet<String> {
+    let text = fs::read_to_string(Path::new(ROOT).join("tests/bad_inputs/CATALOGUE.md"))
+        .expect("the catalogue is there");
+    let first_cell = |line: &str| {
+        let cell = line.strip_prefix("| ")?.split(" |").next()?.to_owned();
+        is_row(&cell).then_some(cell)
+    };
+    text.lines().filter_map(first_cell).collect()
+}
+
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap_or_else(|why| panic!("{}: {why}", folder.display()));
+    entries.map(|entry| entry.expect("a readable entry").path()).collect()
+}
+
+/// Rows that cases name; a case may name a rule or a format that has no row instead.
+fn of_cases() -> BTreeSet<String> {
+    let folders = ["cases", "runs"].map(|name| Path::new(ROOT).join("tests/bad_inputs").join(name));
+    let cases = folders.iter().flat_map(|folder| entries(folder));
+    let row = |case: PathBuf| {
+        let text = fs::read_to_string(case.join("case.json")).expect("each case has its file");
+        let case: serde_json::Value = serde_json::from_str(&text).expect("a case is JSON");
+        case["table"].as_str().expect("a case names its row").to_owned()
+    };
+    cases.map(row).filter(|row| is_row(row)).collect()
+}
+
+fn of_comments(folder: &Path, found: &mut BTreeSet<String>) {
+    for path in entries(folder) {
+        if path.is_dir() {
+            of_comments(&path, found);
+        } else if path.extension().is_some_and(|end| end == "rs") {
+            let text = fs::read_to_string(&path).expect("sources are text");
+            let rows = text.lines().filter_map(|line| line.trim().strip_prefix("// row: "));
+            found.extend(rows.map(str::to_owned));
+        }
+    }
+}
+
+#[test]
+fn every_row_is_checked_or_has_a_reason() {
+    let all = catalogue();
+    assert_eq!(all.len(), 169);
+    let mut checked = of_cases();
+    for folder in ["src", "tests"] {
+        of_comments(&Path::new(ROOT).join(folder), &mut checked);
+    }
+    let unknown: Vec<&String> = checked.difference(&all).collect();
+    assert!(unknown.is_empty(), "the catalogue has no {unknown:?}");
+    let without: BTreeSet<String> = WITHOUT.map(|(row, _)| row.to_owned()).into();
+    let missing: Vec<&String> = all.difference(&checked).collect();
+    assert_eq!(missing, without.iter().collect::<Vec<_>>(), "rows without a check");
+}
