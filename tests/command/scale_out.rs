@@ -122,10 +122,10 @@ fn with_engine(scratch: &Scratch, name: &str, script: &str, words: &[&str]) -> A
     Answer::from(scratch.command(words).env("PATH", path).output().unwrap())
 }
 
-/// Takes `hq submit --wait --array=0-N -- COMMAND...` and runs every task.
+/// Takes `hq submit --wait --array=0-N --stdout=.. --stderr=.. -- COMMAND...` and runs every task.
 const HQ: &str = r#"#!/bin/sh
 [ "$1 $2" = "submit --wait" ] || exit 9
-last=${3#--array=0-}; [ "$4" = "--" ] || exit 9; shift 4
+last=${3#--array=0-}; [ "$6" = "--" ] || exit 9; shift 6
 for id in $(seq 0 "$last"); do HQ_TASK_ID=$id "$@" || exit 1; done
 "#;
 
@@ -174,12 +174,12 @@ fn an_engine_that_is_not_installed_is_named() {
 fn what_tasks_would_not_keep_is_refused_and_jobs_reach_them() {
     let scratch = Scratch::new("spread-options");
     scratch.write("a.json", SMALL);
-    let on = ["run", "a.json", "--on", "slurm", "--dry-run"];
+    let on = ["run", "a.json", "--on", "slurm"];
     for option in [&["--explain"][..], &["--trace", "t"], &["--what-if", "link=0.5"]] {
         let answer = scratch.run(&[&on[..], option].concat());
         answer.check(2, &[option[0], "`--on` contradict each other"]);
     }
-    let dry = scratch.run(&[&on[..], &["--jobs", "3"]].concat()).check(0, &[]).out;
+    let dry = scratch.run(&[&on[..], &["--dry-run", "--jobs", "3"]].concat()).check(0, &[]).out;
     assert!(dry.contains("$SLURM_ARRAY_TASK_ID --jobs 3"), "{dry}");
 }
 
@@ -211,4 +211,19 @@ fn slurm_runs_it_for_real_where_it_is_installed() {
         std::thread::sleep(std::time::Duration::from_millis(200));
     }
     assert_eq!(gathered(&scratch, "far"), wanted, "{submitted}");
+}
+
+#[test]
+#[expect(clippy::print_stdout, reason = "a test that is skipped says so")]
+fn hyperqueue_runs_it_for_real_where_a_server_runs() {
+    let server = Command::new("hq").args(["server", "info"]).output();
+    if !server.is_ok_and(|server| server.status.success()) {
+        println!("skipped: there is no HyperQueue server here");
+        return;
+    }
+    let scratch = Scratch::new("spread-hq-real");
+    scratch.write("a.json", SMALL);
+    let words = ["run", "a.json", "--on", "hq", "--chunk", "2", "--out", "far"];
+    scratch.run(&words).check(0, &[]);
+    assert_eq!(gathered(&scratch, "far"), local(&scratch));
 }

@@ -64,6 +64,8 @@ impl Job {
                 "submit".to_owned(),
                 "--wait".to_owned(),
                 format!("--array=0-{}", self.last()),
+                format!("--stdout={}", self.plan.join("task-%{TASK_ID}.log").display()),
+                format!("--stderr={}", self.plan.join("task-%{TASK_ID}.err").display()),
                 "--".to_owned(),
                 "sh".to_owned(),
                 "-c".to_owned(),
