@@ -11,7 +11,7 @@
 #![allow(clippy::disallowed_methods, reason = "a benchmark measures host time")]
 #![allow(clippy::unwrap_used, reason = "a benchmark stops at its first surprise")]
 
-#[path = "../tests/binary/mod.rs"]
+#[path = "../tests/common/binary.rs"]
 mod binary;
 
 use std::fs;

@@ -12,7 +12,7 @@
 #![allow(clippy::disallowed_types, reason = "a benchmark measures host time")]
 #![allow(clippy::disallowed_methods, reason = "a benchmark measures host time")]
 
-#[path = "../tests/schedules/mod.rs"]
+#[path = "../tests/common/schedules.rs"]
 mod schedules;
 
 use std::time::{Duration, Instant};

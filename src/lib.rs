@@ -13,7 +13,7 @@
 //!                  units
 //! ```
 //!
-//! A layer names only what is below it; `tests/architecture.rs` enforces it.
+//! A layer names only what is below it; `tests/house/architecture.rs` enforces it.
 
 pub mod units;
 

@@ -2,7 +2,7 @@
 //!
 //! Only with the cargo feature `mutants`. A library has at most one
 //! ([`SharedJob::with`](super::library::SharedJob::with)); without one it is the library itself.
-//! `tests/mutants.rs` runs each in the smallest world that shows it and names the law that must
+//! `tests/mutants/library.rs` runs each in the smallest world that shows it and names the law that must
 //! find it; a harmless change must be found by none.
 
 /// Generates the enum and its table.

@@ -1,6 +1,6 @@
 //! Planted bugs of a GPU, and changes that must not matter: what its laws are checked with.
 //!
-//! Only with the cargo feature `mutants`; `tests/gpu_mutants.rs` runs each.
+//! Only with the cargo feature `mutants`; `tests/mutants/gpu.rs` runs each.
 
 /// One of them.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]

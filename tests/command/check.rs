@@ -1,0 +1,223 @@
+//! `mpisim check` over the real binary: what counts as moved, and what is never a success.
+
+use std::fs;
+
+use crate::binary::{DEADLOCK, SMALL, Scratch};
+
+const BASELINE: &str = "traces/baselines/main/a/small.json";
+
+/// A checkout with one scenario and its baseline.
+fn saved(name: &str) -> Scratch {
+    let scratch = Scratch::new(name);
+    scratch.write("scenarios/a/small.json", SMALL);
+    scratch.run(&["check", "--save-baseline", "main"]).check(0, &[]);
+    scratch
+}
+
+/// Changes the baseline.
+fn change(scratch: &Scratch, change: impl Fn(&mut serde_json::Value)) {
+    let path = scratch.path(BASELINE);
+    let mut json = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+    change(&mut json);
+    fs::write(path, json.to_string()).unwrap();
+}
+
+#[test]
+fn unchanged_results_are_the_same_and_small() {
+    let scratch = saved("check-same");
+    let answer = scratch.run(&["check"]).check(0, &[]);
+    assert!(answer.out.starts_with("same     a/small"), "{}", answer.out);
+    assert!(
+        answer.out.ends_with("1 scenario: 1 same, 0 changed, 0 without a baseline, 0 failed\n")
+    );
+    let text = fs::read_to_string(scratch.path(BASELINE)).unwrap();
+    assert_eq!(text.lines().filter(|line| line.contains("\"params\"")).count(), 3);
+    let jobs = scratch.run(&["check", "--jobs", "2"]).check(0, &[]);
+    assert_eq!(jobs.out, answer.out);
+    scratch.run(&["check", "--save-baseline", "main"]).check(0, &[]);
+    assert_eq!(fs::read_to_string(scratch.path(BASELINE)).unwrap(), text);
+}
+
+#[test]
+fn every_difference_is_found_and_the_worst_told_first() {
+    let scratch = saved("check-changed");
+    change(&scratch, |json| {
+        json["points"][0]["metrics"]["latency"] = 1.0.into();
+        let value = &mut json["points"][2]["metrics"]["latency"];
+        *value = (value.as_f64().unwrap() * 1.01).into();
+        json["claims"][0]["status"] = "deviates".into();
+    });
+    let answer = scratch.run(&["check", "scenarios"]).check(1, &[]);
+    let at = |text: &str| answer.out.find(text).unwrap_or_else(|| panic!("{text}: {}", answer.out));
+    assert!(at("point 0 (workload.size = 8 B): latency") < at("point 2 (workload.size = 64 KiB)"));
+    at("claim t-rises: pass, was deviates");
+    let json = scratch.run(&["check", "--format", "json"]).check(1, &[]).json();
+    let scenario = &json["scenarios"][0];
+    assert_eq!((&json["schema"], &scenario["status"]), (&1.into(), &"changed".into()));
+    assert_eq!(scenario["digest"], scenario["baseline_digest"]);
+    let metrics = scenario["metrics"].as_array().unwrap();
+    assert_eq!(metrics.len(), 9);
+    let changed: Vec<_> = metrics.iter().filter(|one| one["status"] == "changed").collect();
+    assert_eq!(changed.len(), 2);
+    assert_eq!((&changed[0]["baseline"], &changed[0]["tolerance"]), (&1.0.into(), &0.0.into()));
+    let claim = &scenario["claims"][0];
+    assert_eq!((&claim["status"], &claim["baseline_status"]), (&"pass".into(), &"deviates".into()));
+}
+
+#[test]
+fn a_tolerance_is_kept_when_a_baseline_is_saved_again() {
+    let scratch = saved("check-tolerance");
+    change(&scratch, |json| {
+        json["metrics"]["latency"]["tolerance"] = 0.02.into();
+        let value = &mut json["points"][2]["metrics"]["latency"];
+        *value = (value.as_f64().unwrap() * 1.01).into();
+    });
+    scratch.run(&["check"]).check(0, &[]);
+    scratch.run(&["check", "--save-baseline", "main"]).check(0, &[]);
+    let text = fs::read_to_string(scratch.path(BASELINE)).unwrap();
+    assert!(text.contains("\"latency\":{\"unit\":\"us\",\"tolerance\":0.02}"), "{text}");
+}
+
+#[test]
+fn a_digest_alone_is_a_change() {
+    let scratch = saved("check-digest");
+    change(&scratch, |json| {
+        json["points"][1]["digest"] = "00000000000000000000000000000000".into();
+    });
+    let answer = scratch.run(&["check"]).check(1, &[]);
+    assert!(answer.out.contains("the first point with other events is point 1"), "{}", answer.out);
+}
+
+#[test]
+fn a_missing_baseline_is_never_a_success() {
+    let scratch = Scratch::new("check-missing");
+    scratch.write("scenarios/a/small.json", SMALL);
+    let create = "create it with `mpisim check --save-baseline main`";
+    let answer = scratch.run(&["check"]).check(3, &["error[E0901]", create]);
+    assert!(answer.out.starts_with("new      a/small"), "{}", answer.out);
+    let json = scratch.run(&["check", "--format", "json"]).check(3, &[]).json();
+    assert_eq!(json["scenarios"][0]["status"], "new");
+    scratch.run(&["check", "--baseline", "other"]).check(3, &["`other`"]);
+}
+
+#[test]
+fn baselines_of_other_scenarios_and_versions_are_refused() {
+    let scratch = saved("check-other");
+    scratch.write("scenarios/a/small.json", &SMALL.replace("\"rounds\": 5", "\"rounds\": 6"));
+    scratch
+        .run(&["check"])
+        .check(3, &["error[E0902]", "workload.rounds was 5, is 6", "--save-baseline"]);
+    scratch.write("scenarios/a/small.json", &SMALL.replace("\"Small\"", "\"Another title\""));
+    scratch.run(&["check"]).check(0, &[]);
+    change(&scratch, |json| json["version"] = "0.0.1".into());
+    scratch.run(&["check"]).check(3, &["error[E0903]", "0.0.1", "--any-version"]);
+    scratch.run(&["check", "--any-version"]).check(0, &[]);
+}
+
+#[test]
+fn damaged_baselines_are_refused_before_anything_runs() {
+    let scratch = saved("check-damaged");
+    let text = fs::read_to_string(scratch.path(BASELINE)).unwrap();
+    let refused = |from: &str, to: &str, says: &[&str]| {
+        scratch.write(BASELINE, &text.replacen(from, to, 1));
+        let answer = scratch.run(&["check"]).check(3, says);
+        assert!(answer.out.is_empty(), "{}", answer.out);
+    };
+    refused("\"tolerance\":0.0", "\"tolerance\":1.5", &["error[E0905]", "metrics.bandwidth"]);
+    refused("\"latency\":1", "\"latency\":-1", &["error[E0904]", "points[0].metrics.latency"]);
+    refused("\"latency\":1", "\"latency\":null,\"x\":1", &["error[E0904]", ":9:"]);
+    refused("}", "", &["error[E02"]);
+    let renamed = text.replace("\"latency\":", "\"a\":").replace("\"time\":", "\"b\":");
+    scratch.write(BASELINE, &renamed.replace("\"bandwidth\":", "\"c\":"));
+    scratch.run(&["check"]).check(3, &["error[E0906]", "0 were compared"]);
+}
+
+#[test]
+fn no_scenarios_are_no_success() {
+    let scratch = Scratch::new("check-none");
+    fs::create_dir_all(scratch.path("empty")).unwrap();
+    scratch.run(&["check", "empty"]).check(3, &["error[E0907]", "0 files"]);
+    scratch.run(&["check", "missing.json"]).check(3, &["there is no such file"]);
+}
+
+#[test]
+fn a_scenario_that_fails_is_saved_only_by_force() {
+    let scratch = saved("check-failed");
+    scratch.write("scenarios/a/dead.json", DEADLOCK);
+    let dead = "traces/baselines/main/a/dead.json";
+    scratch.run(&["check"]).check(1, &["error[E1003]"]);
+    scratch.run(&["check", "--save-baseline", "main"]).check(1, &["error[E0909]", "--force"]);
+    assert!(!scratch.path(dead).exists());
+    scratch.run(&["check", "--save-baseline", "main", "--force"]).check(0, &["is kept as"]);
+    assert!(scratch.path(dead).exists());
+    assert!(scratch.path("traces/baselines/main/a/small.json.bak").exists());
+    scratch.run(&["check"]).check(0, &[]);
+}
+
+/// A message-rate scenario on a machine with real costs.
+const RATE: &str = r#"{
+  "schema": 1,
+  "title": "Rate",
+  "machine": "broadwell-edr",
+  "workload": { "kind": "message_rate", "senders_per_node": 2, "size": "8 B", "window": 16, "rounds": 10 },
+  "sweep": { "workload.size": ["8 B", "256 B"] },
+  "figures": [ { "x": "workload.size", "y": "message_rate" } ]
+}
+"#;
+
+/// A directory with the shipped machine, one of its numbers replaced.
+fn with_machine(scratch: &Scratch, section: &str, key: &str, value: &str) {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/models/broadwell-edr.json");
+    let mut model: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+    let number = &mut model[section][key]["value"];
+    assert!(number.is_string() && number != value, "{number}");
+    *number = value.into();
+    scratch.write("changed/broadwell-edr.json", &model.to_string());
+}
+
+#[test]
+fn a_slowdown_of_two_percent_is_caught_and_attributed_to_its_resource() {
+    let scratch = Scratch::new("check-slower");
+    scratch.write("scenarios/a/rate.json", RATE);
+    scratch.run(&["check", "--save-baseline", "main"]).check(0, &[]);
+    // 7 ns more work for each send: 2 % of the rate.
+    with_machine(&scratch, "mpi", "step_send", "59 ns");
+    let check = ["check", "--models", "changed", "--report", "page.html"];
+    let answer = scratch.run(&check).check(1, &[]);
+    let rate = answer.out.lines().find(|line| line.contains("message_rate")).unwrap();
+    let percent: f64 =
+        rate.split('(').next_back().unwrap().split(' ').next().unwrap().parse().unwrap();
+    assert!((-2.5..-1.5).contains(&percent), "{rate}");
+    let blamed = answer.out.lines().find(|line| line.contains("work of")).unwrap();
+    assert!(blamed.contains("threads: library code"), "{}", answer.out);
+
+    let page = fs::read_to_string(scratch.path("page.html")).unwrap();
+    for part in ["message_rate", "threads: library code", "<svg", "baseline"] {
+        assert!(page.contains(part), "{part}");
+    }
+    assert!(!page.contains("<script") && !page.contains("http-equiv=\"refresh\""));
+}
+
+#[test]
+fn junit_names_what_moved_and_passes_what_did_not() {
+    let scratch = saved("check-junit");
+    let same = scratch.run(&["check", "--format", "junit"]).check(0, &[]).out;
+    assert!(same.contains("tests=\"6\" failures=\"0\" errors=\"0\""), "{same}");
+    change(&scratch, |json| json["points"][1]["metrics"]["latency"] = 1.0.into());
+    let moved = scratch.run(&["check", "--format", "junit"]).check(1, &[]).out;
+    assert!(moved.contains("failures=\"1\" errors=\"0\""), "{moved}");
+    assert!(moved.contains("name=\"latency\"") && moved.contains("point 1: "), "{moved}");
+    fs::remove_file(scratch.path(BASELINE)).unwrap();
+    let none = scratch.run(&["check", "--format", "junit"]).check(3, &["E0901"]).out;
+    assert!(none.contains("errors=\"1\"") && none.contains("there is no baseline"), "{none}");
+}
+
+#[test]
+fn a_page_that_cannot_be_written_is_refused_before_anything_runs() {
+    let scratch = saved("check-page");
+    let answer =
+        scratch.run(&["check", "--report", "missing/page.html"]).check(4, &["missing/page.html"]);
+    assert!(answer.out.is_empty(), "{}", answer.out);
+    scratch.run(&["check", "--report", "scenarios"]).check(4, &["scenarios"]);
+}

@@ -1,0 +1,156 @@
+//! `mpisim explore` and `mpisim replay` as a user meets them.
+
+use crate::binary::Scratch;
+
+/// Rank 1 takes whatever comes first: the exact receive then waits for ever, in some orders.
+const RACE: &str = r#"{
+  "schema": 1,
+  "title": "A wildcard takes what an exact receive needs",
+  "source": "a test",
+  "machine": "ideal",
+  "nodes": 3,
+  "workload": { "kind": "program", "ranks": [
+    [ { "op": "send", "to": 1, "tag": 1, "size": "8 B" } ],
+    [ { "op": "recv", "src": "any", "tag": 1, "max": "8 B" },
+      { "op": "recv", "src": 2, "tag": 1, "max": "8 B" } ],
+    [ { "op": "send", "to": 1, "tag": 1, "size": "8 B" } ]
+  ] }
+}
+"#;
+
+/// The word after `mpisim replay`.
+fn token(out: &str) -> String {
+    let (_, rest) = out.split_once("mpisim replay ").unwrap();
+    rest.split_whitespace().next().unwrap().to_owned()
+}
+
+#[test]
+fn without_a_name_the_protocols_are_listed() {
+    let out = Scratch::new("explore-list").run(&["explore"]).check(0, &[]).out;
+    for name in ["matching/wildcard", "rendezvous/rget", "collectives/bcast/binomial", "eager"] {
+        assert!(out.contains(&format!("  {name} ")), "{name}: {out}");
+    }
+}
+
+#[test]
+fn a_sound_protocol_is_verified_with_its_figures() {
+    let scratch = Scratch::new("explore-sound");
+    let arguments = ["explore", "matching/wildcard", "--ranks", "3", "--ops", "2"];
+    let answer = scratch.run(&arguments).check(0, &["states/s"]);
+    for part in [
+        "states        2,482\n",
+        "transitions   6,404\n",
+        "final states  6\n",
+        "wildcard_races 146",
+        "verified: every order ends well",
+    ] {
+        assert!(answer.out.contains(part), "{part}: {}", answer.out);
+    }
+    let again = scratch.run(&arguments).check(0, &[]);
+    assert_eq!(again.out, answer.out, "no time on standard output");
+    let json = scratch.run(&[&arguments[..], &["--format", "json"]].concat()).check(0, &[]).json();
+    assert_eq!((&json["verdict"], &json["complete"]), (&"verified".into(), &true.into()));
+    assert_eq!((&json["states"], &json["finals"]), (&2482.into(), &6.into()));
+    assert_eq!(json["branches"]["wildcard_races"]["required"], true);
+    assert_eq!(json["failures"].as_array().unwrap().len(), 0);
+}
+
+#[test]
+fn a_deadlock_in_some_orders_is_found_explained_drawn_and_replayed() {
+    let scratch = Scratch::new("explore-race");
+    scratch.write("race.json", RACE);
+    let answer = scratch.run(&["explore", "race.json", "--dot", "way.dot"]).check(1, &[]);
+    for part in [
+        "deadlock, after ",
+        "process 0 calls MPI_Send(8 B to rank 1, tag 1)  (line 8)",
+        "<- no way back from here",
+        "nobody is left to answer 1 wait",
+        "process 1: MPI_Recv (line 10) waits for process 2",
+        "failed: deadlock\n",
+    ] {
+        assert!(answer.out.contains(part), "`{part}`: {}", answer.out);
+    }
+    let dot = std::fs::read_to_string(scratch.path("way.dot")).unwrap();
+    assert!(dot.starts_with("digraph way {") && dot.contains("MPI_Recv") && dot.ends_with("}\n"));
+
+    let token = token(&answer.out);
+    let replayed = scratch.run(&["replay", &token]).check(1, &[]);
+    assert!(replayed.out.contains("failed: deadlock, as the token says"), "{}", replayed.out);
+    assert_eq!(scratch.run(&["replay", &token]).check(1, &[]).out, replayed.out);
+    let json = scratch.run(&["replay", &token, "--format", "json"]).check(1, &[]).json();
+    let steps = json["steps"].as_array().unwrap();
+    let story = answer.out.lines().filter(|line| line.starts_with("    ")).count();
+    assert_eq!((&json["class"], steps.len()), (&"deadlock".into(), story));
+    for step in steps {
+        assert!(answer.out.contains(step["words"].as_str().unwrap()), "{step}");
+    }
+
+    scratch.write("moved.json", RACE);
+    scratch.run(&["replay", &token, "moved.json"]).check(1, &[]);
+    scratch.write("race.json", &RACE.replace("\"size\": \"8 B\"", "\"size\": \"7 B\""));
+    scratch.run(&["replay", &token]).check(3, &["error[E0910]", "is not the job"]);
+    let damaged = token.replace(":s1:", ":s2:");
+    scratch.run(&["replay", &damaged]).check(2, &["the token is damaged"]);
+    scratch.run(&["replay", "hello"]).check(2, &["this is no replay token"]);
+}
+
+#[test]
+fn drawn_orders_find_it_too_and_shrink_it_to_one_choice_or_two() {
+    let scratch = Scratch::new("explore-drawn");
+    scratch.write("race.json", RACE);
+    for strategy in ["walk", "pct"] {
+        let arguments = ["explore", "race.json", "--strategy", strategy, "--format", "json"];
+        let json = scratch.run(&arguments).check(1, &[]).json();
+        let failure = &json["failures"][0];
+        assert_eq!(failure["class"], "deadlock");
+        assert!(failure["forced"].as_array().unwrap().len() <= 2, "{failure:#}");
+        scratch.run(&["replay", failure["token"].as_str().unwrap()]).check(1, &[]);
+    }
+    let arguments = ["explore", "eager", "--strategy", "pct", "--budget", "schedules=20"];
+    let out = scratch.run(&arguments).check(0, &[]).out;
+    assert!(out.contains("bounded, not complete: nothing was found in 20 schedules"), "{out}");
+}
+
+#[test]
+fn a_crash_names_the_victim_and_who_waits() {
+    let scratch = Scratch::new("explore-crash");
+    let out = scratch.run(&["explore", "eager", "--ranks", "3", "--crash"]).check(0, &[]).out;
+    for part in ["process 1 died\n  waits for it: process 2: MPI_Recv", "or names the process"] {
+        assert!(out.contains(part), "{part}: {out}");
+    }
+}
+
+#[test]
+fn a_limit_that_is_hit_is_no_success() {
+    let scratch = Scratch::new("explore-limit");
+    let run = |more: &[&str]| {
+        let base = ["explore", "rendezvous/rput", "--ranks", "3", "--ops", "2"];
+        scratch.run(&[&base[..], more].concat())
+    };
+    let states = run(&["--budget", "states=100"]).check(5, &["error[E1004]", "more states"]);
+    assert!(states.out.contains("bounded, not complete"), "{}", states.out);
+    run(&["--memory", "64 KiB"]).check(5, &["error[E1004]", "more memory"]);
+    run(&["--strategy", "walk", "--budget", "steps=5", "--budget", "schedules=3"])
+        .check(5, &["error[E1004]", "took more steps"]);
+}
+
+#[test]
+fn what_cannot_be_meant_is_refused() {
+    let scratch = Scratch::new("explore-refused");
+    scratch.write("race.json", RACE);
+    let cases: [(&[&str], i32, &str); 9] = [
+        (&["matching/wildcrd"], 3, "did you mean `matching/wildcard`?"),
+        (&["matching/wildcard", "--ranks", "1"], 2, "takes 2 to 8"),
+        (&["eager", "--ops", "0"], 2, "takes 1 to 100"),
+        (&["eager", "--budget", "states"], 2, "`--budget states` is no budget"),
+        (&["eager", "--budget", "time=3"], 2, "write `states=N`"),
+        (&["eager", "--memory", "3"], 2, "`--memory 3`"),
+        (&["eager", "--depth", "2"], 2, "an option of `--strategy pct`"),
+        (&["eager", "--set", "seed=2"], 2, "change a scenario"),
+        (&["race.json", "--ranks", "2"], 2, "a scenario has its own"),
+    ];
+    for (arguments, exit, says) in cases {
+        scratch.run(&[&["explore"], arguments].concat()).check(exit, &[says]);
+    }
+    scratch.run(&["explore", "examples/ping_pong_knc"]).check(2, &["points, and one is explored"]);
+}

@@ -1,0 +1,154 @@
+//! Collectives in scenarios, over the real program.
+
+use crate::binary::Scratch;
+
+/// A program of statements, one list a rank, with real bytes.
+fn program(mpi: &str, ranks: &[&str]) -> String {
+    let lists: Vec<String> = ranks.iter().map(|ops| format!("[ {ops} ]")).collect();
+    format!(
+        "{{ \"schema\": 1, \"title\": \"t\", \"machine\": \"ideal\", \
+         \"mpi\": {{ \"payload\": \"real\"{mpi} }}, \"workload\": {{ \"kind\": \"program\", \
+         \"ranks\": [ {} ] }} }}",
+        lists.join(", ")
+    )
+}
+
+const EVERY: &str = r#"
+    { "op": "barrier" },
+    { "op": "bcast", "root": 1, "size": "100 KiB", "algorithm": "pipelined_ring" },
+    { "op": "bcast", "size": "8 B", "over": "nodes", "comm": 2 },
+    { "op": "scatter", "root": 2, "size": "9 B", "algorithm": "binomial" },
+    { "op": "scatterv", "root": 2, "sizes": [ "0 B", "70 kB", "5 B" ] },
+    { "op": "gather", "size": "9 B", "algorithm": "linear" },
+    { "op": "gatherv", "sizes": [ "3 B", "0 B", "5 B" ], "comm": 2 },
+    { "op": "allgather", "size": "70 kB" },
+    { "op": "allgatherv", "sizes": [ "3 B", "0 B", "5 B" ], "algorithm": "recursive_doubling" },
+    { "op": "reduce", "root": 1, "count": 3, "type": "int64_pair", "operator": "affine" },
+    { "op": "allreduce", "count": 3, "type": "double", "over": "nodes" },
+    { "op": "allreduce", "count": 30000, "algorithm": "reduce_scatter_allgather" },
+    { "op": "reduce_scatter", "counts": [ 0, 4, 1 ], "operator": "bxor", "algorithm": "pairwise" },
+    { "op": "reduce_scatter_block", "count": 4, "type": "int32_pair", "operator": "maxloc" },
+    { "op": "alltoall", "size": "9 B", "comm": 1 },
+    { "op": "scan", "count": 2 },
+    { "op": "exscan", "count": 2, "algorithm": "linear" }"#;
+
+#[test]
+fn every_collective_runs_in_a_program() {
+    let scratch = Scratch::new("collectives-every");
+    let both = r#", { "op": "alltoallv", "algorithm": "linear", "send_sizes": [ "1 B", "2 B", "3 B" ],
+        "receive_sizes": [ SIZES ] }"#;
+    let ranks: Vec<String> = ["1 B", "2 B", "3 B"]
+        .iter()
+        .map(|own| {
+            EVERY.to_owned() + &both.replace("SIZES", &format!("\"{own}\", \"{own}\", \"{own}\""))
+        })
+        .collect();
+    let ranks: Vec<&str> = ranks.iter().map(String::as_str).collect();
+    scratch.write("all.json", &program("", &ranks));
+    scratch.run(&["run", "all.json", "--out", "r"]).check(0, &[]);
+    // Other choices of the library give other times.
+    let time = |mpi: &str, out: &str| {
+        scratch.write("all.json", &program(mpi, &ranks));
+        scratch.run(&["run", "all.json", "--format", "csv", "--out", out]).check(0, &[]).out
+    };
+    let (ring, doubling) = (
+        time(r#", "collectives": { "allgather": "ring" }"#, "a"),
+        time(r#", "collectives": { "allgather": "recursive_doubling" }"#, "b"),
+    );
+    assert_ne!(ring, doubling);
+    assert_eq!(ring, time("", "c"), "the ring is the default");
+}
+
+/// The simulated program does not finish, and the report says why.
+#[track_caller]
+fn check_stopped(scratch: &Scratch, file: &str, words: &[&str]) {
+    let answer = scratch.run(&["run", file]).check(1, &["error[E1003]"]);
+    for word in words {
+        assert!(answer.out.contains(word), "does not say `{word}`: {}", answer.out);
+    }
+}
+
+#[test]
+fn different_collectives_end_in_a_deadlock_with_their_names() {
+    let scratch = Scratch::new("collectives-names");
+    let text = program(
+        "",
+        &[
+            r#"{ "op": "bcast", "root": 1, "size": "8 B" }"#,
+            r#"{ "op": "reduce", "root": 1, "count": 2 }"#,
+        ],
+    );
+    scratch.write("names.json", &text);
+    // What rank 0 waits for never comes; rank 1 waits for rank 0.
+    let words = ["deadlock", "process 0: MPI_Bcast", "process 1: MPI_Reduce", "communicator 0"];
+    check_stopped(&scratch, "names.json", &words);
+}
+
+#[test]
+fn collectives_in_different_order_on_two_communicators_end_in_a_deadlock() {
+    let scratch = Scratch::new("collectives-order");
+    let one = r#"{ "op": "allreduce", "count": 1, "comm": 0 }"#;
+    let two = r#"{ "op": "scan", "count": 1, "comm": 1 }"#;
+    let (ahead, behind) = (format!("{one}, {two}"), format!("{two}, {one}"));
+    scratch.write("order.json", &program("", &[&ahead, &behind]));
+    let words = ["deadlock", "MPI_Allreduce", "MPI_Scan", "communicator 0", "communicator 1"];
+    check_stopped(&scratch, "order.json", &words);
+}
+
+#[test]
+fn different_counts_are_told_with_both_ranks() {
+    let scratch = Scratch::new("collectives-counts");
+    let op = |count| format!(r#"{{ "op": "allreduce", "count": {count} }}"#);
+    scratch.write("counts.json", &program("", &[&op(2), &op(3)]));
+    let words =
+        ["MPI_Allreduce: unexpected 8 B", "rank 1 waits for 12 B of rank 0", "do not agree"];
+    check_stopped(&scratch, "counts.json", &words);
+    let op = |root| format!(r#"{{ "op": "bcast", "root": {root}, "size": "8 B" }}"#);
+    scratch.write("roots.json", &program("", &[&op(1), &op(0)]));
+    check_stopped(&scratch, "roots.json", &["deadlock", "process 0: MPI_Bcast"]);
+}
+
+/// Latency in microseconds of one measured collective.
+fn latency(scratch: &Scratch, more: &str) -> f64 {
+    let text = format!(
+        "{{ \"schema\": 1, \"title\": \"t\", \"machine\": \"broadwell-edr\", \"workload\": \
+         {{ \"kind\": \"collective\", \"ranks_per_node\": 4, \"rounds\": 4, \"warmup\": 1, {more} }} }}"
+    );
+    scratch.write("one.json", &text);
+    let out = scratch.run(&["run", "one.json", "--format", "csv"]).check(0, &[]).out;
+    let line = out.lines().find(|line| line.contains(",latency,")).unwrap();
+    line.split(',').nth(2).unwrap().parse().unwrap()
+}
+
+#[test]
+fn the_shape_of_measured_collectives_is_that_of_their_algorithms() {
+    let scratch = Scratch::new("collectives-shape");
+    let allreduce = |algorithm: &str, size: &str| {
+        let more = format!(
+            "\"operation\": \"allreduce\", \"algorithm\": \"{algorithm}\", \"size\": \"{size}\""
+        );
+        latency(&scratch, &more)
+    };
+    // Fewer messages win where they are short, fewer bytes where they are long.
+    let (doubling, halves) = ("recursive_doubling", "reduce_scatter_allgather");
+    assert!(allreduce(doubling, "8 B") < allreduce(halves, "8 B"));
+    assert!(allreduce(halves, "1 MiB") < allreduce(doubling, "1 MiB"));
+    for operation in [
+        "barrier",
+        "bcast",
+        "scatter",
+        "gather",
+        "allgather",
+        "reduce",
+        "reduce_scatter_block",
+        "alltoall",
+        "scan",
+        "exscan",
+    ] {
+        let at = |size: &str| {
+            latency(&scratch, &format!("\"operation\": \"{operation}\", \"size\": \"{size}\""))
+        };
+        let (short, long) = (at("8 B"), at("64 KiB"));
+        assert!(short > 0.0 && (short < long || operation == "barrier"), "{operation}");
+    }
+}

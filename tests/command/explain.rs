@@ -1,0 +1,237 @@
+//! Where the time went: the parts sum to the whole, and nothing of it is without a name.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::binary::{SMALL, Scratch};
+use mpisim::engine::Keep;
+use mpisim::experiment::plan::{Point, Request, load};
+use mpisim::experiment::results::{Explanation, PointResult};
+use mpisim::experiment::run::run_point;
+use mpisim::experiment::run::timeline::{sequence, timeline};
+use mpisim::experiment::what_if::WhatIf;
+use mpisim::units::TimeDelta;
+
+fn point_of(scenario: &str, overrides: &[&str]) -> Point {
+    let overrides = overrides.iter().map(|&text| text.to_owned()).collect();
+    let request = Request { scenario: scenario.to_owned(), overrides, ..Request::default() };
+    let (plan, diagnostics) = load(&request);
+    assert!(!diagnostics.has_errors(), "{}", diagnostics.human());
+    plan.unwrap().points[0].clone()
+}
+
+fn explained(point: &Point) -> PointResult {
+    run_point(point, Keep::Causes).unwrap().0
+}
+
+/// Every scenario that ships, by its name.
+fn scenarios(folder: &Path, names: &mut Vec<String>) {
+    let mut entries: Vec<PathBuf> =
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    entries.sort();
+    for path in entries {
+        if path.is_dir() {
+            scenarios(&path, names);
+        } else {
+            let name = path.strip_prefix("scenarios").unwrap().with_extension("");
+            names.push(name.to_str().unwrap().to_owned());
+        }
+    }
+}
+
+#[track_caller]
+fn check_sum(name: &str, explanation: &Explanation) {
+    let sum: u64 = explanation.parts.iter().map(|part| part.time.as_ps()).sum();
+    assert_eq!(sum, explanation.total.as_ps(), "{name}: parts sum to the whole");
+    assert!(explanation.total > TimeDelta::ZERO, "{name}: something was measured");
+    for part in &explanation.parts {
+        let unknown = ["other", "before the oldest moment kept"].contains(&part.phase);
+        assert!(!unknown, "{name}: {part:?} of {}", explanation.total);
+        assert!(part.time > TimeDelta::ZERO, "{name}: {part:?}");
+    }
+    let keys: BTreeSet<(&str, &str)> =
+        explanation.parts.iter().map(|part| (part.resource.as_str(), part.phase)).collect();
+    assert_eq!(keys.len(), explanation.parts.len(), "{name}: each part once");
+}
+
+#[test]
+fn parts_sum_to_the_measured_time_in_every_scenario() {
+    let mut names = Vec::new();
+    scenarios(Path::new("scenarios"), &mut names);
+    assert!(names.len() > 90, "all scenarios are found");
+    for name in names {
+        let point = point_of(&name, &[]);
+        let result = explained(&point);
+        assert_eq!(result.failure, None, "{name}");
+        check_sum(&name, result.explanation.as_ref().unwrap());
+        let unwatched = run_point(&point, Keep::Nothing).unwrap().0;
+        assert_eq!(result.digest, unwatched.digest, "{name}: watching changes no event");
+        assert_eq!(result.metrics, unwatched.metrics, "{name}: watching changes no number");
+        assert_eq!(unwatched.explanation, None, "{name}");
+    }
+}
+
+#[track_caller]
+fn time_of(explanation: &Explanation, resource: &str, phase: &str) -> u64 {
+    let of = |part: &&mpisim::experiment::results::Share| {
+        part.phase == phase && part.resource.contains(resource)
+    };
+    explanation.parts.iter().filter(of).map(|part| part.time.as_ps()).sum()
+}
+
+#[test]
+fn a_ping_pong_over_an_idle_wire_never_queues() {
+    let point = point_of("examples/ping_pong_broadwell", &["workload.size=8 B"]);
+    let explanation = explained(&point).explanation.unwrap();
+    for phase in ["queueing", "sharing", "waiting in order", "lock wait", "receiver not ready"] {
+        assert_eq!(time_of(&explanation, "", phase), 0, "{phase}");
+    }
+    // 40 messages, each with the latency of the wire, and perhaps the last of the barrier before: the
+    // time is measured from the first rank that leaves it.
+    let latency = point.machine.profile.link.base_latency.as_ps();
+    let messages = time_of(&explanation, "switch", "latency");
+    assert!([40 * latency, 41 * latency].contains(&messages), "{messages} of {latency}");
+}
+
+#[test]
+fn threads_that_share_a_library_wait_for_its_lock() {
+    let overrides = ["ranks.threads_per_process=4", "workload.size=8 B"];
+    let point = point_of("endpoints/fig05_threads_message_rate", &overrides);
+    let explanation = explained(&point).explanation.unwrap();
+    let lock = time_of(&explanation, "thread", "lock wait");
+    assert!(3 * lock > explanation.total.as_ps(), "{lock} of {}", explanation.total);
+    assert!(explanation.waits.iter().all(|wait| wait.rank.contains("thread")));
+}
+
+#[test]
+fn a_receiver_that_computes_waits_for_progress() {
+    let scratch = Scratch::new("progress");
+    let text = r#"{ "schema": 1, "title": "late", "machine": "broadwell-edr", "nodes": 2,
+        "mpi": { "rendezvous": "rput" },
+        "workload": { "kind": "program", "ranks": [
+          [ { "op": "send", "to": 1, "tag": 1, "size": "1 MiB" } ],
+          [ { "op": "irecv", "src": 0, "tag": 1, "max": "1 MiB", "req": "a" },
+            { "op": "compute", "time": "1 ms" },
+            { "op": "wait", "req": "a" } ] ] } }"#;
+    let scenario = scratch.write("late.json", text);
+    let explanation = explained(&point_of(scenario.to_str().unwrap(), &[])).explanation.unwrap();
+    let waits = time_of(&explanation, "rank 1", "waiting for progress");
+    let computes = time_of(&explanation, "rank 1", "outside MPI");
+    assert_eq!(waits + computes, 1_000_000_000, "the whole computation is on the path");
+    assert!(waits > 990_000_000, "nearly all of it with an RTS in the channel: {waits}");
+    let longest = &explanation.waits[0];
+    assert_eq!((longest.rank.as_str(), longest.peer.as_str()), ("rank 0", "1"));
+    assert_eq!(longest.operation, "MPI_Send");
+    assert!(longest.time.as_ps() > 990_000_000, "{longest:?}");
+}
+
+#[test]
+fn a_resource_that_costs_nothing_to_nobody_gains_nothing() {
+    let request = Request {
+        scenario: "examples/ping_pong_broadwell".to_owned(),
+        overrides: vec!["workload.size=8 B".to_owned()],
+        ..Request::default()
+    };
+    let plan = load(&request).0.unwrap();
+    let time = |change: &str| {
+        let plan = WhatIf::parse(change).unwrap().of(&plan);
+        run_point(&plan.points[0], Keep::Nothing).unwrap().0.metric("time").unwrap().value
+    };
+    let before = time("link=1");
+    assert_eq!(time("gpu=0.5").to_bits(), before.to_bits(), "there is none");
+    assert_eq!(time("lock=0.5").to_bits(), before.to_bits(), "one thread takes no lock");
+    // Half of the wire's part is gained, but for what polls lose or win that meet packets at other
+    // places of their passes.
+    let gained = before - time("link=0.5");
+    let explanation = explained(&plan.points[0]).explanation.unwrap();
+    let us = |ps| TimeDelta::from_ps(ps).as_us_f64();
+    let wire = ["latency", "transfer"].map(|phase| time_of(&explanation, "switch", phase));
+    let polls = us(time_of(&explanation, "rank", "channel polling"));
+    let half = us(wire.iter().sum()) / 2.0;
+    assert!((gained - half).abs() < polls, "{gained} of {half}, polls {polls}");
+}
+
+#[test]
+fn every_packet_of_a_timeline_has_a_cause_on_another_track_and_tracks_are_serial() {
+    let overrides = ["workload.size=8 B", "workload.senders_per_node=8", "seed=1"];
+    let point = point_of("examples/message_rate_broadwell", &overrides);
+    let (_, recorded) = run_point(&point, Keep::Messages).unwrap();
+    let recorded = recorded.unwrap();
+    let timeline = timeline(&point, &recorded);
+    let mut ends = vec![0; timeline.tracks.len()];
+    for slice in &timeline.slices {
+        assert!(ends[slice.track] <= slice.from_ps && slice.from_ps < slice.to_ps, "{slice:?}");
+        ends[slice.track] = slice.to_ps;
+    }
+    for &(cause, effect) in &timeline.flows {
+        let (cause, effect) = (&timeline.slices[cause], &timeline.slices[effect]);
+        assert_ne!(cause.track, effect.track);
+        assert!(cause.to_ps <= effect.from_ps, "{cause:?} before {effect:?}");
+    }
+    assert!(timeline.flows.len() > recorded.messages.len(), "each message crosses some tracks");
+    for track in ["rank 0", "node 0 PCIe to HCA", "node 1 PCIe from HCA"] {
+        assert!(timeline.tracks.iter().any(|name| name == track), "{track}");
+    }
+}
+
+#[test]
+fn a_sequence_has_the_packets_of_the_protocol_and_the_copies_of_both_cores() {
+    let point = point_of("scenarios/coop/fig01_protocols.json", &["mpi.rendezvous_intra=coop_p2p"]);
+    let (_, recorded) = run_point(&point, Keep::Messages).unwrap();
+    let drawn = sequence(&point, "who copies", &recorded.unwrap()).unwrap();
+    let said: Vec<(u32, &str)> =
+        drawn.arrows.iter().map(|arrow| (arrow.from, arrow.label.as_str())).collect();
+    assert_eq!(said, [(0, "RTS"), (1, "CTS"), (1, "FIN"), (0, "FIN")], "coop Fig. 4");
+    for rank in 0..2 {
+        let copied = drawn.bars.iter().filter(|bar| bar.rank == rank && bar.name == "copy");
+        let copied: u64 = copied.map(|bar| bar.to_ps - bar.from_ps).sum();
+        assert!(copied > 10_000_000, "rank {rank} copies its half: {copied}");
+    }
+}
+
+#[test]
+fn the_page_and_the_json_tell_what_the_table_tells() {
+    let scratch = Scratch::new("explain");
+    scratch.write("small.json", SMALL);
+    let run = ["run", "small.json", "--explain", "--what-if", "link=0.5", "--format", "json"];
+    let answer = scratch.run(&run).check(0, &[]).json();
+    for point in answer["points"].as_array().unwrap() {
+        let explanation = &point["explanation"];
+        let parts = explanation["parts"].as_array().unwrap();
+        let sum: u64 = parts.iter().map(|part| part["ps"].as_u64().unwrap()).sum();
+        assert_eq!(Some(sum), explanation["total_ps"].as_u64());
+    }
+    assert_eq!(answer["what_if"][0]["change"], "link=0.5");
+    let points = answer["what_if"][0]["points"].as_array().unwrap();
+    assert_eq!(points.len(), answer["points"].as_array().unwrap().len());
+    let files = scratch.files("results/small");
+    assert!(files.iter().any(|(name, _)| name == "explain.svg"));
+    let page = files.iter().find(|(name, _)| name == "report.html").unwrap();
+    assert!(String::from_utf8_lossy(&page.1).contains("Where the time went"));
+    let plain = scratch.run(&["run", "small.json", "--format", "json"]).check(0, &[]).json();
+    assert_eq!(plain["digest"], answer["digest"], "asking changes nothing");
+    assert!(plain["points"][0].get("explanation").is_none() && plain.get("what_if").is_none());
+    assert!(!scratch.files("results/small").iter().any(|(name, _)| name == "explain.svg"));
+}
+
+#[test]
+fn what_shows_one_point_refuses_a_sweep_and_writes_files() {
+    let scratch = Scratch::new("single");
+    scratch.write("small.json", SMALL);
+    for option in ["--trace", "--sequence"] {
+        let answer = scratch.run(&["run", "small.json", option, "file"]).check(2, &["E0703"]);
+        assert!(answer.err.contains("--set 'workload.size="), "how to choose: {}", answer.err);
+        assert!(!scratch.path("file").exists() && !scratch.path("results").exists());
+    }
+    let one = ["run", "small.json", "--set", "workload.size=64 KiB", "--set", "workload.rounds=1"];
+    let files = ["--trace", "a.pftrace", "--sequence", "a.svg"];
+    scratch.run(&[&one[..], &files[..]].concat()).check(0, &[]);
+    assert!(fs::read(scratch.path("a.pftrace")).unwrap().len() > 1000);
+    assert!(fs::read_to_string(scratch.path("a.svg")).unwrap().contains("RTS"));
+    let page = fs::read_to_string(scratch.path("results/small/report.html")).unwrap();
+    assert!(page.contains("Messages: "), "the page shows the figure too");
+    let unknown = scratch.run(&["run", "small.json", "--what-if", "lnk=0.5"]);
+    unknown.check(2, &["there is no resource `lnk`; one of library,"]);
+    scratch.run(&["run", "small.json", "--explain", "--resume"]).check(2, &["--resume"]);
+}

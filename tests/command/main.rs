@@ -1,0 +1,26 @@
+//! The real binary: what its commands print, leave behind and refuse.
+
+#![allow(clippy::unwrap_used, reason = "a test stops at its first surprise")]
+
+#[path = "../common/binary.rs"]
+mod binary;
+#[path = "../common/mod.rs"]
+mod common;
+#[path = "../common/schedules.rs"]
+mod schedules;
+
+mod bad_inputs;
+mod check;
+mod cli;
+mod cli_explore;
+mod collectives_program;
+mod explain;
+mod goal;
+mod golden;
+mod inputs;
+mod mutations;
+mod new;
+mod resume;
+mod scale_out;
+mod schema;
+mod sensitivity;

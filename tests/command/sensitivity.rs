@@ -1,0 +1,75 @@
+//! `mpisim sensitivity` over the real binary: which numbers move a result, and how claims follow.
+
+use crate::binary::{SMALL, Scratch};
+
+/// A latency whose claim lies just above what the machine gives.
+const LATENCY: &str = r#"{
+  "schema": 1,
+  "title": "Latency",
+  "machine": "broadwell-edr",
+  "workload": { "kind": "ping_pong", "size": "8 B", "rounds": 5 },
+  "sweep": { "workload.size": ["8 B", "64 KiB"] },
+  "figures": [ { "x": "workload.size", "y": "latency" } ],
+  "claims": [
+    { "id": "t-rises", "trend": "latency", "along": "workload.size",
+      "expect": { "shape": "rises" }, "role": "prediction", "source": "a test" }
+  ]
+}
+"#;
+
+fn numbers(scratch: &Scratch, extra: &[&str]) -> Vec<serde_json::Value> {
+    let mut words = vec!["sensitivity", "a.json", "--format", "json", "--figure", "a.svg"];
+    words.extend(extra);
+    let json = scratch.run(&words).check(0, &["a.svg"]).json();
+    assert_eq!((&json["schema"], &json["metric"]), (&1.into(), &"latency".into()));
+    json["numbers"].as_array().unwrap().clone()
+}
+
+fn change(number: &serde_json::Value, end: &str) -> f64 {
+    number[end]["change"].as_f64().unwrap()
+}
+
+#[test]
+fn every_assumed_number_is_varied_and_the_greatest_swing_comes_first() {
+    let scratch = Scratch::new("sensitivity");
+    scratch.write("a.json", LATENCY);
+    let assumed = numbers(&scratch, &[]);
+    let swing =
+        |one: &serde_json::Value| change(one, "at_low").abs().max(change(one, "at_high").abs());
+    let swings: Vec<f64> = assumed.iter().map(swing).collect();
+    assert!(swings.is_sorted_by(|left, right| left >= right), "{swings:?}");
+    assert!(swings[0] > 0.0 && assumed.len() > 10, "{}", assumed.len());
+
+    let all = numbers(&scratch, &["--all"]);
+    assert!(all.len() > assumed.len());
+    let send = all.iter().find(|one| one["path"] == "machine.mpi.step_send").unwrap();
+    assert!(change(send, "at_low") < 0.0 && change(send, "at_high") > 0.0, "{send}");
+    let elasticity = send["elasticity"].as_f64().unwrap();
+    assert!((0.0..1.0).contains(&elasticity), "{send}");
+}
+
+#[test]
+fn people_get_a_table_and_the_claims_that_fall() {
+    let scratch = Scratch::new("sensitivity-table");
+    scratch.write("a.json", LATENCY);
+    let answer = scratch.run(&["sensitivity", "a.json"]).check(0, &["results/a-sensitivity.svg"]);
+    for part in ["elasticity", "move no event", "no claim changes its verdict"] {
+        assert!(answer.out.contains(part), "{part}: {}", answer.out);
+    }
+    let svg = std::fs::read_to_string(scratch.path("results/a-sensitivity.svg")).unwrap();
+    assert!(svg.starts_with("<svg") && svg.contains("lowest"));
+    let again = scratch.run(&["sensitivity", "a.json", "--jobs", "1"]).check(0, &[]);
+    assert_eq!(again.out, answer.out);
+}
+
+#[test]
+fn what_cannot_vary_is_refused_before_anything_runs() {
+    let scratch = Scratch::new("sensitivity-none");
+    scratch.write("a.json", LATENCY);
+    scratch.write("small.json", SMALL);
+    let unknown = ["sensitivity", "a.json", "--metric", "latncy"];
+    scratch.run(&unknown).check(2, &["did you mean `latency`?"]);
+    scratch.run(&["sensitivity", "small.json"]).check(3, &["error[E0912]", "--all"]);
+    scratch.run(&["sensitivity", "a.json", "--figure", "none/a.svg"]).check(4, &["none/a.svg"]);
+    assert!(!scratch.path("results").exists());
+}

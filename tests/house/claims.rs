@@ -1,0 +1,378 @@
+//! Every claim of a finished figure is checked somewhere, and says what its document says.
+//!
+//! `data/claims_endpoints.json` is the list of what the document `endpoints` states. A figure is
+//! finished when a scenario of it is shipped. A claim is checked by a scenario that has its `id`, or
+//! by a test with the comment `claim: ID`. The document `xios-ep` measures nothing: all that it
+//! states, in `data/claims_xios_ep.json`, is checked by tests.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use mpisim::mpi::envelope::Rank;
+use mpisim::units::Bytes;
+use mpisim::workloads::job::{AnyProgram, Flow, windowed};
+use mpisim::workloads::windowed::{Direction, Windowed};
+use serde_json::Value as Json;
+
+const COPY: &str = include_str!("../data/claims_endpoints.json");
+const XIOS_EP: &str = include_str!("../data/claims_xios_ep.json");
+const RMA: &str = include_str!("../data/claims_rma.json");
+/// Claims of `rma` that wait, each with its reason.
+const LATER_RMA: [(&str, &str); 5] = [
+    ("rma-cfg-eureka", "parameters of models/eureka-mx10g.json, compared with no copy yet"),
+    ("rma-cfg-lib", "the library of that model, stated in its title"),
+    ("rma-fig4-mpi2-linear", "no kind of claim fits a line and gives its R^2"),
+    ("rma-mutex2-fair", "bypasses are not counted yet"),
+    ("rma-sec3-nemesis", "out of scope: there is no TCP channel"),
+];
+const COOP: &str = include_str!("../data/claims_coop.json");
+/// Claims of `coop` that wait, each with its reason.
+const LATER_COOP: [(&str, &str); 12] = [
+    ("coop-cfg-iters", "five runs of 1000 iterations: runs here are deterministic, and short"),
+    (
+        "coop-fig2-share",
+        "no claim follows the share of one side; docs/cooperation.md shows both sides together",
+    ),
+    ("coop-fig17-ideal", "copies_mean is the mean of the counts; copy times have no such metric"),
+    ("coop-fig18-mv2", "searches of 112 processes are run, of 896 they would take minutes"),
+    ("coop-fig18-ompi", "as above"),
+    ("coop-fig18-hyb", "as above: no seconds are compared"),
+    ("coop-fig18-strong", "every message of the reference is eager, as in weak scaling"),
+    ("coop-fig18-scale", "the scenario has 2^16 vertices of each node, not 2^25"),
+    ("coop-fig19-ompi", "rget is in the figure, the library is no model of its own"),
+    ("coop-app-order", "gains of three scenarios; a claim compares points of one"),
+    ("coop-sem-hca-hwcounter", "the counter is 0 at the end (V5); no test reads it meanwhile"),
+    (
+        "coop-sem-reduce-phases",
+        "a rank of this reduce blocks where its partner blocks: COOP-coll takes COOP throughout",
+    ),
+];
+const GPU_PACK: &str = include_str!("../data/claims_gpu_pack.json");
+/// Claims of `gpu-pack` that wait, by what they wait for.
+const LATER_GPU_PACK: [(&str, &[&str]); 1] =
+    [("a method is refused by name, without a fallback", &["gpu-sem-kernel-noderived"])];
+/// Claims that wait for a mechanism, each with its reason: none at present.
+const LATER: [&str; 0] = [];
+
+fn claims() -> Vec<Json> {
+    let claims: Vec<Json> = serde_json::from_str(COPY).expect("a list of claims");
+    assert!(claims.iter().all(|claim| claim["document"] == "endpoints"));
+    claims
+}
+
+fn text<'a>(json: &'a Json, key: &str) -> &'a str {
+    json[key].as_str().unwrap_or_else(|| panic!("{key} of {json} is a text"))
+}
+
+/// Every file below `folder` whose name ends so, with its text; none where there is no folder.
+fn files(folder: &str, end: &str) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)];
+    while let Some(folder) = folders.pop() {
+        let Ok(entries) = fs::read_dir(&folder) else { continue };
+        for entry in entries {
+            let path = entry.expect("a readable entry").path();
+            let name = path.to_str().expect("a plain name").to_owned();
+            if path.is_dir() {
+                folders.push(path);
+            } else if name.ends_with(end) {
+                let text = fs::read_to_string(&path).expect("a readable file");
+                found.push((name, text));
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// Claims of all shipped scenarios, by id, with the file they stand in.
+fn of_scenarios() -> BTreeMap<String, Vec<(String, Json)>> {
+    let mut found: BTreeMap<String, Vec<(String, Json)>> = BTreeMap::new();
+    for (name, text) in files("scenarios", ".json") {
+        // Scenarios that show what a wrong file gives are no scenarios.
+        let Ok(scenario) = serde_json::from_str::<Json>(&text) else { continue };
+        for claim in scenario["claims"].as_array().into_iter().flatten() {
+            if let Some(id) = claim["id"].as_str() {
+                found.entry(id.to_owned()).or_default().push((name.clone(), claim.clone()));
+            }
+        }
+    }
+    found
+}
+
+/// Ids that comments of tests name.
+fn of_tests() -> Vec<String> {
+    [named_in(&files("src", ".rs")), named_in(&files("tests", ".rs"))].concat()
+}
+
+/// Ids that comments of these files name.
+fn named_in(files: &[(String, String)]) -> Vec<String> {
+    let mut found = Vec::new();
+    for (_, text) in files {
+        for line in text.lines().filter(|line| line.trim_start().starts_with("//")) {
+            let Some((_, after)) = line.split_once("claim: ") else { continue };
+            found.push(after.split_whitespace().next().unwrap_or_default().to_owned());
+        }
+    }
+    found
+}
+
+/// Whether this claim must be checked by now: all of the document are, but those of `LATER`.
+fn is_due(claim: &Json) -> bool {
+    !LATER.contains(&text(claim, "id"))
+}
+
+#[test]
+fn every_claim_of_the_document_is_checked() {
+    let (scenarios, tests) = (of_scenarios(), of_tests());
+    let claims = claims();
+    let due: Vec<&Json> = claims.iter().filter(|claim| is_due(claim)).collect();
+    assert_eq!(due.len() + LATER.len(), claims.len(), "each claim is due or waits for a reason");
+    let checked = |id: &str| scenarios.contains_key(id) || tests.iter().any(|named| named == id);
+    let missing: Vec<String> = due
+        .into_iter()
+        .filter(|claim| !checked(text(claim, "id")))
+        .map(|claim| format!("{}: {}", text(claim, "id"), text(claim, "statement")))
+        .collect();
+    assert!(missing.is_empty(), "no scenario and no test names\n{}", missing.join("\n"));
+}
+
+#[test]
+fn every_named_claim_is_one_of_the_document() {
+    let known = claims();
+    let is_known = |id: &str| known.iter().any(|claim| claim["id"] == id);
+    let scenarios = of_scenarios();
+    let named = scenarios.keys().map(String::as_str);
+    let tests = of_tests();
+    let named: Vec<&str> = named.chain(tests.iter().map(String::as_str)).collect();
+    let unknown: Vec<&&str> =
+        named.iter().filter(|id| id.starts_with("ep-") && !is_known(id)).collect();
+    assert!(unknown.is_empty(), "the document states no {unknown:?}");
+}
+
+/// The list of what waits is as short as can be: a claim leaves it with its test.
+#[test]
+fn every_claim_of_the_endpoint_library_is_tested() {
+    let claims: Vec<Json> = serde_json::from_str(XIOS_EP).expect("a list of claims");
+    assert!(claims.iter().all(|claim| claim["document"] == "xios-ep"));
+    let ids: Vec<&str> = claims.iter().map(|claim| text(claim, "id")).collect();
+    let tests = of_tests();
+    let named = |id: &str| tests.iter().any(|named| named == id);
+    let untested: Vec<&str> = ids.iter().copied().filter(|id| !named(id)).collect();
+    assert!(untested.is_empty(), "no test: {untested:?}");
+    let ours = tests.iter().filter(|id| id.starts_with("xep-"));
+    let unknown: Vec<&String> = ours.filter(|id| !ids.contains(&id.as_str())).collect();
+    assert!(unknown.is_empty(), "the document states no {unknown:?}");
+}
+
+/// What waits of `rma` is as listed, and nothing else.
+#[test]
+fn every_claim_of_rma_is_checked_or_waits_for_a_reason() {
+    checked_or_listed(RMA, "rma", "rma-", &LATER_RMA.map(|(id, _)| id));
+}
+
+/// What waits of `coop` is as listed, and nothing else.
+#[test]
+fn every_claim_of_coop_is_checked_or_waits() {
+    checked_or_listed(COOP, "coop", "coop-", &LATER_COOP.map(|(id, _)| id));
+}
+
+/// What waits of `gpu-pack` is as listed, and nothing else.
+#[test]
+fn every_claim_of_gpu_pack_is_checked_or_waits() {
+    let later: Vec<&str> = LATER_GPU_PACK.iter().flat_map(|(_, ids)| ids.iter().copied()).collect();
+    checked_or_listed(GPU_PACK, "gpu-pack", "gpu-", &later);
+}
+
+/// Every claim of `document` is checked by a scenario or named by a test, or listed in `later`, not
+/// both; what is checked is stated so.
+#[track_caller]
+fn checked_or_listed(claims: &str, document: &str, prefix: &str, later: &[&str]) {
+    let claims: Vec<Json> = serde_json::from_str(claims).expect("a list of claims");
+    assert!(claims.iter().all(|claim| claim["document"] == document));
+    let (scenarios, mut tests) = (of_scenarios(), of_tests());
+    tests.extend(named_in(&files("benches", ".rs")));
+    let checked = |id: &str| scenarios.contains_key(id) || tests.iter().any(|named| named == id);
+    let ids: Vec<&str> = claims.iter().map(|claim| text(claim, "id")).collect();
+    let open: Vec<&str> = ids.iter().copied().filter(|id| !checked(id)).collect();
+    assert_eq!(open, ids.iter().copied().filter(|id| later.contains(id)).collect::<Vec<_>>());
+    let named = scenarios.keys().chain(&tests).filter(|id| id.starts_with(prefix));
+    let unknown: Vec<&String> = named.filter(|id| !ids.contains(&id.as_str())).collect();
+    assert!(unknown.is_empty(), "the document states no {unknown:?}");
+    let mut bent = Vec::new();
+    for stated in &claims {
+        for (file, checked) in scenarios.get(text(stated, "id")).into_iter().flatten() {
+            let differences = differences(stated, checked);
+            bent.extend(differences.iter().map(|what| format!("{file}: {}: {what}", stated["id"])));
+        }
+    }
+    assert!(bent.is_empty(), "\n{}\n", bent.join("\n"));
+}
+
+/// claim: rma-fig4-procs
+#[test]
+fn the_layouts_of_direct_access_are_those_of_the_document() {
+    let claims: Vec<Json> = serde_json::from_str(RMA).expect("a list of claims");
+    let stated = claims.iter().find(|claim| claim["id"] == "rma-fig4-procs").expect("it is there");
+    let stated = stated["expected"]["value"].as_array().expect("a list");
+    let scenarios = of_scenarios();
+    let mut seen = 0;
+    for (file, claim) in
+        scenarios.iter().filter(|(id, _)| id.starts_with("rma-fig4-")).flat_map(|(_, all)| all)
+    {
+        for points in ["of", "to"].iter().filter_map(|key| claim[key].as_array()) {
+            let layout = |point: &Json| {
+                let number = |key: &str| point[key].as_u64().expect("a number");
+                let processes = number("workload.processes");
+                let nodes = processes.div_ceil(number("workload.processes_per_node"));
+                Json::from(vec![processes, nodes])
+            };
+            let found: Vec<Json> = points
+                .iter()
+                .filter(|point| point["workload.processes"].is_u64())
+                .map(layout)
+                .collect();
+            assert!(found.iter().all(|layout| stated.contains(layout)), "{file}: {found:?}");
+            seen += usize::from(stated.iter().all(|layout| found.contains(layout)));
+        }
+    }
+    assert!(seen > 0, "a claim of Fig. 4 compares all layouts {stated:?}");
+}
+
+/// The number in `13`, `"32 KiB"` or `"+-10%"`: sizes in bytes, shares in percent.
+fn number(json: &Json) -> Option<f64> {
+    if let Some(number) = json.as_f64() {
+        return Some(number);
+    }
+    let text = json.as_str()?;
+    if let Ok(size) = text.parse::<Bytes>() {
+        return u32::try_from(size.as_u64()).ok().map(f64::from);
+    }
+    text.trim_start_matches("+-").strip_suffix('%')?.trim_end().parse().ok()
+}
+
+/// Fails where both are numbers and differ.
+fn same(what: &str, stated: &Json, checked: &Json) -> Option<String> {
+    let (stated, checked) = (number(stated)?, number(checked)?);
+    let differ = (stated - checked).abs() > 1e-9;
+    differ.then(|| format!("{what} is {checked}; the document's is {stated}"))
+}
+
+fn differences(stated: &Json, checked: &Json) -> Vec<String> {
+    let mut found = Vec::new();
+    found.extend(same("the value", &stated["expected"]["value"], &checked["expect"]["value"]));
+    let tolerance = &stated["tolerance"]["value"];
+    found.extend(same("the tolerance", tolerance, &checked["expect"]["tolerance"]));
+    let role = if stated["calibration_input"] == true { "input" } else { "prediction" };
+    if checked["role"] != role {
+        found.push(format!("its role is {}, not {role:?}", checked["role"]));
+    }
+    if checked["statement"].is_string() && checked["statement"] != stated["statement"] {
+        found.push(format!("it states {}, not {}", checked["statement"], stated["statement"]));
+    }
+    found
+}
+
+#[test]
+fn scenarios_expect_what_the_document_states() {
+    let scenarios = of_scenarios();
+    let mut wrong = Vec::new();
+    let coop: Vec<Json> = serde_json::from_str(COOP).expect("a list of claims");
+    for stated in claims().into_iter().chain(coop) {
+        for (file, checked) in scenarios.get(text(&stated, "id")).into_iter().flatten() {
+            let differences = differences(&stated, checked);
+            wrong
+                .extend(differences.iter().map(|what| format!("{file}: {}: {what}", stated["id"])));
+        }
+    }
+    assert!(wrong.is_empty(), "\n{}\n", wrong.join("\n"));
+}
+
+/// Claims that state no single number and tolerance, and how scenarios put their words.
+fn in_words() -> Vec<(&'static str, Json)> {
+    vec![
+        ("ep-fig3-monotone", serde_json::json!({ "shape": "rises", "steps": "every" })),
+        ("ep-fig3-sublinear", serde_json::json!({ "is": "below", "times": 16 })),
+        // rate(64)/rate(32) < rate(32)/rate(16) - 0.03
+        ("ep-fig3-dip64", serde_json::json!({ "shape": "dip", "at": "64 B", "margin": 0.03 })),
+        ("ep-fig4-scales", serde_json::json!({ "is": "above" })),
+        // Onset within one power of two; ratio at most 1.25.
+        ("ep-fig4-32k", serde_json::json!({ "value": "32 KiB", "tolerance": "x2", "times": 1.25 })),
+        ("ep-fig4-nocap", serde_json::json!({ "is": "above" })),
+        ("ep-fig5-lower", serde_json::json!({ "is": "below" })),
+        // In percent.
+        ("ep-fig5-forkjoin", serde_json::json!({ "is": "below", "value": 1 })),
+        // Both divided by the rate of one process with one thread.
+        ("ep-fig5-amdahl", serde_json::json!({ "is": "below" })),
+        ("ep-fig6-large2t", serde_json::json!({ "least": 1, "most": 1.25 })),
+        ("ep-fig6-converge", serde_json::json!({ "most": 1.3 })),
+        // At least 0.9 of the rate without a queue, in most mixes.
+        ("ep-fig7-flat64", serde_json::json!({ "is": "above", "times": 0.9, "in": "most" })),
+        // rate(64) > rate(128) > rate(256), and the second loss is the greater part.
+        ("ep-fig7-drop", serde_json::json!({ "shape": "drop", "at": 256 })),
+        (
+            "ep-fig7-threads",
+            serde_json::json!({ "shape": "slope", "value": 1, "tolerance": "20 %" }),
+        ),
+        ("ep-fig8-similar", serde_json::json!({ "value": 1, "tolerance": "15 %" })),
+        // Threads below endpoints, endpoints below processes, with 2 % of slack.
+        ("ep-fig5-bracket", serde_json::json!({ "is": "below", "times": 1.02 })),
+        // Proportional to E, less at most what 13 of 16 loses.
+        ("ep-sec7-proportional", serde_json::json!({ "least": 13, "most": 16 })),
+        ("ep-sec45-dupcomm", serde_json::json!({ "is": "below" })),
+        ("ep-sec62-isolate", serde_json::json!({ "is": "above" })),
+    ]
+}
+
+/// What `differences` cannot compare, since one side is no number, is compared with this list.
+#[test]
+fn claims_without_a_number_expect_what_is_listed() {
+    let (all, words) = (claims(), in_words());
+    for (id, checks) in of_scenarios().into_iter().filter(|(id, _)| id.starts_with("ep-")) {
+        let stated = all.iter().find(|claim| claim["id"] == id.as_str()).expect("it is stated");
+        let numbers = [&stated["expected"]["value"], &stated["tolerance"]["value"]];
+        let listed = words.iter().find(|(listed, _)| *listed == id);
+        if listed.is_none() && numbers.iter().all(|stated| number(stated).is_some()) {
+            continue;
+        }
+        let (_, expect) = listed.unwrap_or_else(|| panic!("{id} is not in the list"));
+        for (file, checked) in checks {
+            assert_eq!(&checked["expect"], expect, "{file}: {id}");
+        }
+    }
+}
+
+#[test]
+fn a_claim_that_was_bent_is_seen() {
+    let all = claims();
+    let stated = all.iter().find(|claim| claim["id"] == "ep-fig3-13x").expect("it is in the copy");
+    let claim = |value: u32, tolerance: &str, role: &str| serde_json::json!({ "expect": { "value": value, "tolerance": tolerance }, "role": role });
+    assert_eq!(differences(stated, &claim(13, "10 %", "input")), Vec::<String>::new());
+    for bent in
+        [claim(12, "10 %", "input"), claim(13, "20 %", "input"), claim(13, "10%", "prediction")]
+    {
+        assert_eq!(differences(stated, &bent).len(), 1, "{bent}");
+    }
+    assert_eq!(number(&Json::from("32 KiB")), Some(32768.0));
+}
+
+/// claim: ep-cfg-bench
+#[test]
+fn each_node_runs_as_many_receivers_as_senders_and_pairs_cross_nodes() {
+    for pairs in [1, 2, 4, 8, 16] {
+        let programs = windowed(pairs, Flow::BothWays, 8, 64, 0, 1);
+        assert_eq!(programs.len(), 4 * pairs as usize);
+        let rank = |peer, direction| {
+            AnyProgram::Windowed(Windowed::new(Rank(peer), direction, 8, 64, 0, 1))
+        };
+        for node in [0, 1_u32] {
+            let (here, there) = (node * 2 * pairs, (1 - node) * 2 * pairs);
+            for i in 0..pairs {
+                let (sender, receiver) = ((here + i) as usize, (here + pairs + i) as usize);
+                assert_eq!(programs[sender], rank(there + pairs + i, Direction::Sends));
+                assert_eq!(programs[receiver], rank(there + i, Direction::Receives));
+            }
+        }
+    }
+}

@@ -1,0 +1,4 @@
+//! Rules of the house that no compiler knows.
+
+mod architecture;
+mod claims;

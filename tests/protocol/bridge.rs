@@ -1,0 +1,294 @@
+//! The bridge gate: every timed run, replayed choice by choice in the untimed world, is enabled at
+//! every step and ends in the same states of libraries, programs and memory.
+//!
+//! `random_programs` runs thousands of small jobs with unexpected arrivals, wildcards, probes,
+//! tests and two threads on machines with drawn numbers; two planted defects of the timed runtime
+//! must be refused.
+
+use std::sync::Arc;
+
+use crate::common::{cross, ideal, job, model};
+use mpisim::engine::{Stream, Streams};
+use mpisim::hardware::profile::Profile;
+use mpisim::mpi::envelope::Rank;
+use mpisim::protocols::call::{Buffer, Call, Comm, Peer, Reply, Requests, SendMode};
+use mpisim::protocols::contract::{Handle, Machine, Next, Program};
+use mpisim::protocols::library::Library;
+use mpisim::protocols::rendezvous::Protocol;
+use mpisim::runtime::timed::{Ending, LockOrder, Planted};
+use mpisim::units::{Bytes, TimeDelta};
+use mpisim::workloads::job::{Flow, Job, ping_pong, windowed};
+
+#[track_caller]
+fn check_crosses<P: Program<Library>>(job: Job<P>) {
+    let ran = cross(job).expect("the untimed world accepts the run");
+    assert_eq!(ran.outcome.ending, Ending::Finished);
+    assert_eq!(ran.outcome.violations, []);
+}
+
+#[test]
+fn the_shipped_workloads_cross() {
+    for name in ["ideal", "knc-qdr", "broadwell-edr"] {
+        for bytes in [0, 8, 3_000, 300_000] {
+            check_crosses(job(model(name, &[]), ping_pong(bytes, 1, 3)));
+            for flow in [Flow::OneWay, Flow::BothWays, Flow::BothInOne] {
+                check_crosses(job(model(name, &[]), windowed(2, flow, bytes, 4, 1, 2)));
+            }
+        }
+        let mut near = job(model(name, &[]), ping_pong(300_000, 1, 3));
+        near.nodes = 1;
+        check_crosses(near);
+        let mut get = job(model(name, &[]), windowed(2, Flow::BothWays, 400_000, 4, 1, 2));
+        get.rendezvous = Protocol::RGet;
+        check_crosses(get);
+    }
+}
+
+/// A program that is a list of steps.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+struct Script {
+    steps: Arc<[Next<Call>]>,
+    at: usize,
+    replies: Vec<Reply>,
+}
+
+impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for Script {
+    fn next(&mut self, reply: Option<Reply>) -> Next<Call> {
+        self.replies.extend(reply);
+        let step = self.steps.get(self.at).cloned().unwrap_or(Next::End);
+        self.at += 1;
+        step
+    }
+}
+
+struct Draw(Stream);
+
+impl Draw {
+    fn below(&mut self, n: u64) -> u32 {
+        u32::try_from(self.0.below(n)).unwrap()
+    }
+
+    fn one_in(&mut self, n: u64) -> bool {
+        self.below(n) == 0
+    }
+
+    fn pick<T: Copy>(&mut self, values: &[T]) -> T {
+        values[self.below(values.len() as u64) as usize]
+    }
+}
+
+/// A machine with some numbers drawn: orders of events that no real one has.
+fn drawn_profile(draw: &mut Draw) -> Profile {
+    let ns = |draw: &mut Draw| format!("{} ns", 1 + draw.below(5_000));
+    let changes = [
+        ("mpi.step_send", ns(draw)),
+        ("mpi.step_receive", ns(draw)),
+        ("mpi.step_arrival", ns(draw)),
+        ("mpi.step_control", ns(draw)),
+        ("link.base_latency", ns(draw)),
+        ("pcie.dma_read_round_trip", ns(draw)),
+        ("coh.line_same_socket", ns(draw)),
+        ("mpi.poll_per_channel", if draw.one_in(2) { "0 ns".to_owned() } else { ns(draw) }),
+        ("mpi.lock_uncontended", ns(draw)),
+        ("mpi.lock_handoff_same_socket", ns(draw)),
+        ("hca.eager_credits", (1 + draw.below(4)).to_string()),
+    ];
+    let changes: Vec<_> = changes.iter().map(|(path, text)| (*path, text.as_str())).collect();
+    ideal(&changes)
+}
+
+/// Messages between random threads. Every thread receives under a tag of its own, so that a
+/// wildcard source can take no message that another receive needs.
+fn drawn_programs(draw: &mut Draw, processes: u32, threads: u32) -> Vec<Script> {
+    let all = (processes * threads) as usize;
+    let mut steps: Vec<Vec<Next<Call>>> = vec![Vec::new(); all];
+    let mut handles: Vec<Vec<Handle>> = vec![Vec::new(); all];
+    let mut next_handle = vec![0; processes as usize];
+    let comm = Comm::default();
+    for _ in 0..=draw.below(7) {
+        let (from, to) = (draw.below(all as u64), draw.below(all as u64));
+        let tag = i32::try_from(to).unwrap();
+        let bytes = draw.pick(&[0, 1, 40, 200, 5_000, 9_000]);
+        let mode = draw.pick(&[SendMode::Standard, SendMode::Synchronous]);
+        let (sender, receiver) = (from / threads, to / threads);
+        let mut handle = |process: u32| {
+            let slot = &mut next_handle[process as usize];
+            *slot += 1;
+            Handle(*slot - 1)
+        };
+        let request = handle(sender);
+        let send = Call::Isend {
+            request,
+            to: Peer::Rank(Rank(receiver)),
+            tag,
+            comm,
+            buffer: Buffer { id: request.0, bytes },
+            mode,
+        };
+        steps[from as usize].push(Next::Call(send));
+        handles[from as usize].push(request);
+        let request = handle(receiver);
+        let room = 9_000;
+        let receive = Call::Irecv {
+            request,
+            source: Peer::Any,
+            tag: Some(tag),
+            comm,
+            buffer: Buffer { id: request.0, bytes: room },
+        };
+        let steps = &mut steps[to as usize];
+        if draw.one_in(2) {
+            // The message is likely to be there first.
+            steps.push(Next::Compute(u64::from(draw.below(20_000_000))));
+        }
+        if draw.one_in(3) {
+            steps.push(Next::Call(Call::Iprobe { source: Peer::Any, tag: Some(tag), comm }));
+        }
+        steps.push(Next::Call(receive));
+        if draw.one_in(3) {
+            steps.push(Next::Call(Call::TestAll { requests: Requests::List([].into()) }));
+        }
+        handles[to as usize].push(request);
+    }
+    let ends = |mut steps: Vec<Next<Call>>, handles: Vec<Handle>| {
+        let requests = Requests::List(handles.into());
+        steps.push(Next::Call(Call::WaitAll { requests, statuses: true }));
+        Script { steps: steps.into(), at: 0, replies: Vec::new() }
+    };
+    steps.into_iter().zip(handles).map(|(steps, handles)| ends(steps, handles)).collect()
+}
+
+fn drawn_job(seed: u32, planted: Option<Planted>) -> Job<Script> {
+    let mut draw = Draw(Streams::new(11).stream("bridge", seed));
+    let (processes, threads) = (2 + draw.below(3), 1 + draw.below(2));
+    let programs = drawn_programs(&mut draw, processes, threads);
+    let mut job = job(drawn_profile(&mut draw), programs);
+    job.threads = u16::try_from(threads).unwrap();
+    job.nodes = 1 + draw.below(2);
+    job.rendezvous = draw.pick(&[Protocol::RPut, Protocol::RGet]);
+    job.eager_inter = Some(Bytes::new(draw.pick(&[0, 100, 6_000])));
+    job.eager_intra = job.eager_inter;
+    job.planted = planted;
+    job
+}
+
+#[test]
+fn random_programs_cross() {
+    let mut met = mpisim::runtime::monitors::Sometimes::default();
+    for seed in 0..3_000 {
+        let ran = cross(drawn_job(seed, None)).unwrap_or_else(|drift| panic!("{seed}: {drift}"));
+        assert_eq!(ran.outcome.ending, Ending::Finished, "seed {seed}");
+        assert_eq!(ran.outcome.violations, [], "seed {seed}");
+        met = met.plus(ran.outcome.sometimes);
+    }
+    assert!(met.unexpected > 500, "unexpected messages: {met:?}");
+    assert!(met.wildcard_races > 50, "wildcard races: {met:?}");
+    assert!(met.compared > 3_000, "compared payloads: {met:?}");
+}
+
+/// A thread that is alone runs ahead of the clock; what it does happens at the same moments.
+///
+/// Nothing is free on this machine: where a packet needs no time, a poll and an arrival of one
+/// moment are a tie, which the two modes may decide differently.
+#[test]
+fn running_ahead_moves_nothing() {
+    for seed in 0..600 {
+        let run = |step_by_step| {
+            let mut job = drawn_job(seed, None);
+            job.step_by_step = step_by_step;
+            job.profile.mpi.poll_per_channel = TimeDelta::from_ps(7_013);
+            job.profile.cache.l1d_latency = TimeDelta::from_ps(1_009);
+            let ran = job.run().unwrap();
+            let outcome = ran.outcome;
+            (outcome.ending, outcome.end, outcome.accounts, outcome.entries_visited, ran.programs)
+        };
+        assert_eq!(run(false), run(true), "seed {seed}");
+    }
+}
+
+/// Two to four threads a process that wait inside calls and work in between, under locks and polls of
+/// drawn cost; some wait for ever.
+fn threaded_job(seed: u32, step_by_step: bool) -> Job<Script> {
+    let mut draw = Draw(Streams::new(12).stream("turns", seed));
+    let (processes, threads) = (2 + draw.below(2), 2 + draw.below(3));
+    let mut programs = drawn_programs(&mut draw, processes, threads);
+    for script in &mut programs {
+        let mut steps = script.steps.to_vec();
+        for _ in 0..draw.below(3) {
+            let place = draw.below(steps.len() as u64) as usize;
+            steps.insert(place, Next::Compute(u64::from(draw.below(1_000_000_000))));
+        }
+        if draw.one_in(40) {
+            let (source, comm) = (Peer::Any, Comm::default());
+            let buffer = Buffer { id: 900, bytes: 0 };
+            steps.push(Next::Call(Call::Recv { source, tag: Some(99), comm, buffer }));
+        }
+        script.steps = steps.into();
+    }
+    let mut profile = model(draw.pick(&["ideal", "knc-qdr"]), &[]);
+    let mut ps = |most: u64| TimeDelta::from_ps(u64::from(draw.below(most)));
+    profile.mpi.poll_per_channel = ps(60_000);
+    profile.cache.l1d_latency = ps(5_000);
+    profile.mpi.lock_uncontended = ps(200_000);
+    profile.mpi.lock_handoff_same_socket = ps(2_000_000);
+    profile.mpi.lock_handoff_cross_socket = ps(3_000_000);
+    profile.coh.line_same_socket = ps(500_000);
+    profile.coh.line_cross_socket = ps(900_000);
+    // A thread that yields for less than a hand-over takes an unfair lock again, for ever.
+    profile.os.syscall = TimeDelta::from_us(3) + ps(3_000_000);
+    if draw.one_in(4) {
+        // Round numbers: many things happen at one moment.
+        profile.mpi.poll_per_channel = TimeDelta::from_ns(10);
+        profile.cache.l1d_latency = TimeDelta::from_ns(10);
+        profile.mpi.lock_uncontended = TimeDelta::from_ns(draw.pick(&[0, 10]));
+        profile.mpi.lock_handoff_same_socket = TimeDelta::from_ns(draw.pick(&[0, 50]));
+        profile.mpi.lock_handoff_cross_socket = TimeDelta::from_ns(100);
+        profile.os.syscall = TimeDelta::from_ns(draw.pick(&[100, 500]));
+    }
+    let mut job = job(profile, programs);
+    job.threads = u16::try_from(threads).unwrap();
+    job.nodes = 1 + draw.below(2);
+    job.lock = draw.pick(&[LockOrder::Fair, LockOrder::Unfair]);
+    job.rendezvous = draw.pick(&[Protocol::RPut, Protocol::RGet]);
+    if draw.one_in(8) {
+        job.disturbance.os_noise = Some((TimeDelta::from_us(20), TimeDelta::from_us(2)));
+    }
+    job.step_by_step = step_by_step;
+    job
+}
+
+/// Turns of polling that find nothing are passed over by arithmetic: nothing moves, ties included.
+#[test]
+fn idle_turns_are_passed_over_exactly() {
+    let (mut passed, mut taken, mut deadlocks) = (0, 0, 0);
+    for seed in 0..800 {
+        let run = |step_by_step| {
+            let ran = cross(threaded_job(seed, step_by_step));
+            let ran = ran.unwrap_or_else(|drift| panic!("{seed}, {step_by_step}: {drift}"));
+            let outcome = ran.outcome;
+            assert_eq!(outcome.violations, [], "seed {seed}");
+            let times = (outcome.end, outcome.accounts, outcome.marks);
+            let counts = (outcome.entries_visited, outcome.packets, outcome.rnr);
+            (outcome.events, (outcome.ending, times, counts, outcome.choices, ran.programs))
+        };
+        let ((few, passing), (many, stepping)) = (run(false), run(true));
+        assert_eq!(passing, stepping, "seed {seed}");
+        assert!(few <= many, "seed {seed}: {few} {many}");
+        deadlocks += u32::from(matches!(passing.0, Ending::Deadlock(_)));
+        (passed, taken) = (passed + few, taken + many);
+    }
+    assert!(taken > 20 * passed, "few turns were passed over: {passed} events of {taken}");
+    assert!((20..400).contains(&deadlocks), "{deadlocks} deadlocks");
+}
+
+#[test]
+fn planted_drifts_are_refused() {
+    for planted in [Planted::NewestFirst, Planted::NoLock] {
+        // A defect may also stop the machine itself: only what the gate says counts.
+        let refused = (0..600).filter(|&seed| {
+            let crossed = std::panic::catch_unwind(|| cross(drawn_job(seed, Some(planted))));
+            matches!(crossed, Ok(Err(_)))
+        });
+        assert!(refused.count() > 20, "{planted:?} passes the gate");
+    }
+}

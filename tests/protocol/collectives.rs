@@ -1,0 +1,328 @@
+//! Algorithms by themselves: all ranks in lockstep on plain byte arrays, without a library.
+
+#![allow(clippy::cast_possible_truncation, reason = "small buffers")]
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use crate::reference::{COMBINING, Example, INPUT, MOVING, OUTPUT, reductions};
+use mpisim::mpi::operator::{Operator, Reduction};
+use mpisim::protocols::collectives::hierarchy::Units;
+use mpisim::protocols::collectives::{Algorithm, At, Collective, Kind, Move, Round, Unfit, Work};
+use mpisim::protocols::contract::{Region, Space};
+
+const SCRATCH: Space = Space::Scratch(0);
+
+/// Messages of a run, and how many went from one unit to another.
+#[derive(Default)]
+struct Traffic {
+    wires: BTreeMap<(u32, u32), VecDeque<Vec<u8>>>,
+    sent: u32,
+    between: u32,
+}
+
+struct Place {
+    at: At,
+    round: Round,
+    /// Moves of the round that are done.
+    done: usize,
+    begun: bool,
+    ended: bool,
+    memory: BTreeMap<Space, Vec<u8>>,
+}
+
+impl Place {
+    fn read(&self, region: Region) -> Vec<u8> {
+        let (start, len) = (region.offset as usize, region.len as usize);
+        let stored = self.memory.get(&region.space).map_or(&[][..], |bytes| bytes);
+        (start..start + len).map(|place| stored.get(place).copied().unwrap_or(0)).collect()
+    }
+
+    fn write(&mut self, region: Region, bytes: &[u8]) {
+        let stored = self.memory.entry(region.space).or_default();
+        let end = region.offset as usize + bytes.len();
+        assert!(region.space == SCRATCH || end <= stored.len(), "{region:?} is out of bounds");
+        if stored.len() < end {
+            stored.resize(end, 0);
+        }
+        stored[region.offset as usize..end].copy_from_slice(bytes);
+    }
+
+    fn work(&mut self, reduction: Option<Reduction>) {
+        for work in std::mem::take(&mut self.round.work) {
+            match work {
+                Work::Copy { from, to } => {
+                    let bytes = self.read(from);
+                    self.write(to, &bytes);
+                }
+                Work::Combine { from, into, side } => {
+                    let mut sum = self.read(into);
+                    reduction.expect("an operator").combine(&self.read(from), &mut sum, side);
+                    self.write(into, &sum);
+                }
+            }
+        }
+    }
+}
+
+/// Lets every rank go on as far as it can until all have ended; `unit` names whose messages count.
+#[track_caller]
+fn run(example: &Example, unit: impl Fn(u32) -> u32) -> Traffic {
+    let size = u32::try_from(example.calls.len()).unwrap();
+    let mut traffic = Traffic::default();
+    let mut places: Vec<Place> = (0..size as usize)
+        .map(|rank| Place {
+            at: At::default(),
+            round: Round::default(),
+            done: 0,
+            begun: false,
+            ended: false,
+            memory: [(INPUT, &example.inputs), (OUTPUT, &example.outputs)]
+                .map(|(space, bytes)| (space, bytes[rank].clone()))
+                .into(),
+        })
+        .collect();
+    while places.iter().any(|place| !place.ended) {
+        let before = (traffic.sent, places.iter().filter(|place| place.ended).count());
+        let mut moved = false;
+        for rank in 0..size {
+            let (call, place) = (&example.calls[rank as usize], &mut places[rank as usize]);
+            while !place.ended && step(call, (rank, size), place, &mut traffic, &unit) {
+                moved = true;
+            }
+        }
+        assert!(moved, "nobody can go on: {:?} after {before:?}", example.calls[0]);
+    }
+    assert!(traffic.wires.values().all(VecDeque::is_empty), "every message is received");
+    for (rank, place) in places.iter().enumerate() {
+        assert_eq!(place.memory[&INPUT], example.inputs[rank], "the input stays as it is");
+        let expected = example.results[rank].as_ref().unwrap();
+        let found = &place.memory[&OUTPUT];
+        assert_eq!(found, expected, "rank {rank} of {size}: {:?}", example.calls[rank]);
+    }
+    traffic
+}
+
+/// One thing that a rank can do; false where it must wait.
+fn step(
+    call: &Collective,
+    (rank, size): (u32, u32),
+    place: &mut Place,
+    traffic: &mut Traffic,
+    unit: impl Fn(u32) -> u32,
+) -> bool {
+    if !place.begun {
+        place.round.clear();
+        place.done = 0;
+        if call.round((rank, size), SCRATCH, place.at, &mut place.round) {
+            place.begun = true;
+        } else {
+            place.at = At { phase: place.at.phase + 1, round: 0 };
+            place.ended = place.at.phase >= call.phases();
+        }
+        return true;
+    }
+    let Some(next) = place.round.moves.get(place.done).copied() else {
+        place.work(call.reduction);
+        place.at.round += 1;
+        place.begun = false;
+        return true;
+    };
+    match next {
+        Move::Send { to, region, .. } => {
+            assert!(to.0 < size && to.0 != rank, "rank {rank} sends to {to:?}");
+            let bytes = place.read(region);
+            traffic.wires.entry((rank, to.0)).or_default().push_back(bytes);
+            traffic.sent += 1;
+            traffic.between += u32::from(unit(rank) != unit(to.0));
+        }
+        Move::Receive { from, region, .. } => {
+            // What starts together must not wait for each other: sends come first here.
+            let later = place.round.moves[place.done..].iter();
+            if let Some(send) = later.clone().position(|one| matches!(one, Move::Send { .. })) {
+                let turn = place.done + send;
+                place.round.moves[place.done..=turn].rotate_right(1);
+                return true;
+            }
+            let wire = traffic.wires.entry((from.0, rank)).or_default();
+            let Some(bytes) = wire.pop_front() else { return false };
+            assert_eq!(bytes.len() as u64, region.len, "{call:?}: {from:?} to {rank}");
+            place.write(region, &bytes);
+        }
+    }
+    place.done += 1;
+    true
+}
+
+/// Runs an example by every algorithm that can do it; answers how many these are.
+#[track_caller]
+fn check(example: &Example) -> usize {
+    let fitting = Algorithm::of(example.calls[0].kind);
+    let fitting =
+        fitting.filter(|one| example.calls.iter().all(|call| call.clone().by(*one).is_ok()));
+    fitting
+        .map(|algorithm| {
+            run(&example.by(|call| call.by(algorithm).unwrap()), |rank| rank);
+        })
+        .count()
+}
+
+#[test]
+fn bytes_come_where_they_belong_for_any_number_of_ranks_and_any_root() {
+    let mut runs = 0;
+    for kind in MOVING {
+        for size in (1..=9).chain([12, 16, 17]) {
+            let roots = if kind.has_root() { size } else { 1 };
+            for root in 0..roots {
+                for unit in [0, 1, 3, 20_000] {
+                    if unit > 100 && (kind != Kind::Bcast || size > 5) {
+                        continue;
+                    }
+                    for lists in [false, true] {
+                        runs += check(&Example::moving(kind, size, root, unit, lists));
+                    }
+                }
+            }
+        }
+    }
+    assert!(runs > 3000, "{runs} runs");
+}
+
+#[test]
+fn reductions_equal_the_sequential_one_for_every_operator() {
+    let mut runs = 0;
+    for kind in COMBINING {
+        for reduction in reductions() {
+            for size in [1, 2, 3, 4, 5, 7, 8, 13] {
+                let roots = if kind.has_root() { size } else { 1 };
+                for root in 0..roots {
+                    // None, one, fewer than ranks, more than ranks.
+                    for count in [0, 1, 3, 17] {
+                        runs += check(&Example::combining(kind, size, root, count, reduction));
+                    }
+                }
+            }
+        }
+    }
+    assert!(runs > 5000, "{runs} runs");
+}
+
+/// Every kind that has steps over units, with all operators that fit.
+fn stepped(size: u32, root: u32) -> Vec<Example> {
+    let mut all = vec![
+        Example::moving(Kind::Barrier, size, 0, 0, false),
+        Example::moving(Kind::Bcast, size, root, 5, false),
+    ];
+    for reduction in reductions() {
+        for kind in [Kind::Reduce, Kind::Allreduce] {
+            all.push(Example::combining(kind, size, root, 3, reduction));
+        }
+    }
+    all
+}
+
+#[test]
+fn steps_over_units_equal_the_flat_algorithms() {
+    let mut refused = 0;
+    for size in 1..=9_u32 {
+        for root in 0..size {
+            for per_unit in 1..=size {
+                for scattered in [false, true] {
+                    let unit = |rank: u32| {
+                        if scattered { rank % size.div_ceil(per_unit) } else { rank / per_unit }
+                    };
+                    let units = Arc::new(Units::new(size, unit));
+                    for example in stepped(size, root) {
+                        if let Err(why) = example.calls[0].clone().over(Arc::clone(&units)) {
+                            assert_eq!(why, Unfit::ScatteredUnits);
+                            refused += 1;
+                            continue;
+                        }
+                        let change = |call: Collective| call.over(Arc::clone(&units)).unwrap();
+                        check(&example.by(change));
+                    }
+                }
+            }
+        }
+    }
+    assert!(refused > 0, "scattered units do not keep the order of ranks");
+}
+
+#[test]
+fn messages_between_units_do_not_grow_with_the_ranks_of_a_unit() {
+    for units in [2, 3, 4, 7] {
+        for root_unit in 0..units {
+            let between = |per_unit: u32| -> Vec<u32> {
+                let unit = |rank: u32| rank / per_unit;
+                let shared = Arc::new(Units::new(units * per_unit, unit));
+                let examples = stepped(units * per_unit, root_unit * per_unit + per_unit / 2);
+                let stepped = examples.iter().map(|example| {
+                    let call = example.by(|call| call.over(Arc::clone(&shared)).unwrap());
+                    run(&call, unit).between
+                });
+                stepped.collect()
+            };
+            assert_eq!(between(1), between(2));
+            assert_eq!(between(1), between(5));
+        }
+    }
+    let flat = Example::combining(Kind::Allreduce, 16, 0, 1, reductions()[0]);
+    let units = Arc::new(Units::new(16, |rank| rank / 4));
+    let stepped = flat.by(|call| call.over(Arc::clone(&units)).unwrap());
+    let unit = |rank| rank / 4;
+    assert_eq!((run(&flat, unit).between, run(&stepped, unit).between), (32, 8));
+}
+
+#[test]
+fn message_counts_are_those_of_the_literature() {
+    let sum = reductions()[0];
+    let sent = |example: Example, name: &str| {
+        let kind = example.calls[0].kind;
+        let algorithm = Algorithm::named(kind, name).unwrap();
+        run(&example.by(|call| call.by(algorithm).unwrap()), |rank| rank).sent
+    };
+    let moving = |kind| Example::moving(kind, 8, 3, 2, false);
+    let combining = |kind, size| Example::combining(kind, size, 2, 16, sum);
+    assert_eq!(sent(moving(Kind::Barrier), "dissemination"), 8 * 3);
+    assert_eq!(sent(moving(Kind::Bcast), "binomial"), 7);
+    assert_eq!(sent(moving(Kind::Scatter), "binomial"), 7);
+    assert_eq!(sent(moving(Kind::Allgather), "ring"), 8 * 7);
+    assert_eq!(sent(moving(Kind::Allgather), "recursive_doubling"), 8 * 3);
+    assert_eq!(sent(moving(Kind::Alltoall), "pairwise"), 8 * 7);
+    assert_eq!(sent(combining(Kind::Allreduce, 8), "recursive_doubling"), 8 * 3);
+    assert_eq!(sent(combining(Kind::Allreduce, 11), "recursive_doubling"), 8 * 3 + 2 * 3);
+    assert_eq!(sent(combining(Kind::Allreduce, 8), "reduce_scatter_allgather"), 8 * 6);
+    assert_eq!(sent(combining(Kind::Reduce, 8), "reduce_scatter_gather"), 8 * 3 + 7);
+    // Three are folded; of the core, all but the one that gathers send once more.
+    assert_eq!(sent(combining(Kind::Reduce, 11), "reduce_scatter_gather"), 3 + 8 * 3 + 7 + 1);
+    assert_eq!(sent(combining(Kind::ReduceScatterBlock, 8), "pairwise"), 8 * 7);
+    assert_eq!(sent(combining(Kind::ReduceScatterBlock, 8), "halving"), 8 * 3);
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    let affine = reductions().into_iter().find(|one| !one.operator().commutes()).unwrap();
+    let scatter = Example::combining(Kind::ReduceScatter, 3, 0, 1, affine).calls[0].clone();
+    let named = |kind, name| Algorithm::named(kind, name).unwrap();
+    assert_eq!(scatter.clone().by(named(Kind::ReduceScatter, "pairwise")), Err(Unfit::Order));
+    let of_lists = Example::moving(Kind::Scatter, 3, 0, 2, true).calls[0].clone();
+    assert_eq!(of_lists.clone().by(named(Kind::Scatter, "binomial")), Err(Unfit::Blocks));
+    let wrong = of_lists.clone().by(named(Kind::Gather, "linear"));
+    assert_eq!(wrong, Err(Unfit::Kind { algorithm: Kind::Gather, operation: Kind::Scatter }));
+    let units = Arc::new(Units::new(3, |rank| rank));
+    assert_eq!(of_lists.over(units), Err(Unfit::NoHierarchy(Kind::Scatter)));
+    assert!(matches!(affine.operator(), Operator::Affine { .. }));
+}
+
+#[test]
+fn names_are_found_and_told_apart() {
+    for kind in Kind::ALL {
+        let names: Vec<&str> = Algorithm::of(kind).map(Algorithm::name).collect();
+        for (index, name) in names.iter().enumerate() {
+            assert!(!names[..index].contains(name), "{kind:?}: {name} twice");
+            assert_eq!(Algorithm::named(kind, name).map(Algorithm::kind), Some(kind));
+        }
+        assert_eq!(Kind::of_tag(kind.tag(0)), Some(kind));
+        assert_eq!(Kind::of_tag(kind.tag(u16::MAX)), Some(kind));
+    }
+}

@@ -1,0 +1,152 @@
+//! The MCS mutex under every order of events: how many states it has, that none of them is doomed,
+//! and that what is left out changes no end.
+
+#![allow(clippy::print_stdout, reason = "the sizes of explorations are of interest")]
+
+use crate::common;
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+
+use mpisim::experiment::explore::registry::{self, Planted};
+use mpisim::experiment::explore::{Options, Size};
+use mpisim::protocols::call::{Call, Reply};
+use mpisim::protocols::contract::{Next, Process, Program, Region, Space, Thread};
+use mpisim::protocols::library::Library;
+use mpisim::runtime::explore::{Rule, Scope, Survey, search};
+use mpisim::runtime::fingerprint::Fingerprint;
+use mpisim::runtime::memory::Payload;
+use mpisim::runtime::untimed::World;
+use mpisim::workloads::mutex::{Algorithm, Contender, Cycles, contenders};
+
+/// Explores `mutex/mcs`: no order fails, and from every state some order ends well.
+#[track_caller]
+fn check_states(ranks: u32, ops: u32, reduce: bool, states: usize, finals: usize) {
+    let (entry, _) = registry::find("mutex/mcs").unwrap();
+    let options = Options { reduce, memory: 8 << 30, ..Options::default() };
+    let found = entry.subject(Size { ranks, ops }, Planted::default()).explore(&options);
+    println!("{ranks} x {ops}, reduce {reduce}: {} states", found.states);
+    assert!(found.failures.is_empty(), "{:#?}", found.failures);
+    assert_eq!((found.states, found.finals, found.stopped), (states, finals, None));
+    assert_eq!(found.sometimes.contended > 0, ranks > 1, "{:?}", found.sometimes);
+}
+
+#[test]
+fn small_mutexes_have_as_many_states_as_the_documentation_says() {
+    check_states(2, 1, false, 823, 2);
+    check_states(2, 2, false, 4_432, 7);
+    check_states(2, 1, true, 135, 2);
+    check_states(2, 2, true, 603, 7);
+    check_states(3, 1, true, 6_519, 11);
+}
+
+fn asked(cycles: u32) -> Cycles {
+    common::lingering(cycles)
+}
+
+fn start<P: Program<Library>>(programs: Vec<P>) -> World<Library, P> {
+    let mut job = common::job(common::ideal(&[]), programs);
+    job.payload = Payload::Real;
+    job.untimed().unwrap()
+}
+
+/// A contender that keeps what it has read: its buffers tell states apart.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+struct Keeps(Contender);
+
+impl Program<Library> for Keeps {
+    fn next(&mut self, reply: Option<Reply>) -> Next<Call> {
+        match Program::<Library>::next(&mut self.0, reply) {
+            Next::Take(region) => Next::Load(region),
+            other @ (Next::Call(_)
+            | Next::Compute(_)
+            | Next::Mark(_)
+            | Next::Fork
+            | Next::Join
+            | Next::Load(_)
+            | Next::Store(..)
+            | Next::Copy(..)
+            | Next::Offload(..)
+            | Next::Tell(_)
+            | Next::End) => other,
+        }
+    }
+
+    fn loaded(&mut self, value: u64) {
+        Program::<Library>::loaded(&mut self.0, value);
+    }
+}
+
+/// How ranks end, apart from buffers of their own that nobody reads again.
+fn end<P: Program<Library>>(
+    world: &World<Library, P>,
+    ranks: u32,
+    contender: impl Fn(&P) -> &Contender,
+) -> u128 {
+    let window = Region::new(Space::Window(0), 8);
+    let ends: Vec<_> = (0..ranks)
+        .map(Process)
+        .map(|process| {
+            let bytes = world.memories().bytes(process, window);
+            let program = contender(world.program(process, Thread(0)));
+            (world.machine(process).clone(), program.clone(), bytes)
+        })
+        .collect();
+    Fingerprint::of(&ends)
+}
+
+/// Every order under a rule, and the different ends.
+fn ends<P: Program<Library>>(
+    programs: Vec<P>,
+    rule: Rule,
+    contender: impl Fn(&P) -> &Contender,
+) -> (Survey, BTreeSet<u128>) {
+    let ranks = u32::try_from(programs.len()).unwrap();
+    let found = RefCell::new(BTreeSet::new());
+    let survey =
+        search(&start(programs), Scope { rule, ..Scope::default() }, World::fingerprint, |world| {
+            found.borrow_mut().insert(end(world, ranks, &contender));
+            None
+        });
+    (survey, found.into_inner())
+}
+
+/// What a program has read once tells no two states apart, and every rule leaves every end.
+#[test]
+fn buffers_that_were_read_and_steps_that_commute_change_no_end() {
+    for algorithm in [Algorithm::Mcs, Algorithm::McsCasFirst, Algorithm::TestAndSet] {
+        for (ranks, cycles) in [(2, 1), (2, 2), (3, 1)] {
+            if ranks == 3 && algorithm != Algorithm::Mcs {
+                continue;
+            }
+            let programs = || contenders(algorithm, ranks, asked(cycles));
+            let keeping = programs().into_iter().map(Keeps).collect();
+            let (all, kept) = ends(keeping, Rule::Nothing, |program: &Keeps| &program.0);
+            assert!(all.is_clean(), "{all:#?}");
+            let mut states = all.states + 1;
+            for rule in [Rule::Nothing, Rule::Returns, Rule::Alone] {
+                let (some, left) = ends(programs(), rule, |program| program);
+                assert!(some.is_clean(), "{rule:?}: {some:#?}");
+                assert_eq!(left, kept, "{algorithm:?} {ranks} x {cycles} {rule:?}");
+                assert!(some.finals <= all.finals && some.states < states, "{rule:?}");
+                states = some.states;
+            }
+        }
+    }
+}
+
+/// `rma` Sec. 5.2: three ranks with three cycles, and four with one.
+#[test]
+#[cfg_attr(debug_assertions, ignore = "a minute: CI runs it in the release profile")]
+fn three_ranks_with_three_cycles_and_four_with_one_end_well_in_every_order() {
+    check_states(3, 1, false, 64_375, 11);
+    check_states(3, 2, true, 138_731, 191);
+    check_states(3, 3, true, 1_415_170, 1_281);
+    check_states(4, 1, true, 224_060, 52);
+}
+
+/// `cargo test --release --test protocol mutex_orders -- --ignored --nocapture`
+#[test]
+#[ignore = "a minute: every order, with nothing left out"]
+fn three_ranks_with_two_cycles_end_well_in_every_single_order() {
+    check_states(3, 2, false, 1_611_990, 191);
+}
