@@ -191,6 +191,30 @@ impl Store {
     }
 }
 
+/// The manifest of a directory whose run has finished, and the content of a file that it lists; changes
+/// nothing.
+///
+/// # Errors
+///
+/// [`StoreError::Damaged`] where the file is not as the manifest says, [`StoreError::Io`].
+pub fn finished(directory: &Path, name: &str) -> Result<(Manifest, String), StoreError> {
+    let read = |name: &str| {
+        let path = directory.join(name);
+        std::fs::read(&path).map_err(|why| StoreError::io("read", &path, why))
+    };
+    let manifest = Manifest::parse(&read(MANIFEST)?, &directory.join(MANIFEST))?;
+    let bytes = read(name)?;
+    let damaged = |why: &str| {
+        let (path, offset, why) = (directory.join(name), 0, why.to_owned());
+        StoreError::Damaged { path, offset, why }
+    };
+    if !manifest.lists(name, &bytes) {
+        return Err(damaged("it is not as the manifest says"));
+    }
+    let text = String::from_utf8(bytes).map_err(|_| damaged("it is not UTF-8"))?;
+    Ok((manifest, text))
+}
+
 /// Reads manifest and journal, where they are; changes nothing.
 fn look(directory: &Path) -> Result<Found, StoreError> {
     let manifest = match read_if_exists(&directory.join(MANIFEST))? {
