@@ -5,7 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::results::{PointResult, RunResult};
+use super::attribution::Shift;
+use super::results::{Explanation, Parting, PointResult, RunResult};
 
 /// Why two results cannot be laid side by side.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
@@ -231,6 +232,51 @@ fn choices(left: &RunResult, right: &RunResult) -> Result<Vec<Choice>, DiffError
         }
     }
     Ok(choices)
+}
+
+/// Everything there is to say about two results of one scenario.
+#[derive(Clone, Debug)]
+pub struct Difference<'a> {
+    /// The scenario, or both.
+    pub scenario: String,
+    /// What the sides are.
+    pub names: [SideName; 2],
+    /// Their points.
+    pub sides: Sides<'a>,
+    /// Whose work differs, over all points; A is before, B is now.
+    pub work: Vec<Shift>,
+    /// The point that was looked at event by event.
+    pub closer: Option<Closer>,
+    /// What could not be told, and why.
+    pub notes: Vec<String>,
+}
+
+/// What one side is.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct SideName {
+    /// As the command called it.
+    pub label: String,
+    /// `run`, `results` or `baseline`.
+    pub kind: &'static str,
+    /// Version of the program that made it.
+    pub version: String,
+    /// Digest of all its points.
+    pub digest: String,
+}
+
+/// One point of both sides, event by event.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Closer {
+    /// The number of the point on each side.
+    pub points: [usize; 2],
+    /// The swept values that both sides can have.
+    pub params: Vec<(String, String)>,
+    /// Where the measured time went on each side, where its program finished.
+    pub explanations: [Option<Explanation>; 2],
+    /// How many events each side has.
+    pub events: [u64; 2],
+    /// Where they part; `None` where their events are equal.
+    pub parting: Option<Parting>,
 }
 
 #[cfg(test)]

@@ -277,6 +277,19 @@ pub struct Parting {
     pub right: Vec<Happened>,
 }
 
+impl Parting {
+    /// The events of both sides by their number.
+    pub fn pairs(&self) -> Vec<(u64, [Option<&Happened>; 2])> {
+        let mut pairs: BTreeMap<u64, [Option<&Happened>; 2]> = BTreeMap::new();
+        for (side, events) in [&self.left, &self.right].into_iter().enumerate() {
+            for event in events {
+                pairs.entry(event.number).or_default()[side] = Some(event);
+            }
+        }
+        pairs.into_iter().collect()
+    }
+}
+
 /// An event in words.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Happened {

@@ -32,7 +32,7 @@ pub use files::{OutputFile, check_writable, write_atomically};
 pub use manifest::{FileEntry, Manifest, RunIdentity};
 pub use spread::{Asked, Spread};
 
-pub(in crate::experiment) use manifest::first_difference;
+pub use manifest::first_difference;
 
 use files::{TEMPORARY, read_if_exists, sync_directory};
 use journal::{Journal, Recovered};

@@ -108,11 +108,7 @@ impl RunIdentity {
 }
 
 /// Path and values of the first place where two documents differ.
-pub(in crate::experiment) fn first_difference(
-    path: &str,
-    then: &Value,
-    now: &Value,
-) -> Option<String> {
+pub fn first_difference(path: &str, then: &Value, now: &Value) -> Option<String> {
     match (then, now) {
         (Value::Object(left), Value::Object(right)) => {
             let keys: std::collections::BTreeSet<&String> =
