@@ -447,7 +447,7 @@ fn on_page(job: &Job, one: &Checked) -> Compared {
     page.notes.extend(gone.map(|id| format!("Claim {id} is in the baseline only.")));
     if let Some((baseline, result)) = job.baseline.as_ref().zip(one.result.as_ref()) {
         let before = baseline.as_result(result);
-        page.figures = compared::overlays(&job.plan.figures, result, &before, "baseline");
+        page.figures = compared::overlays(&job.plan.figures, result, &before, ["now", "baseline"]);
     }
     compared::rows(comparison, page)
 }

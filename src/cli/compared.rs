@@ -163,7 +163,7 @@ pub(super) fn overlays(
     figures: &[Wanted],
     now: &RunResult,
     before: &RunResult,
-    name: &str,
+    names: [&str; 2],
 ) -> Vec<PageFigure> {
     let wanted = figures.iter().filter_map(|wanted| match wanted {
         Wanted::Curves(curves) => Some(curves),
@@ -172,7 +172,7 @@ pub(super) fn overlays(
     let drawn = wanted.filter_map(|wanted| {
         let mut figure = curves(now, wanted).ok()?;
         let other = curves(before, wanted).ok()?;
-        figure.beside(&other, name);
+        figure.beside(&other, names);
         let svg = figure.to_svg().ok()?;
         Some(PageFigure { caption: figure.title.clone(), file: String::new(), svg })
     });

@@ -3,6 +3,8 @@
 mod files;
 mod side;
 
+use std::fmt::Write as _;
+
 use super::args::{CheckFormat, DiffArguments};
 use super::crash::{command_line, internal};
 use super::run::{jobs, progress};
@@ -16,7 +18,7 @@ use crate::experiment::plan::Plan;
 use crate::experiment::results::RunResult;
 use crate::experiment::run::events::{Traced, parting, traced};
 use crate::experiment::run::{self, PointError, RunError, RunOptions};
-use crate::report::diff::{diff_text, one_sided_text};
+use crate::report::diff::{diff_text, short_text};
 use crate::report::json::diff::{DiffStatus, DiffedScenario, diff_json};
 use files::Files;
 use side::{Given, Matched, Source};
@@ -88,14 +90,17 @@ impl Report<'_> {
 
 fn human(reports: &[Report<'_>]) -> String {
     let each = reports.iter().map(|one| match one {
+        Report::Both(difference, _) if reports.len() > 1 && one.is_same() => {
+            short_text(&difference.scenario, DiffStatus::Same)
+        }
         Report::Both(difference, _) => diff_text(difference),
-        Report::One(name, status) => one_sided_text(name, *status),
+        Report::One(name, status) => short_text(name, *status),
     });
-    let mut text = each.collect::<Vec<_>>().join("\n");
+    let mut text = each.collect::<String>();
     if reports.len() > 1 {
         let same = reports.iter().filter(|one| one.is_same()).count();
         let (all, other) = (counted(reports.len(), "scenario"), reports.len() - same);
-        text.push_str(&format!("\n{all}: {same} same, {other} not\n"));
+        let _ = writeln!(text, "{all}: {same} same, {other} not");
     }
     text
 }

@@ -169,7 +169,7 @@ impl<'a> Sides<'a> {
     }
 }
 
-fn pair<'a>(params: Vec<(String, String)>, points: [Option<&'a PointResult>; 2]) -> Pair<'a> {
+fn pair(params: Vec<(String, String)>, points: [Option<&PointResult>; 2]) -> Pair<'_> {
     let mut metrics: Vec<MetricPair> = Vec::new();
     for (side, point) in points.iter().enumerate() {
         for metric in point.iter().flat_map(|point| &point.metrics) {
@@ -284,8 +284,11 @@ mod tests {
     use super::*;
     use crate::experiment::results::Metric;
 
-    fn result(points: &[(&[(&str, &str)], f64)]) -> RunResult {
-        let point = |(index, (params, value)): (usize, &(&[(&str, &str)], f64))| {
+    /// The swept values of a point, and its latency.
+    type Sample<'a> = (&'a [(&'a str, &'a str)], f64);
+
+    fn result(points: &[Sample<'_>]) -> RunResult {
+        let point = |(index, (params, value)): (usize, &Sample<'_>)| {
             let params = params.iter().map(|(path, value)| ((*path).into(), (*value).into()));
             let mut point = PointResult::at(index, params.collect());
             point.digest = format!("{:032x}", value.to_bits());

@@ -322,3 +322,32 @@ pub fn unit(name: &str) -> &'static str {
     units.insert(name.to_owned(), kept);
     kept
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_units_are_kept_once() {
+        assert!(std::ptr::eq(unit("furlong"), unit("furlong")));
+    }
+
+    #[test]
+    fn events_of_one_number_stand_together_and_an_end_leaves_a_gap() {
+        let event = |number| Happened {
+            number,
+            at: Time::ZERO,
+            place: "rank 0".to_owned(),
+            what: "begins".to_owned(),
+            cause: 0,
+        };
+        let (left, right) = (vec![event(3), event(4)], vec![event(3), event(4), event(5)]);
+        let parting = Parting { number: 5, left, right };
+        let found = parting.pairs();
+        let there = found.iter().map(|(number, sides)| (*number, sides.map(|one| one.is_some())));
+        assert_eq!(
+            there.collect::<Vec<_>>(),
+            [(3, [true, true]), (4, [true, true]), (5, [false, true])]
+        );
+    }
+}

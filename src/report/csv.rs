@@ -56,6 +56,10 @@ pub(super) fn finite(point: &PointResult, metric: &Metric) -> Result<f64, Report
 /// # Errors
 ///
 /// [`ReportError::NotPoints`] with the line that is not as it was written.
+///
+/// # Panics
+///
+/// Never: a point is there before its first metric.
 pub fn read_points(text: &str) -> Result<Vec<PointResult>, ReportError> {
     let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(text.as_bytes());
     let mut records = reader.records().enumerate().map(|(index, record)| {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::explain::{PathShift, path_shifts};
 use super::json::diff::DiffStatus;
 use super::numbers::{engineering, percent};
-use super::table::Table;
+use super::table::{TIME, Table};
 use crate::experiment::attribution::Shift;
 use crate::experiment::diff::{Closer, Difference, MetricPair, Pair, Sides};
 use crate::experiment::results::{Explanation, Happened};
@@ -18,8 +18,8 @@ const WORK_SHOWN: usize = 8;
 /// Parts of the critical path that are written out.
 const PATH_SHOWN: usize = 10;
 
-/// A scenario that only one side has, in a line.
-pub fn one_sided_text(scenario: &str, status: DiffStatus) -> String {
+/// A scenario in a line.
+pub fn short_text(scenario: &str, status: DiffStatus) -> String {
     format!("{scenario}: {}\n", status.word())
 }
 
@@ -106,7 +106,13 @@ pub fn change_text(metric: &MetricPair) -> String {
 }
 
 fn metrics_text(sides: &Sides<'_>) -> String {
-    let worst = sides.worst();
+    let mut worst = sides.worst();
+    // The verdict counts the points that only one side has, and how long it took follows from the others.
+    let tells = |pair: &Pair<'_>, metric: &MetricPair| {
+        let other = |one: &MetricPair| one.name != TIME && !one.is_same();
+        metric.name != TIME || !pair.metrics.iter().any(other)
+    };
+    worst.retain(|(pair, metric)| pair.points.iter().all(Option::is_some) && tells(pair, metric));
     if worst.is_empty() {
         return String::new();
     }
@@ -188,12 +194,13 @@ fn path_text(name: &str, sides: [&Explanation; 2]) -> String {
     };
     let shifts = path_shifts(sides);
     let part = |one: &PathShift| row(one.phase, &one.resource, one.times, one.difference());
-    let mut rows: Vec<Vec<String>> = shifts.iter().take(PATH_SHOWN).map(part).collect();
-    if shifts.len() > PATH_SHOWN {
-        let rest = &shifts[PATH_SHOWN..];
+    let moved = shifts.iter().take_while(|one| one.difference() != 0).count();
+    let (told, rest) = shifts.split_at(moved.min(PATH_SHOWN));
+    let mut rows: Vec<Vec<String>> = told.iter().map(part).collect();
+    if !rest.is_empty() {
         let sum = |side: usize| rest.iter().fold(TimeDelta::ZERO, |sum, one| sum + one.times[side]);
         let difference = rest.iter().map(PathShift::difference).sum();
-        let resource = format!("{} others", rest.len());
+        let resource = plural(rest.len(), "other");
         rows.push(row("", &resource, [sum(0), sum(1)], difference));
     }
     let totals = sides.map(|side| side.total);

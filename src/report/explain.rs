@@ -18,6 +18,8 @@ const TOLD: usize = 4;
 const SHORT: usize = 4;
 /// Parts of a bar with a colour of their own.
 const COLOURS: usize = 9;
+/// Parts of a bar of two sides.
+const SIDE_PARTS: usize = 6;
 /// Bars of a figure.
 const BARS: usize = 64;
 
@@ -183,7 +185,7 @@ pub fn path_shifts(sides: [&Explanation; 2]) -> Vec<PathShift> {
     };
     let mut shifts: Vec<PathShift> = all.into_iter().map(shift).collect();
     let rank = |shift: &PathShift| (shift.difference().abs(), shift.times[0].max(shift.times[1]));
-    shifts.sort_by(|left, right| rank(right).cmp(&rank(left)));
+    shifts.sort_by_key(|shift| std::cmp::Reverse(rank(shift)));
     shifts
 }
 
@@ -191,7 +193,7 @@ pub fn path_shifts(sides: [&Explanation; 2]) -> Vec<PathShift> {
 pub fn shift_stack(title: &str, sides: [&Explanation; 2]) -> Stack {
     let mut parts = path_shifts(sides);
     parts.sort_by_key(|part| std::cmp::Reverse(part.times[0].max(part.times[1])));
-    let rest = parts.split_off(parts.len().min(COLOURS));
+    let rest = parts.split_off(parts.len().min(SIDE_PARTS));
     let bar = |(side, label): (usize, &str)| {
         let others = rest.iter().fold(TimeDelta::ZERO, |sum, part| sum + part.times[side]);
         let others = (!rest.is_empty()).then(|| others.as_us_f64());

@@ -14,6 +14,7 @@ mod check;
 mod cli;
 mod cli_explore;
 mod collectives_program;
+mod diff;
 mod explain;
 mod goal;
 mod golden;

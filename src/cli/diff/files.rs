@@ -29,7 +29,7 @@ pub(super) struct Files(PathBuf);
 impl Files {
     /// A directory that is empty, new, or of an earlier comparison.
     pub(super) fn open(folder: &Path) -> Result<Self, Failure> {
-        let shown = quote(&folder.display().to_string()).to_string();
+        let shown = quote(&folder.display().to_string());
         let failed = |why: std::io::Error| {
             Failure::from(Problem::new(&codes::OUTPUT, format!("cannot use `{shown}`: {why}")))
         };
@@ -51,7 +51,13 @@ impl Files {
         arguments: &DiffArguments,
         reports: &[Report<'_>],
     ) -> Result<(), Failure> {
-        let scenarios: Vec<Compared> = reports.iter().map(on_page).collect();
+        let mut scenarios: Vec<Compared> = reports.iter().map(on_page).collect();
+        if scenarios.len() > 1 {
+            for one in &mut scenarios {
+                let prefix = one.name.replace('/', "-");
+                one.figures.iter_mut().for_each(|it| it.file = format!("{prefix}-{}", it.file));
+            }
+        }
         let same = reports.iter().filter(|one| one.is_same()).count();
         let page = DifferencePage {
             title: "Two results side by side".to_owned(),
@@ -98,13 +104,11 @@ fn on_page(report: &Report<'_>) -> Compared {
         }
     };
     let worst = difference.sides.worst();
-    let labels = ["A", "B"].into_iter().zip(&difference.names);
-    let labels = labels.map(|(letter, name)| format!("{letter}: {} ({})", name.label, name.kind));
     Compared {
         name: difference.scenario.clone(),
         same: difference.sides.is_same(),
         verdict: verdict(&difference.sides),
-        notes: labels.chain(difference.notes.iter().cloned()).collect(),
+        notes: labels(difference).into_iter().chain(difference.notes.iter().cloned()).collect(),
         figures: figures(difference, sides),
         differences: worst.iter().take(WORST_ON_PAGE).map(|(pair, one)| row(pair, one)).collect(),
         hidden: worst.len().saturating_sub(WORST_ON_PAGE),
@@ -112,6 +116,11 @@ fn on_page(report: &Report<'_>) -> Compared {
         work: compared::work_rows(&difference.work),
         events: difference.closer.as_ref().map_or_else(String::new, events_text),
     }
+}
+
+fn labels(difference: &Difference<'_>) -> [String; 2] {
+    let [a, b] = &difference.names;
+    [format!("A: {}", a.label), format!("B: {}", b.label)]
 }
 
 fn row(pair: &Pair<'_>, metric: &MetricPair) -> DifferenceRow {
@@ -153,8 +162,9 @@ fn figures(difference: &Difference<'_>, [a, b]: &[Side; 2]) -> Vec<PageFigure> {
             figure
         })
         .collect();
-    let name = format!("A: {}", difference.names[0].label);
-    let mut all = compared::overlays(&wanted, &plain(&b.result), &plain(&a.result), &name);
+    let [before, now] = labels(difference);
+    let names = [now.as_str(), before.as_str()];
+    let mut all = compared::overlays(&wanted, &plain(&b.result), &plain(&a.result), names);
     for (index, figure) in all.iter_mut().enumerate() {
         figure.file = format!("overlay-{}.svg", index + 1);
     }

@@ -150,9 +150,9 @@ fn named(
     own: &[String],
 ) -> Result<Named, Failure> {
     let path = Path::new(text);
-    let changed = !changes.set.is_empty() || !own.is_empty();
+    let altered = !changes.set.is_empty() || !own.is_empty();
     let stored = |given: Result<Given, Failure>| {
-        if changed {
+        if altered {
             let what = format!("`{}` is finished: options cannot change it", quote(text));
             let help = "name its scenario to run it changed";
             return Err(Failure::from(Problem::new(&codes::DIFF_SIDES, what).help(help)));
@@ -170,11 +170,11 @@ fn named(
     if is_baseline(path) {
         return stored(of_baseline(terminal, text, path));
     }
-    let plain = text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
+    let is_name = text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
     let folder = if path.is_dir() { path.to_owned() } else { baseline::folder(text) };
-    if path.is_dir() || (plain && folder.is_dir()) {
+    if path.is_dir() || (is_name && folder.is_dir()) {
         let set = set_of(&folder)?;
-        if !set.is_empty() && set.values().all(|path| is_baseline(path)) && !changed {
+        if !set.is_empty() && set.values().all(|path| is_baseline(path)) && !altered {
             return Ok(Named::Set(text.to_owned(), set));
         }
     }

@@ -73,7 +73,9 @@ fn stretch(left: &[Digest], right: &[Digest]) -> (u64, u64) {
 
 fn journal(told: &[Told]) -> Journal {
     let mut journal = Journal::new(JournalMode::All);
-    told.iter().for_each(|one| journal.record(one.record));
+    for one in told {
+        journal.record(one.record);
+    }
     journal
 }
 

@@ -267,12 +267,6 @@ mod tests {
         assert!(found.to_string().contains("bytes needed"), "{found}");
     }
 
-    #[test]
-    fn equal_units_are_kept_once() {
-        let (one, two) = (intern("furlong".into()), intern("furlong".into()));
-        assert!(std::ptr::eq(one, two));
-    }
-
     proptest::proptest! {
         #[test]
         fn every_record_reads_back_as_it_was_written(

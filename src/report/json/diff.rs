@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use super::{Ordered, SCHEMA_VERSION, print};
 use crate::experiment::attribution::Shift;
 use crate::experiment::diff::{Closer, Difference, MetricPair, Pair, SideName};
-use crate::experiment::results::{Happened, PointResult};
+use crate::experiment::results::{Happened, Parting, PointResult};
 use crate::report::error::ReportError;
 use crate::report::explain::{PathShift, path_shifts};
 
@@ -28,11 +28,11 @@ pub struct DiffedScenario {
     /// The verdict.
     pub status: DiffStatus,
     /// The first side; left out where only the other one has the scenario.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "SideDocument")]
     pub a: Option<SideDocument>,
     /// The second side.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "SideDocument")]
     pub b: Option<SideDocument>,
     /// Swept paths with one value on each side, in which these differ.
@@ -42,7 +42,7 @@ pub struct DiffedScenario {
     /// Busy time by kind of resource, over all points; empty where a side does not tell it.
     pub work: Vec<WorkDocument>,
     /// The point that was looked at event by event, if any was.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "CloserDocument")]
     pub closer: Option<CloserDocument>,
     /// What could not be told, and why.
@@ -97,11 +97,11 @@ pub struct ChoiceDocument {
     /// The swept path.
     pub path: String,
     /// Its value on A; left out where A does not sweep it.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub a: Option<String>,
     /// Its value on B.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub b: Option<String>,
 }
@@ -114,11 +114,11 @@ pub struct DiffedPoint {
     /// The verdict.
     pub status: DiffStatus,
     /// The point of A.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "SidePoint")]
     pub a: Option<SidePoint>,
     /// The point of B.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "SidePoint")]
     pub b: Option<SidePoint>,
     /// Every metric that a side has.
@@ -134,7 +134,7 @@ pub struct SidePoint {
     #[schemars(regex(pattern = "^[0-9a-f]{32}$"))]
     pub digest: String,
     /// Why the simulated program did not finish; only where it did not.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub failure: Option<String>,
 }
@@ -145,17 +145,17 @@ pub struct DiffedMetric {
     /// Its name.
     pub name: String,
     /// The value of A; left out where it has none.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "f64")]
     pub a: Option<f64>,
     /// The value of B.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "f64")]
     pub b: Option<f64>,
     /// Unit of both.
     pub unit: String,
     /// B less A in percent of A; left out where A has none or is zero.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "f64")]
     pub change_percent: Option<f64>,
 }
@@ -188,7 +188,7 @@ pub struct CloserDocument {
     /// empty where a program did not finish.
     pub path: Vec<PathDocument>,
     /// The number of the first event that differs, from 1; left out where none does.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u64")]
     pub first_difference: Option<u64>,
     /// The events around it.
@@ -215,11 +215,11 @@ pub struct EventPair {
     /// Their place in the runs, from 1.
     pub number: u64,
     /// The event of A; left out where A had ended.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "EventDocument")]
     pub a: Option<EventDocument>,
     /// The event of B.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "EventDocument")]
     pub b: Option<EventDocument>,
 }
@@ -368,7 +368,7 @@ fn path_document(shift: &PathShift) -> PathDocument {
 }
 
 fn event_pairs(closer: &Closer) -> Vec<EventPair> {
-    let pairs = closer.parting.as_ref().map_or_else(Vec::new, |parting| parting.pairs());
+    let pairs = closer.parting.as_ref().map_or_else(Vec::new, Parting::pairs);
     let event = |event: &Happened| EventDocument {
         at_ps: event.at.as_ps(),
         place: event.place.clone(),

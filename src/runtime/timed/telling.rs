@@ -5,7 +5,7 @@
 
 use super::trail::label_of;
 use super::wires::{COPY, token_of};
-use super::{Happening, Lends, Machine, Program, Timed};
+use super::{FlightKind, Happening, Lends, Machine, Program, Timed};
 use crate::hardware::fabric::{About, FabricEvent, ResourceId};
 use crate::hardware::gpu::is_gpu_token;
 use crate::protocols::contract::{Process, Thread, WaitSet};
@@ -41,7 +41,7 @@ where
             Happening::Fabric(event) => self.words_of_wires(event),
             Happening::Depart(id) => self.of_sender(id, "leaves the core"),
             Happening::Held(id) => self.of_sender(id, "may begin: the queue pair is free"),
-            Happening::Completed(id) => self.of_sender(id, "is completed in host memory"),
+            Happening::Completed(id) => self.of_sender(id, "has its completion in host memory"),
             Happening::Neighbour(id) => self.of_receiver(id, "is in the shared cell"),
             Happening::Atomic(id) => self.of_receiver(id, "is done by the atomic unit"),
             Happening::Begin(thread) => self.of_thread(thread, "begins"),
@@ -123,8 +123,12 @@ where
     fn flight(&mut self, id: u32) -> String {
         let flight = self.flights.get(id);
         let label = label_of::<M>(&flight.kind, &mut self.contents);
+        let is_end = matches!(flight.kind, FlightKind::SendDone);
         let (from, to, bytes) = (flight.from, flight.to.peer, flight.bytes);
-        format!("{label} ({bytes} B) {} to {}", from.0, to.0)
+        if is_end {
+            return format!("the end of sends from {} to {}", from.0, to.0);
+        }
+        format!("{label} ({bytes} B) from {} to {}", from.0, to.0)
     }
 
     fn of_sender(&mut self, id: u32, does: &str) -> Words {
