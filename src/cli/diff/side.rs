@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::cli::args::{Changes, DiffArguments};
 use crate::cli::check::below;
 use crate::cli::resolved;
-use crate::cli::scenario::{load, request};
+use crate::cli::scenario::{library, load, request};
 use crate::cli::terminal::{Failure, Problem, Terminal};
 use crate::experiment::attribution::Work;
 use crate::experiment::baseline::{self, Baseline};
@@ -66,6 +66,13 @@ enum Named {
     Set(String, BTreeMap<String, PathBuf>),
 }
 
+/// What every look-up needs.
+#[derive(Clone, Copy)]
+struct Finder<'a> {
+    terminal: Terminal,
+    library: &'a Library,
+}
+
 /// The scenarios that the arguments name, each with both sides.
 pub(super) fn matched(
     terminal: Terminal,
@@ -80,19 +87,21 @@ pub(super) fn matched(
         }
         None => &arguments.a,
     };
-    let left = named(terminal, &arguments.a, &arguments.changes, &arguments.set_a)?;
-    let right = named(terminal, b, &arguments.changes, &arguments.set_b)?;
+    let library = &library(arguments.changes.models.as_deref())?;
+    let finder = Finder { terminal, library };
+    let left = named(finder, &arguments.a, &arguments.changes, &arguments.set_a)?;
+    let right = named(finder, b, &arguments.changes, &arguments.set_b)?;
     let all = match (left, right) {
         (Named::One(a), Named::One(b)) => vec![Matched::Both(a, b)],
         (Named::One(a), Named::Set(name, set)) => {
-            let b = member(terminal, &name, &set, a.scenario())?;
+            let b = member(finder, &name, &set, a.scenario())?;
             vec![Matched::Both(a, b)]
         }
         (Named::Set(name, set), Named::One(b)) => {
-            let a = member(terminal, &name, &set, b.scenario())?;
+            let a = member(finder, &name, &set, b.scenario())?;
             vec![Matched::Both(a, b)]
         }
-        (Named::Set(_, ours), Named::Set(_, theirs)) => both_sets(terminal, &ours, &theirs)?,
+        (Named::Set(_, ours), Named::Set(_, theirs)) => both_sets(finder, &ours, &theirs)?,
     };
     for one in &all {
         if let Matched::Both(a, b) = one {
@@ -144,7 +153,7 @@ impl Given {
 }
 
 fn named(
-    terminal: Terminal,
+    finder: Finder<'_>,
     text: &str,
     changes: &Changes,
     own: &[String],
@@ -160,7 +169,7 @@ fn named(
         given.map(Named::One)
     };
     if path.join(MANIFEST).is_file() {
-        return stored(results(text, path));
+        return stored(results(finder, text, path));
     }
     if path.join(JOURNAL).is_file() {
         let what = format!("`{}` holds a run that is not finished", quote(text));
@@ -168,7 +177,7 @@ fn named(
         return Err(Problem::new(&codes::DIFF_SIDES, what).help(help).into());
     }
     if is_baseline(path) {
-        return stored(of_baseline(terminal, text, path));
+        return stored(of_baseline(finder, text, path));
     }
     let is_name = text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
     let folder = if path.is_dir() { path.to_owned() } else { baseline::folder(text) };
@@ -180,7 +189,7 @@ fn named(
     }
     let mut changes = changes.clone();
     changes.set.extend(own.iter().cloned());
-    let plan = load(terminal, &request(text, &changes, None)?)?;
+    let plan = load(finder.terminal, &request(text, &changes, None)?)?;
     let label = std::iter::once(text.to_owned()).chain(changes.set).collect::<Vec<_>>().join(", ");
     Ok(Named::One(Given { label, source: Source::Run(Box::new(plan)) }))
 }
@@ -207,7 +216,7 @@ fn is_baseline(path: &Path) -> bool {
 }
 
 fn member(
-    terminal: Terminal,
+    finder: Finder<'_>,
     name: &str,
     set: &BTreeMap<String, PathBuf>,
     scenario: &str,
@@ -217,17 +226,17 @@ fn member(
         let help = format!("create it with `mpisim check {scenario} --save-baseline NAME`");
         return Err(Problem::new(&codes::NO_BASELINE, what).help(help).into());
     };
-    of_baseline(terminal, &path.display().to_string(), path)
+    of_baseline(finder, &path.display().to_string(), path)
 }
 
 /// Every scenario of two sets.
 fn both_sets(
-    terminal: Terminal,
+    finder: Finder<'_>,
     ours: &BTreeMap<String, PathBuf>,
     theirs: &BTreeMap<String, PathBuf>,
 ) -> Result<Vec<Matched>, Failure> {
     let mut all = Vec::new();
-    let given = |path: &PathBuf| of_baseline(terminal, &path.display().to_string(), path.as_path());
+    let given = |path: &PathBuf| of_baseline(finder, &path.display().to_string(), path.as_path());
     for (scenario, path) in ours {
         all.push(match theirs.get(scenario) {
             Some(other) => Matched::Both(given(path)?, given(other)?),
@@ -240,14 +249,14 @@ fn both_sets(
 }
 
 /// A baseline; its swept paths are those of the scenario that it was saved of.
-fn of_baseline(terminal: Terminal, label: &str, path: &Path) -> Result<Given, Failure> {
+fn of_baseline(finder: Finder<'_>, label: &str, path: &Path) -> Result<Given, Failure> {
     let mut diagnostics = Diagnostics::new();
     let Some(saved) = baseline::read(&mut diagnostics, path) else {
-        terminal.diagnostics(&diagnostics);
+        finder.terminal.diagnostics(&diagnostics);
         return Err(Failure::Said(diagnostics.exit_code()));
     };
-    let plan = plan_of(&saved).map_err(|diagnostics| {
-        terminal.diagnostics(&diagnostics);
+    let plan = plan_of(finder.library, &saved).map_err(|diagnostics| {
+        finder.terminal.diagnostics(&diagnostics);
         let what = format!("the scenario in `{}` cannot be read", quote(label));
         Failure::from(Problem::new(&codes::DIFF_SIDES, what).help("save the baseline anew"))
     })?;
@@ -259,9 +268,10 @@ fn of_baseline(terminal: Terminal, label: &str, path: &Path) -> Result<Given, Fa
 
 /// The scenario of this name where it is still the one that was saved, for its figures; else what the
 /// baseline keeps of it.
-fn plan_of(saved: &Baseline) -> Result<Plan, Diagnostics> {
+fn plan_of(library: &Library, saved: &Baseline) -> Result<Plan, Diagnostics> {
     let file = format!("scenarios/{}.json", saved.scenario);
-    let named = Request { scenario: file.clone(), ..Request::default() };
+    let library = || library.clone();
+    let named = Request { scenario: file.clone(), library: library(), ..Request::default() };
     if let Some(plan) = plan::load(&named).0
         && fits(&plan, saved, true).is_ok()
     {
@@ -269,17 +279,17 @@ fn plan_of(saved: &Baseline) -> Result<Plan, Diagnostics> {
     }
     let (definition, overrides) = saved.kept();
     let text = Some(definition.to_string());
-    let library = Library::default();
+    let library = library();
     let (plan, diagnostics) = plan::load(&Request { scenario: file, overrides, library, text });
     plan.ok_or(diagnostics)
 }
 
 /// A results directory.
-fn results(label: &str, directory: &Path) -> Result<Given, Failure> {
+fn results(finder: Finder<'_>, label: &str, directory: &Path) -> Result<Given, Failure> {
     let (manifest, text) = store::finished(directory, "points.csv")?;
     let read = read_points(&text)
         .map_err(|why| Problem::new(&codes::DAMAGED, format!("`{}`: {why}", quote(label))))?;
-    let plan = plan_again(&manifest);
+    let plan = plan_again(finder.library, &manifest);
     let mut known: BTreeMap<usize, PointResult> =
         read.into_iter().map(|point| (point.index, point)).collect();
     let points = manifest.points.iter().enumerate().map(|(index, digest)| {
@@ -304,11 +314,11 @@ fn results(label: &str, directory: &Path) -> Result<Given, Failure> {
 }
 
 /// What made the results, if it reads today as it did then.
-fn plan_again(manifest: &Manifest) -> Result<Plan, String> {
+fn plan_again(library: &Library, manifest: &Manifest) -> Result<Plan, String> {
     let request = Request {
         scenario: format!("scenarios/{}.json", manifest.scenario),
         overrides: manifest.overrides.clone(),
-        library: Library::default(),
+        library: library.clone(),
         text: Some(manifest.scenario_text.clone()),
     };
     let Some(plan) = plan::load(&request).0 else {
