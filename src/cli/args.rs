@@ -76,6 +76,11 @@ pub(super) enum Command {
         #[arg(required = true, value_name = "FILE")]
         files: Vec<PathBuf>,
     },
+    /// Compare two runs, baselines or choices: where they part, and whose time moved; exit 1 if they do
+    #[command(
+        after_help = "Example: mpisim diff rma/fig05_mutex --set-b machine.link.latency='2 us'"
+    )]
+    Diff(DiffArguments),
     /// Vary each number that nobody measured, and show which results it moves
     #[command(after_help = "Example: mpisim sensitivity endpoints/fig03_message_rate --jobs 2")]
     Sensitivity(SensitivityArguments),
@@ -307,6 +312,41 @@ pub(super) struct CheckArguments {
     pub(super) models: Option<PathBuf>,
 }
 
+/// Options of `diff`.
+#[derive(Args, Clone, Debug)]
+pub(super) struct DiffArguments {
+    /// A scenario, a results directory, a baseline, or the name of a set of baselines
+    #[arg(value_name = "A")]
+    pub(super) a: String,
+    /// The same; may be left out with `--set-a` or `--set-b`
+    #[arg(value_name = "B")]
+    pub(super) b: Option<String>,
+    /// Set a field of A only, as often as needed
+    #[arg(long, value_name = "PATH=VALUE")]
+    pub(super) set_a: Vec<String>,
+    /// Set a field of B only
+    #[arg(long, value_name = "PATH=VALUE")]
+    pub(super) set_b: Vec<String>,
+    #[command(flatten)]
+    pub(super) changes: Changes,
+    /// The point of A to look at event by event [default: the one that differs most]
+    #[arg(long, value_name = "N")]
+    pub(super) point: Option<usize>,
+    /// Events that are shown before and after the first that differs
+    #[arg(long, value_name = "N", default_value = "5",
+          value_parser = clap::value_parser!(u64).range(0..=1000))]
+    pub(super) context: u64,
+    /// Write figures with both sides, and a page, into this directory
+    #[arg(long, value_name = "DIR")]
+    pub(super) out: Option<PathBuf>,
+    /// What is printed
+    #[arg(long, value_enum, default_value = "human")]
+    pub(super) format: CheckFormat,
+    /// Points that run side by side [default: the number of cores]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = jobs)]
+    pub(super) jobs: Option<usize>,
+}
+
 /// Options of `sensitivity`.
 #[derive(Args, Clone, Debug)]
 pub(super) struct SensitivityArguments {
@@ -488,6 +528,8 @@ pub(super) enum Document {
     Results,
     /// What `check --format json` prints
     Check,
+    /// What `diff --format json` prints
+    Diff,
 }
 
 /// How a network is drawn.

@@ -99,7 +99,7 @@ fn scenarios(given: &[String]) -> Result<Vec<String>, Failure> {
 }
 
 /// Every JSON file below a directory, sorted.
-fn below(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+pub(super) fn below(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     let failed = |why: std::io::Error| {
         let what = format!("cannot list `{}`: {why}", quote(&folder.display().to_string()));
         Failure::from(Problem::new(&codes::IO, what))
@@ -447,7 +447,7 @@ fn on_page(job: &Job, one: &Checked) -> Compared {
     page.notes.extend(gone.map(|id| format!("Claim {id} is in the baseline only.")));
     if let Some((baseline, result)) = job.baseline.as_ref().zip(one.result.as_ref()) {
         let before = baseline.as_result(result);
-        page.figures = compared::overlays(&job.plan, result, &before, "baseline");
+        page.figures = compared::overlays(&job.plan.figures, result, &before, ["now", "baseline"]);
     }
     compared::rows(comparison, page)
 }

@@ -5,7 +5,6 @@ use super::run::in_parentheses;
 use crate::experiment::attribution::Shift;
 use crate::experiment::check::{ClaimCheck, Comparison, MetricCheck, Moved};
 use crate::experiment::claim::figures::Figure as Wanted;
-use crate::experiment::plan::Plan;
 use crate::experiment::results::{ClaimStatus, RunResult};
 use crate::report::difference::{ClaimRow, Compared, DifferenceRow, WorkRow};
 use crate::report::html::PageFigure;
@@ -16,7 +15,7 @@ use crate::units::TimeDelta;
 /// Differences of one scenario that are written out.
 const WORST_SHOWN: usize = 10;
 /// Differences of one scenario on a page.
-const WORST_ON_PAGE: usize = 50;
+pub(super) const WORST_ON_PAGE: usize = 50;
 /// Kinds of resources whose work moved that are written out.
 const SHIFTS_SHOWN: usize = 4;
 
@@ -91,6 +90,7 @@ fn all_shifts(shifts: &[Shift]) -> f64 {
     to_f64(shifts.iter().map(|shift| shift.difference().abs()).sum())
 }
 
+/// A row about a kind of resource, where `all` is what moved in all.
 fn work_row(shift: &Shift, all: f64) -> WorkRow {
     let time = |ps| TimeDelta::from_ps(ps).to_string();
     let moved = to_f64(shift.difference());
@@ -122,15 +122,19 @@ pub(super) fn rows(comparison: &Comparison, start: Compared) -> Compared {
         before: one.baseline.map_or("none", verdict).to_owned(),
         measured: one.claim.measured.clone(),
     };
-    let all = all_shifts(&comparison.work);
-    let shown = comparison.work.iter().take(2 * SHIFTS_SHOWN);
     Compared {
         differences: worst.iter().take(WORST_ON_PAGE).map(|one| difference_row(one)).collect(),
         hidden: worst.len().saturating_sub(WORST_ON_PAGE),
         claims: moved_claims(comparison).map(claim).collect(),
-        work: shown.map(|shift| work_row(shift, all)).collect(),
+        work: work_rows(&comparison.work),
         ..start
     }
+}
+
+/// The rows of a page about whose work moved.
+pub(super) fn work_rows(shifts: &[Shift]) -> Vec<WorkRow> {
+    let all = all_shifts(shifts);
+    shifts.iter().take(2 * SHIFTS_SHOWN).map(|shift| work_row(shift, all)).collect()
 }
 
 fn difference_row(metric: &MetricCheck) -> DifferenceRow {
@@ -153,22 +157,22 @@ fn difference_row(metric: &MetricCheck) -> DifferenceRow {
     }
 }
 
-/// The scenario's figures with the other result beside; those that cannot be drawn are left out,
+/// A scenario's figures with the other result beside; those that cannot be drawn are left out,
 /// since the tables say the same.
 pub(super) fn overlays(
-    plan: &Plan,
+    figures: &[Wanted],
     now: &RunResult,
     before: &RunResult,
-    name: &str,
+    names: [&str; 2],
 ) -> Vec<PageFigure> {
-    let wanted = plan.figures.iter().filter_map(|wanted| match wanted {
+    let wanted = figures.iter().filter_map(|wanted| match wanted {
         Wanted::Curves(curves) => Some(curves),
         Wanted::Stack(_) => None,
     });
     let drawn = wanted.filter_map(|wanted| {
         let mut figure = curves(now, wanted).ok()?;
         let other = curves(before, wanted).ok()?;
-        figure.beside(&other, name);
+        figure.beside(&other, names);
         let svg = figure.to_svg().ok()?;
         Some(PageFigure { caption: figure.title.clone(), file: String::new(), svg })
     });

@@ -16,6 +16,7 @@ mod check;
 mod compared;
 mod conform;
 mod crash;
+mod diff;
 mod explore;
 mod files;
 mod fresh;
@@ -72,6 +73,7 @@ fn dispatch(terminal: Terminal, command: Command) -> Outcome {
         Command::Sweep { step: Step::Gather(arguments) } => sweep::gather(terminal, &arguments),
         Command::New(arguments) => fresh::new(terminal, &arguments),
         Command::Check(arguments) => check::check(terminal, &arguments),
+        Command::Diff(arguments) => diff::diff(terminal, &arguments),
         Command::Sensitivity(arguments) => sensitivity::sensitivity(terminal, &arguments),
         Command::Validate(arguments) => show::validate(terminal, &arguments),
         Command::Show(arguments) => show::show(terminal, &arguments),
@@ -95,6 +97,7 @@ fn schema(document: Document) -> Outcome {
         Document::Model => pretty(export::model_schema("mpisim machine model")),
         Document::Results => json::results_schema(),
         Document::Check => json::check_schema(),
+        Document::Diff => json::diff::diff_schema(),
     };
     print(&text)?;
     Ok(0)

@@ -22,6 +22,7 @@ pub(super) fn identity(plan: &Plan) -> RunIdentity {
         scenario: plan.name.clone(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         seed: plan.points[0].seed,
+        overrides: plan.overrides.clone(),
         scenario_text: String::from_utf8_lossy(&plan.bytes).into_owned(),
         resolved: Value::Object(resolve(plan)),
     }

@@ -23,6 +23,9 @@ pub enum Keep {
     Causes,
     /// The log, and every message with its times.
     Messages,
+    /// No log, but the events numbered from the first to the last, both included, in words; the journal
+    /// must keep the same.
+    Events(u64, u64),
 }
 
 /// A moment in the log, with its time.

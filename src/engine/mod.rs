@@ -17,7 +17,7 @@ pub mod simulation;
 pub mod streams;
 
 pub use causes::{Causes, Keep, Moment, Stretch};
-pub use digest::{Digest, mix};
+pub use digest::{Digest, EVENTS_PER_CHECKPOINT, bisect, mix};
 pub use journal::{Difference, Journal, JournalMode, Record, first_difference};
 pub use queue::{EventQueue, Popped, SourceId};
 pub use simulation::{Event, Fired, LimitReached, Limits, Options, Simulation, Tag};

@@ -17,7 +17,7 @@ use super::diagnostic::{Diagnostic, Diagnostics, SourceId, Span, quote};
 use super::json::{self, Node};
 use super::library::{self, MAX_BYTES};
 use super::plan::Plan;
-use super::results::{ClaimStatus, Metric, PointResult, RunResult};
+use super::results::{ClaimStatus, Metric, PointResult, RunResult, unit};
 use super::store::{StoreError, write_atomically};
 
 /// The baseline that is used where no other is named.
@@ -26,6 +26,8 @@ pub const MAIN: &str = "main";
 const FOLDER: &str = "traces/baselines";
 /// Version of the file's shape.
 const FORMAT: u32 = 1;
+/// Where a definition keeps the options that changed its scenario.
+const OVERRIDES: &str = "--set";
 /// Keys of a scenario that change nothing of what runs.
 const PRESENTATION: [&str; 5] = ["title", "source", "note", "figures", "claims"];
 
@@ -121,10 +123,26 @@ impl From<Verdict> for ClaimStatus {
 
 /// The file of the baseline `name` of a scenario, from the root of a checkout.
 pub fn path(name: &str, scenario: &str) -> PathBuf {
-    Path::new(FOLDER).join(name).join(format!("{scenario}.json"))
+    folder(name).join(format!("{scenario}.json"))
+}
+
+/// The directory of the baselines `name`, from the root of a checkout.
+pub fn folder(name: &str) -> PathBuf {
+    Path::new(FOLDER).join(name)
 }
 
 impl Baseline {
+    /// The scenario as far as it decides about results, under its own name, and its overrides.
+    pub fn kept(&self) -> (Value, Vec<String>) {
+        let mut definition = self.definition.clone();
+        let overrides = definition.as_object_mut().and_then(|members| {
+            members.entry("title").or_insert_with(|| self.scenario.clone().into());
+            members.remove(OVERRIDES)
+        });
+        let overrides = overrides.as_ref().and_then(Value::as_array).into_iter().flatten();
+        (definition, overrides.filter_map(Value::as_str).map(str::to_owned).collect())
+    }
+
     /// The results of a run as a baseline, with the tolerances of the one before it.
     pub fn new(plan: &Plan, result: &RunResult, before: Option<&Self>) -> Self {
         let mut metrics = BTreeMap::new();
@@ -159,32 +177,30 @@ impl Baseline {
         }
     }
 
-    /// The points as a result, with the names and units of `like`, a result of the same scenario.
+    /// The points as a result, with the names of `like`, a result of the same scenario.
     pub fn as_result(&self, like: &RunResult) -> RunResult {
         let names = like.points.first().map_or(&[][..], |point| &point.params);
-        let units: BTreeMap<&str, &'static str> = like
-            .points
-            .iter()
-            .flat_map(|point| &point.metrics)
-            .map(|metric| (metric.name.as_str(), metric.unit))
-            .collect();
+        let names: Vec<&str> = names.iter().map(|(name, _)| name.as_str()).collect();
+        self.result(&names, &like.title)
+    }
+
+    /// The points as a result, with the names of the swept paths.
+    pub fn result(&self, names: &[&str], title: &str) -> RunResult {
         let metric = |(name, value): (&String, &f64)| {
-            let unit = units.get(name.as_str())?;
+            let unit = unit(&self.metrics.get(name)?.unit);
             Some(Metric { name: name.clone(), value: *value, unit })
         };
-        let point = |(index, point): (usize, &SavedPoint)| PointResult {
-            index,
-            params: names.iter().map(|(name, _)| name.clone()).zip(point.params.clone()).collect(),
-            digest: point.digest.clone(),
-            metrics: point.metrics.iter().filter_map(metric).collect(),
-            resources: Vec::new(),
-            spent: Vec::new(),
-            explanation: None,
-            failure: point.failure.clone(),
+        let point = |(index, saved): (usize, &SavedPoint)| {
+            let names = names.iter().map(|name| (*name).to_owned());
+            let mut point = PointResult::at(index, names.zip(saved.params.clone()).collect());
+            point.digest.clone_from(&saved.digest);
+            point.metrics = saved.metrics.iter().filter_map(metric).collect();
+            point.failure.clone_from(&saved.failure);
+            point
         };
         RunResult {
             scenario: self.scenario.clone(),
-            title: like.title.clone(),
+            title: title.to_owned(),
             version: self.version.clone(),
             digest: self.digest.clone(),
             points: self.points.iter().enumerate().map(point).collect(),
@@ -284,7 +300,7 @@ pub fn definition(plan: &Plan) -> Value {
     if let Value::Object(members) = &mut value {
         members.retain(|key, _| !PRESENTATION.contains(&key.as_str()));
         if !plan.overrides.is_empty() {
-            members.insert("--set".to_owned(), plan.overrides.clone().into());
+            members.insert(OVERRIDES.to_owned(), plan.overrides.clone().into());
         }
     }
     value

@@ -281,6 +281,8 @@ codes! {
         "Such a table has lines with `#` at their beginning, one of them `# Size` and the names of the columns, and then lines of numbers: the size in bytes and a number for each column. The message names the line."
     NOTHING_TO_VARY "E0912" Invalid "no number can vary"
         "`mpisim sensitivity` varies numbers that the machine's model, or the scenario, calls assumed and gives a range for. This scenario has none: add `--all` to vary every number that has a range."
+    DIFF_SIDES "E0913" Invalid "the two sides cannot be compared"
+        "`mpisim diff` pairs the points of A and B by their swept values. A side that sweeps over a field which the other side does not have, or that shares no point with it, cannot be paired: choose one value by `--set-a` or `--set-b`. Finished results and baselines cannot be changed by options."
 
     POINT_LIMIT "E1001" Limit "a limit was hit while a point ran"
         "A point passed the events or the simulated time that the scenario allows under `limits`. The message names the point and the limit. Points that were finished are kept."

@@ -12,6 +12,7 @@ pub mod codes;
 pub mod collectives;
 pub mod conform;
 pub mod diagnostic;
+pub mod diff;
 pub mod explore;
 pub mod fresh;
 pub mod goal;

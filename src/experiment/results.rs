@@ -2,7 +2,10 @@
 //!
 //! These types are the only way from `experiment` to `report`. Floating point begins here.
 
-use crate::units::TimeDelta;
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+use crate::units::{Time, TimeDelta};
 
 /// The result of a whole scenario: every point of its sweep, in point order.
 #[derive(Clone, Debug, PartialEq)]
@@ -91,6 +94,20 @@ pub struct Waited {
 }
 
 impl PointResult {
+    /// A point of which nothing is known yet.
+    pub const fn at(index: usize, params: Vec<(String, String)>) -> Self {
+        Self {
+            index,
+            params,
+            digest: String::new(),
+            metrics: Vec::new(),
+            resources: Vec::new(),
+            spent: Vec::new(),
+            failure: None,
+            explanation: None,
+        }
+    }
+
     /// The value of metric `name`, if this point has it.
     pub fn metric(&self, name: &str) -> Option<&Metric> {
         self.metrics.iter().find(|metric| metric.name == name)
@@ -247,4 +264,90 @@ pub enum ClaimRole {
     Input,
     /// It came out of the model.
     Prediction,
+}
+
+/// Where two runs part.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Parting {
+    /// The number of the first event that differs, from 1.
+    pub number: u64,
+    /// The events around it in the first run; shorter where that run ended.
+    pub left: Vec<Happened>,
+    /// The events around it in the second run.
+    pub right: Vec<Happened>,
+}
+
+impl Parting {
+    /// The events of both sides by their number.
+    pub fn pairs(&self) -> Vec<(u64, [Option<&Happened>; 2])> {
+        let mut pairs: BTreeMap<u64, [Option<&Happened>; 2]> = BTreeMap::new();
+        for (side, events) in [&self.left, &self.right].into_iter().enumerate() {
+            for event in events {
+                pairs.entry(event.number).or_default()[side] = Some(event);
+            }
+        }
+        pairs.into_iter().collect()
+    }
+}
+
+/// An event in words.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Happened {
+    /// Its place in the run, from 1.
+    pub number: u64,
+    /// When.
+    pub at: Time,
+    /// The rank or the resource that it happened at.
+    pub place: String,
+    /// What happened there.
+    pub what: String,
+    /// The number of the event that it follows from; 0 where it was planned from the beginning.
+    pub cause: u64,
+}
+
+/// The unit that a file names, as a text that lives as long as the program; each is kept once.
+///
+/// Files have the units of our own metrics: there are a handful.
+///
+/// # Panics
+///
+/// Never: no thread panics while it holds the units.
+pub fn unit(name: &str) -> &'static str {
+    static UNITS: Mutex<BTreeMap<String, &'static str>> = Mutex::new(BTreeMap::new());
+    let mut units = UNITS.lock().expect("no thread panics while it holds the units");
+    if let Some(known) = units.get(name) {
+        return known;
+    }
+    let kept: &'static str = Box::leak(name.to_owned().into_boxed_str());
+    units.insert(name.to_owned(), kept);
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_units_are_kept_once() {
+        assert!(std::ptr::eq(unit("furlong"), unit("furlong")));
+    }
+
+    #[test]
+    fn events_of_one_number_stand_together_and_an_end_leaves_a_gap() {
+        let event = |number| Happened {
+            number,
+            at: Time::ZERO,
+            place: "rank 0".to_owned(),
+            what: "begins".to_owned(),
+            cause: 0,
+        };
+        let (left, right) = (vec![event(3), event(4)], vec![event(3), event(4), event(5)]);
+        let parting = Parting { number: 5, left, right };
+        let found = parting.pairs();
+        let there = found.iter().map(|(number, sides)| (*number, sides.map(|one| one.is_some())));
+        assert_eq!(
+            there.collect::<Vec<_>>(),
+            [(3, [true, true]), (4, [true, true]), (5, [false, true])]
+        );
+    }
 }

@@ -15,8 +15,11 @@ use super::results::{PointResult, RunResult};
 use super::store::StoreError;
 use crate::engine::{Digest, Keep};
 use crate::runtime::causes::Recorded;
+use crate::runtime::timed::Outcome;
+use job::Noted;
 
 pub mod account;
+pub mod events;
 pub mod explain;
 pub mod job;
 pub mod metrics;
@@ -179,11 +182,15 @@ pub fn run_point(
     point: &Point,
     keep: Keep,
 ) -> Result<(PointResult, Option<Box<Recorded>>), PointError> {
+    let (mut outcome, noted) = outcome(point, keep)?;
+    let result = metrics::point(point, &outcome, noted)?;
+    Ok((result, outcome.causes.take()))
+}
+
+fn outcome(point: &Point, keep: Keep) -> Result<(Outcome, Noted), PointError> {
     let ran = catch_unwind(AssertUnwindSafe(|| job::run(point, keep)));
     let ran = ran.map_err(|panic| PointError::Internal(panic_message(&*panic)))?;
-    let (mut outcome, libraries) = ran.map_err(|error| PointError::Internal(error.to_string()))?;
-    let result = metrics::point(point, &outcome, libraries)?;
-    Ok((result, outcome.causes.take()))
+    ran.map_err(|error| PointError::Internal(error.to_string()))
 }
 
 fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {

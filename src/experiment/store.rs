@@ -32,7 +32,7 @@ pub use files::{OutputFile, check_writable, write_atomically};
 pub use manifest::{FileEntry, Manifest, RunIdentity};
 pub use spread::{Asked, Spread};
 
-pub(in crate::experiment) use manifest::first_difference;
+pub use manifest::first_difference;
 
 use files::{TEMPORARY, read_if_exists, sync_directory};
 use journal::{Journal, Recovered};
@@ -189,6 +189,30 @@ impl Store {
         sync_directory(&self.directory)?;
         Ok(manifest)
     }
+}
+
+/// The manifest of a directory whose run has finished, and the content of a file that it lists; changes
+/// nothing.
+///
+/// # Errors
+///
+/// [`StoreError::Damaged`] where the file is not as the manifest says, [`StoreError::Io`].
+pub fn finished(directory: &Path, name: &str) -> Result<(Manifest, String), StoreError> {
+    let read = |name: &str| {
+        let path = directory.join(name);
+        std::fs::read(&path).map_err(|why| StoreError::io("read", &path, why))
+    };
+    let manifest = Manifest::parse(&read(MANIFEST)?, &directory.join(MANIFEST))?;
+    let bytes = read(name)?;
+    let damaged = |why: &str| {
+        let (path, offset, why) = (directory.join(name), 0, why.to_owned());
+        StoreError::Damaged { path, offset, why }
+    };
+    if !manifest.lists(name, &bytes) {
+        return Err(damaged("it is not as the manifest says"));
+    }
+    let text = String::from_utf8(bytes).map_err(|_| damaged("it is not UTF-8"))?;
+    Ok((manifest, text))
 }
 
 /// Reads manifest and journal, where they are; changes nothing.

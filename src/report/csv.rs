@@ -2,7 +2,7 @@
 
 use super::error::ReportError;
 use super::numbers::exact;
-use crate::experiment::results::{Metric, PointResult, RunResult};
+use crate::experiment::results::{self, Metric, PointResult, RunResult};
 
 /// The result as CSV: `point`, one column per swept path, `metric`, `value`, `unit`.
 ///
@@ -50,10 +50,80 @@ pub(super) fn finite(point: &PointResult, metric: &Metric) -> Result<f64, Report
     })
 }
 
+/// The points of a CSV that [`points_csv`] wrote; their digests are not in it, nor are points without a
+/// metric.
+///
+/// # Errors
+///
+/// [`ReportError::NotPoints`] with the line that is not as it was written.
+///
+/// # Panics
+///
+/// Never: a point is there before its first metric.
+pub fn read_points(text: &str) -> Result<Vec<PointResult>, ReportError> {
+    let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(text.as_bytes());
+    let mut records = reader.records().enumerate().map(|(index, record)| {
+        record.map_err(|why| ReportError::not_points(index + 1, why.to_string()))
+    });
+    let header = records.next().transpose()?.unwrap_or_default();
+    let paths: Vec<&str> = header.iter().collect();
+    let ["point", axes @ .., "metric", "value", "unit"] = &paths[..] else {
+        return Err(ReportError::not_points(1, "the columns are others"));
+    };
+    let mut points: Vec<PointResult> = Vec::new();
+    for (line, record) in (2..).zip(records) {
+        let record = record?;
+        let refused = |why: &str| ReportError::not_points(line, why);
+        let fields: Vec<&str> = record.iter().collect();
+        let [index, values @ .., name, value, unit] = &fields[..] else {
+            return Err(refused("the columns are others"));
+        };
+        let index = index.parse().map_err(|_| refused("the point is no number"))?;
+        let value: f64 = value.parse().map_err(|_| refused("the value is no number"))?;
+        if !value.is_finite() {
+            return Err(refused("the value is no number"));
+        }
+        if points.last().is_none_or(|last| last.index != index) {
+            let pairs = axes.iter().zip(values);
+            let params = pairs.map(|(path, value)| ((*path).to_owned(), (*value).to_owned()));
+            points.push(PointResult::at(index, params.collect()));
+        }
+        let metric = Metric { name: (*name).to_owned(), value, unit: results::unit(unit) };
+        points.last_mut().expect("it was just pushed").metrics.push(metric);
+    }
+    Ok(points)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::report::sample;
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        let mut result = sample::ping_pong();
+        result.points[0].params[0].1 = "a,\"b\"".into();
+        let read = read_points(&points_csv(&result).unwrap()).unwrap();
+        assert_eq!(read.len(), result.points.len());
+        for (one, other) in read.iter().zip(&result.points) {
+            assert_eq!((one.index, &one.params), (other.index, &other.params));
+            assert_eq!(one.metrics, other.metrics);
+        }
+    }
+
+    #[test]
+    fn another_table_is_refused_with_its_line() {
+        let good = points_csv(&sample::ping_pong()).unwrap();
+        for (text, line) in [
+            ("a,b\n1,2\n".to_owned(), "line 1"),
+            (good.replacen("1.3", "NaN", 1), "line 2"),
+            (good.replacen("0,1 B", "x,1 B", 1), "line 2"),
+            (format!("{good}1,2\n"), "line 6"),
+        ] {
+            let said = read_points(&text).unwrap_err().to_string();
+            assert!(said.contains(line), "{said}");
+        }
+    }
 
     #[test]
     fn one_row_per_point_and_metric() {

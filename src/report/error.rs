@@ -88,6 +88,14 @@ pub enum ReportError {
         /// Index of the point.
         point: usize,
     },
+    /// A file is not the table of points that this program writes.
+    #[error("line {line} is not one of `points.csv`: {why}")]
+    NotPoints {
+        /// Which line, from 1.
+        line: usize,
+        /// What is wrong with it.
+        why: String,
+    },
     /// A library that writes a format failed: a defect of this program.
     #[error("writing {what} failed: {why}")]
     Writer {
@@ -109,9 +117,14 @@ impl ReportError {
             | Self::UnknownMetric { .. }
             | Self::UnknownAxis { .. }
             | Self::MixedUnits { .. }
+            | Self::NotPoints { .. }
             | Self::OsuNeeds { .. } => 3,
             Self::Writer { .. } => 70,
         }
+    }
+
+    pub(super) fn not_points(line: usize, why: impl Into<String>) -> Self {
+        Self::NotPoints { line, why: why.into() }
     }
 
     pub(crate) fn writer(what: &'static str, why: impl std::fmt::Display) -> Self {

@@ -18,6 +18,8 @@ const TOLD: usize = 4;
 const SHORT: usize = 4;
 /// Parts of a bar with a colour of their own.
 const COLOURS: usize = 9;
+/// Parts of a bar of two sides.
+const SIDE_PARTS: usize = 6;
 /// Bars of a figure.
 const BARS: usize = 64;
 
@@ -148,6 +150,71 @@ pub fn explain_stack(result: &RunResult) -> Option<Stack> {
     })
 }
 
+/// A part of the measured time on both sides of a comparison.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct PathShift {
+    /// The kind of resource.
+    pub resource: String,
+    /// What its time was spent on.
+    pub phase: &'static str,
+    /// The time on each side.
+    pub times: [TimeDelta; 2],
+}
+
+impl PathShift {
+    /// The time of the second side less that of the first, in picoseconds.
+    pub fn difference(&self) -> i128 {
+        let [before, now] = self.times;
+        i128::from(now.as_ps()) - i128::from(before.as_ps())
+    }
+}
+
+/// Every part that a side has, the greatest difference first; their differences sum to that of the measured
+/// times.
+pub fn path_shifts(sides: [&Explanation; 2]) -> Vec<PathShift> {
+    let mut all: BTreeMap<Part<'_>, [TimeDelta; 2]> = BTreeMap::new();
+    for (side, explanation) in sides.into_iter().enumerate() {
+        for (part, time) in by_kind(explanation) {
+            all.entry(part).or_default()[side] = time;
+        }
+    }
+    let shift = |((resource, phase), times): (Part<'_>, _)| PathShift {
+        resource: resource.to_owned(),
+        phase,
+        times,
+    };
+    let mut shifts: Vec<PathShift> = all.into_iter().map(shift).collect();
+    let rank = |shift: &PathShift| (shift.difference().abs(), shift.times[0].max(shift.times[1]));
+    shifts.sort_by_key(|shift| std::cmp::Reverse(rank(shift)));
+    shifts
+}
+
+/// A bar for each side: the parts that are greatest on either, and the rest, in microseconds.
+pub fn shift_stack(title: &str, sides: [&Explanation; 2]) -> Stack {
+    let mut parts = path_shifts(sides);
+    parts.sort_by_key(|part| std::cmp::Reverse(part.times[0].max(part.times[1])));
+    let rest = parts.split_off(parts.len().min(SIDE_PARTS));
+    let bar = |(side, label): (usize, &str)| {
+        let others = rest.iter().fold(TimeDelta::ZERO, |sum, part| sum + part.times[side]);
+        let others = (!rest.is_empty()).then(|| others.as_us_f64());
+        let values = parts.iter().map(|part| part.times[side].as_us_f64()).chain(others).collect();
+        Bar { label: label.to_owned(), values }
+    };
+    let names = parts.iter().map(|part| in_one((&part.resource, part.phase)));
+    Stack {
+        title: title.to_owned(),
+        bars_title: "side".to_owned(),
+        axis: Axis {
+            label: "Measured time".to_owned(),
+            unit: "us".to_owned(),
+            scale: Scale::Linear,
+        },
+        parts: names.chain((!rest.is_empty()).then(|| "all other parts".to_owned())).collect(),
+        bars: ["A", "B"].into_iter().enumerate().map(bar).collect(),
+        note: None,
+    }
+}
+
 fn bar(
     point: &PointResult,
     explanation: &Explanation,
@@ -198,6 +265,22 @@ mod tests {
         for line in ["latency  PCIe to HCA   55 ns", "core", "link", "sum", "100 ns"] {
             assert!(text.contains(line), "{line} in {text}");
         }
+    }
+
+    #[test]
+    fn the_shifts_of_all_parts_sum_to_that_of_the_whole() {
+        let mut result = explained();
+        let mut slower = result.points[0].explanation.clone().unwrap();
+        slower.parts[3].time += TimeDelta::from_ns(25);
+        slower.parts.remove(1);
+        let faster = result.points.remove(0).explanation.unwrap();
+        let shifts = path_shifts([&faster, &slower]);
+        let found: Vec<(&str, i128)> =
+            shifts.iter().map(|one| (one.resource.as_str(), one.difference())).collect();
+        assert_eq!(found, [("core", -35_000), ("link", 25_000), ("PCIe to HCA", 0)]);
+        let stack = shift_stack("both", [&faster, &slower]);
+        let lengths: Vec<f64> = stack.bars.iter().map(Bar::total).collect();
+        assert!((lengths[0] - 0.1).abs() < 1e-9 && (lengths[1] - 0.09).abs() < 1e-9, "{lengths:?}");
     }
 
     #[test]

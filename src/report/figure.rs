@@ -118,6 +118,8 @@ pub enum ReferenceShape {
     Markers(Vec<Point>),
     /// A curve.
     Line(Vec<Point>),
+    /// What the curve of this number was in another run: in its colour, dotted.
+    Other(usize, Vec<Point>),
 }
 
 impl ReferenceShape {
@@ -127,7 +129,9 @@ impl ReferenceShape {
             Self::Band { low, high } => (vec![], vec![*low, *high]),
             Self::Onset { low, high } => (vec![*low, *high], vec![]),
             Self::Level(value) => (vec![], vec![*value]),
-            Self::Markers(points) | Self::Line(points) => extent_of(points),
+            Self::Markers(points) | Self::Line(points) | Self::Other(_, points) => {
+                extent_of(points)
+            }
         }
     }
 }
@@ -210,26 +214,30 @@ impl Figure {
         })
     }
 
-    /// Adds the curves of another run that are not as here, those that differ most, as references.
-    pub fn beside(&mut self, other: &Self, name: &str) {
-        let theirs = |label: &str| other.series.iter().find(|series| series.label == label);
-        let mut moved: Vec<(f64, &Series)> = self
-            .series
-            .iter()
-            .filter_map(|ours| Some((distance(ours, theirs(&ours.label)?), theirs(&ours.label)?)))
-            .filter(|(distance, _)| *distance > 0.0)
-            .collect();
-        moved.sort_by(|(left, _), (right, _)| right.total_cmp(left));
-        let added: Vec<Reference> = moved
-            .into_iter()
-            .take(BESIDE)
-            .map(|(_, series)| Reference {
-                label: if series.label.is_empty() { name.to_owned() } else { series.label.clone() },
-                shape: ReferenceShape::Line(series.points.clone()),
+    /// Adds the curves of another run that are not as here, those that differ most, dotted; `names` are
+    /// those of this run and of the other one.
+    pub fn beside(&mut self, other: &Self, [ours, theirs]: [&str; 2]) {
+        let same = |label: &str| other.series.iter().find(|series| series.label == label);
+        let both = self.series.iter().enumerate();
+        let mut moved: Vec<(f64, usize, &Series)> = both
+            .filter_map(|(place, own)| {
+                let other = same(&own.label)?;
+                Some((distance(own, other), place, other))
             })
+            .filter(|(distance, ..)| *distance > 0.0)
             .collect();
-        self.references.extend(added);
-        name.clone_into(&mut self.references_title);
+        moved.sort_by(|(left, ..), (right, ..)| right.total_cmp(left));
+        let added = moved.into_iter().take(BESIDE).map(|(_, place, series)| Reference {
+            label: theirs.to_owned(),
+            shape: ReferenceShape::Other(place, series.points.clone()),
+        });
+        self.references.extend(added.collect::<Vec<_>>());
+        self.references_title.clear();
+        match &mut self.series[..] {
+            [only] if only.label.is_empty() => ours.clone_into(&mut only.label),
+            _ if self.series_title.is_empty() => ours.clone_into(&mut self.series_title),
+            _ => self.series_title = format!("{ours}, by {}", self.series_title),
+        }
     }
 
     /// Draws the figure as an SVG document.

@@ -4,6 +4,8 @@
 //! shortest decimal that reads back as the same number; a key without a value is left out, so
 //! that `null` never occurs.
 
+pub mod diff;
+
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 

@@ -5,6 +5,7 @@
 //! same value; tables and figures round for the eye only.
 
 pub mod csv;
+pub mod diff;
 pub mod difference;
 pub mod error;
 pub mod explain;

@@ -15,7 +15,7 @@ const PIVOT_COLUMNS: usize = 8;
 const SEED: &str = "seed";
 
 /// The metric that every workload has.
-const TIME: &str = "time";
+pub(super) const TIME: &str = "time";
 
 /// A table whose cells are text; every column is aligned to the right.
 #[derive(Clone, Debug, Eq, PartialEq)]

@@ -18,6 +18,7 @@ mod causes;
 mod lanes;
 pub(super) mod operations;
 mod stencil;
+mod telling;
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -25,6 +26,7 @@ use super::account::Account;
 use super::causes::Recorded;
 use super::monitors::{Sometimes, Violation};
 use super::timed::{Ending, Mark, Outcome, Used};
+use super::told::{self, Words};
 use crate::engine::{Event, JournalMode, Keep, Options, Simulation, SourceId, Tag, mix};
 use crate::hardware::cluster::Cluster;
 use crate::hardware::fabric::{
@@ -244,6 +246,8 @@ struct Running {
     marks: BTreeMap<u32, Time>,
     /// When the last event happened that was no stale one.
     happened: Time,
+    /// Events in words, where they were asked for.
+    words: Vec<Words>,
 }
 
 /// Runs the programs of the host to their end.
@@ -257,7 +261,7 @@ pub fn run(setup: Setup) -> Outcome {
     let gpus = Gpus::new(&setup.profile, &cluster, 0).expect("a machine with a GPU");
     let shape = gpus.shape().clone();
     let mut options = setup.options;
-    if options.causes != Keep::Nothing {
+    if matches!(options.causes, Keep::Causes | Keep::Messages) {
         // Every event here is a cause.
         options.journal = Some(JournalMode::All);
     }
@@ -265,8 +269,20 @@ pub fn run(setup: Setup) -> Outcome {
     let (counted, marks) = (BTreeMap::new(), BTreeMap::new());
     let cores = vec![Core::default(); setup.programs.len()];
     let (turns, happened) = (Turns::default(), Time::ZERO);
-    let running =
-        Running { setup, shape, simulation, cluster, gpus, cores, turns, counted, marks, happened };
+    let words = Vec::new();
+    let running = Running {
+        setup,
+        shape,
+        simulation,
+        cluster,
+        gpus,
+        cores,
+        turns,
+        counted,
+        marks,
+        happened,
+        words,
+    };
     running.run()
 }
 
@@ -286,6 +302,7 @@ impl Running {
             if !matches!(event, Happening::Fabric(event) if self.cluster.fabric.is_stale(event)) {
                 self.happened = now;
             }
+            self.tell(event);
             let calendar = &mut Calendar(&mut self.simulation);
             match event {
                 Happening::Core(core) => self.go_on(now, core),
@@ -467,6 +484,8 @@ impl Running {
             rnr: 0,
             choices: Vec::new(),
             causes: causes.map(Box::new),
+            checkpoints: self.simulation.checkpoints().to_vec(),
+            told: told::join(self.simulation.journal(), self.words),
         }
     }
 }

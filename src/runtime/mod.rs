@@ -19,4 +19,5 @@ pub mod memory;
 pub mod monitors;
 pub mod rules;
 pub mod timed;
+pub mod told;
 pub mod untimed;

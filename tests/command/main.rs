@@ -13,6 +13,7 @@ mod bad_inputs;
 mod check;
 mod cli;
 mod cli_explore;
+mod diff;
 mod collectives_program;
 mod explain;
 mod failures;

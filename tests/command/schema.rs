@@ -10,7 +10,7 @@ use mpisim::experiment::schema;
 use serde_json::Value;
 
 /// Why `value` does not satisfy `schema`; of the keywords only those that our schemas use.
-fn refusal(schema: &Value, value: &Value, path: &str) -> Option<String> {
+pub(crate) fn refusal(schema: &Value, value: &Value, path: &str) -> Option<String> {
     refusal_within(schema, schema, value, path)
 }
 

@@ -57,10 +57,15 @@ const PEERS: usize = 4;
 
 /// What reports call the resource of a tag.
 pub fn spender(point: &Point, recorded: &Recorded, resource: u32) -> String {
-    match recorded.spenders.get(resource as usize) {
-        Some(Spender::Resource(name)) => name.clone(),
-        Some(Spender::Thread(process, inner)) => thread(point, *process, *inner),
-        None => "run".to_owned(),
+    let spender = recorded.spenders.get(resource as usize);
+    spender.map_or_else(|| "run".to_owned(), |spender| spender_name(point, spender))
+}
+
+/// What reports call a resource or a thread.
+pub fn spender_name(point: &Point, spender: &Spender) -> String {
+    match spender {
+        Spender::Resource(name) => name.clone(),
+        Spender::Thread(process, inner) => thread(point, *process, *inner),
     }
 }
 

@@ -109,11 +109,11 @@ pub fn run(point: &Point, keep: Keep) -> Result<(Outcome, Noted), JobError> {
         let none = Longest::of(&[]);
         let noted = Noted { longest: none, endpoints: None, looks: 0, search: None };
         let mut setup = packed(point, packing);
-        setup.options.causes = keep;
+        keep_causes(&mut setup.options, keep);
         return Ok((device::run(setup), noted));
     }
     let mut job = build(point);
-    job.options.causes = keep;
+    keep_causes(&mut job.options, keep);
     if point.addressing == Addressing::EndpointLibrary {
         let mut ran = job.timed_over_xios_ep(Rules::default())?.run();
         if ran.outcome.ending == Ending::Finished {
@@ -150,6 +150,15 @@ pub fn run(point: &Point, keep: Keep) -> Result<(Outcome, Noted), JobError> {
     let looks = ran.programs.iter().map(AnyProgram::looks);
     let search = ran.programs.first().and_then(AnyProgram::search);
     Ok((ran.outcome, Noted { longest, endpoints: None, looks: looks.sum(), search }))
+}
+
+/// A run of which only some events are wanted keeps these and stops after them.
+fn keep_causes(options: &mut Options, keep: Keep) {
+    options.causes = keep;
+    if let Keep::Events(first, last) = keep {
+        options.journal = Some(JournalMode::Between(first, last));
+        options.limits.events = options.limits.events.min(last);
+    }
 }
 
 /// The run of a packing.

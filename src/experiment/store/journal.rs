@@ -7,18 +7,17 @@
 //! The first record says what runs; then come points in the order they completed, and at the end
 //! the names of the files about to be written. Values are kept as the bits of their number.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
 use std::io::{Seek as _, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 
 use serde::{Deserialize, Serialize};
 
 use super::error::StoreError;
 use super::files::{sync_directory, write_atomically};
 use super::manifest::RunIdentity;
-use crate::experiment::results::{Metric, PointResult, ResourceUse, Spent};
+use crate::experiment::results::{Metric, PointResult, ResourceUse, Spent, unit};
 use crate::units::TimeDelta;
 
 /// Hexadecimal digits of a checksum.
@@ -95,7 +94,7 @@ impl From<PointRecord> for PointResult {
         let metric = |metric: MetricRecord| Metric {
             name: metric.name,
             value: f64::from_bits(metric.bits),
-            unit: intern(metric.unit),
+            unit: unit(&metric.unit),
         };
         let resource = |used: ResourceRecord| ResourceUse {
             name: used.name,
@@ -117,20 +116,6 @@ impl From<PointRecord> for PointResult {
             explanation: None,
         }
     }
-}
-
-/// The unit as a text that lives as long as the program; each is kept once.
-///
-/// Units come from our own records, whose checksum was right: there are a handful.
-fn intern(unit: String) -> &'static str {
-    static UNITS: Mutex<BTreeMap<String, &'static str>> = Mutex::new(BTreeMap::new());
-    let mut units = UNITS.lock().expect("no thread panics while it holds the units");
-    if let Some(known) = units.get(&unit) {
-        return known;
-    }
-    let kept: &'static str = Box::leak(unit.clone().into_boxed_str());
-    units.insert(unit, kept);
-    kept
 }
 
 /// An open journal; every record is on the disk when its call returns.
@@ -280,12 +265,6 @@ mod tests {
         let found = journal.append_files(&BTreeSet::new()).unwrap_err();
         assert_eq!(found.exit_code(), 4);
         assert!(found.to_string().contains("bytes needed"), "{found}");
-    }
-
-    #[test]
-    fn equal_units_are_kept_once() {
-        let (one, two) = (intern("furlong".into()), intern("furlong".into()));
-        assert!(std::ptr::eq(one, two));
     }
 
     proptest::proptest! {

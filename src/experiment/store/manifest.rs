@@ -22,6 +22,9 @@ pub struct RunIdentity {
     pub version: String,
     /// The seed.
     pub seed: u64,
+    /// The options that changed the scenario, `path=value` each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub overrides: Vec<String>,
     /// The scenario file as it was read.
     pub scenario_text: String,
     /// The scenario with all defaults, overrides and models filled in.
@@ -48,6 +51,9 @@ pub struct Manifest {
     pub points: Vec<String>,
     /// The files that the run wrote, in the order they were written.
     pub files: Vec<FileEntry>,
+    /// The options that changed the scenario, `path=value` each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub overrides: Vec<String>,
     /// The scenario file as it was read.
     pub scenario_text: String,
     /// The scenario with all defaults, overrides and models filled in.
@@ -102,11 +108,7 @@ impl RunIdentity {
 }
 
 /// Path and values of the first place where two documents differ.
-pub(in crate::experiment) fn first_difference(
-    path: &str,
-    then: &Value,
-    now: &Value,
-) -> Option<String> {
+pub fn first_difference(path: &str, then: &Value, now: &Value) -> Option<String> {
     match (then, now) {
         (Value::Object(left), Value::Object(right)) => {
             let keys: std::collections::BTreeSet<&String> =
@@ -157,6 +159,7 @@ impl Manifest {
             scenario_digest: identity.scenario_digest(),
             points: result.points.iter().map(|point| point.digest.clone()).collect(),
             files: files.iter().map(entry).collect(),
+            overrides: identity.overrides.clone(),
             scenario_text: identity.scenario_text.clone(),
             resolved: identity.resolved.clone(),
         }
@@ -188,9 +191,15 @@ impl Manifest {
             scenario: self.scenario.clone(),
             version: self.version.clone(),
             seed: self.seed,
+            overrides: self.overrides.clone(),
             scenario_text: self.scenario_text.clone(),
             resolved: self.resolved.clone(),
         }
+    }
+
+    /// Whether a file of this name and content is listed.
+    pub(super) fn lists(&self, name: &str, bytes: &[u8]) -> bool {
+        self.files.iter().any(|file| file.name == name && file.digest == digest_of(bytes))
     }
 
     /// The first listed file that is missing or has other content.

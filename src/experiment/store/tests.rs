@@ -37,6 +37,7 @@ impl Drop for Folder {
 
 fn identity() -> RunIdentity {
     RunIdentity {
+        overrides: Vec::new(),
         scenario: "examples/sample".into(),
         version: "0.1.0".into(),
         seed: u64::MAX,

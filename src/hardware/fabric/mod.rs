@@ -49,8 +49,8 @@ use shared::{NONE_BEFORE, Shared};
 use solve::Solver;
 use spec::EventKind;
 pub use spec::{
-    Arbitration, ConnId, Delivery, FabricEvent, Framing, Hop, PathId, ResourceId, ResourceSpec,
-    ResourceStats, Schedule, Service, Share, Transfer,
+    About, Arbitration, ConnId, Delivery, FabricEvent, Framing, Hop, PathId, ResourceId,
+    ResourceSpec, ResourceStats, Schedule, Service, Share, Transfer,
 };
 
 use watch::Watch;
@@ -324,6 +324,28 @@ impl Fabric {
             EventKind::Arrive => self.flights[id].generation != generation,
             EventKind::FlowEnd => self.is_old_end(id, generation),
             EventKind::Turn | EventKind::Gate | EventKind::Solve | EventKind::Window => false,
+        }
+    }
+
+    /// What an event that came due is about; to be asked before it is handled.
+    pub fn about(&self, event: FabricEvent) -> About {
+        let FabricEvent { kind, id, .. } = event;
+        match kind {
+            EventKind::Arrive | EventKind::FlowEnd if self.is_stale(event) => About::Nothing,
+            EventKind::Arrive => {
+                let flight = &self.flights[id];
+                let ends = flight.hop == NONE || flight.hop == flight.end_hop;
+                let next = (!ends).then(|| ResourceId(self.hops[flight.hop].resource));
+                About::Reaches(flight.token, next)
+            }
+            EventKind::FlowEnd => {
+                let flow = &self.flows[id];
+                About::MayEnd(self.flights[flow.flight].token, ResourceId(flow.limit))
+            }
+            EventKind::Turn => About::Chooses(ResourceId(id)),
+            EventKind::Gate => About::MayBegin(ConnId(id)),
+            EventKind::Solve => About::Rates,
+            EventKind::Window => About::Counts(ResourceId(id)),
         }
     }
 

@@ -187,6 +187,25 @@ impl FabricEvent {
     }
 }
 
+/// What a [`FabricEvent`] is about, for people.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum About {
+    /// The transfer of this token reaches a resource, or, without one, the end of its path.
+    Reaches(u64, Option<ResourceId>),
+    /// The transfer of this token may have moved its last byte; the resource limits it.
+    MayEnd(u64, ResourceId),
+    /// A resource chooses whom to serve next.
+    Chooses(ResourceId),
+    /// A connection may begin its next transfer.
+    MayBegin(ConnId),
+    /// Rates change, because transfers began or ended.
+    Rates,
+    /// The packets of a resource are counted.
+    Counts(ResourceId),
+    /// Nothing any more: what it was about has changed since.
+    Nothing,
+}
+
 /// What one resource did since the run began.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct ResourceStats {

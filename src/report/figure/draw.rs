@@ -8,8 +8,8 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 use super::super::error::ReportError;
 use super::legend::{self, FONT, TEXT, wrap};
 use super::marks::{
-    Canvas, DrawError, GRID, INK, LIGHT_GRID, Look, PAPER, Pixel, REFERENCE, curve, hollow, line,
-    markers, spread,
+    Canvas, DOTS, DrawError, GRID, INK, LIGHT_GRID, Look, PAPER, Pixel, REFERENCE, curve, hollow,
+    line, markers, spread,
 };
 use super::scale::{Layout, layout, tick_text};
 use super::{Axis, Figure, Point, Reference, ReferenceShape};
@@ -216,9 +216,10 @@ impl Pen<'_, '_> {
             ReferenceShape::Onset { low, high } => {
                 ((x.place(*low), self.y.high), (x.place(*high), self.y.low))
             }
-            ReferenceShape::Level(_) | ReferenceShape::Markers(_) | ReferenceShape::Line(_) => {
-                return Ok(());
-            }
+            ReferenceShape::Level(_)
+            | ReferenceShape::Markers(_)
+            | ReferenceShape::Line(_)
+            | ReferenceShape::Other(..) => return Ok(()),
         };
         let mut corners = [self.at_place(from.0, from.1), self.at_place(to.0, to.1)];
         if corners[0].0 == corners[1].0 {
@@ -241,6 +242,9 @@ impl Pen<'_, '_> {
             }
             ReferenceShape::Line(points) => {
                 line(self.canvas, &self.path(points), REFERENCE, (6, 4))
+            }
+            ReferenceShape::Other(series, points) => {
+                line(self.canvas, &self.path(points), Look::of(*series).colour, DOTS)
             }
             ReferenceShape::Markers(points) => {
                 self.spreads(points, REFERENCE, 0)?;

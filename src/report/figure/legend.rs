@@ -6,9 +6,9 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::marks::{
-    Canvas, DrawError, INK, Look, REFERENCE, SOFT_INK, curve, hollow, line, spread,
+    Canvas, DOTS, DrawError, INK, Look, REFERENCE, SOFT_INK, curve, hollow, line, spread,
 };
-use super::{Figure, ReferenceShape};
+use super::{Figure, Reference, ReferenceShape};
 
 /// Font of all text.
 pub(super) const FONT: &str = "sans-serif";
@@ -26,7 +26,15 @@ const MOST_REFERENCES: usize = 8;
 
 /// What the legend says of the references: an entry for each, or for all of one form.
 fn references(figure: &Figure) -> Vec<(String, &ReferenceShape)> {
-    let all = &figure.references;
+    // All curves of another run share an entry.
+    let mut other = false;
+    let mut all: Vec<&Reference> = figure.references.iter().collect();
+    all.retain(|one| {
+        let first = !other;
+        let is_other = matches!(one.shape, ReferenceShape::Other(..));
+        other |= is_other;
+        first || !is_other
+    });
     if all.len() <= MOST_REFERENCES {
         return all.iter().map(|one| (one.label.clone(), &one.shape)).collect();
     }
@@ -88,8 +96,10 @@ pub(super) fn draw(canvas: &Canvas<'_>, figure: &Figure, x: i32, y: i32) -> Resu
     }
     if !figure.references.is_empty() {
         y += LINE / 2;
-        text(canvas, &figure.references_title, (x, y), SOFT_INK)?;
-        y += LINE;
+        for title in wrap(&figure.references_title, WRAP) {
+            text(canvas, &title, (x, y), SOFT_INK)?;
+            y += LINE;
+        }
     }
     for (words, shape) in references(figure) {
         sample(canvas, shape, x, y + LINE / 2)?;
@@ -108,6 +118,7 @@ fn sample(canvas: &Canvas<'_>, shape: &ReferenceShape, x: i32, y: i32) -> Result
         ReferenceShape::Level(_) | ReferenceShape::Line(_) => {
             line(canvas, &[(x, y), (x + 30, y)], REFERENCE, (6, 4))
         }
+        ReferenceShape::Other(..) => line(canvas, &[(x, y), (x + 30, y)], REFERENCE, DOTS),
         ReferenceShape::Markers(points) => {
             if points.iter().any(|point| point.range.is_some()) {
                 spread(canvas, x + 15, (y + 9, y - 9), REFERENCE)?;
@@ -137,27 +148,38 @@ pub(super) fn text(
     canvas.draw_text(text, &style, (x, y + LINE / 2))
 }
 
-/// Breaks `text` at spaces into lines of at most `limit` characters; a longer word is cut.
+/// Breaks `text` at spaces into lines of at most `limit` characters; a longer word is cut, where it can
+/// be after a mark such as `/` or `.`.
 pub(super) fn wrap(text: &str, limit: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
-        let letters: Vec<char> = word.chars().collect();
-        for piece in letters.chunks(limit) {
+        let mut rest: Vec<char> = word.chars().collect();
+        while !rest.is_empty() {
+            let after = rest.split_off(cut(&rest, limit));
             match lines.last_mut() {
-                Some(line) if line.chars().count() + 1 + piece.len() <= limit => {
+                Some(line) if line.chars().count() + 1 + rest.len() <= limit => {
                     line.push(' ');
-                    line.extend(piece);
+                    line.extend(&rest);
                 }
-                _ => lines.push(piece.iter().collect()),
+                _ => lines.push(rest.iter().collect()),
             }
+            rest = after;
         }
     }
     lines
 }
 
+/// How many letters of a word go onto a line.
+fn cut(word: &[char], limit: usize) -> usize {
+    if word.len() <= limit {
+        return word.len();
+    }
+    let mark = |letter: &char| matches!(letter, '/' | '.' | '_' | '=' | '-');
+    word[..limit].iter().rposition(mark).map_or(limit, |place| place + 1)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::Reference;
     use super::*;
 
     #[test]
@@ -184,7 +206,8 @@ mod tests {
     #[test]
     fn labels_are_broken_at_spaces() {
         assert_eq!(wrap("16 senders against one", 10), ["16 senders", "against", "one"]);
-        assert_eq!(wrap("a_very_long_word b", 6), ["a_very", "_long_", "word b"]);
+        assert_eq!(wrap("a_very_long_word b", 6), ["a_", "very_", "long_", "word b"]);
+        assert_eq!(wrap("abcdefgh i", 6), ["abcdef", "gh i"]);
         assert_eq!(wrap("", 10), Vec::<String>::new());
     }
 }

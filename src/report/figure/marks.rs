@@ -78,6 +78,9 @@ impl Look {
     }
 }
 
+/// Lengths of the dots, and of the gaps between them, of another run's curve.
+pub(super) const DOTS: (u32, u32) = (2, 4);
+
 /// The most markers of a curve; of more points, every second, third, … has one.
 const MARKERS: usize = 64;
 

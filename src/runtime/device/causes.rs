@@ -10,7 +10,7 @@ use crate::runtime::causes::{Spender, Spent};
 impl Running {
     /// The causes of all events, where they were asked for.
     pub(super) fn causes(&self) -> Option<Recorded> {
-        if self.setup.options.causes == Keep::Nothing {
+        if matches!(self.setup.options.causes, Keep::Nothing | Keep::Events(..)) {
             return None;
         }
         let specs = self.cluster.fabric.resources();

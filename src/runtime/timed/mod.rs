@@ -22,6 +22,7 @@ mod mapped;
 mod passes;
 mod peer_copy;
 mod polling;
+mod telling;
 mod touch;
 mod trail;
 mod turns;
@@ -36,6 +37,7 @@ use super::deadlock::{self, Deadlock, Standing};
 use super::memory::{Memories, Parcel, Payload};
 use super::monitors::buffers::{Buffers, Lends};
 use super::monitors::{Monitor, Monitors, Sometimes, Violation, system};
+use super::told::Told;
 use super::untimed::Choice;
 use crate::engine::{Digest, LimitReached, Options, Simulation, SourceId, Tag};
 use crate::hardware::cluster::{Cluster, Posting};
@@ -189,6 +191,10 @@ pub struct Outcome {
     pub choices: Vec<Choice>,
     /// The causes, where they were asked for.
     pub causes: Option<Box<Recorded>>,
+    /// The digest after each whole stretch of events ([`crate::engine::bisect`]).
+    pub checkpoints: Vec<Digest>,
+    /// The events in words, where they were asked for.
+    pub told: Vec<Told>,
 }
 
 /// What one resource did.
@@ -594,6 +600,7 @@ where
         if ending == Ending::Finished {
             self.check_end(elapsed, &resources);
         }
+        let told = self.take_told();
         let causes = self.take_trail().map(Box::new);
         let accounts = self.actors.iter().map(|actor| actor.account).collect();
         let outcome = Outcome {
@@ -611,6 +618,8 @@ where
             rnr: self.rnr,
             choices: self.choices.unwrap_or_default(),
             causes,
+            checkpoints: self.simulation.checkpoints().to_vec(),
+            told,
         };
         let programs = self.actors.into_iter().map(|actor| actor.program).collect();
         Ran { outcome, machines: self.machines, programs, memories: self.memories }

@@ -15,17 +15,21 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::actor::Entering;
-use super::{Flight, FlightKind, Happening, Lends, Machine, Part, Program, Timed};
+use super::wires::Slab;
+use super::{Content, Flight, FlightKind, Happening, Lends, Machine, Part, Program, Timed};
 use crate::engine::causes::Keep;
 use crate::engine::{Causes, Moment, Tag};
 use crate::hardware::fabric::Leg;
 use crate::hardware::gpu::is_gpu_token;
 use crate::protocols::contract::{Process, Thread, WaitSet};
 use crate::runtime::causes::{Blocked, Message, Recorded, Spender, Spent};
+use crate::runtime::told::Words;
 use crate::units::{Time, TimeDelta};
 
 /// How many of the longest waits are kept.
 const WAITS: usize = 10;
+/// Moments that are kept where nobody will ask for the log.
+const NO_LOG: usize = 1 << 10;
 
 /// What the runtime notes of its causes.
 #[derive(Debug)]
@@ -50,6 +54,8 @@ pub(super) struct Trail {
     waits: Vec<Blocked>,
     /// Messages that have arrived, and by flight those that are under way.
     messages: Option<(Vec<Message>, BTreeMap<u32, Message>)>,
+    /// Events in words: the numbers of the first and the last of them.
+    pub(super) told: Option<(u64, u64, Vec<Words>)>,
 }
 
 /// The present of one thread.
@@ -69,11 +75,15 @@ impl Trail {
     pub(super) fn new(keep: Keep, first_thread: u32, threads: usize) -> Option<Box<Self>> {
         let messages = match keep {
             Keep::Nothing => return None,
-            Keep::Causes => None,
+            Keep::Causes | Keep::Events(..) => None,
             Keep::Messages => Some(Default::default()),
         };
+        let (causes, told) = match keep {
+            Keep::Events(first, last) => (Causes::keeping(NO_LOG), Some((first, last, Vec::new()))),
+            Keep::Nothing | Keep::Causes | Keep::Messages => (Causes::default(), None),
+        };
         Some(Box::new(Self {
-            causes: Causes::default(),
+            causes,
             first_thread,
             threads: vec![Strand::default(); threads],
             flights: Vec::new(),
@@ -86,6 +96,7 @@ impl Trail {
             late: BTreeMap::new(),
             waits: Vec::new(),
             messages,
+            told,
         }))
     }
 
@@ -352,6 +363,7 @@ where
     /// What an event ends, before it is handled.
     #[cold]
     pub(super) fn note_event(&mut self, event: Happening) {
+        self.tell(event);
         let now = self.simulation.now();
         let mut ended = |id: u32, spent: Spent| {
             let from = self.flights.get(id).from;
@@ -452,18 +464,9 @@ where
         }
         let message = || {
             let Flight { kind, from, to, bytes, .. } = self.flights.get(id);
-            let (label, dma) = match kind {
-                FlightKind::Packet { content, .. } => {
-                    let packet = &self.contents.get(*content).packet;
-                    (M::name_of(packet), false)
-                }
-                FlightKind::Write { .. } => ("write".to_owned(), true),
-                FlightKind::ReadRequest { .. } => ("read request".to_owned(), false),
-                FlightKind::AtomicRequest { .. } => ("atomic".to_owned(), false),
-                FlightKind::ReadAnswer { .. } => ("data".to_owned(), true),
-                FlightKind::SendDone => ("done".to_owned(), false),
-            };
+            let dma = matches!(kind, FlightKind::Write { .. } | FlightKind::ReadAnswer { .. });
             let (from, to, bytes) = (*from, to.peer, *bytes);
+            let label = label_of::<M>(kind, &mut self.contents);
             Message { from, to, label, bytes, left, came: left, dma }
         };
         let trail = self.trail.as_mut().expect("it is there");
@@ -500,4 +503,20 @@ where
         let threads = self.actors.iter().map(|actor| Spender::Thread(actor.process, actor.inner));
         Some(trail.recorded(resources.chain(threads)))
     }
+}
+
+/// What a flight is, in a word or two.
+pub(super) fn label_of<M: Machine>(
+    kind: &FlightKind,
+    contents: &mut Slab<Content<M::Packet>>,
+) -> String {
+    let word = match kind {
+        FlightKind::Packet { content, .. } => return M::name_of(&contents.get(*content).packet),
+        FlightKind::Write { .. } => "write",
+        FlightKind::ReadRequest { .. } => "read request",
+        FlightKind::AtomicRequest { .. } => "atomic",
+        FlightKind::ReadAnswer { .. } => "data",
+        FlightKind::SendDone => "done",
+    };
+    word.to_owned()
 }

@@ -164,6 +164,11 @@ impl Channel {
         u64::from(self.credits)
     }
 
+    /// Who receives by it.
+    pub(super) const fn receiver(&self) -> Process {
+        self.to.peer
+    }
+
     /// Takes a receive buffer, if one is posted by `now`.
     fn take_credit(&mut self, now: Time) -> bool {
         self.count_reposts(now);

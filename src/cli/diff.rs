@@ -1,0 +1,303 @@
+//! `mpisim diff`: two runs, two baselines or two choices; where they part, and whose time moved.
+
+mod files;
+mod side;
+
+use std::fmt::Write as _;
+
+use super::args::{CheckFormat, DiffArguments};
+use super::crash::{command_line, internal};
+use super::run::{jobs, progress};
+use super::show::counted;
+use super::signals::Interrupt;
+use super::terminal::{Failure, Outcome, Problem, Terminal, print};
+use crate::experiment::attribution::{self, Shift, Work};
+use crate::experiment::codes;
+use crate::experiment::diff::{Closer, Difference, Pair, SideName, Sides};
+use crate::experiment::plan::Plan;
+use crate::experiment::results::RunResult;
+use crate::experiment::run::events::{Traced, parting, traced};
+use crate::experiment::run::{self, PointError, RunError, RunOptions};
+use crate::report::diff::{diff_text, short_text};
+use crate::report::json::diff::{DiffStatus, DiffedScenario, diff_json};
+use files::Files;
+use side::{Given, Matched, Source};
+
+/// A side with its results.
+struct Side {
+    name: SideName,
+    result: RunResult,
+    work: Work,
+    plan: Result<Plan, String>,
+}
+
+/// Compares what the arguments name.
+pub(super) fn diff(terminal: Terminal, arguments: &DiffArguments) -> Outcome {
+    let matched = side::matched(terminal, arguments)?;
+    check_point(arguments, &matched)?;
+    let files = arguments.out.as_deref().map(Files::open).transpose()?;
+    let interrupt = Interrupt::listen(terminal, "nothing was compared".to_owned());
+    let bar = progress(terminal, matched.iter().map(points_to_run).sum());
+    let ran = matched.into_iter().map(|one| {
+        let (a, b) = match one {
+            Matched::One(name, status) => return Ok(Ran::One(name, status)),
+            Matched::Both(a, b) => (a, b),
+        };
+        let tick = || bar.inc(1);
+        Ok(Ran::Both(Box::new([
+            simulate(arguments, a, &interrupt, &tick)?,
+            simulate(arguments, b, &interrupt, &tick)?,
+        ])))
+    });
+    let ran = ran.collect::<Result<Vec<Ran>, Failure>>()?;
+    bar.finish_and_clear();
+    let reports = ran.iter().map(|one| report(arguments, one, &interrupt));
+    let reports = reports.collect::<Result<Vec<Report<'_>>, Failure>>()?;
+    if let Some(files) = files {
+        files.write(arguments, &reports)?;
+    }
+    print(&match arguments.format {
+        CheckFormat::Human => human(&reports),
+        CheckFormat::Json => diff_json(reports.iter().map(Report::document).collect())?,
+    })?;
+    Ok(u8::from(!reports.iter().all(Report::is_same)))
+}
+
+/// A scenario whose sides have their results.
+enum Ran {
+    Both(Box<[Side; 2]>),
+    One(String, DiffStatus),
+}
+
+/// What there is to say about a scenario.
+enum Report<'a> {
+    Both(Box<Difference<'a>>, &'a [Side; 2]),
+    One(&'a str, DiffStatus),
+}
+
+impl Report<'_> {
+    fn is_same(&self) -> bool {
+        matches!(self, Self::Both(difference, _) if difference.sides.is_same())
+    }
+
+    fn document(&self) -> DiffedScenario {
+        match self {
+            Self::Both(difference, _) => DiffedScenario::new(difference),
+            Self::One(name, status) => DiffedScenario::of_one_side((*name).to_owned(), *status),
+        }
+    }
+}
+
+fn human(reports: &[Report<'_>]) -> String {
+    let each = reports.iter().map(|one| match one {
+        Report::Both(difference, _) if reports.len() > 1 && one.is_same() => {
+            short_text(&difference.scenario, DiffStatus::Same)
+        }
+        Report::Both(difference, _) => diff_text(difference),
+        Report::One(name, status) => short_text(name, *status),
+    });
+    let mut text = each.collect::<String>();
+    if reports.len() > 1 {
+        let same = reports.iter().filter(|one| one.is_same()).count();
+        let (all, other) = (counted(reports.len(), "scenario"), reports.len() - same);
+        let _ = writeln!(text, "{all}: {same} same, {other} not");
+    }
+    text
+}
+
+/// `--point` must be a point of A that B has as well.
+fn check_point(arguments: &DiffArguments, matched: &[Matched]) -> Result<(), Failure> {
+    let Some(index) = arguments.point else { return Ok(()) };
+    let refused = |what: String| Err(Failure::from(Problem::new(&codes::USAGE, what)));
+    let [Matched::Both(a, b)] = matched else {
+        return refused("`--point` needs sides of one scenario".to_owned());
+    };
+    let (left, right) = (a.skeleton(), b.skeleton());
+    let count = left.points.len();
+    if index >= count {
+        return refused(format!("A has no point {index}: its {count} are numbered from 0"));
+    }
+    let sides = Sides::new(&left, &right).map_err(|why| side::refusal(&why))?;
+    match named_pair(&sides, index) {
+        Some(_) => Ok(()),
+        None => refused(format!("B has no point with the swept values of point {index} of A")),
+    }
+}
+
+/// The pair with this point of A, if B has it as well.
+fn named_pair<'a, 'b>(sides: &'b Sides<'a>, index: usize) -> Option<&'b Pair<'a>> {
+    sides.pairs.iter().find(|pair| {
+        pair.points[0].is_some_and(|point| point.index == index) && pair.points[1].is_some()
+    })
+}
+
+fn points_to_run(matched: &Matched) -> usize {
+    let of = |given: &Given| match &given.source {
+        Source::Run(plan) => plan.points.len(),
+        Source::Stored(_) => 0,
+    };
+    match matched {
+        Matched::Both(a, b) => of(a) + of(b),
+        Matched::One(..) => 0,
+    }
+}
+
+/// Runs what is not there yet.
+fn simulate(
+    arguments: &DiffArguments,
+    given: Given,
+    interrupt: &Interrupt,
+    tick: &(dyn Fn() + Sync),
+) -> Result<Side, Failure> {
+    let (kind, result, work, plan) = match given.source {
+        Source::Stored(stored) => (stored.kind, stored.result, stored.work, stored.plan),
+        Source::Run(plan) => {
+            let stop = &interrupt.stop;
+            let options = RunOptions { jobs: jobs(arguments.jobs), stop, explain: false };
+            let ran = run::run(&plan, options, &[], &mut |_| {
+                tick();
+                Ok(())
+            });
+            let result = ran.map_err(|error| failure(error, &plan, arguments, interrupt))?;
+            let work = attribution::work(&result.points);
+            ("run", result, work, Ok(*plan))
+        }
+    };
+    let (version, digest) = (result.version.clone(), result.digest.clone());
+    let name = SideName { label: given.label, kind, version, digest };
+    Ok(Side { name, result, work, plan })
+}
+
+fn failure(
+    error: RunError,
+    plan: &Plan,
+    arguments: &DiffArguments,
+    interrupt: &Interrupt,
+) -> Failure {
+    if interrupt.came() {
+        return Failure::Said(interrupt.stopped());
+    }
+    match error {
+        RunError::Stopped { .. } => Failure::Said(interrupt.stopped()),
+        RunError::Store(error) => error.into(),
+        RunError::Limit { .. } => {
+            Problem::new(&codes::POINT_LIMIT, format!("{}: {error}", plan.name)).into()
+        }
+        RunError::Internal { .. } => {
+            let command = command_line(words(arguments));
+            internal(&format!("{}: {error}", plan.name), &command).into()
+        }
+    }
+}
+
+/// The command again.
+fn words(arguments: &DiffArguments) -> Vec<String> {
+    let mut words = vec!["diff".to_owned(), arguments.a.clone()];
+    words.extend(arguments.b.clone());
+    let sets = [
+        ("--set", &arguments.changes.set),
+        ("--set-a", &arguments.set_a),
+        ("--set-b", &arguments.set_b),
+    ];
+    for (flag, values) in sets {
+        words.extend(values.iter().flat_map(|value| [flag.to_owned(), value.clone()]));
+    }
+    let models = arguments.changes.models.as_ref().map(|folder| folder.display().to_string());
+    let point = arguments.point.map(|point| point.to_string());
+    for (flag, value) in [("--models", models), ("--point", point)] {
+        words.extend(value.into_iter().flat_map(|value| [flag.to_owned(), value]));
+    }
+    words
+}
+
+/// Lays the sides of a scenario beside each other, and looks at one point event by event.
+fn report<'a>(
+    arguments: &DiffArguments,
+    ran: &'a Ran,
+    interrupt: &Interrupt,
+) -> Result<Report<'a>, Failure> {
+    let sides = match ran {
+        Ran::One(name, status) => return Ok(Report::One(name, *status)),
+        Ran::Both(sides) => &**sides,
+    };
+    if interrupt.came() {
+        return Err(Failure::Said(interrupt.stopped()));
+    }
+    let [a, b] = sides;
+    let pairs = Sides::new(&a.result, &b.result).map_err(|why| side::refusal(&why))?;
+    let pair = match arguments.point {
+        Some(index) => named_pair(&pairs, index),
+        None => pairs.most_different(),
+    };
+    let mut notes = Vec::new();
+    let closer = match pair {
+        Some(pair) => look_closer(arguments, sides, pair, &mut notes)?,
+        None => None,
+    };
+    let scenario = if a.result.scenario == b.result.scenario {
+        a.result.scenario.clone()
+    } else {
+        format!("{} and {}", a.result.scenario, b.result.scenario)
+    };
+    let names = [a.name.clone(), b.name.clone()];
+    let work = work_moved(&pairs, sides);
+    let difference = Difference { scenario, names, sides: pairs, work, closer, notes };
+    Ok(Report::Both(Box::new(difference), sides))
+}
+
+/// Whose work differs; nothing where a side does not tell, or has points that the other lacks.
+fn work_moved(pairs: &Sides<'_>, [a, b]: &[Side; 2]) -> Vec<Shift> {
+    let told = !a.work.is_empty() && !b.work.is_empty() && pairs.is_complete();
+    if told { attribution::shifts(&b.work, &a.work) } else { Vec::new() }
+}
+
+/// Runs a point of both sides again, explained, and finds where they part.
+fn look_closer(
+    arguments: &DiffArguments,
+    sides: &[Side; 2],
+    pair: &Pair<'_>,
+    notes: &mut Vec<String>,
+) -> Result<Option<Closer>, Failure> {
+    let [Some(left), Some(right)] = pair.points else { return Ok(None) };
+    let mut both = Vec::new();
+    for (letter, side, point) in [('A', &sides[0], left), ('B', &sides[1], right)] {
+        let untold = |why: &str| format!("the events of {letter} cannot be told: {why}");
+        let plan = match &side.plan {
+            Ok(plan) => plan,
+            Err(why) => {
+                notes.push(untold(why));
+                continue;
+            }
+        };
+        let planned = &plan.points[point.index];
+        let again = traced(planned).map_err(|why| stopped(arguments, why))?;
+        if again.result.digest == point.digest {
+            both.push((planned, again));
+        } else {
+            let (version, now) = (env!("CARGO_PKG_VERSION"), &again.result.digest);
+            notes.push(untold(&format!(
+                "this program, mpisim {version}, gives the point digest {now} and not {}, as it was \
+                 made by mpisim {}",
+                point.digest, side.name.version
+            )));
+        }
+    }
+    let Ok([(plan_a, a), (plan_b, b)]) = <[(_, Traced); 2]>::try_from(both) else {
+        return Ok(None);
+    };
+    let found = parting((plan_a, &a), (plan_b, &b), arguments.context);
+    Ok(Some(Closer {
+        points: [left.index, right.index],
+        params: pair.params.clone(),
+        events: [a.events, b.events],
+        explanations: [a.result.explanation, b.result.explanation],
+        parting: found.map_err(|why| stopped(arguments, why))?,
+    }))
+}
+
+fn stopped(arguments: &DiffArguments, error: PointError) -> Failure {
+    match error {
+        PointError::Limit(reason) => Problem::new(&codes::POINT_LIMIT, reason).into(),
+        PointError::Internal(message) => internal(&message, &command_line(words(arguments))).into(),
+    }
+}

@@ -1,0 +1,334 @@
+//! The sides of a comparison: what an argument names, checked before anything runs.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::cli::args::{Changes, DiffArguments};
+use crate::cli::check::below;
+use crate::cli::resolved;
+use crate::cli::scenario::{library, load, request};
+use crate::cli::terminal::{Failure, Problem, Terminal};
+use crate::experiment::attribution::Work;
+use crate::experiment::baseline::{self, Baseline};
+use crate::experiment::check::fits;
+use crate::experiment::codes;
+use crate::experiment::diagnostic::{Diagnostics, quote};
+use crate::experiment::diff::{DiffError, Sides};
+use crate::experiment::library::{Library, MAX_BYTES};
+use crate::experiment::plan::{self, Plan, Request};
+use crate::experiment::results::{PointResult, RunResult};
+use crate::experiment::store::{self, JOURNAL, MANIFEST, Manifest};
+use crate::report::csv::read_points;
+use crate::report::json::diff::DiffStatus;
+
+/// What a side is, before anything runs.
+pub(super) struct Given {
+    /// As the command called it.
+    pub(super) label: String,
+    /// Where its results come from.
+    pub(super) source: Source,
+}
+
+/// Where results come from.
+pub(super) enum Source {
+    /// They are made now.
+    Run(Box<Plan>),
+    /// They are there.
+    Stored(Box<Stored>),
+}
+
+/// Results that are there.
+pub(super) struct Stored {
+    /// `results` or `baseline`.
+    pub(super) kind: &'static str,
+    /// The results.
+    pub(super) result: RunResult,
+    /// What the time of all points went into; empty where that is not kept.
+    pub(super) work: Work,
+    /// What made them, or why that cannot be made again.
+    pub(super) plan: Result<Plan, String>,
+}
+
+/// A scenario of both sides.
+pub(super) enum Matched {
+    /// Both have it.
+    Both(Given, Given),
+    /// Only one of two sets of baselines has it.
+    One(String, DiffStatus),
+}
+
+/// What an argument names.
+enum Named {
+    One(Given),
+    /// Baselines by scenario, and what the set is called.
+    Set(String, BTreeMap<String, PathBuf>),
+}
+
+/// What every look-up needs.
+#[derive(Clone, Copy)]
+struct Finder<'a> {
+    terminal: Terminal,
+    library: &'a Library,
+}
+
+/// The scenarios that the arguments name, each with both sides.
+pub(super) fn matched(
+    terminal: Terminal,
+    arguments: &DiffArguments,
+) -> Result<Vec<Matched>, Failure> {
+    let b = match &arguments.b {
+        Some(b) => b,
+        None if arguments.set_a.is_empty() && arguments.set_b.is_empty() => {
+            let what = "`diff` needs two sides, or one scenario and `--set-a` or `--set-b`";
+            let help = "for instance `mpisim diff SCENARIO --set-b mpi.rendezvous=rget`";
+            return Err(Problem::new(&codes::USAGE, what).help(help).into());
+        }
+        None => &arguments.a,
+    };
+    let library = &library(arguments.changes.models.as_deref())?;
+    let finder = Finder { terminal, library };
+    let left = named(finder, &arguments.a, &arguments.changes, &arguments.set_a)?;
+    let right = named(finder, b, &arguments.changes, &arguments.set_b)?;
+    let all = match (left, right) {
+        (Named::One(a), Named::One(b)) => vec![Matched::Both(a, b)],
+        (Named::One(a), Named::Set(name, set)) => {
+            let b = member(finder, &name, &set, a.scenario())?;
+            vec![Matched::Both(a, b)]
+        }
+        (Named::Set(name, set), Named::One(b)) => {
+            let a = member(finder, &name, &set, b.scenario())?;
+            vec![Matched::Both(a, b)]
+        }
+        (Named::Set(_, ours), Named::Set(_, theirs)) => both_sets(finder, &ours, &theirs)?,
+    };
+    for one in &all {
+        if let Matched::Both(a, b) = one {
+            Sides::new(&a.skeleton(), &b.skeleton()).map_err(|why| refusal(&why))?;
+        }
+    }
+    Ok(all)
+}
+
+/// What a comparison that cannot be made says.
+pub(super) fn refusal(error: &DiffError) -> Failure {
+    let help = match error {
+        DiffError::OneSided { side, path } => {
+            let side = side.to_ascii_lowercase();
+            format!("choose one of its values by `--set-{side} {path}=VALUE`")
+        }
+        DiffError::NothingCompared => "choose points that both sides have".to_owned(),
+    };
+    Problem::new(&codes::DIFF_SIDES, error.to_string()).help(help).into()
+}
+
+impl Given {
+    pub(super) fn scenario(&self) -> &str {
+        match &self.source {
+            Source::Run(plan) => &plan.name,
+            Source::Stored(stored) => &stored.result.scenario,
+        }
+    }
+
+    /// Its points, as far as they are known before anything runs.
+    pub(super) fn skeleton(&self) -> RunResult {
+        match &self.source {
+            Source::Stored(stored) => stored.result.clone(),
+            Source::Run(plan) => RunResult {
+                scenario: plan.name.clone(),
+                title: plan.title.clone(),
+                version: String::new(),
+                digest: String::new(),
+                points: plan
+                    .points
+                    .iter()
+                    .map(|point| PointResult::at(point.index, point.params.clone()))
+                    .collect(),
+                claims: Vec::new(),
+                what_if: Vec::new(),
+            },
+        }
+    }
+}
+
+fn named(
+    finder: Finder<'_>,
+    text: &str,
+    changes: &Changes,
+    own: &[String],
+) -> Result<Named, Failure> {
+    let path = Path::new(text);
+    let altered = !changes.set.is_empty() || !own.is_empty();
+    let stored = |given: Result<Given, Failure>| {
+        if altered {
+            let what = format!("`{}` is finished: options cannot change it", quote(text));
+            let help = "name its scenario to run it changed";
+            return Err(Failure::from(Problem::new(&codes::DIFF_SIDES, what).help(help)));
+        }
+        given.map(Named::One)
+    };
+    if path.join(MANIFEST).is_file() {
+        return stored(results(finder, text, path));
+    }
+    if path.join(JOURNAL).is_file() {
+        let what = format!("`{}` holds a run that is not finished", quote(text));
+        let help = "finish it by `mpisim run SCENARIO --resume`";
+        return Err(Problem::new(&codes::DIFF_SIDES, what).help(help).into());
+    }
+    if is_baseline(path) {
+        return stored(of_baseline(finder, text, path));
+    }
+    let is_name = text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
+    let folder = if path.is_dir() { path.to_owned() } else { baseline::folder(text) };
+    if path.is_dir() || (is_name && folder.is_dir()) {
+        let set = set_of(&folder)?;
+        if !set.is_empty() && set.values().all(|path| is_baseline(path)) && !altered {
+            return Ok(Named::Set(text.to_owned(), set));
+        }
+    }
+    let mut changes = changes.clone();
+    changes.set.extend(own.iter().cloned());
+    let plan = load(finder.terminal, &request(text, &changes, None)?)?;
+    let label = std::iter::once(text.to_owned()).chain(changes.set).collect::<Vec<_>>().join(", ");
+    Ok(Named::One(Given { label, source: Source::Run(Box::new(plan)) }))
+}
+
+/// Baselines below a directory, by scenario.
+fn set_of(folder: &Path) -> Result<BTreeMap<String, PathBuf>, Failure> {
+    let name = |path: &PathBuf| {
+        let inside = path.strip_prefix(folder).unwrap_or(path).with_extension("");
+        let parts = inside.components().map(|part| part.as_os_str().to_string_lossy().into_owned());
+        parts.collect::<Vec<_>>().join("/")
+    };
+    Ok(below(folder)?.into_iter().map(|path| (name(&path), path)).collect())
+}
+
+/// Whether a file has the form of a baseline; what is wrong with it is told when it is read.
+fn is_baseline(path: &Path) -> bool {
+    let small = |meta: &std::fs::Metadata| meta.is_file() && meta.len() <= MAX_BYTES;
+    if !std::fs::metadata(path).is_ok_and(|meta| small(&meta)) {
+        return false;
+    }
+    let bytes = std::fs::read(path).unwrap_or_default();
+    let value: Option<Value> = serde_json::from_slice(&bytes).ok();
+    value.is_some_and(|value| ["definition", "points"].iter().all(|key| value.get(key).is_some()))
+}
+
+fn member(
+    finder: Finder<'_>,
+    name: &str,
+    set: &BTreeMap<String, PathBuf>,
+    scenario: &str,
+) -> Result<Given, Failure> {
+    let Some(path) = set.get(scenario) else {
+        let what = format!("the baselines `{}` have none of `{scenario}`", quote(name));
+        let help = format!("create it with `mpisim check {scenario} --save-baseline NAME`");
+        return Err(Problem::new(&codes::NO_BASELINE, what).help(help).into());
+    };
+    of_baseline(finder, &path.display().to_string(), path)
+}
+
+/// Every scenario of two sets.
+fn both_sets(
+    finder: Finder<'_>,
+    ours: &BTreeMap<String, PathBuf>,
+    theirs: &BTreeMap<String, PathBuf>,
+) -> Result<Vec<Matched>, Failure> {
+    let mut all = Vec::new();
+    let given = |path: &PathBuf| of_baseline(finder, &path.display().to_string(), path.as_path());
+    for (scenario, path) in ours {
+        all.push(match theirs.get(scenario) {
+            Some(other) => Matched::Both(given(path)?, given(other)?),
+            None => Matched::One(scenario.clone(), DiffStatus::OnlyA),
+        });
+    }
+    let only = theirs.keys().filter(|scenario| !ours.contains_key(*scenario));
+    all.extend(only.map(|scenario| Matched::One(scenario.clone(), DiffStatus::OnlyB)));
+    Ok(all)
+}
+
+/// A baseline; its swept paths are those of the scenario that it was saved of.
+fn of_baseline(finder: Finder<'_>, label: &str, path: &Path) -> Result<Given, Failure> {
+    let mut diagnostics = Diagnostics::new();
+    let Some(saved) = baseline::read(&mut diagnostics, path) else {
+        finder.terminal.diagnostics(&diagnostics);
+        return Err(Failure::Said(diagnostics.exit_code()));
+    };
+    let plan = plan_of(finder.library, &saved).map_err(|diagnostics| {
+        finder.terminal.diagnostics(&diagnostics);
+        let what = format!("the scenario in `{}` cannot be read", quote(label));
+        Failure::from(Problem::new(&codes::DIFF_SIDES, what).help("save the baseline anew"))
+    })?;
+    let names: Vec<&str> = plan.sweep.axes.iter().map(|axis| axis.path.as_str()).collect();
+    let result = saved.result(&names, &plan.title);
+    let stored = Stored { kind: "baseline", result, work: saved.work, plan: Ok(plan) };
+    Ok(Given { label: label.to_owned(), source: Source::Stored(Box::new(stored)) })
+}
+
+/// The scenario of this name where it is still the one that was saved, for its figures; else what the
+/// baseline keeps of it.
+fn plan_of(library: &Library, saved: &Baseline) -> Result<Plan, Diagnostics> {
+    let file = format!("scenarios/{}.json", saved.scenario);
+    let library = || library.clone();
+    let named = Request { scenario: file.clone(), library: library(), ..Request::default() };
+    if let Some(plan) = plan::load(&named).0
+        && fits(&plan, saved, true).is_ok()
+    {
+        return Ok(plan);
+    }
+    let (definition, overrides) = saved.kept();
+    let text = Some(definition.to_string());
+    let library = library();
+    let (plan, diagnostics) = plan::load(&Request { scenario: file, overrides, library, text });
+    plan.ok_or(diagnostics)
+}
+
+/// A results directory.
+fn results(finder: Finder<'_>, label: &str, directory: &Path) -> Result<Given, Failure> {
+    let (manifest, text) = store::finished(directory, "points.csv")?;
+    let read = read_points(&text)
+        .map_err(|why| Problem::new(&codes::DAMAGED, format!("`{}`: {why}", quote(label))))?;
+    let plan = plan_again(finder.library, &manifest);
+    let mut known: BTreeMap<usize, PointResult> =
+        read.into_iter().map(|point| (point.index, point)).collect();
+    let points = manifest.points.iter().enumerate().map(|(index, digest)| {
+        let params = |plan: &Plan| plan.points.get(index).map(|point| point.params.clone());
+        let point = known.remove(&index).unwrap_or_else(|| {
+            // Without a metric: it did not finish.
+            PointResult::at(index, plan.as_ref().ok().and_then(params).unwrap_or_default())
+        });
+        PointResult { digest: digest.clone(), ..point }
+    });
+    let result = RunResult {
+        scenario: manifest.scenario.clone(),
+        title: manifest.resolved["title"].as_str().unwrap_or(&manifest.scenario).to_owned(),
+        version: manifest.version.clone(),
+        digest: manifest.digest.clone(),
+        points: points.collect(),
+        claims: Vec::new(),
+        what_if: Vec::new(),
+    };
+    let stored = Stored { kind: "results", result, work: Work::new(), plan };
+    Ok(Given { label: label.to_owned(), source: Source::Stored(Box::new(stored)) })
+}
+
+/// What made the results, if it reads today as it did then.
+fn plan_again(library: &Library, manifest: &Manifest) -> Result<Plan, String> {
+    let request = Request {
+        scenario: format!("scenarios/{}.json", manifest.scenario),
+        overrides: manifest.overrides.clone(),
+        library: library.clone(),
+        text: Some(manifest.scenario_text.clone()),
+    };
+    let Some(plan) = plan::load(&request).0 else {
+        return Err("its scenario cannot be read without the files it names".to_owned());
+    };
+    // What was kept went through text, and so must this.
+    let text = resolved::identity(&plan).resolved.to_string();
+    let now: Option<Value> = serde_json::from_str(&text).ok();
+    match now.and_then(|now| store::first_difference("", &manifest.resolved, &now)) {
+        None => Ok(plan),
+        Some(difference) => Err(format!("its scenario means something else today: {difference}")),
+    }
+}

@@ -1,0 +1,53 @@
+//! The events of a packing in words, where a comparison of two runs asks for them.
+
+use super::{Happening, Keep, Place, Running};
+use crate::hardware::fabric::{About, ResourceId};
+use crate::protocols::contract::{Process, Thread};
+use crate::runtime::causes::Spender;
+use crate::runtime::told::Words;
+
+impl Running {
+    /// Keeps the words of an event, if it is one of those asked for.
+    pub(super) fn tell(&mut self, event: Happening) {
+        let Keep::Events(first, last) = self.setup.options.causes else { return };
+        if (first..=last).contains(&self.simulation.events()) {
+            let words = self.words_of(event);
+            self.words.push(words);
+        }
+    }
+
+    fn words_of(&self, event: Happening) -> Words {
+        let core = |core: u32, what: &str| Words {
+            place: Spender::Thread(Process(core), Thread(0)),
+            what: what.to_owned(),
+        };
+        match event {
+            Happening::Core(number) => core(number, "goes on with its program"),
+            Happening::Packed(Place { core: number, step }) => {
+                core(number, &format!("has packed what step {step} asked for"))
+            }
+            Happening::Gpu(_) => on("GPU", "begins an operation: its latency is over"),
+            Happening::Fabric(event) => self.words_of_wires(self.cluster.fabric.about(event)),
+        }
+    }
+
+    fn words_of_wires(&self, about: About) -> Words {
+        let name = |resource: ResourceId| {
+            self.cluster.fabric.resources()[resource.0 as usize].name.as_str()
+        };
+        match about {
+            About::Reaches(_, Some(resource)) => on(name(resource), "a transfer reaches it"),
+            About::Reaches(_, None) => on("GPU", "a transfer ends"),
+            About::MayEnd(_, resource) => on(name(resource), "a transfer has moved"),
+            About::Chooses(resource) => on(name(resource), "chooses whom to serve next"),
+            About::Counts(resource) => on(name(resource), "counts its packets"),
+            About::MayBegin(_) => on("wires", "a connection may begin its next transfer"),
+            About::Rates => on("wires", "rates change: transfers began or ended"),
+            About::Nothing => on("wires", "nothing: what was planned has changed since"),
+        }
+    }
+}
+
+fn on(place: &str, what: &str) -> Words {
+    Words { place: Spender::Resource(place.to_owned()), what: what.to_owned() }
+}

@@ -1,0 +1,174 @@
+//! Events in words, where a comparison of two runs asks for them.
+//!
+//! A word is about the event itself, before it is handled: it says what ends or begins at its time,
+//! not what follows from it.
+
+use super::trail::label_of;
+use super::wires::{COPY, token_of};
+use super::{FlightKind, Happening, Lends, Machine, Program, Timed};
+use crate::hardware::fabric::{About, FabricEvent, ResourceId};
+use crate::hardware::gpu::is_gpu_token;
+use crate::protocols::contract::{Process, Thread, WaitSet};
+use crate::runtime::causes::Spender;
+use crate::runtime::told::{self, Told, Words};
+
+impl<M: Machine, P: Program<M>> Timed<M, P>
+where
+    M::Call: Lends,
+{
+    /// Keeps the words of an event, if it is one of those asked for.
+    pub(super) fn tell(&mut self, event: Happening) {
+        let number = self.simulation.events();
+        let told = self.trail.as_ref().and_then(|trail| trail.told.as_ref());
+        if !told.is_some_and(|(first, last, _)| (*first..=*last).contains(&number)) {
+            return;
+        }
+        let words = self.words_of(event);
+        if let Some((_, _, all)) = self.trail.as_mut().and_then(|trail| trail.told.as_mut()) {
+            all.push(words);
+        }
+    }
+
+    /// The events that were asked for.
+    pub(super) fn take_told(&mut self) -> Vec<Told> {
+        let told = self.trail.as_mut().and_then(|trail| trail.told.take());
+        let words = told.map_or_else(Vec::new, |(_, _, words)| words);
+        told::join(self.simulation.journal(), words)
+    }
+
+    fn words_of(&mut self, event: Happening) -> Words {
+        match event {
+            Happening::Fabric(event) => self.words_of_wires(event),
+            Happening::Depart(id) => self.of_sender(id, "leaves the core"),
+            Happening::Held(id) => self.of_sender(id, "may begin: the queue pair is free"),
+            Happening::Completed(id) => self.of_sender(id, "has its completion in host memory"),
+            Happening::Neighbour(id) => self.of_receiver(id, "is in the shared cell"),
+            Happening::Atomic(id) => self.of_receiver(id, "is done by the atomic unit"),
+            Happening::Begin(thread) => self.of_thread(thread, "begins"),
+            Happening::ListEnd(thread) => self.of_thread(thread, "is done with its work"),
+            Happening::CopyStart(thread) => self.of_thread(thread, "begins a copy"),
+            Happening::Step(thread) => self.of_thread(thread, "does what others can see"),
+            Happening::Notice(thread, _) => self.of_thread(thread, "looks into its channels"),
+            Happening::Touch(thread) => self.of_thread(thread, "touches memory of others"),
+            Happening::Pin(thread) => self.of_thread(thread, "has pages pinned by the kernel"),
+            Happening::Moved(thread) => self.of_thread(thread, "has copied what its cache holds"),
+            Happening::Pinned(owner, _) => {
+                self.of_process(Process(owner), "may have its pages pinned")
+            }
+            Happening::Retry(channel) => {
+                let to = self.channels[channel as usize].receiver();
+                self.of_process(to, "is tried again: it had no receive buffer")
+            }
+            Happening::Lock(lock, _) => {
+                let owner = self.locks.all[lock as usize].process;
+                self.of_process(owner, "passes on its lock")
+            }
+            Happening::Ask(_) => of_gpu("is asked for an operation"),
+            Happening::Gpu(_) => of_gpu("begins an operation: its latency is over"),
+        }
+    }
+
+    fn words_of_wires(&mut self, event: FabricEvent) -> Words {
+        let at = |resource: ResourceId, what: &str| Words {
+            place: Spender::Resource(self.resource(resource)),
+            what: what.to_owned(),
+        };
+        match self.cluster.fabric.about(event) {
+            About::Reaches(token, Some(resource)) => {
+                let place = Spender::Resource(self.resource(resource));
+                Words { place, what: format!("{} reaches it", self.carried(token)) }
+            }
+            About::Reaches(token, None) => self.arrives(token),
+            About::MayEnd(token, resource) => {
+                let place = Spender::Resource(self.resource(resource));
+                Words { place, what: format!("{} has moved", self.carried(token)) }
+            }
+            About::Chooses(resource) => at(resource, "chooses whom to serve next"),
+            About::Counts(resource) => at(resource, "counts its packets"),
+            About::MayBegin(_) => of_wires("a connection may begin its next transfer"),
+            About::Rates => of_wires("rates change: transfers began or ended"),
+            About::Nothing => of_wires("nothing: what was planned has changed since"),
+        }
+    }
+
+    fn resource(&self, resource: ResourceId) -> String {
+        self.cluster.fabric.resources()[resource.0 as usize].name.clone()
+    }
+
+    /// What the fabric carries under a token.
+    fn carried(&mut self, token: u64) -> String {
+        if is_gpu_token(token) {
+            return "a transfer of a GPU".to_owned();
+        }
+        match token_of(token) {
+            (COPY, thread) => {
+                let (process, _) = self.names(thread);
+                format!("a copy of {}", self.called(process))
+            }
+            (_, id) => self.flight(id),
+        }
+    }
+
+    fn arrives(&mut self, token: u64) -> Words {
+        if is_gpu_token(token) {
+            return of_gpu("a transfer ends");
+        }
+        match token_of(token) {
+            (COPY, thread) => self.of_thread(thread, "ends a copy"),
+            (_, id) => self.of_receiver(id, "arrives"),
+        }
+    }
+
+    /// A flight, by what it is and by whose it is.
+    fn flight(&mut self, id: u32) -> String {
+        let flight = self.flights.get(id);
+        let label = label_of::<M>(&flight.kind, &mut self.contents);
+        let is_end = matches!(flight.kind, FlightKind::SendDone);
+        let (from, to, bytes) = (flight.from, flight.to.peer, flight.bytes);
+        if is_end {
+            return format!("the end of sends from {} to {}", from.0, to.0);
+        }
+        format!("{label} ({bytes} B) from {} to {}", from.0, to.0)
+    }
+
+    fn of_sender(&mut self, id: u32, does: &str) -> Words {
+        let from = self.flights.get(id).from;
+        let what = format!("{} {does}", self.flight(id));
+        Words { place: Spender::Thread(from, Thread(0)), what }
+    }
+
+    fn of_receiver(&mut self, id: u32, does: &str) -> Words {
+        let to = self.flights.get(id).to.peer;
+        let what = format!("{} {does}", self.flight(id));
+        Words { place: Spender::Thread(to, Thread(0)), what }
+    }
+
+    /// What a thread does, and the operation that it waits for.
+    fn of_thread(&self, thread: u32, does: &str) -> Words {
+        let (process, inner) = self.names(thread);
+        let waits = self.machines[process.0 as usize].waits(inner);
+        let first = waits.and_then(|(WaitSet::All(waits) | WaitSet::Any(waits))| {
+            waits.first().map(|wait| wait.operation)
+        });
+        let inside = first.map_or_else(String::new, |operation| format!(", in {operation}"));
+        Words { place: Spender::Thread(process, inner), what: format!("{does}{inside}") }
+    }
+
+    fn of_process(&self, process: Process, does: &str) -> Words {
+        let what = format!("{} {does}", self.called(process));
+        Words { place: Spender::Thread(process, Thread(0)), what }
+    }
+
+    fn called(&self, process: Process) -> String {
+        let kind = if self.threads_of(process).len() > 1 { "process" } else { "rank" };
+        format!("{kind} {}", process.0)
+    }
+}
+
+fn of_wires(what: &str) -> Words {
+    Words { place: Spender::Resource("wires".to_owned()), what: what.to_owned() }
+}
+
+fn of_gpu(what: &str) -> Words {
+    Words { place: Spender::Resource("GPU".to_owned()), what: what.to_owned() }
+}

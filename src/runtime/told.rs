@@ -1,0 +1,28 @@
+//! Events in words: what a comparison of two runs shows around the place where they part.
+
+use super::causes::Spender;
+use crate::engine::{Journal, Record};
+
+/// An event as the journal has it, and in words.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Told {
+    /// When it happened, and as what the digest knows it.
+    pub record: Record,
+    /// Where, and what.
+    pub words: Words,
+}
+
+/// What an event is.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Words {
+    /// The thread or the resource that it happens at.
+    pub place: Spender,
+    /// What happens there.
+    pub what: String,
+}
+
+/// The events of a journal with their words, which were noted in the same order.
+pub(super) fn join(journal: Option<&Journal>, words: Vec<Words>) -> Vec<Told> {
+    let records = journal.into_iter().flat_map(Journal::records);
+    records.zip(words).map(|(record, words)| Told { record: *record, words }).collect()
+}
