@@ -250,6 +250,21 @@ impl Port<'_> {
 
     /// The HCA pushes this buffer into the other side's memory.
     pub fn rdma_write(&mut self, into: Region) {
+        self.write(into, None);
+    }
+
+    /// The same, with a word to the other role that arrives with the last byte.
+    ///
+    /// # Panics
+    ///
+    /// As [`Self::say`].
+    pub fn rdma_write_saying(&mut self, into: Region, word: Word) {
+        let to = self.other.expect("the other side is known after the RTS");
+        let packet = Packet::Rendezvous { to, from: self.own, word };
+        self.write(into, Some(Box::new(packet)));
+    }
+
+    fn write(&mut self, into: Region, immediate: Option<Box<Packet>>) {
         self.moves(Mover::Hca, 0, into.len);
         self.offload();
         self.out.emit(|| Action::RdmaWrite {
@@ -257,6 +272,7 @@ impl Port<'_> {
             from: self.buffer.part(0, into.len),
             into,
             token: self.own.token(),
+            immediate,
         });
     }
 

@@ -457,7 +457,11 @@ where
                     let packet = &self.contents.get(*content).packet;
                     (M::name_of(packet), false)
                 }
-                FlightKind::Write { .. } => ("write".to_owned(), true),
+                FlightKind::Write { immediate: None, .. } => ("write".to_owned(), true),
+                FlightKind::Write { immediate: Some(content), .. } => {
+                    let packet = &self.contents.get(*content).packet;
+                    (format!("write, {}", M::name_of(packet)), true)
+                }
                 FlightKind::ReadRequest { .. } => ("read request".to_owned(), false),
                 FlightKind::AtomicRequest { .. } => ("atomic".to_owned(), false),
                 FlightKind::ReadAnswer { .. } => ("data".to_owned(), true),
