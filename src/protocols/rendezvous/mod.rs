@@ -11,6 +11,7 @@ pub mod coop_load;
 pub mod coop_p2p;
 pub mod rget;
 pub mod rput;
+pub mod rput_immediate;
 pub mod rtr;
 pub mod scheme;
 pub mod share;
@@ -310,6 +311,11 @@ macro_rules! rendezvous {
             /// Every protocol, in the order of the registry.
             pub const ALL: &'static [Self] = &[$(Self::$name,)*];
 
+            /// The protocol of this name.
+            pub fn find(name: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|protocol| protocol.name() == name)
+            }
+
             /// The name that scenarios use.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$name => $label,)* }
@@ -362,6 +368,8 @@ rendezvous! {
     RGet => rget, "rget", registers: true;
     /// Sender puts into a buffer that the receiver has offered before; without an offer as RPUT.
     Rtr => rtr, "rtr", registers: false;
+    /// As RPUT, and the write itself brings the FIN.
+    RPutImmediate => rput_immediate, "rput_immediate", registers: false;
     /// Both copy through cells of a shared segment; used inside a node.
     SharedMemory => shared_memory, "shared_memory", registers: false;
     /// Both cores copy one half each; used inside a node.
@@ -378,7 +386,7 @@ impl Protocol {
 
     /// Whether it works between two nodes.
     pub const fn crosses_nodes(self) -> bool {
-        matches!(self, Self::RPut | Self::RGet | Self::Rtr)
+        matches!(self, Self::RPut | Self::RGet | Self::Rtr | Self::RPutImmediate)
     }
 }
 
