@@ -101,7 +101,7 @@ fn check_documents(chosen: fn(&Block) -> bool) -> usize {
         }
         let clone = clone_for(path.strip_prefix(ROOT).unwrap());
         for block in &all {
-            if let Some((_, name)) = block.head.split_once(' ') {
+            if let Some(name) = block.head.strip_prefix("json ") {
                 clone.write(name, &block.text);
             }
         }
@@ -264,15 +264,15 @@ fn check_names(text: &str) -> Result<(), String> {
         let at = words.iter().position(|word| *word == flag)? + further;
         words.get(at).filter(|word| !word.starts_with('-') && **word != "NAME")
     };
-    let test = behind("--test", 1).map(|program| Path::new(ROOT).join("tests").join(program));
+    let program = behind("--test", 1).map(|name| Path::new(ROOT).join("tests").join(name));
     let bench = behind("--bench", 1).map(|bench| format!("{ROOT}/benches/{bench}.rs"));
-    let files = test.iter().map(|folder| folder.join("main.rs")).chain(bench.map(PathBuf::from));
+    let files = program.iter().map(|folder| folder.join("main.rs")).chain(bench.map(PathBuf::from));
     for file in files {
         if !file.exists() {
             return Err(format!("there is no {}", file.display()));
         }
     }
-    let Some((folder, module)) = test.zip(behind("--test", 2)) else { return Ok(()) };
+    let Some((folder, module)) = program.zip(behind("--test", 2)) else { return Ok(()) };
     let main = fs::read_to_string(folder.join("main.rs")).unwrap();
     if main.contains(&format!("mod {module};")) {
         return Ok(());

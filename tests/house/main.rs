@@ -2,3 +2,4 @@
 
 mod architecture;
 mod claims;
+mod guide;
