@@ -3,3 +3,4 @@
 mod architecture;
 mod claims;
 mod guide;
+mod notebooks;
