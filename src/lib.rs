@@ -14,6 +14,62 @@
 //! ```
 //!
 //! A layer names only what is below it; `tests/house/architecture.rs` enforces it.
+//!
+//! # As a library
+//!
+//! Simulations are values: nothing is global, so that one process may run as many as it likes, one
+//! after the other or side by side. [`load`](experiment::plan::load) turns a scenario into a checked
+//! plan, [`run`](experiment::run::run) a plan into results. Here the same ping-pong runs under two
+//! protocols:
+//!
+//! ```
+//! use std::error::Error;
+//! use std::sync::atomic::AtomicBool;
+//!
+//! use mpisim::experiment::plan::{Request, load};
+//! use mpisim::experiment::results::RunResult;
+//! use mpisim::experiment::run::{RunOptions, run};
+//!
+//! fn simulate(protocol: &str) -> Result<RunResult, Box<dyn Error>> {
+//!     let request = Request {
+//!         // A file, or the name of a scenario that ships; the text of one goes into `text`.
+//!         scenario: "examples/rput_immediate".to_owned(),
+//!         overrides: vec![format!("mpi.rendezvous={protocol}"), "workload.size=64 KiB".to_owned()],
+//!         ..Request::default()
+//!     };
+//!     let (plan, diagnostics) = load(&request);
+//!     let plan = plan.ok_or_else(|| diagnostics.human())?;
+//!     let stop = AtomicBool::new(false);
+//!     let options = RunOptions { jobs: 1, explain: false, stop: &stop };
+//!     Ok(run(&plan, options, &[], &mut |_point| Ok(()))?)
+//! }
+//!
+//! # fn main() -> Result<(), Box<dyn Error>> {
+//! let (fin, immediate) = (simulate("rput")?, simulate("rput_immediate")?);
+//! let latency = |result: &RunResult| {
+//!     let metric = result.points[0].metric("latency").expect("a ping-pong has one");
+//!     assert_eq!(metric.unit, "us");
+//!     metric.value
+//! };
+//! let spared = latency(&fin) - latency(&immediate);
+//! assert!((1.7..1.8).contains(&spared), "{spared} us");
+//! // Equal scenario, seed and version: equal digest.
+//! assert_eq!(simulate("rput")?.digest, fin.digest);
+//! assert_ne!(immediate.digest, fin.digest);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! | for | use |
+//! |---|---|
+//! | one point, with the causes of its events | [`experiment::run::run_point`] |
+//! | claims of a document, and what became of them | [`experiment::results::RunResult::claims`] |
+//! | comparison with stored results | [`experiment::check`], [`experiment::baseline`] |
+//! | tables, figures, pages of results | [`report`] |
+//! | libraries and programs without a scenario | [`workloads::job`], [`runtime::timed`] |
+//! | every order of events | [`experiment::explore`], [`runtime::explore`] |
+//!
+//! The version is 0.1: names may change, and `CHANGELOG.md` says so when they do.
 
 pub mod units;
 

@@ -104,11 +104,14 @@ pub(super) enum Command {
         #[arg(value_enum)]
         shell: clap_complete::Shell,
     },
-    /// Print a manual page
-    #[command(after_help = "Example: mpisim man run | man -l -")]
+    /// Print a manual page, or write all of them
+    #[command(after_help = "Example: mpisim man sweep plan | man -l -")]
     Man {
         /// Of one command instead of the program
-        command: Option<String>,
+        command: Vec<String>,
+        /// Write the pages of the program and of every command into this directory
+        #[arg(long, value_name = "DIR", conflicts_with = "command")]
+        out: Option<PathBuf>,
     },
 }
 

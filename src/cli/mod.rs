@@ -23,6 +23,7 @@ mod fresh;
 mod goal;
 mod list;
 mod machines;
+mod manual;
 mod references;
 mod resolved;
 mod run;
@@ -38,9 +39,7 @@ mod usage;
 
 use std::process::ExitCode;
 
-use clap::CommandFactory as _;
-
-use args::{Arguments, Command, Document, Step};
+use args::{Command, Document, Step};
 use terminal::{Failure, Outcome, Problem, Terminal, print};
 
 use crate::experiment::codes;
@@ -85,8 +84,8 @@ fn dispatch(terminal: Terminal, command: Command) -> Outcome {
         Command::Explore(arguments) => explore::explore(terminal, &arguments),
         Command::Replay(arguments) => explore::replay(terminal, &arguments),
         Command::Trace { what } => trace::trace(terminal, &what),
-        Command::Completions { shell } => completions(shell),
-        Command::Man { command } => manual(command.as_deref()),
+        Command::Completions { shell } => manual::completions(shell),
+        Command::Man { command, out } => manual::manual(&command, out.as_deref()),
     }
 }
 
@@ -116,34 +115,5 @@ fn explain(code: &str) -> Outcome {
     };
     let exit = entry.exit.exit_code();
     print(&format!("{}: {}\n\n{}\n\nexit code {exit}\n", entry.code, entry.title, entry.text))?;
-    Ok(0)
-}
-
-fn completions(shell: clap_complete::Shell) -> Outcome {
-    let mut bytes = Vec::new();
-    clap_complete::generate(shell, &mut Arguments::command(), "mpisim", &mut bytes);
-    print(&String::from_utf8_lossy(&bytes))?;
-    Ok(0)
-}
-
-fn manual(name: Option<&str>) -> Outcome {
-    let mut program = Arguments::command();
-    program.build();
-    let command = match name {
-        None => program,
-        Some(name) => {
-            let Some(command) = program.find_subcommand(name) else {
-                let known: Vec<&str> =
-                    program.get_subcommands().map(clap::Command::get_name).collect();
-                let what = format!("there is no command `{name}`; there are {}", known.join(", "));
-                return Err(Problem::new(&codes::USAGE, what).into());
-            };
-            command.clone().display_name(format!("mpisim-{name}"))
-        }
-    };
-    let mut bytes = Vec::new();
-    let rendered = clap_mangen::Man::new(command).render(&mut bytes);
-    rendered.expect("writing to memory does not fail");
-    print(&String::from_utf8_lossy(&bytes))?;
     Ok(0)
 }

@@ -3,6 +3,14 @@
 //! ```text
 //!   file ─ json ─ schema ─▶ plan ─ run ─▶ results ─ judge ─▶ claims ─▶ store, report
 //! ```
+//!
+//! | begin with | to |
+//! |---|---|
+//! | [`plan::load`] | read and check a scenario |
+//! | [`run::run`] | run its points, and judge its claims |
+//! | [`results::RunResult`] | read what came out: points, metrics with units, verdicts |
+//! | [`run::run_point`] | run one point, and keep the causes of its events |
+//! | [`store`] | keep results as files, whole or not at all |
 
 pub mod attribution;
 pub mod baseline;

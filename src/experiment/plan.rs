@@ -23,7 +23,7 @@ use super::shape::{Shape, path};
 use super::sweep::{self, Sweep};
 use crate::hardware::core::Pinning;
 use crate::protocols::library::{Progress, Queues, Threading};
-use crate::protocols::rendezvous::Cooperation;
+use crate::protocols::rendezvous::{Cooperation, Protocol};
 use crate::protocols::rma;
 use crate::runtime::loggops::schedule::Schedule;
 use crate::runtime::timed::Kernel;
@@ -208,7 +208,7 @@ pub enum Topology {
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct MpiOptions {
     /// How a large message moves between nodes.
-    pub rendezvous: Rendezvous,
+    pub rendezvous: Protocol,
     /// How large messages move inside a node.
     pub cooperation: Cooperation,
     /// How processes of a node copy from each other's memory.
@@ -235,17 +235,6 @@ pub enum Lock {
     Fair,
     /// The thread that the lock's line reaches first.
     Unfair,
-}
-
-/// How a large message moves.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Rendezvous {
-    /// The sender writes.
-    RPut,
-    /// The receiver reads.
-    RGet,
-    /// The receiver speaks first, and the sender writes.
-    Rtr,
 }
 
 /// Whether the bytes of messages exist.
@@ -431,7 +420,8 @@ pub(super) const DEFAULT_TIME: TimeDelta =
 pub struct Request {
     /// The scenario: a path, or the name of one that ships.
     pub scenario: String,
-    /// `path=value` of each `--set`, in order.
+    /// `path=value` of each `--set`, in order: `workload.size=64 KiB`. Of a swept path one value is
+    /// left.
     pub overrides: Vec<String>,
     /// Where models are, and how large a file may be.
     pub library: Library,
@@ -441,7 +431,8 @@ pub struct Request {
 
 /// Reads and checks the scenario of `request`: a plan, and all there is to say about it.
 ///
-/// There is a plan exactly if there are no errors; there may be warnings with it.
+/// There is a plan exactly if there are no errors; there may be warnings with it. What is wrong has
+/// its code, file, line and remedy: [`Diagnostics::human`] writes it as the program would.
 pub fn load(request: &Request) -> (Option<Plan>, Diagnostics) {
     let mut diagnostics = Diagnostics::new();
     let plan = read(&mut diagnostics, request);

@@ -18,7 +18,8 @@ pub struct RunResult {
     pub version: String,
     /// Hash over the points' digests in point order: 32 lower-case hexadecimal digits.
     pub digest: String,
-    /// One entry per point of the sweep, first axis outermost.
+    /// One entry per point of the sweep: as many as the product of the lengths of its axes, the last
+    /// axis fastest; one where nothing is swept.
     pub points: Vec<PointResult>,
     /// One verdict per claim of the scenario, in file order.
     pub claims: Vec<ClaimResult>,
@@ -44,7 +45,7 @@ pub struct PointResult {
     pub params: Vec<(String, String)>,
     /// Digest of the point's event stream.
     pub digest: String,
-    /// Measured values, in a fixed order.
+    /// Measured values, in a fixed order; empty where the program did not finish.
     pub metrics: Vec<Metric>,
     /// What each resource did during the run, warm-up included.
     pub resources: Vec<ResourceUse>,

@@ -180,6 +180,7 @@ static MPI: Shape = Shape::Object(&[
             ("rput", "the sender writes after the receiver has answered"),
             ("rget", "the receiver reads"),
             ("rtr", "the receiver offers its buffer before, and the sender writes; else as rput"),
+            ("rput_immediate", "as rput; the last byte brings the FIN, as immediate data"),
         ]),
         "rput",
         "How a message above the eager threshold moves between nodes.",

@@ -403,6 +403,9 @@ pub enum Action<P, R> {
         into: Region,
         /// Comes back when the write is complete at the peer.
         token: Token,
+        /// What the write carries as immediate data: the peer takes it from the channel like a packet
+        /// without payload, at the earliest when the bytes are there.
+        immediate: Option<Box<P>>,
     },
     /// The HCA reads a peer's bytes into local memory; `token` comes back as [`Input::Done`].
     RdmaRead {
@@ -495,8 +498,8 @@ impl<P, R> Action<P, R> {
             Self::Send { to, via, header, packet, payload } => {
                 Action::Send { to, via, header, packet, payload }
             }
-            Self::RdmaWrite { to, from, into, token } => {
-                Action::RdmaWrite { to, from, into, token }
+            Self::RdmaWrite { to, from, into, token, immediate } => {
+                Action::RdmaWrite { to, from, into, token, immediate }
             }
             Self::RdmaRead { from, remote, into, token } => {
                 Action::RdmaRead { from, remote, into, token }

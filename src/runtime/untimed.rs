@@ -33,6 +33,7 @@
 //! - RDMA operations move their bytes, and then complete, in any order among themselves and
 //!   against packets.
 //! - Packets of one (sender, receiver, via) arrive in order, each exactly once; nothing is lost.
+//!   Immediate data of a write is one of them, and can be taken once the write's bytes have moved.
 
 mod alone;
 mod crash;
@@ -314,7 +315,23 @@ struct Channel<M: Machine> {
     from: Route,
     via: Via,
     /// Oldest first; never empty.
-    packets: VecDeque<(M::Packet, Option<Parcel>)>,
+    packets: VecDeque<Incoming<M>>,
+}
+
+/// A packet on its way, or the immediate data of a write.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+struct Incoming<M: Machine> {
+    packet: M::Packet,
+    parcel: Option<Parcel>,
+    /// The write that it is part of, while its bytes have not moved: it holds up what is behind it.
+    part_of: Option<Token>,
+}
+
+impl<M: Machine> Channel<M> {
+    /// Whether its oldest packet can be taken.
+    fn is_open(&self) -> bool {
+        self.packets.front().is_some_and(|incoming| incoming.part_of.is_none())
+    }
 }
 
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
@@ -700,8 +717,8 @@ fn strand_choices<M: Machine, P: Program<M>>(
         Stage::Inside => {
             let lanes = instance.machine.polls(thread);
             if instance.grants(thread, &Entry::Packet) {
-                let polled =
-                    port.channels.iter().filter(|channel| lanes.contains(channel.from.own));
+                let polled = port.channels.iter().filter(|channel| channel.is_open());
+                let polled = polled.filter(|channel| lanes.contains(channel.from.own));
                 choices.extend(polled.map(|channel| {
                     let (from, via) = (channel.from, channel.via);
                     Choice::TakePacket { process, thread, from, via }

@@ -172,9 +172,15 @@ impl Chart {
                 self.wires.push_back((to.peer.0 as usize, Arrival::Packet { from, packet, bytes }));
                 line
             }
-            Action::RdmaWrite { to, from, token, .. } => {
+            Action::RdmaWrite { to, from: source, token, immediate, .. } => {
                 self.wires.push_back((rank, Arrival::Done(token)));
-                format!("writes {} B to {}", from.len, to.peer.0)
+                let word = immediate.map(|packet| {
+                    let word = format!(", with {}", content(&packet, None));
+                    let arrival = Arrival::Packet { from, packet: *packet, bytes: None };
+                    self.wires.push_back((to.peer.0 as usize, arrival));
+                    word
+                });
+                format!("writes {} B to {}{}", source.len, to.peer.0, word.unwrap_or_default())
             }
             Action::RdmaRead { from, into, token, .. } => {
                 self.wires.push_back((rank, Arrival::Done(token)));

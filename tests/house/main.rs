@@ -2,4 +2,6 @@
 
 mod architecture;
 mod claims;
+mod guide;
+mod notebooks;
 mod rows;

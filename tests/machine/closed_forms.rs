@@ -139,6 +139,19 @@ fn an_rput_of_a_large_message_is_three_control_packets_and_a_write() {
 }
 
 #[test]
+fn an_rput_with_immediate_data_is_two_control_packets_and_a_write() {
+    let control = STEP + packet(64) + STEP;
+    let rts = STEP + control + ENTRY;
+    let expected = rts + control + bulk(MIB) + STEP;
+    let immediate =
+        |changes: &[(&str, &str)]| latency_with(ideal(changes), MIB, Protocol::RPutImmediate);
+    let found = immediate(&[]);
+    assert!(found - expected <= 1, "{found} ps, expected {expected}");
+    // RTS, CTS, payload: neither the acknowledgement nor a FIN keeps anybody waiting.
+    assert_eq!(immediate(&[("link.base_latency", "2 us")]) - found, 3 * US);
+}
+
+#[test]
 fn an_rget_of_a_large_message_is_an_rts_and_a_read() {
     let control = STEP + packet(64) + STEP;
     // The owner's HCA takes the request and answers: no CQE, no doorbell, no WQE.
@@ -180,13 +193,14 @@ fn every_packet_costs_its_receiver_a_completion_and_a_receive_buffer() {
 }
 
 #[test]
-fn rput_posts_four_work_requests_a_message_and_rget_three() {
+fn rput_posts_four_work_requests_a_message_and_without_a_fin_or_a_cts_it_is_three() {
     let posted = |protocol, rounds| {
         let mut job = job(ideal(&[]), ping_pong(MIB, 0, rounds));
         job.rendezvous = protocol;
         finished(run(job)).packets
     };
-    for (protocol, each) in [(Protocol::RPut, 4), (Protocol::RGet, 3)] {
+    for (protocol, each) in [(Protocol::RPut, 4), (Protocol::RPutImmediate, 3), (Protocol::RGet, 3)]
+    {
         assert_eq!(posted(protocol, 11) - posted(protocol, 1), 2 * 10 * each);
     }
 }

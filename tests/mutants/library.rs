@@ -612,6 +612,11 @@ fn by_rendezvous(rendezvous: Protocol) -> Case {
             harmless: &[Mutant::PinsTwice, Mutant::PutReceiver],
             ..case
         },
+        Protocol::RPutImmediate => Case {
+            found: &[(Mutant::PutReceiver, "V2"), (Mutant::FinFirst, "V2")],
+            harmless: &[Mutant::PinsTwice, Mutant::GetSender],
+            ..case
+        },
         Protocol::RPut
         | Protocol::Rtr
         | Protocol::SharedMemory
@@ -694,6 +699,7 @@ fn of_the_library() -> Vec<(&'static str, Case)> {
         ("2 ranks, a gather meets a broadcast", a_gather_meets_a_broadcast()),
         ("2 ranks, 1 message by RGET", by_rendezvous(Protocol::RGet)),
         ("2 ranks, 1 message by RPUT", by_rendezvous(Protocol::RPut)),
+        ("2 ranks, 1 message by RPUT, immediate", by_rendezvous(Protocol::RPutImmediate)),
         ("2 neighbours, 1 message by COOP-p2p", {
             let found = &[(Mutant::CoopOverlap, "V3"), (Mutant::CoopOnCopy, "V2")];
             let case = finds(by_cooperation(Scheme::Fixed(Protocol::CoopP2p), None), found);

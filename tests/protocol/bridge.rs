@@ -165,7 +165,7 @@ fn drawn_job(seed: u32, planted: Option<Planted>) -> Job<Script> {
     let mut job = job(drawn_profile(&mut draw), programs);
     job.threads = u16::try_from(threads).unwrap();
     job.nodes = 1 + draw.below(2);
-    job.rendezvous = draw.pick(&[Protocol::RPut, Protocol::RGet]);
+    job.rendezvous = draw.pick(&[Protocol::RPut, Protocol::RGet, Protocol::RPutImmediate]);
     job.eager_inter = Some(Bytes::new(draw.pick(&[0, 100, 6_000])));
     job.eager_intra = job.eager_inter;
     job.planted = planted;
@@ -249,7 +249,7 @@ fn threaded_job(seed: u32, step_by_step: bool) -> Job<Script> {
     job.threads = u16::try_from(threads).unwrap();
     job.nodes = 1 + draw.below(2);
     job.lock = draw.pick(&[LockOrder::Fair, LockOrder::Unfair]);
-    job.rendezvous = draw.pick(&[Protocol::RPut, Protocol::RGet]);
+    job.rendezvous = draw.pick(&[Protocol::RPut, Protocol::RGet, Protocol::RPutImmediate]);
     if draw.one_in(8) {
         job.disturbance.os_noise = Some((TimeDelta::from_us(20), TimeDelta::from_us(2)));
     }

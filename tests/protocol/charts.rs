@@ -162,6 +162,27 @@ fn rput_pushes_after_the_cts_and_says_fin_when_the_write_is_complete() {
 }
 
 #[test]
+fn rput_immediate_pushes_payload_and_fin_at_once() {
+    check_chart(
+        &nodes(2, Protocol::RPutImmediate)
+            .call(1, recv(to(0), 65_536))
+            .call(0, send(1, 65_536))
+            .settle(),
+        "
+        0 sends RTS 65536 B to 1
+        1 pins 65536 B
+        1 sends CTS to 0
+        0 pins 65536 B
+        0 writes 65536 B to 1, with FIN
+        0 completes
+        0 returns sent
+        1 completes
+        1 returns 65536 B from 0 tag 7
+        ",
+    );
+}
+
+#[test]
 fn rget_costs_the_sender_one_rts() {
     check_chart(
         &nodes(2, Protocol::RGet).call(1, recv(to(0), 65_536)).call(0, send(1, 65_536)).settle(),

@@ -117,7 +117,7 @@ fn check_clean(world: &World<Library, Script>) -> Survey {
 
 #[test]
 fn one_message_ends_well_in_every_order_whatever_carries_it() {
-    for protocol in [Protocol::RPut, Protocol::RGet] {
+    for protocol in [Protocol::RPut, Protocol::RGet, Protocol::RPutImmediate] {
         for bytes in [0, 1, EAGER, EAGER + 1, LARGE] {
             for room in [0, 1, EAGER, LARGE + 1] {
                 for nodes in [vec![0, 1], vec![0, 0]] {
@@ -135,7 +135,7 @@ fn one_message_ends_well_in_every_order_whatever_carries_it() {
 
 #[test]
 fn two_blocking_sends_head_to_head_hang_above_the_threshold_only() {
-    for protocol in [Protocol::RPut, Protocol::RGet] {
+    for protocol in [Protocol::RPut, Protocol::RGet, Protocol::RPutImmediate] {
         let exchange =
             |peer, bytes| vec![send(peer, 7, 0, bytes), recv(Some(peer), Some(7), 1, bytes)];
         let calls = |bytes| [[exchange(1, bytes)], [exchange(0, bytes)]];

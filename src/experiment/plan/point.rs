@@ -16,13 +16,13 @@ use super::addressing::{addressing, check_addressing, ranks_word, threads};
 use super::cooperation;
 use super::{
     Addressing, Connections, DEFAULT_EVENTS, DEFAULT_SEED, DEFAULT_TIME, Limits, Lock, LongQueue,
-    MpiOptions, Payload, Placement, PlacementOrder, Point, Rendezvous, Replayed, Topology,
-    Workload, applications, goal, gpu, noise, one_sided, packing, place, tiles,
+    MpiOptions, Payload, Placement, PlacementOrder, Point, Replayed, Topology, Workload,
+    applications, goal, gpu, noise, one_sided, packing, place, tiles,
 };
 use crate::hardware::core::Pinning;
 use crate::hardware::topology::{self, Shape, TopologyError};
 use crate::protocols::collectives::Kind;
-use crate::protocols::rendezvous::Cooperation;
+use crate::protocols::rendezvous::{Cooperation, Protocol};
 use crate::protocols::rma;
 use crate::runtime::timed::Kernel;
 use crate::units::{Bytes, PS_PER_S};
@@ -695,11 +695,7 @@ fn mpi(tree: &Node, machine: &Arc<Machine>) -> MpiOptions {
     let bytes = |key: &str| node.and_then(|node| node.bytes(key));
     let model = &machine.profile.mpi;
     MpiOptions {
-        rendezvous: match word("rendezvous") {
-            Some("rget") => Rendezvous::RGet,
-            Some("rtr") => Rendezvous::Rtr,
-            _ => Rendezvous::RPut,
-        },
+        rendezvous: word("rendezvous").and_then(Protocol::find).unwrap_or(Protocol::RPut),
         cooperation: Cooperation::default(),
         kernel: Kernel::default(),
         eager_threshold: bytes("eager_threshold").unwrap_or(model.eager_threshold_inter),

@@ -6,7 +6,7 @@ use crate::engine::{JournalMode, Keep, Limits, Options};
 use crate::experiment::collectives::Chosen;
 use crate::experiment::plan::{
     Addressing, Connections, Lock, LongQueue, MpiOptions, Payload, Placement, PlacementOrder,
-    Point, Rendezvous, Topology, Workload,
+    Point, Topology, Workload,
 };
 use crate::experiment::program::{RankProgram, Statement, Step};
 use crate::hardware::core::Scheme;
@@ -15,7 +15,6 @@ use crate::mpi::envelope::Rank;
 use crate::protocols::call::Call;
 use crate::protocols::collectives::Collective;
 use crate::protocols::library::{Endpoints, Longest, Progress, Queues, Threading};
-use crate::protocols::rendezvous::Protocol;
 use crate::protocols::xios_ep::library::{Counts, EpLibrary, EpThread};
 use crate::runtime::device::{self, bytes::Bytes};
 use crate::runtime::memory;
@@ -68,11 +67,7 @@ pub fn build(point: &Point) -> Job {
             PlacementOrder::RoundRobin => Scheme::Cyclic,
         },
         rma,
-        rendezvous: match rendezvous {
-            Rendezvous::RPut => Protocol::RPut,
-            Rendezvous::RGet => Protocol::RGet,
-            Rendezvous::Rtr => Protocol::Rtr,
-        },
+        rendezvous,
         cooperation,
         kernel,
         eager_inter: Some(eager_threshold),

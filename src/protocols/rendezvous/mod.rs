@@ -11,6 +11,7 @@ pub mod coop_load;
 pub mod coop_p2p;
 pub mod rget;
 pub mod rput;
+pub mod rput_immediate;
 pub mod rtr;
 pub mod scheme;
 pub mod share;
@@ -250,6 +251,21 @@ impl Port<'_> {
 
     /// The HCA pushes this buffer into the other side's memory.
     pub fn rdma_write(&mut self, into: Region) {
+        self.write(into, None);
+    }
+
+    /// The same, with a word to the other role that arrives with the last byte.
+    ///
+    /// # Panics
+    ///
+    /// As [`Self::say`].
+    pub fn rdma_write_saying(&mut self, into: Region, word: Word) {
+        let to = self.other.expect("the other side is known after the RTS");
+        let packet = Packet::Rendezvous { to, from: self.own, word };
+        self.write(into, Some(Box::new(packet)));
+    }
+
+    fn write(&mut self, into: Region, immediate: Option<Box<Packet>>) {
         self.moves(Mover::Hca, 0, into.len);
         self.offload();
         self.out.emit(|| Action::RdmaWrite {
@@ -257,6 +273,7 @@ impl Port<'_> {
             from: self.buffer.part(0, into.len),
             into,
             token: self.own.token(),
+            immediate,
         });
     }
 
@@ -293,6 +310,11 @@ macro_rules! rendezvous {
         impl Protocol {
             /// Every protocol, in the order of the registry.
             pub const ALL: &'static [Self] = &[$(Self::$name,)*];
+
+            /// The protocol of this name.
+            pub fn find(name: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|protocol| protocol.name() == name)
+            }
 
             /// The name that scenarios use.
             pub const fn name(self) -> &'static str {
@@ -346,6 +368,8 @@ rendezvous! {
     RGet => rget, "rget", registers: true;
     /// Sender puts into a buffer that the receiver has offered before; without an offer as RPUT.
     Rtr => rtr, "rtr", registers: false;
+    /// As RPUT, and the write itself brings the FIN.
+    RPutImmediate => rput_immediate, "rput_immediate", registers: false;
     /// Both copy through cells of a shared segment; used inside a node.
     SharedMemory => shared_memory, "shared_memory", registers: false;
     /// Both cores copy one half each; used inside a node.
@@ -362,7 +386,7 @@ impl Protocol {
 
     /// Whether it works between two nodes.
     pub const fn crosses_nodes(self) -> bool {
-        matches!(self, Self::RPut | Self::RGet | Self::Rtr)
+        matches!(self, Self::RPut | Self::RGet | Self::Rtr | Self::RPutImmediate)
     }
 }
 

@@ -153,7 +153,8 @@ impl<'a> Port<'a> {
             self.out.push(match queued.does {
                 Operation::Put { origin } => {
                     let from = origin.part(start, remote.len);
-                    Action::RdmaWrite { to: route, from, into: remote, token }
+                    let (into, immediate) = (remote, None);
+                    Action::RdmaWrite { to: route, from, into, token, immediate }
                 }
                 Operation::Get { into } => {
                     let into = into.part(start, remote.len);

@@ -533,8 +533,12 @@ where
                 let kind = FlightKind::Packet { content, via: *via };
                 Some(self.launch(thread, *to, kind, bytes, *via, cursor))
             }
-            Action::RdmaWrite { to, from, into, token } => {
-                let kind = FlightKind::Write { from: *from, into: *into, token: *token };
+            Action::RdmaWrite { to, from, into, token, immediate } => {
+                let content = |packet: &M::Packet| Content { packet: packet.clone(), parcel: None };
+                let contents = &mut self.contents;
+                let immediate = immediate.as_ref().map(|word| contents.insert(|| content(word)));
+                let (source, into, token) = (*from, *into, *token);
+                let kind = FlightKind::Write { from: source, into, token, immediate };
                 Some(self.launch(thread, *to, kind, from.len, Via::Hca, cursor))
             }
             Action::RdmaRead { from, remote, into, token } => {

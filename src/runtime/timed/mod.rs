@@ -242,11 +242,34 @@ struct Flight {
 #[derive(Clone, Debug)]
 #[repr(u8)]
 enum FlightKind {
-    Packet { content: u32, via: Via },
-    Write { from: Region, into: Region, token: Token },
-    ReadRequest { remote: Region, into: Region, token: Token },
-    ReadAnswer { into: Region, token: Token, parcel: Parcel },
-    AtomicRequest { target: Region, update: Effect, into: Region, token: Token, operand: Parcel },
+    Packet {
+        content: u32,
+        via: Via,
+    },
+    /// `immediate`: the content that arrives with the last byte.
+    Write {
+        from: Region,
+        into: Region,
+        token: Token,
+        immediate: Option<u32>,
+    },
+    ReadRequest {
+        remote: Region,
+        into: Region,
+        token: Token,
+    },
+    ReadAnswer {
+        into: Region,
+        token: Token,
+        parcel: Parcel,
+    },
+    AtomicRequest {
+        target: Region,
+        update: Effect,
+        into: Region,
+        token: Token,
+        operand: Parcel,
+    },
     SendDone,
 }
 

@@ -512,7 +512,10 @@ pub(super) fn label_of<M: Machine>(
 ) -> String {
     let word = match kind {
         FlightKind::Packet { content, .. } => return M::name_of(&contents.get(*content).packet),
-        FlightKind::Write { .. } => "write",
+        FlightKind::Write { immediate: Some(content), .. } => {
+            return format!("write, {}", M::name_of(&contents.get(*content).packet));
+        }
+        FlightKind::Write { immediate: None, .. } => "write",
         FlightKind::ReadRequest { .. } => "read request",
         FlightKind::AtomicRequest { .. } => "atomic",
         FlightKind::ReadAnswer { .. } => "data",

@@ -397,14 +397,17 @@ where
         let flight = self.flights.get(id);
         match &flight.kind {
             FlightKind::Packet { .. } => self.packet_arrives(id),
-            FlightKind::Write { from: source, into, token } => {
-                let (source, into, token) = (*source, *into, *token);
+            FlightKind::Write { from: source, into, token, immediate } => {
+                let (source, into, token, immediate) = (*source, *into, *token, *immediate);
                 self.check_access(to.peer, into);
                 self.record(|| Choice::Move { process: from, token });
                 self.buffers.reads(from, source, &mut self.violations);
                 self.buffers.writes(to.peer, into, &mut self.violations);
                 let parcel = self.memories.capture(from, source);
                 self.memories.write(to.peer, into, &parcel);
+                if let Some(content) = immediate {
+                    self.needs_a_buffer(from, to, channel, content);
+                }
                 let delay = self.acknowledgement(from, to);
                 self.completion_after(delay, from, id);
             }
@@ -548,20 +551,31 @@ where
         self.deliver(process, lane, Arrived::Done(token));
     }
 
-    /// A packet needs a receive buffer; without one its sender's HCA pauses and tries again.
+    /// Through the HCA a packet needs a receive buffer; without one the sender's HCA pauses and tries
+    /// again.
     fn packet_arrives(&mut self, id: u32) {
         let flight = self.flights.remove(id);
         let FlightKind::Packet { content, via } = flight.kind else {
-            unreachable!("only packets need receive buffers")
+            unreachable!("only packets arrive so")
         };
-        let (to, index) = (flight.to, flight.channel);
-        let from = to.back(flight.from);
+        let (to, channel) = (flight.to, flight.channel);
+        if via == Via::SharedMemory {
+            let from = to.back(flight.from);
+            return self.deliver(
+                to.peer,
+                to.remote,
+                Arrived::Packet { from, channel, content, via },
+            );
+        }
+        self.needs_a_buffer(flight.from, to, channel, content);
+    }
+
+    /// A packet, or the immediate data of a write, takes a receive buffer.
+    fn needs_a_buffer(&mut self, sender: Process, to: Route, index: u32, content: u32) {
+        let (from, via) = (to.back(sender), Via::Hca);
         let arrived = Arrived::Packet { from, channel: index, content, via };
         let now = self.simulation.now();
         let channel = &mut self.channels[index as usize];
-        if via == Via::SharedMemory {
-            return self.deliver(to.peer, to.remote, arrived);
-        }
         let waits = channel.has_not_ready();
         if !waits && channel.take_credit(now) {
             return self.deliver(to.peer, to.remote, arrived);

@@ -8,7 +8,7 @@
 use std::fmt;
 use std::hash::Hash;
 
-use super::{Choice, Operation, Port, Stage, World};
+use super::{Channel, Choice, Operation, Port, Stage, World};
 use crate::protocols::contract::{Machine, Process, Program};
 use crate::runtime::deadlock::{Blocked, Deadlock};
 use crate::runtime::fingerprint::Shared;
@@ -153,6 +153,21 @@ where
             strand.list.clear();
         }
         self.ports[place] = Shared::new(Port::new());
+        // What a write carried is lost with its bytes.
+        let half_sent = |channel: &Channel<M>| {
+            let mut packets = channel.packets.iter();
+            channel.from.peer == victim && packets.any(|incoming| incoming.part_of.is_some())
+        };
+        for port in &mut self.ports {
+            if !port.channels.iter().any(half_sent) {
+                continue;
+            }
+            let channels = &mut port.change().channels;
+            for channel in channels.iter_mut().filter(|channel| half_sent(channel)) {
+                channel.packets.retain(|incoming| incoming.part_of.is_none());
+            }
+            channels.retain(|channel| !channel.packets.is_empty());
+        }
     }
 
     /// Whether an RDMA operation waits for the memory of a process that died.

@@ -1,6 +1,6 @@
 //! Making a choice happen: inputs into machines, lists into effects.
 
-use super::{Channel, Choice, Does, Instance, Operation, Stage, Strand, Touch, World};
+use super::{Channel, Choice, Does, Incoming, Instance, Operation, Stage, Strand, Touch, World};
 use crate::mpi::observation::Observation;
 use crate::mpi::rma::access;
 use crate::mpi::rma::update::Effect;
@@ -228,7 +228,8 @@ where
             _ if !strand.polls() => (Some("it does not poll"), Entry::Polled),
             Choice::TakePacket { from, via, .. } => {
                 let polled = instance.machine.polls(thread).contains(from.own);
-                let empty = !polled || port.channel(from, via).is_err();
+                let place = port.channel(from, via).ok().filter(|_| polled);
+                let empty = place.is_none_or(|place| !port.channels[place].is_open());
                 (empty.then_some("it polls no such channel, or it is empty"), Entry::Packet)
             }
             Choice::TakeDone { .. } => {
@@ -265,7 +266,8 @@ where
         let port = self.ports[actor.process.0 as usize].change();
         let place = port.channel(from, via).expect("it holds packets: the choice was enabled");
         let packets = &mut port.channels[place].packets;
-        let (packet, parcel) = packets.pop_front().expect("empty channels are removed");
+        let Incoming { packet, parcel, .. } =
+            packets.pop_front().expect("empty channels are removed");
         if packets.is_empty() {
             port.channels.remove(place);
         }
@@ -288,6 +290,7 @@ where
                 self.writes(to, target);
                 let parcel = self.memories.capture(from, source);
                 self.memories.write(to, target, &parcel);
+                self.immediate_arrives(process, to, token);
             }
             Does::Asks { process, work, .. } => {
                 self.memories.work(process, &work);
@@ -304,6 +307,19 @@ where
                 let operation = &mut self.ports[process.0 as usize].change().operations[place];
                 operation.does = Does::Updates { at, update, carried, into };
             }
+        }
+    }
+
+    /// The bytes of a write have moved: what it carries besides can be taken.
+    fn immediate_arrives(&mut self, writer: Process, to: Process, token: Token) {
+        let channels = &self.ports[to.0 as usize].channels;
+        let comes = |incoming: &Incoming<M>| incoming.part_of == Some(token);
+        let from =
+            |channel: &Channel<M>| channel.from.peer == writer && channel.packets.iter().any(comes);
+        let Some(place) = channels.iter().position(from) else { return };
+        let packets = &mut self.ports[to.0 as usize].change().channels[place].packets;
+        for incoming in packets.iter_mut().filter(|incoming| incoming.part_of == Some(token)) {
+            incoming.part_of = None;
         }
     }
 
@@ -415,9 +431,13 @@ where
                     self.reads(process, region);
                     self.memories.capture(process, region)
                 });
-                self.send(actor, to, via, packet, parcel);
+                self.send(actor, to, via, Incoming { packet, parcel, part_of: None });
             }
-            Action::RdmaWrite { to, from, into, token } => {
+            Action::RdmaWrite { to, from, into, token, immediate } => {
+                if let Some(packet) = immediate {
+                    let (packet, part_of) = (*packet, Some(token));
+                    self.send(actor, to, Via::Hca, Incoming { packet, parcel: None, part_of });
+                }
                 let does = Does::Copies { from: (process, from), to: (to.peer, into) };
                 self.post(actor, token, to.own, does);
             }
@@ -483,14 +503,7 @@ where
         }
     }
 
-    fn send(
-        &mut self,
-        actor: Actor,
-        to: Route,
-        via: Via,
-        packet: M::Packet,
-        parcel: Option<Parcel>,
-    ) {
+    fn send(&mut self, actor: Actor, to: Route, via: Via, incoming: Incoming<M>) {
         let from = to.back(actor.process);
         if self.crash.victim() == Some(to.peer) {
             return;
@@ -502,7 +515,7 @@ where
             port.channels.insert(place, Channel { from, via, packets: [].into() });
             place
         });
-        port.channels[place].packets.push_back((packet, parcel));
+        port.channels[place].packets.push_back(incoming);
     }
 
     fn update(

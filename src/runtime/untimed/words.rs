@@ -37,7 +37,7 @@ where
             Choice::TakePacket { process, thread, from, via } => {
                 let port = &self.ports[process.0 as usize];
                 let channel = &port.channels[port.channel(from, via).ok()?];
-                let (packet, _) = channel.packets.front()?;
+                let packet = &channel.packets.front()?.packet;
                 let (who, packet) = (self.name(process, thread), M::packet_in_words(packet));
                 format!("{who} takes {packet} from process {}{}", from.peer.0, by(from, via))
             }
