@@ -332,7 +332,7 @@ fn a_wrong_command_line_names_what_is_wrong() {
         .check(2, &["--baseline", "--save-baseline"]);
     scratch.run(&["check", "--baseline", "../a"]).check(2, &["letters, digits"]);
     scratch.run(&["run", "x", "--models", "nowhere"]).check(3, &["is no directory"]);
-    for later in [&["diff", "a", "b"][..], &["fit"], &["sweep", "plan"]] {
+    for later in [&["fit"][..], &["sweep", "plan"]] {
         scratch.run(later).check(2, &["error[E0703]"]);
     }
     let json = scratch.run(&["run", "x", "--seed", "x", "--error-format", "json"]).check(2, &[]);

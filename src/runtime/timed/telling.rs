@@ -52,16 +52,14 @@ where
             Happening::Touch(thread) => self.of_thread(thread, "touches memory of others"),
             Happening::Pin(thread) => self.of_thread(thread, "has pages pinned by the kernel"),
             Happening::Moved(thread) => self.of_thread(thread, "has copied what its cache holds"),
-            Happening::Pinned(owner, _) => {
-                self.of_process(Process(owner), "may have its pages pinned")
-            }
+            Happening::Pinned(owner, _) => of_process(Process(owner), "may have its pages pinned"),
             Happening::Retry(channel) => {
                 let to = self.channels[channel as usize].receiver();
-                self.of_process(to, "is tried again: it had no receive buffer")
+                of_process(to, "takes again what found no receive buffer")
             }
             Happening::Lock(lock, _) => {
                 let owner = self.locks.all[lock as usize].process;
-                self.of_process(owner, "passes on its lock")
+                of_process(owner, "passes on its lock")
             }
             Happening::Ask(_) => of_gpu("is asked for an operation"),
             Happening::Gpu(_) => of_gpu("begins an operation: its latency is over"),
@@ -154,15 +152,14 @@ where
         Words { place: Spender::Thread(process, inner), what: format!("{does}{inside}") }
     }
 
-    fn of_process(&self, process: Process, does: &str) -> Words {
-        let what = format!("{} {does}", self.called(process));
-        Words { place: Spender::Thread(process, Thread(0)), what }
-    }
-
     fn called(&self, process: Process) -> String {
         let kind = if self.threads_of(process).len() > 1 { "process" } else { "rank" };
         format!("{kind} {}", process.0)
     }
+}
+
+fn of_process(process: Process, what: &str) -> Words {
+    Words { place: Spender::Thread(process, Thread(0)), what: what.to_owned() }
 }
 
 fn of_wires(what: &str) -> Words {
