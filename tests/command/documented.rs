@@ -293,7 +293,8 @@ fn check_run(clone: &Scratch, shown: &Shown<'_>) -> Result<(), String> {
     let mut shell = Command::new("sh");
     let answer = shell.args(["-ec", &script]).current_dir(&clone.0).env("HOME", &clone.0).output();
     let answer = Answer::from(answer.unwrap());
-    let expected = EXITS.iter().find(|(text, _)| shown.text.starts_with(text)).map_or(0, |(_, exit)| *exit);
+    let expected =
+        EXITS.iter().find(|(text, _)| shown.text.starts_with(text)).map_or(0, |(_, exit)| *exit);
     let output = shown.output.trim_end();
     let both = format!("{}{}", answer.out, answer.err);
     if answer.exit != expected {

@@ -33,9 +33,6 @@ use crate::workloads::truncation::truncations;
 use crate::workloads::windowed::{Creation, Direction, Share, Windowed};
 use crate::workloads::xios_ep::{self, Rules};
 
-/// Events that are kept for the report of a run that was stopped.
-const TAIL: usize = 50;
-
 /// The job of a point.
 pub fn build(point: &Point) -> Job {
     let MpiOptions {
@@ -173,7 +170,6 @@ fn packed(point: &Point, packing: &Packing) -> device::Setup {
 fn options(point: &Point) -> Options {
     Options {
         limits: Limits { events: point.limits.events, time: Time::ZERO + point.limits.time },
-        journal: Some(JournalMode::Last(TAIL)),
         ..Options::default()
     }
 }
