@@ -16,12 +16,14 @@
 mod actor;
 mod costs;
 mod device;
+mod faults;
 mod happening;
 mod lock;
 mod mapped;
 mod passes;
 mod peer_copy;
 mod polling;
+mod reliable;
 mod touch;
 mod trail;
 mod turns;
@@ -33,17 +35,19 @@ use super::account::{Account, Part};
 use super::causes::Recorded;
 use super::counters::Counters;
 use super::deadlock::{self, Deadlock, Standing};
+use super::faults::{Failure, FaultPlan};
 use super::memory::{Memories, Parcel, Payload};
 use super::monitors::buffers::{Buffers, Lends};
 use super::monitors::{Monitor, Monitors, Sometimes, Violation, system};
-use super::untimed::Choice;
-use crate::engine::{Digest, LimitReached, Options, Simulation, SourceId, Tag};
+use super::untimed::{Choice, CrashReport};
+use crate::engine::{Digest, Keep, LimitReached, Options, Simulation, SourceId, Tag};
 use crate::hardware::cluster::{Cluster, Posting};
 use crate::hardware::core::{IssueSlots, Noise, Place};
 use crate::hardware::fabric::{
     Delivery, FabricEvent, ResourceId, ResourceStats, Schedule, Service,
 };
 use crate::hardware::profile::Profile;
+use crate::hardware::slow_core::SlowCore;
 use crate::hardware::topology::Topology;
 use crate::mpi::rma::update::Effect;
 use crate::protocols::contract::{
@@ -53,6 +57,8 @@ use crate::units::{Time, TimeDelta};
 use actor::Actor;
 use costs::Costs;
 use device::Devices;
+use faults::Faults;
+pub use faults::Tally;
 use happening::{Happening, Phase};
 pub use lock::LockOrder;
 use lock::Locks;
@@ -83,6 +89,8 @@ pub struct Placement {
     pub start: TimeDelta,
     /// What the operating system takes from it.
     pub noise: Option<Noise>,
+    /// What faults take from it besides; then `noise` is part of it.
+    pub slow: Option<Box<SlowCore>>,
 }
 
 /// What a run needs besides machines and programs.
@@ -106,6 +114,10 @@ pub struct Setup {
     pub connections: Connections,
     /// How processes of a node copy from each other's memory; `None`: they do not.
     pub kernel: Option<Kernel>,
+    /// What goes wrong; `None`: nothing.
+    pub faults: Option<FaultPlan>,
+    /// The seed of the random numbers of faults.
+    pub seed: u64,
     /// Limits, journal, ties.
     pub options: Options,
     /// Whether the choices are kept for a replay in the untimed world.
@@ -156,6 +168,15 @@ pub enum Ending {
     },
     /// A limit was reached.
     Limit(LimitReached),
+    /// A fault of the plan ended it by a failure that has a name.
+    Fault(Failure),
+    /// A process died, and nothing can happen any more.
+    Crashed {
+        /// When it died.
+        at: Time,
+        /// Who waits for it.
+        report: CrashReport,
+    },
 }
 
 /// What a run leaves behind.
@@ -185,6 +206,8 @@ pub struct Outcome {
     pub entries_visited: u64,
     /// Receiver-not-ready pauses.
     pub rnr: u64,
+    /// What faults did.
+    pub faults: Tally,
     /// The choices, where they were recorded.
     pub choices: Vec<Choice>,
     /// The causes, where they were asked for.
@@ -328,7 +351,9 @@ pub struct Timed<M: Machine, P: Program<M>> {
     planted: Option<Planted>,
     /// What is noted of causes, where that is asked for.
     trail: Option<Box<Trail>>,
-    failed: Option<(Process, ProtocolError)>,
+    /// What goes wrong, where a plan says so.
+    faults: Option<Box<Faults>>,
+    failed: Option<Ending>,
     delivered: Vec<Delivery>,
 }
 
@@ -339,6 +364,13 @@ impl Schedule for FabricSchedule<'_> {
     fn at(&mut self, time: Time, resource: ResourceId, event: FabricEvent) {
         let tag = Tag { resource: resource.0, phase: Phase::Wire as u8 };
         self.0.schedule(time, SourceId(resource.0), tag, Happening::Fabric(event));
+    }
+}
+
+impl Placement {
+    /// Whether its work takes what it takes, whenever it is done.
+    const fn is_undisturbed(&self) -> bool {
+        self.noise.is_none() && self.slow.is_none()
     }
 }
 
@@ -373,6 +405,7 @@ where
         let first = u32::try_from(programs.len()).expect("fewer than 2^32 threads");
         let devices = programs.iter().any(P::uses_a_gpu);
         let devices = devices.then(|| Devices::new(&profile, &cluster, &homes, first)).flatten();
+        let faults = setup.faults.map(|plan| Faults::new(plan, setup.seed, &cluster));
         let costs = Costs::new(profile);
         let lanes = setup.lanes.max(1);
         let pollers = Routes::to_all(&homes, lanes, setup.connections)
@@ -435,10 +468,13 @@ where
             choices: setup.record.then(Vec::new),
             planted: setup.planted,
             trail: None,
+            faults,
             failed: None,
             delivered: Vec::new(),
         };
-        timed.keep_causes(setup.options.causes);
+        let lossy = timed.faults.as_ref().is_some_and(|faults| faults.are_lossy());
+        timed.keep_causes(if lossy { Keep::Nothing } else { setup.options.causes });
+        timed.arm_faults();
         for process in 0..processes {
             timed.begin(Process(u32::try_from(process).expect("fewer than 2^32 processes")));
         }
@@ -481,7 +517,7 @@ where
                 self.arm_locks();
             }
             if self.failed.is_some() {
-                break self.refused();
+                break self.failed.take().expect("it is there");
             }
             if self.exhausted {
                 break self.quiet();
@@ -490,16 +526,17 @@ where
         self.finish(ending)
     }
 
-    #[cold]
-    fn refused(&mut self) -> Ending {
-        let (process, error) = self.failed.take().expect("asked only after a refusal");
-        Ending::Protocol { process, error }
-    }
-
     fn happen(&mut self, event: Happening) {
+        if self.faults.is_some() && self.is_of_the_dead(event) {
+            return;
+        }
         // Ends of transfers that a later change has moved are no part of the run.
         let idle = match event {
-            Happening::Lock(..) => true,
+            Happening::Lock(..)
+            | Happening::Fault(_)
+            | Happening::FaultEnd(_)
+            | Happening::Timer(_)
+            | Happening::Answer(_) => true,
             Happening::Fabric(event) => self.cluster.fabric.is_stale(event),
             Happening::Pinned(owner, generation) => self.is_old_pin(Process(owner), generation),
             Happening::Depart(_)
@@ -517,6 +554,7 @@ where
             | Happening::Pin(_)
             | Happening::Ask(_)
             | Happening::Gpu(_)
+            | Happening::Late(_)
             | Happening::Moved(_) => false,
         };
         if !idle {
@@ -552,6 +590,11 @@ where
             Happening::Lock(lock, generation) => self.lock_event(lock, generation),
             Happening::Ask(operation) => self.asked(operation),
             Happening::Gpu(event) => self.gpu_event(event),
+            Happening::Fault(fault) => self.begin_fault(fault),
+            Happening::FaultEnd(fault) => self.end_fault(fault),
+            Happening::Timer(connection) => self.timer(connection),
+            Happening::Answer(answer) => self.answered_packet(answer),
+            Happening::Late(packet) => self.packet_taken(packet),
         }
     }
 
@@ -561,6 +604,9 @@ where
     ///
     /// When threads wait although somebody could answer them: a defect of this runtime.
     fn quiet(&self) -> Ending {
+        if let Some(crashed) = self.crashed() {
+            return crashed;
+        }
         if self.actors.iter().all(Actor::ended) {
             return Ending::Finished;
         }
@@ -609,6 +655,7 @@ where
             packets: self.packets,
             entries_visited: self.entries_visited,
             rnr: self.rnr,
+            faults: self.faults.as_ref().map_or_else(Tally::default, |faults| faults.tally),
             choices: self.choices.unwrap_or_default(),
             causes,
         };
@@ -634,7 +681,11 @@ where
         let now = self.happened;
         match ending {
             Ending::Deadlock(_) => self.actors.iter().map(|actor| actor.since).fold(now, Time::max),
-            Ending::Finished | Ending::Protocol { .. } | Ending::Limit(_) => now,
+            Ending::Finished
+            | Ending::Protocol { .. }
+            | Ending::Limit(_)
+            | Ending::Fault(_)
+            | Ending::Crashed { .. } => now,
         }
     }
 
@@ -685,7 +736,7 @@ where
     }
 
     fn fail(&mut self, process: Process, error: ProtocolError) {
-        self.failed.get_or_insert((process, error));
+        self.failed.get_or_insert(Ending::Protocol { process, error });
     }
 }
 

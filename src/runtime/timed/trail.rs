@@ -381,6 +381,11 @@ where
             | Happening::Retry(_)
             | Happening::Lock(..)
             | Happening::Ask(_)
+            | Happening::Fault(_)
+            | Happening::FaultEnd(_)
+            | Happening::Timer(_)
+            | Happening::Answer(_)
+            | Happening::Late(_)
             | Happening::Gpu(_) => {}
         }
     }
