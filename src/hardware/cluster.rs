@@ -221,6 +221,10 @@ impl Cluster {
     }
 
     /// The resource of this name, such as `node 0 PCIe to HCA`.
+    ///
+    /// # Panics
+    ///
+    /// With more than 2^32 resources.
     pub fn resource_named(&self, name: &str) -> Option<ResourceId> {
         let found = self.fabric.resources().iter().position(|spec| spec.name == name)?;
         Some(ResourceId(u32::try_from(found).expect("fewer than 2^32 resources")))

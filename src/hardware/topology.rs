@@ -201,6 +201,10 @@ impl Topology {
     }
 
     /// All links, in the order of their numbers.
+    ///
+    /// # Panics
+    ///
+    /// With more than 2^32 links.
     pub fn all_links(&self) -> impl Iterator<Item = LinkId> + use<> {
         (0..u32::try_from(self.links()).expect("links are counted in u32")).map(LinkId)
     }

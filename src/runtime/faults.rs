@@ -38,23 +38,22 @@ impl FaultPlan {
         let mut core = SlowCore { noise, slow: Vec::new() };
         let mut any = false;
         for fault in &self.faults {
-            match fault.effect {
-                Effect::Straggler { process, factor } if process.is_none_or(|one| one == of) => {
-                    let Begin::At(from) = fault.begin else { continue };
-                    let until = fault.length.map(|length| from + length);
-                    core.slow.push(Slow { from, until, factor });
-                    any = true;
-                }
-                Effect::OsNoise { process, period, length, phase }
-                    if process.is_none_or(|one| one == of) =>
-                {
-                    core.noise = Some(match phase {
-                        Some(phase) => Noise::new(period, length, phase),
-                        None => Noise::drawn(period, length, draw),
-                    });
-                    any = true;
-                }
-                _ => {}
+            if let Effect::Straggler { process, factor } = fault.effect
+                && process.is_none_or(|one| one == of)
+                && let Begin::At(from) = fault.begin
+            {
+                let until = fault.length.map(|length| from + length);
+                core.slow.push(Slow { from, until, factor });
+                any = true;
+            }
+            if let Effect::OsNoise { process, period, length, phase } = fault.effect
+                && process.is_none_or(|one| one == of)
+            {
+                core.noise = Some(match phase {
+                    Some(phase) => Noise::new(period, length, phase),
+                    None => Noise::drawn(period, length, draw),
+                });
+                any = true;
             }
         }
         any.then(|| Box::new(core))

@@ -41,7 +41,7 @@ pub struct Tally {
 /// The plan of a run, and what of it holds now.
 #[derive(Debug)]
 pub(super) struct Faults {
-    pub(super) faults: Vec<Armed>,
+    pub(super) all: Vec<Armed>,
     /// By packet that leaves a core: faults that begin then.
     at_packet: BTreeMap<u64, Vec<usize>>,
     /// Calls that processes of crashes have made.
@@ -71,13 +71,13 @@ pub(super) struct Armed {
 
 impl Armed {
     fn new(fault: Fault, stream: Stream, cluster: &Cluster) -> Self {
-        let resources = match &fault.effect {
-            Effect::Delay { resource, .. } | Effect::RateCut { resource, .. } => {
-                vec![cluster.resource_named(resource).expect("the plan names a resource")]
-            }
-            Effect::HcaStall { node } => cluster.hca(*node).to_vec(),
-            _ => Vec::new(),
-        };
+        let mut resources = Vec::new();
+        if let Effect::Delay { resource, .. } | Effect::RateCut { resource, .. } = &fault.effect {
+            resources.push(cluster.resource_named(resource).expect("the plan names a resource"));
+        }
+        if let Effect::HcaStall { node } = fault.effect {
+            resources.extend(cluster.hca(node));
+        }
         let links = match fault.effect.unreliable() {
             Some(Wires::All) => cluster.topology().all_links().collect(),
             Some(Wires::Link(name)) => {
@@ -90,12 +90,11 @@ impl Armed {
 
     /// Whether it hits the packet that crosses its link now.
     pub(super) fn hits(&mut self) -> bool {
-        let hits = match self.fault.effect {
-            Effect::LinkDown { .. } => return true,
-            Effect::Loss { hits, .. }
-            | Effect::Duplication { hits, .. }
-            | Effect::Reordering { hits, .. } => hits,
-            _ => return false,
+        let (Effect::Loss { hits, .. }
+        | Effect::Duplication { hits, .. }
+        | Effect::Reordering { hits, .. }) = self.fault.effect
+        else {
+            return matches!(self.fault.effect, Effect::LinkDown { .. });
         };
         self.seen += 1;
         match hits {
@@ -107,11 +106,12 @@ impl Armed {
 
 /// The purpose of the random numbers of a fault.
 const fn purpose(effect: &Effect) -> &'static str {
-    match effect {
-        Effect::Loss { .. } => "fault packet loss",
-        Effect::Duplication { .. } => "fault packet duplication",
-        Effect::Reordering { .. } => "fault packet reordering",
-        _ => "fault without chance",
+    if matches!(effect, Effect::Loss { .. }) {
+        "fault packet loss"
+    } else if matches!(effect, Effect::Duplication { .. }) {
+        "fault packet duplication"
+    } else {
+        "fault packet reordering"
     }
 }
 
@@ -124,7 +124,7 @@ impl Faults {
                 at_packet.entry(packet).or_default().push(index);
             }
         }
-        let faults: Vec<Armed> = (0..)
+        let all: Vec<Armed> = (0..)
             .zip(plan.faults)
             .map(|(number, fault)| {
                 let stream = streams.stream(purpose(&fault.effect), number);
@@ -132,14 +132,14 @@ impl Faults {
             })
             .collect();
         let mut unreliable = vec![false; cluster.topology().links()];
-        for link in faults.iter().flat_map(|armed| &armed.links) {
+        for link in all.iter().flat_map(|armed| &armed.links) {
             unreliable[link.0 as usize] = true;
         }
         let lossy = unreliable.contains(&true);
         let reliable = lossy.then(|| Reliable::new(plan.transport, unreliable));
         let (calls, credits) = (BTreeMap::new(), BTreeMap::new());
         let (dead, tally) = (None, Tally::default());
-        Box::new(Self { faults, at_packet, calls, reliable, dead, credits, tally })
+        Box::new(Self { all, at_packet, calls, reliable, dead, credits, tally })
     }
 
     /// Whether packets may be lost: then no causes are kept, for a packet has no way of its own.
@@ -154,18 +154,17 @@ impl Faults {
 
     /// What a resource is now.
     fn alteration(&self, resource: ResourceId) -> Alteration {
-        let here = self.faults.iter().filter(|one| one.active && one.resources.contains(&resource));
+        let here = self.all.iter().filter(|one| one.active && one.resources.contains(&resource));
         let mut all = Alteration::NONE;
         for armed in here {
-            match &armed.fault.effect {
-                Effect::Delay { extra, .. } => all.delay += *extra,
-                Effect::RateCut { left, .. } => {
-                    let product = all.rate.as_ppm() * left.as_ppm() / Ratio::ONE.as_ppm();
-                    all.rate = Ratio::from_ppm(product.max(1));
-                }
-                Effect::HcaStall { .. } => all.paused = true,
-                _ => {}
+            if let Effect::Delay { extra, .. } = armed.fault.effect {
+                all.delay += extra;
             }
+            if let Effect::RateCut { left, .. } = armed.fault.effect {
+                let product = all.rate.as_ppm() * left.as_ppm() / Ratio::ONE.as_ppm();
+                all.rate = Ratio::from_ppm(product.max(1));
+            }
+            all.paused |= matches!(armed.fault.effect, Effect::HcaStall { .. });
         }
         all
     }
@@ -178,7 +177,7 @@ where
     /// Faults that begin at a time are events.
     pub(super) fn arm_faults(&mut self) {
         let Some(faults) = &self.faults else { return };
-        let begins = (0_u32..).zip(&faults.faults);
+        let begins = (0_u32..).zip(&faults.all);
         let begins = begins.filter(|(_, armed)| !armed.fault.effect.is_of_cores());
         let timed = begins.filter_map(|(index, armed)| match armed.fault.begin {
             Begin::At(at) => Some((index, at)),
@@ -199,7 +198,7 @@ where
 
     fn fault(&mut self, index: u32) -> &mut Armed {
         let faults = self.faults.as_mut().expect("a fault is of a plan");
-        &mut faults.faults[index as usize]
+        &mut faults.all[index as usize]
     }
 
     /// A fault begins.
@@ -275,7 +274,7 @@ where
         let dies = |armed: &Armed| {
             armed.fault.begin == this && armed.fault.effect == Effect::Crash { process }
         };
-        let Some(index) = faults.faults.iter().position(dies) else { return false };
+        let Some(index) = faults.all.iter().position(dies) else { return false };
         self.begin_fault(u32::try_from(index).expect("a plan is short"));
         true
     }

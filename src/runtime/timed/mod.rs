@@ -517,13 +517,18 @@ where
                 self.arm_locks();
             }
             if self.failed.is_some() {
-                break self.failed.take().expect("it is there");
+                break self.refused();
             }
             if self.exhausted {
                 break self.quiet();
             }
         };
         self.finish(ending)
+    }
+
+    #[cold]
+    fn refused(&mut self) -> Ending {
+        self.failed.take().expect("asked only after a failure")
     }
 
     fn happen(&mut self, event: Happening) {

@@ -134,13 +134,12 @@ fn fate(faults: &mut [Armed], links: &[LinkId]) -> Fate {
         if !armed.hits() {
             continue;
         }
-        match armed.fault.effect {
-            Effect::LinkDown { .. } | Effect::Loss { .. } => {
-                fate.lost.get_or_insert(link);
-            }
-            Effect::Duplication { .. } => fate.twice = true,
-            Effect::Reordering { late, .. } => fate.late = fate.late.max(Some(late)),
-            _ => {}
+        if let Effect::LinkDown { .. } | Effect::Loss { .. } = armed.fault.effect {
+            fate.lost.get_or_insert(link);
+        } else if let Effect::Reordering { late, .. } = armed.fault.effect {
+            fate.late = fate.late.max(Some(late));
+        } else {
+            fate.twice = true;
         }
     }
     fate
@@ -280,7 +279,7 @@ where
         let reliable = faults.reliable.as_mut().expect("its connection is reliable");
         let Packet { connection: number, .. } = *reliable.packets.get(id);
         let there = &reliable.connections[&number].as_ref().expect("it is reliable").there;
-        let fate = fate(&mut faults.faults, there);
+        let fate = fate(&mut faults.all, there);
         if let Some(link) = fate.lost {
             faults.tally.lost += 1;
             reliable.packets.remove(id);
@@ -330,7 +329,7 @@ where
         let reliable = faults.reliable.as_mut().expect("its connection is reliable");
         let connection = reliable.connections.get_mut(&number).and_then(Option::as_mut);
         let connection = connection.expect("it is reliable");
-        let fate = fate(&mut faults.faults, &connection.back);
+        let fate = fate(&mut faults.all, &connection.back);
         if let Some(link) = fate.lost {
             faults.tally.lost += 1;
             connection.lost_on = Some(link);

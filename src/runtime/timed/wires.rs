@@ -291,10 +291,8 @@ where
     /// Who is told of the completion of a flight.
     pub(super) fn told_by(&mut self, id: u32) -> Process {
         let flight = self.flights.get(id);
-        match flight.kind {
-            FlightKind::ReadAnswer { .. } => flight.to.peer,
-            _ => flight.from,
-        }
+        let answer = matches!(flight.kind, FlightKind::ReadAnswer { .. });
+        if answer { flight.to.peer } else { flight.from }
     }
 
     /// The connection of a channel's packets and writes; the answers to its side's reads travel on the
