@@ -8,14 +8,16 @@
 use mpisim::hardware::reliable::{Flaw, Settings};
 use mpisim::runtime::explore::lossy::{Allowed, every_order};
 
-/// The worlds in which each is looked for: one that wraps around its numbers, and one that does not.
+/// The worlds in which each is looked for: one whose wire does all it may; one that wraps around its
+/// numbers, where the wire keeps its order, for what stays on it while numbers wrap around would be
+/// taken for new; one with few retries.
 fn worlds(flaw: Option<Flaw>) -> [(Settings, u64, Allowed); 3] {
     let small = Settings { psn_bits: 2, window: 2, flaw, ..Settings::new(4) };
     let wide = Settings { psn_bits: 3, window: 3, flaw, ..Settings::new(4) };
     let one_each = Allowed { losses: 1, repeats: 1, overtakings: 1 };
     let many = Allowed { losses: 4, repeats: 0, overtakings: 0 };
     let few = Settings { retries: 1, ..wide };
-    [(wide, 4, one_each), (small, 6, one_each), (few, 3, Allowed { losses: 1, ..many })]
+    [(wide, 4, one_each), (small, 6, many), (few, 3, Allowed { losses: 1, ..many })]
 }
 
 /// The law that a flaw breaks, and in how many steps.
@@ -35,8 +37,8 @@ fn every_flaw_is_found_by_its_law_and_no_harmless_one_is() {
         println!("{flaw:?}: {found:?}");
         assert_eq!(found.is_none(), flaw.is_harmless(), "{flaw:?}");
         let expected = match flaw {
-            Flaw::TwiceTaken | Flaw::GapTaken | Flaw::WideWindow => "once and in order",
-            Flaw::AckOfSeen => "acknowledged is taken",
+            Flaw::TwiceTaken | Flaw::GapTaken => "once and in order",
+            Flaw::AckOfSeen | Flaw::WideWindow => "acknowledged is taken",
             Flaw::RepeatIgnored | Flaw::NextAgain => "no early failure",
             Flaw::TimerStopped => "no dead end",
             Flaw::OneAgain => continue,

@@ -18,6 +18,8 @@
 //! Both ends are pure: no clock, no random number, no wire. `runtime::timed` gives them a fabric,
 //! `runtime::explore::lossy` an adversary.
 //!
+//! What stays on the wire while half of all PSNs go by would be taken for new; of 2^24 it does not.
+//!
 //! Source: `InfiniBand` Architecture Specification, volume 1, 9.7 (PSN, ACK, NAK, duplicates) and
 //! 9.9.2 (retry counter). Left out: the receiver coalesces no ACKs, an RDMA read is asked for again
 //! by its answers' sequence instead of by a request of its own, and automatic path migration.

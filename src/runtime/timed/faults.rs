@@ -142,11 +142,6 @@ impl Faults {
         Box::new(Self { all, at_packet, calls, reliable, dead, credits, tally })
     }
 
-    /// Whether packets may be lost: then no causes are kept, for a packet has no way of its own.
-    pub(super) const fn are_lossy(&self) -> bool {
-        self.reliable.is_some()
-    }
-
     /// Receive buffers of a connection that are gone.
     pub(super) fn credits_lost(&self, from: Process, to: Process) -> u32 {
         self.credits.get(&(from, to)).copied().unwrap_or(0)

@@ -40,7 +40,7 @@ use super::memory::{Memories, Parcel, Payload};
 use super::monitors::buffers::{Buffers, Lends};
 use super::monitors::{Monitor, Monitors, Sometimes, Violation, system};
 use super::untimed::{Choice, CrashReport};
-use crate::engine::{Digest, Keep, LimitReached, Options, Simulation, SourceId, Tag};
+use crate::engine::{Digest, LimitReached, Options, Simulation, SourceId, Tag};
 use crate::hardware::cluster::{Cluster, Posting};
 use crate::hardware::core::{IssueSlots, Noise, Place};
 use crate::hardware::fabric::{
@@ -472,8 +472,7 @@ where
             failed: None,
             delivered: Vec::new(),
         };
-        let lossy = timed.faults.as_ref().is_some_and(|faults| faults.are_lossy());
-        timed.keep_causes(if lossy { Keep::Nothing } else { setup.options.causes });
+        timed.keep_causes(setup.options.causes);
         timed.arm_faults();
         for process in 0..processes {
             timed.begin(Process(u32::try_from(process).expect("fewer than 2^32 processes")));

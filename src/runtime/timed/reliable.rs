@@ -315,7 +315,7 @@ where
         let whole = verdict.taken.then(|| connection.message_of(packet));
         let whole = whole.filter(|message| message.end == packet + 1);
         if let Some(message) = whole {
-            self.note(|trail| trail.delivers(message.flight));
+            self.note_lossy(message.flight);
             self.arrive(message.flight);
         }
         if let Some(answer) = verdict.answer {
