@@ -208,6 +208,10 @@ codes! {
         "On a machine a rank is a process of one thread that calls MPI: there is one CPU and one NIC of its own, tags and sizes are those of MPI. `--loggops` replays every schedule."
     NOT_IN_GOAL "E0517" Invalid "the program cannot be written as a schedule"
         "A schedule holds sends, receives, computations and what they wait for. What a program does must not depend on which message came first, and one-sided communication, probes, threads and windows have no words in GOAL."
+    UNKNOWN_PLACE "E0518" Invalid "a fault names something that is not there"
+        "Faults name links, buses and other resources as results do (the column of `resources`), nodes and processes by their numbers. The message lists what this machine and topology have, and the nearest name."
+    LOSSLESS "E0519" Invalid "packets are lost on something that loses none"
+        "Only links between nodes lose, repeat and reorder packets: buses, memory and the inside of an HCA are lossless by contract, and the MPI library above reliable connections never sees loss. Set it on a link; anything else can be slowed or stalled."
 
     EMPTY_AXIS "E0601" Invalid "an axis of the sweep has no values"
         "A sweep over an empty list would run nothing, which is never a success. Give values, or remove the axis."

@@ -25,6 +25,7 @@ use crate::hardware::core::Pinning;
 use crate::protocols::library::{Progress, Queues, Threading};
 use crate::protocols::rendezvous::{Cooperation, Protocol};
 use crate::protocols::rma;
+use crate::runtime::faults::FaultPlan;
 use crate::runtime::loggops::schedule::Schedule;
 use crate::runtime::timed::Kernel;
 use crate::units::{Bytes, TimeDelta};
@@ -39,6 +40,7 @@ mod addressing;
 mod applications;
 pub mod assumed;
 mod cooperation;
+mod faults;
 mod goal;
 mod gpu;
 mod noise;
@@ -101,6 +103,8 @@ pub struct Point {
     pub account: bool,
     /// Random disturbances.
     pub noise: Noise,
+    /// What goes wrong.
+    pub faults: FaultPlan,
     /// Where the run stops.
     pub limits: Limits,
     /// The seed of all random streams.

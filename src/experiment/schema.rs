@@ -5,6 +5,7 @@ mod claims;
 mod collectives;
 mod cooperation;
 pub mod datatypes;
+mod faults;
 mod figures;
 mod gpu;
 mod one_sided;
@@ -570,7 +571,7 @@ static LIMITS: Shape = Shape::Object(&[
 ]);
 
 /// The keys of a scenario.
-pub static SCENARIO: [Field; 17] = [
+pub static SCENARIO: [Field; 19] = [
     required("schema", &Shape::Count { min: 0, max: u64::MAX }, "1", "The version of this form."),
     required("title", &TITLE, "\"Message rate\"", "One line for figures and reports."),
     optional("source", &SOURCE, "Document and figure that it reproduces."),
@@ -598,6 +599,12 @@ pub static SCENARIO: [Field; 17] = [
         "Whether the metrics tell where the time of a message went.",
     ),
     optional("noise", &NOISE, "Random disturbances; off where it is missing."),
+    optional(
+        "faults",
+        &faults::FAULTS,
+        "What goes wrong, where and when; nothing where it is missing.",
+    ),
+    optional("transport", &faults::TRANSPORT, "What HCAs do where the faults lose packets."),
     optional("limits", &LIMITS, "Where a run stops."),
     default(
         "seed",

@@ -60,13 +60,14 @@ impl Axis {
         dimension(self.target) == Some(Dimension::Bytes)
     }
 
-    /// Whether the axis is one of times so far apart that a linear one squeezes the first of them:
-    /// the longest is 100 times the shortest that is not zero, or more.
-    pub fn has_far_times(&self) -> bool {
+    /// Whether the axis is one of times or probabilities so far apart that a linear one squeezes the
+    /// first of them: the largest is 100 times the smallest that is not zero, or more.
+    pub fn has_far_values(&self) -> bool {
         let steps =
             || self.values.iter().filter_map(|value| value.steps).filter(|&steps| steps > 0);
         let (low, high) = (steps().min().unwrap_or(1), steps().max().unwrap_or(1));
-        dimension(self.target) == Some(Dimension::Time) && high / 100 >= low
+        let is_part = matches!(self.target, Target::Field(Shape::Ratio { max: BILLION, .. }));
+        (is_part || dimension(self.target) == Some(Dimension::Time)) && high / 100 >= low
     }
 
     /// What a number of the machine is, in its own words; nothing for a field of the scenario.
@@ -77,6 +78,9 @@ impl Axis {
         }
     }
 }
+
+/// One, in the steps of a plain number.
+const BILLION: u64 = 1_000_000_000;
 
 /// The axes of a scenario.
 #[derive(Clone, Debug, Default)]

@@ -220,6 +220,27 @@ impl Cluster {
         self.flight(from.node, to.node) + self.costs.mmio
     }
 
+    /// The resource of this name, such as `node 0 PCIe to HCA`.
+    ///
+    /// # Panics
+    ///
+    /// With more than 2^32 resources.
+    pub fn resource_named(&self, name: &str) -> Option<ResourceId> {
+        let found = self.fabric.resources().iter().position(|spec| spec.name == name)?;
+        Some(ResourceId(u32::try_from(found).expect("fewer than 2^32 resources")))
+    }
+
+    /// What a node's HCA begins work at: its units, and its bus in both directions.
+    pub fn hca(&self, node: u32) -> [ResourceId; 4] {
+        let Node { units_out, units_in, pcie_down, pcie_up, .. } = self.nodes[node as usize];
+        [units_out, units_in, pcie_down, pcie_up]
+    }
+
+    /// From an HCA at `to` back to that at `from`: what an answer takes that no memory waits for.
+    pub fn reply_latency(&self, from: Place, to: Place) -> TimeDelta {
+        self.flight(to.node, from.node)
+    }
+
     /// Latency of the wires between two nodes, for the first bit.
     fn flight(&self, from: u32, to: u32) -> TimeDelta {
         if from == to {

@@ -300,14 +300,24 @@ impl Noise {
         if work == TimeDelta::ZERO {
             return start;
         }
-        // On a clock where an interruption begins at every multiple of the period.
         let shift = self.period - self.phase;
-        let begin = start.as_ps() + shift;
         let free = self.period - self.length;
-        let done = begin / self.period * free + (begin % self.period).saturating_sub(self.length);
-        let wanted = done + work.as_ps();
+        let wanted = self.free_until(start) + work.as_ps();
         let periods = (wanted - 1) / free;
         Time::from_ps(periods * self.period + self.length + (wanted - periods * free) - shift)
+    }
+
+    /// What is left for work between two moments.
+    pub fn free_between(&self, from: Time, until: Time) -> TimeDelta {
+        TimeDelta::from_ps(self.free_until(until) - self.free_until(from))
+    }
+
+    /// What was left for work until `now`, on a clock where an interruption begins at every multiple
+    /// of the period.
+    const fn free_until(&self, now: Time) -> u64 {
+        let now = now.as_ps() + self.period - self.phase;
+        let free = self.period - self.length;
+        now / self.period * free + (now % self.period).saturating_sub(self.length)
     }
 }
 

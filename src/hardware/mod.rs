@@ -10,6 +10,8 @@ pub mod memory;
 pub mod parameters;
 pub mod pinning;
 pub mod profile;
+pub mod reliable;
+pub mod slow_core;
 pub mod topology;
 pub mod value;
 pub mod what_if;

@@ -200,6 +200,20 @@ impl Topology {
         format!("{from} to {to}")
     }
 
+    /// All links, in the order of their numbers.
+    ///
+    /// # Panics
+    ///
+    /// With more than 2^32 links.
+    pub fn all_links(&self) -> impl Iterator<Item = LinkId> + use<> {
+        (0..u32::try_from(self.links()).expect("links are counted in u32")).map(LinkId)
+    }
+
+    /// The link of this name, as [`Self::link_name`] gives it.
+    pub fn link_named(&self, name: &str) -> Option<LinkId> {
+        self.all_links().find(|&link| self.link_name(link) == name)
+    }
+
     /// The links from host `from` to host `to`, in order; none from a host to itself.
     ///
     /// # Panics

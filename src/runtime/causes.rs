@@ -49,6 +49,8 @@ pub enum Spent {
     Latency,
     /// The queue pair's rate, or its limit of outstanding reads, holds a WQE back.
     Pace,
+    /// Crossing links that lose packets, what is sent again included.
+    Lossy,
     /// Until a completion is in host memory.
     Completion,
     /// A pause because the receiver had no buffer.
@@ -67,7 +69,7 @@ pub enum Spent {
 
 impl Spent {
     /// All of them, in the order of reports: cores first, then wires.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 25] = [
         Self::Outside,
         Self::Progress,
         Self::Library,
@@ -81,6 +83,7 @@ impl Spent {
         Self::Start,
         Self::Line,
         Self::Pace,
+        Self::Lossy,
         Self::Order,
         Self::Queue,
         Self::Transfer,
@@ -114,6 +117,7 @@ impl Spent {
             Self::Sharing => "sharing",
             Self::Latency => "latency",
             Self::Pace => "queue pair pace",
+            Self::Lossy => "crossing lossy links",
             Self::Completion => "completion",
             Self::NotReady => "receiver not ready",
             Self::Atomic => "atomic unit",

@@ -25,7 +25,7 @@ use std::collections::{BTreeMap, VecDeque};
 use super::account::Account;
 use super::causes::Recorded;
 use super::monitors::{Sometimes, Violation};
-use super::timed::{Ending, Mark, Outcome, Used};
+use super::timed::{Ending, Mark, Outcome, Tally, Used};
 use super::told::{self, Words};
 use crate::engine::{Event, JournalMode, Keep, Options, Simulation, SourceId, Tag, mix};
 use crate::hardware::cluster::Cluster;
@@ -470,6 +470,7 @@ impl Running {
             stats,
         });
         Outcome {
+            faults: Tally::default(),
             ending,
             end,
             events: self.simulation.events(),

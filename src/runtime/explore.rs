@@ -7,6 +7,7 @@
 //! | `schedule` | drives one run: by random choices ([`walk`]), or by random priorities ([`Pct`]) |
 //! | `shrink` | says how a run failed, and leaves out every choice that the failure does not need |
 //! | `story` | tells a run in words, step by step |
+//! | `lossy` | visits every order of a reliable connection, below the messages of that world |
 //! | `bridge` | [`replay`]s a record, as of a timed run, and refuses the first choice that was not open |
 //!
 //! The search keeps 128-bit fingerprints instead of states. That two of n states share one has the
@@ -14,6 +15,7 @@
 
 mod bridge;
 mod graph;
+pub mod lossy;
 mod schedule;
 mod search;
 pub(super) mod seen;

@@ -13,6 +13,7 @@ pub mod counters;
 pub mod deadlock;
 pub mod device;
 pub mod explore;
+pub mod faults;
 pub mod fingerprint;
 pub mod loggops;
 pub mod memory;

@@ -27,6 +27,7 @@ use crate::protocols::library::{Endpoints, Job as LibraryJob, Library, SharedJob
 use crate::protocols::rendezvous::{Cooperation, Protocol};
 use crate::protocols::rma;
 use crate::protocols::xios_ep::comm::CreateError;
+use crate::runtime::faults::FaultPlan;
 use crate::runtime::memory::Payload;
 use crate::runtime::monitors::buffers::Lends;
 use crate::runtime::timed::{
@@ -35,13 +36,15 @@ use crate::runtime::timed::{
 use crate::runtime::untimed::World;
 use crate::units::{Bytes, TimeDelta};
 
-/// What disturbs the cores.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+/// What disturbs the run.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Disturbance {
     /// Processes begin up to this much later than the first.
     pub start_skew: TimeDelta,
     /// The operating system takes each core for `1` in every `0`.
     pub os_noise: Option<(TimeDelta, TimeDelta)>,
+    /// What goes wrong; without faults nothing.
+    pub faults: FaultPlan,
 }
 
 /// Everything that decides a run.
@@ -83,7 +86,7 @@ pub struct Job<P = AnyProgram> {
     pub connections: Connections,
     /// Who gets a lock that several threads wait for.
     pub lock: LockOrder,
-    /// What disturbs the cores.
+    /// What disturbs the run.
     pub disturbance: Disturbance,
     /// Seed of every random stream.
     pub seed: u64,
@@ -296,7 +299,10 @@ impl<P> Job<P> {
                     let mut phase = streams.stream("os noise", object);
                     Noise::drawn(period, length, &mut || phase.next_u64())
                 });
-                placements.push(Placement { place, core, start, noise });
+                let slow = self.disturbance.faults.slow_core(Process(process), noise, &mut || {
+                    streams.stream("fault os noise", object).next_u64()
+                });
+                placements.push(Placement { place, core, start, noise, slow });
             }
         }
         placements
@@ -321,6 +327,9 @@ impl<P> Job<P> {
         let placements = self.placements(&places);
         let topology = Topology::new(self.shape, self.nodes)?;
         let processes = self.processes();
+        let faults = Some(self.disturbance.faults).filter(|plan| !plan.faults.is_empty());
+        // A process that dies must not have run ahead of its death.
+        let dies = faults.as_ref().is_some_and(FaultPlan::has_crash);
         let setup = Setup {
             profile: self.profile,
             topology,
@@ -332,9 +341,11 @@ impl<P> Job<P> {
             connections: self.connections,
             // Without a rule nobody copies through the kernel.
             kernel: (!self.cooperation.rules.is_empty()).then_some(self.kernel),
+            faults,
+            seed: self.seed,
             options: self.options,
             record: self.record,
-            step_by_step: self.step_by_step,
+            step_by_step: self.step_by_step || dies,
             planted: self.planted,
         };
         Ok(Timed::new(setup, machines, programs(self.programs)))

@@ -14,6 +14,7 @@ fn contended(bytes: u64) -> Job<AnyProgram> {
     job.disturbance = Disturbance {
         start_skew: TimeDelta::from_us(20),
         os_noise: Some((TimeDelta::from_us(500), TimeDelta::from_us(5))),
+        ..Disturbance::default()
     };
     job
 }

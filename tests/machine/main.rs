@@ -27,6 +27,7 @@ mod fabric;
     reason = "times of a test stay far below 2^63 ps"
 )]
 mod fabric_oracle;
+mod faults;
 mod gpu;
 mod loggops;
 mod long_queues;

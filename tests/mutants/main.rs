@@ -25,3 +25,4 @@ mod explorer;
 mod gpu;
 mod library;
 mod mutexes;
+mod reliable;

@@ -34,6 +34,7 @@ mod endpoints;
 mod explorations;
 mod explore;
 mod explorer;
+mod faults;
 mod gpu_messages;
 mod linked_lists;
 mod mutex_orders;

@@ -168,7 +168,7 @@ impl Binder<'_> {
             at: at?,
             title: node.word("title").map(str::to_owned),
             log_x: asked.unwrap_or(axis.is_bytes() && zero.is_none()),
-            far_x: asked.is_none() && axis.has_far_times(),
+            far_x: asked.is_none() && axis.has_far_values(),
             log_y: node.flag("log_y").unwrap_or(false),
             x_title: titled("x_title").or_else(|| axis.machine_words().map(first_clause)),
             y_title: titled("y_title").or_else(|| y.title.map(str::to_owned)),

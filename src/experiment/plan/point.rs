@@ -17,13 +17,14 @@ use super::cooperation;
 use super::{
     Addressing, Connections, DEFAULT_EVENTS, DEFAULT_SEED, DEFAULT_TIME, Limits, Lock, LongQueue,
     MpiOptions, Payload, Placement, PlacementOrder, Point, Replayed, Topology, Workload,
-    applications, goal, gpu, noise, one_sided, packing, place, tiles,
+    applications, faults, goal, gpu, noise, one_sided, packing, place, tiles,
 };
 use crate::hardware::core::Pinning;
 use crate::hardware::topology::{self, Shape, TopologyError};
 use crate::protocols::collectives::Kind;
 use crate::protocols::rendezvous::{Cooperation, Protocol};
 use crate::protocols::rma;
+use crate::runtime::faults::FaultPlan;
 use crate::runtime::timed::Kernel;
 use crate::units::{Bytes, PS_PER_S};
 use crate::workloads::backlog::Queue;
@@ -104,7 +105,7 @@ pub(super) fn read(
         packing::check_machine(diagnostics, tree, &machine, (packing, real));
     }
     gpu::check_machine(diagnostics, tree, &machine, (&workload, nodes, mpi.payload));
-    Some(Point {
+    let mut point = Point {
         index,
         params,
         nodes,
@@ -116,10 +117,13 @@ pub(super) fn read(
         workload,
         account: tree.flag("account").unwrap_or(false),
         noise,
+        faults: FaultPlan::default(),
         limits: limits(tree),
         seed: tree.count("seed").unwrap_or(DEFAULT_SEED),
         machine,
-    })
+    };
+    point.faults = faults::read(diagnostics, tree, &point);
+    Some(point)
 }
 
 /// What the threads of a point are, as its workload needs to know.

@@ -81,7 +81,11 @@ pub fn build(point: &Point) -> Job {
             Lock::Fair => timed::LockOrder::Fair,
             Lock::Unfair => timed::LockOrder::Unfair,
         },
-        disturbance: Disturbance { start_skew: point.noise.start_skew, os_noise: noise },
+        disturbance: Disturbance {
+            start_skew: point.noise.start_skew,
+            os_noise: noise,
+            faults: point.faults.clone(),
+        },
         seed: point.seed,
         options: options(point),
         record: false,
@@ -214,7 +218,7 @@ fn inside_a_process(threads: u16) -> Endpoints {
 }
 
 /// Both ranks of a pair on one node need no second one.
-fn nodes(point: &Point) -> u32 {
+pub fn nodes(point: &Point) -> u32 {
     let Placement { processes, per_node, .. } = point.placement;
     if let Workload::Application(applied) = &point.workload {
         applied.application.nodes()
@@ -227,7 +231,8 @@ fn nodes(point: &Point) -> u32 {
     }
 }
 
-fn shape(topology: Topology) -> Shape {
+/// How the nodes of a point are wired.
+pub fn shape(topology: Topology) -> Shape {
     match topology {
         Topology::Crossbar => Shape::Crossbar,
         Topology::FatTree { arity, levels, oversubscription } => {

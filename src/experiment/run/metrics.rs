@@ -50,6 +50,8 @@ fn failure(outcome: &Outcome) -> Result<Option<String>, PointError> {
         Ending::Limit(limit) => return Err(PointError::Limit(limit.to_string())),
         Ending::Deadlock(deadlock) => Some(deadlock.to_string()),
         Ending::Protocol { process, error } => Some(format!("process {}: {error}", process.0)),
+        Ending::Fault(failure) => Some(failure.to_string()),
+        Ending::Crashed { at, report } => Some(format!("at {at}: {report}")),
         Ending::Finished => None,
     };
     let broken: Vec<String> = outcome.violations.iter().map(ToString::to_string).collect();

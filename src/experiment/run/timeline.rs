@@ -60,6 +60,7 @@ const fn stands_aside(spent: Spent) -> bool {
             | Spent::Latency
             | Spent::Line
             | Spent::Pace
+            | Spent::Lossy
             | Spent::Completion
             | Spent::NotReady
     )

@@ -30,7 +30,7 @@ pub(super) static FIGURES: Shape = Shape::List {
                 default(
                     "log_x",
                     &Shape::Flag,
-                    "true for sizes, and for times far apart",
+                    "true for sizes, and for times and probabilities far apart",
                     "Whether the x axis is logarithmic.",
                 ),
                 optional("x_title", &TITLE, "What the x axis shows, without its unit."),

@@ -49,16 +49,12 @@ pub(super) struct Hops {
 
 impl Hops {
     /// Adds the hops of a path: the first, and the one after the last.
-    pub(super) fn add<'a>(
-        &mut self,
-        hops: impl Iterator<Item = (&'a Hop, Framing)>,
-        specs: &[ResourceSpec],
-    ) -> (u32, u32) {
+    pub(super) fn add(&mut self, hops: &[(Hop, Framing)], specs: &[ResourceSpec]) -> (u32, u32) {
         let first = index(self.hops.len());
         let mut previous = NONE;
-        for (hop, framing) in hops {
+        for &(hop, framing) in hops {
             let resource = hop.resource.0;
-            let kind = self.kind(Kind::new(hop, &specs[resource as usize], framing));
+            let kind = self.kind(Kind::new(&hop, &specs[resource as usize], framing));
             self.hops.push(HopState { resource, previous, kind });
             previous = resource;
         }
@@ -72,6 +68,25 @@ impl Hops {
             self.kinds.len() - 1
         });
         index(place)
+    }
+
+    /// Gives all hops over `resource` another capacity, and a latency that differs as `to` does from
+    /// `from`.
+    pub(super) fn change(
+        &mut self,
+        resource: u32,
+        capacity: Option<Bandwidth>,
+        (from, to): (TimeDelta, TimeDelta),
+    ) {
+        for at in 0..self.hops.len() {
+            let HopState { resource: crossed, kind, .. } = self.hops[at];
+            if crossed == resource {
+                let old = self.kinds[kind as usize];
+                let latency = old.latency.saturating_sub(from) + to;
+                let charged = [(u64::MAX, Charge::default()); SIZES];
+                self.hops[at].kind = self.kind(Kind { capacity, latency, charged, ..old });
+            }
+        }
     }
 
     pub(super) fn of(&self, first: u32, end: u32) -> &[HopState] {

@@ -20,6 +20,7 @@
 //! All arithmetic is in integers: picoseconds, bytes, rates in 2^-40 byte per picosecond.
 
 mod ahead;
+mod alter;
 mod arena;
 mod connection;
 mod connections;
@@ -39,6 +40,8 @@ mod watch;
 mod tests;
 
 pub use ahead::LookAhead;
+use alter::Altered;
+pub use alter::{Alteration, STILL};
 use arena::{Flight, Flights, NONE};
 use connections::Connections;
 use flows::Flows;
@@ -79,6 +82,7 @@ pub struct Fabric {
     flows: Flows,
     solver: Solver,
     in_flight: u64,
+    altered: Altered,
     watch: Option<Box<Watch>>,
 }
 
@@ -186,6 +190,7 @@ impl Fabric {
             flows: Flows::default(),
             solver: Solver::default(),
             in_flight: 0,
+            altered: Altered::new(),
             watch: None,
         }
     }
@@ -233,10 +238,13 @@ impl Fabric {
             self.resources[hop.resource.0 as usize].begin(&self.specs[hop.resource.0 as usize]);
         }
         let specs = &self.specs;
-        let framed = hops
-            .iter()
-            .map(|(hop, framing)| (hop, framing.unwrap_or(specs[hop.resource.0 as usize].framing)));
-        let (first, end) = self.hops.add(framed, specs);
+        let framed = hops.iter().map(|&(hop, framing)| {
+            let delay = self.added_delay(hop.resource.0);
+            let framing = framing.unwrap_or(specs[hop.resource.0 as usize].framing);
+            (Hop { latency: hop.latency + delay, ..hop }, framing)
+        });
+        let framed: Vec<(Hop, Framing)> = framed.collect();
+        let (first, end) = self.hops.add(&framed, specs);
         let id = u32::try_from(self.paths.len()).expect("fewer than 2^32 paths");
         let has_servers = hops.iter().any(|(hop, _)| !self.is_shared(hop.resource));
         self.paths.push(Path { first, end, has_servers });

@@ -243,7 +243,8 @@ impl Fabric {
         let strict = shared.arbitration == Arbitration::Strict;
         let keeps_turn = shared.arbitration == Arbitration::ByteQuantum;
         shared.ring.set_stand_ins(shared.stand_ins());
-        if strict {
+        if strict || conn == NONE {
+            // Nobody was served yet where the resource was held since the beginning.
             return false;
         }
         let lane = find_lane(&mut self.lanes, &mut self.conns[conn as usize].lanes, resource.0);

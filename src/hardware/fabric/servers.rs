@@ -84,6 +84,15 @@ impl Servers {
         end
     }
 
+    /// Nothing begins before `until`.
+    pub(super) fn hold(&mut self, until: Time) {
+        for end in &mut self.ends {
+            *end = (*end).max(until);
+        }
+        // Their ends are settled: who comes in this instant waits behind them.
+        self.batch.clear();
+    }
+
     /// When the server is free that serves next.
     #[inline]
     pub(super) fn next_free(&self) -> Time {

@@ -14,7 +14,9 @@ pub(super) const NONE_BEFORE: u64 = u64::MAX;
 /// The state of one shared resource.
 #[derive(Debug)]
 pub(super) struct Shared {
-    pub(super) capacity: Bandwidth,
+    /// What it was built with: busy time is counted in it.
+    built: Bandwidth,
+    capacity: Bandwidth,
     pub(super) arbitration: Arbitration,
     /// Capacity in 2^-40 raw bytes per picosecond, rounded down.
     pub(super) rate: u64,
@@ -125,11 +127,10 @@ impl Fluid {
 
 impl Shared {
     pub(super) fn new(capacity: Bandwidth, arbitration: Arbitration) -> Self {
-        let bits = u128::from(capacity.as_bit_per_s());
-        assert!(bits > 0, "a shared resource has a capacity");
-        let rate = (bits << 40) / (8 * u128::from(PS_PER_S));
-        let rate = u64::try_from(rate).expect("capacities are below 2^63 bit/s");
+        assert!(capacity.as_bit_per_s() > 0, "a shared resource has a capacity");
+        let rate = rate_of(capacity);
         Self {
+            built: capacity,
             capacity,
             arbitration,
             rate,
@@ -160,7 +161,7 @@ impl Shared {
     pub(super) fn stats(&self, counts: Counts, moved: u128) -> ResourceStats {
         let Counts { raw, packets, transfers, queue_max } = counts;
         let raw = raw + moved;
-        let bits = u128::from(self.capacity.as_bit_per_s());
+        let bits = u128::from(self.built.as_bit_per_s());
         let busy = raw * 8 * u128::from(PS_PER_S) / bits;
         ResourceStats {
             busy: TimeDelta::from_ps(u64::try_from(busy).expect("a run is below 213 days")),
@@ -176,6 +177,12 @@ impl Shared {
         let begun = self.coming.promises.iter().rev().find(|promise| promise.start <= now);
         let end = begun.map_or(self.free_at, |promise| promise.end);
         TimeDelta::from_ps(end.saturating_sub(now))
+    }
+
+    /// Flows share another capacity from the next solve on.
+    pub(super) fn set_capacity(&mut self, capacity: Bandwidth) {
+        self.capacity = capacity;
+        self.rate = rate_of(capacity);
     }
 
     /// Nobody else wants this resource now.
@@ -215,4 +222,10 @@ impl Shared {
     pub(super) fn service(&self, raw: u64) -> TimeDelta {
         self.capacity.transfer_time(Bytes::new(raw))
     }
+}
+
+/// A capacity in 2^-40 raw bytes per picosecond, rounded down.
+fn rate_of(capacity: Bandwidth) -> u64 {
+    let rate = (u128::from(capacity.as_bit_per_s()) << 40) / (8 * u128::from(PS_PER_S));
+    u64::try_from(rate).expect("capacities are below 2^63 bit/s")
 }

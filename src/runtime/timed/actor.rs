@@ -139,7 +139,7 @@ impl<M: Machine, P> Actor<M, P> {
             process,
             inner,
             alone,
-            plain: alone && placement.noise.is_none(),
+            plain: alone && placement.is_undisturbed(),
             placement,
             program,
             state: State::Program,
@@ -182,11 +182,11 @@ impl<M: Machine, P> Actor<M, P> {
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "an addition, where there is no noise")]
     pub(super) fn work(&mut self, part: Part, cursor: Time, work: TimeDelta) -> Time {
-        let Some(noise) = &self.placement.noise else {
-            self.account.add(part, work);
-            return cursor + work;
+        let end = match (&self.placement.slow, &self.placement.noise) {
+            (None, None) => cursor + work,
+            (None, Some(noise)) => noise.end_of(cursor, work),
+            (Some(slow), _) => slow.end_of(cursor, work),
         };
-        let end = noise.end_of(cursor, work);
         self.account.add(part, end.since(cursor));
         end
     }
@@ -230,7 +230,12 @@ where
                     return self.joined(process, at);
                 }
                 Next::End => return self.end_program(thread, at),
-                Next::Call(call) => return self.enter(thread, Entering::Call(call), at),
+                Next::Call(call) => {
+                    if self.faults.is_some() && self.dies_at_call(process) {
+                        return;
+                    }
+                    return self.enter(thread, Entering::Call(call), at);
+                }
             }
         }
     }

@@ -45,6 +45,16 @@ pub(super) enum Happening {
     Ask(u32),
     /// The latency of an operation of a GPU is over.
     Gpu(GpuEvent),
+    /// Fault `0` of the plan begins.
+    Fault(u32),
+    /// It ends.
+    FaultEnd(u32),
+    /// The transport timer of connection `0` may have run out.
+    Timer(u32),
+    /// Answer `0` has come to the HCA that sent what it answers.
+    Answer(u32),
+    /// Packet `0`, which a link has held back, comes to the HCA.
+    Late(u32),
 }
 
 impl Event for Happening {
@@ -69,6 +79,11 @@ impl Event for Happening {
             Self::Moved(thread) => (18, u64::from(thread)),
             Self::Ask(operation) => (19, u64::from(operation)),
             Self::Gpu(event) => (20, event.fingerprint()),
+            Self::Fault(fault) => (21, u64::from(fault)),
+            Self::FaultEnd(fault) => (22, u64::from(fault)),
+            Self::Timer(connection) => (23, u64::from(connection)),
+            Self::Answer(answer) => (24, u64::from(answer)),
+            Self::Late(packet) => (25, u64::from(packet)),
         };
         mix(kind, content)
     }
@@ -91,4 +106,5 @@ pub(super) enum Phase {
     Atomic,
     Pinning,
     Device,
+    Fault,
 }

@@ -89,6 +89,20 @@ impl Locks {
         Some(place)
     }
 
+    /// Whose lock it is.
+    pub(super) fn process(&self, place: u32) -> Process {
+        self.all[place as usize].process
+    }
+
+    /// The locks of a process that died take no step any more.
+    pub(super) fn forget(&mut self, process: Process) {
+        for lock in self.all.iter_mut().filter(|lock| lock.process == process) {
+            lock.owner = None;
+            lock.waiting.clear();
+            lock.steps.stop();
+        }
+    }
+
     pub(super) fn place(&mut self, owner: Process, guard: Guard) -> u32 {
         let (process, guard) = (owner.0 as usize, usize::from(guard.0));
         if process >= self.known.len() {

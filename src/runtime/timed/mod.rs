@@ -16,12 +16,14 @@
 mod actor;
 mod costs;
 mod device;
+mod faults;
 mod happening;
 mod lock;
 mod mapped;
 mod passes;
 mod peer_copy;
 mod polling;
+mod reliable;
 mod telling;
 mod touch;
 mod trail;
@@ -34,11 +36,12 @@ use super::account::{Account, Part};
 use super::causes::Recorded;
 use super::counters::Counters;
 use super::deadlock::{self, Deadlock, Standing};
+use super::faults::{Failure, FaultPlan};
 use super::memory::{Memories, Parcel, Payload};
 use super::monitors::buffers::{Buffers, Lends};
 use super::monitors::{Monitor, Monitors, Sometimes, Violation, system};
 use super::told::Told;
-use super::untimed::Choice;
+use super::untimed::{Choice, CrashReport};
 use crate::engine::{Digest, LimitReached, Options, Simulation, SourceId, Tag};
 use crate::hardware::cluster::{Cluster, Posting};
 use crate::hardware::core::{IssueSlots, Noise, Place};
@@ -46,6 +49,7 @@ use crate::hardware::fabric::{
     Delivery, FabricEvent, ResourceId, ResourceStats, Schedule, Service,
 };
 use crate::hardware::profile::Profile;
+use crate::hardware::slow_core::SlowCore;
 use crate::hardware::topology::Topology;
 use crate::mpi::rma::update::Effect;
 use crate::protocols::contract::{
@@ -55,6 +59,8 @@ use crate::units::{Time, TimeDelta};
 use actor::Actor;
 use costs::Costs;
 use device::Devices;
+use faults::Faults;
+pub use faults::Tally;
 use happening::{Happening, Phase};
 pub use lock::LockOrder;
 use lock::Locks;
@@ -85,6 +91,8 @@ pub struct Placement {
     pub start: TimeDelta,
     /// What the operating system takes from it.
     pub noise: Option<Noise>,
+    /// What faults take from it besides; then `noise` is part of it.
+    pub slow: Option<Box<SlowCore>>,
 }
 
 /// What a run needs besides machines and programs.
@@ -108,6 +116,10 @@ pub struct Setup {
     pub connections: Connections,
     /// How processes of a node copy from each other's memory; `None`: they do not.
     pub kernel: Option<Kernel>,
+    /// What goes wrong; `None`: nothing.
+    pub faults: Option<FaultPlan>,
+    /// The seed of the random numbers of faults.
+    pub seed: u64,
     /// Limits, journal, ties.
     pub options: Options,
     /// Whether the choices are kept for a replay in the untimed world.
@@ -158,6 +170,15 @@ pub enum Ending {
     },
     /// A limit was reached.
     Limit(LimitReached),
+    /// A fault of the plan ended it by a failure that has a name.
+    Fault(Failure),
+    /// A process died, and nothing can happen any more.
+    Crashed {
+        /// When it died.
+        at: Time,
+        /// Who waits for it.
+        report: CrashReport,
+    },
 }
 
 /// What a run leaves behind.
@@ -187,6 +208,8 @@ pub struct Outcome {
     pub entries_visited: u64,
     /// Receiver-not-ready pauses.
     pub rnr: u64,
+    /// What faults did.
+    pub faults: Tally,
     /// The choices, where they were recorded.
     pub choices: Vec<Choice>,
     /// The causes, where they were asked for.
@@ -357,7 +380,9 @@ pub struct Timed<M: Machine, P: Program<M>> {
     planted: Option<Planted>,
     /// What is noted of causes, where that is asked for.
     trail: Option<Box<Trail>>,
-    failed: Option<(Process, ProtocolError)>,
+    /// What goes wrong, where a plan says so.
+    faults: Option<Box<Faults>>,
+    failed: Option<Ending>,
     delivered: Vec<Delivery>,
 }
 
@@ -368,6 +393,13 @@ impl Schedule for FabricSchedule<'_> {
     fn at(&mut self, time: Time, resource: ResourceId, event: FabricEvent) {
         let tag = Tag { resource: resource.0, phase: Phase::Wire as u8 };
         self.0.schedule(time, SourceId(resource.0), tag, Happening::Fabric(event));
+    }
+}
+
+impl Placement {
+    /// Whether its work takes what it takes, whenever it is done.
+    const fn is_undisturbed(&self) -> bool {
+        self.noise.is_none() && self.slow.is_none()
     }
 }
 
@@ -402,6 +434,7 @@ where
         let first = u32::try_from(programs.len()).expect("fewer than 2^32 threads");
         let devices = programs.iter().any(P::uses_a_gpu);
         let devices = devices.then(|| Devices::new(&profile, &cluster, &homes, first)).flatten();
+        let faults = setup.faults.map(|plan| Faults::new(plan, setup.seed, &cluster));
         let costs = Costs::new(profile);
         let lanes = setup.lanes.max(1);
         let pollers = Routes::to_all(&homes, lanes, setup.connections)
@@ -464,10 +497,12 @@ where
             choices: setup.record.then(Vec::new),
             planted: setup.planted,
             trail: None,
+            faults,
             failed: None,
             delivered: Vec::new(),
         };
         timed.keep_causes(setup.options.causes);
+        timed.arm_faults();
         for process in 0..processes {
             timed.begin(Process(u32::try_from(process).expect("fewer than 2^32 processes")));
         }
@@ -521,14 +556,20 @@ where
 
     #[cold]
     fn refused(&mut self) -> Ending {
-        let (process, error) = self.failed.take().expect("asked only after a refusal");
-        Ending::Protocol { process, error }
+        self.failed.take().expect("asked only after a failure")
     }
 
     fn happen(&mut self, event: Happening) {
+        if self.faults.is_some() && self.is_of_the_dead(event) {
+            return;
+        }
         // Ends of transfers that a later change has moved are no part of the run.
         let idle = match event {
-            Happening::Lock(..) => true,
+            Happening::Lock(..)
+            | Happening::Fault(_)
+            | Happening::FaultEnd(_)
+            | Happening::Timer(_)
+            | Happening::Answer(_) => true,
             Happening::Fabric(event) => self.cluster.fabric.is_stale(event),
             Happening::Pinned(owner, generation) => self.is_old_pin(Process(owner), generation),
             Happening::Depart(_)
@@ -546,6 +587,7 @@ where
             | Happening::Pin(_)
             | Happening::Ask(_)
             | Happening::Gpu(_)
+            | Happening::Late(_)
             | Happening::Moved(_) => false,
         };
         if !idle {
@@ -581,6 +623,11 @@ where
             Happening::Lock(lock, generation) => self.lock_event(lock, generation),
             Happening::Ask(operation) => self.asked(operation),
             Happening::Gpu(event) => self.gpu_event(event),
+            Happening::Fault(fault) => self.begin_fault(fault),
+            Happening::FaultEnd(fault) => self.end_fault(fault),
+            Happening::Timer(connection) => self.timer(connection),
+            Happening::Answer(answer) => self.answered_packet(answer),
+            Happening::Late(packet) => self.packet_taken(packet),
         }
     }
 
@@ -590,6 +637,9 @@ where
     ///
     /// When threads wait although somebody could answer them: a defect of this runtime.
     fn quiet(&self) -> Ending {
+        if let Some(crashed) = self.crashed() {
+            return crashed;
+        }
         if self.actors.iter().all(Actor::ended) {
             return Ending::Finished;
         }
@@ -639,6 +689,7 @@ where
             packets: self.packets,
             entries_visited: self.entries_visited,
             rnr: self.rnr,
+            faults: self.faults.as_ref().map_or_else(Tally::default, |faults| faults.tally),
             choices: self.choices.unwrap_or_default(),
             causes,
             checkpoints: self.simulation.checkpoints().to_vec(),
@@ -666,7 +717,11 @@ where
         let now = self.happened;
         match ending {
             Ending::Deadlock(_) => self.actors.iter().map(|actor| actor.since).fold(now, Time::max),
-            Ending::Finished | Ending::Protocol { .. } | Ending::Limit(_) => now,
+            Ending::Finished
+            | Ending::Protocol { .. }
+            | Ending::Limit(_)
+            | Ending::Fault(_)
+            | Ending::Crashed { .. } => now,
         }
     }
 
@@ -717,7 +772,7 @@ where
     }
 
     fn fail(&mut self, process: Process, error: ProtocolError) {
-        self.failed.get_or_insert((process, error));
+        self.failed.get_or_insert(Ending::Protocol { process, error });
     }
 }
 

@@ -4,7 +4,7 @@
 //! not what follows from it.
 
 use super::trail::label_of;
-use super::wires::{COPY, token_of};
+use super::wires::{COPY, RELIABLE, token_of};
 use super::{FlightKind, Happening, Lends, Machine, Program, Timed};
 use crate::hardware::fabric::{About, FabricEvent, ResourceId};
 use crate::hardware::gpu::is_gpu_token;
@@ -63,6 +63,11 @@ where
             }
             Happening::Ask(_) => of_gpu("is asked for an operation"),
             Happening::Gpu(_) => of_gpu("begins an operation: its latency is over"),
+            Happening::Fault(number) => of_plan(number, "begins"),
+            Happening::FaultEnd(number) => of_plan(number, "ends"),
+            Happening::Timer(_) => of_wires("the transport timer of a connection may have run out"),
+            Happening::Answer(_) => of_wires("an acknowledgement comes to the HCA"),
+            Happening::Late(_) => of_wires("a packet that a link has held back arrives"),
         }
     }
 
@@ -103,6 +108,7 @@ where
                 let (process, _) = self.names(thread);
                 format!("a copy of {}", self.called(process))
             }
+            (RELIABLE, _) => "a packet of a reliable connection".to_owned(),
             (_, id) => self.flight(id),
         }
     }
@@ -113,6 +119,7 @@ where
         }
         match token_of(token) {
             (COPY, thread) => self.of_thread(thread, "ends a copy"),
+            (RELIABLE, _) => of_wires("a packet of a reliable connection arrives"),
             (_, id) => self.of_receiver(id, "arrives"),
         }
     }
@@ -164,6 +171,11 @@ fn of_process(process: Process, what: &str) -> Words {
 
 fn of_wires(what: &str) -> Words {
     Words { place: Spender::Resource("wires".to_owned()), what: what.to_owned() }
+}
+
+fn of_plan(fault: u32, does: &str) -> Words {
+    let place = Spender::Resource("fault plan".to_owned());
+    Words { place, what: format!("fault {fault} {does}") }
 }
 
 fn of_gpu(what: &str) -> Words {

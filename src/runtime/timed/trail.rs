@@ -393,6 +393,11 @@ where
             | Happening::Retry(_)
             | Happening::Lock(..)
             | Happening::Ask(_)
+            | Happening::Fault(_)
+            | Happening::FaultEnd(_)
+            | Happening::Timer(_)
+            | Happening::Answer(_)
+            | Happening::Late(_)
             | Happening::Gpu(_) => {}
         }
     }
@@ -405,6 +410,10 @@ where
                 continue;
             }
             let (kind, id) = super::wires::token_of(delivery.token);
+            if kind == super::wires::RELIABLE {
+                // A packet has no way of its own: see `note_lossy`.
+                continue;
+            }
             if kind == super::wires::COPY {
                 let last = trail.threads[id as usize].last;
                 let moved = trail.along(last, legs);
@@ -481,6 +490,17 @@ where
             let thread = self.first_thread[self.flights.get(id).from.0 as usize];
             trail.flight_until(id, thread, Spent::Pace, now);
         }
+    }
+
+    /// All packets of a message have crossed links that lose some.
+    pub(super) fn note_lossy(&mut self, id: u32) {
+        let now = self.simulation.now();
+        let from = self.flights.get(id).from;
+        let thread = self.first_thread[from.0 as usize];
+        self.note(|trail| {
+            trail.flight_until(id, thread, Spent::Lossy, now);
+            trail.delivers(id);
+        });
     }
 
     /// An HCA answers what is being delivered.

@@ -58,6 +58,12 @@ impl Steps {
         [turn, coming, asks].into_iter().flatten().min_by_key(|&(at, _)| at)
     }
 
+    /// None is taken any more.
+    pub(super) fn stop(&mut self) {
+        (self.turn, self.coming) = (None, None);
+        self.yields.clear();
+    }
+
     /// All moments of the future come so much later.
     fn shift(&mut self, by: TimeDelta) {
         let yields = self.yields.iter_mut().map(|(at, _)| at);
@@ -203,7 +209,7 @@ where
         let process = self.locks.all[lock as usize].process;
         let mut threads = self.threads_of(process);
         !self.step_by_step
-            && threads.all(|thread| self.actors[thread as usize].placement.noise.is_none())
+            && threads.all(|thread| self.actors[thread as usize].placement.is_undisturbed())
     }
 
     fn step_of(&mut self, lock: u32, step: Step, at: Time) {

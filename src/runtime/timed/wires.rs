@@ -16,6 +16,7 @@ use crate::hardware::core::Place;
 use crate::hardware::fabric::{ConnId, FabricEvent, PathId, Transfer};
 use crate::hardware::gpu::is_gpu_token;
 use crate::protocols::contract::{Lane, Process, Region, Route, Thread, Token, Via};
+use crate::runtime::faults::Failure;
 use crate::runtime::memory::Parcel;
 use crate::runtime::untimed::Choice;
 use crate::units::{Time, TimeDelta};
@@ -29,11 +30,15 @@ pub(super) struct Slab<T> {
 
 impl<T> Default for Slab<T> {
     fn default() -> Self {
-        Self { slots: Vec::new(), free: Vec::new() }
+        Self::new()
     }
 }
 
 impl<T> Slab<T> {
+    pub(super) const fn new() -> Self {
+        Self { slots: Vec::new(), free: Vec::new() }
+    }
+
     /// Keeps what `make` makes, in its place: values are large.
     #[inline]
     pub(super) fn insert(&mut self, make: impl FnOnce() -> T) -> u32 {
@@ -156,6 +161,11 @@ struct Rare {
     not_ready: VecDeque<Arrived>,
     /// RDMA reads that wait for one to end.
     reads_waiting: VecDeque<u32>,
+    /// Receive buffers that a fault took: in all, and of those that are to be posted again.
+    lost: u32,
+    owed: u32,
+    /// Pauses since all receive buffers are gone.
+    pauses: u32,
 }
 
 impl Channel {
@@ -181,8 +191,24 @@ impl Channel {
     fn count_reposts(&mut self, now: Time) {
         while self.repost.is_some_and(|at| at <= now) {
             self.repost = self.rare.as_mut().and_then(|rare| rare.reposts.pop_front());
-            self.credits += 1;
+            self.credits += u32::from(!self.pays_debt());
         }
+    }
+
+    /// Whether a buffer that would be posted again is one that a fault took.
+    fn pays_debt(&mut self) -> bool {
+        let Some(rare) = self.rare.as_mut().filter(|rare| rare.owed > 0) else { return false };
+        rare.owed -= 1;
+        true
+    }
+
+    /// A fault takes so many receive buffers.
+    fn lose(&mut self, buffers: u32) {
+        let posted = buffers.min(self.credits);
+        self.credits -= posted;
+        let rare = self.rare();
+        rare.lost += buffers;
+        rare.owed += buffers - posted;
     }
 
     /// A receive buffer is posted at `at`.
@@ -247,7 +273,31 @@ where
             rare: None,
         });
         self.channel_of.set(from, to, index);
+        let lost = self.faults.as_ref().map_or(0, |faults| faults.credits_lost(from, to.peer));
+        if lost > 0 {
+            self.channels[index as usize].lose(lost);
+        }
         index
+    }
+
+    /// Receive buffers for one process's messages are gone, on all open channels.
+    pub(super) fn drop_credits(&mut self, (from, to): (Process, Process), credits: u32) {
+        let all = self.channels.iter_mut();
+        for channel in all.filter(|channel| channel.from == from && channel.to.peer == to) {
+            channel.lose(credits);
+        }
+    }
+
+    /// Who receives by a channel.
+    pub(super) fn receiver_of(&self, channel: u32) -> Process {
+        self.channels[channel as usize].to.peer
+    }
+
+    /// Who is told of the completion of a flight.
+    pub(super) fn told_by(&mut self, id: u32) -> Process {
+        let flight = self.flights.get(id);
+        let answer = matches!(flight.kind, FlightKind::ReadAnswer { .. });
+        if answer { flight.to.peer } else { flight.from }
     }
 
     /// The connection of a channel's packets and writes; the answers to its side's reads travel on the
@@ -273,6 +323,9 @@ where
     pub(super) fn depart(&mut self, id: u32) {
         let now = self.simulation.now();
         self.packets += 1;
+        if self.faults.is_some() {
+            self.count_departure();
+        }
         let flight = self.flights.get(id);
         let (from, to, channel, bytes) = (flight.from, flight.to, flight.channel, flight.bytes);
         let posting = match &flight.kind {
@@ -342,6 +395,9 @@ where
     fn start(&mut self, id: u32, channel: u32, posting: Posting, bytes: u64) {
         self.note_start(id);
         let (conn, path) = (self.connection(channel), self.path(channel, posting));
+        if self.faults.is_some() && self.send_reliably(id, conn, path) {
+            return;
+        }
         self.touch_path(conn, path);
         let transfer = Transfer { conn, path, bytes, token: token(TRANSFER, id) };
         let now = self.simulation.now();
@@ -372,11 +428,13 @@ where
                 continue;
             }
             let (kind, id) = token_of(delivery.token);
-            if kind == TRANSFER {
-                self.note(|trail| trail.delivers(id));
-                self.arrive(id);
-            } else {
-                self.copied(id);
+            match kind {
+                TRANSFER => {
+                    self.note(|trail| trail.delivers(id));
+                    self.arrive(id);
+                }
+                RELIABLE => self.packet_crossed(id),
+                _ => self.copied(id),
             }
         }
         self.delivered = delivered;
@@ -384,15 +442,17 @@ where
 
     /// A flight has reached the memory, or the HCA, of its receiver.
     pub(super) fn arrive(&mut self, id: u32) {
+        if self.faults.is_some() && self.is_lost_at(id) {
+            return;
+        }
         let flight = self.flights.get(id);
         let (from, to, channel, signalled) =
             (flight.from, flight.to, flight.channel, flight.signalled);
         if signalled {
             flight.signalled = false;
-            let delay = self.acknowledgement(from, to);
             let done = self.flights.insert(|| Flight::send_done(from, to, channel));
             self.note(|trail| trail.answers(done));
-            self.completion_after(delay, from, done);
+            self.complete(from, to, channel, done);
         }
         let flight = self.flights.get(id);
         match &flight.kind {
@@ -408,8 +468,7 @@ where
                 if let Some(content) = immediate {
                     self.needs_a_buffer(from, to, channel, content);
                 }
-                let delay = self.acknowledgement(from, to);
-                self.completion_after(delay, from, id);
+                self.complete(from, to, channel, id);
             }
             FlightKind::ReadRequest { .. } => self.answer_read(id),
             FlightKind::AtomicRequest { .. } => self.begin_atomic(id),
@@ -436,7 +495,16 @@ where
         self.cluster.acknowledgement(self.home(from), self.home(to.peer))
     }
 
-    fn completion_after(&mut self, delay: TimeDelta, of: Process, id: u32) {
+    /// What has arrived is completed at its sender when it is acknowledged.
+    fn complete(&mut self, from: Process, to: Route, channel: u32, id: u32) {
+        if self.faults.is_some() && self.waits_for_ack(self.connection(channel), id) {
+            return;
+        }
+        let delay = self.acknowledgement(from, to);
+        self.completion_after(delay, from, id);
+    }
+
+    pub(super) fn completion_after(&mut self, delay: TimeDelta, of: Process, id: u32) {
         let at = self.simulation.now() + delay;
         let source = self.thread_of(of, Thread(0));
         self.schedule(at, source, Phase::Completion, Happening::Completed(id));
@@ -511,6 +579,9 @@ where
             held: None,
         });
         self.note_answer(answer);
+        if self.faults.is_some() && self.send_reliably(answer, conn, path) {
+            return;
+        }
         let transfer = Transfer { conn, path, bytes: into.len, token: token(TRANSFER, answer) };
         self.cluster.fabric.start(now, transfer, &mut FabricSchedule(&mut self.simulation));
     }
@@ -592,7 +663,20 @@ where
         let from = self.channels[channel as usize].from;
         let at = self.simulation.now() + self.costs.profile.hca.rnr_back_off;
         let source = self.thread_of(from, Thread(0));
+        if self.faults.is_some() && self.is_never_ready(channel) {
+            let to = self.receiver_of(channel);
+            return self.fail_by_fault(Failure::NotReadyExceeded { from, to, at });
+        }
         self.schedule(at, source, Phase::NotReady, Happening::Retry(channel));
+    }
+
+    /// Whether a channel that waits for a receive buffer has lost all of them, and has waited often
+    /// enough.
+    fn is_never_ready(&mut self, channel: u32) -> bool {
+        let all = self.costs.profile.hca.eager_credits;
+        let Some(rare) = &mut self.channels[channel as usize].rare else { return false };
+        rare.pauses += u32::from(rare.lost >= all);
+        rare.pauses > RNR_RETRIES
     }
 
     /// The pause is over: as many packets as there are receive buffers arrive now.
@@ -626,6 +710,13 @@ where
 /// Kinds of fabric tokens: a flight, or a thread's copy.
 const TRANSFER: u64 = 0;
 pub(super) const COPY: u64 = 1;
+pub(super) const RELIABLE: u64 = 2;
+
+/// Pauses for a receive buffer where there will never be one.
+///
+/// Source: `InfiniBand` Architecture Specification, volume 1, 9.7.5.2.8: 6 is the largest finite RNR
+/// retry count, 7 means for ever.
+const RNR_RETRIES: u32 = 6;
 
 pub(super) const fn token(kind: u64, id: u32) -> u64 {
     kind << 32 | id as u64

@@ -1,0 +1,266 @@
+//! The fault plan: what goes wrong in a run, where, and when.
+//!
+//! A plan is part of the job. In the timed runtime each fault begins at a time, or when so many
+//! packets have left cores, and ends or lasts; random ones draw from streams of their own
+//! (`fault packet loss` and the like, by the fault's number in the plan), so that a fault moves no
+//! other stream. In the untimed world only a crash is a choice: delays are orders, which it tries
+//! all, and loss is below the messages that it knows (`explore::lossy` explores that layer).
+
+use crate::hardware::core::Noise;
+use crate::hardware::profile::Ratio;
+use crate::hardware::slow_core::{Slow, SlowCore};
+use crate::protocols::contract::Process;
+use crate::units::{Time, TimeDelta};
+
+/// Everything that goes wrong in a run.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct FaultPlan {
+    /// In the order of the scenario.
+    pub faults: Vec<Fault>,
+    /// What the HCAs do where links lose packets.
+    pub transport: Transport,
+}
+
+impl FaultPlan {
+    /// Whether a process may die.
+    pub fn has_crash(&self) -> bool {
+        self.faults.iter().any(|fault| matches!(fault.effect, Effect::Crash { .. }))
+    }
+
+    /// What the cores of a process lose, with the `noise` that they have anyway; `None` where no fault
+    /// takes anything. Noise of the plan takes the place of that, the last one named.
+    pub fn slow_core(
+        &self,
+        of: Process,
+        noise: Option<Noise>,
+        draw: &mut impl FnMut() -> u64,
+    ) -> Option<Box<SlowCore>> {
+        let mut core = SlowCore { noise, slow: Vec::new() };
+        let mut any = false;
+        for fault in &self.faults {
+            if let Effect::Straggler { process, factor } = fault.effect
+                && process.is_none_or(|one| one == of)
+                && let Begin::At(from) = fault.begin
+            {
+                let until = fault.length.map(|length| from + length);
+                core.slow.push(Slow { from, until, factor });
+                any = true;
+            }
+            if let Effect::OsNoise { process, period, length, phase } = fault.effect
+                && process.is_none_or(|one| one == of)
+            {
+                core.noise = Some(match phase {
+                    Some(phase) => Noise::new(period, length, phase),
+                    None => Noise::drawn(period, length, draw),
+                });
+                any = true;
+            }
+        }
+        any.then(|| Box::new(core))
+    }
+}
+
+/// The reliable connections of the HCAs.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Transport {
+    /// Until a packet without answer is sent again.
+    pub timeout: TimeDelta,
+    /// Tries without progress after the first.
+    pub retries: u8,
+}
+
+impl Default for Transport {
+    /// Local ACK timeout 14 (4.096 us times 2^14) and retry count 7.
+    ///
+    /// Source: rdma-core, `libibverbs/examples/rc_pingpong.c`.
+    fn default() -> Self {
+        Self { timeout: TimeDelta::from_ns(4_096 << 14), retries: 7 }
+    }
+}
+
+/// One fault.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Fault {
+    /// What goes wrong.
+    pub effect: Effect,
+    /// When it begins.
+    pub begin: Begin,
+    /// How long it lasts; `None`: to the end of the run.
+    pub length: Option<TimeDelta>,
+}
+
+/// When a fault begins.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Begin {
+    /// At this time.
+    At(Time),
+    /// When this packet, counted from 1, leaves its core.
+    Packet(u64),
+    /// When the process of the fault makes this call, counted from 1.
+    Call(u64),
+}
+
+/// Where a packet fault is.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Wires {
+    /// All links between nodes.
+    All,
+    /// One, by its name.
+    Link(String),
+}
+
+/// Which packets a packet fault hits.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Hits {
+    /// Each with this probability, in billionths.
+    Chance(u64),
+    /// This one, counted from 1 from the fault's beginning.
+    Nth(u64),
+}
+
+/// What goes wrong.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Effect {
+    /// Everything over a resource takes longer by `extra`.
+    Delay {
+        /// Its name.
+        resource: String,
+        /// How much longer.
+        extra: TimeDelta,
+    },
+    /// A resource has the part `left` of its rate.
+    RateCut {
+        /// Its name.
+        resource: String,
+        /// What is left.
+        left: Ratio,
+    },
+    /// An HCA begins nothing.
+    HcaStall {
+        /// Its node.
+        node: u32,
+    },
+    /// Work of cores takes `factor` times as long.
+    Straggler {
+        /// Whose cores; `None`: all.
+        process: Option<Process>,
+        /// At least one.
+        factor: Ratio,
+    },
+    /// The operating system takes cores for `length` in every `period`, from the run's beginning.
+    OsNoise {
+        /// Whose cores; `None`: all.
+        process: Option<Process>,
+        /// From one interruption to the next.
+        period: TimeDelta,
+        /// How long one takes.
+        length: TimeDelta,
+        /// When the first begins; `None`: drawn for each core.
+        phase: Option<TimeDelta>,
+    },
+    /// A link loses everything.
+    LinkDown {
+        /// Which.
+        wires: Wires,
+    },
+    /// A link loses packets.
+    Loss {
+        /// Which link.
+        wires: Wires,
+        /// Which packets.
+        hits: Hits,
+    },
+    /// A link delivers packets twice.
+    Duplication {
+        /// Which link.
+        wires: Wires,
+        /// Which packets.
+        hits: Hits,
+    },
+    /// A link delivers packets late, behind others.
+    Reordering {
+        /// Which link.
+        wires: Wires,
+        /// Which packets.
+        hits: Hits,
+        /// How late.
+        late: TimeDelta,
+    },
+    /// Receive buffers of a connection are gone for ever.
+    CreditLoss {
+        /// Who sends into them.
+        from: Process,
+        /// Who posted them.
+        to: Process,
+        /// How many.
+        credits: u32,
+    },
+    /// A process dies, and its HCA with it.
+    Crash {
+        /// Which.
+        process: Process,
+    },
+}
+
+impl Effect {
+    /// The link faults of which a reliable connection must make nothing.
+    pub const fn unreliable(&self) -> Option<&Wires> {
+        match self {
+            Self::LinkDown { wires }
+            | Self::Loss { wires, .. }
+            | Self::Duplication { wires, .. }
+            | Self::Reordering { wires, .. } => Some(wires),
+            Self::Delay { .. }
+            | Self::RateCut { .. }
+            | Self::HcaStall { .. }
+            | Self::Straggler { .. }
+            | Self::OsNoise { .. }
+            | Self::CreditLoss { .. }
+            | Self::Crash { .. } => None,
+        }
+    }
+
+    /// Whether it is about cores: it is known before the run.
+    pub const fn is_of_cores(&self) -> bool {
+        matches!(self, Self::Straggler { .. } | Self::OsNoise { .. })
+    }
+}
+
+/// A failure that a fault brings about: named, and expected of it.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+pub enum Failure {
+    /// A reliable connection has given up.
+    #[error(
+        "transport retry counter exceeded at {at}: process {} sent packet {packet} to process {} \
+         {tries} times without an answer; last lost on link {link}",
+        from.0, to.0
+    )]
+    RetryExceeded {
+        /// Who sends.
+        from: Process,
+        /// Who does not answer.
+        to: Process,
+        /// The packet, counted from 0 for the connection.
+        packet: u64,
+        /// How often it was sent.
+        tries: u32,
+        /// The link that lost it, or its answer, last.
+        link: String,
+        /// When it was given up.
+        at: Time,
+    },
+    /// A connection has no receive buffer left.
+    #[error(
+        "receiver-not-ready retry counter exceeded at {at}: process {} has lost all receive \
+         buffers for messages from process {}",
+        to.0, from.0
+    )]
+    NotReadyExceeded {
+        /// Who sends.
+        from: Process,
+        /// Who has no buffers.
+        to: Process,
+        /// When it was given up.
+        at: Time,
+    },
+}

@@ -1,0 +1,412 @@
+//! Faults in motion: when each begins and ends, and what it changes.
+//!
+//! ```text
+//!   begin ─▶ rate, latency, stall: the fabric's resources are altered      ─▶ end: as built again
+//!         ─▶ link down, loss, duplication, reordering: `reliable.rs`       ─▶ end
+//!         ─▶ credits are gone, a process dies                              (for ever)
+//! ```
+//!
+//! A run without a plan has none of this: a test of a pointer where a packet leaves. Stragglers and
+//! noise of a plan are known before the run and lie with the cores.
+
+use std::collections::BTreeMap;
+
+use super::actor::State;
+use super::reliable::Reliable;
+use super::{Ending, FabricSchedule, Happening, Lends, Machine, Phase, Program, Timed};
+use crate::engine::{SourceId, Stream, Streams, Tag};
+use crate::hardware::cluster::Cluster;
+use crate::hardware::fabric::{Alteration, ResourceId};
+use crate::hardware::profile::Ratio;
+use crate::hardware::topology::LinkId;
+use crate::protocols::contract::{Process, Thread, Wait};
+use crate::runtime::deadlock::{self, Blocked, Standing};
+use crate::runtime::faults::{Begin, Effect, Failure, Fault, FaultPlan, Hits, Wires};
+use crate::runtime::untimed::CrashReport;
+use crate::units::{Time, TimeDelta};
+
+/// What the faults of a run did.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Tally {
+    /// Packets and answers that links lost.
+    pub lost: u64,
+    /// Those that they delivered twice.
+    pub duplicated: u64,
+    /// Those that they delivered late.
+    pub late: u64,
+    /// Packets that were sent again.
+    pub sent_again: u64,
+}
+
+/// The plan of a run, and what of it holds now.
+#[derive(Debug)]
+pub(super) struct Faults {
+    pub(super) all: Vec<Armed>,
+    /// By packet that leaves a core: faults that begin then.
+    at_packet: BTreeMap<u64, Vec<usize>>,
+    /// Calls that processes of crashes have made.
+    calls: BTreeMap<Process, u64>,
+    /// What sends again, where links lose packets.
+    pub(super) reliable: Option<Reliable>,
+    /// Who died, and when.
+    dead: Option<(Process, Time)>,
+    /// Receive buffers that are gone, by sender and receiver.
+    credits: BTreeMap<(Process, Process), u32>,
+    pub(super) tally: Tally,
+}
+
+/// A fault with what its names mean in this cluster.
+#[derive(Debug)]
+pub(super) struct Armed {
+    pub(super) fault: Fault,
+    pub(super) active: bool,
+    /// Resources that it alters.
+    resources: Vec<ResourceId>,
+    /// Links that it makes unreliable.
+    pub(super) links: Vec<LinkId>,
+    stream: Stream,
+    /// Packets that it has seen.
+    seen: u64,
+}
+
+impl Armed {
+    fn new(fault: Fault, stream: Stream, cluster: &Cluster) -> Self {
+        let mut resources = Vec::new();
+        if let Effect::Delay { resource, .. } | Effect::RateCut { resource, .. } = &fault.effect {
+            resources.push(cluster.resource_named(resource).expect("the plan names a resource"));
+        }
+        if let Effect::HcaStall { node } = fault.effect {
+            resources.extend(cluster.hca(node));
+        }
+        let links = match fault.effect.unreliable() {
+            Some(Wires::All) => cluster.topology().all_links().collect(),
+            Some(Wires::Link(name)) => {
+                vec![cluster.topology().link_named(name).expect("the plan names a link")]
+            }
+            None => Vec::new(),
+        };
+        Self { fault, active: false, resources, links, stream, seen: 0 }
+    }
+
+    /// Whether it hits the packet that crosses its link now.
+    pub(super) fn hits(&mut self) -> bool {
+        let (Effect::Loss { hits, .. }
+        | Effect::Duplication { hits, .. }
+        | Effect::Reordering { hits, .. }) = self.fault.effect
+        else {
+            return matches!(self.fault.effect, Effect::LinkDown { .. });
+        };
+        self.seen += 1;
+        match hits {
+            Hits::Chance(billionths) => self.stream.chance(billionths, 1_000_000_000),
+            Hits::Nth(nth) => self.seen == nth,
+        }
+    }
+}
+
+/// The purpose of the random numbers of a fault.
+const fn purpose(effect: &Effect) -> &'static str {
+    if matches!(effect, Effect::Loss { .. }) {
+        "fault packet loss"
+    } else if matches!(effect, Effect::Duplication { .. }) {
+        "fault packet duplication"
+    } else {
+        "fault packet reordering"
+    }
+}
+
+impl Faults {
+    pub(super) fn new(plan: FaultPlan, seed: u64, cluster: &Cluster) -> Box<Self> {
+        let streams = Streams::new(seed);
+        let mut at_packet: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
+        for (index, fault) in plan.faults.iter().enumerate() {
+            if let Begin::Packet(packet) = fault.begin {
+                at_packet.entry(packet).or_default().push(index);
+            }
+        }
+        let all: Vec<Armed> = (0..)
+            .zip(plan.faults)
+            .map(|(number, fault)| {
+                let stream = streams.stream(purpose(&fault.effect), number);
+                Armed::new(fault, stream, cluster)
+            })
+            .collect();
+        let mut unreliable = vec![false; cluster.topology().links()];
+        for link in all.iter().flat_map(|armed| &armed.links) {
+            unreliable[link.0 as usize] = true;
+        }
+        let lossy = unreliable.contains(&true);
+        let reliable = lossy.then(|| Reliable::new(plan.transport, unreliable));
+        let (calls, credits) = (BTreeMap::new(), BTreeMap::new());
+        let (dead, tally) = (None, Tally::default());
+        Box::new(Self { all, at_packet, calls, reliable, dead, credits, tally })
+    }
+
+    /// Receive buffers of a connection that are gone.
+    pub(super) fn credits_lost(&self, from: Process, to: Process) -> u32 {
+        self.credits.get(&(from, to)).copied().unwrap_or(0)
+    }
+
+    /// What a resource is now.
+    fn alteration(&self, resource: ResourceId) -> Alteration {
+        let here = self.all.iter().filter(|one| one.active && one.resources.contains(&resource));
+        let mut all = Alteration::NONE;
+        for armed in here {
+            if let Effect::Delay { extra, .. } = armed.fault.effect {
+                all.delay += extra;
+            }
+            if let Effect::RateCut { left, .. } = armed.fault.effect {
+                let product = all.rate.as_ppm() * left.as_ppm() / Ratio::ONE.as_ppm();
+                all.rate = Ratio::from_ppm(product.max(1));
+            }
+            all.paused |= matches!(armed.fault.effect, Effect::HcaStall { .. });
+        }
+        all
+    }
+}
+
+impl<M: Machine, P: Program<M>> Timed<M, P>
+where
+    M::Call: Lends,
+{
+    /// Faults that begin at a time are events.
+    pub(super) fn arm_faults(&mut self) {
+        let Some(faults) = &self.faults else { return };
+        let begins = (0_u32..).zip(&faults.all);
+        let begins = begins.filter(|(_, armed)| !armed.fault.effect.is_of_cores());
+        let timed = begins.filter_map(|(index, armed)| match armed.fault.begin {
+            Begin::At(at) => Some((index, at)),
+            Begin::Packet(_) | Begin::Call(_) => None,
+        });
+        for (index, at) in timed.collect::<Vec<_>>() {
+            self.schedule_fault(at, Happening::Fault(index));
+        }
+    }
+
+    pub(super) fn schedule_fault(&mut self, at: Time, event: Happening) {
+        // After all resources and threads.
+        let threads = u32::try_from(self.actors.len()).expect("fewer than 2^32 threads");
+        let source = self.first_source + threads;
+        let tag = Tag { resource: source, phase: Phase::Fault as u8 };
+        self.simulation.schedule(at, SourceId(source), tag, event);
+    }
+
+    fn fault(&mut self, index: u32) -> &mut Armed {
+        let faults = self.faults.as_mut().expect("a fault is of a plan");
+        &mut faults.all[index as usize]
+    }
+
+    /// A fault begins.
+    pub(super) fn begin_fault(&mut self, index: u32) {
+        let now = self.simulation.now();
+        let armed = self.fault(index);
+        if armed.active {
+            return;
+        }
+        armed.active = true;
+        let (effect, length) = (armed.fault.effect.clone(), armed.fault.length);
+        if let Some(length) = length {
+            self.schedule_fault(now + length, Happening::FaultEnd(index));
+        }
+        match effect {
+            Effect::Crash { process } => self.die(process),
+            Effect::CreditLoss { from, to, credits } => self.lose_credits((from, to), credits),
+            Effect::HcaStall { .. } => {
+                let length = length.expect("a stall has an end");
+                self.hold_resources(index, now + length);
+                self.alter_resources(index);
+            }
+            Effect::Delay { .. } | Effect::RateCut { .. } => self.alter_resources(index),
+            Effect::LinkDown { .. }
+            | Effect::Loss { .. }
+            | Effect::Duplication { .. }
+            | Effect::Reordering { .. }
+            | Effect::Straggler { .. }
+            | Effect::OsNoise { .. } => {}
+        }
+    }
+
+    /// A fault ends.
+    pub(super) fn end_fault(&mut self, index: u32) {
+        self.fault(index).active = false;
+        self.alter_resources(index);
+    }
+
+    fn alter_resources(&mut self, index: u32) {
+        let now = self.simulation.now();
+        for resource in self.fault(index).resources.clone() {
+            let faults = self.faults.as_ref().expect("a fault is of a plan");
+            let altered = faults.alteration(resource);
+            let schedule = &mut FabricSchedule(&mut self.simulation);
+            self.cluster.fabric.alter(now, resource, altered, schedule);
+        }
+    }
+
+    fn hold_resources(&mut self, index: u32, until: Time) {
+        let now = self.simulation.now();
+        for resource in self.fault(index).resources.clone() {
+            let schedule = &mut FabricSchedule(&mut self.simulation);
+            self.cluster.fabric.hold(now, resource, until, schedule);
+        }
+    }
+
+    /// A packet leaves a core: faults may begin with it.
+    pub(super) fn count_departure(&mut self) {
+        let packets = self.packets;
+        let Some(faults) = &mut self.faults else { return };
+        let Some(due) = faults.at_packet.remove(&packets) else { return };
+        for index in due {
+            self.begin_fault(u32::try_from(index).expect("a plan is short"));
+        }
+    }
+
+    /// A process makes a call; answers whether it dies at it.
+    pub(super) fn dies_at_call(&mut self, process: Process) -> bool {
+        let Some(faults) = &mut self.faults else { return false };
+        let calls = faults.calls.entry(process).or_default();
+        *calls += 1;
+        let this = Begin::Call(*calls);
+        let dies = |armed: &Armed| {
+            armed.fault.begin == this && armed.fault.effect == Effect::Crash { process }
+        };
+        let Some(index) = faults.all.iter().position(dies) else { return false };
+        self.begin_fault(u32::try_from(index).expect("a plan is short"));
+        true
+    }
+
+    fn lose_credits(&mut self, (from, to): (Process, Process), credits: u32) {
+        let faults = self.faults.as_mut().expect("a fault is of a plan");
+        *faults.credits.entry((from, to)).or_default() += credits;
+        self.drop_credits((from, to), credits);
+    }
+
+    /// A process stops, and so does its HCA: what it sent is on the wire, what comes is lost.
+    fn die(&mut self, process: Process) {
+        let now = self.simulation.now();
+        let threads = self.threads_of(process);
+        let faults = self.faults.as_mut().expect("a fault is of a plan");
+        if faults.dead.is_some() || threads.clone().all(|one| self.actors[one as usize].ended()) {
+            return;
+        }
+        faults.dead = Some((process, now));
+        if let Some(reliable) = &mut faults.reliable {
+            reliable.silence(process);
+        }
+        self.settle(process);
+        for thread in threads {
+            let actor = &mut self.actors[thread as usize];
+            let busy = matches!(actor.state, State::Working | State::Computing);
+            let (alone, core) = (actor.alone, actor.placement.core);
+            actor.state = State::Ended;
+            actor.generation += 1;
+            actor.notice_at = None;
+            if busy && !alone {
+                self.slots.end(core);
+            }
+        }
+        self.locks.forget(process);
+    }
+
+    /// Who died, if anybody did.
+    pub(super) fn dead(&self) -> Option<Process> {
+        self.faults.as_ref()?.dead.map(|(process, _)| process)
+    }
+
+    /// Whether an event is one of a process that died; what it was about is gone with it.
+    pub(super) fn is_of_the_dead(&mut self, event: Happening) -> bool {
+        let Some(dead) = self.dead() else { return false };
+        match event {
+            Happening::Begin(thread)
+            | Happening::ListEnd(thread)
+            | Happening::CopyStart(thread)
+            | Happening::Step(thread)
+            | Happening::Notice(thread, _)
+            | Happening::Touch(thread)
+            | Happening::Pin(thread)
+            | Happening::Moved(thread) => self.names(thread).0 == dead,
+            Happening::Depart(id) | Happening::Held(id) => {
+                let from = self.flights.get(id).from;
+                self.is_lost_if(from == dead, id)
+            }
+            Happening::Neighbour(id) | Happening::Atomic(id) => self.is_lost_at(id),
+            Happening::Completed(id) => {
+                let teller = self.told_by(id);
+                self.is_lost_if(teller == dead, id)
+            }
+            Happening::Retry(channel) => self.receiver_of(channel) == dead,
+            Happening::Lock(lock, _) => self.locks.process(lock) == dead,
+            Happening::Fabric(_)
+            | Happening::Pinned(..)
+            | Happening::Ask(_)
+            | Happening::Gpu(_)
+            | Happening::Fault(_)
+            | Happening::FaultEnd(_)
+            | Happening::Timer(_)
+            | Happening::Answer(_)
+            | Happening::Late(_) => false,
+        }
+    }
+
+    /// Whether what arrives is for a process that died: then it is gone.
+    pub(super) fn is_lost_at(&mut self, id: u32) -> bool {
+        let Some(dead) = self.dead() else { return false };
+        let to = self.flights.get(id).to.peer;
+        self.is_lost_if(to == dead, id)
+    }
+
+    fn is_lost_if(&mut self, lost: bool, id: u32) -> bool {
+        if lost {
+            self.flights.remove(id);
+        }
+        lost
+    }
+
+    /// A failure that a fault brought about ends the run.
+    pub(super) fn fail_by_fault(&mut self, failure: Failure) {
+        self.failed.get_or_insert(Ending::Fault(failure));
+    }
+
+    /// Nothing is left to happen after a process has died: who waits for it.
+    pub(super) fn crashed(&self) -> Option<Ending> {
+        let (victim, at) = self.faults.as_ref()?.dead?;
+        let standings: Vec<Standing> =
+            (0_u32..).zip(&self.actors).map(|(index, actor)| self.standing(index, actor)).collect();
+        let report = deadlock::diagnose(&standings).map_or_else(
+            || CrashReport { victim, direct: Vec::new(), behind: Vec::new() },
+            |found| CrashReport::new(victim, found),
+        );
+        Some(Ending::Crashed { at, report: self.with_silent_waits(report) })
+    }
+
+    /// Threads that stand still outside every call that says what it waits for: in a copy, or for a
+    /// lock of memory that the victim had.
+    fn with_silent_waits(&self, mut report: CrashReport) -> CrashReport {
+        let known = |process: Process, thread: Thread| {
+            let mut all = report.direct.iter().chain(&report.behind);
+            all.any(|blocked| (blocked.process, blocked.thread) == (process, thread))
+        };
+        let silent = self.actors.iter().filter(|actor| !actor.ended());
+        let silent = silent.filter(|actor| !known(actor.process, actor.inner));
+        let blocked = |actor: &super::Actor<M, P>| Blocked {
+            process: actor.process,
+            thread: actor.inner,
+            wait: Wait {
+                operation: "a copy or a lock",
+                peers: vec![report.victim],
+                detail: "of a process that died".to_owned(),
+                origin: 0,
+            },
+            position: actor.program.position(),
+            since: Some(actor.since),
+        };
+        let silent: Vec<Blocked> = silent.map(blocked).collect();
+        report.behind.extend(silent);
+        report
+    }
+
+    /// How long nothing is heard before a try is repeated.
+    pub(super) fn transport_timeout(&self) -> TimeDelta {
+        let reliable = self.faults.as_ref().and_then(|faults| faults.reliable.as_ref());
+        reliable.expect("timers belong to reliable connections").transport().timeout
+    }
+}
