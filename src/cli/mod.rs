@@ -18,6 +18,7 @@ mod conform;
 mod crash;
 mod explore;
 mod files;
+mod fit;
 mod fresh;
 mod goal;
 mod list;
@@ -73,6 +74,7 @@ fn dispatch(terminal: Terminal, command: Command) -> Outcome {
         Command::New(arguments) => fresh::new(terminal, &arguments),
         Command::Check(arguments) => check::check(terminal, &arguments),
         Command::Sensitivity(arguments) => sensitivity::sensitivity(terminal, &arguments),
+        Command::Fit(arguments) => fit::fit(terminal, &arguments),
         Command::Validate(arguments) => show::validate(terminal, &arguments),
         Command::Show(arguments) => show::show(terminal, &arguments),
         Command::List { claims: false } => list::shipped(terminal),

@@ -281,6 +281,10 @@ codes! {
         "Such a table has lines with `#` at their beginning, one of them `# Size` and the names of the columns, and then lines of numbers: the size in bytes and a number for each column. The message names the line."
     NOTHING_TO_VARY "E0912" Invalid "no number can vary"
         "`mpisim sensitivity` varies numbers that the machine's model, or the scenario, calls assumed and gives a range for. This scenario has none: add `--all` to vary every number that has a range."
+    FIT_ROW "E0913" Invalid "a measured row cannot be simulated"
+        "`mpisim fit` runs the benchmark of every row on the machine. The program of this row did not come to its end there: the message says why. Leave the row out, or choose with `--between` where the processes were."
+    TOPOLOGY_FILE "E0914" Invalid "the file is no topology of hwloc"
+        "`mpisim fit --hwloc FILE` reads what `lstopo --of xml FILE` of hwloc 2 writes: an element `topology` with objects inside each other. The message has line and column."
 
     POINT_LIMIT "E1001" Limit "a limit was hit while a point ran"
         "A point passed the events or the simulated time that the scenario allows under `limits`. The message names the point and the limit. Points that were finished are kept."

@@ -13,6 +13,7 @@ pub mod collectives;
 pub mod conform;
 pub mod diagnostic;
 pub mod explore;
+pub mod fit;
 pub mod fresh;
 pub mod goal;
 pub mod json;

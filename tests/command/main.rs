@@ -15,6 +15,7 @@ mod cli;
 mod cli_explore;
 mod collectives_program;
 mod explain;
+mod fit;
 mod goal;
 mod golden;
 mod inputs;
