@@ -7,7 +7,7 @@ use mpisim::hardware::profile::{Kind, PARAMETERS, Parameter, Profile, ProfileBui
 use mpisim::units::{Bandwidth, Bytes, Frequency, TimeDelta};
 use serde_json::Value as Json;
 
-const MODELS: [(&str, &str); 12] = [
+const MODELS: [(&str, &str); 13] = [
     ("knc-qdr", include_str!("../../models/knc-qdr.json")),
     ("eureka-mx10g", include_str!("../../models/eureka-mx10g.json")),
     ("arc-c2050-qdr", include_str!("../../models/arc-c2050-qdr.json")),
@@ -17,6 +17,7 @@ const MODELS: [(&str, &str); 12] = [
     ("power8-edr", include_str!("../../models/power8-edr.json")),
     ("spr-ndr-h100", include_str!("../../models/spr-ndr-h100.json")),
     ("genoa-hdr", include_str!("../../models/genoa-hdr.json")),
+    ("ref-node", include_str!("../../models/ref-node.json")),
     ("ref-node-mpich", include_str!("../../models/ref-node-mpich.json")),
     ("ref-node-openmpi", include_str!("../../models/ref-node-openmpi.json")),
     ("ideal", include_str!("../../models/ideal.json")),
@@ -197,7 +198,8 @@ fn numbers_added_to_a_model_have_a_wide_range_and_a_reason() {
 }
 
 /// Models of other estimates: closed forms, and machines that were measured beside their range.
-const OTHER_ESTIMATES: [&str; 4] = ["ideal", "eureka-mx10g", "ref-node-mpich", "ref-node-openmpi"];
+const OTHER_ESTIMATES: [&str; 5] =
+    ["ideal", "eureka-mx10g", "ref-node", "ref-node-mpich", "ref-node-openmpi"];
 
 #[test]
 fn every_model_is_a_whole_machine() {
