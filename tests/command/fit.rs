@@ -168,10 +168,10 @@ fn of_library(folder: &str, name: &str, title: &str) -> Vec<String> {
 }
 
 const LIBRARIES: [(&str, &str, &str); 2] = [
-    ("mpich-4.0.2", "ref-node-mpich", "Two virtual processors of a server Xeon, MPICH 4.0.2"),
+    ("mpich-4.0.2", "ref-node-mpich-fit", "Two virtual processors of a server Xeon, MPICH 4.0.2"),
     (
         "openmpi-4.1.4",
-        "ref-node-openmpi",
+        "ref-node-openmpi-fit",
         "Two virtual processors of a server Xeon, Open MPI 4.1.4",
     ),
 ];
