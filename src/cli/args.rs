@@ -84,6 +84,11 @@ pub(super) enum Command {
     /// Vary each number that nobody measured, and show which results it moves
     #[command(after_help = "Example: mpisim sensitivity endpoints/fig03_message_rate --jobs 2")]
     Sensitivity(SensitivityArguments),
+    /// Make a machine model from measured tables of the OSU benchmarks, or from hwloc's topology
+    #[command(
+        after_help = "Example: mpisim fit --machine broadwell-edr --measured latency.txt bw.txt --out mine.json"
+    )]
+    Fit(FitArguments),
     /// Try every order of events of a protocol or a small scenario, or many
     #[command(after_help = "Example: mpisim explore matching/wildcard --ranks 3 --ops 2")]
     Explore(ExploreArguments),
@@ -374,6 +379,55 @@ pub(super) struct SensitivityArguments {
     pub(super) jobs: Option<usize>,
 }
 
+/// Options of `fit`.
+#[derive(Args, Clone, Debug)]
+pub(super) struct FitArguments {
+    /// The machine to begin with: a name, or a model file
+    #[arg(long, value_name = "NAME|FILE", default_value = "broadwell-edr")]
+    pub(super) machine: String,
+    /// Tables to fit on; KIND is latency, bw, bibw, `mbw_mr`, prq or umq
+    #[arg(long, value_name = "[KIND=]FILE", num_args = 1..)]
+    pub(super) measured: Vec<String>,
+    /// Tables that are only compared with the fitted machine
+    #[arg(long, value_name = "[KIND=]FILE", num_args = 1..)]
+    pub(super) predict: Vec<String>,
+    /// Where the two processes of a pair ran
+    #[arg(long, value_enum, default_value = "nodes")]
+    pub(super) between: Pairs,
+    /// Keep every N-th row of a table from the fit, to tell its error; 0: none
+    #[arg(long, value_name = "N", default_value = "4", value_parser = hold_out)]
+    pub(super) hold_out: usize,
+    /// Topology of the machine, as `lstopo --of xml` writes it
+    #[arg(long, value_name = "FILE")]
+    pub(super) hwloc: Option<PathBuf>,
+    /// Write the machine model here
+    #[arg(long, value_name = "FILE")]
+    pub(super) out: Option<PathBuf>,
+    /// Title of the model
+    #[arg(long, value_name = "TEXT")]
+    pub(super) title: Option<String>,
+    /// Where the tables come from, as the model says it [default: their names]
+    #[arg(long, value_name = "TEXT")]
+    pub(super) source: Option<String>,
+    #[command(flatten)]
+    pub(super) changes: Changes,
+    /// What is printed
+    #[arg(long, value_enum, default_value = "human")]
+    pub(super) format: CheckFormat,
+    /// Rows that run side by side [default: the number of cores]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = jobs)]
+    pub(super) jobs: Option<usize>,
+}
+
+/// Where the processes of a pair ran.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub(super) enum Pairs {
+    /// On two nodes
+    Nodes,
+    /// On two cores of a node
+    Cores,
+}
+
 /// Options of `validate`.
 #[derive(Args, Clone, Debug)]
 pub(super) struct ValidateArguments {
@@ -548,6 +602,12 @@ const MOST_JOBS: usize = 1024;
 fn jobs(text: &str) -> Result<usize, String> {
     let jobs = text.parse().ok().filter(|jobs| (1..=MOST_JOBS).contains(jobs));
     jobs.ok_or_else(|| format!("a whole number from 1 to {MOST_JOBS} is needed"))
+}
+
+/// Every row or every other one would leave too little to fit on.
+fn hold_out(text: &str) -> Result<usize, String> {
+    let every = text.parse().ok().filter(|every| !(1..=2).contains(every));
+    every.ok_or_else(|| "0 or a whole number from 3 up is needed".to_owned())
 }
 
 fn chunk(text: &str) -> Result<usize, String> {

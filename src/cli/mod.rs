@@ -19,6 +19,7 @@ mod crash;
 mod diff;
 mod explore;
 mod files;
+mod fit;
 mod fresh;
 mod goal;
 mod list;
@@ -74,6 +75,7 @@ fn dispatch(terminal: Terminal, command: Command) -> Outcome {
         Command::Check(arguments) => check::check(terminal, &arguments),
         Command::Diff(arguments) => diff::diff(terminal, &arguments),
         Command::Sensitivity(arguments) => sensitivity::sensitivity(terminal, &arguments),
+        Command::Fit(arguments) => fit::fit(terminal, &arguments),
         Command::Validate(arguments) => show::validate(terminal, &arguments),
         Command::Show(arguments) => show::show(terminal, &arguments),
         Command::List { claims: false } => list::shipped(terminal),

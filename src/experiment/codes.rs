@@ -287,6 +287,10 @@ codes! {
         "`mpisim sensitivity` varies numbers that the machine's model, or the scenario, calls assumed and gives a range for. This scenario has none: add `--all` to vary every number that has a range."
     DIFF_SIDES "E0913" Invalid "the two sides cannot be compared"
         "`mpisim diff` pairs the points of A and B by their swept values. A side that sweeps over a field which the other side does not have, or that shares no point with it, cannot be paired: choose one value by `--set-a` or `--set-b`. Finished results and baselines cannot be changed by options."
+    FIT_ROW "E0914" Invalid "a measured row cannot be simulated"
+        "`mpisim fit` runs the benchmark of every row on the machine. The program of this row did not come to its end there: the message says why. Leave the row out, or choose with `--between` where the processes were."
+    TOPOLOGY_FILE "E0915" Invalid "the file is no topology of hwloc"
+        "`mpisim fit --hwloc FILE` reads what `lstopo --of xml FILE` of hwloc 2 writes: an element `topology` with objects inside each other. The message has line and column."
 
     POINT_LIMIT "E1001" Limit "a limit was hit while a point ran"
         "A point passed the events or the simulated time that the scenario allows under `limits`. The message names the point and the limit. Points that were finished are kept."

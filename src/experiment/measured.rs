@@ -25,6 +25,8 @@ const MAX_BYTES: u64 = 16 << 20;
 pub struct Measured {
     /// The first line, where it is a comment of its own.
     pub title: Option<String>,
+    /// Every comment before the numbers, the names of the columns last.
+    pub comments: Vec<String>,
     /// What the first column holds, such as `Size`.
     pub key: String,
     /// The other columns.
@@ -140,7 +142,8 @@ fn parse(diagnostics: &mut Diagnostics, source: SourceId, text: &str) -> Option<
     names.truncate(columns);
     names.resize_with(columns, || Column { name: "value".to_owned(), unit: String::new() });
     let title = comments.first().filter(|_| comments.len() > 1).map(|title| (*title).to_owned());
-    Some(Measured { title, key, columns: names, rows })
+    let comments = comments.into_iter().map(str::to_owned).collect();
+    Some(Measured { title, comments, key, columns: names, rows })
 }
 
 /// The numbers of a line, or the word that is none.

@@ -22,6 +22,7 @@ pub mod conform;
 pub mod diagnostic;
 pub mod diff;
 pub mod explore;
+pub mod fit;
 pub mod fresh;
 pub mod goal;
 pub mod json;

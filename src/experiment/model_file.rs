@@ -86,6 +86,13 @@ pub struct KnownNumber {
     pub file: String,
 }
 
+impl KnownNumber {
+    /// Whether a model, a scenario or an option names it; else it follows from a rule.
+    pub const fn is_given(&self) -> bool {
+        !self.file.is_empty()
+    }
+}
+
 /// A machine whose numbers are all known.
 #[derive(Clone, Debug)]
 pub struct Machine {

@@ -10,7 +10,8 @@
 //! another socket is written back over one direction of the link and, with write-allocate, read over
 //! the other.
 //! Left out: two hardware threads of one core that copy at the same time, one inside its socket and
-//! one between sockets, do not slow each other down. A copy that the caches hold loads no memory,
+//! one between sockets, do not slow each other down. Where a tile limits, copies in the last level
+//! have no rate of their own. A copy that the caches hold loads no memory,
 //! wherever its lines were before. Noticeable in the first use of a buffer.
 
 use std::collections::BTreeMap;

@@ -63,7 +63,8 @@ pub struct Memory {
     entry_footprint: u64,
     poll: TimeDelta,
     poll_footprint: u64,
-    copy: [Bandwidth; 3],
+    /// In the caches, in the last of three levels, beyond, and between sockets.
+    copy: [Bandwidth; 4],
     copy_traffic: u64,
     /// Whether the cores of a tile slow down each other's copies.
     tiles_limit: bool,
@@ -85,7 +86,12 @@ impl Memory {
             entry_footprint: mpi.match_elem_footprint.as_u64(),
             poll: mpi.poll_per_channel,
             poll_footprint: mpi.poll_footprint.as_u64(),
-            copy: [mem.core_copy_bw, mem.core_copy_bw_dram, mem.core_copy_bw_remote],
+            copy: [
+                mem.core_copy_bw,
+                mem.core_copy_bw_llc,
+                mem.core_copy_bw_dram,
+                mem.core_copy_bw_remote,
+            ],
             copy_traffic: u64::from(mem.copy_traffic),
             tiles_limit: profile.cpu.cores_per_tile > 1 && cache.l2_tile_copy_bw.is_some(),
         }
@@ -140,10 +146,11 @@ impl Memory {
     pub fn copy(&self, footprint: Bytes, side: Side) -> CopyRate {
         let level = self.level_of(footprint);
         let cached = level <= self.last_level();
-        let alone = match (side, cached) {
-            (Side::Local, true) => self.copy[0],
-            (Side::Local, false) => self.copy[1],
-            (Side::Remote, _) => self.copy[2],
+        let alone = match (side, level) {
+            (Side::Local, Level::L1 | Level::L2) => self.copy[0],
+            (Side::Local, Level::L3) => self.copy[1],
+            (Side::Local, Level::Dram) => self.copy[2],
+            (Side::Remote, _) => self.copy[3],
         };
         let traffic = if cached { 0 } else { self.copy_traffic };
         let passes_tile = self.tiles_limit && level > Level::L1;

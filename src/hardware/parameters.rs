@@ -125,6 +125,8 @@ profile! {
         socket_bw: Bandwidth = required, "5 GB/s" .. "4000 GB/s";
         /// Payload rate of one core copying inside its caches.
         core_copy_bw: Bandwidth = required, "0.5 GB/s" .. "100 GB/s";
+        /// Payload rate of one core copying what its last level alone holds, beyond the levels before.
+        core_copy_bw_llc: Bandwidth = same_as("mem.core_copy_bw"), "0.5 GB/s" .. "100 GB/s";
         /// Payload rate of one core copying beyond its caches.
         core_copy_bw_dram: Bandwidth = same_as("mem.core_copy_bw"), "0.5 GB/s" .. "50 GB/s";
         /// Payload rate of one core copying from or to the memory of another socket.
@@ -173,6 +175,9 @@ profile! {
         line_cross_socket: Time = same_as("coh.line_same_socket"), "20 ns" .. "1 us";
         /// Atomic operation on a line that this core owns.
         atomic_uncontended: Time = required, "1 ns" .. "100 ns";
+        /// Moving the lines of a message between cores of a node, for each byte, on either side; what
+        /// the flag's line does not hold is seen a line later, too. Absent: the lines are at hand.
+        cell_per_byte: CostPerByte = optional, "0.001 ns/B" .. "5 ns/B";
     }
 
     /// The operating system.

@@ -18,6 +18,7 @@ mod diff;
 mod documented;
 mod explain;
 mod failures;
+mod fit;
 mod goal;
 mod golden;
 mod inputs;

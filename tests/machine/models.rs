@@ -7,7 +7,7 @@ use mpisim::hardware::profile::{Kind, PARAMETERS, Parameter, Profile, ProfileBui
 use mpisim::units::{Bandwidth, Bytes, Frequency, TimeDelta};
 use serde_json::Value as Json;
 
-const MODELS: [(&str, &str); 12] = [
+const MODELS: [(&str, &str); 15] = [
     ("knc-qdr", include_str!("../../models/knc-qdr.json")),
     ("eureka-mx10g", include_str!("../../models/eureka-mx10g.json")),
     ("arc-c2050-qdr", include_str!("../../models/arc-c2050-qdr.json")),
@@ -17,8 +17,11 @@ const MODELS: [(&str, &str); 12] = [
     ("power8-edr", include_str!("../../models/power8-edr.json")),
     ("spr-ndr-h100", include_str!("../../models/spr-ndr-h100.json")),
     ("genoa-hdr", include_str!("../../models/genoa-hdr.json")),
+    ("ref-node", include_str!("../../models/ref-node.json")),
     ("ref-node-mpich", include_str!("../../models/ref-node-mpich.json")),
     ("ref-node-openmpi", include_str!("../../models/ref-node-openmpi.json")),
+    ("ref-node-mpich-fit", include_str!("../../models/ref-node-mpich-fit.json")),
+    ("ref-node-openmpi-fit", include_str!("../../models/ref-node-openmpi-fit.json")),
     ("ideal", include_str!("../../models/ideal.json")),
 ];
 const SOURCES: &str = include_str!("../../SOURCES.md");
@@ -197,7 +200,15 @@ fn numbers_added_to_a_model_have_a_wide_range_and_a_reason() {
 }
 
 /// Models of other estimates: closed forms, and machines that were measured beside their range.
-const OTHER_ESTIMATES: [&str; 4] = ["ideal", "eureka-mx10g", "ref-node-mpich", "ref-node-openmpi"];
+const OTHER_ESTIMATES: [&str; 7] = [
+    "ideal",
+    "eureka-mx10g",
+    "ref-node",
+    "ref-node-mpich",
+    "ref-node-openmpi",
+    "ref-node-mpich-fit",
+    "ref-node-openmpi-fit",
+];
 
 #[test]
 fn every_model_is_a_whole_machine() {
@@ -207,7 +218,7 @@ fn every_model_is_a_whole_machine() {
     }
     let named: BTreeSet<_> = entries("broadwell-edr").iter().map(|e| e.parameter.path).collect();
     let all = PARAMETERS.iter().filter(|parameter| !parameter.path.starts_with("gpu.")).count();
-    assert!(named.len() > all - 12, "{} of {all}", named.len());
+    assert!(named.len() > all - 14, "{} of {all}", named.len());
 }
 
 #[test]

@@ -18,7 +18,7 @@ const LIBRARIES: [(&str, &str); 2] =
 /// A measured table: entries and microseconds.
 fn measured(library: &str, table: &str) -> Vec<(u32, f64)> {
     let root = env!("CARGO_MANIFEST_DIR");
-    let text = std::fs::read_to_string(format!("{root}/tests/data/measured/{library}/{table}.txt"));
+    let text = std::fs::read_to_string(format!("{root}/traces/measured/{library}/{table}.txt"));
     let text = text.expect("the table is part of the project");
     let rows = text.lines().filter(|line| !line.starts_with('#') && !line.is_empty());
     rows.map(|row| {

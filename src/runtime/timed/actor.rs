@@ -398,7 +398,10 @@ where
                 let Content { packet, parcel } = self.contents.remove(content);
                 self.record(|| Choice::TakePacket { process, thread: inner, from, via });
                 let landing = parcel.map(|parcel| self.memories.land(process, &parcel));
-                let mut cost = if via == Via::Hca { cqe_poll } else { TimeDelta::ZERO };
+                let mut cost = match via {
+                    Via::Hca => cqe_poll,
+                    Via::SharedMemory => self.costs.taken_lines(landing.map(|at| at.len)),
+                };
                 if landing.is_none() && via == Via::Hca {
                     // A packet without payload leaves its receive buffer at once.
                     self.actor(thread).reposts.push(channel);
@@ -652,7 +655,7 @@ where
         let (from, _) = self.names(thread);
         let cost = match via {
             Via::Hca => self.costs.post(),
-            Via::SharedMemory => self.costs.cell_write(),
+            Via::SharedMemory => self.costs.cell_write() + self.costs.cell_lines(bytes),
         };
         let cursor = self.charge(thread, Part::Post, cursor, cost);
         self.actor(thread).account.packets += 1;

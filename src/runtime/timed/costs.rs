@@ -55,6 +55,30 @@ impl Costs {
         self.profile.coh.atomic_uncontended
     }
 
+    /// Core time of moving a message of so many bytes between cores, on either side: what the line
+    /// of its flag does not hold.
+    pub(super) fn cell_lines(&self, bytes: u64) -> TimeDelta {
+        let beyond = bytes.saturating_sub(self.profile.cache.line.as_u64());
+        let per_byte = self.profile.coh.cell_per_byte;
+        per_byte.map_or(TimeDelta::ZERO, |each| each.cost(Bytes::new(beyond)))
+    }
+
+    /// The same on the side that takes a payload out of a cell.
+    pub(super) fn taken_lines(&self, payload: Option<u64>) -> TimeDelta {
+        let header = self.profile.mpi.header_bytes.as_u64();
+        payload.map_or(TimeDelta::ZERO, |payload| self.cell_lines(header + payload))
+    }
+
+    /// Until a message of so many bytes, written at `from`, is seen by a core at `to`.
+    ///
+    /// Header and payload share the flag's line where they fit; else another line follows it. The
+    /// lines behind that are fetched ahead, which is [`Self::cell_lines`].
+    pub(super) fn cell_transfer(&self, from: Place, to: Place, bytes: u64) -> TimeDelta {
+        let line = self.line_transfer(from, to);
+        let fits = bytes <= self.profile.cache.line.as_u64();
+        if fits || self.profile.coh.cell_per_byte.is_none() { line } else { line * 2 }
+    }
+
     /// Core time of reading a line that another core of the node wrote.
     pub(super) const fn line_of_node(&self) -> TimeDelta {
         self.profile.coh.line_same_socket

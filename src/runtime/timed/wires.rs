@@ -330,7 +330,7 @@ where
         let (from, to, channel, bytes) = (flight.from, flight.to, flight.channel, flight.bytes);
         let posting = match &flight.kind {
             FlightKind::Packet { via: Via::SharedMemory, .. } => {
-                let delay = self.costs.line_transfer(self.home(from), self.home(to.peer));
+                let delay = self.costs.cell_transfer(self.home(from), self.home(to.peer), bytes);
                 let thread = self.thread_of(from, Thread(0));
                 self.schedule(now + delay, thread, Phase::Neighbour, Happening::Neighbour(id));
                 return;

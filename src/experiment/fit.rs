@@ -1,0 +1,207 @@
+//! Fit: numbers of a machine, searched until runs of the simulator give what was measured.
+//!
+//! ```text
+//!   tables ─▶ rows ─▶ bench: one run for each row ─▶ search: numbers, one factor each ─▶ profile
+//!                └─ less every n-th row ─▶ a search of its own ─▶ the error of rows it never saw
+//! ```
+//!
+//! No curve is fitted: every prediction is a run of the mechanisms, and only numbers of the machine
+//! change. A candidate that moves no row, or moves rows only as others together do, cannot be told
+//! from the measurement: it stays as it was, and is called assumed.
+
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+
+use super::diagnostic::Diagnostics;
+use super::library::Library;
+
+pub mod bench;
+pub mod candidates;
+pub mod hwloc;
+pub mod profile;
+pub mod search;
+pub mod table;
+
+use bench::Runner;
+pub use bench::{Bench, BenchError, Row};
+pub use candidates::{Between, Candidate};
+pub use search::{Fitted, Kept, Number};
+pub use table::{Benchmark, Table};
+
+/// What a row is used for.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Role {
+    /// Numbers are fitted on it.
+    Fitted,
+    /// So they are, and by a second search that does not see it, so that its error there tells what
+    /// to expect between the rows.
+    HeldOut,
+    /// A row of a table that is only compared.
+    Predicted,
+}
+
+impl Role {
+    /// The word for it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Fitted => "fitted",
+            Self::HeldOut => "held out",
+            Self::Predicted => "predicted",
+        }
+    }
+}
+
+/// What a fit needs to know.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The machine that it begins with: a model's name.
+    pub machine: String,
+    /// Tables that numbers are fitted on, each as `[KIND=]FILE`.
+    pub measured: Vec<String>,
+    /// Tables that are only compared.
+    pub predicted: Vec<String>,
+    /// Where the processes of a pair are.
+    pub between: Between,
+    /// `path=value` of each `--set`.
+    pub overrides: Vec<String>,
+    /// Where models are.
+    pub library: Library,
+    /// Every so many rows of a fitted table one is held out; 0: none.
+    pub hold_out: usize,
+    /// Topology of the machine: a file of `lstopo --of xml`.
+    pub hwloc: Option<PathBuf>,
+}
+
+/// What a fit has found.
+#[derive(Clone, Debug)]
+pub struct Fit {
+    /// Candidates that were determined.
+    pub fitted: Vec<Number>,
+    /// Candidates that were not, and why.
+    pub kept: Vec<Kept>,
+    /// Every row with what the fitted machine gives, in the order of the tables.
+    pub rows: Vec<Compared>,
+    /// Runs of one row each that it took.
+    pub runs: usize,
+}
+
+/// A row beside the fitted machine.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Compared {
+    /// Index of its table.
+    pub table: usize,
+    /// Size in bytes, or entries of the queue.
+    pub key: u64,
+    /// As measured.
+    pub measured: f64,
+    /// As simulated.
+    pub simulated: f64,
+    /// As simulated on a machine that was fitted without it, where it was held out.
+    pub unseen: Option<f64>,
+    /// What it was used for.
+    pub role: Role,
+}
+
+impl Compared {
+    /// Deviation of the simulation, as a part of the measured value.
+    pub fn error(&self) -> f64 {
+        self.simulated / self.measured - 1.0
+    }
+
+    /// The same of the machine that was fitted without the row.
+    pub fn unseen_error(&self) -> Option<f64> {
+        self.unseen.map(|simulated| simulated / self.measured - 1.0)
+    }
+}
+
+/// Count, median and worst of absolute errors; `None` where there are none.
+pub fn summary(errors: impl Iterator<Item = f64>) -> Option<(usize, f64, f64)> {
+    let mut errors: Vec<f64> = errors.map(f64::abs).collect();
+    errors.sort_by(f64::total_cmp);
+    let worst = *errors.last()?;
+    let middle = errors.len() / 2;
+    let median = if errors.len() % 2 == 1 {
+        errors[middle]
+    } else {
+        f64::midpoint(errors[middle - 1], errors[middle])
+    };
+    Some((errors.len(), median, worst))
+}
+
+/// Reads all tables of a request; `None` after reports.
+pub fn tables(diagnostics: &mut Diagnostics, request: &Request) -> Option<Vec<Table>> {
+    let fitted = request.measured.iter().map(|asked| (asked, true));
+    let all = fitted.chain(request.predicted.iter().map(|asked| (asked, false)));
+    let read: Vec<Option<Table>> = all
+        .map(|(asked, fitted)| {
+            let table = table::read(diagnostics, asked)?;
+            Some(Table { fitted, ..table })
+        })
+        .collect();
+    read.into_iter().collect()
+}
+
+/// Searches the numbers, where a table is to be fitted on, and compares every row.
+///
+/// # Errors
+///
+/// [`BenchError`] where a row cannot be run, or it was stopped from outside.
+pub fn fit(
+    bench: &Bench,
+    between: Between,
+    stop: &AtomicBool,
+    jobs: usize,
+    tell: &mut dyn FnMut(usize),
+) -> Result<Fit, BenchError> {
+    let mut runner = bench.runner(stop, jobs, tell);
+    let found = if bench.tables.iter().any(|table| table.fitted) {
+        search::search(&mut runner, between, &[Role::Fitted, Role::HeldOut])?
+    } else {
+        Fitted::default()
+    };
+    let all: Vec<usize> = (0..bench.rows.len()).collect();
+    let simulated = runner.run(&found.values, &all)?;
+    let mut rows: Vec<Compared> = bench
+        .rows
+        .iter()
+        .zip(simulated)
+        .map(|(row, simulated)| Compared {
+            table: row.table,
+            key: row.key,
+            measured: row.measured,
+            simulated,
+            unseen: None,
+            role: row.role,
+        })
+        .collect();
+    for (row, simulated) in held_out(&mut runner, between)? {
+        rows[row].unseen = Some(simulated);
+    }
+    Ok(Fit { fitted: found.numbers, kept: found.kept, rows, runs: runner.runs() })
+}
+
+/// What a search that does not see the rows held out gives for them.
+fn held_out(runner: &mut Runner<'_>, between: Between) -> Result<Vec<(usize, f64)>, BenchError> {
+    let rows = runner.bench.rows.iter().enumerate();
+    let unseen: Vec<usize> =
+        rows.filter(|(_, row)| row.role == Role::HeldOut).map(|(index, _)| index).collect();
+    if unseen.is_empty() {
+        return Ok(Vec::new());
+    }
+    let found = search::search(runner, between, &[Role::Fitted])?;
+    let simulated = runner.run(&found.values, &unseen)?;
+    Ok(unseen.into_iter().zip(simulated).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_summary_has_the_middle_and_the_worst() {
+        let (count, median, worst) = summary([0.1, -0.5, 0.0, 0.2].into_iter()).unwrap();
+        assert_eq!(count, 4);
+        assert!((median - 0.15).abs() < 1e-12 && (worst - 0.5).abs() < 1e-12, "{median} {worst}");
+        assert_eq!(summary([].into_iter()), None);
+    }
+}

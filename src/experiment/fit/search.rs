@@ -1,0 +1,741 @@
+//! The search: which candidates the rows can tell, and their values.
+//!
+//! Residuals are logarithms of simulated over measured value; where one is large it counts by its
+//! size, not its square (soft L1), so that one row that no number reaches does not bend all others. What
+//! is large becomes narrower on the way, since the last cost alone would end in the next valley.
+//! A number that the machine's model calls measured or stated pulls to where it was: its distance, in
+//! halves of its range, weighs as much as the residual of a row. Where the rows can be met exactly,
+//! nothing pulls. Steps are
+//! those of Gauss and Newton, damped (Levenberg, Marquardt), from differences of runs. The eager
+//! threshold is one of the measured sizes: those with the least residual are tried, each with a short
+//! search of the rest. Nothing is random, and nothing depends on time.
+//!
+//! A candidate is *separable* if its effect on the rows, less what the candidates before it can do
+//! together, is at least a tenth of the whole; and *determined* if the rows then tell it to a factor
+//! of two (two standard errors). What is not stays as it was.
+
+use super::bench::{BenchError, Runner, Values};
+use super::candidates::{Between, Candidate};
+use super::{Role, Row};
+use crate::experiment::model_file::{Confidence, KnownNumber};
+use crate::hardware::profile::{Kind, Parameter, Value};
+
+/// Step of differences, in logarithms: below the kinks of the model, above its rounding.
+const STEP: f64 = 0.02;
+/// A candidate moves rows by at least so many percent for each percent of its own.
+const VISIBLE: f64 = 0.03;
+/// What is left of a separable candidate's effect beside the others'.
+const SEPARABLE: f64 = 0.1;
+/// The greatest standard error of a logarithm that is determined.
+const VAGUE: f64 = 0.35;
+/// Where a residual is no longer small: at first, so that a search finds its way, and at the end.
+const WIDE: f64 = 0.5;
+const NARROW: f64 = 0.05;
+/// Rounds of a whole search and of a short one.
+const LONG: u32 = 12;
+const SHORT: u32 = 3;
+/// Thresholds that are tried with a search each.
+const THRESHOLDS: usize = 6;
+/// The misfit of rows before any search.
+const FIRST_MISFIT: f64 = 0.1;
+/// How often what can be told is looked at again.
+const LOOKS: u32 = 6;
+/// Rows are met where the misfit is not above this.
+const MET: f64 = 0.02;
+/// A threshold is determined where the next ones cost so many times as much.
+const WORSE: f64 = 1.01;
+/// The greatest logarithm of a factor.
+const FARTHEST: f64 = 4.0;
+
+/// A number that was determined.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Number {
+    /// Its path.
+    pub path: &'static str,
+    /// Its candidate.
+    pub of: &'static str,
+    /// As the machine had it.
+    pub start: Value,
+    /// As it was found.
+    pub value: Value,
+    /// Twice its standard error below, and above, as far as the band of real machines goes.
+    pub range: (Value, Value),
+    /// Which measurement tells it.
+    pub told_by: &'static str,
+    /// By how many percent a row moves with one percent of it, at most.
+    pub effect: f64,
+}
+
+/// A candidate that was not determined.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Kept {
+    /// Its parameters.
+    pub paths: Vec<&'static str>,
+    /// Its name.
+    pub name: &'static str,
+    /// Why it stays as it was.
+    pub why: String,
+}
+
+/// What the search has found.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Fitted {
+    /// Numbers in place of the machine's.
+    pub values: Values,
+    /// They, one by one.
+    pub numbers: Vec<Number>,
+    /// What could not be told.
+    pub kept: Vec<Kept>,
+}
+
+/// Where the search is: a logarithm for each candidate, and the threshold.
+#[derive(Clone, Debug, PartialEq)]
+struct Place {
+    factors: Vec<f64>,
+    threshold: Option<u64>,
+}
+
+/// A place, the candidates that were told there, and those that were told too vaguely.
+type Settled = (Place, Vec<usize>, Vec<(usize, String)>);
+
+struct Search<'a, 'b> {
+    runner: &'a mut Runner<'b>,
+    between: Between,
+    candidates: Vec<&'static Candidate>,
+    /// Half the range of each candidate that was measured or stated, as a logarithm.
+    known_to: Vec<Option<f64>>,
+    /// How far rows are from what they should be, by now: the root of their mean square.
+    misfit: f64,
+    /// Where a residual is no longer small, by now.
+    small: f64,
+    /// Whether candidates are tried that are not the first.
+    all: bool,
+    /// Rows that are fitted.
+    rows: Vec<usize>,
+}
+
+/// Searches the numbers of the machine that the rows of these roles can tell.
+///
+/// # Errors
+///
+/// [`BenchError`] where a row cannot be run.
+pub fn search(
+    runner: &mut Runner<'_>,
+    between: Between,
+    used: &[Role],
+) -> Result<Fitted, BenchError> {
+    let bench = runner.bench;
+    let given = |candidate: &&Candidate| {
+        candidate.paths.iter().all(|path| bench.number(path).is_some_and(|n| steps(n) > 0))
+    };
+    let measured = |candidate: &&Candidate| {
+        let tables = || bench.tables.iter().filter(|table| table.fitted);
+        candidate.needs.is_none_or(|needed| tables().any(|table| table.benchmark == needed))
+    };
+    let all = between.candidates().iter().filter(given);
+    let candidates: Vec<&'static Candidate> = all.filter(measured).collect();
+    let fitted = |(_, row): &(usize, &Row)| used.contains(&row.role);
+    let rows = bench.rows.iter().enumerate().filter(fitted).map(|(index, _)| index).collect();
+    let threshold = bench.number(between.threshold()).map(steps);
+    let threshold = threshold.filter(|_| !bench.fixed_threshold);
+    let place = Place { factors: vec![0.0; candidates.len()], threshold };
+    let known_to = candidates.iter().map(|one| bench.number(one.paths[0]).and_then(half_range));
+    let known_to = known_to.collect();
+    Search {
+        runner,
+        between,
+        candidates,
+        known_to,
+        misfit: FIRST_MISFIT,
+        small: WIDE,
+        all: false,
+        rows,
+    }
+    .run(&place)
+}
+
+/// Half the range of a number that is more than derived or assumed, as a logarithm.
+fn half_range(number: &KnownNumber) -> Option<f64> {
+    let sure = matches!(number.confidence, Confidence::Measured | Confidence::Spec);
+    let (low, high) = (number.low?.steps(), number.high?.steps());
+    let wide = low > 0 && high > low;
+    (sure && wide).then(|| (to_f64_steps(high) / to_f64_steps(low)).ln() / 2.0)
+}
+
+fn steps(number: &KnownNumber) -> u64 {
+    number.value.map_or(0, Value::steps)
+}
+
+impl Search<'_, '_> {
+    /// Without pulls first: where that meets the rows, nothing needs to pull.
+    fn run(mut self, start: &Place) -> Result<Fitted, BenchError> {
+        self.misfit = 0.0;
+        let (mut place, mut chosen, mut vague) = self.settle(start.clone())?;
+        if self.misfit > MET {
+            (self.misfit, self.small, self.all) = (FIRST_MISFIT, WIDE, false);
+            (place, chosen, vague) = self.settle(start.clone())?;
+        }
+        self.result(&place, &chosen, vague)
+    }
+
+    /// Searches until what can be told stays the same: the place, and what was told at it.
+    fn settle(&mut self, mut place: Place) -> Result<Settled, BenchError> {
+        let tries_to_meet = self.misfit == 0.0;
+        let jacobian = self.jacobian(&place)?;
+        let (mut chosen, _) = self.tell_apart(&jacobian);
+        place = self.thresholds(place, &chosen)?;
+        self.small = NARROW;
+        let mut vague: Vec<(usize, String)> = Vec::new();
+        for look in 0..LOOKS {
+            place = self.descend(place, &chosen, LONG)?.0;
+            place = self.neighbours(place, &chosen)?;
+            let residuals = self.residuals(&place)?;
+            self.misfit = root_mean_square(&residuals);
+            if tries_to_meet && self.misfit > MET {
+                break;
+            }
+            let more = !self.all && self.misfit > MET;
+            self.all |= more;
+            let jacobian = self.jacobian(&place)?;
+            let (mut now, _) = self.tell_apart(&jacobian);
+            now.retain(|index| vague.iter().all(|(known, _)| known != index));
+            // Errors are known once the search has settled.
+            if look > 0 && !more {
+                vague.extend(vaguest(&jacobian, &residuals, &mut now));
+            }
+            if look > 0 && now == chosen {
+                break;
+            }
+            // What can no longer be told goes back to where it was.
+            for (index, factor) in place.factors.iter_mut().enumerate() {
+                if !now.contains(&index) {
+                    *factor = 0.0;
+                }
+            }
+            chosen = now;
+        }
+        place = self.descend(place, &chosen, LONG)?.0;
+        Ok((place, chosen, vague))
+    }
+
+    /// What pulls candidates to where they were, a residual each.
+    fn pulls(&self, place: &Place) -> Vec<f64> {
+        let pull = |(factor, half): (&f64, &Option<f64>)| {
+            half.map_or(0.0, |half| self.misfit * factor / half)
+        };
+        place.factors.iter().zip(&self.known_to).map(pull).collect()
+    }
+
+    fn cost(&self, place: &Place, residuals: &[f64]) -> f64 {
+        let pulls = self.pulls(place).iter().map(|pull| pull * pull / 2.0).sum::<f64>();
+        cost(residuals, self.small) + pulls
+    }
+
+    /// The numbers at a place.
+    fn values(&self, place: &Place) -> Values {
+        let mut values = Values::new();
+        for (candidate, factor) in self.candidates.iter().zip(&place.factors) {
+            for path in candidate.paths.iter().filter(|_| *factor != 0.0) {
+                let known = self.runner.bench.number(path).expect("a candidate is given");
+                let before = values.get(path).copied().or(known.value).expect("it has a value");
+                values.insert(path, scaled(path, before, *factor));
+            }
+        }
+        if let Some(threshold) = place.threshold {
+            values.insert(self.between.threshold(), Kind::Bytes.value(threshold));
+        }
+        values
+    }
+
+    /// Logarithms of simulated over measured value.
+    fn residuals(&mut self, place: &Place) -> Result<Vec<f64>, BenchError> {
+        let values = self.values(place);
+        let simulated = self.runner.run(&values, &self.rows)?;
+        let measured = self.rows.iter().map(|&row| self.runner.bench.rows[row].measured);
+        Ok(simulated
+            .iter()
+            .zip(measured)
+            .map(|(simulated, measured)| (simulated / measured).ln())
+            .collect())
+    }
+
+    /// How each candidate moves the rows, a column each: differences around the place.
+    fn jacobian(&mut self, place: &Place) -> Result<Vec<Vec<f64>>, BenchError> {
+        let all = 0..self.candidates.len();
+        let column = |index: usize| {
+            let below = self.moved(place, index, -STEP)?;
+            Ok(difference(&self.moved(place, index, STEP)?, &below, 2.0 * STEP))
+        };
+        all.map(column).collect()
+    }
+
+    /// The same of some candidates, on one side only: half the runs.
+    fn slopes(
+        &mut self,
+        place: &Place,
+        here: &[f64],
+        of: &[usize],
+    ) -> Result<Vec<Vec<f64>>, BenchError> {
+        let column = |&index: &usize| Ok(difference(&self.moved(place, index, STEP)?, here, STEP));
+        of.iter().map(column).collect()
+    }
+
+    fn moved(&mut self, place: &Place, index: usize, step: f64) -> Result<Vec<f64>, BenchError> {
+        let mut moved = place.clone();
+        moved.factors[index] += step;
+        self.residuals(&moved)
+    }
+
+    /// The candidates that the rows can tell, and why not the others.
+    fn tell_apart(&self, jacobian: &[Vec<f64>]) -> (Vec<usize>, Vec<(usize, String)>) {
+        let mut chosen = Vec::new();
+        let mut why = Vec::new();
+        let mut basis: Vec<(usize, Vec<f64>)> = Vec::new();
+        for (index, column) in jacobian.iter().enumerate() {
+            if !self.all && !self.candidates[index].first {
+                why.push((index, "the rows are met without it".to_owned()));
+                continue;
+            }
+            let most = column.iter().fold(0.0_f64, |most, effect| most.max(effect.abs()));
+            if !most.is_finite() || most < VISIBLE {
+                why.push((
+                    index,
+                    format!("moves no fitted row by more than {VISIBLE} % a percent"),
+                ));
+                continue;
+            }
+            let mut left = column.clone();
+            let mut shares = Vec::new();
+            for (other, unit) in &basis {
+                let share = dot(&left, unit);
+                left.iter_mut().zip(unit).for_each(|(left, unit)| *left -= share * unit);
+                shares.push((share.abs(), *other));
+            }
+            let norm = dot(&left, &left).sqrt();
+            if norm < SEPARABLE * dot(column, column).sqrt() {
+                shares.sort_by(|a, b| b.0.total_cmp(&a.0));
+                let names: Vec<&str> =
+                    shares.iter().take(2).map(|(_, other)| self.candidates[*other].name).collect();
+                why.push((index, format!("not separable from {}", names.join(" and "))));
+                continue;
+            }
+            basis.push((index, left.iter().map(|left| left / norm).collect()));
+            chosen.push(index);
+        }
+        (chosen, why)
+    }
+
+    /// Damped steps from `place`; the place and its cost.
+    fn descend(
+        &mut self,
+        mut place: Place,
+        chosen: &[usize],
+        rounds: u32,
+    ) -> Result<(Place, f64), BenchError> {
+        let mut residuals = self.residuals(&place)?;
+        let mut damping = 1e-3;
+        for _ in 0..rounds {
+            let columns = self.slopes(&place, &residuals, chosen)?;
+            let before = self.cost(&place, &residuals);
+            let pulls: Vec<(f64, f64)> = self
+                .pulls(&place)
+                .into_iter()
+                .zip(&self.known_to)
+                .map(|(pull, half)| (pull, half.map_or(0.0, |half| self.misfit / half)))
+                .collect();
+            let pulls: Vec<(f64, f64)> = chosen.iter().map(|&index| pulls[index]).collect();
+            let mut better = false;
+            for _ in 0..5 {
+                let Some(step) = newton(&columns, &residuals, &pulls, (damping, self.small)) else {
+                    break;
+                };
+                let mut moved = place.clone();
+                for (&index, step) in chosen.iter().zip(&step) {
+                    let factor = &mut moved.factors[index];
+                    *factor = (*factor + step.clamp(-1.0, 1.0)).clamp(-FARTHEST, FARTHEST);
+                }
+                let found = self.residuals(&moved)?;
+                if self.cost(&moved, &found) < before {
+                    (place, residuals, better) = (moved, found, true);
+                    damping = (damping / 10.0_f64).max(1e-6);
+                    break;
+                }
+                damping *= 10.0;
+            }
+            if !better || before - self.cost(&place, &residuals) < 1e-4 * before {
+                break;
+            }
+        }
+        let cost = self.cost(&place, &residuals);
+        Ok((place, cost))
+    }
+
+    /// Measured sizes that can be the largest eager one.
+    fn sizes(&self) -> Vec<u64> {
+        let bench = self.runner.bench;
+        let by_size = |row: &&Row| !bench.tables[row.table].benchmark.is_by_entries();
+        let rows = self.rows.iter().map(|&row| &bench.rows[row]);
+        let mut sizes: Vec<u64> = rows.filter(by_size).map(|row| row.key).collect();
+        sizes.sort_unstable();
+        sizes.dedup();
+        let band = Parameter::find(self.between.threshold()).expect("a parameter").plausible();
+        sizes.retain(|size| *size <= band.1.steps());
+        sizes
+    }
+
+    /// The best threshold: all are looked at as the machine is, the best of them with a short search.
+    fn thresholds(&mut self, place: Place, chosen: &[usize]) -> Result<Place, BenchError> {
+        let Some(start) = place.threshold else { return Ok(self.descend(place, chosen, SHORT)?.0) };
+        let mut tried = Vec::new();
+        for size in self.sizes() {
+            let moved = Place { threshold: Some(size), ..place.clone() };
+            let residuals = self.residuals(&moved)?;
+            tried.push((self.cost(&moved, &residuals), size));
+        }
+        tried.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        let sizes: Vec<u64> = tried.iter().take(THRESHOLDS).map(|(_, size)| *size).collect();
+        let mut best: Option<(f64, Place)> = None;
+        for size in std::iter::once(start).chain(sizes) {
+            self.small = WIDE;
+            let begin = Place { threshold: Some(size), ..place.clone() };
+            let (found, _) = self.descend(begin, chosen, SHORT)?;
+            self.small = NARROW;
+            let (found, cost) = self.descend(found, chosen, SHORT)?;
+            if best.as_ref().is_none_or(|(least, _)| cost < least * (1.0 - 1e-6)) {
+                best = Some((cost, found));
+            }
+        }
+        Ok(best.map_or(place, |(_, place)| place))
+    }
+
+    /// The same with the sizes beside the present one, until none is better.
+    fn neighbours(&mut self, place: Place, chosen: &[usize]) -> Result<Place, BenchError> {
+        let residuals = self.residuals(&place)?;
+        let now = self.cost(&place, &residuals);
+        let mut best = (place, now);
+        while let Some(now) = best.0.threshold {
+            let tried: Vec<u64> = self.beside(now).into_iter().flatten().collect();
+            best = self.best_of(best, &tried, chosen)?;
+            if best.0.threshold == Some(now) {
+                break;
+            }
+        }
+        Ok(best.0)
+    }
+
+    /// The thresholds that make one more size, and one less, a large one.
+    fn beside(&self, threshold: u64) -> [Option<u64>; 2] {
+        let sizes = self.sizes();
+        let eager = sizes.iter().rposition(|size| *size <= threshold);
+        let below = eager.and_then(|place| place.checked_sub(1)).map(|place| sizes[place]);
+        [below, sizes.into_iter().find(|size| *size > threshold)]
+    }
+
+    fn best_of(
+        &mut self,
+        mut best: (Place, f64),
+        thresholds: &[u64],
+        chosen: &[usize],
+    ) -> Result<(Place, f64), BenchError> {
+        for &size in thresholds {
+            let begin = Place { threshold: Some(size), ..best.0.clone() };
+            let found = self.descend(begin, chosen, SHORT)?;
+            if found.1 < best.1 * (1.0 - 1e-6) {
+                best = found;
+            }
+        }
+        Ok(best)
+    }
+
+    /// What was found, rounded to what is written, with its range.
+    fn result(
+        mut self,
+        place: &Place,
+        chosen: &[usize],
+        unsure: Vec<(usize, String)>,
+    ) -> Result<Fitted, BenchError> {
+        let residuals = self.residuals(place)?;
+        let jacobian = self.jacobian(place)?;
+        let (separable, mut why) = self.tell_apart(&jacobian);
+        why.extend(unsure);
+        // Reasons that were found first stand first.
+        why.extend(
+            separable.into_iter().map(|index| (index, "told at the end of the search only".into())),
+        );
+        why.retain(|(index, _)| !chosen.contains(index));
+        why.sort_by_key(|(index, _)| *index);
+        why.dedup_by_key(|(index, _)| *index);
+        let threshold = self.threshold_number(place, &residuals)?;
+        let columns: Vec<&Vec<f64>> = chosen.iter().map(|&index| &jacobian[index]).collect();
+        let errors = standard_errors(&columns, &residuals);
+        let mut values = self.values(place);
+        for (path, value) in &mut values {
+            if *path != self.between.threshold() {
+                *value = rounded(*value);
+            }
+        }
+        let mut numbers = Vec::new();
+        for (place, &index) in chosen.iter().enumerate() {
+            let candidate = self.candidates[index];
+            let effect = jacobian[index].iter().fold(0.0_f64, |most, e| most.max(e.abs()));
+            for path in candidate.paths {
+                if numbers.iter().any(|known: &Number| known.path == *path) {
+                    continue;
+                }
+                let known = self.runner.bench.number(path).and_then(|number| number.value);
+                let start = known.expect("a candidate has a value");
+                let value = *values.entry(path).or_insert(start);
+                let spread = (2.0 * errors[place]).clamp(0.01, FARTHEST);
+                let end = |spread: f64| rounded(scaled(path, value, spread));
+                let range = (end(-spread), end(spread));
+                let (of, told_by) = (candidate.name, candidate.told_by);
+                numbers.push(Number { path, of, start, value, range, told_by, effect });
+            }
+        }
+        let mut kept: Vec<Kept> = Vec::new();
+        match threshold {
+            Some(Ok(number)) => numbers.push(number),
+            Some(Err(unknown)) => {
+                values.remove(unknown.name);
+                kept.push(unknown);
+            }
+            None => {}
+        }
+        let others = why.into_iter().map(|(index, why)| {
+            let candidate = self.candidates[index];
+            let told = |path: &&&str| !numbers.iter().any(|number| number.path == **path);
+            let paths = candidate.paths.iter().filter(told).copied().collect();
+            Kept { paths, name: candidate.name, why }
+        });
+        kept.splice(0..0, others);
+        Ok(Fitted { values, numbers, kept })
+    }
+
+    /// The threshold lies between the largest eager size and the next one, where both are measured
+    /// and another choice would be worse.
+    fn threshold_number(
+        &mut self,
+        place: &Place,
+        residuals: &[f64],
+    ) -> Result<Option<Result<Number, Kept>>, BenchError> {
+        let path = self.between.threshold();
+        let start = self.runner.bench.number(path).and_then(|number| number.value);
+        let (Some(found), Some(start)) = (place.threshold, start) else { return Ok(None) };
+        let unknown =
+            |why: &str| Some(Err(Kept { paths: vec![path], name: path, why: why.to_owned() }));
+        let [Some(below), Some(above)] = self.beside(found) else {
+            return Ok(unknown("no size of the tables lies on its other side"));
+        };
+        for other in [below, above] {
+            let moved = Place { threshold: Some(other), ..place.clone() };
+            if cost(&self.residuals(&moved)?, self.small) < cost(residuals, self.small) * WORSE {
+                return Ok(unknown("another threshold fits as well"));
+            }
+        }
+        let bytes = |size| Kind::Bytes.value(size);
+        let eager = self.sizes().into_iter().rev().find(|size| *size <= found).unwrap_or(found);
+        Ok(Some(Ok(Number {
+            path,
+            of: path,
+            start,
+            value: bytes(found),
+            range: (bytes(eager), bytes(above - 1)),
+            told_by: "size at which latency and bandwidth leave their curves",
+            effect: 0.0,
+        })))
+    }
+}
+
+/// Takes the last candidate out that the rows tell too vaguely, and says how vaguely.
+fn vaguest(
+    jacobian: &[Vec<f64>],
+    residuals: &[f64],
+    chosen: &mut Vec<usize>,
+) -> Option<(usize, String)> {
+    let columns: Vec<&Vec<f64>> = chosen.iter().map(|&index| &jacobian[index]).collect();
+    let errors = standard_errors(&columns, residuals);
+    let place = errors.iter().rposition(|error| *error > VAGUE)?;
+    let factor = (2.0 * errors[place]).exp().min(99.0);
+    Some((chosen.remove(place), format!("told to a factor of {factor:.1} only")))
+}
+
+fn difference(above: &[f64], below: &[f64], step: f64) -> Vec<f64> {
+    above.iter().zip(below).map(|(above, below)| (above - below) / step).collect()
+}
+
+fn dot(left: &[f64], right: &[f64]) -> f64 {
+    left.iter().zip(right).map(|(left, right)| left * right).sum()
+}
+
+/// Soft L1: squares of small residuals, sizes of large ones.
+fn cost(residuals: &[f64], small: f64) -> f64 {
+    let one = |residual: &f64| small * small * ((1.0 + (residual / small).powi(2)).sqrt() - 1.0);
+    let sum: f64 = residuals.iter().map(one).sum();
+    if sum.is_nan() { f64::INFINITY } else { sum }
+}
+
+fn root_mean_square(residuals: &[f64]) -> f64 {
+    let mean = dot(residuals, residuals) / to_f64(residuals.len().max(1));
+    if mean.is_finite() { mean.sqrt() } else { FIRST_MISFIT }
+}
+
+fn weight(residual: f64, small: f64) -> f64 {
+    1.0 / (1.0 + (residual / small).powi(2)).sqrt()
+}
+
+/// The weighted normal matrix of columns.
+fn normal<C: AsRef<[f64]>>(columns: &[C], residuals: &[f64], small: f64) -> Vec<Vec<f64>> {
+    let weighted = |left: &[f64], right: &[f64]| -> f64 {
+        let pairs = left.iter().zip(right).zip(residuals);
+        pairs.map(|((left, right), residual)| left * right * weight(*residual, small)).sum()
+    };
+    let row =
+        |left: &C| columns.iter().map(|right| weighted(left.as_ref(), right.as_ref())).collect();
+    columns.iter().map(row).collect()
+}
+
+/// The damped step that the columns ask for; each pull with its slope.
+fn newton(
+    columns: &[Vec<f64>],
+    residuals: &[f64],
+    pulls: &[(f64, f64)],
+    (damping, small): (f64, f64),
+) -> Option<Vec<f64>> {
+    let mut matrix = normal(columns, residuals, small);
+    for (index, row) in matrix.iter_mut().enumerate() {
+        row[index] += pulls[index].1.powi(2);
+        row[index] += damping * row[index] + 1e-12;
+    }
+    let against = |column: &Vec<f64>| -> f64 {
+        let pairs = column.iter().zip(residuals);
+        -pairs.map(|(effect, residual)| effect * residual * weight(*residual, small)).sum::<f64>()
+    };
+    let right =
+        columns.iter().zip(pulls).map(|(column, (pull, slope))| against(column) - pull * slope);
+    let right = right.collect();
+    solve(matrix, right)
+}
+
+/// Standard errors of the logarithms.
+fn standard_errors(columns: &[&Vec<f64>], residuals: &[f64]) -> Vec<f64> {
+    let matrix = normal(columns, residuals, WIDE);
+    let squares: f64 = residuals.iter().map(|one| one * one * weight(*one, WIDE)).sum();
+    let free = residuals.len().saturating_sub(columns.len()).max(1);
+    let variance = squares / to_f64(free);
+    let diagonal = |index: usize| {
+        let mut unit = vec![0.0; columns.len()];
+        unit[index] = 1.0;
+        solve(matrix.clone(), unit)
+            .map_or(FARTHEST, |inverse| (inverse[index] * variance).max(0.0).sqrt())
+    };
+    (0..columns.len()).map(diagonal).collect()
+}
+
+/// Elimination with pivots; `None` where the matrix is singular.
+fn solve(mut matrix: Vec<Vec<f64>>, mut right: Vec<f64>) -> Option<Vec<f64>> {
+    let size = right.len();
+    for column in 0..size {
+        let pivot = (column..size)
+            .max_by(|a, b| matrix[*a][column].abs().total_cmp(&matrix[*b][column].abs()))?;
+        if matrix[pivot][column].abs() <= 1e-14 || matrix[pivot][column].is_nan() {
+            return None;
+        }
+        matrix.swap(column, pivot);
+        right.swap(column, pivot);
+        for row in column + 1..size {
+            let factor = matrix[row][column] / matrix[column][column];
+            let (above, below) = matrix.split_at_mut(row);
+            below[0]
+                .iter_mut()
+                .zip(&above[column])
+                .for_each(|(cell, pivot)| *cell -= factor * pivot);
+            right[row] -= factor * right[column];
+        }
+    }
+    for row in (0..size).rev() {
+        let known = dot(&matrix[row][row + 1..], &right[row + 1..]);
+        right[row] = (right[row] - known) / matrix[row][row];
+    }
+    right.iter().all(|value| value.is_finite()).then_some(right)
+}
+
+/// A value times the exponential of `factor`, inside the band of real machines.
+fn scaled(path: &str, value: Value, factor: f64) -> Value {
+    let parameter = Parameter::find(path).expect("candidates are parameters");
+    let (low, high) = parameter.plausible();
+    let steps = to_steps(to_f64_steps(value.steps()) * factor.exp());
+    let (low, high) = (low.steps().min(value.steps()), high.steps().max(value.steps()));
+    parameter.kind.value(steps.clamp(low.max(1), high))
+}
+
+/// To four digits: more were never measured.
+fn rounded(value: Value) -> Value {
+    let steps = value.steps();
+    let mut unit = 1;
+    while steps / unit >= 10_000 {
+        unit *= 10;
+    }
+    value.kind().value(((steps + unit / 2) / unit * unit).max(1))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a factor is applied to it")]
+fn to_f64_steps(steps: u64) -> f64 {
+    steps as f64
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a number of rows")]
+fn to_f64(count: usize) -> f64 {
+    count as f64
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a float becomes the nearest whole number of its range"
+)]
+fn to_steps(value: f64) -> u64 {
+    value.round() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equations_are_solved_and_singular_ones_refused() {
+        let matrix = vec![vec![0.0, 2.0, 1.0], vec![1.0, 1.0, 0.0], vec![4.0, 0.0, 1.0]];
+        let found = solve(matrix, vec![7.0, 3.0, 7.0]).unwrap();
+        for (found, wanted) in found.iter().zip([1.0, 2.0, 3.0]) {
+            assert!((found - wanted).abs() < 1e-12, "{found} {wanted}");
+        }
+        assert_eq!(solve(vec![vec![1.0, 2.0], vec![2.0, 4.0]], vec![1.0, 2.0]), None);
+    }
+
+    #[test]
+    fn a_step_of_a_straight_line_ends_in_its_minimum() {
+        // Residuals 2 a - b - 0.01 and a + b - 0.02 vanish at a = b = 0.01.
+        let columns = [vec![2.0, 1.0], vec![-1.0, 1.0]];
+        let step = newton(&columns, &[-0.01, -0.02], &[(0.0, 0.0); 2], (0.0, WIDE)).unwrap();
+        for found in step {
+            assert!((found - 0.01).abs() < 1e-9, "{found}");
+        }
+    }
+
+    #[test]
+    fn values_stay_in_the_band_and_have_four_digits() {
+        let value = Kind::Time.parse("100 ns").unwrap();
+        let path = "coh.line_same_socket";
+        assert_eq!(scaled(path, value, 0.5_f64.ln()).to_string(), "50 ns");
+        assert_eq!(scaled(path, value, 4.0).to_string(), "500 ns");
+        assert_eq!(scaled(path, value, -4.0).to_string(), "10 ns");
+        assert_eq!(rounded(Kind::Time.value(1_234_567)).steps(), 1_235_000);
+        assert_eq!(rounded(Kind::Time.value(9_999)).steps(), 9_999);
+    }
+
+    #[test]
+    fn an_outlier_counts_by_its_size() {
+        assert!(cost(&[0.0], WIDE) < 1e-12);
+        let ratio = |size: f64| cost(&[2.0 * size], 0.2) / cost(&[size], 0.2);
+        assert!((2.0..2.1).contains(&ratio(10.0)) && (3.9..4.0).contains(&ratio(0.01)));
+    }
+}

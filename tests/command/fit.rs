@@ -1,0 +1,332 @@
+//! `mpisim fit` over the real binary: what is known is recovered, what cannot be told stays, and
+//! inputs that are no measurement are refused.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::binary::{Answer, Scratch};
+
+/// Sizes of a small table: both sides of the eager threshold, one in memory.
+const SIZES: &str = r#"["1 B", "64 B", "1 KiB", "4 KiB", "16 KiB", "64 KiB", "1 MiB"]"#;
+
+/// A benchmark between the machines of `changes`.
+fn benchmark(kind: &str, between: &str, changes: &str) -> String {
+    let windows = if kind == "ping_pong" { "" } else { r#", "window": 16, "buffers": "one""# };
+    let nodes = if between == "nodes" { 2 } else { 1 };
+    format!(
+        r#"{{ "schema": 1, "title": "Measured", "nodes": {nodes},
+             "machine": {{ "extends": "broadwell-edr"{changes} }},
+             "mpi": {{ "rendezvous_intra": "rget" }},
+             "workload": {{ "kind": "{kind}", "size": "1 B", "rounds": 3, "warmup": 1,
+                            "between": "{between}"{windows} }},
+             "sweep": {{ "workload.size": {SIZES} }} }}"#
+    )
+}
+
+/// Writes `latency.txt` and `bw.txt`, as a known machine has them.
+fn measure(scratch: &Scratch, between: &str, changes: &str) {
+    for (kind, name) in [("ping_pong", "latency"), ("bandwidth", "bw")] {
+        scratch.write(&format!("{name}.json"), &benchmark(kind, between, changes));
+        let file = format!("{name}.json");
+        let table = scratch.run(&["run", &file, "--format", "osu", "--out", name]);
+        assert_eq!(table.exit, 0, "{}", table.err);
+        // The window of the file is the window of the fit.
+        let table = table.out.replacen("# Size", "# [ window size: 16 ]\n# Size", 1);
+        scratch.write(&format!("{name}.txt"), &table);
+    }
+}
+
+fn fitted(scratch: &Scratch, extra: &[&str]) -> Value {
+    let mut words = vec!["fit", "--measured", "latency.txt", "bw.txt", "--hold-out", "0"];
+    words.extend(["--set", "mpi.rendezvous_intra=rget", "--format", "json"]);
+    words.extend(extra);
+    let answer = scratch.run(&words);
+    assert_eq!(answer.exit, 0, "{}", answer.err);
+    answer.json()
+}
+
+/// The number behind a quantity's text, in its own unit.
+fn number(text: &str) -> f64 {
+    let (number, unit) = text.split_once(' ').unwrap();
+    let factor = match unit {
+        "us" | "MB/s" => 1e3,
+        "GB/s" | "KiB" => 1e6,
+        _ => 1.0,
+    };
+    number.parse::<f64>().unwrap() * factor
+}
+
+fn found(fit: &Value, path: &str) -> String {
+    let all = fit["fitted"].as_array().unwrap();
+    let one = all.iter().find(|one| one["path"] == path);
+    one.unwrap_or_else(|| panic!("{path} in {fit:#}"))["value"].as_str().unwrap().to_owned()
+}
+
+#[track_caller]
+fn recovered(fit: &Value, path: &str, known: &str) {
+    let found = found(fit, path);
+    let ratio = number(&found) / number(known);
+    assert!((0.95..1.05).contains(&ratio), "{path}: {found}, known {known}");
+}
+
+const KNOWN_WIRE: &str = r#", "mpi": { "step_send": "77.55 ns", "step_receive": "65.1 ns",
+    "step_arrival": "79.5 ns", "step_completion": "40.5 ns", "step_query": "40.5 ns",
+    "step_control": "79.5 ns" },
+    "link": { "base_latency": "900 ns", "data_bw": "9 GB/s" }"#;
+
+#[test]
+fn a_known_machine_is_recovered_between_nodes() {
+    let scratch = Scratch::new("fit-nodes");
+    measure(&scratch, "nodes", KNOWN_WIRE);
+    let fit = fitted(&scratch, &["--machine", "broadwell-edr", "--out", "mine.json"]);
+    // The search ends in a valley between the steps and the latency of the wire: see docs/fit.md.
+    recovered(&fit, "link.data_bw", "9 GB/s");
+    // The bus is faster than the wire: nothing tells how much.
+    let kept = fit["kept"].as_array().unwrap();
+    assert!(kept.iter().any(|kept| kept["name"] == "pcie.raw_bw"), "{fit:#}");
+    let worst = fit["summary"][0]["worst"].as_f64().unwrap();
+    assert!(worst < 0.05, "{worst}");
+
+    // The model is one: it can be run, and says which of its numbers are whose.
+    let text = std::fs::read_to_string(scratch.path("mine.json")).unwrap();
+    let model: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(model["link"]["base_latency"]["source"], "fit: latency.txt, bw.txt");
+    assert_eq!(model["link"]["base_latency"]["confidence"], "derived");
+    assert_eq!(model["pcie"]["raw_bw"]["confidence"], "assumed");
+    let note = model["pcie"]["raw_bw"]["note"].as_str().unwrap();
+    assert!(note.starts_with("kept from broadwell-edr, "), "{note}");
+    scratch
+        .write("use.json", &benchmark("ping_pong", "nodes", "").replace("broadwell-edr", "mine"));
+    let answer = scratch.run(&["validate", "use.json"]);
+    assert_eq!(answer.exit, 0, "{}", answer.err);
+}
+
+#[test]
+fn a_known_node_is_recovered_with_its_threshold() {
+    let scratch = Scratch::new("fit-cores");
+    let known = r#", "coh": { "line_same_socket": "80 ns" }, "cma": { "call_overhead": "1.5 us" },
+        "mem": { "core_copy_bw": "9 GB/s" }, "mpi": { "eager_threshold_intra": "16 KiB" }"#;
+    measure(&scratch, "cores", known);
+    let fit = fitted(&scratch, &["--machine", "broadwell-edr", "--between", "cores"]);
+    recovered(&fit, "mem.core_copy_bw", "9 GB/s");
+    assert_eq!(found(&fit, "mpi.eager_threshold_intra"), "16 KiB");
+}
+
+#[test]
+fn rows_that_were_held_out_and_tables_that_are_only_compared_have_their_errors() {
+    let scratch = Scratch::new("fit-held-out");
+    measure(&scratch, "nodes", "");
+    let answer = scratch.run(&[
+        "fit",
+        "--measured",
+        "latency.txt",
+        "--predict",
+        "bw.txt",
+        "--set",
+        "mpi.rendezvous_intra=rget",
+        "--format",
+        "json",
+    ]);
+    assert_eq!(answer.exit, 0, "{}", answer.err);
+    let fit = answer.json();
+    let rows = fit["rows"].as_array().unwrap();
+    let of = |role: &str| rows.iter().filter(|row| row["role"] == role).count();
+    assert_eq!((of("fitted"), of("held out"), of("predicted")), (5, 2, 7));
+    let held = rows.iter().find(|row| row["role"] == "held out").unwrap();
+    assert!(held["error_held_out"].as_f64().unwrap().abs() < 0.02, "{held}");
+    let groups: Vec<&str> = fit["summary"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|group| group["rows"].as_str().unwrap())
+        .collect();
+    assert_eq!(groups, ["fitted", "held out", "predicted bw.txt"]);
+    let held = fit["summary"][1]["worst"].as_f64().unwrap();
+    assert!(held < 0.05, "{held}");
+}
+
+fn shipped(path: &str) -> String {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(path).display().to_string()
+}
+
+/// The command of docs/fit.md that makes a shipped model.
+fn of_library(folder: &str, name: &str, title: &str) -> Vec<String> {
+    let root = format!("traces/measured/{folder}");
+    let words = format!(
+        "fit --machine models/ref-node.json --between cores --set mpi.rendezvous_intra=rget \
+         --measured {root}/latency.txt {root}/bw.txt --source REFMPI\\ latency\\ and\\ bandwidth --out models/{name}.json"
+    );
+    let mut words: Vec<String> = words
+        .replace("\\ ", "\u{1}")
+        .split(' ')
+        .filter(|word| !word.is_empty())
+        .map(|word| word.replace('\u{1}', " "))
+        .collect();
+    words.extend(["--title".to_owned(), title.to_owned()]);
+    words
+}
+
+const LIBRARIES: [(&str, &str, &str); 2] = [
+    ("mpich-4.0.2", "ref-node-mpich-fit", "Two virtual processors of a server Xeon, MPICH 4.0.2"),
+    (
+        "openmpi-4.1.4",
+        "ref-node-openmpi-fit",
+        "Two virtual processors of a server Xeon, Open MPI 4.1.4",
+    ),
+];
+
+/// The models that ship are those that the command makes; takes minutes in a debug build.
+#[test]
+#[ignore = "takes minutes in a debug build: see CONTRIBUTING.md"]
+fn the_models_of_the_reference_node_are_made_by_the_documented_command() {
+    let scratch = Scratch::new("fit-shipped");
+    for (folder, name, title) in LIBRARIES {
+        for file in ["latency.txt", "bw.txt"] {
+            let path = format!("traces/measured/{folder}/{file}");
+            scratch.write(&path, &std::fs::read_to_string(shipped(&path)).unwrap());
+        }
+        let start = std::fs::read_to_string(shipped("models/ref-node.json")).unwrap();
+        scratch.write("models/ref-node.json", &start);
+        let words = of_library(folder, name, title);
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let answer = scratch.run(&words);
+        assert_eq!(answer.exit, 0, "{}", answer.err);
+        let made = std::fs::read_to_string(scratch.path(&format!("models/{name}.json"))).unwrap();
+        let ships = std::fs::read_to_string(shipped(&format!("models/{name}.json"))).unwrap();
+        assert_eq!(made, ships, "{name}");
+    }
+}
+
+/// Without `--measured` nothing is searched: the shipped models against all their tables.
+#[test]
+fn the_models_of_the_reference_node_are_as_far_from_the_tables_as_documented() {
+    let docs = std::fs::read_to_string(shipped("docs/fit.md")).unwrap();
+    for (folder, name, _) in LIBRARIES {
+        let scratch = Scratch::new(&format!("fit-compare-{name}"));
+        let tables = ["latency", "bw", "bibw", "prq", "umq"];
+        let files = tables.map(|table| shipped(&format!("traces/measured/{folder}/{table}.txt")));
+        let mut words = vec!["fit", "--machine", name, "--between", "cores", "--format", "json"];
+        words.extend(["--set", "mpi.rendezvous_intra=rget", "--predict"]);
+        words.extend(files.iter().map(String::as_str));
+        let answer = scratch.run(&words);
+        assert_eq!(answer.exit, 0, "{}", answer.err);
+        let fit = answer.json();
+        assert!(fit["fitted"].as_array().unwrap().is_empty());
+        for (table, group) in tables.iter().zip(fit["summary"].as_array().unwrap()) {
+            let percent = |key: &str| format!("{:.1} %", group[key].as_f64().unwrap() * 100.0);
+            let row = format!("| {table} | {} | {} |", percent("median"), percent("worst"));
+            assert!(docs.contains(&row), "{name}: {row}");
+        }
+    }
+}
+
+#[track_caller]
+fn refused(answer: &Answer, exit: i32, parts: &[&str]) {
+    assert_eq!(answer.exit, exit, "{}{}", answer.out, answer.err);
+    assert_eq!(answer.out, "");
+    for part in parts {
+        assert!(answer.err.contains(part), "{part}: {}", answer.err);
+    }
+}
+
+#[test]
+fn what_is_no_measurement_is_refused_before_anything_runs() {
+    let scratch = Scratch::new("fit-bad");
+    scratch.write("latency.txt", "# Size  Latency (us)\n8 1.5\n");
+    scratch.write("empty.txt", "");
+    scratch.write("bw.txt", "# Size  Latency (us)\n8 1.5\n");
+    scratch.write("other.txt", "# Size  Latency (us)\n8 1.5\n");
+    scratch.write("bibw.txt", "# Size  GB/s\n8 1.5\n");
+    scratch.write("huge/latency.txt", "# Size  Latency (us)\n99999999999999 1.5\n");
+    let run = |words: &[&str]| scratch.run(&[&["fit"], words].concat());
+    refused(&run(&[]), 2, &["--measured FILE", "docs/fit.md"]);
+    refused(&run(&["--measured", "empty.txt"]), 3, &["E0911", "no line of numbers"]);
+    refused(&run(&["--measured", "bw.txt"]), 3, &["E0911", "no column of bandwidth"]);
+    refused(&run(&["--measured", "other.txt"]), 3, &["E0911", "KIND=FILE is needed"]);
+    refused(&run(&["--measured", "bibw.txt"]), 3, &["E0911", "no column of bandwidth"]);
+    refused(&run(&["--measured", "none.txt"]), 3, &["E0101"]);
+    refused(&run(&["--measured", "huge/latency.txt"]), 3, &["workload.size"]);
+    refused(&run(&["--measured", "latency.txt", "--machine", "knc"]), 3, &["knc-qdr"]);
+    refused(&run(&["--measured", "latency.txt", "--hold-out", "1"]), 2, &["--hold-out"]);
+}
+
+/// Two packages of two cores, a last level each, an adapter at the second one; written by hand.
+const TOPOLOGY: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
+<!DOCTYPE topology SYSTEM "hwloc2.dtd">
+<topology version="2.0">
+  <object type="Machine" os_index="0">
+    <object type="Package" os_index="0">
+      <object type="NUMANode" os_index="0" local_memory="64000000000"><page_type size="4096" count="9"/><page_type size="2097152" count="0"/></object>
+      <object type="L3Cache" cache_size="33554432" cache_linesize="64">
+        <object type="L2Cache" cache_size="1048576" cache_linesize="64"><object type="L1Cache" cache_size="32768" cache_linesize="64"><object type="Core" os_index="0"><object type="PU" os_index="0"/><object type="PU" os_index="4"/></object></object></object>
+        <object type="L2Cache" cache_size="1048576" cache_linesize="64"><object type="L1Cache" cache_size="32768" cache_linesize="64"><object type="Core" os_index="1"><object type="PU" os_index="1"/><object type="PU" os_index="5"/></object></object></object>
+      </object>
+    </object>
+    <object type="Package" os_index="1">
+      <object type="NUMANode" os_index="1" local_memory="64000000000"><page_type size="4096" count="9"/></object>
+      <object type="L3Cache" cache_size="33554432" cache_linesize="64">
+        <object type="L2Cache" cache_size="1048576" cache_linesize="64"><object type="L1Cache" cache_size="32768" cache_linesize="64"><object type="Core" os_index="0"><object type="PU" os_index="2"/><object type="PU" os_index="6"/></object></object></object>
+        <object type="L2Cache" cache_size="1048576" cache_linesize="64"><object type="L1Cache" cache_size="32768" cache_linesize="64"><object type="Core" os_index="1"><object type="PU" os_index="3"/><object type="PU" os_index="7"/></object></object></object>
+      </object>
+      <object type="Bridge" bridge_type="0-1">
+        <object type="PCIDev" pci_busid="0000:81:00.0" pci_type="0207 [15b3:101b] [15b3:0007] 00" pci_link_speed="31.507692">
+          <object type="OSDev" name="mlx5_0" osdev_type="3"/>
+        </object>
+      </object>
+    </object>
+  </object>
+</topology>
+"#;
+
+#[test]
+fn a_topology_becomes_a_model_with_all_else_assumed() {
+    let scratch = Scratch::new("fit-hwloc");
+    scratch.write("node.xml", TOPOLOGY);
+    let words = ["fit", "--hwloc", "node.xml", "--machine", "broadwell-edr", "--out", "mine.json"];
+    let answer = scratch.run(&words);
+    assert_eq!(answer.exit, 0, "{}", answer.err);
+    for part in ["cpu.cores_per_socket", "kept from broadwell-edr, and assumed", "link.data_bw"] {
+        assert!(answer.out.contains(part), "{part}: {}", answer.out);
+    }
+    let text = std::fs::read_to_string(scratch.path("mine.json")).unwrap();
+    let model: Value = serde_json::from_str(&text).unwrap();
+    for (section, name, value) in [
+        ("cpu", "sockets", Value::from(2)),
+        ("cpu", "cores_per_socket", Value::from(2)),
+        ("cpu", "smt", Value::from(2)),
+        ("cache", "l2_size", Value::from("1 MiB")),
+        ("cache", "l3_size", Value::from("32 MiB")),
+        ("mem", "capacity", Value::from("125000000 KiB")),
+        ("os", "page_size", Value::from("4 KiB")),
+        ("hca", "socket", Value::from(1)),
+        ("pcie", "raw_bw", Value::from("31.508 GB/s")),
+    ] {
+        assert_eq!(model[section][name]["value"], value, "{section}.{name}");
+        assert_eq!(model[section][name]["confidence"], "measured", "{section}.{name}");
+    }
+    assert_eq!(model["link"]["data_bw"]["confidence"], "assumed");
+    scratch
+        .write("use.json", &benchmark("ping_pong", "cores", "").replace("broadwell-edr", "mine"));
+    assert_eq!(scratch.run(&["run", "use.json"]).exit, 0);
+}
+
+#[test]
+fn what_is_no_topology_is_refused_with_its_place() {
+    let scratch = Scratch::new("fit-hwloc-bad");
+    let bombs: String = (1..40).fold("<!ENTITY a0 \"x\">".to_owned(), |text, index| {
+        let below = index - 1;
+        text + &format!("<!ENTITY a{index} \"&a{below};&a{below};\">")
+    });
+    for (text, parts) in [
+        ("<topology>\n  <object>\n</topology>\n", &["E0915", "a.xml:3:"][..]),
+        ("{ \"schema\": 1 }", &["E0915", "a.xml:1:"]),
+        ("<html></html>", &["E0915", "`html`"]),
+        ("<topology version=\"1.1\"></topology>", &["hwloc 1"]),
+        (&TOPOLOGY.replace("33554432", "much"), &["`cache_size` is `much`", "a.xml:7:"]),
+        (&format!("<!DOCTYPE topology [{bombs}]><topology>&a39;</topology>"), &["E0915"]),
+    ] {
+        scratch.write("a.xml", text);
+        refused(&scratch.run(&["fit", "--hwloc", "a.xml"]), 3, parts);
+    }
+}
