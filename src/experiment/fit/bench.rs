@@ -16,9 +16,9 @@ use super::{Request, Role};
 use crate::hardware::profile::{Profile, ProfileBuilder, Value};
 use crate::units::Bytes;
 
-/// Measured rounds of a run: a run has no noise, so that few are as good as many.
-const ROUNDS: u32 = 4;
-const WINDOWS: u32 = 2;
+/// Measured rounds of a run, and windows: the first ones after the warm-up are not yet those of a long run.
+const ROUNDS: u32 = 20;
+const WINDOWS: u32 = 4;
 /// Bytes of a message beside a long queue.
 const QUEUED: &str = "8 B";
 
@@ -266,13 +266,13 @@ fn workload(between: Between, table: &Table) -> Json {
     };
     let queued = |kind: &str| {
         json!({
-            "kind": "ping_pong", "size": QUEUED, "rounds": ROUNDS, "warmup": 1,
+            "kind": "ping_pong", "size": QUEUED, "rounds": ROUNDS, "warmup": 2,
             "between": between_word, "queue": { "kind": kind, "length": 1 },
         })
     };
     match table.benchmark {
         Benchmark::Latency => json!({
-            "kind": "ping_pong", "size": format!("{size} B"), "rounds": ROUNDS, "warmup": 1,
+            "kind": "ping_pong", "size": format!("{size} B"), "rounds": ROUNDS, "warmup": 2,
             "between": between_word,
         }),
         Benchmark::BiBandwidth => windowed("bidirectional_bandwidth"),
