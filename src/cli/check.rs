@@ -410,6 +410,7 @@ fn page(arguments: &CheckArguments, jobs: &[Job], all: &[Checked]) -> Difference
     DifferencePage {
         title: "Results against their baselines".to_owned(),
         summary: format!("{}, {moved} not as before", counted(all.len(), "scenario")),
+        heads: ["now", "before"],
         now: format!("mpisim {version}"),
         before: format!("baseline `{}`", baseline_name(arguments)),
         version,

@@ -12,6 +12,8 @@ pub struct DifferencePage {
     pub title: String,
     /// What came out, in a line.
     pub summary: String,
+    /// What the page calls the new side and the other one.
+    pub heads: [&'static str; 2],
     /// What the new side is.
     pub now: String,
     /// What it is compared with.

@@ -23,8 +23,12 @@ const EXITS: [(&str, i32); 3] = [
 ];
 
 /// Commands that take more than seconds in a debug build: `.ci/run documented` runs their blocks.
-const SLOW: [&str; 3] =
-    ["endpoints/fig03_message_rate", "mpisim sensitivity", "tests/vectors/datatypes_random.json"];
+const SLOW: [&str; 4] = [
+    "endpoints/fig03_message_rate",
+    "mpisim sensitivity",
+    "tests/vectors/datatypes_random.json",
+    "mpisim fit --machine models/ref-node.json",
+];
 
 /// Commands that are not run, and why.
 const EXCLUDED: [(&str, &str); 6] = [
@@ -211,7 +215,12 @@ fn blocks(path: &Path) -> Vec<Block> {
             }
         } else if inside {
             let open = all.last_mut().unwrap();
-            open.text.push_str(text);
+            // A command may go on in the next line.
+            let goes_on = open.text.ends_with("\\\n");
+            if goes_on {
+                open.text.truncate(open.text.len() - 2);
+            }
+            open.text.push_str(if goes_on { text.trim_start() } else { text });
             open.text.push('\n');
         } else {
             let code = text.split('`').skip(1).step_by(2);
@@ -278,6 +287,7 @@ fn check_names(text: &str) -> Result<(), String> {
         }
     }
     let Some((folder, module)) = program.zip(behind("--test", 2)) else { return Ok(()) };
+    let module = module.trim_end_matches("::");
     let main = fs::read_to_string(folder.join("main.rs")).unwrap();
     if main.contains(&format!("mod {module};")) {
         return Ok(());

@@ -62,8 +62,9 @@ impl Files {
         let page = DifferencePage {
             title: "Two results side by side".to_owned(),
             summary: format!("{}, {same} the same", counted(reports.len(), "scenario")),
-            now: format!("B: {}", arguments.b.as_ref().unwrap_or(&arguments.a)),
-            before: format!("A: {}", arguments.a),
+            heads: ["B", "A"],
+            now: arguments.b.as_ref().unwrap_or(&arguments.a).clone(),
+            before: arguments.a.clone(),
             version: env!("CARGO_PKG_VERSION"),
             command: command_line(words(arguments)),
             scenarios,

@@ -7,11 +7,9 @@
 //!   poll ◀─ channel ◀─ fabric ◀─ HCA ◀───────────┘ the list's end is one event
 //! ```
 //!
-//! A thread that is alone in its process and on its core needs no event for the end of its list:
-//! nobody can tell, so it runs ahead of the clock. A thread handles nothing while its list runs. A
-//! thread inside a call with no work left polls:
-//! its passes are not events; the moment at which a pass meets an arrival is computed
-//! (`polling.rs`). Decisions belong to the machine; this file decides nothing that a protocol should.
+//! A thread that is alone in its process and on its core runs ahead of the clock: nobody can tell, and
+//! the end of its list is no event. A thread handles nothing while its list runs; one without work in a
+//! call polls: `polling.rs` computes which pass meets an arrival. Nothing here decides for a machine.
 
 mod actor;
 mod costs;
