@@ -48,13 +48,13 @@ const PLACEHOLDERS: [&str; 9] =
 
 #[test]
 fn documented_commands_do_what_the_documents_show() {
-    assert!(check_documents(|block| !is_slow(block)) > 20, "few commands were found");
+    assert!(check_documents("quick", |block| !is_slow(block)) > 20, "few commands were found");
 }
 
 #[test]
 #[ignore = "slow in debug builds: `.ci/run documented`"]
 fn slow_documented_commands_do_what_the_documents_show() {
-    assert!(check_documents(is_slow) >= SLOW.len(), "few commands were found");
+    assert!(check_documents("slow", is_slow) >= SLOW.len(), "few commands were found");
 }
 
 #[test]
@@ -93,9 +93,10 @@ fn documents() -> Vec<PathBuf> {
     all
 }
 
-/// Runs the commands of some blocks of each document, in a clone for each; answers how many.
+/// Runs the commands of some blocks of each document, in a clone for each; answers how many. Tests of
+/// different names run side by side.
 #[track_caller]
-fn check_documents(chosen: fn(&Block) -> bool) -> usize {
+fn check_documents(name: &str, chosen: fn(&Block) -> bool) -> usize {
     let check = |path: PathBuf| {
         let mut all = blocks(&path);
         all.retain(chosen);
@@ -106,7 +107,7 @@ fn check_documents(chosen: fn(&Block) -> bool) -> usize {
         if commands.is_empty() {
             return (0, Vec::new());
         }
-        let clone = clone_for(path.strip_prefix(ROOT).unwrap());
+        let clone = clone_for(name, path.strip_prefix(ROOT).unwrap());
         for block in &all {
             if let Some(name) = block.head.strip_prefix("json ") {
                 clone.write(name, &block.text);
@@ -129,9 +130,9 @@ fn check_documents(chosen: fn(&Block) -> bool) -> usize {
 }
 
 /// A home directory with what a clone has that commands read.
-fn clone_for(document: &Path) -> Scratch {
-    let name = document.display().to_string().replace(['/', '.'], "-");
-    let scratch = Scratch::new(&format!("documented-{name}"));
+fn clone_for(name: &str, document: &Path) -> Scratch {
+    let document = document.display().to_string().replace(['/', '.'], "-");
+    let scratch = Scratch::new(&format!("documented-{name}-{document}"));
     for folder in ["scenarios", "models", "traces", "tests/vectors"] {
         copy_folder(&Path::new(ROOT).join(folder), &scratch.path(folder));
     }
