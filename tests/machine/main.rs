@@ -15,13 +15,9 @@ mod coop_machines;
 mod copies;
 mod determinism;
 mod engine_order;
-#[allow(
-    clippy::cast_possible_truncation,
-    clippy::cast_possible_wrap,
-    reason = "times of a test stay far below 2^63 ps"
-)]
+#[expect(clippy::cast_possible_truncation, reason = "times of a test stay far below 2^63 ps")]
 mod fabric;
-#[allow(
+#[expect(
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,
     reason = "times of a test stay far below 2^63 ps"
