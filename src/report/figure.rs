@@ -45,6 +45,9 @@ pub struct Figure {
 /// The most curves of another run in one figure: more would hide each other.
 const BESIDE: usize = 6;
 
+/// The most curves of one figure: of more, some are drawn, from the first to the last.
+const CURVES: usize = 24;
+
 /// One axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
@@ -174,7 +177,8 @@ impl Figure {
     /// Chooses the points of `result` that `spec` asks for.
     ///
     /// Axes that are neither x nor replicas tell curves apart, unless x is a metric. An x axis with
-    /// a word among its values shows all of them as words. Points that failed are left out.
+    /// a word among its values shows all of them as words. Points that failed are left out. Of more
+    /// than 24 curves, 24 are drawn, and the legend says so.
     ///
     /// # Errors
     ///
@@ -195,6 +199,8 @@ impl Figure {
         if ys.is_empty() {
             return Err(ReportError::NothingToDraw { metric: spec.y.clone() });
         }
+        let series_title = spec.series.as_deref().map(in_words).unwrap_or_default();
+        let (series, series_title) = some_of(series, series_title);
         Ok(Self {
             title: spec.title.clone().unwrap_or_else(|| result.title.clone()),
             x: Axis {
@@ -207,7 +213,7 @@ impl Figure {
                 unit: unit.to_owned(),
                 scale: spec.y_scale.clone().unwrap_or_else(|| Scale::of_metric(&ys)),
             },
-            series_title: spec.series.as_deref().map(in_words).unwrap_or_default(),
+            series_title,
             series,
             references_title: "expected by claims".to_owned(),
             references,
@@ -267,6 +273,19 @@ impl Figure {
         }
         (xs, ys)
     }
+}
+
+/// As many curves as a figure can show, evenly from all, and what stands above them.
+fn some_of(series: Vec<Series>, title: String) -> (Vec<Series>, String) {
+    let all = series.len();
+    if all <= CURVES {
+        return (series, title);
+    }
+    let chosen: Vec<usize> = (0..CURVES).map(|place| place * (all - 1) / (CURVES - 1)).collect();
+    let kept = series.into_iter().enumerate().filter(|(place, _)| chosen.contains(place));
+    let counts = format!("{CURVES} of {all} curves");
+    let title = if title.is_empty() { counts } else { format!("{title}, {counts}") };
+    (kept.map(|(_, series)| series).collect(), title)
 }
 
 /// The greatest relative difference of two curves, over the places that both have.

@@ -45,6 +45,24 @@ fn a_result_becomes_a_family_of_curves() {
 }
 
 #[test]
+fn of_a_hundred_curves_some_are_drawn_and_the_legend_says_so() {
+    let mut result = sample::message_rate();
+    let size = result.points.pop().unwrap();
+    result.points = (1..=100)
+        .map(|senders| {
+            let mut point = size.clone();
+            point.params[0].1 = senders.to_string();
+            point
+        })
+        .collect();
+    let figure = Figure::from_result(&result, &rate_spec(), vec![]).unwrap();
+    let labels: Vec<&str> = figure.series.iter().map(|series| series.label.as_str()).collect();
+    assert_eq!((labels.len(), labels[0], labels[1], labels[23]), (24, "1", "5", "100"));
+    assert_eq!(figure.series_title, "senders per node, 24 of 100 curves");
+    assert!(figure.to_svg().unwrap().contains("100 curves"), "wrapped before");
+}
+
+#[test]
 fn a_figure_gives_the_same_bytes_twice() {
     let draw = || {
         Figure::from_result(&sample::message_rate(), &rate_spec(), claim_references())
