@@ -105,7 +105,7 @@ impl Bench {
         jobs: usize,
         tell: &'a mut dyn FnMut(usize),
     ) -> Runner<'a> {
-        Runner { bench: self, stop, jobs, tell, runs: 0 }
+        Runner { bench: self, stop, jobs, tell, runs: 0, known: BTreeMap::new() }
     }
 
     /// The number of the model at `path`, where the model names one.
@@ -129,7 +129,7 @@ impl Bench {
     }
 }
 
-/// Runs rows and counts them.
+/// Runs rows, counts them and remembers what they gave.
 pub struct Runner<'a> {
     /// What is run.
     pub bench: &'a Bench,
@@ -137,6 +137,8 @@ pub struct Runner<'a> {
     jobs: usize,
     tell: &'a mut dyn FnMut(usize),
     runs: usize,
+    /// Results by numbers that are not the model's, and row.
+    known: BTreeMap<(Vec<(&'static str, u64)>, usize), f64>,
 }
 
 impl Runner<'_> {
@@ -145,20 +147,69 @@ impl Runner<'_> {
         self.runs
     }
 
-    /// What a machine with these numbers gives for some rows, in the tables' units; infinite where
-    /// the numbers contradict each other.
+    /// What one machine gives: see [`Self::run`].
     ///
     /// # Errors
     ///
     /// [`BenchError`].
-    pub fn run(&mut self, values: &Values, rows: &[usize]) -> Result<Vec<f64>, BenchError> {
-        let Some(profile) = self.bench.profile(values) else {
-            return Ok(vec![f64::INFINITY; rows.len()]);
+    pub fn run_one(&mut self, values: &Values, rows: &[usize]) -> Result<Vec<f64>, BenchError> {
+        Ok(self.run(std::slice::from_ref(values), rows)?.remove(0))
+    }
+
+    /// What machines with these numbers give for some rows, in the tables' units; infinite where
+    /// the numbers contradict each other. What was run before is not run again, and all that is new
+    /// runs side by side.
+    ///
+    /// # Errors
+    ///
+    /// [`BenchError`].
+    ///
+    /// # Panics
+    ///
+    /// Never: what was run is known.
+    pub fn run(
+        &mut self,
+        machines: &[Values],
+        rows: &[usize],
+    ) -> Result<Vec<Vec<f64>>, BenchError> {
+        let keys: Vec<Vec<(&'static str, u64)>> =
+            machines.iter().map(|values| self.key(values)).collect();
+        let mut new = Vec::new();
+        let mut points = Vec::new();
+        for (values, key) in machines.iter().zip(&keys) {
+            let open = |&&row: &&usize| !self.known.contains_key(&(key.clone(), row));
+            let open: Vec<usize> = rows.iter().filter(open).copied().collect();
+            let Some(profile) = self.bench.profile(values) else {
+                self.known.extend(open.iter().map(|&row| ((key.clone(), row), f64::INFINITY)));
+                continue;
+            };
+            let machine = Arc::new(Machine { profile, ..(*self.bench.start).clone() });
+            for row in open {
+                if !new.contains(&(key, row)) {
+                    new.push((key, row));
+                    points.push(self.bench.rows[row].on(&machine, values));
+                }
+            }
+        }
+        let found =
+            self.measure(&points, &new.iter().map(|(_, row)| *row).collect::<Vec<usize>>())?;
+        self.known.extend(new.into_iter().map(|(key, row)| (key.clone(), row)).zip(found));
+        let of = |key: &Vec<(&'static str, u64)>| {
+            rows.iter().map(|&row| self.known[&(key.clone(), row)]).collect()
         };
-        let start = &*self.bench.start;
-        let machine = Arc::new(Machine { profile, ..start.clone() });
-        let points: Vec<Point> =
-            rows.iter().map(|&row| self.bench.rows[row].on(&machine, values)).collect();
+        Ok(keys.iter().map(of).collect())
+    }
+
+    /// The numbers of a machine that are not those of the model.
+    fn key(&self, values: &Values) -> Vec<(&'static str, u64)> {
+        let other = |(path, value): &(&&'static str, &Value)| {
+            self.bench.number(path).and_then(|number| number.value) != Some(**value)
+        };
+        values.iter().filter(other).map(|(path, value)| (*path, value.steps())).collect()
+    }
+
+    /// Runs points, one for each of `rows`.
+    fn measure(&mut self, points: &[Point], rows: &[usize]) -> Result<Vec<f64>, BenchError> {
         let points: Vec<&Point> = points.iter().collect();
         let options = RunOptions { jobs: self.jobs, explain: false, stop: self.stop };
         let results = run_points(&points, options, &mut |_| Ok(()))?;
