@@ -67,6 +67,8 @@ pub struct Request {
     pub overrides: Vec<String>,
     /// Where models are.
     pub library: Library,
+    /// Numbers of the machine that are not searched.
+    pub keep: Vec<&'static str>,
     /// Every so many rows of a fitted table one is held out; 0: none.
     pub hold_out: usize,
     /// Topology of the machine: a file of `lstopo --of xml`.

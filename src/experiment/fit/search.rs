@@ -14,6 +14,8 @@
 //! together, is at least a tenth of the whole; and *determined* if the rows then tell it to a factor
 //! of two (two standard errors). What is not stays as it was.
 
+use std::f64::consts::LN_2;
+
 use super::bench::{BenchError, Runner, Values};
 use super::candidates::{Between, Candidate};
 use super::least_squares::{
@@ -40,6 +42,11 @@ const SHORT: u32 = 6;
 const TRIES: u32 = 5;
 /// Thresholds that are tried with a search each.
 const THRESHOLDS: usize = 6;
+/// A candidate whose effect is less may be a limit that is not reached.
+const WEAK: f64 = 0.25;
+/// How often it is halved then, and how much less a better cost is.
+const HALVES: u32 = 8;
+const CLEARLY: f64 = 0.95;
 /// The misfit of rows before any search.
 const FIRST_MISFIT: f64 = 0.1;
 /// How often what can be told is looked at again.
@@ -128,7 +135,8 @@ pub fn search(
 ) -> Result<Fitted, BenchError> {
     let bench = runner.bench;
     let given = |candidate: &&Candidate| {
-        candidate.paths.iter().all(|path| bench.number(path).is_some_and(|n| steps(n) > 0))
+        let is_given = |path: &&str| bench.number(path).is_some_and(|n| steps(n) > 0);
+        candidate.paths.iter().all(|path| is_given(path) && !bench.keep.contains(path))
     };
     let measured = |candidate: &&Candidate| {
         let tables = || bench.tables.iter().filter(|table| table.fitted);
@@ -139,7 +147,7 @@ pub fn search(
     let fitted = |(_, row): &(usize, &Row)| used.contains(&row.role);
     let rows = bench.rows.iter().enumerate().filter(fitted).map(|(index, _)| index).collect();
     let threshold = bench.number(between.threshold()).map(steps);
-    let threshold = threshold.filter(|_| !bench.fixed_threshold);
+    let threshold = threshold.filter(|_| !bench.keep.contains(&between.threshold()));
     let place = Place { factors: vec![0.0; candidates.len()], threshold };
     let known_to = candidates.iter().map(|one| bench.number(one.paths[0]).and_then(half_range));
     let known_to = known_to.collect();
@@ -198,6 +206,9 @@ impl Search<'_, '_> {
             }
             let more = !self.all && self.misfit > MET;
             self.all |= more;
+            if more {
+                place = self.lowered(place)?;
+            }
             let jacobian = self.jacobian(&place)?;
             let (mut now, _) = self.tell_apart(&jacobian);
             now.retain(|index| vague.iter().all(|(known, _)| known != index));
@@ -218,6 +229,28 @@ impl Search<'_, '_> {
         }
         place = self.descend(place, &chosen, LONG)?.0;
         Ok((place, chosen, vague))
+    }
+
+    /// A limit that is not reached hardly moves a row, however wrong it is: what hardly moves one is
+    /// lowered by halves, and stays where that is better.
+    fn lowered(&mut self, place: Place) -> Result<Place, BenchError> {
+        let jacobian = self.jacobian(&place)?;
+        let here = self.residuals(&place)?;
+        let mut best = (self.cost(&place, &here), place);
+        for (index, column) in jacobian.iter().enumerate() {
+            if greatest(column) >= WEAK {
+                continue;
+            }
+            let halves = (1..=HALVES).map(|n| moved(&best.1, index, -f64::from(n) * LN_2));
+            let places: Vec<Place> = halves.collect();
+            for (place, there) in places.iter().zip(self.residuals_of(&places)?) {
+                let cost = self.cost(place, &there);
+                if cost < best.0 * CLEARLY {
+                    best = (cost, place.clone());
+                }
+            }
+        }
+        Ok(best.1)
     }
 
     /// What pulls candidates to where they were, a residual each.
@@ -297,7 +330,7 @@ impl Search<'_, '_> {
                 why.push((index, "the rows are met without it".to_owned()));
                 continue;
             }
-            let most = column.iter().fold(0.0_f64, |most, effect| most.max(effect.abs()));
+            let most = greatest(column);
             if !most.is_finite() || most < VISIBLE {
                 why.push((
                     index,
@@ -402,7 +435,7 @@ impl Search<'_, '_> {
     /// Measured sizes that can be the largest eager one.
     fn sizes(&self) -> Vec<u64> {
         let bench = self.runner.bench;
-        let by_size = |row: &&Row| !bench.tables[row.table].benchmark.is_by_entries();
+        let by_size = |row: &&Row| bench.tables[row.table].benchmark.first_column() == "size";
         let rows = self.rows.iter().map(|&row| &bench.rows[row]);
         let mut sizes: Vec<u64> = rows.filter(by_size).map(|row| row.key).collect();
         sizes.sort_unstable();
@@ -508,7 +541,11 @@ impl Search<'_, '_> {
             let candidate = self.candidates[index];
             let effect = jacobian[index].iter().fold(0.0_f64, |most, e| most.max(e.abs()));
             for path in candidate.paths {
-                if numbers.iter().any(|known: &Number| known.path == *path) {
+                if let Some(known) =
+                    numbers.iter_mut().find(|known: &&mut Number| known.path == *path)
+                {
+                    // One of several that move together, and one that moves by itself, too.
+                    (known.of, known.told_by) = (candidate.name, candidate.told_by);
                     continue;
                 }
                 let known = self.runner.bench.number(path).and_then(|number| number.value);
@@ -586,6 +623,11 @@ fn vaguest(
     let place = errors.iter().rposition(|error| *error > VAGUE)?;
     let factor = (2.0 * errors[place]).exp().min(99.0);
     Some((chosen.remove(place), format!("told to a factor of {factor:.1} only")))
+}
+
+/// The greatest effect on a row.
+fn greatest(column: &[f64]) -> f64 {
+    column.iter().fold(0.0_f64, |most, effect| most.max(effect.abs()))
 }
 
 fn moved(place: &Place, index: usize, step: f64) -> Place {
