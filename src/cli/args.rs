@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::experiment::what_if::WhatIf;
+use crate::hardware::profile::Parameter;
 
 /// Simulate the node and the network that an MPI library runs on, and check what moved.
 #[derive(Debug, Parser)]
@@ -385,7 +386,7 @@ pub(super) struct FitArguments {
     /// The machine to begin with: a name, or a model file
     #[arg(long, value_name = "NAME|FILE", default_value = "broadwell-edr")]
     pub(super) machine: String,
-    /// Tables to fit on; KIND is latency, bw, bibw, `mbw_mr`, prq or umq
+    /// Tables to fit on; KIND is latency, bw, bibw, `mbw_mr`, prq, umq, rma, `rma_mapped` or mutex
     #[arg(long, value_name = "[KIND=]FILE", num_args = 1..)]
     pub(super) measured: Vec<String>,
     /// Tables that are only compared with the fitted machine
@@ -394,6 +395,9 @@ pub(super) struct FitArguments {
     /// Where the two processes of a pair ran
     #[arg(long, value_enum, default_value = "nodes")]
     pub(super) between: Pairs,
+    /// Numbers of the machine that are not searched
+    #[arg(long, value_name = "PATH", num_args = 1.., value_parser = parameter)]
+    pub(super) keep: Vec<&'static str>,
     /// Keep every N-th row of a table from the fit, to tell its error; 0: none
     #[arg(long, value_name = "N", default_value = "4", value_parser = hold_out)]
     pub(super) hold_out: usize,
@@ -608,6 +612,11 @@ fn jobs(text: &str) -> Result<usize, String> {
 fn hold_out(text: &str) -> Result<usize, String> {
     let every = text.parse().ok().filter(|every| !(1..=2).contains(every));
     every.ok_or_else(|| "0 or a whole number from 3 up is needed".to_owned())
+}
+
+fn parameter(text: &str) -> Result<&'static str, String> {
+    let found = Parameter::find(text).map(|parameter| parameter.path);
+    found.ok_or_else(|| "no number of a machine is called so; see `mpisim show`".to_owned())
 }
 
 fn chunk(text: &str) -> Result<usize, String> {

@@ -185,6 +185,7 @@ fn request(arguments: &FitArguments) -> Result<Request, Failure> {
         },
         overrides: arguments.changes.set.clone(),
         library,
+        keep: arguments.keep.clone(),
         hold_out: arguments.hold_out,
         hwloc: arguments.hwloc.clone(),
     })
@@ -203,6 +204,8 @@ fn command(arguments: &FitArguments) -> String {
         put("--between", &["cores".to_owned()]);
     }
     put("--measured", &arguments.measured);
+    let keep: Vec<String> = arguments.keep.iter().map(|path| (*path).to_owned()).collect();
+    put("--keep", &keep);
     if arguments.hold_out != 4 {
         put("--hold-out", &[arguments.hold_out.to_string()]);
     }
@@ -334,7 +337,7 @@ fn kept_text(bench: &Bench, found: &Fit) -> String {
 }
 
 fn rows_text(table: &Table, rows: &[&Compared]) -> String {
-    let first = if table.benchmark.is_by_entries() { "entries" } else { "size" };
+    let first = table.benchmark.first_column();
     let unit = table.benchmark.unit();
     let columns = [first.to_owned(), format!("measured ({unit})"), format!("simulated ({unit})")];
     let columns =
@@ -342,7 +345,7 @@ fn rows_text(table: &Table, rows: &[&Compared]) -> String {
     let percent = |error: f64| format!("{:+.1} %", error * 100.0);
     let row = |row: &&Compared| {
         vec![
-            row.key.to_string(),
+            table.benchmark.label(row.key),
             digits(row.measured),
             digits(row.simulated),
             percent(row.error()),
@@ -430,9 +433,13 @@ fn document(bench: &Bench, found: &Fit, about: &About) -> String {
 
 fn row_json(bench: &Bench, row: &Compared) -> Value {
     let table = &bench.tables[row.table];
-    let key = if table.benchmark.is_by_entries() { "entries" } else { "size" };
+    let first = table.benchmark.first_column();
+    let key = match table.benchmark.operations() {
+        Some(_) => Value::from(table.benchmark.label(row.key)),
+        None => Value::from(row.key),
+    };
     json!({
-        "file": table.file, "benchmark": table.benchmark.name(), key: row.key,
+        "file": table.file, "benchmark": table.benchmark.name(), first: key,
         "unit": table.benchmark.unit(), "measured": row.measured, "simulated": row.simulated,
         "error": row.error(), "error_held_out": row.unseen_error(), "role": row.role.word(),
     })

@@ -18,6 +18,7 @@ use super::library::Library;
 pub mod bench;
 pub mod candidates;
 pub mod hwloc;
+mod least_squares;
 pub mod profile;
 pub mod search;
 pub mod table;
@@ -66,6 +67,8 @@ pub struct Request {
     pub overrides: Vec<String>,
     /// Where models are.
     pub library: Library,
+    /// Numbers of the machine that are not searched.
+    pub keep: Vec<&'static str>,
     /// Every so many rows of a fitted table one is held out; 0: none.
     pub hold_out: usize,
     /// Topology of the machine: a file of `lstopo --of xml`.
@@ -160,7 +163,7 @@ pub fn fit(
         Fitted::default()
     };
     let all: Vec<usize> = (0..bench.rows.len()).collect();
-    let simulated = runner.run(&found.values, &all)?;
+    let simulated = runner.run_one(&found.values, &all)?;
     let mut rows: Vec<Compared> = bench
         .rows
         .iter()
@@ -189,7 +192,7 @@ fn held_out(runner: &mut Runner<'_>, between: Between) -> Result<Vec<(usize, f64
         return Ok(Vec::new());
     }
     let found = search::search(runner, between, &[Role::Fitted])?;
-    let simulated = runner.run(&found.values, &unseen)?;
+    let simulated = runner.run_one(&found.values, &unseen)?;
     Ok(unseen.into_iter().zip(simulated).collect())
 }
 

@@ -3,8 +3,12 @@
 //! A footprint lies in the smallest level that holds it whole; a walk over more than that misses on
 //! every line, as least-recently-used caches do when a loop is larger than they are.
 //!
-//! Left out: what else the core keeps in its caches, and part hits. Noticeable as a knee that is
-//! sharper, and somewhat later, than a measured one.
+//! Where a machine says how many ways its second level has, that holds for each set by itself: pages
+//! lie anywhere in memory, so some sets get more of them than they have ways, and their part of a copy
+//! misses although the footprint is no larger than the level.
+//!
+//! Left out: what else the core keeps in its caches, and part hits elsewhere. Noticeable as a knee
+//! that is sharper, and somewhat later, than a measured one.
 
 use super::profile::Profile;
 use crate::units::{Bandwidth, Bytes, TimeDelta};
@@ -63,9 +67,12 @@ pub struct Memory {
     entry_footprint: u64,
     poll: TimeDelta,
     poll_footprint: u64,
-    /// In the caches, in the last of three levels, beyond, and between sockets.
+    /// In the second level, in the last of three, beyond, and between sockets.
     copy: [Bandwidth; 4],
+    copy_in_first: Bandwidth,
     copy_traffic: u64,
+    /// Ways of a set of the second level, where they are known.
+    ways: Option<u64>,
     /// Whether the cores of a tile slow down each other's copies.
     tiles_limit: bool,
 }
@@ -92,7 +99,9 @@ impl Memory {
                 mem.core_copy_bw_dram,
                 mem.core_copy_bw_remote,
             ],
+            copy_in_first: mem.core_copy_bw_l1,
             copy_traffic: u64::from(mem.copy_traffic),
+            ways: cache.l2_ways.map(u64::from),
             tiles_limit: profile.cpu.cores_per_tile > 1 && cache.l2_tile_copy_bw.is_some(),
         }
     }
@@ -147,8 +156,8 @@ impl Memory {
         let level = self.level_of(footprint);
         let cached = level <= self.last_level();
         let alone = match (side, level) {
-            (Side::Local, Level::L1 | Level::L2) => self.copy[0],
-            (Side::Local, Level::L3) => self.copy[1],
+            (Side::Local, Level::L1) => self.copy_in_first,
+            (Side::Local, Level::L2 | Level::L3) => self.around_second_level(footprint),
             (Side::Local, Level::Dram) => self.copy[2],
             (Side::Remote, _) => self.copy[3],
         };
@@ -156,6 +165,46 @@ impl Memory {
         let passes_tile = self.tiles_limit && level > Level::L1;
         CopyRate { alone, traffic, crosses_sockets: side == Side::Remote, passes_tile }
     }
+
+    /// The rate of a copy of which the second level holds a part, and the last one the rest.
+    fn around_second_level(&self, footprint: Bytes) -> Bandwidth {
+        let [held, missed] = [self.copy[0], self.copy[1]].map(Bandwidth::as_bit_per_s);
+        let part = u128::from(self.held_by_second_level(footprint));
+        let (held, missed) = (u128::from(held), u128::from(missed));
+        // Times add up: one over the rate is the part over one rate and the rest over the other.
+        let rate = held * missed * WHOLE / (part * missed + (WHOLE - part) * held);
+        Bandwidth::from_bit_per_s(u64::try_from(rate).expect("between two rates"))
+    }
+
+    /// The part of a footprint, of [`WHOLE`], that lies in sets which are not too full.
+    ///
+    /// A set gets as many pages as chance gives it: a Poisson distribution, since there are many more
+    /// pages in memory. A page stays if its set has fewer others than ways.
+    fn held_by_second_level(&self, footprint: Bytes) -> u64 {
+        let (size, bytes) = (self.sizes[1], footprint.as_u64());
+        let fits = if bytes <= size { WHOLE } else { 0 };
+        let Some(ways) = self.ways else { return part(fits) };
+        if bytes <= size / 4 || bytes >= size.saturating_mul(2) {
+            return part(fits);
+        }
+        let mean = u128::from(ways * bytes) * FINE / u128::from(size);
+        let (mut term, mut all, mut held) = (FINE, 0, 0);
+        for others in 0..=4 * u128::from(ways) + 32 {
+            all += term;
+            held += if others < u128::from(ways) { term } else { 0 };
+            term = term * mean / (FINE * (others + 1));
+        }
+        part(held * WHOLE / all)
+    }
+}
+
+/// All of a footprint.
+const WHOLE: u128 = 1 << 16;
+/// Steps of one, where chances are counted.
+const FINE: u128 = 1 << 12;
+
+fn part(of_whole: u128) -> u64 {
+    u64::try_from(of_whole).expect("at most the whole")
 }
 
 #[cfg(test)]
@@ -274,6 +323,31 @@ mod tests {
         );
         assert!(!passes(&cores, 1_024), "no limit is known");
         assert!(!passes(&[limit], 1_024), "no core shares a tile");
+    }
+
+    #[test]
+    fn sets_of_a_second_level_are_full_by_chance() {
+        let values = [
+            ("cache.l1d_size", "32 KiB"),
+            ("cache.l2_size", "2 MiB"),
+            ("cache.l3_size", "64 MiB"),
+            ("mem.core_copy_bw", "50 GB/s"),
+            ("mem.core_copy_bw_llc", "16 GB/s"),
+        ];
+        let sharp = memory(&values);
+        let ways = memory(&[&values[..], &[("cache.l2_ways", "16")]].concat());
+        let held = |memory: &Memory, kib| memory.held_by_second_level(Bytes::kib(kib));
+        assert_eq!([512, 2048, 2049].map(|kib| held(&sharp, kib)), [65_536, 65_536, 0]);
+        // Fewer than 16 others, of 16 on average: 0.467. Of 8: 0.992. Of 24: 0.034.
+        for (kib, chance) in
+            [(512, 65_536), (1024, 64_996), (2048, 30_588), (3072, 2_254), (4096, 43)]
+        {
+            assert!(held(&ways, kib).abs_diff(chance) < 60, "{kib}: {}", held(&ways, kib));
+        }
+        let rate = |memory: &Memory| memory.copy(Bytes::kib(2048), Side::Local).alone;
+        assert_eq!(rate(&sharp).to_string(), "50 GB/s");
+        let half = rate(&ways).as_bit_per_s() / 8_000_000;
+        assert!((23_300..23_600).contains(&half), "{half} MB/s");
     }
 
     #[test]

@@ -125,6 +125,8 @@ profile! {
         socket_bw: Bandwidth = required, "5 GB/s" .. "4000 GB/s";
         /// Payload rate of one core copying inside its caches.
         core_copy_bw: Bandwidth = required, "0.5 GB/s" .. "100 GB/s";
+        /// Payload rate of one core copying inside its first level.
+        core_copy_bw_l1: Bandwidth = same_as("mem.core_copy_bw"), "0.5 GB/s" .. "400 GB/s";
         /// Payload rate of one core copying what its last level alone holds, beyond the levels before.
         core_copy_bw_llc: Bandwidth = same_as("mem.core_copy_bw"), "0.5 GB/s" .. "100 GB/s";
         /// Payload rate of one core copying beyond its caches.
@@ -154,6 +156,9 @@ profile! {
         l1d_latency: Time = required, "0.3 ns" .. "5 ns";
         /// Second level, per core.
         l2_size: Bytes = required, "64 KiB" .. "8 MiB";
+        /// Ways of a set of the second level: pages lie in its sets at random, and what finds its set
+        /// full misses. Absent: a footprint that is no larger hits as a whole.
+        l2_ways: Count = optional, "2" .. "64";
         /// Load that hits the second level.
         l2_latency: Time = required, "1 ns" .. "50 ns";
         /// Payload rate of all cores of a tile that copy at once beyond their first level; absent:
@@ -455,5 +460,14 @@ profile! {
         shm_cell_size: Bytes = required, "64 B" .. "1 MiB";
         /// Shared-memory cells of one channel.
         shm_cell_count: Count = required, "1" .. "4096";
+        /// Messages begin at multiples of so many bytes of a queue of shared memory: one that is
+        /// longer, or longer than a line, reaches into another line.
+        shm_slot: Bytes = same_as("cache.line"), "8 B" .. "4 KiB";
+        /// Header and payload of a message that lies in such a queue, at most; a longer payload lies
+        /// in a segment of its own, whose first line its receiver waits for. Absent: all lie in it.
+        shm_inline: Bytes = optional, "16 B" .. "64 KiB";
+        /// Bytes of messages that such a queue holds; one that finds no room takes a segment. Absent:
+        /// there is room.
+        shm_queue: Bytes = optional, "64 B" .. "16 MiB";
     }
 }

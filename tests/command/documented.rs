@@ -27,7 +27,7 @@ const SLOW: [&str; 4] = [
     "endpoints/fig03_message_rate",
     "mpisim sensitivity",
     "tests/vectors/datatypes_random.json",
-    "mpisim fit --machine models/ref-node.json",
+    "mpisim fit --machine models/ref-node-ucx.json",
 ];
 
 /// Commands that are not run, and why.

@@ -33,5 +33,6 @@ mod models;
 mod overlap;
 mod packing;
 mod queue_depth;
+mod shared_queue;
 mod threads;
 mod tiles;

@@ -20,8 +20,8 @@ const MODELS: [(&str, &str); 15] = [
     ("ref-node", include_str!("../../models/ref-node.json")),
     ("ref-node-mpich", include_str!("../../models/ref-node-mpich.json")),
     ("ref-node-openmpi", include_str!("../../models/ref-node-openmpi.json")),
-    ("ref-node-mpich-fit", include_str!("../../models/ref-node-mpich-fit.json")),
-    ("ref-node-openmpi-fit", include_str!("../../models/ref-node-openmpi-fit.json")),
+    ("ref-node-ucx", include_str!("../../models/ref-node-ucx.json")),
+    ("ref-node-vader", include_str!("../../models/ref-node-vader.json")),
     ("ideal", include_str!("../../models/ideal.json")),
 ];
 const SOURCES: &str = include_str!("../../SOURCES.md");
@@ -206,8 +206,8 @@ const OTHER_ESTIMATES: [&str; 7] = [
     "ref-node",
     "ref-node-mpich",
     "ref-node-openmpi",
-    "ref-node-mpich-fit",
-    "ref-node-openmpi-fit",
+    "ref-node-ucx",
+    "ref-node-vader",
 ];
 
 #[test]
@@ -219,7 +219,9 @@ fn every_model_is_a_whole_machine() {
     let named: BTreeSet<_> = entries("broadwell-edr").iter().map(|e| e.parameter.path).collect();
     let only_others_have = [
         "cpu.cores_per_tile",
+        "mem.core_copy_bw_l1",
         "mem.core_copy_bw_llc",
+        "cache.l2_ways",
         "cache.l2_tile_copy_bw",
         "coh.line_same_l2",
         "coh.cell_per_byte",
@@ -231,6 +233,9 @@ fn every_model_is_a_whole_machine() {
         "hca.rdma",
         "mpi.rma_target_handler",
         "mpi.lock_handoff_same_tile",
+        "mpi.shm_slot",
+        "mpi.shm_inline",
+        "mpi.shm_queue",
     ];
     let all = PARAMETERS.iter().map(|parameter| parameter.path);
     let unnamed = all.filter(|path| !path.starts_with("gpu.") && !named.contains(path));

@@ -1,6 +1,6 @@
 //! Queue depth against reality: where the curves of two measured libraries turn, the model's turn.
 //!
-//! The machines were fitted on latency and message rate only. A posted receive is walked past when a
+//! The machines were fitted on latency and bandwidth only. A posted receive is walked past when a
 //! message arrives, so every round trip pays for it. An unexpected message is walked past when a
 //! receive is posted, which is before its message arrives: the walk hides behind the round trip until
 //! it is longer. How steep the curves are behind their knees is no part of this test: there the
@@ -64,7 +64,11 @@ fn compare(queue: Queue, table: &str, flat: u32, within: f64, bent: u32) {
             measured.iter().map(|row| (row.0, simulated(machine, queue, row.0))).collect();
         turns(&format!("measured {library} {table}"), &measured, flat, within, bent);
         turns(&format!("simulated {machine} {table}"), &simulated, flat, within, bent);
-        let off = simulated[0].1 / measured[0].1;
+        // The same ping-pong without a queue is the one that the machine was fitted on; the first
+        // rows of these tables are up to 7 % from it.
+        let alone =
+            self::measured(library, "latency").iter().find(|row| row.0 == 4).map(|row| row.1);
+        let off = simulated[0].1 / alone.expect("4 B were measured");
         assert!((0.9..1.1).contains(&off), "{machine}: {off} of the latency without a queue");
     }
 }

@@ -19,6 +19,8 @@ use crate::units::Bytes;
 /// Measured rounds of a run, and windows: the first ones after the warm-up are not yet those of a long run.
 const ROUNDS: u32 = 20;
 const WINDOWS: u32 = 4;
+/// Times that a mutex is taken.
+const CYCLES: u32 = 50;
 /// Bytes of a message beside a long queue.
 const QUEUED: &str = "8 B";
 
@@ -70,8 +72,8 @@ pub struct Bench {
     pub tables: Vec<Table>,
     /// Their rows, table by table.
     pub rows: Vec<Row>,
-    /// Whether the scenario itself says up to which size messages are eager.
-    pub fixed_threshold: bool,
+    /// Numbers that are not searched; so is a threshold that the scenario itself states.
+    pub keep: Vec<&'static str>,
 }
 
 impl Bench {
@@ -84,18 +86,21 @@ impl Bench {
         let mut rows = Vec::new();
         let mut start = None;
         for (index, table) in tables.iter().enumerate() {
-            let (plan, found) = plan_of(request, table);
-            let whole = plan.is_some();
+            let (points, found) = points_of(request, table);
+            let whole = points.is_some();
             if !found.is_empty() && (start.is_none() || !whole) {
                 *diagnostics = found;
             }
-            let plan = plan?;
-            start.get_or_insert_with(|| Arc::clone(&plan.points[0].machine));
-            rows.extend(rows_of(index, table, plan, request.hold_out));
+            let points = points?;
+            start.get_or_insert_with(|| Arc::clone(&points[0].machine));
+            rows.extend(rows_of(index, table, points, request.hold_out));
         }
         let says = |change: &String| change.trim_start().starts_with("mpi.eager_threshold");
-        let fixed_threshold = request.overrides.iter().any(says);
-        Some(Self { start: start?, tables, rows, fixed_threshold })
+        let mut keep = request.keep.clone();
+        if request.overrides.iter().any(says) {
+            keep.push(request.between.threshold());
+        }
+        Some(Self { start: start?, tables, rows, keep })
     }
 
     /// Runs rows on machines; `tell` is told after each batch how many have run.
@@ -105,7 +110,7 @@ impl Bench {
         jobs: usize,
         tell: &'a mut dyn FnMut(usize),
     ) -> Runner<'a> {
-        Runner { bench: self, stop, jobs, tell, runs: 0 }
+        Runner { bench: self, stop, jobs, tell, runs: 0, known: BTreeMap::new() }
     }
 
     /// The number of the model at `path`, where the model names one.
@@ -129,7 +134,10 @@ impl Bench {
     }
 }
 
-/// Runs rows and counts them.
+/// The numbers of a machine that are not those of the model, by path, in their smallest steps.
+type Key = Vec<(&'static str, u64)>;
+
+/// Runs rows, counts them and remembers what they gave.
 pub struct Runner<'a> {
     /// What is run.
     pub bench: &'a Bench,
@@ -137,6 +145,8 @@ pub struct Runner<'a> {
     jobs: usize,
     tell: &'a mut dyn FnMut(usize),
     runs: usize,
+    /// Results by numbers that are not the model's, and row.
+    known: BTreeMap<(Key, usize), f64>,
 }
 
 impl Runner<'_> {
@@ -145,20 +155,65 @@ impl Runner<'_> {
         self.runs
     }
 
-    /// What a machine with these numbers gives for some rows, in the tables' units; infinite where
-    /// the numbers contradict each other.
+    /// What one machine gives: see [`Self::run`].
     ///
     /// # Errors
     ///
     /// [`BenchError`].
-    pub fn run(&mut self, values: &Values, rows: &[usize]) -> Result<Vec<f64>, BenchError> {
-        let Some(profile) = self.bench.profile(values) else {
-            return Ok(vec![f64::INFINITY; rows.len()]);
+    pub fn run_one(&mut self, values: &Values, rows: &[usize]) -> Result<Vec<f64>, BenchError> {
+        Ok(self.run(std::slice::from_ref(values), rows)?.remove(0))
+    }
+
+    /// What machines with these numbers give for some rows, in the tables' units; infinite where
+    /// the numbers contradict each other. What was run before is not run again, and all that is new
+    /// runs side by side.
+    ///
+    /// # Errors
+    ///
+    /// [`BenchError`].
+    ///
+    /// # Panics
+    ///
+    /// Never: what was run is known.
+    pub fn run(
+        &mut self,
+        machines: &[Values],
+        rows: &[usize],
+    ) -> Result<Vec<Vec<f64>>, BenchError> {
+        let keys: Vec<Key> = machines.iter().map(|values| self.key(values)).collect();
+        let mut new = Vec::new();
+        let mut points = Vec::new();
+        for (values, key) in machines.iter().zip(&keys) {
+            let open = |&&row: &&usize| !self.known.contains_key(&(key.clone(), row));
+            let open: Vec<usize> = rows.iter().filter(open).copied().collect();
+            let Some(profile) = self.bench.profile(values) else {
+                self.known.extend(open.iter().map(|&row| ((key.clone(), row), f64::INFINITY)));
+                continue;
+            };
+            let machine = Arc::new(Machine { profile, ..(*self.bench.start).clone() });
+            for row in open {
+                if !new.contains(&(key, row)) {
+                    new.push((key, row));
+                    points.push(self.bench.rows[row].on(&machine, values));
+                }
+            }
+        }
+        let found =
+            self.measure(&points, &new.iter().map(|(_, row)| *row).collect::<Vec<usize>>())?;
+        self.known.extend(new.into_iter().map(|(key, row)| (key.clone(), row)).zip(found));
+        let of = |key: &Key| rows.iter().map(|&row| self.known[&(key.clone(), row)]).collect();
+        Ok(keys.iter().map(of).collect())
+    }
+
+    fn key(&self, values: &Values) -> Key {
+        let other = |(path, value): &(&&'static str, &Value)| {
+            self.bench.number(path).and_then(|number| number.value) != Some(**value)
         };
-        let start = &*self.bench.start;
-        let machine = Arc::new(Machine { profile, ..start.clone() });
-        let points: Vec<Point> =
-            rows.iter().map(|&row| self.bench.rows[row].on(&machine, values)).collect();
+        values.iter().filter(other).map(|(path, value)| (*path, value.steps())).collect()
+    }
+
+    /// Runs points, one for each of `rows`.
+    fn measure(&mut self, points: &[Point], rows: &[usize]) -> Result<Vec<f64>, BenchError> {
         let points: Vec<&Point> = points.iter().collect();
         let options = RunOptions { jobs: self.jobs, explain: false, stop: self.stop };
         let results = run_points(&points, options, &mut |_| Ok(()))?;
@@ -197,7 +252,7 @@ impl Row {
 }
 
 /// The rows of a table with their points.
-fn rows_of(index: usize, table: &Table, plan: Plan, hold_out: usize) -> Vec<Row> {
+fn rows_of(index: usize, table: &Table, points: Vec<Point>, hold_out: usize) -> Vec<Row> {
     let metric = table.benchmark.metric();
     let role = |place: usize| match (table.fitted, hold_out) {
         (false, _) => Role::Predicted,
@@ -206,7 +261,7 @@ fn rows_of(index: usize, table: &Table, plan: Plan, hold_out: usize) -> Vec<Row>
         (true, every) if (place + index) % every == every / 2 => Role::HeldOut,
         (true, _) => Role::Fitted,
     };
-    let rows = table.rows.iter().zip(plan.points).enumerate();
+    let rows = table.rows.iter().zip(points).enumerate();
     rows.map(|(place, (&(key, measured), point))| Row {
         table: index,
         key,
@@ -218,9 +273,52 @@ fn rows_of(index: usize, table: &Table, plan: Plan, hold_out: usize) -> Vec<Row>
     .collect()
 }
 
-/// The plan whose points are the rows of a table.
-fn plan_of(request: &Request, table: &Table) -> (Option<Plan>, Diagnostics) {
-    let text = scenario(request, table).to_string();
+/// The points of the rows of a table.
+fn points_of(request: &Request, table: &Table) -> (Option<Vec<Point>>, Diagnostics) {
+    let Some(all) = table.benchmark.operations() else {
+        let (plan, found) = plan_of(request, table, &scenario(request, table));
+        return (plan.map(|plan| plan.points), found);
+    };
+    let mut points = Vec::new();
+    let mut reports = Diagnostics::new();
+    for (key, _) in &table.rows {
+        let fields = usize::try_from(*key).ok().and_then(|place| all.get(place));
+        let fields = fields.map_or("", |(_, fields)| fields);
+        let (plan, found) = plan_of(request, table, &operation(request, table, fields));
+        if !found.is_empty() && (reports.is_empty() || plan.is_none()) {
+            reports = found;
+        }
+        let Some(mut plan) = plan else { return (None, reports) };
+        points.push(plan.points.remove(0));
+    }
+    (Some(points), reports)
+}
+
+/// The scenario of one row of a table of operations.
+fn operation(request: &Request, table: &Table, fields: &str) -> Json {
+    let per_node = if request.between == Between::Nodes { 1 } else { 2 };
+    let text = format!(r#"{{ "processes": 2, "processes_per_node": {per_node}, {fields} }}"#);
+    let mut workload: Json = serde_json::from_str(&text).expect("the fields are JSON");
+    workload["kind"] =
+        json!(if table.benchmark == Benchmark::Mutex { "mutex" } else { "rma_epochs" });
+    if table.benchmark == Benchmark::Mutex {
+        workload["cycles"] = json!(CYCLES);
+    } else {
+        workload["rounds"] = json!(ROUNDS);
+    }
+    if table.benchmark == Benchmark::OneSidedMapped {
+        workload["window"] = json!("shared");
+    }
+    json!({
+        "schema": 1, "title": format!("Fit: {}", table.benchmark.name()),
+        "machine": request.machine, "nodes": 2 / per_node, "mpi": { "payload": "real" },
+        "workload": workload,
+    })
+}
+
+/// The plan of a scenario.
+fn plan_of(request: &Request, table: &Table, scenario: &Json) -> (Option<Plan>, Diagnostics) {
+    let text = scenario.to_string();
     let name = format!("fit {}", table.benchmark.name());
     plan::load(&plan::Request {
         scenario: name,
@@ -283,5 +381,8 @@ fn workload(between: Between, table: &Table) -> Json {
         Benchmark::Bandwidth | Benchmark::MultiPair => windowed("bandwidth"),
         Benchmark::Posted => queued("expected"),
         Benchmark::Unexpected => queued("unexpected"),
+        Benchmark::OneSided | Benchmark::OneSidedMapped | Benchmark::Mutex => {
+            unreachable!("a table of operations has a scenario for each row")
+        }
     }
 }

@@ -76,6 +76,23 @@ const STEPS: Candidate = Candidate {
     needs: None,
     first: true,
 };
+/// The same but for those of rendezvous.
+const MESSAGE_STEPS: Candidate = Candidate {
+    name: "mpi.step_*",
+    paths: &[
+        "mpi.step_send",
+        "mpi.step_receive",
+        "mpi.step_arrival",
+        "mpi.step_completion",
+        "mpi.step_query",
+    ],
+    ..STEPS
+};
+/// What an adapter can do in all: a pair alone does not reach it.
+const TOTAL_RATE: Candidate = Candidate {
+    needs: Some(Benchmark::MultiPair),
+    ..one(&["hca.msg_rate_total"], "rate of small messages of many pairs, where the adapter limits")
+};
 /// How the steps are shared between sender and receiver.
 const SEND_STEP: Candidate = Candidate {
     name: "mpi.step_send",
@@ -84,18 +101,26 @@ const SEND_STEP: Candidate = Candidate {
     needs: Some(Benchmark::BiBandwidth),
     first: false,
 };
+/// Inside a node a message that reaches into a second line tells what a line costs, and the latency of
+/// the others what is left for the steps of both sides; the rate has those of one.
+const SEND_STEP_OF_CORES: Candidate = Candidate {
+    told_by: "latency of small messages, beside their rate and the step to a second line",
+    needs: None,
+    ..SEND_STEP
+};
 const COPY: Candidate = first(&["mem.core_copy_bw"], "bandwidth of messages that the caches hold");
 const COPY_DRAM: Candidate =
     one(&["mem.core_copy_bw_dram"], "bandwidth of messages that no cache holds");
 
 static CORES: &[Candidate] = &[
-    STEPS,
+    MESSAGE_STEPS,
     first(&["coh.line_same_socket"], "latency of small messages"),
     COPY,
     first(&["mem.core_copy_bw_llc"], "bandwidth of messages larger than the second level"),
     first(&["coh.cell_per_byte"], "growth of the latency up to the eager threshold"),
-    first(&["cma.call_overhead"], "latency just above the eager threshold"),
-    SEND_STEP,
+    first(&["mpi.step_control"], "latency just above the eager threshold"),
+    first(&["cma.call_overhead"], "bandwidth just above the eager threshold"),
+    SEND_STEP_OF_CORES,
     COPY_DRAM,
     one(&["cma.page_cost"], "growth of the latency of large messages, beside a copy's"),
 ];
@@ -108,7 +133,7 @@ static NODES: &[Candidate] = &[
     COPY,
     one(&["hca.wqe_fetch"], "step of the latency where a message no longer fits its descriptor"),
     one(&["hca.msg_rate_per_qp"], "rate of small messages of one pair, where the adapter limits"),
-    one(&["hca.msg_rate_total"], "rate of small messages of many pairs, where the adapter limits"),
+    TOTAL_RATE,
     SEND_STEP,
     one(&["pcie.dma_read_round_trip"], "latency of messages that the adapter fetches"),
     one(&["pcie.mmio_write"], "latency of small messages, beside that of the wire"),

@@ -4,10 +4,13 @@ use std::path::Path;
 
 use super::super::codes;
 use super::super::diagnostic::{Diagnostic, Diagnostics, Span, quote};
+use super::super::library;
 use super::super::measured::{self, Measured};
 
 /// The most rows of a table: each is a run.
 const MOST_ROWS: usize = 256;
+/// The most bytes of a table of operations.
+const MOST_BYTES: u64 = 1 << 20;
 /// Messages of a window, where the file does not say.
 const USUAL_WINDOW: u32 = 64;
 /// The most pairs and the longest window that are run.
@@ -29,17 +32,41 @@ pub enum Benchmark {
     Posted,
     /// Latency of 8 bytes against unexpected messages that do not match.
     Unexpected,
+    /// One-sided operations of 8 bytes on the window of an idle process.
+    OneSided,
+    /// The same where both processes map the window's memory.
+    OneSidedMapped,
+    /// Two processes that hand a mutex to each other.
+    Mutex,
 }
+
+/// Rows of one-sided operations: an epoch, and what is done in it. A put in a lock that is shared is
+/// a replacement there: the simulator's puts hold a lock alone, or one of all.
+const ONE_SIDED: &[(&str, &str)] = &[
+    ("lock_put8_unlock", r#""epoch": "shared", "access": "write""#),
+    ("excl_put8_unlock", r#""epoch": "exclusive", "access": "write""#),
+    ("lockall_get8_flush", r#""epoch": "lock_all_puts", "access": "read""#),
+    ("lockall_fop_flush", r#""epoch": "lock_all", "access": "fetch_add""#),
+];
+/// Rows of mutexes: which one.
+const MUTEXES: &[(&str, &str)] = &[
+    ("mpi2", r#""algorithm": "byte_vector""#),
+    ("mcs", r#""algorithm": "mcs""#),
+    ("mcs_cas_first", r#""algorithm": "mcs_cas_first""#),
+];
 
 impl Benchmark {
     /// Every benchmark.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 9] = [
         Self::Latency,
         Self::Bandwidth,
         Self::BiBandwidth,
         Self::MultiPair,
         Self::Posted,
         Self::Unexpected,
+        Self::OneSided,
+        Self::OneSidedMapped,
+        Self::Mutex,
     ];
 
     /// The name of its program, without `osu_`.
@@ -51,6 +78,9 @@ impl Benchmark {
             Self::MultiPair => "mbw_mr",
             Self::Posted => "prq",
             Self::Unexpected => "umq",
+            Self::OneSided => "rma",
+            Self::OneSidedMapped => "rma_mapped",
+            Self::Mutex => "mutex",
         }
     }
 
@@ -65,13 +95,20 @@ impl Benchmark {
         match self {
             Self::Latency | Self::Posted | Self::Unexpected => "latency",
             Self::Bandwidth | Self::BiBandwidth | Self::MultiPair => "bandwidth",
+            Self::OneSided | Self::OneSidedMapped => "epoch_time",
+            Self::Mutex => "handover",
         }
     }
 
     /// The unit of the metric.
     pub const fn unit(self) -> &'static str {
         match self {
-            Self::Latency | Self::Posted | Self::Unexpected => "us",
+            Self::Latency
+            | Self::Posted
+            | Self::Unexpected
+            | Self::OneSided
+            | Self::OneSidedMapped
+            | Self::Mutex => "us",
             Self::Bandwidth | Self::BiBandwidth | Self::MultiPair => "MB/s",
         }
     }
@@ -79,6 +116,37 @@ impl Benchmark {
     /// Whether the first column counts entries of a queue, and not bytes.
     pub const fn is_by_entries(self) -> bool {
         matches!(self, Self::Posted | Self::Unexpected)
+    }
+
+    /// The rows of a table whose first column is a word, each with the workload's fields that it
+    /// stands for; `None` where it is a number.
+    pub const fn operations(self) -> Option<&'static [(&'static str, &'static str)]> {
+        match self {
+            Self::OneSided | Self::OneSidedMapped => Some(ONE_SIDED),
+            Self::Mutex => Some(MUTEXES),
+            Self::Latency
+            | Self::Bandwidth
+            | Self::BiBandwidth
+            | Self::MultiPair
+            | Self::Posted
+            | Self::Unexpected => None,
+        }
+    }
+
+    /// What the first column holds.
+    pub const fn first_column(self) -> &'static str {
+        match (self.operations(), self.is_by_entries()) {
+            (Some(_), _) => "operation",
+            (None, true) => "entries",
+            (None, false) => "size",
+        }
+    }
+
+    /// A key of its rows as the table spells it.
+    pub fn label(self, key: u64) -> String {
+        let operation = usize::try_from(key).ok().zip(self.operations());
+        let word = operation.and_then(|(index, all)| all.get(index)).map(|(word, _)| *word);
+        word.map_or_else(|| key.to_string(), str::to_owned)
     }
 
     /// The benchmark whose title stands in a comment.
@@ -110,7 +178,7 @@ pub struct Table {
     pub pairs: u32,
     /// Messages of a window.
     pub window: u32,
-    /// Bytes or entries, and the value in the benchmark's unit.
+    /// Bytes, entries or the operation's place, and the value in the benchmark's unit.
     pub rows: Vec<(u64, f64)>,
     /// Whether numbers are fitted on it.
     pub fitted: bool,
@@ -123,6 +191,12 @@ pub fn read(diagnostics: &mut Diagnostics, asked: &str) -> Option<Table> {
         _ => (None, asked),
     };
     let path = Path::new(file);
+    let by_name = || Benchmark::find(path.file_stem()?.to_str()?);
+    if let Some(benchmark) = stated.or_else(by_name).filter(|one| one.operations().is_some()) {
+        let rows = operations(diagnostics, path, benchmark)?;
+        let (pairs, window, file) = (1, USUAL_WINDOW, file.to_owned());
+        return Some(Table { file, benchmark, pairs, window, rows, fitted: true });
+    }
     let measured = measured::read(diagnostics, path)?;
     let mut wrong = |found: String, allowed: String| {
         let source = diagnostics.add_source(path.display().to_string(), "");
@@ -153,6 +227,42 @@ pub fn read(diagnostics: &mut Diagnostics, asked: &str) -> Option<Table> {
         return wrong(found, format!("{allowed} are run"));
     }
     Some(Table { file: file.to_owned(), benchmark, pairs, window, rows, fitted: true })
+}
+
+/// The rows of a table of operations: a word and microseconds on each line.
+fn operations(
+    diagnostics: &mut Diagnostics,
+    path: &Path,
+    benchmark: Benchmark,
+) -> Option<Vec<(u64, f64)>> {
+    let bytes = library::read(diagnostics, path, MOST_BYTES)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let known = benchmark.operations().unwrap_or_default();
+    let read = |line: &str| {
+        let (word, value) = line.split_once(char::is_whitespace)?;
+        let place = known.iter().position(|(known, _)| *known == word)?;
+        let value: f64 = value.split_whitespace().next()?.parse().ok()?;
+        (value > 0.0 && value.is_finite()).then_some((u64::try_from(place).ok()?, value))
+    };
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let mut rows: Vec<(u64, f64)> = Vec::new();
+    let mut wrong = None;
+    for line in lines.filter(|line| !line.starts_with('#')) {
+        match read(line) {
+            Some(row) if rows.iter().all(|(place, _)| *place != row.0) => rows.push(row),
+            _ => wrong = wrong.or(Some(format!("`{}`", quote(line)))),
+        }
+    }
+    if wrong.is_none() && !rows.is_empty() {
+        return Some(rows);
+    }
+    let found = wrong.unwrap_or_else(|| "no line of numbers".to_owned());
+    let words = known.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ");
+    let source = diagnostics.add_source(path.display().to_string(), "");
+    let span = Span { source, start: 0, end: 0 };
+    let allowed = format!("one of {words}, once each, and microseconds are needed");
+    diagnostics.push(Diagnostic::error(&codes::MEASURED, span, "", found, allowed));
+    None
 }
 
 /// Title first, then the name of the file.
@@ -247,6 +357,27 @@ mod tests {
         let table = table("osu_latency.txt", text).unwrap();
         assert_eq!(table.benchmark, Benchmark::Latency);
         assert_eq!(table.rows, [(1, 1.0), (2, 1.5)]);
+    }
+
+    #[test]
+    fn operations_are_words_and_their_order_is_free() {
+        let rma = table("rma.txt", "# Operation  us\nexcl_put8_unlock 2.8\nlock_put8_unlock 2.9\n");
+        let rma = rma.unwrap();
+        assert_eq!(
+            (rma.benchmark, &rma.rows[..]),
+            (Benchmark::OneSided, &[(1, 2.8), (0, 2.9)][..])
+        );
+        assert_eq!(rma.benchmark.label(1), "excl_put8_unlock");
+        for (text, says) in [
+            ("excl_put8_unlock 1\nexcl_put8_unlock 2\n", "`excl_put8_unlock 2`"),
+            ("ticket 1\n", "one of mpi2, mcs, mcs_cas_first"),
+            ("mcs -1\n", "`mcs -1`"),
+            ("# nothing\n", "no line of numbers"),
+        ] {
+            let name = if text.contains("put8") { "rma.txt" } else { "mutex.txt" };
+            let why = table(name, text).unwrap_err();
+            assert!(why.contains(says), "{why}");
+        }
     }
 
     #[test]

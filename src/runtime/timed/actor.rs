@@ -395,12 +395,15 @@ where
             }
             Arrived::Packet { from, channel, content, via } => {
                 self.actor(thread).taken = Some((from, channel));
-                let Content { packet, parcel } = self.contents.remove(content);
+                let Content { packet, parcel, slots } = self.contents.remove(content);
                 self.record(|| Choice::TakePacket { process, thread: inner, from, via });
                 let landing = parcel.map(|parcel| self.memories.land(process, &parcel));
                 let mut cost = match via {
                     Via::Hca => cqe_poll,
-                    Via::SharedMemory => self.costs.taken_lines(landing.map(|at| at.len)),
+                    Via::SharedMemory => {
+                        let payload = landing.map(|at| at.len);
+                        self.costs.taken_lines(payload) + self.leave_queue(channel, slots)
+                    }
                 };
                 if landing.is_none() && via == Via::Hca {
                     // A packet without payload leaves its receive buffer at once.
@@ -537,12 +540,18 @@ where
                     self.memories.capture(process, region)
                 });
                 let bytes = header.as_u64() + payload.map_or(0, |region| region.len);
-                let content = self.contents.insert(|| Content { packet: packet.clone(), parcel });
+                let slots = self.enter_queue(process, *to, *via, bytes);
+                let content = || Content { packet: packet.clone(), parcel, slots };
+                let content = self.contents.insert(content);
                 let kind = FlightKind::Packet { content, via: *via };
                 Some(self.launch(thread, *to, kind, bytes, *via, cursor))
             }
             Action::RdmaWrite { to, from, into, token, immediate } => {
-                let content = |packet: &M::Packet| Content { packet: packet.clone(), parcel: None };
+                let content = |packet: &M::Packet| Content {
+                    packet: packet.clone(),
+                    parcel: None,
+                    slots: None,
+                };
                 let contents = &mut self.contents;
                 let immediate = immediate.as_ref().map(|word| contents.insert(|| content(word)));
                 let (source, into, token) = (*from, *into, *token);

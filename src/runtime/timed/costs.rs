@@ -71,12 +71,28 @@ impl Costs {
 
     /// Until a message of so many bytes, written at `from`, is seen by a core at `to`.
     ///
-    /// Header and payload share the flag's line where they fit; else another line follows it. The
-    /// lines behind that are fetched ahead, which is [`Self::cell_lines`].
-    pub(super) fn cell_transfer(&self, from: Place, to: Place, bytes: u64) -> TimeDelta {
+    /// Header and payload share the flag's line where they fit; else another line follows it, unless
+    /// the receiver itself fetches it from elsewhere. The lines behind that are fetched ahead, which
+    /// is [`Self::cell_lines`].
+    pub(super) fn cell_transfer(
+        &self,
+        from: Place,
+        to: Place,
+        bytes: u64,
+        lies_apart: bool,
+    ) -> TimeDelta {
         let line = self.line_transfer(from, to);
-        let fits = bytes <= self.profile.cache.line.as_u64();
+        let one = self.profile.cache.line.min(self.profile.mpi.shm_slot).as_u64();
+        let fits = bytes <= one || lies_apart;
         if fits || self.profile.coh.cell_per_byte.is_none() { line } else { line * 2 }
+    }
+
+    /// Bytes that a message takes of a queue of shared memory; `None` where it is too long for one.
+    pub(super) fn slots(&self, bytes: u64) -> Option<u32> {
+        let mpi = &self.profile.mpi;
+        let short = mpi.shm_inline.is_none_or(|longest| bytes <= longest.as_u64());
+        let bytes = bytes.next_multiple_of(mpi.shm_slot.as_u64());
+        short.then_some(bytes).and_then(|bytes| u32::try_from(bytes).ok())
     }
 
     /// Core time of reading a line that another core of the node wrote.

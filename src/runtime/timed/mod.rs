@@ -66,7 +66,7 @@ pub use peer_copy::Kernel;
 use peer_copy::PeerCopies;
 use polling::{Entries, Poller, Routes};
 use trail::Trail;
-use wires::Channel;
+use wires::{Channel, Content};
 
 /// How many channels a pass of the progress engine polls.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -292,13 +292,6 @@ enum FlightKind {
         operand: Parcel,
     },
     SendDone,
-}
-
-/// What a packet carries: it stays in one place from its departure until a poll takes it.
-#[derive(Clone, Debug)]
-struct Content<P> {
-    packet: P,
-    parcel: Option<Parcel>,
 }
 
 /// What a thread's poll can take.

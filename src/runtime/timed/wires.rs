@@ -147,6 +147,9 @@ pub(super) struct Channel {
     free_at: Time,
     /// RDMA reads under way.
     reads: u32,
+    /// Bytes of messages in its queue of shared memory, and when the last one is seen.
+    queued: u32,
+    seen: Time,
     /// What most channels never have: a large job has many channels.
     rare: Option<Box<Rare>>,
 }
@@ -246,6 +249,15 @@ impl Channel {
     }
 }
 
+/// What a packet carries: it stays in one place from its departure until a poll takes it.
+#[derive(Clone, Debug)]
+pub(super) struct Content<P> {
+    pub(super) packet: P,
+    pub(super) parcel: Option<Parcel>,
+    /// Bytes of a queue of shared memory that it lies in; `None`: its payload lies elsewhere.
+    pub(super) slots: Option<u32>,
+}
+
 impl<M: Machine, P: Program<M>> Timed<M, P>
 where
     M::Call: Lends,
@@ -253,6 +265,40 @@ where
     /// Where a process's HCA buffers lie: the place of its first thread.
     pub(super) fn home(&self, process: Process) -> Place {
         self.actors[self.first_thread[process.0 as usize] as usize].placement.place
+    }
+
+    /// A message enters the queue of shared memory that its receiver polls: the bytes that it takes
+    /// there; `None` where its payload lies elsewhere.
+    pub(super) fn enter_queue(
+        &mut self,
+        from: Process,
+        to: Route,
+        via: Via,
+        bytes: u64,
+    ) -> Option<u32> {
+        if via != Via::SharedMemory || self.costs.profile.mpi.shm_inline.is_none() {
+            return Some(0);
+        }
+        let slots = self.costs.slots(bytes)?;
+        let Some(room) = self.costs.profile.mpi.shm_queue else { return Some(0) };
+        let channel = self.channel(from, to);
+        let queued = &mut self.channels[channel as usize].queued;
+        let fits = u64::from(*queued + slots) <= room.as_u64();
+        fits.then(|| {
+            *queued += slots;
+            slots
+        })
+    }
+
+    /// Its receiver takes it: core time of the first line of a payload that lies elsewhere.
+    pub(super) fn leave_queue(&mut self, channel: u32, slots: Option<u32>) -> TimeDelta {
+        let channel = &mut self.channels[channel as usize];
+        let Some(slots) = slots else {
+            let (from, to) = (channel.from, channel.to.peer);
+            return self.costs.line_transfer(self.home(from), self.home(to));
+        };
+        channel.queued -= slots;
+        TimeDelta::ZERO
     }
 
     /// The channel between two lanes, opened at first use.
@@ -270,6 +316,8 @@ where
             unsignalled: 0,
             free_at: Time::ZERO,
             reads: 0,
+            queued: 0,
+            seen: Time::ZERO,
             rare: None,
         });
         self.channel_of.set(from, to, index);
@@ -329,10 +377,16 @@ where
         let flight = self.flights.get(id);
         let (from, to, channel, bytes) = (flight.from, flight.to, flight.channel, flight.bytes);
         let posting = match &flight.kind {
-            FlightKind::Packet { via: Via::SharedMemory, .. } => {
-                let delay = self.costs.cell_transfer(self.home(from), self.home(to.peer), bytes);
+            FlightKind::Packet { via: Via::SharedMemory, content } => {
+                let lies_apart = self.contents.get(*content).slots.is_none();
+                let (from_home, to_home) = (self.home(from), self.home(to.peer));
+                let delay = self.costs.cell_transfer(from_home, to_home, bytes, lies_apart);
                 let thread = self.thread_of(from, Thread(0));
-                self.schedule(now + delay, thread, Phase::Neighbour, Happening::Neighbour(id));
+                // A queue is read in order: nothing is seen before what lies in front of it.
+                let seen = &mut self.channels[channel as usize].seen;
+                *seen = (*seen).max(now + delay);
+                let at = *seen;
+                self.schedule(at, thread, Phase::Neighbour, Happening::Neighbour(id));
                 return;
             }
             FlightKind::Packet { via: Via::Hca, .. } => self.posting(bytes),
