@@ -14,7 +14,7 @@ use super::resolved;
 use super::scenario::{load, request};
 use super::show::counted;
 use super::signals::Interrupt;
-use super::single::Single;
+use super::single::{Shown, Single};
 use super::sweep::{self, Engine};
 use super::terminal::{Failure, Outcome, Problem, Terminal, print};
 use crate::experiment::codes;
@@ -69,13 +69,15 @@ fn here(terminal: Terminal, arguments: &RunArguments) -> Outcome {
         osu_spec(&plan)?;
     }
     let single = Single::of(&plan, arguments)?;
-    let Some(mut store) = open(terminal, arguments, &plan)? else { return Ok(0) };
     let interrupt = Interrupt::listen(terminal, resume_advice(arguments));
+    let shown = single.map(Single::record).transpose()?;
+    let Some(mut store) = open(terminal, arguments, &plan)? else { return Ok(0) };
+    interrupt.frees(store.lock());
     let mut result = simulate(terminal, arguments, &plan, &mut store, &interrupt)?;
     for what_if in &arguments.what_if {
         result.what_if.push(suppose(arguments, &plan, *what_if, &interrupt)?);
     }
-    let drawn = single.map(Single::write).transpose()?.flatten();
+    let drawn = shown.map(Shown::write).transpose()?.flatten();
     let files = files::files(&plan, &result, &normal_command(arguments), drawn)?;
     let exit = verdict(terminal, &result, &files, arguments.format);
     store.finish(&result, &files.files)?;

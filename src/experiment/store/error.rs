@@ -1,5 +1,6 @@
 //! Why results cannot be kept.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::lock::Owner;
@@ -128,10 +129,22 @@ impl StoreError {
     /// What the user can do about it.
     pub fn help(&self) -> &'static str {
         match self {
-            Self::Io { why, .. } if why.kind() == std::io::ErrorKind::InvalidFilename => {
+            Self::Io { why, .. } if why.kind() == ErrorKind::InvalidFilename => {
                 "choose another directory with `--out`: file systems take names of up to 255 bytes"
             }
-            Self::Io { .. } => "free the space or the permission, then run again with `--resume`",
+            Self::Io { why, .. } => match why.kind() {
+                ErrorKind::NotFound => "name a place in a directory that exists",
+                ErrorKind::NotADirectory | ErrorKind::IsADirectory => {
+                    "name a file where a file is meant, and a directory where one is meant"
+                }
+                ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
+                    "name another place, or change the permission"
+                }
+                ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+                    "free space, then run again: `mpisim run` with `--resume` repeats no point"
+                }
+                _ => "remove the cause, then run the command again",
+            },
             Self::Missing { .. } => "free space, then run again with `--resume`: no point is lost",
             Self::NotOurs { .. } | Self::OtherScenario { .. } | Self::BadName(_) => {
                 "choose another directory with `--out`"
