@@ -323,7 +323,7 @@ pub(super) struct CheckArguments {
 /// Options of `diff`.
 #[derive(Args, Clone, Debug)]
 pub(super) struct DiffArguments {
-    /// A scenario, a results directory, a baseline, or the name of a set of baselines
+    /// A scenario, a schedule, a results directory, a baseline, or the name of a set of baselines
     #[arg(value_name = "A")]
     pub(super) a: String,
     /// The same; may be left out with `--set-a` or `--set-b`
@@ -335,6 +335,9 @@ pub(super) struct DiffArguments {
     /// Set a field of B only
     #[arg(long, value_name = "PATH=VALUE")]
     pub(super) set_b: Vec<String>,
+    /// Replay a schedule, FILE.goal, on this machine
+    #[arg(long, value_name = "NAME")]
+    pub(super) machine: Option<String>,
     #[command(flatten)]
     pub(super) changes: Changes,
     /// The point of A to look at event by event [default: the one that differs most]

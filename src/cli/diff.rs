@@ -204,7 +204,8 @@ fn words(arguments: &DiffArguments) -> Vec<String> {
     }
     let models = arguments.changes.models.as_ref().map(|folder| folder.display().to_string());
     let point = arguments.point.map(|point| point.to_string());
-    for (flag, value) in [("--models", models), ("--point", point)] {
+    let machine = arguments.machine.clone();
+    for (flag, value) in [("--machine", machine), ("--models", models), ("--point", point)] {
         words.extend(value.into_iter().flat_map(|value| [flag.to_owned(), value]));
     }
     words

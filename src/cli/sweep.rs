@@ -85,8 +85,8 @@ fn opened(terminal: Terminal, directory: &Path) -> Result<(Spread, Plan), Failur
         &Request {
             scenario: asked.scenario.clone(),
             overrides: asked.overrides.clone(),
-            text: None,
             library: Library { models, ..Library::default() },
+            ..Request::default()
         },
     )?;
     spread.check(&resolved::identity(&plan))?;

@@ -227,6 +227,7 @@ fn plan_of(request: &Request, table: &Table) -> (Option<Plan>, Diagnostics) {
         overrides: request.overrides.clone(),
         library: request.library.clone(),
         text: Some(text),
+        ..plan::Request::default()
     })
 }
 
