@@ -20,7 +20,7 @@ use crate::experiment::library::embedded;
 use crate::experiment::plan::{Plan, Request};
 use crate::experiment::results::{PointResult, RunResult};
 use crate::experiment::run::{self, RunError, RunOptions};
-use crate::experiment::store::{check_writable, write_atomically};
+use crate::experiment::store::{self, check_writable, write_atomically};
 use crate::report::difference::{Compared, DifferencePage};
 use crate::report::json::{CheckDocument, CheckStatus, CheckedClaim, CheckedScenario, check_json};
 use crate::report::junit::{Suite, junit};
@@ -98,13 +98,16 @@ fn scenarios(given: &[String]) -> Result<Vec<String>, Failure> {
     Ok(all)
 }
 
-/// Every JSON file below a directory, sorted.
+/// Every JSON file below a directory, sorted; results of this program are none.
 pub(super) fn below(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     let failed = |why: std::io::Error| {
         let what = format!("cannot list `{}`: {why}", quote(&folder.display().to_string()));
         Failure::from(Problem::new(&codes::IO, what))
     };
     let mut all = Vec::new();
+    if store::is_results(folder) {
+        return Ok(all);
+    }
     for entry in std::fs::read_dir(folder).map_err(failed)? {
         let path = entry.map_err(failed)?.path();
         if path.is_dir() && !path.is_symlink() {
@@ -127,7 +130,7 @@ fn prepare(
     let (mut jobs, mut refused) = (Vec::new(), 0);
     for scenario in given {
         let (scenario, library) = (scenario.clone(), library.clone());
-        let job = load(terminal, &Request { scenario, overrides: Vec::new(), library, text: None })
+        let job = load(terminal, &Request { scenario, library, ..Request::default() })
             .and_then(|plan| with_baseline(terminal, arguments, plan));
         match job {
             Ok(job) => jobs.push(job),
@@ -356,7 +359,7 @@ fn report(
         let what = format!("{} without a baseline `{name}`", counted(new, "scenario"));
         terminal.problem(
             &Problem::new(&codes::NO_BASELINE, what)
-                .help(format!("create it with `mpisim check --save-baseline {name}`")),
+                .help(format!("create it with `{}`", save_command(arguments, name))),
         );
         exit = if exit == 0 { 3 } else { exit };
     }
@@ -410,13 +413,20 @@ fn page(arguments: &CheckArguments, jobs: &[Job], all: &[Checked]) -> Difference
     DifferencePage {
         title: "Results against their baselines".to_owned(),
         summary: format!("{}, {moved} not as before", counted(all.len(), "scenario")),
-        heads: ["now", "before"],
+        heads: ["before", "now"],
         now: format!("mpisim {version}"),
-        before: format!("baseline `{}`", baseline_name(arguments)),
+        before: format!("baseline {}", baseline_name(arguments)),
         version,
         command: command_line(words(arguments)),
         scenarios,
     }
+}
+
+/// The command that saves what was compared.
+fn save_command(arguments: &CheckArguments, name: &str) -> String {
+    let anew = CheckArguments { baseline: None, report: None, ..arguments.clone() };
+    let save = ["--save-baseline".to_owned(), name.to_owned()];
+    command_line(words(&anew).into_iter().chain(save))
 }
 
 fn words(arguments: &CheckArguments) -> Vec<String> {

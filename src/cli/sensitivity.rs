@@ -23,7 +23,7 @@ use crate::experiment::sensitivity::{
 use crate::experiment::shape::nearest;
 use crate::experiment::store::{check_writable, write_atomically};
 use crate::report::figure::{Axis, Scale, Swing, Tornado};
-use crate::report::numbers::in_words;
+use crate::report::numbers::{change, in_words};
 use crate::report::table::Table;
 
 /// Bars of the figure.
@@ -208,7 +208,7 @@ impl Work<'_> {
 fn percent(effect: &Result<Effect, String>) -> String {
     match effect {
         Ok(effect) if effect.same => "same".to_owned(),
-        Ok(effect) => format!("{:+.2} %", effect.change * 100.0),
+        Ok(effect) => change(1.0, 1.0 + effect.change, 2),
         Err(_) => "refused".to_owned(),
     }
 }

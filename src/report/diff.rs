@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::explain::{PathShift, path_shifts};
 use super::json::diff::DiffStatus;
-use super::numbers::{engineering, percent};
+use super::numbers::{change, engineering, percent};
 use super::table::{TIME, Table};
 use crate::experiment::attribution::Shift;
 use crate::experiment::diff::{Closer, Difference, MetricPair, Pair, Sides};
@@ -97,11 +97,10 @@ pub fn pair_name(params: &[(String, String)], index: usize) -> String {
 
 /// The change of a metric for people.
 pub fn change_text(metric: &MetricPair) -> String {
-    match (metric.change(), metric.values) {
-        (Some(change), _) => format!("{change:+.2} %"),
-        (None, [Some(_), None]) => "only in A".to_owned(),
-        (None, [None, _]) => "only in B".to_owned(),
-        (None, [Some(_), Some(_)]) => "from zero".to_owned(),
+    match metric.values {
+        [Some(a), Some(b)] => change(a, b, 2),
+        [Some(_), None] => "only in A".to_owned(),
+        [None, _] => "only in B".to_owned(),
     }
 }
 

@@ -62,7 +62,7 @@ impl Files {
         let page = DifferencePage {
             title: "Two results side by side".to_owned(),
             summary: format!("{}, {same} the same", counted(reports.len(), "scenario")),
-            heads: ["B", "A"],
+            heads: ["A", "B"],
             now: arguments.b.as_ref().unwrap_or(&arguments.a).clone(),
             before: arguments.a.clone(),
             version: env!("CARGO_PKG_VERSION"),
@@ -136,7 +136,7 @@ fn row(pair: &Pair<'_>, metric: &MetricPair) -> DifferenceRow {
         now,
         before,
         change: change_text(metric),
-        tolerance: "none".to_owned(),
+        tolerance: None,
     }
 }
 
