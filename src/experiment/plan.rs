@@ -474,7 +474,7 @@ fn read(diagnostics: &mut Diagnostics, request: &Request) -> Option<Plan> {
         name: loaded.name,
         title: text("title")?,
         source: text("source"),
-        note: text("note"),
+        note: tree.note(),
         digest: digest(&loaded.bytes, &request.overrides, &schedules),
         bytes: loaded.bytes,
         overrides: request.overrides.clone(),
@@ -595,8 +595,7 @@ fn points(
         if diagnostics.mark() > mark && !params.is_empty() {
             let shown: Vec<String> =
                 params.iter().map(|(path, value)| format!("{path} = {value}")).collect();
-            let number = index + 1;
-            let text = format!("found at point {number} of {count}: {}", shown.join(", "));
+            let text = format!("found at point {index} of {count} ({})", shown.join(", "));
             diagnostics.explain(mark, &text);
         }
         points.extend(point);
