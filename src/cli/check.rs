@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::args::{CheckArguments, CheckOutput};
 use super::compared;
 use super::crash::{command_line, internal};
-use super::run::{jobs, params, progress};
+use super::run::{jobs, progress, why_failed};
 use super::scenario::{library, load};
 use super::show::counted;
 use super::signals::Interrupt;
@@ -203,24 +203,21 @@ fn refusal(error: &CheckError) -> Problem {
     Problem::new(code, error.to_string()).help(help)
 }
 
-/// Runs one scenario; a limit that is hit is its result.
+/// Runs one scenario.
 fn simulate(
     arguments: &CheckArguments,
     plan: &Plan,
     interrupt: &Interrupt,
     tick: &(dyn Fn() + Sync),
-) -> Result<Result<RunResult, Problem>, Failure> {
+) -> Result<RunResult, Failure> {
     let options = RunOptions { jobs: jobs(arguments.jobs), stop: &interrupt.stop, explain: false };
     let result = run::run(plan, options, &[], &mut |_| {
         tick();
         Ok(())
     });
     match result {
-        Ok(result) => Ok(Ok(result)),
+        Ok(result) => Ok(result),
         Err(_) if interrupt.came() => Err(Failure::Said(interrupt.stopped())),
-        Err(error @ RunError::Limit { .. }) => {
-            Ok(Err(Problem::new(&codes::POINT_LIMIT, format!("{}: {error}", plan.name))))
-        }
         Err(RunError::Store(error)) => Err(error.into()),
         Err(error) => {
             let command = command_line(["check".to_owned(), plan.name.clone()]);
@@ -229,7 +226,7 @@ fn simulate(
     }
 }
 
-fn judge(job: &Job, result: Result<RunResult, Problem>) -> Checked {
+fn judge(job: &Job, result: RunResult) -> Checked {
     let scenario = job.plan.name.clone();
     let verdict = |status, result, comparison, problem| Checked {
         scenario: scenario.clone(),
@@ -238,17 +235,12 @@ fn judge(job: &Job, result: Result<RunResult, Problem>) -> Checked {
         comparison,
         problem,
     };
-    let result = match result {
-        Ok(result) => result,
-        Err(problem) => return verdict(CheckStatus::Failed, None, None, Some(problem)),
-    };
     let expected = |point: &PointResult| {
         point.failure.is_none() || job.baseline.as_ref().is_some_and(|saved| saved.expects(point))
     };
     if let Some(point) = result.points.iter().find(|point| !expected(point)) {
-        let why = point.failure.as_deref().unwrap_or_default();
-        let what = format!("{scenario}: point {}{}: {why}", point.index, params(point));
-        let problem = Problem::new(&codes::STOPPED, what);
+        let problem = why_failed(point);
+        let problem = Problem { what: format!("{scenario}: {}", problem.what), ..problem };
         return verdict(CheckStatus::Failed, Some(result), None, Some(problem));
     }
     let Some(baseline) = &job.baseline else {
@@ -284,7 +276,7 @@ fn save(
         failed.iter().filter_map(|one| one.problem.as_ref()).for_each(|one| terminal.problem(one));
         let what = format!("{} failed: no baseline is saved", counted(failed.len(), "scenario"));
         return Err(Problem::new(&codes::BASELINE_REFUSED, what)
-            .help("save what did not finish as the result by `--force`")
+            .help("save a failure as the result by `--force`")
             .into());
     }
     let (mut text, mut saved) = (String::new(), Vec::new());

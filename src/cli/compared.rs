@@ -65,7 +65,9 @@ fn difference(metric: &MetricCheck) -> String {
         (Some(value), Some(old)) => {
             let [now, was] = apart([value, old]).map(|number| format!("{number} {unit}"));
             let (moved, allowed) = (numbers::change(old, value, 4), tolerance * 100.0);
-            format!("point {point}{place}: {name} {now}, was {was} ({moved}, tolerance {allowed} %)")
+            format!(
+                "point {point}{place}: {name} {now}, was {was} ({moved}, tolerance {allowed} %)"
+            )
         }
         (Some(value), None) => format!("point {point}{place}: {name} {}, new", text(value)),
         (None, Some(old)) => format!("point {point}{place}: {name} gone, was {}", text(old)),

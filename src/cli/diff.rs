@@ -180,9 +180,6 @@ fn failure(
     match error {
         RunError::Stopped { .. } => Failure::Said(interrupt.stopped()),
         RunError::Store(error) => error.into(),
-        RunError::Limit { .. } => {
-            Problem::new(&codes::POINT_LIMIT, format!("{}: {error}", plan.name)).into()
-        }
         RunError::Internal { .. } => {
             let command = command_line(words(arguments));
             internal(&format!("{}: {error}", plan.name), &command).into()
@@ -297,8 +294,5 @@ fn look_closer(
 }
 
 fn stopped(arguments: &DiffArguments, error: PointError) -> Failure {
-    match error {
-        PointError::Limit(reason) => Problem::new(&codes::POINT_LIMIT, reason).into(),
-        PointError::Internal(message) => internal(&message, &command_line(words(arguments))).into(),
-    }
+    internal(&error.0, &command_line(words(arguments))).into()
 }

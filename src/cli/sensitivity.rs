@@ -161,7 +161,7 @@ fn metric(
     });
     let main = drawn.filter(|name| known.contains(name)).or_else(|| known.first().copied());
     main.map(str::to_owned).ok_or_else(|| {
-        let what = format!("`{}` did not finish at any point: nothing can vary", plan.name);
+        let what = format!("`{}` failed at every point: nothing can vary", plan.name);
         Problem::new(&codes::STOPPED, what).into()
     })
 }
@@ -186,7 +186,7 @@ impl Work<'_> {
             Err(why) => return Ok(Err(why)),
         };
         let result = self.simulate(&plan)?;
-        Ok(effect(base, &result, metric).ok_or_else(|| "no point finished".to_owned()))
+        Ok(effect(base, &result, metric).ok_or_else(|| "every point failed".to_owned()))
     }
 
     fn simulate(&self, plan: &Plan) -> Result<RunResult, Failure> {
@@ -194,9 +194,6 @@ impl Work<'_> {
         let options = RunOptions { jobs: jobs(self.arguments.jobs), explain: false, stop };
         run::run(plan, options, &[], &mut |_| Ok(())).map_err(|error| match error {
             _ if self.interrupt.came() => Failure::Said(self.interrupt.stopped()),
-            error @ RunError::Limit { .. } => {
-                Problem::new(&codes::POINT_LIMIT, error.to_string()).into()
-            }
             error @ (RunError::Internal { .. } | RunError::Stopped { .. } | RunError::Store(_)) => {
                 let command = ["sensitivity".to_owned(), self.arguments.scenario.clone()];
                 internal(&error.to_string(), &command_line(command)).into()

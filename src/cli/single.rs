@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::args::RunArguments;
+use super::crash::{internal, this_command};
 use super::terminal::{Failure, Problem};
 use crate::engine::Keep;
 use crate::experiment::codes;
@@ -65,7 +66,8 @@ impl<'a> Single<'a> {
             Problem::new(&codes::USAGE, format!("`--sequence`: {why}"))
                 .help("fewer rounds, smaller windows or a program of a few calls fit")
         })?;
-        let (caption, file) = (format!("Messages: {}", self.plan.title), path.display().to_string());
+        let (caption, file) =
+            (format!("Messages: {}", self.plan.title), path.display().to_string());
         Ok((path, PageFigure { caption, file, svg }))
     }
 }
@@ -99,8 +101,5 @@ fn sweeps(plan: &Plan, option: &str) -> Failure {
 }
 
 fn told(error: PointError) -> Failure {
-    match error {
-        PointError::Limit(reason) => Problem::new(&codes::POINT_LIMIT, reason).into(),
-        PointError::Internal(message) => Problem::new(&codes::INTERNAL, message).into(),
-    }
+    internal(&error.0, &this_command()).into()
 }

@@ -60,8 +60,7 @@ pub fn apply(
         let start = begin + option.find('=').expect("it was split there") + 1;
         let place = span(start, text.len().max(start));
         let value = unquoted(value.trim());
-        if let Some(node) =
-            literal(diagnostics, tree, path, value, span(begin, start - 1), place)
+        if let Some(node) = literal(diagnostics, tree, path, value, span(begin, start - 1), place)
             && put(tree, path, node)
         {
             narrowed.push(path.to_owned());

@@ -30,7 +30,7 @@ pub struct Suite<'a> {
 /// [`ReportError::Writer`] where the template cannot be filled: a defect of this program.
 pub fn junit(suites: &[Suite<'_>]) -> Result<String, ReportError> {
     let suites: Vec<SuiteView> = suites.iter().map(SuiteView::new).collect();
-    fill(
+    let text = fill(
         "junit.xml",
         &Document {
             tests: suites.iter().map(|suite| suite.cases.len()).sum(),
@@ -38,7 +38,8 @@ pub fn junit(suites: &[Suite<'_>]) -> Result<String, ReportError> {
             errors: suites.iter().map(|suite| suite.errors).sum(),
             suites,
         },
-    )
+    )?;
+    Ok(format!("{}\n", text.trim_end()))
 }
 
 #[derive(Serialize)]
@@ -170,8 +171,9 @@ fn difference(metric: &CheckedMetric) -> String {
             [now, was, format!(" ({moved}, tolerance {} %)", tolerance.trim_end_matches(".0"))]
         }
         (now, was) => {
-            let shown =
-                |value: Option<f64>| value.map_or_else(|| "none".to_owned(), |it| with_unit(exact(it)));
+            let shown = |value: Option<f64>| {
+                value.map_or_else(|| "none".to_owned(), |it| with_unit(exact(it)))
+            };
             [shown(now), shown(was), String::new()]
         }
     };

@@ -87,7 +87,8 @@ pub fn apart(values: [f64; 2]) -> [String; 2] {
         values.map(|value| format!("{value:.digits$e}").parse().map_or(value, |value: f64| value))
     };
     let [left, right] = values.map(|value| value + 0.0);
-    let enough = |[a, b]: &[f64; 2]| left.to_bits() == right.to_bits() || a.to_bits() != b.to_bits();
+    let enough =
+        |[a, b]: &[f64; 2]| left.to_bits() == right.to_bits() || a.to_bits() != b.to_bits();
     (6..16).map(rounded).find(enough).unwrap_or(values).map(exact)
 }
 

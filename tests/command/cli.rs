@@ -127,13 +127,33 @@ fn a_deadlock_is_explained_and_ends_with_one() {
 }
 
 #[test]
-fn a_limit_ends_a_run_with_five() {
+fn a_limit_ends_a_run_with_five_and_the_points_that_it_did_not_end_are_there() {
     let scratch = Scratch::new("limit");
     scratch.write("small.json", SMALL);
-    scratch
-        .run(&["run", "small.json", "--set", "limits.events=10"])
-        .check(5, &["error[E1001]", "raise `limits`"]);
-    assert!(!scratch.path("results/small/manifest.json").exists());
+    let all = ["run", "small.json", "--set", "limits.events=10", "--format", "csv"];
+    let answer = scratch.run(&all).check(5, &["error[E1001]", "3 of 3 points", "raise `limits`"]);
+    assert_eq!(answer.out.lines().count(), 1, "{}", answer.out);
+    let some = ["run", "small.json", "--set", "limits.events=200", "--format", "csv"];
+    let answer = scratch.run(&some).check(5, &["a limit ended 1 of 3 points", "64 KiB"]);
+    assert!(
+        answer.out.contains("0,8 B,latency") && !answer.out.contains("64 KiB"),
+        "{}",
+        answer.out
+    );
+    let page = fs::read_to_string(scratch.path("results/small/report.html")).unwrap();
+    assert!(page.contains("the limit of 200 events was reached"), "the page tells of it");
+}
+
+#[test]
+fn values_of_set_may_have_the_quotes_of_json() {
+    let scratch = Scratch::new("quotes");
+    scratch.write("small.json", SMALL);
+    let run = |value: &str| {
+        scratch.run(&["run", "small.json", "--set", value, "--format", "csv"]).check(0, &[]).out
+    };
+    assert_eq!(run("workload.size=\"8 B\""), run("workload.size=8 B"));
+    let odd = scratch.run(&["run", "small.json", "--set", "workload.size=\"8 B"]);
+    odd.check(3, &["error[E0313]"]);
 }
 
 #[test]

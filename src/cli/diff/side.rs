@@ -84,7 +84,8 @@ impl Finder<'_> {
         }
         let Some(machine) = self.machine else {
             let what = format!("`{}` is a schedule: it needs a machine", quote(name));
-            let help = "name one by `--machine NAME`, and another for one side by `--set-b machine=NAME`";
+            let help =
+                "name one by `--machine NAME`, and another for one side by `--set-b machine=NAME`";
             return Err(Problem::new(&codes::USAGE, what).help(help).into());
         };
         goal::scenario_of(self.terminal, Path::new(name), machine).map(Some)
@@ -305,7 +306,8 @@ fn plan_of(library: &Library, saved: &Baseline) -> Result<Plan, Diagnostics> {
     let (definition, overrides) = saved.kept();
     let text = Some(definition.to_string());
     let library = library();
-    let (plan, diagnostics) = plan::load(&Request { scenario: file, overrides, library, text, ..Request::default() });
+    let (plan, diagnostics) =
+        plan::load(&Request { scenario: file, overrides, library, text, ..Request::default() });
     plan.ok_or(diagnostics)
 }
 
