@@ -290,6 +290,7 @@ mod tests {
                 }],
                 spent: vec![("waiting".into(), bits)],
                 failure: why,
+                limited: index % 2 == 1,
             };
             let before = serde_json::to_value(&point).unwrap();
             let written = line(&Record::Point(point));
