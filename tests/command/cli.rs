@@ -438,3 +438,73 @@ fn a_directory_that_cannot_be_written_is_found_before_the_run() {
     // Nobody may create a directory there, not even a superuser.
     scratch.run(&["run", "small.json", "--out", "/proc/mpisim"]).check(4, &["error[E0801]"]);
 }
+
+/// Two rendezvous protocols, called otherwise in the legend.
+const LEGEND: &str = r#"{
+  "schema": 1,
+  "title": "Who moves it",
+  "note": ["One line", "and another"],
+  "machine": "ideal",
+  "workload": { "kind": "ping_pong", "size": "64 KiB", "rounds": 2 },
+  "sweep": { "mpi.rendezvous": ["rput", "rget"], "workload.size": ["64 KiB", "128 KiB"] },
+  "figures": [ { "x": "workload.size", "y": "latency", "series": "mpi.rendezvous",
+                 "legend": [ { "value": "rput", "name": "sender writes" } ] } ]
+}
+"#;
+
+#[test]
+fn a_legend_may_name_values_of_the_series() {
+    let scratch = Scratch::new("legend");
+    scratch.write("a.json", LEGEND);
+    scratch.run(&["run", "a.json"]).check(0, &[]);
+    let svg = fs::read_to_string(scratch.path("results/a/figure-1.svg")).unwrap();
+    assert!(
+        svg.contains("sender writes") && svg.contains("rget") && !svg.contains("rput"),
+        "{svg}"
+    );
+    let narrowed = ["run", "a.json", "--set", "mpi.rendezvous=rget"];
+    let answer = scratch.run(&narrowed).check(0, &[]);
+    assert!(answer.err.is_empty(), "a value that is gone needs no name: {}", answer.err);
+    let shown = scratch.run(&["show", "a.json"]).check(0, &[]).out;
+    assert!(shown.contains("note      One line\n            and another\n"), "{shown}");
+    scratch.write("b.json", &LEGEND.replace("\"value\": \"rput\"", "\"value\": \"rpt\""));
+    scratch.run(&["validate", "b.json"]).check(3, &["figures[0].legend[0].value", "rpt"]);
+    scratch.write("c.json", &LEGEND.replace("\"series\": \"mpi.rendezvous\",", ""));
+    scratch.run(&["validate", "c.json"]).check(3, &["error[E0606]", "the figure has no `series`"]);
+}
+
+/// A bound on what RPUT takes, and a figure of one protocol.
+const BOUND: &str = r#"{
+  "schema": 1,
+  "title": "A bound",
+  "machine": "ideal",
+  "workload": { "kind": "ping_pong", "size": "64 KiB", "rounds": 2 },
+  "sweep": { "mpi.rendezvous": ["rput", "rget"], "workload.size": ["64 KiB", "128 KiB"] },
+  "figures": [ { "x": "workload.size", "y": "latency", "at": { "mpi.rendezvous": "DRAWN" } } ],
+  "claims": [ { "id": "t-bound", "bound": "latency",
+                "at": { "mpi.rendezvous": "rput", "workload.size": "64 KiB" },
+                "expect": { "is": "below", "value": "1 ms" },
+                "role": "prediction", "source": "a test" } ]
+}
+"#;
+
+#[test]
+fn a_bound_is_drawn_only_where_the_figure_has_its_points() {
+    let scratch = Scratch::new("bound");
+    let figure = |drawn: &str| {
+        scratch.write("a.json", &BOUND.replace("DRAWN", drawn));
+        scratch.run(&["run", "a.json"]).check(0, &[]);
+        fs::read_to_string(scratch.path("results/a/figure-1.svg")).unwrap()
+    };
+    assert!(figure("rput").contains("t-bound"));
+    assert!(!figure("rget").contains("t-bound"));
+}
+
+#[test]
+fn explain_without_a_code_lists_them() {
+    let scratch = Scratch::new("codes");
+    let out = scratch.run(&["explain"]).check(0, &[]).out;
+    assert!(
+        out.lines().count() > 100 && out.contains("E0312  exit code 3   the value has no unit")
+    );
+}
