@@ -268,7 +268,7 @@ fn look_closer(
             }
         };
         let planned = &plan.points[point.index];
-        let again = traced(planned).map_err(|why| stopped(arguments, why))?;
+        let again = traced(planned).map_err(|why| stopped(arguments, &why))?;
         if again.result.digest == point.digest {
             both.push((planned, again));
         } else {
@@ -289,10 +289,10 @@ fn look_closer(
         params: pair.params.clone(),
         events: [a.events, b.events],
         explanations: [a.result.explanation, b.result.explanation],
-        parting: found.map_err(|why| stopped(arguments, why))?,
+        parting: found.map_err(|why| stopped(arguments, &why))?,
     }))
 }
 
-fn stopped(arguments: &DiffArguments, error: PointError) -> Failure {
+fn stopped(arguments: &DiffArguments, error: &PointError) -> Failure {
     internal(&error.0, &command_line(words(arguments))).into()
 }

@@ -49,7 +49,7 @@ impl<'a> Single<'a> {
     /// Runs the point with everything noted: what cannot be shown is found before results are touched.
     pub(super) fn record(self) -> Result<Shown<'a>, Failure> {
         let point = &self.plan.points[0];
-        let (_, recorded) = run::run_point(point, Keep::Messages).map_err(told)?;
+        let (_, recorded) = run::run_point(point, Keep::Messages).map_err(|error| told(&error))?;
         let Some(recorded) = recorded else { return Ok(Shown::default()) };
         let trace = self.trace.map(|path| {
             let trace = perfetto(&timeline(point, &recorded), &self.plan.title);
@@ -100,6 +100,6 @@ fn sweeps(plan: &Plan, option: &str) -> Failure {
     Problem::new(&codes::USAGE, what).help(format!("choose one, for instance by {choice}")).into()
 }
 
-fn told(error: PointError) -> Failure {
+fn told(error: &PointError) -> Failure {
     internal(&error.0, &this_command()).into()
 }

@@ -104,14 +104,22 @@ pub fn change_text(metric: &MetricPair) -> String {
     }
 }
 
-fn metrics_text(sides: &Sides<'_>) -> String {
-    let mut worst = sides.worst();
-    // The verdict counts the points that only one side has, and how long it took follows from the others.
+/// The metrics that differ, the greatest difference first; how long it took only where no other metric of
+/// the point says it.
+pub fn telling<'s, 'a>(sides: &'s Sides<'a>) -> Vec<(&'s Pair<'a>, &'s MetricPair)> {
     let tells = |pair: &Pair<'_>, metric: &MetricPair| {
         let other = |one: &MetricPair| one.name != TIME && !one.is_same();
         metric.name != TIME || !pair.metrics.iter().any(other)
     };
-    worst.retain(|(pair, metric)| pair.points.iter().all(Option::is_some) && tells(pair, metric));
+    let mut worst = sides.worst();
+    worst.retain(|(pair, metric)| tells(pair, metric));
+    worst
+}
+
+fn metrics_text(sides: &Sides<'_>) -> String {
+    // The verdict counts the points that only one side has.
+    let mut worst = telling(sides);
+    worst.retain(|(pair, _)| pair.points.iter().all(Option::is_some));
     if worst.is_empty() {
         return String::new();
     }
