@@ -64,11 +64,11 @@ pub(super) enum Command {
         #[arg(value_enum, default_value = "scenario", value_name = "DOCUMENT")]
         document: Document,
     },
-    /// Explain an error code
+    /// Explain an error code, or list all of them
     #[command(after_help = "Example: mpisim explain E0312")]
     Explain {
-        /// Such as E0312
-        code: String,
+        /// Such as E0312 [default: list the codes]
+        code: Option<String>,
     },
     /// Compare the simulator's MPI with vectors recorded from a real MPI library
     #[command(after_help = "Example: mpisim conform tests/vectors/matching.json")]
@@ -79,7 +79,7 @@ pub(super) enum Command {
     },
     /// Compare two runs, baselines or choices: where they part, and whose time moved; exit 1 if they do
     #[command(
-        after_help = "Example: mpisim diff rma/fig05_mutex --set-b machine.link.latency='2 us'"
+        after_help = "Example: mpisim diff rma/fig05_mutex --set-b machine.link.base_latency='2 us'"
     )]
     Diff(DiffArguments),
     /// Vary each number that nobody measured, and show which results it moves
@@ -224,10 +224,15 @@ pub(super) struct NewArguments {
 #[derive(Clone, Debug, Subcommand)]
 pub(super) enum Step {
     /// Write what every worker needs to know
+    #[command(
+        after_help = "Example: mpisim sweep plan scenarios/a.json --out scratch/a --chunk 10"
+    )]
     Plan(PlanArguments),
     /// Run points that are not there yet
+    #[command(after_help = "Example: mpisim sweep point scratch/a --task 0")]
     Point(PointArguments),
     /// Make the results of all points, to the bytes of a run in one process
+    #[command(after_help = "Example: mpisim sweep gather scratch/a")]
     Gather(GatherArguments),
 }
 
@@ -283,7 +288,7 @@ pub(super) struct GatherArguments {
 pub(super) enum Where {
     /// This process
     Local,
-    /// `HyperQueue`: its server and workers must be running
+    #[value(help = "HyperQueue: its server and workers must be running")]
     Hq,
     /// Slurm: an array of tasks, and a job that gathers
     Slurm,
@@ -301,7 +306,7 @@ pub(super) struct CheckArguments {
     /// Write the results as this baseline instead of comparing
     #[arg(long, value_name = "NAME", value_parser = name)]
     pub(super) save_baseline: Option<String>,
-    /// Save points that did not finish, too; the old files are kept as copies
+    /// Save points that failed, too; the old files are kept as copies
     #[arg(long, requires = "save_baseline")]
     pub(super) force: bool,
     /// Compare with a baseline of another version of the program, too
@@ -324,7 +329,7 @@ pub(super) struct CheckArguments {
 /// Options of `diff`.
 #[derive(Args, Clone, Debug)]
 pub(super) struct DiffArguments {
-    /// A scenario, a results directory, a baseline, or the name of a set of baselines
+    /// A scenario, a schedule, a results directory, a baseline, or the name of a set of baselines
     #[arg(value_name = "A")]
     pub(super) a: String,
     /// The same; may be left out with `--set-a` or `--set-b`
@@ -336,6 +341,9 @@ pub(super) struct DiffArguments {
     /// Set a field of B only
     #[arg(long, value_name = "PATH=VALUE")]
     pub(super) set_b: Vec<String>,
+    /// Replay a schedule, FILE.goal, on this machine
+    #[arg(long, value_name = "NAME")]
+    pub(super) machine: Option<String>,
     #[command(flatten)]
     pub(super) changes: Changes,
     /// The point of A to look at event by event [default: the one that differs most]
@@ -386,8 +394,7 @@ pub(super) struct FitArguments {
     /// The machine to begin with: a name, or a model file
     #[arg(long, value_name = "NAME|FILE", default_value = "broadwell-edr")]
     pub(super) machine: String,
-    /// Tables to fit on; KIND is latency, bw, bibw, `mbw_mr`, prq, umq, rma, `rma_mapped` or mutex
-    #[arg(long, value_name = "[KIND=]FILE", num_args = 1..)]
+    #[arg(help = "Tables to fit on; KIND is latency, bw, bibw, mbw_mr, prq, umq, rma, rma_mapped or mutex", long, value_name = "[KIND=]FILE", num_args = 1..)]
     pub(super) measured: Vec<String>,
     /// Tables that are only compared with the fitted machine
     #[arg(long, value_name = "[KIND=]FILE", num_args = 1..)]
@@ -644,15 +651,21 @@ mod tests {
 
     use super::*;
 
+    fn check_examples(command: &clap::Command, name: &str) {
+        for one in command.get_subcommands().filter(|one| one.get_name() != "help") {
+            let name = format!("{name} {}", one.get_name());
+            let example = one.get_after_help().map(ToString::to_string).unwrap_or_default();
+            assert!(example.contains(&name), "{name}");
+            check_examples(one, &name);
+        }
+    }
+
     #[test]
     fn the_commands_are_consistent_and_each_has_an_example() {
         let mut command = Arguments::command();
         command.build();
         command.clone().debug_assert();
-        for one in command.get_subcommands().filter(|one| one.get_name() != "help") {
-            let example = one.get_after_help().map(ToString::to_string).unwrap_or_default();
-            assert!(example.contains(&format!("mpisim {}", one.get_name())), "{}", one.get_name());
-        }
+        check_examples(&command, "mpisim");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::args::{CheckArguments, CheckOutput};
 use super::compared;
 use super::crash::{command_line, internal};
-use super::run::{jobs, params, progress};
+use super::run::{jobs, progress, why_failed};
 use super::scenario::{library, load};
 use super::show::counted;
 use super::signals::Interrupt;
@@ -20,7 +20,7 @@ use crate::experiment::library::embedded;
 use crate::experiment::plan::{Plan, Request};
 use crate::experiment::results::{PointResult, RunResult};
 use crate::experiment::run::{self, RunError, RunOptions};
-use crate::experiment::store::{check_writable, write_atomically};
+use crate::experiment::store::{self, check_writable, write_atomically};
 use crate::report::difference::{Compared, DifferencePage};
 use crate::report::json::{CheckDocument, CheckStatus, CheckedClaim, CheckedScenario, check_json};
 use crate::report::junit::{Suite, junit};
@@ -98,13 +98,16 @@ fn scenarios(given: &[String]) -> Result<Vec<String>, Failure> {
     Ok(all)
 }
 
-/// Every JSON file below a directory, sorted.
+/// Every JSON file below a directory, sorted; results of this program are none.
 pub(super) fn below(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     let failed = |why: std::io::Error| {
         let what = format!("cannot list `{}`: {why}", quote(&folder.display().to_string()));
         Failure::from(Problem::new(&codes::IO, what))
     };
     let mut all = Vec::new();
+    if store::is_results(folder) {
+        return Ok(all);
+    }
     for entry in std::fs::read_dir(folder).map_err(failed)? {
         let path = entry.map_err(failed)?.path();
         if path.is_dir() && !path.is_symlink() {
@@ -127,7 +130,7 @@ fn prepare(
     let (mut jobs, mut refused) = (Vec::new(), 0);
     for scenario in given {
         let (scenario, library) = (scenario.clone(), library.clone());
-        let job = load(terminal, &Request { scenario, overrides: Vec::new(), library, text: None })
+        let job = load(terminal, &Request { scenario, library, ..Request::default() })
             .and_then(|plan| with_baseline(terminal, arguments, plan));
         match job {
             Ok(job) => jobs.push(job),
@@ -200,24 +203,21 @@ fn refusal(error: &CheckError) -> Problem {
     Problem::new(code, error.to_string()).help(help)
 }
 
-/// Runs one scenario; a limit that is hit is its result.
+/// Runs one scenario.
 fn simulate(
     arguments: &CheckArguments,
     plan: &Plan,
     interrupt: &Interrupt,
     tick: &(dyn Fn() + Sync),
-) -> Result<Result<RunResult, Problem>, Failure> {
+) -> Result<RunResult, Failure> {
     let options = RunOptions { jobs: jobs(arguments.jobs), stop: &interrupt.stop, explain: false };
     let result = run::run(plan, options, &[], &mut |_| {
         tick();
         Ok(())
     });
     match result {
-        Ok(result) => Ok(Ok(result)),
+        Ok(result) => Ok(result),
         Err(_) if interrupt.came() => Err(Failure::Said(interrupt.stopped())),
-        Err(error @ RunError::Limit { .. }) => {
-            Ok(Err(Problem::new(&codes::POINT_LIMIT, format!("{}: {error}", plan.name))))
-        }
         Err(RunError::Store(error)) => Err(error.into()),
         Err(error) => {
             let command = command_line(["check".to_owned(), plan.name.clone()]);
@@ -226,7 +226,7 @@ fn simulate(
     }
 }
 
-fn judge(job: &Job, result: Result<RunResult, Problem>) -> Checked {
+fn judge(job: &Job, result: RunResult) -> Checked {
     let scenario = job.plan.name.clone();
     let verdict = |status, result, comparison, problem| Checked {
         scenario: scenario.clone(),
@@ -235,17 +235,12 @@ fn judge(job: &Job, result: Result<RunResult, Problem>) -> Checked {
         comparison,
         problem,
     };
-    let result = match result {
-        Ok(result) => result,
-        Err(problem) => return verdict(CheckStatus::Failed, None, None, Some(problem)),
-    };
     let expected = |point: &PointResult| {
         point.failure.is_none() || job.baseline.as_ref().is_some_and(|saved| saved.expects(point))
     };
     if let Some(point) = result.points.iter().find(|point| !expected(point)) {
-        let why = point.failure.as_deref().unwrap_or_default();
-        let what = format!("{scenario}: point {}{}: {why}", point.index, params(point));
-        let problem = Problem::new(&codes::STOPPED, what);
+        let problem = why_failed(point);
+        let problem = Problem { what: format!("{scenario}: {}", problem.what), ..problem };
         return verdict(CheckStatus::Failed, Some(result), None, Some(problem));
     }
     let Some(baseline) = &job.baseline else {
@@ -281,7 +276,7 @@ fn save(
         failed.iter().filter_map(|one| one.problem.as_ref()).for_each(|one| terminal.problem(one));
         let what = format!("{} failed: no baseline is saved", counted(failed.len(), "scenario"));
         return Err(Problem::new(&codes::BASELINE_REFUSED, what)
-            .help("save what did not finish as the result by `--force`")
+            .help("save a failure as the result by `--force`")
             .into());
     }
     let (mut text, mut saved) = (String::new(), Vec::new());
@@ -356,7 +351,7 @@ fn report(
         let what = format!("{} without a baseline `{name}`", counted(new, "scenario"));
         terminal.problem(
             &Problem::new(&codes::NO_BASELINE, what)
-                .help(format!("create it with `mpisim check --save-baseline {name}`")),
+                .help(format!("create it with `{}`", save_command(arguments, name))),
         );
         exit = if exit == 0 { 3 } else { exit };
     }
@@ -410,13 +405,20 @@ fn page(arguments: &CheckArguments, jobs: &[Job], all: &[Checked]) -> Difference
     DifferencePage {
         title: "Results against their baselines".to_owned(),
         summary: format!("{}, {moved} not as before", counted(all.len(), "scenario")),
-        heads: ["now", "before"],
+        heads: ["before", "now"],
         now: format!("mpisim {version}"),
-        before: format!("baseline `{}`", baseline_name(arguments)),
+        before: format!("baseline {}", baseline_name(arguments)),
         version,
         command: command_line(words(arguments)),
         scenarios,
     }
+}
+
+/// The command that saves what was compared.
+fn save_command(arguments: &CheckArguments, name: &str) -> String {
+    let anew = CheckArguments { baseline: None, report: None, ..arguments.clone() };
+    let save = ["--save-baseline".to_owned(), name.to_owned()];
+    command_line(words(&anew).into_iter().chain(save))
 }
 
 fn words(arguments: &CheckArguments) -> Vec<String> {

@@ -9,7 +9,7 @@ use crate::experiment::results::{ClaimStatus, RunResult};
 use crate::report::difference::{ClaimRow, Compared, DifferenceRow, WorkRow};
 use crate::report::html::PageFigure;
 use crate::report::json::{CheckedClaim, CheckedMetric, MetricStatus};
-use crate::report::numbers::{engineering, exact, percent};
+use crate::report::numbers::{self, apart, engineering, exact, percent};
 use crate::units::TimeDelta;
 
 /// Differences of one scenario that are written out.
@@ -63,11 +63,10 @@ fn difference(metric: &MetricCheck) -> String {
     let text = |value: f64| format!("{} {unit}", exact(value));
     match (metric.value, metric.baseline) {
         (Some(value), Some(old)) => {
-            let percent = (value - old) / old * 100.0;
-            let (now, was) = (text(value), text(old));
-            let allowed = tolerance * 100.0;
+            let [now, was] = apart([value, old]).map(|number| format!("{number} {unit}"));
+            let (moved, allowed) = (numbers::change(old, value, 4), tolerance * 100.0);
             format!(
-                "point {point}{place}: {name} {now}, was {was} ({percent:+.4} %, tolerance {allowed} %)"
+                "point {point}{place}: {name} {now}, was {was} ({moved}, tolerance {allowed} %)"
             )
         }
         (Some(value), None) => format!("point {point}{place}: {name} {}, new", text(value)),
@@ -96,7 +95,7 @@ fn work_row(shift: &Shift, all: f64) -> WorkRow {
     let moved = to_f64(shift.difference());
     let change = match shift.before {
         0 => "new".to_owned(),
-        before => format!("{:+.2} %", moved / to_f64(i128::from(before)) * 100.0),
+        before => numbers::change(to_f64(i128::from(before)), to_f64(i128::from(shift.now)), 2),
     };
     WorkRow {
         what: shift.what.clone(),
@@ -143,7 +142,7 @@ fn difference_row(metric: &MetricCheck) -> DifferenceRow {
         text.map_or_else(|| "none".to_owned(), |text| text.trim_end().to_owned())
     };
     let change = match (metric.value, metric.baseline) {
-        (Some(value), Some(old)) => format!("{:+.3} %", (value - old) / old * 100.0),
+        (Some(value), Some(old)) => numbers::change(old, value, 3),
         (Some(_), None) => "new".to_owned(),
         (None, _) => "gone".to_owned(),
     };
@@ -153,7 +152,7 @@ fn difference_row(metric: &MetricCheck) -> DifferenceRow {
         now: shown(metric.value),
         before: shown(metric.baseline),
         change,
-        tolerance: format!("{} %", metric.tolerance * 100.0),
+        tolerance: Some(format!("{} %", metric.tolerance * 100.0)),
     }
 }
 

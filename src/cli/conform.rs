@@ -1,5 +1,6 @@
 //! `mpisim conform`: the simulator's MPI against vectors recorded from a real one.
 
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::terminal::{Failure, Outcome, Problem, Terminal, print};
@@ -17,12 +18,19 @@ const SEED: u64 = 1;
 pub(super) fn conform(terminal: Terminal, files: &[PathBuf]) -> Outcome {
     let vectors: Vec<Vectors> =
         files.iter().map(|file| read(terminal, file)).collect::<Result<_, _>>()?;
-    let mut verdict = Verdict::default();
-    for one in &vectors {
-        verdict.add(judge(one, &Simulated { seed: SEED }, SCHEDULES));
+    let (mut all, mut text) = (Verdict::default(), String::new());
+    for (file, one) in files.iter().zip(&vectors) {
+        let verdict = judge(one, &Simulated { seed: SEED }, SCHEDULES);
+        // Cases are numbered in each file.
+        let place = quote(&file.display().to_string());
+        let place = if files.len() > 1 { format!("{place}: ") } else { String::new() };
+        for line in verdict.lines() {
+            let _ = writeln!(text, "{place}{line}");
+        }
+        all.add(verdict);
     }
-    print(&format!("{verdict}\n"))?;
-    Ok(u8::from(!verdict.is_pass()))
+    print(&format!("{text}{} passed, {} failed\n", all.passed, all.mismatches.len()))?;
+    Ok(u8::from(!all.is_pass()))
 }
 
 fn read(terminal: Terminal, file: &Path) -> Result<Vectors, Failure> {

@@ -1,10 +1,14 @@
 //! Defects of this program: said in words, with the command that shows them again.
 
 use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind};
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use super::terminal::{Outcome, Problem};
 use crate::experiment::codes;
+
+/// The file that tells of a defect.
+const REPORT: &str = "mpisim-defect.txt";
 
 /// Where the last panic was.
 static PLACE: Mutex<Option<String>> = Mutex::new(None);
@@ -36,8 +40,37 @@ pub(super) fn internal(what: &str, command: &str) -> Problem {
     ))
 }
 
+/// A defect is also written into a file, here or where temporary files are; its name is in the help.
+pub(super) fn reported(problem: Problem) -> Problem {
+    if problem.code.code != codes::INTERNAL.code {
+        return problem;
+    }
+    let folders = [PathBuf::from("."), std::env::temp_dir()];
+    let written = folders.iter().find_map(|folder| write_report(&problem, folder));
+    let help = problem.help.clone().unwrap_or_default();
+    match written {
+        Some(path) => problem.help(format!("{help}; all of it stands in {}", path.display())),
+        None => problem,
+    }
+}
+
+/// What is known of a defect, as a file in `folder`; nothing where it cannot be written.
+fn write_report(problem: &Problem, folder: &Path) -> Option<PathBuf> {
+    let path = folder.join(REPORT);
+    let (version, os, arch) =
+        (env!("CARGO_PKG_VERSION"), std::env::consts::OS, std::env::consts::ARCH);
+    let help = problem.help.as_deref().unwrap_or_default();
+    let text = format!(
+        "mpisim {version}, {os}, {arch}\n{}: {}\n{help}\nthe command was: {}\n",
+        problem.code.code,
+        problem.what,
+        this_command()
+    );
+    std::fs::write(&path, text).ok().map(|()| path)
+}
+
 /// The command line of this process.
-fn this_command() -> String {
+pub(super) fn this_command() -> String {
     let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
     command_line(words)
 }
@@ -67,6 +100,28 @@ mod tests {
         assert_eq!((problem.exit, problem.code.code), (70, "E1002"));
         assert!(problem.what.starts_with("a queue went backwards"), "{}", problem.what);
         assert!(problem.help.is_some_and(|help| help.ends_with(": mpisim run a.json")));
+    }
+
+    // row: L12
+    #[test]
+    fn a_defect_leaves_a_file_with_what_is_needed_to_show_it_again() {
+        let folder = std::env::temp_dir().join(format!("mpisim-defect-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let problem = internal("a queue went backwards", "mpisim run a.json");
+        let path = write_report(&problem, &folder).expect("the folder is there");
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::remove_dir_all(&folder).unwrap();
+        for part in [
+            env!("CARGO_PKG_VERSION"),
+            "E1002: a queue",
+            ": mpisim run a.json",
+            "the command was: ",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        assert!(write_report(&problem, &folder).is_none(), "the folder is gone");
+        let other = reported(Problem::new(&codes::STOPPED, "a deadlock"));
+        assert_eq!(other.help, None, "a result is no defect");
     }
 
     #[test]

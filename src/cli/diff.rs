@@ -180,9 +180,6 @@ fn failure(
     match error {
         RunError::Stopped { .. } => Failure::Said(interrupt.stopped()),
         RunError::Store(error) => error.into(),
-        RunError::Limit { .. } => {
-            Problem::new(&codes::POINT_LIMIT, format!("{}: {error}", plan.name)).into()
-        }
         RunError::Internal { .. } => {
             let command = command_line(words(arguments));
             internal(&format!("{}: {error}", plan.name), &command).into()
@@ -204,7 +201,8 @@ fn words(arguments: &DiffArguments) -> Vec<String> {
     }
     let models = arguments.changes.models.as_ref().map(|folder| folder.display().to_string());
     let point = arguments.point.map(|point| point.to_string());
-    for (flag, value) in [("--models", models), ("--point", point)] {
+    let machine = arguments.machine.clone();
+    for (flag, value) in [("--machine", machine), ("--models", models), ("--point", point)] {
         words.extend(value.into_iter().flat_map(|value| [flag.to_owned(), value]));
     }
     words
@@ -270,7 +268,7 @@ fn look_closer(
             }
         };
         let planned = &plan.points[point.index];
-        let again = traced(planned).map_err(|why| stopped(arguments, why))?;
+        let again = traced(planned).map_err(|why| stopped(arguments, &why))?;
         if again.result.digest == point.digest {
             both.push((planned, again));
         } else {
@@ -291,13 +289,10 @@ fn look_closer(
         params: pair.params.clone(),
         events: [a.events, b.events],
         explanations: [a.result.explanation, b.result.explanation],
-        parting: found.map_err(|why| stopped(arguments, why))?,
+        parting: found.map_err(|why| stopped(arguments, &why))?,
     }))
 }
 
-fn stopped(arguments: &DiffArguments, error: PointError) -> Failure {
-    match error {
-        PointError::Limit(reason) => Problem::new(&codes::POINT_LIMIT, reason).into(),
-        PointError::Internal(message) => internal(&message, &command_line(words(arguments))).into(),
-    }
+fn stopped(arguments: &DiffArguments, error: &PointError) -> Failure {
+    internal(&error.0, &command_line(words(arguments))).into()
 }

@@ -114,6 +114,7 @@ pub(super) fn curves(result: &RunResult, wanted: &Curves) -> Result<Figure, Repo
         x: wanted.x.clone(),
         y: wanted.y.clone(),
         series: wanted.series.clone(),
+        legend: wanted.legend.clone(),
         at: wanted.at.clone(),
         title: wanted.title.clone(),
         replicas: None,

@@ -21,7 +21,6 @@ use crate::experiment::fit::{
     self, Bench, BenchError, Between, Compared, Fit, Request, Role, Table, summary,
 };
 use crate::experiment::model_file::{Confidence, KnownNumber, Machine, by_name};
-use crate::experiment::run::RunError;
 use crate::experiment::store::{check_writable, write_atomically};
 use crate::report::table::Table as TextTable;
 
@@ -254,9 +253,6 @@ fn search(terminal: Terminal, arguments: &FitArguments, bench: &Bench) -> Result
         _ if interrupt.came() => Failure::Said(interrupt.stopped()),
         error @ BenchError::Failed { .. } => {
             Problem::new(&codes::FIT_ROW, error.to_string()).into()
-        }
-        BenchError::Run(error @ RunError::Limit { .. }) => {
-            Problem::new(&codes::POINT_LIMIT, error.to_string()).into()
         }
         error @ (BenchError::Run(_) | BenchError::Stopped) => {
             internal(&error.to_string(), &command(arguments)).into()

@@ -76,14 +76,15 @@ fn value_text(number: &KnownNumber) -> String {
     number.value.map_or_else(|| "none".to_owned(), |value| value.to_string())
 }
 
-/// The numbers for a report, those in doubt first.
+/// The numbers for a report, those in doubt first; what a machine does not have is no number.
 pub(super) fn provenance(plan: &Plan) -> Vec<Provenance> {
     let shown = machines(plan);
     let many = shown.len() > 1;
     let mut out = Vec::new();
     for Shown { machine, numbers } in &shown {
         let prefix = if many { &machine.name } else { "machine" };
-        out.extend(numbers.iter().map(|number| Provenance {
+        let there = numbers.iter().filter(|number| number.value.is_some());
+        out.extend(there.map(|number| Provenance {
             path: format!("{prefix}.{}", number.path),
             value: value_text(number),
             confidence: number.confidence.word().to_owned(),

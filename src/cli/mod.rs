@@ -3,7 +3,7 @@
 //! | exit code | means |
 //! |---|---|
 //! | 0 | done |
-//! | 1 | a check failed: a result moved, a simulated program did not finish |
+//! | 1 | a check failed: a result moved, a simulated program failed |
 //! | 2 | the command line is wrong |
 //! | 3 | an input file is wrong |
 //! | 4 | the operating system refused to read or write |
@@ -43,7 +43,7 @@ use std::process::ExitCode;
 use args::{Command, Document, Step};
 use terminal::{Failure, Outcome, Problem, Terminal, print};
 
-use crate::experiment::codes;
+use crate::experiment::codes::{self, Code};
 use crate::experiment::schema::SCENARIO;
 use crate::experiment::shape::{export, nearest};
 use crate::report::json;
@@ -58,6 +58,7 @@ pub fn main() -> ExitCode {
     let exit = match crash::guard(|| dispatch(terminal, arguments.command)) {
         Ok(Ok(exit) | Err(Failure::Said(exit))) => exit,
         Ok(Err(Failure::Problem(problem))) | Err(problem) => {
+            let problem = crash::reported(problem);
             terminal.problem(&problem);
             problem.exit
         }
@@ -81,7 +82,8 @@ fn dispatch(terminal: Terminal, command: Command) -> Outcome {
         Command::List { claims: false } => list::shipped(terminal),
         Command::List { claims: true } => list::claims(terminal),
         Command::Schema { document } => schema(document),
-        Command::Explain { code } => explain(&code),
+        Command::Explain { code: None } => list_codes(),
+        Command::Explain { code: Some(code) } => explain(&code),
         Command::Conform { files } => conform::conform(terminal, &files),
         Command::Explore(arguments) => explore::explore(terminal, &arguments),
         Command::Replay(arguments) => explore::replay(terminal, &arguments),
@@ -104,6 +106,14 @@ fn schema(document: Document) -> Outcome {
     Ok(0)
 }
 
+fn list_codes() -> Outcome {
+    let line = |entry: &Code| {
+        format!("{}  exit code {:<2}  {}\n", entry.code, entry.exit.exit_code(), entry.title)
+    };
+    print(&codes::ALL.iter().map(line).collect::<String>())?;
+    Ok(0)
+}
+
 fn explain(code: &str) -> Outcome {
     let Some(entry) = codes::find(code) else {
         let known = codes::ALL.iter().map(|entry| entry.code);
@@ -111,7 +121,7 @@ fn explain(code: &str) -> Outcome {
         let problem = Problem::new(&codes::USAGE, what);
         return Err(match nearest(code, known) {
             Some(near) => problem.help(format!("did you mean `{near}`?")),
-            None => problem.help("codes look like E0312"),
+            None => problem.help("`mpisim explain` lists the codes"),
         }
         .into());
     };

@@ -76,7 +76,10 @@ fn shape(
             };
             mark.filter(|_| drawn)
         }
-        ClaimKind::Bound { value, .. } => Some(ReferenceShape::Level(*value)),
+        ClaimKind::Bound { cases, value, .. } => {
+            let drawn = cases.iter().any(|at| is_drawn(plan, figure, at));
+            drawn.then_some(ReferenceShape::Level(*value))
+        }
         ClaimKind::Spread { .. }
         | ClaimKind::Gap { .. }
         | ClaimKind::Between { .. }

@@ -8,7 +8,7 @@ use super::machines;
 use crate::experiment::claim::figures::Figure;
 use crate::experiment::diagnostic::Diagnostics;
 use crate::experiment::json::{self, Node, Value as Json};
-use crate::experiment::overrides;
+use crate::experiment::overrides::{self, Spelling};
 use crate::experiment::plan::assumed::{Assumption, assumptions};
 use crate::experiment::plan::{MpiOptions, Plan};
 use crate::experiment::schema::SCENARIO;
@@ -75,7 +75,7 @@ fn tree(plan: &Plan) -> Node {
     let read = json::decode(&mut diagnostics, &plan.name, &plan.bytes)
         .and_then(|source| json::parse(&mut diagnostics, source));
     let mut tree = read.expect("a plan was made from these bytes");
-    overrides::apply(&mut diagnostics, &mut tree, &plan.overrides);
+    overrides::apply(&mut diagnostics, &mut tree, &plan.overrides, Spelling::default());
     tree
 }
 

@@ -14,7 +14,7 @@ use super::resolved;
 use super::scenario::{load, request};
 use super::show::counted;
 use super::signals::Interrupt;
-use super::single::Single;
+use super::single::{Shown, Single};
 use super::sweep::{self, Engine};
 use super::terminal::{Failure, Outcome, Problem, Terminal, print};
 use crate::experiment::codes;
@@ -68,19 +68,35 @@ fn here(terminal: Terminal, arguments: &RunArguments) -> Outcome {
     if arguments.format == Format::Osu {
         osu_spec(&plan)?;
     }
+    check_time(arguments, &plan)?;
     let single = Single::of(&plan, arguments)?;
-    let Some(mut store) = open(terminal, arguments, &plan)? else { return Ok(0) };
     let interrupt = Interrupt::listen(terminal, resume_advice(arguments));
+    let shown = single.map(Single::record).transpose()?;
+    let Some(mut store) = open(terminal, arguments, &plan)? else { return Ok(0) };
+    interrupt.frees(store.lock());
     let mut result = simulate(terminal, arguments, &plan, &mut store, &interrupt)?;
     for what_if in &arguments.what_if {
         result.what_if.push(suppose(arguments, &plan, *what_if, &interrupt)?);
     }
-    let drawn = single.map(Single::write).transpose()?.flatten();
+    let drawn = shown.map(Shown::write).transpose()?.flatten();
     let files = files::files(&plan, &result, &normal_command(arguments), drawn)?;
     let exit = verdict(terminal, &result, &files, arguments.format);
     store.finish(&result, &files.files)?;
     print(&printed(&plan, &result, arguments.format)?)?;
     Ok(exit)
+}
+
+/// Refuses a limit of the command line that ends before the first event.
+fn check_time(arguments: &RunArguments, plan: &Plan) -> Result<(), Failure> {
+    let given =
+        |one: &String| one.split('=').next().is_some_and(|path| path.trim() == "limits.time");
+    if !arguments.changes.set.iter().any(given) {
+        return Ok(());
+    }
+    match run::ends_at_once(&plan.points[0]) {
+        Some(why) => Err(Problem::new(&codes::SHORT_LIMIT, why).help("allow more time").into()),
+        None => Ok(()),
+    }
 }
 
 /// A result in the form that was asked for.
@@ -191,9 +207,6 @@ fn failure(
     match error {
         RunError::Store(error) => Failure::from(error),
         RunError::Stopped { .. } => Failure::Said(interrupt.stopped()),
-        RunError::Limit { .. } => Problem::new(&codes::POINT_LIMIT, error.to_string())
-            .help("raise `limits` in the scenario, or by `--set limits.events=N`")
-            .into(),
         RunError::Internal { index, .. } => {
             let narrowed = narrowed_command(plan, index, arguments);
             internal(&error.to_string(), &narrowed).into()
@@ -208,21 +221,42 @@ pub(super) fn verdict(terminal: Terminal, result: &RunResult, files: &Files, for
     // The table tells them on standard output.
     let shown = if format == Format::Table { 0 } else { FAILURES_SHOWN };
     for point in failed.iter().take(shown) {
-        let why = point.failure.as_deref().unwrap_or_default();
-        let what = format!("point {}{}: {why}", point.index, params(point));
-        terminal.problem(&Problem::new(&codes::STOPPED, what));
+        terminal.problem(&why_failed(point));
+    }
+    let (limited, failed): (Vec<&PointResult>, _) =
+        failed.into_iter().partition(|point| point.limited);
+    let total = counted(result.points.len(), "point");
+    let mut exit = 0;
+    if let Some(first) = limited.first() {
+        let what = format!(
+            "a limit ended {} of {total}; the first: {}",
+            limited.len(),
+            why_failed(first).what
+        );
+        let problem = Problem::new(&codes::POINT_LIMIT, what)
+            .help("raise `limits` in the scenario, or by `--set limits.events=N`");
+        terminal.problem(&problem);
+        exit = problem.exit;
     }
     if !failed.is_empty() {
-        let (count, total) = (failed.len(), result.points.len());
-        let what = format!("the simulated program did not finish at {count} of {total} points");
-        terminal.problem(&Problem::new(&codes::STOPPED, what));
+        let what = format!("the simulated program failed at {} of {total}", failed.len());
+        let problem = Problem::new(&codes::STOPPED, what);
+        terminal.problem(&problem);
+        exit = problem.exit;
     }
     for (name, why) in &files.missing {
         let mut problem = Problem::from(why.clone());
         problem.what = format!("{name} is not drawn: {}", problem.what);
         terminal.warning(&problem);
     }
-    u8::from(!failed.is_empty() || !files.missing.is_empty())
+    if exit == 0 { u8::from(!files.missing.is_empty()) } else { exit }
+}
+
+/// Why a point failed.
+pub(super) fn why_failed(point: &PointResult) -> Problem {
+    let why = point.failure.as_deref().unwrap_or_default();
+    let code = if point.limited { &codes::POINT_LIMIT } else { &codes::STOPPED };
+    Problem::new(code, format!("point {}{}: {why}", point.index, params(point)))
 }
 
 /// The swept values of a point in parentheses; nothing without a sweep.

@@ -7,6 +7,7 @@ use super::terminal::{Failure, Problem, Terminal};
 use crate::experiment::codes;
 use crate::experiment::diagnostic::quote;
 use crate::experiment::library::Library;
+use crate::experiment::overrides::Spelling;
 use crate::experiment::plan::{self, Plan, Request};
 
 /// What `scenario` with these options asks for.
@@ -15,30 +16,45 @@ pub(super) fn request(
     changes: &Changes,
     seed: Option<u64>,
 ) -> Result<Request, Failure> {
-    let mut overrides = changes.set.clone();
-    let shown: Vec<String> = overrides.iter().map(|one| format!("--set {one}")).collect();
-    no_contradiction(shown, seed)?;
-    overrides.extend(seed.map(|seed| format!("seed={seed}")));
-    let library = library(changes.models.as_deref())?;
-    Ok(Request { scenario: scenario.to_owned(), overrides, library, text: None })
+    let request = request_of_side(scenario, changes, "--set", &[])?;
+    let given: Vec<(&str, &str)> = changes.set.iter().map(|one| ("--set", one.as_str())).collect();
+    no_contradiction(&given, seed)?;
+    let overrides = request.overrides.into_iter().chain(seed.map(|seed| format!("seed={seed}")));
+    Ok(Request { overrides: overrides.collect(), ..request })
+}
+
+/// What `scenario` asks for with the options of both sides of a comparison, and its `own` by `option`.
+pub(super) fn request_of_side(
+    scenario: &str,
+    changes: &Changes,
+    option: &'static str,
+    own: &[String],
+) -> Result<Request, Failure> {
+    let shared = changes.set.iter().map(|one| ("--set", one.as_str()));
+    let given: Vec<_> = shared.chain(own.iter().map(|one| (option, one.as_str()))).collect();
+    no_contradiction(&given, None)?;
+    Ok(Request {
+        scenario: scenario.to_owned(),
+        overrides: changes.set.iter().chain(own).cloned().collect(),
+        library: library(changes.models.as_deref())?,
+        text: None,
+        spelling: Spelling { own: Some((changes.set.len(), option)) },
+    })
 }
 
 /// Refuses two options that give one field two values.
-fn no_contradiction(mut shown: Vec<String>, seed: Option<u64>) -> Result<(), Failure> {
-    let assignment = |text: &str| -> Option<(String, String)> {
-        let (path, value) = text.trim_start_matches("--set ").split_once('=')?;
-        Some((path.trim().to_owned(), value.trim().to_owned()))
-    };
-    let mut given: Vec<(String, String)> = shown.iter().filter_map(|one| assignment(one)).collect();
-    shown.retain(|one| assignment(one).is_some());
-    if let Some(seed) = seed {
-        shown.push(format!("--seed {seed}"));
-        given.push(("seed".to_owned(), seed.to_string()));
-    }
-    for (later, (path, value)) in given.iter().enumerate() {
-        let first = given[..later].iter().position(|(known, old)| known == path && old != value);
-        if let Some(first) = first {
-            let (one, other) = (quote(&shown[first]), quote(&shown[later]));
+fn no_contradiction(options: &[(&str, &str)], seed: Option<u64>) -> Result<(), Failure> {
+    let seed = seed.map(|seed| seed.to_string());
+    let given = options.iter().filter_map(|(option, one)| {
+        let (path, value) = one.split_once('=')?;
+        Some((path.trim(), value.trim(), format!("{option} {one}")))
+    });
+    let seed = seed.iter().map(|seed| ("seed", seed.as_str(), format!("--seed {seed}")));
+    let given: Vec<(&str, &str, String)> = given.chain(seed).collect();
+    for (later, (path, value, shown)) in given.iter().enumerate() {
+        let first = given[..later].iter().find(|(known, old, _)| known == path && old != value);
+        if let Some((_, _, first)) = first {
+            let (one, other) = (quote(first), quote(shown));
             let what = format!("`{one}` and `{other}` contradict each other");
             return Err(Problem::new(&codes::USAGE, what).help("keep one of them").into());
         }
@@ -76,8 +92,8 @@ mod tests {
 
     #[track_caller]
     fn check(set: &[&str], seed: Option<u64>, contradiction: Option<&str>) {
-        let shown = set.iter().map(|one| format!("--set {one}")).collect();
-        match (no_contradiction(shown, seed), contradiction) {
+        let given: Vec<_> = set.iter().map(|one| ("--set", *one)).collect();
+        match (no_contradiction(&given, seed), contradiction) {
             (Ok(()), None) => {}
             (Err(Failure::Problem(problem)), Some(part)) => {
                 assert!(problem.what.contains(part), "{}", problem.what);

@@ -23,7 +23,7 @@ use crate::experiment::sensitivity::{
 use crate::experiment::shape::nearest;
 use crate::experiment::store::{check_writable, write_atomically};
 use crate::report::figure::{Axis, Scale, Swing, Tornado};
-use crate::report::numbers::in_words;
+use crate::report::numbers::{change, in_words};
 use crate::report::table::Table;
 
 /// Bars of the figure.
@@ -161,7 +161,7 @@ fn metric(
     });
     let main = drawn.filter(|name| known.contains(name)).or_else(|| known.first().copied());
     main.map(str::to_owned).ok_or_else(|| {
-        let what = format!("`{}` did not finish at any point: nothing can vary", plan.name);
+        let what = format!("`{}` failed at every point: nothing can vary", plan.name);
         Problem::new(&codes::STOPPED, what).into()
     })
 }
@@ -186,7 +186,7 @@ impl Work<'_> {
             Err(why) => return Ok(Err(why)),
         };
         let result = self.simulate(&plan)?;
-        Ok(effect(base, &result, metric).ok_or_else(|| "no point finished".to_owned()))
+        Ok(effect(base, &result, metric).ok_or_else(|| "every point failed".to_owned()))
     }
 
     fn simulate(&self, plan: &Plan) -> Result<RunResult, Failure> {
@@ -194,9 +194,6 @@ impl Work<'_> {
         let options = RunOptions { jobs: jobs(self.arguments.jobs), explain: false, stop };
         run::run(plan, options, &[], &mut |_| Ok(())).map_err(|error| match error {
             _ if self.interrupt.came() => Failure::Said(self.interrupt.stopped()),
-            error @ RunError::Limit { .. } => {
-                Problem::new(&codes::POINT_LIMIT, error.to_string()).into()
-            }
             error @ (RunError::Internal { .. } | RunError::Stopped { .. } | RunError::Store(_)) => {
                 let command = ["sensitivity".to_owned(), self.arguments.scenario.clone()];
                 internal(&error.to_string(), &command_line(command)).into()
@@ -208,7 +205,7 @@ impl Work<'_> {
 fn percent(effect: &Result<Effect, String>) -> String {
     match effect {
         Ok(effect) if effect.same => "same".to_owned(),
-        Ok(effect) => format!("{:+.2} %", effect.change * 100.0),
+        Ok(effect) => change(1.0, 1.0 + effect.change, 2),
         Err(_) => "refused".to_owned(),
     }
 }

@@ -14,6 +14,9 @@ use crate::experiment::results::ClaimRole;
 use crate::experiment::schema::metrics;
 use crate::hardware::topology::{Shape, Topology};
 
+/// Characters of a line of a note.
+const NOTE_WIDTH: usize = 100;
+
 /// Axis values that are written out.
 const VALUES_SHOWN: usize = 8;
 
@@ -80,7 +83,9 @@ fn summary(plan: &Plan) -> String {
         line("source", source.clone());
     }
     if let Some(note) = &plan.note {
-        line("note", note.clone());
+        for (index, part) in note.lines().flat_map(|part| wrapped(part, NOTE_WIDTH)).enumerate() {
+            line(if index == 0 { "note" } else { "" }, part);
+        }
     }
     for shown in machines(plan) {
         line("machine", format!("{}: {}", shown.machine.name, shown.machine.title));
@@ -122,6 +127,23 @@ fn summary(plan: &Plan) -> String {
         line("claim", format!("{} ({role}): {words}", claim.id));
     }
     text
+}
+
+/// A line in pieces of at most so many characters, cut between words; its indentation stays.
+fn wrapped(line: &str, width: usize) -> Vec<String> {
+    let indent = &line[..line.len() - line.trim_start().len()];
+    let mut pieces = vec![indent.to_owned()];
+    for word in line.split_whitespace() {
+        let last = pieces.last_mut().expect("there is a first one");
+        let begun = last.len() > indent.len();
+        if begun && last.chars().count() + 1 + word.chars().count() > width {
+            pieces.push(format!("{indent}{word}"));
+        } else {
+            let space = if begun { " " } else { "" };
+            let _ = write!(last, "{space}{word}");
+        }
+    }
+    pieces
 }
 
 /// What a figure shows.
@@ -173,6 +195,13 @@ mod tests {
         assert_eq!(abridged(&["1", "2"]), "1, 2");
         let many = ["1", "2", "3", "4", "5", "6", "7", "8", "9"];
         assert_eq!(abridged(&many), "1, 2, 3, 4, 5, 6, ..., 9 (9 values)");
+    }
+
+    #[test]
+    fn notes_are_cut_between_words() {
+        assert_eq!(wrapped("one two three", 8), ["one two", "three"]);
+        assert_eq!(wrapped("  a: overlong b", 6), ["  a:", "  overlong", "  b"]);
+        assert_eq!(wrapped("", 8), [""]);
     }
 
     #[test]

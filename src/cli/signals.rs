@@ -1,7 +1,8 @@
 //! SIGINT, SIGTERM and SIGHUP: the first ends the run between points, the second at once.
 
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -20,6 +21,8 @@ pub(super) struct Interrupt {
     pub(super) stop: Arc<AtomicBool>,
     which: Arc<AtomicI32>,
     said: Arc<AtomicBool>,
+    /// The lock file of this run: removed where the process ends without unwinding.
+    lock: Arc<Mutex<Option<PathBuf>>>,
     terminal: Terminal,
     advice: String,
 }
@@ -31,6 +34,7 @@ impl Interrupt {
             stop: Arc::default(),
             which: Arc::default(),
             said: Arc::default(),
+            lock: Arc::default(),
             terminal,
             advice,
         };
@@ -43,15 +47,29 @@ impl Interrupt {
         interrupt
     }
 
+    /// The lock file that this run holds from here on.
+    pub(super) fn frees(&self, lock: &Path) {
+        *self.lock.lock().unwrap_or_else(PoisonError::into_inner) = Some(lock.to_owned());
+    }
+
+    /// Ends the process at once; whole points are in the journal.
+    fn end(&self, code: i32) -> ! {
+        if let Some(lock) = &*self.lock.lock().unwrap_or_else(PoisonError::into_inner) {
+            // What stays is a lock of a dead process, which the next run takes over.
+            let _ = std::fs::remove_file(lock);
+        }
+        std::process::exit(code)
+    }
+
     fn hear(&self, signal: i32) {
         if self.stop.swap(true, Ordering::SeqCst) {
-            std::process::exit(128 + signal);
+            self.end(128 + signal);
         }
         self.which.store(signal, Ordering::SeqCst);
         let late = self.clone();
         thread::spawn(move || {
             thread::sleep(GRACE);
-            std::process::exit(i32::from(late.stopped()));
+            late.end(i32::from(late.stopped()));
         });
     }
 

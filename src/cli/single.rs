@@ -3,12 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use super::args::RunArguments;
+use super::crash::{internal, this_command};
 use super::terminal::{Failure, Problem};
 use crate::engine::Keep;
 use crate::experiment::codes;
 use crate::experiment::plan::Plan;
 use crate::experiment::run::timeline::{MOST_RANKS, sequence, timeline};
 use crate::experiment::run::{self, PointError};
+use crate::experiment::store::{check_writable, write_atomically};
 use crate::report::html::PageFigure;
 use crate::report::sequence::sequence_svg;
 use crate::report::timeline::perfetto;
@@ -40,32 +42,52 @@ impl<'a> Single<'a> {
                 .help("choose a smaller run, or `--trace FILE`")
                 .into());
         }
+        trace.into_iter().chain(sequence).try_for_each(|path| check_writable(path))?;
         Ok(Some(Self { plan, trace, sequence }))
     }
 
-    /// Runs the point once more, with everything noted, and writes the files; the figure is also for the
-    /// page.
-    pub(super) fn write(self) -> Result<Option<PageFigure>, Failure> {
+    /// Runs the point with everything noted: what cannot be shown is found before results are touched.
+    pub(super) fn record(self) -> Result<Shown<'a>, Failure> {
         let point = &self.plan.points[0];
-        let (_, recorded) = run::run_point(point, Keep::Messages).map_err(told)?;
-        let Some(recorded) = recorded else { return Ok(None) };
-        if let Some(path) = self.trace {
+        let (_, recorded) = run::run_point(point, Keep::Messages).map_err(|error| told(&error))?;
+        let Some(recorded) = recorded else { return Ok(Shown::default()) };
+        let trace = self.trace.map(|path| {
             let trace = perfetto(&timeline(point, &recorded), &self.plan.title);
-            write(path, &trace)?;
-        }
-        self.sequence.map(|path| self.draw(path, &recorded)).transpose()
+            (path.as_path(), trace)
+        });
+        let sequence = self.sequence.map(|path| self.draw(path, &recorded)).transpose()?;
+        Ok(Shown { trace, sequence })
     }
 
-    fn draw(&self, path: &Path, recorded: &Recorded) -> Result<PageFigure, Failure> {
+    fn draw(&self, path: &'a Path, recorded: &Recorded) -> Result<(&'a Path, PageFigure), Failure> {
         let point = &self.plan.points[0];
         let drawn = sequence(point, &self.plan.title, recorded).unwrap_or_default();
         let svg = sequence_svg(&drawn).map_err(|why| {
             Problem::new(&codes::USAGE, format!("`--sequence`: {why}"))
                 .help("fewer rounds, smaller windows or a program of a few calls fit")
         })?;
-        write(path, svg.as_bytes())?;
-        let file = path.display().to_string();
-        Ok(PageFigure { caption: format!("Messages: {}", self.plan.title), file, svg })
+        let (caption, file) =
+            (format!("Messages: {}", self.plan.title), path.display().to_string());
+        Ok((path, PageFigure { caption, file, svg }))
+    }
+}
+
+/// What was drawn, for the paths that were asked for.
+#[derive(Debug, Default)]
+pub(super) struct Shown<'a> {
+    trace: Option<(&'a Path, Vec<u8>)>,
+    sequence: Option<(&'a Path, PageFigure)>,
+}
+
+impl Shown<'_> {
+    /// Writes the files; the figure is also for the page.
+    pub(super) fn write(self) -> Result<Option<PageFigure>, Failure> {
+        if let Some((path, bytes)) = self.trace {
+            write_atomically(path, &bytes)?;
+        }
+        let Some((path, figure)) = self.sequence else { return Ok(None) };
+        write_atomically(path, figure.svg.as_bytes())?;
+        Ok(Some(figure))
     }
 }
 
@@ -78,16 +100,6 @@ fn sweeps(plan: &Plan, option: &str) -> Failure {
     Problem::new(&codes::USAGE, what).help(format!("choose one, for instance by {choice}")).into()
 }
 
-fn told(error: PointError) -> Failure {
-    match error {
-        PointError::Limit(reason) => Problem::new(&codes::POINT_LIMIT, reason).into(),
-        PointError::Internal(message) => Problem::new(&codes::INTERNAL, message).into(),
-    }
-}
-
-fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    std::fs::write(path, bytes).map_err(|why| {
-        let what = format!("{} cannot be written: {why}", path.display());
-        Problem::new(&codes::OUTPUT, what).help("name a file in a directory that exists").into()
-    })
+fn told(error: &PointError) -> Failure {
+    internal(&error.0, &this_command()).into()
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 pub(super) use engine::Engine;
 
 use super::args::{Format, GatherArguments, PlanArguments, PointArguments, RunArguments};
-use super::crash::internal;
+use super::crash::{command_line, internal};
 use super::files;
 use super::resolved;
 use super::run::{self as local, jobs, printed, progress};
@@ -26,6 +26,9 @@ use crate::experiment::store::{Asked, Mode, Opening, Spread, Store};
 
 /// Tasks that a sweep is cut into where nobody says how many points one has.
 const TASKS: usize = 64;
+
+/// Missing points that a command names.
+const FEW: usize = 8;
 
 /// Writes a plan.
 pub(super) fn plan(terminal: Terminal, arguments: &PlanArguments) -> Outcome {
@@ -85,8 +88,8 @@ fn opened(terminal: Terminal, directory: &Path) -> Result<(Spread, Plan), Failur
         &Request {
             scenario: asked.scenario.clone(),
             overrides: asked.overrides.clone(),
-            text: None,
             library: Library { models, ..Library::default() },
+            ..Request::default()
         },
     )?;
     spread.check(&resolved::identity(&plan))?;
@@ -151,9 +154,6 @@ fn failure(error: RunError, interrupt: &Interrupt) -> Failure {
     match error {
         RunError::Store(error) => error.into(),
         RunError::Stopped { .. } => Failure::Said(interrupt.stopped()),
-        error @ RunError::Limit { .. } => {
-            Problem::new(&codes::POINT_LIMIT, error.to_string()).into()
-        }
         error @ RunError::Internal { .. } => {
             internal(&error.to_string(), "mpisim sweep point").into()
         }
@@ -179,7 +179,12 @@ fn gather_into(
     if !missing.is_empty() {
         let (count, of) = (missing.len(), spread.points());
         let what = format!("{count} of {of} points are missing: {}", ranges(&missing));
-        let help = "run them by `mpisim sweep point PLAN POINT...`; those that are there are kept";
+        let plan = spread.directory().display().to_string();
+        let points = missing.iter().take(FEW).map(ToString::to_string);
+        let command = ["sweep", "point", &plan].map(str::to_owned).into_iter().chain(points);
+        let command = command_line(command);
+        let more = if missing.len() > FEW { " and so on" } else { "" };
+        let help = format!("run them by `{command}`{more}; those that are there are kept");
         return Err(Problem::new(&codes::POINTS_MISSING, what).help(help).into());
     }
     let result = run::gather(plan, points);

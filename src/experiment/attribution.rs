@@ -111,6 +111,7 @@ mod tests {
             spent: vec![spent("queue walk", walk), spent("waiting", wait)],
             explanation: None,
             failure: None,
+            limited: false,
         }
     }
 

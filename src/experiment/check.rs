@@ -280,6 +280,7 @@ mod tests {
             spent: Vec::new(),
             explanation: None,
             failure: None,
+            limited: false,
         };
         RunResult {
             scenario: "a".to_owned(),

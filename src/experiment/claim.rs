@@ -206,8 +206,12 @@ impl Binder<'_> {
             return;
         }
         let span = tree.get(key).map_or(tree.span, |node| node.span);
-        let found = format!("{dropped} {key} need values that `--set` took from the sweep");
-        let allowed = "they are left out";
+        let (one, need, they) = match dropped {
+            1 => (key.trim_end_matches('s'), "needs", "it is"),
+            _ => (key, "need", "they are"),
+        };
+        let found = format!("{dropped} {one} {need} values that `--set` took from the sweep");
+        let allowed = format!("{they} left out");
         self.diagnostics
             .push(Diagnostic::error(&codes::CLAIMS_DROPPED, span, key, found, allowed).warning());
     }

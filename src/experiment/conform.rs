@@ -99,16 +99,17 @@ impl Verdict {
     pub fn is_pass(&self) -> bool {
         self.mismatches.is_empty()
     }
+
+    /// A line for each case that has one.
+    pub fn lines(&self) -> impl Iterator<Item = String> {
+        let mismatches = self.mismatches.iter().map(ToString::to_string);
+        mismatches.chain(self.followed.iter().map(ToString::to_string))
+    }
 }
 
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for mismatch in &self.mismatches {
-            writeln!(f, "{mismatch}")?;
-        }
-        for followed in &self.followed {
-            writeln!(f, "{followed}")?;
-        }
+        self.lines().try_for_each(|line| writeln!(f, "{line}"))?;
         write!(f, "{} passed, {} failed", self.passed, self.mismatches.len())
     }
 }

@@ -86,14 +86,14 @@ fn accepted(text: &str) -> bool {
 fn text(kind: &Variant, settings: &Settings) -> String {
     let mut text = String::from("{\n  \"schema\": 1,\n");
     let _ = writeln!(text, "  \"title\": {},", quoted(&title(kind)));
-    let _ = writeln!(text, "  \"note\": {},", quoted(&notes(&SCENARIO)));
+    let _ = writeln!(text, "  \"note\": {},", notes(&SCENARIO, 2));
     let _ = writeln!(text, "  \"machine\": {},", quoted(&settings.machine));
     for (key, value) in &settings.beside {
         let _ = writeln!(text, "  \"{key}\": {value},");
     }
     let _ = writeln!(text, "  \"workload\": {{");
     let _ = writeln!(text, "    \"kind\": {},", quoted(kind.name));
-    let _ = write!(text, "    \"note\": {}", quoted(&notes(kind.fields)));
+    let _ = write!(text, "    \"note\": {}", notes(kind.fields, 4));
     for (key, value) in &settings.workload {
         let _ = write!(text, ",\n    \"{key}\": {value}");
     }
@@ -121,8 +121,8 @@ fn is_bytes(shape: &Shape) -> bool {
     matches!(shape, Shape::Quantity { dimension: crate::units::Dimension::Bytes, .. })
 }
 
-/// What each key means, in a line each: those that must be there first.
-fn notes(fields: &[Field]) -> String {
+/// What each key means, as a list with a line for each: those that must be there first.
+fn notes(fields: &[Field], indent: usize) -> String {
     let known = |field: &&Field| field.key != "note";
     let (needed, further): (Vec<&Field>, Vec<&Field>) =
         fields.iter().filter(known).partition(|field| matches!(field.need, Need::Required(_)));
@@ -131,15 +131,16 @@ fn notes(fields: &[Field]) -> String {
             Need::Default(value) => format!(" [{value}]"),
             Need::Required(_) | Need::Optional => String::new(),
         };
-        format!("{}: {}{default}", field.key, field.doc)
+        format!("  {}: {}{default}", field.key, field.doc)
     };
     let part = |heading: &str, fields: &[&Field]| {
-        let lines: Vec<String> = fields.iter().map(line).collect();
-        if lines.is_empty() { String::new() } else { format!("{heading} {}", lines.join("; ")) }
+        let heading = (!fields.is_empty()).then(|| heading.to_owned());
+        heading.into_iter().chain(fields.iter().map(line)).collect()
     };
-    let parts = [part("Needed:", &needed), part("May be added:", &further)];
-    let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-    parts.join(" ")
+    let parts: [Vec<String>; 2] = [part("Needed:", &needed), part("May be added:", &further)];
+    let lines: Vec<String> = parts.concat().iter().map(|line| quoted(line)).collect();
+    let (inner, outer) = (" ".repeat(indent + 2), " ".repeat(indent));
+    format!("[\n{inner}{}\n{outer}]", lines.join(&format!(",\n{inner}")))
 }
 
 /// A text as JSON.

@@ -110,7 +110,8 @@ impl Machine {
     /// The numbers, those in doubt first.
     pub fn by_doubt(&self) -> Vec<&KnownNumber> {
         let mut all: Vec<&KnownNumber> = self.numbers.iter().collect();
-        all.sort_by_key(|number| number.confidence);
+        // What a machine does not have is no guess.
+        all.sort_by_key(|number| (number.value.is_none(), number.confidence));
         all
     }
 }

@@ -8,6 +8,20 @@ use super::shape::check::check;
 use super::shape::path::{self, Target};
 use super::{model_file, shape};
 
+/// How the command line gave overrides: by `--set`, and from one of them on by another option.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Spelling {
+    /// The number of the first one that another option gave, and that option.
+    pub own: Option<(usize, &'static str)>,
+}
+
+impl Spelling {
+    /// The option that gave an override.
+    pub fn option(self, index: usize) -> &'static str {
+        self.own.filter(|(first, _)| index >= *first).map_or("--set", |(_, option)| option)
+    }
+}
+
 /// Applies `overrides` to `tree`, in order; diagnostics point into the command line.
 ///
 /// A swept field keeps its axis with this one value. The paths so narrowed come back, since
@@ -16,10 +30,17 @@ use super::{model_file, shape};
 /// # Panics
 ///
 /// When an option is longer than 4 GiB.
-pub fn apply(diagnostics: &mut Diagnostics, tree: &mut Node, overrides: &[String]) -> Vec<String> {
+pub fn apply(
+    diagnostics: &mut Diagnostics,
+    tree: &mut Node,
+    overrides: &[String],
+    spelling: Spelling,
+) -> Vec<String> {
     let mut narrowed = Vec::new();
-    for option in overrides {
-        let text = format!("--set {option}");
+    for (index, option) in overrides.iter().enumerate() {
+        let flag = spelling.option(index);
+        let text = format!("{flag} {option}");
+        let begin = flag.len() + 1;
         let source = diagnostics.add_source("<command line>", text.clone());
         let span = |start: usize, end: usize| {
             let offset = |at: usize| u32::try_from(at).expect("an option is short");
@@ -28,7 +49,7 @@ pub fn apply(diagnostics: &mut Diagnostics, tree: &mut Node, overrides: &[String
         let Some((path, value)) = option.split_once('=') else {
             diagnostics.push(Diagnostic::error(
                 &codes::SET_FORM,
-                span(6, text.len()),
+                span(begin, text.len()),
                 "",
                 format!("`{}` has no `=`", quote(option)),
                 "path=value is needed",
@@ -36,16 +57,22 @@ pub fn apply(diagnostics: &mut Diagnostics, tree: &mut Node, overrides: &[String
             continue;
         };
         let path = path.trim();
-        let start = 6 + option.find('=').expect("it was split there") + 1;
+        let start = begin + option.find('=').expect("it was split there") + 1;
         let place = span(start, text.len().max(start));
-        if let Some(node) =
-            literal(diagnostics, tree, path, value.trim(), span(6, start - 1), place)
+        let value = unquoted(value.trim());
+        if let Some(node) = literal(diagnostics, tree, path, value, span(begin, start - 1), place)
             && put(tree, path, node)
         {
             narrowed.push(path.to_owned());
         }
     }
     narrowed
+}
+
+/// The text inside the quotes of a JSON string; a value needs none here.
+fn unquoted(value: &str) -> &str {
+    let inside = value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    inside.filter(|inside| !inside.contains(['"', '\\'])).unwrap_or(value)
 }
 
 /// The value as a node, checked against its field; `None` with a report.

@@ -15,7 +15,7 @@ use super::diagnostic::{Diagnostic, Diagnostics, Span};
 use super::json::{Node, Value};
 use super::library::{self, Library};
 use super::model_file::{Machine, Models};
-use super::overrides;
+use super::overrides::{self, Spelling};
 use super::program::RankProgram;
 use super::schema::{DEFAULT_EVENTS, DEFAULT_SEED, SCENARIO, SCHEMA, metrics};
 use super::shape::check::check;
@@ -431,6 +431,8 @@ pub struct Request {
     pub library: Library,
     /// The text of the scenario, where it is no file.
     pub text: Option<String>,
+    /// Which options gave the overrides, for messages.
+    pub spelling: Spelling,
 }
 
 /// Reads and checks the scenario of `request`: a plan, and all there is to say about it.
@@ -451,7 +453,7 @@ fn read(diagnostics: &mut Diagnostics, request: &Request) -> Option<Plan> {
     };
     let mut tree = loaded.tree;
     check_version(diagnostics, &tree)?;
-    let narrowed = overrides::apply(diagnostics, &mut tree, &request.overrides);
+    let narrowed = overrides::apply(diagnostics, &mut tree, &request.overrides, request.spelling);
     let sweep = check_tree(diagnostics, &tree)?;
     let folder = Path::new(&request.scenario).parent().map(Path::to_path_buf);
     let models =
@@ -472,7 +474,7 @@ fn read(diagnostics: &mut Diagnostics, request: &Request) -> Option<Plan> {
         name: loaded.name,
         title: text("title")?,
         source: text("source"),
-        note: text("note"),
+        note: tree.note(),
         digest: digest(&loaded.bytes, &request.overrides, &schedules),
         bytes: loaded.bytes,
         overrides: request.overrides.clone(),
@@ -593,8 +595,7 @@ fn points(
         if diagnostics.mark() > mark && !params.is_empty() {
             let shown: Vec<String> =
                 params.iter().map(|(path, value)| format!("{path} = {value}")).collect();
-            let number = index + 1;
-            let text = format!("found at point {number} of {count}: {}", shown.join(", "));
+            let text = format!("found at point {index} of {count} ({})", shown.join(", "));
             diagnostics.explain(mark, &text);
         }
         points.extend(point);

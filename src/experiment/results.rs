@@ -45,14 +45,17 @@ pub struct PointResult {
     pub params: Vec<(String, String)>,
     /// Digest of the point's event stream.
     pub digest: String,
-    /// Measured values, in a fixed order; empty where the program did not finish.
+    /// Measured values, in a fixed order; empty where the program failed.
     pub metrics: Vec<Metric>,
     /// What each resource did during the run, warm-up included.
     pub resources: Vec<ResourceUse>,
     /// What threads spent their lives on, warm-up included.
     pub spent: Vec<Spent>,
-    /// A deadlock or a protocol error of the simulated program, explained; `None` if it finished.
+    /// A deadlock, an error or a broken law of the simulated program, or the limit that ended it, explained;
+    /// `None` if it ended well.
     pub failure: Option<String>,
+    /// Whether what ended it was a limit of the scenario.
+    pub limited: bool,
     /// Where the measured time went, where that was asked for and the program finished.
     pub explanation: Option<Explanation>,
 }
@@ -105,6 +108,7 @@ impl PointResult {
             resources: Vec::new(),
             spent: Vec::new(),
             failure: None,
+            limited: false,
             explanation: None,
         }
     }

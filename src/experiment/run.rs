@@ -13,9 +13,10 @@ use super::judge;
 use super::plan::{Plan, Point};
 use super::results::{PointResult, RunResult};
 use super::store::StoreError;
-use crate::engine::{Digest, Keep};
+use crate::engine::{Digest, Keep, LimitReached};
 use crate::runtime::causes::Recorded;
-use crate::runtime::timed::Outcome;
+use crate::runtime::timed::{Ending, Outcome};
+use crate::units::Time;
 use job::Noted;
 
 pub mod account;
@@ -24,6 +25,9 @@ pub mod explain;
 pub mod job;
 pub mod metrics;
 pub mod timeline;
+
+/// Events of a look at the begin of a point.
+const PROBE: u64 = 10_000;
 
 /// How to run.
 #[derive(Clone, Copy, Debug)]
@@ -47,16 +51,6 @@ pub enum RunError {
         /// Points of the sweep.
         total: usize,
     },
-    /// A limit of the scenario was reached.
-    #[error("point {index} ({params}): {reason}")]
-    Limit {
-        /// Which point.
-        index: usize,
-        /// Its swept values.
-        params: String,
-        /// Which limit, and when.
-        reason: String,
-    },
     /// A defect of this program.
     #[error("internal error at point {index} ({params}): {message}")]
     Internal {
@@ -72,14 +66,9 @@ pub enum RunError {
     Store(#[from] StoreError),
 }
 
-/// Why one point has no result.
+/// Why one point has no result: a defect of this program, in words.
 #[derive(Debug)]
-pub enum PointError {
-    /// A limit was reached.
-    Limit(String),
-    /// A defect of this program.
-    Internal(String),
-}
+pub struct PointError(pub String);
 
 /// Runs all points that `done` does not hold and judges the claims.
 ///
@@ -177,20 +166,37 @@ pub fn gather(plan: &Plan, points: Vec<PointResult>) -> RunResult {
 ///
 /// # Errors
 ///
-/// [`PointError`] where a limit was reached or this program has a defect.
+/// [`PointError`] where this program has a defect.
 pub fn run_point(
     point: &Point,
     keep: Keep,
 ) -> Result<(PointResult, Option<Box<Recorded>>), PointError> {
     let (mut outcome, noted) = outcome(point, keep)?;
-    let result = metrics::point(point, &outcome, noted)?;
+    let result = metrics::point(point, &outcome, noted);
     Ok((result, outcome.causes.take()))
+}
+
+/// What the limit of simulated time says where it ends a point before its first event after time zero.
+pub fn ends_at_once(point: &Point) -> Option<String> {
+    let mut probe = point.clone();
+    probe.limits.events = probe.limits.events.min(PROBE);
+    match outcome(&probe, Keep::Nothing).ok()?.0.ending {
+        Ending::Limit(limit @ LimitReached::Time { now: Time::ZERO, .. }) => {
+            Some(limit.to_string())
+        }
+        Ending::Limit(_)
+        | Ending::Deadlock(_)
+        | Ending::Protocol { .. }
+        | Ending::Fault(_)
+        | Ending::Crashed { .. }
+        | Ending::Finished => None,
+    }
 }
 
 fn outcome(point: &Point, keep: Keep) -> Result<(Outcome, Noted), PointError> {
     let ran = catch_unwind(AssertUnwindSafe(|| job::run(point, keep)));
-    let ran = ran.map_err(|panic| PointError::Internal(panic_message(&*panic)))?;
-    ran.map_err(|error| PointError::Internal(error.to_string()))
+    let ran = ran.map_err(|panic| PointError(panic_message(&*panic)))?;
+    ran.map_err(|error| PointError(error.to_string()))
 }
 
 fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
@@ -203,8 +209,5 @@ fn point_error(point: &Point, error: PointError) -> RunError {
     let params: Vec<String> =
         point.params.iter().map(|(path, value)| format!("{path} = {value}")).collect();
     let params = if params.is_empty() { "no sweep".to_owned() } else { params.join(", ") };
-    match error {
-        PointError::Limit(reason) => RunError::Limit { index, params, reason },
-        PointError::Internal(message) => RunError::Internal { index, params, message },
-    }
+    RunError::Internal { index, params, message: error.0 }
 }

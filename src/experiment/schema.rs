@@ -737,7 +737,7 @@ const fn main_metrics(kind: &str) -> &'static [MetricSpec] {
 /// together, so that a sender's and a receiver's time add up.
 static ACCOUNT: [MetricSpec; 17] = [
     // Threads that send, on each node that does.
-    number("agents", ""),
+    titled("Threads of a node that send", number("agents", "")),
     // Queue entries that were compared.
     number("entries_per_message", ""),
     // Entries of the longest queue of a process, over the whole run.

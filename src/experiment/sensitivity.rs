@@ -150,6 +150,7 @@ mod tests {
             spent: Vec::new(),
             explanation: None,
             failure: None,
+            limited: false,
         };
         RunResult {
             scenario: "a".into(),

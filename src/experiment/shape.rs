@@ -129,8 +129,15 @@ pub struct Variant {
 }
 
 /// The key that every object may have.
-pub const NOTE: Field =
-    Field { key: "note", shape: &Shape::Text(10_000), need: Need::Optional, doc: "Any text." };
+pub const NOTE: Field = Field {
+    key: "note",
+    shape: &Shape::Either(&[
+        Shape::Text(10_000),
+        Shape::List { of: &Shape::Text(1_000), min: 1, max: 200 },
+    ]),
+    need: Need::Optional,
+    doc: "Any text, or a list of its lines.",
+};
 
 /// A required key.
 pub const fn required(

@@ -73,7 +73,7 @@ pub struct Store {
     /// Files of earlier runs, by the manifest and the journal: ours to replace.
     ours: BTreeSet<String>,
     /// Held until the store is dropped.
-    _lock: Lock,
+    lock: Lock,
 }
 
 /// What is found in a directory before a run.
@@ -129,18 +129,20 @@ impl Store {
         let kept = match (mode, found.journal) {
             (Mode::Resume, journal) => journal,
             (Mode::Fresh, Some(journal)) if !journal.points.is_empty() => {
-                let points = journal.points.len();
-                notes.push(format!(
-                    "{points} points of an unfinished run are dropped (no --resume)"
-                ));
+                let points = points_of("an unfinished run", journal.points.len());
+                notes.push(format!("{points} dropped (no --resume)"));
                 None
             }
             (Mode::Fresh, _) => None,
         };
         let (journal, done) = start(directory, &identity, kept, &ours, &mut notes)?;
-        let store =
-            Self { directory: directory.to_owned(), identity, journal, done, ours, _lock: lock };
+        let store = Self { directory: directory.to_owned(), identity, journal, done, ours, lock };
         Ok(Opening::Ready(store, notes))
+    }
+
+    /// The lock file, there as long as this store is.
+    pub fn lock(&self) -> &Path {
+        self.lock.path()
     }
 
     /// The points that need not be run, in order of their index.
@@ -191,6 +193,13 @@ impl Store {
     }
 }
 
+/// Whether this is a directory with results: those of a run that has finished, or that left points.
+pub fn is_results(directory: &Path) -> bool {
+    let manifest = std::fs::read(directory.join(MANIFEST)).unwrap_or_default();
+    let finished = Manifest::parse(&manifest, &directory.join(MANIFEST)).is_ok();
+    finished || directory.join(JOURNAL).is_file()
+}
+
 /// The manifest of a directory whose run has finished, and the content of a file that it lists; changes
 /// nothing.
 ///
@@ -213,6 +222,10 @@ pub fn finished(directory: &Path, name: &str) -> Result<(Manifest, String), Stor
     }
     let text = String::from_utf8(bytes).map_err(|_| damaged("it is not UTF-8"))?;
     Ok((manifest, text))
+}
+
+fn points_of(run: &str, count: usize) -> String {
+    if count == 1 { format!("1 point of {run} is") } else { format!("{count} points of {run} are") }
 }
 
 /// Reads manifest and journal, where they are; changes nothing.
@@ -295,7 +308,8 @@ fn start(
     }
     recovered.points.sort_by_key(|point| point.index);
     recovered.points.dedup_by_key(|point| point.index);
-    notes.push(format!("{} points of the interrupted run are kept", recovered.points.len()));
+    let points = points_of("the interrupted run", recovered.points.len());
+    notes.push(format!("{points} kept"));
     Ok((Journal::reopen(&path, recovered.whole)?, recovered.points))
 }
 

@@ -427,27 +427,46 @@ fn check_size(diagnostics: &mut Diagnostics, tree: &Node, sweep: &Sweep) {
         return;
     }
     let sizes: Vec<String> = sweep.axes.iter().map(|axis| axis.values.len().to_string()).collect();
+    let found = match &sizes[..] {
+        [only] => format!("the axis has {only} points"),
+        _ => format!("the axes multiply to {} = {points} points", sizes.join(" x ")),
+    };
     // At a millisecond and a kilobyte each, which is little.
-    let (days, gigabytes) = (points / 86_400_000, points / 1_000_000);
+    let (time, megabytes) = (lasting(points / 1000), points / 1000);
     let span = tree.get("sweep").map_or(tree.span, |node| node.span);
     diagnostics.push(
         Diagnostic::error(
             &codes::TOO_MANY_POINTS,
             span,
             "sweep",
-            format!("the axes multiply to {} = {points} points", sizes.join(" x ")),
+            found,
             format!("at most {limit} are allowed"),
         )
         .help(format!(
-            "at 1 ms and 1 kB a point that is {days} days and {gigabytes} GB; \
+            "at 1 ms and 1 kB a point that is {time} and {megabytes} MB; \
              if it is meant, raise `limits.points`"
         )),
     );
 }
 
+/// So many seconds in the greatest unit that they fill.
+fn lasting(seconds: u128) -> String {
+    let units = [(86_400, "day"), (3600, "hour"), (60, "minute")];
+    let (length, name) =
+        units.into_iter().find(|(unit, _)| seconds >= *unit).unwrap_or((1, "second"));
+    let count = seconds / length;
+    format!("{count} {name}{}", if count == 1 { "" } else { "s" })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_length_is_told_in_the_greatest_unit_that_it_fills() {
+        let told = [0, 59, 60, 7300, 90_000, 10 * 86_400].map(lasting);
+        assert_eq!(told, ["0 seconds", "59 seconds", "1 minute", "2 hours", "1 day", "10 days"]);
+    }
 
     #[test]
     fn powers_of_two_double_from_end_to_end() {

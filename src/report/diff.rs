@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::explain::{PathShift, path_shifts};
 use super::json::diff::DiffStatus;
-use super::numbers::{engineering, percent};
+use super::numbers::{change, engineering, percent};
 use super::table::{TIME, Table};
 use crate::experiment::attribution::Shift;
 use crate::experiment::diff::{Closer, Difference, MetricPair, Pair, Sides};
@@ -97,22 +97,29 @@ pub fn pair_name(params: &[(String, String)], index: usize) -> String {
 
 /// The change of a metric for people.
 pub fn change_text(metric: &MetricPair) -> String {
-    match (metric.change(), metric.values) {
-        (Some(change), _) => format!("{change:+.2} %"),
-        (None, [Some(_), None]) => "only in A".to_owned(),
-        (None, [None, _]) => "only in B".to_owned(),
-        (None, [Some(_), Some(_)]) => "from zero".to_owned(),
+    match metric.values {
+        [Some(a), Some(b)] => change(a, b, 2),
+        [Some(_), None] => "only in A".to_owned(),
+        [None, _] => "only in B".to_owned(),
     }
 }
 
-fn metrics_text(sides: &Sides<'_>) -> String {
-    let mut worst = sides.worst();
-    // The verdict counts the points that only one side has, and how long it took follows from the others.
+/// The metrics that differ, the greatest difference first; how long it took only where no other metric of
+/// the point says it.
+pub fn telling<'s, 'a>(sides: &'s Sides<'a>) -> Vec<(&'s Pair<'a>, &'s MetricPair)> {
     let tells = |pair: &Pair<'_>, metric: &MetricPair| {
         let other = |one: &MetricPair| one.name != TIME && !one.is_same();
         metric.name != TIME || !pair.metrics.iter().any(other)
     };
-    worst.retain(|(pair, metric)| pair.points.iter().all(Option::is_some) && tells(pair, metric));
+    let mut worst = sides.worst();
+    worst.retain(|(pair, metric)| tells(pair, metric));
+    worst
+}
+
+fn metrics_text(sides: &Sides<'_>) -> String {
+    // The verdict counts the points that only one side has.
+    let mut worst = telling(sides);
+    worst.retain(|(pair, _)| pair.points.iter().all(Option::is_some));
     if worst.is_empty() {
         return String::new();
     }

@@ -12,7 +12,7 @@ pub struct DifferencePage {
     pub title: String,
     /// What came out, in a line.
     pub summary: String,
-    /// What the page calls the new side and the other one.
+    /// What the page calls the side that was there before, and the new one.
     pub heads: [&'static str; 2],
     /// What the new side is.
     pub now: String,
@@ -64,8 +64,8 @@ pub struct DifferenceRow {
     pub before: String,
     /// The difference in percent.
     pub change: String,
-    /// What is tolerated.
-    pub tolerance: String,
+    /// What is tolerated, where something is.
+    pub tolerance: Option<String>,
 }
 
 /// A claim.

@@ -156,6 +156,8 @@ pub struct FigureSpec {
     pub y: String,
     /// The swept path that tells the curves apart.
     pub series: Option<String>,
+    /// Values of that path with their names in the legend, where those are others.
+    pub legend: Vec<(String, String)>,
     /// Swept paths with the value that points have which are drawn; empty for all points.
     pub at: Vec<(String, String)>,
     /// The heading; the scenario's title by default.
@@ -400,7 +402,7 @@ fn collect(
         if x.unit != first {
             return Err(mixed(&spec.x, first, x.unit));
         }
-        let label = series_label(point, spec.series.as_deref(), &further);
+        let label = series_label(point, spec.series.as_deref(), &spec.legend, &further);
         let at = *by_label.entry(label).or_insert_with_key(|label| {
             curves.push(Curve { label: label.clone(), values: Vec::new() });
             curves.len() - 1
@@ -461,8 +463,17 @@ fn x_scale(spec: &FigureSpec, words: Vec<&str>, xs: &[f64]) -> Scale {
 }
 
 /// The value of the series path, then `name = value` of every further axis.
-fn series_label(point: &PointResult, series: Option<&str>, further: &[&str]) -> String {
-    let first = series.and_then(|path| param(point, path)).map(str::to_owned);
+fn series_label(
+    point: &PointResult,
+    series: Option<&str>,
+    legend: &[(String, String)],
+    further: &[&str],
+) -> String {
+    let name = |value: &str| {
+        let entry = legend.iter().find(|(known, _)| known == value);
+        entry.map_or(value, |(_, name)| name).to_owned()
+    };
+    let first = series.and_then(|path| param(point, path)).map(name);
     let named = further
         .iter()
         .map(|path| format!("{} = {}", in_words(path), param(point, path).unwrap_or_default()));

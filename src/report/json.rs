@@ -50,7 +50,7 @@ pub struct ResultDocument {
 pub struct SupposedDocument {
     /// Resource and factor, as `pcie=0.5`.
     pub change: String,
-    /// Metrics by name, of each point in order; empty where it did not finish.
+    /// Metrics by name, of each point in order; empty where it failed.
     pub points: Vec<Ordered<ValueDocument>>,
 }
 
@@ -65,7 +65,7 @@ pub struct PointDocument {
     pub digest: String,
     /// Metrics by name.
     pub metrics: Ordered<ValueDocument>,
-    /// Why the simulated program did not finish; only where it did not.
+    /// Why the simulated program failed, or the limit that ended it; only where it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub failure: Option<String>,

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::error::ReportError;
 use super::html::fill;
 use super::json::{CheckStatus, CheckedClaim, CheckedMetric, CheckedScenario, MetricStatus};
-use super::numbers::exact;
+use super::numbers::{apart, change, exact};
 
 /// Differences of one metric that are written out.
 const SHOWN: usize = 10;
@@ -30,7 +30,7 @@ pub struct Suite<'a> {
 /// [`ReportError::Writer`] where the template cannot be filled: a defect of this program.
 pub fn junit(suites: &[Suite<'_>]) -> Result<String, ReportError> {
     let suites: Vec<SuiteView> = suites.iter().map(SuiteView::new).collect();
-    fill(
+    let text = fill(
         "junit.xml",
         &Document {
             tests: suites.iter().map(|suite| suite.cases.len()).sum(),
@@ -38,7 +38,8 @@ pub fn junit(suites: &[Suite<'_>]) -> Result<String, ReportError> {
             errors: suites.iter().map(|suite| suite.errors).sum(),
             suites,
         },
-    )
+    )?;
+    Ok(format!("{}\n", text.trim_end()))
 }
 
 #[derive(Serialize)]
@@ -162,19 +163,21 @@ fn relative(metric: &CheckedMetric) -> f64 {
 
 fn difference(metric: &CheckedMetric) -> String {
     let CheckedMetric { point, unit, tolerance, .. } = metric;
-    let shown = |value: Option<f64>| {
-        value.map_or_else(
-            || "none".to_owned(),
-            |value| format!("{} {unit}", exact(value)).trim_end().to_owned(),
-        )
-    };
-    let change = match (metric.value, metric.baseline) {
+    let with_unit = |number: String| format!("{number} {unit}").trim_end().to_owned();
+    let [now, was, moved] = match (metric.value, metric.baseline) {
         (Some(value), Some(old)) => {
-            format!(" ({:+.4} %, tolerance {} %)", (value - old) / old * 100.0, tolerance * 100.0)
+            let [now, was] = apart([value, old]).map(with_unit);
+            let (moved, tolerance) = (change(old, value, 4), exact(tolerance * 100.0));
+            [now, was, format!(" ({moved}, tolerance {} %)", tolerance.trim_end_matches(".0"))]
         }
-        _ => String::new(),
+        (now, was) => {
+            let shown = |value: Option<f64>| {
+                value.map_or_else(|| "none".to_owned(), |it| with_unit(exact(it)))
+            };
+            [shown(now), shown(was), String::new()]
+        }
     };
-    format!("point {point}: {}, was {}{change}", shown(metric.value), shown(metric.baseline))
+    format!("point {point}: {now}, was {was}{moved}")
 }
 
 /// A claim fails where its verdict moved: one that deviates as it did is no regression.

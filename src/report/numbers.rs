@@ -77,6 +77,38 @@ fn four_digits(value: f64) -> String {
     format!("{value:.decimals$}")
 }
 
+/// Two values with as few digits as tell them apart, but seven if they have so many.
+///
+/// # Panics
+///
+/// When a value is not finite, as [`exact`].
+pub fn apart(values: [f64; 2]) -> [String; 2] {
+    let rounded = |digits: usize| {
+        values.map(|value| format!("{value:.digits$e}").parse().map_or(value, |value: f64| value))
+    };
+    let [left, right] = values.map(|value| value + 0.0);
+    let enough =
+        |[a, b]: &[f64; 2]| left.to_bits() == right.to_bits() || a.to_bits() != b.to_bits();
+    (6..16).map(rounded).find(enough).unwrap_or(values).map(exact)
+}
+
+/// A change from `before` to `now` in percent, with its sign: so many decimals, more where they would all
+/// be 0; in words where there is no quotient.
+pub fn change(before: f64, now: f64, decimals: usize) -> String {
+    if before == 0.0 {
+        return if now == 0.0 { "same".to_owned() } else { "from zero".to_owned() };
+    }
+    let percent = (now - before) / before.abs() * 100.0;
+    let more = (decimals..decimals + 4).find(|decimals| {
+        let text = format!("{percent:.decimals$}");
+        percent == 0.0 || text.contains(|c: char| ('1'..='9').contains(&c))
+    });
+    match more {
+        Some(decimals) => format!("{percent:+.decimals$} %"),
+        None => format!("{percent:+.0e} %"),
+    }
+}
+
 /// `part / whole` in percent with one decimal; `0.0 %` where `whole` is zero.
 pub fn percent(part: f64, whole: f64) -> String {
     let share = if whole > 0.0 { 100.0 * part / whole } else { 0.0 };
@@ -138,6 +170,25 @@ mod tests {
         for (value, text) in cases {
             assert_eq!(engineering(value), text);
         }
+    }
+
+    #[test]
+    fn two_values_get_the_digits_that_tell_them_apart() {
+        let apart = |a, b| apart([a, b]).join(" ");
+        assert_eq!(apart(1.491_949_999_999_999_9, 1.4824), "1.49195 1.4824");
+        assert_eq!(apart(1.0 / 3.0, 2.0 / 3.0), "0.3333333 0.6666667");
+        assert_eq!(apart(1.000_000_001, 1.000_000_002), "1.000000001 1.000000002");
+        assert_eq!(apart(0.1 + 0.2, 0.3), "0.30000000000000004 0.3");
+        assert_eq!(apart(-0.0, 1_234_567.0), "0.0 1234567.0");
+    }
+
+    #[test]
+    fn a_change_is_never_shown_as_none() {
+        assert_eq!(change(200.0, 201.0, 2), "+0.50 %");
+        assert_eq!(change(200.0, 200.0, 2), "+0.00 %");
+        assert_eq!(change(100_000.0, 99_999.0, 2), "-0.001 %");
+        assert_eq!(change(1e9, 1e9 + 1.0, 2), "+1e-7 %");
+        assert_eq!(change(0.0, 1.0, 2), "from zero");
     }
 
     #[test]

@@ -18,6 +18,7 @@ pub(super) fn ping_pong() -> RunResult {
         resources: vec![],
         spent: vec![],
         failure: None,
+        limited: false,
         explanation: None,
     };
     RunResult {
@@ -79,6 +80,7 @@ fn message_rate_point(index: usize, senders: u32, power: u32) -> PointResult {
         ],
         spent: vec![],
         failure: None,
+        limited: false,
         explanation: None,
     }
 }

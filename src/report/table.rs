@@ -322,7 +322,7 @@ fn value_text(points: &[&PointResult], name: &str) -> String {
     }
 }
 
-/// What did not finish, one paragraph per point.
+/// What failed, one paragraph per point.
 fn failures_text(result: &RunResult) -> String {
     let mut text = String::new();
     for point in &result.points {
@@ -331,7 +331,7 @@ fn failures_text(result: &RunResult) -> String {
             for (path, value) in &point.params {
                 let _ = write!(text, ", {path} = {value}");
             }
-            let _ = writeln!(text, " did not finish:\n{failure}");
+            let _ = writeln!(text, " failed:\n{failure}");
         }
     }
     text
@@ -363,8 +363,9 @@ fn claim_text(claim: &ClaimResult) -> String {
         ClaimStatus::Deviates => "DEVIATES",
     };
     let ClaimResult { id, statement, measured, expected, source, .. } = claim;
+    let said = if statement.is_empty() { String::new() } else { format!("{statement} ") };
     format!(
-        "  {verdict}  {id}: measured {measured}, expected {expected}\n            {statement} ({source})\n"
+        "  {verdict}  {id}: measured {measured}, expected {expected}\n            {said}({source})\n"
     )
 }
 

@@ -1,9 +1,9 @@
 //! What another cost of one resource changes, point by point.
 
 use super::html::point_name;
-use super::numbers::engineering;
+use super::numbers::{change, engineering};
 use super::table::Table;
-use crate::experiment::results::{Metric, RunResult, Supposed};
+use crate::experiment::results::{RunResult, Supposed};
 
 /// The metric that every workload has.
 const TIME: &str = "time";
@@ -21,7 +21,7 @@ fn table(result: &RunResult, supposed: &Supposed) -> Table {
             let after = after.iter().find(|metric| metric.name == before.name);
             let name = format!("{} ({})", before.name.replace('_', " "), before.unit);
             let (shown, change) = after.map_or_else(Default::default, |after| {
-                (engineering(after.value), change(before, after))
+                (engineering(after.value), change(before.value, after.value, 2))
             });
             rows.push(vec![point_name(point), name, engineering(before.value), shown, change]);
         }
@@ -36,17 +36,10 @@ fn words(change: &str) -> String {
     format!("everything of {resource} cost {factor} times as much")
 }
 
-/// How much more or less, in percent.
-fn change(before: &Metric, after: &Metric) -> String {
-    if before.value == 0.0 {
-        return String::new();
-    }
-    format!("{:+.2} %", 100.0 * (after.value / before.value - 1.0))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiment::results::Metric;
 
     #[test]
     fn the_main_metric_and_the_time_stand_before_and_after() {

@@ -99,6 +99,18 @@ fn a_missing_baseline_is_never_a_success() {
     let json = scratch.run(&["check", "--format", "json"]).check(3, &[]).json();
     assert_eq!(json["scenarios"][0]["status"], "new");
     scratch.run(&["check", "--baseline", "other"]).check(3, &["`other`"]);
+    let one = ["check", "scenarios/a/small.json", "--baseline", "other"];
+    let create = "`mpisim check scenarios/a/small.json --save-baseline other`";
+    scratch.run(&one).check(3, &[create]);
+}
+
+#[test]
+fn results_below_a_directory_are_no_scenarios() {
+    let scratch = saved("check-results");
+    scratch.run(&["run", "scenarios/a/small.json", "--out", "scenarios/a/out"]).check(0, &[]);
+    let answer = scratch.run(&["check", "scenarios"]).check(0, &[]);
+    assert!(answer.out.contains("1 scenario: 1 same"), "{}", answer.out);
+    scratch.run(&["check", "scenarios/a/out"]).check(3, &["error[E0907]"]);
 }
 
 // row: I7

@@ -127,13 +127,33 @@ fn a_deadlock_is_explained_and_ends_with_one() {
 }
 
 #[test]
-fn a_limit_ends_a_run_with_five() {
+fn a_limit_ends_a_run_with_five_and_the_points_that_it_did_not_end_are_there() {
     let scratch = Scratch::new("limit");
     scratch.write("small.json", SMALL);
-    scratch
-        .run(&["run", "small.json", "--set", "limits.events=10"])
-        .check(5, &["error[E1001]", "raise `limits`"]);
-    assert!(!scratch.path("results/small/manifest.json").exists());
+    let all = ["run", "small.json", "--set", "limits.events=10", "--format", "csv"];
+    let answer = scratch.run(&all).check(5, &["error[E1001]", "3 of 3 points", "raise `limits`"]);
+    assert_eq!(answer.out.lines().count(), 1, "{}", answer.out);
+    let some = ["run", "small.json", "--set", "limits.events=200", "--format", "csv"];
+    let answer = scratch.run(&some).check(5, &["a limit ended 1 of 3 points", "64 KiB"]);
+    assert!(
+        answer.out.contains("0,8 B,latency") && !answer.out.contains("64 KiB"),
+        "{}",
+        answer.out
+    );
+    let page = fs::read_to_string(scratch.path("results/small/report.html")).unwrap();
+    assert!(page.contains("the limit of 200 events was reached"), "the page tells of it");
+}
+
+#[test]
+fn values_of_set_may_have_the_quotes_of_json() {
+    let scratch = Scratch::new("quotes");
+    scratch.write("small.json", SMALL);
+    let run = |value: &str| {
+        scratch.run(&["run", "small.json", "--set", value, "--format", "csv"]).check(0, &[]).out
+    };
+    assert_eq!(run("workload.size=\"8 B\""), run("workload.size=8 B"));
+    let odd = scratch.run(&["run", "small.json", "--set", "workload.size=\"8 B"]);
+    odd.check(3, &["error[E0313]"]);
 }
 
 #[test]
@@ -417,4 +437,74 @@ fn a_directory_that_cannot_be_written_is_found_before_the_run() {
     scratch.write("small.json", SMALL);
     // Nobody may create a directory there, not even a superuser.
     scratch.run(&["run", "small.json", "--out", "/proc/mpisim"]).check(4, &["error[E0801]"]);
+}
+
+/// Two rendezvous protocols, called otherwise in the legend.
+const LEGEND: &str = r#"{
+  "schema": 1,
+  "title": "Who moves it",
+  "note": ["One line", "and another"],
+  "machine": "ideal",
+  "workload": { "kind": "ping_pong", "size": "64 KiB", "rounds": 2 },
+  "sweep": { "mpi.rendezvous": ["rput", "rget"], "workload.size": ["64 KiB", "128 KiB"] },
+  "figures": [ { "x": "workload.size", "y": "latency", "series": "mpi.rendezvous",
+                 "legend": [ { "value": "rput", "name": "sender writes" } ] } ]
+}
+"#;
+
+#[test]
+fn a_legend_may_name_values_of_the_series() {
+    let scratch = Scratch::new("legend");
+    scratch.write("a.json", LEGEND);
+    scratch.run(&["run", "a.json"]).check(0, &[]);
+    let svg = fs::read_to_string(scratch.path("results/a/figure-1.svg")).unwrap();
+    assert!(
+        svg.contains("sender writes") && svg.contains("rget") && !svg.contains("rput"),
+        "{svg}"
+    );
+    let narrowed = ["run", "a.json", "--set", "mpi.rendezvous=rget"];
+    let answer = scratch.run(&narrowed).check(0, &[]);
+    assert!(answer.err.is_empty(), "a value that is gone needs no name: {}", answer.err);
+    let shown = scratch.run(&["show", "a.json"]).check(0, &[]).out;
+    assert!(shown.contains("note      One line\n            and another\n"), "{shown}");
+    scratch.write("b.json", &LEGEND.replace("\"value\": \"rput\"", "\"value\": \"rpt\""));
+    scratch.run(&["validate", "b.json"]).check(3, &["figures[0].legend[0].value", "rpt"]);
+    scratch.write("c.json", &LEGEND.replace("\"series\": \"mpi.rendezvous\",", ""));
+    scratch.run(&["validate", "c.json"]).check(3, &["error[E0606]", "the figure has no `series`"]);
+}
+
+/// A bound on what RPUT takes, and a figure of one protocol.
+const BOUND: &str = r#"{
+  "schema": 1,
+  "title": "A bound",
+  "machine": "ideal",
+  "workload": { "kind": "ping_pong", "size": "64 KiB", "rounds": 2 },
+  "sweep": { "mpi.rendezvous": ["rput", "rget"], "workload.size": ["64 KiB", "128 KiB"] },
+  "figures": [ { "x": "workload.size", "y": "latency", "at": { "mpi.rendezvous": "DRAWN" } } ],
+  "claims": [ { "id": "t-bound", "bound": "latency",
+                "at": { "mpi.rendezvous": "rput", "workload.size": "64 KiB" },
+                "expect": { "is": "below", "value": "1 ms" },
+                "role": "prediction", "source": "a test" } ]
+}
+"#;
+
+#[test]
+fn a_bound_is_drawn_only_where_the_figure_has_its_points() {
+    let scratch = Scratch::new("bound");
+    let figure = |drawn: &str| {
+        scratch.write("a.json", &BOUND.replace("DRAWN", drawn));
+        scratch.run(&["run", "a.json"]).check(0, &[]);
+        fs::read_to_string(scratch.path("results/a/figure-1.svg")).unwrap()
+    };
+    assert!(figure("rput").contains("t-bound"));
+    assert!(!figure("rget").contains("t-bound"));
+}
+
+#[test]
+fn explain_without_a_code_lists_them() {
+    let scratch = Scratch::new("codes");
+    let out = scratch.run(&["explain"]).check(0, &[]).out;
+    assert!(
+        out.lines().count() > 100 && out.contains("E0312  exit code 3   the value has no unit")
+    );
 }

@@ -335,7 +335,11 @@ fn what_cannot_be_compared_is_refused_before_anything_runs() {
         (&["diff", FILE][..], 2, &["error[E0703]", "--set-b"][..]),
         (&["diff", FILE, "nothing.json"], 3, &["error[E0101]", "nothing.json"]),
         (&["diff", FILE, "."], 3, &["error[E0102]"]),
-        (&["diff", FILE, "--set-b", "workload.sizes=8 B"], 2, &["E0701", "1:7 workload.sizes"]),
+        (
+            &["diff", FILE, "--set-b", "workload.sizes=8 B"],
+            2,
+            &["E0701", "--set-b workload.sizes=8 B", "1:9 workload.sizes"],
+        ),
         (&["diff", FILE, FILE, "--point", "3"], 2, &["E0703", "3 are numbered from 0"]),
         (&["diff", FILE, FILE, "--context", "5000"], 2, &["E0703", "5000"]),
         (
@@ -362,6 +366,26 @@ fn what_cannot_be_compared_is_refused_before_anything_runs() {
         scratch.run(arguments).check(exit, says);
         assert!(!scratch.path("results").exists(), "{arguments:?}");
     }
+}
+
+/// Rank 0 sends to rank 1.
+const GOAL: &str =
+    "num_ranks 2\nrank 0 {\na: send 8b to 1 tag 5\n}\nrank 1 {\nb: recv 8b from 0 tag 5\n}\n";
+
+#[test]
+fn a_schedule_may_be_a_side_on_a_machine() {
+    let scratch = Scratch::new("diff-goal");
+    scratch.write("a.goal", GOAL);
+    scratch.write("b.goal", &GOAL.replace("8b", "64b"));
+    let both = ["diff", "a.goal", "b.goal"];
+    scratch.run(&both).check(2, &["error[E0703]", "it needs a machine", "--machine NAME"]);
+    let answer = scratch.run(&[&both[..], &["--machine", "ideal"]].concat()).check(1, &[]);
+    assert!(answer.out.contains("run       b.goal"), "{}", answer.out);
+    let machines = ["diff", "a.goal", "--machine", "ideal", "--set-b", "machine=knc-qdr"];
+    scratch.run(&machines).check(1, &[]);
+    scratch.run(&["diff", "a.goal", "a.goal", "--machine", "ideal"]).check(0, &[]);
+    let none = ["diff", "examples/ping_pong_knc", "--set-b", "seed=2", "--machine", "ideal"];
+    scratch.run(&none).check(2, &["no side is one"]);
 }
 
 #[test]

@@ -31,11 +31,12 @@ const SLOW: [&str; 4] = [
 ];
 
 /// Commands that are not run, and why.
-const EXCLUDED: [(&str, &str); 6] = [
+const EXCLUDED: [(&str, &str); 7] = [
     ("cargo test", "the tests are what runs here"),
     ("cargo bench", "a benchmark measures the machine that it runs on"),
     ("cargo install", "it builds the program that runs here"),
     (".ci/", "it runs these tests"),
+    ("python3", "nothing here needs Python, but who draws a trace for a document"),
     ("valgrind", "a tool that a clone does not have"),
     ("mpisim check --save-baseline main", "minutes; `.ci/run figures` compares all baselines"),
 ];

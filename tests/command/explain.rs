@@ -231,6 +231,14 @@ fn what_shows_one_point_refuses_a_sweep_and_writes_files() {
     assert!(fs::read_to_string(scratch.path("a.svg")).unwrap().contains("RTS"));
     let page = fs::read_to_string(scratch.path("results/small/report.html")).unwrap();
     assert!(page.contains("Messages: "), "the page shows the figure too");
+    // What cannot be drawn, or written, is found before results are touched.
+    let before = scratch.files("results");
+    let many = ["run", "small.json", "--set", "workload.size=8 B", "--set", "workload.rounds=100"];
+    let answer = scratch.run(&[&many[..], &["--sequence", "b.svg"]].concat());
+    answer.check(2, &["E0703", "do not fit one picture"]);
+    let answer = scratch.run(&[&one[..], &["--trace", "nowhere/a.pftrace"]].concat());
+    answer.check(4, &["E0801", "name a place in a directory that exists"]);
+    assert_eq!(scratch.files("results"), before);
     let unknown = scratch.run(&["run", "small.json", "--what-if", "lnk=0.5"]);
     unknown.check(2, &["there is no resource `lnk`; one of library,"]);
     scratch.run(&["run", "small.json", "--explain", "--resume"]).check(2, &["--resume"]);

@@ -67,6 +67,7 @@ fn check_signal(name: &str, exit: i32) {
     let answer = binary::Answer::from(child.wait_with_output().unwrap());
     let resume = "mpisim run long.json --out 'out dir' --jobs 1 --resume";
     answer.check(exit, &["stopped by SIG", resume]);
+    assert!(!scratch.path("out dir/run.lock").exists(), "its lock went with it");
     assert!(!scratch.path("out dir/manifest.json").exists());
     scratch
         .run(&["run", "long.json", "--out", "out dir", "--resume"])

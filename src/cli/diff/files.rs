@@ -14,7 +14,7 @@ use crate::experiment::diagnostic::quote;
 use crate::experiment::diff::{Difference, MetricPair, Pair};
 use crate::experiment::results::RunResult;
 use crate::experiment::store::write_atomically;
-use crate::report::diff::{change_text, events_text, pair_name, verdict};
+use crate::report::diff::{change_text, events_text, pair_name, telling, verdict};
 use crate::report::difference::{Compared, DifferencePage, DifferenceRow};
 use crate::report::explain::shift_stack;
 use crate::report::html::PageFigure;
@@ -59,12 +59,18 @@ impl Files {
             }
         }
         let same = reports.iter().filter(|one| one.is_same()).count();
+        let [before, now] = match reports {
+            [Report::Both(difference, _)] => {
+                difference.names.each_ref().map(|one| one.label.clone())
+            }
+            _ => [arguments.a.clone(), arguments.b.as_ref().unwrap_or(&arguments.a).clone()],
+        };
         let page = DifferencePage {
             title: "Two results side by side".to_owned(),
             summary: format!("{}, {same} the same", counted(reports.len(), "scenario")),
-            heads: ["B", "A"],
-            now: arguments.b.as_ref().unwrap_or(&arguments.a).clone(),
-            before: arguments.a.clone(),
+            heads: ["A", "B"],
+            now,
+            before,
             version: env!("CARGO_PKG_VERSION"),
             command: command_line(words(arguments)),
             scenarios,
@@ -104,12 +110,12 @@ fn on_page(report: &Report<'_>) -> Compared {
             return Compared { name, verdict, ..Compared::default() };
         }
     };
-    let worst = difference.sides.worst();
+    let worst = telling(&difference.sides);
     Compared {
         name: difference.scenario.clone(),
         same: difference.sides.is_same(),
         verdict: verdict(&difference.sides),
-        notes: labels(difference).into_iter().chain(difference.notes.iter().cloned()).collect(),
+        notes: difference.notes.clone(),
         figures: figures(difference, sides),
         differences: worst.iter().take(WORST_ON_PAGE).map(|(pair, one)| row(pair, one)).collect(),
         hidden: worst.len().saturating_sub(WORST_ON_PAGE),
@@ -136,7 +142,7 @@ fn row(pair: &Pair<'_>, metric: &MetricPair) -> DifferenceRow {
         now,
         before,
         change: change_text(metric),
-        tolerance: "none".to_owned(),
+        tolerance: None,
     }
 }
 

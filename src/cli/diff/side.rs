@@ -7,8 +7,9 @@ use serde_json::Value;
 
 use crate::cli::args::{Changes, DiffArguments};
 use crate::cli::check::below;
+use crate::cli::goal;
 use crate::cli::resolved;
-use crate::cli::scenario::{library, load, request};
+use crate::cli::scenario::{library, load, request_of_side};
 use crate::cli::terminal::{Failure, Problem, Terminal};
 use crate::experiment::attribution::Work;
 use crate::experiment::baseline::{self, Baseline};
@@ -71,6 +72,24 @@ enum Named {
 struct Finder<'a> {
     terminal: Terminal,
     library: &'a Library,
+    /// What schedules are replayed on.
+    machine: Option<&'a str>,
+}
+
+impl Finder<'_> {
+    /// The scenario that replays a schedule; nothing where the name is none of a schedule.
+    fn schedule(self, name: &str) -> Result<Option<String>, Failure> {
+        if !goal::is_schedule(Path::new(name)) {
+            return Ok(None);
+        }
+        let Some(machine) = self.machine else {
+            let what = format!("`{}` is a schedule: it needs a machine", quote(name));
+            let help =
+                "name one by `--machine NAME`, and another for one side by `--set-b machine=NAME`";
+            return Err(Problem::new(&codes::USAGE, what).help(help).into());
+        };
+        goal::scenario_of(self.terminal, Path::new(name), machine).map(Some)
+    }
 }
 
 /// The scenarios that the arguments name, each with both sides.
@@ -88,9 +107,15 @@ pub(super) fn matched(
         None => &arguments.a,
     };
     let library = &library(arguments.changes.models.as_deref())?;
-    let finder = Finder { terminal, library };
-    let left = named(finder, &arguments.a, &arguments.changes, &arguments.set_a)?;
-    let right = named(finder, b, &arguments.changes, &arguments.set_b)?;
+    let finder = Finder { terminal, library, machine: arguments.machine.as_deref() };
+    let is_schedule = |name: &str| goal::is_schedule(Path::new(name));
+    if arguments.machine.is_some() && !is_schedule(&arguments.a) && !is_schedule(b) {
+        let what = "`--machine` is for schedules, and no side is one";
+        let help = "choose a machine by `--set machine=NAME`, or for one side by `--set-b`";
+        return Err(Problem::new(&codes::USAGE, what).help(help).into());
+    }
+    let left = named(finder, &arguments.a, &arguments.changes, ("--set-a", &arguments.set_a))?;
+    let right = named(finder, b, &arguments.changes, ("--set-b", &arguments.set_b))?;
     let all = match (left, right) {
         (Named::One(a), Named::One(b)) => vec![Matched::Both(a, b)],
         (Named::One(a), Named::Set(name, set)) => {
@@ -156,7 +181,7 @@ fn named(
     finder: Finder<'_>,
     text: &str,
     changes: &Changes,
-    own: &[String],
+    (option, own): (&'static str, &[String]),
 ) -> Result<Named, Failure> {
     let path = Path::new(text);
     let altered = !changes.set.is_empty() || !own.is_empty();
@@ -187,10 +212,11 @@ fn named(
             return Ok(Named::Set(text.to_owned(), set));
         }
     }
-    let mut changes = changes.clone();
-    changes.set.extend(own.iter().cloned());
-    let plan = load(finder.terminal, &request(text, &changes, None)?)?;
-    let label = std::iter::once(text.to_owned()).chain(changes.set).collect::<Vec<_>>().join(", ");
+    let mut request = request_of_side(text, changes, option, own)?;
+    request.text = finder.schedule(text)?;
+    let plan = load(finder.terminal, &request)?;
+    let label = std::iter::once(text.to_owned()).chain(request.overrides);
+    let label = label.collect::<Vec<_>>().join(", ");
     Ok(Named::One(Given { label, source: Source::Run(Box::new(plan)) }))
 }
 
@@ -280,7 +306,8 @@ fn plan_of(library: &Library, saved: &Baseline) -> Result<Plan, Diagnostics> {
     let (definition, overrides) = saved.kept();
     let text = Some(definition.to_string());
     let library = library();
-    let (plan, diagnostics) = plan::load(&Request { scenario: file, overrides, library, text });
+    let (plan, diagnostics) =
+        plan::load(&Request { scenario: file, overrides, library, text, ..Request::default() });
     plan.ok_or(diagnostics)
 }
 
@@ -320,6 +347,7 @@ fn plan_again(library: &Library, manifest: &Manifest) -> Result<Plan, String> {
         overrides: manifest.overrides.clone(),
         library: library.clone(),
         text: Some(manifest.scenario_text.clone()),
+        ..Request::default()
     };
     let Some(plan) = plan::load(&request).0 else {
         return Err("its scenario cannot be read without the files it names".to_owned());

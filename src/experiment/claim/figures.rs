@@ -36,6 +36,8 @@ pub struct Curves {
     pub y: String,
     /// The axis with one line per value.
     pub series: Option<String>,
+    /// Values of that axis, and what the legend calls them.
+    pub legend: Vec<(String, String)>,
     /// Values of axes that the points have which are drawn.
     pub at: Vec<(String, String)>,
     /// The figure's own title.
@@ -80,7 +82,7 @@ impl Binder<'_> {
             let path = format!("figures[{index}]");
             let figure = match node.get("stack") {
                 Some(list) => self.stack(node, list, &path).map(Figure::Stack),
-                None => self.curves(node, &path).map(Figure::Curves),
+                None => self.curves(node, &path, narrowed).map(Figure::Curves),
             };
             if figure.is_none() && narrowed && self.diagnostics.drop_points(mark) {
                 dropped += 1;
@@ -107,7 +109,7 @@ impl Binder<'_> {
             parts,
             at: at?,
             title: node.word("title").map(str::to_owned),
-            note: node.word("note").map(str::to_owned),
+            note: node.note(),
         })
     }
 
@@ -133,17 +135,14 @@ impl Binder<'_> {
         None
     }
 
-    fn curves(&mut self, node: &Node, path: &str) -> Option<Curves> {
+    fn curves(&mut self, node: &Node, path: &str, narrowed: bool) -> Option<Curves> {
         let y = self.metric(node, "y", path);
         let at = self.drawn(node, path);
         if let Some(metric) = node.get("x").and_then(Node::text).and_then(|x| self.metric_of(x)) {
-            return self.curves_over(node, metric, y?, at?, path);
+            return self.curves_over(node, metric, (y?, at?), path, narrowed);
         }
         let x = self.axis(node, "x", path);
-        let series = match node.get("series") {
-            Some(_) => Some(self.axis(node, "series", path)?),
-            None => None,
-        };
+        let (series, legend) = self.series(node, path, narrowed)?;
         let (x, y) = (x?, y?);
         let axis = &self.sweep.axes[x];
         let zero = axis.values.iter().find(|value| value.steps.is_none_or(|steps| steps == 0));
@@ -164,7 +163,8 @@ impl Binder<'_> {
         Some(Curves {
             x: axis.path.clone(),
             y: y.name.to_owned(),
-            series: series.map(|series| self.sweep.axes[series].path.clone()),
+            series,
+            legend,
             at: at?,
             title: node.word("title").map(str::to_owned),
             log_x: asked.unwrap_or(axis.is_bytes() && zero.is_none()),
@@ -174,6 +174,43 @@ impl Binder<'_> {
             y_title: titled("y_title").or_else(|| y.title.map(str::to_owned)),
             measured,
         })
+    }
+
+    /// The swept field with one line per value, and what the legend calls some of them.
+    #[expect(clippy::type_complexity, reason = "a path, and pairs of value and name")]
+    fn series(
+        &mut self,
+        node: &Node,
+        path: &str,
+        narrowed: bool,
+    ) -> Option<(Option<String>, Vec<(String, String)>)> {
+        let entries = node.get("legend").and_then(Node::elements).unwrap_or(&[]);
+        if node.get("series").is_none() {
+            if let Some(legend) = node.get("legend") {
+                let (at, found) = (check::join(path, "legend"), "the figure has no `series`");
+                let allowed = "names are for the values of a swept field";
+                let one = Diagnostic::error(&codes::FIGURE, legend.span, at, found, allowed);
+                self.diagnostics.push(one);
+                return None;
+            }
+            return Some((None, Vec::new()));
+        }
+        let axis = self.axis(node, "series", path)?;
+        let mut legend = Vec::new();
+        for (index, entry) in entries.iter().enumerate() {
+            let mark = self.diagnostics.mark();
+            let at = format!("{path}.legend[{index}].value");
+            match self.value_index(axis, entry.get("value")?, &at) {
+                Some(value) => {
+                    let value = self.sweep.axes[axis].values[value].text.clone();
+                    legend.push((value, entry.word("name")?.to_owned()));
+                }
+                // A value that `--set` took from the sweep needs no name.
+                None if narrowed && self.diagnostics.drop_points(mark) => {}
+                None => return None,
+            }
+        }
+        Some((Some(self.sweep.axes[axis].path.clone()), legend))
     }
 
     /// The tables that `measured` names: their column of the metric `y`.
@@ -221,19 +258,17 @@ impl Binder<'_> {
         &mut self,
         node: &Node,
         over: &MetricSpec,
-        y: &MetricSpec,
-        at: Vec<(String, String)>,
+        (y, at): (&MetricSpec, Vec<(String, String)>),
         path: &str,
+        narrowed: bool,
     ) -> Option<Curves> {
-        let series = match node.get("series") {
-            Some(_) => Some(self.axis(node, "series", path)?),
-            None => None,
-        };
+        let (series, legend) = self.series(node, path, narrowed)?;
         let titled = |key: &str| node.word(key).map(str::to_owned);
         Some(Curves {
             x: over.name.to_owned(),
             y: y.name.to_owned(),
-            series: series.map(|series| self.sweep.axes[series].path.clone()),
+            series,
+            legend,
             at,
             title: node.word("title").map(str::to_owned),
             log_x: node.flag("log_x").unwrap_or(false),

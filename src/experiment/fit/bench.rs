@@ -325,6 +325,7 @@ fn plan_of(request: &Request, table: &Table, scenario: &Json) -> (Option<Plan>, 
         overrides: request.overrides.clone(),
         library: request.library.clone(),
         text: Some(text),
+        ..plan::Request::default()
     })
 }
 

@@ -11,6 +11,7 @@ fn point(index: usize, value: f64) -> PointResult {
         resources: Vec::new(),
         spent: Vec::new(),
         failure: None,
+        limited: false,
         explanation: None,
     }
 }

@@ -1,7 +1,7 @@
 //! What was measured: from the marks of a run to the scenario's metrics.
 
 use super::job::{Noted, placed};
-use super::{PointError, account, explain};
+use super::{account, explain};
 use crate::experiment::plan::{Addressing, Point, Workload};
 use crate::experiment::results::{Metric, PointResult, ResourceUse, Spent};
 use crate::runtime::account::{Account, Part};
@@ -23,16 +23,13 @@ use crate::workloads::xios_ep;
 
 /// The result of one point.
 ///
-/// # Errors
-///
-/// [`PointError`] where a limit was reached or a law was broken by this program.
-pub fn point(point: &Point, outcome: &Outcome, noted: Noted) -> Result<PointResult, PointError> {
-    let failure = failure(outcome)?;
+pub fn point(point: &Point, outcome: &Outcome, noted: Noted) -> PointResult {
+    let failure = failure(outcome);
     let mut metrics = if failure.is_none() { metrics(point, outcome, noted) } else { Vec::new() };
     if point.account && failure.is_none() {
         metrics.extend(account::metrics(point, outcome, noted));
     }
-    Ok(PointResult {
+    PointResult {
         index: point.index,
         params: point.params.clone(),
         digest: outcome.digest.to_string(),
@@ -40,14 +37,15 @@ pub fn point(point: &Point, outcome: &Outcome, noted: Noted) -> Result<PointResu
         resources: resources(outcome),
         spent: spent(outcome),
         explanation: if failure.is_none() { explain::explanation(point, outcome) } else { None },
+        limited: matches!(outcome.ending, Ending::Limit(_)),
         failure,
-    })
+    }
 }
 
-/// How the simulated program failed; a limit is no failure of it.
-fn failure(outcome: &Outcome) -> Result<Option<String>, PointError> {
+/// How the simulated program failed, or what stopped it.
+fn failure(outcome: &Outcome) -> Option<String> {
     let failure = match &outcome.ending {
-        Ending::Limit(limit) => return Err(PointError::Limit(limit.to_string())),
+        Ending::Limit(limit) => Some(limit.to_string()),
         Ending::Deadlock(deadlock) => Some(deadlock.to_string()),
         Ending::Protocol { process, error } => Some(format!("process {}: {error}", process.0)),
         Ending::Fault(failure) => Some(failure.to_string()),
@@ -56,9 +54,9 @@ fn failure(outcome: &Outcome) -> Result<Option<String>, PointError> {
     };
     let broken: Vec<String> = outcome.violations.iter().map(ToString::to_string).collect();
     if broken.is_empty() {
-        return Ok(failure);
+        return failure;
     }
-    Ok(Some([failure.unwrap_or_default(), broken.join("\n")].join("\n").trim().to_owned()))
+    Some([failure.unwrap_or_default(), broken.join("\n")].join("\n").trim().to_owned())
 }
 
 /// The metrics of the workload, the main one first; `time` last.

@@ -25,6 +25,11 @@ pub(super) static FIGURES: Shape = Shape::List {
                 ),
                 required("y", &Shape::Name, "\"message_rate\"", "The metric on the y axis."),
                 optional("series", &Shape::Path, "The swept field with one line per value."),
+                optional(
+                    "legend",
+                    &Shape::List { of: &ENTRY, min: 1, max: 100 },
+                    "What the legend calls values of `series`; others are called as they are.",
+                ),
                 AT,
                 TITLE_FIELD,
                 default(
@@ -68,6 +73,11 @@ pub(super) static FIGURES: Shape = Shape::List {
     min: 0,
     max: 100,
 };
+
+static ENTRY: Shape = Shape::Object(&[
+    required("value", &Shape::Scalar, "\"separate\"", "A value of the swept field."),
+    required("name", &TITLE, "\"processes\"", "What the legend calls it."),
+]);
 
 static MEASURED: Shape = Shape::Object(&[
     required(

@@ -1,6 +1,7 @@
 //! Reading a tree that the checker has passed: every access is by a key of the tables.
 
 use super::super::json::{Node, Value};
+use super::NOTE;
 use crate::units::{Bytes, Dimension, TimeDelta, parse_quantity};
 
 const CHECKED: &str = "the tree was checked against its shape";
@@ -96,6 +97,14 @@ impl Node {
     /// The text under `key`.
     pub(crate) fn word(&self, key: &str) -> Option<&str> {
         self.get(key).map(|node| node.text().expect(CHECKED))
+    }
+
+    /// The note of an object, its lines one below the other.
+    pub(crate) fn note(&self) -> Option<String> {
+        let note = self.get(NOTE.key)?;
+        let lines = note.elements().unwrap_or(std::slice::from_ref(note));
+        let lines: Vec<&str> = lines.iter().map(|line| line.text().expect(CHECKED)).collect();
+        Some(lines.join("\n"))
     }
 
     /// The text under `key`, which its shape requires.

@@ -1,8 +1,28 @@
 //! Why results cannot be kept.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::lock::Owner;
+
+const PERMISSION: &str = "name another place, or change the permission";
+const SPACE: &str = "free space, then run again: `mpisim run` with `--resume` repeats no point";
+const KIND: &str = "name a file where a file is meant, and a directory where one is meant";
+
+/// What to do about errors of the operating system.
+const REMEDIES: [(ErrorKind, &str); 8] = [
+    (
+        ErrorKind::InvalidFilename,
+        "choose another directory with `--out`: file systems take names of up to 255 bytes",
+    ),
+    (ErrorKind::NotFound, "name a place in a directory that exists"),
+    (ErrorKind::NotADirectory, KIND),
+    (ErrorKind::IsADirectory, KIND),
+    (ErrorKind::PermissionDenied, PERMISSION),
+    (ErrorKind::ReadOnlyFilesystem, PERMISSION),
+    (ErrorKind::StorageFull, SPACE),
+    (ErrorKind::QuotaExceeded, SPACE),
+];
 
 /// Why a results directory cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -128,10 +148,10 @@ impl StoreError {
     /// What the user can do about it.
     pub fn help(&self) -> &'static str {
         match self {
-            Self::Io { why, .. } if why.kind() == std::io::ErrorKind::InvalidFilename => {
-                "choose another directory with `--out`: file systems take names of up to 255 bytes"
+            Self::Io { why, .. } => {
+                let remedy = REMEDIES.iter().find(|(kind, _)| *kind == why.kind());
+                remedy.map_or("remove the cause, then run the command again", |(_, help)| help)
             }
-            Self::Io { .. } => "free the space or the permission, then run again with `--resume`",
             Self::Missing { .. } => "free space, then run again with `--resume`: no point is lost",
             Self::NotOurs { .. } | Self::OtherScenario { .. } | Self::BadName(_) => {
                 "choose another directory with `--out`"

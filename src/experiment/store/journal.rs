@@ -42,6 +42,7 @@ struct PointRecord {
     /// Part and picoseconds.
     spent: Vec<(String, u64)>,
     failure: Option<String>,
+    limited: bool,
 }
 
 #[derive(Deserialize, Serialize)]
@@ -85,6 +86,7 @@ impl From<&PointResult> for PointRecord {
             resources: point.resources.iter().map(resource).collect(),
             spent: point.spent.iter().map(|one| (one.part.clone(), one.time.as_ps())).collect(),
             failure: point.failure.clone(),
+            limited: point.limited,
         }
     }
 }
@@ -113,6 +115,7 @@ impl From<PointRecord> for PointResult {
             resources: record.resources.into_iter().map(resource).collect(),
             spent: record.spent.into_iter().map(spent).collect(),
             failure: record.failure,
+            limited: record.limited,
             explanation: None,
         }
     }
@@ -287,6 +290,7 @@ mod tests {
                 }],
                 spent: vec![("waiting".into(), bits)],
                 failure: why,
+                limited: index % 2 == 1,
             };
             let before = serde_json::to_value(&point).unwrap();
             let written = line(&Record::Point(point));

@@ -104,6 +104,12 @@ impl Lock {
     }
 }
 
+impl Lock {
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
 impl Drop for Lock {
     fn drop(&mut self) {
         // Removed before it is let go: who opened it meanwhile sees that it is another file.

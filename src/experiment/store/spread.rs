@@ -189,6 +189,11 @@ impl Spread {
         write_atomically(&path, point_line(point).as_bytes())
     }
 
+    /// Where the plan lies.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
     /// Every point that is there, in order, and the numbers of those that are not.
     ///
     /// # Errors

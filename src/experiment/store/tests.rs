@@ -67,6 +67,7 @@ fn point(index: usize) -> PointResult {
         spent: vec![Spent { part: "queue walk".into(), time: TimeDelta::from_ps(u64::MAX) }],
         explanation: None,
         failure: (index == 1).then(|| "deadlock:\n  \"0\" waits for 1\0".into()),
+        limited: index == 1,
     }
 }
 
@@ -201,7 +202,7 @@ fn a_run_killed_after_any_point_is_finished_to_the_same_bytes() {
     for points in 0..=3 {
         killed_after(&folder.results(), points);
         let (store, notes) = open(&folder.results(), Mode::Resume);
-        assert_eq!(notes, [format!("{points} points of the interrupted run are kept")]);
+        assert_eq!(notes, [points_of("the interrupted run", points) + " kept"]);
         complete(store);
         assert_eq!(snapshot(&folder.results()), snapshot(&plain.results()));
         fs::remove_dir_all(folder.results()).unwrap();

@@ -1,5 +1,7 @@
 //! What a blocked thread waits for, and what is still open at the end: for reports only.
 
+use std::fmt::Debug;
+
 use super::requests::{Body, Pending, Request};
 use super::{Key, Library, Process, Thread, WaitSet, in_words};
 use crate::mpi::communicator::Communicator;
@@ -8,6 +10,16 @@ use crate::mpi::matching::MatchingEngine;
 use crate::protocols::call::Requests;
 use crate::protocols::collectives::Kind;
 use crate::protocols::contract::Wait;
+
+/// Where a role stands: its protocol, its side and the name of its state, `RPut sender in WaitCts`.
+fn standing(role: &impl Debug) -> String {
+    let text = format!("{role:?}");
+    let mut words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    let first = words.next().filter(|word| *word != "Decided").or_else(|| words.next());
+    let sides = words.next().map(|side| format!(" {}", side.to_lowercase()));
+    let state = words.next().map(|state| format!(" in {state}"));
+    [first.map(str::to_owned), sides, state].into_iter().flatten().collect()
+}
 
 impl Library {
     pub(super) fn diagnose(&self, thread: Thread) -> Option<WaitSet> {
@@ -76,9 +88,10 @@ impl Library {
                 "MPI_Send",
                 vec![to.peer],
                 format!(
-                    "{} B with tag {tag} to process {}, {role:?}; {}",
+                    "{} B with tag {tag} to process {}, {}; {}",
                     buffer.len,
                     to.peer.0,
+                    standing(role),
                     self.queues()
                 ),
             ),
@@ -90,7 +103,7 @@ impl Library {
             Body::Receiving { role, from, buffer, .. } => wait(
                 "MPI_Recv",
                 vec![from.peer],
-                format!("{} B from process {}, {role:?}", buffer.len, from.peer.0),
+                format!("{} B from process {}, {}", buffer.len, from.peer.0, standing(role)),
             ),
         })
     }
@@ -155,7 +168,11 @@ impl Library {
         } else {
             format!(" ({}{more})", unexpected.join("; "))
         };
-        format!("{posted} receives posted, {waiting} messages unexpected{list}")
+        let counted = |count: usize, what: &str| {
+            format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+        };
+        let (posted, waiting) = (counted(posted, "receive"), counted(waiting, "message"));
+        format!("{posted} posted, {waiting} unexpected{list}")
     }
 
     pub(super) fn open_ends(&self) -> Vec<String> {
@@ -194,5 +211,21 @@ impl Library {
         let windows = self.rma.iter().flat_map(|rma| rma.open_ends());
         let handles = self.endpoints.open_ends();
         requests.chain(unexpected).chain(probed).chain(handles).chain(windows).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocols::rendezvous::{Protocol, Receiving, Sending};
+
+    #[test]
+    fn a_role_is_told_by_protocol_side_and_state() {
+        let sender = Sending::Decided(Protocol::RPut.sender());
+        assert_eq!(standing(&sender), "RPut sender in New");
+        let receiver = Receiving::Decided(Protocol::RGet.receiver());
+        assert_eq!(standing(&receiver), "RGet receiver in New");
+        assert_eq!(standing(&Sending::Undecided), "Undecided");
+        assert_eq!(standing(&Receiving::Asking), "Asking");
     }
 }

@@ -216,9 +216,9 @@ pub(super) fn tick_text(axis: &Axis, place: f64) -> String {
     if axis.unit == "B" && axis.scale == Scale::Log2 {
         return size_text(value);
     }
-    // Ticks at powers of two stand close to each other: 16.4 K rather than 16.384 K.
-    let digits = if axis.scale == Scale::Log2 { 3 } else { 6 };
-    decimal_text(value, if axis.unit == "msg/s" { 1e3 } else { 1e4 }, digits)
+    // Ticks at powers of two stand close to each other: 16384 and 131 K rather than 16.384 K.
+    let (digits, counts_from) = if axis.scale == Scale::Log2 { (3, 1e5) } else { (6, 1e4) };
+    decimal_text(value, if axis.unit == "msg/s" { 1e3 } else { counts_from }, digits)
 }
 
 /// A size as the documents write it: 1, 64, 4K, 1M.
@@ -281,7 +281,7 @@ mod tests {
             &[1.0, 2048.0],
             &["1", "2", "4", "8", "16", "32", "64", "128", "256", "512", "1024", "2048"],
         );
-        let expected = ["8192", "16.4 K", "32.8 K", "65.5 K", "131 K"];
+        let expected = ["8192", "16384", "32768", "65536", "131 K"];
         check_ticks("", Scale::Log2, &[8192.0, 131_072.0], &expected);
     }
 

@@ -129,7 +129,7 @@ fn collect(result: &RunResult, spec: &StackSpec, further: &[&str]) -> Vec<Bar> {
     let mut gathered: Vec<(String, Vec<Vec<f64>>)> = Vec::new();
     for point in result.points.iter().filter(drawn) {
         let Some(values) = values(point) else { continue };
-        let label = series_label(point, Some(&spec.x), further);
+        let label = series_label(point, Some(&spec.x), &[], further);
         match gathered.iter_mut().find(|(known, _)| *known == label) {
             Some((_, replicas)) => replicas.push(values),
             None => gathered.push((label, vec![values])),

@@ -133,7 +133,7 @@ pub struct SidePoint {
     /// Digest of its event stream.
     #[schemars(regex(pattern = "^[0-9a-f]{32}$"))]
     pub digest: String,
-    /// Why the simulated program did not finish; only where it did not.
+    /// Why the simulated program failed, or the limit that ended it; only where it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub failure: Option<String>,
@@ -185,7 +185,7 @@ pub struct CloserDocument {
     /// Events of B.
     pub b_events: u64,
     /// The measured time by resource and phase along the critical path, the greatest difference first;
-    /// empty where a program did not finish.
+    /// empty where a program failed.
     pub path: Vec<PathDocument>,
     /// The number of the first event that differs, from 1; left out where none does.
     #[serde(default, skip_serializing_if = "Option::is_none")]

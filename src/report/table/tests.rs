@@ -81,7 +81,7 @@ fn a_point_that_failed_is_named_with_its_reason() {
     let text = report_text(&result);
     assert!(text.contains("failed"));
     assert!(text.contains(
-        "point 1, workload.size = 4 KiB did not finish:\ndeadlock at 3 us: rank 0 waits for rank 1"
+        "point 1, workload.size = 4 KiB failed:\ndeadlock at 3 us: rank 0 waits for rank 1"
     ));
 }
 
