@@ -252,10 +252,12 @@ fn missing(span: Span, path: &Path) -> Diagnostic {
     let name =
         path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let shipped = embedded::SCENARIOS.iter().map(|(name, _)| *name);
+    let other = path.extension().is_some_and(|extension| extension != "json");
     match nearest(&name, inside.iter().map(String::as_str)) {
         Some(near) => {
             one.help(format!("did you mean `{}`?", quote(&folder.join(near).display().to_string())))
         }
+        None if other => one.help("name a file that exists, from where the command runs"),
         None => match nearest(&path.with_extension("").to_string_lossy(), shipped) {
             Some(near) => one.help(format!("a scenario `{near}` ships with the program")),
             None => one.help("`mpisim list` names the scenarios that ship with the program"),

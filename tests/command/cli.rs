@@ -334,6 +334,9 @@ fn conform_counts_what_passed() {
     scratch.write("broken.json", "{ \"library\": 1 }");
     scratch.run(&["conform", "broken.json"]).check(3, &["error[E0908]", "broken.json"]);
     scratch.run(&["conform", "missing.json"]).check(3, &["there is no such file"]);
+    let table = scratch.run(&["trace", "import", "missing.txt"]);
+    let said = table.check(3, &["there is no such file", "name a file that exists"]).err;
+    assert!(!said.contains("scenario"), "a table is no scenario: {said}");
 }
 
 #[test]
