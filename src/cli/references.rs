@@ -72,7 +72,8 @@ fn shape(
                 | Trend::Falls { .. }
                 | Trend::Flat(_)
                 | Trend::Drop { .. }
-                | Trend::Slope { .. } => None,
+                | Trend::Slope { .. }
+                | Trend::Linear { .. } => None,
             };
             mark.filter(|_| drawn)
         }

@@ -182,6 +182,11 @@ pub enum Trend {
         /// How far off still counts.
         tolerance: Tolerance,
     },
+    /// A straight line through it rises, and explains at least this part of its variance.
+    Linear {
+        /// The least R^2.
+        r_squared: f64,
+    },
 }
 
 /// Everything that binding a claim needs.
@@ -407,7 +412,7 @@ impl Binder<'_> {
         let every_step = expect.word("steps") != Some("ends");
         let count = self.sweep.axes[axis].values.len();
         let kind = expect.required_word("shape").to_owned();
-        let least = if matches!(kind.as_str(), "knee" | "dip" | "drop") { 3 } else { 2 };
+        let least = if matches!(&*kind, "knee" | "dip" | "drop" | "linear") { 3 } else { 2 };
         if count < least {
             let found = format!("the axis has {count} values");
             let allowed = format!("`{kind}` needs at least {least}");
@@ -421,6 +426,10 @@ impl Binder<'_> {
             "slope" => {
                 let value = as_f64(expect.billionths("value")?) / 1e9;
                 Trend::Slope { value, tolerance: expect.tolerance("tolerance")? }
+            }
+            "linear" => {
+                self.numeric(expect, axis, path)?;
+                Trend::Linear { r_squared: as_f64(expect.billionths("r_squared")?) / 1e9 }
             }
             other => {
                 let at = self.value_index(axis, expect.get("at")?, &format!("{path}.at"))?;
@@ -442,6 +451,17 @@ impl Binder<'_> {
                 }
             }
         })
+    }
+
+    /// Reports an axis whose values are words: no line can be fitted along it.
+    fn numeric(&mut self, expect: &Node, axis: usize, path: &str) -> Option<()> {
+        let values = &self.sweep.axes[axis].values;
+        let Some(words) = values.iter().find(|value| value.steps.is_none()) else {
+            return Some(());
+        };
+        let found = format!("`{}` on the axis is no number", quote(&words.text));
+        self.form(expect, path, found, "`linear` needs numbers or quantities".to_owned());
+        None
     }
 
     fn form(&mut self, node: &Node, path: &str, found: String, allowed: String) {

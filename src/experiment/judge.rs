@@ -171,6 +171,7 @@ impl Bench<'_> {
             Trend::Dip { at, margin } => dip(&values, along, at, margin),
             Trend::Drop { at } => drop_at(&values, along, at),
             Trend::Slope { value, tolerance } => slope(&values, along, value, tolerance),
+            Trend::Linear { r_squared } => linear(&values, along, r_squared),
         })
     }
 }
@@ -288,6 +289,23 @@ fn slope(values: &[f64], along: &Along, value: f64, tolerance: Tolerance) -> Fou
     worst.expect("a trend has at least two values")
 }
 
+/// The straight line of least squares: it rises, and explains so much of the variance.
+fn linear(values: &[f64], along: &Along, least: f64) -> Found {
+    let places: Vec<f64> = (0..values.len()).map(|index| position(along, index)).collect();
+    let count = values.iter().map(|_| 1.0).sum::<f64>();
+    let (x, y) = (places.iter().sum::<f64>() / count, values.iter().sum::<f64>() / count);
+    let off: Vec<(f64, f64)> = places.iter().zip(values).map(|(a, b)| (a - x, b - y)).collect();
+    let sum = |product: fn(&(f64, f64)) -> f64| off.iter().map(product).sum::<f64>();
+    let (xx, xy, yy) = (sum(|d| d.0 * d.0), sum(|d| d.0 * d.1), sum(|d| d.1 * d.1));
+    // Values that do not differ lie on a line that does not rise.
+    let r_squared = if yy > 0.0 { xy * xy / (xx * yy) } else { 0.0 };
+    let rises = xy > 0.0;
+    let line = if rises { "a rising line" } else { "no rising line" };
+    let measured = format!("{line}, R^2 {}", shown(r_squared));
+    let margin = if rises { r_squared - least } else { -r_squared - least };
+    Found { holds: rises && r_squared >= least, margin, measured }
+}
+
 /// Spearman's rho of values with their places; equal values share their ranks.
 #[expect(clippy::cast_precision_loss, reason = "places on an axis are few")]
 fn rank_correlation(values: &[f64]) -> f64 {
@@ -396,6 +414,9 @@ fn expected(claim: &Claim) -> String {
             Trend::Slope { value, tolerance: within } => {
                 let times = shown(*value);
                 format!("grows {times} times as fast as {} ({})", along.path, tolerance(*within))
+            }
+            Trend::Linear { r_squared } => {
+                format!("rises linearly with {} (R^2 at least {})", along.path, shown(*r_squared))
             }
             Trend::Dip { at, margin } => {
                 format!(

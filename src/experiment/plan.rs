@@ -217,6 +217,8 @@ pub struct MpiOptions {
     pub cooperation: Cooperation,
     /// How processes of a node copy from each other's memory.
     pub kernel: Kernel,
+    /// How late the counter of a node's large RDMA operations is read.
+    pub counter_lag: TimeDelta,
     /// Largest message sent eagerly between nodes.
     pub eager_threshold: Bytes,
     /// Largest message sent eagerly inside a node.

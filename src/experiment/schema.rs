@@ -678,6 +678,8 @@ const HANDOVER: MetricSpec =
     titled("Mean time from one holder to the next", time_metric("handover"));
 const PACKETS: MetricSpec =
     titled("Packets of all processes for each cycle", number("packets_per_cycle", ""));
+const BYPASSES: MetricSpec =
+    titled("The most times that a process was overtaken while it waited", number("bypasses", ""));
 const EPOCH_TIME: MetricSpec = titled("Mean time of an epoch", time_metric("epoch_time"));
 const EPOCH_EVERY: MetricSpec =
     titled("Mean time from one epoch of any process to the next", time_metric("epoch_every"));
@@ -696,6 +698,10 @@ const COPIES: MetricSpec =
     titled("Messages that the core of the watched rank copies in a step", number("copies", ""));
 const COPIES_MEAN: MetricSpec =
     titled("Messages that a core copies in a step, in the mean", number("copies_mean", ""));
+const COPYING: MetricSpec =
+    titled("Time of a step in which the watched rank copies", time_metric("copying"));
+const COPYING_MEAN: MetricSpec =
+    titled("Time of a step in which a rank copies, in the mean", time_metric("copying_mean"));
 const IMBALANCE: MetricSpec =
     titled("How far the copies of a rank are from the mean, at most", number("copy_imbalance", ""));
 const SEARCH_TIME: MetricSpec = time_metric("search_time");
@@ -711,6 +717,9 @@ const BUS_BYTES: MetricSpec =
 const SPEED: MetricSpec = titled("Operations of all nodes in a second", number("speed", "GFLOPS"));
 const MOVED: MetricSpec = metric("moved", Dimension::Bytes, "B", 1);
 
+const STENCIL: [MetricSpec; 8] =
+    [STEP_TIME, COMMUNICATION, COPIES, COPIES_MEAN, IMBALANCE, COPYING, COPYING_MEAN, TIME_METRIC];
+
 /// The metrics of a workload kind, the main one first.
 const fn main_metrics(kind: &str) -> &'static [MetricSpec] {
     match kind.as_bytes() {
@@ -718,7 +727,7 @@ const fn main_metrics(kind: &str) -> &'static [MetricSpec] {
         b"bandwidth" | b"bidirectional_bandwidth" => &[BANDWIDTH, MESSAGE_RATE, TIME_METRIC],
         b"message_rate" => &[MESSAGE_RATE, BANDWIDTH, TIME_METRIC],
         b"collective" => &[LATENCY, MESSAGE_RATE, TIME_METRIC],
-        b"mutex" => &[CYCLE_TIME, HANDOVER, PACKETS, TIME_METRIC],
+        b"mutex" => &[CYCLE_TIME, HANDOVER, PACKETS, BYPASSES, TIME_METRIC],
         b"rma_epochs" => &[EPOCH_TIME, EPOCH_EVERY, EPOCH_PACKETS, TIME_METRIC],
         b"linked_list" => &[ELEMENT_TIME, PACKETS_OF_ELEMENT, READS, TIME_METRIC],
         b"window_growth" => &[GROWTH_TIME, TIME_METRIC],
@@ -726,7 +735,7 @@ const fn main_metrics(kind: &str) -> &'static [MetricSpec] {
         b"pack_beside" => &[PACK_TIME, OTHER_TIME, TIME_METRIC],
         b"gpu_stencil" => &[STEP_TIME, SPEED, TIME_METRIC],
         b"tiles" => &[STEP_TIME, MOVED, TIME_METRIC],
-        b"stencil" => &[STEP_TIME, COMMUNICATION, COPIES, COPIES_MEAN, IMBALANCE, TIME_METRIC],
+        b"stencil" => &STENCIL,
         b"comd" | b"minighost" => &[STEP_TIME, COMMUNICATION, TIME_METRIC],
         b"graph500" => &[SEARCH_TIME, COMMUNICATION, LEVELS, EDGE_ENDS, PAIRS, TIME_METRIC],
         _ => &[TIME_METRIC],
@@ -762,13 +771,22 @@ static ACCOUNT: [MetricSpec; 17] = [
     time_metric("outside_time"),
 ];
 
+/// Of a ping-pong, where one message is under way at a time: processes that copy, in the mean. Where
+/// one side alone copies, the part of its time.
+static COPIERS: [MetricSpec; 1] =
+    [titled("Processes that copy, in the mean", number("copiers", ""))];
+
 /// Whether a metric is one of the account that a scenario must ask for.
 pub fn is_of_account(name: &str) -> bool {
-    ACCOUNT.iter().any(|metric| metric.name == name)
+    ACCOUNT.iter().chain(&COPIERS).any(|metric| metric.name == name)
 }
 
 /// The metrics of a workload kind, the main one first, then those of its account.
 pub fn metrics(kind: &str, account: bool) -> Vec<&'static MetricSpec> {
-    let account = if account { &ACCOUNT[..] } else { &[] };
-    main_metrics(kind).iter().chain(account).collect()
+    let (account, copiers): (&[_], &[_]) = match (account, kind) {
+        (true, "ping_pong") => (&ACCOUNT, &COPIERS),
+        (true, _) => (&ACCOUNT, &[]),
+        (false, _) => (&[], &[]),
+    };
+    main_metrics(kind).iter().chain(account).chain(copiers).collect()
 }

@@ -97,6 +97,13 @@ pub enum Observation {
         /// The process before it.
         behind: Option<u32>,
     },
+    /// The process waits for a lock that has no queue, and whoever gives it back can see that.
+    LockWaits {
+        /// The lock.
+        lock: LockId,
+        /// How often others may be let in before it, where the lock promises that.
+        most: Option<u32>,
+    },
     /// The process is inside.
     LockEntered {
         /// The lock.
@@ -287,6 +294,12 @@ impl Observation {
 
     /// Whether a program told it of a lock that it makes for itself.
     pub const fn is_of_a_lock(&self) -> bool {
-        matches!(self, Self::LockQueued { .. } | Self::LockEntered { .. } | Self::LockLeft { .. })
+        matches!(
+            self,
+            Self::LockQueued { .. }
+                | Self::LockWaits { .. }
+                | Self::LockEntered { .. }
+                | Self::LockLeft { .. }
+        )
     }
 }

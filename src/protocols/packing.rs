@@ -372,6 +372,20 @@ impl Method {
         if self == Self::Automatic { automatic::choose(layout, task) } else { Ok(self) }
     }
 
+    /// Itself where it can pack the layout, else `fallback`: a library with a fast path for some types
+    /// has another one for the rest.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal`] of the method where there is no fallback, else that of the fallback.
+    pub fn or(self, fallback: Option<Self>, layout: &Layout, task: Task) -> Result<Self, Refusal> {
+        match (self.calls(layout, task), fallback) {
+            (Ok(_), _) => Ok(self),
+            (Err(_), Some(fallback)) => fallback.calls(layout, task).map(|_| fallback),
+            (Err(refusal), None) => Err(refusal),
+        }
+    }
+
     /// Whether each copy is waited for before the next one is asked for: `cudaMemcpy` and its
     /// siblings return when they are done. The others queue their calls in one stream. Of
     /// [`Method::Automatic`], ask what it has chosen.

@@ -27,8 +27,9 @@ impl Counters {
         counters.map(|counter| self.values.get(&counter).copied().unwrap_or(0))
     }
 
-    /// Changes a counter; one that would become negative stays 0, and the law is broken.
-    pub fn change(&mut self, counter: Counter, change: Change, found: &mut Vec<Violation>) {
+    /// Changes a counter, and says what it is then; one that would become negative stays 0, and the
+    /// law is broken.
+    pub fn change(&mut self, counter: Counter, change: Change, found: &mut Vec<Violation>) -> u32 {
         let value = self.values.entry(counter).or_insert(0);
         match (change, *value) {
             (Change::Up, _) => *value += 1,
@@ -37,9 +38,11 @@ impl Counters {
             }
             (Change::Down, _) => *value -= 1,
         }
-        if *value == 0 {
+        let now = *value;
+        if now == 0 {
             self.values.remove(&counter);
         }
+        now
     }
 
     /// Everything is done: all counters are 0 again.

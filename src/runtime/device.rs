@@ -478,6 +478,7 @@ impl Running {
             marks: self.marks.iter().map(mark).collect(),
             violations,
             sometimes: Sometimes::default(),
+            overtaken: 0,
             resources: resources.collect(),
             accounts: Vec::new(),
             packets: 0,

@@ -76,6 +76,8 @@ pub struct Job<P = AnyProgram> {
     pub cooperation: Cooperation,
     /// How processes of a node copy from each other's memory.
     pub kernel: Kernel,
+    /// How late the counter of a node's large RDMA operations is read.
+    pub counter_lag: TimeDelta,
     /// Largest eager payload between nodes; `None`: the machine's.
     pub eager_inter: Option<Bytes>,
     /// Largest eager payload inside a node; `None`: the machine's.
@@ -341,6 +343,7 @@ impl<P> Job<P> {
             connections: self.connections,
             // Without a rule nobody copies through the kernel.
             kernel: (!self.cooperation.rules.is_empty()).then_some(self.kernel),
+            counter_lag: self.counter_lag,
             faults,
             seed: self.seed,
             options: self.options,

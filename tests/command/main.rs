@@ -11,6 +11,7 @@ mod schedules;
 
 mod bad_inputs;
 mod check;
+mod claimed;
 mod cli;
 mod cli_explore;
 mod collectives_program;

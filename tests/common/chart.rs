@@ -114,10 +114,14 @@ impl Chart {
     /// Everything on the wires reaches those who wait for something.
     #[track_caller]
     pub(crate) fn settle(mut self) -> Self {
-        while let Some(place) = self.wires.iter().position(|&(to, _)| self.inside[to]) {
-            self.take(place);
-        }
+        while self.step() {}
         self
+    }
+
+    /// The first thing on the wires that somebody waits for reaches him; false where there is none.
+    pub(crate) fn step(&mut self) -> bool {
+        let place = self.wires.iter().position(|&(to, _)| self.inside[to]);
+        place.inspect(|&place| self.take(place)).is_some()
     }
 
     fn take(&mut self, place: usize) {

@@ -71,6 +71,7 @@ pub(crate) fn job<P>(profile: Profile, programs: Vec<P>) -> Job<P> {
         rendezvous: Protocol::RPut,
         cooperation: Cooperation::default(),
         kernel: Kernel::Cma,
+        counter_lag: mpisim::units::TimeDelta::ZERO,
         eager_inter: None,
         eager_intra: None,
         payload: Payload::Real,

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use mpisim::hardware::memory::{Level, Memory, Side};
 use mpisim::hardware::profile::{Kind, PARAMETERS, Parameter, Profile, ProfileBuilder, Value};
+use mpisim::hardware::topology::{Shape, Topology};
 use mpisim::units::{Bandwidth, Bytes, Frequency, TimeDelta};
 use serde_json::Value as Json;
 
@@ -282,6 +283,31 @@ fn knc_is_the_machine_of_the_document() {
     assert_eq!(knc.link.data_bw, Bandwidth::from_gbit_per_s(32));
     // claim: ep-cfg-cacheline
     assert_eq!(knc.cache.line, Bytes::new(64));
+}
+
+/// `rma` Sec. 5, as the document prints it: 100 nodes of two quad-core Xeons and 32 GB, Myrinet of 10 Gb/s
+/// in a Clos network of 5 stages, MPICH 3.0.1 whose Nemesis channel sends messages over MX.
+#[test]
+fn eureka_is_the_machine_of_the_document() {
+    let eureka = profile("eureka-mx10g");
+    // claim: rma-cfg-eureka
+    assert_eq!(eureka.cpu.sockets * eureka.cpu.cores_per_socket, 8);
+    assert_eq!(eureka.mem.capacity, Bytes::new(32_000_000_000));
+    // What a wire of 10 Gb/s carries of data is measured, a little less.
+    let wire = eureka.link.data_bw.as_bit_per_s();
+    assert!((9_000_000_000..=10_000_000_000).contains(&wire), "{wire}");
+    let clos = Shape::FatTree { arity: 8, uplinks: 8, levels: 3 };
+    let network = Topology::new(clos, 100).expect("100 nodes find a port");
+    assert_eq!((network.hosts(), network.switches_between(0, 99)), (100, 5));
+    let file = include_str!("../../models/eureka-mx10g.json");
+    let file: Json = serde_json::from_str(file).expect("a model");
+    let title = file["title"].as_str().expect("a model has a title");
+    for part in ["100 nodes", "two quad-core Xeons", "Myri-10G"] {
+        assert!(title.contains(part), "{part} in {title}");
+    }
+    // claim: rma-cfg-lib
+    assert!(title.contains("MPICH 3.0.1 ch3:nemesis:mx"), "{title}");
+    assert!(!eureka.hca.rdma, "each one-sided operation needs the target's packet handler");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use crate::gpu_machine::c2050;
 use mpisim::engine::Options;
 use mpisim::hardware::profile::Profile;
 use mpisim::mpi::datatype::{Datatype, Order as Index, Primitive};
-use mpisim::protocols::packing::{Layout, Method, Task};
+use mpisim::protocols::packing::{Layout, Method, Refusal, Task};
 use mpisim::runtime::device::{self, bytes::Bytes};
 use mpisim::runtime::timed::Ending;
 use mpisim::runtime::timed::Outcome;
@@ -216,6 +216,33 @@ fn the_encoding_costs_a_few_microseconds() {
         within += usize::from((1.0..=6.0).contains(&more));
     }
     assert!(2 * within > all.len(), "{within} of {}", all.len());
+}
+
+/// The path of MVAPICH 1.8 for vectors takes what is contiguous or lies in equal rows. Any other type has
+/// no such path: it is refused by name, or goes the way of the fallback, call by call.
+///
+/// claim: gpu-sem-kernel-noderived
+#[test]
+fn the_path_for_vectors_leaves_other_types_to_the_fallback() {
+    let fallback = Some(Method::Blockwise);
+    let rows = Layout::new(Datatype::vector(40, 2, 5, &double()).unwrap(), 1).unwrap();
+    for (name, layout) in layouts().into_iter().chain([("rows", rows)]) {
+        for task in [Task::Pack, Task::Unpack] {
+            let alone = Method::DeviceVector.or(None, &layout, task);
+            let other = Method::DeviceVector.or(fallback, &layout, task).unwrap();
+            if matches!(name, "contiguous" | "rows") {
+                assert_eq!((alone, other), (Ok(Method::DeviceVector), Method::DeviceVector));
+            } else {
+                assert_eq!(alone, Err(Refusal::NoRows), "{name}");
+                assert_eq!(other, Method::Blockwise, "{name}");
+                let took = |method| took(&run(&packing(&layout, method, task)), PACK);
+                assert_eq!(took(other), took(Method::Blockwise), "{name}");
+            }
+        }
+    }
+    let (_, indexed) = layouts().swap_remove(3);
+    let none = Method::DeviceVector.or(Some(Method::PerField), &indexed, Task::Pack);
+    assert_eq!(none, Err(Refusal::NoStruct), "the fallback is refused by its own name");
 }
 
 fn scenario(name: &str) -> serde_json::Value {

@@ -295,6 +295,9 @@ fn message_counts_are_those_of_the_literature() {
     assert_eq!(sent(combining(Kind::Reduce, 8), "reduce_scatter_gather"), 8 * 3 + 7);
     // Three are folded; of the core, all but the one that gathers send once more.
     assert_eq!(sent(combining(Kind::Reduce, 11), "reduce_scatter_gather"), 3 + 8 * 3 + 7 + 1);
+    assert_eq!(sent(combining(Kind::Reduce, 8), "reduce_scatter_linear_gather"), 8 * 3 + 7);
+    // A root outside the core has no part of its own.
+    assert_eq!(sent(combining(Kind::Reduce, 11), "reduce_scatter_linear_gather"), 3 + 8 * 3 + 8);
     assert_eq!(sent(combining(Kind::ReduceScatterBlock, 8), "pairwise"), 8 * 7);
     assert_eq!(sent(combining(Kind::ReduceScatterBlock, 8), "halving"), 8 * 3);
 }

@@ -1,9 +1,12 @@
 //! The rendezvous family inside a node, as sequence charts: who says what, and who copies.
 
-use crate::chart::{Chart, check_chart, near};
+use crate::chart::{Arrival, Chart, check_chart, near};
+use crate::reference::Example;
 use mpisim::mpi::envelope::Rank;
+use mpisim::mpi::operator::{Datatype, Operator, Reduction};
 use mpisim::protocols::call::{Buffer, Call, Comm, Peer, SendMode};
-use mpisim::protocols::contract::Handle;
+use mpisim::protocols::collectives::{Algorithm, Kind};
+use mpisim::protocols::contract::{Counter, Handle};
 use mpisim::protocols::rendezvous::{Cooperation, Protocol, Scheme};
 use mpisim::units::Bytes;
 
@@ -206,4 +209,81 @@ fn chunks_are_copied_with_a_poll_between_and_a_non_blocking_call_returns_after_t
         0 returns sent
         ",
     );
+}
+
+/// The counter is that of software: whenever somebody could read it, it is the number of reads that the
+/// HCA has before it. A counter of hardware would be that of some time ago (`counter_lag`).
+#[test]
+fn the_counter_of_the_hca_is_exact_after_every_event() {
+    // claim: coop-sem-hca-hwcounter
+    let under_way = |chart: &Chart| {
+        let done = |(_, arrival): &&(usize, Arrival)| matches!(arrival, Arrival::Done(_));
+        u32::try_from(chart.wires.iter().filter(done).count()).expect("a chart has few messages")
+    };
+    for threshold in 0..4 {
+        let cooperation = Cooperation { offload_threshold: threshold, ..by(Scheme::Adaptive) };
+        let mut chart = near(8, cooperation);
+        for pair in 0..4 {
+            chart = chart.call(2 * pair + 1, recv(2 * u32::try_from(pair).expect("few")));
+        }
+        let mut most = 0;
+        for round in 0..2 {
+            for pair in 0..4 {
+                let receiver = 2 * u32::try_from(pair).expect("few") + 1;
+                if round == 1 {
+                    chart = chart.call(2 * pair + 1, recv(receiver - 1));
+                }
+                chart = chart.call(2 * pair, send(receiver));
+            }
+            loop {
+                let counted = chart.counters.get(&Counter::Offloads(0)).copied().unwrap_or(0);
+                assert_eq!(counted, under_way(&chart), "{:#?}", chart.story);
+                most = most.max(counted);
+                if !chart.step() {
+                    break;
+                }
+            }
+        }
+        assert_eq!(most, threshold + 1, "one more is given to the HCA at the threshold");
+        assert!(chart.wires.is_empty() && chart.inside.iter().all(|inside| !inside));
+    }
+}
+
+/// A large reduce: in its reduce-scatter a rank starts a send and a receive (both sides copy), in its
+/// gather blocking sends meet receives that the root has posted together (the senders copy).
+#[test]
+fn a_large_reduce_mixes_protocols_in_one_call() {
+    // claim: coop-sem-reduce-phases
+    let sum = Reduction::new(Operator::Sum, Datatype::Int32).expect("it is defined");
+    let example = Example::combining(Kind::Reduce, 4, 0, 1 << 17, sum);
+    let told = |algorithm: &str, scheme: Scheme, verb: &str, what: &str| {
+        let chosen =
+            Algorithm::named(Kind::Reduce, algorithm).expect("an algorithm of the registry");
+        let mut chart = near(4, by(scheme));
+        let calls = example.by(|call| call.by(chosen).expect("it can")).calls();
+        for (rank, call) in calls.into_iter().enumerate() {
+            chart = chart.call(rank, Call::Collective(call));
+        }
+        let chart = chart.settle();
+        assert!(chart.wires.is_empty() && chart.inside.iter().all(|inside| !inside));
+        let is_told = |line: &&String| line.contains(verb) && line.contains(what);
+        chart.story.iter().filter(is_told).count()
+    };
+    let linear = "reduce_scatter_linear_gather";
+    // Two halvings of four ranks, and three parts for the root.
+    let (halves, parts) = (8, 3);
+    assert_eq!(told(linear, Scheme::Coll, "sends", "RTS"), halves + parts);
+    // COOP has two FINs, RPUT one.
+    assert_eq!(told(linear, Scheme::Coll, "sends", "FIN"), 2 * halves + parts);
+    assert_eq!(
+        told(linear, Scheme::Coll, "copies", "out of"),
+        halves,
+        "the receivers copy in the first phase"
+    );
+    assert_eq!(told(linear, Scheme::Coll, "copies", " into "), halves + parts, "all senders do");
+    let fixed = Scheme::Fixed(Protocol::RPut);
+    assert_eq!(told(linear, fixed, "sends", "FIN"), halves + parts);
+    // Up a binomial tree each message of the gather is one send and one receive that block.
+    let tree = "reduce_scatter_gather";
+    assert_eq!(told(tree, Scheme::Coll, "sends", "FIN"), 2 * (halves + parts));
 }

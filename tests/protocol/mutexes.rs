@@ -9,11 +9,11 @@ use mpisim::protocols::contract::{Next, Process, Program, Region, Space};
 use mpisim::protocols::library::Library;
 use mpisim::protocols::rma::call::RmaCall;
 use mpisim::protocols::rma::{Settings, Transport};
-use mpisim::runtime::explore::{Budget, Survey, exhaustive, judged};
+use mpisim::runtime::explore::{Budget, Survey, exhaustive, judged, walk};
 use mpisim::runtime::memory::Payload;
 use mpisim::runtime::monitors::Violation;
 use mpisim::runtime::timed::Ending;
-use mpisim::runtime::untimed::World;
+use mpisim::runtime::untimed::{Outcome, World};
 use mpisim::workloads::job::Job;
 use mpisim::workloads::mutex::{Algorithm, Contender, Cycles, END, START, contenders};
 
@@ -167,6 +167,38 @@ fn a_contended_cycle_adds_a_link_and_a_message_whatever_the_number_of_ranks() {
         // The first entry and the last exit are without a neighbour.
         let least = 3 * cycles - 2 * u64::from(ranks);
         assert!((least..=4 * cycles).contains(&all), "{all} of {cycles} cycles");
+    }
+}
+
+/// X8: whoever leaves looks behind itself and round, so that those between it and a rank that waits come
+/// first, each once. That no order breaks it is the law's matter: here are runs that come to the bound,
+/// and a lock that promises nothing.
+///
+/// claim: rma-mutex2-fair
+#[test]
+fn a_rank_that_waits_for_the_byte_vector_is_overtaken_at_most_p_minus_2_times() {
+    let overtaken = |algorithm: Algorithm, ranks: u32| {
+        let asked = Cycles { lingers: false, ..asked(60) };
+        let mut job = job(algorithm, ranks, asked, Settings::default());
+        job.profile = common::model("eureka-mx10g", &[]);
+        job.nodes = ranks.div_ceil(8);
+        let outcome = job.run().unwrap().outcome;
+        assert_eq!((outcome.ending, outcome.violations), (Ending::Finished, Vec::new()));
+        outcome.overtaken
+    };
+    for ranks in [2, 3, 4, 8, 16, 32] {
+        let times = overtaken(Algorithm::ByteVector, ranks);
+        assert!(times <= ranks - 2, "{ranks} ranks: {times}");
+        assert!(ranks < 16 || times + 2 > ranks - 2, "{ranks} ranks: {times}, near the bound");
+        assert_eq!(overtaken(Algorithm::Mcs, ranks), 0, "who queues is not overtaken");
+    }
+    assert!(overtaken(Algorithm::TestAndSet, 8) > 6, "nobody's turn ever comes");
+    for seed in 1..=60 {
+        let ranks = 3 + u32::try_from(seed % 3).unwrap();
+        let job = job(Algorithm::ByteVector, ranks, asked(3), Settings::default());
+        let mut world: World<Library, Contender> = job.untimed().unwrap();
+        let walk = walk(&mut world, seed, 1, 1_000_000);
+        assert_eq!((walk.outcome, walk.violations), (Outcome::Finished, Vec::new()));
     }
 }
 

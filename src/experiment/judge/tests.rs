@@ -213,3 +213,16 @@ fn a_slope_compares_the_growth_of_both() {
     check(kind(), &[10.0, 20.0, 42.0], true, "1.05 up to 4 B");
     check(kind(), &[10.0, 16.0, 40.0], false, "0.8 up to 2 B");
 }
+
+#[test]
+fn a_line_is_fitted_and_must_rise() {
+    let kind = || {
+        let shape = Trend::Linear { r_squared: 0.95 };
+        ClaimKind::Trend { lines: vec![line(3)], along: along(&[1, 2, 4]), shape }
+    };
+    // Of (1, 10), (2, 20), (4, 42): 50^2 / (14/3 x 536).
+    check(kind(), &[10.0, 20.0, 42.0], true, "a rising line, R^2 0.9995");
+    check(kind(), &[10.0, 50.0, 42.0], false, "a rising line, R^2 0.3827");
+    check(kind(), &[42.0, 32.0, 12.0], false, "no rising line, R^2 1");
+    check(kind(), &[7.0, 7.0, 7.0], false, "no rising line, R^2 0");
+}

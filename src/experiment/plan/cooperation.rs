@@ -62,6 +62,24 @@ pub(super) fn read(
     (cooperation, kernel)
 }
 
+/// How late the counter of large RDMA operations is read; none where nobody reads it.
+pub(super) fn counter_lag(
+    diagnostics: &mut Diagnostics,
+    tree: &Node,
+    cooperation: &Cooperation,
+) -> TimeDelta {
+    let settings = tree.get("mpi").and_then(|node| node.get("cooperation"));
+    let lag = settings.and_then(|settings| settings.time("counter_lag")).unwrap_or_default();
+    if lag > TimeDelta::ZERO && !cooperation.counts_offloads {
+        let path = "mpi.cooperation.counter_lag";
+        let found = format!("a counter that is {lag} old, and no scheme that reads it");
+        let allowed = "`adaptive_offload` and `coop_hybrid` do";
+        let at = place(tree, path);
+        diagnostics.push(Diagnostic::error(&codes::CONTRADICTION, at, path, found, allowed));
+    }
+    lag
+}
+
 fn rules(diagnostics: &mut Diagnostics, node: Option<&Node>) -> Vec<Rule> {
     let scheme = |name: &str| Scheme::find(name).expect("the shape lists the names of schemes");
     let always = |name: &str| Rule { from: Bytes::new(0), blocking: None, scheme: scheme(name) };

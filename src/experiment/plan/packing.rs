@@ -53,30 +53,46 @@ pub(super) fn read(diagnostics: &mut Diagnostics, node: &Node) -> Option<Packing
         return None;
     }
     check_buffer(diagnostics, node, &layout)?;
-    let name = node.required_word("method");
-    let method = Method::ALL.into_iter().find(|method| method.name() == name);
-    let method = method.expect("the tree was checked against its shape");
     let threads_per_block = node.small("threads_per_block").unwrap_or(256);
     let beside = beside(diagnostics, node, layout.encoding.packed());
-    let packing = Packing { layout, method, task, threads_per_block, beside };
-    let primitives = packing.layout.encoding.primitives();
+    let primitives = layout.encoding.primitives();
     if primitives > MOST_PRIMITIVES {
         let found = format!("{primitives} primitives are packed");
         let allowed = format!("at most {MOST_PRIMITIVES} can be, a thread for each");
         refuse(diagnostics, node, &codes::PRODUCT, ("count", found, &allowed));
         return None;
     }
-    if packing.layout.encoding.packed() == 0 {
+    if layout.encoding.packed() == 0 {
         let found = "the datatype has no data".to_owned();
         refuse(diagnostics, node, &codes::CONTRADICTION, ("datatype", found, "some are needed"));
         return None;
     }
-    if let Err(refusal) = method.calls(&packing.layout, task) {
-        let said = ("method", refusal.to_string(), "another method can: `kernel` packs every type");
-        refuse(diagnostics, node, &codes::CONTRADICTION, said);
-        return None;
+    let method = method(diagnostics, node, &layout, task)?;
+    Some(Packing { layout, method, task, threads_per_block, beside })
+}
+
+/// The method that packs the layout: the one that is asked for, or its fallback.
+fn method(
+    diagnostics: &mut Diagnostics,
+    node: &Node,
+    layout: &Layout,
+    task: Task,
+) -> Option<Method> {
+    let named = |name: &str| {
+        let found = Method::ALL.into_iter().find(|method| method.name() == name);
+        found.expect("the tree was checked against its shape")
+    };
+    let fallback = node.word("fallback").map(named);
+    match named(node.required_word("method")).or(fallback, layout, task) {
+        Ok(method) => Some(method),
+        Err(refusal) => {
+            let key = if fallback.is_some() { "fallback" } else { "method" };
+            let allowed = "another method can: `kernel` packs every type";
+            let said = (key, refusal.to_string(), allowed);
+            refuse(diagnostics, node, &codes::CONTRADICTION, said);
+            None
+        }
     }
-    Some(packing)
 }
 
 /// A buffer that is given holds all that the layout reaches.

@@ -26,7 +26,7 @@ use crate::protocols::rendezvous::{Cooperation, Protocol};
 use crate::protocols::rma;
 use crate::runtime::faults::FaultPlan;
 use crate::runtime::timed::Kernel;
-use crate::units::{Bytes, PS_PER_S};
+use crate::units::{Bytes, PS_PER_S, TimeDelta};
 use crate::workloads::backlog::Queue;
 use crate::workloads::team;
 
@@ -96,6 +96,7 @@ pub(super) fn read(
     mpi.rma = rma::Settings { model, ..rma };
     (mpi.cooperation, mpi.kernel) =
         cooperation::read(diagnostics, tree, &machine, (&placement, threads));
+    mpi.counter_lag = cooperation::counter_lag(diagnostics, tree, &mpi.cooperation);
     if matches!(&workload, Workload::OneSided(task) if task.needs_bytes()) {
         mpi.payload = Payload::Real;
     }
@@ -702,6 +703,7 @@ fn mpi(tree: &Node, machine: &Arc<Machine>) -> MpiOptions {
         rendezvous: word("rendezvous").and_then(Protocol::find).unwrap_or(Protocol::RPut),
         cooperation: Cooperation::default(),
         kernel: Kernel::default(),
+        counter_lag: TimeDelta::ZERO,
         eager_threshold: bytes("eager_threshold").unwrap_or(model.eager_threshold_inter),
         eager_threshold_intra: bytes("eager_threshold_intra")
             .unwrap_or(model.eager_threshold_intra),

@@ -29,8 +29,15 @@ pub fn metrics(point: &Point, outcome: &Outcome, noted: Noted) -> Vec<Metric> {
     ];
     let parts = PARTS.map(|(name, part)| (name, each(account.of(part)), "us"));
     let library = noted.endpoints.into_iter().flat_map(of_endpoints);
-    let all = counts.into_iter().chain(parts).chain(library);
+    let copiers = copiers(point, outcome, &account).map(|copiers| ("copiers", copiers, ""));
+    let all = counts.into_iter().chain(parts).chain(library).chain(copiers);
     all.map(|(name, value, unit)| Metric { name: name.to_owned(), value, unit }).collect()
+}
+
+/// Processes of a ping-pong that copy, in the mean over its time.
+fn copiers(point: &Point, outcome: &Outcome, account: &Account) -> Option<f64> {
+    let Workload::PingPong { .. } = point.workload else { return None };
+    Some(account.of(Part::Copy).as_us_f64() / measured(outcome).as_us_f64())
 }
 
 /// The metric of each part of a thread's time.

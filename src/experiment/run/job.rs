@@ -39,6 +39,7 @@ pub fn build(point: &Point) -> Job {
         rendezvous,
         cooperation,
         kernel,
+        counter_lag,
         eager_threshold,
         eager_threshold_intra,
         payload,
@@ -67,6 +68,7 @@ pub fn build(point: &Point) -> Job {
         rendezvous,
         cooperation,
         kernel,
+        counter_lag,
         eager_inter: Some(eager_threshold),
         eager_intra: Some(eager_threshold_intra),
         payload: match payload {

@@ -120,10 +120,17 @@ fn metrics(point: &Point, outcome: &Outcome, noted: Noted) -> Vec<Metric> {
                 add("step_time", elapsed.as_us_f64() / f64::from(steps), "us");
                 add("communication_time", inside / f64::from(steps), "us");
                 if let ApplicationTask::Stencil(stencil) = &applied.application.task {
-                    let [own, mean, imbalance] = copies(stencil, outcome);
+                    let messages = to_f64(stencil.halo.max(1)) * f64::from(stencil.steps);
+                    let copied = |spent: Account| to_f64(spent.copied) / messages;
+                    let [own, mean, imbalance] = of_watched(stencil, outcome, copied);
                     add("copies", own, "");
                     add("copies_mean", mean, "");
                     add("copy_imbalance", imbalance, "");
+                    let steps = f64::from(stencil.steps);
+                    let copying = |spent: Account| spent.of(Part::Copy).as_us_f64() / steps;
+                    let [own, mean, _] = of_watched(stencil, outcome, copying);
+                    add("copying", own, "us");
+                    add("copying_mean", mean, "us");
                 }
             } else {
                 let Totals { levels, scanned, pairs } = noted.search.unwrap_or_default();
@@ -140,6 +147,7 @@ fn metrics(point: &Point, outcome: &Outcome, noted: Noted) -> Vec<Metric> {
                 add("cycle_time", cycle, "us");
                 add("handover", handover, "us");
                 add("packets_per_cycle", packets, "");
+                add("bypasses", f64::from(outcome.overtaken), "");
             }
             Task::Epochs(_) => {
                 let [epoch, every, packets] = cycles(workload, outcome);
@@ -227,18 +235,15 @@ fn cycles(workload: &OneSided, outcome: &Outcome) -> [f64; 3] {
     [spent / all, measured(outcome).as_us_f64() / all, to_f64(packets) / all]
 }
 
-/// Messages that cores copied from or into other processes in a step: of the watched rank, in the
-/// mean, and the greatest distance from the mean, as a part of it. A half of a message counts a half.
-fn copies(stencil: &Stencil, outcome: &Outcome) -> [f64; 3] {
-    let messages = to_f64(stencil.halo.max(1)) * f64::from(stencil.steps);
-    let of = |(start, end): (&Mark, &Mark)| {
-        (start.process.0, to_f64(end.account.copied - start.account.copied) / messages)
-    };
+/// What the ranks of a stencil spent: the watched one, the mean, and the greatest distance from the
+/// mean, as a part of it. Of messages that they copied a half counts a half.
+fn of_watched(stencil: &Stencil, outcome: &Outcome, spent: impl Fn(Account) -> f64) -> [f64; 3] {
+    let of = |(start, end): (&Mark, &Mark)| (start.process.0, spent(end.account - start.account));
     let all: Vec<(u32, f64)> = account::brackets(outcome).map(of).collect();
-    let mean = all.iter().map(|(_, copies)| copies).sum::<f64>() / to_f64(all.len().max(1) as u64);
+    let mean = all.iter().map(|(_, each)| each).sum::<f64>() / to_f64(all.len().max(1) as u64);
     let own = all.iter().find(|(rank, _)| *rank == stencil.watched).map_or(0.0, |one| one.1);
-    let far = |copies: f64| if mean > 0.0 { (copies / mean - 1.0).abs() } else { 0.0 };
-    [own, mean, all.iter().map(|(_, copies)| far(*copies)).fold(0.0, f64::max)]
+    let far = |each: f64| if mean > 0.0 { (each / mean - 1.0).abs() } else { 0.0 };
+    [own, mean, all.iter().map(|(_, each)| far(*each)).fold(0.0, f64::max)]
 }
 
 /// Packets of all processes from their start to their mark number `end`.

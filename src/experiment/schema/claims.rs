@@ -13,7 +13,7 @@
 //! | `"ordering": METRIC` | METRIC of `of` is `expect.is` (`below`, `above`) `expect.times` x METRIC of `to`, in all or in most cases (`expect.in`) |
 //! | `"crossover": METRIC` | along the axis `along`, METRIC of `of` stays at or below `expect.times` x METRIC of `to` from `expect.value` on (within `expect.tolerance`) |
 //! | `"gap": METRIC` | along the axis `along`, METRIC of `of` divided by METRIC of `to` rises: its rank correlation with the axis (Spearman's rho) is at least `expect.correlation` |
-//! | `"trend": METRIC` | along the axis `along`, METRIC has the shape `expect.shape`: `rises`, `falls`, `flat`, `knee`, `dip` |
+//! | `"trend": METRIC` | along the axis `along`, METRIC has the shape `expect.shape`: `rises`, `falls`, `flat`, `knee`, `dip`, `drop`, `slope`, `linear` |
 //!
 //! An ordering with `of_base` and `to_base` compares ratios: METRIC of `of` divided by that of
 //! `of_base`, with METRIC of `to` divided by that of `to_base`.
@@ -31,6 +31,9 @@
 //! - `drop`: it falls to the value before `at`, and by a greater factor from there to `at`.
 //! - `slope`: between the first value of the axis and each other, the metric grows `value` times as
 //!   fast as the axis, within `tolerance`: 1 is proportional to it.
+//! - `linear`: a straight line through the values, fitted by least squares, rises and explains at
+//!   least the part `r_squared` of their variance. The values of the axis are numbers or quantities,
+//!   three at least.
 
 use super::sweep::SCALARS_LIST;
 use super::{POSITIVE_RATIO, RATIO, SOURCE};
@@ -200,6 +203,16 @@ static EXPECT_TREND: Shape = Shape::Tagged {
                 TOLERANCE,
             ],
             "The metric grows as fast as the axis, or so many times as fast.",
+        ),
+        variant(
+            "linear",
+            &[required(
+                "r_squared",
+                &CORRELATION,
+                "0.95",
+                "The least part of the variance that a rising straight line explains, at most 1.",
+            )],
+            "The metric lies near a rising straight line.",
         ),
     ],
 };

@@ -24,6 +24,7 @@ static ALLGATHER: Shape = Shape::Word(&[
 static REDUCE: Shape = Shape::Word(&[
     ("binomial", "up a binomial tree, in the order of ranks where it matters"),
     ("reduce_scatter_gather", "halves are combined, then gathered (Rabenseifner)"),
+    ("reduce_scatter_linear_gather", "the same, and everybody sends its part to the root"),
 ]);
 static ALLREDUCE: Shape = Shape::Word(&[
     ("recursive_doubling", "partners at distance 1, 2, 4, ... exchange whole vectors"),

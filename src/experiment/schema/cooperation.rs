@@ -1,6 +1,6 @@
 //! How large messages move inside a node.
 
-use super::{POSITIVE, SIZE};
+use super::{LONG, POSITIVE, SIZE, time};
 use crate::experiment::shape::{Field, Shape, default, optional, required};
 
 /// Protocols and schemes, by the names of `Scheme::find`.
@@ -49,6 +49,13 @@ pub(super) static SETTINGS: Shape = Shape::Object(&[
         &Shape::Count { min: 0, max: 1_000_000 },
         "1",
         "Large RDMA operations of a node under way, up to which its HCA is given one more.",
+    ),
+    default(
+        "counter_lag",
+        &time(0, LONG),
+        "0 s",
+        "How old the counter of these operations is when it is read: 0 where software counts, more \
+         where a counter of the HCA is polled.",
     ),
     default("large", &SIZE, "0 B", "Messages from this size on may be chunked or offloaded."),
     default(

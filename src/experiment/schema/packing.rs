@@ -21,6 +21,11 @@ static METHOD: Shape = Shape::Word(&[
     ("automatic", "the one of these that a rule expects to be the fastest"),
     ("cpu", "a core packs data that lie in host memory"),
 ]);
+const INSTEAD: Field = optional(
+    "fallback",
+    &METHOD,
+    "The method for a datatype that `method` cannot pack; without it such a datatype is an error.",
+);
 static TASK: Shape = Shape::Word(&[("pack", "out of the layout"), ("unpack", "into the layout")]);
 static WHAT: Shape = Shape::Word(&[
     ("kernel", "a kernel on all SMs, as long as `time` says"),
@@ -67,7 +72,7 @@ const DATA: Field = optional(
 /// A packing that has the GPU to itself.
 pub(super) static ALONE: Variant = variant(
     "pack",
-    &[TYPE, ELEMENTS, DATA, BY, WHICH, THREADS],
+    &[TYPE, ELEMENTS, DATA, BY, INSTEAD, WHICH, THREADS],
     "Noncontiguous data in GPU memory are packed into pinned memory of the host, or unpacked from it.",
 );
 
@@ -79,6 +84,7 @@ pub(super) static BESIDE: Variant = variant(
         ELEMENTS,
         DATA,
         BY,
+        INSTEAD,
         WHICH,
         THREADS,
         required("what", &WHAT, "\"kernel\"", "What else the GPU does, in another stream."),

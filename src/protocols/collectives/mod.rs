@@ -33,6 +33,7 @@ pub mod gather_linear;
 pub mod hierarchy;
 pub mod reduce_binomial;
 pub mod reduce_reduce_scatter_gather;
+pub mod reduce_reduce_scatter_linear_gather;
 pub mod reduce_scatter_halving;
 pub mod reduce_scatter_pairwise;
 mod round;
@@ -115,6 +116,8 @@ algorithms! {
     ReduceBinomial => reduce_binomial::round, Reduce, "binomial", needs: Nothing;
     /// Rabenseifner: halves are combined, then gathered.
     ReduceReduceScatterGather => reduce_reduce_scatter_gather::round, Reduce, "reduce_scatter_gather", needs: Nothing;
+    /// The same, where everybody sends its part to the root.
+    ReduceReduceScatterLinearGather => reduce_reduce_scatter_linear_gather::round, Reduce, "reduce_scatter_linear_gather", needs: Nothing;
     /// Partners at doubling distance exchange and combine whole vectors.
     AllreduceRecursiveDoubling => allreduce_recursive_doubling::round, Allreduce, "recursive_doubling", needs: Nothing;
     /// Rabenseifner: halves are combined, then collected.

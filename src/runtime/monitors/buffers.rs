@@ -313,6 +313,7 @@ impl Buffers {
             | Observation::Moved { .. }
             | Observation::Cancelled { .. }
             | Observation::LockQueued { .. }
+            | Observation::LockWaits { .. }
             | Observation::LockEntered { .. }
             | Observation::LockLeft { .. }
             | Observation::Group(_)

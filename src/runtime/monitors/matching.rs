@@ -319,6 +319,7 @@ impl Monitor for Matching {
             Observation::SendComplete { .. }
             | Observation::Moved { .. }
             | Observation::LockQueued { .. }
+            | Observation::LockWaits { .. }
             | Observation::LockEntered { .. }
             | Observation::LockLeft { .. }
             | Observation::Group(_)

@@ -8,7 +8,7 @@
 //! | M5 | no match across contexts | [`matching`] |
 //! | M6 | a message is matched by a receive of the rank that it is for | [`matching`] |
 //! | M8 | a receive that is too short reports truncation, and only then | [`matching`] |
-//! | X1, X2, X3 | a lock has one holder, is entered in the order of its queue, and is free at the end | [`mutex`] |
+//! | X1, X2, X3, X8 | a lock has one holder, is entered in the order of its queue, is free at the end, and overtakes nobody more often than it promises | [`mutex`] |
 //! | V3 | what sender, receiver and HCA move of a large message is all of it, once | [`movers`] |
 //! | E1 | endpoints are numbered process by process | [`groups`] |
 //! | E6 | what names a communicator or an endpoint is never given again | [`groups`] |
@@ -73,7 +73,7 @@ pub trait Monitor {
 pub struct Monitors {
     /// M1 to M6 and M8.
     pub matching: matching::Matching,
-    /// X1 to X3.
+    /// X1 to X3 and X8.
     pub mutexes: mutex::Mutexes,
     /// S4.
     pub conservation: system::Conservation,

@@ -4,7 +4,11 @@
 //! |---|---|
 //! | X1 | at most one holder |
 //! | X2 | a rank that queued behind another enters when that one has left |
-//! | X3 | at the end nobody holds the lock, and everybody who queued has entered |
+//! | X3 | at the end nobody holds the lock, and everybody who queued or waited has entered |
+//! | X8 | a rank that waits is overtaken no more often than the lock promises |
+//!
+//! A rank is overtaken when another one enters that was let in while it waited: by somebody who left
+//! after it had said so.
 
 use std::collections::BTreeMap;
 
@@ -15,6 +19,7 @@ use crate::protocols::contract::Process;
 const X1: &str = "a lock has at most one holder";
 const X2: &str = "a lock is entered in the order of its queue";
 const X3: &str = "at the end a lock is free, and everybody who queued has entered";
+const X8: &str = "a rank that waits for a lock is overtaken no more often than the lock promises";
 
 /// The monitor of all locks of a run.
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
@@ -22,6 +27,8 @@ pub struct Mutexes {
     locks: BTreeMap<LockId, State>,
     /// Entries that had to wait for another holder.
     pub contended: u64,
+    /// The most times that a rank was overtaken while it waited once.
+    pub overtaken: u32,
 }
 
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
@@ -31,6 +38,19 @@ struct State {
     last: Option<u32>,
     /// Who queued, and behind whom.
     queued: BTreeMap<u32, Option<u32>>,
+    /// How often somebody has left.
+    exits: u64,
+    /// Who waits without a queue.
+    waiting: BTreeMap<u32, Wait>,
+}
+
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+struct Wait {
+    /// [`State::exits`] when it began.
+    since: u64,
+    /// The most that the lock promises.
+    most: Option<u32>,
+    overtaken: u32,
 }
 
 impl Monitor for Mutexes {
@@ -40,8 +60,15 @@ impl Monitor for Mutexes {
                 self.contended += u64::from(behind.is_some());
                 self.locks.entry(lock).or_default().queued.insert(process.0, behind);
             }
+            Observation::LockWaits { lock, most } => {
+                let state = self.locks.entry(lock).or_default();
+                let wait = Wait { since: state.exits, most, overtaken: 0 };
+                state.waiting.entry(process.0).or_insert(wait);
+            }
             Observation::LockEntered { lock } => {
-                self.locks.entry(lock).or_default().enter(lock, process.0, found);
+                let state = self.locks.entry(lock).or_default();
+                state.enter(lock, process.0, found);
+                self.overtaken = self.overtaken.max(state.overtake(lock, process.0, found));
             }
             Observation::LockLeft { lock } => {
                 let state = self.locks.entry(lock).or_default();
@@ -49,6 +76,7 @@ impl Monitor for Mutexes {
                     state.holder = None;
                 }
                 state.last = Some(process.0);
+                state.exits += 1;
             }
             Observation::Sent { .. }
             | Observation::Posted { .. }
@@ -68,7 +96,7 @@ impl Monitor for Mutexes {
             if let Some(holder) = state.holder {
                 found.push(broken("X3", X3, *lock, format!("rank {holder} still holds it")));
             }
-            for rank in state.queued.keys() {
+            for rank in state.queued.keys().chain(state.waiting.keys()) {
                 found.push(broken("X3", X3, *lock, format!("rank {rank} never entered")));
             }
         }
@@ -89,6 +117,24 @@ impl State {
             found.push(broken("X2", X2, lock, detail));
         }
         self.holder = Some(rank);
+    }
+
+    /// `rank` enters before those who wait: the most that one of them was overtaken by now.
+    fn overtake(&mut self, lock: LockId, rank: u32, found: &mut Vec<Violation>) -> u32 {
+        self.waiting.remove(&rank);
+        let exits = self.exits;
+        let mut worst = 0;
+        for (waits, wait) in self.waiting.iter_mut().filter(|(_, wait)| exits > wait.since) {
+            wait.overtaken += 1;
+            worst = worst.max(wait.overtaken);
+            if wait.most.is_some_and(|most| wait.overtaken > most) {
+                let times = wait.overtaken;
+                let detail =
+                    format!("rank {rank} enters, and rank {waits} is overtaken {times} times");
+                found.push(broken("X8", X8, lock, detail));
+            }
+        }
+        worst
     }
 }
 
@@ -132,6 +178,36 @@ mod tests {
             (1, LEFT),
         ];
         assert!(told(&facts).is_empty());
+    }
+
+    const fn waits(most: Option<u32>) -> Observation {
+        Observation::LockWaits { lock: LOCK, most }
+    }
+
+    #[test]
+    fn who_was_let_in_before_does_not_overtake_and_who_is_let_in_later_does() {
+        let facts = |most| {
+            vec![
+                (0, ENTERED),
+                (0, LEFT),
+                (2, waits(most)),
+                // Rank 0 let it in before rank 2 waited.
+                (1, ENTERED),
+                (1, LEFT),
+                (3, ENTERED),
+                (3, LEFT),
+                (2, ENTERED),
+                (2, LEFT),
+            ]
+        };
+        assert!(told(&facts(Some(1))).is_empty() && told(&facts(None)).is_empty());
+        assert_eq!(told(&facts(Some(0))), ["X8"]);
+        let mut monitor = Mutexes::default();
+        for (process, fact) in facts(None) {
+            monitor.observe(Process(process), &fact, &mut Vec::new());
+        }
+        assert_eq!(monitor.overtaken, 1);
+        assert_eq!(told(&[(0, waits(None))]), ["X3"]);
     }
 
     #[test]

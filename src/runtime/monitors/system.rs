@@ -53,6 +53,7 @@ impl Monitor for Conservation {
             | Observation::Matched { .. }
             | Observation::Moved { .. }
             | Observation::LockQueued { .. }
+            | Observation::LockWaits { .. }
             | Observation::LockEntered { .. }
             | Observation::LockLeft { .. }
             | Observation::Group(_)

@@ -357,7 +357,8 @@ where
             }
             Entering::Consult(counters, token) => {
                 self.record(|| Choice::Act { process, thread: inner });
-                let values = self.counters.read(counters);
+                let exact = self.counters.read(counters);
+                let values = self.stale.seen(counters, cursor, exact);
                 self.handle(thread, Input::Counters { token, values });
             }
         }
@@ -522,7 +523,8 @@ where
                 Some(self.charge(thread, Part::Library, cursor, cost))
             }
             Action::Count { counter, change } => {
-                self.counters.change(*counter, *change, &mut self.violations);
+                let value = self.counters.change(*counter, *change, &mut self.violations);
+                self.stale.changed(*counter, cursor, value);
                 Some(self.charge(thread, Part::Library, cursor, self.costs.count()))
             }
             Action::Consult { counters, token } => {

@@ -18,10 +18,12 @@ mod faults;
 mod happening;
 mod lock;
 mod mapped;
+mod outcome;
 mod passes;
 mod peer_copy;
 mod polling;
 mod reliable;
+mod stale;
 mod telling;
 mod touch;
 mod trail;
@@ -31,21 +33,17 @@ mod wires;
 use std::collections::BTreeMap;
 
 use super::account::{Account, Part};
-use super::causes::Recorded;
 use super::counters::Counters;
-use super::deadlock::{self, Deadlock, Standing};
-use super::faults::{Failure, FaultPlan};
+use super::deadlock::{self, Standing};
+use super::faults::FaultPlan;
 use super::memory::{Memories, Parcel, Payload};
 use super::monitors::buffers::{Buffers, Lends};
-use super::monitors::{Monitor, Monitors, Sometimes, Violation, system};
-use super::told::Told;
-use super::untimed::{Choice, CrashReport};
-use crate::engine::{Digest, LimitReached, Options, Simulation, SourceId, Tag};
+use super::monitors::{Monitor, Monitors, Violation, system};
+use super::untimed::Choice;
+use crate::engine::{Options, Simulation, SourceId, Tag};
 use crate::hardware::cluster::{Cluster, Posting};
 use crate::hardware::core::{IssueSlots, Noise, Place};
-use crate::hardware::fabric::{
-    Delivery, FabricEvent, ResourceId, ResourceStats, Schedule, Service,
-};
+use crate::hardware::fabric::{Delivery, FabricEvent, ResourceId, Schedule, Service};
 use crate::hardware::profile::Profile;
 use crate::hardware::slow_core::SlowCore;
 use crate::hardware::topology::Topology;
@@ -62,9 +60,11 @@ pub use faults::Tally;
 use happening::{Happening, Phase};
 pub use lock::LockOrder;
 use lock::Locks;
+pub use outcome::{Ending, Mark, Outcome, Ran, Used};
 pub use peer_copy::Kernel;
 use peer_copy::PeerCopies;
 use polling::{Entries, Poller, Routes};
+use stale::Stale;
 use trail::Trail;
 use wires::{Channel, Content};
 
@@ -114,6 +114,8 @@ pub struct Setup {
     pub connections: Connections,
     /// How processes of a node copy from each other's memory; `None`: they do not.
     pub kernel: Option<Kernel>,
+    /// How late readers see the counter of a node's large RDMA operations.
+    pub counter_lag: TimeDelta,
     /// What goes wrong; `None`: nothing.
     pub faults: Option<FaultPlan>,
     /// The seed of the random numbers of faults.
@@ -137,111 +139,6 @@ pub enum Planted {
     NewestFirst,
     /// Nobody waits for the library lock.
     NoLock,
-}
-
-/// A run that is over: what it did, and the states it ended in.
-#[derive(Clone, Debug)]
-pub struct Ran<M, P> {
-    /// What it did.
-    pub outcome: Outcome,
-    /// The libraries, by process.
-    pub machines: Vec<M>,
-    /// The programs, by process and thread.
-    pub programs: Vec<P>,
-    /// The memories.
-    pub memories: Memories,
-}
-
-/// How a run ended.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Ending {
-    /// Every program came to its end.
-    Finished,
-    /// Nothing can happen any more, and threads still wait.
-    Deadlock(Deadlock),
-    /// A protocol met an input that it does not know.
-    Protocol {
-        /// Where.
-        process: Process,
-        /// What.
-        error: ProtocolError,
-    },
-    /// A limit was reached.
-    Limit(LimitReached),
-    /// A fault of the plan ended it by a failure that has a name.
-    Fault(Failure),
-    /// A process died, and nothing can happen any more.
-    Crashed {
-        /// When it died.
-        at: Time,
-        /// Who waits for it.
-        report: CrashReport,
-    },
-}
-
-/// What a run leaves behind.
-#[derive(Clone, Debug)]
-pub struct Outcome {
-    /// How it ended.
-    pub ending: Ending,
-    /// When the last event happened.
-    pub end: Time,
-    /// Events handled.
-    pub events: u64,
-    /// Digest of the ordered event stream.
-    pub digest: Digest,
-    /// Moments that programs marked, in order of time.
-    pub marks: Vec<Mark>,
-    /// Laws that were broken.
-    pub violations: Vec<Violation>,
-    /// Branches that were reached.
-    pub sometimes: Sometimes,
-    /// What every resource did.
-    pub resources: Vec<Used>,
-    /// Where the time of every thread went.
-    pub accounts: Vec<Account>,
-    /// Messages that left a core.
-    pub packets: u64,
-    /// Queue entries that were compared, in all processes.
-    pub entries_visited: u64,
-    /// Receiver-not-ready pauses.
-    pub rnr: u64,
-    /// What faults did.
-    pub faults: Tally,
-    /// The choices, where they were recorded.
-    pub choices: Vec<Choice>,
-    /// The causes, where they were asked for.
-    pub causes: Option<Box<Recorded>>,
-    /// The digest after each whole stretch of events ([`crate::engine::bisect`]).
-    pub checkpoints: Vec<Digest>,
-    /// The events in words, where they were asked for.
-    pub told: Vec<Told>,
-}
-
-/// What one resource did.
-#[derive(Clone, Debug)]
-pub struct Used {
-    /// Its name.
-    pub name: String,
-    /// How many serve side by side: busy time counts each.
-    pub servers: u32,
-    /// What it did.
-    pub stats: ResourceStats,
-}
-
-/// A moment that a program marked.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Mark {
-    /// Its process.
-    pub process: Process,
-    /// Its thread.
-    pub thread: Thread,
-    /// Which mark.
-    pub number: u32,
-    /// When.
-    pub at: Time,
-    /// Where the thread's time had gone until then.
-    pub account: Account,
 }
 
 /// Something that is under way between two processes.
@@ -336,6 +233,7 @@ pub struct Timed<M: Machine, P: Program<M>> {
     atomic_free: Vec<Time>,
     memories: Memories,
     counters: Counters,
+    stale: Stale,
     peer_copies: PeerCopies,
     /// `None` where no program uses a GPU, or the machine has none.
     devices: Option<Devices>,
@@ -469,6 +367,7 @@ where
             contents: wires::Slab::default(),
             memories: Memories::new(processes, setup.payload),
             counters: Counters::default(),
+            stale: Stale::new(setup.counter_lag),
             peer_copies: PeerCopies::new(setup.kernel.unwrap_or_default()),
             monitors: Monitors::new(processes),
             buffers: Buffers::new(processes),
@@ -675,6 +574,7 @@ where
             marks: in_order(self.marks),
             violations: self.violations,
             sometimes: self.buffers.sometimes.plus(self.monitors.sometimes()),
+            overtaken: self.monitors.mutexes.overtaken,
             resources,
             accounts,
             packets: self.packets,

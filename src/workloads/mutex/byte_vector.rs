@@ -11,6 +11,7 @@
 
 use super::{HOST, Me, Steps, Turn, buffer, exclusive};
 use crate::mpi::envelope::Rank;
+use crate::mpi::observation::Observation;
 use crate::protocols::call::{Buffer, Call, Comm, Peer, SendMode};
 use crate::protocols::contract::{Next, Region};
 use crate::protocols::rma::call::{At, Operation, RmaCall};
@@ -39,6 +40,8 @@ enum Point {
         from: u32,
         many: u32,
     },
+    /// Another one is inside or waits, and whoever leaves will see the own byte.
+    Waits,
     Done,
 }
 
@@ -92,7 +95,7 @@ impl ByteVector {
                 let (region, many) = self.bytes(from);
                 self.go(Point::Scanned { from, many }, Turn::load(region))
             }
-            Point::Scan { .. } | Point::Done => return Err(None),
+            Point::Scan { .. } | Point::Waits | Point::Done => return Err(None),
             Point::Scanned { from, many } => {
                 let set = (0..many).find(|index| value >> (8 * index) & 0xFF != 0);
                 if let Some(index) = set {
@@ -129,13 +132,18 @@ impl Steps for ByteVector {
             self.at = Point::Lock;
             return Turn::Done;
         }
+        if self.at == Point::Waits {
+            let (source, comm) = (Peer::Any, Comm::default());
+            let call = Call::Recv { source, tag: Some(TAG), comm, buffer: MESSAGE };
+            return self.go(Point::Done, Turn::Step(Next::Call(call)));
+        }
         match self.epoch(ONE, value) {
             Ok(turn) => turn,
             Err(None) => self.go(Point::Lock, Turn::Done),
             Err(Some(_)) => {
-                let (source, comm) = (Peer::Any, Comm::default());
-                let call = Call::Recv { source, tag: Some(TAG), comm, buffer: MESSAGE };
-                self.go(Point::Done, Turn::Step(Next::Call(call)))
+                let most = Some(self.me.size - 2);
+                let fact = Observation::LockWaits { lock: super::LOCK, most };
+                self.go(Point::Waits, Turn::Step(Next::Tell(fact)))
             }
         }
     }

@@ -4,6 +4,7 @@
 //! Source: Mellor-Crummey and Scott, 1991 (the baseline of that paper).
 
 use super::{HOST, NOBODY, Pauses, Steps, Turn, WORD, buffer, own, replace, swap_if};
+use crate::mpi::observation::Observation;
 use crate::protocols::contract::{Next, Region};
 use crate::protocols::rma::call::At;
 
@@ -19,6 +20,7 @@ enum Point {
     Tried,
     Found,
     Judge,
+    Pause,
     GiveBack,
     GivenBack,
     Over,
@@ -65,7 +67,12 @@ impl Steps for TestAndSet {
                 self.failures = 0;
                 self.go(Point::GiveBack, Turn::Done)
             }
-            Point::Judge => {
+            // Nobody is promised anything: the first try that fails is told, for those who count.
+            Point::Judge if self.failures == 0 => {
+                let fact = Observation::LockWaits { lock: super::LOCK, most: None };
+                self.go(Point::Pause, Turn::Step(Next::Tell(fact)))
+            }
+            Point::Judge | Point::Pause => {
                 let Pauses { first, doublings } = self.pauses;
                 let pause = first << self.failures;
                 self.failures = (self.failures + 1).min(doublings);
@@ -81,9 +88,12 @@ impl Steps for TestAndSet {
                 self.go(Point::GivenBack, Turn::operate(HOST, OWNER, replace(EMPTY, None)))
             }
             Point::GivenBack => self.go(Point::Over, Turn::flush(HOST)),
-            Point::Try | Point::Tried | Point::Found | Point::Judge | Point::Over => {
-                self.go(Point::Try, Turn::Done)
-            }
+            Point::Try
+            | Point::Tried
+            | Point::Found
+            | Point::Judge
+            | Point::Pause
+            | Point::Over => self.go(Point::Try, Turn::Done),
         }
     }
 }
