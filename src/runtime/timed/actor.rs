@@ -538,19 +538,21 @@ where
                 });
                 let bytes = header.as_u64() + payload.map_or(0, |region| region.len);
                 let content = self.contents.insert(|| Content { packet: packet.clone(), parcel });
-                let kind = FlightKind::Packet { content, via: *via };
-                Some(self.launch(thread, *to, kind, bytes, *via, cursor))
+                let via = *via;
+                let kind = || FlightKind::Packet { content, via };
+                Some(self.launch(thread, *to, kind, bytes, via, cursor))
             }
             Action::RdmaWrite { to, from, into, token, immediate } => {
                 let content = |packet: &M::Packet| Content { packet: packet.clone(), parcel: None };
                 let contents = &mut self.contents;
                 let immediate = immediate.as_ref().map(|word| contents.insert(|| content(word)));
                 let (source, into, token) = (*from, *into, *token);
-                let kind = FlightKind::Write { from: source, into, token, immediate };
+                let kind = || FlightKind::Write { from: source, into, token, immediate };
                 Some(self.launch(thread, *to, kind, from.len, Via::Hca, cursor))
             }
             Action::RdmaRead { from, remote, into, token } => {
-                let kind = FlightKind::ReadRequest { remote: *remote, into: *into, token: *token };
+                let (remote, into, token) = (*remote, *into, *token);
+                let kind = || FlightKind::ReadRequest { remote, into, token };
                 Some(self.launch(thread, *from, kind, 0, Via::Hca, cursor))
             }
             Action::RdmaAtomic { at, target, update, operand, into, token } => {
@@ -561,7 +563,7 @@ where
                 let bytes = operand.map_or(0, |operand| operand.len);
                 let (target, update, into, token) = (*target, *update, *into, *token);
                 let operand = parcel.unwrap_or_default();
-                let kind = FlightKind::AtomicRequest { target, update, into, token, operand };
+                let kind = || FlightKind::AtomicRequest { target, update, into, token, operand };
                 Some(self.launch(thread, *at, kind, bytes, Via::Hca, cursor))
             }
             Action::Device { stream, work, token } => {
@@ -642,12 +644,13 @@ where
         end
     }
 
-    /// Hands something to a wire: the core pays for posting it, and it leaves then.
+    /// Hands something to a wire: the core pays for posting it, and it leaves then. `kind` makes it in
+    /// its place.
     fn launch(
         &mut self,
         thread: u32,
         to: Route,
-        kind: FlightKind,
+        kind: impl FnOnce() -> FlightKind,
         bytes: u64,
         via: Via,
         cursor: Time,
@@ -661,7 +664,7 @@ where
         self.actor(thread).account.packets += 1;
         let channel = self.channel(from, to);
         let id = self.flights.insert(|| Flight {
-            kind,
+            kind: kind(),
             from,
             to,
             channel,
