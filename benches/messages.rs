@@ -4,7 +4,8 @@
 //! rate is printed; the best of several runs counts, since other work on the machine only slows.
 //!
 //! `cargo bench --bench messages`; with `-- --fig03` the whole message-rate sweep instead; with
-//! `-- --once PAIRS BYTES ROUNDS` one run on knc-qdr, for a profiler.
+//! `-- --once PAIRS BYTES ROUNDS` one run on knc-qdr, for a profiler, explained if `--explain` is
+//! given too.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its result")]
 #![allow(clippy::disallowed_types, reason = "a benchmark measures host time")]
@@ -16,6 +17,7 @@ mod common;
 use std::time::{Duration, Instant};
 
 use common::{job, model};
+use mpisim::engine::Keep;
 use mpisim::runtime::memory::Payload;
 use mpisim::runtime::timed::{Ending, Outcome};
 use mpisim::workloads::job::{Flow, windowed};
@@ -31,7 +33,18 @@ struct Point {
     flow: Flow,
     bytes: u64,
     rounds: u32,
+    keep: Keep,
 }
+
+/// 16 pairs both ways.
+const KNC: Point = Point {
+    machine: "knc-qdr",
+    pairs: 16,
+    flow: Flow::BothWays,
+    bytes: 8,
+    rounds: 10,
+    keep: Keep::Nothing,
+};
 
 impl Point {
     /// Streams of messages, over both directions.
@@ -45,10 +58,10 @@ impl Point {
     }
 
     fn run(self) -> (Outcome, Duration) {
-        let Self { machine, pairs, flow, bytes, rounds } = self;
+        let Self { machine, pairs, flow, bytes, rounds, keep } = self;
         let programs = windowed(pairs, flow, bytes, WINDOW, WARM_UP, rounds);
         let mut job = job(model(machine, &[]), programs);
-        (job.payload, job.record) = (Payload::Phantom, false);
+        (job.payload, job.record, job.options.causes) = (Payload::Phantom, false, keep);
         let start = Instant::now();
         let outcome = job.run().expect("the pairs fit the nodes").outcome;
         (outcome, start.elapsed())
@@ -100,7 +113,7 @@ fn rates() {
         ("broadwell-edr", 16, Flow::OneWay),
     ] {
         let rounds = 4_000 / pairs;
-        let point = Point { machine, pairs, flow, bytes: 8, rounds };
+        let point = Point { machine, pairs, flow, bytes: 8, rounds, keep: Keep::Nothing };
         let (seconds, outcome) = best(point, 7);
         let messages = point.messages() as f64;
         let events = outcome.events as f64 / messages;
@@ -114,7 +127,7 @@ fn figure(pairs: u32) -> impl Iterator<Item = Point> {
     (0..=22).map(move |power| {
         let bytes = 1 << power;
         let rounds = if bytes <= 8192 { 50 } else { 10 };
-        Point { machine: "knc-qdr", pairs, flow: Flow::BothWays, bytes, rounds }
+        Point { pairs, bytes, rounds, ..KNC }
     })
 }
 
@@ -138,7 +151,7 @@ fn points() {
     println!("single points on knc-qdr, 16 pairs both ways, ms of one core");
     for bytes in [1, 8192, 65_536, 1 << 20, 1 << 22] {
         let rounds = if bytes <= 8192 { 50 } else { 10 };
-        let point = Point { machine: "knc-qdr", pairs: 16, flow: Flow::BothWays, bytes, rounds };
+        let point = Point { bytes, rounds, ..KNC };
         let (seconds, _) = best(point, 2);
         println!("{bytes:>9} B: {:>8.1}", seconds * 1e3);
     }
@@ -150,7 +163,9 @@ fn once() -> Option<Point> {
     let mut number = || numbers.next()?.parse().ok();
     let (pairs, bytes, rounds) = (number()?, number()?, number()?);
     let (pairs, rounds) = (u32::try_from(pairs).ok()?, u32::try_from(rounds).ok()?);
-    Some(Point { machine: "knc-qdr", pairs, flow: Flow::BothWays, bytes, rounds })
+    let explain = std::env::args().any(|argument| argument == "--explain");
+    let keep = if explain { Keep::Causes } else { Keep::Nothing };
+    Some(Point { pairs, bytes, rounds, keep, ..KNC })
 }
 
 fn main() {

@@ -7,11 +7,17 @@
 //! ```
 //!
 //! A run has more moments than events: a core that runs ahead of the clock, or a packet that crosses
-//! free hops, notes each piece of its way. A moment takes 16 bytes. The log keeps the last
-//! [`Causes::LIMIT`] of them and forgets the oldest: a walk says how far back it came.
+//! free hops, notes each piece of its way. So a moment that follows the one noted just before it, as
+//! nearly all do, is one word of 8 bytes: what took the time, and how long. Any other takes three. The
+//! log keeps the last [`Causes::LIMIT`] words and forgets the oldest: a walk says how far back it came.
+//!
+//! ```text
+//!   one word      took (32 bits) | resource (24) | 0 | phase (7)
+//!   three words   from ; took, its high half | distance to the cause ; took | resource | 1 | phase
+//! ```
 
 use crate::engine::simulation::Tag;
-use crate::units::Time;
+use crate::units::{Time, TimeDelta};
 
 /// What a run keeps of its causes.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -43,26 +49,25 @@ impl Moment {
     }
 }
 
-/// 16 bytes: the resource has 24 bits, and the cause is told by its distance.
-#[derive(Clone, Copy, Debug)]
-struct Node {
-    at: Time,
-    /// How many places before it its cause stands; 0: at the beginning, or too far to tell.
-    back: u32,
-    /// `resource << 8 | phase`.
-    tag: u32,
-}
-
-/// The log of one run: the newest moments, and as many before them.
+/// The log of one run: the newest words, and as many before them.
 #[derive(Clone, Debug)]
 pub struct Causes {
-    older: Vec<Node>,
-    newer: Vec<Node>,
-    /// Moments before those of `newer`.
+    older: Vec<u64>,
+    newer: Vec<u64>,
+    /// Words before those of `newer`, which is never empty.
     before: u64,
+    /// The place of the newest moment.
+    last: u64,
     /// Room of each half.
     half: usize,
 }
+
+/// In the last word of a moment of three.
+const LONG: u64 = 1 << 7;
+/// Words of such a moment.
+const WORDS: u64 = 3;
+/// What a tag may take of a word.
+const TAG: u64 = u32::MAX as u64 & !LONG;
 
 /// A piece of the way from the beginning to a moment.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -86,17 +91,16 @@ impl Default for Causes {
 }
 
 impl Causes {
-    /// Moments that are kept, unless told otherwise: 512 MiB of them.
-    pub const LIMIT: usize = 1 << 25;
+    /// Words that are kept, unless told otherwise: 512 MiB of them.
+    pub const LIMIT: usize = 1 << 26;
 
     /// The beginning of every run: time zero.
     pub const BEGINNING: Moment = Moment { place: 0, at: Time::ZERO };
 
-    /// An empty log that keeps between half of so many moments and all of them.
+    /// An empty log that keeps between half of so many words and all of them.
     pub fn keeping(limit: usize) -> Self {
-        let half = limit.div_ceil(2).max(1);
-        let beginning = Node { at: Time::ZERO, back: 0, tag: 0 };
-        Self { older: Vec::new(), newer: vec![beginning], before: 0, half }
+        let half = limit.div_ceil(2).max(4);
+        Self { older: Vec::new(), newer: vec![LONG], before: 0, last: 0, half }
     }
 
     /// Adds the moment `at`: everything from `cause` on was time of `tag`. Answers `cause` itself
@@ -104,21 +108,40 @@ impl Causes {
     ///
     /// # Panics
     ///
-    /// When the cause lies after it, or a resource has no 24 bits: our own defect.
-    #[inline]
+    /// When the cause lies after it, or a resource has no 24 bits or a phase no 7: our own defect.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a few comparisons and a word, for nearly all")]
     pub fn add(&mut self, at: Time, cause: Moment, tag: Tag) -> Moment {
+        let word = u64::from(tag.resource) << 8 | u64::from(tag.phase);
+        // 0, and a cause that lies after it, are beyond all that a short moment can take.
+        let took = at.as_ps().wrapping_sub(cause.at.as_ps());
+        let short = took.wrapping_sub(1) < u64::from(u32::MAX) && word & !TAG == 0;
+        if !short || cause.place != self.last || self.newer.len() == self.half {
+            return self.add_other(at, cause, word);
+        }
+        self.newer.push(took << 32 | word);
+        self.last += 1;
+        Moment { place: self.last, at }
+    }
+
+    /// Adds a moment that takes three words, or none.
+    #[inline(never)]
+    fn add_other(&mut self, at: Time, cause: Moment, word: u64) -> Moment {
         if cause.at == at {
             return cause;
         }
+        assert!(word & !TAG == 0, "resources are counted in 24 bits and phases in 7");
         assert!(cause.at < at, "a cause lies before what it causes");
-        assert!(tag.resource < 1 << 24, "resources are counted in 24 bits");
-        if self.newer.len() == self.half {
+        if self.newer.len() + 3 > self.half {
             self.forget();
         }
-        let place = self.before + self.newer.len() as u64;
-        let back = u32::try_from(place - cause.place).unwrap_or(0);
-        self.newer.push(Node { at, back, tag: tag.resource << 8 | u32::from(tag.phase) });
-        Moment { place, at }
+        self.last = self.before + self.newer.len() as u64 + WORDS - 1;
+        // 0: too far to tell.
+        let back = u32::try_from(self.last - cause.place).unwrap_or(0);
+        let took = at.since(cause.at).as_ps();
+        let high = took >> 32 << 32;
+        self.newer.extend([cause.at.as_ps(), high | u64::from(back), took << 32 | LONG | word]);
+        Moment { place: self.last, at }
     }
 
     /// The older half goes, and its room is used again.
@@ -129,15 +152,15 @@ impl Causes {
         self.before += self.older.len() as u64;
     }
 
-    fn node(&self, place: u64) -> Option<&Node> {
-        let (nodes, first) = match place.checked_sub(self.before) {
+    fn word(&self, place: u64) -> Option<u64> {
+        let (words, first) = match place.checked_sub(self.before) {
             Some(place) => (&self.newer, place),
             None => (&self.older, place.checked_sub(self.forgotten())?),
         };
-        nodes.get(usize::try_from(first).ok()?)
+        words.get(usize::try_from(first).ok()?).copied()
     }
 
-    /// How many moments are kept.
+    /// How many words are kept.
     pub const fn len(&self) -> usize {
         self.older.len() + self.newer.len()
     }
@@ -147,18 +170,26 @@ impl Causes {
         self.before == 0 && self.newer.len() == 1
     }
 
-    /// How many moments were forgotten.
+    /// How many words were forgotten.
     pub const fn forgotten(&self) -> u64 {
         self.before - self.older.len() as u64
     }
 
+    /// What led to a moment; `None` at the beginning, or where its cause was forgotten.
     fn stretch(&self, end: Moment) -> Option<Stretch> {
-        let node = self.node(end.place).filter(|node| node.back > 0)?;
-        let place = end.place - u64::from(node.back);
-        let cause = Moment { place, at: self.node(place)?.at };
-        let [phase, ..] = node.tag.to_le_bytes();
-        let tag = Tag { resource: node.tag >> 8, phase };
-        Some(Stretch { end, cause, from: cause.at, to: node.at, tag })
+        let word = self.word(end.place)?;
+        let cause = if word & LONG == 0 {
+            Moment { place: end.place - 1, at: Time::from_ps(end.at.as_ps() - (word >> 32)) }
+        } else {
+            let from = self.word(end.place.checked_sub(2)?)?;
+            let back = self.word(end.place - 1)? & u64::from(u32::MAX);
+            let place = end.place.checked_sub(back).filter(|_| back > 0)?;
+            Moment { place, at: Time::from_ps(from) }
+        };
+        self.word(cause.place)?;
+        let [phase, ..] = (word & !LONG).to_le_bytes();
+        let resource = u32::try_from(word >> 8 & 0xff_ffff).expect("masked to 24 bits");
+        Some(Stretch { end, cause, from: cause.at, to: end.at, tag: Tag { resource, phase } })
     }
 
     /// The way to a moment, from its end back: each stretch begins where the next one ends. It ends
@@ -169,11 +200,31 @@ impl Causes {
 
     /// Every stretch that is kept, in the order in which it was noted.
     pub fn all(&self) -> impl Iterator<Item = Stretch> + '_ {
-        let kept = self.forgotten()..self.before + self.newer.len() as u64;
-        kept.filter_map(|place| {
-            let at = self.node(place)?.at;
-            self.stretch(Moment { place, at })
-        })
+        self.moments().into_iter().filter_map(|moment| self.stretch(moment))
+    }
+
+    /// Every moment that is kept. Where one ends is known from the last one back, when it was from the
+    /// first one on.
+    fn moments(&self) -> Vec<Moment> {
+        let first = self.forgotten();
+        let step = |&place: &u64| {
+            let words = if self.word(place)? & LONG == 0 { 1 } else { WORDS };
+            place.checked_sub(words).filter(|&before| before >= first)
+        };
+        let last = first + self.len() as u64 - 1;
+        let places: Vec<u64> = std::iter::successors(Some(last), step).collect();
+        let mut at = Time::ZERO;
+        let moment = |&place: &u64| {
+            let word = self.word(place)?;
+            let mut took = word >> 32;
+            if word & LONG != 0 && place > 0 {
+                at = Time::from_ps(self.word(place - 2)?);
+                took |= self.word(place - 1)? >> 32 << 32;
+            }
+            at += TimeDelta::from_ps(took);
+            Some(Moment { place, at })
+        };
+        places.iter().rev().filter_map(moment).collect()
     }
 }
 
@@ -208,16 +259,41 @@ mod tests {
 
     #[test]
     fn a_log_that_is_full_forgets_the_oldest_and_says_how_much_is_missing() {
-        let mut causes = Causes::keeping(8);
+        let mut causes = Causes::keeping(16);
         let mut last = Causes::BEGINNING;
         for step in 1..=100 {
             last = causes.add(at(step * 5), last, tag(1));
         }
-        assert!(causes.len() <= 8 && causes.forgotten() > 80);
+        assert!(causes.len() <= 16 && causes.forgotten() > 80);
         let way: Vec<Stretch> = causes.way(last).collect();
-        assert!((3..8).contains(&way.len()), "{way:?}");
+        assert!((5..16).contains(&way.len()), "{way:?}");
         assert_eq!(way[0].to, at(500), "the newest are kept");
+        assert!(way.windows(2).all(|pair| pair[1].to == pair[0].from), "no gap");
         let old = causes.add(at(600), Causes::BEGINNING, tag(2));
         assert_eq!(causes.way(old).count(), 0, "its cause was forgotten");
+    }
+
+    #[test]
+    fn every_moment_is_told_as_it_was_noted_whatever_its_length() {
+        let tag = |resource: u32| Tag { resource, phase: 127 };
+        let mut causes = Causes::default();
+        let mut noted = vec![(Time::ZERO, Causes::BEGINNING, Causes::BEGINNING)];
+        for step in 0..200_u64 {
+            // Half of them follow the last one, some after more than 2^32 ps, and more than 2^33.
+            let cause = if step % 2 == 0 { noted.len() - 1 } else { noted.len() / 2 };
+            let cause = noted[cause].2;
+            let took = [1, 70, u64::from(u32::MAX), 1 << 32, (1 << 33) + 9][step as usize % 5];
+            let to = at(cause.at().as_ps() + took);
+            let resource = u32::try_from(step).unwrap() << 16 & 0xff_ffff;
+            noted.push((to, cause, causes.add(to, cause, tag(resource))));
+        }
+        let all: Vec<Stretch> = causes.all().collect();
+        assert_eq!(all.len(), 200);
+        for (step, (told, (to, cause, end))) in (0_u32..).zip(all.iter().zip(&noted[1..])) {
+            assert_eq!((told.end, told.cause), (*end, *cause));
+            assert_eq!((told.from, told.to), (cause.at(), *to));
+            assert_eq!(told.tag, tag(step << 16 & 0xff_ffff));
+            assert_eq!(causes.way(*end).next(), Some(*told));
+        }
     }
 }

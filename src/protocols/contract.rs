@@ -577,7 +577,24 @@ pub enum WaitSet {
     Any(Vec<Wait>),
 }
 
+/// The first wait of a thread, without words.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Awaited {
+    /// The operation, as MPI spells it.
+    pub operation: &'static str,
+    /// Who could end the waits for such an operation, in any order and perhaps more than once.
+    pub peers: Vec<Process>,
+}
+
 impl WaitSet {
+    /// The first wait, and who could end those for the same operation.
+    pub fn first(self) -> Option<Awaited> {
+        let (Self::All(waits) | Self::Any(waits)) = self;
+        let operation = waits.first()?.operation;
+        let same = waits.into_iter().filter(|wait| wait.operation == operation);
+        Some(Awaited { operation, peers: same.flat_map(|wait| wait.peers).collect() })
+    }
+
     /// The same waits, with what `line_of` makes of the call that began each operation: see
     /// [`Program::line_of`]. Where it knows none, the number of the call stays.
     #[must_use]
@@ -641,6 +658,12 @@ pub trait Machine: Clone + Eq + Hash + Debug {
 
     /// What the blocked call of `thread` waits for; `None` while it is not inside a call.
     fn waits(&self, thread: Thread) -> Option<WaitSet>;
+
+    /// The first of the waits of [`Self::waits`], without words: a run that is explained asks for it at
+    /// every poll of a long wait.
+    fn awaits(&self, thread: Thread) -> Option<Awaited> {
+        self.waits(thread)?.first()
+    }
 
     /// Whether HCAs of other processes may reach memory of this one at any time, without its consent.
     fn is_exposed(&self) -> bool {

@@ -126,8 +126,17 @@ impl Cut {
 
     /// Whether `action`, the next of the list, begins a new step; asked for every action of the
     /// list in order. It stays false for the first action of a step that was begun for it.
+    #[inline]
     pub fn before<P, R>(&mut self, action: &Action<P, R>) -> bool {
-        let touches = touches_window(action);
+        // Most actions belong to the step that is begun.
+        if never_cuts(action) {
+            self.begun = true;
+            return false;
+        }
+        self.before_others(action)
+    }
+
+    fn before_others<P, R>(&mut self, action: &Action<P, R>) -> bool {
         let stops = match action {
             Action::Release
             | Action::Return { .. }
@@ -136,11 +145,11 @@ impl Cut {
             | Action::Consult { .. } => true,
             Action::Count { .. } => self.begun,
             Action::Copy { .. } | Action::Combine { .. } | Action::Update { .. } => {
-                self.left || touches
+                self.left || touches_window(action)
             }
             Action::Send { .. } => {
                 self.left = true;
-                if touches {
+                if touches_window(action) {
                     // What this step has sent besides begins with it.
                     return true;
                 }
@@ -160,7 +169,7 @@ impl Cut {
             | Action::Repost { .. }
             | Action::Poll(_)
             | Action::Complete { .. }
-            | Action::Observe(_) => false,
+            | Action::Observe(_) => unreachable!("asked for actions that may cut only"),
         };
         if stops {
             self.left = false;
@@ -168,6 +177,22 @@ impl Cut {
         self.begun |= !matches!(action, Action::Count { .. });
         stops
     }
+}
+
+/// Whether an action belongs to the step before it, whatever that has done.
+#[inline]
+const fn never_cuts<P, R>(action: &Action<P, R>) -> bool {
+    matches!(
+        action,
+        Action::Work(_)
+            | Action::Walk { .. }
+            | Action::Register { .. }
+            | Action::Expose { .. }
+            | Action::Repost { .. }
+            | Action::Poll(_)
+            | Action::Complete { .. }
+            | Action::Observe(_)
+    )
 }
 
 /// Whether an action of a core reads or writes memory that a window exposes.

@@ -19,6 +19,7 @@ use super::promises::{Coming, Promise};
 use super::servers::Servers;
 use super::shared::{NONE_BEFORE, Serving, Shared, Undo};
 use super::spec::{EventKind, FabricEvent, Schedule};
+use super::watch::Visit;
 use super::{Charge, Fabric, Resource, ResourceId};
 use crate::units::{Time, TimeDelta};
 
@@ -142,7 +143,7 @@ impl Fabric {
         let hop = self.hops[next.hop];
         let resource = hop.resource;
         let Promise { start, tail, .. } = *next;
-        match &mut self.resources[resource as usize] {
+        let begun = match &mut self.resources[resource as usize] {
             Resource::Shared(shared) => {
                 if !shared.is_free_at(start) {
                     return false;
@@ -157,17 +158,20 @@ impl Fabric {
                 shared.coming.promises.push(*next);
                 next.tail = next.end.max(tail + head) + latency;
                 next.start = start + head + latency;
+                start
             }
             Resource::Servers(servers) => {
                 let Some(end) = servers.promise(now, next) else { return false };
                 let latency = self.hops.latency(&hop).as_ps();
                 next.tail = tail.max(end) + latency;
                 next.start = end + latency;
+                end - servers.per_item.as_ps()
             }
             Resource::Unused => unreachable!("a path begins what it crosses"),
-        }
-        if self.watch.is_some() {
-            self.see_promise(next, (start, tail));
+        };
+        if let Some(watch) = &mut self.watch {
+            let place = next.hop - self.flights[next.flight].first_hop;
+            watch.visit(next.flight, place, Visit { came: start, begun, tail });
         }
         next.hop += 1;
         *from = ResourceId(resource);

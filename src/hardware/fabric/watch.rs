@@ -12,7 +12,6 @@
 
 use super::arena::NONE;
 use super::hops::HopState;
-use super::promises::Promise;
 use super::{Fabric, Resource, ResourceId};
 use crate::units::{Time, TimeDelta};
 
@@ -44,12 +43,12 @@ pub struct Leg {
 
 /// The visit of a transfer at one hop.
 #[derive(Clone, Copy, Debug, Default)]
-struct Visit {
-    came: u64,
+pub(super) struct Visit {
+    pub(super) came: u64,
     /// When its service began.
-    begun: u64,
+    pub(super) begun: u64,
     /// When its last byte came.
-    tail: u64,
+    pub(super) tail: u64,
 }
 
 /// One transfer under way.
@@ -89,9 +88,10 @@ impl Watch {
         seen.limits.clear();
     }
 
-    #[cold]
-    fn visit(&mut self, id: u32, place: u32, visit: Visit) {
-        self.of(id).visits[place as usize] = visit;
+    /// The visit of a transfer that has begun.
+    #[inline]
+    pub(super) fn visit(&mut self, id: u32, place: u32, visit: Visit) {
+        self.seen[id as usize].visits[place as usize] = visit;
     }
 
     #[cold]
@@ -141,19 +141,6 @@ impl Fabric {
             let resource = self.hops[hop].resource;
             let each = self.resources[resource as usize].servers_mut().per_item.as_ps();
             self.see_visit(id, hop, came, end - each, tail);
-        }
-    }
-
-    /// A service was promised to a packet that comes at `came`: `next` is what comes after it.
-    #[cold]
-    pub(super) fn see_promise(&mut self, next: &Promise, (came, tail): (u64, u64)) {
-        let hop = &self.hops[next.hop];
-        let left = next.start - self.hops.latency(hop).as_ps();
-        match &self.resources[hop.resource as usize] {
-            Resource::Servers(_) => self.see_unit(next.flight, next.hop, (came, left), tail),
-            Resource::Shared(_) | Resource::Unused => {
-                self.see_visit(next.flight, next.hop, came, came, tail);
-            }
         }
     }
 
@@ -226,15 +213,7 @@ impl Fabric {
             let resource = hop.resource;
             way.back_by(self.hops.latency(&hop), resource, Stage::Latency);
             let Visit { came, begun, tail } = *visit;
-            let (service, head) = match &self.resources[resource as usize] {
-                Resource::Servers(servers) => (servers.per_item.as_ps(), 0),
-                Resource::Shared(_) | Resource::Unused => {
-                    let (charge, _) = self.hops.charge(&hop, self.cut_through, flight.bytes);
-                    (charge.service.as_ps(), charge.head.as_ps())
-                }
-            };
-            if by_tail && tail + head > begun + service {
-                // The last byte came later than the service needed it.
+            if by_tail && self.is_late(&hop, flight.bytes, visit) {
                 way.back_to(tail, resource, Stage::Transfer);
             } else {
                 way.back_to(begun, resource, Stage::Transfer);
@@ -242,6 +221,18 @@ impl Fabric {
                 by_tail = false;
             }
         }
+    }
+
+    /// Whether the last byte of a packet came later than its service needed it.
+    fn is_late(&mut self, hop: &HopState, bytes: u64, visit: &Visit) -> bool {
+        let (service, head) = match &self.resources[hop.resource as usize] {
+            Resource::Servers(servers) => (servers.per_item.as_ps(), 0),
+            Resource::Shared(_) | Resource::Unused => {
+                let (charge, _) = self.hops.charge(hop, self.cut_through, bytes);
+                (charge.service.as_ps(), charge.head.as_ps())
+            }
+        };
+        visit.tail + head > visit.begun + service
     }
 
     fn way_of_bulk(&self, id: u32, seen: &Seen, way: &mut Way<'_>) {

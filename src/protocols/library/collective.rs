@@ -33,7 +33,7 @@ use crate::protocols::mutant::Mutant;
 /// A collective that a thread is inside.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub(super) struct Running {
-    call: Arc<Collective>,
+    pub(super) call: Arc<Collective>,
     of: GroupId,
     rank: Rank,
     size: u32,

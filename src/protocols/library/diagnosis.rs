@@ -9,7 +9,7 @@ use crate::mpi::envelope::{Envelope, Selection};
 use crate::mpi::matching::MatchingEngine;
 use crate::protocols::call::Requests;
 use crate::protocols::collectives::Kind;
-use crate::protocols::contract::Wait;
+use crate::protocols::contract::{Awaited, Wait};
 
 /// Where a role stands: its protocol, its side and the name of its state, `RPut sender in WaitCts`.
 fn standing(role: &impl Debug) -> String {
@@ -63,49 +63,89 @@ impl Library {
         keys.filter_map(|key| self.wait_on(key)).collect()
     }
 
+    /// The first wait of [`Self::diagnose`], without words.
+    pub(super) fn first_wait(&self, thread: Thread) -> Option<Awaited> {
+        let pending = self.pending[usize::from(thread.0)].as_ref()?;
+        match pending {
+            Pending::One(key) => self.first_of([*key]),
+            Pending::Test(handle) => self.first_of([Key::User(*handle)]),
+            Pending::All { requests, .. } | Pending::TestAll(requests) | Pending::Any(requests) => {
+                self.first_of((0..requests.len()).map(|i| Key::User(requests.at(i))))
+            }
+            Pending::Collective(running) => {
+                let operation = running.call.function();
+                let mut peers = Vec::new();
+                let open = self.requests.parts(thread).filter_map(|key| self.requests.get(key));
+                let waits = open.filter(|open| operation_of(&open.body).is_some());
+                let waits = waits.map(|open| self.add_peers(&open.body, &mut peers)).count();
+                (waits > 0).then_some(Awaited { operation, peers })
+            }
+            Pending::Probe { .. }
+            | Pending::Agree(_)
+            | Pending::Detach
+            | Pending::Window
+            | Pending::WindowTest(_)
+            | Pending::WindowPass
+            | Pending::Device(_) => self.diagnose(thread)?.first(),
+        }
+    }
+
+    fn first_of(&self, keys: impl IntoIterator<Item = Key>) -> Option<Awaited> {
+        let mut first: Option<Awaited> = None;
+        for body in keys.into_iter().filter_map(|key| Some(&self.requests.get(key)?.body)) {
+            let Some(operation) = operation_of(body) else { continue };
+            let first = first.get_or_insert(Awaited { operation, peers: Vec::new() });
+            if first.operation == operation {
+                self.add_peers(body, &mut first.peers);
+            }
+        }
+        first
+    }
+
     /// The wait for one request; `None` if it is complete or not open.
     pub(super) fn wait_on(&self, key: Key) -> Option<Wait> {
         let Request { body, origin, .. } = self.requests.get(key)?;
-        let origin = origin.0;
-        let wait = |operation, peers, detail| Wait { operation, peers, detail, origin };
-        Some(match body {
-            Body::Complete(_) => return None,
-            Body::OneSided => {
-                let detail = "for an operation on a window".to_owned();
-                wait("MPI_Wait", Vec::new(), detail)
+        let operation = operation_of(body)?;
+        let mut peers = Vec::new();
+        self.add_peers(body, &mut peers);
+        Some(Wait { operation, peers, detail: self.detail_of(body), origin: origin.0 })
+    }
+
+    /// Who could end the wait for a request.
+    fn add_peers(&self, body: &Body, peers: &mut Vec<Process>) {
+        match body {
+            Body::Complete(_) | Body::OneSided => {}
+            Body::Unmatched { to, .. } | Body::Sending { to, .. } => peers.push(to.peer),
+            Body::Posted { selection, .. } => self.add_sources(selection, peers),
+            Body::Receiving { from, .. } => peers.push(from.peer),
+        }
+    }
+
+    /// A request that is not complete, in words.
+    fn detail_of(&self, body: &Body) -> String {
+        match body {
+            Body::Complete(_) => String::new(),
+            Body::OneSided => "for an operation on a window".to_owned(),
+            Body::Unmatched { to, tag, buffer, .. } => format!(
+                "{} B with tag {tag} to be matched by process {}; {}",
+                buffer.len,
+                to.peer.0,
+                self.queues()
+            ),
+            Body::Sending { role, to, tag, buffer, .. } => format!(
+                "{} B with tag {tag} to process {}, {}; {}",
+                buffer.len,
+                to.peer.0,
+                standing(role),
+                self.queues()
+            ),
+            Body::Posted { selection, buffer, .. } => {
+                format!("{} B from {}; {}", buffer.len, in_words(selection), self.queues())
             }
-            Body::Unmatched { to, tag, buffer, .. } => wait(
-                "MPI_Ssend",
-                vec![to.peer],
-                format!(
-                    "{} B with tag {tag} to be matched by process {}; {}",
-                    buffer.len,
-                    to.peer.0,
-                    self.queues()
-                ),
-            ),
-            Body::Sending { role, to, tag, buffer, .. } => wait(
-                "MPI_Send",
-                vec![to.peer],
-                format!(
-                    "{} B with tag {tag} to process {}, {}; {}",
-                    buffer.len,
-                    to.peer.0,
-                    standing(role),
-                    self.queues()
-                ),
-            ),
-            Body::Posted { selection, buffer, .. } => wait(
-                "MPI_Recv",
-                self.sources(selection),
-                format!("{} B from {}; {}", buffer.len, in_words(selection), self.queues()),
-            ),
-            Body::Receiving { role, from, buffer, .. } => wait(
-                "MPI_Recv",
-                vec![from.peer],
-                format!("{} B from process {}, {}", buffer.len, from.peer.0, standing(role)),
-            ),
-        })
+            Body::Receiving { role, from, buffer, .. } => {
+                format!("{} B from process {}, {}", buffer.len, from.peer.0, standing(role))
+            }
+        }
     }
 
     /// The communicators of processes that this one knows.
@@ -115,23 +155,27 @@ impl Library {
 
     /// The processes that could send what is selected; a wildcard names all the others.
     fn sources(&self, selection: &Selection) -> Vec<Process> {
+        let mut sources = Vec::new();
+        self.add_sources(selection, &mut sources);
+        sources
+    }
+
+    fn add_sources(&self, selection: &Selection, sources: &mut Vec<Process>) {
         if let Some(processes) = self.endpoint_sources(selection) {
-            return processes;
+            return sources.extend(processes);
         }
         let communicator = self.known().find(|communicator| {
             communicator.context == selection.context || communicator.internal == selection.context
         });
         // Freed while the receive is open: nobody can send to it any more.
-        let Some(communicator) = communicator else { return Vec::new() };
+        let Some(communicator) = communicator else { return };
         match selection.source {
-            Some(rank) => communicator.process(rank).map(Process).into_iter().collect(),
-            None => communicator
-                .group
-                .members()
-                .iter()
-                .map(|&process| Process(process))
-                .filter(|&process| process != self.me)
-                .collect(),
+            Some(rank) => sources.extend(communicator.process(rank).map(Process)),
+            None => {
+                let members = communicator.group.members();
+                let members = members.iter().map(|&process| Process(process));
+                sources.extend(members.filter(|&process| process != self.me));
+            }
         }
     }
 
@@ -211,6 +255,17 @@ impl Library {
         let windows = self.rma.iter().flat_map(|rma| rma.open_ends());
         let handles = self.endpoints.open_ends();
         requests.chain(unexpected).chain(probed).chain(handles).chain(windows).collect()
+    }
+}
+
+/// What a request waits for, as MPI spells it; `None` where it is complete.
+const fn operation_of(body: &Body) -> Option<&'static str> {
+    match body {
+        Body::Complete(_) => None,
+        Body::OneSided => Some("MPI_Wait"),
+        Body::Unmatched { .. } => Some("MPI_Ssend"),
+        Body::Sending { .. } => Some("MPI_Send"),
+        Body::Posted { .. } | Body::Receiving { .. } => Some("MPI_Recv"),
     }
 }
 

@@ -31,8 +31,8 @@ use std::sync::Arc;
 use super::call::{Call, Outcome, Reply, SendMode};
 use super::collectives::{Collective, Round};
 use super::contract::{
-    Action, Emit, Entry, Guard, Handle, Input, Lanes, Machine, Process, ProtocolError, Region,
-    Route, Space, Thread, Token, Via, WaitSet,
+    Action, Awaited, Emit, Entry, Guard, Handle, Input, Lanes, Machine, Process, ProtocolError,
+    Region, Route, Space, Thread, Token, Via, WaitSet,
 };
 #[cfg(feature = "mutants")]
 use super::mutant::Mutant;
@@ -501,6 +501,10 @@ impl Machine for Library {
 
     fn waits(&self, thread: Thread) -> Option<WaitSet> {
         self.diagnose(thread)
+    }
+
+    fn awaits(&self, thread: Thread) -> Option<Awaited> {
+        self.first_wait(thread)
     }
 
     fn is_exposed(&self) -> bool {

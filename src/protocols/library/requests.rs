@@ -110,7 +110,14 @@ impl RequestTable {
 
     #[inline]
     pub(super) fn get_mut(&mut self, key: Key) -> Option<&mut Request> {
-        self.slot(key).as_mut()
+        match key {
+            Key::User(handle) => self.user.get_mut(handle.0 as usize)?.as_mut(),
+            Key::Inner(thread) => self.inner[usize::from(thread.0)].as_mut(),
+            Key::Part(thread, part) => {
+                self.parts[usize::from(thread.0)].get_mut(usize::from(part))?.as_mut()
+            }
+            Key::Buffered(slot) => self.buffered.get_mut(usize::from(slot))?.as_mut(),
+        }
     }
 
     /// The slot of `key`; the table grows to hold it.
@@ -146,16 +153,16 @@ impl RequestTable {
         }
     }
 
-    /// Takes a request out: equal situations look equal, whatever led to them.
-    fn take(&mut self, key: Key) -> Option<Request> {
-        let taken = self.slot(key).take();
+    /// Empties a slot: equal situations look equal, whatever led to them.
+    #[inline]
+    fn remove(&mut self, key: Key) {
+        *self.slot(key) = None;
         if let Key::Part(thread, _) = key {
             let parts = &mut self.parts[usize::from(thread.0)];
             while let Some(None) = parts.last() {
                 parts.pop();
             }
         }
-        taken
     }
 
     /// The lowest free number of a buffered message.
@@ -171,7 +178,7 @@ impl RequestTable {
 
     /// Forgets a buffered message.
     pub(super) fn drop_buffered(&mut self, key: Key) {
-        self.take(key);
+        self.remove(key);
         while let Some(None) = self.buffered.last() {
             self.buffered.pop();
         }
@@ -241,6 +248,8 @@ pub(super) enum Pending {
 
 impl Library {
     /// Opens a request; an open one of the same name is a defect of the program.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a call would pass a large body through memory")]
     pub(super) fn open(
         &mut self,
         key: Key,
@@ -253,7 +262,7 @@ impl Library {
         if slot.is_some() {
             return Err(self.refuse("the request is still open", key));
         }
-        *slot = Some(Request { body, origin, endpoint, waiter: None });
+        slot.get_or_insert_with(|| Request { body, origin, endpoint, waiter: None });
         Ok(())
     }
 
@@ -268,10 +277,12 @@ impl Library {
 
     /// Closes a complete request and answers how it ended.
     pub(super) fn close(&mut self, key: Key) -> Outcome {
-        match self.requests.take(key) {
-            Some(Request { body: Body::Complete(outcome), .. }) => outcome,
+        let outcome = match self.requests.get(key) {
+            Some(&Request { body: Body::Complete(outcome), .. }) => outcome,
             other => unreachable!("only complete requests are closed, not {other:?}"),
-        }
+        };
+        self.requests.remove(key);
+        outcome
     }
 
     /// Lets a sender role act.

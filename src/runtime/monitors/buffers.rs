@@ -230,6 +230,8 @@ impl Buffers {
     }
 
     /// A call was handled and returned `list`: lends its buffer, and fills a send buffer.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "most calls lend one buffer or none")]
     pub fn called<P, R>(
         &mut self,
         memories: &mut Memories,
@@ -237,7 +239,18 @@ impl Buffers {
         lent: Option<Lent>,
         list: &[Action<P, R>],
     ) {
-        let Some(Lent { region, use_as }) = lent else { return };
+        if let Some(lent) = lent {
+            self.lend(memories, process, lent, list);
+        }
+    }
+
+    fn lend<P, R>(
+        &mut self,
+        memories: &mut Memories,
+        process: Process,
+        Lent { region, use_as }: Lent,
+        list: &[Action<P, R>],
+    ) {
         let Space::User(id) = region.space else { return };
         let message = match use_as {
             UseAs::Source => list.iter().find_map(sent),
@@ -289,15 +302,10 @@ impl Buffers {
             return;
         }
         let loan = self.processes[process.0 as usize].loan(id);
-        let end = region.offset + region.len;
-        let detail = if !allowed(&loan) {
-            format!("bytes {}..{end} are {verb} while it belongs to the program", region.offset)
-        } else if end > loan.len {
-            format!("bytes {}..{end} of {} are {verb}", region.offset, loan.len)
-        } else {
-            return;
-        };
-        found.push(broken(process, id, detail));
+        let (allowed, end) = (allowed(&loan), region.offset + region.len);
+        if !allowed || end > loan.len {
+            found.push(touched_wrongly(process, (id, loan), region, verb, allowed));
+        }
     }
 
     /// `thread` tells a fact; completions are kept for the [`Action::Complete`] that follows.
@@ -383,6 +391,23 @@ fn sent<P, R>(action: &Action<P, R>) -> Option<MessageId> {
 
 fn seed(message: MessageId) -> u64 {
     u64::from(message.process) << 32 | u64::from(message.serial)
+}
+
+#[cold]
+fn touched_wrongly(
+    process: Process,
+    (id, loan): (u32, Loan),
+    region: Region,
+    verb: &str,
+    allowed: bool,
+) -> Violation {
+    let (begin, end) = (region.offset, region.offset + region.len);
+    let detail = if allowed {
+        format!("bytes {begin}..{end} of {} are {verb}", loan.len)
+    } else {
+        format!("bytes {begin}..{end} are {verb} while it belongs to the program")
+    };
+    broken(process, id, detail)
 }
 
 fn broken(process: Process, id: u32, detail: String) -> Violation {

@@ -135,6 +135,14 @@ impl Monitors {
         }
     }
 
+    /// A process tells others something.
+    #[inline]
+    fn speaks(&mut self, process: Process) {
+        if self.windows.watches() {
+            self.windows.speaks(process);
+        }
+    }
+
     /// A fact told by a library; `place` is where the call that the thread is in stands.
     #[inline]
     pub fn told(
@@ -153,22 +161,41 @@ impl Monitors {
 
 impl Monitor for Monitors {
     fn observe(&mut self, process: Process, fact: &Observation, found: &mut Vec<Violation>) {
-        if fact.is_of_a_lock() {
-            return self.mutexes.observe(process, fact, found);
+        // Who hears what: each fact is told to those that keep something of it.
+        match fact {
+            Observation::Sent { .. } => {
+                self.speaks(process);
+                self.matching.observe(process, fact, found);
+                self.conservation.observe(process, fact, found);
+            }
+            Observation::Posted { .. } | Observation::Cancelled { .. } => {
+                self.matching.observe(process, fact, found);
+                self.conservation.observe(process, fact, found);
+            }
+            Observation::Arrived { .. } | Observation::Matched { .. } => {
+                self.matching.observe(process, fact, found);
+            }
+            Observation::Received { .. } => {
+                self.matching.observe(process, fact, found);
+                self.conservation.observe(process, fact, found);
+                self.movers.observe(process, fact, found);
+            }
+            Observation::SendComplete { .. } => self.conservation.observe(process, fact, found),
+            Observation::Moved { .. } => self.movers.observe(process, fact, found),
+            Observation::LockWaits { .. }
+            | Observation::LockQueued { .. }
+            | Observation::LockEntered { .. }
+            | Observation::LockLeft { .. } => self.mutexes.observe(process, fact, found),
+            Observation::Group(group) => {
+                if fact.tells_others() {
+                    self.speaks(process);
+                }
+                self.groups.told(process, *group, found);
+            }
+            Observation::Window(window, fact) => {
+                self.windows.told(process, *window, *fact, None, found);
+            }
         }
-        if let Observation::Window(window, fact) = fact {
-            return self.windows.told(process, *window, *fact, None, found);
-        }
-        if self.windows.watches() && fact.tells_others() {
-            self.windows.speaks(process);
-        }
-        if let Observation::Group(fact) = fact {
-            self.groups.told(process, *fact, found);
-            return;
-        }
-        self.matching.observe(process, fact, found);
-        self.conservation.observe(process, fact, found);
-        self.movers.observe(process, fact, found);
     }
 
     fn end(&mut self, undelivered: u64, found: &mut Vec<Violation>) {

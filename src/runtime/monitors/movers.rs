@@ -79,6 +79,7 @@ fn judge(message: MessageId, bytes: u64, ranges: &mut [Moved], found: &mut Vec<V
 }
 
 impl Monitor for Movers {
+    #[inline]
     fn observe(&mut self, _: Process, fact: &Observation, found: &mut Vec<Violation>) {
         if let Observation::Moved { message, by, offset, bytes } = *fact {
             if bytes > 0 {

@@ -545,8 +545,9 @@ where
                 let slots = self.enter_queue(process, *to, *via, bytes);
                 let content = || Content { packet: packet.clone(), parcel, slots };
                 let content = self.contents.insert(content);
-                let kind = FlightKind::Packet { content, via: *via };
-                Some(self.launch(thread, *to, kind, bytes, *via, cursor))
+                let via = *via;
+                let kind = || FlightKind::Packet { content, via };
+                Some(self.launch(thread, *to, kind, bytes, via, cursor))
             }
             Action::RdmaWrite { to, from, into, token, immediate } => {
                 let content = |packet: &M::Packet| Content {
@@ -557,11 +558,12 @@ where
                 let contents = &mut self.contents;
                 let immediate = immediate.as_ref().map(|word| contents.insert(|| content(word)));
                 let (source, into, token) = (*from, *into, *token);
-                let kind = FlightKind::Write { from: source, into, token, immediate };
+                let kind = || FlightKind::Write { from: source, into, token, immediate };
                 Some(self.launch(thread, *to, kind, from.len, Via::Hca, cursor))
             }
             Action::RdmaRead { from, remote, into, token } => {
-                let kind = FlightKind::ReadRequest { remote: *remote, into: *into, token: *token };
+                let (remote, into, token) = (*remote, *into, *token);
+                let kind = || FlightKind::ReadRequest { remote, into, token };
                 Some(self.launch(thread, *from, kind, 0, Via::Hca, cursor))
             }
             Action::RdmaAtomic { at, target, update, operand, into, token } => {
@@ -572,7 +574,7 @@ where
                 let bytes = operand.map_or(0, |operand| operand.len);
                 let (target, update, into, token) = (*target, *update, *into, *token);
                 let operand = parcel.unwrap_or_default();
-                let kind = FlightKind::AtomicRequest { target, update, into, token, operand };
+                let kind = || FlightKind::AtomicRequest { target, update, into, token, operand };
                 Some(self.launch(thread, *at, kind, bytes, Via::Hca, cursor))
             }
             Action::Device { stream, work, token } => {
@@ -653,12 +655,13 @@ where
         end
     }
 
-    /// Hands something to a wire: the core pays for posting it, and it leaves then.
+    /// Hands something to a wire: the core pays for posting it, and it leaves then. `kind` makes it in
+    /// its place.
     fn launch(
         &mut self,
         thread: u32,
         to: Route,
-        kind: FlightKind,
+        kind: impl FnOnce() -> FlightKind,
         bytes: u64,
         via: Via,
         cursor: Time,
@@ -672,7 +675,7 @@ where
         self.actor(thread).account.packets += 1;
         let channel = self.channel(from, to);
         let id = self.flights.insert(|| Flight {
-            kind,
+            kind: kind(),
             from,
             to,
             channel,

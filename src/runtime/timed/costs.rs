@@ -18,13 +18,17 @@ pub(super) struct Costs {
     /// Bytes that each process keeps pinned, by buffer.
     pinned: BTreeMap<(Process, Space), u64>,
     pinned_bytes: BTreeMap<Process, u64>,
+    /// The last answer of [`Self::cached_copy`]: sizes repeat.
+    copied: (Bytes, Option<TimeDelta>),
 }
 
 impl Costs {
     pub(super) fn new(profile: Profile) -> Self {
         let memory = Memory::new(&profile);
         let wqe_period = profile.hca.msg_rate_per_qp.map_or(TimeDelta::ZERO, Rate::period);
-        Self { profile, memory, wqe_period, pinned: BTreeMap::new(), pinned_bytes: BTreeMap::new() }
+        let copied = (Bytes::default(), copy_in_caches(&memory, Bytes::default()));
+        let (pinned, pinned_bytes) = (BTreeMap::new(), BTreeMap::new());
+        Self { profile, memory, wqe_period, pinned, pinned_bytes, copied }
     }
 
     pub(super) const fn step(&self, step: Step) -> TimeDelta {
@@ -122,9 +126,12 @@ impl Costs {
     /// The footprint is source and destination of this copy alone. Left out: the far socket (a copy
     /// out of a cell that a core there filled runs at the local rate), and the lines that a
     /// neighbour's cache still holds. Noticeable in messages between sockets of one node.
-    pub(super) fn cached_copy(&self, bytes: Bytes) -> Option<TimeDelta> {
-        let rate = self.memory.copy(Bytes::new(2 * bytes.as_u64()), Side::Local);
-        rate.is_private().then(|| rate.alone.transfer_time(bytes))
+    #[inline]
+    pub(super) fn cached_copy(&mut self, bytes: Bytes) -> Option<TimeDelta> {
+        if self.copied.0 != bytes {
+            self.copied = (bytes, copy_in_caches(&self.memory, bytes));
+        }
+        self.copied.1
     }
 
     /// Core time of copying bytes of this footprint where nothing else shares their way.
@@ -179,4 +186,10 @@ impl Costs {
     pub(super) fn poll(&self, channels: u32) -> TimeDelta {
         self.memory.poll_pass(channels).scaled(1, u64::from(channels.max(1)))
     }
+}
+
+#[cold]
+fn copy_in_caches(memory: &Memory, bytes: Bytes) -> Option<TimeDelta> {
+    let rate = memory.copy(Bytes::new(2 * bytes.as_u64()), Side::Local);
+    rate.is_private().then(|| rate.alone.transfer_time(bytes))
 }

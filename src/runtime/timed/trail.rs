@@ -21,7 +21,7 @@ use crate::engine::causes::Keep;
 use crate::engine::{Causes, Moment, Tag};
 use crate::hardware::fabric::Leg;
 use crate::hardware::gpu::is_gpu_token;
-use crate::protocols::contract::{Process, Thread, WaitSet};
+use crate::protocols::contract::{Awaited, Process, Thread, WaitSet};
 use crate::runtime::causes::{Blocked, Message, Recorded, Spender, Spent};
 use crate::runtime::told::Words;
 use crate::units::{Time, TimeDelta};
@@ -109,12 +109,26 @@ impl Trail {
     }
 
     /// A thread did this from `from` to `to`.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "it is noted of every piece of a core's work")]
     pub(super) fn spent(&mut self, thread: u32, spent: Spent, from: Time, to: Time) {
-        self.until(thread, Spent::Other, from);
-        self.until(thread, spent, to);
-        if spent == Spent::Outside {
-            self.strand(thread).outside = to;
+        if self.threads[thread as usize].last.at() < from {
+            self.gap(thread, from);
         }
+        let tag = self.tag(thread, spent);
+        let strand = &mut self.threads[thread as usize];
+        if strand.last.at() < to {
+            strand.last = self.causes.add(to, strand.last, tag);
+        }
+        if spent == Spent::Outside {
+            strand.outside = to;
+        }
+    }
+
+    /// Nobody noted what a thread did until `to`.
+    #[cold]
+    fn gap(&mut self, thread: u32, to: Time) {
+        self.until(thread, Spent::Other, to);
     }
 
     /// Whatever a thread did since its last moment was this.
@@ -241,11 +255,8 @@ impl Trail {
         waited > least
     }
 
-    fn keep_wait(&mut self, thread: u32, who: (Process, Thread), waits: WaitSet) {
-        let (WaitSet::All(waits) | WaitSet::Any(waits)) = waits;
-        let Some(first) = waits.first() else { return };
-        let same = waits.iter().filter(|wait| wait.operation == first.operation);
-        let mut peers: Vec<Process> = same.flat_map(|wait| wait.peers.iter().copied()).collect();
+    fn keep_wait(&mut self, thread: u32, who: (Process, Thread), awaited: Awaited) {
+        let Awaited { operation, mut peers } = awaited;
         peers.sort_unstable();
         peers.dedup();
         let Strand { called, waited, .. } = self.threads[thread as usize];
@@ -253,7 +264,6 @@ impl Trail {
         let of_call = |wait: &Blocked| (wait.process, wait.thread, wait.called);
         self.waits.retain(|wait| of_call(wait) != (process, thread, called));
         let place = self.waits.partition_point(|wait| wait.waited >= waited);
-        let operation = first.operation;
         let wait = Blocked { process, thread, operation, peers, called, waited };
         self.waits.insert(place, wait);
         self.waits.truncate(WAITS);
@@ -363,7 +373,9 @@ where
     /// What an event ends, before it is handled.
     #[cold]
     pub(super) fn note_event(&mut self, event: Happening) {
-        self.tell(event);
+        if self.trail.as_ref().is_some_and(|trail| trail.told.is_some()) {
+            self.tell(event);
+        }
         let now = self.simulation.now();
         let mut ended = |id: u32, spent: Spent| {
             let from = self.flights.get(id).from;
@@ -440,9 +452,14 @@ where
         trail.polled(thread, entry, turn, now);
         if entry.is_some()
             && trail.is_long(thread)
-            && let Some(waits) = self.machines[process.0 as usize].waits(inner)
+            && let Some(awaited) = self.machines[process.0 as usize].awaits(inner)
         {
-            trail.keep_wait(thread, (process, inner), waits);
+            debug_assert_eq!(
+                Some(&awaited),
+                self.machines[process.0 as usize].waits(inner).and_then(WaitSet::first).as_ref(),
+                "the same, with and without words"
+            );
+            trail.keep_wait(thread, (process, inner), awaited);
         }
     }
 

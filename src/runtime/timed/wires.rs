@@ -67,6 +67,13 @@ impl<T> Slab<T> {
         self.slots[id as usize].take().expect("an event names a flight that is under way")
     }
 
+    /// Drops a value where it lies.
+    #[inline]
+    fn forget(&mut self, id: u32) {
+        self.free.push(id);
+        self.slots[id as usize] = None;
+    }
+
     pub(super) fn len(&self) -> usize {
         self.slots.len() - self.free.len()
     }
@@ -679,20 +686,20 @@ where
     /// Through the HCA a packet needs a receive buffer; without one the sender's HCA pauses and tries
     /// again.
     fn packet_arrives(&mut self, id: u32) {
-        let flight = self.flights.remove(id);
-        let FlightKind::Packet { content, via } = flight.kind else {
+        let &mut Flight { ref kind, from: sender, to, channel, .. } = self.flights.get(id);
+        let &FlightKind::Packet { content, via } = kind else {
             unreachable!("only packets arrive so")
         };
-        let (to, channel) = (flight.to, flight.channel);
+        self.flights.forget(id);
         if via == Via::SharedMemory {
-            let from = to.back(flight.from);
+            let from = to.back(sender);
             return self.deliver(
                 to.peer,
                 to.remote,
                 Arrived::Packet { from, channel, content, via },
             );
         }
-        self.needs_a_buffer(flight.from, to, channel, content);
+        self.needs_a_buffer(sender, to, channel, content);
     }
 
     /// A packet, or the immediate data of a write, takes a receive buffer.

@@ -49,8 +49,8 @@ use crate::mpi::operator::Reduction;
 use crate::protocols::call::{Call, Comm, Reply};
 use crate::protocols::collectives::{Collective, Work};
 use crate::protocols::contract::{
-    Action, Entry, Guard, Handle, Input, Lane, Lanes, Machine, Process, ProtocolError, Region,
-    Thread, Wait, WaitSet,
+    Action, Awaited, Entry, Guard, Handle, Input, Lane, Lanes, Machine, Process, ProtocolError,
+    Region, Thread, Wait, WaitSet,
 };
 use crate::protocols::library::{Library, Packet, SharedJob};
 use crate::protocols::note::Note;
@@ -324,6 +324,13 @@ impl Machine for EpLibrary {
         let peers = vec![self.shared.process()];
         let detail = "another endpoint of the process".to_owned();
         Some(WaitSet::All(vec![Wait { operation, peers, detail, origin: 0 }]))
+    }
+
+    fn awaits(&self, thread: Thread) -> Option<Awaited> {
+        match self.shared.waits_for(thread) {
+            Some(operation) => Some(Awaited { operation, peers: vec![self.shared.process()] }),
+            None => self.inner.awaits(thread),
+        }
     }
 
     fn is_exposed(&self) -> bool {
