@@ -230,7 +230,8 @@ fn the_path_for_vectors_leaves_other_types_to_the_fallback() {
         for task in [Task::Pack, Task::Unpack] {
             let alone = Method::DeviceVector.or(None, &layout, task);
             let other = Method::DeviceVector.or(fallback, &layout, task).unwrap();
-            if matches!(name, "contiguous" | "rows") {
+            // The members of this struct lie back to back: 70 rows of 17 B.
+            if matches!(name, "contiguous" | "rows" | "struct") {
                 assert_eq!((alone, other), (Ok(Method::DeviceVector), Method::DeviceVector));
             } else {
                 assert_eq!(alone, Err(Refusal::NoRows), "{name}");
