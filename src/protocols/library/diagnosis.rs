@@ -169,13 +169,12 @@ impl Library {
         });
         // Freed while the receive is open: nobody can send to it any more.
         let Some(communicator) = communicator else { return };
-        match selection.source {
-            Some(rank) => sources.extend(communicator.process(rank).map(Process)),
-            None => {
-                let members = communicator.group.members();
-                let members = members.iter().map(|&process| Process(process));
-                sources.extend(members.filter(|&process| process != self.me));
-            }
+        if let Some(rank) = selection.source {
+            sources.extend(communicator.process(rank).map(Process));
+        } else {
+            let members = communicator.group.members().iter();
+            let others = members.filter(|&&process| process != self.me.0);
+            sources.extend(others.map(|&process| Process(process)));
         }
     }
 
