@@ -278,11 +278,11 @@ mod tests {
         let tag = |resource: u32| Tag { resource, phase: 127 };
         let mut causes = Causes::default();
         let mut noted = vec![(Time::ZERO, Causes::BEGINNING, Causes::BEGINNING)];
-        for step in 0..200_u64 {
+        for step in 0..200_usize {
             // Half of them follow the last one, some after more than 2^32 ps, and more than 2^33.
             let cause = if step % 2 == 0 { noted.len() - 1 } else { noted.len() / 2 };
             let cause = noted[cause].2;
-            let took = [1, 70, u64::from(u32::MAX), 1 << 32, (1 << 33) + 9][step as usize % 5];
+            let took = [1, 70, u64::from(u32::MAX), 1 << 32, (1 << 33) + 9][step % 5];
             let to = at(cause.at().as_ps() + took);
             let resource = u32::try_from(step).unwrap() << 16 & 0xff_ffff;
             noted.push((to, cause, causes.add(to, cause, tag(resource))));
