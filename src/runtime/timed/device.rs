@@ -9,7 +9,7 @@
 
 use std::sync::Arc;
 
-use super::wires::Slab;
+use super::slab::Slab;
 use super::{Arrived, FabricSchedule, Happening, Lends, Machine, Phase, Program, Timed};
 use crate::engine::{SourceId, Tag};
 use crate::hardware::cluster::Cluster;

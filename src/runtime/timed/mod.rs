@@ -23,6 +23,7 @@ mod passes;
 mod peer_copy;
 mod polling;
 mod reliable;
+mod slab;
 mod stale;
 mod telling;
 mod touch;
@@ -64,6 +65,7 @@ pub use outcome::{Ending, Mark, Outcome, Ran, Used};
 pub use peer_copy::Kernel;
 use peer_copy::PeerCopies;
 use polling::{Entries, Poller, Routes};
+use slab::Slab;
 use stale::Stale;
 use trail::Trail;
 use wires::{Channel, Content};
@@ -225,8 +227,8 @@ pub struct Timed<M: Machine, P: Program<M>> {
     lists: Vec<Vec<ActionOf<M>>>,
     channels: Vec<Channel>,
     channel_of: wires::ChannelTable,
-    flights: wires::Slab<Flight>,
-    contents: wires::Slab<Content<M::Packet>>,
+    flights: Slab<Flight>,
+    contents: Slab<Content<M::Packet>>,
     /// The mutexes of memory that several processes map.
     mutexes: BTreeMap<u32, mapped::Mutex>,
     /// When the atomic unit of each node's HCA is free again.
@@ -360,11 +362,11 @@ where
             lists: Vec::new(),
             channels: Vec::new(),
             channel_of: wires::ChannelTable::new(processes, lanes),
-            flights: wires::Slab::default(),
+            flights: Slab::default(),
             mutexes: BTreeMap::new(),
             devices,
             atomic_free: vec![Time::ZERO; nodes],
-            contents: wires::Slab::default(),
+            contents: Slab::default(),
             memories: Memories::new(processes, setup.payload),
             counters: Counters::default(),
             stale: Stale::new(setup.counter_lag),

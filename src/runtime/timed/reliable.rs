@@ -18,7 +18,8 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::faults::Armed;
-use super::wires::{RELIABLE, Slab, token};
+use super::slab::Slab;
+use super::wires::{RELIABLE, token};
 use super::{FabricSchedule, Happening, Lends, Machine, Process, Program, Timed};
 use crate::hardware::fabric::{ConnId, PathId, Transfer};
 use crate::hardware::reliable::{Answer, Receiver, Sender, Settings, Step};

@@ -15,7 +15,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::actor::Entering;
-use super::wires::Slab;
+use super::slab::Slab;
 use super::{Content, Flight, FlightKind, Happening, Lends, Machine, Part, Program, Timed};
 use crate::engine::causes::Keep;
 use crate::engine::{Causes, Moment, Tag};
