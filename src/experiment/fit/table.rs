@@ -244,22 +244,29 @@ fn operations(
         let value: f64 = value.split_whitespace().next()?.parse().ok()?;
         (value > 0.0 && value.is_finite()).then_some((u64::try_from(place).ok()?, value))
     };
-    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    let mut rows: Vec<(u64, f64)> = Vec::new();
+    let (mut rows, mut start) = (Vec::<(u64, f64)>::new(), 0);
     let mut wrong = None;
-    for line in lines.filter(|line| !line.starts_with('#')) {
-        match read(line) {
-            Some(row) if rows.iter().all(|(place, _)| *place != row.0) => rows.push(row),
-            _ => wrong = wrong.or(Some(format!("`{}`", quote(line)))),
+    for whole in text.split_inclusive('\n') {
+        let line = whole.trim();
+        if !line.is_empty() && !line.starts_with('#') {
+            match read(line) {
+                Some(row) if rows.iter().all(|(place, _)| *place != row.0) => rows.push(row),
+                _ => wrong = wrong.or(Some((line, start..start + whole.trim_end().len()))),
+            }
         }
+        start += whole.len();
     }
     if wrong.is_none() && !rows.is_empty() {
         return Some(rows);
     }
-    let found = wrong.unwrap_or_else(|| "no line of numbers".to_owned());
+    let (found, at) = match wrong {
+        Some((line, at)) => (format!("`{}`", quote(line)), at),
+        None => ("no line of numbers".to_owned(), 0..0),
+    };
     let words = known.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ");
-    let source = diagnostics.add_source(path.display().to_string(), "");
-    let span = Span { source, start: 0, end: 0 };
+    let source = diagnostics.add_source(path.display().to_string(), &*text);
+    let [start, end] = [at.start, at.end].map(|byte| u32::try_from(byte).unwrap_or(u32::MAX));
+    let span = Span { source, start, end };
     let allowed = format!("one of {words}, once each, and microseconds are needed");
     diagnostics.push(Diagnostic::error(&codes::MEASURED, span, "", found, allowed));
     None
@@ -369,6 +376,7 @@ mod tests {
         );
         assert_eq!(rma.benchmark.label(1), "excl_put8_unlock");
         for (text, says) in [
+            ("excl_put8_unlock 1\nexcl_put8_unlock 2\n", ":2:1"),
             ("excl_put8_unlock 1\nexcl_put8_unlock 2\n", "`excl_put8_unlock 2`"),
             ("ticket 1\n", "one of mpi2, mcs, mcs_cas_first"),
             ("mcs -1\n", "`mcs -1`"),
