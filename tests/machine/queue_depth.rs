@@ -15,9 +15,9 @@ use mpisim::workloads::ping_pong::{END, PingPong, START};
 const LIBRARIES: [(&str, &str); 2] =
     [("mpich-4.0.2", "ref-node-mpich"), ("openmpi-4.1.4", "ref-node-openmpi")];
 
-/// Predictions that fail: without a queue this machine is 10 % faster than the first rows of the
-/// library's tables of queues, which are 7 % above the table of latency that it was fitted on.
-const DEVIATES: [(&str, &str); 2] = [("ref-node-openmpi", "prq"), ("ref-node-openmpi", "umq")];
+/// Predictions that fail: without a queue these machines are 10 to 12 % faster than the first rows of
+/// these tables, which are up to 7 % from the table of latency that they were fitted on.
+const DEVIATES: [(&str, &str); 2] = [("ref-node-openmpi", "prq"), ("ref-node-mpich", "umq")];
 
 /// A measured table: entries and microseconds.
 fn measured(library: &str, table: &str) -> Vec<(u32, f64)> {
