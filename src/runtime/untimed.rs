@@ -188,7 +188,14 @@ impl Choice {
         match self {
             Self::Crash { .. } => true,
             Self::Wire { does, .. } => does.is_fault(),
-            _ => false,
+            Self::Enter { .. }
+            | Self::Act { .. }
+            | Self::TakePacket { .. }
+            | Self::TakeDone { .. }
+            | Self::EndPass { .. }
+            | Self::Touch { .. }
+            | Self::Move { .. }
+            | Self::Finish { .. } => false,
         }
     }
 }

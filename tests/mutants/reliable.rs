@@ -92,6 +92,14 @@ fn messages_show_every_flaw_below_them_and_no_harmless_one() {
     for flaw in [None].into_iter().chain(Flaw::ALL.map(Some)) {
         let (classes, states) = found_by_messages(flaw);
         println!("{flaw:?}: {classes:?} in {states} states");
-        assert_eq!(classes.is_empty(), flaw.is_none_or(Flaw::is_harmless), "{flaw:?}");
+        let expected: &[&str] = match flaw {
+            None | Some(Flaw::OneAgain) => &[],
+            Some(Flaw::TwiceTaken) => &["law M4"],
+            // A message is missing, and its receiver waits for ever.
+            Some(Flaw::GapTaken | Flaw::WideWindow | Flaw::TimerStopped) => &["deadlock"],
+            Some(Flaw::AckOfSeen) => &["deadlock", "law Q1"],
+            Some(Flaw::RepeatIgnored | Flaw::NextAgain) => &["law Q1"],
+        };
+        assert_eq!(classes, expected, "{flaw:?}");
     }
 }

@@ -42,6 +42,9 @@ fn every_order_of_a_small_ring_survives_one_fault_of_each_kind() {
         assert!(found.states > 2 * plain.states, "{} states", found.states);
         // The ranks know no more than without faults; the wires, how many faults are left.
         assert_eq!(found.finals, 2 * plain.finals);
+        let less = explored("eager", size, &Options { reduce: true, ..over(packets) });
+        assert!(less.failures.is_empty() && less.states < found.states, "{:?}", less.failures);
+        assert_eq!(less.finals, found.finals, "the rule loses no end");
         for branch in branches {
             assert!(met(&found, branch) > 0, "{branch}: {:?}", found.sometimes);
         }
