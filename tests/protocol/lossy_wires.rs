@@ -61,10 +61,10 @@ fn a_queue_pair_gives_up_by_name_after_more_losses_than_retries() {
     let (plan, said) = load(&Request { scenario, text, ..Request::default() });
     let plan = plan.unwrap_or_else(|| panic!("{}", said.human()));
     let start = || Start::new(job::build(&plan.points[0]).untimed().unwrap());
-    let plain = start().explore(&Options::default());
+    let undisturbed = start().explore(&Options::default());
     for retries in 0..3 {
         let wired = || start().with_wires(Settings::new(retries), Between::All);
-        assert_eq!(wired().explore(&over(Allowed::default())).states, plain.states);
+        assert_eq!(wired().explore(&over(Allowed::default())).states, undisturbed.states);
         for losses in 1..4 {
             let found = wired().explore(&over(Allowed { losses, ..LOSS }));
             assert!(found.stopped.is_none() && found.failures.is_empty(), "{:?}", found.failures);
@@ -75,7 +75,7 @@ fn a_queue_pair_gives_up_by_name_after_more_losses_than_retries() {
         }
         // Processes that share a node have no link between them.
         let near = start().with_wires(Settings::new(retries), Between::These([].into()));
-        assert_eq!(near.explore(&over(LOSS)).states, plain.states);
+        assert_eq!(near.explore(&over(LOSS)).states, undisturbed.states);
     }
 }
 
@@ -91,6 +91,5 @@ fn no_protocol_notices_what_the_wires_do() {
         complete += u32::from(found.stopped.is_none());
         lost += met(&found, "lost");
     }
-    println!("{complete} complete, {lost} packets lost");
     assert!(complete > 3 && lost > 10_000, "{complete} complete, {lost} packets lost");
 }
