@@ -494,6 +494,9 @@ pub(super) struct ExploreArguments {
     /// Let one process die, at any moment
     #[arg(long)]
     pub(super) crash: bool,
+    /// Let links lose, duplicate or reorder so many packets; such as loss=2 [default: the scenario's]
+    #[arg(long, value_name = "WHAT=N", conflicts_with = "crash")]
+    pub(super) faults: Vec<String>,
     /// Leave out orders that another one stands for
     #[arg(long)]
     pub(super) reduce: bool,

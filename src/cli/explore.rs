@@ -18,10 +18,11 @@ use crate::experiment::codes;
 use crate::experiment::diagnostic::quote;
 use crate::experiment::explore::registry::{self, Entry, Planted};
 use crate::experiment::explore::{
-    self, Explored, Failed, Options, Size, Stopped, Strategy, Subject, Token, drawing,
+    self, Explored, Failed, MayFail, Options, Size, Stopped, Strategy, Subject, Token, drawing,
 };
 use crate::experiment::library::embedded;
 use crate::experiment::store::{check_writable, write_atomically};
+use crate::runtime::faults::Allowed;
 use crate::units::Bytes;
 
 /// What is explored.
@@ -31,6 +32,8 @@ struct Job {
     /// Its entry and size, where it is a protocol.
     protocol: Option<(Entry, Planted, Size)>,
     subject: Box<dyn Subject>,
+    /// What its fault plan may do to packets.
+    planned: Allowed,
 }
 
 /// What is said at the end.
@@ -74,7 +77,7 @@ struct Report<'a> {
     options: &'a Options,
     found: &'a Explored,
     /// Branches that must be reached.
-    reaches: &'static [&'static str],
+    reaches: Vec<&'static str>,
     verdict: Verdict,
     /// One for each failure.
     tokens: Vec<Token>,
@@ -86,8 +89,11 @@ pub(super) fn explore(terminal: Terminal, arguments: &ExploreArguments) -> Outco
         print(&words::list(&registry::entries()))?;
         return Ok(0);
     };
-    let options = options(arguments)?;
+    let mut options = options(arguments)?;
     let job = resolve(terminal, name, arguments)?;
+    if arguments.faults.is_empty() && !arguments.crash {
+        options.faults.packets = job.planned;
+    }
     arguments.dot.as_deref().map_or(Ok(()), check_writable)?;
     #[expect(clippy::disallowed_types, reason = "for a reader's eyes, on standard error only")]
     let began = std::time::Instant::now();
@@ -97,8 +103,9 @@ pub(super) fn explore(terminal: Terminal, arguments: &ExploreArguments) -> Outco
         let build = |size| Some(entry.subject(size, *planted));
         explore::smallest(&mut found, *size, entry.least, &options, build);
     }
-    let reaches = job.protocol.as_ref().map_or(&[][..], |(entry, _, size)| (entry.reaches)(*size));
-    let verdict = judge(&found, &options, reaches);
+    let own = job.protocol.as_ref().map_or(&[][..], |(entry, _, size)| (entry.reaches)(*size));
+    let reaches = [own, &options.faults.reaches()].concat();
+    let verdict = judge(&found, &options, &reaches);
     let tokens = found.failures.iter().map(|failed| token(&job, &options, failed)).collect();
     let report = Report { job: &job, options: &options, found: &found, reaches, verdict, tokens };
     print(&match arguments.format {
@@ -150,7 +157,7 @@ fn token(job: &Job, options: &Options, failed: &Failed) -> Token {
     Token {
         subject: job.name.clone(),
         size: failed.size,
-        crash: options.crash,
+        faults: options.faults,
         seed: options.seed,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         first,
@@ -173,7 +180,8 @@ fn resolve(terminal: Terminal, name: &str, arguments: &ExploreArguments) -> Resu
             let (ranks, ops) = (arguments.ranks.unwrap_or(default), arguments.ops.unwrap_or(1));
             let size = checked(&entry, Size { ranks, ops })?;
             let subject = entry.subject(size, planted);
-            Ok(Job { name: name.to_owned(), protocol: Some((entry, planted, size)), subject })
+            let protocol = Some((entry, planted, size));
+            Ok(Job { name: name.to_owned(), protocol, subject, planned: Allowed::default() })
         }
         Err(unknown) if !is_scenario(name) => {
             let what = format!("there is no protocol and no scenario `{}`", quote(name));
@@ -188,8 +196,8 @@ fn resolve(terminal: Terminal, name: &str, arguments: &ExploreArguments) -> Resu
             "change the scenario by `--set PATH=VALUE`",
         ),
         Err(_) => {
-            let subject = scenario(terminal, name, &arguments.changes)?;
-            Ok(Job { name: name.to_owned(), protocol: None, subject })
+            let (subject, planned) = scenario(terminal, name, &arguments.changes)?;
+            Ok(Job { name: name.to_owned(), protocol: None, subject, planned })
         }
     }
 }
@@ -205,12 +213,13 @@ fn scenario(
     terminal: Terminal,
     name: &str,
     changes: &super::args::Changes,
-) -> Result<Box<dyn Subject>, Failure> {
+) -> Result<(Box<dyn Subject>, Allowed), Failure> {
     let plan = load(terminal, &request(name, changes, None)?)?;
-    explore::scenario::subject(&plan).map_err(|why| {
+    let subject = explore::scenario::subject(&plan).map_err(|why| {
         let problem = Problem::new(&codes::USAGE, format!("`{}`: {why}", quote(name)));
-        problem.help("give each swept field one value by `--set PATH=VALUE`").into()
-    })
+        Failure::from(problem.help("give each swept field one value by `--set PATH=VALUE`"))
+    })?;
+    Ok((subject, explore::scenario::allowed(&plan)))
 }
 
 fn checked(entry: &Entry, size: Size) -> Result<Size, Failure> {
@@ -226,11 +235,32 @@ fn checked(entry: &Entry, size: Size) -> Result<Size, Failure> {
     Ok(size)
 }
 
+/// What links may do to packets.
+fn packets(given: &[String]) -> Result<Allowed, Failure> {
+    let mut allowed = Allowed::default();
+    for one in given {
+        let refuse = || {
+            let what = format!("`--faults {}` is no fault", quote(one));
+            let help = "write `loss=N`, `duplication=N` or `reordering=N` with N from 1 to 255";
+            Failure::from(Problem::new(&codes::USAGE, what).help(help))
+        };
+        let (what, number) = one.split_once('=').ok_or_else(refuse)?;
+        let number: u8 = number.parse().ok().filter(|&n| n > 0).ok_or_else(refuse)?;
+        match what {
+            "loss" => allowed.losses = number,
+            "duplication" => allowed.repeats = number,
+            "reordering" => allowed.overtakings = number,
+            _ => return Err(refuse()),
+        }
+    }
+    Ok(allowed)
+}
+
 fn options(arguments: &ExploreArguments) -> Result<Options, Failure> {
     let wrong =
         |what: String, help: &str| Failure::from(Problem::new(&codes::USAGE, what).help(help));
-    let mut options =
-        Options { crash: arguments.crash, reduce: arguments.reduce, ..Options::default() };
+    let faults = MayFail { crash: arguments.crash, packets: packets(&arguments.faults)? };
+    let mut options = Options { faults, reduce: arguments.reduce, ..Options::default() };
     options.seed = arguments.seed.unwrap_or(options.seed);
     options.strategy = match (arguments.strategy, arguments.depth) {
         (OrderStrategy::Pct, depth) => Strategy::Pct { depth: depth.unwrap_or(3) },
@@ -282,7 +312,7 @@ pub(super) fn replay(terminal: Terminal, arguments: &ReplayArguments) -> Outcome
         let name = quote(arguments.scenario.as_deref().unwrap_or(&token.subject));
         return Err(other(format!("`{name}` is not the job that the token was made of")));
     }
-    let replayed = subject.replay(&token.choices, token.crash).map_err(|(step, open)| {
+    let replayed = subject.replay(&token.choices, token.faults).map_err(|(step, open)| {
         other(format!("step {step} of the token is choice {}, of {open}", token.choices[step]))
     })?;
     if replayed.end != token.last {
@@ -302,7 +332,7 @@ fn subject_of(
 ) -> Result<Box<dyn Subject>, Failure> {
     let Some(size) = token.size else {
         let name = arguments.scenario.as_ref().unwrap_or(&token.subject);
-        return scenario(terminal, name, &arguments.changes);
+        return Ok(scenario(terminal, name, &arguments.changes)?.0);
     };
     if let Some(scenario) = &arguments.scenario {
         let what =

@@ -7,12 +7,12 @@ use super::crash::{internal, this_command};
 use super::terminal::{Failure, Problem};
 use crate::engine::Keep;
 use crate::experiment::codes;
-use crate::experiment::plan::Plan;
+use crate::experiment::plan::{Plan, Workload};
 use crate::experiment::run::timeline::{MOST_RANKS, sequence, timeline};
 use crate::experiment::run::{self, PointError};
 use crate::experiment::store::{check_writable, write_atomically};
 use crate::report::html::PageFigure;
-use crate::report::sequence::sequence_svg;
+use crate::report::sequence::{NotDrawn, sequence_svg};
 use crate::report::timeline::perfetto;
 use crate::runtime::causes::Recorded;
 
@@ -33,6 +33,9 @@ impl<'a> Single<'a> {
         };
         if plan.points.len() > 1 {
             return Err(sweeps(plan, option));
+        }
+        if sequence.is_some() && matches!(plan.points[0].workload, Workload::Packing(_)) {
+            return Err(no_messages());
         }
         let ranks = plan.points[0].placement.processes;
         if sequence.is_some() && ranks > MOST_RANKS {
@@ -63,8 +66,13 @@ impl<'a> Single<'a> {
         let point = &self.plan.points[0];
         let drawn = sequence(point, &self.plan.title, recorded).unwrap_or_default();
         let svg = sequence_svg(&drawn).map_err(|why| {
-            Problem::new(&codes::USAGE, format!("`--sequence`: {why}"))
-                .help("fewer rounds, smaller windows or a program of a few calls fit")
+            let help = match why {
+                NotDrawn::Nothing => "`--trace FILE` shows what its cores and devices do",
+                NotDrawn::TooMany(_) => {
+                    "fewer rounds, smaller windows or a program of a few calls fit"
+                }
+            };
+            Problem::new(&codes::USAGE, format!("`--sequence`: {why}")).help(help)
         })?;
         let (caption, file) =
             (format!("Messages: {}", self.plan.title), path.display().to_string());
@@ -98,6 +106,14 @@ fn sweeps(plan: &Plan, option: &str) -> Failure {
     let choice = choice.collect::<Vec<_>>().join(" ");
     let what = format!("`{option}` shows one point, and the sweep has {}", plan.points.len());
     Problem::new(&codes::USAGE, what).help(format!("choose one, for instance by {choice}")).into()
+}
+
+/// A packing has no ranks.
+fn no_messages() -> Failure {
+    let what = "`--sequence` draws messages between ranks, and a packing has one core and a GPU";
+    Problem::new(&codes::USAGE, what)
+        .help("`--trace FILE` shows what core, bus and GPU do over time, `--explain` where it went")
+        .into()
 }
 
 fn told(error: &PointError) -> Failure {

@@ -79,6 +79,12 @@ impl Axis {
     }
 }
 
+/// Where the axes have more values than this and too many points already, the others are not read:
+/// a short file may name any number of long ranges.
+const MOST_VALUES: usize = 250_000;
+/// The most axes whose lengths a message tells.
+const MOST_TOLD: usize = 8;
+
 /// One, in the steps of a plain number.
 const BILLION: u64 = 1_000_000_000;
 
@@ -93,6 +99,11 @@ impl Sweep {
     /// How many points the axes multiply to; without axes one.
     pub fn points(&self) -> u128 {
         self.axes.iter().fold(1, |product, axis| product.saturating_mul(axis.values.len() as u128))
+    }
+
+    /// How many values the axes have together.
+    fn values(&self) -> usize {
+        self.axes.iter().map(|axis| axis.values.len()).sum()
     }
 
     /// For each axis the index of its value at point `index`.
@@ -135,15 +146,18 @@ impl Sweep {
 pub fn read(diagnostics: &mut Diagnostics, tree: &Node) -> Option<Sweep> {
     let before = diagnostics.errors();
     let members = tree.get("sweep").and_then(Node::members).unwrap_or(&[]);
-    let mut axes: Vec<Axis> = Vec::new();
+    let limit = limit(tree);
+    let mut sweep = Sweep::default();
     for member in members.iter().filter(|member| member.key != NOTE.key) {
         if let Some(axis) = axis(diagnostics, tree, member) {
-            conflicts(diagnostics, &axes, &axis);
-            axes.push(axis);
+            conflicts(diagnostics, &sweep.axes, &axis);
+            sweep.axes.push(axis);
+        }
+        if sweep.values() > MOST_VALUES && sweep.points() > limit {
+            break;
         }
     }
-    let sweep = Sweep { axes };
-    check_size(diagnostics, tree, &sweep);
+    check_size(diagnostics, tree, &sweep, limit);
     (diagnostics.errors() == before).then_some(sweep)
 }
 
@@ -416,20 +430,28 @@ fn conflicts(diagnostics: &mut Diagnostics, earlier: &[Axis], axis: &Axis) {
     }
 }
 
-fn check_size(diagnostics: &mut Diagnostics, tree: &Node, sweep: &Sweep) {
+/// The most points that the scenario allows.
+fn limit(tree: &Node) -> u128 {
     let limits = tree.get("limits").and_then(|limits| limits.get("points"));
-    let limit = match limits.map(|node| &node.value) {
+    u128::from(match limits.map(|node| &node.value) {
         Some(Value::Number(number)) => number.whole().unwrap_or(DEFAULT_POINTS),
         _ => DEFAULT_POINTS,
-    };
-    let points = sweep.points();
-    if points <= u128::from(limit) {
+    })
+}
+
+fn check_size(diagnostics: &mut Diagnostics, tree: &Node, sweep: &Sweep, limit: u128) {
+    if sweep.points() <= limit {
         return;
     }
-    let sizes: Vec<String> = sweep.axes.iter().map(|axis| axis.values.len().to_string()).collect();
+    let (counted, points) = told(&sweep.axes, limit);
+    let sizes: Vec<String> =
+        sweep.axes[..counted].iter().map(|axis| axis.values.len().to_string()).collect();
+    let members = tree.get("sweep").and_then(Node::members).unwrap_or(&[]);
+    let all = members.iter().filter(|member| member.key != NOTE.key).count();
+    let which = if counted < all { format!("first {counted} of {all} ") } else { String::new() };
     let found = match &sizes[..] {
-        [only] => format!("the axis has {only} points"),
-        _ => format!("the axes multiply to {} = {points} points", sizes.join(" x ")),
+        [only] if all == 1 => format!("the axis has {only} points"),
+        _ => format!("the {which}axes multiply to {} = {points} points", sizes.join(" x ")),
     };
     // At a millisecond and a kilobyte each, which is little.
     let (time, megabytes) = (lasting(points / 1000), points / 1000);
@@ -447,6 +469,24 @@ fn check_size(diagnostics: &mut Diagnostics, tree: &Node, sweep: &Sweep) {
              if it is meant, raise `limits.points`"
         )),
     );
+}
+
+/// How many of the axes a message tells, the first ones, and to how many points they multiply: all of
+/// them, but where they are many or their product is beyond numbers; then those that are too many.
+fn told(axes: &[Axis], limit: u128) -> (usize, u128) {
+    let lengths = || axes.iter().map(|axis| axis.values.len() as u128);
+    let all = lengths().try_fold(1, u128::checked_mul).filter(|_| axes.len() <= MOST_TOLD);
+    if let Some(points) = all {
+        return (axes.len(), points);
+    }
+    let mut points = 1;
+    for (place, length) in lengths().enumerate() {
+        points *= length;
+        if points > limit {
+            return (place + 1, points);
+        }
+    }
+    (axes.len(), points)
 }
 
 /// So many seconds in the greatest unit that they fill.

@@ -19,9 +19,10 @@ const RIGHT: i32 = 60;
 const HEAD: i32 = 84;
 const FOOT: i32 = 46;
 const BAR: i32 = 12;
-const COLOURS: [(&str, &str); 4] = [
+const COLOURS: [(&str, &str); 5] = [
     ("copy", "#E69F00"),
     ("library code", "#009E73"),
+    ("buffer registration", "#56B4E9"),
     ("outside MPI", "#C8C8C8"),
     ("page pinning", "#CC79A7"),
 ];
@@ -33,7 +34,7 @@ const SOFT: &str = "#555555";
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum NotDrawn {
     /// Nothing was sent.
-    #[error("no message was sent")]
+    #[error("no message was sent in the measured time")]
     Nothing,
     /// More than fit.
     #[error("{0} messages do not fit one picture; {MOST_ARROWS} do")]

@@ -15,7 +15,7 @@ use crate::units::{Time, TimeDelta};
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 #[repr(u8)]
 pub enum Spent {
-    /// Fixed stretches of library code, registration of buffers included.
+    /// Fixed stretches of library code.
     Library,
     /// Walking matching queues.
     Walk,
@@ -65,14 +65,17 @@ pub enum Spent {
     Ending,
     /// Not told by anything: a gap in this runtime's notes.
     Other,
+    /// Buffers are registered with the HCA.
+    Registration,
 }
 
 impl Spent {
     /// All of them, in the order of reports: cores first, then wires.
-    pub const ALL: [Self; 25] = [
+    pub const ALL: [Self; 26] = [
         Self::Outside,
         Self::Progress,
         Self::Library,
+        Self::Registration,
         Self::Walk,
         Self::Copy,
         Self::Pinning,
@@ -101,6 +104,7 @@ impl Spent {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Library => "library code",
+            Self::Registration => "buffer registration",
             Self::Walk => "queue walk",
             Self::Copy => "copy",
             Self::Post => "posting",

@@ -69,9 +69,10 @@ pub struct Survey {
     /// Doomed states from which not even a dead state can be reached: everything that is left goes
     /// round for ever.
     pub livelocked: usize,
-    /// States at which only survivors of a crash wait, and a report names victim and waiters.
+    /// States at which only survivors of a crash wait, and a report names victim and waiters; or a
+    /// queue pair has given up.
     pub diagnosed: usize,
-    /// The shortest way to such a state, for each victim.
+    /// The shortest way to such a state, for each victim or sender.
     pub diagnoses: Vec<(Process, Vec<Choice>)>,
     /// Steps from the start to the farthest state.
     pub depth: usize,

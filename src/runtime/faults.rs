@@ -3,8 +3,8 @@
 //! A plan is part of the job. In the timed runtime each fault begins at a time, or when so many
 //! packets have left cores, and ends or lasts; random ones draw from streams of their own
 //! (`fault packet loss` and the like, by the fault's number in the plan), so that a fault moves no
-//! other stream. In the untimed world only a crash is a choice: delays are orders, which it tries
-//! all, and loss is below the messages that it knows (`explore::lossy` explores that layer).
+//! other stream. In the untimed world a crash is a choice, and so is what a wire does to a packet, as often
+//! as [`Allowed`] says; delays are orders, which it tries all.
 
 use crate::hardware::core::Noise;
 use crate::hardware::profile::Ratio;
@@ -25,6 +25,27 @@ impl FaultPlan {
     /// Whether a process may die.
     pub fn has_crash(&self) -> bool {
         self.faults.iter().any(|fault| matches!(fault.effect, Effect::Crash { .. }))
+    }
+
+    /// What the untimed world may do to packets for this plan: one of each kind that it names,
+    /// whatever its chances and times are.
+    pub fn allowed(&self) -> Allowed {
+        let mut allowed = Allowed::default();
+        for fault in &self.faults {
+            match fault.effect {
+                Effect::Loss { .. } | Effect::LinkDown { .. } => allowed.losses = 1,
+                Effect::Duplication { .. } => allowed.repeats = 1,
+                Effect::Reordering { .. } => allowed.overtakings = 1,
+                Effect::Delay { .. }
+                | Effect::RateCut { .. }
+                | Effect::HcaStall { .. }
+                | Effect::Straggler { .. }
+                | Effect::OsNoise { .. }
+                | Effect::CreditLoss { .. }
+                | Effect::Crash { .. } => {}
+            }
+        }
+        allowed
     }
 
     /// What the cores of a process lose, with the `noise` that they have anyway; `None` where no fault
@@ -57,6 +78,29 @@ impl FaultPlan {
             }
         }
         any.then(|| Box::new(core))
+    }
+}
+
+/// How often wires may do what, all of them together: the packet faults of the untimed world.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct Allowed {
+    /// Packets and answers that are lost.
+    pub losses: u8,
+    /// Those that arrive twice.
+    pub repeats: u8,
+    /// Those that are overtaken.
+    pub overtakings: u8,
+}
+
+impl Allowed {
+    /// All three together.
+    pub const fn sum(self) -> u32 {
+        self.losses as u32 + self.repeats as u32 + self.overtakings as u32
+    }
+
+    /// Whether the wires do nothing.
+    pub const fn is_nothing(self) -> bool {
+        self.sum() == 0
     }
 }
 

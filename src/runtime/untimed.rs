@@ -19,6 +19,7 @@
 //! | [`Choice::Touch`] | a program loads from, stores into, or copies in a window: memory that others can reach |
 //! | [`Choice::Move`] | the bytes of an RDMA operation move, from the memory as it is then; an atomic one changes its element |
 //! | [`Choice::Finish`] | its completion enters the process's completion queue, with the old element of an atomic one |
+//! | [`Choice::Wire`] | never: a timed run has packets below the messages that are recorded |
 //!
 //! Nothing else is recorded: not `Compute`, not the end of a program, not an empty poll, not the
 //! wait for a guard, not `Poll` itself (its pass begins with the step that it ends), not the end
@@ -33,17 +34,21 @@
 //! - RDMA operations move their bytes, and then complete, in any order among themselves and
 //!   against packets.
 //! - Packets of one (sender, receiver, via) arrive in order, each exactly once; nothing is lost.
+//!   Below them packets may be, where a job asks for that: [`PacketFaults`].
 //!   Immediate data of a write is one of them, and can be taken once the write's bytes have moved.
 
 mod alone;
 mod crash;
 mod memo;
 mod step;
+mod wires;
 mod words;
 
 pub use crash::{Crash, CrashReport};
 use memo::Memo;
 pub use step::Refusal;
+use wires::Wires;
+pub use wires::{Between, GaveUp, PacketFaults};
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -51,6 +56,7 @@ use std::hash::{Hash, Hasher};
 use std::ops::Deref;
 use std::sync::Arc;
 
+use super::connection::Move;
 use super::counters::Counters;
 use super::deadlock::{self, Deadlock, Standing};
 use super::fingerprint::{Fingerprint, Shared};
@@ -129,6 +135,15 @@ pub enum Choice {
         /// The operation.
         token: Token,
     },
+    /// Something happens on the wires between two HCAs: see [`PacketFaults`].
+    Wire {
+        /// Who receives its packets.
+        to: Process,
+        /// Who sends them, and the lanes.
+        from: Route,
+        /// What happens.
+        does: Move,
+    },
     /// A process dies: see [`Crash`].
     Crash {
         /// The victim.
@@ -149,6 +164,7 @@ impl Choice {
             | Self::Move { process, .. }
             | Self::Finish { process, .. }
             | Self::Crash { process } => process,
+            Self::Wire { to, .. } => to,
         }
     }
 
@@ -161,13 +177,26 @@ impl Choice {
             | Self::TakeDone { thread, .. }
             | Self::EndPass { thread, .. }
             | Self::Touch { thread, .. } => Some(thread),
-            Self::Move { .. } | Self::Finish { .. } | Self::Crash { .. } => None,
+            Self::Move { .. } | Self::Finish { .. } | Self::Wire { .. } | Self::Crash { .. } => {
+                None
+            }
         }
     }
 
     /// Whether it is a fault of the environment, which nobody may wait for.
     pub const fn is_fault(self) -> bool {
-        matches!(self, Self::Crash { .. })
+        match self {
+            Self::Crash { .. } => true,
+            Self::Wire { does, .. } => does.is_fault(),
+            Self::Enter { .. }
+            | Self::Act { .. }
+            | Self::TakePacket { .. }
+            | Self::TakeDone { .. }
+            | Self::EndPass { .. }
+            | Self::Touch { .. }
+            | Self::Move { .. }
+            | Self::Finish { .. } => false,
+        }
     }
 }
 
@@ -198,6 +227,9 @@ impl fmt::Display for Choice {
             Self::Finish { process, token } => {
                 write!(f, "operation {} of {} completes", token.0, process.0)
             }
+            Self::Wire { to, from, does } => {
+                write!(f, "from process {} to process {}, {does}", from.peer.0, to.0)
+            }
             Self::Crash { process } => write!(f, "process {} dies", process.0),
         }
     }
@@ -225,6 +257,8 @@ pub struct World<M: Machine, P: Program<M>> {
     counters: Counters,
     fault: Option<Fault>,
     crash: Crash,
+    /// Below the messages, where packets may be lost.
+    wires: Option<Box<Wires<M>>>,
     // What watches decides nothing: outside equality and hash.
     monitors: Shared<Monitors>,
     buffers: Shared<Buffers>,
@@ -391,6 +425,7 @@ impl<M: Machine, P: Program<M>> PartialEq for World<M, P> {
             && self.counters == other.counters
             && self.fault == other.fault
             && self.crash == other.crash
+            && self.wires == other.wires
     }
 }
 
@@ -404,6 +439,9 @@ impl<M: Machine, P: Program<M>> Hash for World<M, P> {
         self.counters.hash(state);
         self.fault.hash(state);
         self.crash.hash(state);
+        if let Some(wires) = &self.wires {
+            wires.hash(state);
+        }
     }
 }
 
@@ -428,6 +466,7 @@ where
             counters: Counters::default(),
             fault: None,
             crash: Crash::Never,
+            wires: None,
             monitors: Shared::new(Monitors::new(count)),
             buffers: Shared::new(Buffers::new(count)),
             found: Vec::new(),
@@ -454,7 +493,7 @@ where
 
     /// [`Self::choices`], appended to a buffer of the caller.
     pub fn choices_into(&self, choices: &mut Vec<Choice>) {
-        if self.fault.is_some() {
+        if self.fault.is_some() || self.gave_up().is_some() {
             return;
         }
         for (process, (instance, port)) in (0u32..).zip(self.instances.iter().zip(&self.ports)) {
@@ -473,6 +512,8 @@ where
                 }
             }));
         }
+        self.moves_into(choices);
+        self.packet_faults_into(choices);
         self.crashes_into(choices);
     }
 
@@ -524,7 +565,7 @@ where
 
     /// How often the interesting branches were met on the way here.
     pub fn sometimes(&self) -> Sometimes {
-        self.monitors.sometimes().plus(self.buffers.sometimes)
+        self.monitors.sometimes().plus(self.buffers.sometimes).plus(self.met_on_wires())
     }
 
     /// Who can never go on, and why; `None` where everybody still may.

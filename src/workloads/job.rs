@@ -18,6 +18,7 @@ use crate::hardware::core::{
     Noise, Pinning, Placement as Places, PlacementError, Scheme, start_skew,
 };
 use crate::hardware::profile::Profile;
+use crate::hardware::reliable::Settings;
 use crate::hardware::topology::{Shape, Topology, TopologyError};
 use crate::mpi::communicator::Communicators;
 use crate::mpi::envelope::Rank;
@@ -27,13 +28,13 @@ use crate::protocols::library::{Endpoints, Job as LibraryJob, Library, SharedJob
 use crate::protocols::rendezvous::{Cooperation, Protocol};
 use crate::protocols::rma;
 use crate::protocols::xios_ep::comm::CreateError;
-use crate::runtime::faults::FaultPlan;
+use crate::runtime::faults::{Allowed, FaultPlan, Wires};
 use crate::runtime::memory::Payload;
 use crate::runtime::monitors::buffers::Lends;
 use crate::runtime::timed::{
     Connections, Kernel, LockOrder, Placement, Planted, Ran, Setup, Timed,
 };
-use crate::runtime::untimed::World;
+use crate::runtime::untimed::{Between, PacketFaults, World};
 use crate::units::{Bytes, TimeDelta};
 
 /// What disturbs the run.
@@ -285,6 +286,37 @@ impl<P> Job<P> {
     pub fn machines(&self) -> Result<Vec<Library>, JobError> {
         let job = self.library(&self.places()?);
         Ok((0..self.processes()).map(|me| Library::new(job.clone(), Process(me))).collect())
+    }
+
+    /// Packet faults of the untimed world where the job has them: between processes whose way, there
+    /// or back, crosses a link that the fault plan makes unreliable, or any link where it names none.
+    ///
+    /// # Errors
+    ///
+    /// [`JobError`] where the job does not fit the machine.
+    pub fn packet_faults(&self, allowed: Allowed) -> Result<PacketFaults, JobError> {
+        let plan = &self.disturbance.faults;
+        let (places, topology) = (self.places()?, Topology::new(self.shape, self.nodes)?);
+        let named: Vec<&Wires> =
+            plan.faults.iter().filter_map(|fault| fault.effect.unreliable()).collect();
+        let unreliable = |link| {
+            named.is_empty()
+                || named.iter().any(|wires| match wires {
+                    Wires::All => true,
+                    Wires::Link(name) => topology.link_name(link) == *name,
+                })
+        };
+        let node = |process| places.place(process, 0).node;
+        let crosses = |from: u32, to: u32| {
+            let way = topology.route(node(from), node(to));
+            way.into_iter().any(unreliable)
+        };
+        let processes = 0..self.processes();
+        let pairs = processes.clone().flat_map(|from| processes.clone().map(move |to| (from, to)));
+        let pairs = pairs.filter(|&(from, to)| crosses(from, to) || crosses(to, from));
+        let pairs = pairs.map(|(from, to)| (Process(from), Process(to))).collect();
+        let settings = Settings::new(plan.transport.retries);
+        Ok(PacketFaults { allowed, settings, between: Between::These(pairs) })
     }
 
     fn placements(&self, places: &Places) -> Vec<Placement> {

@@ -120,6 +120,37 @@ fn a_crash_names_the_victim_and_who_waits() {
     }
 }
 
+/// Packet faults by the option, and by a scenario's own plan; a token keeps what may go wrong.
+#[test]
+fn packet_faults_are_choices_and_a_queue_pair_that_gives_up_is_named() {
+    let scratch = Scratch::new("explore-packets");
+    let ring = ["explore", "eager", "--ops", "2", "--faults", "loss=1"];
+    let out = scratch.run(&ring).check(0, &[]).out;
+    for part in
+        ["; packets: up to 1 lost", "lost ", "timed_out ", "verified: every order ends well"]
+    {
+        assert!(out.contains(part), "{part}: {out}");
+    }
+    // One packet on each wire: there is nothing to overtake.
+    let none = ["explore", "eager", "--faults", "reordering=1"];
+    scratch.run(&none).check(1, &[]).out.contains("vacuous").then_some(()).unwrap();
+    let faults = r#""transport": { "retries": 0 },
+  "faults": [ { "kind": "packet_loss", "where": "all links", "probability": 0.5 } ],
+  "workload""#;
+    scratch.write("lossy.json", &RACE.replace("\"workload\"", faults));
+    let json = scratch.run(&["explore", "lossy.json", "--format", "json"]).check(1, &[]).json();
+    assert_eq!(json["packets"]["losses"], 1, "one, whatever its chance is");
+    assert!(json["diagnosed"].as_u64().unwrap() > 0, "no retries: a loss is the end");
+    let words = json["diagnoses"][0].as_str().unwrap();
+    assert!(words.contains("transport retry counter exceeded: process "), "{words}");
+    let failure = &json["failures"][0];
+    assert_eq!(failure["class"], "deadlock", "the race is found as without loss");
+    let token = failure["token"].as_str().unwrap();
+    assert!(token.contains(":l1:"), "{token}");
+    let replayed = scratch.run(&["replay", token]).check(1, &[]).out;
+    assert!(replayed.contains("the first packet arrives"), "{replayed}");
+}
+
 #[test]
 fn a_limit_that_is_hit_is_no_success() {
     let scratch = Scratch::new("explore-limit");
@@ -138,12 +169,15 @@ fn a_limit_that_is_hit_is_no_success() {
 fn what_cannot_be_meant_is_refused() {
     let scratch = Scratch::new("explore-refused");
     scratch.write("race.json", RACE);
-    let cases: [(&[&str], i32, &str); 9] = [
+    let cases: [(&[&str], i32, &str); 12] = [
         (&["matching/wildcrd"], 3, "did you mean `matching/wildcard`?"),
         (&["matching/wildcard", "--ranks", "1"], 2, "takes 2 to 8"),
         (&["eager", "--ops", "0"], 2, "takes 1 to 100"),
         (&["eager", "--budget", "states"], 2, "`--budget states` is no budget"),
         (&["eager", "--budget", "time=3"], 2, "write `states=N`"),
+        (&["eager", "--faults", "loss"], 2, "`--faults loss` is no fault"),
+        (&["eager", "--faults", "noise=1"], 2, "write `loss=N`"),
+        (&["eager", "--faults", "loss=1", "--crash"], 2, "--crash"),
         (&["eager", "--memory", "3"], 2, "`--memory 3`"),
         (&["eager", "--depth", "2"], 2, "an option of `--strategy pct`"),
         (&["eager", "--set", "seed=2"], 2, "change a scenario"),

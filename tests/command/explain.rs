@@ -215,6 +215,24 @@ fn the_page_and_the_json_tell_what_the_table_tells() {
     assert!(!scratch.files("results/small").iter().any(|(name, _)| name == "explain.svg"));
 }
 
+/// The first message of a buffer registers it: library code, told apart.
+#[test]
+fn registration_of_buffers_stands_apart() {
+    let scratch = Scratch::new("registration");
+    let told = |warmup: &str| {
+        let run = ["run", "examples/rput_immediate", "--explain", "--format", "json"];
+        let one = ["--set", "workload.size=64 KiB", "--set", "workload.rounds=1", "--set", warmup];
+        let answer = scratch.run(&[&run[..], &one[..], &["--set", "mpi.rendezvous=rput"]].concat());
+        let json = answer.check(0, &[]).json();
+        let parts = json["points"][0]["explanation"]["parts"].as_array().unwrap().clone();
+        let of = |phase: &str| parts.iter().any(|part| part["phase"] == phase);
+        assert!(of("library code"), "{parts:?}");
+        of("buffer registration")
+    };
+    assert!(told("workload.warmup=0"));
+    assert!(!told("workload.warmup=1"), "both buffers are registered before the measured time");
+}
+
 #[test]
 fn what_shows_one_point_refuses_a_sweep_and_writes_files() {
     let scratch = Scratch::new("single");
@@ -239,6 +257,14 @@ fn what_shows_one_point_refuses_a_sweep_and_writes_files() {
     let answer = scratch.run(&[&one[..], &["--trace", "nowhere/a.pftrace"]].concat());
     answer.check(4, &["E0801", "name a place in a directory that exists"]);
     assert_eq!(scratch.files("results"), before);
+    // A packing has no messages; its core, bus and GPU are on the timeline.
+    let packing = ["run", "gpu-pack/fig05_stride", "--set", "workload.method=kernel"];
+    let packing = [&packing[..], &["--set", "workload.datatype.stride=16"]].concat();
+    let answer = scratch.run(&[&packing[..], &["--sequence", "c.svg"]].concat());
+    answer.check(2, &["E0703", "a packing has one core and a GPU", "`--trace FILE`"]);
+    assert_eq!(scratch.files("results"), before);
+    scratch.run(&[&packing[..], &["--trace", "c.pftrace"]].concat()).check(0, &[]);
+    assert!(fs::read(scratch.path("c.pftrace")).unwrap().len() > 100);
     let unknown = scratch.run(&["run", "small.json", "--what-if", "lnk=0.5"]);
     unknown.check(2, &["there is no resource `lnk`; one of library,"]);
     scratch.run(&["run", "small.json", "--explain", "--resume"]).check(2, &["--resume"]);

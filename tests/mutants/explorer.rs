@@ -4,7 +4,9 @@
 //! `cargo test --features mutants --test mutants explorer -- --nocapture` prints what finds which.
 
 use mpisim::experiment::explore::registry;
-use mpisim::experiment::explore::{Explored, Failed, Options, Size, Strategy, Token, smallest};
+use mpisim::experiment::explore::{
+    Explored, Failed, MayFail, Options, Size, Strategy, Token, smallest,
+};
 use mpisim::protocols::mutant::Mutant;
 
 fn explored(name: &str, size: Size, options: &Options) -> Explored {
@@ -40,11 +42,11 @@ fn planted_bugs_are_found_by_the_shortest_way_and_replayed() {
         // Nothing fails so in fewer steps: the states up to one step before hold no failure.
         let (entry, planted) = registry::find(name).unwrap();
         let subject = entry.subject(size, planted);
-        let replayed = subject.replay(&failed.choices, false).unwrap();
+        let replayed = subject.replay(&failed.choices, MayFail::default()).unwrap();
         assert_eq!((replayed.class.as_deref(), replayed.end), (Some(class), failed.end), "{name}");
         assert_eq!((&replayed.steps, &replayed.explanation), (&failed.steps, &failed.explanation));
         for shorter in 0..failed.choices.len() {
-            let part = subject.replay(&failed.choices[..shorter], false).unwrap();
+            let part = subject.replay(&failed.choices[..shorter], MayFail::default()).unwrap();
             assert_ne!(part.class.as_deref(), Some(class), "{name}: {shorter} steps suffice");
         }
         assert!(failed.forced.as_ref().unwrap().len() <= 10, "{name}: {:?}", failed.forced);
@@ -87,7 +89,7 @@ fn a_failure_is_shown_in_the_smallest_job_that_has_it() {
     let token = Token {
         subject: name.to_owned(),
         size: failed.size,
-        crash: false,
+        faults: MayFail::default(),
         seed: 1,
         version: String::new(),
         first: 0,
@@ -96,7 +98,10 @@ fn a_failure_is_shown_in_the_smallest_job_that_has_it() {
     };
     let read: Token = token.to_string().parse().unwrap();
     let (entry, planted) = registry::find(&read.subject).unwrap();
-    let replayed = entry.subject(read.size.unwrap(), planted).replay(&read.choices, false).unwrap();
+    let replayed = entry
+        .subject(read.size.unwrap(), planted)
+        .replay(&read.choices, MayFail::default())
+        .unwrap();
     assert_eq!((replayed.class.as_deref(), replayed.end), (Some("law M3"), read.last));
 }
 

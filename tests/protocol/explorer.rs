@@ -2,7 +2,7 @@
 //! crash at any moment is explained, and what was found can be replayed.
 
 use mpisim::experiment::explore::registry::{self, Entry, Planted};
-use mpisim::experiment::explore::{Explored, Options, Size, Strategy, Token};
+use mpisim::experiment::explore::{Explored, MayFail, Options, Size, Strategy, Token};
 
 /// The most states of a job in a test that runs every time.
 const FEW: usize = 10_000;
@@ -92,7 +92,7 @@ fn spins(name: &str) -> bool {
 #[test]
 fn survivors_of_a_dead_rank_spin_or_are_explained() {
     for entry in registry::entries().iter().filter(|entry| entry.name.starts_with("mutex/mcs")) {
-        let options = Options { crash: true, states: 2 * FEW, ..Options::default() };
+        let options = Options { faults: MayFail::DEATH, states: 2 * FEW, ..Options::default() };
         let found = explored(entry, Size { ranks: 2, ops: 1 }, &options);
         assert_eq!(classes(&found), ["livelock"], "{}: {:#?}", entry.name, found.failures);
     }
@@ -105,7 +105,8 @@ fn a_crash_at_any_moment_is_explained() {
     let (mut diagnosed, mut victims) = (0, 0);
     for entry in registry::entries() {
         let size = Size { ranks: 3.min(entry.most), ops: 1 };
-        let options = Options { crash: true, states: FEW, reduce: true, ..Options::default() };
+        let options =
+            Options { faults: MayFail::DEATH, states: FEW, reduce: true, ..Options::default() };
         let found = explored(&entry, size, &options);
         let name = &entry.name;
         if spins(name) {
@@ -127,7 +128,7 @@ fn a_crash_at_any_moment_is_explained() {
 fn waiters_behind_waiters_are_named() {
     let (entry, planted) = registry::find("collectives/scan/linear").unwrap();
     let subject = entry.subject(Size { ranks: 3, ops: 1 }, planted);
-    let found = subject.explore(&Options { crash: true, ..Options::default() });
+    let found = subject.explore(&Options { faults: MayFail::DEATH, ..Options::default() });
     let first = found.diagnoses.iter().find(|words| words.starts_with("process 0 died")).unwrap();
     assert!(first.contains("waits for it: process 1: MPI_Scan"), "{first}");
     assert!(first.contains("waits behind them: process 2: MPI_Scan"), "{first}");
@@ -140,7 +141,8 @@ fn drawn_orders_raise_no_false_alarm() {
         let size = Size { ranks: 3.min(entry.most), ops: 2 };
         for strategy in [Strategy::Walk, Strategy::Pct { depth: 3 }] {
             for crash in [false, true] {
-                let options = Options { strategy, schedules: 30, crash, ..Options::default() };
+                let faults = if crash { MayFail::DEATH } else { MayFail::default() };
+                let options = Options { strategy, schedules: 30, faults, ..Options::default() };
                 let found = explored(&entry, size, &options);
                 // Test-and-set may be drawn against one rank for ever.
                 if spins(&entry.name) && (crash || entry.name.starts_with("mutex/test_and_set")) {
@@ -191,18 +193,18 @@ fn what_is_replayed_is_equal_to_the_last_bit() {
         let choices: Vec<usize> = (0..)
             .map_while(|length| {
                 let run = vec![0; length];
-                subject.replay(&run, false).is_ok().then_some(length)
+                subject.replay(&run, MayFail::default()).is_ok().then_some(length)
             })
             .last()
             .map(|length| vec![0; length])
             .unwrap();
-        let once = subject.replay(&choices, false).unwrap();
+        let once = subject.replay(&choices, MayFail::default()).unwrap();
         assert_eq!(once.class, None, "{strategy:?}");
         assert!(once.steps.len() > 5);
         let token = Token {
             subject: name.to_owned(),
             size: Some(size),
-            crash: false,
+            faults: MayFail::default(),
             seed: 1,
             version: "0".to_owned(),
             first: subject.digest(),
@@ -210,11 +212,11 @@ fn what_is_replayed_is_equal_to_the_last_bit() {
             choices,
         };
         let read: Token = token.to_string().parse().unwrap();
-        let again = entry.subject(size, planted).replay(&read.choices, read.crash).unwrap();
+        let again = entry.subject(size, planted).replay(&read.choices, read.faults).unwrap();
         assert_eq!(again, once);
         let other = entry.subject(Size { ranks: 2, ops: 2 }, planted);
         assert_ne!(other.digest(), token.first);
         let beyond = [&read.choices[..], &[0]].concat();
-        assert_eq!(subject.replay(&beyond, false), Err((read.choices.len(), 0)));
+        assert_eq!(subject.replay(&beyond, MayFail::default()), Err((read.choices.len(), 0)));
     }
 }

@@ -12,9 +12,9 @@ use mpisim::engine::{Keep, Stream, Streams};
 use mpisim::experiment::plan::{Plan, Point, Request, load};
 use mpisim::experiment::run::job;
 use mpisim::hardware::reliable::Settings;
-use mpisim::runtime::explore::lossy::{Allowed, every_order};
+use mpisim::runtime::explore::lossy::every_order;
 use mpisim::runtime::explore::{Final, compare, replay};
-use mpisim::runtime::faults::{Effect, Failure};
+use mpisim::runtime::faults::{Allowed, Effect, Failure};
 use mpisim::runtime::timed::{Ending, Outcome};
 
 /// A name and the members of a scenario, after the machine.

@@ -37,6 +37,7 @@ mod explorer;
 mod faults;
 mod gpu_messages;
 mod linked_lists;
+mod lossy_wires;
 mod mutex_orders;
 mod mutexes;
 mod offers;

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::Report;
 use crate::experiment::explore::{Failed, Replayed, Size, Step, Strategy, Token};
+use crate::runtime::faults::Allowed;
 
 /// The version of the documents.
 const SCHEMA: u32 = 1;
@@ -36,7 +37,8 @@ pub(super) fn report(report: &Report<'_>) -> String {
         "strategy": strategy,
         "depth_of_priorities": depth,
         "reduced": options.reduce,
-        "crash": options.crash,
+        "crash": options.faults.crash,
+        "packets": packets(options.faults.packets),
         "seed": options.seed,
         "verdict": report.verdict.name(),
         "complete": options.strategy == Strategy::Exhaustive && found.stopped.is_none(),
@@ -52,6 +54,10 @@ pub(super) fn report(report: &Report<'_>) -> String {
         "failures": failures.map(|(one, token)| failure(one, token)).collect::<Vec<_>>(),
     });
     format!("{document:#}\n")
+}
+
+fn packets(Allowed { losses, repeats, overtakings }: Allowed) -> Value {
+    json!({ "losses": losses, "duplications": repeats, "reorderings": overtakings })
 }
 
 fn failure(failed: &Failed, token: &Token) -> Value {
@@ -79,7 +85,8 @@ pub(super) fn replayed(token: &Token, replayed: &Replayed) -> String {
         "ranks": token.size.map(|Size { ranks, .. }| ranks),
         "ops": token.size.map(|Size { ops, .. }| ops),
         "version": token.version,
-        "crash": token.crash,
+        "crash": token.faults.crash,
+        "packets": packets(token.faults.packets),
         "class": replayed.class,
         "explanation": replayed.explanation,
         "steps": steps(&replayed.steps),

@@ -5,7 +5,10 @@ use std::time::Duration;
 
 use super::{Report, Verdict, stopped_in_words};
 use crate::experiment::explore::registry::Entry;
-use crate::experiment::explore::{Explored, Failed, Replayed, Size, Step, Strategy, Token};
+use crate::experiment::explore::{
+    Explored, Failed, MayFail, Replayed, Size, Step, Strategy, Token,
+};
+use crate::runtime::faults::Allowed;
 
 /// What to do about an exploration that was cut off.
 pub(super) const HELP_CUT_OFF: &str = "raise `--budget` or `--memory`, take fewer ranks or \
@@ -32,7 +35,8 @@ pub(super) fn report(report: &Report<'_>) -> String {
         let _ = writeln!(text, "replay the {}:\n  mpisim replay {}", failed.0.class, failed.1);
     }
     for diagnosis in &found.diagnoses {
-        let _ = write!(text, "\nafter a crash, at the nearest end:\n{diagnosis}");
+        let after = if report.options.faults.crash { "after a crash" } else { "given up" };
+        let _ = write!(text, "\n{after}, at the nearest end:\n{diagnosis}");
     }
     let _ = writeln!(text, "\n{}", verdict(report));
     text
@@ -64,7 +68,7 @@ fn head(report: &Report<'_>) -> String {
         row("final states", grouped(found.finals));
         row("memory", format!("about {} KiB", grouped(found.memory >> 10)));
     }
-    if report.options.crash {
+    if report.options.faults != MayFail::default() {
         row("diagnosed", grouped(found.diagnosed));
     }
     if found.unfinished > 0 {
@@ -93,8 +97,20 @@ fn order(report: &Report<'_>) -> String {
             format!("orders by random priorities, depth {depth}, seed {}", options.seed)
         }
     };
-    let crash = if options.crash { "; one process may die at any moment" } else { "" };
-    format!("{order}{crash}")
+    let crash = if options.faults.crash { "; one process may die at any moment" } else { "" };
+    format!("{order}{crash}{}", packets(options.faults.packets))
+}
+
+/// What links may do.
+fn packets(allowed: Allowed) -> String {
+    let Allowed { losses, repeats, overtakings } = allowed;
+    let kinds = [("lost", losses), ("duplicated", repeats), ("overtaken", overtakings)];
+    let words: Vec<String> = kinds
+        .iter()
+        .filter(|(_, most)| *most > 0)
+        .map(|(word, most)| format!("{most} {word}"))
+        .collect();
+    if words.is_empty() { String::new() } else { format!("; packets: up to {}", words.join(", ")) }
 }
 
 fn failure(failed: &Failed) -> String {
@@ -135,7 +151,10 @@ fn way(steps: &[Step], point: Option<usize>) -> String {
 fn verdict(report: &Report<'_>) -> String {
     let found = report.found;
     match report.verdict {
-        Verdict::Verified if report.options.crash => {
+        Verdict::Verified if !report.options.faults.packets.is_nothing() && found.diagnosed > 0 => {
+            "verified: every order ends well, or names the queue pair that gave up".to_owned()
+        }
+        Verdict::Verified if report.options.faults.crash => {
             "verified: every order ends well, or names the process that died and who waits for it"
                 .to_owned()
         }

@@ -107,14 +107,15 @@ impl Case {
 
     /// What is wrong with the case under these rules.
     pub(super) fn mismatch(&self, rules: Rules) -> Option<Mismatch> {
-        let found = World::new(&self.calls).run(rules);
-        let wrong = (0..self.calls.len()).find_map(|rank| self.difference(rank, &found[rank]));
+        let mut world = World::new(&self.calls);
+        world.run(rules);
+        let wrong = (0..self.calls.len()).find_map(|rank| self.difference(rank, &world));
         wrong.map(|wrong| Mismatch { case: self.id, schedule: None, wrong })
     }
 
     /// The first answer to a rank's calls that is not the recorded one.
-    fn difference(&self, rank: usize, found: &[Answer]) -> Option<Wrong> {
-        let recorded = &self.returns[rank];
+    fn difference(&self, rank: usize, world: &World<'_>) -> Option<Wrong> {
+        let (recorded, found) = (&self.returns[rank], &world.answers[rank]);
         for (entry, expected) in recorded.iter().enumerate() {
             let found = found.get(entry);
             let unlock = matches!(self.calls[rank][entry], Call::Window(Event::Unlock { .. }));
@@ -125,7 +126,9 @@ impl Case {
             }
             if found != Some(expected) {
                 let expected = vec![Some(json!(expected.word()))];
-                let found = found.map(|found| json!(found.word()));
+                let why = world.refusals.get(&(rank, entry));
+                let found =
+                    found.map(|found| why.map_or_else(|| json!(found.word()), |why| json!(why)));
                 return Some(Wrong::Returned { rank, entry, expected, found });
             }
         }
@@ -209,6 +212,8 @@ struct World<'a> {
     calls: &'a [Vec<Call>],
     states: Vec<Synchronisation>,
     answers: Vec<Vec<Answer>>,
+    /// Why a call was refused, by rank and entry.
+    refusals: BTreeMap<(usize, usize), String>,
     /// Posts by (target, origin) that no start has met.
     posts: BTreeMap<(Rank, Rank), u32>,
     /// Completes by (origin, target) that no wait has met.
@@ -224,14 +229,15 @@ impl<'a> World<'a> {
             calls,
             states: ranks.map(Synchronisation::new).collect(),
             answers: vec![Vec::new(); calls.len()],
+            refusals: BTreeMap::new(),
             posts: BTreeMap::new(),
             completes: BTreeMap::new(),
             standing: vec![false; calls.len()],
         }
     }
 
-    /// Runs until every call has returned or none can; answers what they returned, by rank.
-    fn run(mut self, rules: Rules) -> Vec<Vec<Answer>> {
+    /// Runs until every call has returned or none can.
+    fn run(&mut self, rules: Rules) {
         while (0..self.calls.len()).any(|rank| self.step(rules, rank)) {
             if self.standing.iter().all(|stands| *stands) {
                 self.release(rules);
@@ -242,7 +248,6 @@ impl<'a> World<'a> {
                 answers.push(Answer::Hangs);
             }
         }
-        self.answers
     }
 
     /// Makes the next call of a rank; answers whether anything came of it.
@@ -256,7 +261,9 @@ impl<'a> World<'a> {
             self.standing[rank] = true;
             return true;
         };
-        if !self.states[rank].permits(rules, event) {
+        if let Err(why) = self.states[rank].clone().call(rules, event) {
+            let entry = self.answers[rank].len();
+            self.refusals.insert((rank, entry), why.to_string());
             self.answers[rank].push(Answer::Refused);
             return true;
         }

@@ -22,6 +22,8 @@ pub use strategy::smallest;
 pub use subject::{Start, Subject};
 pub use token::{Token, TokenError};
 
+use crate::runtime::faults::Allowed;
+
 /// How large a protocol's job is.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Size {
@@ -62,8 +64,37 @@ pub struct Options {
     pub steps: usize,
     /// Seed of what is drawn.
     pub seed: u64,
+    /// What may go wrong.
+    pub faults: MayFail,
+}
+
+/// What may go wrong in the environment: choices that nobody may wait for. One of the two, for the
+/// HCA of a process that dies sends nothing again.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct MayFail {
     /// Whether a process may die, at any moment.
     pub crash: bool,
+    /// What wires may do to packets below the messages.
+    pub packets: Allowed,
+}
+
+impl MayFail {
+    /// A process may die, at any moment.
+    pub const DEATH: Self =
+        Self { crash: true, packets: Allowed { losses: 0, repeats: 0, overtakings: 0 } };
+
+    /// Branches that an exploration under these faults must reach.
+    pub fn reaches(self) -> Vec<&'static str> {
+        let Allowed { losses, repeats, overtakings } = self.packets;
+        let names = [
+            (losses > 0, "lost"),
+            (losses > 0, "timed_out"),
+            (repeats > 0, "repeated"),
+            (overtakings > 0, "overtaken"),
+            (repeats > 0 || overtakings > 0, "not_taken"),
+        ];
+        names.into_iter().filter_map(|(asked, name)| asked.then_some(name)).collect()
+    }
 }
 
 impl Default for Options {
@@ -76,7 +107,7 @@ impl Default for Options {
             schedules: 10_000,
             steps: 10_000,
             seed: 1,
-            crash: false,
+            faults: MayFail::default(),
         }
     }
 }

@@ -23,7 +23,8 @@ pub struct Explored {
     pub depth: usize,
     /// Ends at which every program had ended: states, or runs.
     pub finals: usize,
-    /// Ends at which survivors wait for the victim of a crash, and a report says so.
+    /// Ends at which survivors wait for the victim of a crash, or a queue pair has given up, and a
+    /// report says so.
     pub diagnosed: usize,
     /// Runs made one by one.
     pub schedules: usize,
@@ -37,7 +38,7 @@ pub struct Explored {
     pub failures: Vec<Failed>,
     /// How often interesting branches were met.
     pub sometimes: Sometimes,
-    /// What is said after a crash, for each victim, at the nearest end.
+    /// What is said after a crash, for each victim, or where a queue pair gave up, at the nearest end.
     pub diagnoses: Vec<String>,
 }
 

@@ -3,7 +3,11 @@
 use super::subject::{Start, Subject};
 use crate::experiment::plan::{Addressing, Plan};
 use crate::experiment::run::job;
+use crate::protocols::contract::{Machine, Program};
+use crate::runtime::faults::Allowed;
 use crate::runtime::memory::Payload;
+use crate::runtime::monitors::buffers::Lends;
+use crate::runtime::untimed::{PacketFaults, World};
 use crate::workloads::xios_ep::Rules;
 
 /// Why a scenario cannot be explored.
@@ -17,6 +21,21 @@ pub enum Unfit {
     Job(String),
 }
 
+fn start<M: Machine<Call: Lends>, P: Program<M>>(
+    world: World<M, P>,
+    plan: &Plan,
+    wires: PacketFaults,
+) -> Start<M, P> {
+    let start = Start::new(world).with_settings(plan.digest.as_str());
+    start.with_wires(wires.settings, wires.between)
+}
+
+/// What the fault plan of the only point of a plan may do to packets; nothing where there are several.
+pub fn allowed(plan: &Plan) -> Allowed {
+    let [point] = &plan.points[..] else { return Allowed::default() };
+    point.faults.allowed()
+}
+
 /// The job of the only point of a plan, with real payload.
 ///
 /// # Errors
@@ -27,10 +46,11 @@ pub fn subject(plan: &Plan) -> Result<Box<dyn Subject>, Unfit> {
     let mut job = job::build(point);
     job.payload = Payload::Real;
     let wrong = |why: crate::workloads::job::JobError| Unfit::Job(why.to_string());
+    let wires = job.packet_faults(Allowed::default()).map_err(wrong)?;
     if point.addressing == Addressing::EndpointLibrary {
         let world = job.untimed_over_xios_ep(Rules::default()).map_err(wrong)?;
-        return Ok(Box::new(Start::new(world).with_settings(plan.digest.as_str())));
+        return Ok(Box::new(start(world, plan, wires)));
     }
     let world = job.untimed().map_err(wrong)?;
-    Ok(Box::new(Start::new(world).with_settings(plan.digest.as_str())))
+    Ok(Box::new(start(world, plan, wires)))
 }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use super::report::{Explored, Failed, Step, Stopped};
 use super::subject::{Start, Subject};
-use super::{Options, Size, Strategy};
+use super::{MayFail, Options, Size, Strategy};
 use crate::protocols::contract::{Machine, Program};
 use crate::runtime::explore::{
     self, Failure, Pct, Rule, Scope, Story, Survey, drive, failure_of, search, shrink, tell, walk,
@@ -28,7 +28,9 @@ where
         }
         Strategy::Pct { depth } => {
             // How long a run is, as a first one tells.
-            let length = drive(&mut start.begin(false), options.steps, |_| Some(0)).choices.len();
+            let length = drive(&mut start.begin(MayFail::default()), options.steps, |_| Some(0))
+                .choices
+                .len();
             let draw = |world: &mut World<M, P>, schedule: u32| {
                 let mut pct = Pct::new(options.seed, schedule, depth, length);
                 drive(world, options.steps, |choices| pct.pick(choices))
@@ -44,7 +46,7 @@ where
 {
     let rule = if options.reduce { Rule::Alone } else { Rule::Nothing };
     let scope = Scope { states: options.states, memory: options.memory, rule };
-    let first = start.begin(options.crash);
+    let first = start.begin(options.faults);
     let survey = search(&first, scope, World::fingerprint, start.judge());
     let mut explored = Explored {
         states: survey.states,
@@ -63,12 +65,21 @@ where
     };
     for (_, way) in &survey.diagnoses {
         let end = tell(&first, way).expect("it is a way of this world").end;
-        explored.diagnoses.extend(end.crash_report().map(|report| report.to_string()));
+        explored.diagnoses.extend(struck(&end));
     }
     for (failure, way, point) in failures(survey) {
         explored.failures.push(failed(start, options, &failure, &way, point));
     }
     explored
+}
+
+/// How a fault of the environment ended a run; `None` where none did.
+fn struck<M: Machine, P: Program<M>>(world: &World<M, P>) -> Option<String>
+where
+    M::Call: Lends,
+{
+    let report = world.crash_report().map(|report| report.to_string());
+    report.or_else(|| world.gave_up().map(|gave_up| gave_up.to_string()))
 }
 
 /// Every failure of a survey, with the shortest way to it and its point of no return.
@@ -94,7 +105,7 @@ where
     M::Call: Lends,
 {
     let mut explored = Explored::default();
-    let first = start.begin(options.crash);
+    let first = start.begin(options.faults);
     for schedule in 0..options.schedules {
         let mut world = first.clone();
         let walk = run(&mut world, schedule);
@@ -113,13 +124,12 @@ where
             return explored;
         }
         match walk.outcome {
-            Outcome::Finished => explored.finals += 1,
+            Outcome::Finished if world.gave_up().is_none() => explored.finals += 1,
             Outcome::Running => explored.unfinished += 1,
-            Outcome::Stuck | Outcome::Faulted(_) => {
+            Outcome::Finished | Outcome::Stuck | Outcome::Faulted(_) => {
                 explored.diagnosed += 1;
-                let report = world.crash_report().map(|report| report.to_string());
                 if explored.diagnoses.is_empty() {
-                    explored.diagnoses.extend(report);
+                    explored.diagnoses.extend(struck(&world));
                 }
             }
         }
@@ -189,7 +199,7 @@ fn failed<M: Machine, P: Program<M>>(
 where
     M::Call: Lends,
 {
-    let first = start.begin(options.crash);
+    let first = start.begin(options.faults);
     let class = failure.class();
     let story = tell(&first, way).expect("it is a way of this world");
     let shrunk = shrink(&first, way, &class, limit(way.len()), start.judge());
@@ -228,7 +238,7 @@ where
     M::Call: Lends,
 {
     let Some(failure) = failure else {
-        let report = world.crash_report().map(|report| report.to_string());
+        let report = struck(world);
         return report.unwrap_or_else(|| "nothing is wrong at the end of this run".to_owned());
     };
     let mut words = format!("{failure}\n");

@@ -1,13 +1,15 @@
 //! A job before its first step, whatever its library is.
 
 use super::report::{Explored, Replayed};
-use super::{Options, strategy};
+use super::{MayFail, Options, strategy};
+use crate::hardware::reliable::Settings;
 use crate::protocols::contract::{Machine, Program};
 use crate::runtime::explore::{Failure, failure_of, tell};
+use crate::runtime::faults::Transport;
 use crate::runtime::fingerprint::Fingerprint;
 use crate::runtime::monitors::Violation;
 use crate::runtime::monitors::buffers::Lends;
-use crate::runtime::untimed::World;
+use crate::runtime::untimed::{Between, PacketFaults, World};
 
 /// What must hold at a good end, beyond the laws that every run is watched for.
 pub type Judge<M, P> = Box<dyn Fn(&World<M, P>) -> Option<Violation>>;
@@ -20,13 +22,13 @@ pub trait Subject {
     /// Tries the orders that the options ask for.
     fn explore(&self, options: &Options) -> Explored;
 
-    /// Takes at each step the choice with the given place among those that are open; a process may
-    /// die where `crash` says so.
+    /// Takes at each step the choice with the given place among those that are open, where `faults`
+    /// may happen.
     ///
     /// # Errors
     ///
     /// The number of the first step that has no choice with that place, and how many it has.
-    fn replay(&self, choices: &[usize], crash: bool) -> Result<Replayed, (usize, usize)>;
+    fn replay(&self, choices: &[usize], faults: MayFail) -> Result<Replayed, (usize, usize)>;
 }
 
 /// The job of a world.
@@ -34,6 +36,7 @@ pub struct Start<M: Machine, P: Program<M>> {
     world: World<M, P>,
     /// What tells jobs apart that begin in equal states.
     settings: String,
+    wires: (Settings, Between),
     judge: Judge<M, P>,
 }
 
@@ -43,7 +46,8 @@ where
 {
     /// A job in which only the laws of every run are watched for.
     pub fn new(world: World<M, P>) -> Self {
-        Self { world, settings: String::new(), judge: Box::new(|_| None) }
+        let wires = (Settings::new(Transport::default().retries), Between::All);
+        Self { world, settings: String::new(), wires, judge: Box::new(|_| None) }
     }
 
     /// The same job with a law of its own, of every good end.
@@ -56,6 +60,12 @@ where
     #[must_use]
     pub fn with_settings(self, settings: impl Into<String>) -> Self {
         Self { settings: settings.into(), ..self }
+    }
+
+    /// The same job with other connections between its HCAs, where packets may be lost.
+    #[must_use]
+    pub fn with_wires(self, settings: Settings, between: Between) -> Self {
+        Self { wires: (settings, between), ..self }
     }
 
     /// The same job from another first state on.
@@ -74,9 +84,16 @@ where
         &self.judge
     }
 
-    pub(super) fn begin(&self, crash: bool) -> World<M, P> {
+    pub(super) fn begin(&self, faults: MayFail) -> World<M, P> {
         let world = self.world.clone();
-        if crash { world.with_crash() } else { world }
+        if faults.crash {
+            return world.with_crash();
+        }
+        if faults.packets.is_nothing() {
+            return world;
+        }
+        let (settings, between) = self.wires.clone();
+        world.with_packet_faults(PacketFaults { allowed: faults.packets, settings, between })
     }
 }
 
@@ -98,8 +115,8 @@ where
         strategy::explore(self, options)
     }
 
-    fn replay(&self, choices: &[usize], crash: bool) -> Result<Replayed, (usize, usize)> {
-        let start = self.begin(crash);
+    fn replay(&self, choices: &[usize], faults: MayFail) -> Result<Replayed, (usize, usize)> {
+        let start = self.begin(faults);
         let mut world = start.clone();
         let mut run = Vec::with_capacity(choices.len());
         for (at, &place) in choices.iter().enumerate() {

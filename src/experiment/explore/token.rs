@@ -4,14 +4,15 @@
 //!   x1:mutex/mcs:3x2:c:s1:0.1.0:<first state>:<last state>:<choices>:<sum>
 //! ```
 //!
-//! Format, subject, ranks x operations (`-` for a scenario), whether a process may die (`c` or `-`),
-//! seed, version of the program, fingerprints of the first and the last state, one place among the
+//! Format, subject, ranks x operations (`-` for a scenario), what may go wrong (`c`: a process dies;
+//! `l1d2r3`: a packet is lost, two are duplicated, three reordered; `-`: nothing), seed, version of the program, fingerprints of the first and the last state, one place among the
 //! open choices for each step, and a sum over all of it that catches a slip of the pen.
 
 use std::fmt;
 use std::str::FromStr;
 
-use super::Size;
+use super::{MayFail, Size};
+use crate::runtime::faults::Allowed;
 
 /// The format that is written and read.
 const FORMAT: &str = "x1";
@@ -23,8 +24,8 @@ pub struct Token {
     pub subject: String,
     /// Its size; `None` for a scenario.
     pub size: Option<Size>,
-    /// Whether a process may die.
-    pub crash: bool,
+    /// What may go wrong.
+    pub faults: MayFail,
     /// The seed of the exploration.
     pub seed: u64,
     /// The program that made the run.
@@ -83,6 +84,31 @@ fn choices_from_text(text: &str) -> Option<Vec<usize>> {
     Some(choices)
 }
 
+fn faults_to_text(MayFail { crash, packets }: MayFail) -> String {
+    let Allowed { losses, repeats, overtakings } = packets;
+    let counts = [('l', losses), ('d', repeats), ('r', overtakings)];
+    let mut text = String::from(if crash { "c" } else { "" });
+    text.extend(counts.iter().filter(|(_, n)| *n > 0).map(|(word, n)| format!("{word}{n}")));
+    if text.is_empty() { "-".to_owned() } else { text }
+}
+
+fn faults_from_text(text: &str) -> Option<MayFail> {
+    let mut faults = MayFail::default();
+    let (crash, mut rest) = text.strip_prefix('c').map_or((false, text), |rest| (true, rest));
+    faults.crash = crash;
+    if rest == "-" && !crash {
+        return Some(faults);
+    }
+    let Allowed { losses, repeats, overtakings } = &mut faults.packets;
+    for (word, count) in [('l', losses), ('d', repeats), ('r', overtakings)] {
+        let Some(number) = rest.strip_prefix(word) else { continue };
+        let digits = number.bytes().take_while(u8::is_ascii_digit).count();
+        *count = number[..digits].parse().ok()?;
+        rest = &number[digits..];
+    }
+    rest.is_empty().then_some(faults)
+}
+
 /// Everything but plain characters as `%` and two digits.
 fn escaped(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/_.+-".contains(&byte);
@@ -112,7 +138,7 @@ impl fmt::Display for Token {
             "{FORMAT}:{}:{}:{}:s{}:{}:{:032x}:{:032x}:{}",
             escaped(&self.subject),
             size.as_deref().unwrap_or("-"),
-            if self.crash { "c" } else { "-" },
+            faults_to_text(self.faults),
             self.seed,
             escaped(&self.version),
             self.first,
@@ -134,13 +160,13 @@ impl FromStr for Token {
         }
         let (body, found) = text.rsplit_once(':').ok_or(TokenError::Form("it has one part"))?;
         let parts: Vec<&str> = body.split(':').collect();
-        let &[_, subject, size, crash, seed, version, first, last, choices] = &parts[..] else {
+        let &[_, subject, size, faults, seed, version, first, last, choices] = &parts[..] else {
             return Err(TokenError::Form("it does not have ten parts"));
         };
         if sum(body) != found {
             return Err(TokenError::Sum);
         }
-        Self::of_parts(subject, size, crash, seed, version, [first, last], choices)
+        Self::of_parts(subject, size, faults, seed, version, [first, last], choices)
             .ok_or(TokenError::Form("a part cannot be read"))
     }
 }
@@ -149,7 +175,7 @@ impl Token {
     fn of_parts(
         subject: &str,
         size: &str,
-        crash: &str,
+        faults: &str,
         seed: &str,
         version: &str,
         states: [&str; 2],
@@ -166,7 +192,7 @@ impl Token {
         Some(Self {
             subject: unescaped(subject)?,
             size,
-            crash: crash == "c",
+            faults: faults_from_text(faults)?,
             seed: seed.strip_prefix('s')?.parse().ok()?,
             version: unescaped(version)?,
             first: print(states[0])?,
@@ -184,7 +210,7 @@ mod tests {
         Token {
             subject: "a folder/program: 1.json".to_owned(),
             size: Some(Size { ranks: 3, ops: 2 }),
-            crash: true,
+            faults: MayFail::DEATH,
             seed: 42,
             version: "0.1.0".to_owned(),
             first: 7,
@@ -199,8 +225,13 @@ mod tests {
         assert_eq!(text.parse(), Ok(token()));
         assert_eq!(format!(" {text}\n").parse(), Ok(token()));
         assert!(!text.contains(' '), "one word: {text}");
-        let scenario = Token { size: None, crash: false, choices: vec![], ..token() };
+        let faults = MayFail::default();
+        let scenario = Token { size: None, faults, choices: vec![], ..token() };
         assert_eq!(scenario.to_string().parse(), Ok(scenario));
+        let packets = Allowed { losses: 2, repeats: 0, overtakings: 255 };
+        let lossy = Token { faults: MayFail { packets, ..faults }, ..token() };
+        assert!(lossy.to_string().contains(":l2r255:"), "{lossy}");
+        assert_eq!(lossy.to_string().parse(), Ok(lossy));
     }
 
     #[test]

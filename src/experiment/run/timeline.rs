@@ -115,7 +115,11 @@ pub fn sequence(point: &Point, title: &str, recorded: &Recorded) -> Option<Seque
     for stretch in recorded.causes.all() {
         let Some(rank) = rank_of(recorded, stretch.tag.resource) else { continue };
         let spent = Spent::of(stretch.tag.phase);
-        if !matches!(spent, Spent::Copy | Spent::Library | Spent::Outside | Spent::Pinning) {
+        let shown = matches!(
+            spent,
+            Spent::Copy | Spent::Library | Spent::Registration | Spent::Outside | Spent::Pinning
+        );
+        if !shown {
             continue;
         }
         let (from_ps, to_ps) = (stretch.from.as_ps(), stretch.to.as_ps());

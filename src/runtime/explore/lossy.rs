@@ -12,63 +12,10 @@
 //! that of the untimed world, since the MPI library sees neither packets nor their loss.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::fmt;
 
-use crate::hardware::reliable::{Answer, Psn, Receiver, Sender, Settings, Step};
-
-/// How often the wire may do what, both directions together.
-#[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd)]
-pub struct Allowed {
-    /// Packets and answers that are lost.
-    pub losses: u8,
-    /// Those that arrive twice.
-    pub repeats: u8,
-    /// Those that are overtaken.
-    pub overtakings: u8,
-}
-
-impl Allowed {
-    const fn sum(self) -> u32 {
-        self.losses as u32 + self.repeats as u32 + self.overtakings as u32
-    }
-}
-
-/// One of the two directions.
-#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub enum Wire {
-    /// Packets.
-    There,
-    /// Answers.
-    Back,
-}
-
-/// What can happen next.
-#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub enum Choice {
-    /// The head of a wire arrives.
-    Arrive(Wire),
-    /// It is lost.
-    Lose(Wire),
-    /// It arrives, and stays on the wire.
-    Repeat(Wire),
-    /// The one behind it overtakes it.
-    Overtake(Wire),
-    /// The transport timer runs out.
-    TimeOut,
-}
-
-impl fmt::Display for Choice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = |wire: &Wire| if *wire == Wire::There { "packet" } else { "answer" };
-        match self {
-            Self::Arrive(wire) => write!(f, "the first {} arrives", name(wire)),
-            Self::Lose(wire) => write!(f, "the first {} is lost", name(wire)),
-            Self::Repeat(wire) => write!(f, "the first {} arrives, and will again", name(wire)),
-            Self::Overtake(wire) => write!(f, "the second {} overtakes the first", name(wire)),
-            Self::TimeOut => write!(f, "the transport timer runs out"),
-        }
-    }
-}
+use crate::hardware::reliable::Settings;
+use crate::runtime::connection::{Connection, Move};
+use crate::runtime::faults::Allowed;
 
 /// What a reliable connection must not do.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, thiserror::Error)]
@@ -121,17 +68,11 @@ impl Broken {
     }
 }
 
-/// A connection, both ends and both wires.
+/// A connection that carries numbers which only the checker sees.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 struct World {
-    sender: Sender,
-    receiver: Receiver,
-    /// Packets on the wire, with the numbers that only the checker sees.
-    there: VecDeque<(Psn, u64)>,
-    back: VecDeque<Answer>,
-    armed: bool,
+    connection: Connection<u64>,
     taken: u64,
-    acknowledged: u64,
     left: Allowed,
 }
 
@@ -145,127 +86,33 @@ pub struct Found {
     /// Ends at which the connection has failed.
     pub failed: usize,
     /// The first broken law by a shortest way.
-    pub broken: Option<(Broken, Vec<Choice>)>,
+    pub broken: Option<(Broken, Vec<Move>)>,
 }
 
 impl World {
     fn new(settings: Settings, packets: u64, allowed: Allowed) -> Self {
-        let mut world = Self {
-            sender: Sender::new(settings),
-            receiver: Receiver::new(settings),
-            there: VecDeque::new(),
-            back: VecDeque::new(),
-            armed: false,
-            taken: 0,
-            acknowledged: 0,
-            left: allowed,
-        };
-        let mut steps = Vec::new();
-        world.sender.post(packets, &mut steps);
-        world.take(settings, steps);
-        world
+        let mut connection = Connection::new(settings);
+        (0..packets).for_each(|packet| connection.post(packet));
+        Self { connection, taken: 0, left: allowed }
     }
 
-    fn take(&mut self, settings: Settings, steps: Vec<Step>) {
-        for step in steps {
-            match step {
-                Step::Transmit(packet) => self.there.push_back((settings.psn(packet), packet)),
-                Step::Arm => self.armed = true,
-                Step::Disarm => self.armed = false,
-                Step::Acknowledged(packets) => self.acknowledged = packets,
-                Step::Failed(_) => {
-                    // An error completion: what is on the wires matters to nobody any more.
-                    self.there.clear();
-                    self.back.clear();
-                }
-            }
-        }
+    fn choices(&self) -> Vec<Move> {
+        self.connection.moves().chain(self.connection.faults(self.left)).collect()
     }
 
-    fn choices(&self) -> Vec<Choice> {
-        let mut choices = Vec::new();
-        for (wire, waiting) in [(Wire::There, self.there.len()), (Wire::Back, self.back.len())] {
-            if waiting > 0 {
-                choices.push(Choice::Arrive(wire));
-                choices.extend((self.left.losses > 0).then_some(Choice::Lose(wire)));
-                choices.extend((self.left.repeats > 0).then_some(Choice::Repeat(wire)));
-            }
-            if waiting > 1 && self.left.overtakings > 0 {
-                choices.push(Choice::Overtake(wire));
+    fn apply(&mut self, choice: Move) -> Result<(), Broken> {
+        if let Some(taken) = self.connection.apply(choice, &mut self.left) {
+            let expected = self.taken;
+            self.taken += 1;
+            if taken != expected {
+                return Err(Broken::Order { taken, expected });
             }
         }
-        // Longer than any way: it runs out where nothing is on its way any more.
-        if choices.is_empty() && self.armed {
-            choices.push(Choice::TimeOut);
-        }
-        choices
-    }
-
-    fn apply(&mut self, settings: Settings, choice: Choice) -> Result<(), Broken> {
-        match choice {
-            Choice::Arrive(wire) => return self.arrive(settings, wire, false),
-            Choice::Repeat(wire) => {
-                self.left.repeats -= 1;
-                return self.arrive(settings, wire, true);
-            }
-            Choice::Lose(wire) => {
-                self.left.losses -= 1;
-                match wire {
-                    Wire::There => drop(self.there.pop_front()),
-                    Wire::Back => drop(self.back.pop_front()),
-                }
-            }
-            Choice::Overtake(wire) => {
-                self.left.overtakings -= 1;
-                match wire {
-                    Wire::There => self.there.swap(0, 1),
-                    Wire::Back => self.back.swap(0, 1),
-                }
-            }
-            Choice::TimeOut => {
-                let mut steps = Vec::new();
-                self.sender.time_out(&mut steps);
-                self.take(settings, steps);
-            }
-        }
-        Ok(())
-    }
-
-    fn arrive(&mut self, settings: Settings, wire: Wire, stays: bool) -> Result<(), Broken> {
-        match wire {
-            Wire::There => {
-                let (psn, packet) = self.there.pop_front().expect("the wire has a head");
-                if stays {
-                    self.there.push_back((psn, packet));
-                }
-                self.receive(psn, packet)
-            }
-            Wire::Back => {
-                let answer = self.back.pop_front().expect("the wire has a head");
-                if stays {
-                    self.back.push_back(answer);
-                }
-                let mut steps = Vec::new();
-                self.sender.hear(answer, &mut steps);
-                self.take(settings, steps);
-                self.check_acknowledged()
-            }
-        }
-    }
-
-    fn receive(&mut self, psn: Psn, packet: u64) -> Result<(), Broken> {
-        let verdict = self.receiver.receive(psn);
-        self.back.extend(verdict.answer);
-        if !verdict.taken {
-            return Ok(());
-        }
-        let expected = self.taken;
-        self.taken += 1;
-        if packet == expected { Ok(()) } else { Err(Broken::Order { taken: packet, expected }) }
+        self.check_acknowledged()
     }
 
     const fn check_acknowledged(&self) -> Result<(), Broken> {
-        let (acknowledged, taken) = (self.acknowledged, self.taken);
+        let (acknowledged, taken) = (self.connection.acknowledged(), self.taken);
         if acknowledged > taken {
             Err(Broken::Acknowledged { acknowledged, taken })
         } else {
@@ -275,7 +122,7 @@ impl World {
 
     /// Whether it is at an end; an end that must not be is an error.
     fn end(&self, settings: Settings, allowed: Allowed, packets: u64) -> Result<bool, Broken> {
-        if self.sender.has_failed() {
+        if self.connection.has_failed() {
             let disturbances = allowed.sum() - self.left.sum();
             let retries = settings.retries;
             let early = disturbances <= u32::from(retries);
@@ -284,7 +131,7 @@ impl World {
         if !self.choices().is_empty() {
             return Ok(false);
         }
-        let missing = packets - self.acknowledged;
+        let missing = packets - self.connection.acknowledged();
         if missing > 0 { Err(Broken::Stuck { missing }) } else { Ok(true) }
     }
 }
@@ -292,14 +139,14 @@ impl World {
 /// The states that were seen, each with its predecessor.
 struct Graph {
     numbers: BTreeMap<World, usize>,
-    ways: Vec<Option<(usize, Choice)>>,
+    ways: Vec<Option<(usize, Move)>>,
     edges: Vec<(usize, usize)>,
     ends: Vec<usize>,
 }
 
 impl Graph {
     /// The number of a state, and whether it is new.
-    fn number(&mut self, world: &World, way: Option<(usize, Choice)>) -> (usize, bool) {
+    fn number(&mut self, world: &World, way: Option<(usize, Move)>) -> (usize, bool) {
         if let Some(&known) = self.numbers.get(world) {
             return (known, false);
         }
@@ -309,7 +156,7 @@ impl Graph {
         (number, true)
     }
 
-    fn way_to(&self, mut state: usize) -> Vec<Choice> {
+    fn way_to(&self, mut state: usize) -> Vec<Move> {
         let mut way = Vec::new();
         while let Some((before, choice)) = self.ways[state] {
             way.push(choice);
@@ -355,7 +202,7 @@ pub fn every_order(settings: Settings, packets: u64, allowed: Allowed) -> Found 
             Err(broken) => return Found { broken: Some((broken, graph.way_to(number))), ..found },
             Ok(true) => {
                 graph.ends.push(number);
-                let failed = world.sender.has_failed();
+                let failed = world.connection.has_failed();
                 found.failed += usize::from(failed);
                 found.delivered += usize::from(!failed);
                 continue;
@@ -364,7 +211,7 @@ pub fn every_order(settings: Settings, packets: u64, allowed: Allowed) -> Found 
         }
         for choice in world.choices() {
             let mut next = world.clone();
-            let outcome = next.apply(settings, choice);
+            let outcome = next.apply(choice);
             let (to, new) = graph.number(&next, Some((number, choice)));
             if let Err(broken) = outcome {
                 let mut way = graph.way_to(number);

@@ -47,7 +47,7 @@ where
     }
     let outcome = world.outcome();
     let mut violations = world.violations().to_vec();
-    if outcome == Outcome::Finished && world.crash().victim().is_none() {
+    if outcome == Outcome::Finished && !world.is_struck() {
         violations.extend(world.conclude());
     }
     Walk { choices: taken, outcome, violations }

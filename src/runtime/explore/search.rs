@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::graph::{Graph, Number};
 use super::seen::Seen;
 use super::{Budget, Survey};
-use crate::protocols::contract::{Machine, Program};
+use crate::protocols::contract::{Machine, Process, Program};
 use crate::runtime::monitors::buffers::Lends;
 use crate::runtime::monitors::{Sometimes, Violation};
 use crate::runtime::rules::Fault;
@@ -283,7 +283,9 @@ where
     fn end(&mut self, world: &World<M, P>, judge: impl Fn(&World<M, P>) -> Option<Violation>) {
         let number = self.here();
         let victim = world.crash().victim();
-        if world.all_ended() {
+        if let Some(gave_up) = world.gave_up() {
+            self.struck(gave_up.from, number);
+        } else if world.all_ended() {
             self.finals.push(number);
             // What a victim left open is no defect of the others.
             if victim.is_none() {
@@ -295,14 +297,19 @@ where
                 }
             }
         } else if let Some(victim) = victim.filter(|_| world.crash_report().is_some()) {
-            self.survey.diagnosed += 1;
-            self.excused.push(number);
-            if self.survey.diagnoses.iter().all(|(known, _)| *known != victim) {
-                let way = self.way(number);
-                self.survey.diagnoses.push((victim, way));
-            }
+            self.struck(victim, number);
         } else {
             self.dead.push(number);
+        }
+    }
+
+    /// An end that a fault at `process` brought about, and that a report names.
+    fn struck(&mut self, process: Process, number: Number) {
+        self.survey.diagnosed += 1;
+        self.excused.push(number);
+        if self.survey.diagnoses.iter().all(|(known, _)| *known != process) {
+            let way = self.way(number);
+            self.survey.diagnoses.push((process, way));
         }
     }
 

@@ -71,6 +71,7 @@ where
     }
     match world.outcome() {
         Outcome::Faulted(fault) => Some(Failure::Fault(fault)),
+        Outcome::Finished | Outcome::Stuck if world.gave_up().is_some() => None,
         Outcome::Finished if world.crash().victim().is_some() => None,
         Outcome::Finished => {
             let mut found = world.conclude().into_iter().chain(judge(world));

@@ -225,11 +225,21 @@ pub struct Sometimes {
     pub shared_copies: u64,
     /// An access to a window began while another process had one open there.
     pub side_by_side: u64,
+    /// A wire lost a packet or an answer.
+    pub lost: u64,
+    /// A wire delivered one twice.
+    pub repeated: u64,
+    /// One overtook another on a wire.
+    pub overtaken: u64,
+    /// A transport timer ran out.
+    pub timed_out: u64,
+    /// A receiver had a packet before, or missed one before it.
+    pub not_taken: u64,
 }
 
 impl Sometimes {
     /// Every count with its name.
-    pub const fn named(self) -> [(&'static str, u64); 8] {
+    pub const fn named(self) -> [(&'static str, u64); 13] {
         [
             ("unexpected", self.unexpected),
             ("wildcard_races", self.wildcard_races),
@@ -239,6 +249,11 @@ impl Sometimes {
             ("contended", self.contended),
             ("shared_copies", self.shared_copies),
             ("side_by_side", self.side_by_side),
+            ("lost", self.lost),
+            ("repeated", self.repeated),
+            ("overtaken", self.overtaken),
+            ("timed_out", self.timed_out),
+            ("not_taken", self.not_taken),
         ]
     }
 
@@ -262,6 +277,11 @@ impl Sometimes {
             contended: join(self.contended, other.contended),
             shared_copies: join(self.shared_copies, other.shared_copies),
             side_by_side: join(self.side_by_side, other.side_by_side),
+            lost: join(self.lost, other.lost),
+            repeated: join(self.repeated, other.repeated),
+            overtaken: join(self.overtaken, other.overtaken),
+            timed_out: join(self.timed_out, other.timed_out),
+            not_taken: join(self.not_taken, other.not_taken),
         }
     }
 }

@@ -16,6 +16,7 @@ use crate::protocols::contract::{
     ASKED, Action, ActionOf, Counter, Entry, Guard, Input, InputOf, Next, Process, Region, Route,
     Thread, Token, Via,
 };
+use crate::runtime::causes::Spent;
 use crate::runtime::monitors::system;
 use crate::runtime::rules::Cut;
 use crate::runtime::untimed::Choice;
@@ -532,10 +533,7 @@ where
                 let cost = self.costs.line_of_node() * counters.len() as u64;
                 Some(self.charge(thread, Part::Library, cursor, cost))
             }
-            Action::Register { region } => {
-                let cost = self.costs.register(process, *region);
-                Some(self.charge(thread, Part::Library, cursor, cost))
-            }
+            Action::Register { region } => Some(self.register(thread, process, *region, cursor)),
             Action::Send { to, via, header, packet, payload } => {
                 let parcel = payload.map(|region| {
                     self.buffers.reads(process, region, &mut self.violations);
@@ -636,14 +634,14 @@ where
             actor.account.add(part, work);
             return cursor + work;
         }
-        self.charge_with_others(thread, part, cursor, work)
+        self.charge_with_others(thread, (part, part.into()), cursor, work)
     }
 
     #[inline(never)]
     fn charge_with_others(
         &mut self,
         thread: u32,
-        part: Part,
+        (part, spent): (Part, Spent),
         cursor: Time,
         work: TimeDelta,
     ) -> Time {
@@ -651,7 +649,7 @@ where
         let work =
             if actor.alone { work } else { self.slots.stretched(actor.placement.core, work) };
         let end = actor.work(part, cursor, work);
-        self.note(|trail| trail.spent(thread, part.into(), cursor, end));
+        self.note(|trail| trail.spent(thread, spent, cursor, end));
         end
     }
 

@@ -95,8 +95,9 @@ where
         &self,
         step: impl Fn(Process, &Instance<M, P>) -> Option<Choice>,
     ) -> Option<Choice> {
-        // Whether a process dies before or after its step is a difference.
-        if self.fault.is_some() || self.crash == Crash::Possible {
+        // Whether a process dies, or a timer runs out, before or after a step is a difference.
+        let waits = self.crash == Crash::Possible || !self.wires_are_quiet();
+        if self.fault.is_some() || waits {
             return None;
         }
         (0u32..)

@@ -8,7 +8,6 @@ use crate::protocols::contract::{
     Action, ActionOf, Entry, Handle, Input, InputOf, Lane, Machine, Process, Program,
     ProtocolError, Region, Route, Thread, Token, Toward, Via,
 };
-use crate::runtime::fingerprint::Shared;
 use crate::runtime::memory::Parcel;
 use crate::runtime::monitors::buffers::Lends;
 use crate::runtime::rules::{Cut, Defect, Fault, breach};
@@ -74,6 +73,7 @@ where
             }
             Choice::Move { process, token } => self.move_bytes(process, token),
             Choice::Finish { process, token } => self.finish(process, token),
+            Choice::Wire { to, from, does } => self.move_on_wire(to, from, does),
             Choice::Crash { process } => self.die(process),
         }
         Ok(())
@@ -152,6 +152,9 @@ where
         if self.fault.is_some() {
             return Some("the run was stopped by a fault");
         }
+        if self.gave_up().is_some() {
+            return Some("a queue pair has given up, which ends the job");
+        }
         match choice {
             Choice::Enter { process, thread }
             | Choice::Act { process, thread }
@@ -188,6 +191,7 @@ where
                     Some(_) => None,
                 }
             }
+            Choice::Wire { to, from, does } => self.wire_refusal(to, from, does),
             Choice::Crash { process } => self.crash_refusal(process),
         }
     }
@@ -239,9 +243,10 @@ where
             Choice::EndPass { .. } => {
                 (strand.pass.is_none().then_some("it is in no pass"), Entry::Polled)
             }
-            Choice::Move { .. } | Choice::Finish { .. } | Choice::Crash { .. } => {
-                (None, Entry::Done)
-            }
+            Choice::Move { .. }
+            | Choice::Finish { .. }
+            | Choice::Wire { .. }
+            | Choice::Crash { .. } => (None, Entry::Done),
         };
         let blocked = !instance.grants(thread, &entry);
         missing.or(blocked.then_some("another thread is inside the guard"))
@@ -312,6 +317,7 @@ where
 
     /// The bytes of a write have moved: what it carries besides can be taken.
     fn immediate_arrives(&mut self, writer: Process, to: Process, token: Token) {
+        self.whole_on_wires(writer, to, token);
         let channels = &self.ports[to.0 as usize].channels;
         let comes = |incoming: &Incoming<M>| incoming.part_of == Some(token);
         let from =
@@ -508,9 +514,17 @@ where
         if self.crash.victim() == Some(to.peer) {
             return;
         }
-        let Some(port) = self.ports.get_mut(to.peer.0 as usize).map(Shared::change) else {
+        if to.peer.0 as usize >= self.ports.len() {
             return self.stop(actor, Defect::Broke(format!("there is no process {}", to.peer.0)));
-        };
+        }
+        if let Some(incoming) = self.post_to_wire(to.peer, from, via, incoming) {
+            self.deliver(to.peer, from, via, incoming);
+        }
+    }
+
+    /// A message comes to the end of its channel.
+    pub(super) fn deliver(&mut self, to: Process, from: Route, via: Via, incoming: Incoming<M>) {
+        let port = self.ports[to.0 as usize].change();
         let place = port.channel(from, via).unwrap_or_else(|place| {
             port.channels.insert(place, Channel { from, via, packets: [].into() });
             place

@@ -85,6 +85,7 @@ where
                 let kind = if of_gpu { "operation of the GPU" } else { "RDMA operation" };
                 format!("an {kind} of process {} completes", process.0)
             }
+            Choice::Wire { .. } => choice.to_string(),
             Choice::Crash { process } => format!("process {} dies", process.0),
         })
     }

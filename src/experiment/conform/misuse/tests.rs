@@ -75,13 +75,17 @@ fn a_wrong_answer_is_named() {
     check_verdict(
         r#"[["put"],["lock_all","unlock"]]"#,
         r#"[["rma_sync"],["ok","ok"]]"#,
-        "case 5: rank 1, entry 1: \"rma_sync\" instead of \"ok\"\n0 passed, 1 failed",
+        "case 5: rank 1, entry 1: \"MPI_ERR_RMA_SYNC: unlock of target 0 in a lock-all epoch; allowed \
+         there for it: post, unlock_all, flush, flush_all, flush_local, flush_local_all, sync, an \
+         operation, a request operation\" instead of \"ok\"\n0 passed, 1 failed",
     );
     check_verdict(r#"[["unlock"],[]]"#, r#"[["hang_or_stopped"],[]]"#, "1 passed, 0 failed");
     check_verdict(
         r#"[["flush"],[]]"#,
         r#"[["hang_or_stopped"],[]]"#,
-        "case 5: rank 0, entry 0: \"rma_sync\" instead of \"hang\"\n0 passed, 1 failed",
+        "case 5: rank 0, entry 0: \"MPI_ERR_RMA_SYNC: flush of target 1 outside any access epoch; \
+         allowed there for it: fence, post, start, lock, lock_all, free\" instead of \"hang\"\n\
+         0 passed, 1 failed",
     );
 }
 

@@ -4,6 +4,7 @@ use crate::hardware::copies::CoreCopy;
 use crate::hardware::fabric::{ConnId, Transfer};
 use crate::mpi::rma::update::Effect;
 use crate::protocols::contract::{Machine, Process, Program, Region, Space};
+use crate::runtime::causes::Spent;
 use crate::runtime::monitors::buffers::Lends;
 use crate::runtime::timed::wires::{COPY, token};
 use crate::runtime::timed::{FabricSchedule, Happening, Part, Phase, Timed};
@@ -13,6 +14,18 @@ impl<M: Machine, P: Program<M>> Timed<M, P>
 where
     M::Call: Lends,
 {
+    /// The core registers a buffer: library code, that explanations tell apart.
+    pub(super) fn register(
+        &mut self,
+        thread: u32,
+        process: Process,
+        region: Region,
+        cursor: Time,
+    ) -> Time {
+        let cost = self.costs.register(process, region);
+        self.charge_with_others(thread, (Part::Library, Spent::Registration), cursor, cost)
+    }
+
     /// The core copies inside its process.
     pub(super) fn copy(
         &mut self,
