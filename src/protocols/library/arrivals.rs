@@ -2,8 +2,8 @@
 
 use super::requests::{Body, Pending, Request, Rts, received};
 use super::{
-    Action, Key, Library, LibraryAction, MessageHeader, Outcome, Packet, Posted, ProtocolError,
-    Region, Route, Space, Thread, Unexpected, UnexpectedBody,
+    Action, Key, Library, LibraryAction, MessageHeader, Packet, Posted, ProtocolError, Region,
+    Route, Space, Thread, Unexpected, UnexpectedBody,
 };
 use crate::mpi::observation::Observation;
 use crate::protocols::call::{SendMode, Status};
@@ -200,8 +200,7 @@ impl Library {
         else {
             return Err(self.refuse("no synchronous send waits", sender));
         };
-        out.emit(|| Action::Observe(Observation::SendComplete { message }));
-        self.complete(sender, Outcome::Sent, Some(buffer), out)
+        self.send_complete(sender, message, buffer, out)
     }
 
     /// A large RDMA operation is over, where they are counted.

@@ -151,8 +151,7 @@ impl Library {
         }
         // Copied: the buffer is free at once.
         self.open(key, Body::Complete(Outcome::Sent), thread)?;
-        out.emit(|| Action::Observe(Observation::SendComplete { message: header.message }));
-        self.complete(key, Outcome::Sent, Some(buffer), out)
+        self.send_complete(key, header.message, buffer, out)
     }
 
     pub(super) fn observe_send(header: &MessageHeader, to: Process, out: &mut Vec<LibraryAction>) {
@@ -623,7 +622,7 @@ impl Library {
             debug_assert!(walk.matched.is_some(), "a posted receive stands in the posted queue");
             out.emit(|| Action::Walk { entries: walk.visited, length: walk.length });
             out.emit(|| Action::Observe(Observation::Cancelled { receive: id }));
-            self.complete(key, Outcome::Cancelled, Some(buffer), out)?;
+            self.complete(key, Outcome::Cancelled, Some(buffer), None, out)?;
         }
         push_return(thread, Reply::Done, out);
         Ok(())

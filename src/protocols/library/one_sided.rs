@@ -108,7 +108,7 @@ impl Library {
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
         for request in completed {
-            self.complete(Key::User(request), Outcome::Sent, None, out)?;
+            self.complete(Key::User(request), Outcome::Sent, None, None, out)?;
         }
         Ok(())
     }

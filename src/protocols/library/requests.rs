@@ -312,8 +312,7 @@ impl Library {
             self.works().copies_on(key);
         }
         if progress == Progress::Complete {
-            out.emit(|| Action::Observe(Observation::SendComplete { message }));
-            self.complete(key, Outcome::Sent, Some(buffer), out)?;
+            self.send_complete(key, message, buffer, out)?;
         }
         Ok(())
     }
@@ -412,34 +411,42 @@ impl Library {
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
         let truncated = matches!(outcome, Outcome::Truncated(_));
-        out.emit(|| {
-            Action::Observe(Observation::Received {
-                receive,
-                message,
-                bytes: buffer.len,
-                truncated,
-            })
-        });
+        let fact = Observation::Received { receive, message, bytes: buffer.len, truncated };
         self.hear_chunk(key, message);
-        self.complete(key, outcome, Some(buffer), out)
+        self.complete(key, outcome, Some(buffer), Some(fact), out)
     }
 
-    /// Marks `key` complete and, where this ends a call, returns from it.
+    /// Ends a send: tells the monitors and the waiting thread.
+    pub(super) fn send_complete(
+        &mut self,
+        key: Key,
+        message: MessageId,
+        buffer: Region,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        let fact = Observation::SendComplete { message };
+        self.complete(key, Outcome::Sent, Some(buffer), Some(fact), out)
+    }
+
+    /// Marks `key` complete and, where this ends a call, returns from it; `fact` tells the monitors
+    /// what has ended.
+    #[inline]
     pub(super) fn complete(
         &mut self,
         key: Key,
         outcome: Outcome,
         buffer: Option<Region>,
+        fact: Option<Observation>,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
         out.emit(|| Action::Work(Step::Completion));
         if let Key::Buffered(_) = key {
-            self.buffered_over(key, buffer.map_or(0, |buffer| buffer.len), out);
+            self.buffered_over(key, buffer.map_or(0, |buffer| buffer.len), fact, out);
             return Ok(());
         }
         // A collective gives its buffers back at its end, not with each message.
         let buffer = buffer.filter(|_| !matches!(key, Key::Part(..)));
-        out.emit(|| Action::Complete { request: key.handle(), buffer });
+        out.emit(|| Action::Complete { request: key.handle(), buffer, fact });
         let request = self.requests.get_mut(key).expect("an open request is completed");
         request.body = Body::Complete(outcome);
         match request.waiter {

@@ -457,7 +457,7 @@ where
             }
             begun = false;
             next += 1;
-            let Some(after) = self.carry_out(thread, who, action, cursor) else {
+            let Some(after) = self.carry_out(thread, who.0, action, cursor) else {
                 ended = false;
                 break;
             };
@@ -490,7 +490,7 @@ where
     fn carry_out(
         &mut self,
         thread: u32,
-        (process, inner): (Process, Thread),
+        process: Process,
         action: &ActionOf<M>,
         cursor: Time,
     ) -> Option<Time> {
@@ -597,16 +597,19 @@ where
                 self.actor(thread).after = After::Resume(*token);
                 Some(cursor)
             }
-            Action::Complete { buffer, .. } => {
+            Action::Complete { buffer, fact, .. } => {
                 let found = &mut self.violations;
-                self.buffers.completed(&mut self.memories, process, inner, *buffer, found);
+                if let Some(fact) = fact {
+                    self.monitors.observe(process, fact, found);
+                }
+                let memories = &mut self.memories;
+                self.buffers.completed(memories, process, fact.as_ref(), *buffer, found);
                 Some(cursor)
             }
             Action::Observe(fact) => {
                 let program = &self.actors[thread as usize].program;
                 let found = &mut self.violations;
                 self.monitors.told(process, fact, || program.position(), found);
-                self.buffers.told(process, inner, fact);
                 Some(cursor)
             }
             Action::Return { thread: whose, reply } => {

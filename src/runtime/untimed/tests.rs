@@ -149,8 +149,8 @@ impl Toy {
     }
 
     fn end_send(thread: Thread, message: MessageId, buffer: Region, out: Out<'_>) {
-        out.push(Action::Observe(Observation::SendComplete { message }));
-        out.push(Action::Complete { request: Handle(0), buffer: Some(buffer) });
+        let fact = Some(Observation::SendComplete { message });
+        out.push(Action::Complete { request: Handle(0), buffer: Some(buffer), fact });
         out.push(Action::Return { thread, reply: () });
     }
 
@@ -211,8 +211,11 @@ impl Toy {
     fn resume(&mut self, place: usize, out: Out<'_>) {
         let (thread, receive, buffer, _, message) = self.reading.remove(place);
         let received = Observation::Received { receive, message, bytes: LEN, truncated: false };
-        out.push(Action::Observe(received));
-        out.push(Action::Complete { request: Handle(1), buffer: Some(buffer) });
+        out.push(Action::Complete {
+            request: Handle(1),
+            buffer: Some(buffer),
+            fact: Some(received),
+        });
         if self.planted != Planted::NoReturn {
             out.push(Action::Return { thread, reply: () });
         }
