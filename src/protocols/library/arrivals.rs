@@ -157,15 +157,13 @@ impl Library {
         out: &mut Vec<LibraryAction>,
     ) -> Option<Posted> {
         let message = header.message;
-        out.emit(|| Action::Observe(Observation::Arrived { message }));
         let queue = self.queue_of_arrival(&header.envelope);
         let engine = &mut self.matching[queue];
         let walk = engine.arrive(header.envelope, Unexpected { header, from, body });
         self.note_lengths(queue);
         out.emit(|| Action::Walk { entries: walk.visited, length: walk.length });
-        if let Some(Posted { id, .. }) = walk.matched {
-            out.emit(|| Action::Observe(Observation::Matched { message, receive: id }));
-        }
+        let taken_by = walk.matched.map(|posted| posted.id);
+        out.emit(|| Action::Observe(Observation::Arrived { message, taken_by }));
         self.settle_offers(from.peer, header.heard, walk.matched.map(|posted| posted.key));
         walk.matched
     }

@@ -244,7 +244,8 @@ impl Machine for Toy {
             Input::Call(Call::Poll) => out.push(Action::Poll(Token(0))),
             Input::Polled(_) => out.push(Action::Return { thread, reply: () }),
             Input::Packet { from, packet: Packet::Note(message, remote), .. } => {
-                out.push(Action::Observe(Observation::Arrived { message }));
+                let taken_by = None;
+                out.push(Action::Observe(Observation::Arrived { message, taken_by }));
                 self.notes.push((from, message, remote));
                 self.pair_up(out);
             }
