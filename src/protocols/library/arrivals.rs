@@ -159,7 +159,7 @@ impl Library {
         let message = header.message;
         let queue = self.queue_of_arrival(&header.envelope);
         let engine = &mut self.matching[queue];
-        let walk = engine.arrive(header.envelope, Unexpected { header, from, body });
+        let walk = engine.arrive_with(header.envelope, || Unexpected { header, from, body });
         self.note_lengths(queue);
         out.emit(|| Action::Walk { entries: walk.visited, length: walk.length });
         let taken_by = walk.matched.map(|posted| posted.id);

@@ -349,12 +349,11 @@ impl Library {
         key: Key,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
-        if self.outcome(key)?.is_some() {
+        if self.must_wait(key, thread)? {
+            self.pending[usize::from(thread.0)] = Some(Pending::One(key));
+        } else {
             let outcome = self.close(key);
             push_return(thread, Reply::Outcome(outcome), out);
-        } else {
-            self.wait_for(key, thread);
-            self.pending[usize::from(thread.0)] = Some(Pending::One(key));
         }
         Ok(())
     }
@@ -377,10 +376,7 @@ impl Library {
         for i in 0..requests.len() {
             let key = Key::User(requests.at(i));
             self.flush_for(thread, key, out)?;
-            if self.outcome(key)?.is_none() {
-                self.wait_for(key, thread);
-                remaining += 1;
-            }
+            remaining += u32::from(self.must_wait(key, thread)?);
         }
         self.pending[usize::from(thread.0)] = Some(Pending::All { requests, statuses, remaining });
         if remaining == 0 {

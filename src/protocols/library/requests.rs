@@ -110,13 +110,17 @@ impl RequestTable {
 
     #[inline]
     pub(super) fn get_mut(&mut self, key: Key) -> Option<&mut Request> {
+        self.known_slot(key)?.as_mut()
+    }
+
+    /// The slot of `key`, if the table has grown to it.
+    #[inline]
+    fn known_slot(&mut self, key: Key) -> Option<&mut Option<Request>> {
         match key {
-            Key::User(handle) => self.user.get_mut(handle.0 as usize)?.as_mut(),
-            Key::Inner(thread) => self.inner[usize::from(thread.0)].as_mut(),
-            Key::Part(thread, part) => {
-                self.parts[usize::from(thread.0)].get_mut(usize::from(part))?.as_mut()
-            }
-            Key::Buffered(slot) => self.buffered.get_mut(usize::from(slot))?.as_mut(),
+            Key::User(handle) => self.user.get_mut(handle.0 as usize),
+            Key::Inner(thread) => self.inner.get_mut(usize::from(thread.0)),
+            Key::Part(thread, part) => self.parts[usize::from(thread.0)].get_mut(usize::from(part)),
+            Key::Buffered(slot) => self.buffered.get_mut(usize::from(slot)),
         }
     }
 
@@ -153,10 +157,10 @@ impl RequestTable {
         }
     }
 
-    /// Empties a slot: equal situations look equal, whatever led to them.
+    /// Empties the slot of a request: equal situations look equal, whatever led to them.
     #[inline]
     fn remove(&mut self, key: Key) {
-        *self.slot(key) = None;
+        *self.known_slot(key).expect("only a request that was made is removed") = None;
         if let Key::Part(thread, _) = key {
             let parts = &mut self.parts[usize::from(thread.0)];
             while let Some(None) = parts.last() {
@@ -271,6 +275,20 @@ impl Library {
         match self.requests.get(key) {
             Some(Request { body: Body::Complete(outcome), .. }) => Ok(Some(*outcome)),
             Some(_) => Ok(None),
+            None => Err(self.refuse("no such request is open", key)),
+        }
+    }
+
+    /// Whether `key` is not complete: then `thread` waits for it.
+    #[inline]
+    pub(super) fn must_wait(&mut self, key: Key, thread: Thread) -> Result<bool, ProtocolError> {
+        match self.requests.get_mut(key) {
+            Some(Request { body: Body::Complete(_), .. }) => Ok(false),
+            Some(request) => {
+                debug_assert!(request.waiter.is_none(), "one thread waits for a request");
+                request.waiter = Some(thread);
+                Ok(true)
+            }
             None => Err(self.refuse("no such request is open", key)),
         }
     }
