@@ -83,14 +83,20 @@ impl<P, U> MatchingEngine<P, U> {
     /// A message arrives: the earliest posted receive that selects it is taken out, or else the
     /// message joins the unexpected queue.
     pub fn arrive(&mut self, envelope: Envelope, payload: U) -> Search<P> {
+        self.arrive_with(envelope, || payload)
+    }
+
+    /// [`Self::arrive`], where the caller's record is made only of a message that must wait: most find
+    /// their receive.
+    pub fn arrive_with(&mut self, envelope: Envelope, payload: impl FnOnce() -> U) -> Search<P> {
         #[cfg(feature = "mutants")]
         if let Some(flaw) = self.flaw {
-            return self.arrive_flawed(flaw, envelope, payload);
+            return self.arrive_flawed(flaw, envelope, payload());
         }
         let search = remove(&mut self.posted, |posted| envelope.matches(&posted.selection));
         if search.matched.is_none() {
             begin_small(&mut self.unexpected);
-            self.unexpected.push_back(Unexpected { envelope, payload });
+            self.unexpected.push_back(Unexpected { envelope, payload: payload() });
         }
         search.map(|posted| posted.payload)
     }

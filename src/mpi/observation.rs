@@ -55,8 +55,10 @@ pub enum Observation {
     Arrived {
         /// The message.
         message: MessageId,
+        /// The receive that waited for it and matches it: neither can be matched again.
+        taken_by: Option<ReceiveId>,
     },
-    /// A message was matched by a receive: neither can be matched again.
+    /// A message that had arrived before was matched by a receive: neither can be matched again.
     Matched {
         /// The message.
         message: MessageId,

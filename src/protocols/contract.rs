@@ -463,6 +463,8 @@ pub enum Action<P, R> {
         request: Handle,
         /// Its buffer; `None` where it had none.
         buffer: Option<Region>,
+        /// What has ended with it, told before: a send or a receive; `None` where that is neither.
+        fact: Option<Observation>,
     },
     /// Marker for monitors, at no cost: a fact of MPI semantics.
     Observe(Observation),
@@ -512,7 +514,7 @@ impl<P, R> Action<P, R> {
             Self::Release => Action::Release,
             Self::Poll(token) => Action::Poll(token),
             Self::Resume(token) => Action::Resume(token),
-            Self::Complete { request, buffer } => Action::Complete { request, buffer },
+            Self::Complete { request, buffer, fact } => Action::Complete { request, buffer, fact },
             Self::Observe(fact) => Action::Observe(fact),
             Self::Return { thread, reply } => Action::Return { thread, reply: map(reply) },
         }

@@ -2,8 +2,8 @@
 
 use super::requests::{Body, Pending, Request, Rts, received};
 use super::{
-    Action, Key, Library, LibraryAction, MessageHeader, Outcome, Packet, Posted, ProtocolError,
-    Region, Route, Space, Thread, Unexpected, UnexpectedBody,
+    Action, Key, Library, LibraryAction, MessageHeader, Packet, Posted, ProtocolError, Region,
+    Route, Space, Thread, Unexpected, UnexpectedBody,
 };
 use crate::mpi::observation::Observation;
 use crate::protocols::call::{SendMode, Status};
@@ -157,15 +157,13 @@ impl Library {
         out: &mut Vec<LibraryAction>,
     ) -> Option<Posted> {
         let message = header.message;
-        out.emit(|| Action::Observe(Observation::Arrived { message }));
         let queue = self.queue_of_arrival(&header.envelope);
         let engine = &mut self.matching[queue];
-        let walk = engine.arrive(header.envelope, Unexpected { header, from, body });
+        let walk = engine.arrive_with(header.envelope, || Unexpected { header, from, body });
         self.note_lengths(queue);
         out.emit(|| Action::Walk { entries: walk.visited, length: walk.length });
-        if let Some(Posted { id, .. }) = walk.matched {
-            out.emit(|| Action::Observe(Observation::Matched { message, receive: id }));
-        }
+        let taken_by = walk.matched.map(|posted| posted.id);
+        out.emit(|| Action::Observe(Observation::Arrived { message, taken_by }));
         self.settle_offers(from.peer, header.heard, walk.matched.map(|posted| posted.key));
         walk.matched
     }
@@ -200,8 +198,7 @@ impl Library {
         else {
             return Err(self.refuse("no synchronous send waits", sender));
         };
-        out.emit(|| Action::Observe(Observation::SendComplete { message }));
-        self.complete(sender, Outcome::Sent, Some(buffer), out)
+        self.send_complete(sender, message, buffer, out)
     }
 
     /// A large RDMA operation is over, where they are counted.

@@ -18,6 +18,7 @@ use super::{
     Action, Handle, Key, Library, LibraryAction, MessageHeader, Offer, Outcome, ProtocolError,
     Region, Reply, Route, Space, Thread, push_return,
 };
+use crate::mpi::observation::Observation;
 use crate::protocols::contract::Emit;
 
 /// The room of a process for buffered sends.
@@ -99,14 +100,20 @@ impl Library {
         out.emit(|| Action::Copy { from: buffer, to: kept });
         // The program's own request is over: its buffer is free.
         self.open(header.sender, Body::Complete(Outcome::Sent), thread)?;
-        self.complete(header.sender, Outcome::Sent, Some(buffer), out)?;
+        self.complete(header.sender, Outcome::Sent, Some(buffer), None, out)?;
         let header = MessageHeader { sender: Key::Buffered(slot), ..header };
         self.send_rendezvous(thread, (route, offer), header, kept, out)
     }
 
     /// The transfer of a buffered message has ended: its room is free.
-    pub(super) fn buffered_over(&mut self, key: Key, bytes: u64, out: &mut Vec<LibraryAction>) {
-        out.emit(|| Action::Complete { request: key.handle(), buffer: None });
+    pub(super) fn buffered_over(
+        &mut self,
+        key: Key,
+        bytes: u64,
+        fact: Option<Observation>,
+        out: &mut Vec<LibraryAction>,
+    ) {
+        out.emit(|| Action::Complete { request: key.handle(), buffer: None, fact });
         self.requests.drop_buffered(key);
         let Some(attached) = &mut self.attached else { return };
         attached.used -= bytes;

@@ -151,8 +151,7 @@ impl Library {
         }
         // Copied: the buffer is free at once.
         self.open(key, Body::Complete(Outcome::Sent), thread)?;
-        out.emit(|| Action::Observe(Observation::SendComplete { message: header.message }));
-        self.complete(key, Outcome::Sent, Some(buffer), out)
+        self.send_complete(key, header.message, buffer, out)
     }
 
     pub(super) fn observe_send(header: &MessageHeader, to: Process, out: &mut Vec<LibraryAction>) {
@@ -350,12 +349,11 @@ impl Library {
         key: Key,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
-        if self.outcome(key)?.is_some() {
+        if self.must_wait(key, thread)? {
+            self.pending[usize::from(thread.0)] = Some(Pending::One(key));
+        } else {
             let outcome = self.close(key);
             push_return(thread, Reply::Outcome(outcome), out);
-        } else {
-            self.wait_for(key, thread);
-            self.pending[usize::from(thread.0)] = Some(Pending::One(key));
         }
         Ok(())
     }
@@ -378,10 +376,7 @@ impl Library {
         for i in 0..requests.len() {
             let key = Key::User(requests.at(i));
             self.flush_for(thread, key, out)?;
-            if self.outcome(key)?.is_none() {
-                self.wait_for(key, thread);
-                remaining += 1;
-            }
+            remaining += u32::from(self.must_wait(key, thread)?);
         }
         self.pending[usize::from(thread.0)] = Some(Pending::All { requests, statuses, remaining });
         if remaining == 0 {
@@ -623,7 +618,7 @@ impl Library {
             debug_assert!(walk.matched.is_some(), "a posted receive stands in the posted queue");
             out.emit(|| Action::Walk { entries: walk.visited, length: walk.length });
             out.emit(|| Action::Observe(Observation::Cancelled { receive: id }));
-            self.complete(key, Outcome::Cancelled, Some(buffer), out)?;
+            self.complete(key, Outcome::Cancelled, Some(buffer), None, out)?;
         }
         push_return(thread, Reply::Done, out);
         Ok(())

@@ -238,8 +238,10 @@ impl Library {
             return self.send_rendezvous(thread, (route, offer), header, region, out);
         }
         eager::send(wire, thread, header, region, out);
-        out.emit(|| Action::Observe(Observation::SendComplete { message }));
-        out.emit(|| Action::Complete { request: key.handle(), buffer: None });
+        out.emit(|| {
+            let fact = Some(Observation::SendComplete { message });
+            Action::Complete { request: key.handle(), buffer: None, fact }
+        });
         Ok(())
     }
 
@@ -345,7 +347,7 @@ fn end(thread: Thread, running: &Running, out: &mut Vec<LibraryAction>) {
     tell(GroupFact::Left { of: *of, rank: *rank, operation, barrier }, out);
     let request = Key::Inner(thread).handle();
     for buffer in call.buffers().into_iter().flatten() {
-        out.emit(|| Action::Complete { request, buffer: Some(buffer) });
+        out.emit(|| Action::Complete { request, buffer: Some(buffer), fact: None });
     }
     push_return(thread, Reply::Done, out);
 }

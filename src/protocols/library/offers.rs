@@ -320,12 +320,12 @@ impl Library {
         out: &mut Vec<LibraryAction>,
     ) -> Option<Key> {
         let MessageHeader { message, envelope, .. } = *header;
-        out.emit(|| Action::Observe(Observation::Arrived { message }));
         let queue = self.queue(envelope.context, envelope.dest);
         let walk = self.matching[queue].claim(&envelope);
         out.emit(|| Action::Walk { entries: walk.visited, length: walk.length });
+        let taken_by = walk.matched.map(|posted| posted.id);
+        out.emit(|| Action::Observe(Observation::Arrived { message, taken_by }));
         let taken = walk.matched?;
-        out.emit(|| Action::Observe(Observation::Matched { message, receive: taken.id }));
         let offers = self.offers.get_or_insert_default();
         let pair = offers.pairs.entry(from.peer).or_default();
         pair.given.retain(|one| one.1 != taken.key);

@@ -108,7 +108,7 @@ impl Library {
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
         for request in completed {
-            self.complete(Key::User(request), Outcome::Sent, None, out)?;
+            self.complete(Key::User(request), Outcome::Sent, None, None, out)?;
         }
         Ok(())
     }
@@ -175,6 +175,9 @@ impl Library {
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
         let Key::User(request) = key else { return Ok(()) };
+        if self.rma.is_none() {
+            return Ok(());
+        }
         let one_sided = self.requests.get(key).is_some_and(|open| open.body == Body::OneSided);
         if !one_sided {
             return Ok(());

@@ -110,13 +110,17 @@ impl RequestTable {
 
     #[inline]
     pub(super) fn get_mut(&mut self, key: Key) -> Option<&mut Request> {
+        self.known_slot(key)?.as_mut()
+    }
+
+    /// The slot of `key`, if the table has grown to it.
+    #[inline]
+    fn known_slot(&mut self, key: Key) -> Option<&mut Option<Request>> {
         match key {
-            Key::User(handle) => self.user.get_mut(handle.0 as usize)?.as_mut(),
-            Key::Inner(thread) => self.inner[usize::from(thread.0)].as_mut(),
-            Key::Part(thread, part) => {
-                self.parts[usize::from(thread.0)].get_mut(usize::from(part))?.as_mut()
-            }
-            Key::Buffered(slot) => self.buffered.get_mut(usize::from(slot))?.as_mut(),
+            Key::User(handle) => self.user.get_mut(handle.0 as usize),
+            Key::Inner(thread) => self.inner.get_mut(usize::from(thread.0)),
+            Key::Part(thread, part) => self.parts[usize::from(thread.0)].get_mut(usize::from(part)),
+            Key::Buffered(slot) => self.buffered.get_mut(usize::from(slot)),
         }
     }
 
@@ -153,10 +157,10 @@ impl RequestTable {
         }
     }
 
-    /// Empties a slot: equal situations look equal, whatever led to them.
+    /// Empties the slot of a request: equal situations look equal, whatever led to them.
     #[inline]
     fn remove(&mut self, key: Key) {
-        *self.slot(key) = None;
+        *self.known_slot(key).expect("only a request that was made is removed") = None;
         if let Key::Part(thread, _) = key {
             let parts = &mut self.parts[usize::from(thread.0)];
             while let Some(None) = parts.last() {
@@ -275,6 +279,20 @@ impl Library {
         }
     }
 
+    /// Whether `key` is not complete: then `thread` waits for it.
+    #[inline]
+    pub(super) fn must_wait(&mut self, key: Key, thread: Thread) -> Result<bool, ProtocolError> {
+        match self.requests.get_mut(key) {
+            Some(Request { body: Body::Complete(_), .. }) => Ok(false),
+            Some(request) => {
+                debug_assert!(request.waiter.is_none(), "one thread waits for a request");
+                request.waiter = Some(thread);
+                Ok(true)
+            }
+            None => Err(self.refuse("no such request is open", key)),
+        }
+    }
+
     /// Closes a complete request and answers how it ended.
     pub(super) fn close(&mut self, key: Key) -> Outcome {
         let outcome = match self.requests.get(key) {
@@ -312,8 +330,7 @@ impl Library {
             self.works().copies_on(key);
         }
         if progress == Progress::Complete {
-            out.emit(|| Action::Observe(Observation::SendComplete { message }));
-            self.complete(key, Outcome::Sent, Some(buffer), out)?;
+            self.send_complete(key, message, buffer, out)?;
         }
         Ok(())
     }
@@ -412,34 +429,42 @@ impl Library {
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
         let truncated = matches!(outcome, Outcome::Truncated(_));
-        out.emit(|| {
-            Action::Observe(Observation::Received {
-                receive,
-                message,
-                bytes: buffer.len,
-                truncated,
-            })
-        });
+        let fact = Observation::Received { receive, message, bytes: buffer.len, truncated };
         self.hear_chunk(key, message);
-        self.complete(key, outcome, Some(buffer), out)
+        self.complete(key, outcome, Some(buffer), Some(fact), out)
     }
 
-    /// Marks `key` complete and, where this ends a call, returns from it.
+    /// Ends a send: tells the monitors and the waiting thread.
+    pub(super) fn send_complete(
+        &mut self,
+        key: Key,
+        message: MessageId,
+        buffer: Region,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        let fact = Observation::SendComplete { message };
+        self.complete(key, Outcome::Sent, Some(buffer), Some(fact), out)
+    }
+
+    /// Marks `key` complete and, where this ends a call, returns from it; `fact` tells the monitors
+    /// what has ended.
+    #[inline]
     pub(super) fn complete(
         &mut self,
         key: Key,
         outcome: Outcome,
         buffer: Option<Region>,
+        fact: Option<Observation>,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
         out.emit(|| Action::Work(Step::Completion));
         if let Key::Buffered(_) = key {
-            self.buffered_over(key, buffer.map_or(0, |buffer| buffer.len), out);
+            self.buffered_over(key, buffer.map_or(0, |buffer| buffer.len), fact, out);
             return Ok(());
         }
         // A collective gives its buffers back at its end, not with each message.
         let buffer = buffer.filter(|_| !matches!(key, Key::Part(..)));
-        out.emit(|| Action::Complete { request: key.handle(), buffer });
+        out.emit(|| Action::Complete { request: key.handle(), buffer, fact });
         let request = self.requests.get_mut(key).expect("an open request is completed");
         request.body = Body::Complete(outcome);
         match request.waiter {

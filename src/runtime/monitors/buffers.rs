@@ -8,9 +8,9 @@
 //! defined content and is not compared.
 //!
 //! What the library must keep for this: every call with a buffer ends in [`Action::Complete`] with
-//! that buffer, also where it is empty; between it and the [`Observation::SendComplete`] or
-//! [`Observation::Received`] of its request the thread completes nothing else; and the
-//! [`Observation::Sent`] of a send is in the list that its call returns.
+//! that buffer, also where it is empty, and with the [`Observation::SendComplete`] or
+//! [`Observation::Received`] of its request; and the [`Observation::Sent`] of a send is in the list
+//! that its call returns.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use super::{Sometimes, Violation};
 use crate::mpi::observation::{MessageId, Observation};
 use crate::protocols::call::{Buffer, Call, Peer};
 use crate::protocols::collectives::Collective;
-use crate::protocols::contract::{Action, Process, Region, Space, Thread};
+use crate::protocols::contract::{Action, Process, Region, Space};
 use crate::protocols::rma::call::{Operation, RmaCall};
 use crate::protocols::xios_ep::library::{EpCall, SharedOp, Showing, Shown};
 use crate::runtime::memory::{Memories, Payload};
@@ -164,8 +164,6 @@ struct Ledger {
     loans: Vec<Loan>,
     /// Those of large numbers.
     others: BTreeMap<u32, Loan>,
-    /// The completion that each thread told last and whose `Complete` is still to come.
-    told: Vec<Told>,
 }
 
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
@@ -178,18 +176,6 @@ struct Loan {
     several: bool,
     /// What it was filled with.
     seed: Option<u64>,
-}
-
-/// A completion that was told.
-#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
-enum Told {
-    #[default]
-    Nothing,
-    Sent,
-    Received {
-        message: MessageId,
-        bytes: u64,
-    },
 }
 
 /// Buffers of smaller numbers are found by index.
@@ -224,9 +210,8 @@ impl Buffers {
 
     /// Reads what the next facts of a process will change: see `runtime::timed`.
     pub(crate) fn touch(&self, process: Process) -> u64 {
-        let Ledger { loans, others, told } = &self.processes[process.0 as usize];
-        let told = told.first().is_some_and(|told| *told == Told::Nothing);
-        loans.first().map_or(0, |loan| loan.len) ^ others.len() as u64 ^ u64::from(told)
+        let Ledger { loans, others } = &self.processes[process.0 as usize];
+        loans.first().map_or(0, |loan| loan.len) ^ others.len() as u64
     }
 
     /// A call was handled and returned `list`: lends its buffer, and fills a send buffer.
@@ -308,44 +293,22 @@ impl Buffers {
         }
     }
 
-    /// `thread` tells a fact; completions are kept for the [`Action::Complete`] that follows.
-    #[inline]
-    pub fn told(&mut self, process: Process, thread: Thread, fact: &Observation) {
-        let told = match *fact {
-            Observation::SendComplete { .. } => Told::Sent,
-            Observation::Received { message, bytes, .. } => Told::Received { message, bytes },
-            Observation::Sent { .. }
-            | Observation::Posted { .. }
-            | Observation::Arrived { .. }
-            | Observation::Matched { .. }
-            | Observation::Moved { .. }
-            | Observation::Cancelled { .. }
-            | Observation::LockQueued { .. }
-            | Observation::LockWaits { .. }
-            | Observation::LockEntered { .. }
-            | Observation::LockLeft { .. }
-            | Observation::Group(_)
-            | Observation::Window(..) => return,
-        };
-        *self.told_by(process, thread) = told;
-    }
-
-    /// A request is complete: compares or inverts its buffer, and gives it back.
+    /// A request is complete, and `fact` tells what has ended with it: compares or inverts its
+    /// buffer, and gives it back.
     pub fn completed(
         &mut self,
         memories: &mut Memories,
         process: Process,
-        thread: Thread,
+        fact: Option<&Observation>,
         buffer: Option<Region>,
         found: &mut Vec<Violation>,
     ) {
-        let fact = std::mem::take(self.told_by(process, thread));
         let Some(region) = buffer else { return };
         let Space::User(id) = region.space else { return };
         let loan = self.processes[process.0 as usize].loan_mut(id);
         let use_as = match fact {
-            Told::Sent => UseAs::Source,
-            Told::Received { message, bytes } => {
+            Some(Observation::SendComplete { .. }) => UseAs::Source,
+            Some(&Observation::Received { message, bytes, .. }) => {
                 let seed = self.contents.remove(&message).filter(|_| !loan.several);
                 if let Some(seed) = seed {
                     self.sometimes.compared += 1;
@@ -356,8 +319,8 @@ impl Buffers {
                 UseAs::Destination
             }
             // What a collective has only read, or has written; or a cancelled receive.
-            Told::Nothing if loan.destinations == 0 && loan.sources > 0 => UseAs::Input,
-            Told::Nothing => UseAs::Destination,
+            _ if loan.destinations == 0 && loan.sources > 0 => UseAs::Input,
+            _ => UseAs::Destination,
         };
         let count = match use_as {
             UseAs::Source | UseAs::Input => &mut loan.sources,
@@ -371,16 +334,6 @@ impl Buffers {
         if use_as == UseAs::Source && loan.sources + loan.destinations == 0 {
             memories.poison(process, Region::new(region.space, loan.len));
         }
-    }
-
-    #[inline]
-    fn told_by(&mut self, process: Process, thread: Thread) -> &mut Told {
-        let told = &mut self.processes[process.0 as usize].told;
-        let place = usize::from(thread.0);
-        if told.len() <= place {
-            told.resize(place + 1, Told::Nothing);
-        }
-        &mut told[place]
     }
 }
 
@@ -423,7 +376,6 @@ mod tests {
 
     const FROM: Process = Process(0);
     const TO: Process = Process(1);
-    const T: Thread = Thread(0);
     const MESSAGE: MessageId = MessageId { process: 0, serial: 4 };
 
     struct Pair {
@@ -471,9 +423,8 @@ mod tests {
         }
 
         fn complete(&mut self, process: Process, fact: Observation) {
-            self.buffers.told(process, T, &fact);
             let Self { buffers, memories, found } = self;
-            buffers.completed(memories, process, T, Some(buffer()), found);
+            buffers.completed(memories, process, Some(&fact), Some(buffer()), found);
         }
 
         #[track_caller]

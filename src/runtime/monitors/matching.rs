@@ -310,7 +310,13 @@ impl Monitor for Matching {
                 self.posts[receive.process as usize] = receive.serial + 1;
                 None
             }
-            Observation::Arrived { message } => self.arrived(process, message),
+            Observation::Arrived { message, taken_by } => {
+                let arrived = self.arrived(process, message);
+                if arrived.is_some() {
+                    found.extend(arrived);
+                }
+                taken_by.and_then(|receive| self.match_up(message, receive))
+            }
             Observation::Matched { message, receive } => self.match_up(message, receive),
             Observation::Cancelled { receive } => self.cancelled(receive),
             Observation::Received { receive, message, bytes, truncated } => {

@@ -330,8 +330,7 @@ where
         actor.cut = Cut::new();
         actor.list.clear();
         if actor.list.capacity() == 0 {
-            // Lists go round: most threads wait, and have none.
-            actor.list = self.lists.pop().unwrap_or_default();
+            actor.list = self.lists.take();
         }
         let cursor = actor.work(part, at, lead);
         let (process, inner) = (actor.process, actor.inner);
@@ -382,18 +381,19 @@ where
         else {
             return self.work_on(thread, cursor, false);
         };
-        let input = match arrived {
-            Arrived::SendDone => {
-                let cursor = self.charge(thread, Part::Post, cursor, cqe_poll);
-                return self.work_on(thread, cursor, false);
-            }
+        let cursor = match arrived {
+            Arrived::SendDone => self.charge(thread, Part::Post, cursor, cqe_poll),
             Arrived::Done(token) => {
                 self.record(|| Choice::TakeDone { process, thread: inner });
-                (Input::Done(token), cqe_poll)
+                let cursor = self.charge(thread, Part::Post, cursor, cqe_poll);
+                self.handle(thread, Input::Done(token));
+                cursor
             }
             Arrived::Device(token) => {
                 self.record(|| Choice::TakeDone { process, thread: inner });
-                (Input::Done(token), TimeDelta::ZERO)
+                let cursor = self.charge(thread, Part::Post, cursor, TimeDelta::ZERO);
+                self.handle(thread, Input::Done(token));
+                cursor
             }
             Arrived::Packet { from, channel, content, via } => {
                 self.actor(thread).taken = Some((from, channel));
@@ -412,12 +412,11 @@ where
                     self.actor(thread).reposts.push(channel);
                     cost += self.costs.profile.hca.repost_overhead;
                 }
-                (Input::Packet { from, packet, landing }, cost)
+                let cursor = self.charge(thread, Part::Post, cursor, cost);
+                self.handle(thread, Input::Packet { from, packet, landing });
+                cursor
             }
         };
-        let (input, cost) = input;
-        let cursor = self.charge(thread, Part::Post, cursor, cost);
-        self.handle(thread, input);
         self.work_on(thread, cursor, false);
     }
 
@@ -441,38 +440,35 @@ where
         let now = self.simulation.now();
         let actor = self.actor(thread);
         let list = std::mem::take(&mut actor.list);
-        let (mut next, mut cut, who) = (actor.next, actor.cut, (actor.process, actor.inner));
-        let mut ended = true;
-        for action in &list[next..] {
+        let (mut cut, process, inner) = (actor.cut, actor.process, actor.inner);
+        // Where the list goes on, if it does not end now.
+        let mut rest = None;
+        for (next, action) in list.iter().enumerate().skip(actor.next) {
             if !begun && cut.before(action) && !comes_back(action) {
-                if is_return_of(action, who.1) && next + 1 == list.len() {
+                if is_return_of(action, inner) && next + 1 == list.len() {
                     // It takes effect with the list's end: one event for both.
                     self.actor(thread).returns = true;
                 } else if cursor > now {
                     self.schedule(cursor, thread, Phase::Library, Happening::Step(thread));
-                    ended = false;
+                    rest = Some(next);
                     break;
                 } else {
                     self.record_act(thread);
                 }
             }
             begun = false;
-            next += 1;
-            let Some(after) = self.carry_out(thread, who, action, cursor) else {
-                ended = false;
+            let Some(after) = self.carry_out(thread, process, action, cursor) else {
+                rest = Some(next + 1);
                 break;
             };
             cursor = after;
         }
         let actor = self.actor(thread);
-        (actor.next, actor.cut) = (next, cut);
-        if ended {
-            let mut list = list;
-            list.clear();
-            self.lists.push(list);
-            self.end_list(thread, cursor);
+        if let Some(next) = rest {
+            (actor.next, actor.cut, actor.list) = (next, cut, list);
         } else {
-            actor.list = list;
+            self.lists.give_back(list);
+            self.end_list(thread, cursor);
         }
     }
 
@@ -491,7 +487,7 @@ where
     fn carry_out(
         &mut self,
         thread: u32,
-        (process, inner): (Process, Thread),
+        process: Process,
         action: &ActionOf<M>,
         cursor: Time,
     ) -> Option<Time> {
@@ -595,16 +591,19 @@ where
                 self.actor(thread).after = After::Resume(*token);
                 Some(cursor)
             }
-            Action::Complete { buffer, .. } => {
+            Action::Complete { buffer, fact, .. } => {
                 let found = &mut self.violations;
-                self.buffers.completed(&mut self.memories, process, inner, *buffer, found);
+                if let Some(fact) = fact {
+                    self.monitors.observe(process, fact, found);
+                }
+                let memories = &mut self.memories;
+                self.buffers.completed(memories, process, fact.as_ref(), *buffer, found);
                 Some(cursor)
             }
             Action::Observe(fact) => {
                 let program = &self.actors[thread as usize].program;
                 let found = &mut self.violations;
                 self.monitors.told(process, fact, || program.position(), found);
-                self.buffers.told(process, inner, fact);
                 Some(cursor)
             }
             Action::Return { thread: whose, reply } => {

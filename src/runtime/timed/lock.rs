@@ -68,6 +68,7 @@ impl Locks {
         self.known.get(process.0 as usize).map_or(&[], Vec::as_slice)
     }
 
+    #[inline]
     pub(super) fn count(&self) -> u32 {
         u32::try_from(self.all.len()).expect("locks are counted in u32")
     }

@@ -16,6 +16,7 @@ mod costs;
 mod device;
 mod faults;
 mod happening;
+mod lists;
 mod lock;
 mod mapped;
 mod outcome;
@@ -50,7 +51,7 @@ use crate::hardware::slow_core::SlowCore;
 use crate::hardware::topology::Topology;
 use crate::mpi::rma::update::Effect;
 use crate::protocols::contract::{
-    ActionOf, Machine, Process, Program, ProtocolError, Region, Route, Thread, Token, Via,
+    Machine, Process, Program, ProtocolError, Region, Route, Thread, Token, Via,
 };
 use crate::units::{Time, TimeDelta};
 use actor::Actor;
@@ -59,6 +60,7 @@ use device::Devices;
 use faults::Faults;
 pub use faults::Tally;
 use happening::{Happening, Phase};
+use lists::Lists;
 pub use lock::LockOrder;
 use lock::Locks;
 pub use outcome::{Ending, Mark, Outcome, Ran, Used};
@@ -223,8 +225,7 @@ pub struct Timed<M: Machine, P: Program<M>> {
     actors: Vec<Actor<M, P>>,
     pollers: Vec<Poller>,
     entries: Entries,
-    /// Empty lists of actions, for the next threads that work.
-    lists: Vec<Vec<ActionOf<M>>>,
+    lists: Lists<M::Packet, M::Reply>,
     channels: Vec<Channel>,
     channel_of: wires::ChannelTable,
     flights: Slab<Flight>,
@@ -359,7 +360,7 @@ where
             actors,
             pollers,
             entries: Entries::default(),
-            lists: Vec::new(),
+            lists: Lists::new(),
             channels: Vec::new(),
             channel_of: wires::ChannelTable::new(processes, lanes),
             flights: Slab::default(),

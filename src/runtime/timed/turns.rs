@@ -97,6 +97,13 @@ where
     /// Takes all steps of a process's locks up to now: before anything touches what they touch.
     #[inline]
     pub(super) fn settle(&mut self, process: Process) {
+        if self.locks.count() > 0 {
+            self.settle_locks(process);
+        }
+    }
+
+    #[inline(never)]
+    fn settle_locks(&mut self, process: Process) {
         for guard in 0..self.locks.of(process).len() {
             if let Some(lock) = self.locks.of(process)[guard] {
                 self.locks.touch(lock);

@@ -5,8 +5,8 @@ use crate::mpi::observation::Observation;
 use crate::mpi::rma::access;
 use crate::mpi::rma::update::Effect;
 use crate::protocols::contract::{
-    Action, ActionOf, Entry, Handle, Input, InputOf, Lane, Machine, Process, Program,
-    ProtocolError, Region, Route, Thread, Token, Toward, Via,
+    Action, ActionOf, Entry, Input, InputOf, Lane, Machine, Process, Program, ProtocolError,
+    Region, Route, Thread, Token, Toward, Via,
 };
 use crate::runtime::memory::Parcel;
 use crate::runtime::monitors::buffers::Lends;
@@ -474,7 +474,7 @@ where
             Action::Resume(_) | Action::Consult { .. } => {
                 unreachable!("`Cut` makes it the first action of its step")
             }
-            Action::Complete { request, buffer } => self.complete(actor, request, buffer),
+            Action::Complete { request: _, buffer, fact } => self.complete(actor, buffer, fact),
             Action::Observe(fact) => self.observe(actor, &fact),
             Action::Return { thread, reply } => self.return_to(actor, thread, reply),
         }
@@ -597,18 +597,17 @@ where
         }
     }
 
-    fn complete(&mut self, actor: Actor, _request: Handle, buffer: Option<Region>) {
+    fn complete(&mut self, actor: Actor, buffer: Option<Region>, fact: Option<Observation>) {
+        if let Some(fact) = &fact {
+            self.observe(actor, fact);
+        }
         let (memories, found) = (&mut self.memories, &mut self.found);
-        let buffers = self.buffers.change();
-        buffers.completed(memories, actor.process, actor.thread, buffer, found);
+        self.buffers.change().completed(memories, actor.process, fact.as_ref(), buffer, found);
     }
 
     fn observe(&mut self, actor: Actor, fact: &Observation) {
         let place = self.strand(actor).program.position();
         self.monitors.change().told(actor.process, fact, || place, &mut self.found);
-        if matches!(fact, Observation::SendComplete { .. } | Observation::Received { .. }) {
-            self.buffers.change().told(actor.process, actor.thread, fact);
-        }
     }
 
     fn reads(&mut self, process: Process, region: Region) {

@@ -149,8 +149,8 @@ impl Toy {
     }
 
     fn end_send(thread: Thread, message: MessageId, buffer: Region, out: Out<'_>) {
-        out.push(Action::Observe(Observation::SendComplete { message }));
-        out.push(Action::Complete { request: Handle(0), buffer: Some(buffer) });
+        let fact = Some(Observation::SendComplete { message });
+        out.push(Action::Complete { request: Handle(0), buffer: Some(buffer), fact });
         out.push(Action::Return { thread, reply: () });
     }
 
@@ -211,8 +211,11 @@ impl Toy {
     fn resume(&mut self, place: usize, out: Out<'_>) {
         let (thread, receive, buffer, _, message) = self.reading.remove(place);
         let received = Observation::Received { receive, message, bytes: LEN, truncated: false };
-        out.push(Action::Observe(received));
-        out.push(Action::Complete { request: Handle(1), buffer: Some(buffer) });
+        out.push(Action::Complete {
+            request: Handle(1),
+            buffer: Some(buffer),
+            fact: Some(received),
+        });
         if self.planted != Planted::NoReturn {
             out.push(Action::Return { thread, reply: () });
         }
@@ -241,7 +244,8 @@ impl Machine for Toy {
             Input::Call(Call::Poll) => out.push(Action::Poll(Token(0))),
             Input::Polled(_) => out.push(Action::Return { thread, reply: () }),
             Input::Packet { from, packet: Packet::Note(message, remote), .. } => {
-                out.push(Action::Observe(Observation::Arrived { message }));
+                let taken_by = None;
+                out.push(Action::Observe(Observation::Arrived { message, taken_by }));
                 self.notes.push((from, message, remote));
                 self.pair_up(out);
             }

@@ -211,7 +211,8 @@ impl Shared {
             SharedOp::Leave(call) => {
                 let buffers = call.buffers().into_iter().flatten();
                 let request = Handle(u32::from(thread.0));
-                let given_back = |buffer| Action::Complete { request, buffer: Some(buffer) };
+                let given_back =
+                    |buffer| Action::Complete { request, buffer: Some(buffer), fact: None };
                 out.extend(buffers.map(given_back));
                 SharedReply::Done
             }

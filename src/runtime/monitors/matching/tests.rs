@@ -40,9 +40,10 @@ fn run(script: &[Fact], context: Context) -> (Matching, Vec<Violation>) {
                 let selection = Selection { context, dest: Rank(0), source: source.map(Rank), tag };
                 (TO, Observation::Posted { receive, selection, bytes: ROOM })
             }
-            Arrive(process, serial) => {
-                (TO, Observation::Arrived { message: MessageId { process, serial } })
-            }
+            Arrive(process, serial) => (
+                TO,
+                Observation::Arrived { message: MessageId { process, serial }, taken_by: None },
+            ),
             Match(process, serial, receive) => {
                 let receive = ReceiveId { process: TO, serial: receive };
                 (TO, Observation::Matched { message: MessageId { process, serial }, receive })
@@ -193,7 +194,7 @@ fn a_long_run_keeps_a_window_and_allocates_nothing() {
         for (process, fact) in [
             (1, Observation::Posted { receive, selection, bytes: 8 }),
             (0, Observation::Sent { message, envelope, to: 1, bytes: 8 }),
-            (1, Observation::Arrived { message }),
+            (1, Observation::Arrived { message, taken_by: None }),
             (1, Observation::Matched { message, receive }),
             (1, Observation::Received { receive, message, bytes: 8, truncated: false }),
             (0, Observation::SendComplete { message }),
@@ -225,10 +226,35 @@ fn a_message_for_another_rank_of_the_process_is_told_apart_from_a_wrong_order() 
     for (process, fact) in [
         (1, Observation::Posted { receive, selection, bytes: 8 }),
         (0, Observation::Sent { message, envelope, to: 1, bytes: 8 }),
-        (1, Observation::Arrived { message }),
+        (1, Observation::Arrived { message, taken_by: None }),
         (1, Observation::Matched { message, receive }),
     ] {
         monitor.observe(Process(process), &fact, &mut found);
     }
     assert_eq!(found.iter().map(|broken| broken.id).collect::<Vec<_>>(), ["M6"]);
+}
+
+#[test]
+fn an_arrival_that_names_its_receive_is_judged_as_a_match() {
+    let (mut monitor, mut found) = (Matching::new(2), Vec::new());
+    let context = Context(0);
+    let envelope = Envelope { context, dest: Rank(1), source: Rank(0), tag: 0 };
+    let selection = Selection { context, dest: Rank(1), source: None, tag: None };
+    let receive = |serial| ReceiveId { process: 1, serial };
+    let message = |serial| MessageId { process: 0, serial };
+    for serial in 0..3 {
+        let posted = Observation::Posted { receive: receive(serial), selection, bytes: 8 };
+        monitor.observe(Process(1), &posted, &mut found);
+        let sent = Observation::Sent { message: message(serial), envelope, to: 1, bytes: 8 };
+        monitor.observe(Process(0), &sent, &mut found);
+    }
+    let mut broken_by = |serial, taken_by| {
+        let arrived = Observation::Arrived { message: message(serial), taken_by };
+        monitor.observe(Process(1), &arrived, &mut found);
+        found.drain(..).map(|broken| broken.id).collect::<Vec<_>>()
+    };
+    assert!(broken_by(0, Some(receive(0))).is_empty());
+    assert_eq!(broken_by(1, Some(receive(2))), ["M2"], "an earlier receive waits for it");
+    assert_eq!(broken_by(2, Some(receive(0))), ["M4"], "that receive has a message");
+    assert_eq!(broken_by(2, None), ["M4"], "it has arrived before");
 }
