@@ -97,6 +97,13 @@ static RANKS: Shape = Shape::Object(&[
         "block",
         "Which process runs on which node.",
     ),
+    default(
+        "progress_thread",
+        &Shape::Flag,
+        "false",
+        "Whether a thread beside each rank waits inside MPI, and makes progress while the rank \
+         computes; it has a hardware thread of its own, the next one that `pinning` gives.",
+    ),
     default("oversubscribe", &Shape::Flag, "false", "Whether processes may share a core."),
 ]);
 

@@ -4,7 +4,7 @@ use super::super::codes;
 use super::super::diagnostic::{Diagnostic, Diagnostics};
 use super::super::json::{Node, Value};
 use super::super::model_file::Machine;
-use super::{Placement, place};
+use super::{Placement, place, progress};
 use crate::hardware::profile::Profile;
 use crate::protocols::rendezvous::{Cooperation, Protocol, Rule, Scheme};
 use crate::runtime::timed::Kernel;
@@ -207,7 +207,7 @@ fn check_offers(
     if threads > 1 {
         let found = format!("{threads} threads of a process, with receives on offer (rtr)");
         let (allowed, other) =
-            ("one thread of each process is needed", "ranks.threads_per_process");
+            ("one thread of each process is needed", progress::threads_path(tree));
         refuse(found, allowed, other, "the threads are given here");
     }
     if tree.get("workload").is_some_and(|workload| workload.get("queue").is_some()) {
@@ -234,6 +234,6 @@ fn check_threads(
     let allowed = "one thread of each process is needed";
     diagnostics.push(
         Diagnostic::error(&codes::CONTRADICTION, place(tree, path), path, found, allowed)
-            .related(place(tree, "ranks.threads_per_process"), "the threads are given here"),
+            .related(place(tree, progress::threads_path(tree)), "the threads are given here"),
     );
 }
