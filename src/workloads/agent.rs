@@ -48,12 +48,18 @@ pub enum Assisted<P> {
 }
 
 impl<P> Assisted<P> {
+    /// The two threads of a rank with this program.
+    pub const fn pair(program: P) -> [Self; THREADS as usize] {
+        [Self::Rank { program, told: false }, Self::Agent { waits: false }]
+    }
+
     /// The rank's program; `None` of an agent.
     pub fn into_program(self) -> Option<P> {
         if let Self::Rank { program, .. } = self { Some(program) } else { None }
     }
 
-    const fn program(&self) -> Option<&P> {
+    /// The same, where it is.
+    pub const fn program(&self) -> Option<&P> {
         if let Self::Rank { program, .. } = self { Some(program) } else { None }
     }
 }
@@ -75,13 +81,11 @@ where
     fn next(&mut self, reply: Option<Reply>) -> Next<Call> {
         match self {
             Self::Rank { told: true, .. } | Self::Agent { waits: true } => Next::End,
-            Self::Rank { program, told } => match program.next(reply) {
-                Next::End => {
-                    *told = true;
-                    Next::Call(tell())
-                }
-                other => other,
-            },
+            Self::Rank { program, told } => {
+                let next = program.next(reply);
+                *told = matches!(next, Next::End);
+                if *told { Next::Call(tell()) } else { next }
+            }
             Self::Agent { waits } => {
                 *waits = true;
                 Next::Call(wait())
@@ -119,9 +123,8 @@ impl<P> Job<P> {
     #[must_use]
     pub fn assisted(self) -> Job<Assisted<P>> {
         assert_eq!(self.threads, 1, "the rank's own thread");
-        let pair =
-            |program| [Assisted::Rank { program, told: false }, Assisted::Agent { waits: false }];
-        let mut job = self.with_programs(|programs| programs.into_iter().flat_map(pair).collect());
+        let mut job =
+            self.with_programs(|programs| programs.into_iter().flat_map(Assisted::pair).collect());
         (job.threads, job.selves) = (THREADS, true);
         job
     }

@@ -53,7 +53,6 @@ pub(super) fn read(
     let single = |rule: &Rule| rule.scheme != Scheme::Fixed(Protocol::SharedMemory);
     if cooperation.rules.iter().any(single) {
         check_kernel(diagnostics, tree, machine, kernel);
-        check_threads(diagnostics, tree, &cooperation, threads);
     }
     if offloads {
         check_loopback(diagnostics, tree, machine);
@@ -215,25 +214,4 @@ fn check_offers(
         let allowed = "a receive on offer cannot be cancelled";
         refuse(found, allowed, "workload.queue", "the queue is given here");
     }
-}
-
-/// Chunks and counters are work that one thread has begun: see `protocols::library::work`.
-fn check_threads(
-    diagnostics: &mut Diagnostics,
-    tree: &Node,
-    cooperation: &Cooperation,
-    threads: u16,
-) {
-    let asks = |rule: &Rule| !matches!(rule.scheme, Scheme::Fixed(_) | Scheme::Coll);
-    let chunks = cooperation.chunk.is_some() || cooperation.chunks > 1;
-    if threads <= 1 || !(chunks || cooperation.rules.iter().any(asks)) {
-        return;
-    }
-    let path = "mpi.rendezvous_intra";
-    let found = format!("{threads} threads of a process, with chunks or shared counters");
-    let allowed = "one thread of each process is needed";
-    diagnostics.push(
-        Diagnostic::error(&codes::CONTRADICTION, place(tree, path), path, found, allowed)
-            .related(place(tree, progress::threads_path(tree)), "the threads are given here"),
-    );
 }

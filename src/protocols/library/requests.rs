@@ -309,7 +309,7 @@ impl Library {
         let request = self.requests.get_mut(key).expect("looked up above");
         request.body = Body::Sending { role, choice, message, to, tag, receiver, buffer };
         if again {
-            self.works().copies_on(key);
+            self.works(thread).copies_on(key);
         }
         if progress == Progress::Complete {
             out.emit(|| Action::Observe(Observation::SendComplete { message }));
@@ -393,7 +393,7 @@ impl Library {
         request.body =
             Body::Receiving { role, choice, id, message, from, sender, remote, buffer, outcome };
         if again {
-            self.works().copies_on(key);
+            self.works(thread).copies_on(key);
         }
         if progress == Progress::Complete {
             self.receive_complete(key, id, message, outcome, buffer, out)?;
@@ -553,7 +553,7 @@ impl Library {
         let request = self.requests.get_mut(key).expect("looked up above");
         request.body = body;
         if self.job.cooperation.asks(scheme, calls) {
-            self.works().asks(key, calls);
+            self.works(thread).asks(key, calls);
             return Ok(());
         }
         self.choose(thread, (key, calls), [0; ASKED], out)
