@@ -9,6 +9,7 @@ mod faults;
 mod figures;
 mod gpu;
 mod one_sided;
+mod outside;
 mod packing;
 mod sweep;
 mod tiles;
@@ -532,11 +533,8 @@ static OPERATION: Shape = Shape::Tagged {
         collectives::STATEMENTS[12],
         collectives::STATEMENTS[13],
         collectives::STATEMENTS[14],
-        variant(
-            "compute",
-            &[required("time", &time(0, LONG), "\"1 ms\"", "How long the core computes.")],
-            "Work outside MPI.",
-        ),
+        outside::COMPUTE,
+        outside::TIMER,
     ],
 };
 

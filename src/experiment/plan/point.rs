@@ -283,7 +283,7 @@ fn over_units(
             let steps = ranks.iter().flat_map(|rank| rank.iter());
             let collectives = steps.filter_map(|statement| match &statement.step {
                 Step::Collective(chosen) => Some(chosen),
-                Step::Call(_) | Step::Compute(_) => None,
+                Step::Call(_) | Step::Compute(_) | Step::Timer(_) => None,
             });
             collectives.collect()
         }

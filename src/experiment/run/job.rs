@@ -8,7 +8,7 @@ use crate::experiment::plan::{
     Addressing, Connections, Lock, LongQueue, MpiOptions, Payload, Placement, PlacementOrder,
     Point, Topology, Workload,
 };
-use crate::experiment::program::{RankProgram, Statement, Step};
+use crate::experiment::program::{RankProgram, Statement, Step, Timer};
 use crate::hardware::core::Scheme;
 use crate::hardware::topology::Shape;
 use crate::mpi::envelope::Rank;
@@ -27,7 +27,7 @@ use crate::workloads::goal::calls::players;
 use crate::workloads::graph500::traffic::Totals;
 use crate::workloads::job::{AnyProgram, Disturbance, Job, JobError, draws, duplicate};
 use crate::workloads::packing::Packing;
-use crate::workloads::ping_pong::PingPong;
+use crate::workloads::ping_pong::{END, PingPong, START};
 use crate::workloads::program::{self, Does, Programs};
 use crate::workloads::team::{self, Rounds};
 use crate::workloads::truncation::truncations;
@@ -457,6 +457,8 @@ fn listed(point: &Point, ranks: &[RankProgram]) -> Programs {
                 Does::Call(Call::Collective(Arc::new(placed(point, chosen))))
             }
             Step::Compute(time) => Does::Compute(*time),
+            Step::Timer(Timer::Start) => Does::Mark(START),
+            Step::Timer(Timer::Stop) => Does::Mark(END),
         };
         program::Step { line, does }
     };
