@@ -90,6 +90,9 @@ pub fn written(plan: &Plan) -> Result<Schedule, String> {
         | Workload::Gpu(_)
         | Workload::Program(_) => {}
     }
+    if point.progress_thread {
+        return Err("its ranks have progress threads, and a schedule has none".to_owned());
+    }
     if point.threads > 1 {
         return Err(format!("its processes have {} threads, and a rank has one", point.threads));
     }

@@ -47,6 +47,7 @@ mod noise;
 mod one_sided;
 mod packing;
 mod point;
+mod progress;
 mod tiles;
 
 /// A scenario that can be run.
@@ -91,6 +92,8 @@ pub struct Point {
     pub placement: Placement,
     /// Threads of each process.
     pub threads: u16,
+    /// Whether each process has a progress thread besides.
+    pub progress_thread: bool,
     /// How messages find their thread.
     pub addressing: Addressing,
     /// The network.

@@ -37,6 +37,17 @@ pub enum Step {
     Collective(Chosen),
     /// Work outside the library.
     Compute(TimeDelta),
+    /// One end of the measured time.
+    Timer(Timer),
+}
+
+/// Which end of the measured time it is.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Timer {
+    /// The beginning.
+    Start,
+    /// The end.
+    Stop,
 }
 
 /// What is known of a request or a matched message at a place of the program.
@@ -94,7 +105,24 @@ pub fn read(diagnostics: &mut Diagnostics, choices: &Choices, ranks: &Node) -> V
         programs.push(statements.collect());
         reader.end();
     }
+    check_timers(diagnostics, ranks, &programs);
     programs
+}
+
+/// A time that is measured has two ends.
+fn check_timers(diagnostics: &mut Diagnostics, ranks: &Node, programs: &[RankProgram]) {
+    let has = |timer| {
+        let mut statements = programs.iter().flat_map(|program| program.iter());
+        statements.any(|statement| statement.step == Step::Timer(timer))
+    };
+    let (found, allowed) = match (has(Timer::Start), has(Timer::Stop)) {
+        (true, false) => ("a timer that starts and does not stop", "a `stop` is needed too"),
+        (false, true) => ("a timer that stops and does not start", "a `start` is needed too"),
+        (true, true) | (false, false) => return,
+    };
+    let path = "workload.ranks";
+    let report = Diagnostic::error(&codes::CONTRADICTION, ranks.span, path, found, allowed);
+    diagnostics.push(report);
 }
 
 /// Lines of rising offsets in one text, counted once over the text.
@@ -142,6 +170,8 @@ impl Reader<'_> {
         }
         let call = match op {
             "compute" => return Step::Compute(node.time("time").unwrap_or_default()),
+            "timer" if node.word("is") == Some("stop") => return Step::Timer(Timer::Stop),
+            "timer" => return Step::Timer(Timer::Start),
             "barrier" => Call::Barrier { comm: named.comm },
             "isend" | "issend" | "ibsend" | "irsend" | "send" | "ssend" | "bsend" | "rsend" => {
                 self.send(op, node, named, path)

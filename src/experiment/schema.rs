@@ -9,6 +9,7 @@ mod faults;
 mod figures;
 mod gpu;
 mod one_sided;
+mod outside;
 mod packing;
 mod sweep;
 mod tiles;
@@ -96,6 +97,13 @@ static RANKS: Shape = Shape::Object(&[
         ]),
         "block",
         "Which process runs on which node.",
+    ),
+    default(
+        "progress_thread",
+        &Shape::Flag,
+        "false",
+        "Whether a thread beside each rank waits inside MPI, and makes progress while the rank \
+         computes; it has a hardware thread of its own, the next one that `pinning` gives.",
     ),
     default("oversubscribe", &Shape::Flag, "false", "Whether processes may share a core."),
 ]);
@@ -525,11 +533,8 @@ static OPERATION: Shape = Shape::Tagged {
         collectives::STATEMENTS[12],
         collectives::STATEMENTS[13],
         collectives::STATEMENTS[14],
-        variant(
-            "compute",
-            &[required("time", &time(0, LONG), "\"1 ms\"", "How long the core computes.")],
-            "Work outside MPI.",
-        ),
+        outside::COMPUTE,
+        outside::TIMER,
     ],
 };
 

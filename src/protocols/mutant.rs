@@ -56,6 +56,8 @@ mutants! {
     LoadKept, "load-kept", "V5", "The end of a copy is not counted.";
     OffloadUncounted, "offload-uncounted", "V5", "Only the ends of offloads are counted.";
     ChunkLost, "chunk-lost", "V3", "The last chunk of a copy is left out.";
+    SharesWorks, "shares-works", "S1", "All threads of a process have one list of work that is begun.";
+    LeavesWaiting, "leaves-waiting", "S1", "A call that another thread's work ends does not return.";
     OfferCrosses, "offer-crosses", "V8", "A sender takes an offer that crossed one of its messages.";
     OffersBehind, "offers-behind", "V8", "A receive is offered behind one that could take its message.";
     OffersWildcard, "offers-wildcard", "V10", "A receive of any source is offered to two senders.";

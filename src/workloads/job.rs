@@ -242,6 +242,38 @@ impl<P> Job<P> {
         u32::try_from(processes).expect("fewer than 2^32 processes")
     }
 
+    /// The same job with what `make` makes of its programs.
+    pub(super) fn with_programs<Q>(self, make: impl FnOnce(Vec<P>) -> Vec<Q>) -> Job<Q> {
+        Job {
+            profile: self.profile,
+            shape: self.shape,
+            nodes: self.nodes,
+            threads: self.threads,
+            endpoints: self.endpoints,
+            scheme: self.scheme,
+            pinning: self.pinning,
+            duplicates: self.duplicates,
+            selves: self.selves,
+            rma: self.rma,
+            rendezvous: self.rendezvous,
+            cooperation: self.cooperation,
+            kernel: self.kernel,
+            counter_lag: self.counter_lag,
+            eager_inter: self.eager_inter,
+            eager_intra: self.eager_intra,
+            payload: self.payload,
+            connections: self.connections,
+            lock: self.lock,
+            disturbance: self.disturbance,
+            seed: self.seed,
+            options: self.options,
+            record: self.record,
+            step_by_step: self.step_by_step,
+            planted: self.planted,
+            programs: make(self.programs),
+        }
+    }
+
     /// What the libraries of the job agree on.
     pub(super) fn library(&self, places: &Places) -> SharedJob {
         let mpi = &self.profile.mpi;

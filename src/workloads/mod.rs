@@ -1,5 +1,6 @@
 //! Workloads: programs of calls, produced lazily.
 
+pub mod agent;
 pub mod application;
 pub mod backlog;
 pub mod collective;

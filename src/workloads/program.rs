@@ -101,6 +101,8 @@ pub enum Does {
     Call(Call),
     /// It spends time outside the library.
     Compute(TimeDelta),
+    /// It notes the time under this number.
+    Mark(u32),
 }
 
 impl Programs {
@@ -148,7 +150,7 @@ impl Programs {
     pub fn buffer(&self, rank: usize, op: usize) -> Option<Buffer> {
         match &self.ranks[rank][op].does {
             Does::Call(call) => buffer_of(call),
-            Does::Compute(_) => None,
+            Does::Compute(_) | Does::Mark(_) => None,
         }
     }
 

@@ -14,10 +14,12 @@ use mpisim::protocols::rma::Settings;
 use mpisim::runtime::memory::Payload;
 use mpisim::runtime::untimed::World as AnyWorld;
 use mpisim::units::Bytes;
+use mpisim::workloads::agent::{self, Assisted};
 
 use crate::reference::{Example, INPUT, OUTPUT};
 
 pub(crate) type World = AnyWorld<Library, Script>;
+pub(crate) type AssistedWorld = AnyWorld<Library, Assisted<Script>>;
 
 /// A list of steps, and what its calls returned.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
@@ -27,6 +29,12 @@ pub(crate) struct Script {
     pub(crate) replies: Vec<Reply>,
     /// What its loads read.
     pub(crate) loads: Vec<u64>,
+}
+
+impl Script {
+    fn new(steps: &[Next<Call>]) -> Self {
+        Self { steps: steps.into(), at: 0, replies: Vec::new(), loads: Vec::new() }
+    }
 }
 
 impl Program<Library> for Script {
@@ -106,30 +114,11 @@ impl Small {
     /// The world; `change` may plant something into its libraries.
     pub(crate) fn world_of(&self, change: impl FnOnce(SharedJob) -> SharedJob) -> World {
         let size = u32::try_from(self.steps.len()).unwrap();
-        let near = self.together || self.near.is_some();
-        let job = change(SharedJob::new(Job {
-            communicators: Communicators::standard(size),
-            node_of: (0..size).map(|rank| if near { 0 } else { rank }).collect(),
-            threads: self.steps.iter().map(|all| u16::try_from(all.len()).unwrap()).collect(),
-            endpoints: self.endpoints.clone(),
-            rendezvous: self.rendezvous,
-            cooperation: self.near.clone().unwrap_or_default(),
-            eager_inter: Bytes::new(EAGER),
-            eager_intra: Bytes::new(EAGER),
-            header: Bytes::new(8),
-            control: Bytes::new(8),
-            cell: Bytes::new(EAGER),
-            cells: 4,
-            rma: self.rma,
-        }));
+        let threads = self.steps.iter().map(|all| u16::try_from(all.len()).unwrap()).collect();
+        let job = change(SharedJob::new(self.job(Communicators::standard(size), threads)));
         let machines = (0..size).zip(&self.steps).map(|(process, threads)| {
-            let script = |steps: &Vec<Next<Call>>| Script {
-                steps: steps.clone().into(),
-                at: 0,
-                replies: Vec::new(),
-                loads: Vec::new(),
-            };
-            (Library::new(job.clone(), Process(process)), threads.iter().map(script).collect())
+            let scripts = threads.iter().map(|steps| Script::new(steps)).collect();
+            (Library::new(job.clone(), Process(process)), scripts)
         });
         let mut world = World::new(machines.collect(), Payload::Real);
         if let Some(example) = &self.example {
@@ -143,6 +132,39 @@ impl Small {
             }
         }
         world
+    }
+
+    /// The world with a progress thread beside the first thread of each process.
+    pub(crate) fn assisted(&self, change: impl FnOnce(SharedJob) -> SharedJob) -> AssistedWorld {
+        let size = u32::try_from(self.steps.len()).unwrap();
+        let threads = vec![agent::THREADS; self.steps.len()];
+        let communicators = Communicators::standard(size).with_selves();
+        let job = change(SharedJob::new(self.job(communicators, threads)));
+        let machines = (0..size).zip(&self.steps).map(|(process, threads)| {
+            let pair = Assisted::pair(Script::new(&threads[0]));
+            (Library::new(job.clone(), Process(process)), pair.into())
+        });
+        AssistedWorld::new(machines.collect(), Payload::Real)
+    }
+
+    fn job(&self, communicators: Communicators, threads: Vec<u16>) -> Job {
+        let near = self.together || self.near.is_some();
+        let ranks = 0_u32..;
+        Job {
+            communicators,
+            node_of: ranks.take(threads.len()).map(|rank| if near { 0 } else { rank }).collect(),
+            threads,
+            endpoints: self.endpoints.clone(),
+            rendezvous: self.rendezvous,
+            cooperation: self.near.clone().unwrap_or_default(),
+            eager_inter: Bytes::new(EAGER),
+            eager_intra: Bytes::new(EAGER),
+            header: Bytes::new(8),
+            control: Bytes::new(8),
+            cell: Bytes::new(EAGER),
+            cells: 4,
+            rma: self.rma,
+        }
     }
 }
 

@@ -32,6 +32,7 @@ mod memory;
 mod models;
 mod overlap;
 mod packing;
+mod progress;
 mod queue_depth;
 mod shared_queue;
 mod threads;

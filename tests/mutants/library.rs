@@ -752,6 +752,24 @@ fn of_endpoints(
     Tried { survey: Box::new(survey), sound: Sound::Ends, found: &[], harmless: &[] }
 }
 
+/// A message between two ranks with progress threads, one of which computes between its two calls.
+fn beside_agents(near: Option<Cooperation>) -> Tried {
+    let answer = recv(WORLD, Some(1), Some(2), 3, 8);
+    let sender = all([isend(WORLD, 0, 1, 1, 40), wait_all(0, 1), answer]);
+    let receive = irecv(WORLD, Some(0), Some(1), 1);
+    // The send returns at once, also while the agent has begun a copy.
+    let calls = [send(WORLD, 0, 2, 8), wait_all(1, 1)];
+    let begin = [Next::Call(receive), Next::Compute(1)];
+    let receiver = begin.into_iter().chain(all(calls)).collect();
+    let rendezvous = Protocol::RPut;
+    let world = Small { rendezvous, near, ..Small::threads(vec![vec![sender], vec![receiver]]) };
+    let survey = move |mutant: Option<Mutant>, states| {
+        let start = world.assisted(|job| planted(job, mutant));
+        explore::judged(&start, Budget { states, reduce: false }, |_| None)
+    };
+    Tried { survey: Box::new(survey), sound: Sound::Ends, found: &[], harmless: &[] }
+}
+
 const PACKING: (&str, &str) = ("M10", "a value that does not fit a packed tag is an error");
 const TYPES: (&str, &str) = ("M11", "a test completes a request of type 1 or 3 only");
 
@@ -794,6 +812,13 @@ fn cases() -> Vec<(&'static str, Tried)> {
         harmless: &[Mutant::MasksTag, Mutant::ChecksTwice],
         ..a_test_of_a_pending_receive()
     };
+    all.push(("2 assisted ranks, 1 message by RPUT, a computation", {
+        Tried { found: &[(Mutant::LeavesWaiting, "deadlock")], ..beside_agents(None) }
+    }));
+    all.push(("2 assisted neighbours, 1 message by COOP-load in chunks", {
+        let by_load = Cooperation { chunk: Some(Bytes::new(16)), ..Cooperation::by(Scheme::Load) };
+        Tried { found: &[(Mutant::SharesWorks, "deadlock")], ..beside_agents(Some(by_load)) }
+    }));
     all.push(("2 endpoints over plain MPI, a tag too large", too_large));
     all.push(("2 endpoints over plain MPI, 1 message", fits));
     all.push(("2 endpoints over plain MPI, a test", tested));

@@ -44,6 +44,7 @@ mod offers;
 mod one_sided;
 mod one_sided_charts;
 mod one_sided_orders;
+mod progress;
 mod shared_windows;
 mod team;
 mod window_growth;

@@ -51,6 +51,10 @@ pub fn subject(plan: &Plan) -> Result<Box<dyn Subject>, Unfit> {
         let world = job.untimed_over_xios_ep(Rules::default()).map_err(wrong)?;
         return Ok(Box::new(start(world, plan, wires)));
     }
+    if point.progress_thread {
+        let world = job.assisted().untimed().map_err(wrong)?;
+        return Ok(Box::new(Start::new(world).with_settings(plan.digest.as_str())));
+    }
     let world = job.untimed().map_err(wrong)?;
     Ok(Box::new(start(world, plan, wires)))
 }

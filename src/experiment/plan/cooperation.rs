@@ -4,7 +4,7 @@ use super::super::codes;
 use super::super::diagnostic::{Diagnostic, Diagnostics};
 use super::super::json::{Node, Value};
 use super::super::model_file::Machine;
-use super::{Placement, place};
+use super::{Placement, place, progress};
 use crate::hardware::profile::Profile;
 use crate::protocols::rendezvous::{Cooperation, Protocol, Rule, Scheme};
 use crate::runtime::timed::Kernel;
@@ -53,7 +53,6 @@ pub(super) fn read(
     let single = |rule: &Rule| rule.scheme != Scheme::Fixed(Protocol::SharedMemory);
     if cooperation.rules.iter().any(single) {
         check_kernel(diagnostics, tree, machine, kernel);
-        check_threads(diagnostics, tree, &cooperation, threads);
     }
     if offloads {
         check_loopback(diagnostics, tree, machine);
@@ -207,7 +206,7 @@ fn check_offers(
     if threads > 1 {
         let found = format!("{threads} threads of a process, with receives on offer (rtr)");
         let (allowed, other) =
-            ("one thread of each process is needed", "ranks.threads_per_process");
+            ("one thread of each process is needed", progress::threads_path(tree));
         refuse(found, allowed, other, "the threads are given here");
     }
     if tree.get("workload").is_some_and(|workload| workload.get("queue").is_some()) {
@@ -215,25 +214,4 @@ fn check_offers(
         let allowed = "a receive on offer cannot be cancelled";
         refuse(found, allowed, "workload.queue", "the queue is given here");
     }
-}
-
-/// Chunks and counters are work that one thread has begun: see `protocols::library::work`.
-fn check_threads(
-    diagnostics: &mut Diagnostics,
-    tree: &Node,
-    cooperation: &Cooperation,
-    threads: u16,
-) {
-    let asks = |rule: &Rule| !matches!(rule.scheme, Scheme::Fixed(_) | Scheme::Coll);
-    let chunks = cooperation.chunk.is_some() || cooperation.chunks > 1;
-    if threads <= 1 || !(chunks || cooperation.rules.iter().any(asks)) {
-        return;
-    }
-    let path = "mpi.rendezvous_intra";
-    let found = format!("{threads} threads of a process, with chunks or shared counters");
-    let allowed = "one thread of each process is needed";
-    diagnostics.push(
-        Diagnostic::error(&codes::CONTRADICTION, place(tree, path), path, found, allowed)
-            .related(place(tree, "ranks.threads_per_process"), "the threads are given here"),
-    );
 }

@@ -17,7 +17,7 @@ use super::cooperation;
 use super::{
     Addressing, Connections, DEFAULT_EVENTS, DEFAULT_SEED, DEFAULT_TIME, Limits, Lock, LongQueue,
     MpiOptions, Payload, Placement, PlacementOrder, Point, Replayed, Topology, Workload,
-    applications, faults, goal, gpu, noise, one_sided, packing, place, tiles,
+    applications, faults, goal, gpu, noise, one_sided, packing, place, progress, tiles,
 };
 use crate::hardware::core::Pinning;
 use crate::hardware::topology::{self, Shape, TopologyError};
@@ -86,7 +86,9 @@ pub(super) fn read(
     let noise = noise::read(diagnostics, tree, &machine);
     let placement = placement?;
     cores(diagnostics, tree, &machine, &placement);
-    hardware_threads(diagnostics, tree, &machine, &placement, threads);
+    let progress_thread = progress::read(diagnostics, tree, (addressing, threads), &workload);
+    let all_threads = progress::all_threads(threads, progress_thread);
+    hardware_threads(diagnostics, tree, &machine, &placement, all_threads);
     one_sided::check_machine(diagnostics, tree, &machine);
     threaded(diagnostics, tree, &workload, addressing, threads);
     over_units(diagnostics, tree, &workload, &placement, (nodes, each));
@@ -95,7 +97,7 @@ pub(super) fn read(
     let model = one_sided::model(tree, &machine);
     mpi.rma = rma::Settings { model, ..rma };
     (mpi.cooperation, mpi.kernel) =
-        cooperation::read(diagnostics, tree, &machine, (&placement, threads));
+        cooperation::read(diagnostics, tree, &machine, (&placement, all_threads));
     mpi.counter_lag = cooperation::counter_lag(diagnostics, tree, &mpi.cooperation);
     if matches!(&workload, Workload::OneSided(task) if task.needs_bytes()) {
         mpi.payload = Payload::Real;
@@ -112,6 +114,7 @@ pub(super) fn read(
         nodes,
         placement,
         threads,
+        progress_thread,
         addressing,
         topology,
         mpi,
@@ -280,7 +283,7 @@ fn over_units(
             let steps = ranks.iter().flat_map(|rank| rank.iter());
             let collectives = steps.filter_map(|statement| match &statement.step {
                 Step::Collective(chosen) => Some(chosen),
-                Step::Call(_) | Step::Compute(_) => None,
+                Step::Call(_) | Step::Compute(_) | Step::Timer(_) => None,
             });
             collectives.collect()
         }
@@ -497,7 +500,7 @@ fn hardware_threads(
     if needed <= available || too_many_processes {
         return;
     }
-    let path = if threads > 1 { "ranks.threads_per_process" } else { processes_path(tree) };
+    let path = if threads > 1 { progress::threads_path(tree) } else { processes_path(tree) };
     diagnostics.push(
         Diagnostic::error(
             &codes::TOO_FEW_CORES,

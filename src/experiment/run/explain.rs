@@ -71,7 +71,9 @@ pub fn spender_name(point: &Point, spender: &Spender) -> String {
 
 /// What reports call a thread.
 pub fn thread(point: &Point, process: Process, thread: Thread) -> String {
-    if point.threads > 1 {
+    if point.progress_thread && thread != Thread(0) {
+        format!("progress thread of rank {}", process.0)
+    } else if point.threads > 1 {
         format!("process {} thread {}", process.0, thread.0)
     } else {
         format!("rank {}", process.0)

@@ -8,32 +8,33 @@ use crate::experiment::plan::{
     Addressing, Connections, Lock, LongQueue, MpiOptions, Payload, Placement, PlacementOrder,
     Point, Topology, Workload,
 };
-use crate::experiment::program::{RankProgram, Statement, Step};
+use crate::experiment::program::{RankProgram, Statement, Step, Timer};
 use crate::hardware::core::Scheme;
 use crate::hardware::topology::Shape;
 use crate::mpi::envelope::Rank;
 use crate::protocols::call::Call;
 use crate::protocols::collectives::Collective;
-use crate::protocols::library::{Endpoints, Longest, Progress, Queues, Threading};
+use crate::protocols::library::{Endpoints, Library, Longest, Progress, Queues, Threading};
 use crate::protocols::xios_ep::library::{Counts, EpLibrary, EpThread};
 use crate::runtime::device::{self, bytes::Bytes};
 use crate::runtime::memory;
-use crate::runtime::timed::{self, Ending, Outcome};
+use crate::runtime::timed::{self, Ending, Outcome, Ran};
 use crate::units::Time;
+use crate::workloads::agent::Assisted;
 use crate::workloads::backlog::{Backlog, Side};
 use crate::workloads::collective::Repeated;
 use crate::workloads::goal::calls::players;
 use crate::workloads::graph500::traffic::Totals;
 use crate::workloads::job::{AnyProgram, Disturbance, Job, JobError, draws, duplicate};
 use crate::workloads::packing::Packing;
-use crate::workloads::ping_pong::PingPong;
+use crate::workloads::ping_pong::{END, PingPong, START};
 use crate::workloads::program::{self, Does, Programs};
 use crate::workloads::team::{self, Rounds};
 use crate::workloads::truncation::truncations;
 use crate::workloads::windowed::{Creation, Direction, Share, Windowed};
 use crate::workloads::xios_ep::{self, Rules};
 
-/// The job of a point.
+/// The job of a point, without the progress threads that it may have.
 pub fn build(point: &Point) -> Job {
     let MpiOptions {
         rendezvous,
@@ -121,6 +122,9 @@ pub fn run(point: &Point, keep: Keep) -> Result<(Outcome, Noted), JobError> {
         let endpoints = Some(xios_ep::counts(&ran));
         return Ok((ran.outcome, Noted { longest, endpoints, looks: 0, search: None }));
     }
+    if point.progress_thread {
+        return Ok(noted(point, without_agents(job.assisted().run()?)));
+    }
     let mut timed = job.timed()?;
     if let Workload::Gpu(workload) = &point.workload
         && point.mpi.payload == Payload::Real
@@ -129,7 +133,18 @@ pub fn run(point: &Point, keep: Keep) -> Result<(Outcome, Noted), JobError> {
             timed.store(process, region, &bytes);
         }
     }
-    let mut ran = timed.run();
+    Ok(noted(point, timed.run()))
+}
+
+/// The run as its ranks see it.
+fn without_agents(ran: Ran<Library, Assisted<AnyProgram>>) -> Ran<Library, AnyProgram> {
+    let Ran { outcome, machines, programs, memories } = ran;
+    let programs = programs.into_iter().filter_map(Assisted::into_program).collect();
+    Ran { outcome, machines, programs, memories }
+}
+
+/// What the programs of a run found wrong joins its outcome; what its libraries noted.
+fn noted(point: &Point, mut ran: Ran<Library, AnyProgram>) -> (Outcome, Noted) {
     let longest = Longest::of(&ran.machines);
     if let Workload::OneSided(workload) = &point.workload
         && ran.outcome.ending == Ending::Finished
@@ -147,7 +162,7 @@ pub fn run(point: &Point, keep: Keep) -> Result<(Outcome, Noted), JobError> {
     }
     let looks = ran.programs.iter().map(AnyProgram::looks);
     let search = ran.programs.first().and_then(AnyProgram::search);
-    Ok((ran.outcome, Noted { longest, endpoints: None, looks: looks.sum(), search }))
+    (ran.outcome, Noted { longest, endpoints: None, looks: looks.sum(), search })
 }
 
 /// A run of which only some events are wanted keeps these and stops after them.
@@ -442,6 +457,8 @@ fn listed(point: &Point, ranks: &[RankProgram]) -> Programs {
                 Does::Call(Call::Collective(Arc::new(placed(point, chosen))))
             }
             Step::Compute(time) => Does::Compute(*time),
+            Step::Timer(Timer::Start) => Does::Mark(START),
+            Step::Timer(Timer::Stop) => Does::Mark(END),
         };
         program::Step { line, does }
     };

@@ -334,8 +334,8 @@ pub struct Library {
     pending: Vec<Option<Pending>>,
     /// Library buffers in use for unexpected messages.
     kept: Vec<bool>,
-    /// Copies and choices that are begun and not ended; none where a job needs none.
-    works: Option<Box<Works>>,
+    /// Copies and choices that each thread has begun and not ended; none where a job needs none.
+    works: Option<Box<[Works]>>,
     /// The room for buffered sends, while there is one.
     attached: Option<Box<Attached>>,
     /// Receives offered to their senders; none where a job has no RTR.
@@ -487,6 +487,8 @@ impl Machine for Library {
             Input::Resume(_) if self.appends_late(thread) => {}
             Input::Resume(token) => return Err(self.refuse("no work outside the lock", token)),
         }
+        #[cfg(feature = "mutants")]
+        self.leaves_waiting(thread, out);
         self.arrange(thread, out)
     }
 

@@ -62,6 +62,14 @@ impl Library {
         Route { own: lane, remote: lane, ..route }
     }
 
+    /// Forgets the calls of other threads that this thread's work has ended.
+    pub(super) fn leaves_waiting(&self, thread: Thread, out: &mut Vec<LibraryAction>) {
+        if self.job.has(Mutant::LeavesWaiting) {
+            let of_another = |action: &LibraryAction| matches!(action, Action::Return { thread: whose, .. } if *whose != thread);
+            out.retain(|action| !of_another(action));
+        }
+    }
+
     /// Sends the packet that was sent last a second time.
     pub(super) fn resend(&self, out: &mut Vec<LibraryAction>) {
         if self.job.has(Mutant::Resends) {

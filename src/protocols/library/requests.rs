@@ -327,7 +327,7 @@ impl Library {
         let request = self.requests.get_mut(key).expect("looked up above");
         request.body = Body::Sending { role, choice, message, to, tag, receiver, buffer };
         if again {
-            self.works().copies_on(key);
+            self.works(thread).copies_on(key);
         }
         if progress == Progress::Complete {
             self.send_complete(key, message, buffer, out)?;
@@ -410,7 +410,7 @@ impl Library {
         request.body =
             Body::Receiving { role, choice, id, message, from, sender, remote, buffer, outcome };
         if again {
-            self.works().copies_on(key);
+            self.works(thread).copies_on(key);
         }
         if progress == Progress::Complete {
             self.receive_complete(key, id, message, outcome, buffer, out)?;
@@ -578,7 +578,7 @@ impl Library {
         let request = self.requests.get_mut(key).expect("looked up above");
         request.body = body;
         if self.job.cooperation.asks(scheme, calls) {
-            self.works().asks(key, calls);
+            self.works(thread).asks(key, calls);
             return Ok(());
         }
         self.choose(thread, (key, calls), [0; ASKED], out)

@@ -12,21 +12,26 @@
 //! Copies under way take turns, chunk by chunk. While the pass of a test runs no other may begin:
 //! chunks go on when it is over, and the test answers after them.
 //!
-//! Source: `coop` Sec. II-B2 and II-C. Left out: several threads in a process; scenarios that ask for
-//! chunks or counters have one each.
+//! Each thread has work of its own. In the timed runtime it keeps the lock between chunks, as in the pass
+//! of a test: another thread that calls waits for the end of all its copies, and what arrives is handled
+//! by the thread that copies. In the untimed one others may come between.
+//!
+//! Source: `coop` Sec. II-B2 and II-C.
 
 use std::collections::VecDeque;
 
 use super::requests::{Body, Pending, Request};
 use super::{Action, Key, Library, LibraryAction, ProtocolError, Reply, Thread, Token};
 use crate::protocols::contract::{ASKED, Emit};
+#[cfg(feature = "mutants")]
+use crate::protocols::mutant::Mutant;
 use crate::protocols::rendezvous::scheme::Calls;
 use crate::protocols::rendezvous::{Cooperation, RoleInput};
 
 /// The token of the polls between chunks; those of tests are numbers of threads.
 const BETWEEN_CHUNKS: Token = Token(1 << 40);
 
-/// What a process has begun.
+/// What a thread has begun.
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
 pub(super) struct Works {
     /// Messages with chunks left, in the order of their turns; a receive and a send of one name
@@ -72,12 +77,12 @@ impl Library {
         thread: Thread,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
-        if self.works.as_ref().is_none_or(|works| works.is_idle()) {
+        if self.begun(thread).is_none_or(Works::is_idle) {
             return Ok(());
         }
         self.hold_reply(thread, out);
         let in_test = self.is_testing(thread);
-        let works = self.works();
+        let works = self.works(thread);
         if let Some(&(key, _)) = works.asks.front()
             && !works.asking
         {
@@ -96,14 +101,26 @@ impl Library {
             self.polled(thread, out)?;
             self.hold_reply(thread, out);
         }
-        if let Some(reply) = self.works().held.take() {
+        if let Some(reply) = self.works(thread).held.take() {
             super::push_return(thread, reply, out);
         }
         Ok(())
     }
 
-    pub(super) fn works(&mut self) -> &mut Works {
-        self.works.get_or_insert_default()
+    /// The work of a thread.
+    pub(super) fn works(&mut self, thread: Thread) -> &mut Works {
+        let threads = self.pending.len();
+        let all = self.works.get_or_insert_with(|| vec![Works::default(); threads].into());
+        #[cfg(feature = "mutants")]
+        let thread = if self.job.has(Mutant::SharesWorks) { Thread(0) } else { thread };
+        &mut all[usize::from(thread.0)]
+    }
+
+    /// The work of a thread, where any of this process ever had some.
+    fn begun(&self, thread: Thread) -> Option<&Works> {
+        #[cfg(feature = "mutants")]
+        let thread = if self.job.has(Mutant::SharesWorks) { Thread(0) } else { thread };
+        self.works.as_ref().map(|all| &all[usize::from(thread.0)])
     }
 
     /// Takes the return of this thread's call out of a list: there is work left.
@@ -113,7 +130,7 @@ impl Library {
             let Action::Return { reply, .. } = out.remove(place) else {
                 unreachable!("the place of a return was looked for")
             };
-            self.works().held = Some(reply);
+            self.works(thread).held = Some(reply);
         }
     }
 
@@ -137,8 +154,8 @@ impl Library {
         thread: Thread,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
-        if self.works.as_ref().is_some_and(|works| !works.copies.is_empty()) {
-            self.works().tested = true;
+        if self.begun(thread).is_some_and(|works| !works.copies.is_empty()) {
+            self.works(thread).tested = true;
             return Ok(());
         }
         self.polled(thread, out)
@@ -150,7 +167,7 @@ impl Library {
         thread: Thread,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
-        let works = self.works();
+        let works = self.works(thread);
         works.polling = false;
         let Some(key) = works.copies.pop_front() else {
             return Err(self.refuse("no copy is under way", "the end of a poll between chunks"));
@@ -182,7 +199,7 @@ impl Library {
         values: [u32; ASKED],
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
-        let works = self.works();
+        let works = self.works(thread);
         works.asking = false;
         match works.asks.pop_front() {
             Some((key, calls)) if key.token() == token => {

@@ -732,9 +732,9 @@ where
         }
         let actor = self.actor(thread);
         let after = std::mem::replace(&mut actor.after, After::Nothing);
-        // The pass of a test is one hold of the lock, with what it meets.
-        let tests = matches!(after, After::Poll(_)) || actor.pass.is_some_and(Pass::is_of_test);
-        if actor.holds.is_some() && !tests {
+        // The pass of a test is one hold of the lock, with what it meets; so is a look at counters.
+        let asks = matches!(after, After::Poll(_) | After::Consult(..));
+        if actor.holds.is_some() && !asks && !actor.pass.is_some_and(Pass::is_of_test) {
             self.release(thread, at);
         }
         let actor = self.actor(thread);

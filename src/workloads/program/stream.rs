@@ -93,6 +93,7 @@ impl ProgramStream {
             self.begun += 1;
             match &step.does {
                 Does::Compute(time) => return Next::Compute(time.as_ps()),
+                Does::Mark(mark) => return Next::Mark(*mark),
                 Does::Call(call) => {
                     if let Some(call) = self.reduced(call) {
                         self.calls.push(self.last());
