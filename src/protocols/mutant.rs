@@ -47,6 +47,7 @@ mutants! {
     PastTheEnd, "past-the-end", "M8", "A message that is too long is copied past the end of the buffer.";
     MasksTag, "masks-tag", "M10", "What does not fit its field of a packed tag is cut off.";
     EndsPending, "ends-pending", "M11", "A test completes a receive that has no message yet.";
+    SplitsMemory, "splits-memory", "W1", "The windows of a server of endpoints show a memory each.";
     GetSender, "get-sender", "V2", "The sender of RGET is complete when its RTS has left.";
     PutReceiver, "put-receiver", "V2", "The receiver of RPUT is complete when its CTS has left.";
     FinFirst, "fin-first", "V2", "The receiver of RGET says FIN before it has read; the sender of RPUT with immediate data sends it behind the write, as a packet.";

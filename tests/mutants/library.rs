@@ -21,6 +21,7 @@ use mpisim::protocols::contract::{Handle, Next, Process, Thread};
 use mpisim::protocols::library::{Endpoints, Queues, SharedJob};
 use mpisim::protocols::mutant::Mutant;
 use mpisim::protocols::rendezvous::{Cooperation, Protocol, Scheme};
+use mpisim::protocols::rma::call::Flavor;
 use mpisim::protocols::rma::{Issue, Settings, Transport};
 use mpisim::protocols::xios_ep::tag::USER_BITS;
 use mpisim::runtime::explore::{self, Budget, Survey};
@@ -736,7 +737,7 @@ fn of_the_library() -> Vec<(&'static str, Case)> {
 /// A world of endpoints of the endpoint library; at a good end `holds` must be true.
 fn of_endpoints(
     counts: &'static [u16],
-    calls: Vec<Vec<Call>>,
+    scripts: Vec<layouts::Script>,
     (law, statement): (&'static str, &'static str),
     holds: impl Fn(&layouts::World) -> bool + 'static,
 ) -> Tried {
@@ -746,7 +747,7 @@ fn of_endpoints(
             let broken = Violation { id: law, statement, objects: Vec::new(), detail };
             (!holds(world)).then_some(broken)
         };
-        let start = layouts::world_with(counts, calls.clone(), |job| planted(job, mutant));
+        let start = layouts::world_from(counts, scripts.clone(), |job| planted(job, mutant));
         explore::judged(&start, Budget { states, reduce: false }, judge)
     };
     Tried { survey: Box::new(survey), sound: Sound::Ends, found: &[], harmless: &[] }
@@ -755,10 +756,37 @@ fn of_endpoints(
 const PACKING: (&str, &str) = ("M10", "a value that does not fit a packed tag is an error");
 const TYPES: (&str, &str) = ("M11", "a test completes a request of type 1 or 3 only");
 
+const ONE_MEMORY: (&str, &str) = ("W1", "the windows of a server of endpoints show one memory");
+
+fn scripts(calls: Vec<Vec<Call>>) -> Vec<layouts::Script> {
+    calls.into_iter().map(layouts::Script::new).collect()
+}
+
+/// Both threads of a client process put a word, each by its own window of the server.
+fn two_windows_of_a_server() -> Tried {
+    let opens = || windows::window_of(Flavor::Create, 2);
+    let client = |rank: u32| {
+        layouts::Script::of([
+            windows::set(1, 0, 5 + u64::from(rank)),
+            opens(),
+            windows::lock(2, windows::SHARED),
+            windows::put(2, rank.into(), 1),
+            windows::unlock(2),
+            windows::free_window(),
+        ])
+    };
+    let server = layouts::Script::of([opens(), windows::free_window()]);
+    let both_are_there = |world: &layouts::World| {
+        let word = |index| world.memories().load(Process(1), windows::own_word(index));
+        [word(0), word(1)] == [5, 6]
+    };
+    of_endpoints(&[2, 1], vec![client(0), client(1), server], ONE_MEMORY, both_are_there)
+}
+
 /// The user's tag is one above what its field holds; as 0 it would be that of the receive.
 fn a_tag_that_does_not_fit(tag: i32) -> Tried {
     let calls = vec![vec![send(WORLD, 1, tag, 8)], vec![recv(WORLD, Some(0), Some(0), 0, 8)]];
-    of_endpoints(&[1, 1], calls, PACKING, move |_| tag == 0)
+    of_endpoints(&[1, 1], scripts(calls), PACKING, move |_| tag == 0)
 }
 
 /// A test before or after the arrival of its message; the second one ends the receive.
@@ -772,7 +800,7 @@ fn a_test_of_a_pending_receive() -> Tried {
             _ => true,
         })
     };
-    of_endpoints(&[1, 1], calls, TYPES, true_or_not_yet)
+    of_endpoints(&[1, 1], scripts(calls), TYPES, true_or_not_yet)
 }
 
 fn cases() -> Vec<(&'static str, Tried)> {
@@ -797,6 +825,12 @@ fn cases() -> Vec<(&'static str, Tried)> {
     all.push(("2 endpoints over plain MPI, a tag too large", too_large));
     all.push(("2 endpoints over plain MPI, 1 message", fits));
     all.push(("2 endpoints over plain MPI, a test", tested));
+    let windows = Tried {
+        found: &[(Mutant::SplitsMemory, "W1")],
+        harmless: &[Mutant::MasksTag, Mutant::EndsPending],
+        ..two_windows_of_a_server()
+    };
+    all.push(("3 endpoints over plain MPI, a window of each client", windows));
     all
 }
 

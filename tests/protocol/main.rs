@@ -49,3 +49,4 @@ mod window_growth;
 mod xios_ep_collectives;
 mod xios_ep_communicators;
 mod xios_ep_library;
+mod xios_ep_windows;
