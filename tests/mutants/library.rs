@@ -21,7 +21,7 @@ use mpisim::protocols::contract::{Handle, Next, Process, Thread};
 use mpisim::protocols::library::{Endpoints, Queues, SharedJob};
 use mpisim::protocols::mutant::Mutant;
 use mpisim::protocols::rendezvous::{Cooperation, Protocol, Scheme};
-use mpisim::protocols::rma::call::Flavor;
+use mpisim::protocols::rma::call::{Flavor, Operation};
 use mpisim::protocols::rma::{Issue, Settings, Transport};
 use mpisim::protocols::xios_ep::tag::USER_BITS;
 use mpisim::runtime::explore::{self, Budget, Survey};
@@ -417,6 +417,25 @@ fn a_writer_and_a_reader() -> Case {
     }
 }
 
+/// The same by one operation in two packets.
+fn a_writer_in_pieces() -> Case {
+    use windows::{EXCLUSIVE, SHARED, WORD, buffer, get, lock, operate, set, unlock, words};
+    let both = Operation::Put { origin: buffer(1, 2) };
+    let both = operate(0, words(0, 2), both, None);
+    let writer = vec![set(1, 0, 7), set(1, 1, 7), lock(0, EXCLUSIVE), both, unlock(0)];
+    let reader = vec![lock(0, SHARED), get(0, 0, 2, 0), unlock(0)];
+    let pieces = Settings { segment: Some(WORD), ..UNMERGED };
+    Case {
+        found: &[(Mutant::FirstPieceCloses, "R10")],
+        harmless: &[Mutant::LocksAtOnce],
+        ..Case::new(on_windows(vec![vec![], writer, reader], pieces)).judged(
+            "R10",
+            "an exclusive epoch overlaps no other one",
+            |world| value(world, 2, 0, 0) == value(world, 2, 0, 1),
+        )
+    }
+}
+
 /// The owner writes two words under its own lock.
 fn a_writer_at_home() -> Case {
     use windows::{EXCLUSIVE, get, lock, store, unlock};
@@ -589,6 +608,7 @@ fn two_threads_flush() -> Case {
 fn one_sided() -> Vec<(&'static str, Case)> {
     vec![
         ("3 ranks, a writer and a reader of two words", a_writer_and_a_reader()),
+        ("3 ranks, a writer of two packets and a reader", a_writer_in_pieces()),
         ("2 ranks, the owner writes two words", a_writer_at_home()),
         ("3 ranks, two wait for a lock", a_queue_for_a_lock()),
         ("3 ranks, a value by hearsay", a_value_by_hearsay()),
