@@ -15,6 +15,7 @@
 //! | [`Choice::Act`] | a step begins before `Release`, `Return`, `Resume`, `PeerCopy`, `Consult`, or a cut `Count` or `Copy` ([`Cut::before`](super::rules::Cut::before) is true): when that action takes effect; for `Resume` when `handle` gets `Input::Resume`, at the grant |
 //! | [`Choice::TakePacket`] | `handle` gets `Input::Packet`, at the grant; the payload lands now |
 //! | [`Choice::TakeDone`] | `handle` gets `Input::Done`, at the grant |
+//! | [`Choice::Match`] | `handle` gets `Input::Packet` while no thread of the process is inside the library; all that it asks for is done at once |
 //! | [`Choice::EndPass`] | `handle` gets `Input::Polled`, at the grant |
 //! | [`Choice::Touch`] | a program loads from, stores into, or copies in a window: memory that others can reach |
 //! | [`Choice::Move`] | the bytes of an RDMA operation move, from the memory as it is then; an atomic one changes its element |
@@ -101,6 +102,13 @@ pub enum Choice {
         /// The thread.
         thread: Thread,
     },
+    /// The adapter takes the oldest packet of one channel, for a process that is in no call.
+    Match {
+        /// The process.
+        process: Process,
+        /// Who sent it, and the lanes.
+        from: Route,
+    },
     /// A thread ends its pass over the channels.
     EndPass {
         /// Its process.
@@ -146,6 +154,7 @@ impl Choice {
             | Self::TakeDone { process, .. }
             | Self::EndPass { process, .. }
             | Self::Touch { process, .. }
+            | Self::Match { process, .. }
             | Self::Move { process, .. }
             | Self::Finish { process, .. }
             | Self::Crash { process } => process,
@@ -161,7 +170,9 @@ impl Choice {
             | Self::TakeDone { thread, .. }
             | Self::EndPass { thread, .. }
             | Self::Touch { thread, .. } => Some(thread),
-            Self::Move { .. } | Self::Finish { .. } | Self::Crash { .. } => None,
+            Self::Match { .. } | Self::Move { .. } | Self::Finish { .. } | Self::Crash { .. } => {
+                None
+            }
         }
     }
 
@@ -185,6 +196,9 @@ impl fmt::Display for Choice {
             }
             Self::TakeDone { process, thread } => {
                 write!(f, "{} takes a completion", who(process, thread))
+            }
+            Self::Match { process, from } => {
+                write!(f, "the adapter takes a packet of {} for {}", from.peer.0, process.0)
             }
             Self::EndPass { process, thread } => {
                 write!(f, "{} ends its pass", who(process, thread))
@@ -225,6 +239,8 @@ pub struct World<M: Machine, P: Program<M>> {
     counters: Counters,
     fault: Option<Fault>,
     crash: Crash,
+    /// Whether adapters match messages.
+    adapters: bool,
     // What watches decides nothing: outside equality and hash.
     monitors: Shared<Monitors>,
     buffers: Shared<Buffers>,
@@ -428,6 +444,7 @@ where
             counters: Counters::default(),
             fault: None,
             crash: Crash::Never,
+            adapters: false,
             monitors: Shared::new(Monitors::new(count)),
             buffers: Shared::new(Buffers::new(count)),
             found: Vec::new(),
@@ -437,6 +454,12 @@ where
             world.settle(Process(process));
         }
         world
+    }
+
+    /// The same world, with adapters that take messages for processes that compute, or without.
+    #[must_use]
+    pub fn with_adapters(self, adapters: bool) -> Self {
+        Self { adapters, ..self }
     }
 
     /// The same state, which with all states after it keeps what libraries make of inputs.
@@ -462,6 +485,7 @@ where
             for (thread, strand) in (0u16..).zip(&instance.threads) {
                 strand_choices(process, Thread(thread), instance, strand, port, choices);
             }
+            choices.extend(self.matches(process, instance, port));
             let free = |operation: &&Operation| !operation.waits() && !self.is_cut_off(operation);
             let live = port.operations.iter().filter(free);
             choices.extend(live.map(|operation| {
@@ -474,6 +498,32 @@ where
             }));
         }
         self.crashes_into(choices);
+    }
+
+    /// The packets that the adapter of a process may take.
+    fn matches(
+        &self,
+        process: Process,
+        instance: &Instance<M, P>,
+        port: &Port<M>,
+    ) -> impl Iterator<Item = Choice> {
+        let outside = |strand: &Strand<M, P>| {
+            let stage = matches!(strand.stage, Stage::Calls(_) | Stage::Touches(_) | Stage::Ended);
+            stage && strand.list.is_empty()
+        };
+        let one = self.adapters && instance.threads.len() == 1 && outside(&instance.threads[0]);
+        let takes = |channel: &&Channel<M>| {
+            let packet = channel.packets.front().map(|incoming| &incoming.packet);
+            let takes = packet.is_some_and(|one| instance.machine.adapter_takes(channel.from, one));
+            takes && channel.is_open() && channel.via == Via::Hca
+        };
+        let found: Vec<Choice> = if one {
+            let from = port.channels.iter().filter(takes).map(|channel| channel.from);
+            from.map(|from| Choice::Match { process, from }).collect()
+        } else {
+            Vec::new()
+        };
+        found.into_iter()
     }
 
     /// How far the world has come.

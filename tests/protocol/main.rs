@@ -20,6 +20,7 @@ mod small;
 mod windows;
 
 mod accesses;
+mod adapters;
 mod applications;
 mod bridge;
 mod buffered;

@@ -96,7 +96,8 @@ where
         step: impl Fn(Process, &Instance<M, P>) -> Option<Choice>,
     ) -> Option<Choice> {
         // Whether a process dies before or after its step is a difference.
-        if self.fault.is_some() || self.crash == Crash::Possible {
+        // What an adapter takes, it takes before a step of its process or after it.
+        if self.fault.is_some() || self.crash == Crash::Possible || self.adapters {
             return None;
         }
         (0u32..)
