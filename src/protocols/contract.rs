@@ -12,7 +12,8 @@
 //! - After [`Action::Release`] only core work, [`Action::Complete`], [`Action::Return`] and one
 //!   final [`Action::Resume`] may follow.
 //! - `handle` changes nothing but the machine: memory and wires are reached by actions.
-//! - A thread inside a call with no work left polls; nobody else takes packets.
+//! - A thread inside a call with no work left polls; nobody else takes packets, but an adapter that
+//!   matches ([`Machine::adapter_takes`]).
 
 use std::fmt::Debug;
 use std::hash::Hash;
@@ -665,6 +666,13 @@ pub trait Machine: Clone + Eq + Hash + Debug {
     /// every poll of a long wait.
     fn awaits(&self, thread: Thread) -> Option<Awaited> {
         self.waits(thread)?.first()
+    }
+
+    /// Whether an adapter that matches could do for this process what a packet asks for, while none
+    /// of its threads is inside a call: without sending anything, or waiting for anything.
+    fn adapter_takes(&self, from: Route, packet: &Self::Packet) -> bool {
+        let _ = (from, packet);
+        false
     }
 
     /// Whether HCAs of other processes may reach memory of this one at any time, without its consent.

@@ -47,6 +47,7 @@ mutants! {
     PastTheEnd, "past-the-end", "M8", "A message that is too long is copied past the end of the buffer.";
     MasksTag, "masks-tag", "M10", "What does not fit its field of a packed tag is cut off.";
     EndsPending, "ends-pending", "M11", "A test completes a receive that has no message yet.";
+    SplitsMemory, "splits-memory", "W1", "The windows of a server of endpoints show a memory each.";
     GetSender, "get-sender", "V2", "The sender of RGET is complete when its RTS has left.";
     PutReceiver, "put-receiver", "V2", "The receiver of RPUT is complete when its CTS has left.";
     FinFirst, "fin-first", "V2", "The receiver of RGET says FIN before it has read; the sender of RPUT with immediate data sends it behind the write, as a packet.";
@@ -84,6 +85,7 @@ mutants! {
     Overtakes, "overtakes", "R4", "Operations called after a post overtake those called before it.";
     CoreReadsFirst, "core-reads-first", "R4", "The core reads an own element that the HCA has not updated yet.";
     FlushWaitsForOthers, "flush-waits-for-others", "R7", "A flush does not send what another thread queues meanwhile.";
+    FirstPieceCloses, "first-piece-closes", "R10", "An operation in several packets ends its epoch with the first.";
     ExtraFlush, "extra-flush", "", "A flush asks the target even where nothing is untold.";
     LocksAtOnce, "locks-at-once", "", "A lazy lock is asked for with its call.";
     RailPerPeer, "rail-per-peer", "", "All messages of a pair take the lane of the receiver's number.";

@@ -15,6 +15,7 @@
 //! | [`Choice::Act`] | a step begins before `Release`, `Return`, `Resume`, `PeerCopy`, `Consult`, or a cut `Count` or `Copy` ([`Cut::before`](super::rules::Cut::before) is true): when that action takes effect; for `Resume` when `handle` gets `Input::Resume`, at the grant |
 //! | [`Choice::TakePacket`] | `handle` gets `Input::Packet`, at the grant; the payload lands now |
 //! | [`Choice::TakeDone`] | `handle` gets `Input::Done`, at the grant |
+//! | [`Choice::Match`] | `handle` gets `Input::Packet` while no thread of the process is inside the library; all that it asks for is done at once |
 //! | [`Choice::EndPass`] | `handle` gets `Input::Polled`, at the grant |
 //! | [`Choice::Touch`] | a program loads from, stores into, or copies in a window: memory that others can reach |
 //! | [`Choice::Move`] | the bytes of an RDMA operation move, from the memory as it is then; an atomic one changes its element |
@@ -38,12 +39,14 @@
 //!   Immediate data of a write is one of them, and can be taken once the write's bytes have moved.
 
 mod alone;
+mod choice;
 mod crash;
 mod memo;
 mod step;
 mod wires;
 mod words;
 
+pub use choice::Choice;
 pub use crash::{Crash, CrashReport};
 use memo::Memo;
 pub use step::Refusal;
@@ -51,12 +54,10 @@ use wires::Wires;
 pub use wires::{Between, GaveUp, PacketFaults};
 
 use std::collections::VecDeque;
-use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::ops::Deref;
 use std::sync::Arc;
 
-use super::connection::Move;
 use super::counters::Counters;
 use super::deadlock::{self, Deadlock, Standing};
 use super::fingerprint::{Fingerprint, Shared};
@@ -71,169 +72,6 @@ use crate::protocols::contract::{
     Space, Thread, Token, Via,
 };
 use crate::protocols::device::DeviceWork;
-
-/// One thing that may happen next.
-#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
-pub enum Choice {
-    /// A thread enters the library with its program's next call.
-    Enter {
-        /// Its process.
-        process: Process,
-        /// The thread.
-        thread: Thread,
-    },
-    /// A thread takes the next step of its list.
-    Act {
-        /// Its process.
-        process: Process,
-        /// The thread.
-        thread: Thread,
-    },
-    /// A polling thread takes the oldest packet of one channel.
-    TakePacket {
-        /// Its process.
-        process: Process,
-        /// The thread.
-        thread: Thread,
-        /// Who sent it, and the lanes.
-        from: Route,
-        /// The wire.
-        via: Via,
-    },
-    /// A polling thread takes the oldest completion.
-    TakeDone {
-        /// Its process.
-        process: Process,
-        /// The thread.
-        thread: Thread,
-    },
-    /// A thread ends its pass over the channels.
-    EndPass {
-        /// Its process.
-        process: Process,
-        /// The thread.
-        thread: Thread,
-    },
-    /// A thread's program reads or writes memory that others can reach.
-    Touch {
-        /// Its process.
-        process: Process,
-        /// The thread.
-        thread: Thread,
-    },
-    /// The bytes of an RDMA operation move; an atomic one takes effect.
-    Move {
-        /// Who posted it.
-        process: Process,
-        /// The operation.
-        token: Token,
-    },
-    /// An RDMA operation whose bytes have moved tells its completion.
-    Finish {
-        /// Who posted it.
-        process: Process,
-        /// The operation.
-        token: Token,
-    },
-    /// Something happens on the wires between two HCAs: see [`PacketFaults`].
-    Wire {
-        /// Who receives its packets.
-        to: Process,
-        /// Who sends them, and the lanes.
-        from: Route,
-        /// What happens.
-        does: Move,
-    },
-    /// A process dies: see [`Crash`].
-    Crash {
-        /// The victim.
-        process: Process,
-    },
-}
-
-impl Choice {
-    /// Whose step it is: the process that acts, whose HCA works, or that dies.
-    pub const fn process(self) -> Process {
-        match self {
-            Self::Enter { process, .. }
-            | Self::Act { process, .. }
-            | Self::TakePacket { process, .. }
-            | Self::TakeDone { process, .. }
-            | Self::EndPass { process, .. }
-            | Self::Touch { process, .. }
-            | Self::Move { process, .. }
-            | Self::Finish { process, .. }
-            | Self::Crash { process } => process,
-            Self::Wire { to, .. } => to,
-        }
-    }
-
-    /// The thread that takes the step; `None` where no thread does.
-    pub const fn thread(self) -> Option<Thread> {
-        match self {
-            Self::Enter { thread, .. }
-            | Self::Act { thread, .. }
-            | Self::TakePacket { thread, .. }
-            | Self::TakeDone { thread, .. }
-            | Self::EndPass { thread, .. }
-            | Self::Touch { thread, .. } => Some(thread),
-            Self::Move { .. } | Self::Finish { .. } | Self::Wire { .. } | Self::Crash { .. } => {
-                None
-            }
-        }
-    }
-
-    /// Whether it is a fault of the environment, which nobody may wait for.
-    pub const fn is_fault(self) -> bool {
-        match self {
-            Self::Crash { .. } => true,
-            Self::Wire { does, .. } => does.is_fault(),
-            Self::Enter { .. }
-            | Self::Act { .. }
-            | Self::TakePacket { .. }
-            | Self::TakeDone { .. }
-            | Self::EndPass { .. }
-            | Self::Touch { .. }
-            | Self::Move { .. }
-            | Self::Finish { .. } => false,
-        }
-    }
-}
-
-impl fmt::Display for Choice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let who = |process: &Process, thread: &Thread| format!("{}.{}", process.0, thread.0);
-        match self {
-            Self::Enter { process, thread } => write!(f, "{} calls", who(process, thread)),
-            Self::Act { process, thread } => write!(f, "{} goes on", who(process, thread)),
-            Self::TakePacket { process, thread, from, via } => {
-                let Route { peer, own, remote } = from;
-                write!(f, "{} takes a packet of {} ({via:?}", who(process, thread), peer.0)?;
-                let plain = *own == Lane(0) && *remote == Lane(0);
-                if plain { write!(f, ")") } else { write!(f, ", lane {} to {})", remote.0, own.0) }
-            }
-            Self::TakeDone { process, thread } => {
-                write!(f, "{} takes a completion", who(process, thread))
-            }
-            Self::EndPass { process, thread } => {
-                write!(f, "{} ends its pass", who(process, thread))
-            }
-            Self::Touch { process, thread } => {
-                write!(f, "{} reads or writes its window", who(process, thread))
-            }
-            Self::Move { process, token } => {
-                write!(f, "the bytes of operation {} of {} move", token.0, process.0)
-            }
-            Self::Finish { process, token } => {
-                write!(f, "operation {} of {} completes", token.0, process.0)
-            }
-            Self::Wire { to, from, does } => {
-                write!(f, "from process {} to process {}, {does}", from.peer.0, to.0)
-            }
-            Self::Crash { process } => write!(f, "process {} dies", process.0),
-        }
-    }
-}
 
 /// How far a world has come.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -259,6 +97,8 @@ pub struct World<M: Machine, P: Program<M>> {
     crash: Crash,
     /// Below the messages, where packets may be lost.
     wires: Option<Box<Wires<M>>>,
+    /// Whether adapters match messages.
+    adapters: bool,
     // What watches decides nothing: outside equality and hash.
     monitors: Shared<Monitors>,
     buffers: Shared<Buffers>,
@@ -467,6 +307,7 @@ where
             fault: None,
             crash: Crash::Never,
             wires: None,
+            adapters: false,
             monitors: Shared::new(Monitors::new(count)),
             buffers: Shared::new(Buffers::new(count)),
             found: Vec::new(),
@@ -476,6 +317,12 @@ where
             world.settle(Process(process));
         }
         world
+    }
+
+    /// The same world, with adapters that take messages for processes that compute, or without.
+    #[must_use]
+    pub fn with_adapters(self, adapters: bool) -> Self {
+        Self { adapters, ..self }
     }
 
     /// The same state, which with all states after it keeps what libraries make of inputs.
@@ -501,6 +348,7 @@ where
             for (thread, strand) in (0u16..).zip(&instance.threads) {
                 strand_choices(process, Thread(thread), instance, strand, port, choices);
             }
+            choices.extend(self.matches(process, instance, port));
             let free = |operation: &&Operation| !operation.waits() && !self.is_cut_off(operation);
             let live = port.operations.iter().filter(free);
             choices.extend(live.map(|operation| {
@@ -515,6 +363,32 @@ where
         self.moves_into(choices);
         self.packet_faults_into(choices);
         self.crashes_into(choices);
+    }
+
+    /// The packets that the adapter of a process may take.
+    fn matches(
+        &self,
+        process: Process,
+        instance: &Instance<M, P>,
+        port: &Port<M>,
+    ) -> impl Iterator<Item = Choice> {
+        let outside = |strand: &Strand<M, P>| {
+            let stage = matches!(strand.stage, Stage::Calls(_) | Stage::Touches(_) | Stage::Ended);
+            stage && strand.list.is_empty()
+        };
+        let one = self.adapters && instance.threads.len() == 1 && outside(&instance.threads[0]);
+        let takes = |channel: &&Channel<M>| {
+            let packet = channel.packets.front().map(|incoming| &incoming.packet);
+            let takes = packet.is_some_and(|one| instance.machine.adapter_takes(channel.from, one));
+            takes && channel.is_open() && channel.via == Via::Hca
+        };
+        let found: Vec<Choice> = if one {
+            let from = port.channels.iter().filter(takes).map(|channel| channel.from);
+            from.map(|from| Choice::Match { process, from }).collect()
+        } else {
+            Vec::new()
+        };
+        found.into_iter()
     }
 
     /// How far the world has come.

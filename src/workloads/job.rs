@@ -438,7 +438,8 @@ impl<P: Program<Library>> Job<P> {
     pub fn untimed(&self) -> Result<World<Library, P>, JobError> {
         let threads = usize::from(self.threads);
         let programs = self.programs.chunks(threads).map(<[P]>::to_vec);
-        Ok(World::new(self.machines()?.into_iter().zip(programs).collect(), self.payload))
+        let world = World::new(self.machines()?.into_iter().zip(programs).collect(), self.payload);
+        Ok(world.with_adapters(self.profile.hca.matching_on_nic))
     }
 
     /// Runs the job.

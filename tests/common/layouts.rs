@@ -17,14 +17,18 @@ use mpisim::units::Bytes;
 /// A list of calls, and what they returned.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub(crate) struct Script {
-    calls: Arc<[Call]>,
+    steps: Arc<[Next<Call>]>,
     at: usize,
     pub(crate) replies: Vec<Reply>,
 }
 
 impl Script {
     pub(crate) fn new(calls: impl IntoIterator<Item = Call>) -> Self {
-        Self { calls: calls.into_iter().collect(), at: 0, replies: Vec::new() }
+        Self::of(calls.into_iter().map(Next::Call))
+    }
+
+    pub(crate) fn of(steps: impl IntoIterator<Item = Next<Call>>) -> Self {
+        Self { steps: steps.into_iter().collect(), at: 0, replies: Vec::new() }
     }
 }
 
@@ -32,7 +36,7 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for Script {
     fn next(&mut self, reply: Option<Reply>) -> Next<Call> {
         self.replies.extend(reply);
         self.at += 1;
-        self.calls.get(self.at - 1).map_or(Next::End, |call| Next::Call(call.clone()))
+        self.steps.get(self.at - 1).cloned().unwrap_or(Next::End)
     }
 }
 
@@ -72,8 +76,17 @@ pub(crate) fn world_with(
     calls: impl IntoIterator<Item = Vec<Call>>,
     change: impl FnOnce(SharedJob) -> SharedJob,
 ) -> World {
+    world_from(counts, calls.into_iter().map(Script::new), change)
+}
+
+/// The same of any scripts.
+pub(crate) fn world_from(
+    counts: &[u16],
+    scripts: impl IntoIterator<Item = Script>,
+    change: impl FnOnce(SharedJob) -> SharedJob,
+) -> World {
     let job = endpoint_job(counts, change);
-    let mut threads = job.threads(calls.into_iter().map(Script::new)).into_iter();
+    let mut threads = job.threads(scripts).into_iter();
     let programs = counts.iter().map(|&count| threads.by_ref().take(count.into()).collect());
     let programs: Vec<Vec<_>> = programs.collect();
     World::new(job.libraries().into_iter().zip(programs).collect(), Payload::Real)

@@ -21,6 +21,7 @@ use mpisim::protocols::contract::{Handle, Next, Process, Thread};
 use mpisim::protocols::library::{Endpoints, Queues, SharedJob};
 use mpisim::protocols::mutant::Mutant;
 use mpisim::protocols::rendezvous::{Cooperation, Protocol, Scheme};
+use mpisim::protocols::rma::call::{Flavor, Operation};
 use mpisim::protocols::rma::{Issue, Settings, Transport};
 use mpisim::protocols::xios_ep::tag::USER_BITS;
 use mpisim::runtime::explore::{self, Budget, Survey};
@@ -416,6 +417,25 @@ fn a_writer_and_a_reader() -> Case {
     }
 }
 
+/// The same by one operation in two packets.
+fn a_writer_in_pieces() -> Case {
+    use windows::{EXCLUSIVE, SHARED, WORD, buffer, get, lock, operate, set, unlock, words};
+    let both = Operation::Put { origin: buffer(1, 2) };
+    let both = operate(0, words(0, 2), both, None);
+    let writer = vec![set(1, 0, 7), set(1, 1, 7), lock(0, EXCLUSIVE), both, unlock(0)];
+    let reader = vec![lock(0, SHARED), get(0, 0, 2, 0), unlock(0)];
+    let pieces = Settings { segment: Some(WORD), ..UNMERGED };
+    Case {
+        found: &[(Mutant::FirstPieceCloses, "R10")],
+        harmless: &[Mutant::LocksAtOnce],
+        ..Case::new(on_windows(vec![vec![], writer, reader], pieces)).judged(
+            "R10",
+            "an exclusive epoch overlaps no other one",
+            |world| value(world, 2, 0, 0) == value(world, 2, 0, 1),
+        )
+    }
+}
+
 /// The owner writes two words under its own lock.
 fn a_writer_at_home() -> Case {
     use windows::{EXCLUSIVE, get, lock, store, unlock};
@@ -588,6 +608,7 @@ fn two_threads_flush() -> Case {
 fn one_sided() -> Vec<(&'static str, Case)> {
     vec![
         ("3 ranks, a writer and a reader of two words", a_writer_and_a_reader()),
+        ("3 ranks, a writer of two packets and a reader", a_writer_in_pieces()),
         ("2 ranks, the owner writes two words", a_writer_at_home()),
         ("3 ranks, two wait for a lock", a_queue_for_a_lock()),
         ("3 ranks, a value by hearsay", a_value_by_hearsay()),
@@ -736,7 +757,7 @@ fn of_the_library() -> Vec<(&'static str, Case)> {
 /// A world of endpoints of the endpoint library; at a good end `holds` must be true.
 fn of_endpoints(
     counts: &'static [u16],
-    calls: Vec<Vec<Call>>,
+    scripts: Vec<layouts::Script>,
     (law, statement): (&'static str, &'static str),
     holds: impl Fn(&layouts::World) -> bool + 'static,
 ) -> Tried {
@@ -746,7 +767,7 @@ fn of_endpoints(
             let broken = Violation { id: law, statement, objects: Vec::new(), detail };
             (!holds(world)).then_some(broken)
         };
-        let start = layouts::world_with(counts, calls.clone(), |job| planted(job, mutant));
+        let start = layouts::world_from(counts, scripts.clone(), |job| planted(job, mutant));
         explore::judged(&start, Budget { states, reduce: false }, judge)
     };
     Tried { survey: Box::new(survey), sound: Sound::Ends, found: &[], harmless: &[] }
@@ -773,10 +794,37 @@ fn beside_agents(near: Option<Cooperation>) -> Tried {
 const PACKING: (&str, &str) = ("M10", "a value that does not fit a packed tag is an error");
 const TYPES: (&str, &str) = ("M11", "a test completes a request of type 1 or 3 only");
 
+const ONE_MEMORY: (&str, &str) = ("W1", "the windows of a server of endpoints show one memory");
+
+fn scripts(calls: Vec<Vec<Call>>) -> Vec<layouts::Script> {
+    calls.into_iter().map(layouts::Script::new).collect()
+}
+
+/// Both threads of a client process put a word, each by its own window of the server.
+fn two_windows_of_a_server() -> Tried {
+    let opens = || windows::window_of(Flavor::Create, 2);
+    let client = |rank: u32| {
+        layouts::Script::of([
+            windows::set(1, 0, 5 + u64::from(rank)),
+            opens(),
+            windows::lock(2, windows::SHARED),
+            windows::put(2, rank.into(), 1),
+            windows::unlock(2),
+            windows::free_window(),
+        ])
+    };
+    let server = layouts::Script::of([opens(), windows::free_window()]);
+    let both_are_there = |world: &layouts::World| {
+        let word = |index| world.memories().load(Process(1), windows::own_word(index));
+        [word(0), word(1)] == [5, 6]
+    };
+    of_endpoints(&[2, 1], vec![client(0), client(1), server], ONE_MEMORY, both_are_there)
+}
+
 /// The user's tag is one above what its field holds; as 0 it would be that of the receive.
 fn a_tag_that_does_not_fit(tag: i32) -> Tried {
     let calls = vec![vec![send(WORLD, 1, tag, 8)], vec![recv(WORLD, Some(0), Some(0), 0, 8)]];
-    of_endpoints(&[1, 1], calls, PACKING, move |_| tag == 0)
+    of_endpoints(&[1, 1], scripts(calls), PACKING, move |_| tag == 0)
 }
 
 /// A test before or after the arrival of its message; the second one ends the receive.
@@ -790,7 +838,7 @@ fn a_test_of_a_pending_receive() -> Tried {
             _ => true,
         })
     };
-    of_endpoints(&[1, 1], calls, TYPES, true_or_not_yet)
+    of_endpoints(&[1, 1], scripts(calls), TYPES, true_or_not_yet)
 }
 
 fn cases() -> Vec<(&'static str, Tried)> {
@@ -822,6 +870,12 @@ fn cases() -> Vec<(&'static str, Tried)> {
     all.push(("2 endpoints over plain MPI, a tag too large", too_large));
     all.push(("2 endpoints over plain MPI, 1 message", fits));
     all.push(("2 endpoints over plain MPI, a test", tested));
+    let windows = Tried {
+        found: &[(Mutant::SplitsMemory, "W1")],
+        harmless: &[Mutant::MasksTag, Mutant::EndsPending],
+        ..two_windows_of_a_server()
+    };
+    all.push(("3 endpoints over plain MPI, a window of each client", windows));
     all
 }
 

@@ -20,6 +20,7 @@ mod small;
 mod windows;
 
 mod accesses;
+mod adapters;
 mod applications;
 mod bridge;
 mod buffered;
@@ -51,3 +52,4 @@ mod window_growth;
 mod xios_ep_collectives;
 mod xios_ep_communicators;
 mod xios_ep_library;
+mod xios_ep_windows;

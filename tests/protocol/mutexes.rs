@@ -36,6 +36,7 @@ const RDMA: Settings = Settings {
     transport: Transport::Rdma,
     merge: false,
     merge_limit: Some(0),
+    segment: None,
     done_after_merge: true,
     rules: mpisim::mpi::rma::synchronisation::Rules::Document,
     model: mpisim::mpi::rma::access::MemoryModel::Unified,

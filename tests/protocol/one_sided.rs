@@ -11,6 +11,7 @@ use mpisim::engine::{Stream, Streams};
 use mpisim::experiment::conform::{Cases, Simulated, Vectors, judge};
 use mpisim::protocols::call::{Call, Comm};
 use mpisim::protocols::contract::{Next, Process, Region, Space};
+use mpisim::protocols::rma::call::Operation;
 use mpisim::protocols::rma::{Settings, Transport};
 use mpisim::runtime::timed::Ending;
 use mpisim::units::Bytes;
@@ -208,4 +209,60 @@ fn random_epochs_cross_the_bridge() {
         }
     }
     assert!(by_rdma > 50, "{by_rdma} runs over rdma");
+}
+
+/// Words of a packet of the machine below, between two nodes.
+const PACKET: u64 = (32 << 10) / WORD;
+
+/// A put and a get of `packets` packets and half of one; what the run took, and its packets.
+fn large(packets: u64, segment: Option<u64>) -> (u64, u64) {
+    let count = packets * PACKET + PACKET / 2;
+    // Around the ends of all packets.
+    let marked = |packet: u64| [packet * PACKET, (packet + 1) * PACKET - 1];
+    let marked: Vec<u64> = (0..packets).flat_map(marked).chain([count - 1]).collect();
+    let whole = |id| crate::windows::buffer(id, count);
+    let value = |index: u64| 1 + index * 7;
+    let one_sided = |does| crate::windows::operate(1, crate::windows::words(0, count), does, None);
+    let mut origin: Vec<Line> = marked.iter().map(|&index| set(1, index, value(index))).collect();
+    origin.extend([
+        window(count),
+        lock(1, EXCLUSIVE),
+        Next::Mark(0),
+        one_sided(Operation::Put { origin: whole(1) }),
+        flush(1),
+        Next::Mark(1),
+        one_sided(Operation::Get { into: whole(3) }),
+        unlock(1),
+        free_window(),
+    ]);
+    let scripts = [origin, vec![window(count), free_window()]];
+    let mut job = common::job(common::model("eureka-mx10g", &[]), scripts.map(Script::of).into());
+    job.rma.segment = segment;
+    let ran = common::cross(job).unwrap_or_else(|drift| panic!("{packets} packets: {drift}"));
+    assert_eq!(ran.outcome.ending, Ending::Finished);
+    assert_eq!(ran.outcome.violations, []);
+    for index in marked {
+        let of = |process, space| {
+            let region = Region { space, offset: index * WORD, len: WORD };
+            ran.memories.load(Process(process), region)
+        };
+        assert_eq!(of(1, Space::Window(0)), value(index), "word {index}");
+        assert_eq!(of(0, Space::User(3)), value(index), "word {index}");
+    }
+    let [from, to] = [0, 1].map(|mark| ran.outcome.marks[mark].at);
+    (to.since(from).as_ps(), ran.outcome.packets)
+}
+
+/// Each packet more is one of a put, and a request and an answer of a get. It takes its time on the
+/// link; the copies at both ends run beside it, which one packet for all would wait for.
+#[test]
+fn a_large_operation_takes_a_packet_for_each_segment() {
+    let [(short, few), (long, many)] = [8, 32].map(|packets| large(packets, None));
+    assert_eq!(many - few, 24 * 3);
+    let link = PACKET * WORD * 800;
+    let each = (long - short) / 24;
+    assert!(each >= link, "{each} ps a packet, below the {link} ps of its link");
+    let (at_once, two) = large(32, Some(u64::MAX));
+    assert_eq!(many - two, 32 * 3);
+    assert!(long < at_once, "{long} ps in packets, {at_once} ps in one");
 }

@@ -313,7 +313,8 @@ fn what_merges_is_as_large_as_an_eager_message() {
     let (inside, between) = (chart::EAGER_INSIDE.as_u64(), chart::EAGER_INSIDE.as_u64() / 2);
     for (node_of, limit) in [([0, 0], inside), ([0, 1], between)] {
         assert_eq!(exclusive_put(node_of, limit), 2, "nodes {node_of:?}");
-        assert_eq!(exclusive_put(node_of, limit + WORD), 3, "nodes {node_of:?}");
+        // The lock, its grant, and two packets: what does not merge does not fit one either.
+        assert_eq!(exclusive_put(node_of, limit + WORD), 4, "nodes {node_of:?}");
     }
 }
 
@@ -449,4 +450,31 @@ fn a_derived_type_travels_behind_the_header() {
     assert_eq!(header(at(0, 1)), plain, "whatever its count");
     // Kind, count, block length, stride and extent.
     assert_eq!(header(At { disp: 0, block: WORD, count: 2, stride: 2 * WORD }), plain + 5 * 8);
+}
+
+/// Five words, two a packet, there and back: the last packet ends the epoch, and each piece has its
+/// own answer.
+#[test]
+fn long_operations_travel_in_pieces() {
+    let rma = Settings { segment: Some(2 * WORD), ..UNMERGED };
+    let chart = || listens(opened_on(vec![0, 1], 5, rma), 1);
+    let messages = |does: Operation| {
+        let operation = operate(1, at(0, 5), does, None);
+        let lines = [lock(1, EXCLUSIVE), operation, unlock(1)];
+        sent(&by_rank_0(chart(), lines))
+            .into_iter()
+            .filter(|line| !line.contains("LOCK exclusive") && !line.contains("GRANTED"))
+            .collect::<Vec<_>>()
+    };
+    let ends = |lines: &[String], words: &[&str]| {
+        assert_eq!(lines.len(), words.len(), "{lines:?}");
+        let mut both = lines.iter().zip(words);
+        assert!(both.all(|(line, word)| line.contains(word)), "{lines:?}");
+    };
+    let put = messages(Operation::Put { origin: buffer(1, 5) });
+    ends(&put, &["PUT 16 B", "PUT 16 B", "PUT 8 B + UNLOCK"]);
+    let get = messages(Operation::Get { into: buffer(3, 5) });
+    ends(&get, &["GET 16 B", "GET 16 B", "GET 8 B + UNLOCK", "DATA", "DATA", "DATA"]);
+    let add = Operation::Update { update: sum(), origin: Some(buffer(1, 5)), result: None };
+    ends(&messages(add), &["ACCUMULATE 16 B", "ACCUMULATE 16 B", "ACCUMULATE 8 B + UNLOCK"]);
 }

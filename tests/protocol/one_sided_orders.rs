@@ -14,7 +14,7 @@ use mpisim::mpi::rma::synchronisation::{LockKind, Rules};
 use mpisim::protocols::call::{Call, Requests};
 use mpisim::protocols::contract::{Handle, Next, Process, Region, Space, Thread};
 use mpisim::protocols::rma::call::{Flavor, Operation};
-use mpisim::protocols::rma::{Settings, Transport};
+use mpisim::protocols::rma::{Issue, Settings, Transport};
 use mpisim::runtime::explore::{self, Budget, Survey};
 use mpisim::runtime::monitors::Violation;
 
@@ -613,5 +613,61 @@ fn detached_memory_is_refused_in_words() {
         let other = [opens(), vec![again()], put_there(EXCLUSIVE), vec![free_window()]].concat();
         let survey = explored(&world_of(&[holder.concat(), other], rma), |_| true);
         assert!(!survey.faults.is_empty() && survey.violations.is_empty(), "{survey:#?}");
+    }
+}
+
+/// Operations that travel in several packets are whole when their epoch ends, whatever ends it, and
+/// when their request is complete.
+#[test]
+fn operations_in_pieces_are_whole_when_their_epoch_ends() {
+    let values = || (0..3).map(|index| set(1, index, 5 + index)).collect::<Vec<_>>();
+    let put3 = || {
+        let does = Operation::Put { origin: buffer(1, 3) };
+        operate(0, words(0, 3), does, None)
+    };
+    let get3 = |request| {
+        let does = Operation::Get { into: buffer(4, 3) };
+        operate(0, words(0, 3), does, request)
+    };
+    let three = |of: fn(u64) -> Line| (0..3).map(of).collect::<Vec<_>>();
+    let is_whole = |world: &World| loads(world, 0) == [5, 6, 7];
+    for (issue, segment) in
+        [(Issue::Lazy, 1), (Issue::Lazy, 2), (Issue::Eager, 1), (Issue::Eager, 2)]
+    {
+        let rma = Settings { issue, segment: Some(segment * WORD), merge: false, ..LAZY };
+        let of_two = |what: &str, target: Vec<Line>, origin: Vec<Line>| {
+            let programs = [on_window(3, target), on_window(3, origin)];
+            let what = format!("{what}, {issue:?}, {segment} words a packet");
+            check(&what, &world_of(&programs, rma), is_whole);
+        };
+        let target = [vec![fence(), fence()], three(load)].concat();
+        let origin = [values(), vec![fence(), put3(), fence()]].concat();
+        of_two("fence", target, origin);
+        let target = [vec![post(&[1]), wait_window()], three(load)].concat();
+        let origin = [values(), vec![start(&[0]), put3(), complete()]].concat();
+        of_two("post and start", target, origin);
+        // The reader finds all or nothing under locks that exclude each other.
+        let writer = on_window(3, [values(), epoch(0, EXCLUSIVE, [put3()])].concat());
+        let reader = on_window(3, epoch(0, SHARED, [get3(None)]));
+        let idle = on_window(3, []);
+        let what = format!("locks, {issue:?}, {segment} words a packet");
+        check(&what, &world_of(&[idle, writer, reader], rma), |world| {
+            let read = [0, 1, 2].map(|index| value_at(world, 2, 4, index));
+            read == [5, 6, 7] || read == [0; 3]
+        });
+        // A request is complete with the last of its answers.
+        let waits = Next::Call(Call::Wait { request: Handle(7) });
+        let stores = (0..3).map(|index| store(index, 5 + index)).collect::<Vec<_>>();
+        let owner = [stores, vec![window(3), free_window()]].concat();
+        let copies = (0..3).map(|index| {
+            let word = |id| buffer(id, 3).part(index * WORD, WORD);
+            Next::Copy(word(4), word(6))
+        });
+        let steps = [lock(0, SHARED), get3(Some(7)), waits].into_iter().chain(copies);
+        let reader = on_window(3, steps.chain([unlock(0)]));
+        let what = format!("request, {issue:?}, {segment} words a packet");
+        check(&what, &world_of(&[owner, reader], rma), |world| {
+            [0, 1, 2].map(|index| value_at(world, 1, 6, index)) == [5, 6, 7]
+        });
     }
 }

@@ -132,12 +132,13 @@ impl Op {
 }
 
 /// How libraries are set in turn.
-pub const SETTINGS: [Settings; 9] = {
+pub const SETTINGS: [Settings; 10] = {
     const BASE: Settings = Settings {
         issue: Issue::Lazy,
         transport: Transport::Messages,
         merge: true,
         merge_limit: Some(16 << 10),
+        segment: None,
         done_after_merge: true,
         rules: crate::mpi::rma::synchronisation::Rules::Document,
         model: crate::mpi::rma::access::MemoryModel::Unified,
@@ -155,6 +156,7 @@ pub const SETTINGS: [Settings; 9] = {
         Settings { transport: Transport::Mixed, ..EAGER },
         Settings { transport: Transport::Rdma, ..EAGER },
         Settings { issue: ADAPTIVE, merge: false, ..BASE },
+        Settings { segment: Some(8), merge: false, ..BASE },
     ]
 };
 

@@ -137,6 +137,7 @@ pub(super) fn settings(tree: &Node) -> Settings {
         },
         merge: node.flag("merge").unwrap_or(defaults.merge),
         merge_limit: node.bytes("merge_limit").map(Bytes::as_u64),
+        segment: node.bytes("segment").map(Bytes::as_u64),
         done_after_merge: node.flag("done_after_merge").unwrap_or(defaults.done_after_merge),
         rules: match node.word("checking") {
             Some("strict") => Rules::Strict,

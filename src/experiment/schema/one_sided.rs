@@ -45,6 +45,12 @@ pub(super) static SETTINGS: Shape = Shape::Object(&[
         "Largest payload that does.",
     ),
     default(
+        "segment",
+        &SIZE,
+        "the eager threshold to the target",
+        "Largest payload of a packet: a longer operation travels in several.",
+    ),
+    default(
         "done_after_merge",
         &Shape::Flag,
         "true",

@@ -509,6 +509,14 @@ impl Machine for Library {
         self.first_wait(thread)
     }
 
+    fn adapter_takes(&self, from: Route, packet: &Packet) -> bool {
+        let Packet::Eager(header) = packet else { return false };
+        let away = self.job.node_of[self.me.0 as usize] != self.job.node_of[from.peer.0 as usize];
+        // What a receive offers before its message comes is taken back by packets.
+        let offers = self.job.rendezvous == Protocol::Rtr;
+        away && !offers && header.mode != SendMode::Synchronous
+    }
+
     fn is_exposed(&self) -> bool {
         let by_hca = self.job.rma.transport != rma::Transport::Messages;
         self.rma.as_ref().is_some_and(|rma| by_hca || rma.shares())

@@ -256,4 +256,28 @@ impl RmaCall {
             | Self::Sync { win } => *win,
         }
     }
+
+    /// The same, to be changed.
+    pub(in crate::protocols) const fn win_mut(&mut self) -> &mut Win {
+        match self {
+            Self::Create { win, .. }
+            | Self::Free { win }
+            | Self::Attach { win, .. }
+            | Self::Detach { win, .. }
+            | Self::Operate { win, .. }
+            | Self::Fence { win, .. }
+            | Self::Post { win, .. }
+            | Self::Start { win, .. }
+            | Self::Complete { win }
+            | Self::Wait { win }
+            | Self::Test { win }
+            | Self::Lock { win, .. }
+            | Self::Unlock { win, .. }
+            | Self::LockAll { win, .. }
+            | Self::UnlockAll { win }
+            | Self::Flush { win, .. }
+            | Self::FlushAll { win, .. }
+            | Self::Sync { win } => win,
+        }
+    }
 }

@@ -19,6 +19,7 @@ mod goal;
 mod manager;
 mod origin;
 pub mod packet;
+mod pieces;
 pub(crate) mod port;
 pub(crate) mod setup;
 mod target;
@@ -82,6 +83,9 @@ pub struct Settings {
     pub merge: bool,
     /// Largest payload that does; without one, the largest eager message to that target.
     pub merge_limit: Option<u64>,
+    /// Largest payload of a packet, behind which an operation goes on in the next one; without one,
+    /// the largest eager message to that target.
+    pub segment: Option<u64>,
     /// Whether a merged put or accumulate is answered.
     pub done_after_merge: bool,
     /// Which calls are held to be in order.
@@ -99,6 +103,7 @@ impl Default for Settings {
             transport: Transport::default(),
             merge: true,
             merge_limit: None,
+            segment: None,
             done_after_merge: true,
             rules: Rules::Document,
             model: MemoryModel::Unified,

@@ -12,7 +12,7 @@
 //! another.
 //!
 //! Source: `rma` Sec. 5.3, 5.4.2, 7.1 and Fig. 12. Left out: large operations by rendezvous: a payload
-//! is copied and travels with its packet, whatever its size. Noticeable above the eager threshold.
+//! is copied and travels with its packets (`pieces.rs`). Noticeable above the eager threshold.
 
 use super::Issue;
 use super::call::{LockKind, Operation};
@@ -20,7 +20,7 @@ use super::packet::{Body, Closes, Does, RmaPacket};
 use super::port::Port;
 use super::window::{Asker, Lock, Queued, Slot, Target, Wants, Window};
 use crate::mpi::rma::update::Effect;
-use crate::protocols::contract::Step;
+use crate::protocols::contract::{Region, Step};
 #[cfg(feature = "mutants")]
 use crate::protocols::mutant::Mutant;
 
@@ -246,7 +246,7 @@ impl Window {
         self.forget_if_over(target);
     }
 
-    /// Sends one operation.
+    /// Sends one operation, in as many packets as it needs: with its lock it is one.
     pub(super) fn send(
         &mut self,
         target: u32,
@@ -255,11 +255,45 @@ impl Window {
         closes: Closes,
         port: &mut Port<'_>,
     ) {
-        let Queued { does, place, request } = queued;
+        let most = if locks.is_some() { u64::MAX } else { port.segment_to(self, target) };
+        let (origin, result) = (queued.does.origin(), queued.does.result());
+        let mut pieces = queued.pieces(most).peekable();
+        #[cfg(feature = "mutants")]
+        let (mut closes, early) = (closes, port.has(Mutant::FirstPieceCloses));
+        while let Some(piece) = pieces.next() {
+            let last = pieces.peek().is_none();
+            let ends = last;
+            #[cfg(feature = "mutants")]
+            let ends = ends || early;
+            let ends = if ends { closes } else { Closes::Nothing };
+            self.send_piece(target, (piece, result.filter(|_| last)), locks, ends, port);
+            #[cfg(feature = "mutants")]
+            if early {
+                closes = Closes::Nothing;
+            }
+        }
+        if let Some(origin) = origin {
+            port.give_back(origin);
+        }
+        if result.is_none() {
+            port.complete(queued.request);
+        }
+    }
+
+    /// Sends one packet of an operation; `gives_back` is the buffer that its bytes complete.
+    fn send_piece(
+        &mut self,
+        target: u32,
+        (queued, gives_back): (Queued, Option<Region>),
+        locks: Option<LockKind>,
+        closes: Closes,
+        port: &mut Port<'_>,
+    ) {
+        let Queued { does, place, .. } = queued;
         let answer = queued.is_answered().then(|| {
             let state = self.targets.get_mut(&target).expect("it has operations");
             state.replies += 1;
-            self.open_slot(Slot { target, queued, parts: 0 })
+            self.open_slot(Slot { target, queued, gives_back, parts: 0 })
         });
         let remote = match does {
             Operation::Put { .. } => Does::Put,
@@ -276,18 +310,12 @@ impl Window {
         }
         let body = Body::Operate { does: remote, place, locks, closes, answer };
         port.tell(self, target, body, payload);
-        if let Some(origin) = does.origin() {
-            port.give_back(origin);
-        }
-        if answer.is_none() {
-            port.complete(request);
-        }
     }
 
     /// Hands one operation to the HCA, which needs nobody at the target.
     fn post(&mut self, target: u32, queued: Queued, port: &mut Port<'_>) {
         let parts = u32::try_from(queued.place.runs().count()).expect("blocks are counted in u32");
-        let slot = self.open_slot(Slot { target, queued, parts });
+        let slot = self.open_slot(Slot { target, queued, gives_back: None, parts });
         let state = self.targets.get_mut(&target).expect("it has operations");
         state.rdma += 1;
         state.updating |= matches!(queued.does, Operation::Update { .. });
@@ -322,7 +350,7 @@ impl Window {
         &mut self,
         number: u32,
         closes: bool,
-        landing: Option<crate::protocols::contract::Region>,
+        landing: Option<Region>,
         port: &mut Port<'_>,
     ) -> Option<()> {
         #[cfg(feature = "mutants")]
@@ -331,12 +359,14 @@ impl Window {
         } else {
             number
         };
-        let Slot { target, queued, .. } = self.close_slot(number)?;
+        let Slot { target, queued, gives_back, .. } = self.close_slot(number)?;
         let result = queued.does.result()?;
         if let Some(landing) = landing {
             port.copy(landing, result);
         }
-        port.give_back(result);
+        if let Some(whole) = gives_back {
+            port.give_back(whole);
+        }
         port.complete(queued.request);
         self.tell_request(target, queued, port);
         let state = self.targets.get_mut(&target)?;

@@ -45,6 +45,11 @@ impl<'a> Port<'a> {
         self.job.eager_by(self.job.wire(self.me, route, self.thread).via)
     }
 
+    /// The largest payload of a packet to a rank of a window.
+    pub(super) fn segment_to(&self, window: &Window, target: u32) -> u64 {
+        self.settings().segment.unwrap_or_else(|| self.eager_to(window, target))
+    }
+
     /// Whether these processes can map one piece of memory.
     pub(super) fn has_one_node(&self, processes: &[Process]) -> Result<(), String> {
         let node = |process: Process| self.job.node_of[process.0 as usize];

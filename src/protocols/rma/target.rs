@@ -139,7 +139,7 @@ impl Window {
             Does::Update(update) => {
                 let old = answer.map(|_| reply);
                 update_runs(place, update, landing, old, port);
-                self.tell_applied(from, place, port);
+                self.tell_applied(from, (place, update), port);
                 old
             }
         };

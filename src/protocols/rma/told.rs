@@ -71,21 +71,29 @@ impl Window {
         let Queued { does, place, .. } = queued;
         let owner = self.members[target as usize].0;
         let (touch, reach) = (touch(&does), self.reach(target));
-        let model = self.model;
-        for (run, _) in place.runs() {
-            let (memory, start, bytes) = (told_memory(place), run.offset, run.len);
+        let (model, memory) = (self.model, told_memory(place));
+        // The target tells of each packet that it has applied.
+        let travels = !self.reaches(target) && !self.by_hca(port.settings(), &does);
+        let most = if travels { port.segment_to(self, target) } else { u64::MAX };
+        for (run, _) in queued.pieces(most).flat_map(|piece| piece.place.runs()) {
+            let (start, bytes) = (run.offset, run.len);
             let fact = WindowFact::Accessed { owner, memory, start, bytes, touch, reach, model };
             port.fact(self.id, fact);
         }
     }
 
-    /// An update that another process has asked for has taken place.
-    pub(super) fn tell_applied(&self, from: Route, place: Place, port: &mut Port<'_>) {
-        if !port.settings().watch {
-            return;
-        }
-        let (origin, memory) = (from.peer.0, place.memory);
-        for (run, _) in place.runs() {
+    /// An update that another process has asked for has taken place: what it told of in pieces,
+    /// whether or not it came so.
+    pub(super) fn tell_applied(
+        &self,
+        from: Route,
+        (place, update): (Place, Effect),
+        port: &mut Port<'_>,
+    ) {
+        let Some(rank) = self.rank_of(from.peer).filter(|_| port.settings().watch) else { return };
+        let (origin, memory, most) = (from.peer.0, place.memory, port.segment_to(self, rank));
+        let pieces = place.pieces(update.datatype().width(), most);
+        for (run, _) in pieces.flat_map(|(piece, _)| piece.runs()) {
             let (start, bytes) = (run.offset, run.len);
             port.fact(self.id, WindowFact::Applied { origin, memory, start, bytes });
         }

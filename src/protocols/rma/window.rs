@@ -146,6 +146,8 @@ impl Queued {
 pub(super) struct Slot {
     pub(super) target: u32,
     pub(super) queued: Queued,
+    /// The buffer that belongs to the program again when the bytes are in it.
+    pub(super) gives_back: Option<Region>,
     /// RDMA operations that it still needs.
     pub(super) parts: u32,
 }

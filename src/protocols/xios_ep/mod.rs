@@ -43,7 +43,9 @@
 //! - Wildcards of a receive (Sec. 4) are resolved in the endpoint's own list.
 //! - Merge with equal high values (Sec. 6.3): the group of the leader with the lower world rank
 //!   comes first.
-//! - Windows (Sec. 8): clients 0 to 4, server A to C, null for thread 2 of process 0.
+//! - Windows (Sec. 8): clients 0 to 4, server A to C, null for thread 2 of process 0. The server is
+//!   the last process of the communicator, and its master acts for it; the master of a client process
+//!   stands in for the threads that it lacks.
 //! - "Higher peer rank" (Sec. 6.2, case 1) means after a leader moved, in the world then.
 //! - A process without endpoints is an error unless allowed. It has no thread that could call, so
 //!   collectives run among the processes that have endpoints ([`rank_map::RankMap::processes`]).

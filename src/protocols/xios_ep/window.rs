@@ -12,7 +12,7 @@
 //! of thread i goes through window i.
 //!
 //! Source: `xios-ep` Sec. 8.
-//! Left out: what the operations do, which is MPI's business.
+//! Left out: what the operations do, which is MPI's business; `library::one_sided` makes the calls.
 
 use std::fmt;
 
@@ -67,6 +67,13 @@ pub enum Operation {
 pub struct Access {
     /// The operation, unchanged: MPI carries it out.
     pub operation: Operation,
+    /// By which window.
+    pub route: Route,
+}
+
+/// By which window a client and the server reach each other.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub struct Route {
     /// Index of the window: the thread number of the client.
     pub window: u32,
     /// The process of the client.
@@ -146,6 +153,15 @@ impl Windows {
         origin: Party,
         target: Party,
     ) -> Result<Access, WindowError> {
+        self.route(origin, target).map(|route| Access { operation, route })
+    }
+
+    /// The window by which one of both reaches the other.
+    ///
+    /// # Errors
+    ///
+    /// As [`Windows::access`].
+    pub fn route(&self, origin: Party, target: Party) -> Result<Route, WindowError> {
         let client = match (origin, target) {
             (Party::Client(client), Party::Server) | (Party::Server, Party::Client(client)) => {
                 client
@@ -157,7 +173,7 @@ impl Windows {
         };
         let outside = WindowError::ClientOutOfRange { client, clients: self.clients.size() };
         let place = self.clients.place(client).ok_or(outside)?;
-        Ok(Access { operation, window: place.local, client: place.process })
+        Ok(Route { window: place.local, client: place.process })
     }
 }
 

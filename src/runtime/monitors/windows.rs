@@ -18,8 +18,11 @@
 //! causes precede their effects in. Two conflicting accesses that a message orders in one run and
 //! not in another are found in the other. Each pair of calls is reported once.
 //!
-//! Source: `rma` Sec. 2.1.2 to 2.1.4, 2.2.4, Fig. 1. Left out: windows that share memory, beyond the
-//! bytes themselves: the first one's number is reported; loads and stores of one process in the
+//! Windows that overlap know nothing of each other: an operation meets what is open by way of another
+//! window on the same bytes, whatever both are under, and two accumulates conflict there as well (MPI
+//! 3.1, Sec. 11.2.1).
+//!
+//! Source: `rma` Sec. 2.1.2 to 2.1.4, 2.2.4, Fig. 1. Left out: loads and stores of one process in the
 //! memory of another.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,7 +32,7 @@ use super::Violation;
 use crate::mpi::envelope::Rank;
 use crate::mpi::observation::{Reach, WindowFact};
 use crate::mpi::rma::access::{
-    Access, Accesses, AccumulateOps, Conflict, MemoryModel, Touch, Under,
+    Access, Accesses, AccumulateOps, Conflict, Kind, MemoryModel, Touch, Under,
 };
 use crate::mpi::rma::synchronisation::LockKind;
 use crate::protocols::contract::{Process, Region, Space};
@@ -57,11 +60,42 @@ pub struct Windows {
 /// Memory that others can reach.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 struct Exposed {
-    window: u32,
     /// How many windows it is in; 0 before its owner has told.
     windows: u32,
     model: MemoryModel,
-    open: Accesses,
+    /// What is open, by window.
+    open: Vec<(u32, Accesses)>,
+}
+
+impl Exposed {
+    /// What is open by way of a window.
+    fn of(&mut self, window: u32) -> &mut Accesses {
+        let known = self.open.iter().position(|(of, _)| *of == window);
+        let place = known.unwrap_or_else(|| {
+            self.open.push((window, Accesses::new(self.model, AccumulateOps::default(), true)));
+            self.open.len() - 1
+        });
+        &mut self.open[place].1
+    }
+
+    /// Begins an access of a process by way of a window. What it meets of another window, nothing
+    /// there keeps apart from it: neither locks nor fences, and not that both accumulate.
+    fn begin(&mut self, window: u32, access: &Access) -> Option<(u32, Box<Conflict>)> {
+        let here = self.of(window).begin(access).err().map(|conflict| (window, conflict));
+        if access.touch.is_local() || self.open.len() == 1 {
+            return here;
+        }
+        let touch = if access.touch.kind() == Kind::Acc { Touch::Put } else { access.touch };
+        let crossing = Access { touch, under: Under::Unchecked, ..access.clone() };
+        let others = self.open.iter().filter(|(of, _)| *of != window);
+        let there = || {
+            others.into_iter().find_map(|(of, open)| {
+                let conflict = open.meets_operation(&crossing)?;
+                Some((*of, Box::new(Conflict { second: access.clone(), ..conflict })))
+            })
+        };
+        here.or_else(there)
+    }
 }
 
 /// What a process does in a window.
@@ -113,7 +147,7 @@ impl Windows {
             WindowFact::Exposed { memory, model } => {
                 self.memory((me, memory), window, model).windows += 1;
             }
-            WindowFact::Hidden { memory } => self.hidden((me, memory)),
+            WindowFact::Hidden { memory } => self.hidden(window, (me, memory)),
             WindowFact::Accessed { owner, memory, start, bytes, touch, reach, model } => {
                 let (by, bytes) = (Rank(me), start..start + bytes);
                 let access = Access { by, touch, bytes, under: Under::Unchecked, place };
@@ -156,20 +190,24 @@ impl Windows {
         let Space::Window(memory) = region.space else { return };
         let owner = process.0;
         let Some(exposed) = self.memories.get(&(owner, memory)) else { return };
-        let window = exposed.window;
-        let part = self.parts.get(&(window, owner));
-        let (fences, lock) = part.map_or((0, None), |part| (part.fences, part.lock));
-        let bytes = region.offset..region.offset + region.len;
-        let under = Under::Local { fences, lock };
-        let access = Access { by: Rank(owner), touch, bytes, under, place };
-        self.touched.entry(owner).or_default().insert((window, memory));
-        self.begin((owner, memory), &access, found);
+        let windows: Vec<u32> = exposed.open.iter().map(|(window, _)| *window).collect();
+        for window in windows {
+            let part = self.parts.get(&(window, owner));
+            let (fences, lock) = part.map_or((0, None), |part| (part.fences, part.lock));
+            let bytes = region.offset..region.offset + region.len;
+            let under = Under::Local { fences, lock };
+            let access = Access { by: Rank(owner), touch, bytes, under, place };
+            self.touched.entry(owner).or_default().insert((window, memory));
+            self.begin(window, (owner, memory), &access, found);
+        }
     }
 
     /// An accumulate has changed these bytes.
     pub fn applied(&mut self, origin: u32, memory: (u32, u32), bytes: Range<u64>) {
         if let Some(exposed) = self.memories.get_mut(&memory) {
-            exposed.open.applied(Rank(origin), &bytes);
+            for (_, open) in &mut exposed.open {
+                open.applied(Rank(origin), &bytes);
+            }
         }
     }
 
@@ -186,15 +224,16 @@ impl Windows {
     }
 
     fn memory(&mut self, memory: Memory, window: u32, model: MemoryModel) -> &mut Exposed {
-        self.memories.entry(memory).or_insert_with(|| {
-            let open = Accesses::new(model, AccumulateOps::default(), true);
-            Exposed { window, windows: 0, model, open }
-        })
+        let new = || Exposed { windows: 0, model, open: Vec::with_capacity(1) };
+        let exposed = self.memories.entry(memory).or_insert_with(new);
+        exposed.of(window);
+        exposed
     }
 
-    fn hidden(&mut self, memory: Memory) {
+    fn hidden(&mut self, window: u32, memory: Memory) {
         let Some(exposed) = self.memories.get_mut(&memory) else { return };
         exposed.windows = exposed.windows.saturating_sub(1);
+        exposed.open.retain(|(of, _)| *of != window);
         if exposed.windows == 0 {
             self.memories.remove(&memory);
         }
@@ -230,7 +269,7 @@ impl Windows {
             Reach::Start => Under::Exposure(target.exposures),
         };
         self.memory((owner, memory), window, model);
-        self.begin((owner, memory), &Access { under, ..access }, found);
+        self.begin(window, (owner, memory), &Access { under, ..access }, found);
     }
 
     /// The owner lets an origin in: what that has called for begins.
@@ -240,18 +279,18 @@ impl Windows {
         let (under, early) = (Under::Exposure(part.exposures), part.early.remove(&origin));
         for Early { memory, model, access } in early.into_iter().flatten() {
             self.memory((owner, memory), window, model);
-            self.begin((owner, memory), &Access { under, ..access }, found);
+            self.begin(window, (owner, memory), &Access { under, ..access }, found);
         }
     }
 
-    fn begin(&mut self, memory: Memory, access: &Access, found: &mut Vec<Violation>) {
+    fn begin(&mut self, window: u32, memory: Memory, access: &Access, found: &mut Vec<Violation>) {
         let Some(exposed) = self.memories.get_mut(&memory) else { return };
-        self.side_by_side += u64::from(exposed.open.is_shared_with(access.by));
-        let Err(conflict) = exposed.open.begin(access) else { return };
+        self.side_by_side += u64::from(exposed.of(window).is_shared_with(access.by));
+        let Some((other, conflict)) = exposed.begin(window, access) else { return };
         let Conflict { first, second, .. } = &*conflict;
         let pair = ((first.by.0, first.place), (second.by.0, second.place));
         if self.reported.insert(pair) {
-            found.push(broken(exposed.window, memory, exposed.model, &conflict));
+            found.push(broken([other, window], memory, exposed.model, &conflict));
         }
     }
 
@@ -280,7 +319,7 @@ impl Windows {
         for (owner, memories) in reached {
             for memory in memories {
                 if let Some(exposed) = self.memories.get_mut(&(owner, memory)) {
-                    close(&mut exposed.open);
+                    close(exposed.of(window));
                 }
             }
         }
@@ -293,8 +332,9 @@ impl Windows {
         let memories = &mut self.memories;
         part.entered.retain(|memory| {
             let Some(exposed) = memories.get_mut(&(owner, *memory)) else { return false };
-            exposed.open.end_epochs(fences, exposures);
-            !exposed.open.is_empty()
+            let open = exposed.of(window);
+            open.end_epochs(fences, exposures);
+            !open.is_empty()
         });
     }
 
@@ -304,7 +344,7 @@ impl Windows {
         touched.retain(|(window, memory)| {
             let closed = of(*window);
             if closed && let Some(exposed) = memories.get_mut(&(owner, *memory)) {
-                exposed.open.synchronise(Rank(owner));
+                exposed.of(*window).synchronise(Rank(owner));
             }
             !closed
         });
@@ -315,12 +355,17 @@ impl Windows {
 }
 
 fn broken(
-    window: u32,
+    [first, second]: [u32; 2],
     (owner, memory): Memory,
     model: MemoryModel,
     conflict: &Conflict,
 ) -> Violation {
-    let objects = vec![format!("window {window}, memory {memory} of process {owner}")];
+    let which = if first == second {
+        format!("window {second}")
+    } else {
+        format!("windows {first} and {second}")
+    };
+    let objects = vec![format!("{which}, memory {memory} of process {owner}")];
     let detail = format!("{conflict} ({} model)", model.name());
     Violation { id: "R2", statement: R2, objects, detail }
 }

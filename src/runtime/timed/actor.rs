@@ -250,6 +250,7 @@ where
             self.slots.begin(core, TimeDelta::ZERO);
         }
         let end = self.charge(thread, Part::Outside, at, work);
+        self.adapter_looks(self.names(thread).0);
         self.end_list(thread, end);
     }
 

@@ -323,7 +323,8 @@ where
             | Happening::Notice(thread, _)
             | Happening::Touch(thread)
             | Happening::Pin(thread)
-            | Happening::Moved(thread) => self.names(thread).0 == dead,
+            | Happening::Moved(thread)
+            | Happening::Adapter(thread) => self.names(thread).0 == dead,
             Happening::Depart(id) | Happening::Held(id) => {
                 let from = self.flights.get(id).from;
                 self.is_lost_if(from == dead, id)

@@ -55,6 +55,8 @@ pub(super) enum Happening {
     Answer(u32),
     /// Packet `0`, which a link has held back, comes to the HCA.
     Late(u32),
+    /// The adapter looks at what waits for thread `0`, which may compute.
+    Adapter(u32),
 }
 
 impl Event for Happening {
@@ -84,6 +86,7 @@ impl Event for Happening {
             Self::Timer(connection) => (23, u64::from(connection)),
             Self::Answer(answer) => (24, u64::from(answer)),
             Self::Late(packet) => (25, u64::from(packet)),
+            Self::Adapter(thread) => (26, u64::from(thread)),
         };
         mix(kind, content)
     }
@@ -107,4 +110,5 @@ pub(super) enum Phase {
     Pinning,
     Device,
     Fault,
+    Adapter,
 }

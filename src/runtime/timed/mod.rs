@@ -12,6 +12,7 @@
 //! call polls: `polling.rs` computes which pass meets an arrival. Nothing here decides for a machine.
 
 mod actor;
+mod adapter;
 mod costs;
 mod device;
 mod faults;
@@ -232,6 +233,8 @@ pub struct Timed<M: Machine, P: Program<M>> {
     contents: Slab<Content<M::Packet>>,
     /// The mutexes of memory that several processes map.
     mutexes: BTreeMap<u32, mapped::Mutex>,
+    /// Whether the adapter of each process is about to look for a message, where adapters match.
+    looking: Vec<bool>,
     /// When the atomic unit of each node's HCA is free again.
     atomic_free: Vec<Time>,
     memories: Memories,
@@ -344,7 +347,8 @@ where
             .zip(placements)
             .zip(programs)
             .map(|(((process, inner, single), placement), program)| {
-                let alone = !step_by_step && single && sharing[placement.core] == 1;
+                let told = costs.profile.hca.matching_on_nic;
+                let alone = !step_by_step && !told && single && sharing[placement.core] == 1;
                 Actor::new(process, inner, alone, placement, program)
             })
             .collect();
@@ -366,6 +370,7 @@ where
             flights: Slab::default(),
             mutexes: BTreeMap::new(),
             devices,
+            looking: vec![false; processes],
             atomic_free: vec![Time::ZERO; nodes],
             contents: Slab::default(),
             memories: Memories::new(processes, setup.payload),
@@ -481,6 +486,7 @@ where
             | Happening::Ask(_)
             | Happening::Gpu(_)
             | Happening::Late(_)
+            | Happening::Adapter(_)
             | Happening::Moved(_) => false,
         };
         if !idle {
@@ -521,6 +527,7 @@ where
             Happening::Timer(connection) => self.timer(connection),
             Happening::Answer(answer) => self.answered_packet(answer),
             Happening::Late(packet) => self.packet_taken(packet),
+            Happening::Adapter(thread) => self.adapter_takes(thread),
         }
     }
 

@@ -159,6 +159,7 @@ where
         let (channel, entry) =
             self.pollers[process.0 as usize].push(lane, arrived, &mut self.entries);
         self.note(|trail| trail.entry(entry));
+        self.adapter_looks(process);
         for thread in self.threads_of(process) {
             let actor = &self.actors[thread as usize];
             let polled = actor.polled;

@@ -211,6 +211,16 @@ impl Poller {
         self.ready.partition_point(|&(other, _)| other < channel)
     }
 
+    /// The channels that hold something, in order, each with what is at its head.
+    pub(super) fn heads<'a>(
+        &'a self,
+        entries: &'a Entries,
+    ) -> impl Iterator<Item = (u32, Arrived)> + 'a {
+        self.ready
+            .iter()
+            .map(|(channel, queue)| (*channel, entries.all[queue.first as usize].arrived))
+    }
+
     /// The entry at the head of a channel.
     pub(super) fn head(&self, channel: u32) -> Option<u32> {
         let (other, queue) = self.ready.get(self.place_of(channel))?;

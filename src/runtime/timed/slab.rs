@@ -40,6 +40,11 @@ impl<T> Slab<T> {
         self.slots[id as usize].as_mut().expect("an event names a flight that is under way")
     }
 
+    /// What is there, to be looked at.
+    pub(super) fn peek(&self, id: u32) -> &T {
+        self.slots[id as usize].as_ref().expect("an event names a flight that is under way")
+    }
+
     #[inline]
     pub(super) fn remove(&mut self, id: u32) -> T {
         self.free.push(id);

@@ -51,6 +51,7 @@ where
             Happening::Notice(thread, _) => self.of_thread(thread, "looks into its channels"),
             Happening::Touch(thread) => self.of_thread(thread, "touches memory of others"),
             Happening::Pin(thread) => self.of_thread(thread, "has pages pinned by the kernel"),
+            Happening::Adapter(thread) => self.of_thread(thread, "is looked after by its adapter"),
             Happening::Moved(thread) => self.of_thread(thread, "has copied what its cache holds"),
             Happening::Pinned(owner, _) => of_process(Process(owner), "may have its pages pinned"),
             Happening::Retry(channel) => {

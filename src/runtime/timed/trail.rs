@@ -402,6 +402,7 @@ where
             | Happening::Pin(_)
             | Happening::Pinned(..)
             | Happening::Moved(_)
+            | Happening::Adapter(_)
             | Happening::Retry(_)
             | Happening::Lock(..)
             | Happening::Ask(_)

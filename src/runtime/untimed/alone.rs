@@ -97,7 +97,8 @@ where
     ) -> Option<Choice> {
         // Whether a process dies, or a timer runs out, before or after a step is a difference.
         let waits = self.crash == Crash::Possible || !self.wires_are_quiet();
-        if self.fault.is_some() || waits {
+        // What an adapter takes, it takes before a step of its process or after it.
+        if self.fault.is_some() || waits || self.adapters {
             return None;
         }
         (0u32..)

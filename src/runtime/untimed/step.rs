@@ -67,6 +67,7 @@ where
                 let token = token.expect("the thread is in a pass: the choice was enabled");
                 self.input(actor, Input::Polled(token));
             }
+            Choice::Match { process, from } => self.match_by_adapter(process, from),
             Choice::Touch { process, thread } => {
                 self.touch(Actor { process, thread });
                 self.settle(process);
@@ -192,6 +193,14 @@ where
                 }
             }
             Choice::Wire { to, from, does } => self.wire_refusal(to, from, does),
+            Choice::Match { process, .. } => {
+                let at = process.0 as usize;
+                let known = self.instances.get(at).zip(self.ports.get(at));
+                let mut open =
+                    known.into_iter().flat_map(|(one, port)| self.matches(process, one, port));
+                let taken = open.any(|other| other == choice);
+                (!taken).then_some("the adapter has nothing to take from there now")
+            }
             Choice::Crash { process } => self.crash_refusal(process),
         }
     }
@@ -243,7 +252,8 @@ where
             Choice::EndPass { .. } => {
                 (strand.pass.is_none().then_some("it is in no pass"), Entry::Polled)
             }
-            Choice::Move { .. }
+            Choice::Match { .. }
+            | Choice::Move { .. }
             | Choice::Finish { .. }
             | Choice::Wire { .. }
             | Choice::Crash { .. } => (None, Entry::Done),
@@ -267,8 +277,23 @@ where
         self.begin(actor, list);
     }
 
+    /// The adapter does all that a packet asks for.
+    fn match_by_adapter(&mut self, process: Process, from: Route) {
+        let actor = Actor { process, thread: Thread(0) };
+        let input = self.packet_of(process, from, Via::Hca);
+        for action in self.handle(actor, input).into_iter().flatten() {
+            self.perform(actor, action);
+        }
+    }
+
     fn take_packet(&mut self, actor: Actor, from: Route, via: Via) {
-        let port = self.ports[actor.process.0 as usize].change();
+        let input = self.packet_of(actor.process, from, via);
+        self.input(actor, input);
+    }
+
+    /// The oldest packet of a channel, with its payload where it lands.
+    fn packet_of(&mut self, process: Process, from: Route, via: Via) -> InputOf<M> {
+        let port = self.ports[process.0 as usize].change();
         let place = port.channel(from, via).expect("it holds packets: the choice was enabled");
         let packets = &mut port.channels[place].packets;
         let Incoming { packet, parcel, .. } =
@@ -276,8 +301,8 @@ where
         if packets.is_empty() {
             port.channels.remove(place);
         }
-        let landing = parcel.map(|parcel| self.memories.land(actor.process, &parcel));
-        self.input(actor, Input::Packet { from, packet, landing });
+        let landing = parcel.map(|parcel| self.memories.land(process, &parcel));
+        Input::Packet { from, packet, landing }
     }
 
     fn move_bytes(&mut self, process: Process, token: Token) {

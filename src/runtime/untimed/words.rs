@@ -44,6 +44,13 @@ where
             Choice::TakeDone { process, thread } => {
                 format!("{} takes a completion", self.name(process, thread))
             }
+            Choice::Match { process, from } => {
+                let port = &self.ports[process.0 as usize];
+                let channel = &port.channels[port.channel(from, Via::Hca).ok()?];
+                let packet = M::packet_in_words(&channel.packets.front()?.packet);
+                let (peer, who) = (from.peer.0, process.0);
+                format!("the adapter of process {who} takes {packet} from process {peer}")
+            }
             Choice::EndPass { process, thread } => {
                 format!("{} ends its pass over the channels", self.name(process, thread))
             }

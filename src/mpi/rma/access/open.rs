@@ -78,6 +78,11 @@ impl Accesses {
         conflict.map_or(Ok(()), |conflict| Err(Box::new(conflict)))
     }
 
+    /// An open operation that an access conflicts with, without beginning it.
+    pub fn meets_operation(&self, access: &Access) -> Option<Conflict> {
+        self.conflict_among(access, |touch| !touch.is_local())
+    }
+
     /// The operations of an origin under locks are complete here: by a flush or an unlock.
     pub fn complete(&mut self, by: Rank) {
         let locked = |under| matches!(under, Under::Lock(_) | Under::Unchecked);
@@ -161,13 +166,19 @@ impl Accesses {
     }
 
     fn conflict(&self, access: &Access) -> Option<Conflict> {
+        self.conflict_among(access, |_| true)
+    }
+
+    /// The same among what is touched in some ways only.
+    fn conflict_among(&self, access: &Access, counts: impl Fn(Touch) -> bool) -> Option<Conflict> {
         // Whoever has a lock meets nobody with an exclusive one but itself.
         let meets_all =
             !matches!(access.under, Under::Lock(_) | Under::Local { lock: Some(_), .. });
         let own = (!meets_all).then(|| self.alone.get(&access.by)).flatten();
         let all = meets_all.then(|| self.alone.values()).into_iter().flatten();
         let opens = once(&self.common).chain(own).chain(all);
-        opens.flat_map(|open| &open.groups).find_map(|(touch, group)| {
+        let groups = opens.flat_map(|open| &open.groups);
+        groups.filter(|(touch, _)| counts(**touch)).find_map(|(touch, group)| {
             let why = self.clash(*touch, access.touch)?;
             let other = |who: &Who| self.may_meet(who, access, why);
             let first = |(piece, open): (&Piece, &BTreeMap<Who, Where>)| {

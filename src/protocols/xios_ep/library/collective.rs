@@ -90,9 +90,22 @@ impl Endpoint {
     }
 
     /// A region of the program in the memory of the process.
-    fn region(&self, region: Region) -> Option<Region> {
-        let Space::User(id) = region.space else { return Some(region) };
-        Some(Region { space: Space::User(self.own(id)?), ..region })
+    pub(super) fn region(&self, region: Region) -> Option<Region> {
+        let space = match region.space {
+            Space::User(id) => Space::User(self.own(id)?),
+            Space::Window(memory) => Space::Window(self.own(memory)?),
+            Space::Staging(_)
+            | Space::Landing(_)
+            | Space::Unexpected(_)
+            | Space::Scratch(_)
+            | Space::Shared(_)
+            | Space::Attached(_)
+            | Space::Exchange(_)
+            | Space::Device(_)
+            | Space::DeviceStaging(_)
+            | Space::Pinned(_) => region.space,
+        };
+        Some(Region { space, ..region })
     }
 
     /// The first thing to do from `place` on.

@@ -104,7 +104,8 @@ pub(super) fn differ(a: &Shown, b: &Shown) -> Option<&'static str> {
         (Shown::Makes(a), Shown::Makes(b)) => {
             std::mem::discriminant(a) == std::mem::discriminant(b)
         }
-        (Shown::Call(_), Shown::Makes(_)) | (Shown::Makes(_), Shown::Call(_)) => false,
+        (Shown::Windows(a), Shown::Windows(b)) => return (a != b).then_some("the window"),
+        (Shown::Call(_) | Shown::Makes(_) | Shown::Windows(_), _) => false,
     };
     (!same).then_some("the operation")
 }

@@ -125,6 +125,7 @@ impl Shown {
         match self {
             Self::Call(call) => call.function(),
             Self::Makes(wish) => wish.function(),
+            Self::Windows(_) => "MPI_Win_create",
         }
     }
 }

@@ -4,7 +4,8 @@
 //!   program (ranks are endpoints)                         P
 //!     │ Isend, Irecv, Wait, Test, Barrier …
 //!   the endpoint library, code of the thread that calls   thread.rs, start.rs, step.rs;
-//!     │                        │                          collective.rs, joined.rs; making.rs
+//!     │                        │                          collective.rs, joined.rs; making.rs;
+//!     │                        │                          one_sided.rs
 //!     │ EpCall::Mpi            │ EpCall::Shared
 //!   MPI library of the         lock, lists, pending       shared.rs
 //!   process, unchanged         receives, barrier
@@ -24,7 +25,7 @@
 //!   its cache line from the core that had it last. Who is woken looks again, under the latch: that
 //!   is when the line comes to its core.
 //!
-//! Source: `xios-ep` Sec. 2 to 5, 6.1.
+//! Source: `xios-ep` Sec. 2 to 5, 6.1, 8.
 //! Left out: intercommunicators, whose maps and routes are in [`super::intercomm`], and the few
 //! instructions that encode a tag and look a rank up. Noticeable in programs that couple groups, and
 //! not at all.
@@ -32,6 +33,7 @@
 mod collective;
 mod joined;
 mod making;
+mod one_sided;
 #[cfg(feature = "mutants")]
 mod planted;
 mod shared;
@@ -54,6 +56,7 @@ use crate::protocols::contract::{
 };
 use crate::protocols::library::{Library, Packet, SharedJob};
 use crate::protocols::note::Note;
+use crate::protocols::rma::call::Win;
 pub use joined::among_processes;
 pub use making::{Opened, Wish};
 use shared::Shared;
@@ -135,6 +138,8 @@ pub enum Shown {
     Call(Arc<Collective>),
     /// That a communicator is to be made or freed.
     Makes(Wish),
+    /// That this window is to be made.
+    Windows(Win),
 }
 
 /// Which place in which communicator an access is about.

@@ -33,6 +33,11 @@ impl Endpoint {
         Some(Step::Answer(Reply::Tested(Some(Outcome::Received(status)))))
     }
 
+    /// The memory that the server shows in one of its windows.
+    pub(super) fn memory_of(&self, memory: u32, window: u32) -> u32 {
+        if self.has(Mutant::SplitsMemory) { memory + window } else { memory }
+    }
+
     /// Whether a check that found nothing is made again.
     pub(super) fn checks_again(&mut self) -> bool {
         let again = self.has(Mutant::ChecksTwice) && !self.checked_twice;

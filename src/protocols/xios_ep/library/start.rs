@@ -12,6 +12,9 @@ use crate::protocols::xios_ep::tag::{Fields, TagError, USER_MAX};
 
 /// What a communicator is that no call has made.
 pub(super) const UNKNOWN: &str = "the endpoint has no such communicator";
+/// What a request is whose number is taken.
+const OPEN: &str = "the request is still open";
+
 /// Bytes of an element: buffers are counted in bytes.
 const BYTE: u64 = 1;
 
@@ -65,6 +68,7 @@ impl Endpoint {
             Call::Barrier { comm } => self.collective(&Collective::barrier(comm)),
             Call::Collective(call) => self.collective(&call),
             Call::Communicators(call) => self.make(&call),
+            Call::Rma(call) => self.one_sided(&call),
             call @ (Call::WaitAny { .. }
             | Call::TestAll { .. }
             | Call::Mprobe { .. }
@@ -72,7 +76,6 @@ impl Endpoint {
             | Call::Mrecv { .. }
             | Call::Imrecv { .. }
             | Call::Cancel { .. }
-            | Call::Rma(_)
             | Call::Device(_)
             | Call::Init
             | Call::AttachBuffer { .. }
@@ -192,6 +195,21 @@ impl Endpoint {
         }
     }
 
+    /// Notes the request of a one-sided operation, which MPI has.
+    pub(super) fn note_operation(
+        &mut self,
+        mpi: Handle,
+        member: &Member,
+    ) -> Result<(), &'static str> {
+        let (comm, seat) = (member.mpi, member.seat());
+        let state = State::Send { mpi };
+        let opened = Request { state, datatype: BYTE, comm, source: None, tag: None };
+        let before = self
+            .open
+            .insert(mpi, Open { request: opened, buffer: Buffer { id: 0, bytes: 0 }, seat });
+        before.map_or(Ok(()), |_| Err(OPEN))
+    }
+
     /// Notes a new request; answers what comes next where its number is not free.
     fn note(
         &mut self,
@@ -201,7 +219,7 @@ impl Endpoint {
         seat: Seat,
     ) -> Option<Step> {
         let before = self.open.insert(mpi, Open { request, buffer, seat });
-        before.map(|_| Step::refuse("the request is still open"))
+        before.map(|_| Step::refuse(OPEN))
     }
 
     fn ask(&mut self, request: Handle, call: request::Call) -> Step {

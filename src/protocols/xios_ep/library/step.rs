@@ -39,6 +39,7 @@ impl Endpoint {
             (Stage::Wait(request), Reply::Outcome(outcome)) => self.complete(request, outcome),
             (Stage::Collective(at), Reply::Done) => self.after(at),
             (Stage::Making(made), reply) => self.made(made, reply),
+            (Stage::Windows, Reply::Done) => self.act(),
             (stage, reply) => unreachable!("MPI answered {reply:?} to {stage:?}"),
         }
     }
@@ -54,6 +55,8 @@ impl Endpoint {
             (Stage::Making(made), SharedReply::Woken) => {
                 self.look(Stage::Making(made), self.old().mpi)
             }
+            (Stage::Windows, SharedReply::Woken) => self.look(Stage::Windows, self.meets_in()),
+            (Stage::Windows, SharedReply::Met(_)) => self.act(),
             (Stage::Lock { seat, walk }, SharedReply::Locked(message)) => {
                 self.stage = Stage::Probe { seat, message, walk };
                 // The only probe that is made: MPI knows neither endpoints nor their tags.
@@ -134,7 +137,7 @@ impl Endpoint {
                 self.stage = Stage::Peek;
                 Step::shared(SharedOp::Peek(seat, wanted))
             }
-            Goal::Plain | Goal::Collective(_) | Goal::Making(_) => {
+            Goal::Plain | Goal::Collective(_) | Goal::Making(_) | Goal::Windows(_) => {
                 unreachable!("{:?} makes no check", self.goal)
             }
         }
@@ -220,7 +223,8 @@ impl Endpoint {
             | Goal::Posted
             | Goal::Probe { .. }
             | Goal::Collective(_)
-            | Goal::Making(_)) => {
+            | Goal::Making(_)
+            | Goal::Windows(_)) => {
                 unreachable!("{goal:?} waits for no request")
             }
         }

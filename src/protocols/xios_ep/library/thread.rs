@@ -5,12 +5,14 @@ use std::sync::Arc;
 
 use super::collective::{At, Joint};
 use super::making::{Made, Making};
+use super::one_sided::{Acts, Opened};
 use super::{EpCall, EpLibrary, EpReply, Found, Seat, SharedOp};
 use crate::protocols::call::{Buffer, Call, Comm, Outcome, Reply, Requests};
-use crate::protocols::contract::{Handle, Next, Program, Thread};
+use crate::protocols::contract::{Handle, Next, Program, Region, Thread};
 use crate::protocols::library::Library;
 #[cfg(feature = "mutants")]
 use crate::protocols::mutant::Mutant;
+use crate::protocols::rma::call::Win;
 use crate::protocols::xios_ep::message::{Message, Wanted};
 use crate::protocols::xios_ep::rank_map::{Place, RankMap};
 use crate::protocols::xios_ep::request::{self, Request};
@@ -31,8 +33,8 @@ pub enum Waiting {
 ///
 /// The ranks that `P` names are endpoints, its requests and buffers are its own: any program of
 /// processes is one of endpoints. It may call point-to-point operations, probes that take no
-/// message, waits for one or all of its requests, tests of one, collectives but `MPI_Alltoallv`, and
-/// what makes and frees communicators.
+/// message, waits for one or all of its requests, tests of one, collectives but `MPI_Alltoallv`, what
+/// makes and frees communicators, and one-sided operations on windows.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct EpThread<P> {
     program: P,
@@ -50,6 +52,8 @@ pub(super) struct Endpoint {
     threads: u32,
     /// Its communicators, as the program names them.
     pub(super) comms: BTreeMap<Comm, Member>,
+    /// Its windows, as the program names them.
+    pub(super) windows: BTreeMap<Win, Opened>,
     pub(super) waiting: Waiting,
     /// Open requests, by MPI's handle.
     pub(super) open: BTreeMap<Handle, Open>,
@@ -108,6 +112,8 @@ pub(super) enum Goal {
     Collective(Joint),
     /// A communicator is made or freed.
     Making(Making),
+    /// A one-sided call.
+    Windows(Acts),
 }
 
 /// A receive to be appended to the pending list before it is walked.
@@ -140,6 +146,8 @@ pub(super) enum Stage {
     Collective(At),
     /// How far it is with a communicator.
     Making(Made),
+    /// That what is done for a one-sided call is done.
+    Windows,
 }
 
 /// What comes next.
@@ -174,6 +182,7 @@ impl<P> EpThread<P> {
             thread,
             threads,
             comms: BTreeMap::from([(Comm::default(), world)]),
+            windows: BTreeMap::new(),
             waiting,
             open: BTreeMap::new(),
             goal: Goal::Plain,
@@ -209,6 +218,11 @@ impl Endpoint {
         self.own(request.0.checked_add(1)?).map(Handle)
     }
 
+    /// Memory that the program touches by itself.
+    fn touched(&self, region: Region) -> Region {
+        self.region(region).unwrap_or(region)
+    }
+
     pub(super) fn blocking(&self) -> Handle {
         Handle(self.thread)
     }
@@ -227,10 +241,14 @@ impl<P: Program<Library>> Program<EpLibrary> for EpThread<P> {
                     Next::Fork => return Next::Fork,
                     Next::Join => return Next::Join,
                     Next::Tell(fact) => return Next::Tell(fact),
-                    Next::Load(region) => return Next::Load(region),
-                    Next::Take(region) => return Next::Take(region),
-                    Next::Store(region, value) => return Next::Store(region, value),
-                    Next::Copy(from, to) => return Next::Copy(from, to),
+                    Next::Load(region) => return Next::Load(self.endpoint.touched(region)),
+                    Next::Take(region) => return Next::Take(self.endpoint.touched(region)),
+                    Next::Store(region, value) => {
+                        return Next::Store(self.endpoint.touched(region), value);
+                    }
+                    Next::Copy(from, to) => {
+                        return Next::Copy(self.endpoint.touched(from), self.endpoint.touched(to));
+                    }
                     Next::End => return Next::End,
                 }
             } else {

@@ -25,8 +25,8 @@ fn process_0_gives_a_null_buffer_to_the_last_window() {
 #[test]
 fn endpoint_4_is_thread_2_of_process_1_and_uses_window_c() {
     let access = example().access(Operation::Put, Party::Client(Rank(4)), Party::Server).unwrap();
-    assert_eq!(access, Access { operation: Operation::Put, window: 2, client: 1 });
-    assert_eq!(letter(access.window), "C");
+    assert_eq!(access, Access { operation: Operation::Put, route: Route { window: 2, client: 1 } });
+    assert_eq!(letter(access.route.window), "C");
 }
 
 // claim: xep-win-N
@@ -66,7 +66,8 @@ fn every_operation_of_thread_i_goes_through_window_i() {
             let client = Party::Client(Rank(client));
             for (origin, target) in [(client, Party::Server), (Party::Server, client)] {
                 let access = windows.access(operation, origin, target).unwrap();
-                assert_eq!(access, Access { operation, window: thread, client: process });
+                let route = Route { window: thread, client: process };
+                assert_eq!(access, Access { operation, route });
             }
         }
     }

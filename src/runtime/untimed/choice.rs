@@ -1,0 +1,183 @@
+//! What may happen next, and how it is told.
+
+use std::fmt;
+
+use crate::protocols::contract::{Lane, Process, Route, Thread, Token, Via};
+use crate::runtime::connection::Move;
+
+/// One thing that may happen next.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub enum Choice {
+    /// A thread enters the library with its program's next call.
+    Enter {
+        /// Its process.
+        process: Process,
+        /// The thread.
+        thread: Thread,
+    },
+    /// A thread takes the next step of its list.
+    Act {
+        /// Its process.
+        process: Process,
+        /// The thread.
+        thread: Thread,
+    },
+    /// A polling thread takes the oldest packet of one channel.
+    TakePacket {
+        /// Its process.
+        process: Process,
+        /// The thread.
+        thread: Thread,
+        /// Who sent it, and the lanes.
+        from: Route,
+        /// The wire.
+        via: Via,
+    },
+    /// A polling thread takes the oldest completion.
+    TakeDone {
+        /// Its process.
+        process: Process,
+        /// The thread.
+        thread: Thread,
+    },
+    /// The adapter takes the oldest packet of one channel, for a process that is in no call.
+    Match {
+        /// The process.
+        process: Process,
+        /// Who sent it, and the lanes.
+        from: Route,
+    },
+    /// A thread ends its pass over the channels.
+    EndPass {
+        /// Its process.
+        process: Process,
+        /// The thread.
+        thread: Thread,
+    },
+    /// A thread's program reads or writes memory that others can reach.
+    Touch {
+        /// Its process.
+        process: Process,
+        /// The thread.
+        thread: Thread,
+    },
+    /// The bytes of an RDMA operation move; an atomic one takes effect.
+    Move {
+        /// Who posted it.
+        process: Process,
+        /// The operation.
+        token: Token,
+    },
+    /// An RDMA operation whose bytes have moved tells its completion.
+    Finish {
+        /// Who posted it.
+        process: Process,
+        /// The operation.
+        token: Token,
+    },
+    /// Something happens on the wires between two HCAs: see [`PacketFaults`].
+    Wire {
+        /// Who receives its packets.
+        to: Process,
+        /// Who sends them, and the lanes.
+        from: Route,
+        /// What happens.
+        does: Move,
+    },
+    /// A process dies: see [`Crash`].
+    Crash {
+        /// The victim.
+        process: Process,
+    },
+}
+
+impl Choice {
+    /// Whose step it is: the process that acts, whose HCA works, or that dies.
+    pub const fn process(self) -> Process {
+        match self {
+            Self::Enter { process, .. }
+            | Self::Act { process, .. }
+            | Self::TakePacket { process, .. }
+            | Self::TakeDone { process, .. }
+            | Self::EndPass { process, .. }
+            | Self::Touch { process, .. }
+            | Self::Match { process, .. }
+            | Self::Move { process, .. }
+            | Self::Finish { process, .. }
+            | Self::Crash { process } => process,
+            Self::Wire { to, .. } => to,
+        }
+    }
+
+    /// The thread that takes the step; `None` where no thread does.
+    pub const fn thread(self) -> Option<Thread> {
+        match self {
+            Self::Enter { thread, .. }
+            | Self::Act { thread, .. }
+            | Self::TakePacket { thread, .. }
+            | Self::TakeDone { thread, .. }
+            | Self::EndPass { thread, .. }
+            | Self::Touch { thread, .. } => Some(thread),
+            Self::Match { .. }
+            | Self::Move { .. }
+            | Self::Finish { .. }
+            | Self::Wire { .. }
+            | Self::Crash { .. } => None,
+        }
+    }
+
+    /// Whether it is a fault of the environment, which nobody may wait for.
+    pub const fn is_fault(self) -> bool {
+        match self {
+            Self::Crash { .. } => true,
+            Self::Wire { does, .. } => does.is_fault(),
+            Self::Enter { .. }
+            | Self::Act { .. }
+            | Self::TakePacket { .. }
+            | Self::TakeDone { .. }
+            | Self::EndPass { .. }
+            | Self::Touch { .. }
+            | Self::Match { .. }
+            | Self::Move { .. }
+            | Self::Finish { .. } => false,
+        }
+    }
+}
+
+impl fmt::Display for Choice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let who = |process: &Process, thread: &Thread| format!("{}.{}", process.0, thread.0);
+        match self {
+            Self::Enter { process, thread } => write!(f, "{} calls", who(process, thread)),
+            Self::Act { process, thread } => write!(f, "{} goes on", who(process, thread)),
+            Self::TakePacket { process, thread, from, via } => {
+                let Route { peer, own, remote } = from;
+                write!(f, "{} takes a packet of {} ({via:?}", who(process, thread), peer.0)?;
+                let plain = *own == Lane(0) && *remote == Lane(0);
+                if plain { write!(f, ")") } else { write!(f, ", lane {} to {})", remote.0, own.0) }
+            }
+            Self::TakeDone { process, thread } => {
+                write!(f, "{} takes a completion", who(process, thread))
+            }
+            Self::Match { process, from } => {
+                write!(f, "the adapter takes a packet of {} for {}", from.peer.0, process.0)
+            }
+            Self::EndPass { process, thread } => {
+                write!(f, "{} ends its pass", who(process, thread))
+            }
+            Self::Touch { process, thread } => {
+                write!(f, "{} reads or writes its window", who(process, thread))
+            }
+            Self::Move { process, token } => {
+                write!(f, "the bytes of operation {} of {} move", token.0, process.0)
+            }
+            Self::Finish { process, token } => {
+                write!(f, "operation {} of {} completes", token.0, process.0)
+            }
+            Self::Wire { to, from, does } => {
+                write!(f, "from process {} to process {}, {does}", from.peer.0, to.0)
+            }
+            Self::Crash { process } => write!(f, "process {} dies", process.0),
+        }
+    }
+}
