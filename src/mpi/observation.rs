@@ -1,11 +1,54 @@
 //! Facts of MPI semantics that a machine tells its monitors, at no cost in time.
 
+use std::hash::{Hash, Hasher};
+
 use super::envelope::{Context, Envelope, Rank, Selection};
 use super::rma::access::{MemoryModel, Touch};
 use super::rma::synchronisation::LockKind;
 
+/// How often a name of one kind was given: it decides nothing but the next name.
+#[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd)]
+pub struct Names(u32);
+
+impl Names {
+    /// How many there are.
+    pub const fn given(self) -> u32 {
+        self.0
+    }
+
+    /// The next one.
+    pub const fn take(&mut self) -> u32 {
+        let Self(serial) = *self;
+        self.0 += 1;
+        serial
+    }
+}
+
+impl Hash for Names {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_i128(-1 - i128::from(self.0));
+    }
+}
+
+/// A name as it is hashed: by an `i128`, which nothing else is but, negative, [`Names`]. So what tells
+/// states apart can leave out how things are called (`runtime::fingerprint`); nothing may be decided
+/// by it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Name {
+    /// Who gave it, and to what kind of things.
+    pub of: u64,
+    /// Its number among those.
+    pub serial: u32,
+}
+
+impl Hash for Name {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_i128(i128::from(self.of) << 32 | i128::from(self.serial));
+    }
+}
+
 /// A message, named by its sender's process and that process's count of sends.
-#[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
+#[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd)]
 pub struct MessageId {
     /// The sending process.
     pub process: u32,
@@ -14,12 +57,26 @@ pub struct MessageId {
 }
 
 /// A receive (or matched probe), named by its process and that process's count of them.
-#[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
+#[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd)]
 pub struct ReceiveId {
     /// The receiving process.
     pub process: u32,
     /// How many receives it had posted before.
     pub serial: u32,
+}
+
+impl Hash for MessageId {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let Self { process, serial } = *self;
+        (process, Name { of: u64::from(process) << 1, serial }).hash(state);
+    }
+}
+
+impl Hash for ReceiveId {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let Self { process, serial } = *self;
+        (process, Name { of: u64::from(process) << 1 | 1, serial }).hash(state);
+    }
 }
 
 /// A lock that programs make for themselves.

@@ -1,10 +1,12 @@
 //! 128-bit fingerprints of states, and values that are shared until they change.
+//!
+//! Names, which are hashed as `i128` ([`crate::mpi::observation::Name`]), count by where they come
+//! again only, and how many were given ([`crate::mpi::observation::Names`]) not at all: states that
+//! differ in how things are called have the same future, and are one.
 
 use std::hash::{Hash, Hasher};
 use std::ops::Deref;
-use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, OnceLock};
 
 /// A 128-bit hasher for fingerprints of states; the same on every machine and in every run.
 ///
@@ -14,24 +16,53 @@ use std::sync::atomic::Ordering::Relaxed;
 pub struct Fingerprint {
     low: u64,
     high: u64,
+    /// The names, in the order in which they were written.
+    names: Vec<i128>,
+    /// Of how many were given, where anybody has told.
+    given: u64,
 }
 
 impl Default for Fingerprint {
     fn default() -> Self {
-        Self { low: 0x243f_6a88_85a3_08d3, high: 0x1319_8a2e_0370_7344 }
+        Self {
+            low: 0x243f_6a88_85a3_08d3,
+            high: 0x1319_8a2e_0370_7344,
+            names: Vec::new(),
+            given: 0,
+        }
     }
 }
 
 impl Fingerprint {
     /// The fingerprint of one value.
     pub fn of<T: Hash + ?Sized>(value: &T) -> u128 {
-        let mut hasher = Self::default();
-        value.hash(&mut hasher);
+        let mut hasher = Self::with(value);
+        let names = std::mem::take(&mut hasher.names);
+        for (place, name) in names.iter().enumerate() {
+            let first = names[..place].iter().position(|one| one == name);
+            hasher.write_usize(first.unwrap_or(place));
+        }
         hasher.value()
     }
 
-    /// The fingerprint of all that was written.
-    pub fn value(&self) -> u128 {
+    /// The fingerprint of one value in which different names are different.
+    pub fn named<T: Hash + ?Sized>(value: &T) -> u128 {
+        let mut hasher = Self::with(value);
+        hasher.word(hasher.given);
+        for name in std::mem::take(&mut hasher.names) {
+            hasher.write_u128(name.cast_unsigned());
+        }
+        hasher.value()
+    }
+
+    fn with<T: Hash + ?Sized>(value: &T) -> Self {
+        let mut hasher = Self::default();
+        value.hash(&mut hasher);
+        hasher
+    }
+
+    /// The fingerprint of all that was written but names.
+    fn value(&self) -> u128 {
         let low = avalanche(self.low.wrapping_add(self.high));
         let high = avalanche(self.high.wrapping_add(low));
         u128::from(high) << 64 | u128::from(low)
@@ -84,6 +115,14 @@ impl Hasher for Fingerprint {
         self.word(high);
     }
 
+    /// A name, or how many were given.
+    fn write_i128(&mut self, name: i128) {
+        match u64::try_from(-1 - name) {
+            Ok(given) => self.given = avalanche(self.given.wrapping_add(given).wrapping_add(1)),
+            Err(_) => self.names.push(name),
+        }
+    }
+
     fn write_usize(&mut self, value: usize) {
         self.word(value as u64);
     }
@@ -105,26 +144,16 @@ pub struct Shared<T>(Arc<Kept<T>>);
 #[derive(Debug, Default)]
 struct Kept<T> {
     value: T,
-    print: Print,
+    /// Once somebody has asked.
+    print: OnceLock<Print>,
 }
 
-/// A fingerprint, once it is known: two halves, of which zero is unknown. Whoever computes it gets
-/// the same, so that it does not matter who stores it, nor whether a half is seen before the other.
-#[derive(Debug, Default)]
-struct Print([AtomicU64; 2]);
-
-impl Print {
-    fn get_or_init(&self, compute: impl FnOnce() -> u128) -> u128 {
-        let [low, high] = [&self.0[0], &self.0[1]].map(|half| half.load(Relaxed));
-        if low != 0 && high != 0 {
-            return u128::from(high) << 64 | u128::from(low);
-        }
-        let print = compute();
-        let [low, high] = halves(print);
-        self.0[0].store(low, Relaxed);
-        self.0[1].store(high, Relaxed);
-        print
-    }
+/// A fingerprint of all but the names, and those.
+#[derive(Debug)]
+struct Print {
+    halves: [u64; 2],
+    given: u64,
+    names: Box<[i128]>,
 }
 
 /// The low and the high 64 bits.
@@ -136,7 +165,7 @@ pub(super) const fn halves(print: u128) -> [u64; 2] {
 impl<T: Clone> Clone for Kept<T> {
     fn clone(&self) -> Self {
         // Cloned to be changed: the old fingerprint would be stale.
-        Self { value: self.value.clone(), print: Print::default() }
+        Self { value: self.value.clone(), print: OnceLock::new() }
     }
 }
 
@@ -157,7 +186,7 @@ impl<T> Deref for Shared<T> {
 impl<T> Shared<T> {
     /// Wraps a value.
     pub fn new(value: T) -> Self {
-        Self(Arc::new(Kept { value, print: Print::default() }))
+        Self(Arc::new(Kept { value, print: OnceLock::new() }))
     }
 }
 
@@ -165,14 +194,27 @@ impl<T: Clone> Shared<T> {
     /// The value, to be changed: no other clone sees the change.
     pub fn change(&mut self) -> &mut T {
         let kept = Arc::make_mut(&mut self.0);
-        kept.print = Print::default();
+        kept.print = OnceLock::new();
         &mut kept.value
     }
 }
 
 impl<T: Hash> Hash for Shared<T> {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.0.print.get_or_init(|| Fingerprint::of(&self.0.value)).hash(state);
+        let print = self.0.print.get_or_init(|| {
+            let hasher = Fingerprint::with(&self.0.value);
+            let Fingerprint { given, .. } = hasher;
+            Print { halves: halves(hasher.value()), given, names: hasher.names.into() }
+        });
+        for half in print.halves {
+            state.write_u64(half);
+        }
+        if print.given != 0 {
+            state.write_i128(-1 - i128::from(print.given));
+        }
+        for name in &print.names {
+            state.write_i128(*name);
+        }
     }
 }
 
@@ -189,6 +231,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+    use crate::mpi::observation::{Name, Names};
 
     #[test]
     fn small_values_have_different_fingerprints_in_both_halves() {
@@ -204,6 +247,35 @@ mod tests {
             }
         }
         assert_eq!((whole.len(), halves.len()), (30_000, 60_000));
+    }
+
+    #[test]
+    fn names_count_by_where_they_come_again() {
+        let of = |names: [u32; 3], plain: u32| {
+            let [first, second, third] = names.map(|serial| Name { of: 1, serial });
+            Shared::new((Shared::new(vec![first, second]), third, plain))
+        };
+        let states =
+            [[1, 2, 1], [5, 3, 5], [1, 2, 2], [1, 2, 3], [1, 1, 1]].map(|names| of(names, 5));
+        let prints = states.each_ref().map(Fingerprint::of);
+        assert_eq!(prints[0], prints[1], "called differently, and otherwise the same");
+        assert_eq!(BTreeSet::from(prints).len(), 4);
+        assert_ne!(prints[0], Fingerprint::of(&of([1, 2, 1], 6)));
+        let named = states.each_ref().map(Fingerprint::named);
+        assert_eq!(BTreeSet::from(named).len(), 5);
+        assert_eq!(named[0], Fingerprint::named(&of([1, 2, 1], 5)));
+        let given = Names::default();
+        let mut more = given;
+        more.take();
+        assert_eq!(Fingerprint::of(&(given, 1)), Fingerprint::of(&(more, 1)));
+        assert_ne!(
+            Fingerprint::named(&(given, 1)),
+            Fingerprint::named(&(more, 1)),
+            "the next name"
+        );
+        // Also once they are known.
+        assert_eq!(states.each_ref().map(Fingerprint::of), prints);
+        assert_eq!(states.each_ref().map(Fingerprint::named), named);
     }
 
     #[test]

@@ -414,9 +414,15 @@ where
         self.strands().all(|(_, _, _, strand)| strand.is_over())
     }
 
-    /// The fingerprint of machines, programs, lists, wires and memories.
+    /// The fingerprint of machines, programs, lists, wires and memories, whatever messages and
+    /// receives are called.
     pub fn fingerprint(&self) -> u128 {
         Fingerprint::of(self)
+    }
+
+    /// The same, but what is called differently is different.
+    pub fn named_fingerprint(&self) -> u128 {
+        Fingerprint::named(self)
     }
 
     /// What the monitors found so far.

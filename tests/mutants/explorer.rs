@@ -126,6 +126,25 @@ fn the_rule_changes_no_verdict_of_any_mutant() {
     assert!(failing >= 5 && clean > 100, "{failing} fail, {clean} do not");
 }
 
+/// No bug hides behind states that differ only in what messages are called.
+#[test]
+fn names_of_messages_hide_no_mutant() {
+    let families = ["eager", "matching/", "threads/", "rendezvous/rget"];
+    let (size, mut failing) = (Size { ranks: 2, ops: 2 }, 0);
+    let asked = |name: &str| families.iter().any(|family| name.starts_with(family));
+    for entry in registry::entries().into_iter().filter(|entry| asked(&entry.name)) {
+        for mutant in Mutant::ALL {
+            let name = format!("{}+{}", entry.name, mutant.id());
+            let options = Options { by_name: true, ..Options::default() };
+            let (named, nameless) =
+                (explored(&name, size, &options), explored(&name, size, &Options::default()));
+            assert_eq!(classes(&named), classes(&nameless), "{name}");
+            failing += u32::from(!classes(&named).is_empty());
+        }
+    }
+    assert!(failing >= 5, "{failing} fail");
+}
+
 /// Whoever leaves a collective early is found though its call is the only thing that others do.
 #[test]
 fn the_rule_does_not_hide_who_leaves_a_barrier_early() {

@@ -68,6 +68,31 @@ fn every_protocol_is_sound_and_the_rule_changes_nothing_but_the_states() {
     assert!(reduced < full, "{reduced} of {full} states");
 }
 
+/// What messages are called decides nothing: to tell it apart makes more states of the same kinds.
+#[test]
+fn names_of_messages_change_nothing_but_the_states() {
+    let (mut nameless, mut named, mut complete) = (0, 0, 0);
+    for (entry, sizes) in jobs() {
+        for size in sizes.into_iter().take(2) {
+            let options = Options { states: FEW, reduce: true, ..Options::default() };
+            let all = explored(&entry, size, &Options { by_name: true, ..options });
+            if all.stopped.is_some() {
+                continue;
+            }
+            let some = explored(&entry, size, &options);
+            let name = format!("{} {size:?}", entry.name);
+            assert_eq!((classes(&all), classes(&some)), (vec![], vec![]), "{name}");
+            assert!(some.finals > 0 && some.finals <= all.finals, "{name}");
+            assert!(some.states <= all.states && some.depth <= all.depth, "{name}");
+            complete += 1;
+            nameless += some.states;
+            named += all.states;
+        }
+    }
+    assert!(complete > 50, "{complete} jobs were explored whole");
+    assert!(nameless < named, "{nameless} of {named} states");
+}
+
 /// Where no RDMA operation names memory, little is left but who is heard first.
 #[test]
 fn the_rule_leaves_most_orders_of_eager_messages_out() {

@@ -58,6 +58,8 @@ pub struct Options {
     pub memory: usize,
     /// Whether orders that another one stands for are left out.
     pub reduce: bool,
+    /// Whether states are told apart that differ only in what messages are called: for comparison.
+    pub by_name: bool,
     /// Runs, where not every order is tried.
     pub schedules: u32,
     /// The most steps of one of them.
@@ -104,6 +106,7 @@ impl Default for Options {
             states: 20_000_000,
             memory: 4 << 30,
             reduce: false,
+            by_name: false,
             schedules: 10_000,
             steps: 10_000,
             seed: 1,

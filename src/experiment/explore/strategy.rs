@@ -47,7 +47,8 @@ where
     let rule = if options.reduce { Rule::Alone } else { Rule::Nothing };
     let scope = Scope { states: options.states, memory: options.memory, rule };
     let first = start.begin(options.faults);
-    let survey = search(&first, scope, World::fingerprint, start.judge());
+    let print = if options.by_name { World::named_fingerprint } else { World::fingerprint };
+    let survey = search(&first, scope, print, start.judge());
     let mut explored = Explored {
         states: survey.states,
         transitions: survey.transitions,

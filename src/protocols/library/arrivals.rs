@@ -124,7 +124,7 @@ impl Library {
         }
         let outcome = received(status(&header), header.bytes, buffer.len);
         let taken = buffer.part(0, header.bytes.min(buffer.len));
-        self.endpoints.hear(key, header.word);
+        self.hear_word(key, header.word);
         self.receive_complete(key, id, header.message, outcome, taken, out)
     }
 
@@ -145,6 +145,7 @@ impl Library {
         };
         let buffer = self.posted_buffer(key)?;
         let rts = rts(&header, scheme, from, remote);
+        self.hear_word(key, header.word);
         self.begin_receiving(thread, key, id, buffer, rts, out)
     }
 

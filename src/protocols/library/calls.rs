@@ -332,11 +332,12 @@ impl Library {
                 }
                 let outcome = received(status(&header), header.bytes, buffer.len);
                 let taken = buffer.part(0, header.bytes.min(buffer.len));
-                self.endpoints.hear(key, header.word);
+                self.hear_word(key, header.word);
                 self.receive_complete(key, id, header.message, outcome, taken, out)
             }
             UnexpectedBody::Rts { scheme, remote } => {
                 let rts = rts(&header, scheme, from, remote);
+                self.hear_word(key, header.word);
                 self.begin_receiving(thread, key, id, buffer, rts, out)
             }
         }

@@ -15,6 +15,7 @@
 
 use std::sync::Arc;
 
+use super::device;
 use super::endpoints::Member;
 use super::requests::{Body, Pending};
 use super::{
@@ -229,9 +230,10 @@ impl Library {
         let message = outer.unwrap_or_else(|| self.next_message());
         let (bytes, sender) = (region.len, key);
         let mode = SendMode::Standard;
+        let word = if outer.is_some() { device::number(message) } else { 0 };
         let (offer, heard) = self.meet_offer(route.peer, &envelope);
         let header =
-            MessageHeader { message, envelope, bytes, sender, mode, blocking, heard, word: 0 };
+            MessageHeader { message, envelope, bytes, sender, mode, blocking, heard, word };
         Self::observe_send(&header, route.peer, out);
         let wire = self.wire(route, thread);
         if bytes > self.job.eager_by(wire.via) {

@@ -51,6 +51,8 @@ struct Outgoing {
     to: Rank,
     tag: i32,
     message: MessageId,
+    /// What the tags of later chunks are made of.
+    number: u64,
     packing: Packing,
     /// Chunks that the program's data are needed for no more.
     over: u64,
@@ -62,8 +64,8 @@ struct Incoming {
     packing: Packing,
     /// Chunks that are here.
     arrived: u64,
-    /// The first chunk's message.
-    message: Option<MessageId>,
+    /// What the first chunk has said of the tags of the others.
+    number: Option<u64>,
     status: Option<Status>,
 }
 
@@ -131,10 +133,15 @@ fn key(thread: Thread, task: Task, chunk: u64) -> Key {
     Key::Part(thread, u16::try_from(part).expect("the number of chunks was checked"))
 }
 
-/// The tag of a later chunk of a message.
-fn tag(message: MessageId, chunk: u64) -> i32 {
-    let serial = i32::try_from(message.serial & 0x3fff).expect("masked to 14 bits");
-    CHUNK_TAG | serial << 16 | i32::try_from(chunk & 0xffff).expect("masked to 16 bits")
+/// What the tags of a message's later chunks are made of; the first one carries it as its word.
+pub(super) fn number(message: MessageId) -> u64 {
+    u64::from(message.serial & 0x3fff)
+}
+
+/// The tag of a later chunk.
+fn tag(number: u64, chunk: u64) -> i32 {
+    let tag = (number & 0x3fff) << 16 | chunk & 0xffff;
+    CHUNK_TAG | i32::try_from(tag).expect("masked to 30 bits")
 }
 
 /// Whether a completion is that of an operation of the GPU.
@@ -186,14 +193,15 @@ impl Library {
             out.emit(|| Action::Work(Step::Send));
             let packing = Packing::new(Task::Pack, Arc::clone(buffer));
             let message = self.next_message();
-            outgoing = Some(Outgoing { to: *to, tag: *tag, message, packing, over: 0 });
+            let number = number(message);
+            outgoing = Some(Outgoing { to: *to, tag: *tag, message, number, packing, over: 0 });
         }
         let mut selection = None;
         if let Some((source, tag, buffer)) = &call.receive {
             out.emit(|| Action::Work(Step::Receive));
             selection = self.select(thread, *source, *tag, call.comm)?;
             let packing = Packing::new(Task::Unpack, Arc::clone(buffer));
-            let half = Incoming { packing, arrived: 0, message: None, status: None };
+            let half = Incoming { packing, arrived: 0, number: None, status: None };
             incoming = selection.map(|_| half);
         }
         let exchanging = Exchanging { call, outgoing, incoming };
@@ -273,13 +281,13 @@ impl Library {
         half.expect("who sends chunks").over += 1;
     }
 
-    /// The message of a receive is known: later chunks are told by its number.
-    pub(super) fn hear_chunk(&mut self, key: Key, message: MessageId) {
+    /// A receive is matched: the word of a first chunk tells of the others.
+    pub(super) fn hear_chunk(&mut self, key: Key, word: u64) {
         if let Key::Part(thread, 1) = key
             && let Some(Pending::Device(exchanging)) = &mut self.pending[usize::from(thread.0)]
             && let Some(half) = &mut exchanging.incoming
         {
-            half.message = Some(message);
+            half.number = Some(word);
         }
     }
 
@@ -312,8 +320,8 @@ impl Library {
             half.packing.ask_on(thread, out);
         }
         if chunk == 0 && chunks > 1 {
-            let message = half.message.expect("it was told before it was complete");
-            self.post_later_chunks(thread, message, status, out)?;
+            let number = half.number.expect("it was told before it was complete");
+            self.post_later_chunks(thread, number, status, out)?;
         }
         Ok(())
     }
@@ -321,7 +329,7 @@ impl Library {
     fn post_later_chunks(
         &mut self,
         thread: Thread,
-        message: MessageId,
+        number: u64,
         status: Status,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
@@ -335,7 +343,7 @@ impl Library {
                 context: member.internal,
                 dest: member.rank,
                 source: status.source,
-                tag: Some(tag(message, chunk)),
+                tag: Some(tag(number, chunk)),
             };
             self.post_chunk(thread, chunk, selection, out)?;
         }
@@ -401,12 +409,12 @@ impl Library {
         let exchanging = self.exchanging(thread);
         let comm = exchanging.call.comm;
         let half = exchanging.outgoing.as_ref().expect("who packs sends");
-        let Outgoing { to, message, packing, tag: first_tag, .. } = half.clone();
+        let Outgoing { to, message, number, packing, tag: first_tag, .. } = half.clone();
         let chunks = only.map_or(0..packing.buffer.chunks(), |chunk| chunk..chunk + 1);
         for chunk in chunks {
             let key = key(thread, Task::Pack, chunk);
             let (outer, tag) =
-                if chunk == 0 { (Some(message), first_tag) } else { (None, tag(message, chunk)) };
+                if chunk == 0 { (Some(message), first_tag) } else { (None, tag(number, chunk)) };
             let letter = Letter { comm, to, tag, region: packing.region(thread, chunk), outer };
             self.send_part(thread, (key, true), letter, out)?;
             if !self.is_waited_for(thread, key) {

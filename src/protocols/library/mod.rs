@@ -43,7 +43,7 @@ use super::rma::{self, Rma};
 use crate::mpi::communicator::Communicators;
 use crate::mpi::envelope::{Envelope, Selection};
 use crate::mpi::matching::MatchingEngine;
-use crate::mpi::observation::{MessageId, ReceiveId};
+use crate::mpi::observation::{MessageId, Names, ReceiveId};
 use crate::units::Bytes;
 use buffered::Attached;
 use communicators::Made;
@@ -315,9 +315,9 @@ pub struct Library {
     job: SharedJob,
     me: Process,
     /// Messages sent so far.
-    sent: u32,
+    sent: Names,
     /// Receives and matched probes so far.
-    posted: u32,
+    posted: Names,
     /// Calls made by each thread so far.
     calls: Note<Vec<u32>>,
     /// The matching engine of each endpoint, or one for all.
@@ -347,6 +347,9 @@ pub struct Library {
     /// Receives that were searched for and are not appended yet.
     #[cfg(feature = "mutants")]
     late: Vec<(Thread, planted::Late)>,
+    /// The rail of the next message, where a bug alternates between them.
+    #[cfg(feature = "mutants")]
+    rail: u32,
 }
 
 impl Library {
@@ -357,8 +360,8 @@ impl Library {
         #[cfg_attr(not(feature = "mutants"), allow(unused_mut, reason = "mutants are planted"))]
         let mut library = Self {
             me,
-            sent: 0,
-            posted: 0,
+            sent: Names::default(),
+            posted: Names::default(),
             calls: Note(vec![0; threads]),
             matching: vec![MatchingEngine::default(); job.endpoints.queues_of(&endpoints)],
             longest: Note::default(),
@@ -376,6 +379,8 @@ impl Library {
             barrier: Note::default(),
             #[cfg(feature = "mutants")]
             late: Vec::new(),
+            #[cfg(feature = "mutants")]
+            rail: 0,
             job,
         };
         #[cfg(feature = "mutants")]
@@ -400,15 +405,13 @@ impl Library {
     }
 
     fn next_message(&mut self) -> MessageId {
-        let message = MessageId { process: self.me.0, serial: self.sent };
-        self.sent += 1;
-        message
+        #[cfg(feature = "mutants")]
+        self.alternate();
+        MessageId { process: self.me.0, serial: self.sent.take() }
     }
 
     fn next_receive(&mut self) -> ReceiveId {
-        let receive = ReceiveId { process: self.me.0, serial: self.posted };
-        self.posted += 1;
-        receive
+        ReceiveId { process: self.me.0, serial: self.posted.take() }
     }
 
     /// The lowest free library buffer: equal situations look equal, whatever led to them.
@@ -498,7 +501,10 @@ impl Machine for Library {
         let calls = self.calls.0[usize::from(thread.0)];
         let pending = u64::from(self.pending[usize::from(thread.0)].is_some());
         let kept = self.kept.len() ^ self.longest.0.posted ^ self.round.0.touch();
-        u64::from(posted ^ calls ^ self.sent) ^ pending ^ self.requests.touch(thread) ^ kept as u64
+        u64::from(posted ^ calls ^ self.sent.given())
+            ^ pending
+            ^ self.requests.touch(thread)
+            ^ kept as u64
     }
 
     fn waits(&self, thread: Thread) -> Option<WaitSet> {

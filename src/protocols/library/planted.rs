@@ -50,13 +50,20 @@ impl Library {
         }
     }
 
+    /// Another message is sent.
+    pub(super) fn alternate(&mut self) {
+        if self.job.has(Mutant::TwoRails) {
+            self.rail = (self.rail + 1) % u32::from(self.job.endpoints.lanes.max(1));
+        }
+    }
+
     /// The lane of the next message.
     pub(super) fn rail(&self, route: Route) -> Route {
         let alternates = self.job.has(Mutant::TwoRails);
         if !alternates && !self.job.has(Mutant::RailPerPeer) {
             return route;
         }
-        let number = if alternates { self.sent } else { route.peer.0 };
+        let number = if alternates { self.rail } else { route.peer.0 };
         let lanes = u32::from(self.job.endpoints.lanes.max(1));
         let lane = Lane(u16::try_from(number % lanes).expect("lanes are counted in u16"));
         Route { own: lane, remote: lane, ..route }

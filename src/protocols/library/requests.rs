@@ -418,6 +418,12 @@ impl Library {
         Ok(())
     }
 
+    /// A receive is matched with a message: what that says besides its payload.
+    pub(super) fn hear_word(&mut self, key: Key, word: u64) {
+        self.endpoints.hear(key, word);
+        self.hear_chunk(key, word);
+    }
+
     /// Ends a receive: tells the monitors and the waiting thread.
     pub(super) fn receive_complete(
         &mut self,
@@ -430,7 +436,6 @@ impl Library {
     ) -> Result<(), ProtocolError> {
         let truncated = matches!(outcome, Outcome::Truncated(_));
         let fact = Observation::Received { receive, message, bytes: buffer.len, truncated };
-        self.hear_chunk(key, message);
         self.complete(key, outcome, Some(buffer), Some(fact), out)
     }
 

@@ -38,6 +38,7 @@ use std::fmt;
 use crate::mpi::observation::Observation;
 use crate::mpi::rma::access::Touch;
 use crate::protocols::contract::{Process, Region, Space};
+use crate::runtime::fingerprint::Shared;
 
 /// A law that was broken.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
@@ -69,20 +70,22 @@ pub trait Monitor {
 }
 
 /// All monitors that are fed by observations; buffers are told by [`buffers::Buffers`] itself.
+///
+/// What few facts change is shared between the states of a search until one does.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Monitors {
     /// M1 to M6 and M8.
     pub matching: matching::Matching,
     /// X1 to X3 and X8.
-    pub mutexes: mutex::Mutexes,
+    pub mutexes: Shared<mutex::Mutexes>,
     /// S4.
     pub conservation: system::Conservation,
     /// E1, E6, C3 and C4.
-    pub groups: groups::Groups,
+    pub groups: Shared<groups::Groups>,
     /// V3.
     pub movers: movers::Movers,
     /// R2.
-    pub windows: windows::Windows,
+    pub windows: Shared<windows::Windows>,
 }
 
 impl Monitors {
@@ -90,11 +93,11 @@ impl Monitors {
     pub fn new(processes: usize) -> Self {
         Self {
             matching: matching::Matching::new(processes),
-            mutexes: mutex::Mutexes::default(),
+            mutexes: Shared::default(),
             conservation: system::Conservation::new(processes),
-            groups: groups::Groups::new(processes),
+            groups: Shared::new(groups::Groups::new(processes)),
             movers: movers::Movers::default(),
-            windows: windows::Windows::default(),
+            windows: Shared::default(),
         }
     }
 }
@@ -121,7 +124,7 @@ impl Monitors {
         found: &mut Vec<Violation>,
     ) {
         if region.is_in_a_window() && self.windows.watches() {
-            self.windows.touched(process, region, touch, place(), found);
+            self.windows.change().touched(process, region, touch, place(), found);
         }
     }
 
@@ -131,15 +134,15 @@ impl Monitors {
             && self.windows.watches()
         {
             let bytes = region.offset..region.offset + region.len;
-            self.windows.applied(origin.0, (owner.0, memory), bytes);
+            self.windows.change().applied(origin.0, (owner.0, memory), bytes);
         }
     }
 
     /// A process tells others something.
     #[inline]
     fn speaks(&mut self, process: Process) {
-        if self.windows.watches() {
-            self.windows.speaks(process);
+        if self.windows.listens_to(process) {
+            self.windows.change().speaks(process);
         }
     }
 
@@ -153,7 +156,7 @@ impl Monitors {
         found: &mut Vec<Violation>,
     ) {
         if let Observation::Window(window, fact) = fact {
-            return self.windows.told(process, *window, *fact, place(), found);
+            return self.windows.change().told(process, *window, *fact, place(), found);
         }
         self.observe(process, fact, found);
     }
@@ -185,22 +188,22 @@ impl Monitor for Monitors {
             Observation::LockWaits { .. }
             | Observation::LockQueued { .. }
             | Observation::LockEntered { .. }
-            | Observation::LockLeft { .. } => self.mutexes.observe(process, fact, found),
+            | Observation::LockLeft { .. } => self.mutexes.change().observe(process, fact, found),
             Observation::Group(group) => {
                 if fact.tells_others() {
                     self.speaks(process);
                 }
-                self.groups.told(process, *group, found);
+                self.groups.change().told(process, *group, found);
             }
             Observation::Window(window, fact) => {
-                self.windows.told(process, *window, *fact, None, found);
+                self.windows.change().told(process, *window, *fact, None, found);
             }
         }
     }
 
     fn end(&mut self, undelivered: u64, found: &mut Vec<Violation>) {
         self.matching.end(undelivered, found);
-        self.mutexes.end(undelivered, found);
+        self.mutexes.change().end(undelivered, found);
         self.conservation.end(undelivered, found);
         self.movers.end(undelivered, found);
     }

@@ -36,6 +36,7 @@ use crate::mpi::rma::access::{
 };
 use crate::mpi::rma::synchronisation::LockKind;
 use crate::protocols::contract::{Process, Region, Space};
+use crate::runtime::fingerprint::Shared;
 
 const R2: &str = "accesses to a window that run together keep the table of its memory model";
 
@@ -47,9 +48,9 @@ type Place = (u32, Option<u32>);
 /// The monitor of all windows of a run.
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
 pub struct Windows {
-    memories: BTreeMap<Memory, Exposed>,
+    memories: BTreeMap<Memory, Shared<Exposed>>,
     /// By window and process.
-    parts: BTreeMap<(u32, u32), Part>,
+    parts: BTreeMap<(u32, u32), Shared<Part>>,
     /// Windows and memories with open loads and stores of their owner.
     touched: BTreeMap<u32, BTreeSet<(u32, u32)>>,
     reported: BTreeSet<(Place, Place)>,
@@ -142,7 +143,6 @@ impl Windows {
         found: &mut Vec<Violation>,
     ) {
         let me = process.0;
-        let part = self.parts.entry((window, me)).or_default();
         match fact {
             WindowFact::Exposed { memory, model } => {
                 self.memory((me, memory), window, model).windows += 1;
@@ -163,13 +163,15 @@ impl Windows {
                 self.each_reached(window, me, owner, false, |open| open.arrived(Rank(me)));
             }
             WindowFact::Synchronised => self.close_touched(me, |of| of == window),
-            WindowFact::OwnLock(lock) => part.lock = lock,
-            WindowFact::Fenced => part.fences += 1,
+            WindowFact::OwnLock(lock) => self.part(window, me).lock = lock,
+            WindowFact::Fenced => self.part(window, me).fences += 1,
             WindowFact::FenceOver => self.epoch_over(window, me),
             WindowFact::Posted { origin } => self.posted(window, me, origin, found),
-            WindowFact::Started { owner } => *part.starts.entry(owner).or_default() += 1,
+            WindowFact::Started { owner } => {
+                *self.part(window, me).starts.entry(owner).or_default() += 1;
+            }
             WindowFact::ExposureOver => {
-                part.exposures += 1;
+                self.part(window, me).exposures += 1;
                 self.epoch_over(window, me);
             }
             WindowFact::Freed => {
@@ -205,33 +207,44 @@ impl Windows {
     /// An accumulate has changed these bytes.
     pub fn applied(&mut self, origin: u32, memory: (u32, u32), bytes: Range<u64>) {
         if let Some(exposed) = self.memories.get_mut(&memory) {
-            for (_, open) in &mut exposed.open {
+            for (_, open) in &mut exposed.change().open {
                 open.applied(Rank(origin), &bytes);
             }
         }
     }
 
-    /// The process sends something: who hears of it may know what it has done.
-    pub fn speaks(&mut self, process: Process) {
-        let Some(touched) = self.touched.get(&process.0) else { return };
+    /// Whether it matters that the process sends something: it has open accesses of its own to
+    /// unified memory.
+    pub fn listens_to(&self, process: Process) -> bool {
         let unified = |memory| {
             let exposed = self.memories.get(&(process.0, memory));
             exposed.is_some_and(|exposed| exposed.model == MemoryModel::Unified)
         };
-        if touched.iter().any(|(_, memory)| unified(*memory)) {
+        let touched = self.touched.get(&process.0);
+        touched.is_some_and(|touched| touched.iter().any(|(_, memory)| unified(*memory)))
+    }
+
+    /// The process sends something: who hears of it may know what it has done.
+    pub fn speaks(&mut self, process: Process) {
+        if self.listens_to(process) {
             self.close_touched(process.0, |_| true);
         }
     }
 
+    /// What a process does in a window, to be changed.
+    fn part(&mut self, window: u32, process: u32) -> &mut Part {
+        self.parts.entry((window, process)).or_default().change()
+    }
+
     fn memory(&mut self, memory: Memory, window: u32, model: MemoryModel) -> &mut Exposed {
-        let new = || Exposed { windows: 0, model, open: Vec::with_capacity(1) };
-        let exposed = self.memories.entry(memory).or_insert_with(new);
+        let new = || Shared::new(Exposed { windows: 0, model, open: Vec::with_capacity(1) });
+        let exposed = self.memories.entry(memory).or_insert_with(new).change();
         exposed.of(window);
         exposed
     }
 
     fn hidden(&mut self, window: u32, memory: Memory) {
-        let Some(exposed) = self.memories.get_mut(&memory) else { return };
+        let Some(exposed) = self.memories.get_mut(&memory).map(Shared::change) else { return };
         exposed.windows = exposed.windows.saturating_sub(1);
         exposed.open.retain(|(of, _)| *of != window);
         if exposed.windows == 0 {
@@ -249,12 +262,12 @@ impl Windows {
         found: &mut Vec<Violation>,
     ) {
         let origin = access.by.0;
-        let part = self.parts.entry((window, origin)).or_default();
+        let part = self.part(window, origin);
         let (fences, starts) = (part.fences, part.starts.get(&owner).copied().unwrap_or(0));
         if matches!(reach, Reach::Lock(_) | Reach::Unchecked) {
             part.reached.entry(owner).or_default().insert(memory);
         }
-        let target = self.parts.entry((window, owner)).or_default();
+        let target = self.part(window, owner);
         if matches!(reach, Reach::Fence | Reach::Start) {
             target.entered.insert(memory);
         }
@@ -274,7 +287,7 @@ impl Windows {
 
     /// The owner lets an origin in: what that has called for begins.
     fn posted(&mut self, window: u32, owner: u32, origin: u32, found: &mut Vec<Violation>) {
-        let part = self.parts.entry((window, owner)).or_default();
+        let part = self.part(window, owner);
         *part.posts.entry(origin).or_default() += 1;
         let (under, early) = (Under::Exposure(part.exposures), part.early.remove(&origin));
         for Early { memory, model, access } in early.into_iter().flatten() {
@@ -284,7 +297,7 @@ impl Windows {
     }
 
     fn begin(&mut self, window: u32, memory: Memory, access: &Access, found: &mut Vec<Violation>) {
-        let Some(exposed) = self.memories.get_mut(&memory) else { return };
+        let Some(exposed) = self.memories.get_mut(&memory).map(Shared::change) else { return };
         self.side_by_side += u64::from(exposed.of(window).is_shared_with(access.by));
         let Some((other, conflict)) = exposed.begin(window, access) else { return };
         let Conflict { first, second, .. } = &*conflict;
@@ -303,7 +316,7 @@ impl Windows {
         all_over: bool,
         close: impl Fn(&mut Accesses),
     ) {
-        let Some(part) = self.parts.get_mut(&(window, origin)) else { return };
+        let Some(part) = self.parts.get_mut(&(window, origin)).map(Shared::change) else { return };
         let reached = match owner {
             Some(owner) => part
                 .reached
@@ -319,7 +332,7 @@ impl Windows {
         for (owner, memories) in reached {
             for memory in memories {
                 if let Some(exposed) = self.memories.get_mut(&(owner, memory)) {
-                    close(exposed.of(window));
+                    close(exposed.change().of(window));
                 }
             }
         }
@@ -327,12 +340,12 @@ impl Windows {
 
     /// Epochs of an owner that are over end in all its memories.
     fn epoch_over(&mut self, window: u32, owner: u32) {
-        let Some(part) = self.parts.get_mut(&(window, owner)) else { return };
+        let Some(part) = self.parts.get_mut(&(window, owner)).map(Shared::change) else { return };
         let (fences, exposures) = (part.fences, part.exposures);
         let memories = &mut self.memories;
         part.entered.retain(|memory| {
             let Some(exposed) = memories.get_mut(&(owner, *memory)) else { return false };
-            let open = exposed.of(window);
+            let open = exposed.change().of(window);
             open.end_epochs(fences, exposures);
             !open.is_empty()
         });
@@ -344,7 +357,7 @@ impl Windows {
         touched.retain(|(window, memory)| {
             let closed = of(*window);
             if closed && let Some(exposed) = memories.get_mut(&(owner, *memory)) {
-                exposed.of(*window).synchronise(Rank(owner));
+                exposed.change().of(*window).synchronise(Rank(owner));
             }
             !closed
         });

@@ -47,7 +47,7 @@ impl<M: Machine> Memo<M> {
     where
         InputOf<M>: Hash,
     {
-        self.0.is_some().then(|| Fingerprint::of(&(machine, thread, input)))
+        self.0.is_some().then(|| Fingerprint::named(&(machine, thread, input)))
     }
 
     pub(super) fn answer(&self, question: Option<u128>) -> Option<Answer<M>> {
