@@ -232,6 +232,7 @@ fn every_model_is_a_whole_machine() {
         "pcie.p2p_write_bw",
         "pcie.bidirectional_bw",
         "hca.rdma",
+        "hca.matching_on_nic",
         "mpi.rma_target_handler",
         "mpi.lock_handoff_same_tile",
         "mpi.shm_slot",
