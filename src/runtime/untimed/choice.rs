@@ -75,7 +75,7 @@ pub enum Choice {
         /// The operation.
         token: Token,
     },
-    /// Something happens on the wires between two HCAs: see [`PacketFaults`].
+    /// Something happens on the wires between two HCAs: see [`PacketFaults`](super::PacketFaults).
     Wire {
         /// Who receives its packets.
         to: Process,
@@ -84,7 +84,7 @@ pub enum Choice {
         /// What happens.
         does: Move,
     },
-    /// A process dies: see [`Crash`].
+    /// A process dies: see [`Crash`](super::Crash).
     Crash {
         /// The victim.
         process: Process,
