@@ -57,13 +57,40 @@ fn temporary(path: &Path) -> PathBuf {
 /// [`StoreError::Io`] with what the operating system says.
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     let temporary = temporary(path);
-    let written = File::create(&temporary).and_then(|mut file| {
+    let file = File::create(&temporary);
+    write_and_rename(file, &temporary, path, bytes)
+}
+
+/// The same where other processes may write this file at the same moment: each under a temporary
+/// name of its own, of which the last to be renamed stays. What a killed one had begun stays as well.
+///
+/// # Errors
+///
+/// [`StoreError::Io`] with what the operating system says.
+pub(super) fn write_among_others(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    let mut number = 0_u64;
+    loop {
+        let temporary = temporary(&path.with_added_extension(number.to_string()));
+        match File::create_new(&temporary) {
+            Err(why) if why.kind() == ErrorKind::AlreadyExists => number += 1,
+            file => return write_and_rename(file, &temporary, path, bytes),
+        }
+    }
+}
+
+fn write_and_rename(
+    file: std::io::Result<File>,
+    temporary: &Path,
+    path: &Path,
+    bytes: &[u8],
+) -> Result<(), StoreError> {
+    let written = file.and_then(|mut file| {
         file.write_all(bytes)?;
         file.sync_all()
     });
-    if let Err(why) = written.and_then(|()| fs::rename(&temporary, path)) {
+    if let Err(why) = written.and_then(|()| fs::rename(temporary, path)) {
         // The first error is the one to tell; that the rest cannot be removed either is no news.
-        let _ = fs::remove_file(&temporary);
+        let _ = fs::remove_file(temporary);
         let why = std::io::Error::new(why.kind(), format!("{why} ({} bytes needed)", bytes.len()));
         return Err(StoreError::io("write", path, why));
     }

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::error::StoreError;
-use super::files::{first_entry, read_if_exists, write_atomically};
+use super::files::{first_entry, read_if_exists, write_among_others, write_atomically};
 use super::journal::{parse_point, point_line};
 use super::manifest::RunIdentity;
 use crate::experiment::results::PointResult;
@@ -186,7 +186,7 @@ impl Spread {
             std::fs::create_dir_all(folder)
                 .map_err(|why| StoreError::io("create the directory", folder, why))?;
         }
-        write_atomically(&path, point_line(point).as_bytes())
+        write_among_others(&path, point_line(point).as_bytes())
     }
 
     /// Where the plan lies.

@@ -586,3 +586,29 @@ fn a_process_killed_at_any_moment_is_resumed() {
         fs::remove_dir_all(folder.results()).unwrap();
     }
 }
+
+/// Workers that were given the same task write the same points: none stands in another's way, and
+/// nobody reads half of one.
+#[test]
+fn a_file_that_several_write_at_once_is_always_whole() {
+    let folder = Folder::new();
+    let path = folder.0.join("point");
+    let texts = [vec![b'a'; 10], vec![b'b'; 100_000]];
+    files::write_among_others(&path, &texts[0]).unwrap();
+    std::thread::scope(|scope| {
+        for text in &texts {
+            scope.spawn(|| {
+                for _ in 0..200 {
+                    files::write_among_others(&path, text).unwrap();
+                    let read = fs::read(&path).unwrap();
+                    assert!(texts.contains(&read), "{} bytes", read.len());
+                }
+            });
+        }
+    });
+    assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 1, "no temporary file stays");
+    // What a killed worker had begun is left alone.
+    fs::write(folder.0.join("point.0.tmp"), "half").unwrap();
+    files::write_among_others(&path, b"whole").unwrap();
+    assert_eq!(fs::read(&path).unwrap(), b"whole");
+}
