@@ -593,12 +593,7 @@ where
                 Some(cursor)
             }
             Action::Complete { buffer, fact, .. } => {
-                let found = &mut self.violations;
-                if let Some(fact) = fact {
-                    self.monitors.observe(process, fact, found);
-                }
-                let memories = &mut self.memories;
-                self.buffers.completed(memories, process, fact.as_ref(), *buffer, found);
+                self.completes(process, *buffer, fact.as_ref());
                 Some(cursor)
             }
             Action::Observe(fact) => {

@@ -18,7 +18,6 @@
 use super::actor::State;
 use super::{Arrived, Content, Happening, Lends, Machine, Phase, Program, Timed};
 use crate::protocols::contract::{Action, ActionOf, Input, Process, Thread, Via};
-use crate::runtime::monitors::Monitor;
 use crate::runtime::untimed::Choice;
 
 impl<M: Machine, P: Program<M>> Timed<M, P>
@@ -104,12 +103,7 @@ where
             }
             Action::Repost { landing, .. } => self.memories.free_landing(process, *landing),
             Action::Complete { buffer, fact, .. } => {
-                let found = &mut self.violations;
-                if let Some(fact) = fact {
-                    self.monitors.observe(process, fact, found);
-                }
-                let memories = &mut self.memories;
-                self.buffers.completed(memories, process, fact.as_ref(), *buffer, found);
+                self.completes(process, *buffer, fact.as_ref());
             }
             Action::Observe(fact) => {
                 let program = &self.actors[thread as usize].program;

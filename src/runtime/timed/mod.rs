@@ -50,6 +50,7 @@ use crate::hardware::fabric::{Delivery, FabricEvent, ResourceId, Schedule, Servi
 use crate::hardware::profile::Profile;
 use crate::hardware::slow_core::SlowCore;
 use crate::hardware::topology::Topology;
+use crate::mpi::observation::Observation;
 use crate::mpi::rma::update::Effect;
 use crate::protocols::contract::{
     Machine, Process, Program, ProtocolError, Region, Route, Thread, Token, Via,
@@ -670,6 +671,16 @@ where
         if let Some(choices) = &mut self.choices {
             choices.push(choice());
         }
+    }
+
+    /// A request of a process is complete: its monitors hear what has ended, and of its buffer.
+    #[inline]
+    fn completes(&mut self, process: Process, buffer: Option<Region>, fact: Option<&Observation>) {
+        let found = &mut self.violations;
+        if let Some(fact) = fact {
+            self.monitors.observe(process, fact, found);
+        }
+        self.buffers.completed(&mut self.memories, process, fact, buffer, found);
     }
 
     fn fail(&mut self, process: Process, error: ProtocolError) {
