@@ -51,6 +51,7 @@ fn mutex(node: &Node, settings: &Settings) -> Task {
         lingers: false,
         // Locks are messages: over RDMA nobody would answer them, and nobody could object.
         no_check: settings.transport == Transport::Rdma,
+        shared: node.word("window") == Some("shared"),
         pauses: Pauses {
             first: node.time("first_pause").map_or(usual.first, TimeDelta::as_ps),
             doublings: node.small("doublings").unwrap_or(usual.doublings),
@@ -200,19 +201,19 @@ pub(super) fn check(
             "they are messages: `messages` or `mixed` is needed".to_owned(),
         );
     }
+    if workload.is_mapped() && workload.nodes() > 1 {
+        refuse(
+            "workload.window",
+            format!("memory that is shared by processes on {} nodes", workload.nodes()),
+            format!("it is shared inside a node, of {} processes at most", workload.per_node),
+        );
+    }
     if let Task::Epochs(asked) = workload.task {
         if workload.processes < 2 {
             refuse(
                 "workload.processes",
                 "nobody reaches the window of the first process".to_owned(),
                 "at least 2 processes are needed".to_owned(),
-            );
-        }
-        if asked.shared && workload.nodes() > 1 {
-            refuse(
-                "workload.window",
-                format!("memory that is shared by processes on {} nodes", workload.nodes()),
-                format!("it is shared inside a node, of {} processes at most", workload.per_node),
             );
         }
         if asked.direct != Direct::None && asked.busy == 0 {

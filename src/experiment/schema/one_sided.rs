@@ -94,6 +94,15 @@ static DOUBLINGS: Shape = Shape::Count { min: 0, max: 16 };
 const PROCESSES: Field = required("processes", &COUNT, "16", "Processes in all.");
 const PER_NODE: Field =
     required("processes_per_node", &COUNT, "8", "Processes of a node, at most.");
+const WINDOW: Field = default(
+    "window",
+    &Shape::Word(&[
+        ("allocated", "each process has its part in its own memory"),
+        ("shared", "all parts lie in memory that all map: one node"),
+    ]),
+    "allocated",
+    "How the window is made.",
+);
 
 /// One mutex, and all processes contend for it.
 pub(super) static MUTEX: Variant = variant(
@@ -117,6 +126,7 @@ pub(super) static MUTEX: Variant = variant(
         default("outside", &TIME, "0 s", "Work between two cycles."),
         default("first_pause", &PAUSE, "2 us", "First pause of test_and_set after a failure."),
         default("doublings", &DOUBLINGS, "6", "Failures that double its pause; at most 16."),
+        WINDOW,
     ],
     "All processes take one mutex on rank 0 and give it back.",
 );
@@ -202,15 +212,7 @@ pub(super) static EPOCHS: Variant = variant(
             "none",
             "What rank 0 does with its own window.",
         ),
-        default(
-            "window",
-            &Shape::Word(&[
-                ("allocated", "each process has its part in its own memory"),
-                ("shared", "all parts lie in memory that all map: one node"),
-            ]),
-            "allocated",
-            "How the window is made.",
-        ),
+        WINDOW,
     ],
     "All processes but the first make epochs towards the window of rank 0, again and again.",
 );
