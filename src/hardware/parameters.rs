@@ -472,5 +472,7 @@ profile! {
         /// Bytes of messages that such a queue holds; one that finds no room takes a segment. Absent:
         /// there is room.
         shm_queue: Bytes = optional, "64 B" .. "16 MiB";
+        /// Whether origins take the locks of windows that are mapped by atomics in shared memory.
+        rma_atomic_locks: Flag = default("false"), "false" .. "true";
     }
 }

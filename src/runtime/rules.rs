@@ -1,7 +1,8 @@
 //! What both runtimes hold a machine to, and how they cut its lists into steps.
 
+use crate::mpi::rma::ticket_lock::Number;
 use crate::mpi::rma::update::Effect;
-use crate::protocols::contract::{Action, Process, ProtocolError, Region, Thread};
+use crate::protocols::contract::{Action, Counter, Process, ProtocolError, Region, Thread};
 
 /// Why a run was stopped: a defect of a protocol, told as a result.
 #[derive(Clone, Debug, Eq, Hash, PartialEq, thiserror::Error)]
@@ -68,6 +69,7 @@ pub fn breach<P, R>(list: &[Action<P, R>]) -> Option<&'static str> {
             | Action::PeerCopy { .. }
             | Action::Count { .. }
             | Action::Consult { .. }
+            | Action::Watch { .. }
             | Action::Repost { .. }
             | Action::Poll(_) => false,
             Action::Release if released => return Some("the guard is left once"),
@@ -108,7 +110,7 @@ fn lengths_differ(
 /// and a `Copy` or `Combine` after something has left in the same step (a peer that was told may look at the
 /// bytes before they are copied). A copy between two processes is a step of its own, since the
 /// neighbour could look at it, and so are changes of counters, but for those that a reading of
-/// counters leads to: they are of one piece with it. It also ends before every action that reads or writes a window: a
+/// counters leads to: they are of one piece with it; a lock's are so only where a ticket is taken. It also ends before every action that reads or writes a window: a
 /// peer's HCA may do so at any time. Sends and RDMA posts go out with what precedes them: the
 /// ordered channel, or the HCA, hides when.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
@@ -143,7 +145,8 @@ impl Cut {
             | Action::Resume(_)
             | Action::PeerCopy { .. }
             | Action::Consult { .. } => true,
-            Action::Count { .. } => self.begun,
+            // A ticket is taken in one piece with the reading of its number.
+            Action::Count { counter, .. } => self.begun || is_seen_alone(*counter),
             Action::Copy { .. } | Action::Combine { .. } | Action::Update { .. } => {
                 self.left || touches_window(action)
             }
@@ -167,6 +170,7 @@ impl Cut {
             | Action::Register { .. }
             | Action::Expose { .. }
             | Action::Repost { .. }
+            | Action::Watch { .. }
             | Action::Poll(_)
             | Action::Complete { .. }
             | Action::Observe(_) => unreachable!("asked for actions that may cut only"),
@@ -189,10 +193,16 @@ const fn never_cuts<P, R>(action: &Action<P, R>) -> bool {
             | Action::Register { .. }
             | Action::Expose { .. }
             | Action::Repost { .. }
+            | Action::Watch { .. }
             | Action::Poll(_)
             | Action::Complete { .. }
             | Action::Observe(_)
     )
+}
+
+/// Whether each change of a counter is a step: others may come between two of a lock's.
+const fn is_seen_alone(counter: Counter) -> bool {
+    matches!(counter, Counter::Lock(_, Number::Readers | Number::Writers))
 }
 
 /// Whether an action of a core reads or writes memory that a window exposes.
@@ -210,6 +220,7 @@ pub fn touches_window<P, R>(action: &Action<P, R>) -> bool {
         | Action::Expose { .. }
         | Action::Count { .. }
         | Action::Consult { .. }
+        | Action::Watch { .. }
         | Action::RdmaWrite { .. }
         | Action::RdmaRead { .. }
         | Action::RdmaAtomic { .. }

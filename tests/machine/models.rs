@@ -238,6 +238,7 @@ fn every_model_is_a_whole_machine() {
         "mpi.shm_slot",
         "mpi.shm_inline",
         "mpi.shm_queue",
+        "mpi.rma_atomic_locks",
     ];
     let all = PARAMETERS.iter().map(|parameter| parameter.path);
     let unnamed = all.filter(|path| !path.starts_with("gpu.") && !named.contains(path));

@@ -7,7 +7,7 @@ use super::super::model_file::Machine;
 use super::place;
 use crate::mpi::rma::access::MemoryModel;
 use crate::mpi::rma::synchronisation::Rules;
-use crate::protocols::rma::{Issue, Settings, Transport};
+use crate::protocols::rma::{Issue, MappedLocks, Settings, Transport};
 use crate::units::{Bytes, TimeDelta};
 use crate::workloads::epochs::{Access, Direct, Epoch, Epochs};
 use crate::workloads::linked_list::{Idiom, List, Probes};
@@ -147,6 +147,17 @@ pub(super) fn settings(tree: &Node) -> Settings {
         },
         watch: node.word("conflicts") != Some("allowed"),
         ..defaults
+    }
+}
+
+/// How the locks of mapped windows are taken: as the scenario says, or else as the machine's library does.
+pub(super) fn mapped_locks(tree: &Node, machine: &Machine) -> MappedLocks {
+    let node = tree.get("mpi").and_then(|mpi| mpi.get("rma"));
+    match node.and_then(|node| node.word("mapped_locks")) {
+        Some("messages") => MappedLocks::Messages,
+        Some(_) => MappedLocks::Atomics,
+        None if machine.profile.mpi.rma_atomic_locks => MappedLocks::Atomics,
+        None => MappedLocks::Messages,
     }
 }
 

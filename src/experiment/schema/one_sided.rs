@@ -56,6 +56,14 @@ pub(super) static SETTINGS: Shape = Shape::Object(&[
         "true",
         "Whether a merged put or accumulate is answered.",
     ),
+    optional(
+        "mapped_locks",
+        &Shape::Word(&[
+            ("messages", "the target's library grants them"),
+            ("atomics", "the origin takes a ticket in shared memory, and waits until it is called"),
+        ]),
+        "How the locks of windows that are mapped are taken; by default as the machine's library does.",
+    ),
     default(
         "checking",
         &Shape::Word(&[

@@ -42,6 +42,8 @@ pub(super) struct Trail {
     flights: Vec<Moment>,
     /// By operation of a GPU: when it was asked for.
     operations: BTreeMap<u32, Moment>,
+    /// By number of what somebody will see: when it was done.
+    sights: BTreeMap<u32, Moment>,
     /// By entry of a channel: its arrival.
     entries: Vec<Moment>,
     /// By channel: arrivals that found no receive buffer.
@@ -88,6 +90,7 @@ impl Trail {
             threads: vec![Strand::default(); threads],
             flights: Vec::new(),
             operations: BTreeMap::new(),
+            sights: BTreeMap::new(),
             entries: Vec::new(),
             not_ready: BTreeMap::new(),
             current: Causes::BEGINNING,
@@ -173,6 +176,17 @@ impl Trail {
     pub(super) fn device_ends(&mut self, id: u32, thread: u32, now: Time) {
         let asked = self.operations.remove(&id).unwrap_or(Causes::BEGINNING);
         self.current = self.causes.add(now, asked, self.tag(thread, Spent::Gpu));
+    }
+
+    /// What a thread did last is what another one waits for.
+    pub(super) fn calls_next(&mut self, id: u32, thread: u32) {
+        self.sights.insert(id, self.threads[thread as usize].last);
+    }
+
+    /// It can be seen by `thread`: what is delivered now comes of it.
+    pub(super) fn sees_its_turn(&mut self, id: u32, thread: u32, now: Time) {
+        let done = self.sights.remove(&id).unwrap_or(Causes::BEGINNING);
+        self.current = self.causes.add(now, done, self.tag(thread, Spent::Line));
     }
 
     /// A flight begins with what its thread did last.
@@ -405,6 +419,7 @@ where
             | Happening::Adapter(_)
             | Happening::Retry(_)
             | Happening::Lock(..)
+            | Happening::Seen(_)
             | Happening::Ask(_)
             | Happening::Fault(_)
             | Happening::FaultEnd(_)
