@@ -234,6 +234,7 @@ fn every_model_is_a_whole_machine() {
         "hca.rdma",
         "hca.matching_on_nic",
         "mpi.rma_target_handler",
+        "mpi.match_elem_lines",
         "mpi.lock_handoff_same_tile",
         "mpi.shm_slot",
         "mpi.shm_inline",
