@@ -110,8 +110,9 @@ fn lengths_differ(
 /// and a `Copy` or `Combine` after something has left in the same step (a peer that was told may look at the
 /// bytes before they are copied). A copy between two processes is a step of its own, since the
 /// neighbour could look at it, and so are changes of counters, but for those that a reading of
-/// counters leads to: they are of one piece with it; a lock's are so only where a ticket is taken. It also ends before every action that reads or writes a window: a
-/// peer's HCA may do so at any time. Sends and RDMA posts go out with what precedes them: the
+/// counters leads to: they are of one piece with it. Of a lock's numbers only a ticket is taken with
+/// the reading. It also ends before every action that reads or writes a window: a peer's HCA may do so
+/// at any time. Sends and RDMA posts go out with what precedes them: the
 /// ordered channel, or the HCA, hides when.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub struct Cut {
@@ -238,7 +239,8 @@ pub fn touches_window<P, R>(action: &Action<P, R>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocols::contract::{Route, Space, Step, Token, Via};
+    use crate::mpi::rma::ticket_lock::TicketLock;
+    use crate::protocols::contract::{Change, Route, Space, Step, Token, Via};
     use crate::units::Bytes;
 
     type Act = Action<(), ()>;
@@ -296,6 +298,21 @@ mod tests {
         let cuts: Vec<bool> = list.iter().map(|action| cut.before(action)).collect();
         let expected = [false, false, false, true, false, false, true, false, true];
         assert_eq!(cuts, expected);
+    }
+
+    #[test]
+    fn numbers_of_a_lock_change_one_by_one_and_a_ticket_with_its_reading() {
+        let count = |counter| Act::Count { counter, change: Change::Up };
+        let number = |number| count(Counter::Lock(TicketLock { memory: 0, rank: 0 }, number));
+        let list = [
+            number(Number::Tickets),
+            number(Number::Writers),
+            number(Number::Readers),
+            count(Counter::Offloads(0)),
+        ];
+        let mut cut = Cut::new();
+        let cuts: Vec<bool> = list.iter().map(|action| cut.before(action)).collect();
+        assert_eq!(cuts, [false, true, true, false]);
     }
 
     #[test]
