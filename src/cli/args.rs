@@ -394,7 +394,7 @@ pub(super) struct FitArguments {
     /// The machine to begin with: a name, or a model file
     #[arg(long, value_name = "NAME|FILE", default_value = "broadwell-edr")]
     pub(super) machine: String,
-    #[arg(help = "Tables to fit on; KIND is latency, bw, bibw, mbw_mr, prq, umq, rma, rma_mapped or mutex", long, value_name = "[KIND=]FILE", num_args = 1..)]
+    #[arg(help = "Tables to fit on; KIND is latency, bw, bibw, mbw_mr, prq, umq, rma, rma_mapped, mutex or mutex_mapped", long, value_name = "[KIND=]FILE", num_args = 1..)]
     pub(super) measured: Vec<String>,
     /// Tables that are only compared with the fitted machine
     #[arg(long, value_name = "[KIND=]FILE", num_args = 1..)]

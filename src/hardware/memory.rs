@@ -62,7 +62,7 @@ pub struct Memory {
     sizes: [u64; 3],
     /// One load, by level.
     load: [TimeDelta; 4],
-    /// One queue entry, by level.
+    /// One queue entry, by level: the first one holds all its lines.
     entry: [TimeDelta; 4],
     entry_footprint: u64,
     poll: TimeDelta,
@@ -81,14 +81,15 @@ impl Memory {
     /// The costs that `profile` names.
     pub fn new(profile: &Profile) -> Self {
         let (cache, mem, mpi) = (&profile.cache, &profile.mem, &profile.mpi);
+        let lines = u64::from(mpi.match_elem_lines);
         Self {
             sizes: [cache.l1d_size, cache.l2_size, cache.l3_size].map(Bytes::as_u64),
             load: [cache.l1d_latency, cache.l2_latency, cache.l3_latency, mem.latency_local],
             entry: [
                 mpi.match_per_elem_l1,
-                mpi.match_per_elem_l2,
-                mpi.match_per_elem_llc,
-                mpi.match_per_elem_dram,
+                mpi.match_per_elem_l2 * lines,
+                mpi.match_per_elem_llc * lines,
+                mpi.match_per_elem_dram * lines,
             ],
             entry_footprint: mpi.match_elem_footprint.as_u64(),
             poll: mpi.poll_per_channel,
@@ -228,7 +229,11 @@ mod tests {
 
     /// No last level: 32 KiB and 512 KiB, 128 B for each queue entry, 64 B for each channel.
     fn two_levels() -> Memory {
-        memory(&[
+        with(&[])
+    }
+
+    fn with(more: &[(&str, &str)]) -> Memory {
+        let numbers = [
             ("cache.l1d_size", "32 KiB"),
             ("cache.l1d_latency", "2.9 ns"),
             ("cache.l2_size", "512 KiB"),
@@ -241,7 +246,8 @@ mod tests {
             ("mpi.match_elem_footprint", "128 B"),
             ("mpi.poll_per_channel", "19.1 ns"),
             ("mpi.poll_footprint", "64 B"),
-        ])
+        ];
+        memory(&[&numbers[..], more].concat())
     }
 
     fn three_levels() -> Memory {
@@ -296,6 +302,14 @@ mod tests {
         assert_eq!(memory.walk(256, 256), TimeDelta::from_ns(256 * 12));
         assert_eq!(memory.walk(1, 257), TimeDelta::from_ns(30));
         assert_eq!(memory.walk(10, 5_000), TimeDelta::from_us(5));
+    }
+
+    #[test]
+    fn beyond_the_first_level_each_line_of_an_entry_costs_one() {
+        let memory = with(&[("mpi.match_elem_lines", "2")]);
+        assert_eq!(memory.walk(256, 256), TimeDelta::from_ns(256 * 12));
+        assert_eq!(memory.walk(1, 257), TimeDelta::from_ns(60));
+        assert_eq!(memory.walk(10, 5_000), TimeDelta::from_us(10));
     }
 
     #[test]

@@ -439,6 +439,9 @@ profile! {
         match_per_elem_dram: Time = required, "1 ns" .. "2 us";
         /// Bytes of cache that one queue entry occupies.
         match_elem_footprint: Bytes = required, "16 B" .. "1 KiB";
+        /// Lines of a queue entry that a walk reads: beyond the first level each costs what an entry of
+        /// one line does.
+        match_elem_lines: Count = default("1"), "1" .. "8";
         /// Software part of polling one channel; the load of its line comes on top.
         poll_per_channel: Time = required, "0.2 ns" .. "1 us";
         /// Bytes of cache that the polling of one channel occupies.
@@ -472,5 +475,7 @@ profile! {
         /// Bytes of messages that such a queue holds; one that finds no room takes a segment. Absent:
         /// there is room.
         shm_queue: Bytes = optional, "64 B" .. "16 MiB";
+        /// Whether origins take the locks of windows that are mapped by atomics in shared memory.
+        rma_atomic_locks: Flag = default("false"), "false" .. "true";
     }
 }

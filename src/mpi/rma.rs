@@ -6,4 +6,5 @@
 pub mod access;
 pub mod layout;
 pub mod synchronisation;
+pub mod ticket_lock;
 pub mod update;

@@ -22,6 +22,7 @@ use std::sync::Arc;
 use super::device::DeviceWork;
 use crate::mpi::observation::Observation;
 use crate::mpi::operator::{Reduction, Side};
+use crate::mpi::rma::ticket_lock::{Number, TicketLock};
 use crate::mpi::rma::update::Effect;
 use crate::units::Bytes;
 
@@ -278,6 +279,8 @@ pub enum Counter {
     Copies(Process),
     /// Large RDMA operations that the HCA of this node has before it.
     Offloads(u32),
+    /// A number of the lock of a window that is mapped.
+    Lock(TicketLock, Number),
 }
 
 /// How a counter changes.
@@ -374,6 +377,16 @@ pub enum Action<P, R> {
         /// Which.
         counters: [Counter; ASKED],
         /// Comes back with the values.
+        token: Token,
+    },
+    /// This core looks at a counter between its polls until it has a value: `token` comes back as
+    /// [`Input::Done`] then, once.
+    Watch {
+        /// Which.
+        counter: Counter,
+        /// What it waits for.
+        value: u32,
+        /// Comes back when it is there.
         token: Token,
     },
     /// This core pins a buffer for the HCA (free when the registration cache holds it).
@@ -497,6 +510,7 @@ impl<P, R> Action<P, R> {
             Self::Expose { region } => Action::Expose { region },
             Self::Count { counter, change } => Action::Count { counter, change },
             Self::Consult { counters, token } => Action::Consult { counters, token },
+            Self::Watch { counter, value, token } => Action::Watch { counter, value, token },
             Self::Register { region } => Action::Register { region },
             Self::Send { to, via, header, packet, payload } => {
                 Action::Send { to, via, header, packet, payload }

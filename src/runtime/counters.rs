@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::monitors::Violation;
+use crate::mpi::rma::ticket_lock::{Number, TicketLock};
 use crate::protocols::contract::{ASKED, Change, Counter};
 
 fn broken(counter: Counter, detail: String) -> Violation {
@@ -24,7 +25,12 @@ pub struct Counters {
 impl Counters {
     /// The values of some counters.
     pub fn read(&self, counters: [Counter; ASKED]) -> [u32; ASKED] {
-        counters.map(|counter| self.values.get(&counter).copied().unwrap_or(0))
+        counters.map(|counter| self.value(counter))
+    }
+
+    /// The value of one counter.
+    pub fn value(&self, counter: Counter) -> u32 {
+        self.values.get(&counter).copied().unwrap_or(0)
     }
 
     /// Changes a counter, and says what it is then; one that would become negative stays 0, and the
@@ -42,7 +48,22 @@ impl Counters {
         if now == 0 {
             self.values.remove(&counter);
         }
+        if let Counter::Lock(lock, _) = counter {
+            self.forget_if_idle(lock);
+        }
         now
+    }
+
+    /// A lock whose three numbers are equal is held by nobody, and nobody waits: it counts from 0 again.
+    /// No process can tell, and equal situations are equal values.
+    fn forget_if_idle(&mut self, lock: TicketLock) {
+        let numbers = Number::ALL.map(|number| Counter::Lock(lock, number));
+        let [tickets, readers, writers] = self.read(numbers);
+        if tickets == readers && readers == writers {
+            for counter in numbers {
+                self.values.remove(&counter);
+            }
+        }
     }
 
     /// Everything is done: all counters are 0 again.
@@ -73,6 +94,24 @@ mod tests {
         counters.end(&mut found);
         assert!(found.is_empty(), "{found:?}");
         assert_eq!(counters, Counters::default());
+    }
+
+    #[test]
+    fn a_lock_that_nobody_has_is_as_it_was_before() {
+        let lock = TicketLock { memory: 0, rank: 1 };
+        let (mut counters, mut found) = (Counters::default(), Vec::new());
+        let mut up = |counters: &mut Counters, number| {
+            counters.change(Counter::Lock(lock, number), Change::Up, &mut found);
+        };
+        for number in [Number::Tickets, Number::Writers] {
+            up(&mut counters, number);
+            assert_ne!(counters, Counters::default());
+        }
+        up(&mut counters, Number::Readers);
+        assert_eq!(counters, Counters::default());
+        up(&mut counters, Number::Tickets);
+        counters.end(&mut found);
+        assert_eq!(found.len(), 1, "a lock was not given back");
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! What both runtimes hold a machine to, and how they cut its lists into steps.
 
+use crate::mpi::rma::ticket_lock::Number;
 use crate::mpi::rma::update::Effect;
-use crate::protocols::contract::{Action, Process, ProtocolError, Region, Thread};
+use crate::protocols::contract::{Action, Counter, Process, ProtocolError, Region, Thread};
 
 /// Why a run was stopped: a defect of a protocol, told as a result.
 #[derive(Clone, Debug, Eq, Hash, PartialEq, thiserror::Error)]
@@ -68,6 +69,7 @@ pub fn breach<P, R>(list: &[Action<P, R>]) -> Option<&'static str> {
             | Action::PeerCopy { .. }
             | Action::Count { .. }
             | Action::Consult { .. }
+            | Action::Watch { .. }
             | Action::Repost { .. }
             | Action::Poll(_) => false,
             Action::Release if released => return Some("the guard is left once"),
@@ -108,8 +110,9 @@ fn lengths_differ(
 /// and a `Copy` or `Combine` after something has left in the same step (a peer that was told may look at the
 /// bytes before they are copied). A copy between two processes is a step of its own, since the
 /// neighbour could look at it, and so are changes of counters, but for those that a reading of
-/// counters leads to: they are of one piece with it. It also ends before every action that reads or writes a window: a
-/// peer's HCA may do so at any time. Sends and RDMA posts go out with what precedes them: the
+/// counters leads to: they are of one piece with it. Of a lock's numbers only a ticket is taken with
+/// the reading. It also ends before every action that reads or writes a window: a peer's HCA may do so
+/// at any time. Sends and RDMA posts go out with what precedes them: the
 /// ordered channel, or the HCA, hides when.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub struct Cut {
@@ -143,7 +146,8 @@ impl Cut {
             | Action::Resume(_)
             | Action::PeerCopy { .. }
             | Action::Consult { .. } => true,
-            Action::Count { .. } => self.begun,
+            // A ticket is taken in one piece with the reading of its number.
+            Action::Count { counter, .. } => self.begun || is_seen_alone(*counter),
             Action::Copy { .. } | Action::Combine { .. } | Action::Update { .. } => {
                 self.left || touches_window(action)
             }
@@ -167,6 +171,7 @@ impl Cut {
             | Action::Register { .. }
             | Action::Expose { .. }
             | Action::Repost { .. }
+            | Action::Watch { .. }
             | Action::Poll(_)
             | Action::Complete { .. }
             | Action::Observe(_) => unreachable!("asked for actions that may cut only"),
@@ -189,10 +194,16 @@ const fn never_cuts<P, R>(action: &Action<P, R>) -> bool {
             | Action::Register { .. }
             | Action::Expose { .. }
             | Action::Repost { .. }
+            | Action::Watch { .. }
             | Action::Poll(_)
             | Action::Complete { .. }
             | Action::Observe(_)
     )
+}
+
+/// Whether each change of a counter is a step: others may come between two of a lock's.
+const fn is_seen_alone(counter: Counter) -> bool {
+    matches!(counter, Counter::Lock(_, Number::Readers | Number::Writers))
 }
 
 /// Whether an action of a core reads or writes memory that a window exposes.
@@ -210,6 +221,7 @@ pub fn touches_window<P, R>(action: &Action<P, R>) -> bool {
         | Action::Expose { .. }
         | Action::Count { .. }
         | Action::Consult { .. }
+        | Action::Watch { .. }
         | Action::RdmaWrite { .. }
         | Action::RdmaRead { .. }
         | Action::RdmaAtomic { .. }
@@ -227,7 +239,8 @@ pub fn touches_window<P, R>(action: &Action<P, R>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocols::contract::{Route, Space, Step, Token, Via};
+    use crate::mpi::rma::ticket_lock::TicketLock;
+    use crate::protocols::contract::{Change, Route, Space, Step, Token, Via};
     use crate::units::Bytes;
 
     type Act = Action<(), ()>;
@@ -285,6 +298,21 @@ mod tests {
         let cuts: Vec<bool> = list.iter().map(|action| cut.before(action)).collect();
         let expected = [false, false, false, true, false, false, true, false, true];
         assert_eq!(cuts, expected);
+    }
+
+    #[test]
+    fn numbers_of_a_lock_change_one_by_one_and_a_ticket_with_its_reading() {
+        let count = |counter| Act::Count { counter, change: Change::Up };
+        let number = |number| count(Counter::Lock(TicketLock { memory: 0, rank: 0 }, number));
+        let list = [
+            number(Number::Tickets),
+            number(Number::Writers),
+            number(Number::Readers),
+            count(Counter::Offloads(0)),
+        ];
+        let mut cut = Cut::new();
+        let cuts: Vec<bool> = list.iter().map(|action| cut.before(action)).collect();
+        assert_eq!(cuts, [false, true, true, false]);
     }
 
     #[test]

@@ -68,8 +68,8 @@ use super::rules::Fault;
 use crate::mpi::observation::Observation;
 use crate::mpi::rma::update::Effect;
 use crate::protocols::contract::{
-    Action, ActionOf, Entry, Guard, Lane, Lanes, Machine, Next, Process, Program, Region, Route,
-    Space, Thread, Token, Via,
+    Action, ActionOf, Counter, Entry, Guard, Lane, Lanes, Machine, Next, Process, Program, Region,
+    Route, Space, Thread, Token, Via,
 };
 use crate::protocols::device::DeviceWork;
 
@@ -217,38 +217,55 @@ struct Operation {
     moved: bool,
 }
 
+/// No bytes.
+const NOTHING: Region = Region::new(Space::Scratch(0), 0);
+
 impl Operation {
     /// The memory that it names at both sides.
     fn sides(&self) -> [(Process, Region); 2] {
         match &self.does {
             Does::Copies { from, to } => [*from, *to],
             Does::Updates { at, into, .. } => [*at, *into],
+            Does::Watches { process, .. } => [(*process, NOTHING); 2],
             Does::Asks { process, work, .. } => {
                 // Work whose bytes do not exist touches nothing.
-                let nothing = Region::new(Space::Scratch(0), 0);
+                let nothing = NOTHING;
                 work.memories().unwrap_or([nothing; 2]).map(|region| (*process, region))
             }
         }
     }
 
-    /// Whether others of its stream come before it.
+    /// Whether others of its stream come before it, or the counter has not its value.
     fn waits(&self) -> bool {
-        matches!(&self.does, Does::Asks { after, .. } if !after.is_empty())
+        match &self.does {
+            Does::Asks { after, .. } => !after.is_empty(),
+            Does::Watches { met, .. } => !met,
+            Does::Copies { .. } | Does::Updates { .. } => false,
+        }
     }
 }
 
-/// What an RDMA operation, or a GPU, does.
+/// What an RDMA operation, a GPU or a core that waits does.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 enum Does {
     /// Bytes move from one place to another.
     Copies { from: (Process, Region), to: (Process, Region) },
     /// An element changes; `carried` is the operand before, and the old element afterwards.
     Updates { at: (Process, Region), update: Effect, carried: Parcel, into: (Process, Region) },
+    /// A core looks at a counter; whether it has had the value.
+    Watches { process: Process, counter: Counter, value: u32, met: bool },
     /// A GPU works, once the operations `after` of its stream have.
     Asks { process: Process, stream: u16, work: Arc<DeviceWork>, after: Vec<Token> },
 }
 
 impl Does {
+    /// A counter has a value now.
+    fn sees(&mut self, changed: Counter, now: u32) {
+        if let Self::Watches { counter, value, met, .. } = self {
+            *met |= *counter == changed && *value == now;
+        }
+    }
+
     /// Another operation has ended.
     fn hears_of(&mut self, ended: Token) {
         if let Self::Asks { after, .. } = self {

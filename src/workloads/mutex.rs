@@ -21,7 +21,7 @@ use crate::mpi::operator::Datatype;
 use crate::mpi::rma::update::Effect;
 use crate::protocols::call::{Call, Comm, Reply};
 use crate::protocols::contract::{Machine, Next, Program, Region, Space};
-use crate::protocols::rma::call::{At, Flavor, LockKind, Operation, RmaCall, Win};
+use crate::protocols::rma::call::{At, Flavor, LockKind, Operation, RmaCall, Spacing, Win};
 
 /// Where a contender enters the critical section.
 pub const ENTERED: u32 = 2;
@@ -99,6 +99,23 @@ impl Algorithm {
 pub(super) struct Me {
     pub(super) rank: u32,
     pub(super) size: u32,
+    /// Its part of the window, of no bytes yet.
+    part: Region,
+}
+
+impl Me {
+    fn new(algorithm: Algorithm, rank: u32, size: u32, shared: bool) -> Self {
+        // Parts of memory that all map follow each other.
+        let before = if shared { 0..rank } else { 0..0 };
+        let offset = before.map(|rank| algorithm.bytes(rank, size)).sum();
+        let space = if shared { Space::Shared(0) } else { Space::Window(0) };
+        Self { rank, size, part: Region { space, offset, len: 0 } }
+    }
+
+    /// `bytes` of this rank's own part of the window.
+    pub(super) const fn own(self, offset: u64, bytes: u64) -> Region {
+        self.part.part(offset, bytes)
+    }
 }
 
 /// What a mutex does next.
@@ -167,6 +184,7 @@ impl Mutex {
 
 /// What a contender is asked to do.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own")]
 pub struct Cycles {
     /// Times that every rank takes the mutex.
     pub cycles: u32,
@@ -181,6 +199,8 @@ pub struct Cycles {
     pub lingers: bool,
     /// Whether nobody asks for locks that could conflict (`MPI_MODE_NOCHECK`).
     pub no_check: bool,
+    /// Whether all ranks map the memory of the window (`MPI_Win_allocate_shared`).
+    pub shared: bool,
     /// How long test-and-set waits before it tries again.
     pub pauses: Pauses,
 }
@@ -240,7 +260,7 @@ enum Stage {
 impl Contender {
     /// Rank `rank` of `size`.
     pub fn new(algorithm: Algorithm, rank: u32, size: u32, asked: Cycles) -> Self {
-        let me = Me { rank, size };
+        let me = Me::new(algorithm, rank, size, asked.shared);
         let mutex = algorithm.mutex(me, asked.pauses);
         Self { me, algorithm, asked, mutex, stage: Stage::Create, done: 0, value: 0 }
     }
@@ -265,7 +285,9 @@ impl Contender {
         let (next, does) = match self.stage {
             Stage::Create => {
                 let bytes = self.algorithm.bytes(self.me.rank, self.me.size);
-                let (comm, flavor, memory, unit) = (Comm::default(), Flavor::Allocate, 0, 1);
+                let shared = Flavor::Shared(Spacing::Contiguous);
+                let flavor = if self.asked.shared { shared } else { Flavor::Allocate };
+                let (comm, memory, unit) = (Comm::default(), 0, 1);
                 let call = RmaCall::Create { win, comm, flavor, memory, bytes, unit };
                 (Stage::Prepare(0), Some(Self::call(call)))
             }
@@ -285,7 +307,9 @@ impl Contender {
                 (Stage::Start, Some(Next::Call(call)))
             }
             Stage::Start => (Stage::Gate, Some(Next::Mark(START))),
-            Stage::Gate => (Stage::Cycle, self.asked.lingers.then_some(Next::Load(own(0, 0)))),
+            Stage::Gate => {
+                (Stage::Cycle, self.asked.lingers.then_some(Next::Load(self.me.own(0, 0))))
+            }
             Stage::Cycle if self.done == self.asked.cycles => (Stage::Ended, Some(Next::Mark(END))),
             Stage::Cycle => (Stage::Acquiring, None),
             Stage::Acquiring => match self.mutex.steps().acquire(self.value) {
@@ -301,7 +325,9 @@ impl Contender {
             }
             Stage::Entry => (Stage::Inside, self.asked.marks.then_some(Next::Mark(ENTERED))),
             Stage::Inside => (Stage::Lingers, compute(self.asked.inside)),
-            Stage::Lingers => (Stage::Leaves, self.asked.lingers.then_some(Next::Load(own(0, 0)))),
+            Stage::Lingers => {
+                (Stage::Leaves, self.asked.lingers.then_some(Next::Load(self.me.own(0, 0))))
+            }
             Stage::Leaves => (Stage::Exit, self.asked.marks.then_some(Next::Mark(LEAVES))),
             Stage::Exit => {
                 let fact = Observation::LockLeft { lock: LOCK };
@@ -341,10 +367,10 @@ impl Contender {
 
     /// What this rank writes into its own memory before anybody begins.
     fn preparation(&self, step: u8) -> Option<(Region, u64)> {
-        match (&self.mutex, self.me.rank) {
-            (Mutex::Mcs(_), rank) => mcs::preparation(step, rank),
-            (Mutex::ByteVector(_), _) => byte_vector::preparation(step),
-            (Mutex::TestAndSet(_), rank) => test_and_set::preparation(step, rank),
+        match &self.mutex {
+            Mutex::Mcs(_) => mcs::preparation(step, self.me),
+            Mutex::ByteVector(_) => byte_vector::preparation(step),
+            Mutex::TestAndSet(_) => test_and_set::preparation(step, self.me),
         }
     }
 }
@@ -375,11 +401,6 @@ pub fn contenders(algorithm: Algorithm, size: u32, asked: Cycles) -> Vec<Contend
 /// The program's buffer number `id`.
 const fn buffer(id: u32, bytes: u64) -> Region {
     Region::new(Space::User(id), bytes)
-}
-
-/// `bytes` of this rank's own part of the window.
-const fn own(offset: u64, bytes: u64) -> Region {
-    Region { space: Space::Window(0), offset, len: bytes }
 }
 
 /// Reads an element as it is.

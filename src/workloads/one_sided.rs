@@ -48,6 +48,15 @@ impl OneSided {
         }
     }
 
+    /// Whether all processes map the memory of the window.
+    pub const fn is_mapped(&self) -> bool {
+        match self.task {
+            Task::Mutex { asked, .. } => asked.shared,
+            Task::Epochs(asked) => asked.shared,
+            Task::LinkedList(_) | Task::WindowGrowth(_) => false,
+        }
+    }
+
     /// Nodes that hold the processes.
     pub const fn nodes(&self) -> u32 {
         self.processes.div_ceil(self.per_node)

@@ -94,6 +94,34 @@ fn a_ping_pong_over_an_idle_wire_never_queues() {
     assert!([40 * latency, 41 * latency].contains(&messages), "{messages} of {latency}");
 }
 
+/// Messages longer than a packet go out one after the other on their queue pair, however idle the memory
+/// is that they begin in.
+#[test]
+fn what_waits_for_its_connection_waits_for_a_queue_pair() {
+    let small = ["mpi.rma.segment=64 KiB", "workload.size=512 KiB", "workload.rounds=2"];
+    let explanation = explained(&point_of("rma/ext_segments", &small)).explanation.unwrap();
+    check_sum("segments", &explanation);
+    let waits = time_of(&explanation, "", "waiting in order");
+    assert!(10 * waits > explanation.total.as_ps(), "{waits} of {}", explanation.total);
+    assert_eq!(time_of(&explanation, "node 1 HCA queue pairs", "waiting in order"), waits);
+    let alone = ["mpi.rma.segment=512 KiB", "workload.size=512 KiB", "workload.rounds=2"];
+    let explanation = explained(&point_of("rma/ext_segments", &alone)).explanation.unwrap();
+    assert_eq!(time_of(&explanation, "", "waiting in order"), 0, "it has its queue pair alone");
+}
+
+/// Two ranks that hand one lock to each other wait for its line.
+#[test]
+fn a_lock_in_mapped_memory_comes_by_its_line() {
+    let point = point_of("rma/ext_mapped_locks", &["workload.processes=3"]);
+    let explanation = explained(&point).explanation.unwrap();
+    check_sum("mapped locks", &explanation);
+    assert!(time_of(&explanation, "rank", "cache line transfer") > 0);
+    assert_eq!(time_of(&explanation, "rank 0", ""), 0, "the target does nothing");
+    let alone = point_of("rma/ext_mapped_locks", &["workload.processes=2"]);
+    let explanation = explained(&alone).explanation.unwrap();
+    assert_eq!(time_of(&explanation, "", "cache line transfer"), 0, "nobody else wants it");
+}
+
 #[test]
 fn threads_that_share_a_library_wait_for_its_lock() {
     let overrides = ["ranks.threads_per_process=4", "workload.size=8 B"];

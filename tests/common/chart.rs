@@ -164,6 +164,11 @@ impl Chart {
                 self.wires.push_back((rank, Arrival::Done(token)));
                 format!("updates {} B of {}", target.len, at.peer.0)
             }
+            // A chart has one order of events, in which its turn has come when nobody else acts.
+            Action::Watch { token, .. } => {
+                self.wires.push_back((rank, Arrival::Done(token)));
+                "waits for its turn".to_owned()
+            }
             Action::Device { token, .. } => {
                 self.wires.push_back((rank, Arrival::Done(token)));
                 "asks its GPU".to_owned()

@@ -184,6 +184,7 @@ pub(crate) fn lingering(cycles: u32) -> Cycles {
         marks: false,
         lingers: true,
         no_check: false,
+        shared: false,
         pauses: Pauses::default(),
     }
 }

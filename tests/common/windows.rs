@@ -11,7 +11,7 @@ use mpisim::mpi::rma::update::{Effect, Update};
 use mpisim::protocols::call::{Call, Comm};
 use mpisim::protocols::contract::{Handle, Next, Region, Space};
 use mpisim::protocols::rma::call::{At, FenceAssert, Flavor, Operation, RmaCall, Win, address};
-use mpisim::protocols::rma::{Issue, Settings, Transport};
+use mpisim::protocols::rma::{Issue, MappedLocks, Settings, Transport};
 
 pub(crate) const WIN: Win = Win(0);
 pub(crate) const SHARED: LockKind = LockKind::Shared;
@@ -28,6 +28,7 @@ pub(crate) const LAZY: Settings = Settings {
     merge_limit: Some(64),
     segment: None,
     done_after_merge: true,
+    mapped_locks: MappedLocks::Messages,
     rules: Rules::Document,
     model: MemoryModel::Unified,
     watch: true,

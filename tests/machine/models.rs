@@ -234,10 +234,12 @@ fn every_model_is_a_whole_machine() {
         "hca.rdma",
         "hca.matching_on_nic",
         "mpi.rma_target_handler",
+        "mpi.match_elem_lines",
         "mpi.lock_handoff_same_tile",
         "mpi.shm_slot",
         "mpi.shm_inline",
         "mpi.shm_queue",
+        "mpi.rma_atomic_locks",
     ];
     let all = PARAMETERS.iter().map(|parameter| parameter.path);
     let unnamed = all.filter(|path| !path.starts_with("gpu.") && !named.contains(path));

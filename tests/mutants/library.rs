@@ -21,8 +21,8 @@ use mpisim::protocols::contract::{Handle, Next, Process, Thread};
 use mpisim::protocols::library::{Endpoints, Queues, SharedJob};
 use mpisim::protocols::mutant::Mutant;
 use mpisim::protocols::rendezvous::{Cooperation, Protocol, Scheme};
-use mpisim::protocols::rma::call::{Flavor, Operation};
-use mpisim::protocols::rma::{Issue, Settings, Transport};
+use mpisim::protocols::rma::call::{Flavor, Operation, Spacing};
+use mpisim::protocols::rma::{Issue, MappedLocks, Settings, Transport};
 use mpisim::protocols::xios_ep::tag::USER_BITS;
 use mpisim::runtime::explore::{self, Budget, Survey};
 use mpisim::runtime::monitors::Violation;
@@ -417,6 +417,35 @@ fn a_writer_and_a_reader() -> Case {
     }
 }
 
+/// The same in memory that all map, whose lock is a ticket lock there.
+fn a_writer_and_a_reader_of_mapped_memory() -> Case {
+    use windows::{EXCLUSIVE, SHARED, free_window, get, lock, put, set, unlock, window_of};
+    let opens = || window_of(Flavor::Shared(Spacing::Contiguous), 2);
+    let writer = vec![
+        opens(),
+        set(1, 0, 7),
+        lock(0, EXCLUSIVE),
+        put(0, 0, 1),
+        put(0, 1, 1),
+        unlock(0),
+        free_window(),
+    ];
+    let gets = [get(0, 0, 1, 0), get(0, 1, 1, 2)];
+    let reader = [opens(), lock(0, SHARED)].into_iter().chain(gets);
+    let reader = reader.chain([unlock(0), free_window()]).collect();
+    let rma = Settings { mapped_locks: MappedLocks::Atomics, ..UNMERGED };
+    let world = Small::threads(vec![vec![writer], vec![reader]]);
+    Case {
+        found: &[(Mutant::EntersWithReaders, "R10"), (Mutant::ForgetsReaders, "deadlock")],
+        harmless: &[Mutant::ExtraFlush, Mutant::SharedJoins],
+        ..Case::new(Small { rma, together: true, ..world }).judged(
+            "R10",
+            "an exclusive epoch overlaps no other one",
+            |world| value(world, 1, 0, 0) == value(world, 1, 2, 0),
+        )
+    }
+}
+
 /// The same by one operation in two packets.
 fn a_writer_in_pieces() -> Case {
     use windows::{EXCLUSIVE, SHARED, WORD, buffer, get, lock, operate, set, unlock, words};
@@ -608,6 +637,10 @@ fn two_threads_flush() -> Case {
 fn one_sided() -> Vec<(&'static str, Case)> {
     vec![
         ("3 ranks, a writer and a reader of two words", a_writer_and_a_reader()),
+        (
+            "2 ranks, a writer and a reader of mapped memory",
+            a_writer_and_a_reader_of_mapped_memory(),
+        ),
         ("3 ranks, a writer of two packets and a reader", a_writer_in_pieces()),
         ("2 ranks, the owner writes two words", a_writer_at_home()),
         ("3 ranks, two wait for a lock", a_queue_for_a_lock()),

@@ -39,6 +39,7 @@ mod faults;
 mod gpu_messages;
 mod linked_lists;
 mod lossy_wires;
+mod mapped_locks;
 mod mutex_orders;
 mod mutexes;
 mod offers;

@@ -38,6 +38,7 @@ const RDMA: Settings = Settings {
     merge_limit: Some(0),
     segment: None,
     done_after_merge: true,
+    mapped_locks: mpisim::protocols::rma::MappedLocks::Messages,
     rules: mpisim::mpi::rma::synchronisation::Rules::Document,
     model: mpisim::mpi::rma::access::MemoryModel::Unified,
     watch: true,

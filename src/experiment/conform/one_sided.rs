@@ -21,7 +21,7 @@ use crate::mpi::rma::synchronisation::LockKind;
 use crate::mpi::rma::update::Effect;
 use crate::protocols::contract::{Process, Region, Space};
 use crate::protocols::rma::call::{At, Flavor};
-use crate::protocols::rma::{Issue, Settings, Transport};
+use crate::protocols::rma::{Issue, MappedLocks, Settings, Transport};
 use crate::runtime::memory::Memories;
 
 /// One recorded case.
@@ -140,6 +140,7 @@ pub const SETTINGS: [Settings; 10] = {
         merge_limit: Some(16 << 10),
         segment: None,
         done_after_merge: true,
+        mapped_locks: MappedLocks::Messages,
         rules: crate::mpi::rma::synchronisation::Rules::Document,
         model: crate::mpi::rma::access::MemoryModel::Unified,
         watch: true,

@@ -299,14 +299,14 @@ fn operation(request: &Request, table: &Table, fields: &str) -> Json {
     let per_node = if request.between == Between::Nodes { 1 } else { 2 };
     let text = format!(r#"{{ "processes": 2, "processes_per_node": {per_node}, {fields} }}"#);
     let mut workload: Json = serde_json::from_str(&text).expect("the fields are JSON");
-    workload["kind"] =
-        json!(if table.benchmark == Benchmark::Mutex { "mutex" } else { "rma_epochs" });
-    if table.benchmark == Benchmark::Mutex {
+    let is_mutex = matches!(table.benchmark, Benchmark::Mutex | Benchmark::MutexMapped);
+    workload["kind"] = json!(if is_mutex { "mutex" } else { "rma_epochs" });
+    if is_mutex {
         workload["cycles"] = json!(CYCLES);
     } else {
         workload["rounds"] = json!(ROUNDS);
     }
-    if table.benchmark == Benchmark::OneSidedMapped {
+    if matches!(table.benchmark, Benchmark::OneSidedMapped | Benchmark::MutexMapped) {
         workload["window"] = json!("shared");
     }
     json!({
@@ -382,7 +382,10 @@ fn workload(between: Between, table: &Table) -> Json {
         Benchmark::Bandwidth | Benchmark::MultiPair => windowed("bandwidth"),
         Benchmark::Posted => queued("expected"),
         Benchmark::Unexpected => queued("unexpected"),
-        Benchmark::OneSided | Benchmark::OneSidedMapped | Benchmark::Mutex => {
+        Benchmark::OneSided
+        | Benchmark::OneSidedMapped
+        | Benchmark::Mutex
+        | Benchmark::MutexMapped => {
             unreachable!("a table of operations has a scenario for each row")
         }
     }

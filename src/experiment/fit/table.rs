@@ -38,6 +38,8 @@ pub enum Benchmark {
     OneSidedMapped,
     /// Two processes that hand a mutex to each other.
     Mutex,
+    /// The same where both map the memory of the window.
+    MutexMapped,
 }
 
 /// Rows of one-sided operations: an epoch, and what is done in it. A put in a lock that is shared is
@@ -57,7 +59,7 @@ const MUTEXES: &[(&str, &str)] = &[
 
 impl Benchmark {
     /// Every benchmark.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Latency,
         Self::Bandwidth,
         Self::BiBandwidth,
@@ -67,6 +69,7 @@ impl Benchmark {
         Self::OneSided,
         Self::OneSidedMapped,
         Self::Mutex,
+        Self::MutexMapped,
     ];
 
     /// The name of its program, without `osu_`.
@@ -81,6 +84,7 @@ impl Benchmark {
             Self::OneSided => "rma",
             Self::OneSidedMapped => "rma_mapped",
             Self::Mutex => "mutex",
+            Self::MutexMapped => "mutex_mapped",
         }
     }
 
@@ -96,7 +100,7 @@ impl Benchmark {
             Self::Latency | Self::Posted | Self::Unexpected => "latency",
             Self::Bandwidth | Self::BiBandwidth | Self::MultiPair => "bandwidth",
             Self::OneSided | Self::OneSidedMapped => "epoch_time",
-            Self::Mutex => "handover",
+            Self::Mutex | Self::MutexMapped => "handover",
         }
     }
 
@@ -108,7 +112,8 @@ impl Benchmark {
             | Self::Unexpected
             | Self::OneSided
             | Self::OneSidedMapped
-            | Self::Mutex => "us",
+            | Self::Mutex
+            | Self::MutexMapped => "us",
             Self::Bandwidth | Self::BiBandwidth | Self::MultiPair => "MB/s",
         }
     }
@@ -123,7 +128,7 @@ impl Benchmark {
     pub const fn operations(self) -> Option<&'static [(&'static str, &'static str)]> {
         match self {
             Self::OneSided | Self::OneSidedMapped => Some(ONE_SIDED),
-            Self::Mutex => Some(MUTEXES),
+            Self::Mutex | Self::MutexMapped => Some(MUTEXES),
             Self::Latency
             | Self::Bandwidth
             | Self::BiBandwidth

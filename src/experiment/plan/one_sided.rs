@@ -7,7 +7,7 @@ use super::super::model_file::Machine;
 use super::place;
 use crate::mpi::rma::access::MemoryModel;
 use crate::mpi::rma::synchronisation::Rules;
-use crate::protocols::rma::{Issue, Settings, Transport};
+use crate::protocols::rma::{Issue, MappedLocks, Settings, Transport};
 use crate::units::{Bytes, TimeDelta};
 use crate::workloads::epochs::{Access, Direct, Epoch, Epochs};
 use crate::workloads::linked_list::{Idiom, List, Probes};
@@ -51,6 +51,7 @@ fn mutex(node: &Node, settings: &Settings) -> Task {
         lingers: false,
         // Locks are messages: over RDMA nobody would answer them, and nobody could object.
         no_check: settings.transport == Transport::Rdma,
+        shared: node.word("window") == Some("shared"),
         pauses: Pauses {
             first: node.time("first_pause").map_or(usual.first, TimeDelta::as_ps),
             doublings: node.small("doublings").unwrap_or(usual.doublings),
@@ -149,6 +150,17 @@ pub(super) fn settings(tree: &Node) -> Settings {
     }
 }
 
+/// How the locks of mapped windows are taken: as the scenario says, or else as the machine's library does.
+pub(super) fn mapped_locks(tree: &Node, machine: &Machine) -> MappedLocks {
+    let node = tree.get("mpi").and_then(|mpi| mpi.get("rma"));
+    match node.and_then(|node| node.word("mapped_locks")) {
+        Some("messages") => MappedLocks::Messages,
+        Some(_) => MappedLocks::Atomics,
+        None if machine.profile.mpi.rma_atomic_locks => MappedLocks::Atomics,
+        None => MappedLocks::Messages,
+    }
+}
+
 /// What windows say of their memory: as the scenario says, or else as the adapter sees it.
 pub(super) fn model(tree: &Node, machine: &Machine) -> MemoryModel {
     let node = tree.get("mpi").and_then(|mpi| mpi.get("rma"));
@@ -200,19 +212,19 @@ pub(super) fn check(
             "they are messages: `messages` or `mixed` is needed".to_owned(),
         );
     }
+    if workload.is_mapped() && workload.nodes() > 1 {
+        refuse(
+            "workload.window",
+            format!("memory that is shared by processes on {} nodes", workload.nodes()),
+            format!("it is shared inside a node, of {} processes at most", workload.per_node),
+        );
+    }
     if let Task::Epochs(asked) = workload.task {
         if workload.processes < 2 {
             refuse(
                 "workload.processes",
                 "nobody reaches the window of the first process".to_owned(),
                 "at least 2 processes are needed".to_owned(),
-            );
-        }
-        if asked.shared && workload.nodes() > 1 {
-            refuse(
-                "workload.window",
-                format!("memory that is shared by processes on {} nodes", workload.nodes()),
-                format!("it is shared inside a node, of {} processes at most", workload.per_node),
             );
         }
         if asked.direct != Direct::None && asked.busy == 0 {

@@ -95,7 +95,8 @@ pub(super) fn read(
     products(diagnostics, tree, &machine, &workload, &placement, threads);
     let mut mpi = mpi(tree, &machine);
     let model = one_sided::model(tree, &machine);
-    mpi.rma = rma::Settings { model, ..rma };
+    let mapped_locks = one_sided::mapped_locks(tree, &machine);
+    mpi.rma = rma::Settings { mapped_locks, model, ..rma };
     (mpi.cooperation, mpi.kernel) =
         cooperation::read(diagnostics, tree, &machine, (&placement, all_threads));
     mpi.counter_lag = cooperation::counter_lag(diagnostics, tree, &mpi.cooperation);

@@ -56,6 +56,14 @@ pub(super) static SETTINGS: Shape = Shape::Object(&[
         "true",
         "Whether a merged put or accumulate is answered.",
     ),
+    optional(
+        "mapped_locks",
+        &Shape::Word(&[
+            ("messages", "the target's library grants them"),
+            ("atomics", "the origin takes a ticket in shared memory, and waits until it is called"),
+        ]),
+        "How the locks of windows that are mapped are taken; by default as the machine's library does.",
+    ),
     default(
         "checking",
         &Shape::Word(&[
@@ -94,6 +102,15 @@ static DOUBLINGS: Shape = Shape::Count { min: 0, max: 16 };
 const PROCESSES: Field = required("processes", &COUNT, "16", "Processes in all.");
 const PER_NODE: Field =
     required("processes_per_node", &COUNT, "8", "Processes of a node, at most.");
+const WINDOW: Field = default(
+    "window",
+    &Shape::Word(&[
+        ("allocated", "each process has its part in its own memory"),
+        ("shared", "all parts lie in memory that all map: one node"),
+    ]),
+    "allocated",
+    "How the window is made.",
+);
 
 /// One mutex, and all processes contend for it.
 pub(super) static MUTEX: Variant = variant(
@@ -117,6 +134,7 @@ pub(super) static MUTEX: Variant = variant(
         default("outside", &TIME, "0 s", "Work between two cycles."),
         default("first_pause", &PAUSE, "2 us", "First pause of test_and_set after a failure."),
         default("doublings", &DOUBLINGS, "6", "Failures that double its pause; at most 16."),
+        WINDOW,
     ],
     "All processes take one mutex on rank 0 and give it back.",
 );
@@ -202,15 +220,7 @@ pub(super) static EPOCHS: Variant = variant(
             "none",
             "What rank 0 does with its own window.",
         ),
-        default(
-            "window",
-            &Shape::Word(&[
-                ("allocated", "each process has its part in its own memory"),
-                ("shared", "all parts lie in memory that all map: one node"),
-            ]),
-            "allocated",
-            "How the window is made.",
-        ),
+        WINDOW,
     ],
     "All processes but the first make epochs towards the window of rank 0, again and again.",
 );

@@ -485,6 +485,9 @@ impl Machine for Library {
                 self.next_chunk(thread, out)?;
             }
             Input::Polled(_) => self.test_polled(thread, out)?,
+            Input::Counters { token, values } if rma::is_ours(token) => {
+                self.one_sided_numbers(thread, token, values, out)?;
+            }
             Input::Counters { token, values } => self.counters(thread, token, values, out)?,
             #[cfg(feature = "mutants")]
             Input::Resume(_) if self.appends_late(thread) => {}

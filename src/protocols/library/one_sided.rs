@@ -8,7 +8,7 @@ use super::{
     Token, push_return,
 };
 use crate::protocols::call::Comm;
-use crate::protocols::contract::{Action, Process, Space};
+use crate::protocols::contract::{ASKED, Action, Process, Space};
 use crate::protocols::rma::call::{RmaCall, Win};
 use crate::protocols::rma::packet::RmaPacket;
 use crate::protocols::rma::port::Port;
@@ -140,6 +140,21 @@ impl Library {
         self.look_at_goals(thread, out)
     }
 
+    /// The numbers of a window's lock were read.
+    pub(super) fn one_sided_numbers(
+        &mut self,
+        thread: Thread,
+        token: Token,
+        values: [u32; ASKED],
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        let (known, completed) =
+            self.with_rma(thread, out, |rma, port| rma.numbers(token, values, port))?;
+        known.ok_or_else(|| self.refuse("no lock of a window has this name", token))?;
+        self.requests_complete(completed, out)?;
+        self.look_at_goals(thread, out)
+    }
+
     /// Threads whose goals are reached return.
     fn look_at_goals(
         &mut self,
@@ -152,6 +167,7 @@ impl Library {
             self.pending[usize::from(thread.0)] = None;
             push_return(thread, Reply::Done, out);
         }
+        reads_last(out);
         Ok(())
     }
 
@@ -185,5 +201,13 @@ impl Library {
         let ((), completed) =
             self.with_rma(thread, out, |rma, port| rma.waited_for(request, port))?;
         self.requests_complete(completed, out)
+    }
+}
+
+/// A reading of counters ends its list.
+fn reads_last(out: &mut [LibraryAction]) {
+    let reads = |action: &LibraryAction| matches!(action, Action::Consult { .. });
+    if let Some(place) = out.iter().position(reads) {
+        out[place..].rotate_left(1);
     }
 }

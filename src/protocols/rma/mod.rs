@@ -9,6 +9,8 @@
 //! input. Over a messaging network everything that a target does, it does in a handler while one of
 //! its threads polls; over RDMA its HCA does it ([`Transport`]).
 //!
+//! A window that is mapped may have its locks taken by atomics of the origin instead (`mapped.rs`).
+//!
 //! Source: `rma`; MPI 3.1, Chapter 11. Left out: windows over endpoints; a lock of single targets
 //! over RDMA alone (locks are messages, unless `MPI_MODE_NOCHECK` says that none is needed).
 
@@ -17,6 +19,7 @@ pub mod call;
 mod exchange;
 mod goal;
 mod manager;
+mod mapped;
 mod origin;
 pub mod packet;
 mod pieces;
@@ -35,7 +38,7 @@ use self::packet::{RmaPacket, Scope};
 use self::port::Port;
 use self::setup::{Creating, Members};
 use self::window::{Base, Target, Wants, Window};
-use super::contract::{Handle, Process, Region, Route, Step, Thread, Token, Wait};
+use super::contract::{ASKED, Handle, Process, Region, Route, Step, Thread, Token, Wait};
 use crate::mpi::envelope::Rank;
 use crate::mpi::observation::WindowFact;
 use crate::mpi::operator::Operator;
@@ -72,6 +75,16 @@ pub enum Transport {
     Mixed,
 }
 
+/// How the locks of windows that are mapped are taken.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+pub enum MappedLocks {
+    /// As those of other windows: the target's library grants them.
+    #[default]
+    Messages,
+    /// The origin takes a ticket in shared memory, and waits until it is called.
+    Atomics,
+}
+
 /// How windows work, the same in every process.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct Settings {
@@ -88,6 +101,8 @@ pub struct Settings {
     pub segment: Option<u64>,
     /// Whether a merged put or accumulate is answered.
     pub done_after_merge: bool,
+    /// How the locks of windows that are mapped are taken.
+    pub mapped_locks: MappedLocks,
     /// Which calls are held to be in order.
     pub rules: Rules,
     /// What windows say of their memory.
@@ -105,6 +120,7 @@ impl Default for Settings {
             merge_limit: None,
             segment: None,
             done_after_merge: true,
+            mapped_locks: MappedLocks::default(),
             rules: Rules::Document,
             model: MemoryModel::Unified,
             watch: true,
@@ -185,6 +201,12 @@ const RMA: u64 = 1 << 63;
 fn token(window: u32, slot: u32, part: u32) -> Token {
     // The part only tells completions of one operation apart.
     Token(RMA | u64::from(window) << 48 | u64::from(slot) << 16 | u64::from(part % (1 << 16)))
+}
+
+/// The window and the slot that a token names.
+fn named_by(token: Token) -> (u32, u32) {
+    let low = |raw: u64| u32::try_from(raw & u64::from(u32::MAX)).expect("masked to 32 bits");
+    (low((token.0 & !RMA) >> 48), low(token.0 >> 16))
 }
 
 /// Whether a completion belongs to a window.
@@ -344,9 +366,23 @@ impl Rma {
 
     /// The HCA has done one part of an operation.
     pub(crate) fn done(&mut self, token: Token, port: &mut Port<'_>) -> Option<()> {
-        let low = |raw: u64| u32::try_from(raw & u64::from(u32::MAX)).expect("masked to 32 bits");
-        let window = low((token.0 & !RMA) >> 48);
-        self.windows.get_mut(&window)?.posted(low(token.0 >> 16), port)
+        let (window, slot) = named_by(token);
+        let window = self.windows.get_mut(&window)?;
+        match mapped::thread_of(slot) {
+            Some(thread) => window.is_called(thread, port),
+            None => window.posted(slot, port),
+        }
+    }
+
+    /// The numbers of a lock were read.
+    pub(crate) fn numbers(
+        &mut self,
+        token: Token,
+        values: [u32; ASKED],
+        port: &mut Port<'_>,
+    ) -> Option<()> {
+        let (window, slot) = named_by(token);
+        self.windows.get_mut(&window)?.read_numbers(mapped::thread_of(slot)?, values, port)
     }
 
     /// The threads whose goals are reached after what has happened.

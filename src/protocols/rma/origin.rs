@@ -126,6 +126,9 @@ impl Window {
         match state.lock {
             Lock::Called(kind) => {
                 state.lock = Lock::Requested(kind);
+                if self.locks_by_atomics(port.settings()) {
+                    return self.take_lock(target, kind, port);
+                }
                 if target != self.rank {
                     return port.tell(self, target, Body::Lock(kind), None);
                 }
@@ -218,6 +221,7 @@ impl Window {
 
     /// Nothing is queued any more: what is wanted needs a packet of its own, or nothing.
     fn close(&mut self, target: u32, port: &mut Port<'_>) {
+        let by_atomics = self.locks_by_atomics(port.settings());
         let Some(state) = self.targets.get_mut(&target) else { return };
         let asks = match (state.wants, state.lock) {
             // The HCA tells the end of its own operations; a message could overtake them.
@@ -231,6 +235,9 @@ impl Window {
             || state.wants == Wants::Flush && target != self.rank && port.has(Mutant::ExtraFlush);
         if !asks {
             state.wants = Wants::Nothing;
+        } else if by_atomics && let (Wants::Unlock, Lock::Granted(kind)) = (state.wants, state.lock)
+        {
+            self.give_lock_back(target, kind, port);
         } else if target == self.rank {
             (state.lock, state.wants) = (Lock::Open, Wants::Nothing);
             self.leave(port);

@@ -100,6 +100,7 @@ impl Creating {
             no_check: false,
             exposure: None,
             manager: LockManager::default(),
+            takings: Vec::new(),
             targets: BTreeMap::new(),
             active: VecDeque::new(),
             posts: BTreeMap::new(),

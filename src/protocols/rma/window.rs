@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::Settings;
 use super::call::{At, Flavor, LockKind, Operation, RmaCall, address};
 use super::manager::LockManager;
+use super::mapped::Taking;
 use super::packet::{Body, Place};
 use crate::mpi::rma::access::MemoryModel;
 use crate::mpi::rma::layout::Attached;
@@ -186,6 +187,8 @@ pub(super) struct Window {
     pub(super) no_check: bool,
     pub(super) exposure: Option<Exposure>,
     pub(super) manager: LockManager<Asker>,
+    /// Locks that threads are taking by atomics, in the order of their calls.
+    pub(super) takings: Vec<Taking>,
     pub(super) targets: BTreeMap<u32, Target>,
     /// Active target: operations in the order of their calls, one queue for all targets.
     pub(super) active: VecDeque<(u32, Queued)>,

@@ -361,6 +361,8 @@ where
                 let exact = self.counters.read(counters);
                 let values = self.stale.seen(counters, cursor, exact);
                 self.handle(thread, Input::Counters { token, values });
+                let after = self.read_lock(thread, counters, cursor);
+                return self.work_on(thread, after, false);
             }
         }
         self.work_on(thread, cursor, false);
@@ -390,7 +392,7 @@ where
                 self.handle(thread, Input::Done(token));
                 cursor
             }
-            Arrived::Device(token) => {
+            Arrived::Device(token) | Arrived::Seen(token) => {
                 self.record(|| Choice::TakeDone { process, thread: inner });
                 let cursor = self.charge(thread, Part::Post, cursor, TimeDelta::ZERO);
                 self.handle(thread, Input::Done(token));
@@ -521,14 +523,15 @@ where
                 Some(self.charge(thread, Part::Library, cursor, cost))
             }
             Action::Count { counter, change } => {
-                let value = self.counters.change(*counter, *change, &mut self.violations);
-                self.stale.changed(*counter, cursor, value);
-                Some(self.charge(thread, Part::Library, cursor, self.costs.count()))
+                Some(self.change_counter(thread, (*counter, *change), cursor))
             }
             Action::Consult { counters, token } => {
                 self.actor(thread).after = After::Consult(*counters, *token);
-                let cost = self.costs.line_of_node() * counters.len() as u64;
-                Some(self.charge(thread, Part::Library, cursor, cost))
+                Some(self.go_to_counters(thread, *counters, cursor))
+            }
+            Action::Watch { counter, value, token } => {
+                self.watch_counter(thread, (*counter, *value, *token), cursor);
+                Some(cursor)
             }
             Action::Register { region } => Some(self.register(thread, process, *region, cursor)),
             Action::Send { to, via, header, packet, payload } => {

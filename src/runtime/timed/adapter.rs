@@ -55,9 +55,11 @@ where
             Arrived::Packet { from, content, via: Via::Hca, .. } => {
                 machine.adapter_takes(from, &self.contents.peek(content).packet)
             }
-            Arrived::Packet { .. } | Arrived::Done(_) | Arrived::Device(_) | Arrived::SendDone => {
-                false
-            }
+            Arrived::Packet { .. }
+            | Arrived::Done(_)
+            | Arrived::Device(_)
+            | Arrived::Seen(_)
+            | Arrived::SendDone => false,
         };
         let mut heads = self.pollers[process.0 as usize].heads(&self.entries);
         heads.find(|(_, arrived)| takes(arrived)).map(|(channel, _)| channel)
@@ -116,6 +118,7 @@ where
             | Action::Expose { .. }
             | Action::Count { .. }
             | Action::Consult { .. }
+            | Action::Watch { .. }
             | Action::Register { .. }
             | Action::Send { .. }
             | Action::RdmaWrite { .. }

@@ -336,6 +336,7 @@ where
             }
             Happening::Retry(channel) => self.receiver_of(channel) == dead,
             Happening::Lock(lock, _) => self.locks.process(lock) == dead,
+            Happening::Seen(id) => self.sights.get(id).process() == dead,
             Happening::Fabric(_)
             | Happening::Pinned(..)
             | Happening::Ask(_)

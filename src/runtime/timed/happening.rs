@@ -55,6 +55,8 @@ pub(super) enum Happening {
     Answer(u32),
     /// Packet `0`, which a link has held back, comes to the HCA.
     Late(u32),
+    /// The value that a thread waits for can be seen, by number `0`.
+    Seen(u32),
     /// The adapter looks at what waits for thread `0`, which may compute.
     Adapter(u32),
 }
@@ -86,6 +88,7 @@ impl Event for Happening {
             Self::Timer(connection) => (23, u64::from(connection)),
             Self::Answer(answer) => (24, u64::from(answer)),
             Self::Late(packet) => (25, u64::from(packet)),
+            Self::Seen(id) => (27, u64::from(id)),
             Self::Adapter(thread) => (26, u64::from(thread)),
         };
         mix(kind, content)

@@ -48,6 +48,7 @@ const fn may_own<P, R>(action: &Action<P, R>) -> bool {
         | Action::Expose { .. }
         | Action::Count { .. }
         | Action::Consult { .. }
+        | Action::Watch { .. }
         | Action::Register { .. }
         | Action::RdmaRead { .. }
         | Action::RdmaAtomic { .. }

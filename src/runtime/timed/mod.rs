@@ -19,6 +19,7 @@ mod faults;
 mod happening;
 mod lists;
 mod lock;
+mod lock_numbers;
 mod mapped;
 mod outcome;
 mod passes;
@@ -51,6 +52,7 @@ use crate::hardware::profile::Profile;
 use crate::hardware::slow_core::SlowCore;
 use crate::hardware::topology::Topology;
 use crate::mpi::observation::Observation;
+use crate::mpi::rma::ticket_lock::TicketLock;
 use crate::mpi::rma::update::Effect;
 use crate::protocols::contract::{
     Machine, Process, Program, ProtocolError, Region, Route, Thread, Token, Via,
@@ -212,6 +214,8 @@ enum Arrived {
     Done(Token),
     /// The end of an operation of the GPU.
     Device(Token),
+    /// The value that a thread waits for.
+    Seen(Token),
     /// A signalled send has left: costs its poll and nothing else.
     SendDone,
 }
@@ -232,6 +236,10 @@ pub struct Timed<M: Machine, P: Program<M>> {
     channel_of: wires::ChannelTable,
     flights: Slab<Flight>,
     contents: Slab<Content<M::Packet>>,
+    /// Where the line of each lock lies that processes share, and who waits for one.
+    lines: BTreeMap<TicketLock, Place>,
+    watchers: Vec<lock_numbers::Watcher>,
+    sights: Slab<lock_numbers::Sight>,
     /// The mutexes of memory that several processes map.
     mutexes: BTreeMap<u32, mapped::Mutex>,
     /// Whether the adapter of each process is about to look for a message, where adapters match.
@@ -369,6 +377,9 @@ where
             channels: Vec::new(),
             channel_of: wires::ChannelTable::new(processes, lanes),
             flights: Slab::default(),
+            lines: BTreeMap::new(),
+            watchers: Vec::new(),
+            sights: Slab::default(),
             mutexes: BTreeMap::new(),
             devices,
             looking: vec![false; processes],
@@ -484,6 +495,7 @@ where
             | Happening::Touch(_)
             | Happening::Atomic(_)
             | Happening::Pin(_)
+            | Happening::Seen(_)
             | Happening::Ask(_)
             | Happening::Gpu(_)
             | Happening::Late(_)
@@ -521,6 +533,7 @@ where
             Happening::Pinned(owner, generation) => self.pinned(Process(owner), generation),
             Happening::Moved(thread) => self.move_part(thread),
             Happening::Lock(lock, generation) => self.lock_event(lock, generation),
+            Happening::Seen(id) => self.seen(id),
             Happening::Ask(operation) => self.asked(operation),
             Happening::Gpu(event) => self.gpu_event(event),
             Happening::Fault(fault) => self.begin_fault(fault),

@@ -236,7 +236,9 @@ impl Poller {
     ) -> (u32, u32) {
         let inside = match &arrived {
             Arrived::Packet { from, .. } => self.routes.channel(from.peer, from.remote, self.lanes),
-            Arrived::Done(_) | Arrived::Device(_) | Arrived::SendDone => COMPLETIONS,
+            Arrived::Done(_) | Arrived::Device(_) | Arrived::Seen(_) | Arrived::SendDone => {
+                COMPLETIONS
+            }
         };
         let channel = u32::from(lane.0) * self.per_lane + inside;
         let entry = entries.keep(arrived);

@@ -62,6 +62,9 @@ where
                 let owner = self.locks.all[lock as usize].process;
                 of_process(owner, "passes on its lock")
             }
+            Happening::Seen(id) => {
+                of_process(self.sights.get(id).process(), "can see that its turn has come")
+            }
             Happening::Ask(_) => of_gpu("is asked for an operation"),
             Happening::Gpu(_) => of_gpu("begins an operation: its latency is over"),
             Happening::Fault(number) => of_plan(number, "begins"),

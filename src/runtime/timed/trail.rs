@@ -5,6 +5,9 @@
 //!                        └─▶ flight ──leg──leg──▶ arrives ──────────┘ the later of both is the cause
 //! ```
 //!
+//! What waits for others of its connection waits for the queue pairs of an adapter, which are no
+//! resource of the fabric: they come after all threads.
+//!
 //! A thread that runs ahead of the clock leaves its moments ahead of it: they depend on its own past
 //! alone. Who waits for a resource (a lock, a link) is told to wait for that, and the path does not
 //! go on with whoever holds it.
@@ -19,7 +22,7 @@ use super::slab::Slab;
 use super::{Content, Flight, FlightKind, Happening, Lends, Machine, Part, Program, Timed};
 use crate::engine::causes::Keep;
 use crate::engine::{Causes, Moment, Tag};
-use crate::hardware::fabric::Leg;
+use crate::hardware::fabric::{Leg, Stage};
 use crate::hardware::gpu::is_gpu_token;
 use crate::protocols::contract::{Awaited, Process, Thread, WaitSet};
 use crate::runtime::causes::{Blocked, Message, Recorded, Spender, Spent};
@@ -42,6 +45,8 @@ pub(super) struct Trail {
     flights: Vec<Moment>,
     /// By operation of a GPU: when it was asked for.
     operations: BTreeMap<u32, Moment>,
+    /// By number of what somebody will see: when it was done.
+    sights: BTreeMap<u32, Moment>,
     /// By entry of a channel: its arrival.
     entries: Vec<Moment>,
     /// By channel: arrivals that found no receive buffer.
@@ -88,6 +93,7 @@ impl Trail {
             threads: vec![Strand::default(); threads],
             flights: Vec::new(),
             operations: BTreeMap::new(),
+            sights: BTreeMap::new(),
             entries: Vec::new(),
             not_ready: BTreeMap::new(),
             current: Causes::BEGINNING,
@@ -175,6 +181,17 @@ impl Trail {
         self.current = self.causes.add(now, asked, self.tag(thread, Spent::Gpu));
     }
 
+    /// What a thread did last is what another one waits for.
+    pub(super) fn calls_next(&mut self, id: u32, thread: u32) {
+        self.sights.insert(id, self.threads[thread as usize].last);
+    }
+
+    /// It can be seen by `thread`: what is delivered now comes of it.
+    pub(super) fn sees_its_turn(&mut self, id: u32, thread: u32, now: Time) {
+        let done = self.sights.remove(&id).unwrap_or(Causes::BEGINNING);
+        self.current = self.causes.add(now, done, self.tag(thread, Spent::Line));
+    }
+
     /// A flight begins with what its thread did last.
     pub(super) fn launched(&mut self, id: u32, thread: u32) {
         let last = self.threads[thread as usize].last;
@@ -186,9 +203,14 @@ impl Trail {
         self.set_flight(id, self.current);
     }
 
-    fn along(&mut self, from: Moment, legs: &[Leg]) -> Moment {
+    /// The way of a copy, or of a flight that leaves this node: what waits for others of its connection
+    /// waits for a queue pair there.
+    fn along(&mut self, from: Moment, legs: &[Leg], node: Option<u32>) -> Moment {
+        let pairs = node.map(|node| self.first_thread + count(self.threads.len()) + node);
         legs.iter().fold(from, |moment, leg| {
-            self.causes.add(leg.until, moment, Spent::from(leg.stage).tag(leg.resource.0))
+            let waits = pairs.filter(|_| leg.stage == Stage::Order);
+            let resource = waits.unwrap_or(leg.resource.0);
+            self.causes.add(leg.until, moment, Spent::from(leg.stage).tag(resource))
         })
     }
 
@@ -405,6 +427,7 @@ where
             | Happening::Adapter(_)
             | Happening::Retry(_)
             | Happening::Lock(..)
+            | Happening::Seen(_)
             | Happening::Ask(_)
             | Happening::Fault(_)
             | Happening::FaultEnd(_)
@@ -417,7 +440,7 @@ where
 
     /// The fabric has delivered these: a flight, or a thread's copy.
     pub(super) fn note_ways(&mut self) {
-        let Some(trail) = &mut self.trail else { return };
+        let (Some(trail), flights) = (&mut self.trail, &mut self.flights) else { return };
         for (delivery, legs) in self.delivered.iter().zip(self.cluster.fabric.ways()) {
             if is_gpu_token(delivery.token) {
                 continue;
@@ -429,11 +452,13 @@ where
             }
             if kind == super::wires::COPY {
                 let last = trail.threads[id as usize].last;
-                let moved = trail.along(last, legs);
+                let moved = trail.along(last, legs, None);
                 trail.strand(id).last = moved;
             } else {
                 let last = trail.flights[id as usize];
-                trail.flights[id as usize] = trail.along(last, legs);
+                let from = self.first_thread[flights.get(id).from.0 as usize];
+                let node = self.actors[from as usize].placement.place.node;
+                trail.flights[id as usize] = trail.along(last, legs, Some(node));
             }
         }
     }
@@ -539,8 +564,15 @@ where
         let resources = self.cluster.fabric.resources().iter();
         let resources = resources.map(|spec| Spender::Resource(spec.name.clone()));
         let threads = self.actors.iter().map(|actor| Spender::Thread(actor.process, actor.inner));
-        Some(trail.recorded(resources.chain(threads)))
+        let nodes = self.actors.iter().map(|actor| actor.placement.place.node + 1).max();
+        let pairs = (0..nodes.unwrap_or(0))
+            .map(|node| Spender::Resource(format!("node {node} HCA queue pairs")));
+        Some(trail.recorded(resources.chain(threads).chain(pairs)))
     }
+}
+
+fn count(threads: usize) -> u32 {
+    u32::try_from(threads).expect("fewer than 2^32 threads")
 }
 
 /// What a flight is, in a word or two.

@@ -146,7 +146,10 @@ fn is_unseen<P, R>(action: &Action<P, R>, mut named: impl Iterator<Item = Space>
         // What the library makes of it is not known yet.
         Action::Resume(_) => return named.next().is_none(),
         // A neighbour's memory, and numbers that all of a node may change.
-        Action::PeerCopy { .. } | Action::Count { .. } | Action::Consult { .. } => return false,
+        Action::PeerCopy { .. }
+        | Action::Count { .. }
+        | Action::Consult { .. }
+        | Action::Watch { .. } => return false,
         Action::Return { .. }
         | Action::Release
         | Action::Work(_)

@@ -5,8 +5,8 @@ use crate::mpi::observation::Observation;
 use crate::mpi::rma::access;
 use crate::mpi::rma::update::Effect;
 use crate::protocols::contract::{
-    Action, ActionOf, Entry, Input, InputOf, Lane, Machine, Process, Program, ProtocolError,
-    Region, Route, Thread, Token, Toward, Via,
+    Action, ActionOf, Change, Counter, Entry, Input, InputOf, Lane, Machine, Process, Program,
+    ProtocolError, Region, Route, Thread, Token, Toward, Via,
 };
 use crate::runtime::memory::Parcel;
 use crate::runtime::monitors::buffers::Lends;
@@ -178,9 +178,9 @@ where
                 let moves = matches!(choice, Choice::Move { .. });
                 match port.operation(token).map(|place| &port.operations[place]) {
                     None => Some("no such operation is under way"),
-                    Some(operation) if operation.waits() => {
-                        Some("an operation before it in its stream has not ended")
-                    }
+                    Some(operation) if operation.waits() => Some(
+                        "an operation before it in its stream has not ended, or its turn has not come",
+                    ),
                     Some(operation) if self.is_cut_off(operation) => {
                         Some("a process that it names has died")
                     }
@@ -329,6 +329,7 @@ where
                     other.does.hears_of(token);
                 }
             }
+            Does::Watches { .. } => unreachable!("it has nothing to move"),
             Does::Updates { at: (owner, target), update, carried, into } => {
                 self.writes(owner, target);
                 self.monitors.change().updated(process, owner, target);
@@ -441,8 +442,11 @@ where
             Action::PeerCopy { peer, toward, own, remote } => {
                 self.peer_copy(actor, peer, toward, own, remote);
             }
-            Action::Count { counter, change } => {
-                self.counters.change(counter, change, &mut self.found);
+            Action::Count { counter, change } => self.count(counter, change),
+            Action::Watch { counter, value, token } => {
+                let met = self.counters.value(counter) == value;
+                let lane = self.machine(process).polls(actor.thread).first;
+                self.post(actor, token, lane, Does::Watches { process, counter, value, met });
             }
             Action::Copy { from, to } => {
                 self.reads(process, from);
@@ -502,6 +506,20 @@ where
             Action::Complete { request: _, buffer, fact } => self.complete(actor, buffer, fact),
             Action::Observe(fact) => self.observe(actor, &fact),
             Action::Return { thread, reply } => self.return_to(actor, thread, reply),
+        }
+    }
+
+    /// A counter changes, and whoever waits for its value can see it.
+    fn count(&mut self, counter: Counter, change: Change) {
+        self.counters.change(counter, change, &mut self.found);
+        let now = self.counters.value(counter);
+        let watched = |one: &Operation| matches!(one.does, Does::Watches { counter: other, .. } if other == counter);
+        for port in &mut self.ports {
+            if port.operations.iter().any(watched) {
+                for operation in &mut port.change().operations {
+                    operation.does.sees(counter, now);
+                }
+            }
         }
     }
 
@@ -578,8 +596,10 @@ where
         let (last, fits) = match &does {
             Does::Copies { from, to } => (from.0.max(to.0), from.1.len == to.1.len),
             Does::Updates { at, into, .. } => (at.0, at.1.len == into.1.len),
-            Does::Asks { process, .. } => (*process, true),
+            Does::Asks { process, .. } | Does::Watches { process, .. } => (*process, true),
         };
+        // Whoever watches has nothing to move.
+        let moved = matches!(does, Does::Watches { .. });
         if last.0 as usize >= self.ports.len() {
             return self.stop(actor, Defect::Broke("a transfer names no process".into()));
         }
@@ -593,7 +613,7 @@ where
                 self.stop(actor, Defect::Broke(words));
             }
             Err(place) => {
-                operations.insert(place, Operation { token, lane, does, moved: false });
+                operations.insert(place, Operation { token, lane, does, moved });
             }
         }
     }

@@ -76,6 +76,7 @@ where
                             process.0
                         ));
                     }
+                    Does::Watches { .. } => return None,
                     Does::Asks { .. } => {
                         return Some(format!("the GPU of process {} has worked", process.0));
                     }
@@ -88,8 +89,13 @@ where
                 )
             }
             Choice::Finish { process, token } => {
-                let of_gpu = matches!(self.operation_at(process, token)?.does, Does::Asks { .. });
-                let kind = if of_gpu { "operation of the GPU" } else { "RDMA operation" };
+                let kind = match self.operation_at(process, token)?.does {
+                    Does::Watches { .. } => {
+                        return Some(format!("process {} can see its turn", process.0));
+                    }
+                    Does::Asks { .. } => "operation of the GPU",
+                    Does::Copies { .. } | Does::Updates { .. } => "RDMA operation",
+                };
                 format!("an {kind} of process {} completes", process.0)
             }
             Choice::Wire { .. } => choice.to_string(),
@@ -144,6 +150,7 @@ fn in_words<P, R>(action: &Action<P, R>) -> String {
         }
         Action::Consult { .. } => "reads the counters of its node".to_owned(),
         Action::Count { .. } => "changes a counter of its node".to_owned(),
+        Action::Watch { .. } => "waits for a counter of its node".to_owned(),
         Action::Combine { from, .. } => format!("combines {} B", from.len),
         Action::Update { target, .. } => format!("updates {} B", target.len),
         Action::Work(_)

@@ -68,7 +68,7 @@ impl ByteVector {
 
     /// The epoch in which a byte is written and the others are got; then they are scanned.
     fn epoch(&mut self, byte: Region, value: u64) -> Result<Turn, Option<u32>> {
-        let Me { rank, size } = self.me;
+        let Me { rank, size, .. } = self.me;
         let behind = size - rank - 1;
         Ok(match self.at {
             Point::Lock => self.go(Point::Write, Turn::rma(exclusive(HOST))),
@@ -109,7 +109,7 @@ impl ByteVector {
 
     /// At most 8 bytes, from the `from`-th behind the own place on: where they were got to.
     fn bytes(&self, from: u32) -> (Region, u32) {
-        let Me { rank, size } = self.me;
+        let Me { rank, size, .. } = self.me;
         let behind = size - rank - 1;
         let (id, offset, left) = if from < behind {
             (BEHIND, from, behind - from)

@@ -18,7 +18,7 @@ mod flawed;
 #[cfg(feature = "mutants")]
 pub use flawed::Flaw;
 
-use super::{HOST, Me, NOBODY, Steps, Turn, WORD, buffer, own, read, replace, swap_if};
+use super::{HOST, Me, NOBODY, Steps, Turn, WORD, buffer, read, replace, swap_if};
 use crate::mpi::envelope::Rank;
 use crate::mpi::observation::Observation;
 use crate::protocols::call::{Buffer, Call, Comm, Peer, SendMode};
@@ -85,13 +85,13 @@ pub(super) struct Mcs {
 }
 
 /// What a rank writes before the first cycle: its name, its empty `next`, and the host's empty tail.
-pub(super) fn preparation(step: u8, rank: u32) -> Option<(Region, u64)> {
-    let me = u64::from(rank);
+pub(super) fn preparation(step: u8, me: Me) -> Option<(Region, u64)> {
+    let rank = u64::from(me.rank);
     match step {
-        0 => Some((ME, me)),
-        1 => Some((OPERANDS, NOBODY << 32 | me)),
-        2 => Some((own(0, WORD), NOBODY)),
-        3 if rank == HOST => Some((own(WORD, WORD), NOBODY)),
+        0 => Some((ME, rank)),
+        1 => Some((OPERANDS, NOBODY << 32 | rank)),
+        2 => Some((me.own(0, WORD), NOBODY)),
+        3 if me.rank == HOST => Some((me.own(WORD, WORD), NOBODY)),
         _ => None,
     }
 }
@@ -130,7 +130,7 @@ impl Steps for Mcs {
             return turn;
         }
         match self.at {
-            Point::Reset => self.go(Point::Sync, Turn::store(own(0, WORD), NOBODY)),
+            Point::Reset => self.go(Point::Sync, Turn::store(self.me.own(0, WORD), NOBODY)),
             Point::Sync => self.go(Point::Swap, Turn::rma(RmaCall::Sync { win: super::WINDOW })),
             Point::Swap => {
                 let swap = Turn::operate(HOST, TAIL, replace(ME, Some(PREVIOUS)));

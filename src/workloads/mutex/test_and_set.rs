@@ -3,7 +3,7 @@
 //!
 //! Source: Mellor-Crummey and Scott, 1991 (the baseline of that paper).
 
-use super::{HOST, NOBODY, Pauses, Steps, Turn, WORD, buffer, own, replace, swap_if};
+use super::{HOST, Me, NOBODY, Pauses, Steps, Turn, WORD, buffer, replace, swap_if};
 use crate::mpi::observation::Observation;
 use crate::protocols::contract::{Next, Region};
 use crate::protocols::rma::call::At;
@@ -35,11 +35,11 @@ pub(super) struct TestAndSet {
 }
 
 /// What a rank writes before the first cycle.
-pub(super) fn preparation(step: u8, rank: u32) -> Option<(Region, u64)> {
+pub(super) fn preparation(step: u8, me: Me) -> Option<(Region, u64)> {
     match step {
-        0 => Some((OPERANDS, u64::from(rank) << 32 | NOBODY)),
+        0 => Some((OPERANDS, u64::from(me.rank) << 32 | NOBODY)),
         1 => Some((EMPTY, NOBODY)),
-        2 if rank == HOST => Some((own(0, WORD), NOBODY)),
+        2 if me.rank == HOST => Some((me.own(0, WORD), NOBODY)),
         _ => None,
     }
 }

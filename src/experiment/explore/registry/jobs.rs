@@ -391,6 +391,7 @@ pub(super) fn mutex(
         marks: false,
         lingers: true,
         no_check: transport == Transport::Rdma,
+        shared: false,
         pauses: Pauses::default(),
     };
     let ranks = contenders(algorithm, size.ranks, asked).into_iter().map(|one| vec![one]);

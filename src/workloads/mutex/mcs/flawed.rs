@@ -2,7 +2,7 @@
 
 use super::{
     Call, HOST, ME, MESSAGE, Mcs, NOBODY, Next, OPERANDS, PREVIOUS, Peer, Point, Release, Steps,
-    TAG, TAIL, Turn, WORD, own, read, replace,
+    TAG, TAIL, Turn, WORD, read, replace,
 };
 
 /// One of them.
@@ -66,7 +66,8 @@ impl Mcs {
     }
 
     pub(super) fn flawed_acquire(&mut self, value: u64) -> Option<Turn> {
-        let reset = || Turn::store(own(0, WORD), NOBODY);
+        let me = self.me;
+        let reset = || Turn::store(me.own(0, WORD), NOBODY);
         match (self.flawed.flaw?, self.at, self.flawed.step) {
             (Flaw::NeverResets | Flaw::ResetsLate, Point::Reset, _) => {
                 self.at = Point::Sync;

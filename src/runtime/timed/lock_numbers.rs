@@ -1,0 +1,154 @@
+//! Counters that cores of a node share: what it takes to change and to read them, and who waits.
+//!
+//! ```text
+//!   ticket ──▶ my turn? ──no──▶ polls ◀── line ── whoever changes the number last
+//! ```
+//!
+//! The three numbers of a lock lie in one line, which is in one cache at a time: whoever comes from
+//! elsewhere waits for it. Who waits for its turn looks at the line again after each change, and has it
+//! then; between two looks it makes progress, so that it meets its turn at its next poll.
+//!
+//! Source: `OSCSM`. Left out: the locks of a few ranks share a line there, and several waiting cores
+//! read copies of it at once. Noticeable with many ranks.
+
+use super::{Arrived, Happening, Lends, Machine, Part, Phase, Program, Timed};
+use crate::hardware::core::Place;
+use crate::mpi::rma::ticket_lock::TicketLock;
+use crate::protocols::contract::{ASKED, Change, Counter, Lane, Process, Token};
+use crate::runtime::untimed::Choice;
+use crate::units::{Time, TimeDelta};
+
+/// A thread that waits for the value of a counter.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Watcher {
+    thread: u32,
+    counter: Counter,
+    value: u32,
+    sight: Sight,
+}
+
+/// Who sees it, and how it is told.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sight {
+    process: Process,
+    lane: Lane,
+    token: Token,
+}
+
+impl Sight {
+    pub(super) const fn process(&self) -> Process {
+        self.process
+    }
+}
+
+impl<M: Machine, P: Program<M>> Timed<M, P>
+where
+    M::Call: Lends,
+{
+    /// A core changes a counter at `cursor`: when it has.
+    pub(super) fn change_counter(
+        &mut self,
+        thread: u32,
+        (counter, change): (Counter, Change),
+        cursor: Time,
+    ) -> Time {
+        let value = self.counters.change(counter, change, &mut self.violations);
+        self.stale.changed(counter, cursor, value);
+        let Counter::Lock(lock, _) = counter else {
+            return self.charge(thread, Part::Library, cursor, self.costs.count());
+        };
+        let atomic = self.costs.profile.coh.atomic_uncontended;
+        let cost = self.fetch_line(thread, lock) + atomic;
+        let end = self.charge(thread, Part::Lock, cursor, cost);
+        self.tell_watchers(thread, lock, end);
+        end
+    }
+
+    /// A core goes to counters that it will read: when they are there. The line of a lock is asked for
+    /// only then ([`Self::read_lock`]), since nobody may ask for it ahead of the clock.
+    pub(super) fn go_to_counters(
+        &mut self,
+        thread: u32,
+        counters: [Counter; ASKED],
+        cursor: Time,
+    ) -> Time {
+        if let [Counter::Lock(..), ..] = counters {
+            return cursor;
+        }
+        let cost = self.costs.line_of_node() * counters.len() as u64;
+        self.charge(thread, Part::Library, cursor, cost)
+    }
+
+    /// A core has read counters at `cursor`: when it goes on.
+    pub(super) fn read_lock(
+        &mut self,
+        thread: u32,
+        counters: [Counter; ASKED],
+        cursor: Time,
+    ) -> Time {
+        let [Counter::Lock(lock, _), ..] = counters else { return cursor };
+        let cost = self.fetch_line(thread, lock);
+        self.charge(thread, Part::Lock, cursor, cost)
+    }
+
+    /// The line of a lock comes into the cache of a core: how long that takes.
+    fn fetch_line(&mut self, thread: u32, lock: TicketLock) -> TimeDelta {
+        let here = self.actor(thread).placement.place;
+        match self.lines.insert(lock, here) {
+            Some(there) if there != here => self.costs.line_transfer(there, here),
+            Some(_) | None => TimeDelta::ZERO,
+        }
+    }
+
+    /// A core waits for a value from `cursor` on.
+    pub(super) fn watch_counter(
+        &mut self,
+        thread: u32,
+        (counter, value, token): (Counter, u32, Token),
+        cursor: Time,
+    ) {
+        let (process, inner) = self.names(thread);
+        let lane = self.machines[process.0 as usize].polls(inner).first;
+        let sight = Sight { process, lane, token };
+        if self.counters.value(counter) == value {
+            self.will_see(thread, sight, cursor);
+        } else {
+            self.watchers.push(Watcher { thread, counter, value, sight });
+        }
+    }
+
+    /// A number of a lock was changed by `thread` until `end`: those that wait look at it.
+    fn tell_watchers(&mut self, thread: u32, lock: TicketLock, end: Time) {
+        let of_lock =
+            |one: &Watcher| matches!(one.counter, Counter::Lock(other, _) if other == lock);
+        let here = self.actor(thread).placement.place;
+        let waiting: Vec<Watcher> = self.watchers.iter().copied().filter(of_lock).collect();
+        for watcher in waiting {
+            let there: Place = self.actor(watcher.thread).placement.place;
+            self.lines.insert(lock, there);
+            if self.counters.value(watcher.counter) == watcher.value {
+                self.watchers.retain(|other| {
+                    other.sight.token != watcher.sight.token || other.thread != watcher.thread
+                });
+                let seen = end + self.costs.line_transfer(here, there);
+                self.will_see(thread, watcher.sight, seen);
+            }
+        }
+    }
+
+    /// The turn of a process has come, by what `thread` did: its core can see it at `at`.
+    fn will_see(&mut self, thread: u32, sight: Sight, at: Time) {
+        let id = self.sights.insert(|| sight);
+        self.note(|trail| trail.calls_next(id, thread));
+        self.schedule(at, thread, Phase::Neighbour, Happening::Seen(id));
+    }
+
+    /// The line is there: the next poll meets it.
+    pub(super) fn seen(&mut self, id: u32) {
+        let Sight { process, lane, token } = self.sights.remove(id);
+        let (thread, now) = (self.first_thread[process.0 as usize], self.simulation.now());
+        self.note(|trail| trail.sees_its_turn(id, thread, now));
+        self.record(|| Choice::Finish { process, token });
+        self.deliver(process, lane, Arrived::Seen(token));
+    }
+}

@@ -1,0 +1,281 @@
+//! Locks of mapped windows by atomics: in every order, and timed.
+
+use crate::common::{self, Script};
+use crate::small::{self, Small, WORLD, World, barrier};
+use crate::windows::{
+    EXCLUSIVE, LAZY, Line, SHARED, WIN, WORD, accumulate, fence, fetch, flush, free_window, get,
+    lock, lock_all, put, rma, set, sum, unlock, unlock_all,
+};
+use mpisim::mpi::rma::synchronisation::LockKind;
+use mpisim::protocols::contract::{Next, Process, Region, Space, Thread};
+use mpisim::protocols::rma::call::{Flavor, RmaCall, Spacing};
+use mpisim::protocols::rma::{MappedLocks, Settings};
+use mpisim::runtime::explore::{self, Budget, Survey};
+use mpisim::runtime::monitors::Violation;
+use mpisim::runtime::timed::{Ending, Outcome};
+use mpisim::workloads::mutex::{Algorithm, Cycles, contenders};
+
+const ATOMICS: Settings = Settings { mapped_locks: MappedLocks::Atomics, ..LAZY };
+
+fn create(words: u64) -> Line {
+    let (flavor, bytes) = (Flavor::Shared(Spacing::Contiguous), words * WORD);
+    rma(RmaCall::Create { win: WIN, comm: WORLD, flavor, memory: 0, bytes, unit: WORD })
+}
+
+/// A program on a window to which it gives so many words.
+fn on(words: u64, steps: impl IntoIterator<Item = Line>) -> Vec<Line> {
+    [create(words)].into_iter().chain(steps).chain([free_window()]).collect()
+}
+
+/// A word of the memory of all.
+const fn word(index: u64) -> Region {
+    Region { space: Space::Shared(0), offset: index * WORD, len: WORD }
+}
+
+fn small(programs: Vec<Vec<Line>>) -> Small {
+    let threads = programs.into_iter().map(|steps| vec![steps]).collect();
+    Small { rma: ATOMICS, together: true, ..Small::threads(threads) }
+}
+
+fn explored(small: &Small, holds: impl Fn(&World) -> bool) -> Survey {
+    let judge = |world: &World| {
+        let (statement, detail) = ("what the test demands", "it does not hold here".to_owned());
+        let broken = Violation { id: "end", statement, objects: vec![], detail };
+        (!holds(world)).then_some(broken)
+    };
+    explore::judged(&small.world(), Budget { states: 2_000_000, reduce: true }, judge)
+}
+
+fn loads(world: &World, rank: u32) -> Vec<u64> {
+    world.program(Process(rank), Thread(0)).loads.clone()
+}
+
+/// Word `index` of what a rank has got.
+fn got(world: &World, rank: u32, index: u64) -> u64 {
+    let region = Region { space: Space::User(0), offset: index * WORD, len: WORD };
+    world.memories().load(Process(rank), region)
+}
+
+fn writes(value: u64) -> Vec<Line> {
+    let epoch = [lock(0, EXCLUSIVE), put(0, 0, 1), put(0, 1, 1), unlock(0)];
+    on(2, [vec![set(1, 0, value)], epoch.into()].concat())
+}
+
+fn reads() -> Vec<Line> {
+    on(2, [lock(0, SHARED), get(0, 0, 2, 0), unlock(0)])
+}
+
+#[test]
+fn whoever_is_alone_inside_is_alone_in_every_order() {
+    let whole = |world: &World, reader: u32| got(world, reader, 0) == got(world, reader, 1);
+    let two = explored(&small(vec![writes(7), reads()]), |world| whole(world, 1));
+    assert!(two.is_clean() && two.finals > 0, "{two:#?}");
+    let three = explored(&small(vec![writes(7), reads(), reads()]), |world| {
+        whole(world, 1) && whole(world, 2)
+    });
+    assert!(three.is_clean() && three.finals > 0, "{three:#?}");
+    let last = |world: &World| {
+        let [first, second] = [0, 1].map(|index| world.memories().load(Process(0), word(index)));
+        first == second && [7, 8].contains(&first)
+    };
+    let writers = explored(&small(vec![writes(7), writes(8)]), last);
+    assert!(writers.is_clean() && writers.finals > 1, "{writers:#?}");
+}
+
+#[test]
+fn two_that_share_are_inside_together() {
+    // Each waits inside its lock for a message of the other one.
+    let meets = |other: u32| {
+        let says = Next::Call(small::isend(WORLD, 1, other, 3, 0));
+        let hears = Next::Call(small::recv(WORLD, Some(other), Some(3), 9, 0));
+        let said = Next::Call(small::wait_all(1, 1));
+        on(1, [lock(0, SHARED), says, hears, said, unlock(0)])
+    };
+    let survey = explored(&small(vec![meets(1), meets(0)]), |_| true);
+    assert!(survey.is_clean() && survey.finals > 0, "{survey:#?}");
+}
+
+#[test]
+fn sums_are_exact_in_every_order() {
+    let adds = || {
+        let own = vec![set(1, 0, 1), lock_all(), fetch(0, 0, sum(), 1, 2), flush(0), unlock_all()];
+        on(1, own)
+    };
+    let survey = explored(&small(vec![adds(), adds()]), |world| {
+        world.memories().load(Process(0), word(0)) == 2
+    });
+    assert!(survey.is_clean(), "{survey:#?}");
+    let add = || on(1, [set(1, 0, 1), lock(0, SHARED), accumulate(0, 0, 1, sum(), 1), unlock(0)]);
+    let three = explored(&small(vec![add(), add(), add()]), |world| {
+        world.memories().load(Process(0), word(0)) == 3
+    });
+    assert!(three.is_clean(), "{three:#?}");
+}
+
+/// A lock orders what its holder stores, and what the next one loads.
+#[test]
+fn an_own_lock_is_one_of_atomics_too() {
+    let owner = [lock(0, EXCLUSIVE), Next::Store(word(0), 5), Next::Store(word(1), 5), unlock(0)];
+    let other = [lock(0, EXCLUSIVE), Next::Load(word(0)), Next::Load(word(1)), unlock(0)];
+    let survey = explored(&small(vec![on(1, owner), on(1, other)]), |world| {
+        [vec![0, 0], vec![5, 5]].contains(&loads(world, 1))
+    });
+    assert!(survey.is_clean(), "{survey:#?}");
+}
+
+#[test]
+fn two_threads_take_the_locks_of_two_ranks() {
+    let opens = |rest: Vec<Line>| [vec![create(2), Next::Fork], rest].concat();
+    let own = |target: u32, id: u32| {
+        vec![set(id, 0, 4), lock(target, EXCLUSIVE), put(target, 0, id), unlock(target)]
+    };
+    let first = [opens(own(0, 1)), vec![Next::Join, free_window()]].concat();
+    let process = vec![first, own(1, 2)];
+    let other = vec![on(2, [set(1, 0, 6), lock(0, EXCLUSIVE), put(0, 1, 1), unlock(0)])];
+    let world = Small { rma: ATOMICS, together: true, ..Small::threads(vec![process, other]) };
+    let survey = explored(&world, |world| {
+        [0, 1, 2].map(|index| world.memories().load(Process(0), word(index))) == [4, 6, 4]
+    });
+    assert!(survey.is_clean() && survey.finals > 0, "{survey:#?}");
+}
+
+#[test]
+fn a_lock_that_is_never_given_back_is_named() {
+    let never = Next::Call(small::recv(WORLD, Some(1), Some(3), 9, 0));
+    let holder = vec![create(1), lock(0, EXCLUSIVE), Next::Call(barrier(WORLD)), never];
+    let waiter = vec![create(1), Next::Call(barrier(WORLD)), lock(0, SHARED), unlock(0)];
+    let mut job =
+        common::job(common::model("broadwell-edr", &[]), [holder, waiter].map(Script::of).into());
+    (job.rma, job.nodes) = (ATOMICS, 1);
+    let ending = job.run().unwrap().outcome.ending;
+    let Ending::Deadlock(found) = ending else { panic!("{ending:?}") };
+    let words = found.to_string();
+    assert!(words.contains("MPI_Win_lock") && words.contains("MPI_Recv"), "{words}");
+}
+
+/// Ranks on one node, each between marks 0 and 1; the untimed world takes the same way.
+fn timed(programs: Vec<Vec<Line>>, changes: &[(&str, &str)]) -> Outcome {
+    let mut job = common::job(
+        common::model("broadwell-edr", changes),
+        programs.into_iter().map(Script::of).collect(),
+    );
+    (job.rma, job.nodes) = (Settings { watch: false, ..ATOMICS }, 1);
+    common::finished(common::cross(job).expect("the untimed world takes the run").outcome)
+}
+
+fn spent(outcome: &Outcome, rank: u32) -> u64 {
+    common::at(outcome, rank, 1) - common::at(outcome, rank, 0)
+}
+
+const CALL: u64 = 20_000;
+const ATOMIC: u64 = 7_000;
+const LINE: u64 = 61_000;
+const NUMBERS: &[(&str, &str)] = &[
+    ("mpi.step_query", "20 ns"),
+    ("coh.atomic_uncontended", "7 ns"),
+    ("coh.line_same_socket", "61 ns"),
+];
+
+/// Two calls; a ticket, and one number or two at the end.
+#[test]
+fn a_lock_that_nobody_else_wants_costs_its_calls_and_three_atomics() {
+    for (kind, other) in [(SHARED, EXCLUSIVE), (EXCLUSIVE, SHARED)] {
+        let warm = [lock(1, other), unlock(1)];
+        let cycle = [Next::Mark(0), lock(1, kind), unlock(1), Next::Mark(1)];
+        let idle = on(1, [Next::Compute(1_000_000_000)]);
+        let outcome = timed(vec![on(1, warm.into_iter().chain(cycle)), idle], NUMBERS);
+        assert_eq!(spent(&outcome, 0), 2 * CALL + 3 * ATOMIC, "{kind:?}");
+    }
+}
+
+#[test]
+fn a_lock_that_another_core_had_comes_with_its_line() {
+    let holds = on(1, [lock(0, EXCLUSIVE), unlock(0), Next::Call(barrier(WORLD))]);
+    let cycle = [Next::Mark(0), lock(0, EXCLUSIVE), unlock(0), Next::Mark(1)];
+    let next = on(1, [vec![Next::Call(barrier(WORLD))], cycle.into()].concat());
+    let outcome = timed(vec![holds, next], NUMBERS);
+    assert_eq!(spent(&outcome, 1), 2 * CALL + LINE + 3 * ATOMIC);
+}
+
+/// The target computes for a millisecond, and its window is locked, written and read meanwhile.
+#[test]
+fn a_target_that_computes_is_not_asked() {
+    let busy = on(1, [Next::Compute(1_000_000_000), lock(1, SHARED), unlock(1)]);
+    let kinds: [LockKind; 2] = [SHARED, EXCLUSIVE];
+    for kind in kinds {
+        let epoch = [Next::Mark(0), lock(0, kind), get(0, 0, 1, 2), unlock(0), Next::Mark(1)];
+        let outcome = timed(vec![busy.clone(), on(1, epoch)], NUMBERS);
+        assert!(spent(&outcome, 1) < 1_000_000, "{kind:?}: {} ps", spent(&outcome, 1));
+    }
+}
+
+/// Four ranks of a socket want one lock: each waits for those before it, in the order of the tickets,
+/// and whoever waits meets its turn when its line has come, at its next poll.
+#[test]
+fn whoever_waits_has_the_lock_a_line_after_it_was_given_back() {
+    let inside = 5_000_000;
+    let rank = |rank: u64| {
+        let begins = Next::Compute(1_000_000_000 + rank * 100_000);
+        let holds = [Next::Mark(0), Next::Compute(inside), Next::Mark(1)];
+        let before = [begins, lock(0, EXCLUSIVE)];
+        on(1, before.into_iter().chain(holds).chain([unlock(0)]))
+    };
+    let outcome = timed((0..4).map(rank).collect(), NUMBERS);
+    for next in 1..4 {
+        let handed = common::at(&outcome, next, 0) - common::at(&outcome, next - 1, 1);
+        // A call, an atomic with the line that the one that waits has looked at, its way back, a pass.
+        let least = CALL + ATOMIC + LINE;
+        assert!((least..least + 3 * LINE).contains(&handed), "{next}: {handed} ps");
+    }
+}
+
+#[test]
+fn runs_of_many_ranks_are_orders_of_the_untimed_world() {
+    let round = |rank: u32| {
+        let target = rank % 3;
+        let alone = [lock(target, EXCLUSIVE), put(target, 0, 1), unlock(target)];
+        let all = [lock_all(), fetch(1, 1, sum(), 1, 2), flush(1), unlock_all()];
+        alone.into_iter().chain(all).collect::<Vec<Line>>()
+    };
+    let program = |rank: u32| {
+        let rounds = (0..10).flat_map(|_| round(rank));
+        let whole = [set(1, 0, 1), fence(), fence()].into_iter().chain(rounds);
+        on(2, whole.chain([Next::Call(barrier(WORLD))]))
+    };
+    for ranks in [2, 5, 9] {
+        let outcome = timed((0..ranks).map(program).collect(), &[]);
+        assert_eq!(outcome.violations, [], "{ranks} ranks");
+    }
+}
+
+/// A job of a mutex whose window all map.
+fn mutex(
+    algorithm: Algorithm,
+    ranks: u32,
+    (cycles, lingers): (u32, bool),
+    rma: Settings,
+) -> mpisim::workloads::job::Job<mpisim::workloads::mutex::Contender> {
+    let asked = Cycles { shared: true, lingers, ..common::lingering(cycles) };
+    let mut job = common::job(common::ideal(&[]), contenders(algorithm, ranks, asked));
+    (job.rma, job.nodes) = (rma, 1);
+    job
+}
+
+#[test]
+fn every_mutex_holds_over_mapped_memory() {
+    for algorithm in Algorithm::ALL {
+        for rma in [ATOMICS, LAZY] {
+            let start = mutex(algorithm, 2, (1, true), rma).untimed().unwrap();
+            let survey = explore::exhaustive(&start, Budget { states: 4_000_000, reduce: true });
+            common::tell(&format!("{} {:?}", algorithm.name(), rma.mapped_locks), &survey);
+            assert!(survey.is_clean() && survey.finals > 0, "{}", algorithm.name());
+        }
+        for ranks in [2, 3, 7] {
+            let mut job = mutex(algorithm, ranks, (20, false), ATOMICS);
+            job.profile = common::model("broadwell-edr", &[]);
+            let ran = common::cross(job).expect("the untimed world takes the run");
+            assert_eq!(ran.outcome.ending, Ending::Finished, "{} {ranks}", algorithm.name());
+            assert_eq!(ran.outcome.violations, [], "{} {ranks}", algorithm.name());
+        }
+    }
+}
