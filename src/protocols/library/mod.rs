@@ -9,14 +9,17 @@
 //! One-sided operations are a family of their own, behind `one_sided.rs`. Datatypes exist in GPU
 //! memory only (`device.rs`).
 
+mod agreeing;
 mod arrivals;
 mod buffered;
 mod calls;
 mod collective;
 mod communicators;
+mod contexts;
 mod device;
 mod diagnosis;
 mod endpoints;
+mod intercommunicators;
 mod names;
 mod offers;
 mod one_sided;
@@ -47,6 +50,7 @@ use crate::mpi::observation::{MessageId, Names, ReceiveId};
 use crate::units::Bytes;
 use buffered::Attached;
 use communicators::Made;
+use contexts::Contexts;
 use endpoints::Caller;
 use endpoints::EndpointTable;
 pub use endpoints::{Endpoints, Progress, Queues, Threading};
@@ -325,6 +329,8 @@ pub struct Library {
     longest: Note<Longest>,
     endpoints: EndpointTable,
     made: Made,
+    /// The contexts that this process may give to new communicators.
+    contexts: Contexts,
     requests: RequestTable,
     /// The windows; none in most processes.
     rma: Option<Box<Rma>>,
@@ -357,6 +363,7 @@ impl Library {
     pub fn new(job: SharedJob, me: Process) -> Self {
         let threads = usize::from(job.threads[me.0 as usize]);
         let endpoints = EndpointTable::new(&job, me, threads);
+        let first = 2 * u32::try_from(job.communicators.iter().len()).expect("at most 2^16");
         #[cfg_attr(not(feature = "mutants"), allow(unused_mut, reason = "mutants are planted"))]
         let mut library = Self {
             me,
@@ -367,6 +374,7 @@ impl Library {
             longest: Note::default(),
             endpoints,
             made: Made::default(),
+            contexts: Contexts::new(first, me.0, job.threads.len()),
             requests: RequestTable::new(threads),
             rma: None,
             probed: Vec::new(),

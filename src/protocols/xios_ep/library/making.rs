@@ -12,8 +12,7 @@
 //! The masters of all processes go through all colors, members or not: a process without threads of
 //! a color says undefined to MPI. Keys act within a process.
 //!
-//! Source: `xios-ep` Sec. 2, 6.1. Left out: making two communicators at once by threads of one
-//! process that are masters of different ones, which the MPI library below refuses.
+//! Source: `xios-ep` Sec. 2, 6.1.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -143,7 +142,10 @@ impl Endpoint {
                 return Step::refuse("the communicator of all endpoints is not freed");
             }
             CommCall::Free { comm } => (Wish::Free, comm),
-            CommCall::Numbers { .. } => {
+            CommCall::CreateGroup { .. } | CommCall::Intercomm { .. } | CommCall::Merge { .. } => {
+                return Step::refuse("the endpoint library makes duplicates and parts only");
+            }
+            CommCall::Numbers { .. } | CommCall::Couple { .. } => {
                 return Step::refuse("the endpoint library does not gather numbers");
             }
         };
