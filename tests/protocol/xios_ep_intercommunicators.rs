@@ -243,8 +243,11 @@ fn all_pairs_of_the_example_hear_each_other() {
     shape.check_everybody(&timed(&shape, &calls));
 }
 
+/// Which shared processes went where, and why.
+type Went = Vec<(u32, Case, Side)>;
+
 /// A shape for each case, and where its shared processes went.
-fn cases() -> Vec<(Shape, Vec<(u32, Case, Side)>)> {
+fn cases() -> Vec<(Shape, Went)> {
     vec![
         // Disjoint: nothing is shared.
         (Shape::new(&[1, 1], &[0], &[1]), vec![]),
@@ -295,17 +298,49 @@ fn each_case_is_made_by_messages_and_carries_them() {
     }
 }
 
-/// Every order of the smallest world of each case, by the rule of partial order: creation, and one
-/// message each way.
+/// A world in which each endpoint sends one message to the other side.
+fn one_message_each(shape: &Shape) -> World {
+    let sizes = [0, 1].map(|side| u32::try_from(shape.sides[side].len()).unwrap());
+    let calls = shape.calls(|side, rank| {
+        let (own, other) = (sizes[side], sizes[1 - side]);
+        let takes = (0..other).filter(|sender| sender % own == rank);
+        let takes = takes.map(|_| recv(INTER, Peer::Any, None));
+        let send = isend(INTER, 0, rank % other, 2, 4);
+        std::iter::once(send).chain(takes).chain([wait(0)]).collect()
+    });
+    world_of(&shape.counts, calls)
+}
+
+/// What is found in the first `states` states, by the rule of partial order: nothing. Answers whether
+/// these were all.
+#[track_caller]
+fn check_orders(shape: &Shape, states: usize) -> bool {
+    let budget = Budget { reduce: true, states };
+    let survey = explore::exhaustive(&one_message_each(shape), budget);
+    let sound = survey.violations.is_empty() && survey.faults.is_empty();
+    assert!(sound && survey.dead + survey.doomed == 0, "{shape:?}: {survey:#?}");
+    survey.complete
+}
+
+/// Two endpoints, in two processes and in one (disjoint and 3c), in every order; of the other cases
+/// the first 10,000 states.
 #[test]
 fn creation_ends_well_in_every_order() {
-    for (shape, _) in cases().into_iter().filter(|(shape, _)| size(&shape.counts) == 2) {
-        let calls = shape
-            .calls(|_, _| vec![isend(INTER, 0, 0, 2, 4), recv(INTER, Peer::Any, None), wait(0)]);
-        let world = world_of(&shape.counts, calls);
-        let survey = explore::exhaustive(&world, Budget { reduce: true, ..Budget::default() });
-        assert!(survey.is_clean(), "{:?}: {survey:#?}", shape.sides);
-        assert!(survey.states > 50, "{}", survey.states);
+    for (shape, _) in cases() {
+        let all = check_orders(&shape, 10_000);
+        assert_eq!(all, size(&shape.counts) == 2, "{shape:?}");
+    }
+}
+
+/// Three endpoints in one process have 190,000 states, disjoint ones in two processes 96,000; of the
+/// other cases the first 400,000 are seen.
+#[test]
+#[ignore = "minutes in a debug build"]
+fn creation_of_three_endpoints_ends_well_in_every_order() {
+    for (shape, shared) in cases() {
+        let all = check_orders(&shape, 400_000);
+        let ends = matches!(&shared[..], [] | [(_, Case::BothAlone, _)]);
+        assert_eq!(all, ends, "{shape:?}");
     }
 }
 

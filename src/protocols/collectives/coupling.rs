@@ -150,66 +150,66 @@ mod tests {
     use super::*;
     use std::collections::{BTreeMap, VecDeque};
 
-    /// Where a word is: the side that hears it, its rank there (none: in the peer communicator).
-    type Boxes = BTreeMap<(usize, Option<u32>), VecDeque<u64>>;
+    /// Where a word waits: a side, and the rank there that hears it; none in the peer communicator.
+    type Place = (usize, Option<usize>);
 
-    /// Runs all ranks of both sides to their end; answers with them and the number of messages.
-    fn run(
-        sizes: [u32; 2],
-        leaders: [u32; 2],
-        numbers: [&[u32]; 2],
-    ) -> (Vec<Vec<Coupling>>, usize) {
-        let (mut boxes, mut messages) = (Boxes::new(), 0);
-        let rank = |side: usize, rank: u32| {
-            if rank == leaders[side] {
+    /// A rank, and where the word is that it waits for.
+    type Running = (Coupling, Option<Place>);
+
+    /// All ranks of both sides, and the words under way.
+    struct World {
+        sides: [Vec<Running>; 2],
+        words: BTreeMap<Place, VecDeque<u64>>,
+        messages: usize,
+    }
+
+    impl World {
+        fn new(sizes: [u32; 2], leaders: [u32; 2], numbers: [&[u32]; 2]) -> Self {
+            let rank = |side: usize, rank: u32| {
+                let leader = Rank(leaders[side]);
+                if rank != leader.0 {
+                    return (Coupling::member(leader), None);
+                }
                 let context = 10 + 2 * u32::try_from(side).unwrap();
-                Coupling::leader(Rank(rank), sizes[side], Rank(9), context, numbers[side])
-            } else {
-                Coupling::member(Rank(leaders[side]))
+                (Coupling::leader(leader, sizes[side], Rank(9), context, numbers[side]), None)
+            };
+            let side = |side: usize| (0..sizes[side]).map(|at| rank(side, at)).collect();
+            Self { sides: [0, 1].map(side), words: BTreeMap::new(), messages: 0 }
+        }
+
+        /// One step of a rank; false where it has ended or waits.
+        fn step(&mut self, side: usize, at: usize) -> bool {
+            let (rank, awaited) = &mut self.sides[side][at];
+            if let Some(place) = awaited {
+                let word = self.words.get_mut(place).and_then(VecDeque::pop_front);
+                let Some(word) = word else { return false };
+                *awaited = None;
+                rank.hear(word);
+                return true;
             }
-        };
-        let mut all: Vec<Vec<Coupling>> =
-            [0, 1].map(|side| (0..sizes[side]).map(|at| rank(side, at)).collect()).into();
-        let mut waits = vec![vec![None; 16]; 2];
-        let mut open = true;
-        while open {
-            open = false;
-            for side in [0, 1] {
-                for at in 0..sizes[side] as usize {
-                    let own = (side, u32::try_from(at).unwrap());
-                    let wants = match waits[side][at].take() {
-                        Some(wants) => wants,
-                        None => {
-                            let Some(step) = all[side][at].next_exchange() else { continue };
-                            if let Some((to, word)) = step.to {
-                                let there = match step.through {
-                                    Through::Peer => (1 - side, None),
-                                    Through::Own => (side, Some(to.0)),
-                                };
-                                boxes.entry(there).or_default().push_back(word);
-                                messages += 1;
-                            }
-                            open = true;
-                            if step.from.is_none() {
-                                continue;
-                            }
-                            match step.through {
-                                Through::Peer => (side, None),
-                                Through::Own => (side, Some(own.1)),
-                            }
-                        }
-                    };
-                    match boxes.get_mut(&wants).and_then(VecDeque::pop_front) {
-                        Some(word) => {
-                            all[side][at].hear(word);
-                            open = true;
-                        }
-                        None => waits[side][at] = Some(wants),
-                    }
+            let Some(Exchange { through, to, from }) = rank.next_exchange() else { return false };
+            let own = through == Through::Own;
+            *awaited = from.map(|_| (side, own.then_some(at)));
+            if let Some((to, word)) = to {
+                let there = if own { (side, Some(to.0 as usize)) } else { (1 - side, None) };
+                self.words.entry(there).or_default().push_back(word);
+                self.messages += 1;
+            }
+            true
+        }
+
+        fn run(&mut self) {
+            let all = |side: usize, ranks: usize| (0..ranks).map(move |at| (side, at));
+            let sizes = self.sides.each_ref().map(Vec::len);
+            let ranks: Vec<_> = all(0, sizes[0]).chain(all(1, sizes[1])).collect();
+            let mut goes_on = true;
+            while goes_on {
+                goes_on = false;
+                for (side, at) in &ranks {
+                    goes_on |= self.step(*side, *at);
                 }
             }
         }
-        (all, messages)
     }
 
     #[test]
@@ -217,16 +217,17 @@ mod tests {
         let long: Vec<u32> = (0..9).map(|number| u32::MAX - number).collect();
         for (sizes, leaders) in [([1, 1], [0, 0]), ([3, 1], [2, 0]), ([4, 5], [1, 4])] {
             for numbers in [[&long[..], &[][..]], [&[7], &long], [&long[..4], &long[2..]]] {
-                let (all, messages) = run(sizes, leaders, numbers);
-                for side in [0, 1] {
-                    for rank in &all[side] {
-                        assert_eq!(rank.numbers(), numbers[1 - side], "{sizes:?}");
-                        assert_eq!(rank.context(), 12);
+                let mut world = World::new(sizes, leaders, numbers);
+                world.run();
+                for (side, other) in [(0, 1), (1, 0)] {
+                    for (rank, awaited) in &world.sides[side] {
+                        assert_eq!(rank.numbers(), numbers[other], "{sizes:?}");
+                        assert_eq!((rank.context(), awaited), (12, &None));
                     }
                 }
                 let words = |side: usize| 1 + numbers[side].len().div_ceil(2);
                 let told = |side: usize| (sizes[side] as usize - 1) * words(1 - side);
-                assert_eq!(messages, words(0) + words(1) + told(0) + told(1));
+                assert_eq!(world.messages, words(0) + words(1) + told(0) + told(1));
             }
         }
     }

@@ -273,7 +273,7 @@ impl Library {
                 self.enter(new, agreeing.agreement().context(), Arc::new(group), out);
             }
             Purpose::Intercomm { new } => {
-                self.couple_made(parent, new, agreeing.coupling(), out)?
+                self.couple_made(parent, new, agreeing.coupling(), out)?;
             }
             Purpose::Merge { new } => self.merged(parent, new, agreeing.agreement(), out)?,
             Purpose::Couple => return Ok(Reply::Numbers(agreeing.coupling().numbers().into())),

@@ -13,7 +13,7 @@
 //! MPI leaves to the library how contexts are agreed on; this rule is ours. Left out: reuse. A job
 //! that makes more communicators than there are numbers ends with a refusal.
 
-use super::{Library, ProtocolError};
+use super::{Job, Library, Process, ProtocolError};
 use crate::mpi::envelope::Rank;
 #[cfg(feature = "mutants")]
 use crate::protocols::mutant::Mutant;
@@ -30,8 +30,14 @@ pub(super) struct Contexts {
 const NONE: u32 = 0;
 
 impl Contexts {
+    /// Those of process `me` of a job.
+    pub(super) fn of(job: &Job, me: Process) -> Self {
+        let first = 2 * u32::try_from(job.communicators.iter().len()).expect("at most 2^16");
+        Self::new(first, me.0, job.threads.len())
+    }
+
     /// Those of process `me` of `processes`, above the contexts that the job began with.
-    pub(super) fn new(first: u32, me: u32, processes: usize) -> Self {
+    fn new(first: u32, me: u32, processes: usize) -> Self {
         let processes = u32::try_from(processes).expect("processes are numbered in u32");
         Self { next: first + 2 * me, step: 2 * processes.max(1) }
     }

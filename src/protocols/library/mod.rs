@@ -363,7 +363,6 @@ impl Library {
     pub fn new(job: SharedJob, me: Process) -> Self {
         let threads = usize::from(job.threads[me.0 as usize]);
         let endpoints = EndpointTable::new(&job, me, threads);
-        let first = 2 * u32::try_from(job.communicators.iter().len()).expect("at most 2^16");
         #[cfg_attr(not(feature = "mutants"), allow(unused_mut, reason = "mutants are planted"))]
         let mut library = Self {
             me,
@@ -374,7 +373,7 @@ impl Library {
             longest: Note::default(),
             endpoints,
             made: Made::default(),
-            contexts: Contexts::new(first, me.0, job.threads.len()),
+            contexts: Contexts::of(&job, me),
             requests: RequestTable::new(threads),
             rma: None,
             probed: Vec::new(),

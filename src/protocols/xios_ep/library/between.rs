@@ -195,11 +195,11 @@ impl Endpoint {
         if peer.map.place(remote).is_none() {
             return Err(format!("the other leader is endpoint {} of {size}", remote.0));
         }
-        words(self.over(peer, meeting)).map(|_| ())
+        words(Self::over(peer, meeting)).map(|_| ())
     }
 
     /// The way from leader to leader.
-    fn over(&self, peer: &Member, Meeting { remote, tag, .. }: Meeting) -> Result<Over, TagError> {
+    fn over(peer: &Member, Meeting { remote, tag, .. }: Meeting) -> Result<Over, TagError> {
         let there = peer.map.place(remote).expect("checked when the call began");
         let fields = |sender, receiver| Fields { tag, sender, receiver }.encode();
         let (own, other) = (peer.place.local, there.local);
@@ -257,7 +257,7 @@ impl Endpoint {
             };
             let rank = peer.map.rank(peer.place).expect("an endpoint has a rank");
             own = Told { peer: rank, caller }.numbers();
-            over = Some(words(self.over(peer, meeting))?);
+            over = Some(words(Self::over(peer, meeting))?);
         }
         self.making().known.own = Some(members);
         let leader = Rank(leader.process);
@@ -339,7 +339,7 @@ impl Endpoint {
             tag,
             new,
         };
-        Ok(self.call(Made::BesideMade(new), call))
+        Ok(self.call(Made::Joint(new), call))
     }
 
     fn open_between(&mut self, beside: Option<Comm>) -> Step {
@@ -442,9 +442,9 @@ impl Endpoint {
         match (made, reply) {
             (Made::Identified, Reply::Numbers(all)) => or_refuse(self.identified(&all)),
             (Made::Swapped, Reply::Numbers(all)) => or_refuse(self.swapped(&all)),
-            (Made::HomeMade(home), Reply::Done) => self.at_home(home),
+            (Made::AtHome(home), Reply::Done) => self.at_home(home),
             (Made::LeftHome, Reply::Done) => self.end_making(),
-            (Made::BesideMade(beside), Reply::Done) => self.open_between(Some(beside)),
+            (Made::Joint(beside), Reply::Done) => self.open_between(Some(beside)),
             (Made::Flagged, Reply::Numbers(all)) => or_refuse(self.flagged(&all)),
             (Made::Merged(new), Reply::Done) => self.open_merged(new),
             (made, reply) => unreachable!("MPI answered {reply:?} to {made:?}"),
@@ -461,7 +461,7 @@ impl Endpoint {
                 } else {
                     self.part(Some(0), new)
                 };
-                self.call(Made::HomeMade(new), call)
+                self.call(Made::AtHome(new), call)
             }
             (Made::BesideNumbered, SharedReply::Number(new)) => or_refuse(self.create_beside(new)),
             (Made::MergeNumbered, SharedReply::Number(new)) => self.merge_into(new),

@@ -111,13 +111,13 @@ pub(super) enum Made {
     /// A number for the communicator of the assigned group.
     HomeNumbered,
     /// That MPI has made it.
-    HomeMade(Comm),
+    AtHome(Comm),
     /// That MPI has made it without this process.
     LeftHome,
     /// A number for the intercommunicator.
     BesideNumbered,
     /// That MPI has made it.
-    BesideMade(Comm),
+    Joint(Comm),
     /// What all endpoints of both sides say.
     Flagged,
     /// A number for the merged communicator.
@@ -162,8 +162,7 @@ impl Wish {
     pub(super) fn differ(self, other: Self) -> Option<&'static str> {
         match (self, other) {
             (Self::Couple(a), Self::Couple(b)) => (a.leader != b.leader).then_some("the leader"),
-            (Self::Couple(_), _)
-            | (Self::Dup | Self::Split(_) | Self::Free | Self::Merge { .. }, _) => {
+            (Self::Couple(_) | Self::Dup | Self::Split(_) | Self::Free | Self::Merge { .. }, _) => {
                 let same = std::mem::discriminant(&self) == std::mem::discriminant(&other);
                 (!same).then_some("the operation")
             }

@@ -237,13 +237,13 @@ impl Shared {
                 SharedReply::Done
             }
             SharedOp::Join => SharedReply::Joined(self.joins[index(thread)].take()),
-            SharedOp::Take => match self.joins[index(thread)].take() {
-                Some(member) => SharedReply::Joined(Some(member)),
-                None => {
+            SharedOp::Take => {
+                let Some(member) = self.joins[index(thread)].take() else {
                     self.waiting[index(thread)] = Some(WaitsFor::Place);
                     return Ok(());
-                }
-            },
+                };
+                SharedReply::Joined(Some(member))
+            }
             SharedOp::Close(comm) => {
                 self.locals.remove(&comm);
                 self.numbers.remove(&comm);
