@@ -3,6 +3,7 @@
 mod applications;
 mod claims;
 mod collectives;
+mod communicators;
 mod cooperation;
 pub mod datatypes;
 mod faults;
@@ -439,12 +440,6 @@ static TAG: Shape = Shape::Either(&[
     Shape::Word(&[("any", "MPI_ANY_TAG, in receives and probes only")]),
 ]);
 static COMM: Shape = Shape::Either(&[Shape::Count { min: 0, max: 2 }, Shape::Name]);
-static COLOR: Shape = Shape::Either(&[
-    Shape::Count { min: 0, max: i32::MAX as u64 },
-    Shape::Word(&[("undefined", "MPI_UNDEFINED: this rank gets no communicator")]),
-]);
-static KEY: Shape = Shape::Count { min: 0, max: i32::MAX as u64 };
-static NEW_ENDPOINTS: Shape = Shape::List { of: &Shape::Name, min: 1, max: 1_024 };
 /// The communicators of every job.
 pub const COMMUNICATORS: &str = "0 is all ranks, 1 a duplicate, 2 the ranks in reverse order";
 
@@ -465,8 +460,6 @@ const ATTACHED: Field =
 const ROOM: Field = required("max", &SIZE, "\"8 B\"", "Bytes of the receive buffer.");
 const REQ: Field = required("req", &REQUEST, "\"a\"", "The name of the request.");
 const REQS: Field = required("reqs", &REQUESTS, "[ \"a\" ]", "The names of the requests.");
-const MADE: Field = required("comm", &REQUEST, "\"c\"", "The name of the communicator.");
-const NEW: Field = required("new", &REQUEST, "\"c\"", "The name of the new communicator.");
 const HANDLE: Field = required("handle", &REQUEST, "\"m\"", "The name of the matched message.");
 
 static OPERATION: Shape = Shape::Tagged {
@@ -497,27 +490,14 @@ static OPERATION: Shape = Shape::Tagged {
         variant("imrecv", &[HANDLE, ROOM, REQ], "MPI_Imrecv"),
         variant("cancel", &[REQ], "MPI_Cancel"),
         variant("barrier", &[COMM_FIELD], "MPI_Barrier"),
-        variant("comm_dup", &[COMM_FIELD, NEW], "MPI_Comm_dup"),
-        variant(
-            "comm_split",
-            &[
-                COMM_FIELD,
-                required("color", &COLOR, "0", "The part that this rank is in."),
-                default("key", &KEY, "0", "Where it wants to stand there."),
-                NEW,
-            ],
-            "MPI_Comm_split",
-        ),
-        variant("comm_free", &[MADE], "MPI_Comm_free"),
-        variant(
-            "create_endpoints",
-            &[
-                COMM_FIELD,
-                required("new", &NEW_ENDPOINTS, "[ \"a\" ]", "The names of its endpoints."),
-            ],
-            "MPI_Comm_create_endpoints, one name for each endpoint of this rank",
-        ),
-        variant("free_endpoint", &[MADE], "MPI_Comm_free of one endpoint"),
+        communicators::DUP,
+        communicators::SPLIT,
+        communicators::CREATE_GROUP,
+        communicators::INTERCOMM_CREATE,
+        communicators::INTERCOMM_MERGE,
+        communicators::FREE,
+        communicators::CREATE_ENDPOINTS,
+        communicators::FREE_ENDPOINT,
         collectives::STATEMENTS[0],
         collectives::STATEMENTS[1],
         collectives::STATEMENTS[2],

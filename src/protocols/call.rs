@@ -189,6 +189,22 @@ impl Call {
     }
 }
 
+/// The greatest tag of `MPI_Comm_create_group`: tags of the library's own words have so many bits left.
+pub const GROUP_TAG_MAX: i32 = (1 << 19) - 1;
+
+/// How a leader reaches the leader of another group.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub struct Over {
+    /// A communicator of both.
+    pub peer: Comm,
+    /// The other one's rank in it.
+    pub remote: Rank,
+    /// The tag of what the caller says: 0 or more.
+    pub says: i32,
+    /// The tag of what it hears: 0 or more.
+    pub hears: i32,
+}
+
 /// A call that makes or frees a communicator of processes; `new` is the caller's number for it.
 #[allow(missing_docs, reason = "argument names of MPI")]
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
@@ -197,10 +213,22 @@ pub enum CommCall {
     Dup { comm: Comm, new: Comm },
     /// `MPI_Comm_split`; a `color` of `None` is `MPI_UNDEFINED`: then `new` stays free.
     Split { comm: Comm, color: Option<i32>, key: i32, new: Comm },
+    /// `MPI_Comm_create_group`: called by the members of the group only, which are these ranks of
+    /// `comm` in the order of their new ranks; `tag` keeps creations from one `comm` apart.
+    CreateGroup { comm: Comm, group: Arc<[Rank]>, tag: i32, new: Comm },
+    /// `MPI_Intercomm_create`; `peer`, `remote_leader` and `tag` matter at the leader only.
+    Intercomm { comm: Comm, leader: Rank, peer: Comm, remote_leader: Rank, tag: i32, new: Comm },
+    /// `MPI_Intercomm_merge` of the intercommunicator `comm`.
+    Merge { comm: Comm, high: bool, new: Comm },
     /// `MPI_Comm_free`.
     Free { comm: Comm },
+    /// The exchange of two groups that `MPI_Intercomm_create` begins with, of numbers that the caller
+    /// itself reads; `over` is the way to the other leader, for the leader. Everybody hears what the
+    /// other leader says.
+    Couple { comm: Comm, leader: Rank, over: Option<Over>, own: Arc<[u32]> },
     /// `MPI_Allgather` of numbers that the caller itself reads, as many of each rank. They travel in
-    /// headers, so that they exist where payload does not.
+    /// headers, so that they exist where payload does not. On an intercommunicator all of both sides
+    /// tell and hear, the side first whose rank 0 is the lower process.
     Numbers { comm: Comm, own: Arc<[u32]> },
 }
 
@@ -210,7 +238,11 @@ impl CommCall {
         match self {
             Self::Dup { comm, .. }
             | Self::Split { comm, .. }
+            | Self::CreateGroup { comm, .. }
+            | Self::Intercomm { comm, .. }
+            | Self::Merge { comm, .. }
             | Self::Free { comm }
+            | Self::Couple { comm, .. }
             | Self::Numbers { comm, .. } => *comm,
         }
     }
@@ -220,6 +252,9 @@ impl CommCall {
         match self {
             Self::Dup { .. } => "MPI_Comm_dup",
             Self::Split { .. } => "MPI_Comm_split",
+            Self::CreateGroup { .. } => "MPI_Comm_create_group",
+            Self::Intercomm { .. } | Self::Couple { .. } => "MPI_Intercomm_create",
+            Self::Merge { .. } => "MPI_Intercomm_merge",
             Self::Free { .. } => "MPI_Comm_free",
             Self::Numbers { .. } => "MPI_Allgather",
         }

@@ -46,6 +46,7 @@ mutants! {
     Unlocks, "unlocks", "M7", "The lock is left between the search for a message and the append of the receive.";
     PastTheEnd, "past-the-end", "M8", "A message that is too long is copied past the end of the buffer.";
     MasksTag, "masks-tag", "M10", "What does not fit its field of a packed tag is cut off.";
+    AsPrinted, "as-printed", "M12", "Between two groups the sender is looked up in the other group's map, and the receiver in the own one.";
     EndsPending, "ends-pending", "M11", "A test completes a receive that has no message yet.";
     SplitsMemory, "splits-memory", "W1", "The windows of a server of endpoints show a memory each.";
     GetSender, "get-sender", "V2", "The sender of RGET is complete when its RTS has left.";
@@ -66,6 +67,7 @@ mutants! {
     SkipsRound, "skips-round", "E3", "The barrier leaves its last round out.";
     FirstPolls, "first-polls", "E4", "Only calls on the first endpoint of a process make progress.";
     FreesFirst, "frees-first", "E5", "The first local free agrees with the other processes.";
+    ReadsCounter, "reads-counter", "E6", "Contexts are read from the counter when an agreement begins, and counted when it ends.";
     ContextAgain, "context-again", "E6", "A free gives the newest context back.";
     IdAgain, "id-again", "E6", "A free gives the newest name of an endpoint back.";
     WrongSide, "wrong-side", "C1", "Recursive doubling combines what comes from above on the wrong side.";

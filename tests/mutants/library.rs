@@ -15,7 +15,7 @@ use crate::small::{
 };
 use mpisim::mpi::envelope::Rank;
 use mpisim::mpi::operator::{Datatype, Operator, Reduction};
-use mpisim::protocols::call::{Call, Comm, Outcome, Reply};
+use mpisim::protocols::call::{Call, Comm, CommCall, Outcome, Reply};
 use mpisim::protocols::collectives::{Algorithm, Blocks, Collective, Kind};
 use mpisim::protocols::contract::{Handle, Next, Process, Thread};
 use mpisim::protocols::library::{Endpoints, Queues, SharedJob};
@@ -26,6 +26,7 @@ use mpisim::protocols::rma::{Issue, MappedLocks, Settings, Transport};
 use mpisim::protocols::xios_ep::tag::USER_BITS;
 use mpisim::runtime::explore::{self, Budget, Survey};
 use mpisim::runtime::monitors::Violation;
+use mpisim::runtime::untimed;
 use mpisim::units::Bytes;
 
 /// What the library itself does in a world.
@@ -319,6 +320,23 @@ fn made_after_a_free() -> Case {
         harmless: &[Mutant::ContextGaps],
         ..Case::new(Small::new(vec![sender, receiver]).with(own(1)))
     }
+}
+
+/// Two threads of each process duplicate two communicators at once.
+fn duplicates_of_two_threads() -> Case {
+    let dup = |comm, new| Call::Communicators(CommCall::Dup { comm, new });
+    let process = || vec![all([dup(WORLD, Comm(10))]), all([dup(Comm(1), Comm(11))])];
+    Case {
+        found: &[(Mutant::ReadsCounter, "E6")],
+        ..Case::new(Small::threads(vec![process(), process()]))
+    }
+}
+
+/// The same one after the other, by one thread: the number is counted in time.
+fn duplicates_of_one_thread() -> Case {
+    let dup = |comm, new| Call::Communicators(CommCall::Dup { comm, new });
+    let process = || vec![dup(WORLD, Comm(10)), dup(Comm(1), Comm(11))];
+    Case { harmless: &[Mutant::ReadsCounter], ..Case::new(Small::new(vec![process(), process()])) }
 }
 
 /// Frees one of two endpoints and makes another; two are open at the end.
@@ -737,6 +755,8 @@ fn of_the_library() -> Vec<(&'static str, Case)> {
         ("2 x 2 endpoints, a message between frees", a_message_between_two_frees()),
         ("2 x 2 endpoints, frees only", frees_at_the_end()),
         ("2 processes, endpoints made after a free", made_after_a_free()),
+        ("2 processes x 2 threads, duplicates at once", duplicates_of_two_threads()),
+        ("2 processes, duplicates one after the other", duplicates_of_one_thread()),
         ("1 process, names of endpoints", names_of_endpoints()),
         ("2 ranks, allreduce, in order", {
             let case = finds(allreduce(2, affine()), &[(Mutant::WrongSide, "C1")]);
@@ -791,6 +811,16 @@ fn of_the_library() -> Vec<(&'static str, Case)> {
 fn of_endpoints(
     counts: &'static [u16],
     scripts: Vec<layouts::Script>,
+    law: (&'static str, &'static str),
+    holds: impl Fn(&layouts::World) -> bool + 'static,
+) -> Tried {
+    of_many_endpoints((counts, false), scripts, law, holds)
+}
+
+/// The same; where there are too many orders, those are left out that differ in nothing else.
+fn of_many_endpoints(
+    (counts, reduce): (&'static [u16], bool),
+    scripts: Vec<layouts::Script>,
     (law, statement): (&'static str, &'static str),
     holds: impl Fn(&layouts::World) -> bool + 'static,
 ) -> Tried {
@@ -801,7 +831,7 @@ fn of_endpoints(
             (!holds(world)).then_some(broken)
         };
         let start = layouts::world_from(counts, scripts.clone(), |job| planted(job, mutant));
-        explore::judged(&start, Budget { states, reduce: false }, judge)
+        explore::judged(&start, Budget { states, reduce }, judge)
     };
     Tried { survey: Box::new(survey), sound: Sound::Ends, found: &[], harmless: &[] }
 }
@@ -822,6 +852,31 @@ fn beside_agents(near: Option<Cooperation>) -> Tried {
         explore::judged(&start, Budget { states, reduce: false }, |_| None)
     };
     Tried { survey: Box::new(survey), sound: Sound::Ends, found: &[], harmless: &[] }
+}
+
+const BETWEEN: (&str, &str) =
+    ("M12", "a message between two groups reaches the rank that its sender named");
+
+/// Endpoint 0 and both endpoints of process 1 are two groups; one message to a rank of the second.
+fn a_message_between_two_groups(receiver: u32) -> Tried {
+    let (own, inter) = (Comm(7), Comm(8));
+    let endpoint = |me: u32| {
+        let (color, remote) = if me == 0 { (0, 1) } else { (1, 0) };
+        let split = CommCall::Split { comm: WORLD, color: Some(color), key: 0, new: own };
+        let (leader, remote_leader, peer, tag, new) = (Rank(0), Rank(remote), WORLD, 3, inter);
+        let create = CommCall::Intercomm { comm: own, leader, peer, remote_leader, tag, new };
+        let then = match me {
+            0 => Some(send(inter, receiver, 5, 8)),
+            _ => (me == 1 + receiver).then(|| recv(inter, Some(0), Some(5), 0, 8)),
+        };
+        [split, create].map(Call::Communicators).into_iter().chain(then).collect()
+    };
+    let came = move |world: &layouts::World| {
+        let thread = Thread(u16::try_from(receiver).unwrap());
+        let replies = &world.program(Process(1), thread).program().replies;
+        matches!(replies.last(), Some(Reply::Outcome(Outcome::Received(status))) if status.count == 8)
+    };
+    of_many_endpoints((&[1, 2], true), scripts((0..3).map(endpoint).collect()), BETWEEN, came)
 }
 
 const PACKING: (&str, &str) = ("M10", "a value that does not fit a packed tag is an error");
@@ -909,6 +964,14 @@ fn cases() -> Vec<(&'static str, Tried)> {
         ..two_windows_of_a_server()
     };
     all.push(("3 endpoints over plain MPI, a window of each client", windows));
+    let between = |receiver| Tried {
+        harmless: &[Mutant::EndsPending, Mutant::ChecksTwice],
+        ..a_message_between_two_groups(receiver)
+    };
+    let printed = Tried { found: &[(Mutant::AsPrinted, "refusal")], ..between(1) };
+    all.push(("3 endpoints over plain MPI, a message between two groups", printed));
+    let equal = Tried { harmless: &[Mutant::AsPrinted], ..between(0) };
+    all.push(("3 endpoints over plain MPI, a message between ranks 0 of two groups", equal));
     all
 }
 
@@ -917,6 +980,35 @@ fn the_library_itself_is_sound_in_every_world() {
     for (name, case) in cases() {
         let survey = case.survey(None, ALL);
         assert!(case.is_sound(&survey), "{name}: {survey:#?}");
+    }
+}
+
+/// Two groups in which the printed lookups find an entry, but a wrong one: the message for rank 1 of
+/// the second group comes to its rank 2, and rank 1 waits for ever.
+#[test]
+fn a_message_routed_as_printed_reaches_another_endpoint() {
+    let (own, inter) = (Comm(7), Comm(8));
+    let endpoint = |me: u32| {
+        let (color, remote) = if me < 2 { (0, 2) } else { (1, 0) };
+        let split = CommCall::Split { comm: WORLD, color: Some(color), key: 0, new: own };
+        let (leader, remote_leader, peer, tag, new) = (Rank(0), Rank(remote), WORLD, 3, inter);
+        let create = CommCall::Intercomm { comm: own, leader, peer, remote_leader, tag, new };
+        let then = match me {
+            0 => Some(send(inter, 1, 5, 8)),
+            3 => Some(recv(inter, Some(0), Some(5), 0, 8)),
+            _ => None,
+        };
+        [split, create].map(Call::Communicators).into_iter().chain(then).collect()
+    };
+    let calls: Vec<Vec<Call>> = (0..5).map(endpoint).collect();
+    for (mutant, ends) in [(None, true), (Some(Mutant::AsPrinted), false)] {
+        for seed in 0..10 {
+            let start = calls.iter().cloned().map(layouts::Script::new);
+            let mut world = layouts::world_from(&[1, 1, 2, 1], start, |job| planted(job, mutant));
+            let walk = explore::walk(&mut world, seed, 5, 100_000);
+            assert_eq!(walk.outcome == untimed::Outcome::Finished, ends, "{mutant:?}, {seed}");
+            assert!(world.fault().is_none(), "nobody refuses it");
+        }
     }
 }
 

@@ -225,8 +225,8 @@ fn communicators_are_made_from_those_that_were_made() {
         ]
     };
     let calls: Vec<Vec<Call>> = (0..8).map(rank).collect();
-    // One master a process: two of them would make communicators at once.
-    for counts in [&[1; 8][..], &[8]] {
+    // Where a process has several masters, they make communicators at once.
+    for counts in [&[1; 8][..], &[8], &[4, 4], &[3, 1, 4]] {
         for seed in 0..30 {
             walked(counts, &calls, seed);
         }

@@ -327,8 +327,8 @@ fn answered(library: &mut EpLibrary, op: SharedOp) -> EpReply {
 fn names(calls: &[EpCall]) -> Vec<&'static str> {
     let name = |call: &EpCall| match call {
         EpCall::Shared(SharedOp::Lock) => "lock",
-        EpCall::Shared(SharedOp::Unlock(_, None)) => "unlock",
-        EpCall::Shared(SharedOp::Unlock(_, Some(_))) => "append, unlock",
+        EpCall::Shared(SharedOp::Unlock { found: None, .. }) => "unlock",
+        EpCall::Shared(SharedOp::Unlock { found: Some(_), .. }) => "append, unlock",
         EpCall::Shared(SharedOp::Walk(_, None)) => "walk",
         EpCall::Shared(SharedOp::Walk(_, Some(_))) => "post, walk",
         EpCall::Mpi(Call::Improbe { source: Peer::Any, tag: None, .. }) => "probe any",

@@ -52,7 +52,7 @@ fn endpoints(tree: &Node, threads: u16) -> EndpointOptions {
 
 /// What runs over the endpoint library.
 const OVER_PLAIN_MPI: &str =
-    "only the workloads `message_rate` without long queues and `collective` run over it";
+    "only the workloads `message_rate` without long queues, `collective` and `program` run over it";
 
 /// What only some ways to address threads can do.
 pub(super) fn check_addressing(
@@ -105,9 +105,9 @@ pub(super) fn check_addressing(
                 (chosen.over == Over::Ranks, "its collectives have their processes for units")
             }
             Workload::MessageRate { queue, .. } => (queue.is_none(), OVER_PLAIN_MPI),
+            Workload::Program(_) => (true, OVER_PLAIN_MPI),
             Workload::PingPong { .. }
             | Workload::Bandwidth { .. }
-            | Workload::Program(_)
             | Workload::Goal(_)
             | Workload::Application(_)
             | Workload::OneSided(_)

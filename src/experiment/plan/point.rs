@@ -392,7 +392,8 @@ fn placement(
             (processes, processes.div_ceil(nodes))
         }
         Workload::Program(ranks) => {
-            let processes = u32::try_from(ranks.len()).expect("the shape limits the ranks");
+            let ranks = u32::try_from(ranks.len()).expect("the shape limits the ranks");
+            let processes = ranks.div_ceil(u32::from(each.max(1)));
             (processes, processes.div_ceil(nodes))
         }
     };
@@ -515,6 +516,20 @@ fn hardware_threads(
     );
 }
 
+/// A program has a list for each endpoint, process by process.
+fn whole_processes(diagnostics: &mut Diagnostics, tree: &Node, lists: usize, threads: u16) {
+    if lists.is_multiple_of(usize::from(threads)) {
+        return;
+    }
+    let path = "workload.ranks";
+    let found = format!("{lists} lists of statements");
+    let allowed = format!("one for each of the {threads} endpoints of every process");
+    diagnostics.push(
+        Diagnostic::error(&codes::CONTRADICTION, place(tree, path), path, found, allowed)
+            .related(place(tree, "ranks.threads_per_process"), "the endpoints are given here"),
+    );
+}
+
 /// Several threads, and what only they have, belong to workloads that know them.
 fn threaded(
     diagnostics: &mut Diagnostics,
@@ -527,6 +542,10 @@ fn threaded(
         funnelled(diagnostics, tree, chosen.call.kind, addressing, threads);
         return;
     }
+    if let (Workload::Program(ranks), Addressing::EndpointLibrary) = (workload, addressing) {
+        whole_processes(diagnostics, tree, ranks.len(), threads);
+        return;
+    }
     let Workload::MessageRate { window, queue, .. } = workload else {
         if threads > 1 {
             let path = "ranks.threads_per_process";
@@ -536,7 +555,7 @@ fn threaded(
             diagnostics.push(
                 Diagnostic::error(&codes::CONTRADICTION, place(tree, path), path, found, allowed)
                     .related(place(tree, "workload.kind"), "the workload is given here")
-                    .help("several threads are known to the workloads message_rate and collective"),
+                    .help("several threads are known to the workloads message_rate and collective, and to a program over `xios_ep`"),
             );
         }
         return;

@@ -11,6 +11,7 @@ use super::super::codes;
 use super::super::diagnostic::{Diagnostic, Diagnostics, Span, quote};
 use super::super::json::Node;
 use super::super::schema::COMMUNICATORS;
+use crate::mpi::envelope::Rank;
 use crate::protocols::call::{Call, Comm, CommCall};
 
 /// The first number of those that are made.
@@ -53,8 +54,12 @@ pub(super) struct Communicators {
 impl Communicators {
     /// The communicator of a statement.
     pub(super) fn named(&self, out: &mut Diagnostics, node: &Node, path: &str) -> Named {
+        self.named_by(out, node, "comm", path)
+    }
+
+    fn named_by(&self, out: &mut Diagnostics, node: &Node, key: &str, path: &str) -> Named {
         let world = Named { comm: Comm(0), kind: Kind::Processes(Some(Comm(0))) };
-        let Some(value) = node.get("comm") else { return world };
+        let Some(value) = node.get(key) else { return world };
         let Some(name) = value.text() else {
             let comm = Comm(u16::try_from(value.as_count()).expect("the shape limits the number"));
             return Named { comm, kind: Kind::Processes(Some(comm)) };
@@ -70,7 +75,7 @@ impl Communicators {
         } else {
             format!("{COMMUNICATORS}; made before are {}", names.join(", "))
         };
-        let (at, name) = (format!("{path}.comm"), quote(name));
+        let (at, name) = (format!("{path}.{key}"), quote(name));
         let found = format!("communicator `{name}` {found}");
         out.push(Diagnostic::error(&codes::COMMUNICATOR, value.span, at, found, allowed));
         world
@@ -86,7 +91,14 @@ impl Communicators {
     ) -> Option<Call> {
         if !matches!(
             op,
-            "comm_dup" | "comm_split" | "comm_free" | "create_endpoints" | "free_endpoint"
+            "comm_dup"
+                | "comm_split"
+                | "comm_create_group"
+                | "intercomm_create"
+                | "intercomm_merge"
+                | "comm_free"
+                | "create_endpoints"
+                | "free_endpoint"
         ) {
             return None;
         }
@@ -111,6 +123,28 @@ impl Communicators {
                     self.end(node.word("new"));
                 }
                 Call::Communicators(CommCall::Split { comm, color, key, new })
+            }
+            "comm_create_group" => {
+                of_processes(out, node, path, old);
+                let ranks = node.get("ranks").and_then(Node::elements).unwrap_or(&[]);
+                let group = ranks.iter().map(|value| rank(value.as_count())).collect();
+                let new = self.make(out, node, path, Kind::Processes(None));
+                Call::Communicators(CommCall::CreateGroup { comm, group, tag: tag(node), new })
+            }
+            "intercomm_create" => {
+                of_processes(out, node, path, old);
+                let peer = self.named_by(out, node, "peer", path).comm;
+                let named = |key: &str| rank(node.count(key).unwrap_or(0));
+                let (leader, remote_leader) = (named("leader"), named("remote_leader"));
+                let (tag, new) = (tag(node), self.make(out, node, path, Kind::Processes(None)));
+                let call = CommCall::Intercomm { comm, leader, peer, remote_leader, tag, new };
+                Call::Communicators(call)
+            }
+            "intercomm_merge" => {
+                of_processes(out, node, path, old);
+                let high = node.flag("high").unwrap_or(false);
+                let new = self.make(out, node, path, Kind::Processes(None));
+                Call::Communicators(CommCall::Merge { comm, high, new })
             }
             "comm_free" => {
                 of_processes(out, node, path, old);
@@ -168,6 +202,14 @@ impl Communicators {
             self.ended.push(name);
         }
     }
+}
+
+fn rank(number: u64) -> Rank {
+    Rank(u32::try_from(number).expect("the shape limits the ranks"))
+}
+
+fn tag(node: &Node) -> i32 {
+    i32::try_from(node.count("tag").unwrap_or(0)).expect("the shape limits the tag")
 }
 
 fn of_processes(out: &mut Diagnostics, node: &Node, path: &str, named: Named) {

@@ -27,6 +27,7 @@ pub mod barrier;
 pub mod bcast_binomial;
 pub mod bcast_pipelined_ring;
 mod call;
+pub mod coupling;
 mod fold;
 pub mod gather_binomial;
 pub mod gather_linear;

@@ -34,6 +34,7 @@ impl Library {
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
         self.calls.0[usize::from(thread.0)] += 1;
+        self.check_sides(&call)?;
         self.enter_endpoint(thread, &call, out);
         let inner = Key::Inner(thread);
         match call {
@@ -122,8 +123,9 @@ impl Library {
         if mode == SendMode::Buffered {
             self.check_room(buffer.len)?;
         }
-        let member = self.member(thread, comm)?;
-        let (route, envelope) = self.address(comm, &member, member.context, to, tag)?;
+        let member = self.speaker(thread, comm)?;
+        let route = self.way(comm, &member, to)?;
+        let envelope = Envelope { context: member.context, source: member.rank, dest: to, tag };
         #[cfg(feature = "mutants")]
         let route = self.rail(route);
         let (message, bytes) = (self.next_message(), buffer.len);
@@ -247,7 +249,7 @@ impl Library {
         tag: Option<i32>,
         comm: Comm,
     ) -> Result<Option<Selection>, ProtocolError> {
-        let Member { context, rank: dest, .. } = self.member(thread, comm)?;
+        let Member { context, rank: dest, .. } = self.speaker(thread, comm)?;
         Ok(match source {
             Peer::Rank(rank) => Some(Selection { context, dest, source: Some(rank), tag }),
             Peer::Any => Some(Selection { context, dest, source: None, tag }),

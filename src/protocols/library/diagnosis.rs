@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use super::requests::{Body, Pending, Request};
 use super::{Key, Library, Process, Thread, WaitSet, in_words};
 use crate::mpi::communicator::Communicator;
-use crate::mpi::envelope::{Envelope, Selection};
+use crate::mpi::envelope::{Envelope, Rank, Selection};
 use crate::mpi::matching::MatchingEngine;
 use crate::protocols::call::Requests;
 use crate::protocols::collectives::Kind;
@@ -163,6 +163,12 @@ impl Library {
     fn add_sources(&self, selection: &Selection, sources: &mut Vec<Process>) {
         if let Some(processes) = self.endpoint_sources(selection) {
             return sources.extend(processes);
+        }
+        if let Some(group) = self.other_group(selection.context) {
+            let named = |rank: Rank| group.process(rank).into_iter().collect();
+            let processes: Vec<u32> =
+                selection.source.map_or_else(|| group.members().to_vec(), named);
+            return sources.extend(processes.into_iter().map(Process));
         }
         let communicator = self.known().find(|communicator| {
             communicator.context == selection.context || communicator.internal == selection.context

@@ -14,8 +14,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::agreeing::{Agreeing, Purpose};
 use super::collective::tell;
-use super::requests::Pending;
 use super::{
     Action, Guard, Job, Key, Lanes, Library, LibraryAction, MatchingEngine, Process, ProtocolError,
     Reply, Route, Thread, push_return,
@@ -167,7 +167,6 @@ pub(super) struct EndpointTable {
     /// The most endpoints that one communicator has here.
     locals: u16,
     pub(super) next_id: u32,
-    pub(super) next_context: u32,
     /// Static jobs: the endpoint of each thread.
     attached: Option<Vec<Option<u16>>>,
     /// As whom each thread made its last call.
@@ -186,51 +185,13 @@ pub(super) struct Member {
     pub(super) caller: Caller,
 }
 
-/// An agreement under way.
-#[derive(Clone, Debug, Eq, Hash, PartialEq)]
-pub(super) struct Agreeing {
-    pub(super) parent: Comm,
-    pub(super) agreement: Agreement,
-    /// The parent ranks that agree, where they are not all.
-    pub(super) among: Option<Arc<[Rank]>>,
-    pub(super) purpose: Purpose,
-}
-
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub(super) enum Purpose {
-    Create { first: Comm, count: u16 },
-    Free { context: Context },
-    Dup { new: Comm },
-    Split { new: Comm },
-    Numbers,
-}
-
-impl Agreeing {
-    /// Whether a context is agreed on.
-    pub(super) const fn makes(&self) -> bool {
-        !matches!(self.purpose, Purpose::Free { .. } | Purpose::Numbers)
-    }
-
-    pub(super) const fn operation(&self) -> &'static str {
-        match self.purpose {
-            Purpose::Create { .. } => "MPI_Comm_create_endpoints",
-            Purpose::Free { .. } => "MPI_Comm_free",
-            Purpose::Dup { .. } => "MPI_Comm_dup",
-            Purpose::Split { .. } => "MPI_Comm_split",
-            Purpose::Numbers => "MPI_Allgather",
-        }
-    }
-}
-
 impl EndpointTable {
     pub(super) fn new(job: &Job, me: Process, threads: usize) -> Self {
-        let first = 2 * u32::try_from(job.communicators.iter().len()).expect("at most 2^16");
         let mut table = Self {
             comms: BTreeMap::new(),
             handles: BTreeMap::new(),
             locals: 0,
             next_id: 0,
-            next_context: first,
             attached: None,
             current: vec![Caller::Process; threads],
             heard: vec![0; threads],
@@ -293,6 +254,16 @@ impl EndpointTable {
         let comm = self.comms.range(..=context).next_back()?.1;
         let named = comm.context == context || comm.internal == context;
         named.then(|| comm.group.parent(dest)).flatten().map(|(_, local)| local)
+    }
+
+    /// The word that a thread's inner receive brought.
+    pub(super) fn heard(&self, thread: Thread) -> u64 {
+        self.heard[usize::from(thread.0)]
+    }
+
+    /// All processes have freed their endpoints of a communicator.
+    pub(super) fn close(&mut self, context: Context) {
+        self.comms.remove(&context);
     }
 
     /// Whether a communicator is the handle of an endpoint.
@@ -469,10 +440,10 @@ impl Library {
         if member.caller != Caller::Process {
             return Err(self.refuse("endpoints are made from a communicator of processes", parent));
         }
-        let context = self.endpoints.next_context;
+        let context = self.offer_contexts(member.rank, 1)?;
         let agreement = Agreement::new(member.rank, member.size, context, Some(count));
         let purpose = Purpose::Create { first, count };
-        self.agree(thread, Agreeing { parent, agreement, among: None, purpose }, out)
+        self.agree(thread, Agreeing::of_all(parent, agreement, purpose), out)
     }
 
     pub(super) fn free_endpoint(
@@ -510,93 +481,12 @@ impl Library {
         let place = among.binary_search(&me).expect("this process has endpoints");
         let number = |count: usize| u32::try_from(count).expect("parents are ranks");
         let agreement = Agreement::new(Rank(number(place)), number(among.len()), 0, None);
-        let (among, purpose) = (Some(among), Purpose::Free { context });
-        self.agree(thread, Agreeing { parent, agreement, among, purpose }, out)
+        let purpose = Purpose::Free { context };
+        self.agree(thread, Agreeing::among(parent, agreement, among, purpose), out)
     }
 
-    pub(super) fn agree(
-        &mut self,
-        thread: Thread,
-        agreeing: Agreeing,
-        out: &mut Vec<LibraryAction>,
-    ) -> Result<(), ProtocolError> {
-        self.pending[usize::from(thread.0)] = Some(Pending::Agree(Box::new(agreeing)));
-        self.exchange(thread, out)
-    }
-
-    /// The word that an agreement waited for has come.
-    pub(super) fn advance_agreement(
-        &mut self,
-        thread: Thread,
-        out: &mut Vec<LibraryAction>,
-    ) -> Result<(), ProtocolError> {
-        self.hear(thread);
-        self.exchange(thread, out)
-    }
-
-    fn agreeing(&mut self, thread: Thread) -> &mut Agreeing {
-        match &mut self.pending[usize::from(thread.0)] {
-            Some(Pending::Agree(agreeing)) => agreeing,
-            other => unreachable!("only an agreement is advanced, not {other:?}"),
-        }
-    }
-
-    fn hear(&mut self, thread: Thread) {
-        let word = self.endpoints.heard[usize::from(thread.0)];
-        self.agreeing(thread).agreement.hear(word);
-    }
-
-    /// Exchanges words until one must be waited for.
-    fn exchange(
-        &mut self,
-        thread: Thread,
-        out: &mut Vec<LibraryAction>,
-    ) -> Result<(), ProtocolError> {
-        let key = Key::Inner(thread);
-        loop {
-            let Agreeing { parent, agreement, among, .. } = self.agreeing(thread);
-            let comm = *parent;
-            let Some(next) = agreement.next_exchange() else { return self.agreed(thread, out) };
-            let name = |rank: Rank| among.as_ref().map_or(rank, |among| among[rank.0 as usize]);
-            let (to, from) = (name(next.to), name(next.from));
-            self.send_internal(thread, comm, to, next.tag, next.word, out)?;
-            self.receive_internal(thread, comm, from, next.tag, out)?;
-            if self.outcome(key)?.is_none() {
-                self.wait_for(key, thread);
-                return Ok(());
-            }
-            self.close(key);
-            self.hear(thread);
-        }
-    }
-
-    fn agreed(
-        &mut self,
-        thread: Thread,
-        out: &mut Vec<LibraryAction>,
-    ) -> Result<(), ProtocolError> {
-        let pending = self.pending[usize::from(thread.0)].take();
-        let Some(Pending::Agree(agreeing)) = pending else {
-            unreachable!("it was an agreement just now")
-        };
-        let mut reply = Reply::Done;
-        match agreeing.purpose {
-            Purpose::Create { first, count } => self.created(&agreeing, first, count, out)?,
-            Purpose::Free { context } => {
-                self.endpoints.comms.remove(&context);
-                tell(GroupFact::Closed { context }, out);
-                #[cfg(feature = "mutants")]
-                self.gives_context_back();
-            }
-            Purpose::Dup { .. } | Purpose::Split { .. } | Purpose::Numbers => {
-                reply = self.communicator_made(&agreeing, out)?;
-            }
-        }
-        push_return(thread, reply, out);
-        Ok(())
-    }
-
-    fn created(
+    /// All processes of the parent have told their counts.
+    pub(super) fn created(
         &mut self,
         agreeing: &Agreeing,
         first: Comm,
@@ -606,15 +496,17 @@ impl Library {
         let parent = self.communicator(agreeing.parent)?;
         let parent_rank = parent.rank(self.me.0).expect("a member made the call");
         let members = parent.group.members().iter().copied().collect();
-        let counts = agreeing.agreement.counts();
+        let agreement = agreeing.agreement();
+        let (counts, context) = (agreement.counts(), agreement.context());
         #[cfg(feature = "mutants")]
         let counts = self.counted(counts, count);
         let group = EndpointGroup::new(counts, members);
         let group = group.map_err(|error| self.refuse("no endpoints are made", error))?;
-        let context = agreeing.agreement.context();
-        self.endpoints.next_context = context + 2;
         #[cfg(feature = "mutants")]
-        self.leaves_a_gap();
+        {
+            self.counts_late(parent_rank, context, 1);
+            self.leaves_a_gap();
+        }
         tell(GroupFact::Opened { context: Context(context) }, out);
         self.tell_names(&group, (parent_rank, count), Context(context), out);
         self.endpoints.open(context, agreeing.parent, parent_rank, Arc::new(group), count);

@@ -9,14 +9,17 @@
 //! One-sided operations are a family of their own, behind `one_sided.rs`. Datatypes exist in GPU
 //! memory only (`device.rs`).
 
+mod agreeing;
 mod arrivals;
 mod buffered;
 mod calls;
 mod collective;
 mod communicators;
+mod contexts;
 mod device;
 mod diagnosis;
 mod endpoints;
+mod intercommunicators;
 mod names;
 mod offers;
 mod one_sided;
@@ -47,6 +50,7 @@ use crate::mpi::observation::{MessageId, Names, ReceiveId};
 use crate::units::Bytes;
 use buffered::Attached;
 use communicators::Made;
+use contexts::Contexts;
 use endpoints::Caller;
 use endpoints::EndpointTable;
 pub use endpoints::{Endpoints, Progress, Queues, Threading};
@@ -325,6 +329,8 @@ pub struct Library {
     longest: Note<Longest>,
     endpoints: EndpointTable,
     made: Made,
+    /// The contexts that this process may give to new communicators.
+    contexts: Contexts,
     requests: RequestTable,
     /// The windows; none in most processes.
     rma: Option<Box<Rma>>,
@@ -367,6 +373,7 @@ impl Library {
             longest: Note::default(),
             endpoints,
             made: Made::default(),
+            contexts: Contexts::of(&job, me),
             requests: RequestTable::new(threads),
             rma: None,
             probed: Vec::new(),

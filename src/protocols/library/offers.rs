@@ -142,8 +142,8 @@ impl Library {
     }
 
     fn route_of(&self, thread: Thread, comm: Comm, rank: Rank) -> Result<Route, ProtocolError> {
-        let member = self.member(thread, comm)?;
-        self.route(comm, &member, rank)
+        let member = self.speaker(thread, comm)?;
+        self.way(comm, &member, rank)
     }
 
     /// Whether a receive that was posted before and is not on offer could take the message of this

@@ -61,6 +61,9 @@ impl Library {
 
     /// What a window must know of the communicator that it is made over.
     fn members(&self, thread: Thread, comm: Comm) -> Result<Members, ProtocolError> {
+        if self.sides(comm).is_ok() {
+            return Err(self.refuse("no window is made over an intercommunicator", comm));
+        }
         let member = self.member(thread, comm)?;
         let group = &self.communicator(comm)?.group;
         let processes = group.members().iter().map(|&process| Process(process)).collect();

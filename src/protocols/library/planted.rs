@@ -141,18 +141,6 @@ impl Library {
         }
     }
 
-    pub(super) fn gives_context_back(&mut self) {
-        if self.job.has(Mutant::ContextAgain) {
-            self.endpoints.next_context -= 2;
-        }
-    }
-
-    pub(super) fn leaves_a_gap(&mut self) {
-        if self.job.has(Mutant::ContextGaps) {
-            self.endpoints.next_context += 2;
-        }
-    }
-
     /// The numbers of endpoints of all processes.
     pub(super) fn counted(
         &self,

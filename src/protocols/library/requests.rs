@@ -1,8 +1,9 @@
 //! The request table, and which thread waits for which request.
 
+use super::agreeing::Agreeing;
 use super::collective::Running;
 use super::device::Exchanging;
-use super::endpoints::{Agreeing, Caller};
+use super::endpoints::Caller;
 use super::{
     Action, Handle, Key, Library, LibraryAction, MessageId, Note, Outcome, ProtocolError,
     ReceiveId, Region, Reply, Route, Selection, Thread, push_return,

@@ -15,9 +15,11 @@
 //! Source: `xios-ep` Sec. 3.2, 3.3, 4.
 
 use super::comm::Part;
+use super::intercomm::{Channel, Intercomm};
 use super::rank_map::{Place, RankMap};
 use super::tag::{Fields, TagError};
 use crate::mpi::envelope::{Context, Envelope, Rank, Selection};
+use crate::mpi::intercommunicator::Side;
 use crate::mpi::matching::{MatchingEngine, Search};
 
 /// Lists are per communicator, so the context of an envelope says nothing in them.
@@ -174,6 +176,30 @@ pub fn read(map: &RankMap, process: u32, packed: i32) -> Result<(Rank, i32, u32)
     let sender = Place { local: sender, process };
     let source = map.rank(sender).ok_or(RelocateError::Sender { sender })?;
     Ok((source, tag, receiver))
+}
+
+/// The same of a message that came through `channel` to an endpoint of the assigned group of `home` in
+/// an intercommunicator; the sender is named by its rank on the other side. `here` is the receiving
+/// process's rank in the group, `process` that of the sending one in its own.
+///
+/// # Errors
+///
+/// A tag that no endpoint of this intercommunicator packs.
+pub fn read_between(
+    inter: &Intercomm,
+    home: Side,
+    channel: Channel,
+    (here, process, packed): (u32, u32, i32),
+) -> Result<(Rank, i32, u32), RelocateError> {
+    let Fields { tag, sender, receiver } = Fields::decode(packed)?;
+    let group = inter.assigned_to(home);
+    let endpoints = super::count(group.rank_map.locals(here).len());
+    let own = group.rank_map.rank(Place { local: receiver, process: here });
+    let own = own.ok_or(RelocateError::Receiver { receiver, endpoints })?;
+    let (side, _) = group.members[own.0 as usize];
+    let sender = Place { local: sender, process };
+    let source = inter.sender(side, group.label, channel, sender);
+    Ok((source.ok_or(RelocateError::Sender { sender })?, tag, receiver))
 }
 
 /// Moves a message from the process to the list of the endpoint that it is for, and answers with

@@ -97,8 +97,21 @@ pub struct Intercomm {
 ///
 /// Never: a leader moves in a group of several processes only.
 pub fn create(a: &Caller, b: &Caller, peer: &Members) -> Result<Intercomm, IntercommError> {
+    call::check_leaders([a, b], peer)?;
+    couple(a, b)
+}
+
+/// The same where both leaders have met: each names the other one as it is.
+///
+/// # Errors
+///
+/// A thread on both sides.
+///
+/// # Panics
+///
+/// Never: a leader moves in a group of several processes only.
+pub fn couple(a: &Caller, b: &Caller) -> Result<Intercomm, IntercommError> {
     let callers = [a, b];
-    call::check_leaders(callers, peer)?;
     call::check_disjoint(&a.members, &b.members)?;
     let groups = callers.map(|caller| &*caller.members);
     let cards = Side::BOTH.map(|side| call::card(callers, side));

@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 use super::joined::{Joined, shape, unfit};
 use super::thread::{Endpoint, Goal, Member, Stage, Step};
-use super::{Seat, SharedOp, Showing, Shown};
+use super::{SharedOp, Showing, Shown};
 use crate::protocols::call::{Call, Comm, Reply};
 use crate::protocols::collectives::{Collective, Kind, Work};
 use crate::protocols::contract::{Region, Space};
@@ -75,6 +75,9 @@ impl Endpoint {
         let Some(Member { map, place, .. }) = self.comms.get(&call.comm) else {
             return Step::refuse(super::start::UNKNOWN);
         };
+        if self.comms[&call.comm].across.is_some() {
+            return Step::refuse(super::between::OFFERED);
+        }
         let own = map.rank(*place).expect("an endpoint has a rank");
         if let Some(words) = unfit(call, map, own) {
             return Step::refuse(&format!("{} of endpoint {}: {words}", call.function(), own.0));
@@ -156,7 +159,7 @@ impl Endpoint {
         };
         let Joint { comm, call, all } = joint;
         let Member { map, place: own, mpi, .. } = &self.comms[comm];
-        let seat = Seat { mpi: *mpi, local: own.local };
+        let seat = self.comms[comm].seat();
         let meet = |showing| Step::shared(SharedOp::Arrive(seat, showing));
         let joined = Joined { map, place: *own, mpi: *mpi, call, all };
         let (shape, barrier) = (shape(call), call.kind == Kind::Barrier);

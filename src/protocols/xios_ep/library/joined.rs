@@ -101,9 +101,7 @@ pub(super) fn unfit(call: &Collective, map: &RankMap, rank: Rank) -> Option<Stri
 pub(super) fn differ(a: &Shown, b: &Shown) -> Option<&'static str> {
     let same = match (a, b) {
         (Shown::Call(a), Shown::Call(b)) => return calls_differ(a, b),
-        (Shown::Makes(a), Shown::Makes(b)) => {
-            std::mem::discriminant(a) == std::mem::discriminant(b)
-        }
+        (Shown::Makes(a), Shown::Makes(b)) => return a.differ(*b),
         (Shown::Windows(a), Shown::Windows(b)) => return (a != b).then_some("the window"),
         (Shown::Call(_) | Shown::Makes(_) | Shown::Windows(_), _) => false,
     };

@@ -12,18 +12,21 @@
 //! The masters of all processes go through all colors, members or not: a process without threads of
 //! a color says undefined to MPI. Keys act within a process.
 //!
-//! Source: `xios-ep` Sec. 2, 6.1. Left out: making two communicators at once by threads of one
-//! process that are masters of different ones, which the MPI library below refuses.
+//! Intercommunicators and merges begin and end here, and are made in [`super::between`].
+//!
+//! Source: `xios-ep` Sec. 2, 6.1.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use super::between::{Between, Known, Meeting, OFFERED};
 use super::thread::{Endpoint, Goal, Member, Stage, Step};
-use super::{Seat, SharedOp, SharedReply, Showing, Shown};
+use super::{SharedOp, SharedReply, Showing, Shown};
 use crate::mpi::envelope::Rank;
 use crate::mpi::group::Choice;
 use crate::protocols::call::{Call, Comm, CommCall, Reply};
 use crate::protocols::contract::Thread;
+use crate::protocols::xios_ep::collective::caller;
 use crate::protocols::xios_ep::rank_map::RankMap;
 use crate::protocols::xios_ep::split;
 
@@ -36,6 +39,13 @@ pub enum Wish {
     Split(Choice),
     /// That it is freed.
     Free,
+    /// An intercommunicator of its communicator and another one.
+    Couple(Meeting),
+    /// One communicator of both sides; `high`: the own one last.
+    Merge {
+        /// What it says.
+        high: bool,
+    },
 }
 
 /// A new communicator, as the master tells its process.
@@ -49,6 +59,8 @@ pub struct Opened {
     pub process: u32,
     /// The thread of each endpoint of this process.
     pub threads: Box<[Thread]>,
+    /// What it is between, where it is an intercommunicator.
+    pub between: Option<Between>,
 }
 
 /// A communicator that the program makes or frees.
@@ -57,14 +69,16 @@ pub(super) struct Making {
     comm: Comm,
     /// The program's number for what is new; for none in a free.
     new: Comm,
-    wish: Wish,
+    pub(super) wish: Wish,
     /// What the endpoints of the process want, once they met.
-    wishes: Box<[Wish]>,
+    pub(super) wishes: Box<[Wish]>,
     /// The colors that are not made yet.
     colors: VecDeque<i32>,
     /// What all endpoints chose, by rank.
     choices: Box<[Choice]>,
     opened: Vec<Opened>,
+    /// What is known of an intercommunicator.
+    pub(super) known: Known,
 }
 
 /// What a maker waits to hear.
@@ -90,6 +104,28 @@ pub(super) enum Made {
     Joined,
     /// That the process has forgotten it.
     Closed,
+    /// Who the endpoints of the group are.
+    Identified,
+    /// What the other leader tells.
+    Swapped,
+    /// A number for the communicator of the assigned group.
+    HomeNumbered,
+    /// That MPI has made it.
+    AtHome(Comm),
+    /// That MPI has made it without this process.
+    LeftHome,
+    /// A number for the intercommunicator.
+    BesideNumbered,
+    /// That MPI has made it.
+    Joint(Comm),
+    /// What all endpoints of both sides say.
+    Flagged,
+    /// A number for the merged communicator.
+    MergeNumbered,
+    /// That MPI has made it.
+    Merged(Comm),
+    /// Its place, which another thread of the process may make.
+    Taken,
 }
 
 /// A choice as two numbers, and back: no color is negative.
@@ -106,7 +142,9 @@ impl Wish {
     const fn choice(self) -> Choice {
         match self {
             Self::Split(choice) => choice,
-            Self::Dup | Self::Free => Choice { color: None, key: 0 },
+            Self::Dup | Self::Free | Self::Couple(_) | Self::Merge { .. } => {
+                Choice { color: None, key: 0 }
+            }
         }
     }
 
@@ -115,6 +153,19 @@ impl Wish {
             Self::Dup => "MPI_Comm_dup",
             Self::Split(_) => "MPI_Comm_split",
             Self::Free => "MPI_Comm_free",
+            Self::Couple(_) => "MPI_Intercomm_create",
+            Self::Merge { .. } => "MPI_Intercomm_merge",
+        }
+    }
+
+    /// What two endpoints of a process must agree on, and do not.
+    pub(super) fn differ(self, other: Self) -> Option<&'static str> {
+        match (self, other) {
+            (Self::Couple(a), Self::Couple(b)) => (a.leader != b.leader).then_some("the leader"),
+            (Self::Couple(_) | Self::Dup | Self::Split(_) | Self::Free | Self::Merge { .. }, _) => {
+                let same = std::mem::discriminant(&self) == std::mem::discriminant(&other);
+                (!same).then_some("the operation")
+            }
         }
     }
 }
@@ -133,6 +184,10 @@ impl Shown {
 impl Endpoint {
     /// The program makes or frees a communicator.
     pub(super) fn make(&mut self, call: &CommCall) -> Step {
+        let old = &self.comms[&call.comm()];
+        if old.across.is_some() && !matches!(call, CommCall::Merge { .. }) {
+            return Step::refuse(OFFERED);
+        }
         let (wish, new) = match *call {
             CommCall::Dup { new, .. } => (Wish::Dup, new),
             CommCall::Split { color: Some(..0), .. } => {
@@ -143,7 +198,21 @@ impl Endpoint {
                 return Step::refuse("the communicator of all endpoints is not freed");
             }
             CommCall::Free { comm } => (Wish::Free, comm),
-            CommCall::Numbers { .. } => {
+            CommCall::Intercomm { leader, peer, remote_leader, tag, new, .. } => {
+                let meeting = Meeting { leader, peer, remote: remote_leader, tag };
+                if let Err(words) = self.check_meeting(old, meeting) {
+                    return Step::refuse(&format!("MPI_Intercomm_create: {words}"));
+                }
+                (Wish::Couple(meeting), new)
+            }
+            CommCall::Merge { .. } if old.across.is_none() => {
+                return Step::refuse("MPI_Intercomm_merge: it is no intercommunicator");
+            }
+            CommCall::Merge { high, new, .. } => (Wish::Merge { high }, new),
+            CommCall::CreateGroup { .. } => {
+                return Step::refuse("the endpoint library does not offer MPI_Comm_create_group");
+            }
+            CommCall::Numbers { .. } | CommCall::Couple { .. } => {
                 return Step::refuse("the endpoint library does not gather numbers");
             }
         };
@@ -158,11 +227,12 @@ impl Endpoint {
             colors: VecDeque::new(),
             choices: Box::default(),
             opened: Vec::new(),
+            known: Known::default(),
         });
         self.meet(Made::Entered, Showing::Shows(Shown::Makes(wish)))
     }
 
-    fn making(&mut self) -> &mut Making {
+    pub(super) fn making(&mut self) -> &mut Making {
         let Goal::Making(making) = &mut self.goal else {
             unreachable!("only the goal of a creation is asked for")
         };
@@ -177,18 +247,31 @@ impl Endpoint {
         &self.comms[comm]
     }
 
-    fn then(&mut self, made: Made, step: Step) -> Step {
+    pub(super) fn then(&mut self, made: Made, step: Step) -> Step {
         self.stage = Stage::Making(made);
         step
     }
 
     fn meet(&mut self, made: Made, showing: Showing) -> Step {
-        let Member { mpi, place, .. } = self.old();
-        let seat = Seat { mpi: *mpi, local: place.local };
+        let seat = self.old().seat();
         self.then(made, Step::shared(SharedOp::Arrive(seat, showing)))
     }
 
-    fn call(&mut self, made: Made, call: CommCall) -> Step {
+    /// What the maker had to do is done: it meets the others of its process again.
+    pub(super) fn end_making(&mut self) -> Step {
+        self.meet(Made::Ended, Showing::Ends)
+    }
+
+    /// Whether this thread calls MPI for its process: the master, or a leader for its own.
+    fn is_maker(&mut self) -> bool {
+        let wish = self.making().wish;
+        let Member { map, place, .. } = self.old();
+        let leader =
+            if let Wish::Couple(meeting) = wish { map.place(meeting.leader) } else { None };
+        caller(leader, place.process) == place.local
+    }
+
+    pub(super) fn call(&mut self, made: Made, call: CommCall) -> Step {
         self.then(made, Step::mpi(Call::Communicators(call)))
     }
 
@@ -198,12 +281,12 @@ impl Endpoint {
             return self.ended();
         }
         let wish = |shown: &Shown| if let Shown::Makes(wish) = shown { Some(*wish) } else { None };
-        let master = self.old().place.local == 0;
+        let maker = self.is_maker();
         let making = self.making();
         making.wishes = met.iter().filter_map(wish).collect();
         let wish = making.wish;
-        if !master {
-            return self.meet(Made::Ended, Showing::Ends);
+        if !maker {
+            return self.end_making();
         }
         let comm = self.old().mpi;
         match wish {
@@ -213,6 +296,8 @@ impl Endpoint {
                 self.call(Made::Gathered, CommCall::Numbers { comm, own })
             }
             Wish::Free => self.call(Made::Freed, CommCall::Free { comm }),
+            Wish::Couple(_) => self.identify(),
+            Wish::Merge { .. } => self.gather_high(),
         }
     }
 
@@ -233,8 +318,8 @@ impl Endpoint {
             (Made::Created(Some(number)), Reply::Done) => self.created(number),
             (Made::Created(None), Reply::Done) => self.next_color(),
             (Made::Counted(number), Reply::Numbers(counts)) => self.counted(number, &counts),
-            (Made::Freed, Reply::Done) => self.meet(Made::Ended, Showing::Ends),
-            (made, reply) => unreachable!("MPI answered {reply:?} to {made:?}"),
+            (Made::Freed, Reply::Done) => self.end_making(),
+            (made, reply) => self.between_made(made, reply),
         }
     }
 
@@ -242,14 +327,14 @@ impl Endpoint {
     pub(super) fn told(&mut self, made: Made, reply: SharedReply) -> Step {
         match (made, reply) {
             (Made::Numbered, SharedReply::Number(number)) => self.numbered(number),
-            (Made::Opened, SharedReply::Done) => self.meet(Made::Ended, Showing::Ends),
-            (Made::Joined, SharedReply::Joined(member)) => {
+            (Made::Opened, SharedReply::Done) => self.end_making(),
+            (Made::Joined | Made::Taken, SharedReply::Joined(member)) => {
                 let new = self.making().new;
                 self.comms.extend(member.map(|member| (new, member)));
                 Step::Answer(Reply::Done)
             }
             (Made::Closed, SharedReply::Done) => self.forget(),
-            (made, reply) => unreachable!("process memory answered {reply:?} to {made:?}"),
+            (made, reply) => self.between_told(made, reply),
         }
     }
 
@@ -343,14 +428,18 @@ impl Endpoint {
     fn open(&mut self, mpi: Comm, map: Arc<RankMap>, process: u32, locals: &[u32]) -> Step {
         let all = self.old().threads.clone();
         let threads = locals.iter().map(|local| all[*local as usize]).collect();
-        self.making().opened.push(Opened { mpi, map, process, threads });
+        self.making().opened.push(Opened { mpi, map, process, threads, between: None });
         self.next_color()
     }
 
     /// All have met again: who made something takes its place, who freed something forgets it.
     fn ended(&mut self) -> Step {
-        if self.making().wish != Wish::Free {
-            return self.then(Made::Joined, Step::shared(SharedOp::Join));
+        match self.making().wish {
+            Wish::Dup | Wish::Split(_) => {
+                return self.then(Made::Joined, Step::shared(SharedOp::Join));
+            }
+            Wish::Couple(_) | Wish::Merge { .. } => return self.take(),
+            Wish::Free => {}
         }
         let Member { mpi, place, .. } = self.old();
         let (mpi, master) = (*mpi, place.local == 0);

@@ -4,8 +4,8 @@
 //!   program (ranks are endpoints)                         P
 //!     │ Isend, Irecv, Wait, Test, Barrier …
 //!   the endpoint library, code of the thread that calls   thread.rs, start.rs, step.rs;
-//!     │                        │                          collective.rs, joined.rs; making.rs;
-//!     │                        │                          one_sided.rs
+//!     │                        │                          collective.rs, joined.rs; making.rs,
+//!     │                        │                          between.rs; one_sided.rs
 //!     │ EpCall::Mpi            │ EpCall::Shared
 //!   MPI library of the         lock, lists, pending       shared.rs
 //!   process, unchanged         receives, barrier
@@ -25,11 +25,11 @@
 //!   its cache line from the core that had it last. Who is woken looks again, under the latch: that
 //!   is when the line comes to its core.
 //!
-//! Source: `xios-ep` Sec. 2 to 5, 6.1, 8.
-//! Left out: intercommunicators, whose maps and routes are in [`super::intercomm`], and the few
-//! instructions that encode a tag and look a rank up. Noticeable in programs that couple groups, and
-//! not at all.
+//! Source: `xios-ep` Sec. 2 to 8.
+//! Left out: collectives between the groups of an intercommunicator, which are refused, and the few
+//! instructions that encode a tag and look a rank up.
 
+mod between;
 mod collective;
 mod joined;
 mod making;
@@ -57,6 +57,7 @@ use crate::protocols::contract::{
 use crate::protocols::library::{Library, Packet, SharedJob};
 use crate::protocols::note::Note;
 use crate::protocols::rma::call::Win;
+pub use between::Across;
 pub use joined::among_processes;
 pub use making::{Opened, Wish};
 use shared::Shared;
@@ -90,7 +91,14 @@ pub enum SharedOp {
     /// Takes the lock, or waits for it.
     Lock,
     /// Files what the probe under the lock has found, and leaves the lock.
-    Unlock(Comm, Option<Probed<Found>>),
+    Unlock {
+        /// Whose lists it goes to.
+        seat: Seat,
+        /// The communicator of MPI that was probed.
+        at: Comm,
+        /// The message, if there was one.
+        found: Option<Probed<Found>>,
+    },
     /// Looks again, after it was woken.
     Look(Comm),
     /// Appends a receive to the pending list of the endpoint, if one is given, and walks the list.
@@ -114,6 +122,8 @@ pub enum SharedOp {
     Open(Box<[Opened]>),
     /// Takes the place in a new communicator.
     Join,
+    /// The same, and waits for it: a thread of the other side makes it, where it makes it.
+    Take,
     /// A communicator is freed.
     Close(Comm),
     /// The program's call is wrong: ends the run with these words.
@@ -149,6 +159,8 @@ pub struct Seat {
     pub mpi: Comm,
     /// The rank in the process.
     pub local: u32,
+    /// MPI's intercommunicator beside it, where messages of two groups come through both.
+    pub beside: Option<Comm>,
 }
 
 /// What process memory answers.

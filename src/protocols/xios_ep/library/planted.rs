@@ -2,10 +2,14 @@
 //!
 //! Every function here is called at one place, the one that the bug would be written at.
 
+use super::Across;
 use super::thread::{Endpoint, Step};
+use crate::mpi::envelope::Rank;
+use crate::mpi::intercommunicator::Side;
 use crate::protocols::call::{Outcome, Reply, Status};
 use crate::protocols::contract::Handle;
 use crate::protocols::mutant::Mutant;
+use crate::protocols::xios_ep::intercomm::{Channel, Route};
 use crate::protocols::xios_ep::tag::{Fields, LOCAL_MAX, USER_MAX};
 
 impl Endpoint {
@@ -20,6 +24,28 @@ impl Endpoint {
             return fields;
         }
         Fields { tag: tag & USER_MAX, sender: sender & LOCAL_MAX, receiver: receiver & LOCAL_MAX }
+    }
+
+    /// The lookups between two groups as the document prints them: the sender in the map of the other
+    /// group, the receiver in that of the own one.
+    pub(super) fn as_printed(
+        &self,
+        (across, home): (&Across, Side),
+        to: Rank,
+        route: Route,
+    ) -> Result<Route, String> {
+        if !self.has(Mutant::AsPrinted) || route.channel != Channel::Inter {
+            return Ok(route);
+        }
+        let entry = |side: Side, rank: Rank| across.inter.rank_map_of(side)[rank.0 as usize].rank;
+        let map = |side: Side| &across.inter.assigned_to(side).rank_map;
+        let sender = map(home.other()).place(entry(across.side, across.rank));
+        let receiver = map(home).place(entry(across.side.other(), to));
+        let (Some(sender), Some(receiver)) = (sender, receiver) else {
+            return Err("the map has no such rank".to_owned());
+        };
+        let (sender, process, receiver) = (sender.local, receiver.process, receiver.local);
+        Ok(Route { sender, receiver, process, ..route })
     }
 
     /// A test found no message: what it returns.

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
+use super::between::Between;
 use super::joined::differ;
 use super::making::Opened;
 use super::thread::Member;
@@ -13,7 +14,7 @@ use crate::protocols::call::{Call, Comm};
 use crate::protocols::collectives::Work;
 use crate::protocols::contract::{Action, Handle, Process, ProtocolError, Step, Thread};
 use crate::protocols::xios_ep::comm::{Entered, Part};
-use crate::protocols::xios_ep::message::{self, Message, Probed, Wanted};
+use crate::protocols::xios_ep::message::{self, Message, Probed, RelocateError, Wanted};
 use crate::protocols::xios_ep::rank_map::{Place, RankMap};
 use crate::protocols::xios_ep::request::Pending;
 
@@ -35,6 +36,8 @@ enum WaitsFor {
     Lock,
     /// In this communicator.
     Barrier(Comm),
+    /// A place in a new intercommunicator.
+    Place,
 }
 
 /// What the endpoint library of one process did.
@@ -90,14 +93,23 @@ struct Local {
     shown: Vec<Option<Shown>>,
     /// What all showed when they met last; of that a thread learns when it looks.
     met: Box<[Shown]>,
+    /// What it is between, where it is an intercommunicator.
+    between: Option<Between>,
 }
 
 impl Local {
+    /// Moves a message that came through the communicator `at` of MPI to the list of its endpoint.
+    fn relocate(&mut self, at: Comm, probed: Probed<Found>) -> Result<u32, RelocateError> {
+        let Some(between) = &self.between else { return message::relocate(&mut self.part, probed) };
+        let (source, tag, receiver) = between.read(at == self.part.parent, &probed)?;
+        message::deliver(&mut self.part, receiver, Message { message: probed.message, source, tag })
+    }
+
     fn new(mpi: Comm, map: &Arc<RankMap>, process: u32, threads: Box<[Thread]>) -> Self {
         let part = Part::new(mpi, map, process);
         let endpoints = part.handles.len();
         let (pending, shown) = (vec![Pending::default(); endpoints], vec![None; endpoints]);
-        Self { part, threads, pending, shown, met: Box::default() }
+        Self { part, threads, pending, shown, met: Box::default(), between: None }
     }
 }
 
@@ -163,6 +175,7 @@ impl Shared {
         self.waiting[index(thread)].map(|waits| match waits {
             WaitsFor::Lock => "lock of the endpoint library",
             WaitsFor::Barrier(_) => "barrier of the process",
+            WaitsFor::Place => "place in a new intercommunicator",
         })
     }
 
@@ -190,8 +203,8 @@ impl Shared {
                 Some(handle) => SharedReply::Locked(handle),
                 None => SharedReply::Met(self.met(comm)),
             },
-            SharedOp::Unlock(comm, found) => {
-                self.file(thread, comm, found, out)?;
+            SharedOp::Unlock { seat, at, found } => {
+                self.file(thread, (seat.mpi, at), found, out)?;
                 self.unlock(thread, out)?;
                 SharedReply::Done
             }
@@ -219,11 +232,18 @@ impl Shared {
             SharedOp::Number => SharedReply::Number(self.number()?),
             SharedOp::Open(opened) => {
                 for one in opened {
-                    self.open(one);
+                    self.open(one, out);
                 }
                 SharedReply::Done
             }
             SharedOp::Join => SharedReply::Joined(self.joins[index(thread)].take()),
+            SharedOp::Take => {
+                let Some(member) = self.joins[index(thread)].take() else {
+                    self.waiting[index(thread)] = Some(WaitsFor::Place);
+                    return Ok(());
+                };
+                SharedReply::Joined(Some(member))
+            }
             SharedOp::Close(comm) => {
                 self.locals.remove(&comm);
                 self.numbers.remove(&comm);
@@ -275,7 +295,7 @@ impl Shared {
     fn file(
         &mut self,
         thread: Thread,
-        comm: Comm,
+        (comm, at): (Comm, Comm),
         found: Option<Probed<Found>>,
         out: &mut Vec<EpAction>,
     ) -> Result<(), ProtocolError> {
@@ -294,8 +314,9 @@ impl Shared {
         counts.drained += 1;
         self.moved.0[index(thread)] += 1;
         out.push(Action::Work(Step::Arrival));
-        let part = &mut self.local(comm)?.part;
-        let filed = message::relocate(part, probed);
+        let own = self.local(comm)?;
+        let filed = own.relocate(at, probed);
+        let part = &own.part;
         let filed = filed.map(|endpoint| part.handles[endpoint as usize].messages.len());
         let length = filed.map_err(|error| self.refuse(&error.to_string(), probed))?;
         let counts = &mut self.counts.0;
@@ -331,7 +352,7 @@ impl Shared {
     /// Gives each pending receive of the thread's endpoint the first message that it wants.
     fn walk(
         &mut self,
-        Seat { mpi, local }: Seat,
+        Seat { mpi, local, .. }: Seat,
         receive: Option<(Handle, Wanted)>,
         out: &mut Vec<EpAction>,
     ) -> Result<SharedReply, ProtocolError> {
@@ -354,7 +375,7 @@ impl Shared {
 
     fn peek(
         &mut self,
-        Seat { mpi, local }: Seat,
+        Seat { mpi, local, .. }: Seat,
         wanted: Wanted,
         out: &mut Vec<EpAction>,
     ) -> Result<SharedReply, ProtocolError> {
@@ -393,20 +414,26 @@ impl Shared {
         Ok(free)
     }
 
-    fn open(&mut self, Opened { mpi, map, process, threads }: Opened) {
+    fn open(&mut self, opened: Opened, out: &mut Vec<EpAction>) {
+        let Opened { mpi, map, process, threads, between } = opened;
         for (thread, local) in threads.iter().zip(0..) {
             let (map, threads) = (Arc::clone(&map), threads.clone());
-            let member = Member { map, place: Place { local, process }, mpi, threads };
-            self.joins[index(*thread)] = Some(member);
+            let place = Place { local, process };
+            let across = between.as_ref().map(|between| between.of(place));
+            self.joins[index(*thread)] = Some(Member { map, place, mpi, threads, across });
+            if self.waiting[index(*thread)] == Some(WaitsFor::Place) {
+                self.wake(*thread, out);
+            }
         }
-        self.locals.insert(mpi, Local::new(mpi, &map, process, threads));
+        let local = Local { between, ..Local::new(mpi, &map, process, threads) };
+        self.locals.insert(mpi, local);
     }
 
     /// Arrives at the barrier; the last one wakes all others, and goes on.
     fn arrive(
         &mut self,
         thread: Thread,
-        Seat { mpi, local }: Seat,
+        Seat { mpi, local, .. }: Seat,
         out: &mut Vec<EpAction>,
     ) -> Result<bool, ProtocolError> {
         let own = self.local(mpi)?;

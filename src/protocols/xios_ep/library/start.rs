@@ -93,10 +93,16 @@ impl Endpoint {
         self.own(buffer.id).map(|id| Buffer { id, ..buffer })
     }
 
-    /// Process and tag for MPI of a message to an endpoint.
-    fn address(&self, comm: Comm, to: Peer, tag: i32) -> Read<(Peer, i32)> {
-        let Member { map, place: own, .. } = &self.comms[&comm];
+    /// Process, tag and communicator for MPI of a message to an endpoint.
+    fn address(&self, comm: Comm, to: Peer, tag: i32) -> Read<(Peer, i32, Comm)> {
+        let Member { map, place: own, mpi, across, .. } = &self.comms[&comm];
         let Peer::Rank(rank) = to else { return Read::Null };
+        if let Some(across) = across {
+            return match self.across(across, *mpi, rank, tag) {
+                Ok(address) => Read::Good(address),
+                Err(words) => Read::Wrong(words),
+            };
+        }
         let Some(place) = map.place(rank) else {
             let endpoints = map.size();
             return Read::Wrong(format!("there is no endpoint {} of {endpoints}", rank.0));
@@ -105,7 +111,7 @@ impl Endpoint {
         #[cfg(feature = "mutants")]
         let fields = self.misread(fields);
         match fields.encode() {
-            Ok(packed) => Read::Good((Peer::Rank(Rank(place.process)), packed)),
+            Ok(packed) => Read::Good((Peer::Rank(Rank(place.process)), packed, *mpi)),
             Err(error) => Read::Wrong(error.to_string()),
         }
     }
@@ -120,13 +126,12 @@ impl Endpoint {
         mode: SendMode,
     ) -> Step {
         let Some(buffer) = self.buffer(buffer) else { return Step::refuse(NUMBERS) };
-        let (peer, packed) = match self.address(comm, to, tag) {
+        let seat = self.comms[&comm].seat();
+        let (peer, packed, comm) = match self.address(comm, to, tag) {
             Read::Good(address) => address,
-            Read::Null => (Peer::Null, tag),
+            Read::Null => (Peer::Null, tag, seat.mpi),
             Read::Wrong(words) => return Step::refuse(&words),
         };
-        let seat = self.comms[&comm].seat();
-        let comm = seat.mpi;
         let Some(request) = request else {
             return Step::mpi(Call::Send { to: peer, tag: packed, comm, buffer, mode });
         };
@@ -141,20 +146,16 @@ impl Endpoint {
 
     /// What a receive or probe wants.
     fn wanted(&self, comm: Comm, source: Peer, tag: Option<i32>) -> Read<Wanted> {
-        let map = &self.comms[&comm].map;
+        let Member { map, across, .. } = &self.comms[&comm];
+        let size = across.as_ref().map_or(map.size(), super::Across::remote_size);
         if let Some(tag) = tag.filter(|tag| !(0..=USER_MAX).contains(tag)) {
             return Read::Wrong(TagError::User { tag }.to_string());
         }
         match source {
             Peer::Null => Read::Null,
             Peer::Any => Read::Good(Wanted { source: None, tag }),
-            Peer::Rank(rank) if map.place(rank).is_some() => {
-                Read::Good(Wanted { source: Some(rank), tag })
-            }
-            Peer::Rank(rank) => {
-                let endpoints = map.size();
-                Read::Wrong(format!("there is no endpoint {} of {endpoints}", rank.0))
-            }
+            Peer::Rank(rank) if rank.0 < size => Read::Good(Wanted { source: Some(rank), tag }),
+            Peer::Rank(rank) => Read::Wrong(format!("there is no endpoint {} of {size}", rank.0)),
         }
     }
 

@@ -8,6 +8,7 @@
 //!   collectives: see `collective`
 //! ```
 
+use super::making::Made;
 use super::thread::{Endpoint, Goal, Stage, Step, Waiting, Walk};
 use super::{EpReply, Found, Seat, SharedOp, SharedReply};
 use crate::mpi::envelope::Rank;
@@ -31,8 +32,8 @@ impl Endpoint {
     fn heard_of_mpi(&mut self, reply: Reply) -> Step {
         match (std::mem::replace(&mut self.stage, Stage::Program), reply) {
             (Stage::Plain, reply) => Step::Answer(reply),
-            (Stage::Probe { seat, message, walk }, Reply::Probed(status)) => {
-                self.unlock(seat, message, status, walk)
+            (Stage::Probe { seat, at, message, walk }, Reply::Probed(status)) => {
+                self.unlock((seat, at), message, status, walk)
             }
             (Stage::Start { served, at }, Reply::Done) => self.started(served, at),
             (Stage::Test(request), Reply::Tested(outcome)) => self.tested(request, outcome),
@@ -46,31 +47,39 @@ impl Endpoint {
 
     fn heard_of_memory(&mut self, reply: SharedReply) -> Step {
         match (std::mem::replace(&mut self.stage, Stage::Program), reply) {
-            (Stage::Lock { seat, walk }, SharedReply::Woken) => {
-                self.look(Stage::Lock { seat, walk }, seat.mpi)
+            (Stage::Lock { seat, at, walk }, SharedReply::Woken) => {
+                self.look(Stage::Lock { seat, at, walk }, seat.mpi)
             }
             (Stage::Collective(at), SharedReply::Woken) => {
                 self.look(Stage::Collective(at), self.meeting())
             }
+            (Stage::Making(Made::Taken), SharedReply::Woken) => self.take(),
             (Stage::Making(made), SharedReply::Woken) => {
                 self.look(Stage::Making(made), self.old().mpi)
             }
             (Stage::Windows, SharedReply::Woken) => self.look(Stage::Windows, self.meets_in()),
             (Stage::Windows, SharedReply::Met(_)) => self.act(),
-            (Stage::Lock { seat, walk }, SharedReply::Locked(message)) => {
-                self.stage = Stage::Probe { seat, message, walk };
+            (Stage::Lock { seat, at, walk }, SharedReply::Locked(message)) => {
+                self.stage = Stage::Probe { seat, at, message, walk };
                 // The only probe that is made: MPI knows neither endpoints nor their tags.
                 let source = ANY.source.map_or(Peer::Any, |process| Peer::Rank(Rank(process)));
-                Step::mpi(Call::Improbe { message, source, tag: ANY.tag, comm: seat.mpi })
+                Step::mpi(Call::Improbe { message, source, tag: ANY.tag, comm: at })
             }
-            (Stage::Unlock { seat, more: true, walk }, SharedReply::Done) => self.check(seat, walk),
+            (Stage::Unlock { seat, at, more: true, walk }, SharedReply::Done) => {
+                self.check_at(at, seat, walk)
+            }
+            (Stage::Unlock { seat, at, more: false, walk }, SharedReply::Done)
+                if at == seat.mpi && seat.beside.is_some() =>
+            {
+                self.check_at(seat.beside.unwrap_or(at), seat, walk)
+            }
             #[cfg(feature = "mutants")]
-            (Stage::Unlock { seat, more: false, walk }, SharedReply::Done)
+            (Stage::Unlock { seat, more: false, walk, .. }, SharedReply::Done)
                 if self.checks_again() =>
             {
                 self.check(seat, walk)
             }
-            (Stage::Unlock { seat, more: false, walk }, SharedReply::Done) => {
+            (Stage::Unlock { seat, more: false, walk, .. }, SharedReply::Done) => {
                 self.stage = Stage::Walk;
                 Step::shared(SharedOp::Walk(seat, walk))
             }
@@ -93,20 +102,32 @@ impl Endpoint {
         Step::shared(SharedOp::Look(comm))
     }
 
-    /// Begins a check, or goes on with it after a message was found.
+    /// Begins a check.
     pub(super) fn check(&mut self, seat: Seat, walk: Walk) -> Step {
-        self.stage = Stage::Lock { seat, walk };
+        self.check_at(seat.mpi, seat, walk)
+    }
+
+    /// Goes on with a check at a communicator of MPI: an endpoint of an intercommunicator looks into
+    /// that of its assigned group first, and into the one between both groups then.
+    fn check_at(&mut self, at: Comm, seat: Seat, walk: Walk) -> Step {
+        self.stage = Stage::Lock { seat, at, walk };
         Step::shared(SharedOp::Lock)
     }
 
-    fn unlock(&mut self, seat: Seat, handle: Handle, status: Option<Status>, walk: Walk) -> Step {
-        self.stage = Stage::Unlock { seat, more: status.is_some(), walk };
+    fn unlock(
+        &mut self,
+        (seat, at): (Seat, Comm),
+        handle: Handle,
+        status: Option<Status>,
+        walk: Walk,
+    ) -> Step {
+        self.stage = Stage::Unlock { seat, at, more: status.is_some(), walk };
         let found = status.map(|status| Probed {
             message: Found { handle, bytes: status.count },
             source: status.source.expect("a message that was probed has a sender").0,
             tag: status.tag.expect("a message that was probed has a tag"),
         });
-        Step::shared(SharedOp::Unlock(seat.mpi, found))
+        Step::shared(SharedOp::Unlock { seat, at, found })
     }
 
     /// Starts the matched receive of a pending one; after all of them the check is over.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::between::Across;
 use super::collective::{At, Joint};
 use super::making::{Made, Making};
 use super::one_sided::{Acts, Opened};
@@ -77,11 +78,14 @@ pub struct Member {
     pub mpi: Comm,
     /// The thread of each endpoint of its process.
     pub threads: Box<[Thread]>,
+    /// What makes it an intercommunicator; map, place and threads are then of the assigned group.
+    pub across: Option<Across>,
 }
 
 impl Member {
-    pub(super) const fn seat(&self) -> Seat {
-        Seat { mpi: self.mpi, local: self.place.local }
+    pub(super) fn seat(&self) -> Seat {
+        let beside = self.across.as_ref().and_then(|across| across.beside);
+        Seat { mpi: self.mpi, local: self.place.local, beside }
     }
 }
 
@@ -126,12 +130,12 @@ pub(super) enum Stage {
     Program,
     /// What MPI returns to the program.
     Plain,
-    /// That it has the lock.
-    Lock { seat: Seat, walk: Walk },
+    /// That it has the lock, to probe the communicator `at`.
+    Lock { seat: Seat, at: Comm, walk: Walk },
     /// What a matched probe found.
-    Probe { seat: Seat, message: Handle, walk: Walk },
+    Probe { seat: Seat, at: Comm, message: Handle, walk: Walk },
     /// That the lock is free again.
-    Unlock { seat: Seat, more: bool, walk: Walk },
+    Unlock { seat: Seat, at: Comm, more: bool, walk: Walk },
     /// Which receives have their message.
     Walk,
     /// That a matched receive has started, the first of these.
@@ -177,7 +181,8 @@ impl<P> EpThread<P> {
     pub(super) fn new(map: Arc<RankMap>, place: Place, waiting: Waiting, program: P) -> Self {
         let (thread, threads) = (place.local, map.local_size(place.process));
         let all = (0..).map(Thread).take(threads as usize).collect();
-        let world = Member { map, place, mpi: Comm::default(), threads: all };
+        let (mpi, threads_of) = (Comm::default(), all);
+        let world = Member { map, place, mpi, threads: threads_of, across: None };
         let endpoint = Endpoint {
             thread,
             threads,
@@ -199,6 +204,11 @@ impl<P> EpThread<P> {
     #[cfg(feature = "mutants")]
     pub(super) fn with(self, mutant: Option<Mutant>) -> Self {
         Self { endpoint: Endpoint { mutant, ..self.endpoint }, ..self }
+    }
+
+    /// The intercommunicator that the program calls so, with its maps.
+    pub fn across(&self, comm: Comm) -> Option<&Across> {
+        self.endpoint.comms.get(&comm)?.across.as_ref()
     }
 
     /// The program.

@@ -1,0 +1,77 @@
+//! Statements of a program that make and free communicators.
+
+use super::{COMM, COMM_FIELD, REQUEST};
+use crate::experiment::shape::{Field, Shape, Variant, default, required, variant};
+use crate::protocols::call::GROUP_TAG_MAX;
+
+static COLOR: Shape = Shape::Either(&[
+    Shape::Count { min: 0, max: i32::MAX as u64 },
+    Shape::Word(&[("undefined", "MPI_UNDEFINED: this rank gets no communicator")]),
+]);
+static KEY: Shape = Shape::Count { min: 0, max: i32::MAX as u64 };
+static RANK: Shape = Shape::Count { min: 0, max: u32::MAX as u64 };
+static RANKS: Shape = Shape::List { of: &RANK, min: 1, max: 4_096 };
+static GROUP_TAG: Shape = Shape::Count { min: 0, max: GROUP_TAG_MAX.cast_unsigned() as u64 };
+static LEADERS_TAG: Shape = Shape::Count { min: 0, max: i32::MAX as u64 };
+static NEW_ENDPOINTS: Shape = Shape::List { of: &Shape::Name, min: 1, max: 1_024 };
+
+const MADE: Field = required("comm", &REQUEST, "\"c\"", "The name of the communicator.");
+const NEW: Field = required("new", &REQUEST, "\"c\"", "The name of the new communicator.");
+
+static OF_DUP: [Field; 2] = [COMM_FIELD, NEW];
+static OF_SPLIT: [Field; 4] = [
+    COMM_FIELD,
+    required("color", &COLOR, "0", "The part that this rank is in."),
+    default("key", &KEY, "0", "Where it wants to stand there."),
+    NEW,
+];
+static OF_GROUP: [Field; 4] = [
+    COMM_FIELD,
+    required(
+        "ranks",
+        &RANKS,
+        "[ 0, 1 ]",
+        "The group: ranks of `comm`, in the order of the new ones.",
+    ),
+    default("tag", &GROUP_TAG, "0", "Tells groups of one `comm` apart that are made at once."),
+    NEW,
+];
+static OF_INTERCOMM: [Field; 6] = [
+    COMM_FIELD,
+    default("leader", &RANK, "0", "The rank in `comm` that leads this group."),
+    default("peer", &COMM, "0", "A communicator of both leaders; only the leader's word counts."),
+    required("remote_leader", &RANK, "1", "The rank of the other leader in `peer`; likewise."),
+    default("tag", &LEADERS_TAG, "0", "The tag of the leaders' exchange; both say the same."),
+    NEW,
+];
+static OF_MERGE: [Field; 3] = [
+    MADE,
+    default("high", &Shape::Flag, "false", "Whether this side's ranks come last; a side says one."),
+    NEW,
+];
+static OF_FREE: [Field; 1] = [MADE];
+static OF_ENDPOINTS: [Field; 2] =
+    [COMM_FIELD, required("new", &NEW_ENDPOINTS, "[ \"a\" ]", "The names of its endpoints.")];
+
+pub(super) const DUP: Variant = variant("comm_dup", &OF_DUP, "MPI_Comm_dup");
+pub(super) const SPLIT: Variant = variant("comm_split", &OF_SPLIT, "MPI_Comm_split");
+pub(super) const CREATE_GROUP: Variant = variant(
+    "comm_create_group",
+    &OF_GROUP,
+    "MPI_Comm_create_group, called by the ranks of the group only",
+);
+pub(super) const INTERCOMM_CREATE: Variant = variant(
+    "intercomm_create",
+    &OF_INTERCOMM,
+    "MPI_Intercomm_create; ranks in its messages are those of the other group",
+);
+pub(super) const INTERCOMM_MERGE: Variant =
+    variant("intercomm_merge", &OF_MERGE, "MPI_Intercomm_merge of an intercommunicator");
+pub(super) const FREE: Variant = variant("comm_free", &OF_FREE, "MPI_Comm_free");
+pub(super) const CREATE_ENDPOINTS: Variant = variant(
+    "create_endpoints",
+    &OF_ENDPOINTS,
+    "MPI_Comm_create_endpoints, one name for each endpoint of this rank",
+);
+pub(super) const FREE_ENDPOINT: Variant =
+    variant("free_endpoint", &OF_FREE, "MPI_Comm_free of one endpoint");

@@ -1,0 +1,309 @@
+//! What a process does while it agrees with others: one word after the other, in one call.
+//!
+//! ```text
+//!   call ─▶ send a word, post a receive ─▶ its word comes ─▶ the next … ─▶ what all agreed on ─▶ return
+//! ```
+//!
+//! What is said is decided in [`agreement`] and [`coupling`]; here it becomes messages of the library's
+//! own. Agreements of two threads of a process run beside each other where their parents differ, or
+//! the tags of groups: each thread has an inner receive of its own.
+//!
+//! [`agreement`]: crate::protocols::collectives::agreement
+//! [`coupling`]: crate::protocols::collectives::coupling
+
+use std::sync::Arc;
+
+use super::collective::tell;
+use super::requests::Pending;
+use super::{Key, Library, LibraryAction, ProtocolError, Reply, Thread, push_return};
+use crate::mpi::envelope::{Context, Rank};
+use crate::mpi::observation::GroupFact;
+use crate::protocols::call::{Comm, GROUP_TAG_MAX};
+use crate::protocols::collectives::agreement::Agreement;
+use crate::protocols::collectives::coupling::{Coupling, Through};
+
+/// An agreement under way.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub(super) struct Agreeing {
+    pub(super) parent: Comm,
+    talk: Talk,
+    /// The parent ranks that agree, where they are not all.
+    pub(super) among: Option<Arc<[Rank]>>,
+    /// Keeps the words of agreements apart that several groups of one parent may have at once.
+    base: i32,
+    pub(super) purpose: Purpose,
+}
+
+/// Who talks how.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+enum Talk {
+    /// Everybody with everybody.
+    All(Agreement),
+    /// Two groups through their leaders.
+    Leaders { coupling: Coupling, peer: Peering },
+}
+
+/// How a leader reaches the other one; others of its group have no use for it.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub(super) struct Peering {
+    /// The communicator of both.
+    pub(super) comm: Comm,
+    /// The tag of what it says.
+    pub(super) says: i32,
+    /// The tag of what it hears.
+    pub(super) hears: i32,
+}
+
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub(super) enum Purpose {
+    Create { first: Comm, count: u16 },
+    Free { context: Context },
+    Dup { new: Comm },
+    Split { new: Comm },
+    Group { new: Comm },
+    Intercomm { new: Comm },
+    Merge { new: Comm },
+    Couple,
+    Numbers,
+}
+
+/// Tags of these begin here; those of agreements of all members lie below.
+const GROUPS: i32 = 1 << 26;
+const FREES: i32 = 1 << 27;
+const TOLD: i32 = 1 << 28;
+/// An agreement has fewer rounds.
+const ROUNDS: i32 = 5;
+/// Above the tag of a group stand the phases of an agreement.
+const _: () = assert!(GROUP_TAG_MAX < 1 << (24 - ROUNDS));
+
+/// What is said and heard in one step.
+struct Words {
+    said: Option<(Comm, Rank, i32, u64)>,
+    heard: Option<(Comm, Rank, i32)>,
+}
+
+impl Purpose {
+    /// The number that the caller gives to what it makes.
+    pub(super) const fn new_number(self) -> Option<Comm> {
+        match self {
+            Self::Create { first: new, .. }
+            | Self::Dup { new }
+            | Self::Split { new }
+            | Self::Group { new }
+            | Self::Intercomm { new }
+            | Self::Merge { new } => Some(new),
+            Self::Free { .. } | Self::Couple | Self::Numbers => None,
+        }
+    }
+}
+
+impl Agreeing {
+    /// All members of the parent agree.
+    pub(super) fn of_all(parent: Comm, agreement: Agreement, purpose: Purpose) -> Self {
+        Self { parent, talk: Talk::All(agreement), among: None, base: 0, purpose }
+    }
+
+    /// Some members of the parent free the endpoints that only they have.
+    pub(super) fn among(
+        parent: Comm,
+        agreement: Agreement,
+        among: Arc<[Rank]>,
+        purpose: Purpose,
+    ) -> Self {
+        // Several communicators of endpoints of one parent may be freed at once.
+        let of = |context: Context| i32::try_from(context.0 / 2 % (1 << (24 - ROUNDS)));
+        let which = if let Purpose::Free { context } = purpose { of(context) } else { Ok(0) };
+        let base = FREES | which.expect("masked to 19 bits") << ROUNDS;
+        Self { parent, talk: Talk::All(agreement), among: Some(among), base, purpose }
+    }
+
+    /// A group makes its communicator, under a tag that is not above [`GROUP_TAG_MAX`].
+    pub(super) fn of_group(
+        parent: Comm,
+        agreement: Agreement,
+        (among, tag): (Arc<[Rank]>, i32),
+        purpose: Purpose,
+    ) -> Self {
+        let base = GROUPS | tag << ROUNDS;
+        Self { parent, talk: Talk::All(agreement), among: Some(among), base, purpose }
+    }
+
+    /// Two groups tell each other.
+    pub(super) const fn of_two(
+        parent: Comm,
+        coupling: Coupling,
+        peer: Peering,
+        purpose: Purpose,
+    ) -> Self {
+        Self { parent, talk: Talk::Leaders { coupling, peer }, among: None, base: TOLD, purpose }
+    }
+
+    pub(super) const fn operation(&self) -> &'static str {
+        match self.purpose {
+            Purpose::Create { .. } => "MPI_Comm_create_endpoints",
+            Purpose::Free { .. } => "MPI_Comm_free",
+            Purpose::Dup { .. } => "MPI_Comm_dup",
+            Purpose::Split { .. } => "MPI_Comm_split",
+            Purpose::Group { .. } => "MPI_Comm_create_group",
+            Purpose::Intercomm { .. } | Purpose::Couple => "MPI_Intercomm_create",
+            Purpose::Merge { .. } => "MPI_Intercomm_merge",
+            Purpose::Numbers => "MPI_Allgather",
+        }
+    }
+
+    /// Whether words of both could be taken for each other's.
+    pub(super) fn clashes(&self, other: &Self) -> bool {
+        self.parent == other.parent && self.base == other.base
+    }
+
+    /// What all members told.
+    ///
+    /// # Panics
+    ///
+    /// Where leaders talked.
+    pub(super) fn agreement(&self) -> &Agreement {
+        match &self.talk {
+            Talk::All(agreement) => agreement,
+            Talk::Leaders { .. } => unreachable!("{:?} is agreed on by all", self.purpose),
+        }
+    }
+
+    /// What the other group's leader told.
+    ///
+    /// # Panics
+    ///
+    /// Where all members talked.
+    pub(super) fn coupling(&self) -> &Coupling {
+        match &self.talk {
+            Talk::Leaders { coupling, .. } => coupling,
+            Talk::All(_) => unreachable!("{:?} is between two groups", self.purpose),
+        }
+    }
+
+    fn hear(&mut self, word: u64) {
+        match &mut self.talk {
+            Talk::All(agreement) => agreement.hear(word),
+            Talk::Leaders { coupling, .. } => coupling.hear(word),
+        }
+    }
+
+    /// The next step; `None` when all is agreed.
+    fn next_words(&mut self) -> Option<Words> {
+        let (parent, base) = (self.parent, self.base);
+        match &mut self.talk {
+            Talk::All(agreement) => {
+                let next = agreement.next_exchange()?;
+                let all = &self.among;
+                let name = |rank: Rank| all.as_ref().map_or(rank, |among| among[rank.0 as usize]);
+                let tag = base + next.tag;
+                let said = Some((parent, name(next.to), tag, next.word));
+                Some(Words { said, heard: Some((parent, name(next.from), tag)) })
+            }
+            Talk::Leaders { coupling, peer } => {
+                let next = coupling.next_exchange()?;
+                let (comm, says, hears) = match next.through {
+                    Through::Peer => (peer.comm, peer.says, peer.hears),
+                    Through::Own => (parent, base, base),
+                };
+                let said = next.to.map(|(to, word)| (comm, to, says, word));
+                Some(Words { said, heard: next.from.map(|from| (comm, from, hears)) })
+            }
+        }
+    }
+}
+
+impl Library {
+    pub(super) fn agree(
+        &mut self,
+        thread: Thread,
+        agreeing: Agreeing,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        let mut others = (0..).zip(&self.pending).filter(|&(other, _)| Thread(other) != thread);
+        let clashes = |pending: &Option<Pending>| matches!(pending, Some(Pending::Agree(one)) if one.clashes(&agreeing));
+        if others.any(|(_, pending)| clashes(pending)) {
+            let state =
+                format!("another thread of the process is inside a call on {:?}", agreeing.parent);
+            return Err(self.refuse(&state, agreeing.operation()));
+        }
+        self.pending[usize::from(thread.0)] = Some(Pending::Agree(Box::new(agreeing)));
+        self.exchange(thread, out)
+    }
+
+    /// The word that an agreement waited for has come.
+    pub(super) fn advance_agreement(
+        &mut self,
+        thread: Thread,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        self.hear(thread);
+        self.exchange(thread, out)
+    }
+
+    fn agreeing(&mut self, thread: Thread) -> &mut Agreeing {
+        match &mut self.pending[usize::from(thread.0)] {
+            Some(Pending::Agree(agreeing)) => agreeing,
+            other => unreachable!("only an agreement is advanced, not {other:?}"),
+        }
+    }
+
+    fn hear(&mut self, thread: Thread) {
+        let word = self.endpoints.heard(thread);
+        self.agreeing(thread).hear(word);
+    }
+
+    /// Exchanges words until one must be waited for.
+    fn exchange(
+        &mut self,
+        thread: Thread,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        let key = Key::Inner(thread);
+        loop {
+            let Some(next) = self.agreeing(thread).next_words() else {
+                return self.agreed(thread, out);
+            };
+            if let Some((comm, to, tag, word)) = next.said {
+                self.send_internal(thread, comm, to, tag, word, out)?;
+            }
+            let Some((comm, from, tag)) = next.heard else { continue };
+            self.receive_internal(thread, comm, from, tag, out)?;
+            if self.outcome(key)?.is_none() {
+                self.wait_for(key, thread);
+                return Ok(());
+            }
+            self.close(key);
+            self.hear(thread);
+        }
+    }
+
+    fn agreed(
+        &mut self,
+        thread: Thread,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        let pending = self.pending[usize::from(thread.0)].take();
+        let Some(Pending::Agree(agreeing)) = pending else {
+            unreachable!("it was an agreement just now")
+        };
+        let mut reply = Reply::Done;
+        match agreeing.purpose {
+            Purpose::Create { first, count } => self.created(&agreeing, first, count, out)?,
+            Purpose::Free { context } => {
+                self.endpoints.close(context);
+                tell(GroupFact::Closed { context }, out);
+                #[cfg(feature = "mutants")]
+                self.gives_context_back();
+            }
+            Purpose::Dup { .. }
+            | Purpose::Split { .. }
+            | Purpose::Group { .. }
+            | Purpose::Intercomm { .. }
+            | Purpose::Merge { .. }
+            | Purpose::Couple
+            | Purpose::Numbers => reply = self.communicator_made(&agreeing, out)?,
+        }
+        push_return(thread, reply, out);
+        Ok(())
+    }
+}

@@ -1,0 +1,129 @@
+//! Contexts of new communicators: no two of a job are given the same one, whoever makes them at once.
+//!
+//! ```text
+//!   process p of P has the numbers   p, p + P, p + 2P, …        each stands for a pair of contexts
+//!   rank 0 of those that agree       takes the next of its process, and tells it
+//!   all others                       tell none, and hear it
+//! ```
+//!
+//! A number leaves the counter in the same access that reads it, so that two threads of a process
+//! whose agreements are under way at once never tell the same one. A number is never given again:
+//! one that a failed creation took is lost.
+//!
+//! MPI leaves to the library how contexts are agreed on; this rule is ours. Left out: reuse. A job
+//! that makes more communicators than there are numbers ends with a refusal.
+
+use super::{Job, Library, Process, ProtocolError};
+use crate::mpi::envelope::Rank;
+#[cfg(feature = "mutants")]
+use crate::protocols::mutant::Mutant;
+
+/// The numbers that one process gives.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub(super) struct Contexts {
+    next: u32,
+    /// From one number of this process to its next one.
+    step: u32,
+}
+
+/// What tells no number: a greater one is always heard.
+const NONE: u32 = 0;
+
+impl Contexts {
+    /// Those of process `me` of a job.
+    pub(super) fn of(job: &Job, me: Process) -> Self {
+        let first = 2 * u32::try_from(job.communicators.iter().len()).expect("at most 2^16");
+        Self::new(first, me.0, job.threads.len())
+    }
+
+    /// Those of process `me` of `processes`, above the contexts that the job began with.
+    fn new(first: u32, me: u32, processes: usize) -> Self {
+        let processes = u32::try_from(processes).expect("processes are numbered in u32");
+        Self { next: first + 2 * me, step: 2 * processes.max(1) }
+    }
+
+    /// The context behind this one of the same process.
+    pub(super) const fn after(self, context: u32) -> u32 {
+        context + self.step
+    }
+
+    /// The first of `count` contexts, each [`Self::after`] the one before it.
+    fn take(&mut self, count: u32) -> Option<u32> {
+        let end = self.step.checked_mul(count).and_then(|all| self.next.checked_add(all))?;
+        // Its second context stands right behind, and so do those of the last one.
+        end.checked_add(1)?;
+        Some(std::mem::replace(&mut self.next, end))
+    }
+}
+
+impl Library {
+    /// What this process tells of contexts as rank `rank` of those that agree on `count` of them.
+    pub(super) fn offer_contexts(&mut self, rank: Rank, count: u32) -> Result<u32, ProtocolError> {
+        if rank != Rank(0) {
+            return Ok(NONE);
+        }
+        #[cfg(feature = "mutants")]
+        let before = self.contexts;
+        let taken = self.contexts.take(count);
+        #[cfg(feature = "mutants")]
+        if self.job.has(Mutant::ReadsCounter) {
+            self.contexts = before;
+        }
+        taken.ok_or_else(|| self.refuse("no context is left for a new communicator", count))
+    }
+
+    /// `count` contexts from this one on are in use now.
+    #[cfg(feature = "mutants")]
+    pub(super) fn counts_late(&mut self, rank: Rank, context: u32, count: u32) {
+        if self.job.has(Mutant::ReadsCounter) && rank == Rank(0) {
+            let end = (0..count).fold(context, |context, _| self.contexts.after(context));
+            self.contexts.next = self.contexts.next.max(end);
+        }
+    }
+
+    /// A free gives the newest context back.
+    #[cfg(feature = "mutants")]
+    pub(super) fn gives_context_back(&mut self) {
+        if self.job.has(Mutant::ContextAgain) {
+            self.contexts.next = self.contexts.next.saturating_sub(self.contexts.step);
+        }
+    }
+
+    /// Every second context is left out.
+    #[cfg(feature = "mutants")]
+    pub(super) fn leaves_a_gap(&mut self) {
+        if self.job.has(Mutant::ContextGaps) {
+            self.contexts.next += self.contexts.step;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_number_is_given_by_two_processes_or_twice() {
+        let mut all = Vec::new();
+        for me in 0..5 {
+            let mut contexts = Contexts::new(6, me, 5);
+            for count in [1, 3, 1, 2] {
+                let mut context = contexts.take(count).unwrap();
+                for _ in 0..count {
+                    all.push(context);
+                    context = contexts.after(context);
+                }
+            }
+        }
+        all.sort_unstable();
+        assert_eq!(all, (0..35).map(|index| 6 + 2 * index).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn numbers_end_with_none() {
+        let mut contexts = Contexts { next: u32::MAX - 5, step: 2 };
+        assert_eq!(contexts.take(3), None);
+        assert_eq!(contexts.take(2), Some(u32::MAX - 5));
+        assert_eq!((contexts.take(1), contexts.take(0)), (None, Some(u32::MAX - 1)));
+    }
+}
