@@ -10,7 +10,7 @@ use mpisim::protocols::call::{Buffer, Call, Comm, Peer, Requests, SendMode};
 use mpisim::protocols::contract::{Handle, Next, Process};
 use mpisim::protocols::rendezvous::Protocol;
 use mpisim::runtime::explore::{self, Budget};
-use mpisim::runtime::timed::{Ending, Mark};
+use mpisim::runtime::timed::{Ending, Mark, Planted};
 use mpisim::runtime::untimed::Choice;
 use mpisim::units::Bytes;
 use mpisim::workloads::job::Job;
@@ -199,34 +199,7 @@ fn a_receive_of_a_large_message_is_pinned_when_it_is_posted() {
 #[test]
 fn an_adapter_matches_for_several_threads() {
     let run = |computes: bool| {
-        let small = || isend(1, 1, 9, 8, SendMode::Standard);
-        let sender = vec![
-            Next::Compute(US),
-            isend(0, 1, 3, 10_000, SendMode::Standard),
-            wait(0),
-            Next::Compute(200 * US),
-            small(),
-            wait(1),
-        ];
-        let mut first = vec![
-            irecv_of(0, 0, 3, 10_000),
-            Next::Compute(100 * US),
-            Next::Mark(0),
-            wait(0),
-            Next::Mark(1),
-        ];
-        let hears = [irecv(2, 0, 9), wait(2)];
-        let mut second = vec![Next::Compute(150 * US)];
-        if computes {
-            first.extend(hears);
-        } else {
-            second = hears.into();
-        }
-        let programs = [sender, vec![], first, second].map(Script::of);
-        let mut job = job(machine(true), programs.into());
-        (job.threads, job.nodes, job.rendezvous) = (2, 2, Protocol::RGet);
-        job.eager_inter = Some(Bytes::new(4096));
-        let (marks, taken) = told(job);
+        let (marks, taken) = told(two_threads(computes));
         (marks[1] - marks[0], taken)
     };
     // RTS and the end of the read, by the adapter.
@@ -234,6 +207,45 @@ fn an_adapter_matches_for_several_threads() {
     // By the polls of the second thread: a wait for its lock is left.
     let (lock, taken) = run(false);
     assert!(taken == 0 && lock < US, "{taken} by the adapter, {lock} ps");
+    // An adapter that comes before the polls of the second thread makes a run that the rules refuse.
+    let mut planted = two_threads(false);
+    planted.profile = ideal(&[("hca.matching_on_nic", "true"), ("mpi.poll_per_channel", "900 ns")]);
+    planted.planted = Some(Planted::AdapterBesidePolls);
+    let drift = cross(planted).map(drop).expect_err("it drifts").to_string();
+    assert!(drift.contains("the adapter has nothing to take"), "{drift}");
+}
+
+/// A large message to the first of two threads, which computes; the second computes as well, or waits
+/// for a small message that comes later.
+fn two_threads(computes: bool) -> Job<Script> {
+    let small = || isend(1, 1, 9, 8, SendMode::Standard);
+    let sender = vec![
+        Next::Compute(US),
+        isend(0, 1, 3, 10_000, SendMode::Standard),
+        wait(0),
+        Next::Compute(200 * US),
+        small(),
+        wait(1),
+    ];
+    let mut first = vec![
+        irecv_of(0, 0, 3, 10_000),
+        Next::Compute(100 * US),
+        Next::Mark(0),
+        wait(0),
+        Next::Mark(1),
+    ];
+    let hears = [irecv(2, 0, 9), wait(2)];
+    let mut second = vec![Next::Compute(150 * US)];
+    if computes {
+        first.extend(hears);
+    } else {
+        second = hears.into();
+    }
+    let programs = [sender, vec![], first, second].map(Script::of);
+    let mut job = job(machine(true), programs.into());
+    (job.threads, job.nodes, job.rendezvous) = (2, 2, Protocol::RGet);
+    job.eager_inter = Some(Bytes::new(4096));
+    job
 }
 
 /// `rma` Sec. 3.2: the handler of a put runs when its target looks into the library, whoever matches

@@ -22,7 +22,7 @@
 use super::actor::State;
 use super::polling::Found;
 use super::{
-    Arrived, Content, Flight, FlightKind, Happening, Lends, Machine, Phase, Program, Timed,
+    Arrived, Content, Flight, FlightKind, Happening, Lends, Machine, Phase, Planted, Program, Timed,
 };
 use crate::protocols::contract::{
     Action, ActionOf, Brought, Input, InputOf, Process, Route, Thread, Via,
@@ -55,7 +55,9 @@ where
     /// Whether a thread of a process computes, and none is inside the library.
     fn computes(&self, process: Process) -> bool {
         let states = || self.threads_of(process).map(|one| self.actors[one as usize].state);
-        let inside = |state| matches!(state, State::Locked | State::Working | State::Polling);
+        let beside = self.planted == Some(Planted::AdapterBesidePolls);
+        let inside =
+            |state| !beside && matches!(state, State::Locked | State::Working | State::Polling);
         states().any(|state| state == State::Computing) && !states().any(inside)
     }
 
