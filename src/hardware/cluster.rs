@@ -40,6 +40,10 @@ pub enum Posting {
     ReadAnswer,
     /// The answer of an RDMA atomic: its unit has read the element already.
     AtomicAnswer,
+    /// The HCA sends a control packet of its own: nothing crosses its host's bus.
+    Own,
+    /// The HCA asks for an RDMA read of its own.
+    OwnRead,
 }
 
 /// What one node shares.
@@ -263,6 +267,9 @@ impl Cluster {
             }
             Posting::ReadAnswer => (0, costs.read_round_trip),
             Posting::AtomicAnswer => (0, TimeDelta::ZERO),
+            Posting::Own | Posting::OwnRead => {
+                return vec![hop(node.units_out, 0, TimeDelta::ZERO)];
+            }
         };
         let fetches = matches!(posting, Posting::Fetch | Posting::Bulk | Posting::ReadAnswer);
         let mut hops = Vec::new();
@@ -283,7 +290,7 @@ impl Cluster {
         let costs = &self.costs;
         let far = if to.socket == costs.hca_socket { TimeDelta::ZERO } else { costs.far_socket };
         hops.push(hop(node.units_in, 0, TimeDelta::ZERO));
-        if posting == Posting::ReadRequest {
+        if matches!(posting, Posting::ReadRequest | Posting::OwnRead) {
             return;
         }
         hops.extend(node.dma_write.map(|write| hop(write, 0, TimeDelta::ZERO)));

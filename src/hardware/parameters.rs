@@ -389,8 +389,8 @@ profile! {
         /// Whether the adapter carries out the one-sided operations of programs without the peer's
         /// processor; large messages it moves by itself once they are matched, either way.
         rdma: Flag = default("true"), "false" .. "true";
-        /// Whether the adapter matches eager messages with receives that are posted: they need no
-        /// processor at their target then. Packets of windows do.
+        /// Whether the adapter matches messages with receives that are posted, and reads large ones
+        /// (RGET): they need no processor at their target then. Packets of windows do.
         matching_on_nic: Flag = default("false"), "false" .. "true";
         /// Whether cores see at once what the adapter writes, and it sees what they write: windows
         /// have unified memory then, if nothing else is said.

@@ -629,6 +629,20 @@ pub type ActionOf<M> = Action<<M as Machine>::Packet, <M as Machine>::Reply>;
 /// An input of machine `M`.
 pub type InputOf<M> = Input<<M as Machine>::Packet, <M as Machine>::Call>;
 
+/// What lies before an adapter that matches.
+#[derive(Debug)]
+pub enum Brought<'a, P> {
+    /// The oldest packet of a channel.
+    Packet {
+        /// Who sent it, and the lanes.
+        from: Route,
+        /// What it is.
+        packet: &'a P,
+    },
+    /// The completion of an RDMA operation of its process.
+    Done(Token),
+}
+
 /// The MPI library of one process, without clock, randomness or wires.
 pub trait Machine: Clone + Eq + Hash + Debug {
     /// What goes over the wire besides payload bytes.
@@ -682,11 +696,25 @@ pub trait Machine: Clone + Eq + Hash + Debug {
         self.waits(thread)?.first()
     }
 
-    /// Whether an adapter that matches could do for this process what a packet asks for, while none
-    /// of its threads is inside a call: without sending anything, or waiting for anything.
-    fn adapter_takes(&self, from: Route, packet: &Self::Packet) -> bool {
-        let _ = (from, packet);
+    /// Whether an adapter that matches could do for this process what a packet or a completion asks
+    /// for, while none of its threads is inside a call: with control packets and reads of its own at
+    /// most, and without waiting for anything.
+    fn adapter_takes(&self, brought: Brought<'_, Self::Packet>) -> bool {
+        let _ = brought;
         false
+    }
+
+    /// Takes one input that [`Self::adapter_takes`], under no guard.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::handle`].
+    fn handle_by_adapter(
+        &mut self,
+        input: InputOf<Self>,
+        out: &mut Vec<ActionOf<Self>>,
+    ) -> Result<(), ProtocolError> {
+        self.handle(Thread(0), input, out)
     }
 
     /// Whether HCAs of other processes may reach memory of this one at any time, without its consent.

@@ -90,6 +90,8 @@ mutants! {
     CoreReadsFirst, "core-reads-first", "R4", "The core reads an own element that the HCA has not updated yet.";
     FlushWaitsForOthers, "flush-waits-for-others", "R7", "A flush does not send what another thread queues meanwhile.";
     FirstPieceCloses, "first-piece-closes", "R10", "An operation in several packets ends its epoch with the first.";
+    NicExactFirst, "nic-exact-first", "M2", "The adapter searches receives without wildcards before those with, its host does not.";
+    NicFinFirst, "nic-fin-first", "V2", "The adapter says FIN with the read that it asks for.";
     ExtraFlush, "extra-flush", "", "A flush asks the target even where nothing is untold.";
     LocksAtOnce, "locks-at-once", "", "A lazy lock is asked for with its call.";
     RailPerPeer, "rail-per-peer", "", "All messages of a pair take the lane of the receiver's number.";

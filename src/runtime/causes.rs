@@ -47,7 +47,8 @@ pub enum Spent {
     Sharing,
     /// The fixed time of a way: propagation, round trips of a bus.
     Latency,
-    /// The queue pair's rate, or its limit of outstanding reads, holds a WQE back.
+    /// The queue pair's rate, or its limit of outstanding reads, holds a WQE back; an adapter that
+    /// matches gets to what lies before it.
     Pace,
     /// Crossing links that lose packets, what is sent again included.
     Lossy,

@@ -15,7 +15,8 @@
 //! | [`Choice::Act`] | a step begins before `Release`, `Return`, `Resume`, `PeerCopy`, `Consult`, or a cut `Count` or `Copy` ([`Cut::before`](super::rules::Cut::before) is true): when that action takes effect; for `Resume` when `handle` gets `Input::Resume`, at the grant |
 //! | [`Choice::TakePacket`] | `handle` gets `Input::Packet`, at the grant; the payload lands now |
 //! | [`Choice::TakeDone`] | `handle` gets `Input::Done`, at the grant |
-//! | [`Choice::Match`] | `handle` gets `Input::Packet` while no thread of the process is inside the library; all that it asks for is done at once |
+//! | [`Choice::Match`] | `handle_by_adapter` gets `Input::Packet` while no thread of the process is inside the library; all that it asks for is done at once |
+//! | [`Choice::Conclude`] | the same of `Input::Done` |
 //! | [`Choice::EndPass`] | `handle` gets `Input::Polled`, at the grant |
 //! | [`Choice::Touch`] | a program loads from, stores into, or copies in a window: memory that others can reach |
 //! | [`Choice::Move`] | the bytes of an RDMA operation move, from the memory as it is then; an atomic one changes its element |
@@ -68,8 +69,8 @@ use super::rules::Fault;
 use crate::mpi::observation::Observation;
 use crate::mpi::rma::update::Effect;
 use crate::protocols::contract::{
-    Action, ActionOf, Counter, Entry, Guard, Lane, Lanes, Machine, Next, Process, Program, Region,
-    Route, Space, Thread, Token, Via,
+    Action, ActionOf, Brought, Counter, Entry, Guard, Lane, Lanes, Machine, Next, Process, Program,
+    Region, Route, Space, Thread, Token, Via,
 };
 use crate::protocols::device::DeviceWork;
 
@@ -365,7 +366,7 @@ where
             for (thread, strand) in (0u16..).zip(&instance.threads) {
                 strand_choices(process, Thread(thread), instance, strand, port, choices);
             }
-            choices.extend(self.matches(process, instance, port));
+            choices.extend(self.for_adapter(process, instance, port));
             let free = |operation: &&Operation| !operation.waits() && !self.is_cut_off(operation);
             let live = port.operations.iter().filter(free);
             choices.extend(live.map(|operation| {
@@ -382,29 +383,28 @@ where
         self.crashes_into(choices);
     }
 
-    /// The packets that the adapter of a process may take.
-    fn matches(
+    /// The packets and completions that the adapter of a process may take.
+    fn for_adapter(
         &self,
         process: Process,
         instance: &Instance<M, P>,
         port: &Port<M>,
     ) -> impl Iterator<Item = Choice> {
-        let outside = |strand: &Strand<M, P>| {
-            let stage = matches!(strand.stage, Stage::Calls(_) | Stage::Touches(_) | Stage::Ended);
-            stage && strand.list.is_empty()
-        };
-        let one = self.adapters && instance.threads.len() == 1 && outside(&instance.threads[0]);
-        let takes = |channel: &&Channel<M>| {
-            let packet = channel.packets.front().map(|incoming| &incoming.packet);
-            let takes = packet.is_some_and(|one| instance.machine.adapter_takes(channel.from, one));
-            takes && channel.is_open() && channel.via == Via::Hca
-        };
-        let found: Vec<Choice> = if one {
-            let from = port.channels.iter().filter(takes).map(|channel| channel.from);
-            from.map(|from| Choice::Match { process, from }).collect()
-        } else {
-            Vec::new()
-        };
+        let mut found = Vec::new();
+        if self.adapters && instance.threads.iter().all(|strand| strand.is_outside()) {
+            let takes = |brought| instance.machine.adapter_takes(brought);
+            for channel in &port.channels {
+                let (from, packet) = (channel.from, channel.packets.front());
+                let brought = packet.map(|one| Brought::Packet { from, packet: &one.packet });
+                let open = channel.is_open() && channel.via == Via::Hca;
+                if open && brought.is_some_and(takes) {
+                    found.push(Choice::Match { process, from });
+                }
+            }
+            let ended = port.completions.iter().map(|&(_, token)| token);
+            let ended = ended.filter(|&token| takes(Brought::Done(token)));
+            found.extend(ended.map(|token| Choice::Conclude { process, token }));
+        }
         found.into_iter()
     }
 
@@ -547,6 +547,11 @@ impl<M: Machine, P: Program<M>> Strand<M, P> {
     /// Whether it takes no further step.
     fn is_over(&self) -> bool {
         matches!(self.stage, Stage::Ended | Stage::Dead)
+    }
+
+    /// Whether it is in no call, and nothing is left of one.
+    fn is_outside(&self) -> bool {
+        self.list.is_empty() && !matches!(self.stage, Stage::Inside | Stage::Dead)
     }
 
     /// Whether it looks at channels and completions: inside a call, with no work left.

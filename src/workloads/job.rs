@@ -291,6 +291,7 @@ impl<P> Job<P> {
             control: mpi.control_bytes,
             cell: mpi.shm_cell_size,
             cells: mpi.shm_cell_count,
+            adapters: self.profile.hca.matching_on_nic,
             rma: self.rma,
         })
     }

@@ -88,6 +88,7 @@ fn chart_of(
         control: Bytes::new(64),
         cell: Bytes::kib(16),
         cells: 4,
+        adapters: false,
         rma,
     });
     Chart {

@@ -61,6 +61,7 @@ pub(crate) fn endpoint_job(counts: &[u16], change: impl FnOnce(SharedJob) -> Sha
         control: Bytes::new(8),
         cell: Bytes::new(EAGER),
         cells: 4,
+        adapters: false,
         rma: mpisim::protocols::rma::Settings::default(),
     });
     EpJob::new(change(job)).unwrap()

@@ -68,6 +68,8 @@ pub(crate) struct Small {
     pub(crate) rma: Settings,
     /// Whether all processes are on one node.
     pub(crate) together: bool,
+    /// Whether adapters match messages.
+    pub(crate) adapters: bool,
     /// Process by process, what its buffers hold before.
     pub(crate) example: Option<Example>,
 }
@@ -92,6 +94,7 @@ impl Small {
             rendezvous,
             rma: Settings::default(),
             together: false,
+            adapters: false,
             near: None,
             example: None,
         }
@@ -120,7 +123,7 @@ impl Small {
             let scripts = threads.iter().map(|steps| Script::new(steps)).collect();
             (Library::new(job.clone(), Process(process)), scripts)
         });
-        let mut world = World::new(machines.collect(), Payload::Real);
+        let mut world = World::new(machines.collect(), Payload::Real).with_adapters(self.adapters);
         if let Some(example) = &self.example {
             for (process, rank) in (0..size).zip(0..) {
                 for (space, bytes) in
@@ -163,6 +166,7 @@ impl Small {
             control: Bytes::new(8),
             cell: Bytes::new(EAGER),
             cells: 4,
+            adapters: self.adapters,
             rma: self.rma,
         }
     }

@@ -186,6 +186,33 @@ fn a_wildcard_before_an_exact_receive() -> Case {
     }
 }
 
+/// The same where an adapter may match, and where none does.
+fn receives_before_an_adapter(adapters: bool) -> Case {
+    let case = a_wildcard_before_an_exact_receive();
+    let world = Small { adapters, ..case.world };
+    if adapters {
+        Case {
+            found: &[(Mutant::NicExactFirst, "M2")],
+            harmless: &[Mutant::NicFinFirst],
+            ..Case::new(world)
+        }
+    } else {
+        Case { harmless: &[Mutant::NicExactFirst], ..Case::new(world) }
+    }
+}
+
+/// A large message: the buffer of its sender is free when it has FIN.
+fn a_read_by_an_adapter() -> Case {
+    let calls =
+        vec![vec![send(WORLD, 1, 1, 40)], vec![irecv(WORLD, Some(0), Some(1), 0), wait_all(0, 1)]];
+    let world = Small { adapters: true, ..Small::new(calls) };
+    Case {
+        found: &[(Mutant::NicFinFirst, "V2")],
+        harmless: &[Mutant::NicExactFirst, Mutant::PinsTwice],
+        ..Case::new(world)
+    }
+}
+
 fn two_senders_to_wildcards() -> Case {
     let sender = vec![isend(WORLD, 0, 2, 1, 8), isend(WORLD, 1, 2, 1, 40), wait_all(0, 2)];
     let receiver = (0..4).map(|id| recv(WORLD, None, None, id, 40)).collect();
@@ -743,6 +770,9 @@ fn of_the_library() -> Vec<(&'static str, Case)> {
     let mut cases = vec![
         ("2 ranks, 2 equal messages", two_of_a_kind()),
         ("2 ranks, a wildcard before an exact receive", a_wildcard_before_an_exact_receive()),
+        ("2 ranks, the same with adapters that match", receives_before_an_adapter(true)),
+        ("2 ranks, the same with adapters that do not", receives_before_an_adapter(false)),
+        ("2 ranks, a large message to an adapter", a_read_by_an_adapter()),
         ("3 ranks, 2 senders to 4 wildcards", two_senders_to_wildcards()),
         ("2 ranks, 2 communicators", two_communicators()),
         ("2 processes, 1 and 2 endpoints, one queue", two_endpoints(Queues::Shared)),

@@ -65,6 +65,7 @@ fn world(
         control: Bytes::new(8),
         cell: Bytes::new(EAGER),
         cells: 4,
+        adapters: false,
         rma: mpisim::protocols::rma::Settings::default(),
     });
     let machines = processes(calls.len()).zip(calls).map(|(process, calls)| {

@@ -91,6 +91,7 @@ fn world_on(
         control: Bytes::new(8),
         cell: Bytes::new(EAGER),
         cells: 4,
+        adapters: false,
         rma: mpisim::protocols::rma::Settings::default(),
     });
     let processes = (0u32..).zip(calls).map(|(process, threads)| {

@@ -135,6 +135,7 @@ fn job(size: usize, schedule: u64) -> Job {
         control: Bytes::new(64),
         cell: Bytes::new(8192),
         cells: 4,
+        adapters: false,
         rma: crate::protocols::rma::Settings::default(),
     }
 }

@@ -73,6 +73,11 @@ impl<P, U> MatchingEngine<P, U> {
         self.flaw = Some(flaw);
     }
 
+    /// Takes the flaw away.
+    pub fn heal(&mut self) {
+        self.flaw = None;
+    }
+
     /// The receive joins the posted queue, whatever has come since it was searched for.
     pub fn append(&mut self, selection: Selection, payload: P) {
         self.posted.push_back(Posted { selection, payload });

@@ -272,6 +272,7 @@ impl Library {
             Some(selection) => {
                 let blocking = matches!(key, Key::Inner(_));
                 self.post(thread, (key, blocking), selection, buffer, out)?;
+                self.pin_for_adapter(thread, key, comm, out)?;
                 self.offer(thread, key, comm, out)
             }
             None => self.nothing(thread, key, Outcome::Received(NOTHING)),

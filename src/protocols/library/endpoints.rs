@@ -631,6 +631,7 @@ mod tests {
             control: Bytes::new(8),
             cell: Bytes::new(8),
             cells: 1,
+            adapters: false,
             rma: crate::protocols::rma::Settings::default(),
         };
         Library::new(SharedJob::new(job), Process(0))

@@ -9,6 +9,7 @@
 //! One-sided operations are a family of their own, behind `one_sided.rs`. Datatypes exist in GPU
 //! memory only (`device.rs`).
 
+mod adapter;
 mod agreeing;
 mod arrivals;
 mod buffered;
@@ -34,8 +35,8 @@ use std::sync::Arc;
 use super::call::{Call, Outcome, Reply, SendMode};
 use super::collectives::{Collective, Round};
 use super::contract::{
-    Action, Awaited, Emit, Entry, Guard, Handle, Input, Lanes, Machine, Process, ProtocolError,
-    Region, Route, Space, Thread, Token, Via, WaitSet,
+    Action, Awaited, Brought, Emit, Entry, Guard, Handle, Input, Lanes, Machine, Process,
+    ProtocolError, Region, Route, Space, Thread, Token, Via, WaitSet,
 };
 #[cfg(feature = "mutants")]
 use super::mutant::Mutant;
@@ -89,6 +90,8 @@ pub struct Job {
     pub cell: Bytes,
     /// Cells of the shared segment that one message may fill before it waits for credits.
     pub cells: u32,
+    /// Whether the adapter of a process matches its messages while none of its threads is in a call.
+    pub adapters: bool,
     /// How windows work.
     pub rma: rma::Settings,
 }
@@ -525,12 +528,17 @@ impl Machine for Library {
         self.first_wait(thread)
     }
 
-    fn adapter_takes(&self, from: Route, packet: &Packet) -> bool {
-        let Packet::Eager(header) = packet else { return false };
-        let away = self.job.node_of[self.me.0 as usize] != self.job.node_of[from.peer.0 as usize];
-        // What a receive offers before its message comes is taken back by packets.
-        let offers = self.job.rendezvous == Protocol::Rtr;
-        away && !offers && header.mode != SendMode::Synchronous
+    fn adapter_takes(&self, brought: Brought<'_, Packet>) -> bool {
+        self.taken_by_adapter(&brought)
+    }
+
+    #[cfg(feature = "mutants")]
+    fn handle_by_adapter(
+        &mut self,
+        input: Input<Packet, Call>,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        self.handle_by_flawed_adapter(input, out)
     }
 
     fn is_exposed(&self) -> bool {

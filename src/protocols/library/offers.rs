@@ -141,7 +141,12 @@ impl Library {
         Ok(())
     }
 
-    fn route_of(&self, thread: Thread, comm: Comm, rank: Rank) -> Result<Route, ProtocolError> {
+    pub(super) fn route_of(
+        &self,
+        thread: Thread,
+        comm: Comm,
+        rank: Rank,
+    ) -> Result<Route, ProtocolError> {
         let member = self.speaker(thread, comm)?;
         self.way(comm, &member, rank)
     }

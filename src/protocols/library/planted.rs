@@ -4,7 +4,8 @@
 
 use super::endpoints::Caller;
 use super::{
-    Action, Key, Library, LibraryAction, Posted, Region, Route, Selection, SharedJob, Thread, Token,
+    Action, Call, Input, Key, Library, LibraryAction, Machine, MatchingEngine, Packet, Posted,
+    ProtocolError, Region, Route, Selection, SharedJob, Thread, Token, Via, Word,
 };
 use crate::mpi::matching::Flaw;
 use crate::mpi::observation::Observation;
@@ -121,6 +122,51 @@ impl Library {
         let (_, (queue, selection, posted)) = self.late.remove(place);
         self.matching[queue].append(selection, posted);
         true
+    }
+
+    /// An input that the adapter handles, with what is wrong with it alone.
+    pub(super) fn handle_by_flawed_adapter(
+        &mut self,
+        input: Input<Packet, Call>,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        let exact_first = self.job.has(Mutant::NicExactFirst);
+        if exact_first {
+            self.matching.iter_mut().for_each(|engine| engine.plant(Flaw::ExactFirst));
+        }
+        let sender = if let Input::Packet { packet: Packet::Rts { header, .. }, .. } = &input {
+            Some(header.sender)
+        } else {
+            None
+        };
+        self.handle(Thread(0), input, out)?;
+        if exact_first {
+            self.matching.iter_mut().for_each(MatchingEngine::heal);
+        }
+        if self.job.has(Mutant::NicFinFirst) {
+            self.says_fin_first(sender, out);
+        }
+        Ok(())
+    }
+
+    /// FIN leaves with the read that answers the RTS of `sender`, and no more at its end.
+    fn says_fin_first(&self, sender: Option<Key>, out: &mut Vec<LibraryAction>) {
+        let is_fin = |action: &LibraryAction| {
+            matches!(
+                action,
+                Action::Send { packet: Packet::Rendezvous { word: Word::Fin, .. }, .. }
+            )
+        };
+        out.retain(|action| !is_fin(action));
+        let read = out.iter().find_map(|action| {
+            let Action::RdmaRead { from, token, .. } = action else { return None };
+            Some((*from, *token))
+        });
+        if let (Some(to), Some((route, token))) = (sender, read) {
+            let packet = Packet::Rendezvous { to, from: Key::from_token(token), word: Word::Fin };
+            let header = self.job.control;
+            out.push(Action::Send { to: route, via: Via::Hca, header, packet, payload: None });
+        }
     }
 
     /// The buffer of a receive, as long as its message.

@@ -228,6 +228,7 @@ where
                 Next::Join => {
                     self.actor(thread).since = at;
                     self.actor(thread).state = State::Joining;
+                    self.adapter_looks(process);
                     return self.joined(process, at);
                 }
                 Next::End => return self.end_program(thread, at),
@@ -290,6 +291,7 @@ where
         let (process, inner) = (actor.process, actor.inner);
         let (lived, accounted) = (at.since(actor.born), actor.account.total());
         self.violations.extend(system::account(process, inner, lived, accounted));
+        self.adapter_looks(process);
         if at > self.simulation.now() {
             self.schedule(at, thread, Phase::Library, Happening::ListEnd(thread));
         } else {
@@ -373,15 +375,15 @@ where
         let (process, inner) = self.names(thread);
         self.settle(process);
         let cqe_poll = self.costs.profile.hca.cqe_poll;
-        let newest = self.planted == Some(Planted::NewestFirst);
         if self.actor(thread).reply.is_some() {
             // While it waited for the lock, another thread has ended its call: it polls no more.
             self.note(|trail| trail.sees_answer(thread, cursor));
             return self.work_on(thread, cursor, false);
         }
-        let Some(arrived) =
-            self.pollers[process.0 as usize].take(channel, newest, &mut self.entries)
-        else {
+        let poller = &mut self.pollers[process.0 as usize];
+        let newest = self.planted == Some(Planted::NewestFirst);
+        let behind = if newest { poller.before_newest(channel) } else { 0 };
+        let Some(arrived) = poller.take(channel, behind, &mut self.entries) else {
             return self.work_on(thread, cursor, false);
         };
         let cursor = match arrived {

@@ -2,30 +2,39 @@
 //!
 //! ```text
 //!   arrives ──▶ the adapter's period ──▶ the process still computes: matched, and in its buffer
+//!                                   │                  large: the adapter reads, and says FIN
 //!                                   └──▶ it is inside the library: its next poll takes it, as without
 //! ```
 //!
 //! Where `hca.matching_on_nic` says so, the receives of a process lie in the match list of its adapter.
-//! What its library makes of a message is done then without its core: nothing is dispatched, walked
-//! through or copied by it, and no poll is needed. A packet of a window needs its host's handler, and
-//! so do the messages behind it in its channel.
+//! What its library makes of a message (`library/adapter.rs`) is done then without its cores and its
+//! locks: nothing is dispatched, walked through or copied by them, and no poll is needed. What the
+//! adapter sends of its own crosses no bus before the wire. A packet of a window needs its host's
+//! handler, and so do the messages behind it in its channel.
 //!
-//! Source: `rma` Sec. 5 and `MPICH301` (the nemesis netmod for MX posts receives with match bits).
-//! Left out: processes of several threads; rendezvous, synchronous sends, and messages inside a node,
-//! which wait for the host; a longer walk through a longer list. While its process is inside the
-//! library the adapter leaves the work to its polls: noticeable as their walks and copies.
+//! A process computes while none of its threads is inside the library. While one is, its polls take
+//! what it polls, noticeable as their walks and copies; what others of its threads would poll waits
+//! until it leaves.
+//!
+//! Source: `rma` Sec. 5, `MPICH301` and `LINUXTM`: see `library/adapter.rs`.
+//! Left out: messages inside a node, which wait for the host; a longer walk through a longer list.
 
 use super::actor::State;
-use super::{Arrived, Content, Happening, Lends, Machine, Phase, Program, Timed};
-use crate::protocols::contract::{Action, ActionOf, Input, Process, Thread, Via};
+use super::polling::Found;
+use super::{
+    Arrived, Content, Flight, FlightKind, Happening, Lends, Machine, Phase, Planted, Program, Timed,
+};
+use crate::protocols::contract::{
+    Action, ActionOf, Brought, Input, InputOf, Process, Route, Thread, Via,
+};
 use crate::runtime::untimed::Choice;
 
 impl<M: Machine, P: Program<M>> Timed<M, P>
 where
     M::Call: Lends,
 {
-    /// Something waits for a process, or it begins to compute: its adapter, where it matches, looks a
-    /// period later.
+    /// Something waits for a process, or a thread of it leaves the library: its adapter, where it
+    /// matches, looks a period later.
     #[inline]
     pub(super) fn adapter_looks(&mut self, process: Process) {
         if self.costs.profile.hca.matching_on_nic {
@@ -34,76 +43,115 @@ where
     }
 
     fn looks_later(&mut self, process: Process) {
-        let thread = self.thread_of(process, Thread(0));
-        if self.looking[process.0 as usize] || self.for_adapter(thread).is_none() {
+        if self.looking[process.0 as usize] || self.for_adapter(process).is_none() {
             return;
         }
         self.looking[process.0 as usize] = true;
+        let thread = self.thread_of(process, Thread(0));
         let at = self.simulation.now() + self.costs.profile.hca.msg_rate_total.period();
         self.schedule(at, thread, Phase::Adapter, Happening::Adapter(thread));
     }
 
-    /// The channel with the next message that the adapter takes for a thread.
-    fn for_adapter(&self, thread: u32) -> Option<u32> {
-        let actor = &self.actors[thread as usize];
-        let process = actor.process;
-        if actor.state != State::Computing || self.threads_of(process).len() > 1 {
+    /// Whether a thread of a process computes, and none is inside the library.
+    fn computes(&self, process: Process) -> bool {
+        let states = || self.threads_of(process).map(|one| self.actors[one as usize].state);
+        let beside = self.planted == Some(Planted::AdapterBesidePolls);
+        let inside =
+            |state| !beside && matches!(state, State::Locked | State::Working | State::Polling);
+        states().any(|state| state == State::Computing) && !states().any(inside)
+    }
+
+    /// What the adapter takes next for a process.
+    fn for_adapter(&self, process: Process) -> Option<Found> {
+        if !self.computes(process) {
             return None;
         }
         let machine = &self.machines[process.0 as usize];
         let takes = |arrived: &Arrived| match *arrived {
             Arrived::Packet { from, content, via: Via::Hca, .. } => {
-                machine.adapter_takes(from, &self.contents.peek(content).packet)
+                let packet = &self.contents.peek(content).packet;
+                machine.adapter_takes(Brought::Packet { from, packet })
             }
-            Arrived::Packet { .. }
-            | Arrived::Done(_)
-            | Arrived::Device(_)
-            | Arrived::Seen(_)
-            | Arrived::SendDone => false,
+            Arrived::Done(token) => machine.adapter_takes(Brought::Done(token)),
+            Arrived::Packet { .. } | Arrived::Device(_) | Arrived::Seen(_) | Arrived::SendDone => {
+                false
+            }
         };
-        let mut heads = self.pollers[process.0 as usize].heads(&self.entries);
-        heads.find(|(_, arrived)| takes(arrived)).map(|(channel, _)| channel)
+        self.pollers[process.0 as usize].for_adapter(&self.entries, takes)
     }
 
-    /// The adapter takes a message, if its process still computes.
+    /// The adapter takes a message, or the end of its read, if its process still computes.
     pub(super) fn adapter_takes(&mut self, thread: u32) {
-        let (process, inner) = self.names(thread);
+        let (process, _) = self.names(thread);
         self.looking[process.0 as usize] = false;
-        let Some(place) = self.for_adapter(thread) else { return };
+        let Some(found) = self.for_adapter(process) else { return };
         let poller = &mut self.pollers[process.0 as usize];
-        let Some(Arrived::Packet { from, channel, content, .. }) =
-            poller.take(place, false, &mut self.entries)
-        else {
-            unreachable!("it was looked at just now")
+        let arrived = poller.take(found.channel, found.behind, &mut self.entries);
+        let (input, channel) = match arrived {
+            Some(Arrived::Packet { from, channel, content, .. }) => {
+                let Content { packet, parcel, .. } = self.contents.remove(content);
+                self.record(|| Choice::Match { process, from });
+                let landing = parcel.map(|parcel| self.memories.land(process, &parcel));
+                (Input::Packet { from, packet, landing }, Some(channel))
+            }
+            Some(Arrived::Done(token)) => {
+                self.record(|| Choice::Conclude { process, token });
+                (Input::Done(token), None)
+            }
+            Some(Arrived::Device(_) | Arrived::Seen(_) | Arrived::SendDone) | None => {
+                unreachable!("it was looked at just now")
+            }
         };
-        let Content { packet, parcel, .. } = self.contents.remove(content);
-        self.record(|| Choice::Match { process, from });
-        let landing = parcel.map(|parcel| self.memories.land(process, &parcel));
+        if self.handled_by_adapter(thread, input, found) {
+            if let Some(channel) = channel {
+                let now = self.simulation.now();
+                self.credit(channel, now);
+            }
+            self.adapter_looks(process);
+        }
+    }
+
+    /// Does what the machine makes of an input; answers whether it knew it.
+    fn handled_by_adapter(&mut self, thread: u32, input: InputOf<M>, found: Found) -> bool {
+        let (process, _) = self.names(thread);
         let mut list = Vec::new();
-        let input = Input::Packet { from, packet, landing };
-        let known = self.machines[process.0 as usize].handle(inner, input, &mut list);
+        let known = self.machines[process.0 as usize].handle_by_adapter(input, &mut list);
         if let Err(error) = known {
-            return self.fail(process, error);
+            self.fail(process, error);
+            return false;
         }
         for action in list {
-            self.done_by_adapter(thread, &action);
+            self.done_by_adapter(thread, &action, found);
         }
-        let now = self.simulation.now();
-        self.credit(channel, now);
-        self.adapter_looks(process);
+        true
     }
 
-    /// What an eager message asks for, without a core.
-    fn done_by_adapter(&mut self, thread: u32, action: &ActionOf<M>) {
+    /// What a message asks for, without a core.
+    fn done_by_adapter(&mut self, thread: u32, action: &ActionOf<M>, found: Found) {
         let (process, _) = self.names(thread);
         match action {
-            Action::Work(_) | Action::Walk { .. } => {}
+            // A receive that it may read into was pinned when it was posted.
+            Action::Work(_) | Action::Walk { .. } | Action::Register { .. } => {}
             Action::Copy { from, to } => {
                 self.buffers.reads(process, *from, &mut self.violations);
                 self.buffers.writes(process, *to, &mut self.violations);
                 self.memories.copy(process, *from, *to);
             }
+            Action::Count { counter, change } => {
+                let value = self.counters.change(*counter, *change, &mut self.violations);
+                self.stale.changed(*counter, self.simulation.now(), value);
+            }
             Action::Repost { landing, .. } => self.memories.free_landing(process, *landing),
+            Action::Send { to, via: Via::Hca, header, packet, payload: None } => {
+                let content = || Content { packet: packet.clone(), parcel: None, slots: None };
+                let content = self.contents.insert(content);
+                let kind = FlightKind::Packet { content, via: Via::Hca };
+                self.launch_by_adapter(thread, *to, kind, header.as_u64(), found);
+            }
+            Action::RdmaRead { from, remote, into, token } => {
+                let kind = FlightKind::ReadRequest { remote: *remote, into: *into, token: *token };
+                self.launch_by_adapter(thread, *from, kind, 0, found);
+            }
             Action::Complete { buffer, fact, .. } => {
                 self.completes(process, *buffer, fact.as_ref());
             }
@@ -116,21 +164,35 @@ where
             | Action::Update { .. }
             | Action::PeerCopy { .. }
             | Action::Expose { .. }
-            | Action::Count { .. }
             | Action::Consult { .. }
             | Action::Watch { .. }
-            | Action::Register { .. }
             | Action::Send { .. }
             | Action::RdmaWrite { .. }
-            | Action::RdmaRead { .. }
             | Action::RdmaAtomic { .. }
             | Action::Device { .. }
             | Action::Release
             | Action::Poll(_)
             | Action::Resume(_)
             | Action::Return { .. } => {
-                unreachable!("an eager message to a process that computes asks for {action:?}")
+                unreachable!("a message to a process that computes asks for {action:?}")
             }
         }
+    }
+
+    /// The adapter sends of its own, because of what it has found.
+    fn launch_by_adapter(
+        &mut self,
+        thread: u32,
+        to: Route,
+        kind: FlightKind,
+        bytes: u64,
+        found: Found,
+    ) {
+        let (from, _) = self.names(thread);
+        let channel = self.channel(from, to);
+        let flight = Flight { kind, from, to, channel, bytes, signalled: false, held: None };
+        let id = self.flights.insert(|| flight);
+        self.note_own_launch(thread, id, found.entry);
+        self.depart_by_itself(id);
     }
 }

@@ -147,6 +147,8 @@ pub enum Planted {
     NewestFirst,
     /// Nobody waits for the library lock.
     NoLock,
+    /// An adapter takes messages while a thread of its process is inside the library, too.
+    AdapterBesidePolls,
 }
 
 /// Something that is under way between two processes.

@@ -152,6 +152,16 @@ struct Entry {
     next: u32,
 }
 
+/// An entry that an adapter may take.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Found {
+    pub(super) channel: u32,
+    /// How many entries of its channel come before it.
+    pub(super) behind: u32,
+    /// Its place among all.
+    pub(super) entry: u32,
+}
+
 /// Where a thread is in its pass.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Position {
@@ -211,14 +221,27 @@ impl Poller {
         self.ready.partition_point(|&(other, _)| other < channel)
     }
 
-    /// The channels that hold something, in order, each with what is at its head.
-    pub(super) fn heads<'a>(
-        &'a self,
-        entries: &'a Entries,
-    ) -> impl Iterator<Item = (u32, Arrived)> + 'a {
-        self.ready
-            .iter()
-            .map(|(channel, queue)| (*channel, entries.all[queue.first as usize].arrived))
+    /// The first entry, by channel and by age, that `takes` accepts among those that an adapter may
+    /// take: the head of each channel, and any completion of RDMA, whatever lies before it.
+    pub(super) fn for_adapter(
+        &self,
+        entries: &Entries,
+        takes: impl Fn(&Arrived) -> bool,
+    ) -> Option<Found> {
+        self.ready.iter().find_map(|&(channel, Queue { first, len, .. })| {
+            let queued = std::iter::successors(Some(first), |&entry| Some(entries.at(entry, 1)));
+            let reach = if channel % self.per_lane == COMPLETIONS { len } else { 1 };
+            let mut near = queued.zip(0..reach);
+            let (entry, behind) =
+                near.find(|&(entry, _)| takes(&entries.all[entry as usize].arrived))?;
+            Some(Found { channel, behind, entry })
+        })
+    }
+
+    /// How many entries of a channel come before its newest one.
+    pub(super) fn before_newest(&self, channel: u32) -> u32 {
+        let queue = self.ready.get(self.place_of(channel));
+        queue.filter(|(other, _)| *other == channel).map_or(0, |(_, queue)| queue.len - 1)
     }
 
     /// The entry at the head of a channel.
@@ -256,23 +279,28 @@ impl Poller {
         (channel, entry)
     }
 
-    /// Takes the head of a channel; its newest entry where that defect is planted.
+    /// Takes the entry so many places behind the head of a channel.
     pub(super) fn take(
         &mut self,
         channel: u32,
-        newest: bool,
+        behind: u32,
         entries: &mut Entries,
     ) -> Option<Arrived> {
         let place = self.place_of(channel);
         let (_, queue) = self.ready.get_mut(place).filter(|(other, _)| *other == channel)?;
-        let entry = if newest { queue.last } else { queue.first };
+        let entry = entries.at(queue.first, behind);
+        let next = entries.all[entry as usize].next;
         queue.len -= 1;
         if queue.len == 0 {
             self.ready.remove(place);
-        } else if newest {
-            queue.last = entries.at(queue.first, queue.len - 1);
+        } else if behind == 0 {
+            queue.first = next;
         } else {
-            queue.first = entries.all[entry as usize].next;
+            let before = entries.at(queue.first, behind - 1);
+            entries.all[before as usize].next = next;
+            if behind == queue.len {
+                queue.last = before;
+            }
         }
         entries.free.push(entry);
         Some(entries.all[entry as usize].arrived)

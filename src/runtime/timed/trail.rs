@@ -198,6 +198,14 @@ impl Trail {
         self.set_flight(id, last);
     }
 
+    /// A flight begins at `now` with what lay in this entry of a channel.
+    fn launched_by_adapter(&mut self, id: u32, thread: u32, entry: u32, now: Time) {
+        let cause = self.entries[entry as usize];
+        let tag = self.tag(thread, Spent::Pace);
+        let moment = self.causes.add(now, cause, tag);
+        self.set_flight(id, moment);
+    }
+
     /// A flight begins with what is being delivered.
     pub(super) fn answers(&mut self, id: u32) {
         self.set_flight(id, self.current);
@@ -514,6 +522,21 @@ where
         if self.trail.is_none() {
             return;
         }
+        self.note(|trail| trail.launched(id, thread));
+        self.note_message(id, left);
+    }
+
+    /// Something leaves an adapter now, because of what lay in this entry of a channel.
+    pub(super) fn note_own_launch(&mut self, thread: u32, id: u32, entry: u32) {
+        if self.trail.is_none() {
+            return;
+        }
+        let now = self.simulation.now();
+        self.note(|trail| trail.launched_by_adapter(id, thread, entry, now));
+        self.note_message(id, now);
+    }
+
+    fn note_message(&mut self, id: u32, left: Time) {
         let message = || {
             let Flight { kind, from, to, bytes, .. } = self.flights.get(id);
             let dma = matches!(kind, FlightKind::Write { .. } | FlightKind::ReadAnswer { .. });
@@ -522,7 +545,6 @@ where
             Message { from, to, label, bytes, left, came: left, dma }
         };
         let trail = self.trail.as_mut().expect("it is there");
-        trail.launched(id, thread);
         trail.sends(id, message);
     }
 

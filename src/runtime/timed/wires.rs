@@ -101,7 +101,7 @@ pub(super) struct Channel {
 #[derive(Debug, Default)]
 struct Rare {
     /// The paths of other ways of posting.
-    paths: [Option<PathId>; 7],
+    paths: [Option<PathId>; 9],
     /// When receive buffers after the next one are posted, earliest first.
     reposts: VecDeque<Time>,
     /// Arrivals that found no receive buffer, in order.
@@ -336,19 +336,41 @@ where
             FlightKind::Packet { via: Via::Hca, .. } => self.posting(bytes),
             FlightKind::Write { .. } => Posting::Bulk,
             FlightKind::ReadRequest { .. } | FlightKind::AtomicRequest { .. } => {
-                let limit = self.costs.profile.hca.max_outstanding_reads_per_qp;
-                let channel = &mut self.channels[channel as usize];
-                if channel.reads == limit {
-                    channel.rare().reads_waiting.push_back(id);
-                    return;
-                }
-                channel.reads += 1;
-                Posting::ReadRequest
+                return self.ask_peer(id, channel, Posting::ReadRequest, bytes);
             }
             FlightKind::ReadAnswer { .. } | FlightKind::SendDone => {
                 unreachable!("answers and completions leave no core")
             }
         };
+        self.hand_to_hca(id, channel, posting, bytes);
+    }
+
+    /// A flight leaves the HCA of a process, which has made it by itself.
+    pub(super) fn depart_by_itself(&mut self, id: u32) {
+        self.packets += 1;
+        if self.faults.is_some() {
+            self.count_departure();
+        }
+        let Flight { kind, channel, bytes, .. } = self.flights.get(id);
+        let (reads, channel, bytes) =
+            (matches!(kind, FlightKind::ReadRequest { .. }), *channel, *bytes);
+        if reads {
+            self.ask_peer(id, channel, Posting::OwnRead, bytes);
+        } else {
+            self.hand_to_hca(id, channel, Posting::Own, bytes);
+        }
+    }
+
+    /// A read or an atomic begins, or waits until one of the queue pair has ended.
+    fn ask_peer(&mut self, id: u32, channel: u32, posting: Posting, bytes: u64) {
+        let limit = self.costs.profile.hca.max_outstanding_reads_per_qp;
+        let open = &mut self.channels[channel as usize];
+        if open.reads == limit {
+            open.rare().reads_waiting.push_back(id);
+            self.flights.get(id).held = Some(posting);
+            return;
+        }
+        open.reads += 1;
         self.hand_to_hca(id, channel, posting, bytes);
     }
 
@@ -372,7 +394,8 @@ where
         // RDMA asks for a completion of its own, which tells of all sends before it as well.
         let rdma = !matches!(self.flights.get(id).kind, FlightKind::Packet { .. });
         let open = &mut self.channels[channel as usize];
-        open.unsignalled += 1;
+        // Its own sends the HCA tells to nobody.
+        open.unsignalled += u32::from(posting != Posting::Own);
         let signalled = !rdma && open.unsignalled == signal_every;
         if signalled || rdma {
             open.unsignalled = 0;
@@ -591,8 +614,10 @@ where
         channel.reads -= 1;
         if let Some(id) = channel.rare.as_mut().and_then(|rare| rare.reads_waiting.pop_front()) {
             channel.reads += 1;
-            let bytes = self.flights.get(id).bytes;
-            self.hand_to_hca(id, index, Posting::ReadRequest, bytes);
+            let flight = self.flights.get(id);
+            let posting = flight.held.take().expect("it was kept with the read that waits");
+            let bytes = flight.bytes;
+            self.hand_to_hca(id, index, posting, bytes);
         }
     }
 

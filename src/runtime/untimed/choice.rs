@@ -47,6 +47,13 @@ pub enum Choice {
         /// Who sent it, and the lanes.
         from: Route,
     },
+    /// The adapter takes the completion of an operation, for a process that is in no call.
+    Conclude {
+        /// The process.
+        process: Process,
+        /// The operation.
+        token: Token,
+    },
     /// A thread ends its pass over the channels.
     EndPass {
         /// Its process.
@@ -102,6 +109,7 @@ impl Choice {
             | Self::EndPass { process, .. }
             | Self::Touch { process, .. }
             | Self::Match { process, .. }
+            | Self::Conclude { process, .. }
             | Self::Move { process, .. }
             | Self::Finish { process, .. }
             | Self::Crash { process } => process,
@@ -119,6 +127,7 @@ impl Choice {
             | Self::EndPass { thread, .. }
             | Self::Touch { thread, .. } => Some(thread),
             Self::Match { .. }
+            | Self::Conclude { .. }
             | Self::Move { .. }
             | Self::Finish { .. }
             | Self::Wire { .. }
@@ -138,6 +147,7 @@ impl Choice {
             | Self::EndPass { .. }
             | Self::Touch { .. }
             | Self::Match { .. }
+            | Self::Conclude { .. }
             | Self::Move { .. }
             | Self::Finish { .. } => false,
         }
@@ -161,6 +171,9 @@ impl fmt::Display for Choice {
             }
             Self::Match { process, from } => {
                 write!(f, "the adapter takes a packet of {} for {}", from.peer.0, process.0)
+            }
+            Self::Conclude { process, token } => {
+                write!(f, "the adapter takes the end of operation {} for {}", token.0, process.0)
             }
             Self::EndPass { process, thread } => {
                 write!(f, "{} ends its pass", who(process, thread))

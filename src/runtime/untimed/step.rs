@@ -67,7 +67,15 @@ where
                 let token = token.expect("the thread is in a pass: the choice was enabled");
                 self.input(actor, Input::Polled(token));
             }
-            Choice::Match { process, from } => self.match_by_adapter(process, from),
+            Choice::Match { process, from } => {
+                let input = self.packet_of(process, from, Via::Hca);
+                self.done_by_adapter(process, input);
+            }
+            Choice::Conclude { process, token } => {
+                let completions = &mut self.ports[process.0 as usize].change().completions;
+                completions.retain(|&(_, other)| other != token);
+                self.done_by_adapter(process, Input::Done(token));
+            }
             Choice::Touch { process, thread } => {
                 self.touch(Actor { process, thread });
                 self.settle(process);
@@ -193,11 +201,11 @@ where
                 }
             }
             Choice::Wire { to, from, does } => self.wire_refusal(to, from, does),
-            Choice::Match { process, .. } => {
+            Choice::Match { process, .. } | Choice::Conclude { process, .. } => {
                 let at = process.0 as usize;
                 let known = self.instances.get(at).zip(self.ports.get(at));
                 let mut open =
-                    known.into_iter().flat_map(|(one, port)| self.matches(process, one, port));
+                    known.into_iter().flat_map(|(one, port)| self.for_adapter(process, one, port));
                 let taken = open.any(|other| other == choice);
                 (!taken).then_some("the adapter has nothing to take from there now")
             }
@@ -253,6 +261,7 @@ where
                 (strand.pass.is_none().then_some("it is in no pass"), Entry::Polled)
             }
             Choice::Match { .. }
+            | Choice::Conclude { .. }
             | Choice::Move { .. }
             | Choice::Finish { .. }
             | Choice::Wire { .. }
@@ -277,12 +286,20 @@ where
         self.begin(actor, list);
     }
 
-    /// The adapter does all that a packet asks for.
-    fn match_by_adapter(&mut self, process: Process, from: Route) {
+    /// The adapter does all that an input asks for, under no guard.
+    fn done_by_adapter(&mut self, process: Process, input: InputOf<M>) {
         let actor = Actor { process, thread: Thread(0) };
-        let input = self.packet_of(process, from, Via::Hca);
-        for action in self.handle(actor, input).into_iter().flatten() {
-            self.perform(actor, action);
+        let mut list = Vec::with_capacity(8);
+        let machine = &mut self.instances[process.0 as usize].change().machine;
+        let handled = machine.change().handle_by_adapter(input, &mut list);
+        match (handled, breach(&list)) {
+            (Err(refused), _) => self.stop(actor, Defect::Refused(refused)),
+            (Ok(()), Some(rule)) => self.stop(actor, Defect::Broke(rule.into())),
+            (Ok(()), None) => {
+                for action in list {
+                    self.perform(actor, action);
+                }
+            }
         }
     }
 

@@ -51,6 +51,9 @@ where
                 let (peer, who) = (from.peer.0, process.0);
                 format!("the adapter of process {who} takes {packet} from process {peer}")
             }
+            Choice::Conclude { process, .. } => {
+                format!("the adapter of process {} takes a completion", process.0)
+            }
             Choice::EndPass { process, thread } => {
                 format!("{} ends its pass over the channels", self.name(process, thread))
             }

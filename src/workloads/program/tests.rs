@@ -251,6 +251,7 @@ fn head_to_head(eager: u64) -> untimed::World<Library, ProgramStream> {
         control: Bytes::new(64),
         cell: Bytes::new(8192),
         cells: 4,
+        adapters: false,
         rma: crate::protocols::rma::Settings::default(),
     });
     let library = |rank| Library::new(job.clone(), Process(rank));

@@ -87,6 +87,7 @@ pub(super) fn job<P: Program<Library>>(
         control: Bytes::new(8),
         cell: Bytes::new(CELL),
         cells: 2,
+        adapters: false,
         rma: rma::Settings { transport: wiring.transport, ..rma::Settings::default() },
     });
     let job = with(job, planted);
