@@ -47,18 +47,22 @@ impl Fingerprint {
 
     /// The fingerprint of one value in which different names are different.
     pub fn named<T: Hash + ?Sized>(value: &T) -> u128 {
-        let mut hasher = Self::with(value);
-        hasher.word(hasher.given);
-        for name in std::mem::take(&mut hasher.names) {
-            hasher.write_u128(name.cast_unsigned());
-        }
-        hasher.value()
+        Self::with(value).by_name()
     }
 
     fn with<T: Hash + ?Sized>(value: &T) -> Self {
         let mut hasher = Self::default();
         value.hash(&mut hasher);
         hasher
+    }
+
+    /// The fingerprint of all that was written, where different names are different.
+    fn by_name(mut self) -> u128 {
+        self.word(self.given);
+        for name in std::mem::take(&mut self.names) {
+            self.write_u128(name.cast_unsigned());
+        }
+        self.value()
     }
 
     /// The fingerprint of all that was written but names.
@@ -117,10 +121,14 @@ impl Hasher for Fingerprint {
 
     /// A name, or how many were given.
     fn write_i128(&mut self, name: i128) {
-        match u64::try_from(-1 - name) {
-            Ok(given) => self.given = avalanche(self.given.wrapping_add(given).wrapping_add(1)),
-            Err(_) => self.names.push(name),
+        if let Ok(given) = u64::try_from(-1 - name) {
+            self.given = avalanche(self.given.wrapping_add(given).wrapping_add(1));
+            return;
         }
+        if self.names.capacity() == 0 {
+            self.names.reserve(NAMES);
+        }
+        self.names.push(name);
     }
 
     fn write_usize(&mut self, value: usize) {
@@ -137,6 +145,9 @@ impl Hasher for Fingerprint {
     }
 }
 
+/// Room for the names of most states.
+const NAMES: usize = 32;
+
 /// A value that clones share until one of them changes it; its fingerprint is computed once.
 #[derive(Debug, Default)]
 pub struct Shared<T>(Arc<Kept<T>>);
@@ -152,13 +163,15 @@ struct Kept<T> {
 #[derive(Debug)]
 struct Print {
     halves: [u64; 2],
+    /// Of all, where different names are different.
+    named: [u64; 2],
     given: u64,
     names: Box<[i128]>,
 }
 
 /// The low and the high 64 bits.
 #[expect(clippy::cast_possible_truncation, reason = "the two halves are wanted")]
-pub(super) const fn halves(print: u128) -> [u64; 2] {
+const fn halves(print: u128) -> [u64; 2] {
     [print as u64, (print >> 64) as u64]
 }
 
@@ -199,13 +212,25 @@ impl<T: Clone> Shared<T> {
     }
 }
 
+impl<T: Hash> Shared<T> {
+    /// The fingerprint in which different names are different.
+    pub fn named(&self) -> [u64; 2] {
+        self.print().named
+    }
+
+    fn print(&self) -> &Print {
+        self.0.print.get_or_init(|| {
+            let hasher = Fingerprint::with(&self.0.value);
+            let (given, names) = (hasher.given, hasher.names.as_slice().into());
+            let halves_of_all = halves(hasher.value());
+            Print { halves: halves_of_all, named: halves(hasher.by_name()), given, names }
+        })
+    }
+}
+
 impl<T: Hash> Hash for Shared<T> {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        let print = self.0.print.get_or_init(|| {
-            let hasher = Fingerprint::with(&self.0.value);
-            let Fingerprint { given, .. } = hasher;
-            Print { halves: halves(hasher.value()), given, names: hasher.names.into() }
-        });
+        let print = self.print();
         for half in print.halves {
             state.write_u64(half);
         }

@@ -76,7 +76,7 @@ pub struct Memories {
 
 /// The memory of one process.
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
-struct Memory {
+pub(super) struct Memory {
     /// Bytes of each buffer that was written; others read as zeros. Empty where phantom.
     spaces: BTreeMap<Space, Vec<u8>>,
     landing: Slots,
@@ -99,6 +99,16 @@ impl Memories {
     /// Whether bytes exist.
     pub const fn payload(&self) -> Payload {
         self.payload
+    }
+
+    /// The memory of one process; `None` where no bytes exist.
+    pub(super) fn of(&self, process: Process) -> Option<&Shared<Memory>> {
+        self.processes.get(process.0 as usize)
+    }
+
+    /// Gives a process, which has one, the memory that it had at another time.
+    pub(super) fn put(&mut self, process: Process, memory: Shared<Memory>) {
+        self.processes[process.0 as usize] = memory;
     }
 
     /// Copies `from` to `to` inside one process.

@@ -42,15 +42,19 @@
 mod alone;
 mod choice;
 mod crash;
+mod hearing;
 mod memo;
 mod step;
+mod turns;
 mod wires;
 mod words;
 
 pub use choice::Choice;
 pub use crash::{Crash, CrashReport};
+use hearing::Met;
 use memo::Memo;
 pub use step::Refusal;
+use turns::Notes;
 use wires::Wires;
 pub use wires::{Between, GaveUp, PacketFaults};
 
@@ -64,6 +68,7 @@ use super::deadlock::{self, Deadlock, Standing};
 use super::fingerprint::{Fingerprint, Shared};
 use super::memory::{Memories, Parcel, Payload};
 use super::monitors::buffers::{Buffers, Lends};
+use super::monitors::windows::Windows;
 use super::monitors::{Monitor, Monitors, Sometimes, Violation, system};
 use super::rules::Fault;
 use crate::mpi::observation::Observation;
@@ -94,7 +99,7 @@ pub struct World<M: Machine, P: Program<M>> {
     ports: Vec<Shared<Port<M>>>,
     memories: Memories,
     counters: Counters,
-    fault: Option<Fault>,
+    fault: Option<Box<Fault>>,
     crash: Crash,
     /// Below the messages, where packets may be lost.
     wires: Option<Box<Wires<M>>>,
@@ -102,10 +107,15 @@ pub struct World<M: Machine, P: Program<M>> {
     adapters: bool,
     // What watches decides nothing: outside equality and hash.
     monitors: Shared<Monitors>,
-    buffers: Shared<Buffers>,
+    windows: Shared<Windows>,
+    /// One for each process, which keeps the contents of the messages to it.
+    buffers: Vec<Shared<Buffers>>,
     found: Vec<Violation>,
     /// What makes a search faster and decides nothing either.
-    memo: Memo<M>,
+    memo: Memo<M, P>,
+    notes: Notes<M>,
+    /// What was met, where monitors and wires have handed that over.
+    met: Met,
 }
 
 /// The library of one process and its threads.
@@ -158,6 +168,18 @@ enum Touch {
 }
 
 impl Touch {
+    /// The memory that it reads and writes.
+    fn regions(self) -> impl Iterator<Item = Region> {
+        let (first, second) = match self {
+            Self::Load(region) | Self::Take(region) | Self::Store(region, _) => {
+                (Some(region), None)
+            }
+            Self::Copy(from, to) => (Some(from), Some(to)),
+            Self::Tell(_) => (None, None),
+        };
+        first.into_iter().chain(second)
+    }
+
     /// Whether nobody else can reach this memory: the moment does not matter.
     const fn is_private(self) -> bool {
         match self {
@@ -190,8 +212,11 @@ struct Channel<M: Machine> {
     from: Route,
     via: Via,
     /// Oldest first; never empty.
-    packets: VecDeque<Incoming<M>>,
+    packets: VecDeque<Mail<M>>,
 }
+
+/// What lies in a channel.
+type Mail<M> = Shared<Incoming<M>>;
 
 /// A packet on its way, or the immediate data of a write.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
@@ -327,9 +352,12 @@ where
             wires: None,
             adapters: false,
             monitors: Shared::new(Monitors::new(count)),
-            buffers: Shared::new(Buffers::new(count)),
+            windows: Shared::default(),
+            buffers: vec![Shared::new(Buffers::new(count)); count],
             found: Vec::new(),
             memo: Memo::none(),
+            notes: Notes::none(),
+            met: Met::default(),
         };
         for process in (0..).take(count) {
             world.settle(Process(process));
@@ -346,7 +374,9 @@ where
     /// The same state, which with all states after it keeps what libraries make of inputs.
     #[must_use]
     pub fn with_memo(self) -> Self {
-        Self { memo: Memo::empty(), ..self }
+        let mut world = Self { memo: Memo::empty(), ..self };
+        world.hand_over();
+        world
     }
 
     /// All that may happen next, in a fixed order; empty at the end of a run.
@@ -411,7 +441,7 @@ where
     /// How far the world has come.
     pub fn outcome(&self) -> Outcome {
         if let Some(fault) = &self.fault {
-            Outcome::Faulted(fault.clone())
+            Outcome::Faulted((**fault).clone())
         } else if self.choices().iter().any(|choice| !choice.is_fault()) {
             Outcome::Running
         } else if self.all_ended() {
@@ -423,7 +453,7 @@ where
 
     /// The fault that stopped the run.
     pub fn fault(&self) -> Option<&Fault> {
-        self.fault.as_ref()
+        self.fault.as_deref()
     }
 
     /// Whether every program has ended, but for those of a process that died.
@@ -462,7 +492,16 @@ where
 
     /// How often the interesting branches were met on the way here.
     pub fn sometimes(&self) -> Sometimes {
-        self.monitors.sometimes().plus(self.buffers.sometimes).plus(self.met_on_wires())
+        let side_by_side = self.windows.side_by_side;
+        let on_windows = Sometimes { side_by_side, ..Sometimes::default() };
+        let watched = self.monitors.sometimes().plus(on_windows);
+        self.met.all().plus(watched).plus(self.met_on_wires())
+    }
+
+    /// The same since it was asked for last.
+    pub fn take_sometimes(&mut self) -> Sometimes {
+        self.hand_over();
+        std::mem::take(&mut self.met).all()
     }
 
     /// Who can never go on, and why; `None` where everybody still may.

@@ -12,7 +12,7 @@ use mpisim::experiment::explore::{Options, Size};
 use mpisim::protocols::call::{Call, Reply};
 use mpisim::protocols::contract::{Next, Process, Program, Region, Space, Thread};
 use mpisim::protocols::library::Library;
-use mpisim::runtime::explore::{Rule, Scope, Survey, search};
+use mpisim::runtime::explore::{Rule, Scope, Survey, search, walk};
 use mpisim::runtime::fingerprint::Fingerprint;
 use mpisim::runtime::memory::Payload;
 use mpisim::runtime::untimed::World;
@@ -130,6 +130,26 @@ fn buffers_that_were_read_and_steps_that_commute_change_no_end() {
                 assert!(some.finals <= all.finals && some.states < states, "{rule:?}");
                 states = some.states;
             }
+        }
+    }
+}
+
+/// What a search keeps of turns, ports and monitors decides nothing: the same choices, step by step.
+#[test]
+fn a_search_that_repeats_what_it_knows_sees_the_same_world() {
+    for algorithm in Algorithm::ALL {
+        let plain = start(contenders(algorithm, 3, asked(2)));
+        let keeping = plain.clone().with_memo();
+        for way in 0..20 {
+            let (mut plain, mut kept) = (plain.clone(), keeping.clone());
+            let walk = walk(&mut plain, 7, way, 2_000);
+            for choice in walk.choices {
+                kept.apply(choice).unwrap();
+            }
+            assert_eq!(plain, kept, "{algorithm:?}, way {way}");
+            assert_eq!(plain.violations(), kept.violations());
+            assert_eq!(plain.sometimes(), kept.sometimes());
+            assert_eq!(plain.conclude(), kept.conclude());
         }
     }
 }

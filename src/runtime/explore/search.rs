@@ -103,9 +103,9 @@ where
             break;
         }
         search.begin_state();
-        let before = Before { broken: world.violations().len(), met: world.sometimes() };
+        let before = world.violations().len();
         if let Some(step) = scope.rule.step(&world) {
-            let next = search.follow(&before, world.clone(), (ALONE, step), &print);
+            let next = search.follow(before, world.clone(), (ALONE, step), &print);
             if scope.rule == Rule::Returns || next.is_some_and(|next| next > search.here()) {
                 continue;
             }
@@ -118,23 +118,16 @@ where
         }
         let Some((&last, others)) = choices.split_last() else { continue };
         for (&choice, index) in others.iter().zip(0..) {
-            search.follow(&before, world.clone(), (index, choice), &print);
+            search.follow(before, world.clone(), (index, choice), &print);
         }
         let index = u16::try_from(others.len()).expect("a state has fewer than 2^16 choices");
-        search.follow(&before, world, (index, last), &print);
+        search.follow(before, world, (index, last), &print);
     }
     search.finish()
 }
 
 /// Stands for the index of a step that was followed alone.
 const ALONE: u16 = u16::MAX;
-
-/// What is known of the state that a choice leads from.
-struct Before {
-    /// How many broken laws were found before it.
-    broken: usize,
-    met: Sometimes,
-}
 
 struct Search<'a, M: Machine, P: Program<M>> {
     start: &'a World<M, P>,
@@ -208,19 +201,21 @@ where
         self.at.expect("a state is being expanded")
     }
 
-    /// Follows a choice from `next`, which is still the state before it, and the steps that join
+    /// Follows a choice from `next`, which is still the state `before` which so many laws were broken, and the steps that join
     /// it; the state that they lead to, which is still to be expanded where its number is greater
     /// than that of the one before.
     fn follow(
         &mut self,
-        before: &Before,
+        before: usize,
         mut next: World<M, P>,
         (index, choice): (u16, Choice),
         print: impl Fn(&World<M, P>) -> u128,
     ) -> Option<Number> {
         let wrong = self.follow_trail(before, &mut next, choice);
-        let met = next.sometimes().since(before.met);
-        self.survey.sometimes = self.survey.sometimes.plus(met);
+        let met = next.take_sometimes();
+        if met != Sometimes::default() {
+            self.survey.sometimes = self.survey.sometimes.plus(met);
+        }
         if wrong {
             self.excused.push(self.here());
             return None;
@@ -244,7 +239,7 @@ where
     }
 
     /// Takes the steps of a choice, up to the first that goes wrong; answers whether one did.
-    fn follow_trail(&mut self, before: &Before, next: &mut World<M, P>, choice: Choice) -> bool {
+    fn follow_trail(&mut self, before: usize, next: &mut World<M, P>, choice: Choice) -> bool {
         self.trail.clear();
         let mut step = Some(choice);
         while let Some(choice) = step {
@@ -261,8 +256,8 @@ where
     }
 
     /// Whether the trail broke a law or ended in a fault; such states are no part of the graph.
-    fn goes_wrong(&mut self, before: &Before, next: &World<M, P>) -> bool {
-        let broken = &next.violations()[before.broken..];
+    fn goes_wrong(&mut self, before: usize, next: &World<M, P>) -> bool {
+        let broken = &next.violations()[before..];
         if broken.is_empty() && next.fault().is_none() {
             return false;
         }

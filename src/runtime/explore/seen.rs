@@ -1,68 +1,71 @@
 //! Which states were visited: a hash table of fingerprints.
 
-use crate::runtime::fingerprint::halves;
-
 /// Fingerprints and the numbers they were given; never iterated, so no order can leak.
 #[derive(Clone, Debug, Default)]
 pub(in crate::runtime) struct Seen {
-    /// Open addressing, 20 bytes a place; the length is zero or a power of two.
-    prints: Vec<[u64; 2]>,
-    /// Number `FREE` marks a free place.
-    numbers: Vec<u32>,
+    /// Open addressing; the length is zero or a power of two.
+    slots: Vec<Slot>,
     count: usize,
 }
+
+/// A fingerprint in four parts, and its number: 20 bytes side by side, since a look at a large table
+/// is a wait for memory. Number `FREE` marks a free slot.
+type Slot = ([u32; 4], u32);
 
 const FREE: u32 = u32::MAX;
 
 impl Seen {
     /// The number of a fingerprint; a new one is given `fresh`.
     pub(in crate::runtime) fn number(&mut self, print: u128, fresh: u32) -> u32 {
-        if self.count * 4 >= self.numbers.len() * 3 {
+        if self.count * 4 >= self.slots.len() * 3 {
             self.grow();
         }
-        let print = halves(print);
+        let print = quarters(print);
         let place = self.place(print);
-        if self.numbers[place] == FREE {
-            self.prints[place] = print;
-            self.numbers[place] = fresh;
+        if self.slots[place].1 == FREE {
+            self.slots[place] = (print, fresh);
             self.count += 1;
         }
-        self.numbers[place]
+        self.slots[place].1
     }
 
     /// The number of a fingerprint that has one.
     pub(in crate::runtime) fn find(&self, print: u128) -> Option<u32> {
-        if self.numbers.is_empty() {
+        if self.slots.is_empty() {
             return None;
         }
-        let number = self.numbers[self.place(halves(print))];
+        let (_, number) = self.slots[self.place(quarters(print))];
         (number != FREE).then_some(number)
     }
 
     /// Bytes that it takes.
     pub(super) const fn bytes(&self) -> usize {
-        self.numbers.len() * (size_of::<[u64; 2]>() + size_of::<u32>())
+        self.slots.len() * size_of::<Slot>()
     }
 
-    fn place(&self, print: [u64; 2]) -> usize {
-        let mask = self.numbers.len() - 1;
-        let mut place = usize::try_from(print[0] & mask as u64).expect("masked to an index");
-        while self.numbers[place] != FREE && self.prints[place] != print {
+    fn place(&self, print: [u32; 4]) -> usize {
+        let mask = self.slots.len() - 1;
+        let mut place = print[0] as usize & mask;
+        while self.slots[place].1 != FREE && self.slots[place].0 != print {
             place = (place + 1) & mask;
         }
         place
     }
 
     fn grow(&mut self) {
-        let length = (self.numbers.len() * 2).max(1024);
-        let prints = std::mem::replace(&mut self.prints, vec![[0; 2]; length]);
-        let numbers = std::mem::replace(&mut self.numbers, vec![FREE; length]);
-        for (print, number) in prints.into_iter().zip(numbers).filter(|slot| slot.1 != FREE) {
-            let place = self.place(print);
-            self.prints[place] = print;
-            self.numbers[place] = number;
+        let length = (self.slots.len() * 2).max(1024);
+        let slots = std::mem::replace(&mut self.slots, vec![([0; 4], FREE); length]);
+        for slot in slots.into_iter().filter(|slot| slot.1 != FREE) {
+            let place = self.place(slot.0);
+            self.slots[place] = slot;
         }
     }
+}
+
+/// From the lowest to the highest.
+#[expect(clippy::cast_possible_truncation, reason = "the quarters are wanted")]
+const fn quarters(print: u128) -> [u32; 4] {
+    [print as u32, (print >> 32) as u32, (print >> 64) as u32, (print >> 96) as u32]
 }
 
 #[cfg(test)]

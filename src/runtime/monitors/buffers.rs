@@ -261,6 +261,16 @@ impl Buffers {
         }
     }
 
+    /// The messages under way whose bytes were told since this was asked last.
+    pub fn take_contents(&mut self) -> impl Iterator<Item = (MessageId, u64)> + use<> {
+        std::mem::take(&mut self.contents).into_iter()
+    }
+
+    /// A message was filled with the bytes that `seed` names.
+    pub fn expect_content(&mut self, message: MessageId, seed: u64) {
+        self.contents.insert(message, seed);
+    }
+
     /// An action reads `region`.
     #[inline]
     pub fn reads(&self, process: Process, region: Region, found: &mut Vec<Violation>) {

@@ -113,6 +113,20 @@ impl Monitors {
         }
     }
 
+    /// The branches that they met; they begin to count anew.
+    pub fn take_sometimes(&mut self) -> Sometimes {
+        let met = self.sometimes();
+        self.matching.sometimes = Sometimes::default();
+        self.movers.shared = 0;
+        if met.contended > 0 {
+            self.mutexes.change().contended = 0;
+        }
+        if met.side_by_side > 0 {
+            self.windows.change().side_by_side = 0;
+        }
+        met
+    }
+
     /// The program of a process touches memory by itself; `place` is where that stands in it.
     #[inline]
     pub fn touched(

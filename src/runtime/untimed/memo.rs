@@ -1,40 +1,109 @@
-//! What libraries made of inputs, kept for the next state in which the same one gets the same.
+//! What a search keeps for the next state in which the same happens: what libraries made of inputs,
+//! what turns left behind (`turns`), ports after packets, and monitors after facts (`hearing`).
 //!
-//! `handle` is a function of the library's state and its input, and a search meets far fewer
-//! different pairs than transitions: the library that comes out is then shared between all states
-//! that have it, cloned and hashed once.
+//! Each is a function of what it is known by, and a search meets far fewer different ones than
+//! transitions: what comes out is then shared between all states that have it, cloned and hashed
+//! once.
 
 use std::hash::Hash;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::Port;
+use super::hearing::Heard;
+use super::turns::Turned;
 use crate::protocols::contract::{ActionOf, InputOf, Machine, Thread};
 use crate::runtime::explore::seen::Seen;
 use crate::runtime::fingerprint::{Fingerprint, Shared};
+use crate::runtime::monitors::Monitors;
+use crate::runtime::monitors::windows::Windows;
 
 /// Nothing, or what is known so far; clones know the same.
 #[derive(Clone, Debug)]
-pub(super) struct Memo<M: Machine>(Option<Arc<Mutex<Known<M>>>>);
+pub(super) struct Memo<M: Machine, P>(Option<Arc<Mutex<Known<M, P>>>>);
 
 /// The library after an input, and the list that it returned.
 type Answer<M> = (Shared<M>, Arc<[ActionOf<M>]>);
 
 #[derive(Debug)]
-struct Known<M: Machine> {
-    places: Seen,
-    answers: Vec<Answer<M>>,
+struct Known<M: Machine, P> {
+    answers: Table<Answer<M>>,
+    turns: Table<Arc<Turned<M, P>>>,
+    ports: Table<Shared<Port<M>>>,
+    windows: Table<Heard<Windows>>,
+    monitors: Table<Heard<Monitors>>,
+    serial: u64,
 }
 
-/// The most answers that are kept: a search that meets more gains little by more.
-const MOST: usize = 1 << 17;
+/// The values that were asked for last, by what they are known by.
+#[derive(Debug)]
+struct Table<T> {
+    young: Half<T>,
+    old: Half<T>,
+}
 
-impl<M: Machine> Memo<M> {
+#[derive(Debug)]
+struct Half<T> {
+    places: Seen,
+    values: Vec<T>,
+}
+
+/// As many values make a half: what nobody asks for while the younger one is filled is forgotten.
+const MOST: usize = 1 << 15;
+
+impl<T: Clone> Table<T> {
+    fn new() -> Self {
+        Self { young: Half::new(), old: Half::new() }
+    }
+
+    fn find(&mut self, question: u128) -> Option<T> {
+        if let Some(value) = self.young.find(question) {
+            return Some(value.clone());
+        }
+        let value = self.old.find(question)?.clone();
+        self.keep(question, value.clone());
+        Some(value)
+    }
+
+    fn keep(&mut self, question: u128, value: T) {
+        if self.young.values.len() == MOST {
+            self.old = std::mem::replace(&mut self.young, Half::new());
+        }
+        let fresh = u32::try_from(self.young.values.len()).expect("bounded by `MOST`");
+        self.young.places.number(question, fresh);
+        self.young.values.push(value);
+    }
+}
+
+impl<T> Half<T> {
+    fn new() -> Self {
+        Self { places: Seen::default(), values: Vec::new() }
+    }
+
+    fn find(&self, question: u128) -> Option<&T> {
+        self.values.get(self.places.find(question)? as usize)
+    }
+}
+
+impl<M: Machine, P> Memo<M, P> {
     pub(super) const fn none() -> Self {
         Self(None)
     }
 
     pub(super) fn empty() -> Self {
-        let known = Known { places: Seen::default(), answers: Vec::new() };
+        let (answers, turns, ports) = (Table::new(), Table::new(), Table::new());
+        let (windows, monitors) = (Table::new(), Table::new());
+        let known = Known { answers, turns, ports, windows, monitors, serial: 0 };
         Self(Some(Arc::new(Mutex::new(known))))
+    }
+
+    /// Whether anything is kept.
+    pub(super) const fn is_kept(&self) -> bool {
+        self.0.is_some()
+    }
+
+    fn known(&self) -> Option<MutexGuard<'_, Known<M, P>>> {
+        let known = self.0.as_ref()?;
+        Some(known.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// What the question is known by; `None` where nothing is kept.
@@ -47,22 +116,66 @@ impl<M: Machine> Memo<M> {
     where
         InputOf<M>: Hash,
     {
-        self.0.is_some().then(|| Fingerprint::named(&(machine, thread, input)))
+        self.0.is_some().then(|| Fingerprint::named(&(machine.named(), thread, input)))
     }
 
     pub(super) fn answer(&self, question: Option<u128>) -> Option<Answer<M>> {
-        let known = self.0.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner);
-        let place = known.places.find(question?)?;
-        known.answers.get(place as usize).cloned()
+        self.known()?.answers.find(question?)
     }
 
     pub(super) fn keep(&self, question: Option<u128>, machine: &Shared<M>, list: &[ActionOf<M>]) {
-        let (Some(known), Some(question)) = (&self.0, question) else { return };
-        let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.answers.len() < MOST {
-            let fresh = u32::try_from(known.answers.len()).expect("bounded by `MOST`");
-            known.places.number(question, fresh);
-            known.answers.push((machine.clone(), list.into()));
+        let (Some(mut known), Some(question)) = (self.known(), question) else { return };
+        known.answers.keep(question, (machine.clone(), list.into()));
+    }
+
+    /// What is known of a turn.
+    pub(super) fn turned(&self, question: Option<u128>) -> Option<Arc<Turned<M, P>>> {
+        self.known()?.turns.find(question?)
+    }
+
+    pub(super) fn keep_turned(&self, question: Option<u128>, turned: Turned<M, P>) {
+        let (Some(mut known), Some(question)) = (self.known(), question) else { return };
+        known.turns.keep(question, Arc::new(turned));
+    }
+
+    /// A number that was not given before.
+    pub(super) fn serial(&self) -> u64 {
+        self.known().map_or(0, |mut known| {
+            known.serial += 1;
+            known.serial
+        })
+    }
+
+    /// A port after a change.
+    pub(super) fn port(&self, question: u128) -> Option<Shared<Port<M>>> {
+        self.known()?.ports.find(question)
+    }
+
+    pub(super) fn keep_port(&self, question: u128, port: Shared<Port<M>>) {
+        if let Some(mut known) = self.known() {
+            known.ports.keep(question, port);
+        }
+    }
+
+    /// What the monitor of windows made of the facts of a turn.
+    pub(super) fn windows(&self, question: u128) -> Option<Heard<Windows>> {
+        self.known()?.windows.find(question)
+    }
+
+    pub(super) fn keep_windows(&self, question: u128, heard: Heard<Windows>) {
+        if let Some(mut known) = self.known() {
+            known.windows.keep(question, heard);
+        }
+    }
+
+    /// What the other monitors made of them.
+    pub(super) fn monitors(&self, question: u128) -> Option<Heard<Monitors>> {
+        self.known()?.monitors.find(question)
+    }
+
+    pub(super) fn keep_monitors(&self, question: u128, heard: Heard<Monitors>) {
+        if let Some(mut known) = self.known() {
+            known.monitors.keep(question, heard);
         }
     }
 }

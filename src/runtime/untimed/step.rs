@@ -1,13 +1,18 @@
 //! Making a choice happen: inputs into machines, lists into effects.
 
-use super::{Channel, Choice, Does, Incoming, Instance, Operation, Stage, Strand, Touch, World};
-use crate::mpi::observation::Observation;
+use super::hearing::Fact;
+use super::turns::{Outside, Turn};
+use super::{
+    Channel, Choice, Does, Incoming, Instance, Mail, Operation, Stage, Strand, Touch, World,
+};
+use crate::mpi::observation::{MessageId, Observation};
 use crate::mpi::rma::access;
 use crate::mpi::rma::update::Effect;
 use crate::protocols::contract::{
     Action, ActionOf, Change, Counter, Entry, Input, InputOf, Lane, Machine, Process, Program,
-    ProtocolError, Region, Route, Thread, Token, Toward, Via,
+    ProtocolError, Region, Route, Space, Thread, Token, Toward, Via,
 };
+use crate::runtime::fingerprint::Shared;
 use crate::runtime::memory::Parcel;
 use crate::runtime::monitors::buffers::Lends;
 use crate::runtime::rules::{Cut, Defect, Fault, breach};
@@ -24,9 +29,9 @@ pub struct Refusal {
 
 /// The thread that acts.
 #[derive(Clone, Copy)]
-struct Actor {
-    process: Process,
-    thread: Thread,
+pub(super) struct Actor {
+    pub(super) process: Process,
+    pub(super) thread: Thread,
 }
 
 impl<M: Machine, P: Program<M>> World<M, P>
@@ -48,27 +53,22 @@ where
     pub fn apply(&mut self, choice: Choice) -> Result<(), Refusal> {
         self.refusal(choice).map_or(Ok(()), |reason| Err(Refusal { choice, reason }))?;
         match choice {
-            Choice::Enter { process, thread } => self.enter(Actor { process, thread }),
-            Choice::Act { process, thread } => self.act(Actor { process, thread }),
+            Choice::Enter { process, thread } => self.turn(Actor { process, thread }, Turn::Enter),
+            Choice::Act { process, thread } => self.turn(Actor { process, thread }, Turn::Act),
             Choice::TakePacket { process, thread, from, via } => {
-                self.take_packet(Actor { process, thread }, from, via);
+                let incoming = self.oldest(process, from, via);
+                self.turn(Actor { process, thread }, Turn::Packet(from, incoming));
             }
             Choice::TakeDone { process, thread } => {
-                let lanes = self.machine(process).polls(thread);
-                let port = self.ports[process.0 as usize].change();
-                let place = port.completion(lanes);
-                let first = place.and_then(|place| port.completions.remove(place));
-                let (_, token) = first.expect("a completion is there: the choice was enabled");
-                self.input(Actor { process, thread }, Input::Done(token));
+                let token = self.first_completion(process, thread);
+                self.turn(Actor { process, thread }, Turn::Done(token));
             }
             Choice::EndPass { process, thread } => {
-                let actor = Actor { process, thread };
-                let token = self.strand(actor).pass.take();
-                let token = token.expect("the thread is in a pass: the choice was enabled");
-                self.input(actor, Input::Polled(token));
+                self.turn(Actor { process, thread }, Turn::EndPass);
             }
             Choice::Match { process, from } => {
-                let input = self.packet_of(process, from, Via::Hca);
+                let incoming = self.oldest(process, from, Via::Hca);
+                let input = self.landed(process, from, &incoming);
                 self.done_by_adapter(process, input);
             }
             Choice::Conclude { process, token } => {
@@ -76,16 +76,47 @@ where
                 completions.retain(|&(_, other)| other != token);
                 self.done_by_adapter(process, Input::Done(token));
             }
-            Choice::Touch { process, thread } => {
-                self.touch(Actor { process, thread });
-                self.settle(process);
-            }
+            Choice::Touch { process, thread } => self.turn(Actor { process, thread }, Turn::Touch),
             Choice::Move { process, token } => self.move_bytes(process, token),
             Choice::Finish { process, token } => self.finish(process, token),
             Choice::Wire { to, from, does } => self.move_on_wire(to, from, does),
             Choice::Crash { process } => self.die(process),
         }
+        if self.memo.is_kept() {
+            self.hand_over();
+        }
         Ok(())
+    }
+
+    /// What a thread does in its turn.
+    pub(super) fn take_turn(&mut self, actor: Actor, turn: Turn<M>) {
+        match turn {
+            Turn::Enter => self.enter(actor),
+            Turn::Act => self.act(actor),
+            Turn::Touch => {
+                self.touch(actor);
+                self.settle(actor.process);
+            }
+            Turn::EndPass => {
+                let token = self.strand(actor).pass.take();
+                let token = token.expect("the thread is in a pass: the choice was enabled");
+                self.input(actor, Input::Polled(token));
+            }
+            Turn::Packet(from, incoming) => {
+                let input = self.landed(actor.process, from, &incoming);
+                self.input(actor, input);
+            }
+            Turn::Done(token) => self.input(actor, Input::Done(token)),
+        }
+    }
+
+    fn first_completion(&mut self, process: Process, thread: Thread) -> Token {
+        let lanes = self.machine(process).polls(thread);
+        let port = self.ports[process.0 as usize].change();
+        let place = port.completion(lanes);
+        let first = place.and_then(|place| port.completions.remove(place));
+        let (_, token) = first.expect("a completion is there: the choice was enabled");
+        token
     }
 
     /// Lets programs read and write what nobody else can reach, until they do something else.
@@ -105,6 +136,7 @@ where
         let Stage::Touches(touch) = self.strand(actor).stage else {
             unreachable!("the thread is about to read or write: the choice was enabled")
         };
+        self.look_at_memory(process, touch.regions());
         self.watch(actor, &touch);
         match touch {
             Touch::Load(region) => {
@@ -134,11 +166,10 @@ where
             Touch::Copy(from, to) => [Some((from, Load)), Some((to, Store))],
             Touch::Tell(_) => [None, None],
         };
-        let place = self.strand(actor).program.position();
         for (region, touch) in touched.into_iter().flatten() {
             if region.is_in_a_window() {
-                let (monitors, found) = (self.monitors.change(), &mut self.found);
-                monitors.touched(actor.process, region, touch, || place, found);
+                let place = self.position(actor);
+                self.hear(actor.process, Fact::Touches { region, touch, place });
             }
         }
     }
@@ -279,11 +310,33 @@ where
         let (lent, also) = (call.lends(), call.lends_also());
         let Some(list) = self.handle(actor, Input::Call(call)) else { return };
         if lent.is_some() || also.is_some() {
-            let buffers = self.buffers.change();
+            let buffers = self.buffers[actor.process.0 as usize].change();
             buffers.called(&mut self.memories, actor.process, lent, &list);
             buffers.called(&mut self.memories, actor.process, also, &list);
+            let contents = buffers.take_contents();
+            contents.for_each(|content| self.fill(actor.process, content, &list));
         }
         self.begin(actor, list);
+    }
+
+    /// Who is to receive a message knows what it was filled with.
+    fn fill(&mut self, from: Process, (message, seed): (MessageId, u64), list: &[ActionOf<M>]) {
+        let sent = list.iter().find_map(|action| {
+            let Action::Observe(Observation::Sent { message: one, to, .. }) = action else {
+                return None;
+            };
+            (*one == message).then_some(Process(*to))
+        });
+        let to = sent.filter(|to| (to.0 as usize) < self.buffers.len()).unwrap_or(from);
+        if to == from {
+            self.notes.spoil();
+        }
+        self.notes.note(|| Outside::Fills { to, message, seed });
+        self.filled(to, message, seed);
+    }
+
+    pub(super) fn filled(&mut self, to: Process, message: MessageId, seed: u64) {
+        self.buffers[to.0 as usize].change().expect_content(message, seed);
     }
 
     /// The adapter does all that an input asks for, under no guard.
@@ -303,22 +356,27 @@ where
         }
     }
 
-    fn take_packet(&mut self, actor: Actor, from: Route, via: Via) {
-        let input = self.packet_of(actor.process, from, via);
-        self.input(actor, input);
+    /// Takes the oldest packet of a channel.
+    fn oldest(&mut self, process: Process, from: Route, via: Via) -> Mail<M> {
+        let port = &self.ports[process.0 as usize];
+        let place = port.channel(from, via).expect("it holds packets: the choice was enabled");
+        let mail = port.channels[place].packets.front();
+        let mail = mail.expect("empty channels are removed").clone();
+        self.change_port(process, (from, via), |port| {
+            let packets = &mut port.channels[place].packets;
+            packets.pop_front();
+            if packets.is_empty() {
+                port.channels.remove(place);
+            }
+        });
+        mail
     }
 
-    /// The oldest packet of a channel, with its payload where it lands.
-    fn packet_of(&mut self, process: Process, from: Route, via: Via) -> InputOf<M> {
-        let port = self.ports[process.0 as usize].change();
-        let place = port.channel(from, via).expect("it holds packets: the choice was enabled");
-        let packets = &mut port.channels[place].packets;
-        let Incoming { packet, parcel, .. } =
-            packets.pop_front().expect("empty channels are removed");
-        if packets.is_empty() {
-            port.channels.remove(place);
-        }
-        let landing = parcel.map(|parcel| self.memories.land(process, &parcel));
+    /// A packet that was taken, with its payload where it lands.
+    fn landed(&mut self, process: Process, from: Route, mail: &Mail<M>) -> InputOf<M> {
+        let Incoming { packet, parcel, .. } = &**mail;
+        let landing = parcel.as_ref().map(|parcel| self.memories.land(process, parcel));
+        let packet = packet.clone();
         Input::Packet { from, packet, landing }
     }
 
@@ -349,7 +407,7 @@ where
             Does::Watches { .. } => unreachable!("it has nothing to move"),
             Does::Updates { at: (owner, target), update, carried, into } => {
                 self.writes(owner, target);
-                self.monitors.change().updated(process, owner, target);
+                self.windows_see_update(process, owner, target);
                 let carried = self.memories.update_by(owner, target, update, &carried);
                 let at = (owner, target);
                 let operation = &mut self.ports[process.0 as usize].change().operations[place];
@@ -362,13 +420,13 @@ where
     fn immediate_arrives(&mut self, writer: Process, to: Process, token: Token) {
         self.whole_on_wires(writer, to, token);
         let channels = &self.ports[to.0 as usize].channels;
-        let comes = |incoming: &Incoming<M>| incoming.part_of == Some(token);
+        let comes = |incoming: &Mail<M>| incoming.part_of == Some(token);
         let from =
             |channel: &Channel<M>| channel.from.peer == writer && channel.packets.iter().any(comes);
         let Some(place) = channels.iter().position(from) else { return };
         let packets = &mut self.ports[to.0 as usize].change().channels[place].packets;
         for incoming in packets.iter_mut().filter(|incoming| incoming.part_of == Some(token)) {
-            incoming.part_of = None;
+            incoming.change().part_of = None;
         }
     }
 
@@ -420,6 +478,7 @@ where
         if let Action::Resume(token) = action {
             self.input(actor, Input::Resume(token));
         } else if let Action::Consult { counters, token } = action {
+            self.notes.spoil();
             let values = self.counters.read(counters);
             self.input(actor, Input::Counters { token, values });
         } else {
@@ -451,6 +510,7 @@ where
 
     fn perform(&mut self, actor: Actor, action: ActionOf<M>) {
         let process = actor.process;
+        self.look_at(process, &action);
         match action {
             Action::Work(_)
             | Action::Walk { .. }
@@ -483,12 +543,13 @@ where
                     self.reads(process, region);
                     self.memories.capture(process, region)
                 });
-                self.send(actor, to, via, Incoming { packet, parcel, part_of: None });
+                self.send(actor, to, via, Shared::new(Incoming { packet, parcel, part_of: None }));
             }
             Action::RdmaWrite { to, from, into, token, immediate } => {
                 if let Some(packet) = immediate {
                     let (packet, part_of) = (*packet, Some(token));
-                    self.send(actor, to, Via::Hca, Incoming { packet, parcel: None, part_of });
+                    let incoming = Incoming { packet, parcel: None, part_of };
+                    self.send(actor, to, Via::Hca, Shared::new(incoming));
                 }
                 let does = Does::Copies { from: (process, from), to: (to.peer, into) };
                 self.post(actor, token, to.own, does);
@@ -569,7 +630,8 @@ where
         }
     }
 
-    fn send(&mut self, actor: Actor, to: Route, via: Via, incoming: Incoming<M>) {
+    pub(super) fn send(&mut self, actor: Actor, to: Route, via: Via, incoming: Mail<M>) {
+        self.notes.note(|| Outside::Sends { to, via, incoming: incoming.clone() });
         let from = to.back(actor.process);
         if self.crash.victim() == Some(to.peer) {
             return;
@@ -583,13 +645,15 @@ where
     }
 
     /// A message comes to the end of its channel.
-    pub(super) fn deliver(&mut self, to: Process, from: Route, via: Via, incoming: Incoming<M>) {
-        let port = self.ports[to.0 as usize].change();
-        let place = port.channel(from, via).unwrap_or_else(|place| {
-            port.channels.insert(place, Channel { from, via, packets: [].into() });
-            place
+    pub(super) fn deliver(&mut self, to: Process, from: Route, via: Via, incoming: Mail<M>) {
+        let arrives = (from, via, incoming.named());
+        self.change_port(to, arrives, |port| {
+            let place = port.channel(from, via).unwrap_or_else(|place| {
+                port.channels.insert(place, Channel { from, via, packets: [].into() });
+                place
+            });
+            port.channels[place].packets.push_back(incoming);
         });
-        port.channels[place].packets.push_back(incoming);
     }
 
     fn update(
@@ -609,7 +673,8 @@ where
         self.memories.update(process, target, update, operand, old);
     }
 
-    fn post(&mut self, actor: Actor, token: Token, lane: Lane, does: Does) {
+    pub(super) fn post(&mut self, actor: Actor, token: Token, lane: Lane, does: Does) {
+        self.notes.note(|| Outside::Posts { token, lane, does: does.clone() });
         let (last, fits) = match &does {
             Does::Copies { from, to } => (from.0.max(to.0), from.1.len == to.1.len),
             Does::Updates { at, into, .. } => (at.0, at.1.len == into.1.len),
@@ -663,27 +728,48 @@ where
         if let Some(fact) = &fact {
             self.observe(actor, fact);
         }
-        let (memories, found) = (&mut self.memories, &mut self.found);
-        self.buffers.change().completed(memories, actor.process, fact.as_ref(), buffer, found);
+        let Some(Region { space: Space::User(_), .. }) = buffer else { return };
+        let (broken, memories) = (self.found.len(), &mut self.memories);
+        let (process, buffers) = (actor.process, self.buffers[actor.process.0 as usize].change());
+        buffers.completed(memories, process, fact.as_ref(), buffer, &mut self.found);
+        let met = std::mem::take(&mut buffers.sometimes);
+        self.met.add(met);
+        self.spoil_if(broken);
     }
 
     fn observe(&mut self, actor: Actor, fact: &Observation) {
-        let place = self.strand(actor).program.position();
-        self.monitors.change().told(actor.process, fact, || place, &mut self.found);
+        let place = self.position(actor);
+        self.hear(actor.process, Fact::Tells { fact: *fact, place });
     }
 
     fn reads(&mut self, process: Process, region: Region) {
-        self.buffers.reads(process, region, &mut self.found);
+        let broken = self.found.len();
+        self.buffers[process.0 as usize].reads(process, region, &mut self.found);
+        self.spoil_if(broken);
     }
 
     fn writes(&mut self, process: Process, region: Region) {
-        self.buffers.writes(process, region, &mut self.found);
+        let broken = self.found.len();
+        self.buffers[process.0 as usize].writes(process, region, &mut self.found);
+        self.spoil_if(broken);
+    }
+
+    /// A turn that breaks a law of buffers is not kept: there are more laws now than `broken` ones.
+    fn spoil_if(&mut self, broken: usize) {
+        if self.found.len() > broken {
+            self.notes.spoil();
+        }
     }
 
     fn stop(&mut self, actor: Actor, defect: Defect) {
-        let position = self.strand(actor).program.position();
+        self.notes.spoil();
+        let position = self.position(actor);
         let Actor { process, thread } = actor;
-        self.fault = Some(Fault { process, thread, position, defect });
+        self.fault = Some(Box::new(Fault { process, thread, position, defect }));
+    }
+
+    fn position(&self, Actor { process, thread }: Actor) -> Option<u32> {
+        self.program(process, thread).position()
     }
 
     fn strand(&mut self, actor: Actor) -> &mut Strand<M, P> {

@@ -542,3 +542,61 @@ fn orders_that_lead_to_one_situation_lead_to_one_state() {
     assert_eq!(one.fingerprint(), other.fingerprint());
     assert_ne!(one.fingerprint(), start.fingerprint());
 }
+
+/// Takes the same choices in a world that keeps what it learns and in one that does not.
+fn compare_with_kept<M: Machine, P: Program<M>>(start: &World<M, P>, ways: u64)
+where
+    M::Call: Lends,
+{
+    let keeping = start.clone().with_memo();
+    for way in 0..ways {
+        let (mut plain, mut kept) = (start.clone(), keeping.clone());
+        let mut state = way;
+        while let choices = plain.choices()
+            && !choices.is_empty()
+        {
+            assert_eq!(kept.choices(), choices);
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_041);
+            let drawn = usize::try_from(state >> 33).expect("31 bits") % choices.len();
+            plain.apply(choices[drawn]).expect("it offered this choice");
+            kept.apply(choices[drawn]).expect("it offered this choice");
+            assert_eq!(plain, kept, "way {way}: {}", choices[drawn]);
+            assert_eq!(plain.violations(), kept.violations());
+            assert_eq!((plain.fault(), plain.sometimes()), (kept.fault(), kept.sometimes()));
+            assert_eq!(plain.fingerprint(), kept.fingerprint());
+        }
+        assert_eq!(plain.conclude(), kept.conclude());
+    }
+}
+
+#[test]
+fn what_is_kept_of_turns_and_ports_and_monitors_changes_nothing() {
+    for planted in [
+        Planted::Nothing,
+        Planted::EarlyComplete,
+        Planted::CopiedAndFree,
+        Planted::NoteBeforeCopy,
+        Planted::ShortRead,
+        Planted::NoReturn,
+        Planted::LatestReceive,
+        Planted::SendAfterRelease,
+        Planted::TwoFins,
+    ] {
+        compare_with_kept(&world(planted, PAIR), 50);
+        compare_with_kept(&world(planted, CROWD), 100);
+    }
+}
+
+#[test]
+fn a_turn_that_was_taken_before_is_repeated() {
+    let mut world = world(Planted::Nothing, CROWD).with_memo();
+    let actor = step::Actor { process: Process(0), thread: Thread(0) };
+    let known = |world: &World<Toy, Script>| {
+        world.memo.turned(world.question(actor, &turns::Turn::Enter)).is_some()
+    };
+    let before = world.clone();
+    assert!(!known(&before));
+    world.apply(Choice::Enter { process: Process(0), thread: Thread(0) }).expect("it may call");
+    assert!(known(&before), "all worlds of a search know it");
+    assert!(!known(&world), "the thread is inside: it is another turn");
+}

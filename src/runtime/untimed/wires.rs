@@ -17,7 +17,7 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use super::{Choice, Incoming, World};
+use super::{Choice, Mail, World};
 use crate::hardware::reliable::Settings;
 use crate::protocols::contract::{Machine, Process, Program, Route, Token, Via};
 use crate::runtime::connection::{Connection, Move, Wire};
@@ -85,7 +85,7 @@ pub(super) struct Wires<M: Machine> {
     faults: PacketFaults,
     left: Allowed,
     /// In the order of their ends.
-    busy: Vec<(End, Connection<Incoming<M>>)>,
+    busy: Vec<(End, Connection<Mail<M>>)>,
     gave_up: Option<GaveUp>,
     /// What was met on the way: no part of the state.
     met: Sometimes,
@@ -109,7 +109,7 @@ impl<M: Machine> Hash for Wires<M> {
 
 impl<M: Machine> Wires<M> {
     /// Gives a message to the wire, or back where the wire can do nothing to it.
-    fn post(&mut self, end: End, incoming: Incoming<M>) -> Option<Incoming<M>> {
+    fn post(&mut self, end: End, incoming: Mail<M>) -> Option<Mail<M>> {
         let (to, Route { peer: from, .. }) = end;
         let place = self.busy.binary_search_by_key(&end, |(end, _)| *end);
         let harmless = place.is_err() && self.left.is_nothing();
@@ -125,7 +125,7 @@ impl<M: Machine> Wires<M> {
     }
 
     /// Makes a move of a connection; what its receiver takes.
-    fn apply(&mut self, end: End, next: Move) -> Option<Incoming<M>> {
+    fn apply(&mut self, end: End, next: Move) -> Option<Mail<M>> {
         let place = self.busy.binary_search_by_key(&end, |(end, _)| *end);
         let place = place.expect("it is busy: the choice was enabled");
         let connection = &mut self.busy[place].1;
@@ -195,6 +195,11 @@ where
         self.wires.as_ref().map_or_else(Sometimes::default, |wires| wires.met)
     }
 
+    /// The same since it was asked for last.
+    pub(super) fn take_met_on_wires(&mut self) -> Sometimes {
+        self.wires.as_mut().map_or_else(Sometimes::default, |wires| std::mem::take(&mut wires.met))
+    }
+
     /// What can happen on wires without a fault.
     pub(super) fn moves_into(&self, choices: &mut Vec<Choice>) {
         for ((to, from), connection) in self.wires.iter().flat_map(|wires| &wires.busy) {
@@ -233,8 +238,8 @@ where
         to: Process,
         from: Route,
         via: Via,
-        incoming: Incoming<M>,
-    ) -> Option<Incoming<M>> {
+        incoming: Mail<M>,
+    ) -> Option<Mail<M>> {
         match &mut self.wires {
             Some(wires) if via == Via::Hca => wires.post((to, from), incoming),
             _ => Some(incoming),
@@ -260,7 +265,7 @@ where
         for (_, connection) in wires.busy.iter_mut().filter(|(end, _)| ends(end)) {
             let parts = connection.cargo_mut();
             for incoming in parts.filter(|incoming| incoming.part_of == Some(token)) {
-                incoming.part_of = None;
+                incoming.change().part_of = None;
             }
         }
     }

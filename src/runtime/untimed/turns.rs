@@ -1,0 +1,228 @@
+//! What processes made of their turns, kept for the next state in which one has the same turn.
+//!
+//! A turn of a thread is a function of its process's library, programs, memory and lent buffers, and
+//! of what it takes from a channel. A search meets far fewer different turns than transitions: what
+//! a turn leaves of these is shared between all states that have it, and hashed once. What it does
+//! to others (packets, posts, facts for the monitors) is done anew each time.
+//!
+//! A turn that looks at anything else is not kept.
+
+use std::hash::{Hash, Hasher};
+
+use super::hearing::{Fact, Facts};
+use super::step::Actor;
+use super::{Does, Instance, Mail, Port, World};
+use crate::mpi::observation::MessageId;
+use crate::protocols::contract::{
+    Action, ActionOf, Lane, Machine, Process, Program, Region, Route, Token, Via,
+};
+use crate::runtime::fingerprint::{Fingerprint, Shared};
+use crate::runtime::memory::Memory;
+use crate::runtime::monitors::Sometimes;
+use crate::runtime::monitors::buffers::{Buffers, Lends};
+
+/// What a thread does next, with what it takes from its channels.
+#[derive(Clone, Debug)]
+pub(super) enum Turn<M: Machine> {
+    Enter,
+    Act,
+    Touch,
+    EndPass,
+    Packet(Route, Mail<M>),
+    Done(Token),
+}
+
+impl<M: Machine> Hash for Turn<M> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        std::mem::discriminant(self).hash(state);
+        match self {
+            Self::Enter | Self::Act | Self::Touch | Self::EndPass => {}
+            Self::Packet(from, incoming) => (from, incoming.named()).hash(state),
+            Self::Done(token) => token.hash(state),
+        }
+    }
+}
+
+/// What a turn does outside the library, the programs and the memory of its process.
+#[derive(Clone, Debug)]
+pub(super) enum Outside<M: Machine> {
+    Sends { to: Route, via: Via, incoming: Mail<M> },
+    Posts { token: Token, lane: Lane, does: Does },
+    Fills { to: Process, message: MessageId, seed: u64 },
+}
+
+/// What a turn left behind.
+#[derive(Debug)]
+pub(super) struct Turned<M: Machine, P> {
+    instance: Shared<Instance<M, P>>,
+    memory: Shared<Memory>,
+    buffers: Shared<Buffers>,
+    met: Sometimes,
+    outside: Vec<Outside<M>>,
+    facts: Facts,
+}
+
+/// The effects of the turn that is being taken; nothing where it is not going to be kept.
+#[derive(Clone, Debug)]
+pub(super) struct Notes<M: Machine>(Option<Box<Noted<M>>>);
+
+type Noted<M> = (Vec<Outside<M>>, Vec<Fact>);
+
+impl<M: Machine> Notes<M> {
+    pub(super) const fn none() -> Self {
+        Self(None)
+    }
+
+    /// The turn depends on something else than what it is known by.
+    pub(super) fn spoil(&mut self) {
+        self.0 = None;
+    }
+
+    pub(super) fn note(&mut self, outside: impl FnOnce() -> Outside<M>) {
+        if let Some(noted) = &mut self.0 {
+            noted.0.push(outside());
+        }
+    }
+
+    pub(super) fn fact(&mut self, fact: Fact) {
+        if let Some(noted) = &mut self.0 {
+            noted.1.push(fact);
+        }
+    }
+}
+
+impl<M: Machine, P: Program<M>> World<M, P>
+where
+    M::Call: Lends,
+{
+    /// A thread takes its turn, or what is known of it is repeated.
+    pub(super) fn turn(&mut self, actor: Actor, turn: Turn<M>) {
+        let question = self.question(actor, &turn);
+        if let Some(known) = self.memo.turned(question)
+            && !known.outside.iter().any(|outside| self.refuses(actor.process, outside))
+        {
+            return self.repeat(actor, &known);
+        }
+        self.notes = Notes(question.map(|_| Box::default()));
+        let before = std::mem::take(&mut self.met);
+        self.take_turn(actor, turn);
+        let met = self.met.all();
+        self.met.add(before.all());
+        if let Some((outside, facts)) = self.notes.0.take().map(|noted| *noted)
+            && let Some(memory) = self.memories.of(actor.process)
+        {
+            let place = actor.process.0 as usize;
+            let (instance, buffers) = (self.instances[place].clone(), self.buffers[place].clone());
+            let (memory, facts) = (memory.clone(), Facts::new(self.memo.serial(), facts));
+            let turned = Turned { instance, memory, buffers, met, outside, facts };
+            self.memo.keep_turned(question, turned);
+        }
+    }
+
+    /// What a turn is known by; `None` where nothing is kept.
+    pub(super) fn question(
+        &self,
+        Actor { process, thread }: Actor,
+        turn: &Turn<M>,
+    ) -> Option<u128> {
+        let memory = self.memories.of(process).filter(|_| self.memo.is_kept())?;
+        let place = process.0 as usize;
+        let own = [self.instances[place].named(), memory.named(), self.buffers[place].named()];
+        Some(Fingerprint::named(&(process, thread, own, turn)))
+    }
+
+    /// A post that a rule forbids in this state: the turn has to be taken, to be told of it.
+    fn refuses(&self, process: Process, outside: &Outside<M>) -> bool {
+        let port = &self.ports[process.0 as usize];
+        matches!(outside, Outside::Posts { token, .. } if port.operation(*token).is_some())
+    }
+
+    fn repeat(&mut self, actor: Actor, known: &Turned<M, P>) {
+        let place = actor.process.0 as usize;
+        self.instances[place] = known.instance.clone();
+        self.buffers[place] = known.buffers.clone();
+        self.memories.put(actor.process, known.memory.clone());
+        self.met.add(known.met);
+        for outside in &known.outside {
+            match outside.clone() {
+                Outside::Sends { to, via, incoming } => self.send(actor, to, via, incoming),
+                Outside::Posts { token, lane, does } => self.post(actor, token, lane, does),
+                Outside::Fills { to, message, seed } => self.filled(to, message, seed),
+            }
+        }
+        self.hear_again(actor.process, &known.facts);
+    }
+
+    /// Changes a port in the way that `what` names, or takes what is known of that.
+    pub(super) fn change_port(
+        &mut self,
+        process: Process,
+        what: impl Hash,
+        change: impl FnOnce(&mut Port<M>),
+    ) {
+        let port = &mut self.ports[process.0 as usize];
+        if !self.memo.is_kept() {
+            return change(port.change());
+        }
+        let question = Fingerprint::named(&(port.named(), what));
+        if let Some(known) = self.memo.port(question) {
+            *port = known;
+        } else {
+            change(port.change());
+            self.memo.keep_port(question, port.clone());
+        }
+    }
+
+    /// An action that a process is about to carry out spoils a turn where it depends on more than
+    /// its library, programs and memory.
+    pub(super) fn look_at(&mut self, process: Process, action: &ActionOf<M>) {
+        let foreign = |region: &Region| is_foreign(process, *region);
+        let spoils = match action {
+            Action::Copy { from, to } => foreign(from) || foreign(to),
+            Action::Combine { from, into, .. } => foreign(from) || foreign(into),
+            Action::Update { target, operand, old, .. } => {
+                foreign(target) || operand.iter().chain(old).any(foreign)
+            }
+            Action::Send { payload: bytes, .. } | Action::RdmaAtomic { operand: bytes, .. } => {
+                bytes.as_ref().is_some_and(foreign)
+            }
+            Action::PeerCopy { .. }
+            | Action::Count { .. }
+            | Action::Consult { .. }
+            | Action::Watch { .. }
+            | Action::Device { .. } => true,
+            Action::Work(_)
+            | Action::Walk { .. }
+            | Action::Expose { .. }
+            | Action::Register { .. }
+            | Action::RdmaWrite { .. }
+            | Action::RdmaRead { .. }
+            | Action::Repost { .. }
+            | Action::Release
+            | Action::Poll(_)
+            | Action::Complete { .. }
+            | Action::Resume(_)
+            | Action::Observe(_)
+            | Action::Return { .. } => false,
+        };
+        if spoils {
+            self.notes.spoil();
+        }
+    }
+
+    /// The same for memory that a program is about to touch.
+    pub(super) fn look_at_memory(
+        &mut self,
+        process: Process,
+        mut regions: impl Iterator<Item = Region>,
+    ) {
+        if regions.any(|region| is_foreign(process, region)) {
+            self.notes.spoil();
+        }
+    }
+}
+
+/// Whether memory is kept with another process.
+fn is_foreign(process: Process, region: Region) -> bool {
+    region.space.root().is_some_and(|root| root != process)
+}
