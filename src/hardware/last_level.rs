@@ -5,24 +5,26 @@
 //! and again stays inside, and a program with more buffers than fit does not, whatever the size of
 //! one message.
 //!
-//! Buffers count in parts of 64 KiB. Left out: what else the cores keep here (eager copies,
-//! matching queues, computation), and lines that an HCA writes. Noticeable where such traffic is
-//! comparable with the cache.
+//! Buffers count in blocks of 1 KiB: who uses a byte brings its block. Left out: what else the cores
+//! keep here (eager copies, matching queues, computation), and lines that an HCA writes. Noticeable
+//! where such traffic is comparable with the cache.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use crate::units::Bytes;
 
-/// Bytes of one part.
-const PART: u64 = 1 << 16;
+/// Bytes of one block.
+const BLOCK: u64 = 1 << 10;
+/// Bytes whose blocks come and go together in the record: as many blocks as a word has bits.
+const PART: u64 = BLOCK * u64::BITS as u64;
 
 /// One cache; buffers have names of type `K`.
 #[derive(Debug)]
 pub struct LastLevel<K> {
     capacity: u64,
     used: u64,
-    /// When each part was used last, and its bytes.
+    /// When each part was used last, and its blocks that are here, a bit each.
     parts: BTreeMap<(K, u64), (u64, u64)>,
     /// The same by time: the first is the oldest.
     ages: BTreeMap<u64, (K, u64)>,
@@ -47,32 +49,55 @@ impl<K: Copy + Ord> LastLevel<K> {
         let mut at = bytes.start;
         while at < bytes.end {
             let part = at / PART;
-            let end = bytes.end.min((part + 1) * PART);
-            missed += self.use_part((buffer, part), end - at);
+            let (first, end) = (part * PART, bytes.end.min((part + 1) * PART));
+            missed += self.use_part((buffer, part), at - first..end - first);
             at = end;
         }
         missed
     }
 
-    fn use_part(&mut self, key: (K, u64), bytes: u64) -> u64 {
+    fn use_part(&mut self, key: (K, u64), bytes: Range<u64>) -> u64 {
         let known = self.parts.remove(&key);
-        let held = known.map_or(0, |(age, held)| {
+        let here = known.map_or(0, |(age, here)| {
             self.ages.remove(&age);
-            self.used -= held;
-            held
+            here
         });
-        let (missed, held) = (bytes.saturating_sub(held), held.max(bytes));
+        let missing = blocks(&bytes) & !here;
+        self.used += size(missing);
         self.clock += 1;
-        self.parts.insert(key, (self.clock, held));
+        self.parts.insert(key, (self.clock, here | missing));
         self.ages.insert(self.clock, key);
-        self.used += held;
+        self.evict();
+        bytes_in(missing, &bytes)
+    }
+
+    /// What was used longest ago makes room.
+    fn evict(&mut self) {
         while self.used > self.capacity {
             let (_, oldest) = self.ages.pop_first().expect("what is used has an age");
-            let (_, held) = self.parts.remove(&oldest).expect("what has an age is held");
-            self.used -= held;
+            let (_, here) = self.parts.remove(&oldest).expect("what has an age is held");
+            self.used -= size(here);
         }
-        missed
     }
+}
+
+/// The blocks that bytes of one part lie in; there is a byte.
+fn blocks(bytes: &Range<u64>) -> u64 {
+    let (first, last) = (bytes.start / BLOCK, (bytes.end - 1) / BLOCK);
+    u64::MAX << first & u64::MAX >> (u64::from(u64::BITS) - 1 - last)
+}
+
+/// Bytes of some blocks.
+fn size(blocks: u64) -> u64 {
+    u64::from(blocks.count_ones()) * BLOCK
+}
+
+/// How many of `bytes` lie in `blocks`, which are among theirs.
+fn bytes_in(blocks: u64, bytes: &Range<u64>) -> u64 {
+    let (first, last) = (bytes.start / BLOCK, (bytes.end - 1) / BLOCK);
+    let before = (blocks >> first & 1) * (bytes.start - first * BLOCK);
+    let after = (blocks >> last & 1) * ((last + 1) * BLOCK - bytes.end);
+    size(blocks) - before - after
 }
 
 #[cfg(test)]
@@ -89,6 +114,22 @@ mod tests {
         assert_eq!(cache.use_bytes(0, 0..MIB), 0);
         assert_eq!(cache.use_bytes(0, 100..MIB / 2), 0);
         assert_eq!(cache.use_bytes(0, 0..2 * MIB), MIB);
+    }
+
+    #[test]
+    fn pieces_of_a_part_are_told_apart() {
+        let mut cache = LastLevel::new(Bytes::mib(4));
+        for piece in 0..8 {
+            let bytes = piece * PART / 4..(piece + 1) * PART / 4;
+            assert_eq!(cache.use_bytes(0, bytes), PART / 4, "piece {piece} was never used before");
+        }
+        assert_eq!(cache.use_bytes(0, 0..2 * PART), 0, "all pieces are here");
+        assert_eq!(cache.use_bytes(0, 0..PART / 4), 0, "a use of a piece pushes nothing out");
+        assert_eq!(cache.use_bytes(0, PART / 2..PART), 0);
+        assert_eq!(cache.use_bytes(1, 5000..5100), 100);
+        assert_eq!(cache.use_bytes(1, 100..200), 100, "another block");
+        assert_eq!(cache.use_bytes(1, 5050..5200), 80, "those of the next block");
+        assert_eq!(cache.use_bytes(1, 0..6 * BLOCK), 3 * BLOCK, "the blocks that nobody used");
     }
 
     #[test]
