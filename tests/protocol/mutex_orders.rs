@@ -15,6 +15,7 @@ use mpisim::protocols::library::Library;
 use mpisim::runtime::explore::{Rule, Scope, Survey, search, walk};
 use mpisim::runtime::fingerprint::Fingerprint;
 use mpisim::runtime::memory::Payload;
+use mpisim::runtime::monitors::Sometimes;
 use mpisim::runtime::untimed::World;
 use mpisim::workloads::mutex::{Algorithm, Contender, Cycles, contenders};
 
@@ -151,6 +152,26 @@ fn a_search_that_repeats_what_it_knows_sees_the_same_world() {
             assert_eq!(plain.sometimes(), kept.sometimes());
             assert_eq!(plain.conclude(), kept.conclude());
         }
+    }
+}
+
+/// Branches that were met on the way to where a search starts are not counted by the search.
+#[test]
+fn a_search_counts_what_it_meets_itself() {
+    let scope = Scope { states: 100_000, memory: usize::MAX, ..Scope::default() };
+    for algorithm in Algorithm::ALL {
+        let after = |steps| {
+            let mut world = start(contenders(algorithm, 2, asked(1)));
+            walk(&mut world, 7, 0, steps);
+            world
+        };
+        let met_something = |world: &World<_, _>| world.sometimes() != Sometimes::default();
+        let moved = (1..1_000).map(after).find(met_something).expect("a walk meets something");
+        let mut emptied = moved.clone();
+        emptied.take_sometimes();
+        let met =
+            |start| search(&start, scope, World::fingerprint, |_: &World<_, _>| None).sometimes;
+        assert_eq!(met(moved), met(emptied), "{algorithm:?}");
     }
 }
 

@@ -159,11 +159,14 @@ where
     fn new(start: &'a World<M, P>, scope: Scope, print: u128) -> Self {
         let mut seen = Seen::default();
         seen.number(print, 0);
+        let mut first = start.clone().with_memo();
+        // What was met on the way here is not met by the search.
+        first.take_sometimes();
         Self {
             start,
             scope,
             seen,
-            frontier: [start.clone().with_memo()].into(),
+            frontier: [first].into(),
             at: None,
             from: vec![0],
             by: vec![0],
@@ -201,9 +204,9 @@ where
         self.at.expect("a state is being expanded")
     }
 
-    /// Follows a choice from `next`, which is still the state `before` which so many laws were broken, and the steps that join
-    /// it; the state that they lead to, which is still to be expanded where its number is greater
-    /// than that of the one before.
+    /// Follows a choice and the steps that join it from `next`, which is still the state that is being
+    /// expanded, where `before` laws were broken. Answers the state that they lead to, which is still to
+    /// be expanded where its number is greater than that of the one before.
     fn follow(
         &mut self,
         before: usize,
