@@ -11,7 +11,9 @@
 //!   inputs.
 //! - After [`Action::Release`] only core work, [`Action::Complete`], [`Action::Return`] and one
 //!   final [`Action::Resume`] may follow.
-//! - `handle` changes nothing but the machine: memory and wires are reached by actions.
+//! - `handle` changes nothing but the machine: memory and wires are reached by actions. What it does
+//!   follows from what the machine's `Hash` sees, as what a program does from its own: a search
+//!   repeats what it knows. Words for readers may depend on more.
 //! - A thread inside a call with no work left polls; nobody else takes packets, but an adapter that
 //!   matches ([`Machine::adapter_takes`]).
 

@@ -39,8 +39,9 @@ pub struct DeviceBuffer {
 
 impl Hash for DeviceBuffer {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        // The layout may be long; equal buffers agree in these.
-        (self.id, self.at, self.method, self.chunk, self.bytes()).hash(state);
+        // What packing and unpacking ask for follows from these.
+        (self.id, self.at, self.method, self.chunk, self.threads_per_block).hash(state);
+        (self.layout.count, &self.layout.datatype).hash(state);
     }
 }
 

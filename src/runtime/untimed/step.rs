@@ -350,7 +350,9 @@ where
             (Ok(()), Some(rule)) => self.stop(actor, Defect::Broke(rule.into())),
             (Ok(()), None) => {
                 for action in list {
-                    self.perform(actor, action);
+                    if self.fault.is_none() {
+                        self.perform(actor, action);
+                    }
                 }
             }
         }

@@ -164,7 +164,7 @@ where
         if !self.memo.is_kept() {
             return change(port.change());
         }
-        let question = Fingerprint::named(&(port.named(), what));
+        let question = Fingerprint::named(&(process, port.named(), what));
         if let Some(known) = self.memo.port(question) {
             *port = known;
         } else {
