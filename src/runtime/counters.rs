@@ -66,9 +66,10 @@ impl Counters {
         }
     }
 
-    /// Everything is done: all counters are 0 again.
+    /// Everything is done: all counters of the library are 0 again. A lock that a program keeps is what
+    /// it left open, which its window tells.
     pub fn end(&self, found: &mut Vec<Violation>) {
-        let left = self.values.iter();
+        let left = self.values.iter().filter(|(counter, _)| !matches!(counter, Counter::Lock(..)));
         found.extend(
             left.map(|(counter, value)| broken(*counter, format!("it is {value} at the end"))),
         );
@@ -110,8 +111,9 @@ mod tests {
         up(&mut counters, Number::Readers);
         assert_eq!(counters, Counters::default());
         up(&mut counters, Number::Tickets);
+        assert_ne!(counters, Counters::default());
         counters.end(&mut found);
-        assert_eq!(found.len(), 1, "a lock was not given back");
+        assert!(found.is_empty(), "its window tells of a lock that is kept: {found:?}");
     }
 
     #[test]

@@ -257,7 +257,7 @@ impl Library {
         let probed = self.probed.iter().map(|(handle, ..)| {
             format!("the message of matched probe {} was never received", handle.0)
         });
-        let windows = self.rma.iter().flat_map(|rma| rma.open_ends());
+        let windows = self.rma.iter().flat_map(|rma| rma.open_ends(&self.job.rma));
         let handles = self.endpoints.open_ends();
         requests.chain(unexpected).chain(probed).chain(handles).chain(windows).collect()
     }

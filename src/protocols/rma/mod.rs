@@ -410,7 +410,7 @@ impl Rma {
     }
 
     /// What is still open, in words.
-    pub(crate) fn open_ends(&self) -> Vec<String> {
+    pub(crate) fn open_ends(&self, settings: &Settings) -> Vec<String> {
         let windows = self.windows.values().flat_map(|window| {
             let name = self.handles.iter().find(|&(_, id)| *id == window.id);
             let name = name.map_or(0, |(win, _)| win.0);
@@ -420,7 +420,9 @@ impl Rma {
                 let waiting = window.manager.waiting();
                 format!("the lock of window {name} is still held, and {waiting} wait for it")
             });
-            [Some(freed), held].into_iter().flatten()
+            let kept = window.locks_by_atomics(settings) && window.keeps_a_lock();
+            let kept = kept.then(|| format!("a lock of window {name} was never given back"));
+            [Some(freed), held, kept].into_iter().flatten()
         });
         windows.collect()
     }

@@ -299,6 +299,11 @@ impl Window {
         Some(Region { space: Space::Shared(memory), offset: start, len: bytes })
     }
 
+    /// Whether this process has a lock.
+    pub(super) fn keeps_a_lock(&self) -> bool {
+        self.targets.values().any(|target| matches!(target.lock, Lock::Granted(_)))
+    }
+
     /// Whether every lock that was asked for is granted.
     pub(super) fn has_its_locks(&self) -> bool {
         self.targets.values().all(|target| !matches!(target.lock, Lock::Requested(_)))
