@@ -4,12 +4,12 @@
 //!   ticket ──▶ my turn? ──no──▶ polls ◀── line ── whoever changes the number last
 //! ```
 //!
-//! The three numbers of a lock lie in one line, which is in one cache at a time: whoever comes from
-//! elsewhere waits for it. Who waits for its turn looks at the line again after each change, and has it
+//! The three numbers of a lock lie in one line: a core that did not have it last waits for its way. Who waits for its turn looks at the line again after each change, and has it
 //! then; between two looks it makes progress, so that it meets its turn at its next poll.
 //!
-//! Source: `OSCSM`. Left out: the locks of a few ranks share a line there, and several waiting cores
-//! read copies of it at once. Noticeable with many ranks.
+//! Source: `OSCSM`. Left out: the way of the line before its first use, and that a line which many want
+//! at once comes to one after the other; the locks of a few ranks share a line there, and several waiting
+//! cores read copies of it at once. Noticeable with many ranks.
 
 use super::{Arrived, Happening, Lends, Machine, Part, Phase, Program, Timed};
 use crate::hardware::core::Place;
