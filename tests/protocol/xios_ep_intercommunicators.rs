@@ -3,6 +3,8 @@
 
 #![allow(clippy::wildcard_enum_match_arm, reason = "a few replies of many")]
 
+use std::sync::Arc;
+
 use crate::common::{ideal, job};
 use crate::layouts::{Script, World, size, world_of};
 use mpisim::mpi::envelope::Rank;
@@ -11,6 +13,7 @@ use mpisim::protocols::call::{
     Buffer, Call, Comm, CommCall, Outcome as Ended, Peer, Reply, SendMode, Status,
 };
 use mpisim::protocols::contract::{Handle, Process, Thread};
+use mpisim::protocols::rma::call::{Flavor, RmaCall, Win};
 use mpisim::protocols::xios_ep::intercomm::{Case, Channel, Entry, Intercomm, Leaders};
 use mpisim::protocols::xios_ep::library::EpThread;
 use mpisim::protocols::xios_ep::rank_map::RankMap;
@@ -44,6 +47,11 @@ fn from(rank: u32) -> Peer {
 
 fn wait(id: u32) -> Call {
     Call::Wait { request: Handle(id) }
+}
+
+fn window(comm: Comm) -> Call {
+    let (win, flavor, memory, bytes, unit) = (Win(1), Flavor::Create, 0, 8, 8);
+    Call::Rma(Arc::new(RmaCall::Create { win, comm, flavor, memory, bytes, unit }))
 }
 
 fn merge(high: bool) -> Call {
@@ -504,6 +512,7 @@ fn what_cannot_be_is_refused_with_words() {
         (then(&[recv(INTER, from(1), None)]), "there is no endpoint 1 of 1"),
         (then(&[Call::Barrier { comm: INTER }]), "point-to-point messages and a merge only"),
         (then(&[made(CommCall::Free { comm: INTER })]), "point-to-point messages and a merge only"),
+        (then(&[window(INTER)]), "point-to-point messages and a merge only"),
         (
             then(&[made(CommCall::Merge { comm: SIDE, high: true, new: BOTH })]),
             "no intercommunicator",
@@ -515,4 +524,8 @@ fn what_cannot_be_is_refused_with_words() {
     let differ = shape.calls(|side, rank| vec![merge(side == 0 && rank == 1)]);
     let found = refused(&shape, differ);
     assert!(found.contains("says high"), "{found}");
+    // The assigned group of B has the two processes that a window asks for.
+    let shape = Shape { leaders: [0, 1], ..Shape::new(&[1, 2, 1], &[0, 1], &[2, 3]) };
+    let found = refused(&shape, shape.calls(|_, _| vec![window(INTER)]));
+    assert!(found.contains("point-to-point messages and a merge only"), "{found}");
 }
