@@ -265,6 +265,12 @@ fn a_merge_puts_the_low_side_first() {
     }
 }
 
+/// Each side couples itself with the other one once more, through this communicator.
+fn through(peer: Comm) -> Call {
+    let (comm, leader, remote_leader, tag, new) = (NEW, Rank(0), Rank(0), 1, BOTH);
+    made(CommCall::Intercomm { comm, leader, peer, remote_leader, tag, new })
+}
+
 #[test]
 fn what_is_no_intercommunicator_is_refused_with_words() {
     let pair = |a: Vec<Call>, b: Vec<Call>| vec![a, b];
@@ -289,6 +295,7 @@ fn what_is_no_intercommunicator_is_refused_with_words() {
         (both(&[barrier(INTER)]), "point-to-point messages, a merge and a free only"),
         (both(&[dup(INTER, BOTH)]), "point-to-point messages, a merge and a free only"),
         (both(&[send(INTER, 1, 0, 8)]), "the other group has no such rank"),
+        (both(&[through(INTER)]), "an intercommunicator is no peer communicator"),
     ] {
         let found = refused(calls);
         assert!(found.contains(words), "{words}: {found}");

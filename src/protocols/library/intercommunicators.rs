@@ -143,6 +143,11 @@ impl Library {
             return Err(self.refuse(&state, leader));
         }
         if rank == leader {
+            if self.made.sides.contains_key(&peer.comm) {
+                let state =
+                    "both leaders are in one group: an intercommunicator is no peer communicator";
+                return Err(self.refuse(state, peer.comm));
+            }
             let Member { size, .. } = self.process_in(thread, peer.comm)?;
             if remote.0 >= size {
                 let state =
