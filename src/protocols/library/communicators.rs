@@ -96,7 +96,8 @@ impl Library {
                 if color.is_some_and(|color| color < 0) {
                     return Err(self.refuse("a color is undefined, or 0 or more", color));
                 }
-                if color.is_some() {
+                let new = color.map(|_| new);
+                if let Some(new) = new {
                     self.check_new(new, 1)?;
                 }
                 let choice = words(encoded(Choice { color, key }));
@@ -147,9 +148,7 @@ impl Library {
         let mut all = (0..count).map(|index| first.0.checked_add(index).map(Comm));
         let pending = |comm: Comm| {
             let mut all = self.pending.iter().flatten();
-            all.any(
-                |one| matches!(one, Pending::Agree(one) if one.purpose.new_number() == Some(comm)),
-            )
+            all.any(|one| matches!(one, Pending::Agree(one) if one.purpose.gives(comm)))
         };
         let free = |comm: Comm| {
             let taken = self.made.get(comm).is_some() || self.endpoints.has(comm);
@@ -265,7 +264,9 @@ impl Library {
                 let choices: Vec<Choice> = said.chunks_exact(2).map(decoded).collect();
                 let parts = group.split(&choices);
                 let parts = parts.map_err(|error| self.refuse("nothing is split", error))?;
-                self.split_into(new, agreeing.agreement().context(), parts, out);
+                if let Some(new) = new {
+                    self.split_into(new, agreeing.agreement().context(), parts, out);
+                }
             }
             Purpose::Group { new } => {
                 let among = agreeing.among.as_ref().expect("a group is some of its parent");
