@@ -159,7 +159,7 @@ impl Library {
             }
         }
         let offers = if rank == leader { Rank(0) } else { Rank(1) };
-        let context = self.offer_contexts(offers, 1)?;
+        let context = self.offer_context(offers)?;
         let group = Arc::clone(&self.communicator(comm)?.group);
         let (over, numbers) = (Some((peer, remote)), (context, group.members()));
         self.couple(thread, (comm, leader), over, numbers, Purpose::Intercomm { new }, out)
