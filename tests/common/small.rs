@@ -150,7 +150,7 @@ impl Small {
         AssistedWorld::new(machines.collect(), Payload::Real)
     }
 
-    fn job(&self, communicators: Communicators, threads: Vec<u16>) -> Job {
+    pub(crate) fn job(&self, communicators: Communicators, threads: Vec<u16>) -> Job {
         let near = self.together || self.near.is_some();
         let ranks = 0_u32..;
         Job {

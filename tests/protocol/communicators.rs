@@ -6,8 +6,10 @@
 use crate::binary::Scratch;
 use crate::common::{Script, ideal, job};
 use crate::small::{Small, WORLD, World, barrier, create, free, own, received, recv, send};
+use mpisim::mpi::communicator::Communicators;
 use mpisim::protocols::call::{Call, Comm, CommCall, Reply};
-use mpisim::protocols::contract::{Next, Process, Thread};
+use mpisim::protocols::contract::{Input, Machine, Next, Process, Thread};
+use mpisim::protocols::library::{Library, SharedJob};
 use mpisim::runtime::explore::{self, Budget};
 use mpisim::runtime::timed::{Ending, Outcome as Timed};
 use mpisim::runtime::untimed::Outcome;
@@ -84,6 +86,45 @@ fn a_split_makes_one_communicator_a_color() {
     assert_eq!(timed(&calls).ending, Ending::Finished);
     let two = [calls[0].clone(), calls[2].clone()];
     check_every_order(&two, |world| received(world, 0) == [(0, 8)]);
+}
+
+/// Every part of a split has the context of the others: what is the same in three of them at once, the
+/// ranks, the tag and the collective, stays in each.
+#[test]
+fn parts_of_one_split_share_a_context_and_nothing_else() {
+    let rank = |me: u32| {
+        let (color, here) = (i32::try_from(me / 2).unwrap(), me % 2);
+        let bytes = u64::from(4 + me);
+        let pass = match here {
+            0 => [send(NEW, 1, 3, bytes), recv(NEW, None, None, 0, 16)],
+            _ => [recv(NEW, None, None, 0, 16), send(NEW, 0, 3, bytes)],
+        };
+        let twin = Comm(11);
+        let after = [barrier(NEW), dup(NEW, twin), barrier(twin), leave(twin), leave(NEW)];
+        [split(WORLD, Some(color), 0, NEW)].into_iter().chain(pass).chain(after).collect()
+    };
+    let calls: Vec<Vec<Call>> = (0..6).map(rank).collect();
+    for seed in 0..200 {
+        let mut world = Small::new(calls.clone()).world();
+        let walk = explore::walk(&mut world, seed, 5, 100_000);
+        assert_eq!((walk.outcome, walk.violations), (Outcome::Finished, vec![]), "{seed}");
+        for me in 0..6 {
+            let other = me ^ 1;
+            assert_eq!(received(&world, me), [(other % 2, u64::from(4 + other))], "{seed}");
+        }
+    }
+    assert_eq!(timed(&calls).ending, Ending::Finished);
+}
+
+/// Of 50,000 processes each has 2^31 / 50,000 = 42,949 numbers. As many as there are ranks would be
+/// more than it has: a split takes one.
+#[test]
+fn a_split_of_a_large_world_takes_one_number() {
+    let size = 50_000;
+    let job = Small::new(vec![]).job(Communicators::standard(size), vec![1; size as usize]);
+    let mut first = Library::new(SharedJob::new(job), Process(0));
+    let call = Input::Call(split(WORLD, Some(0), 0, NEW));
+    first.handle(Thread(0), call, &mut Vec::new()).unwrap();
 }
 
 /// Parts of parts, freed and made again under the same number, and endpoints of a part.

@@ -7,7 +7,9 @@ use std::collections::BTreeSet;
 
 use crate::binary::Scratch;
 use crate::common::{Script, ideal, job};
-use crate::small::{Small, WORLD, World, all, barrier, irecv, isend, recv, send, wait_all};
+use crate::small::{
+    Small, WORLD, World, all, barrier, create, free, irecv, isend, own, recv, send, wait_all,
+};
 use mpisim::mpi::envelope::Rank;
 use mpisim::protocols::call::{Call, Comm, CommCall, Outcome as Ended, Reply, Status};
 use mpisim::protocols::contract::{Next, Process, Thread};
@@ -208,6 +210,47 @@ fn what_two_threads_may_not_make_at_once_is_refused() {
     }
 }
 
+/// What the threads of two processes do beside each other, in many orders: how each order ended.
+fn beside([first, second]: [&[Call]; 2]) -> impl Iterator<Item = Result<(), String>> {
+    let threads = || [first, second].map(|calls| all(calls.iter().cloned())).into();
+    let world = Small::threads(vec![threads(), threads()]).with(own(2)).world();
+    (0..60).map(move |seed| {
+        let mut world = world.clone();
+        let walk = explore::walk(&mut world, seed, 5, 10_000);
+        match (world.fault(), walk.outcome) {
+            (Some(fault), _) => Err(fault.to_string()),
+            (None, outcome) => {
+                assert_eq!((outcome, walk.violations), (Outcome::Finished, vec![]), "{seed}");
+                Ok(())
+            }
+        }
+    })
+}
+
+/// Both numbers of two endpoints are taken while they are made, as after it: in no order does another
+/// thread get one of them.
+#[test]
+fn each_number_of_endpoints_under_way_is_in_use() {
+    for second in [Comm(10), Comm(11)] {
+        for ended in beside([&[create(2, 10)], &[dup(Comm(1), second)]]) {
+            let words = ended.expect_err("one of both finds the number taken");
+            assert!(words.contains("in use"), "{words}");
+        }
+    }
+    let makes = [create(2, 10), free(Comm(10)), free(Comm(11))];
+    assert!(beside([&makes, &[dup(Comm(1), Comm(12))]]).all(|ended| ended.is_ok()));
+}
+
+/// Who says no color makes nothing: its number is free for another thread.
+#[test]
+fn a_split_without_a_color_takes_no_number() {
+    let none = made(CommCall::Split { comm: WORLD, color: None, key: 0, new: NEW });
+    for ended in beside([&[none], &[dup(Comm(1), NEW)]]) {
+        assert_eq!(ended, Ok(()));
+    }
+    assert!(beside([&[split(0, NEW)], &[dup(Comm(1), NEW)]]).all(|ended| ended.is_err()));
+}
+
 /// One process and two on the other side; each sends to ranks of the other, and all are merged.
 fn coupled(high: [bool; 2]) -> [Vec<Call>; 3] {
     let (own, other) = (intercomm(NEW, 0, 2, 9), intercomm(NEW, 1, 0, 9));
@@ -265,6 +308,12 @@ fn a_merge_puts_the_low_side_first() {
     }
 }
 
+/// Each side couples itself with the other one once more, through this communicator.
+fn through(peer: Comm) -> Call {
+    let (comm, leader, remote_leader, tag, new) = (NEW, Rank(0), Rank(0), 1, BOTH);
+    made(CommCall::Intercomm { comm, leader, peer, remote_leader, tag, new })
+}
+
 #[test]
 fn what_is_no_intercommunicator_is_refused_with_words() {
     let pair = |a: Vec<Call>, b: Vec<Call>| vec![a, b];
@@ -289,6 +338,7 @@ fn what_is_no_intercommunicator_is_refused_with_words() {
         (both(&[barrier(INTER)]), "point-to-point messages, a merge and a free only"),
         (both(&[dup(INTER, BOTH)]), "point-to-point messages, a merge and a free only"),
         (both(&[send(INTER, 1, 0, 8)]), "the other group has no such rank"),
+        (both(&[through(INTER)]), "an intercommunicator is no peer communicator"),
     ] {
         let found = refused(calls);
         assert!(found.contains(words), "{words}: {found}");

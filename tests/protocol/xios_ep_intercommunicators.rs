@@ -3,6 +3,8 @@
 
 #![allow(clippy::wildcard_enum_match_arm, reason = "a few replies of many")]
 
+use std::sync::Arc;
+
 use crate::common::{ideal, job};
 use crate::layouts::{Script, World, size, world_of};
 use mpisim::mpi::envelope::Rank;
@@ -11,6 +13,7 @@ use mpisim::protocols::call::{
     Buffer, Call, Comm, CommCall, Outcome as Ended, Peer, Reply, SendMode, Status,
 };
 use mpisim::protocols::contract::{Handle, Process, Thread};
+use mpisim::protocols::rma::call::{Flavor, RmaCall, Win};
 use mpisim::protocols::xios_ep::intercomm::{Case, Channel, Entry, Intercomm, Leaders};
 use mpisim::protocols::xios_ep::library::EpThread;
 use mpisim::protocols::xios_ep::rank_map::RankMap;
@@ -44,6 +47,11 @@ fn from(rank: u32) -> Peer {
 
 fn wait(id: u32) -> Call {
     Call::Wait { request: Handle(id) }
+}
+
+fn window(comm: Comm) -> Call {
+    let (win, flavor, memory, bytes, unit) = (Win(1), Flavor::Create, 0, 8, 8);
+    Call::Rma(Arc::new(RmaCall::Create { win, comm, flavor, memory, bytes, unit }))
 }
 
 fn merge(high: bool) -> Call {
@@ -408,6 +416,69 @@ fn check_merge(shape: &Shape, high: [bool; 2], low: usize) {
     }
 }
 
+/// MPI reads the tag at the leaders: one that moved is followed by an endpoint that said another.
+#[test]
+fn only_the_leaders_say_the_tag() {
+    for (shape, _) in cases() {
+        let mut calls = shape.everybody();
+        for (endpoint, calls) in (0..).zip(&mut calls) {
+            let (side, rank) = shape.of(endpoint);
+            let leads = shape.leaders[side] == rank;
+            for call in calls {
+                if let Call::Communicators(CommCall::Intercomm { tag, .. }) = call {
+                    *tag = if leads { 5 } else { 0 };
+                }
+            }
+        }
+        for seed in 0..10 {
+            shape.check_everybody(&replies(&walked(&shape, &calls, seed), &shape));
+        }
+    }
+}
+
+/// Thread 0 of each process meets thread 1 of the other one, under one tag and in the world: each
+/// pair sends its words over the same two processes as the other pair.
+fn crossed() -> (Shape, Vec<Vec<Call>>) {
+    let other = |endpoint: u32| 3 - endpoint;
+    let calls = |endpoint: u32| {
+        let color = Some(i32::try_from(endpoint).unwrap());
+        let create = CommCall::Intercomm {
+            comm: SIDE,
+            leader: Rank(0),
+            peer: WORLD,
+            remote_leader: Rank(other(endpoint)),
+            tag: 11,
+            new: INTER,
+        };
+        vec![
+            made(CommCall::Split { comm: WORLD, color, key: 0, new: SIDE }),
+            made(create),
+            isend(INTER, 1, 0, 2, u64::from(1 + endpoint)),
+            recv(INTER, from(0), Some(2)),
+            wait(1),
+        ]
+    };
+    (Shape::new(&[2, 2], &[0, 1], &[2, 3]), (0..4).map(calls).collect())
+}
+
+#[test]
+fn two_pairs_with_crossed_leaders_meet_at_once() {
+    let (shape, calls) = crossed();
+    let check = |replies: &[Vec<Reply>]| {
+        for (endpoint, replies) in (0..).zip(replies) {
+            assert_eq!(heard(replies), [(0, 1 + 3 - endpoint)], "endpoint {endpoint}");
+        }
+    };
+    for seed in 0..300 {
+        check(&replies(&walked(&shape, &calls, seed), &shape));
+    }
+    check(&timed(&shape, &calls));
+    let start = world_of(&shape.counts, calls);
+    let survey = explore::exhaustive(&start, Budget { reduce: true, states: 20_000 });
+    let sound = survey.violations.is_empty() && survey.faults.is_empty();
+    assert!(sound && survey.dead + survey.doomed == 0, "{survey:#?}");
+}
+
 /// What the first refusal of a shape's calls says.
 fn refused(shape: &Shape, calls: Vec<Vec<Call>>) -> String {
     let mut world = world_of(&shape.counts, calls);
@@ -441,6 +512,7 @@ fn what_cannot_be_is_refused_with_words() {
         (then(&[recv(INTER, from(1), None)]), "there is no endpoint 1 of 1"),
         (then(&[Call::Barrier { comm: INTER }]), "point-to-point messages and a merge only"),
         (then(&[made(CommCall::Free { comm: INTER })]), "point-to-point messages and a merge only"),
+        (then(&[window(INTER)]), "point-to-point messages and a merge only"),
         (
             then(&[made(CommCall::Merge { comm: SIDE, high: true, new: BOTH })]),
             "no intercommunicator",
@@ -452,4 +524,8 @@ fn what_cannot_be_is_refused_with_words() {
     let differ = shape.calls(|side, rank| vec![merge(side == 0 && rank == 1)]);
     let found = refused(&shape, differ);
     assert!(found.contains("says high"), "{found}");
+    // The assigned group of B has the two processes that a window asks for.
+    let shape = Shape { leaders: [0, 1], ..Shape::new(&[1, 2, 1], &[0, 1], &[2, 3]) };
+    let found = refused(&shape, shape.calls(|_, _| vec![window(INTER)]));
+    assert!(found.contains("point-to-point messages and a merge only"), "{found}");
 }

@@ -56,13 +56,29 @@ pub(super) struct Peering {
 
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(super) enum Purpose {
-    Create { first: Comm, count: u16 },
-    Free { context: Context },
-    Dup { new: Comm },
-    Split { new: Comm },
-    Group { new: Comm },
-    Intercomm { new: Comm },
-    Merge { new: Comm },
+    Create {
+        first: Comm,
+        count: u16,
+    },
+    Free {
+        context: Context,
+    },
+    Dup {
+        new: Comm,
+    },
+    /// None: without a color.
+    Split {
+        new: Option<Comm>,
+    },
+    Group {
+        new: Comm,
+    },
+    Intercomm {
+        new: Comm,
+    },
+    Merge {
+        new: Comm,
+    },
     Couple,
     Numbers,
 }
@@ -83,16 +99,18 @@ struct Words {
 }
 
 impl Purpose {
-    /// The number that the caller gives to what it makes.
-    pub(super) const fn new_number(self) -> Option<Comm> {
+    /// Whether the caller gives this number to what it makes.
+    pub(super) fn gives(self, comm: Comm) -> bool {
         match self {
-            Self::Create { first: new, .. }
-            | Self::Dup { new }
-            | Self::Split { new }
+            Self::Create { first, count } => {
+                comm.0.checked_sub(first.0).is_some_and(|place| place < count)
+            }
+            Self::Split { new } => new == Some(comm),
+            Self::Dup { new }
             | Self::Group { new }
             | Self::Intercomm { new }
-            | Self::Merge { new } => Some(new),
-            Self::Free { .. } | Self::Couple | Self::Numbers => None,
+            | Self::Merge { new } => new == comm,
+            Self::Free { .. } | Self::Couple | Self::Numbers => false,
         }
     }
 }

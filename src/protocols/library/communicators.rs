@@ -10,8 +10,7 @@
 //! ```
 //!
 //! Every process names the communicators that it makes itself: a number is free until it is given,
-//! and again after the free. Contexts of the parts of one split follow each other by rising color,
-//! so that everybody knows all of them, members or not.
+//! and again after the free. The parts of one split have one context: no process is in two of them.
 //!
 //! Source: MPI-3.1, Sec. 6.4.2, 6.4.3, 6.6.1, 6.6.2. Left out: attributes, info, names,
 //! `MPI_Comm_create`, which a split does too.
@@ -27,7 +26,7 @@ use super::requests::Pending;
 use super::{Action, Library, LibraryAction, ProtocolError, Reply, Thread, push_return};
 use crate::mpi::communicator::Communicator;
 use crate::mpi::envelope::{Context, Rank};
-use crate::mpi::group::{Choice, Group, Part};
+use crate::mpi::group::{Choice, Group};
 use crate::mpi::observation::GroupFact;
 use crate::protocols::call::{Comm, CommCall, GROUP_TAG_MAX};
 use crate::protocols::collectives::agreement::Agreement;
@@ -90,19 +89,18 @@ impl Library {
         match call {
             CommCall::Dup { comm, new } => {
                 self.check_new(new, 1)?;
-                self.agree_on(thread, comm, &[], (Purpose::Dup { new }, 1), out)
+                self.agree_on(thread, comm, &[], Purpose::Dup { new }, out)
             }
             CommCall::Split { comm, color, key, new } => {
                 if color.is_some_and(|color| color < 0) {
                     return Err(self.refuse("a color is undefined, or 0 or more", color));
                 }
-                if color.is_some() {
+                let new = color.map(|_| new);
+                if let Some(new) = new {
                     self.check_new(new, 1)?;
                 }
                 let choice = words(encoded(Choice { color, key }));
-                // There is a part for each rank at most.
-                let parts = self.member(thread, comm)?.size;
-                self.agree_on(thread, comm, &choice, (Purpose::Split { new }, parts), out)
+                self.agree_on(thread, comm, &choice, Purpose::Split { new }, out)
             }
             CommCall::CreateGroup { comm, group, tag, new } => {
                 self.create_group(thread, comm, (group, tag), new, out)
@@ -114,7 +112,7 @@ impl Library {
             CommCall::Merge { comm, high, new } => {
                 self.check_new(new, 1)?;
                 self.sides(comm)?;
-                self.agree_on(thread, comm, &[high.into()], (Purpose::Merge { new }, 1), out)
+                self.agree_on(thread, comm, &[high.into()], Purpose::Merge { new }, out)
             }
             CommCall::Free { comm } => {
                 self.made.sides.remove(&comm);
@@ -135,7 +133,7 @@ impl Library {
             }
             CommCall::Numbers { comm, own } => {
                 let own = words(own.iter().copied());
-                self.agree_on(thread, comm, &own, (Purpose::Numbers, 0), out)
+                self.agree_on(thread, comm, &own, Purpose::Numbers, out)
             }
         }
     }
@@ -147,9 +145,7 @@ impl Library {
         let mut all = (0..count).map(|index| first.0.checked_add(index).map(Comm));
         let pending = |comm: Comm| {
             let mut all = self.pending.iter().flatten();
-            all.any(
-                |one| matches!(one, Pending::Agree(one) if one.purpose.new_number() == Some(comm)),
-            )
+            all.any(|one| matches!(one, Pending::Agree(one) if one.purpose.gives(comm)))
         };
         let free = |comm: Comm| {
             let taken = self.made.get(comm).is_some() || self.endpoints.has(comm);
@@ -175,11 +171,11 @@ impl Library {
         thread: Thread,
         parent: Comm,
         values: &[u16],
-        (purpose, contexts): (Purpose, u32),
+        purpose: Purpose,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
         let Member { rank, size, .. } = self.process_in(thread, parent)?;
-        let context = if contexts > 0 { self.offer_contexts(rank, contexts)? } else { 0 };
+        let context = if purpose == Purpose::Numbers { 0 } else { self.offer_context(rank)? };
         let agreement = Agreement::of_values(rank, size, context, values);
         self.agree(thread, Agreeing::of_all(parent, agreement, purpose), out)
     }
@@ -205,7 +201,7 @@ impl Library {
         };
         let number = |count: usize| u32::try_from(count).expect("groups are of ranks");
         let (place, size) = (Rank(number(place)), number(group.len()));
-        let context = self.offer_contexts(place, 1)?;
+        let context = self.offer_context(place)?;
         let agreement = Agreement::new(place, size, context, None);
         let purpose = Purpose::Group { new };
         self.agree(thread, Agreeing::of_group(parent, agreement, (group, tag), purpose), out)
@@ -255,7 +251,7 @@ impl Library {
                 let group = Arc::clone(&self.communicator(parent)?.group);
                 #[cfg(feature = "mutants")]
                 if let Some(rank) = group.rank(self.me.0) {
-                    self.counts_late(rank, agreeing.agreement().context(), 1);
+                    self.counts_late(rank, agreeing.agreement().context());
                 }
                 self.enter(new, agreeing.agreement().context(), group, out);
             }
@@ -265,7 +261,10 @@ impl Library {
                 let choices: Vec<Choice> = said.chunks_exact(2).map(decoded).collect();
                 let parts = group.split(&choices);
                 let parts = parts.map_err(|error| self.refuse("nothing is split", error))?;
-                self.split_into(new, agreeing.agreement().context(), parts, out);
+                let own = parts.into_iter().find(|part| part.group.rank(self.me.0).is_some());
+                if let (Some(new), Some(own)) = (new, own) {
+                    self.enter(new, agreeing.agreement().context(), Arc::new(own.group), out);
+                }
             }
             Purpose::Group { new } => {
                 let among = agreeing.among.as_ref().expect("a group is some of its parent");
@@ -286,22 +285,6 @@ impl Library {
             }
         }
         Ok(Reply::Done)
-    }
-
-    fn split_into(
-        &mut self,
-        new: Comm,
-        first: u32,
-        parts: Vec<Part>,
-        out: &mut Vec<LibraryAction>,
-    ) {
-        let mut context = first;
-        for part in parts {
-            if part.group.rank(self.me.0).is_some() {
-                self.enter(new, context, Arc::new(part.group), out);
-            }
-            context = self.contexts.after(context);
-        }
     }
 
     pub(super) fn enter(

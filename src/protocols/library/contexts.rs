@@ -1,4 +1,4 @@
-//! Contexts of new communicators: no two of a job are given the same one, whoever makes them at once.
+//! Contexts of new communicators: no two creations of a job are given the same one, whoever makes them at once.
 //!
 //! ```text
 //!   process p of P has the numbers   p, p + P, p + 2P, …        each stands for a pair of contexts
@@ -6,12 +6,15 @@
 //!   all others                       tell none, and hear it
 //! ```
 //!
+//! The parts of a split have one number together: no process is in two of them, so that no message of
+//! one part meets a receive of another.
+//!
 //! A number leaves the counter in the same access that reads it, so that two threads of a process
 //! whose agreements are under way at once never tell the same one. A number is never given again:
 //! one that a failed creation took is lost.
 //!
-//! MPI leaves to the library how contexts are agreed on; this rule is ours. Left out: reuse. A job
-//! that makes more communicators than there are numbers ends with a refusal.
+//! MPI leaves to the library how contexts are agreed on; this rule is ours. Left out: reuse. A process
+//! has 2^31 / P numbers, and a creation that finds none left is refused.
 
 use super::{Job, Library, Process, ProtocolError};
 use crate::mpi::envelope::Rank;
@@ -42,42 +45,36 @@ impl Contexts {
         Self { next: first + 2 * me, step: 2 * processes.max(1) }
     }
 
-    /// The context behind this one of the same process.
-    pub(super) const fn after(self, context: u32) -> u32 {
-        context + self.step
-    }
-
-    /// The first of `count` contexts, each [`Self::after`] the one before it.
-    fn take(&mut self, count: u32) -> Option<u32> {
-        let end = self.step.checked_mul(count).and_then(|all| self.next.checked_add(all))?;
-        // Its second context stands right behind, and so do those of the last one.
-        end.checked_add(1)?;
-        Some(std::mem::replace(&mut self.next, end))
+    /// The next context; its second one stands right behind.
+    fn take(&mut self) -> Option<u32> {
+        let after = self.next.checked_add(self.step)?;
+        // The one after it has two as well.
+        after.checked_add(1)?;
+        Some(std::mem::replace(&mut self.next, after))
     }
 }
 
 impl Library {
-    /// What this process tells of contexts as rank `rank` of those that agree on `count` of them.
-    pub(super) fn offer_contexts(&mut self, rank: Rank, count: u32) -> Result<u32, ProtocolError> {
+    /// What this process tells of a new context as rank `rank` of those that agree on it.
+    pub(super) fn offer_context(&mut self, rank: Rank) -> Result<u32, ProtocolError> {
         if rank != Rank(0) {
             return Ok(NONE);
         }
         #[cfg(feature = "mutants")]
         let before = self.contexts;
-        let taken = self.contexts.take(count);
+        let taken = self.contexts.take();
         #[cfg(feature = "mutants")]
         if self.job.has(Mutant::ReadsCounter) {
             self.contexts = before;
         }
-        taken.ok_or_else(|| self.refuse("no context is left for a new communicator", count))
+        taken.ok_or_else(|| self.refuse("no context is left for a new communicator", rank))
     }
 
-    /// `count` contexts from this one on are in use now.
+    /// This context is in use now.
     #[cfg(feature = "mutants")]
-    pub(super) fn counts_late(&mut self, rank: Rank, context: u32, count: u32) {
+    pub(super) fn counts_late(&mut self, rank: Rank, context: u32) {
         if self.job.has(Mutant::ReadsCounter) && rank == Rank(0) {
-            let end = (0..count).fold(context, |context, _| self.contexts.after(context));
-            self.contexts.next = self.contexts.next.max(end);
+            self.contexts.next = self.contexts.next.max(context + self.contexts.step);
         }
     }
 
@@ -107,13 +104,7 @@ mod tests {
         let mut all = Vec::new();
         for me in 0..5 {
             let mut contexts = Contexts::new(6, me, 5);
-            for count in [1, 3, 1, 2] {
-                let mut context = contexts.take(count).unwrap();
-                for _ in 0..count {
-                    all.push(context);
-                    context = contexts.after(context);
-                }
-            }
+            all.extend((0..7).map(|_| contexts.take().unwrap()));
         }
         all.sort_unstable();
         assert_eq!(all, (0..35).map(|index| 6 + 2 * index).collect::<Vec<_>>());
@@ -122,8 +113,7 @@ mod tests {
     #[test]
     fn numbers_end_with_none() {
         let mut contexts = Contexts { next: u32::MAX - 5, step: 2 };
-        assert_eq!(contexts.take(3), None);
-        assert_eq!(contexts.take(2), Some(u32::MAX - 5));
-        assert_eq!((contexts.take(1), contexts.take(0)), (None, Some(u32::MAX - 1)));
+        let taken = [(); 4].map(|()| contexts.take());
+        assert_eq!(taken, [Some(u32::MAX - 5), Some(u32::MAX - 3), None, None]);
     }
 }

@@ -440,7 +440,7 @@ impl Library {
         if member.caller != Caller::Process {
             return Err(self.refuse("endpoints are made from a communicator of processes", parent));
         }
-        let context = self.offer_contexts(member.rank, 1)?;
+        let context = self.offer_context(member.rank)?;
         let agreement = Agreement::new(member.rank, member.size, context, Some(count));
         let purpose = Purpose::Create { first, count };
         self.agree(thread, Agreeing::of_all(parent, agreement, purpose), out)
@@ -504,7 +504,7 @@ impl Library {
         let group = group.map_err(|error| self.refuse("no endpoints are made", error))?;
         #[cfg(feature = "mutants")]
         {
-            self.counts_late(parent_rank, context, 1);
+            self.counts_late(parent_rank, context);
             self.leaves_a_gap();
         }
         tell(GroupFact::Opened { context: Context(context) }, out);

@@ -143,6 +143,11 @@ impl Library {
             return Err(self.refuse(&state, leader));
         }
         if rank == leader {
+            if self.made.sides.contains_key(&peer.comm) {
+                let state =
+                    "both leaders are in one group: an intercommunicator is no peer communicator";
+                return Err(self.refuse(state, peer.comm));
+            }
             let Member { size, .. } = self.process_in(thread, peer.comm)?;
             if remote.0 >= size {
                 let state =
@@ -154,7 +159,7 @@ impl Library {
             }
         }
         let offers = if rank == leader { Rank(0) } else { Rank(1) };
-        let context = self.offer_contexts(offers, 1)?;
+        let context = self.offer_context(offers)?;
         let group = Arc::clone(&self.communicator(comm)?.group);
         let (over, numbers) = (Some((peer, remote)), (context, group.members()));
         self.couple(thread, (comm, leader), over, numbers, Purpose::Intercomm { new }, out)

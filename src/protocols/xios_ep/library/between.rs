@@ -82,6 +82,8 @@ pub(super) struct Known {
     /// Its group.
     own: Option<Arc<Members>>,
     inter: Option<(Arc<Intercomm>, Side)>,
+    /// The tag that both leaders said: others may say any.
+    tag: i32,
     /// The communicator of the assigned group.
     home: Option<Comm>,
     merged: Option<Arc<Merged>>,
@@ -158,6 +160,17 @@ fn words<T, E: ToString>(result: Result<T, E>) -> Result<T, String> {
     result.map_err(|error| error.to_string())
 }
 
+/// The tag of what one leader's thread says to the other one's, by which MPI tells a creation from all
+/// others between the same processes: no other has these two threads at the same time.
+///
+/// `MPI_Intercomm_create` has one tag for both directions. Between two processes it is named by the
+/// thread of the lower one first, whoever speaks; within one, where only the library's own words
+/// pass, each direction has its tag.
+fn of_leaders(tag: i32, [from, to]: [Place; 2]) -> Result<i32, TagError> {
+    let (first, second) = if from.process <= to.process { (from, to) } else { (to, from) };
+    Fields { tag, sender: first.local, receiver: second.local }.encode()
+}
+
 fn or_refuse(step: Result<Step, String>) -> Step {
     step.unwrap_or_else(|words| Step::refuse(&words))
 }
@@ -205,13 +218,13 @@ impl Endpoint {
     /// The way from leader to leader.
     fn over(peer: &Member, Meeting { remote, tag, .. }: Meeting) -> Result<Over, TagError> {
         let there = peer.map.place(remote).expect("checked when the call began");
-        let fields = |sender, receiver| Fields { tag, sender, receiver }.encode();
-        let (own, other) = (peer.place.local, there.local);
+        let (own, other) = (peer.place, there);
+        let tag = |from, to| of_leaders(tag, [from, to]);
         Ok(Over {
             peer: peer.mpi,
             remote: Rank(there.process),
-            says: fields(own, other)?,
-            hears: fields(other, own)?,
+            says: tag(own, other)?,
+            hears: tag(other, own)?,
         })
     }
 
@@ -280,6 +293,7 @@ impl Endpoint {
             remote_leader: theirs.peer,
             tag: theirs.caller.tag,
         };
+        self.making().known.tag = theirs.caller.tag;
         // A is the side whose leader has the lower rank in the peer communicator.
         let (side, [a, b]) = if own_peer < theirs.peer {
             (Side::A, [&mine, &theirs.caller])
@@ -328,13 +342,14 @@ impl Endpoint {
     fn create_beside(&mut self, new: Comm) -> Result<Step, String> {
         let (inter, side) = self.inter();
         let create = inter.mpi_create(side).expect("there are two assigned groups");
-        // The leaders' threads tell this creation from all others of their processes.
-        let of = |side: Side| {
+        let leader = |side: Side| {
             let leader = inter.leaders[side as usize];
-            inter.groups[side as usize].threads[leader.0 as usize].thread
+            let Identity { process, thread } =
+                inter.groups[side as usize].threads[leader.0 as usize];
+            // In the world of all endpoints, which is their peer here.
+            Place { local: thread, process }
         };
-        let (sender, receiver) = (of(Side::A), of(Side::B));
-        let tag = words(Fields { tag: self.meeting_of().tag, sender, receiver }.encode())?;
+        let tag = words(of_leaders(self.making().known.tag, Side::BOTH.map(leader)))?;
         let call = CommCall::Intercomm {
             comm: self.making().known.home.expect("it was made before"),
             leader: Rank(create.local_leader),

@@ -21,6 +21,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use super::between::OFFERED;
 use super::start::{NUMBERS, UNKNOWN};
 use super::thread::{Endpoint, Goal, Member, Stage, Step};
 use super::{SharedOp, Showing, Shown};
@@ -165,6 +166,9 @@ impl Endpoint {
             return Err(format!("window {} exists already", win.0));
         }
         let member = self.comms.get(&comm).cloned().ok_or(UNKNOWN)?;
+        if member.across.is_some() {
+            return Err(OFFERED.to_owned());
+        }
         let (map, place) = (Arc::clone(&member.map), member.place);
         let clients = map.process_count() - 1;
         if clients == 0 {
