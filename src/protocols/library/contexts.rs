@@ -1,4 +1,4 @@
-//! Contexts of new communicators: no two creations of a job are given the same one, whoever makes them at once.
+//! Contexts of new communicators: no two creations of a job are given the same one.
 //!
 //! ```text
 //!   process p of P has the numbers   p, p + P, p + 2P, …        each stands for a pair of contexts
