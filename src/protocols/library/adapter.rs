@@ -15,7 +15,7 @@
 //! messages and ends sends at FIN and ACK by itself.
 //! Left out: the way of an unexpected message from its receive buffer into that of the library, and a
 //! buffer that has left the registration cache since its receive was posted (it is read into all the
-//! same); other protocols than RGET, which wait for the host: their sender writes, or both copy. What
+//! same); the endpoint library, whose processes an adapter leaves to their hosts; other protocols than RGET, which wait for the host: their sender writes, or both copy. What
 //! posting a receive to the adapter costs besides. Noticeable as the overhead of receives.
 
 use super::requests::{Body, Choice, Request};

@@ -35,6 +35,19 @@ enum Planted {
     TwoFins,
 }
 
+/// Every plant.
+const PLANTED: [Planted; 9] = [
+    Planted::Nothing,
+    Planted::EarlyComplete,
+    Planted::CopiedAndFree,
+    Planted::NoteBeforeCopy,
+    Planted::ShortRead,
+    Planted::NoReturn,
+    Planted::LatestReceive,
+    Planted::SendAfterRelease,
+    Planted::TwoFins,
+];
+
 /// Sends are announced by a note, read by the receiver from the sender's buffer (or from a copy of
 /// it); a FIN gives the buffer back. Every
 /// receive copies outside the guard.
@@ -435,20 +448,9 @@ fn a_run_that_polls_for_ever_is_a_livelock_only_where_nothing_can_end_it() {
 
 #[test]
 fn the_rule_that_follows_lone_steps_changes_no_verdict() {
-    let all = [
-        Planted::Nothing,
-        Planted::EarlyComplete,
-        Planted::CopiedAndFree,
-        Planted::NoteBeforeCopy,
-        Planted::ShortRead,
-        Planted::NoReturn,
-        Planted::LatestReceive,
-        Planted::SendAfterRelease,
-        Planted::TwoFins,
-    ];
     let polls: &[&[&[Call]]] =
         &[&[&[Call::Poll, SEND]], &[&[RECEIVE, Call::Poll]], &[&[SEND_OTHER]]];
-    for planted in all {
+    for planted in PLANTED {
         for calls in [PAIR, CROWD, polls] {
             let of = |rule| {
                 let scope = explore::Scope { rule, ..explore::Scope::default() };
@@ -571,17 +573,7 @@ where
 
 #[test]
 fn what_is_kept_of_turns_and_ports_and_monitors_changes_nothing() {
-    for planted in [
-        Planted::Nothing,
-        Planted::EarlyComplete,
-        Planted::CopiedAndFree,
-        Planted::NoteBeforeCopy,
-        Planted::ShortRead,
-        Planted::NoReturn,
-        Planted::LatestReceive,
-        Planted::SendAfterRelease,
-        Planted::TwoFins,
-    ] {
+    for planted in PLANTED {
         compare_with_kept(&world(planted, PAIR), 50);
         compare_with_kept(&world(planted, CROWD), 100);
     }
