@@ -7,16 +7,17 @@
 //! ```
 //!
 //! The receives of a process lie in the match list of its adapter. An eager message that none of them
-//! takes is put away in a buffer of the library, where a receive that the host posts later finds it. An adapter cannot pin memory:
-//! a receive that may take a large message is pinned when it is posted.
+//! takes is put away in a buffer of the library, where a receive that the host posts later finds it. An
+//! adapter cannot pin memory: a receive that may take a large message is pinned when it is posted.
 //!
 //! Source: `LINUXTM` (an adapter matches the RTS and reads by itself, and a FIN tells the sender),
 //! `MPICH301` (receives are posted with match bits). Assumed: that an adapter also answers synchronous
 //! messages and ends sends at FIN and ACK by itself.
 //! Left out: the way of an unexpected message from its receive buffer into that of the library, and a
 //! buffer that has left the registration cache since its receive was posted (it is read into all the
-//! same); the endpoint library, whose processes an adapter leaves to their hosts; other protocols than RGET, which wait for the host: their sender writes, or both copy. What
-//! posting a receive to the adapter costs besides. Noticeable as the overhead of receives.
+//! same); the endpoint library, whose processes an adapter leaves to their hosts; other protocols than
+//! RGET, which wait for the host: their sender writes, or both copy. What posting a receive to the
+//! adapter costs besides. Noticeable as the overhead of receives.
 
 use super::requests::{Body, Choice, Request};
 use super::{
