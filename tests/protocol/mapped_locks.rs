@@ -139,6 +139,54 @@ fn two_threads_take_the_locks_of_two_ranks() {
     assert!(survey.is_clean() && survey.finals > 0, "{survey:#?}");
 }
 
+/// Two processes of two threads, each of which takes a lock that a thread of the other one takes.
+fn crossed(epoch: impl Fn(u32) -> Vec<Line>) -> Vec<Vec<Vec<Line>>> {
+    let process = |mine: u32| {
+        let opens = [vec![create(1), Next::Fork], epoch(mine)].concat();
+        vec![[opens, vec![Next::Join, free_window()]].concat(), epoch(1 - mine)]
+    };
+    vec![process(0), process(1)]
+}
+
+/// A lock waits for its own grant: whoever waited for those of its process's other threads would wait
+/// in a ring here.
+#[test]
+fn threads_take_crossed_locks_in_every_order() {
+    let epoch = |target: u32| vec![lock(target, EXCLUSIVE), unlock(target)];
+    for rma in [ATOMICS, LAZY] {
+        let world = Small { rma, together: true, ..Small::threads(crossed(epoch)) };
+        let survey = explored(&world, |_| true);
+        common::tell(&format!("crossed locks by {:?}", rma.mapped_locks), &survey);
+        assert!(survey.is_clean() && survey.finals > 0, "{:?}", rma.mapped_locks);
+    }
+}
+
+/// A third process has both locks when all four threads ask, each process for its own rank's first.
+#[test]
+fn threads_take_crossed_locks_in_time() {
+    let begins = |at: u64| Next::Compute(1_000_000_000 + at);
+    let epoch = |first: bool, target: u32| {
+        let later = if first { 0 } else { 50_000_000 };
+        vec![begins(later), lock(target, EXCLUSIVE), Next::Compute(7), unlock(target)]
+    };
+    for rma in [ATOMICS, LAZY] {
+        let process = |mine: u32| {
+            let first = [vec![create(1), Next::Fork], epoch(true, mine)].concat();
+            [[first, vec![Next::Join, free_window()]].concat(), epoch(false, 1 - mine)]
+        };
+        let holds = [lock(0, EXCLUSIVE), lock(1, EXCLUSIVE), begins(900_000_000)];
+        let holder = on(1, holds.into_iter().chain([unlock(0), unlock(1)]));
+        let threads = [process(0), process(1), [holder, vec![]]].concat();
+        let mut job = common::job(
+            common::model("broadwell-edr", &[]),
+            threads.into_iter().map(Script::of).collect(),
+        );
+        (job.rma, job.nodes, job.threads) = (rma, 1, 2);
+        let ran = common::cross(job).expect("the untimed world takes the run");
+        common::finished(ran.outcome);
+    }
+}
+
 #[test]
 fn a_lock_that_is_never_given_back_is_named() {
     let never = Next::Call(small::recv(WORLD, Some(1), Some(3), 9, 0));

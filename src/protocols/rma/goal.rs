@@ -58,9 +58,10 @@ enum Aim {
     OwnLock {
         window: u32,
     },
-    /// All targets that are locked have granted it: others' memory is reached at once then.
+    /// This target has granted its lock, or all have: others' memory is reached at once then.
     Granted {
         window: u32,
+        target: Option<u32>,
     },
     /// The operations on one target are complete, here or there as well, or its lock is given back.
     Target {
@@ -106,10 +107,13 @@ impl Goal {
 }
 
 impl Window {
-    /// What a thread that locks its own part waits for: its loads and stores follow at once.
+    /// What a thread that locks its own part waits for, or one that its core reaches: its loads and
+    /// stores follow at once. What other threads have asked for is not its concern.
     pub(super) fn own_lock(&self, call: &RmaCall) -> Goal {
         let window = self.id;
-        let aim = if self.is_shared() { Aim::Granted { window } } else { Aim::OwnLock { window } };
+        let target = if let RmaCall::Lock { target, .. } = call { Some(*target) } else { None };
+        let shared = self.is_shared();
+        let aim = if shared { Aim::Granted { window, target } } else { Aim::OwnLock { window } };
         Goal::new(call.name(), aim)
     }
 
@@ -268,7 +272,12 @@ impl Rma {
                 Turn::Over
             }
             Aim::OwnLock { window } => over(self.windows[window].owns_its_lock()),
-            Aim::Granted { window } => over(self.windows[window].has_its_locks()),
+            Aim::Granted { window, target } => {
+                let target = *target;
+                #[cfg(feature = "mutants")]
+                let target = target.filter(|_| !port.has(Mutant::WaitsForAllLocks));
+                over(self.windows[window].has_lock_of(target))
+            }
             Aim::Target { window, target, wants } => {
                 let open = self.windows.get_mut(window).expect("it is in use");
                 open.ask_again(*target, *wants, port);
@@ -440,9 +449,11 @@ impl Goal {
                 let open = &rma.windows[window];
                 vec![wait(open.others(), "the lock of its own part of the window".to_owned())]
             }
-            Aim::Granted { window } => {
+            Aim::Granted { window, target } => {
                 let open = &rma.windows[window];
-                vec![wait(open.others(), "locks of memory that is shared".to_owned())]
+                let which =
+                    target.map_or("the locks".to_owned(), |rank| format!("rank {rank}: the lock"));
+                vec![wait(open.others(), format!("{which} of memory that is shared"))]
             }
             Aim::Drain { window, .. } | Aim::Fence { window, .. } => {
                 let open = &rma.windows[window];
