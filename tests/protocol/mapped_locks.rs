@@ -1,13 +1,18 @@
 //! Locks of mapped windows by atomics: in every order, and timed.
 
+use std::collections::BTreeMap;
+
 use crate::common::{self, Script};
 use crate::small::{self, Small, WORLD, World, barrier};
 use crate::windows::{
     EXCLUSIVE, LAZY, Line, SHARED, WIN, WORD, accumulate, fence, fetch, flush, free_window, get,
     lock, lock_all, put, rma, set, sum, unlock, unlock_all,
 };
+use mpisim::mpi::communicator::Communicators;
+use mpisim::mpi::observation::{Observation, WindowFact};
 use mpisim::mpi::rma::synchronisation::LockKind;
-use mpisim::protocols::contract::{Next, Process, Region, Space, Thread};
+use mpisim::protocols::contract::{Action, Input, Machine, Next, Process, Region, Space, Thread};
+use mpisim::protocols::library::{Library, SharedJob};
 use mpisim::protocols::rma::call::{Flavor, RmaCall, Spacing};
 use mpisim::protocols::rma::{MappedLocks, Settings};
 use mpisim::runtime::explore::{self, Budget, Survey};
@@ -184,6 +189,57 @@ fn threads_take_crossed_locks_in_time() {
         (job.rma, job.nodes, job.threads) = (rma, 1, 2);
         let ran = common::cross(job).expect("the untimed world takes the run");
         common::finished(ran.outcome);
+    }
+}
+
+/// How often a lone process tells that what it did is complete, with the changes of counters.
+fn told(settings: Settings, lines: Vec<Line>) -> Vec<&'static str> {
+    let small = Small { rma: settings, together: true, ..Small::new(vec![]) };
+    let job = small.job(Communicators::standard(1), vec![1]);
+    let mut library = Library::new(SharedJob::new(job), Process(0));
+    let (mut numbers, mut story) = (BTreeMap::new(), Vec::new());
+    for line in lines {
+        let Next::Call(call) = line else { panic!("{line:?} is no call") };
+        let mut input = Some(Input::Call(call));
+        while let Some(given) = input.take() {
+            let mut actions = Vec::new();
+            library.handle(Thread(0), given, &mut actions).unwrap();
+            for action in actions {
+                match action {
+                    Action::Observe(Observation::Window(_, WindowFact::Completed { .. })) => {
+                        story.push("complete");
+                    }
+                    Action::Count { counter, .. } => {
+                        *numbers.entry(counter).or_insert(0) += 1;
+                        story.push("counts");
+                    }
+                    Action::Consult { counters, token } => {
+                        let values = counters.map(|one| numbers.get(&one).copied().unwrap_or(0));
+                        input = Some(Input::Counters { token, values });
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+    story
+}
+
+/// … and that before somebody else can have the lock.
+#[test]
+fn the_end_of_a_lock_is_told_once() {
+    let unchecked = rma(RmaCall::Lock { win: WIN, target: 0, kind: SHARED, no_check: true });
+    let (ticket, grown, complete) = ("counts", "counts", "complete");
+    let exclusive = [ticket, complete, grown, grown];
+    for (settings, lock, unlock, expected) in [
+        (ATOMICS, lock(0, EXCLUSIVE), unlock(0), &exclusive[..]),
+        (ATOMICS, lock(0, SHARED), unlock(0), &[ticket, grown, complete, grown]),
+        (ATOMICS, lock_all(), unlock_all(), &[ticket, grown, complete, grown]),
+        (ATOMICS, unchecked, unlock(0), &[complete]),
+        (LAZY, lock(0, EXCLUSIVE), unlock(0), &[complete]),
+        (LAZY, lock_all(), unlock_all(), &[complete]),
+    ] {
+        assert_eq!(told(settings, vec![create(1), lock.clone(), unlock]), expected, "{lock:?}");
     }
 }
 

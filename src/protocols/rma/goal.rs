@@ -63,16 +63,19 @@ enum Aim {
         window: u32,
         target: Option<u32>,
     },
-    /// The operations on one target are complete, here or there as well, or its lock is given back.
+    /// The operations on one target are complete, here or there as well, or its lock is given back;
+    /// `told` is whether the monitors hear of it by the way.
     Target {
         window: u32,
         target: u32,
         wants: Wants,
+        told: bool,
     },
     /// The same of all targets.
     All {
         window: u32,
         wants: Wants,
+        told: bool,
     },
     Fence {
         window: u32,
@@ -129,13 +132,19 @@ impl Window {
         let wants = |local| if local { Wants::Issue } else { Wants::Flush };
         let aim = match call {
             RmaCall::Flush { target, local, .. } => {
-                Aim::Target { window, target: *target, wants: wants(*local) }
+                Aim::Target { window, target: *target, wants: wants(*local), told: false }
             }
             RmaCall::Unlock { target, .. } => {
-                Aim::Target { window, target: *target, wants: Wants::Unlock }
+                let told = self.gives_back_by_atomics(Some(*target), port.settings());
+                Aim::Target { window, target: *target, wants: Wants::Unlock, told }
             }
-            RmaCall::FlushAll { local, .. } => Aim::All { window, wants: wants(*local) },
-            RmaCall::UnlockAll { .. } => Aim::All { window, wants: Wants::Unlock },
+            RmaCall::FlushAll { local, .. } => {
+                Aim::All { window, wants: wants(*local), told: false }
+            }
+            RmaCall::UnlockAll { .. } => {
+                let told = self.gives_back_by_atomics(None, port.settings());
+                Aim::All { window, wants: Wants::Unlock, told }
+            }
             RmaCall::Fence { assert, .. } => {
                 let closes = self.fenced && !assert.no_precede;
                 self.fenced = !assert.no_succeed;
@@ -278,24 +287,24 @@ impl Rma {
                 let target = target.filter(|_| !port.has(Mutant::WaitsForAllLocks));
                 over(self.windows[window].has_lock_of(target))
             }
-            Aim::Target { window, target, wants } => {
+            Aim::Target { window, target, wants, told } => {
                 let open = self.windows.get_mut(window).expect("it is in use");
                 open.ask_again(*target, *wants, port);
                 let state = open.targets.get(target);
                 let done = state.is_none_or(|state| Window::is_done(state, *wants));
-                if done {
+                if done && !*told {
                     open.tell_done(Some(*target), *wants, port);
                 }
                 over(done)
             }
-            Aim::All { window, wants } => {
+            Aim::All { window, wants, told } => {
                 let open = self.windows.get_mut(window).expect("it is in use");
                 let targets: Vec<u32> = open.targets.keys().copied().collect();
                 for target in targets {
                     open.ask_again(target, *wants, port);
                 }
                 let done = open.targets.values().all(|state| Window::is_done(state, *wants));
-                if done {
+                if done && !*told {
                     open.tell_done(None, *wants, port);
                 }
                 over(done)
@@ -417,7 +426,7 @@ impl Goal {
                 let words = state.map_or_else(String::new, Target::in_words);
                 vec![wait(open.who_ends(*target), format!("rank {target}: {words}"))]
             }
-            Aim::All { window, wants } => {
+            Aim::All { window, wants, .. } => {
                 let open = &rma.windows[window];
                 let open_targets =
                     open.targets.iter().filter(|(_, state)| !Window::is_done(state, *wants));
