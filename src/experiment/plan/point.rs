@@ -95,6 +95,7 @@ pub(super) fn read(
     products(diagnostics, tree, &machine, &workload, &placement, threads);
     let mut mpi = mpi(tree, &machine);
     let model = one_sided::model(tree, &machine);
+    one_sided::check_mapped_locks(diagnostics, tree, &workload, &params);
     let mapped_locks = one_sided::mapped_locks(tree, &machine);
     mpi.rma = rma::Settings { mapped_locks, model, ..rma };
     (mpi.cooperation, mpi.kernel) =
