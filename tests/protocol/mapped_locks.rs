@@ -16,8 +16,10 @@ use mpisim::protocols::library::{Library, SharedJob};
 use mpisim::protocols::rma::call::{Flavor, RmaCall, Spacing};
 use mpisim::protocols::rma::{MappedLocks, Settings};
 use mpisim::runtime::explore::{self, Budget, Survey};
+use mpisim::runtime::faults::{Begin, Effect, Fault};
 use mpisim::runtime::monitors::Violation;
 use mpisim::runtime::timed::{Ending, Outcome};
+use mpisim::units::{Time, TimeDelta};
 use mpisim::workloads::mutex::{Algorithm, Cycles, contenders};
 
 const ATOMICS: Settings = Settings { mapped_locks: MappedLocks::Atomics, ..LAZY };
@@ -310,6 +312,34 @@ fn a_target_that_computes_is_not_asked() {
         let epoch = [Next::Mark(0), lock(0, kind), get(0, 0, 1, 2), unlock(0), Next::Mark(1)];
         let outcome = timed(vec![busy.clone(), on(1, epoch)], NUMBERS);
         assert!(spent(&outcome, 1) < 1_000_000, "{kind:?}: {} ps", spent(&outcome, 1));
+    }
+}
+
+/// A rank that has died while it waited looks at the line no more, and what it was about to see is gone.
+#[test]
+fn a_rank_that_died_while_it_waited_takes_no_line() {
+    let begins = 1_000_000_000;
+    // Rank 1 waits from the start, until its process dies: before the lock is given back, or while the
+    // line with its turn is on its way.
+    let gives_back = begins + CALL + LINE + ATOMIC;
+    for (dies, line) in [(begins / 2, 0), (gives_back + LINE / 2, LINE)] {
+        let barrier = || Next::Call(barrier(WORLD));
+        let marked = [Next::Mark(0), unlock(0), Next::Mark(1)];
+        let holds = [create(1), lock(0, EXCLUSIVE), barrier(), Next::Compute(begins)];
+        let holder = holds.into_iter().chain(marked).collect();
+        let waiter = vec![create(1), barrier(), lock(0, EXCLUSIVE)];
+        let mut job = common::job(
+            common::model("broadwell-edr", NUMBERS),
+            [holder, waiter].map(Script::of).into(),
+        );
+        (job.rma, job.nodes) = (Settings { watch: false, ..ATOMICS }, 1);
+        let undisturbed = common::at(&job.clone().run().unwrap().outcome, 0, 0) - begins;
+        let at = Time::ZERO + TimeDelta::from_ps(undisturbed + dies);
+        let effect = Effect::Crash { process: Process(1) };
+        job.disturbance.faults.faults = vec![Fault { effect, begin: Begin::At(at), length: None }];
+        let outcome = job.run().unwrap().outcome;
+        assert!(matches!(outcome.ending, Ending::Crashed { .. }), "{:?}", outcome.ending);
+        assert_eq!(spent(&outcome, 0), CALL + LINE + line + 2 * ATOMIC, "it dies at {dies} ps");
     }
 }
 

@@ -553,6 +553,7 @@ where
     ///
     /// When threads wait although somebody could answer them: a defect of this runtime.
     fn quiet(&self) -> Ending {
+        debug_assert_eq!(self.sights.len(), 0, "what somebody will see is still to happen");
         if let Some(crashed) = self.crashed() {
             return crashed;
         }
@@ -645,7 +646,9 @@ where
     /// Laws that hold when every program has ended.
     fn check_end(&mut self, elapsed: TimeDelta, resources: &[Used]) {
         let queued: u64 = self.pollers.iter().map(Poller::waiting).sum();
-        let open = self.flights.len() + self.devices.as_ref().map_or(0, Devices::under_way);
+        let open = self.flights.len()
+            + self.watchers.len()
+            + self.devices.as_ref().map_or(0, Devices::under_way);
         let undelivered = queued + open as u64;
         self.monitors.end(undelivered, &mut self.violations);
         self.counters.end(&mut self.violations);
