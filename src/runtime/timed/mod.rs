@@ -48,6 +48,7 @@ use crate::engine::{Options, Simulation, SourceId, Tag};
 use crate::hardware::cluster::{Cluster, Posting};
 use crate::hardware::core::{IssueSlots, Noise, Place};
 use crate::hardware::fabric::{Delivery, FabricEvent, ResourceId, Schedule, Service};
+use crate::hardware::lines::Lines;
 use crate::hardware::profile::Profile;
 use crate::hardware::slow_core::SlowCore;
 use crate::hardware::topology::Topology;
@@ -242,8 +243,9 @@ pub struct Timed<M: Machine, P: Program<M>> {
     lines: BTreeMap<TicketLock, Place>,
     watchers: Vec<lock_numbers::Watcher>,
     sights: Slab<lock_numbers::Sight>,
-    /// The mutexes of memory that several processes map.
+    /// The mutexes of memory that several processes map, and who has its lines.
     mutexes: BTreeMap<u32, mapped::Mutex>,
+    mapped: BTreeMap<u32, Lines>,
     /// Whether the adapter of each process is about to look for a message, where adapters match.
     looking: Vec<bool>,
     /// When the atomic unit of each node's HCA is free again.
@@ -383,6 +385,7 @@ where
             watchers: Vec::new(),
             sights: Slab::default(),
             mutexes: BTreeMap::new(),
+            mapped: BTreeMap::new(),
             devices,
             looking: vec![false; processes],
             atomic_free: vec![Time::ZERO; nodes],
