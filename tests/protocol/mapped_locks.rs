@@ -102,6 +102,15 @@ fn two_that_share_are_inside_together() {
     assert!(survey.is_clean() && survey.finals > 0, "{survey:#?}");
 }
 
+/// Wherever a process dies, whoever waits for its lock for ever is found to wait for it.
+#[test]
+fn a_process_that_dies_is_named_in_every_order() {
+    let epoch = || on(1, [lock(0, EXCLUSIVE), unlock(0)]);
+    let world = small(vec![epoch(), epoch()]).world().with_crash();
+    let survey = explore::exhaustive(&world, Budget { states: 2_000_000, reduce: true });
+    assert!(survey.is_clean() && survey.diagnosed > 0, "{survey:#?}");
+}
+
 #[test]
 fn sums_are_exact_in_every_order() {
     let adds = || {
