@@ -269,8 +269,8 @@ pub(super) fn check_mapped_locks(
         &codes::CONTRADICTION,
         node.span,
         MAPPED_LOCKS,
-        "no window is mapped: all its locks are messages",
-        "a `mutex` or `rma_epochs` whose `workload.window` is `shared`",
+        "no window of the workload is mapped",
+        "a `mutex` or `rma_epochs` whose `workload.window` is `shared` is needed",
     );
     let made = path::at(tree, WINDOW)
         .map_or("the workload is given here", |_| "each process has its part in its own memory");
