@@ -222,19 +222,16 @@ fn told(settings: Settings, lines: Vec<Line>) -> Vec<&'static str> {
             let mut actions = Vec::new();
             library.handle(Thread(0), given, &mut actions).unwrap();
             for action in actions {
-                match action {
-                    Action::Observe(Observation::Window(_, WindowFact::Completed { .. })) => {
-                        story.push("complete");
-                    }
-                    Action::Count { counter, .. } => {
-                        *numbers.entry(counter).or_insert(0) += 1;
-                        story.push("counts");
-                    }
-                    Action::Consult { counters, token } => {
-                        let values = counters.map(|one| numbers.get(&one).copied().unwrap_or(0));
-                        input = Some(Input::Counters { token, values });
-                    }
-                    _ => {}
+                if let Action::Observe(Observation::Window(_, WindowFact::Completed { .. })) =
+                    action
+                {
+                    story.push("complete");
+                } else if let Action::Count { counter, .. } = action {
+                    *numbers.entry(counter).or_insert(0) += 1;
+                    story.push("counts");
+                } else if let Action::Consult { counters, token } = action {
+                    let values = counters.map(|one| numbers.get(&one).copied().unwrap_or(0));
+                    input = Some(Input::Counters { token, values });
                 }
             }
         }
