@@ -6,6 +6,7 @@ pub mod core;
 pub mod fabric;
 pub mod gpu;
 pub mod last_level;
+pub mod lines;
 pub mod memory;
 pub mod parameters;
 pub mod pinning;

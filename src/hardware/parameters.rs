@@ -180,8 +180,9 @@ profile! {
         line_cross_socket: Time = same_as("coh.line_same_socket"), "20 ns" .. "1 us";
         /// Atomic operation on a line that this core owns.
         atomic_uncontended: Time = required, "1 ns" .. "100 ns";
-        /// Moving the lines of a message between cores of a node, for each byte, on either side; what
-        /// the flag's line does not hold is seen a line later, too. Absent: the lines are at hand.
+        /// Moving the lines of a message, or of a window that processes map, between cores of a node,
+        /// for each byte, on either side; of a message, what the flag's line does not hold is seen a
+        /// line later, too. Absent: the lines are at hand.
         cell_per_byte: CostPerByte = optional, "0.001 ns/B" .. "5 ns/B";
     }
 

@@ -79,6 +79,7 @@ mutants! {
     OwnLockAtOnce, "own-lock-at-once", "R10", "A lock of the own part returns before it is granted.";
     EntersWithReaders, "enters-with-readers", "R10", "An exclusive lock of a mapped window waits for the number of shared ones.";
     ForgetsReaders, "forgets-readers", "deadlock", "The end of an exclusive lock of a mapped window does not call a shared one.";
+    WaitsForAllLocks, "waits-for-all-locks", "deadlock", "A lock of a mapped window waits for all locks of its process.";
     DoneLost, "done-lost", "R8", "The end of a shared epoch is not told.";
     AnswersFirst, "answers-first", "R8", "The target answers before it touches its memory.";
     IssuesTwice, "issues-twice", "R12", "Queued accumulates leave twice.";

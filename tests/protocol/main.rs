@@ -40,6 +40,7 @@ mod gpu_messages;
 mod intercommunicators;
 mod linked_lists;
 mod lossy_wires;
+mod mapped_lines;
 mod mapped_locks;
 mod mutex_orders;
 mod mutexes;

@@ -1,18 +1,25 @@
 //! Locks of mapped windows by atomics: in every order, and timed.
 
+use std::collections::BTreeMap;
+
 use crate::common::{self, Script};
 use crate::small::{self, Small, WORLD, World, barrier};
 use crate::windows::{
     EXCLUSIVE, LAZY, Line, SHARED, WIN, WORD, accumulate, fence, fetch, flush, free_window, get,
     lock, lock_all, put, rma, set, sum, unlock, unlock_all,
 };
+use mpisim::mpi::communicator::Communicators;
+use mpisim::mpi::observation::{Observation, WindowFact};
 use mpisim::mpi::rma::synchronisation::LockKind;
-use mpisim::protocols::contract::{Next, Process, Region, Space, Thread};
+use mpisim::protocols::contract::{Action, Input, Machine, Next, Process, Region, Space, Thread};
+use mpisim::protocols::library::{Library, SharedJob};
 use mpisim::protocols::rma::call::{Flavor, RmaCall, Spacing};
 use mpisim::protocols::rma::{MappedLocks, Settings};
 use mpisim::runtime::explore::{self, Budget, Survey};
+use mpisim::runtime::faults::{Begin, Effect, Fault};
 use mpisim::runtime::monitors::Violation;
 use mpisim::runtime::timed::{Ending, Outcome};
+use mpisim::units::{Time, TimeDelta};
 use mpisim::workloads::mutex::{Algorithm, Cycles, contenders};
 
 const ATOMICS: Settings = Settings { mapped_locks: MappedLocks::Atomics, ..LAZY };
@@ -95,6 +102,15 @@ fn two_that_share_are_inside_together() {
     assert!(survey.is_clean() && survey.finals > 0, "{survey:#?}");
 }
 
+/// Wherever a process dies, whoever waits for its lock for ever is found to wait for it.
+#[test]
+fn a_process_that_dies_is_named_in_every_order() {
+    let epoch = || on(1, [lock(0, EXCLUSIVE), unlock(0)]);
+    let world = small(vec![epoch(), epoch()]).world().with_crash();
+    let survey = explore::exhaustive(&world, Budget { states: 2_000_000, reduce: true });
+    assert!(survey.is_clean() && survey.diagnosed > 0, "{survey:#?}");
+}
+
 #[test]
 fn sums_are_exact_in_every_order() {
     let adds = || {
@@ -137,6 +153,108 @@ fn two_threads_take_the_locks_of_two_ranks() {
         [0, 1, 2].map(|index| world.memories().load(Process(0), word(index))) == [4, 6, 4]
     });
     assert!(survey.is_clean() && survey.finals > 0, "{survey:#?}");
+}
+
+/// Two processes of two threads, each of which takes a lock that a thread of the other one takes.
+fn crossed(opens: &[Line]) -> Vec<Vec<Vec<Line>>> {
+    let epoch = |target: u32| vec![lock(target, EXCLUSIVE), unlock(target)];
+    let process = |mine: u32| {
+        let first = [opens, &[Next::Fork], &epoch(mine), &[Next::Join, free_window()]].concat();
+        vec![first, epoch(1 - mine)]
+    };
+    vec![process(0), process(1)]
+}
+
+/// A lock waits for its own grant: whoever waited for those of its process's other threads would wait
+/// in a ring here. By atomics a thread waits only where somebody has the lock: a third process has.
+#[test]
+fn threads_take_crossed_locks_in_every_order() {
+    let by_messages = Small { rma: LAZY, together: true, ..Small::threads(crossed(&[create(1)])) };
+    let survey = explored(&by_messages, |_| true);
+    common::tell("crossed locks by messages", &survey);
+    assert!(survey.is_clean() && survey.finals > 0, "by messages");
+    let barrier = || Next::Call(barrier(WORLD));
+    let both = [lock(0, EXCLUSIVE), lock(1, EXCLUSIVE), barrier(), unlock(0), unlock(1)];
+    let holder = vec![vec![on(1, both)]];
+    let threads = [crossed(&[create(1), barrier()]), holder].concat();
+    let by_atomics = Small { rma: ATOMICS, together: true, ..Small::threads(threads) };
+    let survey = explored(&by_atomics, |_| true);
+    common::tell("crossed locks by atomics", &survey);
+    assert!(survey.is_clean() && survey.finals > 0, "by atomics");
+}
+
+/// A third process has both locks when all four threads ask, each process for its own rank's first.
+#[test]
+fn threads_take_crossed_locks_in_time() {
+    let begins = |at: u64| Next::Compute(1_000_000_000 + at);
+    let epoch = |first: bool, target: u32| {
+        let later = if first { 0 } else { 50_000_000 };
+        vec![begins(later), lock(target, EXCLUSIVE), Next::Compute(7), unlock(target)]
+    };
+    for rma in [ATOMICS, LAZY] {
+        let process = |mine: u32| {
+            let first = [vec![create(1), Next::Fork], epoch(true, mine)].concat();
+            [[first, vec![Next::Join, free_window()]].concat(), epoch(false, 1 - mine)]
+        };
+        let holds = [lock(0, EXCLUSIVE), lock(1, EXCLUSIVE), begins(900_000_000)];
+        let holder = on(1, holds.into_iter().chain([unlock(0), unlock(1)]));
+        let threads = [process(0), process(1), [holder, vec![]]].concat();
+        let mut job = common::job(
+            common::model("broadwell-edr", &[]),
+            threads.into_iter().map(Script::of).collect(),
+        );
+        (job.rma, job.nodes, job.threads) = (rma, 1, 2);
+        let ran = common::cross(job).expect("the untimed world takes the run");
+        common::finished(ran.outcome);
+    }
+}
+
+/// How often a lone process tells that what it did is complete, with the changes of counters.
+fn told(settings: Settings, lines: Vec<Line>) -> Vec<&'static str> {
+    let small = Small { rma: settings, together: true, ..Small::new(vec![]) };
+    let job = small.job(Communicators::standard(1), vec![1]);
+    let mut library = Library::new(SharedJob::new(job), Process(0));
+    let (mut numbers, mut story) = (BTreeMap::new(), Vec::new());
+    for line in lines {
+        let Next::Call(call) = line else { panic!("{line:?} is no call") };
+        let mut input = Some(Input::Call(call));
+        while let Some(given) = input.take() {
+            let mut actions = Vec::new();
+            library.handle(Thread(0), given, &mut actions).unwrap();
+            for action in actions {
+                if let Action::Observe(Observation::Window(_, WindowFact::Completed { .. })) =
+                    action
+                {
+                    story.push("complete");
+                } else if let Action::Count { counter, .. } = action {
+                    *numbers.entry(counter).or_insert(0) += 1;
+                    story.push("counts");
+                } else if let Action::Consult { counters, token } = action {
+                    let values = counters.map(|one| numbers.get(&one).copied().unwrap_or(0));
+                    input = Some(Input::Counters { token, values });
+                }
+            }
+        }
+    }
+    story
+}
+
+/// … and that before somebody else can have the lock.
+#[test]
+fn the_end_of_a_lock_is_told_once() {
+    let unchecked = rma(RmaCall::Lock { win: WIN, target: 0, kind: SHARED, no_check: true });
+    let (ticket, grown, complete) = ("counts", "counts", "complete");
+    let exclusive = [ticket, complete, grown, grown];
+    for (settings, lock, unlock, expected) in [
+        (ATOMICS, lock(0, EXCLUSIVE), unlock(0), &exclusive[..]),
+        (ATOMICS, lock(0, SHARED), unlock(0), &[ticket, grown, complete, grown]),
+        (ATOMICS, lock_all(), unlock_all(), &[ticket, grown, complete, grown]),
+        (ATOMICS, unchecked, unlock(0), &[complete]),
+        (LAZY, lock(0, EXCLUSIVE), unlock(0), &[complete]),
+        (LAZY, lock_all(), unlock_all(), &[complete]),
+    ] {
+        assert_eq!(told(settings, vec![create(1), lock.clone(), unlock]), expected, "{lock:?}");
+    }
 }
 
 #[test]
@@ -206,6 +324,34 @@ fn a_target_that_computes_is_not_asked() {
         let epoch = [Next::Mark(0), lock(0, kind), get(0, 0, 1, 2), unlock(0), Next::Mark(1)];
         let outcome = timed(vec![busy.clone(), on(1, epoch)], NUMBERS);
         assert!(spent(&outcome, 1) < 1_000_000, "{kind:?}: {} ps", spent(&outcome, 1));
+    }
+}
+
+/// A rank that has died while it waited looks at the line no more, and what it was about to see is gone.
+#[test]
+fn a_rank_that_died_while_it_waited_takes_no_line() {
+    let begins = 1_000_000_000;
+    // Rank 1 waits from the start, until its process dies: before the lock is given back, or while the
+    // line with its turn is on its way.
+    let gives_back = begins + CALL + LINE + ATOMIC;
+    for (dies, line) in [(begins / 2, 0), (gives_back + LINE / 2, LINE)] {
+        let barrier = || Next::Call(barrier(WORLD));
+        let marked = [Next::Mark(0), unlock(0), Next::Mark(1)];
+        let holds = [create(1), lock(0, EXCLUSIVE), barrier(), Next::Compute(begins)];
+        let holder = holds.into_iter().chain(marked).collect();
+        let waiter = vec![create(1), barrier(), lock(0, EXCLUSIVE)];
+        let mut job = common::job(
+            common::model("broadwell-edr", NUMBERS),
+            [holder, waiter].map(Script::of).into(),
+        );
+        (job.rma, job.nodes) = (Settings { watch: false, ..ATOMICS }, 1);
+        let undisturbed = common::at(&job.clone().run().unwrap().outcome, 0, 0) - begins;
+        let at = Time::ZERO + TimeDelta::from_ps(undisturbed + dies);
+        let effect = Effect::Crash { process: Process(1) };
+        job.disturbance.faults.faults = vec![Fault { effect, begin: Begin::At(at), length: None }];
+        let outcome = job.run().unwrap().outcome;
+        assert!(matches!(outcome.ending, Ending::Crashed { .. }), "{:?}", outcome.ending);
+        assert_eq!(spent(&outcome, 0), CALL + LINE + line + 2 * ATOMIC, "it dies at {dies} ps");
     }
 }
 

@@ -138,15 +138,15 @@ fn timed(programs: Vec<Vec<Line>>, rma: Settings) -> Outcome {
 }
 
 fn marked(steps: Vec<Line>) -> Vec<Line> {
-    on(4, [vec![lock_all(), Next::Mark(0)], steps, vec![Next::Mark(1), unlock_all()]].concat())
+    on(8, [vec![lock_all(), Next::Mark(0)], steps, vec![Next::Mark(1), unlock_all()]].concat())
 }
 
 /// claim: rma-sem-shm-mutex
 #[test]
 fn accumulates_take_one_mutex_and_puts_none() {
-    // Each to a word of its own.
+    // Each to a word, and to a line, of its own.
     let times = |ranks: u32, operation: fn(u32, u64) -> Line| -> u64 {
-        let program = |rank: u32| marked(vec![operation(0, rank.into()); 50]);
+        let program = |rank: u32| marked(vec![operation(rank, 0); 50]);
         let outcome = timed((0..ranks).map(program).collect(), Settings { watch: false, ..LAZY });
         let spent = |rank| common::at(&outcome, rank, 1) - common::at(&outcome, rank, 0);
         (0..ranks).map(spent).max().unwrap()

@@ -4,6 +4,7 @@ use super::super::codes;
 use super::super::collectives::Over;
 use super::super::diagnostic::{Diagnostic, Diagnostics};
 use super::super::json::Node;
+use super::super::model_file::Machine;
 use super::{Addressing, EndpointOptions, Workload, place, tiles};
 use crate::protocols::library::{Progress, Queues, Threading};
 
@@ -48,6 +49,26 @@ fn endpoints(tree: &Node, threads: u16) -> EndpointOptions {
         threading: if word("threading") == Some("any") { Threading::Any } else { Threading::One },
         at_start: word("creation") == Some("static"),
     }
+}
+
+/// Says that an adapter that matches does nothing beside the endpoint library: no error, since the
+/// points are as if it did not match.
+pub(super) fn note_adapter(
+    diagnostics: &mut Diagnostics,
+    tree: &Node,
+    addressing: Addressing,
+    machine: &Machine,
+) {
+    if addressing != Addressing::EndpointLibrary || !machine.profile.hca.matching_on_nic {
+        return;
+    }
+    let path = "ranks.addressing";
+    let found = "the adapter leaves all messages of the endpoint library to their hosts";
+    let allowed =
+        "it matches for other ranks only: the points are as without `hca.matching_on_nic`";
+    let report = Diagnostic::error(&codes::CONTRADICTION, place(tree, path), path, found, allowed);
+    let says = format!("`hca.matching_on_nic` of `{}` is true", machine.name);
+    diagnostics.push(report.related(place(tree, "machine"), says).warning());
 }
 
 /// What runs over the endpoint library.

@@ -4,7 +4,8 @@ use super::super::codes;
 use super::super::diagnostic::{Diagnostic, Diagnostics};
 use super::super::json::Node;
 use super::super::model_file::Machine;
-use super::place;
+use super::super::shape::path;
+use super::{Workload, place};
 use crate::mpi::rma::access::MemoryModel;
 use crate::mpi::rma::synchronisation::Rules;
 use crate::protocols::rma::{Issue, MappedLocks, Settings, Transport};
@@ -17,6 +18,10 @@ use crate::workloads::window_growth::{By, Growth};
 
 /// Operations and bytes beyond which an adaptive epoch turns eager, where nobody says; assumed.
 const ADAPTIVE: (u32, u64) = (8, 16 << 10);
+
+/// Fields that say something together.
+const MAPPED_LOCKS: &str = "mpi.rma.mapped_locks";
+const WINDOW: &str = "workload.window";
 
 /// The kinds of workload that are read here.
 pub(super) fn is_one_sided(kind: &str) -> bool {
@@ -245,6 +250,34 @@ pub(super) fn check(
         );
     }
     (diagnostics.errors() == before).then_some(())
+}
+
+/// How locks of mapped windows are taken says nothing where no window is mapped. Where the window is
+/// swept, some points need it.
+pub(super) fn check_mapped_locks(
+    diagnostics: &mut Diagnostics,
+    tree: &Node,
+    workload: &Workload,
+    swept: &[(String, String)],
+) {
+    let mapped = matches!(workload, Workload::OneSided(task) if task.is_mapped());
+    if mapped || swept.iter().any(|(axis, _)| axis == WINDOW) {
+        return;
+    }
+    let Some(node) = path::at(tree, MAPPED_LOCKS) else { return };
+    let report = Diagnostic::error(
+        &codes::CONTRADICTION,
+        node.span,
+        MAPPED_LOCKS,
+        "no window of the workload is mapped",
+        "a `mutex` or `rma_epochs` whose `workload.window` is `shared` is needed",
+    );
+    let made = path::at(tree, WINDOW)
+        .map_or("the workload is given here", |_| "each process has its part in its own memory");
+    let place = path::at(tree, WINDOW).map_or_else(|| place(tree, "workload.kind"), |at| at.span);
+    diagnostics.push(
+        report.related(place, made).help("map the window, or leave `mpi.rma.mapped_locks` out"),
+    );
 }
 
 /// Only an adapter that does so by itself can carry operations out.

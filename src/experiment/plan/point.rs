@@ -12,7 +12,7 @@ use super::super::program::{self, Step};
 use super::super::schema::SCENARIO;
 use super::super::shape::Shape as FieldShape;
 use super::super::shape::check::check;
-use super::addressing::{addressing, check_addressing, ranks_word, threads};
+use super::addressing::{addressing, check_addressing, note_adapter, ranks_word, threads};
 use super::cooperation;
 use super::{
     Addressing, Connections, DEFAULT_EVENTS, DEFAULT_SEED, DEFAULT_TIME, Limits, Lock, LongQueue,
@@ -90,11 +90,13 @@ pub(super) fn read(
     let all_threads = progress::all_threads(threads, progress_thread);
     hardware_threads(diagnostics, tree, &machine, &placement, all_threads);
     one_sided::check_machine(diagnostics, tree, &machine);
+    note_adapter(diagnostics, tree, addressing, &machine);
     threaded(diagnostics, tree, &workload, addressing, threads);
     over_units(diagnostics, tree, &workload, &placement, (nodes, each));
     products(diagnostics, tree, &machine, &workload, &placement, threads);
     let mut mpi = mpi(tree, &machine);
     let model = one_sided::model(tree, &machine);
+    one_sided::check_mapped_locks(diagnostics, tree, &workload, &params);
     let mapped_locks = one_sided::mapped_locks(tree, &machine);
     mpi.rma = rma::Settings { mapped_locks, model, ..rma };
     (mpi.cooperation, mpi.kernel) =

@@ -58,20 +58,24 @@ enum Aim {
     OwnLock {
         window: u32,
     },
-    /// All targets that are locked have granted it: others' memory is reached at once then.
+    /// This target has granted its lock, or all have: others' memory is reached at once then.
     Granted {
         window: u32,
+        target: Option<u32>,
     },
-    /// The operations on one target are complete, here or there as well, or its lock is given back.
+    /// The operations on one target are complete, here or there as well, or its lock is given back;
+    /// `told` is whether the monitors hear of it by the way.
     Target {
         window: u32,
         target: u32,
         wants: Wants,
+        told: bool,
     },
     /// The same of all targets.
     All {
         window: u32,
         wants: Wants,
+        told: bool,
     },
     Fence {
         window: u32,
@@ -106,10 +110,13 @@ impl Goal {
 }
 
 impl Window {
-    /// What a thread that locks its own part waits for: its loads and stores follow at once.
+    /// What a thread that locks its own part waits for, or one that its core reaches: its loads and
+    /// stores follow at once. What other threads have asked for is not its concern.
     pub(super) fn own_lock(&self, call: &RmaCall) -> Goal {
         let window = self.id;
-        let aim = if self.is_shared() { Aim::Granted { window } } else { Aim::OwnLock { window } };
+        let target = if let RmaCall::Lock { target, .. } = call { Some(*target) } else { None };
+        let shared = self.is_shared();
+        let aim = if shared { Aim::Granted { window, target } } else { Aim::OwnLock { window } };
         Goal::new(call.name(), aim)
     }
 
@@ -125,13 +132,19 @@ impl Window {
         let wants = |local| if local { Wants::Issue } else { Wants::Flush };
         let aim = match call {
             RmaCall::Flush { target, local, .. } => {
-                Aim::Target { window, target: *target, wants: wants(*local) }
+                Aim::Target { window, target: *target, wants: wants(*local), told: false }
             }
             RmaCall::Unlock { target, .. } => {
-                Aim::Target { window, target: *target, wants: Wants::Unlock }
+                let told = self.gives_back_by_atomics(Some(*target), port.settings());
+                Aim::Target { window, target: *target, wants: Wants::Unlock, told }
             }
-            RmaCall::FlushAll { local, .. } => Aim::All { window, wants: wants(*local) },
-            RmaCall::UnlockAll { .. } => Aim::All { window, wants: Wants::Unlock },
+            RmaCall::FlushAll { local, .. } => {
+                Aim::All { window, wants: wants(*local), told: false }
+            }
+            RmaCall::UnlockAll { .. } => {
+                let told = self.gives_back_by_atomics(None, port.settings());
+                Aim::All { window, wants: Wants::Unlock, told }
+            }
             RmaCall::Fence { assert, .. } => {
                 let closes = self.fenced && !assert.no_precede;
                 self.fenced = !assert.no_succeed;
@@ -268,25 +281,30 @@ impl Rma {
                 Turn::Over
             }
             Aim::OwnLock { window } => over(self.windows[window].owns_its_lock()),
-            Aim::Granted { window } => over(self.windows[window].has_its_locks()),
-            Aim::Target { window, target, wants } => {
+            Aim::Granted { window, target } => {
+                let target = *target;
+                #[cfg(feature = "mutants")]
+                let target = target.filter(|_| !port.has(Mutant::WaitsForAllLocks));
+                over(self.windows[window].has_lock_of(target))
+            }
+            Aim::Target { window, target, wants, told } => {
                 let open = self.windows.get_mut(window).expect("it is in use");
                 open.ask_again(*target, *wants, port);
                 let state = open.targets.get(target);
                 let done = state.is_none_or(|state| Window::is_done(state, *wants));
-                if done {
+                if done && !*told {
                     open.tell_done(Some(*target), *wants, port);
                 }
                 over(done)
             }
-            Aim::All { window, wants } => {
+            Aim::All { window, wants, told } => {
                 let open = self.windows.get_mut(window).expect("it is in use");
                 let targets: Vec<u32> = open.targets.keys().copied().collect();
                 for target in targets {
                     open.ask_again(target, *wants, port);
                 }
                 let done = open.targets.values().all(|state| Window::is_done(state, *wants));
-                if done {
+                if done && !*told {
                     open.tell_done(None, *wants, port);
                 }
                 over(done)
@@ -408,7 +426,7 @@ impl Goal {
                 let words = state.map_or_else(String::new, Target::in_words);
                 vec![wait(open.who_ends(*target), format!("rank {target}: {words}"))]
             }
-            Aim::All { window, wants } => {
+            Aim::All { window, wants, .. } => {
                 let open = &rma.windows[window];
                 let open_targets =
                     open.targets.iter().filter(|(_, state)| !Window::is_done(state, *wants));
@@ -440,9 +458,11 @@ impl Goal {
                 let open = &rma.windows[window];
                 vec![wait(open.others(), "the lock of its own part of the window".to_owned())]
             }
-            Aim::Granted { window } => {
+            Aim::Granted { window, target } => {
                 let open = &rma.windows[window];
-                vec![wait(open.others(), "locks of memory that is shared".to_owned())]
+                let which =
+                    target.map_or("the locks".to_owned(), |rank| format!("rank {rank}: the lock"));
+                vec![wait(open.others(), format!("{which} of memory that is shared"))]
             }
             Aim::Drain { window, .. } | Aim::Fence { window, .. } => {
                 let open = &rma.windows[window];

@@ -12,7 +12,7 @@
 //! Source: `OSCSM`; the numbers are those of [`TicketLock`].
 
 use super::port::Port;
-use super::window::{Lock, Wants, Window};
+use super::window::{Lock, Target, Wants, Window};
 use super::{MappedLocks, Settings, token};
 use crate::mpi::rma::synchronisation::LockKind;
 use crate::mpi::rma::ticket_lock::{Number, TicketLock};
@@ -142,6 +142,17 @@ impl Window {
         }
         self.granted(target, port);
         self.take_next(thread, port);
+    }
+
+    /// Whether whoever gives the lock of a target back, or those of all, does so by atomics, and has
+    /// told the monitors before.
+    pub(super) fn gives_back_by_atomics(&self, target: Option<u32>, settings: &Settings) -> bool {
+        let taken = |state: &Target| matches!(state.lock, Lock::Requested(_) | Lock::Granted(_));
+        let taken = match target {
+            Some(target) => self.targets.get(&target).is_some_and(taken),
+            None => self.targets.values().all(taken),
+        };
+        taken && self.locks_by_atomics(settings)
     }
 
     /// A lock is given back: the accesses under it are complete before anybody else can have it.

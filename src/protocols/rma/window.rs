@@ -304,9 +304,11 @@ impl Window {
         self.targets.values().any(|target| matches!(target.lock, Lock::Granted(_)))
     }
 
-    /// Whether every lock that was asked for is granted.
-    pub(super) fn has_its_locks(&self) -> bool {
-        self.targets.values().all(|target| !matches!(target.lock, Lock::Requested(_)))
+    /// Whether the lock of a target is granted, or all that were asked for are.
+    pub(super) fn has_lock_of(&self, target: Option<u32>) -> bool {
+        let meant = |rank: u32| target.is_none_or(|target| target == rank);
+        let mut states = self.targets.iter().filter(|(rank, _)| meant(**rank));
+        states.all(|(_, state)| !matches!(state.lock, Lock::Requested(_)))
     }
 
     /// Where an operation takes place in the target's memory, as far as its origin can tell.

@@ -244,13 +244,18 @@ where
 
     /// The core works outside the library from `at` on.
     pub(super) fn outside(&mut self, thread: u32, work: TimeDelta, at: Time) {
+        self.outside_for(thread, Spent::Outside, work, at);
+    }
+
+    /// The same, or it stands still there.
+    fn outside_for(&mut self, thread: u32, spent: Spent, work: TimeDelta, at: Time) {
         let actor = self.actor(thread);
         actor.state = State::Computing;
         if !actor.alone {
             let core = actor.placement.core;
             self.slots.begin(core, TimeDelta::ZERO);
         }
-        let end = self.charge(thread, Part::Outside, at, work);
+        let end = self.charge_with_others(thread, (Part::Outside, spent), at, work);
         self.adapter_looks(self.names(thread).0);
         self.end_list(thread, end);
     }
@@ -638,7 +643,7 @@ where
     }
 
     #[inline(never)]
-    fn charge_with_others(
+    pub(super) fn charge_with_others(
         &mut self,
         thread: u32,
         (part, spent): (Part, Spent),

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::hardware::core::{Distance, Place};
+use crate::hardware::lines::Coming;
 use crate::hardware::memory::{Memory, Side};
 use crate::hardware::profile::Profile;
 use crate::protocols::contract::{Process, Region, Space, Step};
@@ -118,6 +119,14 @@ impl Costs {
             Distance::SameSocket => coh.line_same_socket,
             Distance::CrossSocket | Distance::OtherNode => coh.line_cross_socket,
         }
+    }
+
+    /// Core time until lines of mapped memory are there that other cores have: the way of one, and
+    /// the others behind it, which are fetched ahead as those of a message are.
+    pub(super) fn lines_coming(&self, Coming { way, lines }: Coming) -> TimeDelta {
+        let behind = self.profile.cache.line.as_u64() * lines.saturating_sub(1);
+        let per_byte = self.profile.coh.cell_per_byte;
+        way + per_byte.map_or(TimeDelta::ZERO, |each| each.cost(Bytes::new(behind)))
     }
 
     /// Core time of a copy that the caches of one core hold; `None` where memory must carry it, or

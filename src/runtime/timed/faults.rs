@@ -305,6 +305,7 @@ where
             }
         }
         self.locks.forget(process);
+        self.watches_no_more(process);
     }
 
     /// Who died, if anybody did.
@@ -336,7 +337,7 @@ where
             }
             Happening::Retry(channel) => self.receiver_of(channel) == dead,
             Happening::Lock(lock, _) => self.locks.process(lock) == dead,
-            Happening::Seen(id) => self.sights.get(id).process() == dead,
+            Happening::Seen(id) => self.is_sight_of(dead, id),
             Happening::Fabric(_)
             | Happening::Pinned(..)
             | Happening::Ask(_)

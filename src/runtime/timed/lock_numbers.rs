@@ -143,6 +143,21 @@ where
         self.schedule(at, thread, Phase::Neighbour, Happening::Seen(id));
     }
 
+    /// A process has died: it looks at no line any more.
+    pub(super) fn watches_no_more(&mut self, process: Process) {
+        self.watchers.retain(|watcher| watcher.sight.process != process);
+    }
+
+    /// Whether what can be seen now is for a process that died: then it is gone.
+    pub(super) fn is_sight_of(&mut self, dead: Process, id: u32) -> bool {
+        let lost = self.sights.get(id).process == dead;
+        if lost {
+            self.sights.remove(id);
+            self.note(|trail| trail.is_not_seen(id));
+        }
+        lost
+    }
+
     /// The line is there: the next poll meets it.
     pub(super) fn seen(&mut self, id: u32) {
         let Sight { process, lane, token } = self.sights.remove(id);

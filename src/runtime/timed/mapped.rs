@@ -1,15 +1,26 @@
-//! Memory that several processes map: its updates take one mutex, as if processes shared a lock.
+//! Memory that several processes map: its lines travel between their cores, and its updates take one
+//! mutex, as if processes shared a lock.
 //!
 //! The mutex is a server in order of arrival. Whoever comes spins until it is free, and takes it as a
 //! library lock is taken: at the cost of its line in the own cache, or of a hand-over by distance.
 //! It holds it while it changes the elements. Puts and gets take no mutex: they are copies.
 //!
-//! Source: `rma` Sec. 4.5. Left out: an update beyond the caches does not share memory's bandwidth
-//! with other copies. Noticeable in large accumulates of many processes of a socket.
+//! Whoever loads, stores, copies or updates waits for the lines that other cores have
+//! ([`Lines`](crate::hardware::lines::Lines)): the way of one, and the rest fetched ahead. A store
+//! waits as well: what follows it in these calls, an atomic or a fence, would.
+//!
+//! Source: `rma` Sec. 4.5; the times of ways are `coh.line_*`; what updates read and write: `OSCSM`, of
+//! which one that reads before it writes fetches its lines once here. Left out: a mutex for each rank's
+//! part, as `OSCSM` has it; an update beyond the caches does not share memory's bandwidth with other
+//! copies, noticeable in large accumulates of many processes of a socket; a line that many want at once
+//! comes to one after the other; other data of the library in the mutex's line.
 
 use super::{Lends, Machine, Part, Program, Timed};
 use crate::hardware::core::Place;
-use crate::units::{Bytes, Time};
+use crate::hardware::lines::Use;
+use crate::protocols::contract::{Region, Space};
+use crate::runtime::causes::Spent;
+use crate::units::{Bytes, Time, TimeDelta};
 
 /// The mutex of one piece of memory.
 #[derive(Clone, Copy, Debug, Default)]
@@ -22,13 +33,47 @@ impl<M: Machine, P: Program<M>> Timed<M, P>
 where
     M::Call: Lends,
 {
-    /// A core changes so many bytes of the memory `name` under its mutex, from `cursor` on: when it
-    /// has left again.
+    /// How long a core waits for the lines of memory, if processes map it.
+    pub(super) fn fetch_mapped(&mut self, thread: u32, region: Region, does: Use) -> TimeDelta {
+        let Space::Shared(name) = region.space else { return TimeDelta::ZERO };
+        if region.len == 0 {
+            return TimeDelta::ZERO;
+        }
+        let here = self.actor(thread).placement.place;
+        let line = self.costs.profile.cache.line.as_u64();
+        let lines = region.offset / line..(region.offset + region.len).div_ceil(line);
+        let (costs, known) = (&self.costs, self.mapped.entry(name).or_default());
+        let coming = known.reach(lines, (here, does), |there| costs.line_transfer(there, here));
+        costs.lines_coming(coming)
+    }
+
+    /// A copy needs lines of mapped memory, from `cursor` on: when they are there.
+    pub(super) fn copy_fetches(
+        &mut self,
+        thread: u32,
+        (from, to): (Region, Region),
+        cursor: Time,
+    ) -> Time {
+        let wait = self.fetch_mapped(thread, from, Use::Reads);
+        let wait = wait + self.fetch_mapped(thread, to, Use::Writes);
+        self.wait_for_lines(thread, wait, cursor)
+    }
+
+    /// The core stands still until lines are there: when they are.
+    fn wait_for_lines(&mut self, thread: u32, wait: TimeDelta, cursor: Time) -> Time {
+        if wait == TimeDelta::ZERO {
+            return cursor;
+        }
+        self.charge_with_others(thread, (Part::Copy, Spent::Line), cursor, wait)
+    }
+
+    /// A core reads or changes elements of the memory `name` under its mutex, from `cursor` on: when
+    /// it has left again.
     pub(super) fn change_mapped(
         &mut self,
         thread: u32,
         name: u32,
-        bytes: Bytes,
+        (region, does): (Region, Use),
         cursor: Time,
     ) -> Time {
         let here = self.actor(thread).placement.place;
@@ -41,8 +86,10 @@ where
         self.actor(thread).account.add(Part::Lock, begin.since(cursor));
         self.note(|trail| trail.spent(thread, Part::Lock.into(), cursor, begin));
         let inside = self.charge(thread, Part::Lock, begin, taking);
-        let changing = self.costs.lone_copy(bytes);
-        let end = self.charge(thread, Part::Copy, inside, changing);
+        let wait = self.fetch_mapped(thread, region, does);
+        let there = self.wait_for_lines(thread, wait, inside);
+        let changing = self.costs.lone_copy(Bytes::new(region.len));
+        let end = self.charge(thread, Part::Copy, there, changing);
         self.mutexes.insert(name, Mutex { free_at: end, last: Some(here) });
         end
     }

@@ -48,6 +48,7 @@ use crate::engine::{Options, Simulation, SourceId, Tag};
 use crate::hardware::cluster::{Cluster, Posting};
 use crate::hardware::core::{IssueSlots, Noise, Place};
 use crate::hardware::fabric::{Delivery, FabricEvent, ResourceId, Schedule, Service};
+use crate::hardware::lines::Lines;
 use crate::hardware::profile::Profile;
 use crate::hardware::slow_core::SlowCore;
 use crate::hardware::topology::Topology;
@@ -242,8 +243,9 @@ pub struct Timed<M: Machine, P: Program<M>> {
     lines: BTreeMap<TicketLock, Place>,
     watchers: Vec<lock_numbers::Watcher>,
     sights: Slab<lock_numbers::Sight>,
-    /// The mutexes of memory that several processes map.
+    /// The mutexes of memory that several processes map, and who has its lines.
     mutexes: BTreeMap<u32, mapped::Mutex>,
+    mapped: BTreeMap<u32, Lines>,
     /// Whether the adapter of each process is about to look for a message, where adapters match.
     looking: Vec<bool>,
     /// When the atomic unit of each node's HCA is free again.
@@ -383,6 +385,7 @@ where
             watchers: Vec::new(),
             sights: Slab::default(),
             mutexes: BTreeMap::new(),
+            mapped: BTreeMap::new(),
             devices,
             looking: vec![false; processes],
             atomic_free: vec![Time::ZERO; nodes],
@@ -553,6 +556,7 @@ where
     ///
     /// When threads wait although somebody could answer them: a defect of this runtime.
     fn quiet(&self) -> Ending {
+        debug_assert_eq!(self.sights.len(), 0, "what somebody will see is still to happen");
         if let Some(crashed) = self.crashed() {
             return crashed;
         }
@@ -645,7 +649,9 @@ where
     /// Laws that hold when every program has ended.
     fn check_end(&mut self, elapsed: TimeDelta, resources: &[Used]) {
         let queued: u64 = self.pollers.iter().map(Poller::waiting).sum();
-        let open = self.flights.len() + self.devices.as_ref().map_or(0, Devices::under_way);
+        let open = self.flights.len()
+            + self.watchers.len()
+            + self.devices.as_ref().map_or(0, Devices::under_way);
         let undelivered = queued + open as u64;
         self.monitors.end(undelivered, &mut self.violations);
         self.counters.end(&mut self.violations);

@@ -186,6 +186,11 @@ impl Trail {
         self.sights.insert(id, self.threads[thread as usize].last);
     }
 
+    /// Nobody is there any more to see it.
+    pub(super) fn is_not_seen(&mut self, id: u32) {
+        self.sights.remove(&id);
+    }
+
     /// It can be seen by `thread`: what is delivered now comes of it.
     pub(super) fn sees_its_turn(&mut self, id: u32, thread: u32, now: Time) {
         let done = self.sights.remove(&id).unwrap_or(Causes::BEGINNING);

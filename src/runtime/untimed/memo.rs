@@ -179,3 +179,23 @@ impl<M: Machine, P> Memo<M, P> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a process did is not asked for once it has died: nothing of it stays for ever.
+    #[test]
+    fn a_table_forgets_what_nobody_asks_for() {
+        let (mut table, often) = (Table::new(), 7);
+        for question in 0..5 * u128::try_from(MOST).expect("few values make a half") {
+            table.keep(question, question);
+            if question >= often && question.is_multiple_of(1000) {
+                assert_eq!(table.find(often), Some(often), "it is asked for again and again");
+            }
+            let kept = [&table.young, &table.old].map(|half| half.values.len());
+            assert!(kept.iter().all(|&values| values <= MOST), "{kept:?}");
+        }
+        assert_eq!((table.find(0), table.find(often)), (None, Some(often)));
+    }
+}

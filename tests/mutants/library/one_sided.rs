@@ -102,6 +102,23 @@ fn a_writer_in_pieces() -> Case {
     }
 }
 
+/// Two processes of two threads each, which take the locks of two ranks in crossed order.
+fn crossed_locks_of_mapped_memory() -> Case {
+    use windows::{EXCLUSIVE, free_window, lock, unlock, window_of};
+    let process = |mine: u32| {
+        let opens = [window_of(Flavor::Shared(Spacing::Contiguous), 1), Next::Fork];
+        let takes = |target: u32| [lock(target, EXCLUSIVE), unlock(target)];
+        let first = opens.into_iter().chain(takes(mine));
+        vec![first.chain([Next::Join, free_window()]).collect(), takes(1 - mine).into()]
+    };
+    let world = Small::threads(vec![process(0), process(1)]);
+    Case {
+        found: &[(Mutant::WaitsForAllLocks, "deadlock")],
+        harmless: &[Mutant::ExtraFlush],
+        ..Case::new(Small { rma: UNMERGED, together: true, ..world })
+    }
+}
+
 /// The owner writes two words under its own lock.
 fn a_writer_at_home() -> Case {
     use windows::{EXCLUSIVE, get, lock, store, unlock};
@@ -278,6 +295,7 @@ pub(super) fn cases() -> Vec<(&'static str, Case)> {
             "2 ranks, a writer and a reader of mapped memory",
             a_writer_and_a_reader_of_mapped_memory(),
         ),
+        ("2 x 2 threads, crossed locks of mapped memory", crossed_locks_of_mapped_memory()),
         ("3 ranks, a writer of two packets and a reader", a_writer_in_pieces()),
         ("2 ranks, the owner writes two words", a_writer_at_home()),
         ("3 ranks, two wait for a lock", a_queue_for_a_lock()),

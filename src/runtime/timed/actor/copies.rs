@@ -2,6 +2,7 @@
 
 use crate::hardware::copies::CoreCopy;
 use crate::hardware::fabric::{ConnId, Transfer};
+use crate::hardware::lines::Use;
 use crate::mpi::rma::update::Effect;
 use crate::protocols::contract::{Machine, Process, Program, Region, Space};
 use crate::runtime::causes::Spent;
@@ -38,6 +39,7 @@ where
         self.buffers.reads(process, from, &mut self.violations);
         self.buffers.writes(process, to, &mut self.violations);
         self.memories.copy(process, from, to);
+        let cursor = self.copy_fetches(thread, (from, to), cursor);
         self.move_bytes(thread, Bytes::new(from.len), cursor)
     }
 
@@ -57,12 +59,18 @@ where
         for region in [Some(target), old].into_iter().flatten() {
             self.buffers.writes(process, region, &mut self.violations);
         }
+        let Space::Shared(name) = target.space else {
+            self.memories.update(process, target, update, operand, old);
+            return self.move_bytes(thread, Bytes::new(target.len), cursor);
+        };
+        let compares = matches!(update, Effect::CompareAndSwap(_));
+        let before = compares.then(|| self.memories.load(process, target));
         self.memories.update(process, target, update, operand, old);
-        let bytes = Bytes::new(target.len);
-        if let Space::Shared(name) = target.space {
-            return Some(self.change_mapped(thread, name, bytes, cursor));
-        }
-        self.move_bytes(thread, bytes, cursor)
+        // Under the mutex a comparison that fails writes nothing.
+        let fails = before.is_some_and(|before| before == self.memories.load(process, target));
+        let reads = fails || matches!(update, Effect::NoOp(_));
+        let does = if reads { Use::Reads } else { Use::Writes };
+        Some(self.change_mapped(thread, name, (target, does), cursor))
     }
 
     /// The core reads and writes so many bytes. A reduction costs as much as a copy: it reads two

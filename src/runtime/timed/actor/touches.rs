@@ -4,8 +4,10 @@
 //! nobody can tell.
 
 use super::State;
+use crate::hardware::lines::Use;
 use crate::mpi::rma::access::Touch;
 use crate::protocols::contract::{Machine, Next, Program, Region};
+use crate::runtime::causes::Spent;
 use crate::runtime::monitors::buffers::Lends;
 use crate::runtime::timed::{Happening, Phase, Timed};
 use crate::runtime::untimed::Choice;
@@ -15,8 +17,9 @@ impl<M: Machine, P: Program<M>> Timed<M, P>
 where
     M::Call: Lends,
 {
-    /// The program reads or writes memory at `at`, at no cost of its own; answers whether it has: what
-    /// others can reach is touched at its time, and not ahead of the clock.
+    /// The program reads or writes memory at `at`; answers whether it goes on at once. What others can
+    /// reach is touched at its time, and not ahead of the clock, and where other cores have its lines
+    /// they come first: nothing else costs.
     pub(super) fn read_or_write(&mut self, thread: u32, touch: &Next<M::Call>, at: Time) -> bool {
         let (Next::Load(region) | Next::Take(region) | Next::Store(region, _)) = *touch else {
             unreachable!("only loads and stores touch memory")
@@ -25,7 +28,9 @@ where
             return false;
         }
         let (process, _) = self.names(thread);
-        let kind = if matches!(touch, Next::Store(..)) { Touch::Store } else { Touch::Load };
+        let stores = matches!(touch, Next::Store(..));
+        let (kind, does) =
+            if stores { (Touch::Store, Use::Writes) } else { (Touch::Load, Use::Reads) };
         self.watch(thread, region, kind);
         if let Next::Store(region, value) = *touch {
             self.memories.store(process, region, &value.to_le_bytes());
@@ -36,7 +41,11 @@ where
         if let Next::Take(region) = *touch {
             self.memories.forget(process, region.space);
         }
-        true
+        let wait = self.fetch_mapped(thread, region, does);
+        if wait > TimeDelta::ZERO {
+            self.outside_for(thread, Spent::Line, wait, at);
+        }
+        wait == TimeDelta::ZERO
     }
 
     /// The monitors see memory that others can reach being touched.
@@ -75,6 +84,7 @@ where
         self.watch(thread, from, Touch::Load);
         self.watch(thread, to, Touch::Store);
         self.memories.copy(process, from, to);
+        let at = self.copy_fetches(thread, (from, to), at);
         if let Some(end) = self.move_bytes(thread, Bytes::new(from.len), at) {
             self.end_list(thread, end);
         }
@@ -87,8 +97,8 @@ where
         if let Next::Copy(from, to) = touch {
             return self.copy_outside(thread, (from, to), now);
         }
-        let done = self.read_or_write(thread, &touch, now);
-        debug_assert!(done, "it is not ahead of the clock");
-        self.advance_program(thread, None, now);
+        if self.read_or_write(thread, &touch, now) {
+            self.advance_program(thread, None, now);
+        }
     }
 }

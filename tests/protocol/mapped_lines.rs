@@ -1,0 +1,165 @@
+//! Lines of windows that several processes map: they travel between the cores that use them, which
+//! costs time and decides nothing.
+
+use crate::common::{self, Script};
+use crate::small::{WORLD, barrier};
+use crate::windows::{
+    LAZY, Line, NO_OP, WIN, WORD, accumulate, fetch, free_window, lock_all_unchecked, put, rma,
+    set, sum, swap_if, unlock_all,
+};
+use mpisim::protocols::contract::{Next, Region, Space};
+use mpisim::protocols::rma::Settings;
+use mpisim::protocols::rma::call::{Flavor, RmaCall, Spacing};
+use mpisim::runtime::timed::Outcome;
+
+const LINE: u64 = 61_000;
+const NUMBERS: &[(&str, &str)] = &[("coh.line_same_socket", "61 ns")];
+/// Words of a line.
+const WORDS: u64 = 8;
+
+/// Ranks on one node; the memory of all is that of rank 0. The untimed world takes the same way.
+fn timed(programs: Vec<Vec<Line>>, changes: &[(&str, &str)]) -> Outcome {
+    let words = 1 << 12;
+    let create = |rank: usize| {
+        let (flavor, bytes) = (Flavor::Shared(Spacing::Contiguous), words * WORD);
+        let bytes = if rank == 0 { bytes } else { 0 };
+        rma(RmaCall::Create { win: WIN, comm: WORLD, flavor, memory: 0, bytes, unit: WORD })
+    };
+    let whole = |(rank, steps): (usize, Vec<Line>)| {
+        let begins = [create(rank), lock_all_unchecked()];
+        let ends = [Next::Call(barrier(WORLD)), unlock_all(), free_window()];
+        Script::new(begins.into_iter().chain(steps).chain(ends))
+    };
+    let scripts = programs.into_iter().enumerate().map(whole).collect();
+    let changes = [NUMBERS, changes].concat();
+    let mut job = common::job(common::model("broadwell-edr", &changes), scripts);
+    (job.rma, job.nodes) = (Settings { watch: false, ..LAZY }, 1);
+    common::finished(common::cross(job).expect("the untimed world takes the run").outcome)
+}
+
+const fn word(index: u64) -> Region {
+    words(index, 1)
+}
+
+const fn words(index: u64, count: u64) -> Region {
+    Region { space: Space::Shared(0), offset: index * WORD, len: count * WORD }
+}
+
+const fn store(index: u64) -> Line {
+    Next::Store(word(index), 1)
+}
+
+const fn load(index: u64) -> Line {
+    Next::Load(word(index))
+}
+
+/// What the steps of a rank take, each between two marks, after others have had their turns; one turn
+/// begins when the one before it is over.
+fn turns(turns: &[(u32, Vec<Line>)], changes: &[(&str, &str)]) -> Vec<u64> {
+    let ranks = turns.iter().map(|(rank, _)| rank + 1).max().unwrap();
+    let program = |rank: u32| {
+        let mut steps = vec![set(1, 0, 1)];
+        for (number, (whose, turn)) in (0..).zip(turns) {
+            if *whose == rank {
+                let marked = [Next::Mark(2 * number)].into_iter().chain(turn.clone());
+                steps.extend(marked.chain([Next::Mark(2 * number + 1)]));
+            }
+            steps.push(Next::Call(barrier(WORLD)));
+        }
+        steps
+    };
+    let outcome = timed((0..ranks).map(program).collect(), changes);
+    let took = |(number, (rank, _)): (u32, &(u32, Vec<Line>))| {
+        common::at(&outcome, *rank, 2 * number + 1) - common::at(&outcome, *rank, 2 * number)
+    };
+    (0..).zip(turns).map(took).collect()
+}
+
+/// Loads and stores cost nothing but the ways of lines.
+#[test]
+fn a_line_is_waited_for_where_another_core_has_it() {
+    let found = turns(
+        &[
+            (0, vec![store(0), load(0)]),
+            (1, vec![load(0), load(1), load(WORDS)]),
+            (2, vec![load(0)]),
+            (1, vec![load(0)]),
+            (0, vec![load(0), store(0), store(0)]),
+            (2, vec![load(0), store(WORDS - 1)]),
+            (0, vec![load(WORDS)]),
+        ],
+        &[],
+    );
+    assert_eq!(
+        found,
+        [
+            0,        // Nobody had it.
+            LINE,     // The first word brings its neighbour; the next line nobody had.
+            LINE,     // It comes from core 0 once more.
+            0,        // Copies stay.
+            LINE,     // They are taken away.
+            2 * LINE, // A copy, and then for itself alone.
+            LINE,     // Whoever read a line first has it.
+        ]
+    );
+}
+
+/// The first line of a copy is waited for, what lies behind it is fetched ahead.
+#[test]
+fn a_large_copy_waits_for_one_line_and_fetches_the_others_ahead() {
+    let (count, buffer) = (512, Region::new(Space::User(2), 512 * WORD));
+    let copy = |from, to| vec![Next::Copy(from, to)];
+    let takes = |changes: &[(&str, &str)]| {
+        let found = turns(
+            &[
+                (0, copy(words(0, count), buffer)),
+                (0, copy(buffer, words(0, count))),
+                (1, copy(words(0, count), buffer)),
+                (1, copy(words(0, count), buffer)),
+            ],
+            changes,
+        );
+        assert_eq!((found[0], found[0]), (found[1], found[3]), "nothing has to come");
+        found[2] - found[3]
+    };
+    let ahead = (count * WORD - 64) * 100;
+    assert_eq!(takes(&[]), LINE, "this machine's lines are at hand");
+    assert_eq!(takes(&[("coh.cell_per_byte", "0.1 ns/B")]), LINE + ahead);
+}
+
+/// Calls reach memory by the core that makes them: they wait for its lines, once.
+#[test]
+fn puts_and_updates_wait_for_lines() {
+    for call in [put(0, 0, 1), accumulate(0, 0, 1, sum(), 1), fetch(0, 0, NO_OP, 1, 2)] {
+        let other = (0, vec![store(0)]);
+        let own = (1, vec![call.clone()]);
+        let found = turns(&[own.clone(), own.clone(), other.clone(), own.clone(), own, other], &[]);
+        assert_eq!(found[3] - found[1], LINE, "{call:?}");
+        assert_eq!(found[4], found[1], "{call:?}: it is there");
+        assert_eq!(found[5], LINE, "{call:?}: it, or its copy, is fetched or taken away");
+    }
+}
+
+/// Under its mutex a comparison that fails leaves the others their copies.
+#[test]
+fn only_a_swap_that_takes_place_takes_copies_away() {
+    let read_after = |index: u64| {
+        let swap = vec![swap_if(0, index, 1, 2)];
+        turns(&[(0, vec![store(0)]), (1, swap), (0, vec![load(0)])], &[])[2]
+    };
+    assert_eq!(read_after(0), LINE, "the word is what it must be");
+    assert_eq!(read_after(1), 0, "it is not");
+}
+
+/// What another socket has comes from farther.
+#[test]
+fn a_line_of_another_socket_takes_its_time() {
+    let far = [("coh.line_cross_socket", "200 ns"), ("coh.line_same_socket", "61 ns")];
+    let cores = 14;
+    let mut steps = vec![(0, vec![store(0)])];
+    steps.extend((1..=cores).map(|rank| (rank, vec![load(0)])));
+    let found = turns(&steps, &far);
+    let known: Vec<u64> = found.iter().copied().skip(1).collect();
+    assert!(known.iter().all(|&way| [61_000, 200_000].contains(&way)), "{known:?}");
+    assert!(known.contains(&61_000) && known.contains(&200_000), "{known:?}");
+}
