@@ -202,6 +202,8 @@ impl Reader<'_> {
         let reversed = comm.0 == Communicators::REVERSED;
         let me = if reversed { self.ranks - 1 - self.rank } else { self.rank };
         let call = match op {
+            // The barrier that waits is a call of its own.
+            "barrier" => Collective::barrier(comm),
             "bcast" => {
                 let root = self.root(node, path);
                 Collective::bcast(comm, root, self.region(1, bytes(node)))

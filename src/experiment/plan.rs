@@ -31,6 +31,7 @@ use crate::runtime::timed::Kernel;
 use crate::units::{Bytes, TimeDelta};
 use crate::workloads::application::Application;
 use crate::workloads::backlog::Queue;
+use crate::workloads::collective::Beside;
 use crate::workloads::gpu::GpuWorkload;
 use crate::workloads::one_sided::OneSided;
 use crate::workloads::packing::Packing;
@@ -39,6 +40,7 @@ use crate::workloads::tiles::Tiles;
 mod addressing;
 mod applications;
 pub mod assumed;
+mod background;
 mod cooperation;
 mod faults;
 mod goal;
@@ -320,6 +322,8 @@ pub enum Workload {
     Collective {
         /// The call.
         chosen: Box<Chosen>,
+        /// What a process computes between its beginning and its end; `None`: it waits inside.
+        beside: Option<Beside>,
         /// Processes of a node.
         ranks_per_node: u32,
         /// Bytes of the message, vector or block.
@@ -380,7 +384,8 @@ impl Workload {
             Self::Bandwidth { bidirectional: false, .. } => "bandwidth",
             Self::Bandwidth { bidirectional: true, .. } => "bidirectional_bandwidth",
             Self::MessageRate { .. } => "message_rate",
-            Self::Collective { .. } => "collective",
+            Self::Collective { beside: Some(_), .. } => "nonblocking_collective",
+            Self::Collective { beside: None, .. } => "collective",
             Self::Tiles(_) => "tiles",
             Self::Packing(packing) if packing.beside.is_some() => "pack_beside",
             Self::Packing(_) => "pack",

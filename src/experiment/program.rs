@@ -35,6 +35,8 @@ pub enum Step {
     Call(Call),
     /// A collective.
     Collective(Chosen),
+    /// A collective that is only begun, with its request.
+    Begun(Chosen, Handle),
     /// Work outside the library.
     Compute(TimeDelta),
     /// One end of the measured time.
@@ -165,14 +167,20 @@ impl Reader<'_> {
             return Step::Call(call);
         }
         let named = self.communicators.named(self.diagnostics, node, path);
+        if op == "barrier" {
+            return Step::Call(Call::Barrier { comm: named.comm });
+        }
         if let Some(chosen) = self.collective(op, node, named, path) {
             return Step::Collective(chosen);
+        }
+        let begun = op.strip_prefix('i').and_then(|op| self.collective(op, node, named, path));
+        if let Some(chosen) = begun {
+            return Step::Begun(chosen, self.open(node, "req", path));
         }
         let call = match op {
             "compute" => return Step::Compute(node.time("time").unwrap_or_default()),
             "timer" if node.word("is") == Some("stop") => return Step::Timer(Timer::Stop),
             "timer" => return Step::Timer(Timer::Start),
-            "barrier" => Call::Barrier { comm: named.comm },
             "isend" | "issend" | "ibsend" | "irsend" | "send" | "ssend" | "bsend" | "rsend" => {
                 self.send(op, node, named, path)
             }

@@ -16,7 +16,7 @@ mod sweep;
 mod tiles;
 
 use super::shape::export;
-use super::shape::{Field, Need, Shape, default, optional, required, variant};
+use super::shape::{Field, Need, Shape, Variant, default, joined, optional, required, variant};
 use claims::{CLAIM, POINT};
 
 use crate::mpi::envelope::TAG_UB;
@@ -386,6 +386,7 @@ static WORKLOAD: Shape = Shape::Tagged {
             "Pairs of processes on two nodes send windows of messages; the rate is their sum.",
         ),
         collectives::WORKLOAD,
+        collectives::NONBLOCKING,
         tiles::WORKLOAD,
         packing::ALONE,
         packing::BESIDE,
@@ -462,61 +463,48 @@ const REQ: Field = required("req", &REQUEST, "\"a\"", "The name of the request."
 const REQS: Field = required("reqs", &REQUESTS, "[ \"a\" ]", "The names of the requests.");
 const HANDLE: Field = required("handle", &REQUEST, "\"m\"", "The name of the matched message.");
 
-static OPERATION: Shape = Shape::Tagged {
-    tag: "op",
-    variants: &[
-        variant("isend", &[TO, TAG_FIELD, COMM_FIELD, MESSAGE, REQ], "MPI_Isend"),
-        variant("issend", &[TO, TAG_FIELD, COMM_FIELD, MESSAGE, REQ], "MPI_Issend"),
-        variant("send", &[TO, TAG_FIELD, COMM_FIELD, MESSAGE], "MPI_Send"),
-        variant("ssend", &[TO, TAG_FIELD, COMM_FIELD, MESSAGE], "MPI_Ssend"),
-        variant("ibsend", &[TO, TAG_FIELD, COMM_FIELD, MESSAGE, REQ], "MPI_Ibsend"),
-        variant("bsend", &[TO, TAG_FIELD, COMM_FIELD, MESSAGE], "MPI_Bsend"),
-        variant("irsend", &[TO, TAG_FIELD, COMM_FIELD, MESSAGE, REQ], "MPI_Irsend"),
-        variant("rsend", &[TO, TAG_FIELD, COMM_FIELD, MESSAGE], "MPI_Rsend"),
-        variant("buffer_attach", &[ATTACHED], "MPI_Buffer_attach"),
-        variant("buffer_detach", &[], "MPI_Buffer_detach"),
-        variant("irecv", &[SRC, TAG_FIELD, COMM_FIELD, ROOM, REQ], "MPI_Irecv"),
-        variant("recv", &[SRC, TAG_FIELD, COMM_FIELD, ROOM], "MPI_Recv"),
-        variant("wait", &[REQ], "MPI_Wait"),
-        variant("waitall", &[REQS], "MPI_Waitall"),
-        variant("waitany", &[REQS], "MPI_Waitany"),
-        variant("test", &[REQ], "MPI_Test"),
-        variant("testall", &[REQS], "MPI_Testall"),
-        variant("probe", &[SRC, TAG_FIELD, COMM_FIELD], "MPI_Probe"),
-        variant("iprobe", &[SRC, TAG_FIELD, COMM_FIELD], "MPI_Iprobe"),
-        variant("mprobe", &[HANDLE, SRC, TAG_FIELD, COMM_FIELD], "MPI_Mprobe"),
-        variant("improbe", &[HANDLE, SRC, TAG_FIELD, COMM_FIELD], "MPI_Improbe"),
-        variant("mrecv", &[HANDLE, ROOM], "MPI_Mrecv"),
-        variant("imrecv", &[HANDLE, ROOM, REQ], "MPI_Imrecv"),
-        variant("cancel", &[REQ], "MPI_Cancel"),
-        variant("barrier", &[COMM_FIELD], "MPI_Barrier"),
-        communicators::DUP,
-        communicators::SPLIT,
-        communicators::CREATE_GROUP,
-        communicators::INTERCOMM_CREATE,
-        communicators::INTERCOMM_MERGE,
-        communicators::FREE,
-        communicators::CREATE_ENDPOINTS,
-        communicators::FREE_ENDPOINT,
-        collectives::STATEMENTS[0],
-        collectives::STATEMENTS[1],
-        collectives::STATEMENTS[2],
-        collectives::STATEMENTS[3],
-        collectives::STATEMENTS[4],
-        collectives::STATEMENTS[5],
-        collectives::STATEMENTS[6],
-        collectives::STATEMENTS[7],
-        collectives::STATEMENTS[8],
-        collectives::STATEMENTS[9],
-        collectives::STATEMENTS[10],
-        collectives::STATEMENTS[11],
-        collectives::STATEMENTS[12],
-        collectives::STATEMENTS[13],
-        collectives::STATEMENTS[14],
-        outside::COMPUTE,
-        outside::TIMER,
-    ],
-};
+static MESSAGES_AND_COMMUNICATORS: [Variant; 36] = [
+    variant("isend", &[TO, TAG_FIELD, COMM_FIELD, MESSAGE, REQ], "MPI_Isend"),
+    variant("issend", &[TO, TAG_FIELD, COMM_FIELD, MESSAGE, REQ], "MPI_Issend"),
+    variant("send", &[TO, TAG_FIELD, COMM_FIELD, MESSAGE], "MPI_Send"),
+    variant("ssend", &[TO, TAG_FIELD, COMM_FIELD, MESSAGE], "MPI_Ssend"),
+    variant("ibsend", &[TO, TAG_FIELD, COMM_FIELD, MESSAGE, REQ], "MPI_Ibsend"),
+    variant("bsend", &[TO, TAG_FIELD, COMM_FIELD, MESSAGE], "MPI_Bsend"),
+    variant("irsend", &[TO, TAG_FIELD, COMM_FIELD, MESSAGE, REQ], "MPI_Irsend"),
+    variant("rsend", &[TO, TAG_FIELD, COMM_FIELD, MESSAGE], "MPI_Rsend"),
+    variant("buffer_attach", &[ATTACHED], "MPI_Buffer_attach"),
+    variant("buffer_detach", &[], "MPI_Buffer_detach"),
+    variant("irecv", &[SRC, TAG_FIELD, COMM_FIELD, ROOM, REQ], "MPI_Irecv"),
+    variant("recv", &[SRC, TAG_FIELD, COMM_FIELD, ROOM], "MPI_Recv"),
+    variant("wait", &[REQ], "MPI_Wait"),
+    variant("waitall", &[REQS], "MPI_Waitall"),
+    variant("waitany", &[REQS], "MPI_Waitany"),
+    variant("test", &[REQ], "MPI_Test"),
+    variant("testall", &[REQS], "MPI_Testall"),
+    variant("probe", &[SRC, TAG_FIELD, COMM_FIELD], "MPI_Probe"),
+    variant("iprobe", &[SRC, TAG_FIELD, COMM_FIELD], "MPI_Iprobe"),
+    variant("mprobe", &[HANDLE, SRC, TAG_FIELD, COMM_FIELD], "MPI_Mprobe"),
+    variant("improbe", &[HANDLE, SRC, TAG_FIELD, COMM_FIELD], "MPI_Improbe"),
+    variant("mrecv", &[HANDLE, ROOM], "MPI_Mrecv"),
+    variant("imrecv", &[HANDLE, ROOM, REQ], "MPI_Imrecv"),
+    variant("cancel", &[REQ], "MPI_Cancel"),
+    variant("barrier", &[COMM_FIELD], "MPI_Barrier"),
+    communicators::DUP,
+    communicators::SPLIT,
+    communicators::CREATE_GROUP,
+    communicators::INTERCOMM_CREATE,
+    communicators::INTERCOMM_MERGE,
+    communicators::FREE,
+    communicators::CREATE_ENDPOINTS,
+    communicators::FREE_ENDPOINT,
+    collectives::IBARRIER,
+    outside::COMPUTE,
+    outside::TIMER,
+];
+
+static OPERATIONS: [Variant; MESSAGES_AND_COMMUNICATORS.len() + collectives::STATEMENTS.len()] =
+    joined(&MESSAGES_AND_COMMUNICATORS, &collectives::STATEMENTS);
+static OPERATION: Shape = Shape::Tagged { tag: "op", variants: &OPERATIONS };
 
 static NOISE: Shape = Shape::Object(&[
     default(
@@ -654,6 +642,8 @@ const fn titled(title: &'static str, metric: MetricSpec) -> MetricSpec {
 
 const TIME_METRIC: MetricSpec = time_metric("time");
 const LATENCY: MetricSpec = time_metric("latency");
+const EXPOSED: MetricSpec =
+    titled("Time of a call beyond the computation beside it", time_metric("exposed"));
 const BANDWIDTH: MetricSpec = metric("bandwidth", Dimension::Bandwidth, "MB/s", 8_000_000);
 const MESSAGE_RATE: MetricSpec = metric("message_rate", Dimension::Rate, "msg/s", 1);
 
@@ -712,6 +702,7 @@ const fn main_metrics(kind: &str) -> &'static [MetricSpec] {
         b"bandwidth" | b"bidirectional_bandwidth" => &[BANDWIDTH, MESSAGE_RATE, TIME_METRIC],
         b"message_rate" => &[MESSAGE_RATE, BANDWIDTH, TIME_METRIC],
         b"collective" => &[LATENCY, MESSAGE_RATE, TIME_METRIC],
+        b"nonblocking_collective" => &[EXPOSED, LATENCY, TIME_METRIC],
         b"mutex" => &[CYCLE_TIME, HANDOVER, PACKETS, BYPASSES, TIME_METRIC],
         b"rma_epochs" => &[EPOCH_TIME, EPOCH_EVERY, EPOCH_PACKETS, TIME_METRIC],
         b"linked_list" => &[ELEMENT_TIME, PACKETS_OF_ELEMENT, READS, TIME_METRIC],

@@ -169,6 +169,22 @@ pub const fn variant(name: &'static str, fields: &'static [Field], doc: &'static
     Variant { name, fields, doc }
 }
 
+/// Two lists of kinds, one after the other.
+///
+/// # Panics
+///
+/// When the result has not room for exactly both.
+pub const fn joined<const N: usize>(first: &[Variant], then: &[Variant]) -> [Variant; N] {
+    assert!(first.len() + then.len() == N, "both lists fill the result");
+    let mut all = [first[0]; N];
+    let mut at = 0;
+    while at < N {
+        all[at] = if at < first.len() { first[at] } else { then[at - first.len()] };
+        at += 1;
+    }
+    all
+}
+
 impl Shape {
     /// What the field takes, in words, for messages.
     pub fn in_words(&self) -> String {

@@ -241,12 +241,15 @@ pub enum GroupFact {
         /// Ranks of the communicator.
         size: u32,
     },
-    /// A rank leaves the collective that it entered last.
+    /// A rank leaves a collective.
     Left {
         /// Which communicator.
         of: GroupId,
         /// Who.
         rank: Rank,
+        /// How many it has entered there since it entered this one: none, unless this one was only
+        /// begun.
+        since: u32,
         /// The MPI function.
         operation: &'static str,
         /// Whether that is a barrier.

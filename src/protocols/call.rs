@@ -147,6 +147,8 @@ pub enum Call {
     Communicators(CommCall),
     /// Any collective operation.
     Collective(Arc<Collective>),
+    /// Any collective operation that begins now and ends with its request: `MPI_Iallreduce` and so on.
+    Icollective { request: Handle, call: Arc<Collective> },
     /// Any one-sided call.
     Rma(Arc<RmaCall>),
     /// `MPI_Send`, `MPI_Recv` or `MPI_Sendrecv` with buffers in GPU memory.
@@ -182,7 +184,7 @@ impl Call {
             | Self::Init
             | Self::Attach { .. }
             | Self::Rma(_) => None,
-            Self::Collective(call) => Some(call.comm),
+            Self::Collective(call) | Self::Icollective { call, .. } => Some(call.comm),
             Self::Device(call) => Some(call.comm),
             Self::Communicators(call) => Some(call.comm()),
         }
@@ -289,7 +291,8 @@ pub enum Outcome {
 #[allow(missing_docs, reason = "named as MPI names them")]
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub enum Reply {
-    /// Nothing: `MPI_Isend`, `MPI_Irecv`, `MPI_Cancel`, collectives, `MPI_Waitall` without statuses.
+    /// Nothing: `MPI_Isend`, `MPI_Irecv`, `MPI_Cancel`, collectives and what begins one,
+    /// `MPI_Waitall` without statuses.
     Done,
     /// `MPI_Wait`, `MPI_Send`, `MPI_Recv`, `MPI_Mrecv`.
     Outcome(Outcome),

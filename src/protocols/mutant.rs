@@ -74,6 +74,9 @@ mutants! {
     WrongFold, "wrong-fold", "C1", "What is folded into the core is combined on the wrong side.";
     LetsOneOut, "lets-one-out", "C3", "Rank 0 leaves the barrier without hearing of the last round.";
     EqualTags, "equal-tags", "C4", "The tag of a collective's message does not tell its kind.";
+    OneNumber, "one-number", "C1", "All collectives under way have one number.";
+    CountsByProcess, "counts-by-process", "deadlock", "Collectives that are only begun are counted by process, not by communicator.";
+    EndsAfterARound, "ends-after-a-round", "C3", "A collective that was only begun ends with its second round.";
     SharedJoins, "shared-joins", "R10", "A shared lock is granted while an exclusive one is held.";
     GrantsNewest, "grants-newest", "lock-order", "The lock goes to the request that came last.";
     OwnLockAtOnce, "own-lock-at-once", "R10", "A lock of the own part returns before it is granted.";

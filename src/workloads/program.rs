@@ -194,6 +194,7 @@ fn buffer_of(call: &Call) -> Option<Buffer> {
         | Call::Rma(_)
         | Call::Device(_)
         | Call::Communicators(_)
+        | Call::Icollective { .. }
         | Call::Collective(_) => None,
     }
 }

@@ -59,6 +59,72 @@ fn every_collective_runs_in_a_program() {
     assert_eq!(ring, time("", "c"), "the ring is the default");
 }
 
+/// The statements of [`EVERY`] as those that only begin, with requests `r0` and so on.
+fn begun() -> (String, Vec<String>) {
+    let (mut lines, mut names) = (Vec::new(), Vec::new());
+    for line in EVERY.lines().filter(|line| line.contains("\"op\"")) {
+        let name = format!("r{}", names.len());
+        let begins = line.trim().trim_end_matches(',').replacen("\"op\": \"", "\"op\": \"i", 1);
+        lines.push(format!("{}, \"req\": \"{name}\" }}", begins.trim_end_matches('}').trim_end()));
+        names.push(format!("\"{name}\""));
+    }
+    (lines.join(",\n"), names)
+}
+
+#[test]
+fn every_collective_is_begun_in_a_program() {
+    let scratch = Scratch::new("collectives-begun");
+    let (lines, names) = begun();
+    assert_eq!(names.len(), 17, "every statement but one");
+    let reversed: Vec<String> = names.iter().rev().cloned().collect();
+    // One waits in the order in which they began, one for any, one backwards after a computation.
+    let all = format!("{lines}, {{ \"op\": \"waitall\", \"reqs\": [{}] }}", names.join(", "));
+    let any = format!(
+        "{lines}, {{ \"op\": \"test\", \"req\": \"r3\" }}, {{ \"op\": \"waitall\", \"reqs\": [{}] }}",
+        reversed.join(", ")
+    );
+    let late = format!(
+        "{lines}, {{ \"op\": \"compute\", \"time\": \"1 ms\" }}, {{ \"op\": \"waitall\", \"reqs\": [{}] }}",
+        reversed.join(", ")
+    );
+    scratch.write("begun.json", &program("", &[&all, &any, &late]));
+    scratch.run(&["run", "begun.json", "--out", "r"]).check(0, &[]);
+}
+
+#[test]
+fn what_cannot_be_begun_is_refused() {
+    let scratch = Scratch::new("collectives-refused");
+    let begin = r#"{ "op": "ibcast", "size": "8 B", "req": "a" }"#;
+    let no_name = r#"{ "op": "ibcast", "size": "8 B" }"#;
+    scratch.write("name.json", &program("", &[no_name, no_name]));
+    scratch.run(&["run", "name.json"]).check(3, &["E0306", "`req`"]);
+    let twice = format!("{begin}, {begin}");
+    scratch.write("twice.json", &program("", &[&twice, &twice]));
+    scratch.run(&["run", "twice.json"]).check(3, &["`a` is still open"]);
+    let wait = r#"{ "op": "wait", "req": "a" }"#;
+    let cancelled = format!("{begin}, {{ \"op\": \"cancel\", \"req\": \"a\" }}, {wait}");
+    scratch.write("cancel.json", &program("", &[&cancelled, &cancelled]));
+    check_stopped(&scratch, "cancel.json", &["MPI_Ibcast", "a collective cannot be cancelled"]);
+    let measured = |ranks: &str| {
+        format!(
+            "{{ \"schema\": 1, \"title\": \"t\", \"machine\": \"broadwell-edr\", {ranks} \"workload\": \
+             {{ \"kind\": \"nonblocking_collective\", \"operation\": \"allreduce\", \"size\": \"8 B\", \
+             \"ranks_per_node\": 2, \"rounds\": 2, \"compute\": \"10 us\" }} }}"
+        )
+    };
+    scratch.write("threads.json", &measured(r#""ranks": { "threads_per_process": 2 },"#));
+    let answer = scratch.run(&["run", "threads.json"]);
+    answer.check(3, &["E0503", "workload.kind", "processes of 2 threads"]);
+    for addressing in ["endpoints", "xios_ep"] {
+        let ranks = format!("\"ranks\": {{ \"addressing\": \"{addressing}\" }},");
+        scratch.write("endpoints.json", &measured(&ranks));
+        scratch.run(&["run", "endpoints.json"]).check(3, &["E0503", "ranks.addressing"]);
+    }
+    scratch.write("whole.json", &measured(""));
+    let whole = scratch.run(&["run", "whole.json", "--out", "w"]).check(0, &[]);
+    assert!(whole.out.contains("exposed"), "{}", whole.out);
+}
+
 /// The simulated program does not finish, and the report says why.
 #[track_caller]
 fn check_stopped(scratch: &Scratch, file: &str, words: &[&str]) {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use mpisim::mpi::communicator::Communicators;
 use mpisim::mpi::envelope::Rank;
 use mpisim::protocols::call::{Buffer, Call, Comm, Outcome, Peer, Reply, Requests, SendMode};
+use mpisim::protocols::collectives::Collective;
 use mpisim::protocols::contract::{Handle, Next, Process, Program, Region, Space, Thread};
 use mpisim::protocols::library::{Endpoints, Job, Library, Progress, Queues, SharedJob, Threading};
 use mpisim::protocols::rendezvous::{Cooperation, Protocol};
@@ -103,6 +104,12 @@ impl Small {
     /// All ranks call one collective.
     pub(crate) fn collective(example: &Example) -> Self {
         let calls = example.calls().into_iter().map(|call| vec![Call::Collective(call)]);
+        Self { example: Some(example.clone()), ..Self::new(calls.collect()) }
+    }
+
+    /// All ranks begin one collective, and wait for it.
+    pub(crate) fn begun(example: &Example) -> Self {
+        let calls = example.calls().into_iter().map(|call| vec![begin(0, call), wait(0)]);
         Self { example: Some(example.clone()), ..Self::new(calls.collect()) }
     }
 
@@ -239,6 +246,14 @@ pub(crate) fn iprobe(comm: Comm) -> Call {
 
 pub(crate) fn barrier(comm: Comm) -> Call {
     Call::Barrier { comm }
+}
+
+pub(crate) fn begin(request: u32, call: Arc<Collective>) -> Call {
+    Call::Icollective { request: Handle(request), call }
+}
+
+pub(crate) fn wait(request: u32) -> Call {
+    Call::Wait { request: Handle(request) }
 }
 
 pub(crate) fn wait_all(first: u32, count: u32) -> Call {

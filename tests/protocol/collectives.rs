@@ -8,7 +8,9 @@ use std::sync::Arc;
 use crate::reference::{COMBINING, Example, INPUT, MOVING, OUTPUT, reductions};
 use mpisim::mpi::operator::{Operator, Reduction};
 use mpisim::protocols::collectives::hierarchy::Units;
-use mpisim::protocols::collectives::{Algorithm, At, Collective, Kind, Move, Round, Unfit, Work};
+use mpisim::protocols::collectives::{
+    Algorithm, At, BEGUN_AT_ONCE, Collective, Kind, Move, Round, Unfit, Work,
+};
 use mpisim::protocols::contract::{Region, Space};
 
 const SCRATCH: Space = Space::Scratch(0);
@@ -325,7 +327,12 @@ fn names_are_found_and_told_apart() {
             assert!(!names[..index].contains(name), "{kind:?}: {name} twice");
             assert_eq!(Algorithm::named(kind, name).map(Algorithm::kind), Some(kind));
         }
-        assert_eq!(Kind::of_tag(kind.tag(0)), Some(kind));
-        assert_eq!(Kind::of_tag(kind.tag(u16::MAX)), Some(kind));
+        for own in [0, u16::MAX] {
+            assert_eq!(Kind::function_of_tag(kind.tag(own)), Some(kind.function()));
+            for number in [0, 1, BEGUN_AT_ONCE - 1] {
+                let begun = Kind::function_of_tag(kind.tag_begun(number, own));
+                assert_eq!(begun, Some(kind.nonblocking_function()));
+            }
+        }
     }
 }

@@ -37,6 +37,7 @@ mod explore;
 mod explorer;
 mod faults;
 mod gpu_messages;
+mod icollectives;
 mod intercommunicators;
 mod linked_lists;
 mod lossy_wires;

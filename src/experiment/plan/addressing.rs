@@ -103,7 +103,7 @@ pub(super) fn check_addressing(
             return;
         }
         Workload::MessageRate { queue, .. } => (true, queue.is_some()),
-        Workload::Collective { .. } => (true, false),
+        Workload::Collective { beside, .. } => (beside.is_none(), false),
         Workload::PingPong { .. }
         | Workload::Bandwidth { .. }
         | Workload::Application(_)
@@ -122,6 +122,9 @@ pub(super) fn check_addressing(
     }
     if addressing == Addressing::EndpointLibrary {
         let (offered, allowed) = match workload {
+            Workload::Collective { beside: Some(_), .. } => {
+                (false, "it has no collectives that are only begun")
+            }
             Workload::Collective { chosen, .. } => {
                 (chosen.over == Over::Ranks, "its collectives have their processes for units")
             }

@@ -17,7 +17,7 @@ use super::cooperation;
 use super::{
     Addressing, Connections, DEFAULT_EVENTS, DEFAULT_SEED, DEFAULT_TIME, Limits, Lock, LongQueue,
     MpiOptions, Payload, Placement, PlacementOrder, Point, Replayed, Topology, Workload,
-    applications, faults, goal, gpu, noise, one_sided, packing, place, progress, tiles,
+    applications, background, faults, goal, gpu, noise, one_sided, packing, place, progress, tiles,
 };
 use crate::hardware::core::Pinning;
 use crate::hardware::topology::{self, Shape, TopologyError};
@@ -188,12 +188,13 @@ fn workload(
     let size = node.bytes("size").unwrap_or_default();
     let rounds = rounds(node, size);
     let warmup = node.count("warmup").unwrap_or(0);
-    if kind == "collective" {
+    if matches!(kind, "collective" | "nonblocking_collective") {
         let ranks_per_node = node.small("ranks_per_node").expect("the key is required");
         let ranks_per_node = ranks_per_node.saturating_mul(u32::from(separate));
         let ranks = ranks_per_node.saturating_mul(nodes).saturating_mul(u32::from(each));
         let chosen = Box::new(measured(diagnostics, node, choices, (size, ranks)));
-        return Some(Workload::Collective { chosen, ranks_per_node, size, rounds, warmup });
+        let beside = background::read(diagnostics, node, threads);
+        return Some(Workload::Collective { chosen, ranks_per_node, size, rounds, warmup, beside });
     }
     let same_node = node.word("between") == Some("cores");
     let window = node.small("window").unwrap_or(1);
@@ -285,7 +286,7 @@ fn over_units(
         Workload::Program(ranks) => {
             let steps = ranks.iter().flat_map(|rank| rank.iter());
             let collectives = steps.filter_map(|statement| match &statement.step {
-                Step::Collective(chosen) => Some(chosen),
+                Step::Collective(chosen) | Step::Begun(chosen, _) => Some(chosen),
                 Step::Call(_) | Step::Compute(_) | Step::Timer(_) => None,
             });
             collectives.collect()
@@ -478,7 +479,7 @@ fn cores(diagnostics: &mut Diagnostics, tree: &Node, machine: &Machine, placemen
 fn processes_path(tree: &Node) -> &'static str {
     match tree.get("workload").and_then(|workload| workload.word("kind")) {
         Some("message_rate") => "workload.senders_per_node",
-        Some("collective") => "workload.ranks_per_node",
+        Some("collective" | "nonblocking_collective") => "workload.ranks_per_node",
         Some("program") => "workload.ranks",
         Some("tiles") => "workload.tiles",
         Some(kind) if one_sided::is_one_sided(kind) || applications::is_application(kind) => {

@@ -298,11 +298,11 @@ fn programs(point: &Point) -> Vec<AnyProgram> {
             (0..2 * pairs).map(|me| AnyProgram::Windowed(rank(me))).collect()
         }
         Workload::MessageRate { .. } => message_rate(point),
-        Workload::Collective { chosen, rounds, warmup, .. } => {
+        Workload::Collective { chosen, rounds, warmup, beside, .. } => {
             let (warmup, rounds) = (small(*warmup), small(*rounds));
             let call = Arc::new(placed(point, chosen));
             teams(point, &call, warmup, rounds).unwrap_or_else(|| {
-                let rank = Repeated::new(call, warmup, rounds);
+                let rank = Repeated::new(call, warmup, rounds).beside(*beside);
                 vec![AnyProgram::Collective(rank); point.placement.processes as usize]
             })
         }
@@ -455,6 +455,10 @@ fn listed(point: &Point, ranks: &[RankProgram]) -> Programs {
             Step::Call(call) => Does::Call(call.clone()),
             Step::Collective(chosen) => {
                 Does::Call(Call::Collective(Arc::new(placed(point, chosen))))
+            }
+            Step::Begun(chosen, request) => {
+                let call = Arc::new(placed(point, chosen));
+                Does::Call(Call::Icollective { request: *request, call })
             }
             Step::Compute(time) => Does::Compute(*time),
             Step::Timer(Timer::Start) => Does::Mark(START),

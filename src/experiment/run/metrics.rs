@@ -83,9 +83,15 @@ fn metrics(point: &Point, outcome: &Outcome, noted: Noted) -> Vec<Metric> {
             add("message_rate", messages / seconds, "msg/s");
             add("bandwidth", messages * to_f64(size.as_u64()) / seconds / 1e6, "MB/s");
         }
-        Workload::Collective { rounds, .. } => {
-            add("latency", seconds / to_f64(*rounds) * 1e6, "us");
-            add("message_rate", messages / seconds, "msg/s");
+        Workload::Collective { rounds, beside, .. } => {
+            let each = seconds / to_f64(*rounds) * 1e6;
+            if let Some(beside) = beside {
+                add("exposed", each - beside.compute.as_us_f64(), "us");
+            }
+            add("latency", each, "us");
+            if beside.is_none() {
+                add("message_rate", messages / seconds, "msg/s");
+            }
         }
         Workload::Tiles(tiles) => {
             add("step_time", elapsed.as_us_f64() / f64::from(tiles.steps), "us");

@@ -1,7 +1,7 @@
 //! Collectives in a scenario: the statements of a program, the choices of the library, and the
 //! workload that measures one.
 
-use super::{COMM_FIELD, ROUNDS_FIELD, SIZE, WARMUP_FIELD};
+use super::{COMM_FIELD, LONG, REQ, ROUNDS_FIELD, SIZE, WARMUP_FIELD, time};
 use crate::experiment::shape::{Field, Shape, Variant, default, optional, required, variant};
 
 static BARRIER: Shape =
@@ -76,6 +76,8 @@ static TYPE: Shape = Shape::Word(&[
     ("uint64", "unsigned, 8 bytes"),
     ("float", "IEEE 754, 4 bytes"),
 ]);
+static COMPUTE: Shape = time(0, LONG);
+static TESTS: Shape = Shape::Count { min: 0, max: 1_000_000 };
 static ROOT_RANK: Shape = Shape::Count { min: 0, max: u32::MAX as u64 };
 static COUNT: Shape = Shape::Count { min: 0, max: 1 << 28 };
 static COUNTS: Shape = Shape::List { of: &COUNT, min: 0, max: 4_096 };
@@ -96,79 +98,57 @@ const fn algorithm(words: &'static Shape) -> Field {
     optional("algorithm", words, "The algorithm; without one, that of `mpi.collectives`.")
 }
 
-/// The statements of a program.
-pub(super) static STATEMENTS: [Variant; 15] = [
-    variant("bcast", &[ROOT, MESSAGE, COMM_FIELD, algorithm(&BCAST), OVER_FIELD], "MPI_Bcast"),
-    variant("scatter", &[ROOT, BLOCK, COMM_FIELD, algorithm(&SCATTER)], "MPI_Scatter"),
-    variant("scatterv", &[ROOT, BLOCKS, COMM_FIELD, algorithm(&LINEAR)], "MPI_Scatterv"),
-    variant("gather", &[ROOT, BLOCK, COMM_FIELD, algorithm(&GATHER)], "MPI_Gather"),
-    variant("gatherv", &[ROOT, BLOCKS, COMM_FIELD, algorithm(&LINEAR)], "MPI_Gatherv"),
-    variant("allgather", &[BLOCK, COMM_FIELD, algorithm(&ALLGATHER)], "MPI_Allgather"),
-    variant("allgatherv", &[BLOCKS, COMM_FIELD, algorithm(&ALLGATHER)], "MPI_Allgatherv"),
-    variant(
-        "reduce",
-        &[ROOT, ELEMENTS, TYPE_FIELD, OPERATOR_FIELD, COMM_FIELD, algorithm(&REDUCE), OVER_FIELD],
-        "MPI_Reduce",
-    ),
-    variant(
-        "allreduce",
-        &[ELEMENTS, TYPE_FIELD, OPERATOR_FIELD, COMM_FIELD, algorithm(&ALLREDUCE), OVER_FIELD],
-        "MPI_Allreduce",
-    ),
-    variant(
-        "reduce_scatter",
-        &[
-            required("counts", &COUNTS, "[ 1, 2 ]", "Elements of the block of each rank."),
-            TYPE_FIELD,
-            OPERATOR_FIELD,
-            COMM_FIELD,
-            algorithm(&REDUCE_SCATTER),
-        ],
-        "MPI_Reduce_scatter",
-    ),
-    variant(
-        "reduce_scatter_block",
-        &[
-            required("count", &COUNT, "1", "Elements of the block of each rank."),
-            TYPE_FIELD,
-            OPERATOR_FIELD,
-            COMM_FIELD,
-            algorithm(&REDUCE_SCATTER),
-        ],
-        "MPI_Reduce_scatter_block",
-    ),
-    variant("alltoall", &[BLOCK, COMM_FIELD, algorithm(&ALLTOALL)], "MPI_Alltoall"),
-    variant(
-        "alltoallv",
-        &[
-            required(
-                "send_sizes",
-                &SIZES,
-                "[ \"8 B\", \"4 B\" ]",
-                "Bytes of the block for each rank, one after the other in the send buffer.",
-            ),
-            required(
-                "receive_sizes",
-                &SIZES,
-                "[ \"8 B\", \"4 B\" ]",
-                "Bytes of the block from each rank, one after the other in the receive buffer.",
-            ),
-            COMM_FIELD,
-            algorithm(&ALLTOALL),
-        ],
-        "MPI_Alltoallv",
-    ),
-    variant(
-        "scan",
-        &[ELEMENTS, TYPE_FIELD, OPERATOR_FIELD, COMM_FIELD, algorithm(&SCAN)],
-        "MPI_Scan",
-    ),
-    variant(
-        "exscan",
-        &[ELEMENTS, TYPE_FIELD, OPERATOR_FIELD, COMM_FIELD, algorithm(&SCAN)],
-        "MPI_Exscan",
-    ),
-];
+macro_rules! fields {
+    ([$($field:expr),* $(,)?] $($more:expr)?) => { [$($field,)* $($more)?] };
+}
+
+/// The statements of a program: those that wait, and those that only begin.
+macro_rules! statements {
+    ($([$name:literal $begins:literal $fields:tt $function:literal $begin:literal])*) => {
+        [$(
+            variant($name, &fields!($fields), $function),
+            variant($begins, &fields!($fields REQ), $begin),
+        )*]
+    };
+}
+
+const COUNTS_FIELD: Field =
+    required("counts", &COUNTS, "[ 1, 2 ]", "Elements of the block of each rank.");
+const COUNT_FIELD: Field = required("count", &COUNT, "1", "Elements of the block of each rank.");
+const SEND_SIZES: Field = required(
+    "send_sizes",
+    &SIZES,
+    "[ \"8 B\", \"4 B\" ]",
+    "Bytes of the block for each rank, one after the other in the send buffer.",
+);
+const RECEIVE_SIZES: Field = required(
+    "receive_sizes",
+    &SIZES,
+    "[ \"8 B\", \"4 B\" ]",
+    "Bytes of the block from each rank, one after the other in the receive buffer.",
+);
+
+/// `MPI_Ibarrier`; the barrier that waits stands with the messages.
+pub(super) const IBARRIER: Variant = variant("ibarrier", &[COMM_FIELD, REQ], "MPI_Ibarrier");
+
+#[rustfmt::skip]
+pub(super) static STATEMENTS: [Variant; 30] = statements! {
+    ["bcast" "ibcast" [ROOT, MESSAGE, COMM_FIELD, algorithm(&BCAST), OVER_FIELD] "MPI_Bcast" "MPI_Ibcast"]
+    ["scatter" "iscatter" [ROOT, BLOCK, COMM_FIELD, algorithm(&SCATTER)] "MPI_Scatter" "MPI_Iscatter"]
+    ["scatterv" "iscatterv" [ROOT, BLOCKS, COMM_FIELD, algorithm(&LINEAR)] "MPI_Scatterv" "MPI_Iscatterv"]
+    ["gather" "igather" [ROOT, BLOCK, COMM_FIELD, algorithm(&GATHER)] "MPI_Gather" "MPI_Igather"]
+    ["gatherv" "igatherv" [ROOT, BLOCKS, COMM_FIELD, algorithm(&LINEAR)] "MPI_Gatherv" "MPI_Igatherv"]
+    ["allgather" "iallgather" [BLOCK, COMM_FIELD, algorithm(&ALLGATHER)] "MPI_Allgather" "MPI_Iallgather"]
+    ["allgatherv" "iallgatherv" [BLOCKS, COMM_FIELD, algorithm(&ALLGATHER)] "MPI_Allgatherv" "MPI_Iallgatherv"]
+    ["reduce" "ireduce" [ROOT, ELEMENTS, TYPE_FIELD, OPERATOR_FIELD, COMM_FIELD, algorithm(&REDUCE), OVER_FIELD] "MPI_Reduce" "MPI_Ireduce"]
+    ["allreduce" "iallreduce" [ELEMENTS, TYPE_FIELD, OPERATOR_FIELD, COMM_FIELD, algorithm(&ALLREDUCE), OVER_FIELD] "MPI_Allreduce" "MPI_Iallreduce"]
+    ["reduce_scatter" "ireduce_scatter" [COUNTS_FIELD, TYPE_FIELD, OPERATOR_FIELD, COMM_FIELD, algorithm(&REDUCE_SCATTER)] "MPI_Reduce_scatter" "MPI_Ireduce_scatter"]
+    ["reduce_scatter_block" "ireduce_scatter_block" [COUNT_FIELD, TYPE_FIELD, OPERATOR_FIELD, COMM_FIELD, algorithm(&REDUCE_SCATTER)] "MPI_Reduce_scatter_block" "MPI_Ireduce_scatter_block"]
+    ["alltoall" "ialltoall" [BLOCK, COMM_FIELD, algorithm(&ALLTOALL)] "MPI_Alltoall" "MPI_Ialltoall"]
+    ["alltoallv" "ialltoallv" [SEND_SIZES, RECEIVE_SIZES, COMM_FIELD, algorithm(&ALLTOALL)] "MPI_Alltoallv" "MPI_Ialltoallv"]
+    ["scan" "iscan" [ELEMENTS, TYPE_FIELD, OPERATOR_FIELD, COMM_FIELD, algorithm(&SCAN)] "MPI_Scan" "MPI_Iscan"]
+    ["exscan" "iexscan" [ELEMENTS, TYPE_FIELD, OPERATOR_FIELD, COMM_FIELD, algorithm(&SCAN)] "MPI_Exscan" "MPI_Iexscan"]
+};
 
 /// The library's choices, by operation.
 pub(super) static CHOICES: Shape = Shape::Object(&[
@@ -202,46 +182,47 @@ pub(super) static CHOICES: Shape = Shape::Object(&[
     ),
 ]);
 
+static MEASURED: Shape = Shape::Word(&[
+    ("barrier", "MPI_Barrier"),
+    ("bcast", "MPI_Bcast"),
+    ("scatter", "MPI_Scatter"),
+    ("gather", "MPI_Gather"),
+    ("allgather", "MPI_Allgather"),
+    ("reduce", "MPI_Reduce"),
+    ("allreduce", "MPI_Allreduce"),
+    ("reduce_scatter_block", "MPI_Reduce_scatter_block"),
+    ("alltoall", "MPI_Alltoall"),
+    ("scan", "MPI_Scan"),
+    ("exscan", "MPI_Exscan"),
+]);
+static RANKS_PER_NODE: Shape = Shape::Count { min: 1, max: 65_536 };
+
+const MEASURED_FIELD: Field =
+    required("operation", &MEASURED, "\"allreduce\"", "What is measured.");
+const NAMED_ALGORITHM: Field =
+    optional("algorithm", &Shape::Name, "The algorithm; without one, that of `mpi.collectives`.");
+const RANKS_FIELD: Field = required(
+    "ranks_per_node",
+    &RANKS_PER_NODE,
+    "16",
+    "Processes of each node; all of them take part, and each of their threads where it can.",
+);
+const MEASURED_SIZE: Field = default(
+    "size",
+    &SIZE,
+    "0 B",
+    "Bytes of the message or vector; of the block of each rank where there are blocks.",
+);
+
 /// The workload that measures one operation.
 pub(super) static WORKLOAD: Variant = variant(
     "collective",
     &[
-        required(
-            "operation",
-            &Shape::Word(&[
-                ("barrier", "MPI_Barrier"),
-                ("bcast", "MPI_Bcast"),
-                ("scatter", "MPI_Scatter"),
-                ("gather", "MPI_Gather"),
-                ("allgather", "MPI_Allgather"),
-                ("reduce", "MPI_Reduce"),
-                ("allreduce", "MPI_Allreduce"),
-                ("reduce_scatter_block", "MPI_Reduce_scatter_block"),
-                ("alltoall", "MPI_Alltoall"),
-                ("scan", "MPI_Scan"),
-                ("exscan", "MPI_Exscan"),
-            ]),
-            "\"allreduce\"",
-            "What is measured.",
-        ),
-        optional(
-            "algorithm",
-            &Shape::Name,
-            "The algorithm; without one, that of `mpi.collectives`.",
-        ),
-        default("over", &OVER, "as `mpi.collectives.over` says", "Which ranks combine first."),
-        required(
-            "ranks_per_node",
-            &Shape::Count { min: 1, max: 65_536 },
-            "16",
-            "Processes of each node; all of them take part, and each of their threads where it can.",
-        ),
-        default(
-            "size",
-            &SIZE,
-            "0 B",
-            "Bytes of the message or vector; of the block of each rank where there are blocks.",
-        ),
+        MEASURED_FIELD,
+        NAMED_ALGORITHM,
+        OVER_FIELD,
+        RANKS_FIELD,
+        MEASURED_SIZE,
         TYPE_FIELD,
         OPERATOR_FIELD,
         ROUNDS_FIELD,
@@ -250,6 +231,36 @@ pub(super) static WORKLOAD: Variant = variant(
     "All processes call one collective operation again and again; latency is the time of one call. \
      Threads take part as endpoints; those that share a rank combine among themselves first, and \
      one of them calls.",
+);
+
+/// The workload that measures one operation beside a computation.
+pub(super) static NONBLOCKING: Variant = variant(
+    "nonblocking_collective",
+    &[
+        MEASURED_FIELD,
+        NAMED_ALGORITHM,
+        OVER_FIELD,
+        RANKS_FIELD,
+        MEASURED_SIZE,
+        TYPE_FIELD,
+        OPERATOR_FIELD,
+        ROUNDS_FIELD,
+        WARMUP_FIELD,
+        required(
+            "compute",
+            &COMPUTE,
+            "\"1 ms\"",
+            "Computation between the beginning of a call and the wait for its end.",
+        ),
+        default(
+            "tests",
+            &TESTS,
+            "0",
+            "Calls of MPI_Test in the computation, which part it into equal pieces.",
+        ),
+    ],
+    "All processes begin one collective operation (MPI_Iallreduce and so on), compute, and wait for \
+     it, again and again; latency is the time of all that, exposed what it is beyond the computation.",
 );
 
 #[cfg(test)]

@@ -7,6 +7,11 @@
 //!   last:          s0  s1  s2
 //! ```
 //!
+//! A rank posts its receive before it sends, as chains of libraries do (`MPI_Irecv`, then
+//! `MPI_Isend`).
+//! Where the RTS of a large segment is there already and the receiver copies, it copies at once, and its
+//! own RTS waits for that: neighbours fall into step with each other or out of it (docs/cooperation.md).
+//!
 //! Source: Pješivac-Grbović and others: Performance analysis of MPI collective operations, 2007.
 //! Left out: a choice of the segment size. Noticeable where a segment is far from the size at which
 //! latency and bandwidth of the wire weigh the same.

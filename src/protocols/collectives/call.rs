@@ -98,6 +98,24 @@ impl Kind {
         matches!(self, Self::Bcast | Self::Scatter | Self::Gather | Self::Reduce)
     }
 
+    /// The name of the MPI function that only begins it.
+    pub const fn nonblocking_function(self) -> &'static str {
+        match self {
+            Self::Barrier => "MPI_Ibarrier",
+            Self::Bcast => "MPI_Ibcast",
+            Self::Scatter => "MPI_Iscatter",
+            Self::Gather => "MPI_Igather",
+            Self::Allgather => "MPI_Iallgather",
+            Self::Reduce => "MPI_Ireduce",
+            Self::Allreduce => "MPI_Iallreduce",
+            Self::ReduceScatter => "MPI_Ireduce_scatter",
+            Self::ReduceScatterBlock => "MPI_Ireduce_scatter_block",
+            Self::Alltoall => "MPI_Ialltoall",
+            Self::Scan => "MPI_Iscan",
+            Self::Exscan => "MPI_Iexscan",
+        }
+    }
+
     /// The tag of its messages in the internal context, where the algorithm adds its own.
     ///
     /// # Panics
@@ -109,9 +127,23 @@ impl Kind {
         number << 16 | i32::from(own)
     }
 
-    /// The kind whose messages have this tag.
-    pub fn of_tag(tag: i32) -> Option<Self> {
-        Self::ALL.get(usize::try_from(tag >> 16).ok()?).copied()
+    /// The tag of its messages where it was begun only, as number `number` of its communicator:
+    /// several may be under way at once.
+    ///
+    /// # Panics
+    ///
+    /// Never: every kind is listed.
+    pub fn tag_begun(self, number: u32, own: u16) -> i32 {
+        let number = i32::try_from(number % BEGUN_AT_ONCE).expect("a thousand or so");
+        BEGUN | number << 20 | self.tag(own)
+    }
+
+    /// The name of the function whose messages have this tag.
+    pub fn function_of_tag(tag: i32) -> Option<&'static str> {
+        let begun = tag & BEGUN != 0;
+        let kind = if begun { tag >> 16 & 0xf } else { tag >> 16 };
+        let kind = Self::ALL.get(usize::try_from(kind).ok()?)?;
+        Some(if begun { kind.nonblocking_function() } else { kind.function() })
     }
 
     /// The algorithm where none is named.
@@ -124,6 +156,13 @@ impl Kind {
         fitting.next().expect("every kind has an algorithm for everything")
     }
 }
+
+/// Tags of collectives that were begun only have this bit; those of other messages of the library
+/// lie below.
+const BEGUN: i32 = 1 << 30;
+
+/// Numbers of collectives that were begun only, before they come again.
+pub const BEGUN_AT_ONCE: u32 = 1 << 10;
 
 /// Consecutive bytes of a buffer that belong to one rank.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
@@ -402,6 +441,17 @@ impl Collective {
             (true, Kind::Allgather) => "MPI_Allgatherv",
             (true, Kind::Alltoall) => "MPI_Alltoallv",
             (_, kind) => kind.function(),
+        }
+    }
+
+    /// The name of the MPI function that only begins it.
+    pub fn nonblocking_function(&self) -> &'static str {
+        match self.function() {
+            "MPI_Scatterv" => "MPI_Iscatterv",
+            "MPI_Gatherv" => "MPI_Igatherv",
+            "MPI_Allgatherv" => "MPI_Iallgatherv",
+            "MPI_Alltoallv" => "MPI_Ialltoallv",
+            _ => self.kind.nonblocking_function(),
         }
     }
 

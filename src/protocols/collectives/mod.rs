@@ -44,7 +44,7 @@ pub mod scatter_binomial;
 pub mod scatter_linear;
 mod tree;
 
-pub use call::{At, Block, Blocks, Collective, Kind, Task, Unfit};
+pub use call::{At, BEGUN_AT_ONCE, Block, Blocks, Collective, Kind, Task, Unfit};
 pub use round::{Move, Round, Work};
 
 /// What an algorithm asks for beyond its kind of operation.

@@ -13,6 +13,8 @@
 //! Source: `LINUXTM` (an adapter matches the RTS and reads by itself, and a FIN tells the sender),
 //! `MPICH301` (receives are posted with match bits). Assumed: that an adapter also answers synchronous
 //! messages and ends sends at FIN and ACK by itself.
+//! A collective under way goes on with the host, which gets its messages.
+//!
 //! Left out: the way of an unexpected message from its receive buffer into that of the library, and a
 //! buffer that has left the registration cache since its receive was posted (it is read into all the
 //! same); the endpoint library, whose processes an adapter leaves to their hosts; other protocols than
@@ -46,6 +48,9 @@ impl Library {
     }
 
     fn packet_for_adapter(&self, packet: &Packet) -> bool {
+        if self.is_of_background(packet) {
+            return false;
+        }
         match packet {
             Packet::Eager(_) | Packet::Matched { .. } => true,
             Packet::Rts { scheme, .. } => *scheme == Scheme::Fixed(Protocol::RGet),
@@ -62,7 +67,11 @@ impl Library {
         if rma::is_ours(token) || device::is_device(token) {
             return false;
         }
-        match self.requests.get(Key::from_token(token)) {
+        let key = Key::from_token(token);
+        if let Key::Later(..) = key {
+            return false;
+        }
+        match self.requests.get(key) {
             Some(Request { body: Body::Receiving { choice: READS, from, .. }, .. }) => {
                 self.is_away(from.peer)
             }

@@ -99,6 +99,9 @@ impl Library {
             Call::Attach { id } => self.attach(thread, id, out),
             Call::Compare { a, b } => self.compare(thread, a, b, out),
             Call::Collective(call) => self.begin_collective(thread, call, out),
+            Call::Icollective { request, call } => {
+                self.begin_in_background(thread, request, call, out)
+            }
             Call::Device(call) => self.begin_device(thread, call, out),
             Call::Rma(call) => self.one_sided(thread, &call, out),
             Call::Communicators(call) => self.communicators(thread, call, out),
@@ -615,6 +618,9 @@ impl Library {
         let Some(request) = self.requests.get(key) else {
             return Err(self.refuse("MPI_Cancel of a request that is not open", request));
         };
+        if let Body::Background { function, .. } = request.body {
+            return Err(self.refuse("a collective cannot be cancelled", function));
+        }
         if let Body::Posted { id, buffer, selection, .. } = request.body {
             self.check_not_offered(key)?;
             let queue = self.queue(selection.context, selection.dest);

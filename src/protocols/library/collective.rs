@@ -11,7 +11,7 @@
 //!
 //! An inner message costs less code than one of the program: its arguments are known to be right,
 //! so that starting one is a [`Step::Control`] for a send and nothing beyond the queue walk for a
-//! receive. Left out: collectives that begin now and end later (`MPI_Iallreduce`).
+//! receive. Those that begin now and end later (`MPI_Iallreduce`) are in `background.rs`.
 
 use std::sync::Arc;
 
@@ -35,12 +35,53 @@ use crate::protocols::mutant::Mutant;
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub(super) struct Running {
     pub(super) call: Arc<Collective>,
-    of: GroupId,
+    pub(super) of: GroupId,
     rank: Rank,
     size: u32,
     at: At,
     /// Moves of this round that are not complete.
-    remaining: u32,
+    pub(super) remaining: u32,
+    /// Who goes through its rounds.
+    pub(super) place: Place,
+}
+
+/// Who goes through the rounds of a collective.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub(super) enum Place {
+    /// A thread that is inside it.
+    Inside(Thread),
+    /// Whichever thread makes progress, for the collective of this slot.
+    Background {
+        /// Its slot.
+        slot: u16,
+        /// Its number on the communicator.
+        number: u32,
+    },
+}
+
+impl Place {
+    /// The request of one message of a round.
+    fn part(self, index: u16) -> Key {
+        match self {
+            Self::Inside(thread) => Key::Part(thread, index),
+            Self::Background { slot, .. } => Key::Later(slot, index),
+        }
+    }
+
+    /// The scratch space: those of threads are numbered from below, the others from above.
+    fn scratch(self) -> Space {
+        match self {
+            Self::Inside(thread) => Space::Scratch(thread.0),
+            Self::Background { slot, .. } => Space::Scratch(u16::MAX - slot),
+        }
+    }
+
+    fn tag(self, kind: Kind, own: u16) -> i32 {
+        match self {
+            Self::Inside(_) => kind.tag(own),
+            Self::Background { number, .. } => kind.tag_begun(number, own),
+        }
+    }
 }
 
 /// A message of the library's own.
@@ -74,6 +115,18 @@ impl Library {
         call: Arc<Collective>,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
+        let running = self.enter_collective(thread, call, Place::Inside(thread), out)?;
+        self.go_on(thread, running, out)
+    }
+
+    /// The calling rank takes part in a collective from now on.
+    pub(super) fn enter_collective(
+        &mut self,
+        thread: Thread,
+        call: Arc<Collective>,
+        place: Place,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<Running, ProtocolError> {
         out.emit(|| Action::Work(Step::Query));
         let member = self.member(thread, call.comm)?;
         let Member { context, rank, size, .. } = member;
@@ -87,8 +140,8 @@ impl Library {
         let first = self.route(call.comm, &member, Rank(0))?.peer.0;
         let of = GroupId { context, first };
         tell(GroupFact::Entered { of, rank, size }, out);
-        let running = Running { call, of, rank, size, at: At::default(), remaining: 0 };
-        self.go_on(thread, running, out)
+        self.entered_since(of);
+        Ok(Running { call, of, rank, size, at: At::default(), remaining: 0, place })
     }
 
     /// The collective that another thread is inside as the same rank: a rank takes part once.
@@ -118,14 +171,24 @@ impl Library {
         let Some(Pending::Collective(mut running)) = pending.take() else {
             unreachable!("it was looked at just now")
         };
+        self.end_round(&mut running, out)?;
+        self.go_on(thread, running, out)
+    }
+
+    /// All moves of the round that a rank is in are complete.
+    pub(super) fn end_round(
+        &mut self,
+        running: &mut Running,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
         let mut round = std::mem::take(&mut self.round.0);
-        let found = running.ask(thread, &mut round);
+        let found = running.ask(&mut round);
         debug_assert!(found, "a round that was begun is there");
-        let finished = self.finish_round(thread, &running, &round, out);
+        let finished = self.finish_round(running, &round, out);
         self.round.0 = round;
         finished?;
         running.at.round += 1;
-        self.go_on(thread, running, out)
+        Ok(())
     }
 
     /// Goes through the rounds until one must wait.
@@ -135,10 +198,7 @@ impl Library {
         mut running: Running,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
-        let mut round = std::mem::take(&mut self.round.0);
-        let ended = self.rounds(thread, &mut running, &mut round, out);
-        self.round.0 = round;
-        if ended? {
+        if self.begin_rounds(thread, &mut running, out)? {
             end(thread, &running, out);
         } else {
             self.pending[usize::from(thread.0)] = Some(Pending::Collective(running));
@@ -146,7 +206,19 @@ impl Library {
         Ok(())
     }
 
-    /// Begins rounds; answers whether the last one is over.
+    /// Begins rounds until one must wait; answers whether the last one is over.
+    pub(super) fn begin_rounds(
+        &mut self,
+        thread: Thread,
+        running: &mut Running,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<bool, ProtocolError> {
+        let mut round = std::mem::take(&mut self.round.0);
+        let ended = self.rounds(thread, running, &mut round, out);
+        self.round.0 = round;
+        ended
+    }
+
     fn rounds(
         &mut self,
         thread: Thread,
@@ -154,12 +226,12 @@ impl Library {
         round: &mut Round,
         out: &mut Vec<LibraryAction>,
     ) -> Result<bool, ProtocolError> {
-        while running.ask(thread, round) {
+        while running.ask(round) {
             running.remaining = self.start_round(thread, running, round, out)?;
             if running.remaining > 0 {
                 return Ok(false);
             }
-            self.finish_round(thread, running, round, out)?;
+            self.finish_round(running, round, out)?;
             running.at.round += 1;
         }
         Ok(true)
@@ -177,16 +249,16 @@ impl Library {
             let moves = round.moves.len();
             return Err(self.refuse("65,535 messages of one rank at once are the most", moves));
         }
-        let (comm, kind) = (running.call.comm, running.call.kind);
-        let tag_of = |tag| kind.tag(tag);
+        let (comm, kind, place) = (running.call.comm, running.call.kind, running.place);
+        let tag_of = |tag| place.tag(kind, tag);
         #[cfg(feature = "mutants")]
         let equal = self.job.has(Mutant::EqualTags);
         #[cfg(feature = "mutants")]
         let tag_of = |tag| if equal { i32::from(tag) } else { tag_of(tag) };
         // A rank that has one message only would call MPI_Send or MPI_Recv, one that has several
-        // their non-blocking forms.
-        let blocking = round.moves.len() == 1;
-        for (key, one) in parts(thread, round) {
+        // their non-blocking forms, and so does one that does not wait.
+        let blocking = round.moves.len() == 1 && matches!(place, Place::Inside(_));
+        for (key, one) in parts(place, round) {
             match *one {
                 Move::Send { to, tag, region } => {
                     let tag = tag_of(tag);
@@ -203,11 +275,12 @@ impl Library {
             }
         }
         let mut remaining = 0;
-        for (key, _) in parts(thread, round) {
+        let waiter = matches!(place, Place::Inside(_)).then_some(thread);
+        for (key, _) in parts(place, round) {
             if let Some(request) = self.requests.get_mut(key)
                 && !matches!(request.body, Body::Complete(_))
             {
-                request.waiter = Some(thread);
+                request.waiter = waiter;
                 remaining += 1;
             }
         }
@@ -250,12 +323,11 @@ impl Library {
     /// All moves of a round are complete: closes their requests, and does the round's work.
     fn finish_round(
         &mut self,
-        thread: Thread,
         running: &Running,
         round: &Round,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
-        for (key, one) in parts(thread, round) {
+        for (key, one) in parts(running.place, round) {
             if self.requests.get(key).is_none() {
                 continue;
             }
@@ -280,13 +352,7 @@ impl Library {
     /// What the collective of `thread` waits for.
     pub(super) fn collective_waits(&self, thread: Thread, running: &Running) -> Vec<Wait> {
         let operation = running.call.function();
-        let Collective { comm, algorithm, .. } = &*running.call;
-        let place = format!(
-            "round {} of `{}` on communicator {}",
-            running.at.round,
-            algorithm.name(),
-            comm.0
-        );
+        let place = running.standing();
         let parts = self.requests.parts(thread);
         let waits = parts.filter_map(|key| self.wait_on(key));
         waits
@@ -298,10 +364,10 @@ impl Library {
 impl Running {
     /// The moves and the work of the round that this rank is in, or of the next one that there is;
     /// false after the last.
-    fn ask(&mut self, thread: Thread, round: &mut Round) -> bool {
+    fn ask(&mut self, round: &mut Round) -> bool {
         loop {
             round.clear();
-            let scratch = Space::Scratch(thread.0);
+            let scratch = self.place.scratch();
             if self.call.round((self.rank.0, self.size), scratch, self.at, round) {
                 return true;
             }
@@ -310,6 +376,33 @@ impl Running {
                 return false;
             }
         }
+    }
+
+    #[cfg(feature = "mutants")]
+    pub(super) const fn is_past_first(&self) -> bool {
+        self.at.round > 0
+    }
+
+    /// How far the rank is, in words.
+    pub(super) fn standing(&self) -> String {
+        let Collective { comm, algorithm, .. } = &*self.call;
+        let round = self.at.round;
+        format!("round {round} of `{}` on communicator {}", algorithm.name(), comm.0)
+    }
+
+    /// The function that the program called.
+    pub(super) fn function(&self) -> &'static str {
+        match self.place {
+            Place::Inside(_) => self.call.function(),
+            Place::Background { .. } => self.call.nonblocking_function(),
+        }
+    }
+
+    /// The fact that its rank leaves it, which has entered `since` others after it.
+    pub(super) fn left(&self, since: u32) -> GroupFact {
+        let Self { call, of, rank, .. } = self;
+        let (operation, barrier) = (self.function(), call.kind == Kind::Barrier);
+        GroupFact::Left { of: *of, rank: *rank, since, operation, barrier }
     }
 
     /// Both sides of a message must agree on its length: that of the arguments of the two ranks.
@@ -321,7 +414,7 @@ impl Running {
             Outcome::Sent | Outcome::Cancelled => format!("{outcome:?}"),
         };
         Err(ProtocolError {
-            machine: self.call.function(),
+            machine: self.function(),
             state: format!(
                 "rank {} waits for {bytes} B of rank {} (the arguments of the two do not agree)",
                 self.rank.0, from.0
@@ -332,9 +425,9 @@ impl Running {
 }
 
 /// The moves of a round, each with its request.
-fn parts(thread: Thread, round: &Round) -> impl Iterator<Item = (Key, &Move)> {
+fn parts(place: Place, round: &Round) -> impl Iterator<Item = (Key, &Move)> {
     let numbered = (0_u16..=u16::MAX).zip(&round.moves);
-    numbered.map(move |(index, one)| (Key::Part(thread, index), one))
+    numbered.map(move |(index, one)| (place.part(index), one))
 }
 
 /// Tells the monitors a fact of communicators.
@@ -344,11 +437,9 @@ pub(super) fn tell(fact: GroupFact, out: &mut Vec<LibraryAction>) {
 
 /// The buffers belong to the program again, and the call returns.
 fn end(thread: Thread, running: &Running, out: &mut Vec<LibraryAction>) {
-    let Running { call, of, rank, .. } = running;
-    let (operation, barrier) = (call.function(), call.kind == Kind::Barrier);
-    tell(GroupFact::Left { of: *of, rank: *rank, operation, barrier }, out);
+    tell(running.left(0), out);
     let request = Key::Inner(thread).handle();
-    for buffer in call.buffers().into_iter().flatten() {
+    for buffer in running.call.buffers().into_iter().flatten() {
         out.emit(|| Action::Complete { request, buffer: Some(buffer), fact: None });
     }
     push_return(thread, Reply::Done, out);

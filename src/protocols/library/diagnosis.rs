@@ -73,7 +73,7 @@ impl Library {
                 self.first_of((0..requests.len()).map(|i| Key::User(requests.at(i))))
             }
             Pending::Collective(running) => {
-                let operation = running.call.function();
+                let operation = running.function();
                 let mut peers = Vec::new();
                 let open = self.requests.parts(thread).filter_map(|key| self.requests.get(key));
                 let waits = open.filter(|open| operation_of(&open.body).is_some());
@@ -118,6 +118,11 @@ impl Library {
             Body::Unmatched { to, .. } | Body::Sending { to, .. } => peers.push(to.peer),
             Body::Posted { selection, .. } => self.add_sources(selection, peers),
             Body::Receiving { from, .. } => peers.push(from.peer),
+            Body::Background { slot, .. } => {
+                for part in self.requests.later(*slot).filter_map(|key| self.requests.get(key)) {
+                    self.add_peers(&part.body, peers);
+                }
+            }
         }
     }
 
@@ -145,6 +150,7 @@ impl Library {
             Body::Receiving { role, from, buffer, .. } => {
                 format!("{} B from process {}, {}", buffer.len, from.peer.0, standing(role))
             }
+            Body::Background { slot, .. } => self.background_detail(*slot),
         }
     }
 
@@ -187,7 +193,7 @@ impl Library {
     /// The collective whose message this is.
     fn collective_of(&self, envelope: Envelope) -> Option<&'static str> {
         self.known().find(|communicator| communicator.internal == envelope.context)?;
-        Kind::of_tag(envelope.tag).map(Kind::function)
+        Kind::function_of_tag(envelope.tag)
     }
 
     fn queues(&self) -> String {
@@ -232,6 +238,7 @@ impl Library {
             Key::Part(thread, part) => {
                 format!("message {part} of the collective of thread {}", thread.0)
             }
+            Key::Later(slot, part) => format!("message {part} of collective {slot} under way"),
         };
         let requests = self.requests.iter().map(|(key, request)| match request.body {
             Body::Complete(_) => format!("{} is complete but was never waited for", name(key)),
@@ -239,6 +246,7 @@ impl Library {
             | Body::Unmatched { .. }
             | Body::Sending { .. }
             | Body::Posted { .. }
+            | Body::Background { .. }
             | Body::Receiving { .. } => format!("{} is still open", name(key)),
         });
         let unexpected = self.matching.iter().flat_map(MatchingEngine::unexpected).map(|message| {
@@ -268,6 +276,7 @@ const fn operation_of(body: &Body) -> Option<&'static str> {
     match body {
         Body::Complete(_) => None,
         Body::OneSided => Some("MPI_Wait"),
+        Body::Background { function, .. } => Some(function),
         Body::Unmatched { .. } => Some("MPI_Ssend"),
         Body::Sending { .. } => Some("MPI_Send"),
         Body::Posted { .. } | Body::Receiving { .. } => Some("MPI_Recv"),

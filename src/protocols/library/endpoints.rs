@@ -280,6 +280,11 @@ impl EndpointTable {
 }
 
 impl Library {
+    /// Whether a communicator is an endpoint's when `thread` says it.
+    pub(super) fn is_endpoint(&self, thread: Thread, comm: Comm) -> bool {
+        self.endpoints.own(thread, comm).is_some()
+    }
+
     /// Notes as whom the thread acts in this call.
     pub(super) fn enter_endpoint(
         &mut self,
@@ -334,6 +339,7 @@ impl Library {
             | Call::Improbe { .. }
             | Call::Barrier { .. }
             | Call::Collective(_)
+            | Call::Icollective { .. }
             | Call::Device(_)
             | Call::Compare { .. } => {
                 let own = call.comm().and_then(|comm| table.own(thread, comm));

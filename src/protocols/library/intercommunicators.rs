@@ -49,6 +49,7 @@ fn is_offered(call: &Call) -> bool {
         }
         Call::Barrier { .. }
         | Call::Collective(_)
+        | Call::Icollective { .. }
         | Call::Device(_)
         | Call::Compare { .. }
         | Call::CreateEndpoints { .. } => false,

@@ -12,6 +12,7 @@
 mod adapter;
 mod agreeing;
 mod arrivals;
+mod background;
 mod buffered;
 mod calls;
 mod collective;
@@ -49,6 +50,7 @@ use crate::mpi::envelope::{Envelope, Selection};
 use crate::mpi::matching::MatchingEngine;
 use crate::mpi::observation::{MessageId, Names, ReceiveId};
 use crate::units::Bytes;
+use background::Background;
 use buffered::Attached;
 use communicators::Made;
 use contexts::Contexts;
@@ -160,10 +162,13 @@ pub enum Key {
     Part(Thread, u16),
     /// A message that waits in the attached buffer.
     Buffered(u16),
+    /// One message of the round that a collective under way is in: its slot, and its place.
+    Later(u16, u16),
 }
 
 const INNER: u32 = 1 << 31;
 const PART: u64 = 1 << 32;
+const LATER: u64 = 1 << 33;
 
 impl Key {
     /// The handle that stands for this request in markers; inner ones have the highest bit set, and
@@ -173,6 +178,7 @@ impl Key {
             Self::User(handle) => handle,
             Self::Inner(thread) | Self::Part(thread, _) => Handle(INNER | thread.0 as u32),
             Self::Buffered(slot) => buffered::handle(slot),
+            Self::Later(slot, _) => background::handle(slot),
         }
     }
 
@@ -181,6 +187,7 @@ impl Key {
         match self {
             Self::User(_) | Self::Inner(_) | Self::Buffered(_) => Token(self.handle().0 as u64),
             Self::Part(thread, part) => Token(PART | (part as u64) << 16 | thread.0 as u64),
+            Self::Later(slot, part) => Token(LATER | (part as u64) << 16 | slot as u64),
         }
     }
 
@@ -188,6 +195,9 @@ impl Key {
         let low = |raw: u64| u16::try_from(raw & 0xffff).expect("masked to 16 bits");
         if token.0 & PART != 0 {
             return Self::Part(Thread(low(token.0)), low(token.0 >> 16));
+        }
+        if token.0 & LATER != 0 {
+            return Self::Later(low(token.0), low(token.0 >> 16));
         }
         let raw = u32::try_from(token.0).expect("other tokens are made from 32-bit handles");
         if raw & INNER == 0 {
@@ -347,6 +357,8 @@ pub struct Library {
     works: Option<Box<[Works]>>,
     /// The room for buffered sends, while there is one.
     attached: Option<Box<Attached>>,
+    /// Collectives under way; none in most processes.
+    background: Option<Box<Background>>,
     /// Receives offered to their senders; none where a job has no RTR.
     offers: Option<Box<Offers>>,
     /// Room for the round that is looked at, kept from one to the next.
@@ -384,6 +396,7 @@ impl Library {
             kept: Vec::new(),
             works: None,
             attached: None,
+            background: None,
             offers: job.has_offers().then(Box::default),
             round: Note::default(),
             barrier: Note::default(),
@@ -505,6 +518,7 @@ impl Machine for Library {
         }
         #[cfg(feature = "mutants")]
         self.leaves_waiting(thread, out);
+        self.advance_background(thread, out)?;
         self.arrange(thread, out)
     }
 

@@ -59,6 +59,8 @@ pub(super) enum Body {
     },
     /// An operation on a window.
     OneSided,
+    /// A collective that was only begun.
+    Background { slot: u16, function: &'static str },
     /// Finished; the program has not asked yet.
     Complete(Outcome),
 }
@@ -81,12 +83,14 @@ pub(super) struct RequestTable {
     parts: Vec<Vec<Option<Request>>>,
     /// Those of buffered messages; the last one is open.
     buffered: Vec<Option<Request>>,
+    /// Those of each collective under way; the last of a list is open.
+    later: Vec<Vec<Option<Request>>>,
 }
 
 impl RequestTable {
     pub(super) fn new(threads: usize) -> Self {
         let (inner, parts) = (vec![None; threads], vec![Vec::new(); threads]);
-        Self { user: Vec::new(), inner, parts, buffered: Vec::new() }
+        Self { user: Vec::new(), inner, parts, buffered: Vec::new(), later: Vec::new() }
     }
 
     /// Reads a thread's requests: see [`Machine::touch`](crate::protocols::contract::Machine::touch).
@@ -106,6 +110,9 @@ impl RequestTable {
                 self.parts[usize::from(thread.0)].get(usize::from(part))?.as_ref()
             }
             Key::Buffered(slot) => self.buffered.get(usize::from(slot))?.as_ref(),
+            Key::Later(slot, part) => {
+                self.later.get(usize::from(slot))?.get(usize::from(part))?.as_ref()
+            }
         }
     }
 
@@ -122,6 +129,9 @@ impl RequestTable {
             Key::Inner(thread) => self.inner.get_mut(usize::from(thread.0)),
             Key::Part(thread, part) => self.parts[usize::from(thread.0)].get_mut(usize::from(part)),
             Key::Buffered(slot) => self.buffered.get_mut(usize::from(slot)),
+            Key::Later(slot, part) => {
+                self.later.get_mut(usize::from(slot))?.get_mut(usize::from(part))
+            }
         }
     }
 
@@ -155,6 +165,17 @@ impl RequestTable {
                 }
                 &mut parts[index]
             }
+            Key::Later(slot, part) => {
+                let (slot, index) = (usize::from(slot), usize::from(part));
+                if slot >= self.later.len() {
+                    self.later.resize(slot + 1, Vec::new());
+                }
+                let parts = &mut self.later[slot];
+                if index >= parts.len() {
+                    parts.resize(index + 1, None);
+                }
+                &mut parts[index]
+            }
         }
     }
 
@@ -162,11 +183,13 @@ impl RequestTable {
     #[inline]
     fn remove(&mut self, key: Key) {
         *self.known_slot(key).expect("only a request that was made is removed") = None;
-        if let Key::Part(thread, _) = key {
-            let parts = &mut self.parts[usize::from(thread.0)];
-            while let Some(None) = parts.last() {
-                parts.pop();
-            }
+        let parts = match key {
+            Key::Part(thread, _) => &mut self.parts[usize::from(thread.0)],
+            Key::Later(slot, _) => &mut self.later[usize::from(slot)],
+            Key::User(_) | Key::Inner(_) | Key::Buffered(_) => return,
+        };
+        while let Some(None) = parts.last() {
+            parts.pop();
         }
     }
 
@@ -203,6 +226,13 @@ impl RequestTable {
         open.map(move |(part, _)| Key::Part(thread, part))
     }
 
+    /// The open requests of a collective under way.
+    pub(super) fn later(&self, slot: u16) -> impl Iterator<Item = Key> {
+        let parts = self.later.get(usize::from(slot)).map_or(&[][..], Vec::as_slice);
+        let open = (0_u16..=u16::MAX).zip(parts).filter(|(_, slot)| slot.is_some());
+        open.map(move |(part, _)| Key::Later(slot, part))
+    }
+
     /// Every open request, those of the program first.
     pub(super) fn iter(&self) -> impl Iterator<Item = (Key, &Request)> {
         let user = self.user.iter().zip(0_u32..).map(|(slot, i)| (Key::User(Handle(i)), slot));
@@ -213,9 +243,14 @@ impl RequestTable {
         });
         let numbered = (0_u16..=u16::MAX).zip(&self.buffered);
         let buffered = numbered.map(|(slot, request)| (Key::Buffered(slot), request));
+        let later = self.later.iter().zip(0_u16..).flat_map(|(parts, slot)| {
+            let numbered = parts.iter().zip(0_u16..=u16::MAX);
+            numbered.map(move |(request, part)| (Key::Later(slot, part), request))
+        });
         user.chain(inner)
             .chain(parts)
             .chain(buffered)
+            .chain(later)
             .filter_map(|(key, slot)| slot.as_ref().map(|request| (key, request)))
     }
 }
@@ -469,14 +504,17 @@ impl Library {
             return Ok(());
         }
         // A collective gives its buffers back at its end, not with each message.
-        let buffer = buffer.filter(|_| !matches!(key, Key::Part(..)));
+        let buffer = buffer.filter(|_| !matches!(key, Key::Part(..) | Key::Later(..)));
         out.emit(|| Action::Complete { request: key.handle(), buffer, fact });
         let request = self.requests.get_mut(key).expect("an open request is completed");
         request.body = Body::Complete(outcome);
-        match request.waiter {
-            Some(thread) => self.one_less(thread, key, out),
-            None => Ok(()),
+        if let Some(thread) = request.waiter {
+            return self.one_less(thread, key, out);
         }
+        if let Key::Later(slot, _) = key {
+            self.later_complete(slot);
+        }
+        Ok(())
     }
 
     /// One of the requests that `thread` waits for is complete.

@@ -54,7 +54,10 @@ pub(super) fn call(call: &Call) -> String {
             format!("MPI_Comm_create_endpoints({}, {count} of them)", named(*parent))
         }
         Call::FreeEndpoint { comm } => format!("MPI_Comm_free({})", named(*comm)),
-        Call::Collective(call) => collective(call),
+        Call::Collective(call) => collective(call.function(), call, ""),
+        Call::Icollective { request, call } => {
+            collective(call.nonblocking_function(), call, &format!(", request {}", request.0))
+        }
         Call::Device(call) => format!("{} of GPU memory", call.function()),
         Call::Rma(call) => call.name().to_owned(),
         other => format!("{other:?}"),
@@ -94,10 +97,10 @@ pub(super) fn packet(packet: &Packet) -> String {
     }
 }
 
-fn collective(call: &Collective) -> String {
-    let (function, algorithm) = (call.kind.function(), call.algorithm.name());
+fn collective(function: &str, call: &Collective, request: &str) -> String {
+    let algorithm = call.algorithm.name();
     let root = if call.kind.has_root() { format!(", root {}", call.root.0) } else { String::new() };
-    format!("{function}({}{root}, by {algorithm})", named(call.comm))
+    format!("{function}({}{root}, by {algorithm}{request})", named(call.comm))
 }
 
 fn key(key: Key) -> String {
@@ -106,6 +109,7 @@ fn key(key: Key) -> String {
         Key::Inner(_) => "its blocking call".to_owned(),
         Key::Buffered(slot) => format!("buffered message {slot}"),
         Key::Part(_, part) => format!("message {part} of its collective"),
+        Key::Later(slot, part) => format!("message {part} of its collective {slot} under way"),
     }
 }
 

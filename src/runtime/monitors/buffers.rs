@@ -92,7 +92,7 @@ impl Lends for Call {
                 let result = one_sided(call).and_then(Operation::result);
                 result.map(|region| Lent { region, use_as: UseAs::Destination })
             }
-            Self::Collective(call) => {
+            Self::Collective(call) | Self::Icollective { call, .. } => {
                 let [_, output] = call.buffers();
                 output.map(|region| Lent { region, use_as: UseAs::Destination })
             }
@@ -107,7 +107,7 @@ impl Lends for Call {
     fn lends_also(&self) -> Option<Lent> {
         let input = if let Self::Rma(call) = self {
             one_sided(call).and_then(Operation::origin)
-        } else if let Self::Collective(call) = self {
+        } else if let Self::Collective(call) | Self::Icollective { call, .. } = self {
             call.buffers()[0]
         } else {
             None

@@ -7,7 +7,8 @@
 //! | C3 | when a rank leaves a barrier, all ranks have entered as many collectives as it has |
 //! | C4 | what is some rank's n-th collective on a communicator when it leaves, is that of all |
 //!
-//! Facts are told by the library at no cost; a collective costs two of them a rank.
+//! Facts are told by the library at no cost; a collective costs two of them a rank. One that was only
+//! begun keeps its number, however many a rank enters before it ends.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -89,8 +90,8 @@ impl Groups {
                 found.extend(self.numbered(of, (parent, first, count), size));
             }
             GroupFact::Entered { of, rank, size } => self.entered(of, rank, size),
-            GroupFact::Left { of, rank, operation, barrier } => {
-                self.left(of, rank, (operation, barrier), found);
+            GroupFact::Left { of, rank, since, operation, barrier } => {
+                self.left(of, (rank, since), (operation, barrier), found);
             }
         }
     }
@@ -160,14 +161,14 @@ impl Groups {
     fn left(
         &mut self,
         of: GroupId,
-        rank: Rank,
+        (rank, since): (Rank, u32),
         (operation, barrier): (&'static str, bool),
         found: &mut Vec<Violation>,
     ) {
         let Some(row) = self.rows.get_mut(&of) else { return };
         let size = u32::try_from(row.entered.len()).expect("ranks are u32");
-        let Some(number) = row.entered.get(rank.0 as usize).and_then(|count| count.checked_sub(1))
-        else {
+        let entered = row.entered.get(rank.0 as usize);
+        let Some(number) = entered.and_then(|count| count.checked_sub(1 + since)) else {
             return;
         };
         let episode = &mut row.open[(number - row.over) as usize];
@@ -221,8 +222,13 @@ mod tests {
     }
 
     fn leave(rank: u32, operation: &'static str) -> (u32, GroupFact) {
-        let barrier = operation == "MPI_Barrier";
-        (rank, GroupFact::Left { of: OF, rank: Rank(rank), operation, barrier })
+        leave_after(rank, 0, operation)
+    }
+
+    /// A rank leaves what it began before `since` others.
+    fn leave_after(rank: u32, since: u32, operation: &'static str) -> (u32, GroupFact) {
+        let barrier = operation.ends_with("arrier");
+        (rank, GroupFact::Left { of: OF, rank: Rank(rank), since, operation, barrier })
     }
 
     fn named(parent: u32, first: u32, count: u32, size: u32, id: u32) -> (u32, GroupFact) {
@@ -247,6 +253,18 @@ mod tests {
         let all = [enter(0), leave(0, "MPI_Bcast"), enter(1)];
         assert_eq!(found(&[&all[..], &[leave(1, "MPI_Bcast")]].concat()), [""; 0]);
         assert_eq!(found(&[&all[..], &[leave(1, "MPI_Gather")]].concat()), ["C4"]);
+    }
+
+    #[test]
+    fn what_was_begun_keeps_its_number() {
+        let (first, second) = ("MPI_Ibarrier", "MPI_Ibcast");
+        let begun = [enter(0), enter(0), enter(1)];
+        let left = [leave(0, second), leave_after(0, 1, first), leave(1, first)];
+        assert_eq!(found(&[&begun[..], &left].concat()), [""; 0]);
+        let swapped = [leave_after(0, 1, second), leave(1, first)];
+        assert_eq!(found(&[&begun[..], &swapped].concat()), ["C4"]);
+        let alone = [enter(0), enter(0), leave_after(0, 1, first)];
+        assert_eq!(found(&alone), ["C3"]);
     }
 
     #[test]

@@ -185,6 +185,7 @@ impl Writer {
                 Err("a call whose outcome depends on what came first (test, probe, wait for any)"
                     .into())
             }
+            Call::Icollective { .. } => Err("a collective that is only begun".into()),
             Call::Device(_) => Err("a buffer in GPU memory".into()),
             Call::AttachBuffer { .. }
             | Call::DetachBuffer

@@ -148,7 +148,8 @@ impl ProgramStream {
             | Call::Compare { .. }
             | Call::Rma(_)
             | Call::Device(_)
-            | Call::Collective(_) => false,
+            | Call::Collective(_)
+            | Call::Icollective { .. } => false,
         }
     }
 
@@ -193,7 +194,12 @@ impl ProgramStream {
     /// What the program sees of a reply, with the books kept on what is open.
     fn returned(&mut self, call: &Call, reply: Reply) -> Option<Returned> {
         match (call, reply) {
-            (Call::Isend { request, .. } | Call::Irecv { request, .. }, Reply::Done) => {
+            (
+                Call::Isend { request, .. }
+                | Call::Irecv { request, .. }
+                | Call::Icollective { request, .. },
+                Reply::Done,
+            ) => {
                 self.begin(*request, call);
                 None
             }
@@ -266,7 +272,8 @@ impl ProgramStream {
         if self.open.len() <= slot {
             self.open.resize(slot + 1, None);
         }
-        self.open[slot] = buffer_of(call).map(|buffer| buffer.id);
+        // A collective gives back what no outcome tells of.
+        self.open[slot] = Some(buffer_of(call).map_or(0, |buffer| buffer.id));
     }
 
     fn hold(&mut self, message: Handle, held: bool) {
@@ -339,6 +346,7 @@ fn idle_return(call: &Call) -> Option<Returned> {
         | Call::Rma(_)
         | Call::Device(_)
         | Call::Communicators(_)
+        | Call::Icollective { .. }
         | Call::Collective(_) => None,
     }
 }

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use super::{Case, Sound};
 use crate::reference::Example;
-use crate::small::{Small, WORLD, barrier, gives, iprobe, recv, send, user};
+use crate::small::{Small, WORLD, barrier, begin, gives, iprobe, recv, send, user, wait, wait_all};
+use mpisim::mpi::communicator::Communicators;
 use mpisim::mpi::envelope::Rank;
 use mpisim::mpi::operator::{Datatype, Operator, Reduction};
-use mpisim::protocols::call::Call;
+use mpisim::protocols::call::{Call, Comm};
 use mpisim::protocols::collectives::{Algorithm, Blocks, Collective, Kind};
 use mpisim::protocols::mutant::Mutant;
 
@@ -28,6 +29,9 @@ pub(super) fn cases() -> Vec<(&'static str, Case)> {
         }),
         ("3 ranks, a probe before a barrier", a_probe_before_a_barrier()),
         ("2 ranks, a gather meets a broadcast", a_gather_meets_a_broadcast()),
+        ("3 ranks, two broadcasts under way", two_broadcasts_under_way()),
+        ("2 ranks, communicators in two orders", communicators_in_two_orders()),
+        ("3 ranks, a barrier under way", a_barrier_under_way()),
     ]
 }
 
@@ -70,5 +74,42 @@ fn a_gather_meets_a_broadcast() -> Case {
         sound: Sound::Stuck,
         found: &[(Mutant::EqualTags, "C4")],
         ..Case::new(Small::new(calls.to_vec()))
+    }
+}
+
+/// The second broadcast comes down a link of the first one before it.
+fn two_broadcasts_under_way() -> Case {
+    let chain = |root, buffer, bytes| {
+        let call = Collective::bcast(WORLD, Rank(root), user(buffer, bytes));
+        Arc::new(call.by(Algorithm::BcastPipelinedRing).unwrap())
+    };
+    let calls = vec![begin(0, chain(0, 0, 8)), begin(1, chain(1, 1, 12)), wait_all(0, 2)];
+    Case {
+        found: &[(Mutant::OneNumber, "refusal")],
+        harmless: &[Mutant::CountsByProcess],
+        ..Case::new(Small::new(vec![calls; 3]))
+    }
+}
+
+fn communicators_in_two_orders() -> Case {
+    let [world, reversed] = [WORLD, Comm(Communicators::REVERSED)]
+        .map(|comm| Arc::new(Collective::bcast(comm, Rank(0), user(u32::from(comm.0), 8))));
+    let calls = vec![
+        vec![begin(0, Arc::clone(&world)), begin(1, Arc::clone(&reversed)), wait_all(0, 2)],
+        vec![begin(0, reversed), begin(1, world), wait_all(0, 2)],
+    ];
+    Case {
+        found: &[(Mutant::CountsByProcess, "deadlock")],
+        harmless: &[Mutant::OneNumber],
+        ..Case::new(Small::new(calls))
+    }
+}
+
+fn a_barrier_under_way() -> Case {
+    let calls = vec![begin(0, Arc::new(Collective::barrier(WORLD))), wait(0)];
+    Case {
+        found: &[(Mutant::EndsAfterARound, "C3")],
+        harmless: &[Mutant::OneNumber, Mutant::CountsByProcess],
+        ..Case::new(Small::new(vec![calls; 3]))
     }
 }

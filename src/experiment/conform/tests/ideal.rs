@@ -239,6 +239,7 @@ impl Job {
             | Call::Compare { .. }
             | Call::Rma(_)
             | Call::Device(_)
+            | Call::Icollective { .. }
             | Call::Collective(_) => panic!("{call:?} begins nothing"),
         }
     }
@@ -301,7 +302,9 @@ impl Job {
                 }
                 self.over(rank, BLOCKING).map(Reply::Outcome)
             }
-            Call::Collective(call) => unreachable!("no vector of matching has {call:?}"),
+            Call::Collective(call) | Call::Icollective { call, .. } => {
+                unreachable!("no vector of matching has {call:?}")
+            }
             Call::Wait { request } => self.over(rank, *request).map(Reply::Outcome),
             Call::Test { request } => Some(Reply::Tested(self.over(rank, *request))),
             Call::WaitAll { requests, .. } => self.all_over(rank, requests).map(Reply::All),

@@ -184,8 +184,10 @@ impl Shared {
         if let Call::Imrecv { message, .. } = call {
             self.give_back(*message);
         }
-        self.counts.0.mpi_collectives +=
-            u64::from(matches!(call, Call::Barrier { .. } | Call::Collective(_)));
+        self.counts.0.mpi_collectives += u64::from(matches!(
+            call,
+            Call::Barrier { .. } | Call::Collective(_) | Call::Icollective { .. }
+        ));
     }
 
     pub(super) fn access(

@@ -76,6 +76,7 @@ impl Endpoint {
             | Call::Mrecv { .. }
             | Call::Imrecv { .. }
             | Call::Cancel { .. }
+            | Call::Icollective { .. }
             | Call::Device(_)
             | Call::Init
             | Call::AttachBuffer { .. }
