@@ -217,7 +217,7 @@ fn scenario(
     let plan = load(terminal, &request(name, changes, None)?)?;
     let subject = explore::scenario::subject(&plan).map_err(|why| {
         let problem = Problem::new(&codes::USAGE, format!("`{}`: {why}", quote(name)));
-        Failure::from(problem.help("give each swept field one value by `--set PATH=VALUE`"))
+        Failure::from(problem.help(why.help()))
     })?;
     Ok((subject, explore::scenario::allowed(&plan)))
 }

@@ -110,9 +110,9 @@ fn sweeps(plan: &Plan, option: &str) -> Failure {
 
 /// A packing has no ranks.
 fn no_messages() -> Failure {
-    let what = "`--sequence` draws messages between ranks, and a packing has one core and a GPU";
+    let what = "`--sequence` draws messages between ranks, and a packing sends none";
     Problem::new(&codes::USAGE, what)
-        .help("`--trace FILE` shows what core, bus and GPU do over time, `--explain` where it went")
+        .help("`--trace FILE` shows what its parts do over time, `--explain` where it went")
         .into()
 }
 

@@ -7,7 +7,8 @@
 //! ```
 //!
 //! Lines with `#` are comments, the last of them before the numbers names the columns; a name ends
-//! where two blanks or a parenthesis follow, and its unit stands in parentheses, or is the name.
+//! where two blanks or a parenthesis follow, and its unit stands in parentheses, or is the name. Rates
+//! in GB/s are told in MB/s.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -141,9 +142,20 @@ fn parse(diagnostics: &mut Diagnostics, source: SourceId, text: &str) -> Option<
     // Words behind the names of the columns are remarks.
     names.truncate(columns);
     names.resize_with(columns, || Column { name: "value".to_owned(), unit: String::new() });
+    in_megabytes(&mut names, &mut rows);
     let title = comments.first().filter(|_| comments.len() > 1).map(|title| (*title).to_owned());
     let comments = comments.into_iter().map(str::to_owned).collect();
     Some(Measured { title, comments, key, columns: names, rows })
+}
+
+/// Rates in GB/s are told in MB/s, as the simulator tells them.
+fn in_megabytes(columns: &mut [Column], rows: &mut [(u64, Vec<f64>)]) {
+    for (index, column) in columns.iter_mut().enumerate().filter(|(_, one)| one.unit == "GB/s") {
+        "MB/s".clone_into(&mut column.unit);
+        for (_, values) in rows.iter_mut() {
+            values[index] *= 1e3;
+        }
+    }
 }
 
 /// The numbers of a line, or the word that is none.
@@ -175,6 +187,7 @@ fn column(text: &str) -> Column {
     }
     let (name, unit) = match text {
         "MB/s" => ("Bandwidth", "MB/s"),
+        "GB/s" => ("Bandwidth", "GB/s"),
         "Messages/s" => ("Message rate", "msg/s"),
         other => (other, ""),
     };
@@ -206,6 +219,8 @@ mod tests {
         assert_eq!(table.column_of("latency"), None);
         let latency = parsed("# Size   Avg Latency(us)   Min Latency(us)\n8 1.5 1.25\n").unwrap();
         assert_eq!(latency.column_of("latency"), Some(0));
+        let rate = parsed("# Block B  GB/s  Rate (GB/s)\n4 0.5 0.25\n").unwrap();
+        assert_eq!((rate.column_of("bandwidth"), &rate.rows[0].1), (Some(0), &vec![500.0, 250.0]));
         assert_eq!(
             latency.to_csv(),
             "size,metric,value,unit\n8,avg_latency,1.5,us\n8,min_latency,1.25,us\n"

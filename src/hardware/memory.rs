@@ -10,6 +10,8 @@
 //! Left out: what else the core keeps in its caches, and part hits elsewhere. Noticeable as a knee
 //! that is sharper, and somewhat later, than a measured one.
 
+pub mod packing;
+
 use super::profile::Profile;
 use crate::units::{Bandwidth, Bytes, TimeDelta};
 

@@ -168,6 +168,9 @@ profile! {
         l3_size: Bytes = default("0 B"), "0 B" .. "2 GiB";
         /// Load that hits the last level.
         l3_latency: Time = default("0 ns"), "0 ns" .. "150 ns";
+        /// Lines that one core has on their way at once, where nothing fetches them ahead; absent: not
+        /// limiting.
+        lines_in_flight: Count = optional, "1" .. "64";
     }
 
     /// Lines that move between cores.
@@ -478,5 +481,12 @@ profile! {
         shm_queue: Bytes = optional, "64 B" .. "16 MiB";
         /// Whether origins take the locks of windows that are mapped by atomics in shared memory.
         rma_atomic_locks: Flag = default("false"), "false" .. "true";
+        /// Finding one contiguous block of a datatype and calling the copy that moves it.
+        pack_block: Time = default("0 ns"), "0 ns" .. "100 ns";
+        /// Moving one primitive of a datatype, where the library moves them one by one.
+        pack_element: Time = default("0 ns"), "0 ns" .. "50 ns";
+        /// Mean length from which blocks are copied as a whole; primitives of shorter ones move one by
+        /// one. Absent: every block is copied.
+        pack_copy_from: Bytes = optional, "1 B" .. "1 MiB";
     }
 }

@@ -43,8 +43,7 @@ pub struct Parameter {
 }
 
 /// Parameters that no mechanism uses yet: changing one changes nothing.
-const DESCRIBED_ONLY: &[&str] =
-    &["cpu.clock", "cpu.in_order", "cpu.sw_scale", "mem.capacity", "gpu.mem_bw_peak"];
+const DESCRIBED_ONLY: &[&str] = &["cpu.clock", "cpu.sw_scale", "mem.capacity", "gpu.mem_bw_peak"];
 
 impl Parameter {
     /// The parameter of this path.

@@ -1,4 +1,4 @@
-//! Cores and their GPU: operations are asked for in streams, and waited for.
+//! Cores and their GPU, where there is one: operations are asked for in streams, and waited for.
 //!
 //! ```text
 //!   script ─▶ core ─submit─▶ stream ─▶ launch latency ─▶ Gpus ─▶ done ─▶ marks
@@ -22,7 +22,7 @@ mod telling;
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::account::Account;
+use super::account::{Account, Part};
 use super::causes::Recorded;
 use super::monitors::{Sometimes, Violation};
 use super::timed::{Ending, Mark, Outcome, Tally, Used};
@@ -36,12 +36,12 @@ use crate::hardware::gpu::{
     Agenda, Block, BusTraffic, Copy, Direction, GpuEvent, Gpus, Kernel, Operation, Shape, Stream,
     Work, count, is_gpu_token,
 };
-use crate::hardware::memory::{Memory, Side};
+use crate::hardware::memory::packing::{Packer, Scattered, Way};
 use crate::hardware::profile::Profile;
 use crate::hardware::topology::{self, Topology};
 use crate::protocols::contract::{Process, Thread};
 use crate::protocols::packing::{self, DeviceCall, Layout, Task};
-use crate::units::{Bytes as Size, Time, TimeDelta};
+use crate::units::{Time, TimeDelta};
 use bytes::Bytes;
 use lanes::PackLanes;
 
@@ -84,7 +84,7 @@ pub enum Step {
 /// What a run needs.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// The machine; it has a GPU.
+    /// The machine; it has a GPU if one is asked for anything.
     pub profile: Profile,
     /// What is packed.
     pub layout: Layout,
@@ -127,6 +127,9 @@ impl Event for Happening {
     }
 }
 
+/// Why there is a GPU where one is needed.
+const ASKED: &str = "only a machine with a GPU is asked for its operations";
+
 /// Sources of events: those of resources come first, then cores from the last number down.
 const GPU: u32 = u32::MAX - 1;
 const CORE: u32 = u32::MAX;
@@ -161,6 +164,8 @@ struct Core {
     /// Its operations that have not ended, by part.
     under_way: BTreeMap<u32, u32>,
     waits: bool,
+    /// What it packed by itself took.
+    account: Account,
 }
 
 /// Whose turn it is on the GPU, where contexts take turns.
@@ -235,10 +240,9 @@ impl Core {
 
 struct Running {
     setup: Setup,
-    shape: Shape,
     simulation: Simulation<Happening>,
     cluster: Cluster,
-    gpus: Gpus,
+    gpus: Option<Gpus>,
     cores: Vec<Core>,
     turns: Turns,
     /// Kernels that were counted, by call: a method asks for few different ones.
@@ -254,12 +258,12 @@ struct Running {
 ///
 /// # Panics
 ///
-/// When the machine has no GPU or a block does not fit it: the plan was checked for both.
+/// When the machine has no GPU and one is asked for something, or a block does not fit it: the plan
+/// was checked for both.
 pub fn run(setup: Setup) -> Outcome {
     let wires = Topology::new(topology::Shape::Crossbar, 1).expect("one node");
     let cluster = Cluster::new(&setup.profile, wires, &[]);
-    let gpus = Gpus::new(&setup.profile, &cluster, 0).expect("a machine with a GPU");
-    let shape = gpus.shape().clone();
+    let gpus = Gpus::new(&setup.profile, &cluster, 0);
     let mut options = setup.options;
     if matches!(options.causes, Keep::Causes | Keep::Messages) {
         // Every event here is a cause.
@@ -270,19 +274,8 @@ pub fn run(setup: Setup) -> Outcome {
     let cores = vec![Core::default(); setup.programs.len()];
     let (turns, happened) = (Turns::default(), Time::ZERO);
     let words = Vec::new();
-    let running = Running {
-        setup,
-        shape,
-        simulation,
-        cluster,
-        gpus,
-        cores,
-        turns,
-        counted,
-        marks,
-        happened,
-        words,
-    };
+    let running =
+        Running { setup, simulation, cluster, gpus, cores, turns, counted, marks, happened, words };
     running.run()
 }
 
@@ -311,14 +304,16 @@ impl Running {
                     self.go_on(now, place.core);
                 }
                 Happening::Gpu(event) => {
-                    self.gpus.handle(now, event, &mut self.cluster.fabric, calendar);
+                    let gpus = self.gpus.as_mut().expect(ASKED);
+                    gpus.handle(now, event, &mut self.cluster.fabric, calendar);
                 }
                 Happening::Fabric(event) => {
                     self.cluster.fabric.handle(now, event, calendar, &mut delivered);
                     for Delivery { token } in delivered.drain(..) {
                         assert!(is_gpu_token(token), "nobody else uses the fabric");
                         let fabric = &mut self.cluster.fabric;
-                        self.gpus.delivered(now, token, fabric, calendar, &mut done);
+                        let gpus = self.gpus.as_mut().expect(ASKED);
+                        gpus.delivered(now, token, fabric, calendar, &mut done);
                     }
                 }
             }
@@ -356,13 +351,15 @@ impl Running {
                 *own.under_way.entry(part).or_insert(0) += 1;
                 if let Asked::Pack(DeviceCall::Host { task, data }) = asked {
                     let busy = self.by_core(task, data);
+                    self.cores[core as usize].account.add(Part::Copy, busy);
                     self.core_at(now + busy, core, Happening::Packed(place));
                     return;
                 }
                 if !self.setup.take_turns || self.turns.admit(place) {
                     self.begin(now, place);
                 }
-                self.core_at(now + self.shape.call_overhead, core, Happening::Core(core));
+                let busy = self.shape().call_overhead;
+                self.core_at(now + busy, core, Happening::Core(core));
             }
         }
     }
@@ -377,9 +374,10 @@ impl Running {
             unreachable!("only operations are asked for");
         };
         let operation = self.operation(asked);
-        let gpu = self.gpus.of_node(0, 0);
+        let gpus = self.gpus.as_mut().expect(ASKED);
+        let gpu = gpus.of_node(0, 0);
         let calendar = &mut Calendar(&mut self.simulation);
-        self.gpus.submit(now, gpu, Stream(stream), operation, place.token(), calendar);
+        gpus.submit(now, gpu, Stream(stream), operation, place.token(), calendar);
     }
 
     fn ended(&mut self, now: Time, place: Place) {
@@ -397,24 +395,24 @@ impl Running {
         }
     }
 
-    /// What packing takes the core: its traffic at the rate of a copy in the cache that holds both
-    /// sides, or in memory, where a device has left the data. The scattered side moves in whole lines;
-    /// what is written is read before. Left out: finding each run; noticeable where runs are some
-    /// tens of bytes in a cache.
+    fn shape(&self) -> &Shape {
+        self.gpus.as_ref().expect(ASKED).shape()
+    }
+
+    /// What packing takes the core; what a device has left lies in memory, or in the last level.
     fn by_core(&self, task: Task, data: packing::Memory) -> TimeDelta {
         let profile = &self.setup.profile;
-        let packed = u128::from(self.setup.layout.encoding.packed());
-        let scattered = u128::from(lines(&self.setup.layout, profile.cache.line.as_u64()));
-        let (read, written) = match task {
-            Task::Pack => (scattered, packed),
-            Task::Unpack => (packed, scattered),
+        let Layout { datatype, count, encoding } = &self.setup.layout;
+        let segments = datatype.segments(*count).expect("the plan was checked for it");
+        let runs = segments.map(|segment| (segment.offset, segment.length));
+        let sizes = (profile.cache.line, profile.os.page_size);
+        let scattered = Scattered::of(runs, encoding.primitives(), sizes);
+        let way = match task {
+            Task::Pack => Way::Gather,
+            Task::Unpack => Way::Scatter,
         };
         let far = data.is_of_host() && !profile.mem.dma_to_llc;
-        let touched = if far { u64::MAX } else { whole(packed + scattered) };
-        let rate = Memory::new(profile).copy(Size::new(touched), Side::Local).alone;
-        let accesses = u128::from(profile.mem.copy_traffic);
-        let bytes = (read + (accesses - 1) * written).div_ceil(accesses);
-        rate.transfer_time(Size::new(whole(bytes)))
+        Packer::new(profile).time(&scattered, way, far)
     }
 
     fn operation(&mut self, asked: Asked) -> Operation {
@@ -424,7 +422,7 @@ impl Running {
                 let primitives = 0..encoding.primitives();
                 let lanes = PackLanes { encoding, code, task, packed, primitives };
                 let block = block(&self.setup);
-                let shape = &self.shape;
+                let shape = self.gpus.as_ref().expect(ASKED).shape();
                 let count = || count::kernel(shape, block, &lanes);
                 let key = format!("{call:?}");
                 Operation::Kernel(*self.counted.entry(key).or_insert_with(count))
@@ -434,7 +432,7 @@ impl Running {
             }
             Asked::Pack(DeviceCall::Host { .. }) => unreachable!("the core packs by itself"),
             Asked::Compute { time, stores } => {
-                Operation::Kernel(computing(&self.shape, time, stores))
+                Operation::Kernel(computing(self.shape(), time, stores))
             }
             Asked::CopyIn(bytes) => {
                 Operation::Copy(Copy::contiguous(Direction::HostToDevice, bytes))
@@ -480,7 +478,7 @@ impl Running {
             sometimes: Sometimes::default(),
             overtaken: 0,
             resources: resources.collect(),
-            accounts: Vec::new(),
+            accounts: self.cores.iter().map(|core| core.account).collect(),
             packets: 0,
             entries_visited: 0,
             rnr: 0,
@@ -500,23 +498,6 @@ pub fn block(setup: &Setup) -> Block {
 
 /// Registers of a thread of the packing kernel; assumed.
 pub const REGISTERS: u32 = 20;
-
-/// Bytes of the lines that the runs of a layout touch; one that two neighbours share counts once.
-fn lines(layout: &Layout, line: u64) -> u64 {
-    let line = line.cast_signed();
-    let (mut touched, mut last) = (0, None);
-    for run in layout.datatype.segments(layout.count).expect("the plan was checked for it") {
-        let first = run.offset.div_euclid(line);
-        let end = (run.offset + run.length.cast_signed() - 1).div_euclid(line);
-        touched += (end - first + 1 - i64::from(last == Some(first))) * line;
-        last = Some(end);
-    }
-    touched.unsigned_abs()
-}
-
-fn whole(bytes: u128) -> u64 {
-    u64::try_from(bytes).expect("a few times the bytes of a layout")
-}
 
 fn direction(from: packing::Memory, to: packing::Memory) -> Direction {
     match (from.is_of_host(), to.is_of_host()) {

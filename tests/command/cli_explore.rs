@@ -187,4 +187,12 @@ fn what_cannot_be_meant_is_refused() {
         scratch.run(&[&["explore"], arguments].concat()).check(exit, &[says]);
     }
     scratch.run(&["explore", "examples/ping_pong_knc"]).check(2, &["points, and one is explored"]);
+    // Packings have no ranks, neither with a GPU nor without.
+    let gpu = ["gpu-pack/fig05_stride", "workload.method=kernel", "workload.datatype.stride=16"];
+    let core =
+        ["modern/pack_mpich", "machine.mpi.pack_element=1 ns", "workload.datatype.block=4 B"];
+    for [name, first, second] in [gpu, core] {
+        let says = ["E0703", "a packing has no ranks", "mpi.payload=real"];
+        scratch.run(&["explore", name, "--set", first, "--set", second]).check(2, &says);
+    }
 }

@@ -289,7 +289,7 @@ fn what_shows_one_point_refuses_a_sweep_and_writes_files() {
     let packing = ["run", "gpu-pack/fig05_stride", "--set", "workload.method=kernel"];
     let packing = [&packing[..], &["--set", "workload.datatype.stride=16"]].concat();
     let answer = scratch.run(&[&packing[..], &["--sequence", "c.svg"]].concat());
-    answer.check(2, &["E0703", "a packing has one core and a GPU", "`--trace FILE`"]);
+    answer.check(2, &["E0703", "a packing sends none", "`--trace FILE`"]);
     assert_eq!(scratch.files("results"), before);
     scratch.run(&[&packing[..], &["--trace", "c.pftrace"]].concat()).check(0, &[]);
     assert!(fs::read(scratch.path("c.pftrace")).unwrap().len() > 100);

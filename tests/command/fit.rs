@@ -281,7 +281,7 @@ fn the_models_of_the_reference_node_are_as_far_from_the_tables_as_documented() {
     let docs = std::fs::read_to_string(shipped("docs/fit.md")).unwrap();
     for (folder, _, name, _) in LIBRARIES {
         let scratch = Scratch::new(&format!("fit-compare-{name}"));
-        let tables = ["latency", "bw", "bibw", "prq", "umq", "rma", "mutex"];
+        let tables = ["latency", "bw", "bibw", "prq", "umq", "rma", "mutex", "pack"];
         let is_mapped = name == "ref-node-openmpi";
         let files = tables.map(|table| {
             let file = shipped(&format!("traces/measured/{folder}/{table}.txt"));
@@ -327,7 +327,7 @@ fn what_is_no_measurement_is_refused_before_anything_runs() {
     scratch.write("empty.txt", "");
     scratch.write("bw.txt", "# Size  Latency (us)\n8 1.5\n");
     scratch.write("other.txt", "# Size  Latency (us)\n8 1.5\n");
-    scratch.write("bibw.txt", "# Size  GB/s\n8 1.5\n");
+    scratch.write("bibw.txt", "# Size  Gbit/s\n8 1.5\n");
     scratch.write("huge/latency.txt", "# Size  Latency (us)\n99999999999999 1.5\n");
     let run = |words: &[&str]| scratch.run(&[&["fit"], words].concat());
     refused(&run(&[]), 2, &["--measured FILE", "docs/fit.md"]);

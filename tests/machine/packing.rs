@@ -474,3 +474,51 @@ fn the_automatic_choice_is_near_the_best() {
         assert!(mean <= 105 && most <= 140, "{task:?}: {mean} {most}");
     }
 }
+
+/// On a machine without a GPU a core packs what lies beside it; a byte that did not move is seen.
+#[test]
+fn a_core_packs_and_unpacks_without_a_gpu() {
+    let machine = gpu_machine::machine(include_str!("../../models/broadwell-edr.json"), &[]);
+    assert_eq!(machine.gpu.sm_count, None);
+    for (name, layout) in layouts() {
+        for task in [Task::Pack, Task::Unpack] {
+            let packing = packing(&layout, Method::Cpu, task);
+            let mut setup = setup(&packing, &machine);
+            setup.bytes = Some(Bytes::new(&layout, task));
+            let outcome = device::run(setup.clone());
+            assert_eq!((&outcome.ending, &outcome.violations[..]), (&Ending::Finished, &[][..]));
+            let took = took(&outcome, PACK);
+            assert!(took > TimeDelta::ZERO && outcome.accounts[0].working() == took, "{name}");
+            setup.programs[0].remove(0);
+            let broken: Vec<_> = device::run(setup).violations.iter().map(|one| one.id).collect();
+            assert_eq!(broken, [if task == Task::Pack { "D1" } else { "D3" }], "{name}");
+        }
+    }
+}
+
+/// What a library's source says of it shows, and nothing else of the machine decides between them.
+#[test]
+fn libraries_differ_by_what_they_move_at_once() {
+    let time = |machine: &Profile, block: i64| {
+        let (count, length) = ((1 << 20) / block, block / 4);
+        let child = named(Primitive::Int32);
+        let layout = Datatype::vector(count, length, 8 * length, &child).unwrap();
+        let packing = packing(&Layout::new(layout, 1).unwrap(), Method::Cpu, Task::Pack);
+        took(&device::run(setup(&packing, machine)), PACK)
+    };
+    let by_element = gpu_machine::machine(include_str!("../../models/ref-node-mpich.json"), &[]);
+    let by_block = gpu_machine::machine(include_str!("../../models/ref-node-openmpi.json"), &[]);
+    let (element, from) = (by_element.mpi.pack_element, by_element.mpi.pack_copy_from.unwrap());
+    assert_eq!(from, mpisim::units::Bytes::kib(16));
+    // Short of the threshold each primitive costs; from it on blocks are copied by both alike.
+    for block in [64, 1 << 10, 8 << 10] {
+        assert_eq!(time(&by_element, block), element * (1 << 18));
+    }
+    assert!(time(&by_element, 16 << 10) < time(&by_element, 8 << 10).scaled(1, 2));
+    // Each of the smallest blocks costs the library that copies them a call.
+    assert_eq!(time(&by_block, 4), by_block.mpi.pack_block * (1 << 18));
+    // Every second line: all of them are waited for, whoever packs.
+    let one = by_block.cache.l3_latency * (1 << 16);
+    let lines = one.scaled(1, u64::from(by_block.cache.lines_in_flight.unwrap()));
+    assert_eq!((time(&by_element, 16), time(&by_block, 16)), (lines, lines));
+}

@@ -1,7 +1,7 @@
 //! The job of a scenario's point as a subject.
 
 use super::subject::{Start, Subject};
-use crate::experiment::plan::{Addressing, Plan};
+use crate::experiment::plan::{Addressing, Plan, Workload};
 use crate::experiment::run::job;
 use crate::protocols::contract::{Machine, Program};
 use crate::runtime::faults::Allowed;
@@ -16,9 +16,25 @@ pub enum Unfit {
     /// It has a sweep.
     #[error("the scenario has {0} points, and one is explored at a time")]
     Points(usize),
+    /// It packs, and does nothing else.
+    #[error("a packing has no ranks: one order of events is all there is")]
+    NoRanks,
     /// Its job cannot be built.
     #[error("{0}")]
     Job(String),
+}
+
+impl Unfit {
+    /// What helps.
+    pub const fn help(&self) -> &'static str {
+        match self {
+            Self::Points(_) => "give each swept field one value by `--set PATH=VALUE`",
+            Self::NoRanks => {
+                "`mpisim run` with `--set mpi.payload=real` moves its bytes and compares them"
+            }
+            Self::Job(_) => "choose nodes and processes that fit the machine",
+        }
+    }
 }
 
 fn start<M: Machine<Call: Lends>, P: Program<M>>(
@@ -40,9 +56,12 @@ pub fn allowed(plan: &Plan) -> Allowed {
 ///
 /// # Errors
 ///
-/// [`Unfit`] where there are several points, or where the job does not fit the machine.
+/// [`Unfit`] where there are several points or no ranks, or where the job does not fit the machine.
 pub fn subject(plan: &Plan) -> Result<Box<dyn Subject>, Unfit> {
     let [point] = &plan.points[..] else { return Err(Unfit::Points(plan.points.len())) };
+    if let Workload::Packing(_) = point.workload {
+        return Err(Unfit::NoRanks);
+    }
     let mut job = job::build(point);
     job.payload = Payload::Real;
     let wrong = |why: crate::workloads::job::JobError| Unfit::Job(why.to_string());

@@ -24,6 +24,12 @@ const CYCLES: u32 = 50;
 /// Bytes of a message beside a long queue.
 const QUEUED: &str = "8 B";
 
+/// What a table of packing packs: bytes of all blocks, of which each lies so many of its lengths from
+/// the next, and their primitives.
+const PACKED: &str = "1 MiB";
+const APART: u32 = 8;
+const PRIMITIVE: &str = "int32";
+
 /// Numbers of a machine in place of those of the model, by path.
 pub type Values = BTreeMap<&'static str, Value>;
 
@@ -320,9 +326,12 @@ fn operation(request: &Request, table: &Table, fields: &str) -> Json {
 fn plan_of(request: &Request, table: &Table, scenario: &Json) -> (Option<Plan>, Diagnostics) {
     let text = scenario.to_string();
     let name = format!("fit {}", table.benchmark.name());
+    // How messages go is no choice of a packing, which sends none.
+    let has_messages = table.benchmark != Benchmark::Pack;
+    let concerns = |change: &&String| has_messages || !change.trim_start().starts_with("mpi.");
     plan::load(&plan::Request {
         scenario: name,
-        overrides: request.overrides.clone(),
+        overrides: request.overrides.iter().filter(concerns).cloned().collect(),
         library: request.library.clone(),
         text: Some(text),
         ..plan::Request::default()
@@ -342,8 +351,11 @@ fn scenario(request: &Request, table: &Table) -> Json {
                 if table.benchmark.is_by_entries() { json!(key) } else { json!(format!("{key} B")) }
             })
             .collect();
-    let axis =
-        if table.benchmark.is_by_entries() { "workload.queue.length" } else { "workload.size" };
+    let axis = match table.benchmark.first_column() {
+        "entries" => "workload.queue.length",
+        "block" => "workload.datatype.block",
+        _ => "workload.size",
+    };
     json!({
         "schema": 1,
         "title": format!("Fit: {}", table.benchmark.name()),
@@ -380,6 +392,12 @@ fn workload(between: Between, table: &Table) -> Json {
             "size": format!("{size} B"), "window": table.window, "rounds": WINDOWS, "warmup": 1,
         }),
         Benchmark::Bandwidth | Benchmark::MultiPair => windowed("bandwidth"),
+        Benchmark::Pack => json!({
+            "kind": "pack", "method": "cpu", "datatype": {
+                "kind": "blocks", "size": PACKED, "block": format!("{size} B"), "apart": APART,
+                "child": { "kind": "named", "name": PRIMITIVE },
+            },
+        }),
         Benchmark::Posted => queued("expected"),
         Benchmark::Unexpected => queued("unexpected"),
         Benchmark::OneSided

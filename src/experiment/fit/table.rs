@@ -40,6 +40,8 @@ pub enum Benchmark {
     Mutex,
     /// The same where both map the memory of the window.
     MutexMapped,
+    /// A core that packs 1 MiB of a vector, by the length of its blocks.
+    Pack,
 }
 
 /// Rows of one-sided operations: an epoch, and what is done in it. A put in a lock that is shared is
@@ -59,7 +61,7 @@ const MUTEXES: &[(&str, &str)] = &[
 
 impl Benchmark {
     /// Every benchmark.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Latency,
         Self::Bandwidth,
         Self::BiBandwidth,
@@ -70,6 +72,7 @@ impl Benchmark {
         Self::OneSidedMapped,
         Self::Mutex,
         Self::MutexMapped,
+        Self::Pack,
     ];
 
     /// The name of its program, without `osu_`.
@@ -85,6 +88,7 @@ impl Benchmark {
             Self::OneSidedMapped => "rma_mapped",
             Self::Mutex => "mutex",
             Self::MutexMapped => "mutex_mapped",
+            Self::Pack => "pack",
         }
     }
 
@@ -98,7 +102,7 @@ impl Benchmark {
     pub const fn metric(self) -> &'static str {
         match self {
             Self::Latency | Self::Posted | Self::Unexpected => "latency",
-            Self::Bandwidth | Self::BiBandwidth | Self::MultiPair => "bandwidth",
+            Self::Bandwidth | Self::BiBandwidth | Self::MultiPair | Self::Pack => "bandwidth",
             Self::OneSided | Self::OneSidedMapped => "epoch_time",
             Self::Mutex | Self::MutexMapped => "handover",
         }
@@ -114,7 +118,7 @@ impl Benchmark {
             | Self::OneSidedMapped
             | Self::Mutex
             | Self::MutexMapped => "us",
-            Self::Bandwidth | Self::BiBandwidth | Self::MultiPair => "MB/s",
+            Self::Bandwidth | Self::BiBandwidth | Self::MultiPair | Self::Pack => "MB/s",
         }
     }
 
@@ -134,7 +138,8 @@ impl Benchmark {
             | Self::BiBandwidth
             | Self::MultiPair
             | Self::Posted
-            | Self::Unexpected => None,
+            | Self::Unexpected
+            | Self::Pack => None,
         }
     }
 
@@ -143,6 +148,7 @@ impl Benchmark {
         match (self.operations(), self.is_by_entries()) {
             (Some(_), _) => "operation",
             (None, true) => "entries",
+            (None, false) if matches!(self, Self::Pack) => "block",
             (None, false) => "size",
         }
     }
@@ -391,6 +397,14 @@ mod tests {
             let why = table(name, text).unwrap_err();
             assert!(why.contains(says), "{why}");
         }
+    }
+
+    #[test]
+    fn rates_of_packing_are_by_block() {
+        let pack = table("pack.txt", "# Block B  GB/s\n4  0.475\n16384  29.181\n").unwrap();
+        assert_eq!((pack.benchmark, pack.rows.len()), (Benchmark::Pack, 2));
+        assert_eq!(pack.rows[0], (4, 475.0));
+        assert_eq!(pack.benchmark.first_column(), "block");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Packing in GPU memory: its numbers, and what they say together.
+//! Packing in GPU memory, or by a core: its numbers, and what they say together.
 
 use super::super::codes::{self, Code};
 use super::super::diagnostic::{Diagnostic, Diagnostics};
@@ -214,10 +214,15 @@ pub(super) fn check_machine(
     (packing, real): (&Packing, bool),
 ) {
     let node = tree.get("workload").unwrap_or(tree);
+    check_bytes(diagnostics, node, packing, real);
+    if !asks_a_gpu(packing) {
+        return;
+    }
     let Some(shape) = Shape::of(&machine.profile) else {
         let found = format!("the machine `{}` has no GPU", machine.name);
         let at = place(tree, "machine");
-        let allowed = "its model must have a section `gpu`, such as `arc-c2050-qdr` has";
+        let allowed = "its model must have a section `gpu`, such as `arc-c2050-qdr` has; a core packs \
+                       without one where `workload.method` is `cpu`";
         diagnostics.push(
             Diagnostic::error(&codes::MODEL_INCOMPLETE, at, "machine", found, allowed)
                 .related(node.span, "the workload packs in GPU memory"),
@@ -239,6 +244,17 @@ pub(super) fn check_machine(
         let allowed = format!("an SM of `{}` has {most} B of shared memory", machine.name);
         refuse(diagnostics, node, &codes::CONTRADICTION, ("datatype", found, &*allowed));
     }
+}
+
+/// Whether a GPU has part in it: a core packs what lies in host memory by itself.
+fn asks_a_gpu(packing: &Packing) -> bool {
+    let calls = packing.method.calls(&packing.layout, packing.task).unwrap_or_default();
+    let by_core = |call: &DeviceCall| matches!(call, DeviceCall::Host { .. });
+    packing.beside.is_some() || !calls.iter().all(by_core)
+}
+
+/// Bytes that really move are held.
+fn check_bytes(diagnostics: &mut Diagnostics, node: &Node, packing: &Packing, real: bool) {
     let (low, high) = packing.layout.encoding.span();
     if real && high.abs_diff(low) > MOST_REAL {
         let found = format!("{} bytes really move", high.abs_diff(low));

@@ -106,7 +106,9 @@ fn metrics(point: &Point, outcome: &Outcome, noted: Noted) -> Vec<Metric> {
             } else {
                 let bytes = to_f64(packing.layout.encoding.packed());
                 add("bandwidth", bytes / took.as_s_f64() / 1e6, "MB/s");
-                add("bus_bytes", to_f64(over_the_bus(outcome)), "B");
+                if point.machine.profile.gpu.sm_count.is_some() {
+                    add("bus_bytes", to_f64(over_the_bus(outcome)), "B");
+                }
             }
         }
         Workload::Gpu(workload) => match &**workload {

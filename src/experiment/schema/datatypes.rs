@@ -9,7 +9,7 @@ use crate::experiment::codes;
 use crate::experiment::diagnostic::{Diagnostic, Diagnostics};
 use crate::experiment::json::Node;
 use crate::experiment::shape::check::check;
-use crate::experiment::shape::{Shape, required, variant};
+use crate::experiment::shape::{Shape, default, required, variant};
 use crate::mpi::datatype::{Datatype, DatatypeError, Order, Primitive};
 
 /// A datatype.
@@ -20,6 +20,8 @@ const ENTRIES: usize = 1 << 20;
 
 static COUNT: Shape = Shape::Count { min: 0, max: i64::MAX as u64 };
 static SIGNED: Shape = Shape::Integer { min: i64::MIN, max: i64::MAX };
+static SOME: Shape = super::bytes(1, 1 << 50);
+static APART: Shape = Shape::Count { min: 1, max: 1 << 20 };
 static COUNTS: Shape = Shape::List { of: &COUNT, min: 0, max: ENTRIES };
 static NUMBERS: Shape = Shape::List { of: &SIGNED, min: 0, max: ENTRIES };
 static CHILDREN: Shape = Shape::List { of: &DATATYPE, min: 0, max: ENTRIES };
@@ -62,6 +64,16 @@ static TREE: Shape = Shape::Tagged {
                 required("child", &DATATYPE, CHILD_EXAMPLE, CHILD),
             ],
             "Equal blocks at equal distances.",
+        ),
+        variant(
+            "blocks",
+            &[
+                required("size", &SOME, "\"1 MiB\"", "Bytes of all blocks."),
+                required("block", &SOME, "\"64 B\"", "Bytes of a block."),
+                default("apart", &APART, "8", "From block to block, in lengths of a block."),
+                required("child", &DATATYPE, CHILD_EXAMPLE, CHILD),
+            ],
+            "A vector in bytes: blocks of any length take one sweep.",
         ),
         variant(
             "hvector",
@@ -161,8 +173,7 @@ pub fn decode(diagnostics: &mut Diagnostics, node: &Node, path: &str) -> Option<
         Err(wrong) => {
             let allowed = "sizes and bounds of 64 bits and lists that fit are needed";
             let Wrong { node, path, error } = *wrong;
-            let found = error.to_string();
-            diagnostics.push(Diagnostic::error(&codes::DATATYPE, node.span, path, found, allowed));
+            diagnostics.push(Diagnostic::error(&codes::DATATYPE, node.span, path, error, allowed));
             None
         }
     }
@@ -172,12 +183,14 @@ pub fn decode(diagnostics: &mut Diagnostics, node: &Node, path: &str) -> Option<
 struct Wrong<'n> {
     node: &'n Node,
     path: String,
-    error: DatatypeError,
+    error: String,
 }
 
 fn tree<'n>(node: &'n Node, path: &str) -> Result<Datatype, Box<Wrong<'n>>> {
     let child = || tree(node.get("child").expect(CHECKED), &format!("{path}.child"));
     let number = |key: &str| node.get(key).expect(CHECKED).as_integer();
+    let bytes = |key: &str| node.bytes(key).expect(CHECKED).as_u64();
+    let wrong = |error: String| Box::new(Wrong { node, path: path.to_owned(), error });
     let list = |key: &str| -> Vec<i64> {
         let elements = node.get(key).and_then(Node::elements).expect(CHECKED);
         elements.iter().map(Node::as_integer).collect()
@@ -190,6 +203,10 @@ fn tree<'n>(node: &'n Node, path: &str) -> Result<Datatype, Box<Wrong<'n>>> {
         "contiguous" => Datatype::contiguous(number("count"), &child()?),
         "vector" => {
             Datatype::vector(number("count"), number("blocklength"), number("stride"), &child()?)
+        }
+        "blocks" => {
+            let apart = node.count("apart").unwrap_or(8);
+            blocks(bytes("size"), bytes("block"), apart, &child()?).map_err(wrong)?
         }
         "hvector" => {
             Datatype::hvector(number("count"), number("blocklength"), number("stride"), &child()?)
@@ -218,7 +235,27 @@ fn tree<'n>(node: &'n Node, path: &str) -> Result<Datatype, Box<Wrong<'n>>> {
         "resized" => Datatype::resized(number("lb"), number("extent"), &child()?),
         other => unreachable!("{other} is no kind: {CHECKED}"),
     };
-    made.map_err(|error| Box::new(Wrong { node, path: path.to_owned(), error }))
+    made.map_err(|error| wrong(error.to_string()))
+}
+
+/// The vector that has `size` bytes in blocks of `block` bytes, each `apart` times as far from the
+/// next as it is long.
+fn blocks(
+    size: u64,
+    block: u64,
+    apart: u64,
+    child: &Datatype,
+) -> Result<Result<Datatype, DatatypeError>, String> {
+    let extent = child.extent().unsigned_abs();
+    if extent == 0 || !block.is_multiple_of(extent) {
+        return Err(format!("blocks of {block} B are no whole number of children of {extent} B"));
+    }
+    if !size.is_multiple_of(block) {
+        return Err(format!("{size} B are no whole number of blocks of {block} B"));
+    }
+    let [count, length, stride] = [size / block, block / extent, block / extent * apart]
+        .map(|number| i64::try_from(number).expect("the shape limits both"));
+    Ok(Datatype::vector(count, length, stride, child))
 }
 
 #[cfg(test)]

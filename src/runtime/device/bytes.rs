@@ -31,8 +31,9 @@ impl Bytes {
         let origin = -low.min(0);
         let size = usize::try_from(layout.encoding.packed()).expect("data fit the memory");
         let filled = |length: usize, salt: u64| -> Vec<u8> {
-            let byte =
-                |at: u64| (at.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(salt) >> 56) as u8;
+            let byte = |at: u64| {
+                (at.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(salt << 56) >> 56) as u8
+            };
             (0..length as u64).map(byte).collect()
         };
         let (data, empty) = (filled(length, 1), vec![0; size]);

@@ -34,6 +34,29 @@ fn a_tree_becomes_the_type_that_it_says() {
     assert_eq!(reported(&text.replace("BYTE", BYTE)), (Some(expected.unwrap()), Vec::new()));
 }
 
+#[test]
+fn blocks_are_a_vector_in_bytes() {
+    let vector = |count, length, stride| {
+        let child = Datatype::named(Primitive::Int16);
+        (Some(Datatype::vector(count, length, stride, &child).unwrap()), Vec::new())
+    };
+    let text = r#"{ "kind": "blocks", "size": "1 KiB", "block": "64 B",
+        "child": { "kind": "named", "name": "int16" } }"#;
+    assert_eq!(reported(text), vector(16, 32, 256));
+    let apart = text.replace("\"64 B\"", "\"512 B\", \"apart\": 3");
+    assert_eq!(reported(&apart), vector(2, 256, 768));
+    let whole = "blocks of 7 B are no whole number of children of 2 B";
+    check_refused(&text.replace("64 B", "7 B"), "type", whole);
+    check_refused(
+        &text.replace("64 B", "48 B"),
+        "type",
+        "1024 B are no whole number of blocks of 48 B",
+    );
+    let empty = r#"{ "kind": "contiguous", "count": 0, "child": BYTE }"#;
+    let named = r#"{ "kind": "named", "name": "int16" }"#;
+    check_refused(&text.replace(named, empty), "type", "children of 0 B");
+}
+
 #[track_caller]
 fn check_refused(text: &str, path: &str, says: &str) {
     let (found, reports) = reported(&text.replace("BYTE", BYTE));
@@ -96,7 +119,7 @@ fn schemas_and_paths_reach_every_level() {
     let schema = json_schema("test", &fields);
     assert_eq!(schema["properties"]["type"]["$ref"], "#/$defs/datatype");
     let kinds = schema["$defs"]["datatype"]["oneOf"].as_array().expect("a list");
-    assert_eq!(kinds.len(), 11);
+    assert_eq!(kinds.len(), 12);
     assert_eq!(kinds[2]["properties"]["child"]["$ref"], "#/$defs/datatype");
     let text = format!(r#"{{ "type": {{ "kind": "contiguous", "count": 1, "child": {BYTE} }} }}"#);
     let mut diagnostics = Diagnostics::new();

@@ -1,0 +1,192 @@
+//! What packing takes a core: it gathers the blocks of a layout, or scatters to them.
+//!
+//! | bound | is |
+//! |---|---|
+//! | instructions | each block is found and copied, or each primitive is moved by itself |
+//! | traffic | the scattered side moves in whole lines, and what is written is read before; rates are those of copies, in the cache that holds both sides or beyond |
+//! | waiting | a line that does not follow the one before is fetched by nobody ahead: the core has so many of them on their way |
+//!
+//! A core that issues out of order does all three at once: the slowest counts. One that issues in
+//! order has its instructions behind it before it waits.
+//!
+//! Blocks at equal distances touch few of the lines of each page, so they lie in few sets of the second
+//! level, where these are known: a layout may miss that is much smaller than the level.
+//!
+//! Left out: that fetching ahead takes some lines to begin, and begins anew in each page; the
+//! translation of addresses. Noticeable where blocks have some lines, each in a page of its own: they
+//! are packed too fast. Data begin at the first byte of a page.
+
+use super::{Level, Memory, WHOLE};
+use crate::hardware::profile::Profile;
+use crate::units::{Bandwidth, Bytes, TimeDelta};
+
+/// A layout as the lines of memory see it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Scattered {
+    /// Contiguous blocks.
+    pub blocks: u64,
+    /// Primitives in them.
+    pub primitives: u64,
+    /// Bytes in them.
+    pub bytes: u64,
+    /// Bytes of the lines that they touch; one that two neighbours share counts once.
+    pub lines: u64,
+    /// Lines that do not follow the one that was touched before.
+    pub jumps: u64,
+    /// Of the lines of a page, how many some page has touched.
+    pub touched: u64,
+    /// Lines of a page.
+    pub of_page: u64,
+}
+
+impl Scattered {
+    /// The blocks at `runs`, offset and bytes each, in packing order.
+    ///
+    /// # Panics
+    ///
+    /// When a line has no byte, or a page no line: a profile's have.
+    pub fn of(
+        runs: impl IntoIterator<Item = (i64, u64)>,
+        primitives: u64,
+        (line, page): (Bytes, Bytes),
+    ) -> Self {
+        let (line, of_page) = (line.as_u64(), page.as_u64() / line.as_u64());
+        let mut touched = vec![false; usize::try_from(of_page).expect("a page has few lines")];
+        let place = |byte: i64| byte.div_euclid(line.cast_signed());
+        let (mut blocks, mut bytes, mut lines, mut jumps) = (0, 0, 0, 0);
+        let mut last: Option<i64> = None;
+        for (offset, length) in runs.into_iter().filter(|&(_, length)| length > 0) {
+            let (first, end) = (place(offset), place(offset + length.cast_signed() - 1));
+            blocks += 1;
+            bytes += length;
+            lines += (end - first + 1 - i64::from(last == Some(first))).unsigned_abs();
+            jumps += u64::from(!last.is_some_and(|last| (last..=last + 1).contains(&first)));
+            for at in (first..=end).take(touched.len()) {
+                let at = at.rem_euclid(of_page.cast_signed()).unsigned_abs();
+                touched[usize::try_from(at).expect("a line of a page")] = true;
+            }
+            last = Some(end);
+        }
+        let touched = touched.into_iter().filter(|&one| one).count() as u64;
+        Self { blocks, primitives, bytes, lines: lines * line, jumps, touched, of_page }
+    }
+}
+
+/// Which side is scattered.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Way {
+    /// The source: packing.
+    Gather,
+    /// The destination: unpacking.
+    Scatter,
+}
+
+/// The cores of one machine, as packers.
+#[derive(Clone, Debug)]
+pub struct Packer {
+    memory: Memory,
+    block: TimeDelta,
+    primitive: TimeDelta,
+    copy_from: Option<Bytes>,
+    in_order: bool,
+    in_flight: Option<u32>,
+}
+
+impl Packer {
+    /// The costs that `profile` names.
+    pub fn new(profile: &Profile) -> Self {
+        Self {
+            memory: Memory::new(profile),
+            block: profile.mpi.pack_block,
+            primitive: profile.mpi.pack_element,
+            copy_from: profile.mpi.pack_copy_from,
+            in_order: profile.cpu.in_order,
+            in_flight: profile.cache.lines_in_flight,
+        }
+    }
+
+    /// The time of one core for a layout; `far`: the data lie in memory, whatever caches would hold.
+    ///
+    /// # Panics
+    ///
+    /// When it is beyond 213 days.
+    pub fn time(&self, data: &Scattered, way: Way, far: bool) -> TimeDelta {
+        let footprint = Bytes::new(data.lines + data.bytes);
+        let level = if far { Level::Dram } else { self.memory.level_of(footprint) };
+        let held = self.memory.held(data, level);
+        let traffic = self.memory.traffic(data, way, level, held);
+        let lines = traffic.max(self.waiting(data, level, held[0]));
+        let instructions = self.instructions(data);
+        if self.in_order { instructions + lines } else { instructions.max(lines) }
+    }
+
+    fn instructions(&self, data: &Scattered) -> TimeDelta {
+        let length = data.bytes / data.blocks.max(1);
+        if self.copy_from.is_none_or(|from| length >= from.as_u64()) {
+            self.block * data.blocks
+        } else {
+            self.primitive * data.primitives
+        }
+    }
+
+    /// The lines that nobody fetches ahead, of which the second level holds a part.
+    fn waiting(&self, data: &Scattered, level: Level, held: u64) -> TimeDelta {
+        let Some(in_flight) = self.in_flight else { return TimeDelta::ZERO };
+        let (near, beyond) = match level {
+            Level::L1 => (Level::L1, Level::L1),
+            Level::L2 | Level::L3 if self.memory.last_level() == Level::L3 => {
+                (Level::L2, Level::L3)
+            }
+            Level::L2 | Level::L3 => (Level::L2, Level::Dram),
+            Level::Dram => (Level::Dram, Level::Dram),
+        };
+        let each = |level, part| u128::from(self.memory.load(level).as_ps()) * part;
+        let held = u128::from(held);
+        let one = (each(near, held) + each(beyond, WHOLE - held)) / WHOLE;
+        let all = one * u128::from(data.jumps) / u128::from(in_flight);
+        TimeDelta::from_ps(u64::try_from(all).expect("a packing takes less than 213 days"))
+    }
+}
+
+impl Memory {
+    /// The parts, of [`WHOLE`], of the scattered and of the packed side that the second level holds.
+    fn held(&self, data: &Scattered, level: Level) -> [u64; 2] {
+        let held = |bytes| self.held_by_second_level(Bytes::new(bytes));
+        match (level, self.ways) {
+            (Level::L1 | Level::Dram, _) => [0, 0],
+            (Level::L2 | Level::L3, None) => [held(data.lines + data.bytes); 2],
+            (Level::L2 | Level::L3, Some(_)) => {
+                // A set that the scattered side uses gets more lines than others: as many as if all
+                // sets were used like it.
+                let (touched, rest) = (data.touched.max(1), data.of_page - data.touched);
+                let among = held(data.bytes + data.lines * data.of_page / touched);
+                let alone = held(data.bytes);
+                [among, (among * touched + alone * rest) / data.of_page]
+            }
+        }
+    }
+
+    /// The time of all bytes that move, at the rates of copies.
+    fn traffic(&self, data: &Scattered, way: Way, level: Level, held: [u64; 2]) -> TimeDelta {
+        let (scattered, packed) = (u128::from(data.lines), u128::from(data.bytes));
+        let again = u128::from(self.copy_traffic - 1);
+        let [scattered, packed] = match way {
+            Way::Gather => [scattered, again * packed],
+            Way::Scatter => [again * scattered, packed],
+        };
+        let all = scattered + packed;
+        let near = (scattered * u128::from(held[0]) + packed * u128::from(held[1])) / WHOLE;
+        let time = |rate: Bandwidth, bytes: u128| {
+            let bytes = bytes.div_ceil(u128::from(self.copy_traffic));
+            rate.transfer_time(Bytes::new(u64::try_from(bytes).expect("a few times a layout")))
+        };
+        match level {
+            Level::L1 => time(self.copy_in_first, all),
+            Level::L2 | Level::L3 => time(self.copy[0], near) + time(self.copy[1], all - near),
+            Level::Dram => time(self.copy[2], all),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,159 @@
+use super::*;
+use crate::hardware::profile::{Fallback, PARAMETERS, Parameter, ProfileBuilder};
+
+/// 48 KiB, 2 MiB of 16 ways and 64 MiB; copies of 160, 50 and 16 GB/s, in memory of 6 GB/s.
+const MACHINE: [(&str, &str); 14] = [
+    ("cache.line", "64 B"),
+    ("cache.l1d_size", "48 KiB"),
+    ("cache.l1d_latency", "1 ns"),
+    ("cache.l2_size", "2 MiB"),
+    ("cache.l2_latency", "5 ns"),
+    ("cache.l3_size", "64 MiB"),
+    ("cache.l3_latency", "64 ns"),
+    ("mem.latency_local", "96 ns"),
+    ("mem.copy_traffic", "3"),
+    ("mem.core_copy_bw_l1", "160 GB/s"),
+    ("mem.core_copy_bw", "50 GB/s"),
+    ("mem.core_copy_bw_llc", "16 GB/s"),
+    ("mem.core_copy_bw_dram", "6 GB/s"),
+    ("os.page_size", "4 KiB"),
+];
+const WAYS: (&str, &str) = ("cache.l2_ways", "16");
+const IN_FLIGHT: (&str, &str) = ("cache.lines_in_flight", "16");
+
+fn packer(more: &[(&str, &str)]) -> Packer {
+    let mut builder = ProfileBuilder::new();
+    for parameter in PARAMETERS.iter().filter(|p| p.fallback == Fallback::Required) {
+        builder.set(parameter.path, parameter.plausible().0).unwrap();
+    }
+    for (path, text) in MACHINE.iter().chain(more) {
+        let kind = Parameter::find(path).unwrap().kind;
+        builder.set(path, kind.parse(text).unwrap()).unwrap();
+    }
+    Packer::new(&builder.build().unwrap())
+}
+
+/// So many blocks of so many bytes, so many bytes from each to the next.
+fn blocks(count: u64, length: u64, stride: i64) -> Scattered {
+    let runs = (0..count.cast_signed()).map(|block| (block * stride, length));
+    Scattered::of(runs, count * length / 4, (Bytes::new(64), Bytes::kib(4)))
+}
+
+const MIB: u64 = 1 << 20;
+
+/// So many bytes at so many GB/s.
+fn at(gb_per_s: u64, bytes: u64) -> TimeDelta {
+    Bandwidth::from_mb_per_s(1000 * gb_per_s).transfer_time(Bytes::new(bytes))
+}
+
+#[test]
+fn a_layout_is_the_lines_that_it_touches() {
+    let seen = |count, length, stride| {
+        let data = blocks(count, length, stride);
+        (data.lines / 64, data.jumps, data.touched)
+    };
+    // Two blocks in each line: they follow each other, and no page is left out.
+    assert_eq!(seen(1024, 4, 32), (512, 1, 64));
+    // Every second line: nothing follows.
+    assert_eq!(seen(1024, 16, 128), (1024, 1024, 32));
+    assert_eq!(seen(1024, 64, 512), (1024, 1024, 8));
+    // Of each run of four lines the first follows none.
+    assert_eq!(seen(256, 256, 2048), (1024, 256, 8));
+    // A page and a gap of seven.
+    assert_eq!(seen(16, 4096, 32_768), (1024, 16, 64));
+    // One run, whatever the blocks.
+    assert_eq!(seen(1024, 64, 64), (1024, 1, 64));
+    // A block over the end of a line touches two; backwards every block is a jump.
+    assert_eq!(seen(3, 64, 96), (4, 1, 4));
+    let back = Scattered::of([(0, 8), (-4096, 8)], 4, (Bytes::new(64), Bytes::kib(4)));
+    assert_eq!((back.lines, back.jumps, back.touched), (128, 2, 1));
+    let none = Scattered::of([(0, 0)], 0, (Bytes::new(64), Bytes::kib(4)));
+    assert_eq!(
+        (none.blocks, none.lines, packer(&[]).time(&none, Way::Gather, false)),
+        (0, 0, TimeDelta::ZERO)
+    );
+}
+
+#[test]
+fn traffic_is_lines_of_the_scattered_side_and_the_packed_bytes() {
+    let packer = packer(&[]);
+    // 16 MiB of lines for 4 MiB, in the last level: lines once, packed bytes read and written.
+    let data = blocks(262_144, 16, 128);
+    let lines = 262_144 * 64;
+    let all = |bytes: u64| bytes.div_ceil(3);
+    assert_eq!(packer.time(&data, Way::Gather, false), at(16, all(lines + 2 * 4 * MIB)));
+    // Unpacking reads and writes the lines.
+    assert_eq!(packer.time(&data, Way::Scatter, false), at(16, all(2 * lines + 4 * MIB)));
+    // What a device has left in memory, and what no cache holds.
+    assert_eq!(packer.time(&data, Way::Gather, true), at(6, all(lines + 2 * 4 * MIB)));
+    let large = blocks(1 << 20, 64, 512);
+    assert_eq!(packer.time(&large, Way::Gather, false), at(6, 64 * MIB));
+    // 16 KiB and 32 KiB: the first level, and the second.
+    assert_eq!(packer.time(&blocks(256, 64, 128), Way::Gather, false), at(160, 16 << 10));
+    assert_eq!(packer.time(&blocks(512, 64, 128), Way::Gather, false), at(50, 32 << 10));
+}
+
+#[test]
+fn blocks_at_equal_distances_share_few_sets() {
+    let packer = packer(&[WAYS]);
+    let held =
+        |data: &Scattered| packer.memory.held(data, Level::L2).map(|part| part * 100 / 65_536);
+    // 256 KiB in every eighth line: as crowded as 2 MiB, and the packed bytes lie among them.
+    let strided = blocks(4096, 64, 512);
+    assert_eq!(packer.memory.level_of(Bytes::new(strided.lines + strided.bytes)), Level::L2);
+    // Fewer than 16 others, of 18 on average: 0.29; of 2, in the other sets, always.
+    assert_eq!(held(&strided), [28, 91]);
+    // The same bytes in a row: all of them.
+    assert_eq!(held(&blocks(4096, 64, 64)), [100, 100]);
+    // 1 MiB in every eighth line: none.
+    assert_eq!(held(&blocks(16_384, 64, 512))[0], 0);
+    let time = |data| packer.time(&data, Way::Gather, false);
+    assert!(time(strided) > time(blocks(4096, 64, 64)).scaled(14, 10));
+}
+
+#[test]
+fn lines_that_follow_no_other_wait_for_their_turn() {
+    let (free, bound) = (packer(&[]), packer(&[IN_FLIGHT]));
+    let time = |packer: &Packer, data| packer.time(&data, Way::Gather, false);
+    // 65536 lines of the last level, 16 on their way for 64 ns: 4 ns each.
+    let strided = blocks(65_536, 16, 128);
+    assert_eq!(time(&bound, strided), TimeDelta::from_ns(4 * 65_536));
+    assert!(time(&free, strided) < TimeDelta::from_ns(3 * 65_536));
+    // In memory 96 ns: 6 ns each.
+    assert_eq!(bound.time(&strided, Way::Gather, true), TimeDelta::from_ns(6 * 65_536));
+    // Lines one after the other are fetched ahead.
+    let row = blocks(65_536, 64, 64);
+    assert_eq!(time(&bound, row), time(&free, row));
+}
+
+#[test]
+fn the_slowest_bound_counts_unless_a_core_issues_in_order() {
+    let data = blocks(262_144, 4, 32);
+    let traffic = packer(&[]).time(&data, Way::Gather, false);
+    let with = |more: &[(&str, &str)]| packer(more).time(&data, Way::Gather, false);
+    let slow = TimeDelta::from_ns(2 * 262_144);
+    assert_eq!(with(&[("mpi.pack_block", "0.1 ns")]), traffic);
+    assert_eq!(with(&[("mpi.pack_block", "2 ns")]), slow);
+    assert_eq!(with(&[("mpi.pack_block", "2 ns"), ("cpu.in_order", "true")]), slow + traffic);
+}
+
+#[test]
+fn a_library_moves_short_blocks_primitive_by_primitive() {
+    let library = [
+        ("mpi.pack_element", "2 ns"),
+        ("mpi.pack_block", "40 ns"),
+        ("mpi.pack_copy_from", "1 KiB"),
+    ];
+    let packer = packer(&library);
+    let time = |data| packer.time(&data, Way::Gather, false);
+    // 128 integers a block.
+    assert_eq!(time(blocks(1024, 512, 4096)), TimeDelta::from_ns(2 * 128 * 1024));
+    assert_eq!(time(blocks(16, 1024, 8192)), TimeDelta::from_ns(40 * 16));
+    // The mean decides.
+    let mixed = |short| {
+        let runs = [(0, short), (8192, 2048)];
+        time(Scattered::of(runs, (short + 2048) / 4, (Bytes::new(64), Bytes::kib(4))))
+    };
+    assert_eq!(mixed(4), TimeDelta::from_ns(80));
+    assert!(mixed(4) < TimeDelta::from_ns(2 * 513));
+}
