@@ -362,6 +362,12 @@ impl Trail {
         }
     }
 
+    /// Bytes of the log, and messages that are kept.
+    pub(super) fn sizes(&self) -> (usize, usize) {
+        let kept = self.messages.as_ref().map_or(0, |(arrived, open)| arrived.len() + open.len());
+        (self.causes.bytes(), kept)
+    }
+
     pub(super) fn recorded(self, names: impl Iterator<Item = Spender>) -> Recorded {
         let ends = self.threads.iter().map(|strand| strand.last);
         let last = ends.max_by_key(|&moment| moment.at());
