@@ -20,6 +20,7 @@ use common::{job, model};
 use mpisim::engine::Keep;
 use mpisim::runtime::memory::Payload;
 use mpisim::runtime::timed::{Ending, Outcome};
+use mpisim::units::Bytes;
 use mpisim::workloads::job::{Flow, windowed};
 
 const WINDOW: u32 = 64;
@@ -62,6 +63,8 @@ impl Point {
         let programs = windowed(pairs, flow, bytes, WINDOW, WARM_UP, rounds);
         let mut job = job(model(machine, &[]), programs);
         (job.payload, job.record, job.options.causes) = (Payload::Phantom, false, keep);
+        // As the points of a scenario, it is looked at for its memory.
+        job.options.limits.memory = Bytes::new(16 << 30);
         let start = Instant::now();
         let outcome = job.run().expect("the pairs fit the nodes").outcome;
         (outcome, start.elapsed())

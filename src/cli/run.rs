@@ -233,8 +233,9 @@ pub(super) fn verdict(terminal: Terminal, result: &RunResult, files: &Files, for
             limited.len(),
             why_failed(first).what
         );
-        let problem = Problem::new(&codes::POINT_LIMIT, what)
-            .help("raise `limits` in the scenario, or by `--set limits.events=N`");
+        let problem = Problem::new(&codes::POINT_LIMIT, what).help(
+            "raise `limits` in the scenario, or by `--set limits.events=N` (`time`, `memory`)",
+        );
         terminal.problem(&problem);
         exit = problem.exit;
     }

@@ -4,7 +4,7 @@ use crate::engine::causes::Keep;
 use crate::engine::digest::{Digest, OrderedDigest};
 use crate::engine::journal::{Journal, JournalMode, Record};
 use crate::engine::queue::{EventQueue, Popped, SourceId};
-use crate::units::{Time, TimeDelta};
+use crate::units::{Bytes, Time, TimeDelta};
 
 /// What happens at a point in time: a small value; large content lies in arenas that it points to.
 pub trait Event: Copy {
@@ -48,12 +48,15 @@ pub struct Limits {
     pub events: u64,
     /// Latest time at which an event may fire.
     pub time: Time,
+    /// Most bytes that a run may hold, as its runtime counts them: the simulation itself only stops
+    /// where that is looked at ([`Simulation::pause_at`]).
+    pub memory: Bytes,
 }
 
 impl Default for Limits {
     /// No limit.
     fn default() -> Self {
-        Self { events: u64::MAX, time: Time::MAX }
+        Self { events: u64::MAX, time: Time::MAX, memory: Bytes::new(u64::MAX) }
     }
 }
 
@@ -85,6 +88,30 @@ pub enum LimitReached {
         /// How many events fired.
         events: u64,
     },
+    /// The run holds more than it may.
+    #[error(
+        "the limit of {limit} of memory was reached {}: the run holds {held}, most of it {largest} \
+         ({part}); raise `limits.memory`, or {remedy}", after(*events)
+    )]
+    Memory {
+        /// The limit.
+        limit: Bytes,
+        /// What the run holds.
+        held: Bytes,
+        /// What it holds most of.
+        largest: &'static str,
+        /// How much that is.
+        part: Bytes,
+        /// How many events fired; 0: it was told before the run began.
+        events: u64,
+        /// How a run holds less of that.
+        remedy: &'static str,
+    },
+}
+
+/// When it was seen, in words.
+fn after(events: u64) -> String {
+    if events == 0 { "before the first event".to_owned() } else { format!("after {events} events") }
 }
 
 /// How a simulation is watched and bounded.
@@ -130,6 +157,8 @@ impl<E: Copy> Pending<E> {
 pub struct Simulation<E> {
     queue: EventQueue<Pending<E>>,
     events: u64,
+    /// So many events may fire until somebody looks: at most as many as the limit.
+    pause: u64,
     limits: Limits,
     digest: Option<OrderedDigest>,
     journal: Option<Box<Journal>>,
@@ -142,6 +171,7 @@ impl<E: Event> Simulation<E> {
         Self {
             queue,
             events: 0,
+            pause: options.limits.events,
             limits: options.limits,
             digest: (!options.without_digest).then(OrderedDigest::new),
             journal: options.journal.map(|mode| Box::new(Journal::new(mode))),
@@ -194,7 +224,7 @@ impl<E: Event> Simulation<E> {
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "a call would pass what fired through memory")]
     fn fire(&mut self) -> Option<Popped<Pending<E>>> {
-        if self.events == self.limits.events {
+        if self.events == self.pause {
             return None;
         }
         let popped = self.queue.pop_until(self.limits.time)?;
@@ -214,6 +244,22 @@ impl<E: Event> Simulation<E> {
         let Popped { time, round, source, event: pending } = popped;
         let (cause, tag, event) = (pending.cause(), pending.tag(), pending.event);
         Fired { number: self.events, time, round, source, cause, tag, event }
+    }
+
+    /// The limits of this run.
+    pub const fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    /// Fires no more than so many events in all until it is told another number. Asking for it costs
+    /// nothing: it is the number that is compared for the limit.
+    pub fn pause_at(&mut self, events: u64) {
+        self.pause = events.max(self.events).min(self.limits.events);
+    }
+
+    /// Whether the next event waits for another [`Simulation::pause_at`], and not for a limit.
+    pub fn pauses(&self) -> bool {
+        self.events == self.pause && self.events < self.limits.events
     }
 
     /// Simulated time: that of the last event fired.
@@ -281,7 +327,7 @@ impl<E: Event> Simulation<E> {
     pub fn limit_reached(&self) -> Option<LimitReached> {
         let next = self.next_time()?;
         let (now, events, pending) = (self.now(), self.events, self.pending());
-        let Limits { events: limit, time } = self.limits;
+        let Limits { events: limit, time, .. } = self.limits;
         if events == limit {
             Some(LimitReached::Events { limit, now, pending })
         } else {

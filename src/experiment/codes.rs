@@ -295,7 +295,7 @@ codes! {
         "`mpisim fit --hwloc FILE` reads what `lstopo --of xml FILE` of hwloc 2 writes: an element `topology` with objects inside each other. The message has line and column."
 
     POINT_LIMIT "E1001" Limit "a limit was hit while a point ran"
-        "A point passed the events or the simulated time that the scenario allows under `limits`. The message names the point and the limit. All other points are run, and their results are written."
+        "A point passed the events, the simulated time or the memory that the scenario allows under `limits`. The message names the point and the limit; of memory also what most of it is, and how a run holds less. Memory is counted by the program itself (docs/limits.md says how), so that a point ends after the same event on every machine, or is not begun where its ranks alone take more. All other points are run, and their results are written."
     INTERNAL "E1002" Internal "a defect of this program"
         "The simulator broke one of its own rules. This is never the fault of an input. The message names the place and the command that shows it again; please report both."
     STOPPED "E1003" Failed "the simulated program failed"

@@ -17,7 +17,7 @@ use super::library::{self, Library};
 use super::model_file::{Machine, Models};
 use super::overrides::{self, Spelling};
 use super::program::RankProgram;
-use super::schema::{DEFAULT_EVENTS, DEFAULT_SEED, SCENARIO, SCHEMA, metrics};
+use super::schema::{DEFAULT_EVENTS, DEFAULT_MEMORY, DEFAULT_SEED, SCENARIO, SCHEMA, metrics};
 use super::shape::check::check;
 use super::shape::{Shape, path};
 use super::sweep::{self, Sweep};
@@ -423,6 +423,8 @@ pub struct Limits {
     pub events: u64,
     /// Simulated time.
     pub time: TimeDelta,
+    /// What it may hold, as [`crate::runtime::held`] counts it.
+    pub memory: Bytes,
 }
 
 /// 200 days: the clock ends at 213.

@@ -171,9 +171,22 @@ pub fn run_point(
     point: &Point,
     keep: Keep,
 ) -> Result<(PointResult, Option<Box<Recorded>>), PointError> {
+    if let Some(limit) = job::too_large(point) {
+        return Ok((refused(point, limit), None));
+    }
     let (mut outcome, noted) = outcome(point, keep)?;
     let result = metrics::point(point, &outcome, noted);
     Ok((result, outcome.causes.take()))
+}
+
+/// A point that is not begun.
+fn refused(point: &Point, limit: LimitReached) -> PointResult {
+    PointResult {
+        digest: Digest::of_digests([]).to_string(),
+        failure: Some(limit.to_string()),
+        limited: true,
+        ..PointResult::at(point.index, point.params.clone())
+    }
 }
 
 /// What the limit of simulated time says where it ends a point before its first event after time zero.

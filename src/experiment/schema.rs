@@ -36,6 +36,8 @@ pub const DEFAULT_SEED: u64 = 1;
 pub const DEFAULT_POINTS: u64 = 100_000;
 /// The most events of a point where the scenario sets no limit.
 pub const DEFAULT_EVENTS: u64 = 100_000_000_000;
+/// The most memory of a point where the scenario sets no limit: what a machine of today has.
+pub const DEFAULT_MEMORY: u64 = 16 << 30;
 
 const fn time(min: u64, max: u64) -> Shape {
     Shape::Quantity { dimension: Dimension::Time, min, max }
@@ -535,6 +537,12 @@ static LIMITS: Shape = Shape::Object(&[
         "Events of a point, at most.",
     ),
     default("time", &time(1, LONGEST), "17280000 s", "Simulated time of a point, at most."),
+    default(
+        "memory",
+        &bytes(1, 1 << 50),
+        "16 GiB",
+        "What a point may hold, at most, as the program counts it (docs/limits.md).",
+    ),
     default(
         "points",
         &Shape::Count { min: 1, max: 10_000_000 },

@@ -564,6 +564,15 @@ pub enum Brought<'a, P> {
     Done(Token),
 }
 
+/// How much a machine keeps at a moment.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Keeps {
+    /// Places of open requests.
+    pub requests: usize,
+    /// Entries of matching queues.
+    pub entries: usize,
+}
+
 /// The MPI library of one process, without clock, randomness or wires.
 pub trait Machine: Clone + Eq + Hash + Debug {
     /// What goes over the wire besides payload bytes.
@@ -655,6 +664,11 @@ pub trait Machine: Clone + Eq + Hash + Debug {
 
     /// What is still open inside the library, in words; empty at the end of a correct program.
     fn leftovers(&self) -> Vec<String>;
+
+    /// What it keeps now, for a limit of memory.
+    fn keeps(&self) -> Keeps {
+        Keeps::default()
+    }
 
     /// A call as a reader knows it, for the story of a run.
     fn call_in_words(call: &Self::Call) -> String {

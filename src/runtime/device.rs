@@ -24,6 +24,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use super::account::{Account, Part};
 use super::causes::Recorded;
+use super::held::Held;
 use super::monitors::{Sometimes, Violation};
 use super::timed::{Ending, Mark, Outcome, Tally, Used};
 use super::told::{self, Words};
@@ -476,6 +477,7 @@ impl Running {
             marks: self.marks.iter().map(mark).collect(),
             violations,
             sometimes: Sometimes::default(),
+            held: Held::default(),
             overtaken: 0,
             resources: resources.collect(),
             accounts: self.cores.iter().map(|core| core.account).collect(),

@@ -321,6 +321,12 @@ impl Memories {
         matches!(region.space, Space::Landing(slot) if landing.taken(slot))
     }
 
+    /// The bytes of all buffers, and how many these are; none where payload is phantom.
+    pub fn held(&self) -> (u64, u64) {
+        let buffers = self.processes.iter().flat_map(|memory| memory.spaces.values());
+        buffers.fold((0, 0), |(bytes, count), one| (bytes + one.len() as u64, count + 1))
+    }
+
     /// How many landing slots of `process` are occupied.
     pub fn landings(&self, process: Process) -> u32 {
         self.slots(process).occupied()

@@ -17,6 +17,7 @@ pub mod device;
 pub mod explore;
 pub mod faults;
 pub mod fingerprint;
+pub mod held;
 pub mod loggops;
 pub mod memory;
 pub mod monitors;

@@ -25,6 +25,7 @@ mod golden;
 mod inputs;
 mod invocations;
 mod manual;
+mod memory_limit;
 mod mutations;
 mod new;
 mod resume;

@@ -6,14 +6,17 @@
 use std::sync::Arc;
 
 use crate::common::{Script, job, model};
+use mpisim::engine::Keep;
 use mpisim::hardware::core::Scheme;
 use mpisim::mpi::operator::{Datatype, Operator, Reduction};
 use mpisim::protocols::call::{Call, Comm};
 use mpisim::protocols::collectives::Collective;
 use mpisim::protocols::contract::{Next, Region, Space};
 use mpisim::protocols::library::Library;
+use mpisim::runtime::held::Kind;
 use mpisim::runtime::memory::Payload;
 use mpisim::runtime::timed::Ending;
+use mpisim::units::Bytes;
 use mpisim::workloads::collective::Repeated;
 use mpisim::workloads::job::{AnyProgram, Flow, Job, windowed};
 
@@ -73,6 +76,49 @@ fn a_rank_of_recursive_doubling_costs_at_most_10_kib() {
         println!("{ranks} ranks: {each} B each at most");
         assert!(each <= 10 * 1024, "{ranks} ranks: {each} B each");
     }
+}
+
+/// What a run says that it holds, and what it has allocated at most, in bytes.
+fn told_and_allocated(mut job: Job<AnyProgram>) -> (u64, u64) {
+    job.options.limits.memory = Bytes::new(1 << 40);
+    let mut told = 0;
+    let run = allocation_counter::measure(|| {
+        let outcome = job.run().expect("it fits").outcome;
+        assert_eq!(outcome.ending, Ending::Finished);
+        told = outcome.held.total().as_u64();
+    });
+    (told, run.bytes_max)
+}
+
+#[test]
+fn prices_of_what_is_held_are_within_half_and_twice_of_what_is_allocated() {
+    let mut explained = paired(64);
+    explained.programs = windowed(32, Flow::OneWay, 8, 16, 1, 400);
+    explained.options.causes = Keep::Causes;
+    let mut real = paired(64);
+    real.programs = windowed(32, Flow::OneWay, 1 << 16, 16, 1, 2);
+    real.payload = Payload::Real;
+    let jobs = [
+        ("64 ranks in pairs", paired(64)),
+        ("1,024 ranks in pairs", paired(1024)),
+        ("4,096 ranks of a collective", doubling(4096)),
+        ("64 ranks explained", explained),
+        ("64 ranks with payload", real),
+    ];
+    for (name, job) in jobs {
+        let (told, allocated) = told_and_allocated(job);
+        println!("{name}: {told} B told, {allocated} B allocated");
+        assert!(told <= 2 * allocated && allocated <= 2 * told, "{name}: {told}, {allocated}");
+    }
+}
+
+#[test]
+fn the_documented_prices_are_those_that_are_counted() {
+    let text = include_str!("../../docs/limits.md");
+    let column = |line: &str| line.strip_suffix(" |")?.rsplit_once("| ")?.1.parse().ok();
+    let documented: Vec<u64> = text.lines().filter_map(column).collect();
+    let counted = Kind::ALL.map(Kind::bytes);
+    assert_eq!(documented, counted);
 }
 
 /// The first handle of the endpoints of a process.

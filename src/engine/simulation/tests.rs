@@ -87,9 +87,35 @@ fn the_limit_of_time_names_itself_the_time_and_the_count() {
 
 #[test]
 fn a_run_that_ends_on_its_limits_ends_well() {
-    let limits = Limits { events: 11, time: Time::from_ps(10_000) };
+    let limits = Limits { events: 11, time: Time::from_ps(10_000), ..Limits::default() };
     let mut simulation = count_down(10, Options { limits, ..Options::default() });
     assert_eq!(run(&mut simulation), Ok(()));
+}
+
+#[test]
+fn a_pause_keeps_events_back_and_changes_none() {
+    let mut whole = count_down(10, Options::default());
+    run(&mut whole).unwrap();
+    let mut simulation = count_down(10, Options::default());
+    for pause in [0, 3, 4, 11] {
+        simulation.pause_at(pause);
+        run(&mut simulation).unwrap();
+        assert_eq!((simulation.events(), simulation.pauses()), (pause, true));
+        assert_eq!(simulation.limit_reached(), None, "a pause is no limit");
+    }
+    simulation.pause_at(u64::MAX);
+    assert_eq!(simulation.next_event(), None);
+    assert!(!simulation.pauses());
+    assert_eq!(simulation.digest(), whole.digest());
+}
+
+#[test]
+fn a_pause_does_not_pass_the_limit_of_events() {
+    let limits = Limits { events: 5, ..Limits::default() };
+    let mut simulation = count_down(10, Options { limits, ..Options::default() });
+    simulation.pause_at(7);
+    assert!(run(&mut simulation).is_err());
+    assert_eq!((simulation.events(), simulation.pauses()), (5, false));
 }
 
 #[test]

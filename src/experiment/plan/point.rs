@@ -15,9 +15,10 @@ use super::super::shape::check::check;
 use super::addressing::{addressing, check_addressing, note_adapter, ranks_word, threads};
 use super::cooperation;
 use super::{
-    Addressing, Connections, DEFAULT_EVENTS, DEFAULT_SEED, DEFAULT_TIME, Limits, Lock, LongQueue,
-    MpiOptions, Payload, Placement, PlacementOrder, Point, Replayed, Topology, Workload,
-    applications, background, faults, goal, gpu, noise, one_sided, packing, place, progress, tiles,
+    Addressing, Connections, DEFAULT_EVENTS, DEFAULT_MEMORY, DEFAULT_SEED, DEFAULT_TIME, Limits,
+    Lock, LongQueue, MpiOptions, Payload, Placement, PlacementOrder, Point, Replayed, Topology,
+    Workload, applications, background, faults, goal, gpu, noise, one_sided, packing, place,
+    progress, tiles,
 };
 use crate::hardware::core::Pinning;
 use crate::hardware::topology::{self, Shape, TopologyError};
@@ -748,5 +749,6 @@ fn limits(tree: &Node) -> Limits {
     Limits {
         events: node.and_then(|node| node.count("events")).unwrap_or(DEFAULT_EVENTS),
         time: node.and_then(|node| node.time("time")).unwrap_or(DEFAULT_TIME),
+        memory: node.and_then(|node| node.bytes("memory")).unwrap_or(Bytes::new(DEFAULT_MEMORY)),
     }
 }

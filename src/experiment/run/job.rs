@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::engine::{JournalMode, Keep, Limits, Options};
+use crate::engine::{JournalMode, Keep, LimitReached, Limits, Options};
 use crate::experiment::collectives::Chosen;
 use crate::experiment::plan::{
     Addressing, Connections, Lock, LongQueue, MpiOptions, Payload, Placement, PlacementOrder,
@@ -17,6 +17,7 @@ use crate::protocols::collectives::Collective;
 use crate::protocols::library::{Endpoints, Library, Longest, Progress, Queues, Threading};
 use crate::protocols::xios_ep::library::{Counts, EpLibrary, EpThread};
 use crate::runtime::device::{self, bytes::Bytes};
+use crate::runtime::held::Held;
 use crate::runtime::memory;
 use crate::runtime::timed::{self, Ending, Outcome, Ran};
 use crate::units::Time;
@@ -96,6 +97,13 @@ pub fn build(point: &Point) -> Job {
         planted: None,
         programs: programs(point),
     }
+}
+
+/// The limit of memory that a job passes before anything of it is built.
+pub fn too_large(point: &Point) -> Option<LimitReached> {
+    let processes = u64::from(point.placement.processes);
+    let held = Held::at_start(processes, processes * u64::from(point.threads));
+    held.beyond(point.limits.memory, 0)
 }
 
 /// Runs the job of a point: what it did, and what its libraries noted.
@@ -190,7 +198,11 @@ fn packed(point: &Point, packing: &Packing) -> device::Setup {
 
 fn options(point: &Point) -> Options {
     Options {
-        limits: Limits { events: point.limits.events, time: Time::ZERO + point.limits.time },
+        limits: Limits {
+            events: point.limits.events,
+            time: Time::ZERO + point.limits.time,
+            memory: point.limits.memory,
+        },
         ..Options::default()
     }
 }

@@ -70,6 +70,9 @@ impl Fabric {
             *present = capacity;
         }
         self.hops.change(resource.0, capacity, (from.delay, to.delay));
+        if let Some(watch) = &mut self.watch {
+            watch.forget_ways();
+        }
         if let Some(capacity) = capacity {
             self.set_flow_rate(now, resource, if to.paused { STILL } else { capacity }, out);
         }

@@ -7,7 +7,8 @@
 //!
 //! Only a fabric that is watched ([`Fabric::watch`]) keeps it; what it notes changes nothing. The way of
 //! a packet is that of its last byte: where that byte came later than the service needed it, time of
-//! the hop before counts. The time of bulk counts for whatever limited its flow: as much as the flow
+//! the hop before counts. Packets of one size cross the same hops in the same times again and again:
+//! a way that is like one told before is not worked out again. The time of bulk counts for whatever limited its flow: as much as the flow
 //! would take alone is transfer, the rest is sharing.
 
 use super::arena::NONE;
@@ -41,14 +42,76 @@ pub struct Leg {
     pub until: Time,
 }
 
+impl Leg {
+    fn moved(self, to: impl FnOnce(u64) -> u64) -> Self {
+        Self { until: Time::from_ps(to(self.until.as_ps())), ..self }
+    }
+}
+
 /// The visit of a transfer at one hop.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) struct Visit {
     pub(super) came: u64,
     /// When its service began.
     pub(super) begun: u64,
     /// When its last byte came.
     pub(super) tail: u64,
+}
+
+impl Visit {
+    /// The same, counted from `started`.
+    const fn since(&self, started: u64) -> Self {
+        Self {
+            came: self.came.wrapping_sub(started),
+            begun: self.begun.wrapping_sub(started),
+            tail: self.tail.wrapping_sub(started),
+        }
+    }
+}
+
+/// What the way of a packet depends on, with times from its start.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+struct Crossing {
+    first_hop: u32,
+    bytes: u64,
+    took: u64,
+    tail: u64,
+}
+
+impl Crossing {
+    /// Where its way is kept, if any like it was told before.
+    fn place(self) -> usize {
+        let mixed = (self.took ^ self.bytes << 20) + u64::from(self.first_hop);
+        (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as usize % WAYS
+    }
+}
+
+/// A way that was told before, with times from its start.
+#[derive(Clone, Debug, Default)]
+struct Known {
+    crossing: Crossing,
+    visits: Vec<Visit>,
+    legs: Vec<Leg>,
+}
+
+/// How many ways are kept.
+const WAYS: usize = 1 << 8;
+
+impl Known {
+    fn is_of(&self, crossing: Crossing, seen: &Seen) -> bool {
+        let alike = |(one, other): (&Visit, &Visit)| *one == other.since(seen.started);
+        self.crossing == crossing
+            && self.visits.len() == seen.visits.len()
+            && self.visits.iter().zip(&seen.visits).all(alike)
+    }
+
+    fn keep(&mut self, crossing: Crossing, seen: &Seen, legs: &[Leg]) {
+        self.crossing = crossing;
+        self.visits.clear();
+        self.visits.extend(seen.visits.iter().map(|visit| visit.since(seen.started)));
+        self.legs.clear();
+        self.legs.extend(legs.iter().map(|leg| leg.moved(|at| at - seen.started)));
+    }
 }
 
 /// One transfer under way.
@@ -68,9 +131,32 @@ pub(super) struct Watch {
     /// The ways of what was delivered last, one after the other, and where each of them ends.
     legs: Vec<Leg>,
     ends: Vec<usize>,
+    /// Ways of packets that were told before; none until the first.
+    known: Vec<Known>,
 }
 
 impl Watch {
+    /// Resources serve otherwise from now on.
+    pub(super) fn forget_ways(&mut self) {
+        self.known.clear();
+    }
+
+    /// The way of a packet, if one like it was told before.
+    fn tell_known(&mut self, crossing: Crossing, seen: &Seen) -> bool {
+        let known = self.known.get(crossing.place()).filter(|known| known.is_of(crossing, seen));
+        let Some(known) = known else { return false };
+        self.legs.extend(known.legs.iter().map(|leg| leg.moved(|at| at + seen.started)));
+        true
+    }
+
+    /// The way of a packet was told: these legs, from the first on.
+    fn keep_way(&mut self, crossing: Crossing, seen: &Seen, first: usize) {
+        if self.known.is_empty() {
+            self.known.resize_with(WAYS, Known::default);
+        }
+        self.known[crossing.place()].keep(crossing, seen, &self.legs[first..]);
+    }
+
     fn of(&mut self, id: u32) -> &mut Seen {
         let id = id as usize;
         if id >= self.seen.len() {
@@ -181,24 +267,47 @@ impl Fabric {
     fn tell_way(&mut self, id: u32) {
         let mut watch = self.watch.take().expect("it is watched");
         let seen = std::mem::take(watch.of(id));
-        let mut way =
-            Way { until: self.clock.as_ps(), started: seen.started, legs: &mut watch.legs };
-        let first = way.legs.len();
         let flight = self.flights[id];
+        let (first, now) = (watch.legs.len(), self.clock.as_ps());
         if flight.end_hop > flight.first_hop {
             if flight.bytes > self.mtu {
-                self.way_of_bulk(id, &seen, &mut way);
+                self.work_out(id, &seen, &mut watch.legs);
             } else {
-                self.way_of_packet(id, &seen, &mut way);
+                let crossing = Crossing {
+                    first_hop: flight.first_hop,
+                    bytes: flight.bytes,
+                    took: now - seen.started,
+                    tail: flight.tail.wrapping_sub(seen.started),
+                };
+                if !watch.tell_known(crossing, &seen) {
+                    self.work_out(id, &seen, &mut watch.legs);
+                    watch.keep_way(crossing, &seen, first);
+                } else if cfg!(debug_assertions) {
+                    let mut again = Vec::new();
+                    self.work_out(id, &seen, &mut again);
+                    assert_eq!(again, watch.legs[first..], "told as it was worked out");
+                }
             }
-            let resource = self.hops[flight.first_hop].resource;
-            way.back_to(seen.started, resource, Stage::Order);
         }
-        watch.legs[first..].reverse();
         watch.ends.push(watch.legs.len());
         // Its tables are used again.
         *watch.of(id) = seen;
         self.watch = Some(watch);
+    }
+
+    /// The legs of a transfer that is delivered now.
+    fn work_out(&mut self, id: u32, seen: &Seen, legs: &mut Vec<Leg>) {
+        let first = legs.len();
+        let mut way = Way { until: self.clock.as_ps(), started: seen.started, legs };
+        let flight = self.flights[id];
+        if flight.bytes > self.mtu {
+            self.way_of_bulk(id, seen, &mut way);
+        } else {
+            self.way_of_packet(id, seen, &mut way);
+        }
+        let resource = self.hops[flight.first_hop].resource;
+        way.back_to(seen.started, resource, Stage::Order);
+        legs[first..].reverse();
     }
 
     /// From the delivery of the last byte back, hop by hop.

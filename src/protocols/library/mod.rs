@@ -36,7 +36,7 @@ use std::sync::Arc;
 use super::call::{Call, Outcome, Reply, SendMode};
 use super::collectives::{Collective, Round};
 use super::contract::{
-    Action, Awaited, Brought, Emit, Entry, Guard, Handle, Input, Lanes, Machine, Process,
+    Action, Awaited, Brought, Emit, Entry, Guard, Handle, Input, Keeps, Lanes, Machine, Process,
     ProtocolError, Region, Route, Space, Thread, Token, Via, WaitSet,
 };
 #[cfg(feature = "mutants")]
@@ -566,6 +566,12 @@ impl Machine for Library {
 
     fn leftovers(&self) -> Vec<String> {
         self.open_ends()
+    }
+
+    fn keeps(&self) -> Keeps {
+        let queues = self.matching.iter();
+        let entries = queues.map(|queue| queue.posted_len() + queue.unexpected_len()).sum();
+        Keeps { requests: self.requests.places(), entries }
     }
 
     fn call_in_words(call: &Call) -> String {

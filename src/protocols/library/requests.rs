@@ -93,6 +93,12 @@ impl RequestTable {
         Self { user: Vec::new(), inner, parts, buffered: Vec::new(), later: Vec::new() }
     }
 
+    /// How many requests it has room for: that of one that has ended is used again.
+    pub(super) fn places(&self) -> usize {
+        let parts: usize = self.parts.iter().map(Vec::len).sum();
+        self.user.len() + self.inner.len() + parts + self.buffered.len()
+    }
+
     /// Reads a thread's requests: see [`Machine::touch`](crate::protocols::contract::Machine::touch).
     pub(super) fn touch(&self, thread: Thread) -> u64 {
         let [inner, part] =

@@ -32,6 +32,7 @@ mod telling;
 mod touch;
 mod trail;
 mod turns;
+mod weigh;
 mod wires;
 
 use std::collections::BTreeMap;
@@ -40,6 +41,7 @@ use super::account::{Account, Part};
 use super::counters::Counters;
 use super::deadlock::{self, Standing};
 use super::faults::FaultPlan;
+use super::held::Held;
 use super::memory::{Memories, Parcel, Payload};
 use super::monitors::buffers::{Buffers, Lends};
 use super::monitors::{Monitor, Monitors, Violation, system};
@@ -292,6 +294,8 @@ pub struct Timed<M: Machine, P: Program<M>> {
     faults: Option<Box<Faults>>,
     failed: Option<Ending>,
     delivered: Vec<Delivery>,
+    /// The most that it was seen to hold.
+    held_most: Held,
 }
 
 /// Lets the fabric schedule its events.
@@ -415,7 +419,9 @@ where
             faults,
             failed: None,
             delivered: Vec::new(),
+            held_most: Held::default(),
         };
+        timed.watch_memory();
         timed.keep_causes(setup.options.causes);
         timed.arm_faults();
         for process in 0..processes {
@@ -444,6 +450,10 @@ where
     pub fn run(mut self) -> Ran<M, P> {
         let ending = loop {
             let Some(event) = self.simulation.next_event() else {
+                if self.simulation.pauses() {
+                    let Some(limit) = self.weigh() else { continue };
+                    break Ending::Limit(limit);
+                }
                 break match self.simulation.limit_reached() {
                     Some(limit) => Ending::Limit(limit),
                     None => self.quiet(),
@@ -610,6 +620,7 @@ where
             packets: self.packets,
             entries_visited: self.entries_visited,
             rnr: self.rnr,
+            held: self.held_most,
             faults: self.faults.as_ref().map_or_else(Tally::default, |faults| faults.tally),
             choices: self.choices.unwrap_or_default(),
             causes,

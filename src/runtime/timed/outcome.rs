@@ -8,6 +8,7 @@ use crate::runtime::account::Account;
 use crate::runtime::causes::Recorded;
 use crate::runtime::deadlock::Deadlock;
 use crate::runtime::faults::Failure;
+use crate::runtime::held::Held;
 use crate::runtime::memory::Memories;
 use crate::runtime::monitors::{Sometimes, Violation};
 use crate::runtime::told::Told;
@@ -83,6 +84,8 @@ pub struct Outcome {
     pub entries_visited: u64,
     /// Receiver-not-ready pauses.
     pub rnr: u64,
+    /// The most that it held at once, where a limit of memory had it counted.
+    pub held: Held,
     /// What faults did.
     pub faults: Tally,
     /// The choices, where they were recorded.

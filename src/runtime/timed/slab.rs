@@ -58,6 +58,11 @@ impl<T> Slab<T> {
         self.slots[id as usize] = None;
     }
 
+    /// All that are there.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &T> + Clone {
+        self.slots.iter().flatten()
+    }
+
     pub(super) fn len(&self) -> usize {
         self.slots.len() - self.free.len()
     }

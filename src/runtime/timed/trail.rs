@@ -118,11 +118,12 @@ impl Trail {
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "it is noted of every piece of a core's work")]
     pub(super) fn spent(&mut self, thread: u32, spent: Spent, from: Time, to: Time) {
-        if self.threads[thread as usize].last.at() < from {
-            self.gap(thread, from);
-        }
         let tag = self.tag(thread, spent);
-        let strand = &mut self.threads[thread as usize];
+        let mut strand = &mut self.threads[thread as usize];
+        if strand.last.at() < from {
+            self.gap(thread, from);
+            strand = &mut self.threads[thread as usize];
+        }
         if strand.last.at() < to {
             strand.last = self.causes.add(to, strand.last, tag);
         }
@@ -364,6 +365,12 @@ impl Trail {
         {
             arrived.push(Message { came: now, ..message });
         }
+    }
+
+    /// Bytes of the log, and messages that are kept.
+    pub(super) fn sizes(&self) -> (usize, usize) {
+        let kept = self.messages.as_ref().map_or(0, |(arrived, open)| arrived.len() + open.len());
+        (self.causes.bytes(), kept)
     }
 
     pub(super) fn recorded(self, names: impl Iterator<Item = Spender>) -> Recorded {

@@ -51,8 +51,8 @@ use crate::mpi::operator::Reduction;
 use crate::protocols::call::{Call, Comm, Reply};
 use crate::protocols::collectives::{Collective, Work};
 use crate::protocols::contract::{
-    Action, Awaited, Entry, Guard, Handle, Input, Lane, Lanes, Machine, Process, ProtocolError,
-    Region, Thread, Wait, WaitSet,
+    Action, Awaited, Entry, Guard, Handle, Input, Keeps, Lane, Lanes, Machine, Process,
+    ProtocolError, Region, Thread, Wait, WaitSet,
 };
 use crate::protocols::library::{Library, Packet, SharedJob};
 use crate::protocols::note::Note;
@@ -356,6 +356,10 @@ impl Machine for EpLibrary {
 
     fn exposes(&self, region: Region) -> Result<(), ProtocolError> {
         self.inner.exposes(region)
+    }
+
+    fn keeps(&self) -> Keeps {
+        self.inner.keeps()
     }
 
     fn leftovers(&self) -> Vec<String> {

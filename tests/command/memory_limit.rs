@@ -1,0 +1,96 @@
+//! A limit of memory: points that pass it fail by name, before they begin or after the same event
+//! everywhere, and the others go on.
+
+use crate::binary::{SMALL, Scratch};
+
+/// Barriers of a few ranks and of many.
+fn ranks() -> String {
+    let workload = r#"{ "kind": "collective", "operation": "barrier", "algorithm": "dissemination",
+        "ranks_per_node": 2, "rounds": 3 }"#;
+    let small = SMALL.replace(r#"{ "kind": "ping_pong", "size": "8 B", "rounds": 5 }"#, workload);
+    let axis = r#""workload.size": ["8 B", "1 KiB", "64 KiB"]"#;
+    let text = small.replace(axis, r#""workload.ranks_per_node": [2, 50, 4]"#);
+    let head = text.split("\"figures\"").next().unwrap().trim_end().trim_end_matches(',');
+    format!("{head}\n}}")
+}
+
+/// Ping-pongs with bytes.
+fn bytes() -> String {
+    SMALL.replace("\"workload\"", "\"mpi\": { \"payload\": \"real\" },\n  \"workload\"")
+}
+
+// row: K9
+#[test]
+fn ranks_that_do_not_fit_are_not_begun_and_the_other_points_are_there() {
+    let scratch = Scratch::new("memory-ranks");
+    scratch.write("ranks.json", &ranks());
+    // 100 ranks with a thread each: 100 * (4096 + 1024) bytes.
+    let run = ["run", "ranks.json", "--set", "limits.memory=500000 B", "--format", "csv"];
+    let answer = scratch.run(&run).check(
+        5,
+        &[
+            "error[E1001]",
+            "a limit ended 1 of 3 points",
+            "point 1 (workload.ranks_per_node = 50)",
+            "reached before the first event: the run holds 500 KiB, most of it its processes (400 KiB)",
+            "simulate fewer ranks",
+        ],
+    );
+    for (ranks, there) in [("0,2,latency", true), ("1,50,latency", false), ("2,4,latency", true)] {
+        assert_eq!(answer.out.contains(ranks), there, "{}", answer.out);
+    }
+    let enough = ["run", "ranks.json", "--set", "limits.memory=2 MiB", "--format", "csv"];
+    assert!(scratch.run(&enough).check(0, &[]).out.contains("1,50,latency"));
+}
+
+// row: K9
+#[test]
+fn a_run_that_grows_beyond_it_stops_after_the_same_event_whoever_runs_beside_it() {
+    let scratch = Scratch::new("memory-bytes");
+    scratch.write("bytes.json", &bytes());
+    let run = |jobs: &str| {
+        let set = "limits.memory=100 KiB";
+        let arguments = ["run", "bytes.json", "--jobs", jobs, "--set", set, "--format", "json"];
+        scratch.run(&arguments).check(5, &["a limit ended 1 of 3 points", "64 KiB"])
+    };
+    let (one, two) = (run("1"), run("2"));
+    assert_eq!(one.out, two.out);
+    let json = one.json();
+    let points = json["points"].as_array().unwrap();
+    assert_eq!((&points[0]["failure"], &points[1]["failure"]), (&().into(), &().into()));
+    // The number holds in debug and release: `.ci/run test release-tests` runs both.
+    let said = points[2]["failure"].as_str().unwrap();
+    assert!(said.contains("reached after 64 events: the run holds 275072 B,"), "{said}");
+    assert!(said.contains("most of it bytes of payload (256 KiB)"), "{said}");
+    assert!(said.contains("`mpi.payload` \"phantom\""), "{said}");
+    let phantom = ["run", "bytes.json", "--set", "limits.memory=100 KiB", "--set"];
+    scratch.run(&[&phantom[..], &["mpi.payload=phantom"]].concat()).check(0, &[]);
+}
+
+// row: K9
+#[test]
+fn a_limit_that_is_not_met_changes_no_byte() {
+    let scratch = Scratch::new("memory-unmet");
+    scratch.write("bytes.json", &bytes());
+    let run = |limit: &str| {
+        let set = format!("limits.memory={limit}");
+        scratch.run(&["run", "bytes.json", "--set", &set, "--format", "csv"]).check(0, &[]).out
+    };
+    assert_eq!(run("1 MiB"), run("1024 GiB"));
+}
+
+// row: K9
+#[test]
+fn the_log_of_an_explained_run_counts() {
+    let scratch = Scratch::new("memory-log");
+    scratch.write("small.json", &SMALL.replace("\"rounds\": 5", "\"rounds\": 20000"));
+    let run = |more: &[&str]| {
+        let set = "limits.memory=64 KiB";
+        scratch.run(
+            &[&["run", "small.json", "--set", set, "--set", "workload.size=8 B"], more].concat(),
+        )
+    };
+    run(&[]).check(0, &[]);
+    let answer = run(&["--explain"]).check(5, &["E1001", "run without `--explain`"]);
+    assert!(answer.err.contains("most of it the log of `--explain`"), "{}", answer.err);
+}
