@@ -38,6 +38,7 @@ mod explorer;
 mod faults;
 mod gpu_messages;
 mod intercommunicators;
+mod kept;
 mod linked_lists;
 mod lossy_wires;
 mod mapped_locks;
