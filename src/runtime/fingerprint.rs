@@ -20,6 +20,8 @@ pub struct Fingerprint {
     names: Vec<i128>,
     /// Of how many were given, where anybody has told.
     given: u64,
+    /// How much was written.
+    words: u32,
 }
 
 impl Default for Fingerprint {
@@ -29,6 +31,7 @@ impl Default for Fingerprint {
             high: 0x1319_8a2e_0370_7344,
             names: Vec::new(),
             given: 0,
+            words: 0,
         }
     }
 }
@@ -73,6 +76,7 @@ impl Fingerprint {
     }
 
     fn word(&mut self, word: u64) {
+        self.words = self.words.wrapping_add(1);
         let (a, b) = (0x87c3_7b91_1142_53d5, 0x4cf5_ad43_2745_937f);
         self.low = (self.low ^ word.wrapping_mul(a)).rotate_left(27).wrapping_mul(b);
         self.low = self.low.wrapping_add(self.high);
@@ -164,9 +168,23 @@ struct Kept<T> {
 struct Print {
     halves: [u64; 2],
     /// Of all, where different names are different.
-    named: [u64; 2],
+    named: Named,
     given: u64,
     names: Box<[i128]>,
+    /// How much was written, names included.
+    words: u32,
+}
+
+/// The fingerprint of a shared value in which different names are different.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Named([u64; 2]);
+
+impl Hash for Named {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let Self([low, high]) = *self;
+        state.write_u64(low);
+        state.write_u64(high);
+    }
 }
 
 /// The low and the high 64 bits.
@@ -185,6 +203,12 @@ impl<T: Clone> Clone for Kept<T> {
 impl<T> Clone for Shared<T> {
     fn clone(&self) -> Self {
         Self(Arc::clone(&self.0))
+    }
+
+    fn clone_from(&mut self, other: &Self) {
+        if !Arc::ptr_eq(&self.0, &other.0) {
+            *self = other.clone();
+        }
     }
 }
 
@@ -214,16 +238,30 @@ impl<T: Clone> Shared<T> {
 
 impl<T: Hash> Shared<T> {
     /// The fingerprint in which different names are different.
-    pub fn named(&self) -> [u64; 2] {
+    pub fn named(&self) -> Named {
         self.print().named
+    }
+
+    /// Bytes of the value, about: itself, and 8 for each number that it holds somewhere else, as its
+    /// fingerprint meets them; what it shares with others is only mentioned.
+    pub fn bytes(&self) -> usize {
+        size_of::<Kept<T>>() + size_of::<u64>() * self.print().words as usize
     }
 
     fn print(&self) -> &Print {
         self.0.print.get_or_init(|| {
             let hasher = Fingerprint::with(&self.0.value);
-            let (given, names) = (hasher.given, hasher.names.as_slice().into());
+            let given = hasher.given;
+            let names: Box<[i128]> = hasher.names.as_slice().into();
+            let words = hasher.words + u32::try_from(2 * names.len()).expect("few names");
             let halves_of_all = halves(hasher.value());
-            Print { halves: halves_of_all, named: halves(hasher.by_name()), given, names }
+            Print {
+                halves: halves_of_all,
+                named: Named(halves(hasher.by_name())),
+                given,
+                names,
+                words,
+            }
         })
     }
 }

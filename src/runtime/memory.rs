@@ -65,7 +65,7 @@ pub struct Difference {
 }
 
 /// The memory of every process.
-#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+#[derive(Debug, Eq, Hash, PartialEq)]
 pub struct Memories {
     payload: Payload,
     processes: Vec<Shared<Memory>>,
@@ -80,6 +80,20 @@ pub(super) struct Memory {
     /// Bytes of each buffer that was written; others read as zeros. Empty where phantom.
     spaces: BTreeMap<Space, Vec<u8>>,
     landing: Slots,
+}
+
+impl Clone for Memories {
+    fn clone(&self) -> Self {
+        let (processes, counted) = (self.processes.clone(), self.counted.clone());
+        Self { payload: self.payload, processes, counted }
+    }
+
+    fn clone_from(&mut self, other: &Self) {
+        let Self { payload, processes, counted } = other;
+        self.payload = *payload;
+        self.processes.clone_from(processes);
+        self.counted.clone_from(counted);
+    }
 }
 
 impl Memories {
@@ -107,8 +121,8 @@ impl Memories {
     }
 
     /// Gives a process, which has one, the memory that it had at another time.
-    pub(super) fn put(&mut self, process: Process, memory: Shared<Memory>) {
-        self.processes[process.0 as usize] = memory;
+    pub(super) fn put(&mut self, process: Process, memory: &Shared<Memory>) {
+        self.processes[process.0 as usize].clone_from(memory);
     }
 
     /// Copies `from` to `to` inside one process.

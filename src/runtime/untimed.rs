@@ -51,7 +51,7 @@ mod words;
 
 pub use choice::Choice;
 pub use crash::{Crash, CrashReport};
-use hearing::Met;
+pub(in crate::runtime) use hearing::Met;
 use memo::Memo;
 pub use step::Refusal;
 use turns::Notes;
@@ -93,7 +93,7 @@ pub enum Outcome {
 }
 
 /// A state of the whole job.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct World<M: Machine, P: Program<M>> {
     instances: Vec<Shared<Instance<M, P>>>,
     ports: Vec<Shared<Port<M>>>,
@@ -300,6 +300,51 @@ impl Does {
     }
 }
 
+impl<M: Machine, P: Program<M>> Clone for World<M, P> {
+    fn clone(&self) -> Self {
+        Self {
+            instances: self.instances.clone(),
+            ports: self.ports.clone(),
+            memories: self.memories.clone(),
+            counters: self.counters.clone(),
+            fault: self.fault.clone(),
+            crash: self.crash,
+            wires: self.wires.clone(),
+            adapters: self.adapters,
+            monitors: self.monitors.clone(),
+            windows: self.windows.clone(),
+            buffers: self.buffers.clone(),
+            found: self.found.clone(),
+            memo: self.memo.clone(),
+            notes: self.notes.clone(),
+            met: self.met.clone(),
+        }
+    }
+
+    /// Touches only what differs: a search makes the states after one from each other.
+    fn clone_from(&mut self, other: &Self) {
+        let Self { instances, ports, memories, counters, fault, crash, wires, .. } = other;
+        self.instances.clone_from(instances);
+        self.ports.clone_from(ports);
+        self.memories.clone_from(memories);
+        if self.counters != *counters {
+            self.counters.clone_from(counters);
+        }
+        self.fault.clone_from(fault);
+        self.crash = *crash;
+        self.wires.clone_from(wires);
+        let Self { adapters, monitors, windows, buffers, found, memo, notes, met, .. } = other;
+        self.adapters = *adapters;
+        self.monitors.clone_from(monitors);
+        self.windows.clone_from(windows);
+        self.buffers.clone_from(buffers);
+        self.found.clone_from(found);
+        self.memo.clone_from(memo);
+        self.notes.clone_from(notes);
+        self.met.clone_from(met);
+    }
+}
+
 impl<M: Machine, P: Program<M>> PartialEq for World<M, P> {
     fn eq(&self, other: &Self) -> bool {
         self.instances == other.instances
@@ -374,7 +419,13 @@ where
     /// The same state, which with all states after it keeps what libraries make of inputs.
     #[must_use]
     pub fn with_memo(self) -> Self {
-        let mut world = Self { memo: Memo::empty(), ..self };
+        self.with_memo_of(memo::MOST)
+    }
+
+    /// The same, where no more than twice `most` values of a kind are kept, which is more than none.
+    #[must_use]
+    pub fn with_memo_of(self, most: usize) -> Self {
+        let mut world = Self { memo: Memo::empty(most), ..self };
         world.hand_over();
         world
     }
@@ -396,7 +447,9 @@ where
             for (thread, strand) in (0u16..).zip(&instance.threads) {
                 strand_choices(process, Thread(thread), instance, strand, port, choices);
             }
-            choices.extend(self.for_adapter(process, instance, port));
+            if self.adapters {
+                choices.extend(self.for_adapter(process, instance, port));
+            }
             let free = |operation: &&Operation| !operation.waits() && !self.is_cut_off(operation);
             let live = port.operations.iter().filter(free);
             choices.extend(live.map(|operation| {
@@ -501,7 +554,12 @@ where
     /// The same since it was asked for last.
     pub fn take_sometimes(&mut self) -> Sometimes {
         self.hand_over();
-        std::mem::take(&mut self.met).all()
+        self.take_met().all()
+    }
+
+    /// The same in a world that keeps what libraries make of inputs.
+    pub(in crate::runtime) fn take_met(&mut self) -> Met {
+        std::mem::take(&mut self.met)
     }
 
     /// Who can never go on, and why; `None` where everybody still may.
@@ -663,6 +721,10 @@ impl<M: Machine, P: Program<M>> Instance<M, P> {
 
     /// Whether the thread could be granted what this entry needs.
     fn grants(&self, thread: Thread, entry: &Entry<'_, M::Call>) -> bool {
+        // Where nobody is inside anything, the library need not be asked.
+        if self.owners.is_empty() {
+            return true;
+        }
         let Some(guard) = self.machine.guard(thread, entry) else { return true };
         self.owners.iter().all(|&(held, owner)| held != guard || owner == thread)
     }
@@ -697,23 +759,37 @@ fn strand_choices<M: Machine, P: Program<M>>(
         }
         Stage::Touches(_) => choices.push(Choice::Touch { process, thread }),
         Stage::Inside => {
-            let lanes = instance.machine.polls(thread);
-            if instance.grants(thread, &Entry::Packet) {
-                let polled = port.channels.iter().filter(|channel| channel.is_open());
-                let polled = polled.filter(|channel| lanes.contains(channel.from.own));
-                choices.extend(polled.map(|channel| {
-                    let (from, via) = (channel.from, channel.via);
-                    Choice::TakePacket { process, thread, from, via }
-                }));
-            }
-            if port.completion(lanes).is_some() && instance.grants(thread, &Entry::Done) {
-                choices.push(Choice::TakeDone { process, thread });
+            // Mostly nothing is there, and the library need not be asked what it polls.
+            if !port.channels.is_empty() || !port.completions.is_empty() {
+                arrivals(process, thread, instance, port, choices);
             }
             if strand.pass.is_some() && instance.grants(thread, &Entry::Polled) {
                 choices.push(Choice::EndPass { process, thread });
             }
         }
         Stage::Calls(_) | Stage::Unborn | Stage::Joining | Stage::Ended | Stage::Dead => {}
+    }
+}
+
+/// What a thread that polls may take.
+fn arrivals<M: Machine, P: Program<M>>(
+    process: Process,
+    thread: Thread,
+    instance: &Instance<M, P>,
+    port: &Port<M>,
+    choices: &mut Vec<Choice>,
+) {
+    let lanes = instance.machine.polls(thread);
+    if instance.grants(thread, &Entry::Packet) {
+        let polled = port.channels.iter().filter(|channel| channel.is_open());
+        let polled = polled.filter(|channel| lanes.contains(channel.from.own));
+        choices.extend(polled.map(|channel| {
+            let (from, via) = (channel.from, channel.via);
+            Choice::TakePacket { process, thread, from, via }
+        }));
+    }
+    if port.completion(lanes).is_some() && instance.grants(thread, &Entry::Done) {
+        choices.push(Choice::TakeDone { process, thread });
     }
 }
 

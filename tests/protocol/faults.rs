@@ -12,10 +12,13 @@ use mpisim::engine::{Keep, Stream, Streams};
 use mpisim::experiment::plan::{Plan, Point, Request, load};
 use mpisim::experiment::run::job;
 use mpisim::hardware::reliable::Settings;
+use mpisim::protocols::contract::Program;
+use mpisim::protocols::library::Library;
 use mpisim::runtime::explore::lossy::every_order;
 use mpisim::runtime::explore::{Final, compare, replay};
 use mpisim::runtime::faults::{Allowed, Effect, Failure};
 use mpisim::runtime::timed::{Ending, Outcome};
+use mpisim::workloads::job::Job;
 
 /// A name and the members of a scenario, after the machine.
 struct Family {
@@ -30,7 +33,7 @@ const fn family(name: &'static str, processes: u32, rest: &'static str) -> Famil
     Family { name, rest, processes, spins: false }
 }
 
-const FAMILIES: [Family; 18] = [
+const FAMILIES: [Family; 20] = [
     family(
         "eager",
         2,
@@ -122,6 +125,16 @@ const FAMILIES: [Family; 18] = [
         "gpu",
         2,
         r#""machine": "arc-c2050-qdr", "mpi": { "payload": "real" }, "workload": { "kind": "gpu_ping_pong", "size": "16 KiB", "method": "kernel", "rounds": 1, "warmup": 0 }"#,
+    ),
+    family(
+        "agents",
+        2,
+        r#""machine": "broadwell-edr", "mpi": { "payload": "real" }, "ranks": { "progress_thread": true }, "workload": { "kind": "ping_pong", "size": "40000 B", "rounds": 3 }"#,
+    ),
+    family(
+        "agents_epochs",
+        3,
+        r#""machine": "broadwell-edr", "mpi": { "payload": "real" }, "ranks": { "progress_thread": true }, "workload": { "kind": "rma_epochs", "epoch": "lock_all_puts", "access": "write", "processes": 3, "processes_per_node": 2, "rounds": 2, "operations": 4, "size": "6000 B" }"#,
     ),
 ];
 
@@ -299,7 +312,11 @@ fn judge(family: &Family, point: &Point, outcome: &Outcome, text: &str) -> &'sta
 
 /// Runs a point with its choices recorded, and takes a run that finished over the bridge.
 fn cross(point: &Point) -> Outcome {
-    let mut job = job::build(point);
+    let job = job::build(point);
+    if point.progress_thread { cross_job(job.assisted()) } else { cross_job(job) }
+}
+
+fn cross_job<P: Program<Library>>(mut job: Job<P>) -> Outcome {
     job.record = true;
     let mut world = job.untimed().unwrap();
     let threads = usize::from(job.threads);

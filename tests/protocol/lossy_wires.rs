@@ -1,6 +1,8 @@
 //! Messages over wires that lose, repeat and reorder packets: every order, so many faults.
 
-use mpisim::experiment::explore::{Explored, MayFail, Options, Size, Start, Subject, registry};
+use mpisim::experiment::explore::{
+    Explored, MayFail, Options, Size, Start, Subject, registry, scenario,
+};
 use mpisim::experiment::plan::{Request, load};
 use mpisim::experiment::run::job;
 use mpisim::hardware::reliable::Settings;
@@ -92,4 +94,31 @@ fn no_protocol_notices_what_the_wires_do() {
         lost += met(&found, "lost");
     }
     assert!(complete > 3 && lost > 10_000, "{complete} complete, {lost} packets lost");
+}
+
+/// The transport of a scenario holds beside progress threads as well, in every order.
+#[test]
+fn ranks_with_progress_threads_lose_packets_as_their_scenario_says() {
+    let explored = |retries: u32| {
+        let text = format!(
+            r#"{{ "schema": 1, "title": "t", "source": "s", "machine": "ideal", "nodes": 2,
+            "ranks": {{ "progress_thread": true }},
+            "workload": {{ "kind": "program", "ranks": [
+                [ {{ "op": "send", "to": 1, "tag": 1, "size": "8 B" }} ],
+                [ {{ "op": "recv", "src": 0, "tag": 1, "max": "8 B" }} ] ] }},
+            "faults": [ {{ "kind": "packet_loss", "where": "all links", "probability": 0.01 }} ],
+            "transport": {{ "retries": {retries} }} }}"#
+        );
+        let (scenario, text) = ("t.json".to_owned(), Some(text));
+        let (plan, said) = load(&Request { scenario, text, ..Request::default() });
+        let plan = plan.unwrap_or_else(|| panic!("{}", said.human()));
+        let subject = scenario::subject(&plan).unwrap();
+        let found = subject.explore(&over(scenario::allowed(&plan)));
+        assert!(found.stopped.is_none() && found.failures.is_empty(), "{:?}", found.failures);
+        assert!(met(&found, "lost") > 0 && met(&found, "compared") > 0, "{:?}", found.sometimes);
+        found
+    };
+    let (none, one) = (explored(0), explored(1));
+    assert!(none.diagnosed > 0 && none.diagnoses[0].contains("retry counter"), "{none:?}");
+    assert!(one.diagnosed == 0 && one.finals > 0, "{one:?}");
 }

@@ -39,6 +39,7 @@ mod faults;
 mod gpu_messages;
 mod icollectives;
 mod intercommunicators;
+mod kept;
 mod linked_lists;
 mod lossy_wires;
 mod mapped_lines;

@@ -135,26 +135,6 @@ fn buffers_that_were_read_and_steps_that_commute_change_no_end() {
     }
 }
 
-/// What a search keeps of turns, ports and monitors decides nothing: the same choices, step by step.
-#[test]
-fn a_search_that_repeats_what_it_knows_sees_the_same_world() {
-    for algorithm in Algorithm::ALL {
-        let plain = start(contenders(algorithm, 3, asked(2)));
-        let keeping = plain.clone().with_memo();
-        for way in 0..20 {
-            let (mut plain, mut kept) = (plain.clone(), keeping.clone());
-            let walk = walk(&mut plain, 7, way, 2_000);
-            for choice in walk.choices {
-                kept.apply(choice).unwrap();
-            }
-            assert_eq!(plain, kept, "{algorithm:?}, way {way}");
-            assert_eq!(plain.violations(), kept.violations());
-            assert_eq!(plain.sometimes(), kept.sometimes());
-            assert_eq!(plain.conclude(), kept.conclude());
-        }
-    }
-}
-
 /// Branches that were met on the way to where a search starts are not counted by the search.
 #[test]
 fn a_search_counts_what_it_meets_itself() {

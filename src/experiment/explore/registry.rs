@@ -163,6 +163,20 @@ pub fn entries() -> Vec<Entry> {
             jobs::polls,
         ),
         entry(
+            "progress/eager",
+            "R ranks in a ring, each beside a progress thread, K small messages to the next",
+            [2, 4],
+            skipped,
+            |size, planted| jobs::assisted_ring(size, planted, jobs::SMALL),
+        ),
+        entry(
+            "progress/rget",
+            "R ranks in a ring, each beside a progress thread, K large messages to the next",
+            [2, 4],
+            skipped,
+            |size, planted| jobs::assisted_ring(size, planted, jobs::LARGE),
+        ),
+        entry(
             "windows/shared",
             "R ranks add K times to one number in memory that they share, each under a shared lock",
             [2, 8],

@@ -72,7 +72,7 @@ pub fn subject(plan: &Plan) -> Result<Box<dyn Subject>, Unfit> {
     }
     if point.progress_thread {
         let world = job.assisted().untimed().map_err(wrong)?;
-        return Ok(Box::new(Start::new(world).with_settings(plan.digest.as_str())));
+        return Ok(Box::new(start(world, plan, wires)));
     }
     let world = job.untimed().map_err(wrong)?;
     Ok(Box::new(start(world, plan, wires)))

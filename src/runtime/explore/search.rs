@@ -6,10 +6,10 @@ use super::graph::{Graph, Number};
 use super::seen::Seen;
 use super::{Budget, Survey};
 use crate::protocols::contract::{Machine, Process, Program};
+use crate::runtime::monitors::Violation;
 use crate::runtime::monitors::buffers::Lends;
-use crate::runtime::monitors::{Sometimes, Violation};
 use crate::runtime::rules::Fault;
-use crate::runtime::untimed::{Choice, World};
+use crate::runtime::untimed::{Choice, Met, World};
 
 /// How far a search goes, and what it may leave out.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -97,15 +97,17 @@ where
     let mut search = Search::new(start, scope, print(start));
     search.survey.complete = true;
     let mut choices = Vec::new();
-    while let Some(world) = search.frontier.pop_front() {
-        if !search.has_room() {
+    while let Some(world) = search.next() {
+        if !search.has_room(&world) {
             search.survey.complete = false;
             break;
         }
         search.begin_state();
         let before = world.violations().len();
         if let Some(step) = scope.rule.step(&world) {
-            let next = search.follow(before, world.clone(), (ALONE, step), &print);
+            let copy = search.copy(&world);
+            search.follow(before, copy, (ALONE, step), &print);
+            let next = search.number();
             if scope.rule == Rule::Returns || next.is_some_and(|next| next > search.here()) {
                 continue;
             }
@@ -118,23 +120,45 @@ where
         }
         let Some((&last, others)) = choices.split_last() else { continue };
         for (&choice, index) in others.iter().zip(0..) {
-            search.follow(before, world.clone(), (index, choice), &print);
+            let copy = search.copy(&world);
+            search.follow(before, copy, (index, choice), &print);
         }
         let index = u16::try_from(others.len()).expect("a state has fewer than 2^16 choices");
         search.follow(before, world, (index, last), &print);
+        search.number();
     }
     search.finish()
 }
 
+/// The most states that are kept to be made others.
+const MOST_SPARE: usize = 64;
+
 /// Stands for the index of a step that was followed alone.
 const ALONE: u16 = u16::MAX;
+
+/// What a choice led to, before it is known whether it was met before.
+struct Followed<M: Machine, P: Program<M>> {
+    world: World<M, P>,
+    print: u128,
+    /// The choice, and how many steps it and those took that join it.
+    index: u16,
+    taken: u32,
+    /// Nobody may hope for a fault: it leads to no good end.
+    hopeless: bool,
+}
 
 struct Search<'a, M: Machine, P: Program<M>> {
     start: &'a World<M, P>,
     scope: Scope,
     seen: Seen,
-    /// States that are not expanded yet, in the order of their numbers.
-    frontier: VecDeque<World<M, P>>,
+    /// States that are not expanded yet, in the order of their numbers, and the bytes that each holds.
+    frontier: VecDeque<(World<M, P>, usize)>,
+    /// The bytes that all of them hold.
+    open: usize,
+    /// What the choices of the state that is being expanded lead to.
+    followed: Vec<Followed<M, P>>,
+    /// States that were met before, to be made others.
+    spare: Vec<World<M, P>>,
     /// The state that is being expanded; none before the first.
     at: Option<Number>,
     /// How each state was first reached: from where, by which of its choices, and in how many
@@ -149,6 +173,7 @@ struct Search<'a, M: Machine, P: Program<M>> {
     dead: Vec<Number>,
     /// States that are not judged as doomed: with a choice that breaks a law, or diagnosed ends.
     excused: Vec<Number>,
+    met: Met,
     survey: Survey,
 }
 
@@ -166,7 +191,10 @@ where
             start,
             scope,
             seen,
-            frontier: [first].into(),
+            frontier: [(first, 0)].into(),
+            open: 0,
+            followed: Vec::new(),
+            spare: Vec::new(),
             at: None,
             from: vec![0],
             by: vec![0],
@@ -176,6 +204,7 @@ where
             finals: Vec::new(),
             dead: Vec::new(),
             excused: Vec::new(),
+            met: Met::default(),
             survey: Survey::default(),
         }
     }
@@ -184,12 +213,27 @@ where
         self.from.len()
     }
 
+    /// The next state that is expanded.
+    fn next(&mut self) -> Option<World<M, P>> {
+        let (world, bytes) = self.frontier.pop_front()?;
+        self.open -= bytes;
+        Some(world)
+    }
+
+    /// Keeps a state until it is expanded.
+    fn put_off(&mut self, world: World<M, P>) {
+        let bytes = world.weight();
+        self.open += bytes;
+        self.frontier.push_back((world, bytes));
+    }
+
     /// Whether the limits allow another state to be expanded.
-    fn has_room(&mut self) -> bool {
+    fn has_room(&mut self, world: &World<M, P>) -> bool {
         let per_state = size_of::<Number>() + size_of::<u16>() + size_of::<u32>();
-        let open = self.frontier.len() * self.start.weight();
         let tables = self.seen.bytes() + self.graph.bytes() + self.from.capacity() * per_state;
-        self.survey.memory = self.survey.memory.max(open + tables);
+        let open = self.frontier.capacity() * size_of::<(World<M, P>, usize)>() + self.open;
+        let all = open + tables + world.kept_bytes();
+        self.survey.memory = self.survey.memory.max(all);
         self.survey.out_of_memory = self.survey.memory > self.scope.memory;
         self.states() <= self.scope.states && !self.survey.out_of_memory
     }
@@ -204,41 +248,62 @@ where
         self.at.expect("a state is being expanded")
     }
 
+    /// A state once more; what it shares with the last one that was spare is not touched.
+    fn copy(&mut self, world: &World<M, P>) -> World<M, P> {
+        let Some(mut copy) = self.spare.pop() else { return world.clone() };
+        copy.clone_from(world);
+        copy
+    }
+
     /// Follows a choice and the steps that join it from `next`, which is still the state that is being
-    /// expanded, where `before` laws were broken. Answers the state that they lead to, which is still to
-    /// be expanded where its number is greater than that of the one before.
+    /// expanded, where `before` laws were broken.
     fn follow(
         &mut self,
         before: usize,
         mut next: World<M, P>,
         (index, choice): (u16, Choice),
         print: impl Fn(&World<M, P>) -> u128,
-    ) -> Option<Number> {
+    ) {
         let wrong = self.follow_trail(before, &mut next, choice);
-        let met = next.take_sometimes();
-        if met != Sometimes::default() {
-            self.survey.sometimes = self.survey.sometimes.plus(met);
-        }
+        self.met.add(&next.take_met());
         if wrong {
-            self.excused.push(self.here());
-            return None;
+            return self.excused.push(self.here());
         }
+        let (print, hopeless) = (print(&next), choice.is_fault());
+        let taken = u32::try_from(self.trail.len()).expect("few steps join a choice");
+        self.followed.push(Followed { world: next, print, index, taken, hopeless });
+    }
+
+    /// Gives the states that were followed their numbers. Answers the last one, which is still to be
+    /// expanded where its number is greater than that of the state before.
+    fn number(&mut self) -> Option<Number> {
+        // A look at the table is a wait for memory, and all looks together are one.
+        let prints = self.followed.iter().map(|one| one.print);
+        std::hint::black_box(prints.fold(0, |read, print| read ^ self.seen.touch(print)));
+        let mut followed = std::mem::take(&mut self.followed);
+        let last = followed.drain(..).map(|one| self.number_one(one)).last();
+        self.followed = followed;
+        last
+    }
+
+    fn number_one(&mut self, followed: Followed<M, P>) -> Number {
+        let Followed { world, print, index, taken, hopeless } = followed;
         let fresh = Number::try_from(self.states()).expect("fewer than 2^32 states");
-        let number = self.seen.number(print(&next), fresh);
-        // Nobody may hope for a crash: it leads to no good end.
-        if !choice.is_fault() {
+        let number = self.seen.number(print, fresh);
+        if !hopeless {
             self.graph.add(number);
         }
         if number == fresh {
-            let taken = u32::try_from(self.trail.len()).expect("few steps join a choice");
             let steps = self.steps[self.here() as usize] + taken;
             self.survey.depth = self.survey.depth.max(steps as usize);
             self.from.push(self.here());
             self.by.push(index);
             self.steps.push(steps);
-            self.frontier.push_back(next);
+            self.put_off(world);
+        } else if self.spare.len() < MOST_SPARE {
+            self.spare.push(world);
         }
-        Some(number)
+        number
     }
 
     /// Takes the steps of a choice, up to the first that goes wrong; answers whether one did.
@@ -246,8 +311,8 @@ where
         self.trail.clear();
         let mut step = Some(choice);
         while let Some(choice) = step {
-            let applied = next.apply(choice);
-            debug_assert_eq!(applied, Ok(()), "the world offered this choice");
+            debug_assert!(next.offers(choice), "{choice}: it must be one of its choices");
+            next.make_happen(choice);
             self.survey.transitions += 1;
             self.trail.push(choice);
             if self.goes_wrong(before, next) {
@@ -370,6 +435,7 @@ where
 
     fn finish(mut self) -> Survey {
         self.survey.states = self.states();
+        self.survey.sometimes = self.met.all();
         self.survey.finals = self.finals.len();
         self.survey.dead = self.dead.len();
         // Numbers grow with the distance from the start: the first one is a nearest one.

@@ -29,6 +29,11 @@ impl Seen {
         self.slots[place].1
     }
 
+    /// Reads where a fingerprint would stand.
+    pub(super) fn touch(&self, print: u128) -> u32 {
+        self.slots.get(self.home(quarters(print))).map_or(FREE, |slot| slot.1)
+    }
+
     /// The number of a fingerprint that has one.
     pub(in crate::runtime) fn find(&self, print: u128) -> Option<u32> {
         if self.slots.is_empty() {
@@ -39,17 +44,21 @@ impl Seen {
     }
 
     /// Bytes that it takes.
-    pub(super) const fn bytes(&self) -> usize {
+    pub(in crate::runtime) const fn bytes(&self) -> usize {
         self.slots.len() * size_of::<Slot>()
     }
 
     fn place(&self, print: [u32; 4]) -> usize {
         let mask = self.slots.len() - 1;
-        let mut place = print[0] as usize & mask;
+        let mut place = self.home(print);
         while self.slots[place].1 != FREE && self.slots[place].0 != print {
             place = (place + 1) & mask;
         }
         place
+    }
+
+    fn home(&self, print: [u32; 4]) -> usize {
+        print[0] as usize & self.slots.len().wrapping_sub(1)
     }
 
     fn grow(&mut self) {

@@ -5,8 +5,8 @@ use crate::mpi::observation::{GroupFact, Observation};
 use crate::protocols::contract::{
     Action, ActionOf, Input, Machine, Process, Program, Space, Thread,
 };
-use crate::runtime::monitors::Monitors;
-use crate::runtime::monitors::buffers::{Buffers, Lends};
+use crate::runtime::fingerprint::Shared;
+use crate::runtime::monitors::buffers::Lends;
 use crate::runtime::rules::{breach, touches_window};
 
 impl<M: Machine, P: Program<M>> World<M, P>
@@ -120,17 +120,19 @@ where
         named.map(|(_, region)| region.space)
     }
 
-    /// Bytes that a state takes which shares all but one process with another state; an estimate,
-    /// since a machine's own lists are counted as if they were as long as the machine itself.
+    /// Bytes that a state holds, but for itself, which shares all but one process, the largest of them,
+    /// with what is kept and with other states; an estimate.
     pub fn weight(&self) -> usize {
-        let shared = size_of::<usize>() * 4;
-        let parts = size_of::<Instance<M, P>>()
-            + size_of::<super::Strand<M, P>>()
-            + size_of::<M>()
-            + size_of::<super::Port<M>>()
-            + size_of::<Monitors>()
-            + size_of::<Buffers>();
-        size_of::<Self>() + shared * (self.instances.len() + self.ports.len()) + 2 * parts
+        let pointers = 4 * size_of::<usize>() * self.instances.len();
+        let own = (0u32..).zip(&self.ports).map(|(process, port)| {
+            port.bytes() + self.memories.of(Process(process)).map_or(0, Shared::bytes)
+        });
+        pointers + own.max().unwrap_or(0)
+    }
+
+    /// Bytes of what is kept for all states of a search, about.
+    pub fn kept_bytes(&self) -> usize {
+        self.memo.bytes()
     }
 }
 

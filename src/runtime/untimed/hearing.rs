@@ -3,14 +3,18 @@
 //! Windows are watched apart from everything else: few facts concern both, and a search meets far
 //! fewer different states of either than of both.
 
+use std::hash::Hash;
+use std::sync::Arc;
+
 use super::World;
+use super::memo::{Known, Memo, Table};
 use crate::mpi::observation::Observation;
 use crate::mpi::rma::access::Touch;
 use crate::protocols::contract::{Machine, Process, Program, Region, Space};
-use crate::runtime::fingerprint::{Fingerprint, Shared};
+use crate::runtime::fingerprint::{Fingerprint, Named, Shared};
 use crate::runtime::monitors::buffers::Lends;
 use crate::runtime::monitors::windows::Windows;
-use crate::runtime::monitors::{Monitors, Sometimes};
+use crate::runtime::monitors::{Monitors, Sometimes, Violation};
 
 /// What the monitors see of a turn.
 #[derive(Clone, Copy, Debug)]
@@ -33,22 +37,41 @@ impl Fact {
 }
 
 /// What monitors made of the facts of a turn: themselves afterwards, and what they met.
-pub(super) type Heard<T> = (Shared<T>, Sometimes);
+pub(super) type Heard<T> = (Shared<T>, Met);
 
 /// What was met since somebody asked; mostly nothing.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Met(Option<Box<Sometimes>>);
+pub(in crate::runtime) struct Met(Option<Arc<Sometimes>>);
+
+impl From<Sometimes> for Met {
+    fn from(met: Sometimes) -> Self {
+        Self((met != Sometimes::default()).then(|| Arc::new(met)))
+    }
+}
 
 impl Met {
-    pub(super) fn all(&self) -> Sometimes {
+    pub(in crate::runtime) fn all(&self) -> Sometimes {
         self.0.as_deref().copied().unwrap_or_default()
     }
 
-    pub(super) fn add(&mut self, met: Sometimes) {
-        if met != Sometimes::default() {
-            self.0 = Some(Box::new(self.all().plus(met)));
+    pub(in crate::runtime) fn add(&mut self, met: &Self) {
+        if let Some(more) = &met.0 {
+            let all = self.0.as_ref().map(|all| Arc::new(all.plus(**more)));
+            self.0 = all.or_else(|| met.0.clone());
         }
     }
+}
+
+/// What hears facts: the monitor of windows, or all the others.
+pub(super) trait Hears: Clone + Hash {
+    /// A fact of a process.
+    fn hears(this: &mut Shared<Self>, process: Process, fact: &Fact, found: &mut Vec<Violation>);
+
+    /// Takes what was met over from it: what it keeps then depends less on the way here.
+    fn hand_over(this: &mut Shared<Self>) -> Met;
+
+    /// What is kept of it.
+    fn table<M: Machine, P: Program<M>>(known: &mut Known<M, P>) -> &mut Table<Heard<Self>>;
 }
 
 /// The facts of a turn that is kept.
@@ -68,8 +91,13 @@ impl Facts {
         Self { serial, all, concern_windows, concern_others }
     }
 
+    /// How many there are.
+    pub(super) const fn len(&self) -> usize {
+        self.all.len()
+    }
+
     /// What it is known by that monitors which are known by `print` hear them.
-    fn question(&self, process: Process, print: [u64; 2]) -> u128 {
+    fn question(&self, process: Process, print: Named) -> u128 {
         Fingerprint::named(&(process, self.serial, print))
     }
 }
@@ -81,7 +109,7 @@ where
     /// The monitors hear of something that happens in a turn.
     pub(super) fn hear(&mut self, process: Process, fact: Fact) {
         self.notes.fact(fact);
-        self.hear_one(process, fact);
+        self.hear_one(process, &fact);
     }
 
     /// The monitors hear the facts of a turn that is known.
@@ -89,76 +117,27 @@ where
         if facts.all.is_empty() {
             return;
         }
-        let (broken, met) = (self.found.len(), self.met.all());
-        let (windows, monitors) = (self.windows.clone(), self.monitors.clone());
+        let before = (self.windows.clone(), self.monitors.clone(), self.met.clone());
+        let Self { windows, monitors, met, memo, found, .. } = self;
+        let broken = found.len();
         if facts.concern_windows {
-            self.windows_hear(process, facts);
+            met.add(&hear_all(windows, process, facts, memo, found));
         }
         if facts.concern_others {
-            self.others_hear(process, facts);
+            met.add(&hear_all(monitors, process, facts, memo, found));
         }
-        if self.found.len() > broken {
+        if found.len() > broken {
             // Broken laws stand in the order of the facts.
-            self.found.truncate(broken);
-            (self.windows, self.monitors, self.met) = (windows, monitors, Met::default());
-            self.met.add(met);
-            facts.all.iter().for_each(|fact| self.hear_one(process, *fact));
+            found.truncate(broken);
+            (self.windows, self.monitors, self.met) = before;
+            facts.all.iter().for_each(|fact| self.hear_one(process, fact));
+            self.hand_over();
         }
     }
 
-    fn windows_hear(&mut self, process: Process, facts: &Facts) {
-        let question = facts.question(process, self.windows.named());
-        if let Some((windows, met)) = self.memo.windows(question) {
-            self.windows = windows;
-            return self.met.add(met);
-        }
-        let broken = self.found.len();
-        facts.all.iter().for_each(|fact| self.tell_windows(process, fact));
-        let met = take_side_by_side(&mut self.windows);
-        self.met.add(met);
-        if self.found.len() == broken {
-            self.memo.keep_windows(question, (self.windows.clone(), met));
-        }
-    }
-
-    fn others_hear(&mut self, process: Process, facts: &Facts) {
-        let question = facts.question(process, self.monitors.named());
-        if let Some((monitors, met)) = self.memo.monitors(question) {
-            self.monitors = monitors;
-            return self.met.add(met);
-        }
-        let broken = self.found.len();
-        facts.all.iter().for_each(|fact| self.tell_others(process, fact));
-        let met = take_sometimes(&mut self.monitors);
-        self.met.add(met);
-        if self.found.len() == broken {
-            self.memo.keep_monitors(question, (self.monitors.clone(), met));
-        }
-    }
-
-    fn hear_one(&mut self, process: Process, fact: Fact) {
-        self.tell_windows(process, &fact);
-        self.tell_others(process, &fact);
-    }
-
-    fn tell_windows(&mut self, process: Process, fact: &Fact) {
-        match fact {
-            Fact::Touches { region, touch, place } => {
-                if self.windows.watches() {
-                    let (windows, found) = (self.windows.change(), &mut self.found);
-                    windows.touched(process, *region, *touch, *place, found);
-                }
-            }
-            Fact::Tells { fact: Observation::Window(window, fact), place } => {
-                let (windows, found) = (self.windows.change(), &mut self.found);
-                windows.told(process, *window, *fact, *place, found);
-            }
-            Fact::Tells { fact, .. } => {
-                if fact.tells_others() && self.windows.listens_to(process) {
-                    self.windows.change().speaks(process);
-                }
-            }
-        }
+    fn hear_one(&mut self, process: Process, fact: &Fact) {
+        Windows::hears(&mut self.windows, process, fact, &mut self.found);
+        Monitors::hears(&mut self.monitors, process, fact, &mut self.found);
     }
 
     /// The HCA of `owner` has updated an element that `origin` asked for.
@@ -171,39 +150,88 @@ where
         }
     }
 
-    fn tell_others(&mut self, process: Process, fact: &Fact) {
+    /// Takes what was met over from those that count it.
+    pub(super) fn hand_over(&mut self) {
+        self.met.add(&Windows::hand_over(&mut self.windows));
+        self.met.add(&Monitors::hand_over(&mut self.monitors));
+        if self.wires.is_some() {
+            let met = self.take_met_on_wires();
+            self.met.add(&met.into());
+        }
+    }
+}
+
+/// A monitor hears the facts of a turn, or what it made of them before is repeated; what it met.
+fn hear_all<T: Hears, M: Machine, P: Program<M>>(
+    monitor: &mut Shared<T>,
+    process: Process,
+    facts: &Facts,
+    memo: &Memo<M, P>,
+    found: &mut Vec<Violation>,
+) -> Met {
+    let question = facts.question(process, monitor.named());
+    if let Some((after, met)) = memo.heard(question) {
+        *monitor = after;
+        return met;
+    }
+    let broken = found.len();
+    facts.all.iter().for_each(|fact| T::hears(monitor, process, fact, found));
+    let met = T::hand_over(monitor);
+    if found.len() == broken {
+        memo.keep_heard(question, (monitor.clone(), met.clone()));
+    }
+    met
+}
+
+impl Hears for Windows {
+    fn hears(this: &mut Shared<Self>, process: Process, fact: &Fact, found: &mut Vec<Violation>) {
+        match fact {
+            Fact::Touches { region, touch, place } => {
+                if this.watches() {
+                    this.change().touched(process, *region, *touch, *place, found);
+                }
+            }
+            Fact::Tells { fact: Observation::Window(window, fact), place } => {
+                this.change().told(process, *window, *fact, *place, found);
+            }
+            Fact::Tells { fact, .. } => {
+                if fact.tells_others() && this.listens_to(process) {
+                    this.change().speaks(process);
+                }
+            }
+        }
+    }
+
+    fn hand_over(this: &mut Shared<Self>) -> Met {
+        let side_by_side = this.side_by_side;
+        if side_by_side > 0 {
+            this.change().side_by_side = 0;
+        }
+        Sometimes { side_by_side, ..Sometimes::default() }.into()
+    }
+
+    fn table<M: Machine, P: Program<M>>(known: &mut Known<M, P>) -> &mut Table<Heard<Self>> {
+        &mut known.windows
+    }
+}
+
+impl Hears for Monitors {
+    fn hears(this: &mut Shared<Self>, process: Process, fact: &Fact, found: &mut Vec<Violation>) {
         if let Fact::Tells { fact, place } = fact
             && !matches!(fact, Observation::Window(..))
         {
-            self.monitors.change().told(process, fact, || *place, &mut self.found);
+            this.change().told(process, fact, || *place, found);
         }
     }
 
-    /// Takes what was met over from those that count it: what they keep then depends less on the
-    /// way here.
-    pub(super) fn hand_over(&mut self) {
-        let met = take_side_by_side(&mut self.windows);
-        self.met.add(met);
-        let met = take_sometimes(&mut self.monitors);
-        self.met.add(met);
-        if self.wires.is_some() {
-            let met = self.take_met_on_wires();
-            self.met.add(met);
+    fn hand_over(this: &mut Shared<Self>) -> Met {
+        if this.sometimes() == Sometimes::default() {
+            return Met::default();
         }
+        this.change().take_sometimes().into()
     }
-}
 
-fn take_side_by_side(windows: &mut Shared<Windows>) -> Sometimes {
-    let side_by_side = windows.side_by_side;
-    if side_by_side > 0 {
-        windows.change().side_by_side = 0;
+    fn table<M: Machine, P: Program<M>>(known: &mut Known<M, P>) -> &mut Table<Heard<Self>> {
+        &mut known.monitors
     }
-    Sometimes { side_by_side, ..Sometimes::default() }
-}
-
-fn take_sometimes(monitors: &mut Shared<Monitors>) -> Sometimes {
-    if monitors.sometimes() == Sometimes::default() {
-        return Sometimes::default();
-    }
-    monitors.change().take_sometimes()
 }

@@ -9,50 +9,102 @@ use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::Port;
-use super::hearing::Heard;
+use super::hearing::{Heard, Hears};
 use super::turns::Turned;
-use crate::protocols::contract::{ActionOf, InputOf, Machine, Thread};
+use crate::protocols::contract::{ActionOf, InputOf, Machine, Program, Thread};
 use crate::runtime::explore::seen::Seen;
 use crate::runtime::fingerprint::{Fingerprint, Shared};
 use crate::runtime::monitors::Monitors;
 use crate::runtime::monitors::windows::Windows;
 
 /// Nothing, or what is known so far; clones know the same.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Memo<M: Machine, P>(Option<Arc<Mutex<Known<M, P>>>>);
+
+impl<M: Machine, P> Clone for Memo<M, P> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+
+    fn clone_from(&mut self, other: &Self) {
+        let same = |(one, other)| Arc::ptr_eq(one, other);
+        if !self.0.as_ref().zip(other.0.as_ref()).is_some_and(same) {
+            self.0.clone_from(&other.0);
+        }
+    }
+}
 
 /// The library after an input, and the list that it returned.
 type Answer<M> = (Shared<M>, Arc<[ActionOf<M>]>);
 
 #[derive(Debug)]
-struct Known<M: Machine, P> {
+pub(super) struct Known<M: Machine, P> {
     answers: Table<Answer<M>>,
     turns: Table<Arc<Turned<M, P>>>,
     ports: Table<Shared<Port<M>>>,
-    windows: Table<Heard<Windows>>,
-    monitors: Table<Heard<Monitors>>,
+    pub(super) windows: Table<Heard<Windows>>,
+    pub(super) monitors: Table<Heard<Monitors>>,
     serial: u64,
 }
 
 /// The values that were asked for last, by what they are known by.
 #[derive(Debug)]
-struct Table<T> {
+pub(super) struct Table<T> {
     young: Half<T>,
     old: Half<T>,
+    /// As many values make a half.
+    most: usize,
 }
 
 #[derive(Debug)]
 struct Half<T> {
     places: Seen,
     values: Vec<T>,
+    /// Of the values and all that they hold.
+    bytes: usize,
 }
 
-/// As many values make a half: what nobody asks for while the younger one is filled is forgotten.
-const MOST: usize = 1 << 15;
+/// A value that is kept.
+pub(super) trait Kept: Clone {
+    /// Bytes of all that it holds, about: what others hold as well counts as if they did not.
+    fn holds(&self) -> usize;
+}
 
-impl<T: Clone> Table<T> {
-    fn new() -> Self {
-        Self { young: Half::new(), old: Half::new() }
+impl<M: Machine> Kept for Answer<M> {
+    fn holds(&self) -> usize {
+        self.0.bytes() + size_of_val(&*self.1)
+    }
+}
+
+impl<M: Machine, P: Program<M>> Kept for Arc<Turned<M, P>> {
+    fn holds(&self) -> usize {
+        self.bytes()
+    }
+}
+
+impl<M: Machine> Kept for Shared<Port<M>> {
+    fn holds(&self) -> usize {
+        self.bytes()
+    }
+}
+
+impl<T: Hears> Kept for Heard<T> {
+    fn holds(&self) -> usize {
+        self.0.bytes()
+    }
+}
+
+/// As many values make half of a table: what nobody asks for while the younger half is filled is
+/// forgotten.
+pub(super) const MOST: usize = 1 << 15;
+
+impl<T: Kept> Table<T> {
+    fn new(most: usize) -> Self {
+        Self { young: Half::new(), old: Half::new(), most }
+    }
+
+    fn bytes(&self) -> usize {
+        self.young.bytes() + self.old.bytes()
     }
 
     fn find(&mut self, question: u128) -> Option<T> {
@@ -65,18 +117,23 @@ impl<T: Clone> Table<T> {
     }
 
     fn keep(&mut self, question: u128, value: T) {
-        if self.young.values.len() == MOST {
+        if self.young.values.len() == self.most {
             self.old = std::mem::replace(&mut self.young, Half::new());
         }
-        let fresh = u32::try_from(self.young.values.len()).expect("bounded by `MOST`");
+        let fresh = u32::try_from(self.young.values.len()).expect("bounded by `most`");
         self.young.places.number(question, fresh);
+        self.young.bytes += value.holds();
         self.young.values.push(value);
     }
 }
 
 impl<T> Half<T> {
     fn new() -> Self {
-        Self { places: Seen::default(), values: Vec::new() }
+        Self { places: Seen::default(), values: Vec::new(), bytes: 0 }
+    }
+
+    const fn bytes(&self) -> usize {
+        self.places.bytes() + self.values.len() * size_of::<T>() + self.bytes
     }
 
     fn find(&self, question: u128) -> Option<&T> {
@@ -84,14 +141,15 @@ impl<T> Half<T> {
     }
 }
 
-impl<M: Machine, P> Memo<M, P> {
+impl<M: Machine, P: Program<M>> Memo<M, P> {
     pub(super) const fn none() -> Self {
         Self(None)
     }
 
-    pub(super) fn empty() -> Self {
-        let (answers, turns, ports) = (Table::new(), Table::new(), Table::new());
-        let (windows, monitors) = (Table::new(), Table::new());
+    /// Nothing yet, and never more than twice `most` values of a kind.
+    pub(super) fn empty(most: usize) -> Self {
+        let (answers, turns, ports) = (Table::new(most), Table::new(most), Table::new(most));
+        let (windows, monitors) = (Table::new(most), Table::new(most));
         let known = Known { answers, turns, ports, windows, monitors, serial: 0 };
         Self(Some(Arc::new(Mutex::new(known))))
     }
@@ -99,6 +157,15 @@ impl<M: Machine, P> Memo<M, P> {
     /// Whether anything is kept.
     pub(super) const fn is_kept(&self) -> bool {
         self.0.is_some()
+    }
+
+    /// Bytes of all that is kept, about.
+    pub(super) fn bytes(&self) -> usize {
+        self.known().map_or(0, |known| {
+            let Known { answers, turns, ports, windows, monitors, serial: _ } = &*known;
+            let libraries = answers.bytes() + turns.bytes() + ports.bytes();
+            libraries + windows.bytes() + monitors.bytes()
+        })
     }
 
     fn known(&self) -> Option<MutexGuard<'_, Known<M, P>>> {
@@ -157,25 +224,14 @@ impl<M: Machine, P> Memo<M, P> {
         }
     }
 
-    /// What the monitor of windows made of the facts of a turn.
-    pub(super) fn windows(&self, question: u128) -> Option<Heard<Windows>> {
-        self.known()?.windows.find(question)
+    /// What a monitor made of the facts of a turn.
+    pub(super) fn heard<T: Hears>(&self, question: u128) -> Option<Heard<T>> {
+        T::table(&mut *self.known()?).find(question)
     }
 
-    pub(super) fn keep_windows(&self, question: u128, heard: Heard<Windows>) {
+    pub(super) fn keep_heard<T: Hears>(&self, question: u128, heard: Heard<T>) {
         if let Some(mut known) = self.known() {
-            known.windows.keep(question, heard);
-        }
-    }
-
-    /// What the other monitors made of them.
-    pub(super) fn monitors(&self, question: u128) -> Option<Heard<Monitors>> {
-        self.known()?.monitors.find(question)
-    }
-
-    pub(super) fn keep_monitors(&self, question: u128, heard: Heard<Monitors>) {
-        if let Some(mut known) = self.known() {
-            known.monitors.keep(question, heard);
+            T::table(&mut *known).keep(question, heard);
         }
     }
 }

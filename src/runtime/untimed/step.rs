@@ -52,6 +52,21 @@ where
     /// Only where this runtime contradicts itself: an enabled choice that cannot happen.
     pub fn apply(&mut self, choice: Choice) -> Result<(), Refusal> {
         self.refusal(choice).map_or(Ok(()), |reason| Err(Refusal { choice, reason }))?;
+        self.make_happen(choice);
+        Ok(())
+    }
+
+    /// Whether a choice may happen now.
+    pub(in crate::runtime) fn offers(&self, choice: Choice) -> bool {
+        self.refusal(choice).is_none()
+    }
+
+    /// Makes a choice happen that is among [`Self::choices`].
+    ///
+    /// # Panics
+    ///
+    /// Where it is not, perhaps.
+    pub(in crate::runtime) fn make_happen(&mut self, choice: Choice) {
         match choice {
             Choice::Enter { process, thread } => self.turn(Actor { process, thread }, Turn::Enter),
             Choice::Act { process, thread } => self.turn(Actor { process, thread }, Turn::Act),
@@ -82,10 +97,9 @@ where
             Choice::Wire { to, from, does } => self.move_on_wire(to, from, does),
             Choice::Crash { process } => self.die(process),
         }
-        if self.memo.is_kept() {
+        if self.memo.is_kept() && choice.thread().is_none() {
             self.hand_over();
         }
-        Ok(())
     }
 
     /// What a thread does in its turn.
@@ -364,13 +378,17 @@ where
         let place = port.channel(from, via).expect("it holds packets: the choice was enabled");
         let mail = port.channels[place].packets.front();
         let mail = mail.expect("empty channels are removed").clone();
-        self.change_port(process, (from, via), |port| {
-            let packets = &mut port.channels[place].packets;
-            packets.pop_front();
-            if packets.is_empty() {
-                port.channels.remove(place);
-            }
-        });
+        self.change_port(
+            process,
+            || (from, via),
+            |port| {
+                let packets = &mut port.channels[place].packets;
+                packets.pop_front();
+                if packets.is_empty() {
+                    port.channels.remove(place);
+                }
+            },
+        );
         mail
     }
 
@@ -648,7 +666,8 @@ where
 
     /// A message comes to the end of its channel.
     pub(super) fn deliver(&mut self, to: Process, from: Route, via: Via, incoming: Mail<M>) {
-        let arrives = (from, via, incoming.named());
+        let mail = incoming.clone();
+        let arrives = || (from, via, mail.named());
         self.change_port(to, arrives, |port| {
             let place = port.channel(from, via).unwrap_or_else(|place| {
                 port.channels.insert(place, Channel { from, via, packets: [].into() });
@@ -735,7 +754,7 @@ where
         let (process, buffers) = (actor.process, self.buffers[actor.process.0 as usize].change());
         buffers.completed(memories, process, fact.as_ref(), buffer, &mut self.found);
         let met = std::mem::take(&mut buffers.sometimes);
-        self.met.add(met);
+        self.met.add(&met.into());
         self.spoil_if(broken);
     }
 

@@ -9,7 +9,7 @@
 
 use std::hash::{Hash, Hasher};
 
-use super::hearing::{Fact, Facts};
+use super::hearing::{Fact, Facts, Met};
 use super::step::Actor;
 use super::{Does, Instance, Mail, Port, World};
 use crate::mpi::observation::MessageId;
@@ -18,7 +18,6 @@ use crate::protocols::contract::{
 };
 use crate::runtime::fingerprint::{Fingerprint, Shared};
 use crate::runtime::memory::Memory;
-use crate::runtime::monitors::Sometimes;
 use crate::runtime::monitors::buffers::{Buffers, Lends};
 
 /// What a thread does next, with what it takes from its channels.
@@ -57,9 +56,24 @@ pub(super) struct Turned<M: Machine, P> {
     instance: Shared<Instance<M, P>>,
     memory: Shared<Memory>,
     buffers: Shared<Buffers>,
-    met: Sometimes,
+    met: Met,
     outside: Vec<Outside<M>>,
     facts: Facts,
+}
+
+impl<M: Machine, P: Program<M>> Turned<M, P> {
+    /// Bytes that it takes, about: the library is counted where its answers are.
+    pub(super) fn bytes(&self) -> usize {
+        let Self { instance, memory, buffers, outside, facts, .. } = self;
+        let strands: usize = instance.threads.iter().map(Shared::bytes).sum();
+        let mails = outside.iter().map(|one| match one {
+            Outside::Sends { incoming, .. } => incoming.bytes(),
+            Outside::Posts { .. } | Outside::Fills { .. } => 0,
+        });
+        let left = instance.bytes() + strands + memory.bytes() + buffers.bytes();
+        let done = outside.len() * size_of::<Outside<M>>() + facts.len() * size_of::<Fact>();
+        size_of::<Self>() + left + done + mails.sum::<usize>()
+    }
 }
 
 /// The effects of the turn that is being taken; nothing where it is not going to be kept.
@@ -106,8 +120,8 @@ where
         self.notes = Notes(question.map(|_| Box::default()));
         let before = std::mem::take(&mut self.met);
         self.take_turn(actor, turn);
-        let met = self.met.all();
-        self.met.add(before.all());
+        let met = self.met.clone();
+        self.met.add(&before);
         if let Some((outside, facts)) = self.notes.0.take().map(|noted| *noted)
             && let Some(memory) = self.memories.of(actor.process)
         {
@@ -116,6 +130,9 @@ where
             let (memory, facts) = (memory.clone(), Facts::new(self.memo.serial(), facts));
             let turned = Turned { instance, memory, buffers, met, outside, facts };
             self.memo.keep_turned(question, turned);
+        }
+        if self.memo.is_kept() {
+            self.hand_over();
         }
     }
 
@@ -127,7 +144,7 @@ where
     ) -> Option<u128> {
         let memory = self.memories.of(process).filter(|_| self.memo.is_kept())?;
         let place = process.0 as usize;
-        let own = [self.instances[place].named(), memory.named(), self.buffers[place].named()];
+        let own = (self.instances[place].named(), memory.named(), self.buffers[place].named());
         Some(Fingerprint::named(&(process, thread, own, turn)))
     }
 
@@ -139,10 +156,10 @@ where
 
     fn repeat(&mut self, actor: Actor, known: &Turned<M, P>) {
         let place = actor.process.0 as usize;
-        self.instances[place] = known.instance.clone();
-        self.buffers[place] = known.buffers.clone();
-        self.memories.put(actor.process, known.memory.clone());
-        self.met.add(known.met);
+        self.instances[place].clone_from(&known.instance);
+        self.buffers[place].clone_from(&known.buffers);
+        self.memories.put(actor.process, &known.memory);
+        self.met.add(&known.met);
         for outside in &known.outside {
             match outside.clone() {
                 Outside::Sends { to, via, incoming } => self.send(actor, to, via, incoming),
@@ -154,17 +171,17 @@ where
     }
 
     /// Changes a port in the way that `what` names, or takes what is known of that.
-    pub(super) fn change_port(
+    pub(super) fn change_port<What: Hash>(
         &mut self,
         process: Process,
-        what: impl Hash,
+        what: impl FnOnce() -> What,
         change: impl FnOnce(&mut Port<M>),
     ) {
         let port = &mut self.ports[process.0 as usize];
         if !self.memo.is_kept() {
             return change(port.change());
         }
-        let question = Fingerprint::named(&(process, port.named(), what));
+        let question = Fingerprint::named(&(process, port.named(), what()));
         if let Some(known) = self.memo.port(question) {
             *port = known;
         } else {

@@ -21,6 +21,7 @@ use crate::runtime::memory::Payload;
 use crate::runtime::monitors::Violation;
 use crate::runtime::untimed::{Choice, World};
 use crate::units::Bytes;
+use crate::workloads::agent::Assisted;
 use crate::workloads::mutex::{self, Contender, Cycles, Pauses, contenders};
 
 pub(super) type Subject = Start<Library, Script>;
@@ -48,6 +49,8 @@ pub(super) struct Wiring {
     transport: Transport,
     /// Whether all are on one node.
     together: bool,
+    /// Whether each has a communicator of its own alone.
+    selves: bool,
 }
 
 pub(super) const APART: Wiring = Wiring {
@@ -55,6 +58,7 @@ pub(super) const APART: Wiring = Wiring {
     chunk: None,
     transport: Transport::Messages,
     together: false,
+    selves: false,
 };
 
 /// A job of `programs[process][thread]`.
@@ -65,8 +69,9 @@ pub(super) fn job<P: Program<Library>>(
 ) -> Start<Library, P> {
     let processes = u32::try_from(programs.len()).expect("few processes");
     let threads = |all: &Vec<P>| u16::try_from(all.len()).expect("few threads");
+    let standard = Communicators::standard(processes);
     let job = SharedJob::new(Job {
-        communicators: Communicators::standard(processes),
+        communicators: if wiring.selves { standard.with_selves() } else { standard },
         node_of: (0..processes).map(|process| if wiring.together { 0 } else { process }).collect(),
         threads: programs.iter().map(threads).collect(),
         endpoints: Endpoints::default(),
@@ -143,14 +148,33 @@ fn around(size: Size, rank: u32) -> (u32, u32) {
     ((rank + 1) % size.ranks, (rank + size.ranks - 1) % size.ranks)
 }
 
-fn in_a_ring(size: Size, planted: Planted, bytes: u64, wiring: Wiring) -> Subject {
+/// Everybody begins to receive from the one before and to send to the next, and waits.
+fn ring(size: Size, bytes: u64) -> Vec<Vec<Script>> {
     let rank = |me| {
         let (next, previous) = around(size, me);
         let sends = (0..size.ops).map(|op| isend(next, op, op, bytes));
         let receives = (0..size.ops).map(|op| irecv(previous, op, size.ops + op, bytes));
         receives.chain(sends).chain([wait_all(0, 2 * size.ops)]).collect()
     };
-    job(single((0..size.ranks).map(rank)), wiring, planted)
+    single((0..size.ranks).map(rank))
+}
+
+fn in_a_ring(size: Size, planted: Planted, bytes: u64, wiring: Wiring) -> Subject {
+    job(ring(size, bytes), wiring, planted)
+}
+
+/// The same with a progress thread beside each rank, which handles what comes between the rank's calls
+/// and during them.
+pub(super) fn assisted_ring(
+    size: Size,
+    planted: Planted,
+    bytes: u64,
+) -> Start<Library, Assisted<Script>> {
+    let pairs = ring(size, bytes).into_iter().map(|threads| {
+        let pairs = threads.into_iter().flat_map(Assisted::pair);
+        pairs.collect()
+    });
+    job(pairs.collect(), Wiring { selves: true, ..APART }, planted)
 }
 
 pub(super) fn small_ring(size: Size, planted: Planted) -> Subject {
