@@ -322,13 +322,14 @@ fn a_progress_thread_goes_through_the_rounds() {
 #[test]
 fn runs_cross_the_bridge() {
     let sum = Reduction::new(Operator::Sum, Datatype::Int64).unwrap();
-    for name in ["ideal", "broadwell-edr"] {
+    let adapters: &[_] = &[("hca.matching_on_nic", "true"), ("mpi.poll_per_channel", "900 ns")];
+    for (name, changes) in [("ideal", &[][..]), ("broadwell-edr", &[]), ("ideal", adapters)] {
         for (bytes, tests) in [(8, 0), (8, 3), (200_000, 0), (200_000, 7)] {
             for assisted in [false, true] {
                 let call = Collective::allreduce(WORLD, user(0, bytes), user(1, bytes), sum);
                 let beside = Beside { compute: TimeDelta::from_us(20), tests };
                 let rank = Repeated::new(Arc::new(call), 1, 2).beside(Some(beside));
-                let job = job(model(name, &[]), vec![rank; 4]);
+                let job = job(model(name, changes), vec![rank; 4]);
                 let (ending, violations) = if assisted {
                     let ran = cross(job.assisted()).expect("the untimed world accepts the run");
                     (ran.outcome.ending, ran.outcome.violations)
