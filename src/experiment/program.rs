@@ -206,7 +206,8 @@ impl Reader<'_> {
         let mut chosen = reader.read(op, node, like, path)?;
         self.buffers = reader.buffer;
         let moved = named.comm != like && chosen.call.comm.0 == Duplicates::REVERSED;
-        if named.like().is_none() || moved {
+        let has_buffers = chosen.call.buffers() != [None, None];
+        if has_buffers && (named.like().is_none() || moved) {
             self.report(
                 Diagnostic::error(
                     &codes::COMMUNICATOR,

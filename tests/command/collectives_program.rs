@@ -77,9 +77,10 @@ fn every_collective_is_begun_in_a_program() {
     let (lines, names) = begun();
     assert_eq!(names.len(), 17, "every statement but one");
     let reversed: Vec<String> = names.iter().rev().cloned().collect();
-    // One waits in the order in which they began, one for any, one backwards after a computation.
+    // One waits in the order in which they began, one tests one of them first, one waits backwards after a
+    // computation.
     let all = format!("{lines}, {{ \"op\": \"waitall\", \"reqs\": [{}] }}", names.join(", "));
-    let any = format!(
+    let tested = format!(
         "{lines}, {{ \"op\": \"test\", \"req\": \"r3\" }}, {{ \"op\": \"waitall\", \"reqs\": [{}] }}",
         reversed.join(", ")
     );
@@ -87,8 +88,14 @@ fn every_collective_is_begun_in_a_program() {
         "{lines}, {{ \"op\": \"compute\", \"time\": \"1 ms\" }}, {{ \"op\": \"waitall\", \"reqs\": [{}] }}",
         reversed.join(", ")
     );
-    scratch.write("begun.json", &program("", &[&all, &any, &late]));
+    scratch.write("begun.json", &program("", &[&all, &tested, &late]));
     scratch.run(&["run", "begun.json", "--out", "r"]).check(0, &[]);
+    // A barrier has no buffers: it goes over any communicator, and goes on when that is freed.
+    let split = r#"{ "op": "comm_split", "color": 1, "new": "half" },
+        { "op": "ibarrier", "comm": "half", "req": "a" }, { "op": "comm_free", "comm": "half" },
+        { "op": "wait", "req": "a" }"#;
+    scratch.write("split.json", &program("", &[split, split, split]));
+    scratch.run(&["run", "split.json", "--out", "s"]).check(0, &[]);
 }
 
 #[test]

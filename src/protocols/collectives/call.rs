@@ -134,13 +134,13 @@ impl Kind {
     ///
     /// Never: every kind is listed.
     pub fn tag_begun(self, number: u32, own: u16) -> i32 {
-        let number = i32::try_from(number % BEGUN_AT_ONCE).expect("a thousand or so");
+        let number = i32::try_from(number % BEGUN_AT_ONCE).expect("some hundreds");
         BEGUN | number << 20 | self.tag(own)
     }
 
     /// The name of the function whose messages have this tag.
     pub fn function_of_tag(tag: i32) -> Option<&'static str> {
-        let begun = tag & BEGUN != 0;
+        let begun = tag & !(BEGUN - 1) == BEGUN;
         let kind = if begun { tag >> 16 & 0xf } else { tag >> 16 };
         let kind = Self::ALL.get(usize::try_from(kind).ok()?)?;
         Some(if begun { kind.nonblocking_function() } else { kind.function() })
@@ -157,12 +157,12 @@ impl Kind {
     }
 }
 
-/// Tags of collectives that were begun only have this bit; those of other messages of the library
-/// lie below.
-const BEGUN: i32 = 1 << 30;
+/// Tags of collectives that were begun only have this bit, and none above it: those of agreements lie
+/// below, those of chunks of GPU messages above.
+const BEGUN: i32 = 1 << 29;
 
 /// Numbers of collectives that were begun only, before they come again.
-pub const BEGUN_AT_ONCE: u32 = 1 << 10;
+pub const BEGUN_AT_ONCE: u32 = 1 << 9;
 
 /// Consecutive bytes of a buffer that belong to one rank.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
@@ -432,10 +432,13 @@ impl Collective {
         Algorithm::of(self.kind).filter(|algorithm| self.clone().by(*algorithm).is_ok())
     }
 
+    fn has_lists(&self) -> bool {
+        !(self.sends.are_equal() && self.receives.are_equal())
+    }
+
     /// The name of the MPI function.
     pub fn function(&self) -> &'static str {
-        let lists = !(self.sends.are_equal() && self.receives.are_equal());
-        match (lists, self.kind) {
+        match (self.has_lists(), self.kind) {
             (true, Kind::Scatter) => "MPI_Scatterv",
             (true, Kind::Gather) => "MPI_Gatherv",
             (true, Kind::Allgather) => "MPI_Allgatherv",
@@ -446,12 +449,12 @@ impl Collective {
 
     /// The name of the MPI function that only begins it.
     pub fn nonblocking_function(&self) -> &'static str {
-        match self.function() {
-            "MPI_Scatterv" => "MPI_Iscatterv",
-            "MPI_Gatherv" => "MPI_Igatherv",
-            "MPI_Allgatherv" => "MPI_Iallgatherv",
-            "MPI_Alltoallv" => "MPI_Ialltoallv",
-            _ => self.kind.nonblocking_function(),
+        match (self.has_lists(), self.kind) {
+            (true, Kind::Scatter) => "MPI_Iscatterv",
+            (true, Kind::Gather) => "MPI_Igatherv",
+            (true, Kind::Allgather) => "MPI_Iallgatherv",
+            (true, Kind::Alltoall) => "MPI_Ialltoallv",
+            (_, kind) => kind.nonblocking_function(),
         }
     }
 

@@ -13,7 +13,8 @@ pub enum Space {
     Landing(u32),
     /// A buffer of the library that keeps an unexpected eager message.
     Unexpected(u32),
-    /// Where a collective keeps what is on its way; one per thread.
+    /// Where a collective keeps what is on its way; one per thread, and, from the other end, one per
+    /// collective that was only begun.
     Scratch(u16),
     /// Memory of the program that a window exposes to others.
     Window(u32),

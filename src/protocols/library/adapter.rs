@@ -13,9 +13,8 @@
 //! Source: `LINUXTM` (an adapter matches the RTS and reads by itself, and a FIN tells the sender),
 //! `MPICH301` (receives are posted with match bits). Assumed: that an adapter also answers synchronous
 //! messages and ends sends at FIN and ACK by itself.
-//! A collective under way goes on with the host, which gets its messages.
-//!
-//! Left out: the way of an unexpected message from its receive buffer into that of the library, and a
+//! Left out: a collective that was only begun (its messages wait for the host, and what comes behind
+//! them waits too); the way of an unexpected message from its receive buffer into that of the library, and a
 //! buffer that has left the registration cache since its receive was posted (it is read into all the
 //! same); the endpoint library, whose processes an adapter leaves to their hosts; other protocols than
 //! RGET, which wait for the host: their sender writes, or both copy. What posting a receive to the

@@ -11,20 +11,21 @@
 //! beginning stands in the tags and keeps their messages apart.
 //!
 //! Source: MPI 3.1, Sec. 5.12, whose advice to implementors names such schedules.
-//! Left out: handles of endpoints, intercommunicators, and steps over units.
+//! Left out: handles of endpoints and intercommunicators.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::collective::{Place, Running, tell};
 use super::requests::Body;
-use super::work::take_return;
 use super::{
     Action, Handle, Key, Library, LibraryAction, Outcome, Packet, ProtocolError, Reply, Thread,
     push_return,
 };
+use crate::mpi::communicator::Communicator;
 use crate::mpi::envelope::Context;
 use crate::mpi::observation::GroupId;
+use crate::protocols::call::Comm;
 use crate::protocols::collectives::{BEGUN_AT_ONCE, Collective};
 use crate::protocols::contract::Emit;
 #[cfg(feature = "mutants")]
@@ -40,8 +41,8 @@ pub(super) struct Background {
     under_way: Vec<Option<Begun>>,
     /// How many were begun on each communicator, by the context of its messages.
     begun: BTreeMap<Context, u32>,
-    /// Those whose round is over.
-    ready: VecDeque<u16>,
+    /// The one whose round has just ended: an input ends one message at most.
+    ready: Option<u16>,
 }
 
 /// One collective under way.
@@ -82,6 +83,25 @@ impl Background {
         }
     }
 
+    /// How many are under way.
+    fn len(&self) -> usize {
+        self.under_way.iter().flatten().count()
+    }
+
+    /// The number of the next one on a communicator.
+    fn take_number(&mut self, context: Context) -> Result<u32, &'static str> {
+        let count = self.begun.entry(context).or_insert(0);
+        let number = *count;
+        *count += 1;
+        if self.len() >= usize::from(MOST) {
+            return Err("1,024 collectives under way are the most");
+        }
+        if self.has_number(context, number) {
+            return Err("512 were begun on the communicator after one that is still under way");
+        }
+        Ok(number)
+    }
+
     /// Whether one of a communicator is under way that has this number, which comes again.
     fn has_number(&self, context: Context, number: u32) -> bool {
         self.under_way.iter().flatten().any(|begun| {
@@ -109,13 +129,11 @@ impl Library {
         #[cfg(feature = "mutants")]
         let context = self.counted_in(context);
         let background = self.background.get_or_insert_default();
-        let count = background.begun.entry(context).or_insert(0);
-        let number = *count;
-        *count += 1;
-        let full = background.under_way.len() >= usize::from(MOST);
-        if full || background.has_number(context, number) {
-            return Err(self.refuse("1,024 collectives under way are the most", function));
-        }
+        let number = match background.take_number(context) {
+            Ok(number) => number,
+            Err(state) => return Err(self.refuse(state, function)),
+        };
+        let background = self.background.get_or_insert_default();
         let slot = background.free_slot();
         #[cfg(feature = "mutants")]
         let number = if self.job.has(Mutant::OneNumber) { 0 } else { number };
@@ -144,29 +162,51 @@ impl Library {
         let Some(Some(begun)) = background.under_way.get_mut(usize::from(slot)) else { return };
         begun.running.remaining -= 1;
         if begun.running.remaining == 0 {
-            background.ready.push_back(slot);
+            debug_assert_eq!(background.ready, None, "the round before it was ended");
+            background.ready = Some(slot);
         }
     }
 
-    /// Goes on with the collectives whose round is over, before the call of `thread` returns.
+    /// Goes on with the collective whose round has ended.
     pub(super) fn advance_background(
         &mut self,
         thread: Thread,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
-        let mut held = None;
-        while let Some(slot) = self.background.as_mut().and_then(|all| all.ready.pop_front()) {
-            held = take_return(thread, out).or(held);
-            let background = self.background.as_mut().expect("looked at just now");
-            let begun = background.under_way[usize::from(slot)].take();
-            let mut begun = begun.expect("what is ready is under way");
-            self.end_round(&mut begun.running, out)?;
-            self.background_goes_on(thread, begun, slot, out)?;
+        let Some(background) = &mut self.background else { return Ok(()) };
+        let Some(slot) = background.ready.take() else { return Ok(()) };
+        let begun = background.under_way[usize::from(slot)].take();
+        let mut begun = begun.expect("a round ends of what is under way");
+        self.end_round(&mut begun.running, out)?;
+        self.background_goes_on(thread, begun, slot, out)
+    }
+
+    /// The program frees a communicator: what is under way there goes on, under a number that no
+    /// program gives.
+    pub(super) fn keep_for_background(&mut self, communicator: Communicator) {
+        let Some(background) = &mut self.background else { return };
+        let private = (0..=u16::MAX).rev().map(Comm);
+        let number = private.into_iter().find(|comm| !self.made.communicators.contains_key(comm));
+        let number = number.expect("fewer than 2^16 communicators");
+        let mut kept = false;
+        for Begun { running, .. } in background.under_way.iter_mut().flatten() {
+            if running.of.context == communicator.context {
+                running.comm = number;
+                kept = true;
+            }
         }
-        if let Some(reply) = held {
-            push_return(thread, reply, out);
+        if kept {
+            self.made.communicators.insert(number, communicator);
         }
-        Ok(())
+    }
+
+    /// The last collective under way on a communicator that was freed is over.
+    fn drop_freed(&mut self, running: &Running) {
+        let mut others = self.background.iter().flat_map(|all| all.under_way.iter().flatten());
+        let used = others.any(|other| other.running.comm == running.comm);
+        if running.comm != running.call.comm && !used {
+            self.made.communicators.remove(&running.comm);
+        }
     }
 
     /// Begins rounds until one must wait, or until the collective is over.
@@ -196,6 +236,7 @@ impl Library {
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
         tell(running.left(*since), out);
+        self.drop_freed(running);
         let key = Key::User(*request);
         let [input, output] = running.call.buffers();
         if let Some(input) = input {
@@ -237,7 +278,7 @@ impl Library {
         if self.job.has(Mutant::CountsByProcess) { Context(0) } else { context }
     }
 
-    /// A bug takes the first round for the last.
+    /// A bug ends a collective when its second round has begun.
     fn ends_early(&self) -> bool {
         self.job.has(Mutant::EndsAfterARound)
     }

@@ -41,6 +41,8 @@ pub(super) struct Running {
     at: At,
     /// Moves of this round that are not complete.
     pub(super) remaining: u32,
+    /// The number of its communicator; that of the call, until the program frees it.
+    pub(super) comm: Comm,
     /// Who goes through its rounds.
     pub(super) place: Place,
 }
@@ -73,6 +75,14 @@ impl Place {
         match self {
             Self::Inside(thread) => Space::Scratch(thread.0),
             Self::Background { slot, .. } => Space::Scratch(u16::MAX - slot),
+        }
+    }
+
+    /// The function that the program called.
+    fn function(self, call: &Collective) -> &'static str {
+        match self {
+            Self::Inside(_) => call.function(),
+            Self::Background { .. } => call.nonblocking_function(),
         }
     }
 
@@ -135,13 +145,14 @@ impl Library {
         }
         if let Some(other) = self.inside(thread, call.comm, rank) {
             let state = format!("another thread of rank {} is inside {other}", rank.0);
-            return Err(self.refuse(&state, call.function()));
+            return Err(self.refuse(&state, place.function(&call)));
         }
         let first = self.route(call.comm, &member, Rank(0))?.peer.0;
         let of = GroupId { context, first };
         tell(GroupFact::Entered { of, rank, size }, out);
         self.entered_since(of);
-        Ok(Running { call, of, rank, size, at: At::default(), remaining: 0, place })
+        let comm = call.comm;
+        Ok(Running { call, of, rank, size, at: At::default(), remaining: 0, comm, place })
     }
 
     /// The collective that another thread is inside as the same rank: a rank takes part once.
@@ -249,7 +260,7 @@ impl Library {
             let moves = round.moves.len();
             return Err(self.refuse("65,535 messages of one rank at once are the most", moves));
         }
-        let (comm, kind, place) = (running.call.comm, running.call.kind, running.place);
+        let (comm, kind, place) = (running.comm, running.call.kind, running.place);
         let tag_of = |tag| place.tag(kind, tag);
         #[cfg(feature = "mutants")]
         let equal = self.job.has(Mutant::EqualTags);
@@ -392,10 +403,7 @@ impl Running {
 
     /// The function that the program called.
     pub(super) fn function(&self) -> &'static str {
-        match self.place {
-            Place::Inside(_) => self.call.function(),
-            Place::Background { .. } => self.call.nonblocking_function(),
-        }
+        self.place.function(&self.call)
     }
 
     /// The fact that its rank leaves it, which has entered `since` others after it.

@@ -36,7 +36,7 @@ use crate::protocols::contract::Step;
 /// What a process made, by its own numbers.
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
 pub(super) struct Made {
-    communicators: BTreeMap<Comm, Communicator>,
+    pub(super) communicators: BTreeMap<Comm, Communicator>,
     /// The two groups of each intercommunicator; its entry above has both as one.
     pub(super) sides: BTreeMap<Comm, Sides>,
 }
@@ -116,11 +116,11 @@ impl Library {
             }
             CommCall::Free { comm } => {
                 self.made.sides.remove(&comm);
-                let Some(Communicator { context, .. }) = self.made.communicators.remove(&comm)
-                else {
+                let Some(communicator) = self.made.communicators.remove(&comm) else {
                     return Err(self.refuse("the process made no such communicator", comm));
                 };
-                tell(GroupFact::Closed { context }, out);
+                tell(GroupFact::Closed { context: communicator.context }, out);
+                self.keep_for_background(communicator);
                 push_return(thread, Reply::Done, out);
                 Ok(())
             }

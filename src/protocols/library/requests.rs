@@ -189,13 +189,15 @@ impl RequestTable {
     #[inline]
     fn remove(&mut self, key: Key) {
         *self.known_slot(key).expect("only a request that was made is removed") = None;
-        let parts = match key {
-            Key::Part(thread, _) => &mut self.parts[usize::from(thread.0)],
-            Key::Later(slot, _) => &mut self.later[usize::from(slot)],
-            Key::User(_) | Key::Inner(_) | Key::Buffered(_) => return,
-        };
-        while let Some(None) = parts.last() {
-            parts.pop();
+        match key {
+            Key::Part(thread, _) => trim(&mut self.parts[usize::from(thread.0)]),
+            Key::Later(slot, _) => {
+                trim(&mut self.later[usize::from(slot)]);
+                while self.later.last().is_some_and(Vec::is_empty) {
+                    self.later.pop();
+                }
+            }
+            Key::User(_) | Key::Inner(_) | Key::Buffered(_) => {}
         }
     }
 
@@ -258,6 +260,13 @@ impl RequestTable {
             .chain(buffered)
             .chain(later)
             .filter_map(|(key, slot)| slot.as_ref().map(|request| (key, request)))
+    }
+}
+
+/// Lets the last one of a list be open.
+fn trim(parts: &mut Vec<Option<Request>>) {
+    while let Some(None) = parts.last() {
+        parts.pop();
     }
 }
 

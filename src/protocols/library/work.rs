@@ -65,16 +65,6 @@ impl Works {
     }
 }
 
-/// Takes the return of a thread's call out of a list.
-pub(super) fn take_return(thread: Thread, out: &mut Vec<LibraryAction>) -> Option<Reply> {
-    let own = |action: &LibraryAction| matches!(action, Action::Return { thread: whose, .. } if *whose == thread);
-    let place = out.iter().position(own)?;
-    let Action::Return { reply, .. } = out.remove(place) else {
-        unreachable!("the place of a return was looked for")
-    };
-    Some(reply)
-}
-
 /// Whether a pass is one between chunks.
 pub(super) fn is_between_chunks(token: Token) -> bool {
     token == BETWEEN_CHUNKS
@@ -135,7 +125,11 @@ impl Library {
 
     /// Takes the return of this thread's call out of a list: there is work left.
     fn hold_reply(&mut self, thread: Thread, out: &mut Vec<LibraryAction>) {
-        if let Some(reply) = take_return(thread, out) {
+        let own = |action: &LibraryAction| matches!(action, Action::Return { thread: whose, .. } if *whose == thread);
+        if let Some(place) = out.iter().position(own) {
+            let Action::Return { reply, .. } = out.remove(place) else {
+                unreachable!("the place of a return was looked for")
+            };
             self.works(thread).held = Some(reply);
         }
     }

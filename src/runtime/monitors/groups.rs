@@ -55,6 +55,8 @@ struct Row {
     open: VecDeque<Episode>,
     /// Those that all have left.
     over: u32,
+    /// Whether rank 0 has freed the communicator.
+    closed: bool,
 }
 
 /// One collective.
@@ -82,8 +84,7 @@ impl Groups {
             GroupFact::Opened { context } => found.extend(self.opened(process, context)),
             GroupFact::Closed { context } => {
                 self.processes[process.0 as usize].contexts.remove(&context);
-                // Nobody enters a barrier that rank 0 will not enter: its row is not needed any more.
-                self.rows.remove(&GroupId { context, first: process.0 });
+                self.closed(GroupId { context, first: process.0 });
             }
             GroupFact::Named { of, parent, first, count, size, id } => {
                 found.extend(self.named(process, id, count));
@@ -93,6 +94,15 @@ impl Groups {
             GroupFact::Left { of, rank, since, operation, barrier } => {
                 self.left(of, (rank, since), (operation, barrier), found);
             }
+        }
+    }
+
+    /// Rank 0 enters no other collective, so nobody does: the row is kept for those under way only.
+    fn closed(&mut self, of: GroupId) {
+        let Some(row) = self.rows.get_mut(&of) else { return };
+        row.closed = true;
+        if row.open.is_empty() {
+            self.rows.remove(&of);
         }
     }
 
@@ -147,7 +157,12 @@ impl Groups {
     }
 
     fn entered(&mut self, of: GroupId, rank: Rank, size: u32) {
-        let new = || Row { entered: vec![0; size as usize], open: VecDeque::new(), over: 0 };
+        let new = || Row {
+            entered: vec![0; size as usize],
+            open: VecDeque::new(),
+            over: 0,
+            closed: false,
+        };
         let row = self.rows.entry(of).or_insert_with(new);
         let Some(count) = row.entered.get_mut(rank.0 as usize) else { return };
         let place = (*count - row.over) as usize;
@@ -189,6 +204,9 @@ impl Groups {
         while row.open.front().is_some_and(|episode| episode.left == size) {
             row.open.pop_front();
             row.over += 1;
+        }
+        if row.closed && row.open.is_empty() {
+            self.rows.remove(&of);
         }
     }
 }

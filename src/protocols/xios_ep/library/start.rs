@@ -5,7 +5,8 @@ use super::thread::{Endpoint, Goal, Member, Open, Stage, Step};
 use crate::mpi::envelope::Rank;
 use crate::protocols::call::{Buffer, Call, Comm, Peer, Reply, SendMode};
 use crate::protocols::collectives::Collective;
-use crate::protocols::contract::Handle;
+use crate::protocols::contract::{Handle, Machine};
+use crate::protocols::library::Library;
 use crate::protocols::xios_ep::message::Wanted;
 use crate::protocols::xios_ep::request::{self, Request, State};
 use crate::protocols::xios_ep::tag::{Fields, TagError, USER_MAX};
@@ -85,7 +86,8 @@ impl Endpoint {
             | Call::FreeEndpoint { .. }
             | Call::Attach { .. }
             | Call::Compare { .. }) => {
-                Step::refuse(&format!("the endpoint library does not offer {call:?}"))
+                let words = Library::call_in_words(&call);
+                Step::refuse(&format!("the endpoint library does not offer {words}"))
             }
         }
     }
