@@ -137,8 +137,8 @@ pub fn tables(diagnostics: &mut Diagnostics, request: &Request) -> Option<Vec<Ta
     let all = fitted.chain(request.predicted.iter().map(|asked| (asked, false)));
     let read: Vec<Option<Table>> = all
         .map(|(asked, fitted)| {
-            let table = table::read(diagnostics, asked)?;
-            Some(Table { fitted, ..table })
+            let table = Table { fitted, ..table::read(diagnostics, asked)? };
+            table::check_role(diagnostics, &table).then_some(table)
         })
         .collect();
     read.into_iter().collect()

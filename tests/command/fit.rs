@@ -320,6 +320,31 @@ fn refused(answer: &Answer, exit: i32, parts: &[&str]) {
     }
 }
 
+/// A core packs by itself, wherever the ranks of other tables are; nothing of a library's messages is
+/// a choice of it, and no number is fitted on it.
+#[test]
+fn a_table_of_packing_is_only_compared() {
+    let scratch = Scratch::new("fit-pack");
+    scratch.write("pack.txt", "# block  Bandwidth (MB/s)\n64 2500\n16384 29000\n");
+    let compared = |between| {
+        let words =
+            ["fit", "--machine", "ref-node-mpich", "--between", between, "--format", "json"];
+        let answer = scratch.run(&[&words[..], &["--predict", "pack.txt"]].concat());
+        assert_eq!(answer.exit, 0, "{}", answer.err);
+        answer.json()["rows"].clone()
+    };
+    assert_eq!(compared("nodes"), compared("cores"));
+    refused(
+        &scratch.run(&["fit", "--measured", "pack.txt"]),
+        3,
+        &["pack.txt", "no number is fitted", "`--predict`"],
+    );
+    for (choice, exit) in [("mpi.nonsense=3", 2), ("mpi.rendezvous_intra=rget", 3)] {
+        let answer = scratch.run(&["fit", "--predict", "pack.txt", "--set", choice]);
+        refused(&answer, exit, &[choice.split('=').next().unwrap()]);
+    }
+}
+
 #[test]
 fn what_is_no_measurement_is_refused_before_anything_runs() {
     let scratch = Scratch::new("fit-bad");

@@ -496,20 +496,22 @@ fn a_core_packs_and_unpacks_without_a_gpu() {
     }
 }
 
-/// What a library's source says of it shows, and nothing else of the machine decides between them.
+/// What a library's source says of it shows: one machine, with the numbers of two libraries.
 #[test]
 fn libraries_differ_by_what_they_move_at_once() {
-    let time = |machine: &Profile, block: i64| {
+    let apart = |machine: &Profile, block: i64, apart: i64| {
         let (count, length) = ((1 << 20) / block, block / 4);
         let child = named(Primitive::Int32);
-        let layout = Datatype::vector(count, length, 8 * length, &child).unwrap();
+        let layout = Datatype::vector(count, length, apart * length, &child).unwrap();
         let packing = packing(&Layout::new(layout, 1).unwrap(), Method::Cpu, Task::Pack);
         took(&device::run(setup(&packing, machine)), PACK)
     };
-    let by_element = gpu_machine::machine(include_str!("../../models/ref-node-mpich.json"), &[]);
-    let by_block = gpu_machine::machine(include_str!("../../models/ref-node-openmpi.json"), &[]);
-    let (element, from) = (by_element.mpi.pack_element, by_element.mpi.pack_copy_from.unwrap());
-    assert_eq!(from, mpisim::units::Bytes::kib(16));
+    let time = |machine: &Profile, block: i64| apart(machine, block, 8);
+    let model = include_str!("../../models/ref-node.json");
+    let by_block = gpu_machine::machine(model, &[("mpi.pack_block", "3.1 ns")]);
+    let element = [("mpi.pack_element", "0.52 ns"), ("mpi.pack_copy_from", "16 KiB")];
+    let by_element = gpu_machine::machine(model, &element);
+    let element = by_element.mpi.pack_element;
     // Short of the threshold each primitive costs; from it on blocks are copied by both alike.
     for block in [64, 1 << 10, 8 << 10] {
         assert_eq!(time(&by_element, block), element * (1 << 18));
@@ -517,8 +519,10 @@ fn libraries_differ_by_what_they_move_at_once() {
     assert!(time(&by_element, 16 << 10) < time(&by_element, 8 << 10).scaled(1, 2));
     // Each of the smallest blocks costs the library that copies them a call.
     assert_eq!(time(&by_block, 4), by_block.mpi.pack_block * (1 << 18));
-    // Every second line: all of them are waited for, whoever packs.
+    // Each line in a page of its own: all of them are waited for, whoever packs.
     let one = by_block.cache.l3_latency * (1 << 16);
     let lines = one.scaled(1, u64::from(by_block.cache.lines_in_flight.unwrap()));
-    assert_eq!((time(&by_element, 16), time(&by_block, 16)), (lines, lines));
+    assert_eq!((apart(&by_element, 16, 264), apart(&by_block, 16, 264)), (lines, lines));
+    // At equal distances within a page they are fetched ahead.
+    assert!(time(&by_element, 16) < lines && time(&by_block, 16) < lines);
 }

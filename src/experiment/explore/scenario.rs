@@ -17,7 +17,7 @@ pub enum Unfit {
     #[error("the scenario has {0} points, and one is explored at a time")]
     Points(usize),
     /// It packs, and does nothing else.
-    #[error("a packing has no ranks: one order of events is all there is")]
+    #[error("a packing has no ranks: it sends no message")]
     NoRanks,
     /// Its job cannot be built.
     #[error("{0}")]

@@ -92,7 +92,7 @@ impl Bench {
         let mut rows = Vec::new();
         let mut start = None;
         for (index, table) in tables.iter().enumerate() {
-            let (points, found) = points_of(request, table);
+            let (points, found) = points_of(&concerning(request, table, &tables), table);
             let whole = points.is_some();
             if !found.is_empty() && (start.is_none() || !whole) {
                 *diagnostics = found;
@@ -279,6 +279,17 @@ fn rows_of(index: usize, table: &Table, points: Vec<Point>, hold_out: usize) -> 
     .collect()
 }
 
+/// What of a request concerns a table: how messages go is no choice of a packing, which sends none. It
+/// is one of the tables beside it; without any, it is left to be refused.
+fn concerning(request: &Request, table: &Table, tables: &[Table]) -> Request {
+    let sends = |table: &Table| table.benchmark != Benchmark::Pack;
+    let mut request = request.clone();
+    if !sends(table) && tables.iter().any(sends) {
+        request.overrides.retain(|change| !change.trim_start().starts_with("mpi."));
+    }
+    request
+}
+
 /// The points of the rows of a table.
 fn points_of(request: &Request, table: &Table) -> (Option<Vec<Point>>, Diagnostics) {
     let Some(all) = table.benchmark.operations() else {
@@ -326,12 +337,9 @@ fn operation(request: &Request, table: &Table, fields: &str) -> Json {
 fn plan_of(request: &Request, table: &Table, scenario: &Json) -> (Option<Plan>, Diagnostics) {
     let text = scenario.to_string();
     let name = format!("fit {}", table.benchmark.name());
-    // How messages go is no choice of a packing, which sends none.
-    let has_messages = table.benchmark != Benchmark::Pack;
-    let concerns = |change: &&String| has_messages || !change.trim_start().starts_with("mpi.");
     plan::load(&plan::Request {
         scenario: name,
-        overrides: request.overrides.iter().filter(concerns).cloned().collect(),
+        overrides: request.overrides.clone(),
         library: request.library.clone(),
         text: Some(text),
         ..plan::Request::default()
@@ -340,8 +348,8 @@ fn plan_of(request: &Request, table: &Table, scenario: &Json) -> (Option<Plan>, 
 
 fn scenario(request: &Request, table: &Table) -> Json {
     let nodes = match request.between {
-        Between::Nodes => 2,
-        Between::Cores => 1,
+        Between::Nodes if table.benchmark != Benchmark::Pack => 2,
+        Between::Nodes | Between::Cores => 1,
     };
     let keys: Vec<Json> =
         table

@@ -240,6 +240,19 @@ pub fn read(diagnostics: &mut Diagnostics, asked: &str) -> Option<Table> {
     Some(Table { file: file.to_owned(), benchmark, pairs, window, rows, fitted: true })
 }
 
+/// Whether a table can be what it is asked for; `false` after a report.
+pub fn check_role(diagnostics: &mut Diagnostics, table: &Table) -> bool {
+    let is_fitted_packing = table.fitted && table.benchmark == Benchmark::Pack;
+    if is_fitted_packing {
+        let source = diagnostics.add_source(&*table.file, "");
+        let span = Span { source, start: 0, end: 0 };
+        let found = "a table of packing, on which no number is fitted";
+        let allowed = "it is compared by `--predict`";
+        diagnostics.push(Diagnostic::error(&codes::MEASURED, span, "", found, allowed));
+    }
+    !is_fitted_packing
+}
+
 /// The rows of a table of operations: a word and microseconds on each line.
 fn operations(
     diagnostics: &mut Diagnostics,

@@ -10,7 +10,7 @@ use crate::experiment::diagnostic::{Diagnostic, Diagnostics};
 use crate::experiment::json::Node;
 use crate::experiment::shape::check::check;
 use crate::experiment::shape::{Shape, default, required, variant};
-use crate::mpi::datatype::{Datatype, DatatypeError, Order, Primitive};
+use crate::mpi::datatype::{Datatype, Order, Primitive};
 
 /// A datatype.
 pub static DATATYPE: Shape = Shape::Defined { name: "datatype", shape: &TREE };
@@ -171,8 +171,7 @@ pub fn decode(diagnostics: &mut Diagnostics, node: &Node, path: &str) -> Option<
     match tree(node, path) {
         Ok(datatype) => Some(datatype),
         Err(wrong) => {
-            let allowed = "sizes and bounds of 64 bits and lists that fit are needed";
-            let Wrong { node, path, error } = *wrong;
+            let Wrong { node, path, error, allowed } = *wrong;
             diagnostics.push(Diagnostic::error(&codes::DATATYPE, node.span, path, error, allowed));
             None
         }
@@ -184,13 +183,17 @@ struct Wrong<'n> {
     node: &'n Node,
     path: String,
     error: String,
+    allowed: String,
 }
+
+const FITS: &str = "sizes and bounds of 64 bits and lists that fit are needed";
 
 fn tree<'n>(node: &'n Node, path: &str) -> Result<Datatype, Box<Wrong<'n>>> {
     let child = || tree(node.get("child").expect(CHECKED), &format!("{path}.child"));
     let number = |key: &str| node.get(key).expect(CHECKED).as_integer();
-    let bytes = |key: &str| node.bytes(key).expect(CHECKED).as_u64();
-    let wrong = |error: String| Box::new(Wrong { node, path: path.to_owned(), error });
+    let wrong = |error: String| {
+        Box::new(Wrong { node, path: path.to_owned(), error, allowed: FITS.to_owned() })
+    };
     let list = |key: &str| -> Vec<i64> {
         let elements = node.get(key).and_then(Node::elements).expect(CHECKED);
         elements.iter().map(Node::as_integer).collect()
@@ -205,8 +208,9 @@ fn tree<'n>(node: &'n Node, path: &str) -> Result<Datatype, Box<Wrong<'n>>> {
             Datatype::vector(number("count"), number("blocklength"), number("stride"), &child()?)
         }
         "blocks" => {
-            let apart = node.count("apart").unwrap_or(8);
-            blocks(bytes("size"), bytes("block"), apart, &child()?).map_err(wrong)?
+            let child = child()?;
+            let [count, length, stride] = blocks(node, path, &child)?;
+            Datatype::vector(count, length, stride, &child)
         }
         "hvector" => {
             Datatype::hvector(number("count"), number("blocklength"), number("stride"), &child()?)
@@ -238,24 +242,36 @@ fn tree<'n>(node: &'n Node, path: &str) -> Result<Datatype, Box<Wrong<'n>>> {
     made.map_err(|error| wrong(error.to_string()))
 }
 
-/// The vector that has `size` bytes in blocks of `block` bytes, each `apart` times as far from the
-/// next as it is long.
-fn blocks(
-    size: u64,
-    block: u64,
-    apart: u64,
-    child: &Datatype,
-) -> Result<Result<Datatype, DatatypeError>, String> {
-    let extent = child.extent().unsigned_abs();
+/// Count, length and stride of the vector that `blocks` stands for: bytes of all blocks, of each, and
+/// in how many lengths of a block the next one follows.
+fn blocks<'n>(node: &'n Node, path: &str, child: &Datatype) -> Result<[i64; 3], Box<Wrong<'n>>> {
+    let wrong = |key: &str, error: String, allowed: String| {
+        let path = format!("{path}.{key}");
+        Box::new(Wrong { node: node.get(key).unwrap_or(node), path, error, allowed })
+    };
+    let bytes = |key: &str| node.bytes(key).expect(CHECKED).as_u64();
+    let (size, block, extent) = (bytes("size"), bytes("block"), child.extent().unsigned_abs());
     if extent == 0 || !block.is_multiple_of(extent) {
-        return Err(format!("blocks of {block} B are no whole number of children of {extent} B"));
+        let error = format!("blocks of {block} B are no whole number of children of {extent} B");
+        let allowed = if extent == 0 {
+            "a child with an extent is needed".to_owned()
+        } else {
+            format!("whole children of {extent} B are needed")
+        };
+        return Err(wrong("block", error, allowed));
     }
     if !size.is_multiple_of(block) {
-        return Err(format!("{size} B are no whole number of blocks of {block} B"));
+        let error = format!("{size} B are no whole number of blocks of {block} B");
+        return Err(wrong("size", error, format!("whole blocks of {block} B are needed")));
     }
-    let [count, length, stride] = [size / block, block / extent, block / extent * apart]
-        .map(|number| i64::try_from(number).expect("the shape limits both"));
-    Ok(Datatype::vector(count, length, stride, child))
+    let length = block / extent;
+    let stride = length.checked_mul(node.count("apart").unwrap_or(8));
+    let [count, length, stride] =
+        [Some(size / block), Some(length), stride].map(|number| i64::try_from(number?).ok());
+    let beyond =
+        || wrong("apart", "the distance of blocks is beyond 64 bits".to_owned(), FITS.to_owned());
+    let all = count.zip(length).zip(stride);
+    all.map(|((count, length), stride)| [count, length, stride]).ok_or_else(beyond)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | instructions | each block is found and copied, or each primitive is moved by itself |
 //! | traffic | the scattered side moves in whole lines, and what is written is read before; rates are those of copies, in the cache that holds both sides or beyond |
-//! | waiting | a line that does not follow the one before is fetched by nobody ahead: the core has so many of them on their way |
+//! | waiting | a line that neither follows the one before nor lies as far from it as that one from its own, or is the first of its page, is fetched by nobody ahead: the core has so many of them on their way |
 //!
 //! A core that issues out of order does all three at once: the slowest counts. One that issues in
 //! order has its instructions behind it before it waits.
@@ -12,9 +12,14 @@
 //! Blocks at equal distances touch few of the lines of each page, so they lie in few sets of the second
 //! level, where these are known: a layout may miss that is much smaller than the level.
 //!
-//! Left out: that fetching ahead takes some lines to begin, and begins anew in each page; the
-//! translation of addresses. Noticeable where blocks have some lines, each in a page of its own: they
-//! are packed too fast. Data begin at the first byte of a page.
+//! A line that is touched again later moves again, but takes room once. Where the whole range that the
+//! blocks lie in is smaller than the lines that they touch, it is what must fit.
+//!
+//! Left out: that fetching ahead takes some lines to begin; translation of addresses by itself (where a
+//! latency was measured in shuffled order, it has its part of that). Noticeable where blocks have some
+//! lines, each in a page of its own: they are packed too fast. Lines that are touched again come from
+//! the level that holds all data, however soon. The first level has no sets. Data begin at the first
+//! byte of a page.
 
 use super::{Level, Memory, WHOLE};
 use crate::hardware::profile::Profile;
@@ -31,7 +36,9 @@ pub struct Scattered {
     pub bytes: u64,
     /// Bytes of the lines that they touch; one that two neighbours share counts once.
     pub lines: u64,
-    /// Lines that do not follow the one that was touched before.
+    /// Bytes of different lines among them, at most.
+    pub room: u64,
+    /// Lines that nobody can expect: see [the module](self).
     pub jumps: u64,
     /// Of the lines of a page, how many some page has touched.
     pub touched: u64,
@@ -53,22 +60,54 @@ impl Scattered {
         let (line, of_page) = (line.as_u64(), page.as_u64() / line.as_u64());
         let mut touched = vec![false; usize::try_from(of_page).expect("a page has few lines")];
         let place = |byte: i64| byte.div_euclid(line.cast_signed());
-        let (mut blocks, mut bytes, mut lines, mut jumps) = (0, 0, 0, 0);
-        let mut last: Option<i64> = None;
+        let (mut blocks, mut bytes, mut lines) = (0, 0, 0);
+        let mut span: Option<(i64, i64)> = None;
+        let mut course =
+            Course { of_page: of_page.cast_signed(), last: None, step: None, jumps: 0 };
         for (offset, length) in runs.into_iter().filter(|&(_, length)| length > 0) {
             let (first, end) = (place(offset), place(offset + length.cast_signed() - 1));
             blocks += 1;
             bytes += length;
-            lines += (end - first + 1 - i64::from(last == Some(first))).unsigned_abs();
-            jumps += u64::from(!last.is_some_and(|last| (last..=last + 1).contains(&first)));
+            lines += (end - first + 1 - course.shared(first, end)).unsigned_abs();
+            span = Some(span.map_or((first, end), |(low, high)| (low.min(first), high.max(end))));
+            course.go_on(first, end);
             for at in (first..=end).take(touched.len()) {
                 let at = at.rem_euclid(of_page.cast_signed()).unsigned_abs();
                 touched[usize::try_from(at).expect("a line of a page")] = true;
             }
-            last = Some(end);
         }
         let touched = touched.into_iter().filter(|&one| one).count() as u64;
-        Self { blocks, primitives, bytes, lines: lines * line, jumps, touched, of_page }
+        let room = span.map_or(0, |(low, high)| high.abs_diff(low) + 1).min(lines) * line;
+        let (lines, jumps) = (lines * line, course.jumps);
+        Self { blocks, primitives, bytes, lines, room, jumps, touched, of_page }
+    }
+}
+
+/// The way from run of lines to run of lines, as what fetches ahead sees it.
+struct Course {
+    of_page: i64,
+    /// First and last line of the run before.
+    last: Option<(i64, i64)>,
+    /// From the first line of the run before that one to its own.
+    step: Option<i64>,
+    jumps: u64,
+}
+
+impl Course {
+    /// Lines of a run that the one before has touched.
+    fn shared(&self, first: i64, end: i64) -> i64 {
+        self.last.map_or(0, |(low, high)| (end.min(high) - first.max(low) + 1).max(0))
+    }
+
+    /// The next run: it follows, or lies as far from the one before as that from its own, in one page.
+    fn go_on(&mut self, first: i64, end: i64) {
+        let step = self.last.map(|(low, _)| first - low);
+        let follows = self.last.is_some_and(|(low, high)| (low..=high + 1).contains(&first));
+        let page = |line: i64| line.div_euclid(self.of_page);
+        let is_in_page = self.last.is_some_and(|(low, _)| page(low) == page(first));
+        let is_expected = follows || is_in_page && step == self.step;
+        self.jumps += u64::from(!is_expected);
+        (self.last, self.step) = (Some((first, end)), step);
     }
 }
 
@@ -111,7 +150,7 @@ impl Packer {
     ///
     /// When it is beyond 213 days.
     pub fn time(&self, data: &Scattered, way: Way, far: bool) -> TimeDelta {
-        let footprint = Bytes::new(data.lines + data.bytes);
+        let footprint = Bytes::new(data.room + data.bytes);
         let level = if far { Level::Dram } else { self.memory.level_of(footprint) };
         let held = self.memory.held(data, level);
         let traffic = self.memory.traffic(data, way, level, held);
@@ -122,7 +161,9 @@ impl Packer {
 
     fn instructions(&self, data: &Scattered) -> TimeDelta {
         let length = data.bytes / data.blocks.max(1);
-        if self.copy_from.is_none_or(|from| length >= from.as_u64()) {
+        // What is one block is copied as a whole, however short.
+        let is_long = |from: Bytes| data.blocks <= 1 || length >= from.as_u64();
+        if self.copy_from.is_none_or(is_long) {
             self.block * data.blocks
         } else {
             self.primitive * data.primitives
@@ -154,12 +195,12 @@ impl Memory {
         let held = |bytes| self.held_by_second_level(Bytes::new(bytes));
         match (level, self.ways) {
             (Level::L1 | Level::Dram, _) => [0, 0],
-            (Level::L2 | Level::L3, None) => [held(data.lines + data.bytes); 2],
+            (Level::L2 | Level::L3, None) => [held(data.room + data.bytes); 2],
             (Level::L2 | Level::L3, Some(_)) => {
                 // A set that the scattered side uses gets more lines than others: as many as if all
                 // sets were used like it.
                 let (touched, rest) = (data.touched.max(1), data.of_page - data.touched);
-                let among = held(data.bytes + data.lines * data.of_page / touched);
+                let among = held(data.bytes + data.room * data.of_page / touched);
                 let alone = held(data.bytes);
                 [among, (among * touched + alone * rest) / data.of_page]
             }

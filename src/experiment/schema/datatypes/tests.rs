@@ -46,15 +46,31 @@ fn blocks_are_a_vector_in_bytes() {
     let apart = text.replace("\"64 B\"", "\"512 B\", \"apart\": 3");
     assert_eq!(reported(&apart), vector(2, 256, 768));
     let whole = "blocks of 7 B are no whole number of children of 2 B";
-    check_refused(&text.replace("64 B", "7 B"), "type", whole);
+    check_refused(&text.replace("64 B", "7 B"), "type.block", whole);
     check_refused(
         &text.replace("64 B", "48 B"),
-        "type",
+        "type.size",
         "1024 B are no whole number of blocks of 48 B",
     );
     let empty = r#"{ "kind": "contiguous", "count": 0, "child": BYTE }"#;
     let named = r#"{ "kind": "named", "name": "int16" }"#;
-    check_refused(&text.replace(named, empty), "type", "children of 0 B");
+    check_refused(&text.replace(named, empty), "type.block", "children of 0 B");
+}
+
+/// 8192 GiB are 2^43 B: 2^20 lengths of them are 2^63, one more than a distance may be. 2^50 B, the
+/// longest block, apart by 2^20 lengths are 2^70: more than any number holds.
+#[test]
+fn blocks_farther_apart_than_64_bits_say_are_refused() {
+    for size in ["8192 GiB", "1048576 GiB"] {
+        let text = format!(
+            r#"{{ "kind": "blocks", "size": "{size}", "block": "{size}", "apart": 1048576, "child": BYTE }}"#
+        );
+        check_refused(&text, "type.apart", "the distance of blocks is beyond 64 bits");
+    }
+    // A distance that is one, of a vector that is none.
+    let text = r#"{ "kind": "blocks", "size": "1048576 GiB", "block": "512 GiB", "apart": 1048576,
+        "child": BYTE }"#;
+    check_refused(text, "type", "a displacement in bytes is beyond 64 bits");
 }
 
 #[track_caller]

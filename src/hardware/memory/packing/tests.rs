@@ -54,11 +54,13 @@ fn a_layout_is_the_lines_that_it_touches() {
     };
     // Two blocks in each line: they follow each other, and no page is left out.
     assert_eq!(seen(1024, 4, 32), (512, 1, 64));
-    // Every second line: nothing follows.
-    assert_eq!(seen(1024, 16, 128), (1024, 1024, 32));
-    assert_eq!(seen(1024, 64, 512), (1024, 1024, 8));
-    // Of each run of four lines the first follows none.
-    assert_eq!(seen(256, 256, 2048), (1024, 256, 8));
+    // Equal distances: nobody expects the first line of each of 32 pages, of 128, of 128, nor the
+    // second of all.
+    assert_eq!(seen(1024, 16, 128), (1024, 33, 32));
+    assert_eq!(seen(1024, 64, 512), (1024, 129, 8));
+    assert_eq!(seen(256, 256, 2048), (1024, 129, 8));
+    // Each in a page of its own.
+    assert_eq!(seen(256, 64, 4096), (256, 256, 1));
     // A page and a gap of seven.
     assert_eq!(seen(16, 4096, 32_768), (1024, 16, 64));
     // One run, whatever the blocks.
@@ -67,6 +69,14 @@ fn a_layout_is_the_lines_that_it_touches() {
     assert_eq!(seen(3, 64, 96), (4, 1, 4));
     let back = Scattered::of([(0, 8), (-4096, 8)], 4, (Bytes::new(64), Bytes::kib(4)));
     assert_eq!((back.lines, back.jumps, back.touched), (128, 2, 1));
+    // Downwards at equal distances, after the first two of the first page.
+    assert_eq!(seen(64, 64, -128), (64, 3, 32));
+    // Blocks that share lines with the one before, upwards and downwards.
+    assert_eq!((seen(3, 64, 32).0, seen(3, 64, -32).0), (2, 2));
+    // Nothing is at equal distances where they alternate.
+    let uneven = (0..256).map(|block| (block * 512 + block % 2 * 128, 64));
+    let uneven = Scattered::of(uneven, 4096, (Bytes::new(64), Bytes::kib(4)));
+    assert_eq!((uneven.lines, uneven.jumps), (256 * 64, 256));
     let none = Scattered::of([(0, 0)], 0, (Bytes::new(64), Bytes::kib(4)));
     assert_eq!(
         (none.blocks, none.lines, packer(&[]).time(&none, Way::Gather, false)),
@@ -116,14 +126,30 @@ fn lines_that_follow_no_other_wait_for_their_turn() {
     let (free, bound) = (packer(&[]), packer(&[IN_FLIGHT]));
     let time = |packer: &Packer, data| packer.time(&data, Way::Gather, false);
     // 65536 lines of the last level, 16 on their way for 64 ns: 4 ns each.
-    let strided = blocks(65_536, 16, 128);
+    let strided = blocks(65_536, 16, 4096 + 64);
     assert_eq!(time(&bound, strided), TimeDelta::from_ns(4 * 65_536));
     assert!(time(&free, strided) < TimeDelta::from_ns(3 * 65_536));
     // In memory 96 ns: 6 ns each.
     assert_eq!(bound.time(&strided, Way::Gather, true), TimeDelta::from_ns(6 * 65_536));
-    // Lines one after the other are fetched ahead.
-    let row = blocks(65_536, 64, 64);
-    assert_eq!(time(&bound, row), time(&free, row));
+    // Lines one after the other are fetched ahead, and those at equal distances within a page.
+    for ahead in [blocks(65_536, 64, 64), blocks(65_536, 16, 128)] {
+        assert_eq!(time(&bound, ahead), time(&free, ahead));
+    }
+}
+
+/// A transposed matrix of 1024 x 1024 integers touches each of its lines sixteen times.
+#[test]
+fn lines_that_are_touched_again_take_room_once() {
+    let places =
+        (0..1024).flat_map(|column| (0..1024).map(move |row| (row * 4096 + column * 4, 4)));
+    let data = Scattered::of(places, 1 << 20, (Bytes::new(64), Bytes::kib(4)));
+    assert_eq!((data.lines, data.room, data.bytes), (64 * MIB, 4 * MIB, 4 * MIB));
+    // 8 MiB fit the last level of 64 MiB: three times as fast as in memory.
+    let time = packer(&[]).time(&data, Way::Gather, false);
+    assert_eq!(time, at(16, (64 * MIB + 8 * MIB).div_ceil(3)));
+    // Apart they take all.
+    let strided = blocks(1024, 16, 128);
+    assert_eq!(strided.room, strided.lines);
 }
 
 #[test]
@@ -149,11 +175,12 @@ fn a_library_moves_short_blocks_primitive_by_primitive() {
     // 128 integers a block.
     assert_eq!(time(blocks(1024, 512, 4096)), TimeDelta::from_ns(2 * 128 * 1024));
     assert_eq!(time(blocks(16, 1024, 8192)), TimeDelta::from_ns(40 * 16));
-    // The mean decides.
-    let mixed = |short| {
-        let runs = [(0, short), (8192, 2048)];
-        time(Scattered::of(runs, (short + 2048) / 4, (Bytes::new(64), Bytes::kib(4))))
-    };
-    assert_eq!(mixed(4), TimeDelta::from_ns(80));
-    assert!(mixed(4) < TimeDelta::from_ns(2 * 513));
+    // The mean decides, not the longest: 1026 B of two blocks, 685 B of three.
+    let lines = (Bytes::new(64), Bytes::kib(4));
+    let long = Scattered::of([(0, 4), (8192, 2048)], 513, lines);
+    assert_eq!(time(long), TimeDelta::from_ns(80));
+    let short = Scattered::of([(0, 4), (8192, 4), (16_384, 2048)], 514, lines);
+    assert_eq!(time(short), TimeDelta::from_ns(2 * 514));
+    // One block is copied, however short.
+    assert_eq!(time(blocks(1, 512, 0)), TimeDelta::from_ns(40));
 }
