@@ -39,7 +39,7 @@ where
         if region.len == 0 {
             return TimeDelta::ZERO;
         }
-        let here = self.actor(thread).placement.place;
+        let here = self.actor(thread).placement.place.of_core();
         let line = self.costs.profile.cache.line.as_u64();
         let lines = region.offset / line..(region.offset + region.len).div_ceil(line);
         let (costs, known) = (&self.costs, self.mapped.entry(name).or_default());
@@ -76,7 +76,7 @@ where
         (region, does): (Region, Use),
         cursor: Time,
     ) -> Time {
-        let here = self.actor(thread).placement.place;
+        let here = self.actor(thread).placement.place.of_core();
         let Mutex { free_at, last } = self.mutexes.get(&name).copied().unwrap_or_default();
         let taking = match last {
             Some(last) if last != here => self.costs.hand_over(last, here),
