@@ -8,9 +8,10 @@ use crate::windows::{
     set, sum, swap_if, unlock_all,
 };
 use mpisim::hardware::core::Pinning;
-use mpisim::protocols::contract::{Next, Region, Space};
+use mpisim::protocols::contract::{Next, Process, Region, Space};
 use mpisim::protocols::rma::Settings;
 use mpisim::protocols::rma::call::{Flavor, RmaCall, Spacing};
+use mpisim::runtime::account::{Account, Part};
 use mpisim::runtime::timed::Outcome;
 
 const LINE: u64 = 61_000;
@@ -188,6 +189,38 @@ fn siblings_have_each_others_lines() {
     ];
     let outcome = in_turns(&steps, &[("cpu.smt", "2")], Pinning::Compact);
     assert_eq!(times(&steps, &outcome), [0, 0, LINE, 0, LINE, LINE, 0]);
+}
+
+/// Where the time of one turn went, of the ways of lines alone.
+fn spent_on_lines(turn: &Line) -> [u64; 3] {
+    let spent = |changes: &[(&str, &str)]| -> Account {
+        let steps = [(0, vec![store(0)]), (1, vec![turn.clone()])];
+        let outcome = in_turns(&steps, changes, Pinning::Scatter);
+        let at = |number: u32| {
+            let mut marks = outcome.marks.iter();
+            marks.find(|mark| mark.process == Process(1) && mark.number == number).unwrap().account
+        };
+        at(3) - at(2)
+    };
+    let (own, longer) = (spent(&[]), spent(&[("coh.line_same_socket", "161 ns")]));
+    let more = longer.total() - own.total();
+    assert!(more.as_ps() > 0, "{turn:?} waits for its line");
+    [Part::Outside, Part::Wait, Part::Copy].map(|part| {
+        let more = longer.of(part) - own.of(part);
+        more.as_ps()
+    })
+}
+
+/// No work is booked for it, and nothing counts as copied.
+#[test]
+fn to_wait_for_a_line_is_to_wait() {
+    let buffer = Region::new(Space::User(2), WORD);
+    for outside in [load(0), store(0), Next::Copy(word(0), buffer)] {
+        assert_eq!(spent_on_lines(&outside), [100_000, 0, 0], "{outside:?}");
+    }
+    for inside in [put(0, 0, 1), accumulate(0, 0, 1, sum(), 1)] {
+        assert_eq!(spent_on_lines(&inside), [0, 100_000, 0], "{inside:?}");
+    }
 }
 
 /// A core that has read lines before it writes them needs no bytes: copies are only taken away.
