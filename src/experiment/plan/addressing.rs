@@ -73,13 +73,10 @@ pub(super) fn note_adapter(
     let report =
         Diagnostic::error(&codes::WITHOUT_EFFECT, place(tree, field), field, found, allowed);
     // The scenario, an axis or an option says so; or else the model.
-    let (at, says) = match path::at(tree, MATCHING) {
-        Some(node) => (node.span, format!("`{MATCHING}` is true")),
-        None => {
-            let says = format!("`hca.matching_on_nic` of `{}` is true", machine.name);
-            (place(tree, "machine"), says)
-        }
-    };
+    let by_model =
+        || (place(tree, "machine"), format!("`hca.matching_on_nic` of `{}` is true", machine.name));
+    let (at, says) = path::at(tree, MATCHING)
+        .map_or_else(by_model, |node| (node.span, format!("`{MATCHING}` is true")));
     diagnostics.push(report.related(at, says).warning());
 }
 
