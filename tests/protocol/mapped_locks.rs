@@ -260,9 +260,9 @@ fn the_end_of_a_lock_is_told_once() {
 
 /// What rank 0 of two tells to be complete while it makes these calls.
 fn told_of_two(settings: Settings, lines: Vec<Line>) -> Vec<Option<u32>> {
-    let call = |line: Line| match line {
-        Next::Call(call) => call,
-        other => panic!("{other:?} is no call"),
+    let call = |line: Line| {
+        let Next::Call(call) = line else { panic!("{line:?} is no call") };
+        call
     };
     let opened = (0..2).fold(chart::windows(vec![0, 0], settings), |chart, rank| {
         chart.call(rank, call(create(2)))
