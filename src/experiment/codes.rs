@@ -212,6 +212,8 @@ codes! {
         "Faults name links, buses and other resources as results do (the column of `resources`), nodes and processes by their numbers. The message lists what this machine and topology have, and the nearest name."
     LOSSLESS "E0519" Invalid "packets are lost on something that loses none"
         "Only links between nodes lose, repeat and reorder packets: buses, memory and the inside of an HCA are lossless by contract, and the MPI library above reliable connections never sees loss. Set it on a link; anything else can be slowed or stalled."
+    WITHOUT_EFFECT "E0520" Invalid "a field does nothing beside another one"
+        "Only a warning: the points are computed, and the exit code is that of the rest. Both places are shown; what the one asks for does not happen where the other one holds, so that results are as without it."
 
     EMPTY_AXIS "E0601" Invalid "an axis of the sweep has no values"
         "A sweep over an empty list would run nothing, which is never a success. Give values, or remove the axis."

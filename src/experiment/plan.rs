@@ -615,6 +615,11 @@ fn points(
             break;
         }
     }
+    if points.len() == count {
+        let mut first = base;
+        sweep.apply(&mut first, 0);
+        one_sided::check_mapped_locks_of_all(diagnostics, &first, &points);
+    }
     (diagnostics.errors() == before && points.len() == count).then_some(points)
 }
 

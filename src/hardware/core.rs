@@ -37,6 +37,12 @@ pub enum Distance {
 }
 
 impl Place {
+    /// The core, as its first hardware thread: all of them share its caches.
+    #[must_use]
+    pub const fn of_core(self) -> Self {
+        Self { thread: 0, ..self }
+    }
+
     /// The tile of this core's socket, of `cores_per_tile` cores each, numbered from 0.
     pub const fn tile(self, cores_per_tile: u32) -> u32 {
         self.core / cores_per_tile

@@ -2,7 +2,7 @@
 //! fro between their caches.
 //!
 //! ```text
-//!   read    by a core that has no copy ─▶ comes from the core that wrote it, and both have it
+//!   read    by a core that has no copy ─▶ comes from the nearest core that has one, and both have it
 //!   write   by a core that has it alone ─▶ at once
 //!           by another one ─▶ comes from, or is taken away from, all that have it
 //! ```
@@ -10,9 +10,9 @@
 //! Neighbouring lines that lie with the same cores are one run: an access is as much work as it meets
 //! runs, however many lines it has.
 //!
-//! Source: a line is modified, exclusive, shared or invalid (`MESI`). Left out: a line is in nobody's cache before
-//! its first use, which costs nothing here, and stays in one for ever after it. Noticeable in memory
-//! that is larger than the caches.
+//! Source: a line is modified, exclusive, shared or invalid, and a cache that shares it supplies it
+//! (`MESI`). Left out: a line is in nobody's cache before its first use, which costs nothing here, and
+//! stays in one for ever after it. Noticeable in memory that is larger than the caches.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -34,7 +34,7 @@ pub enum Use {
 pub struct Coming {
     /// The longest of their ways.
     pub way: TimeDelta,
-    /// How many they are.
+    /// How many come; from others that only lose their copies, nothing does.
     pub lines: u64,
 }
 
@@ -65,15 +65,17 @@ impl Run {
         self.writer == other.writer && self.readers == other.readers
     }
 
+    fn is_with(&self, by: Place) -> bool {
+        self.writer == by || self.readers.binary_search(&by).is_ok()
+    }
+
     /// How far a core has to go for them; `None` where it has what it needs.
     fn way(&self, by: Place, does: Use, way: impl Fn(Place) -> TimeDelta) -> Option<TimeDelta> {
-        let has = self.writer == by || self.readers.binary_search(&by).is_ok();
+        let all = self.readers.iter().chain([&self.writer]);
         match does {
-            Use::Reads => (!has).then(|| way(self.writer)),
-            Use::Writes => {
-                let all = self.readers.iter().chain([&self.writer]);
-                all.filter(|place| **place != by).map(|place| way(*place)).max()
-            }
+            Use::Reads if self.is_with(by) => None,
+            Use::Reads => all.map(|place| way(*place)).min(),
+            Use::Writes => all.filter(|place| **place != by).map(|place| way(*place)).max(),
         }
     }
 
@@ -95,13 +97,16 @@ impl Lines {
         (by, does): (Place, Use),
         way: impl Fn(Place) -> TimeDelta,
     ) -> Coming {
+        if self.has(&lines, by, does) {
+            return Coming::default();
+        }
         self.split(lines.start);
         self.split(lines.end);
         let mut coming = Coming::default();
         for (first, run) in self.runs.range(lines.clone()) {
             if let Some(way) = run.way(by, does, &way) {
                 coming.way = coming.way.max(way);
-                coming.lines += run.end - first;
+                coming.lines += if run.is_with(by) { 0 } else { run.end - first };
             }
         }
         match does {
@@ -110,6 +115,12 @@ impl Lines {
         }
         self.join(lines);
         coming
+    }
+
+    /// Whether the lines are of one run that a core needs nothing of: it stays as it is.
+    fn has(&self, lines: &Range<u64>, by: Place, does: Use) -> bool {
+        let Some((_, run)) = self.runs.range(..=lines.start).next_back() else { return false };
+        run.end >= lines.end && run.way(by, does, |_| TimeDelta::ZERO).is_none()
     }
 
     /// A run begins at this line, if one contains it.
@@ -194,15 +205,25 @@ mod tests {
         assert_eq!(reach(lines, 0..1, 2, Use::Reads), (0, 0), "it is at hand");
         assert_eq!(reach(lines, 0..1, 5, Use::Reads), (3, 1), "it comes from core 2");
         assert_eq!(reach(lines, 0..1, 5, Use::Reads), (0, 0), "it is a copy");
-        assert_eq!(reach(lines, 0..1, 9, Use::Reads), (7, 1));
+        assert_eq!(reach(lines, 0..1, 9, Use::Reads), (4, 1), "it comes from core 5");
         assert_eq!(reach(lines, 0..1, 2, Use::Reads), (0, 0), "its writer keeps it");
         assert_eq!(
             reach(lines, 0..1, 2, Use::Writes),
-            (7, 1),
-            "core 9 is the farthest that has it"
+            (7, 0),
+            "core 9 is the farthest that has it, and no bytes come"
         );
         assert_eq!(reach(lines, 0..1, 2, Use::Writes), (0, 0));
         assert_eq!(reach(lines, 0..1, 5, Use::Reads), (3, 1), "its copy was taken away");
+    }
+
+    #[test]
+    fn a_line_comes_from_the_nearest_core_that_has_it() {
+        let lines = &mut Lines::default();
+        reach(lines, 0..1, 0, Use::Writes);
+        assert_eq!(reach(lines, 0..1, 14, Use::Reads), (14, 1), "only core 0 has it");
+        assert_eq!(reach(lines, 0..1, 15, Use::Reads), (1, 1), "core 14 read it");
+        assert_eq!(reach(lines, 0..1, 2, Use::Reads), (2, 1), "core 0 wrote it");
+        assert_eq!(reach(lines, 0..1, 15, Use::Writes).0, 15, "core 0 is the farthest");
     }
 
     #[test]
@@ -228,11 +249,13 @@ mod tests {
                 let others = all.iter().filter(|one| **one != by);
                 let needed: Vec<u32> = match does {
                     Use::Reads if all.contains(&by) => vec![],
-                    Use::Reads => vec![*writer],
+                    Use::Reads => {
+                        all.iter().min_by_key(|one| one.abs_diff(by)).copied().into_iter().collect()
+                    }
                     Use::Writes => others.copied().collect(),
                 };
                 let farthest = needed.iter().map(|one| u64::from(one.abs_diff(by))).max();
-                count += u64::from(farthest.is_some());
+                count += u64::from(!all.contains(&by));
                 longest = longest.max(farthest.unwrap_or(0));
                 match does {
                     Use::Reads => _ = readers.insert(by),

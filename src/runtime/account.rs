@@ -18,11 +18,14 @@ pub enum Part {
     Post,
     /// The last pass before something was found, and passes that a test asks for.
     Poll,
-    /// Waiting for a lock of the library with something to do, and taking it.
+    /// Waiting for a lock of the library with something to do, and taking it; changing the numbers of a
+    /// lock that lies in mapped memory, the ways of their line included.
     Lock,
-    /// Outside the library: computing, creating threads and waiting for their end.
+    /// Outside the library: computing, creating threads and waiting for their end, or for lines of
+    /// mapped memory that another core has.
     Outside,
-    /// Inside a call with nothing to do: for wires, for the peer, for other threads.
+    /// Inside a call with nothing to do: for wires, for the peer, for other threads, for lines of
+    /// mapped memory that another core has.
     Wait,
 }
 

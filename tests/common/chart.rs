@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use mpisim::mpi::communicator::Communicators;
+use mpisim::mpi::observation::{Observation, WindowFact};
 use mpisim::protocols::call::{Call, Outcome, Reply, Status};
 use mpisim::protocols::contract::{
     Action, Change, Counter, Input, Machine, Process, Region, Route, Space, Thread, Token, Toward,
@@ -35,6 +36,8 @@ pub(crate) struct Chart {
     /// Numbers that the ranks share.
     pub(crate) counters: BTreeMap<Counter, u32>,
     pub(crate) story: Vec<String>,
+    /// Who told that his accesses to whom are complete (`None`: to all), in this order.
+    pub(crate) complete: Vec<(usize, Option<u32>)>,
     /// Header bytes of each packet, in the order of sending.
     pub(crate) headers: Vec<u64>,
 }
@@ -98,6 +101,7 @@ fn chart_of(
         landings: 0,
         counters: BTreeMap::new(),
         story: Vec::new(),
+        complete: Vec::new(),
         headers: Vec::new(),
     }
 }
@@ -226,6 +230,9 @@ impl Chart {
             }
             Action::PeerCopy { peer, toward: Toward::Peer, own, .. } => {
                 format!("copies {} B at {} into {}", own.len, own.offset, peer.0)
+            }
+            Action::Observe(Observation::Window(_, WindowFact::Completed { owner })) => {
+                return self.complete.push((rank, owner));
             }
             Action::Work(_)
             | Action::Walk { .. }

@@ -7,9 +7,11 @@ use crate::windows::{
     LAZY, Line, NO_OP, WIN, WORD, accumulate, fetch, free_window, lock_all_unchecked, put, rma,
     set, sum, swap_if, unlock_all,
 };
-use mpisim::protocols::contract::{Next, Region, Space};
+use mpisim::hardware::core::Pinning;
+use mpisim::protocols::contract::{Next, Process, Region, Space};
 use mpisim::protocols::rma::Settings;
 use mpisim::protocols::rma::call::{Flavor, RmaCall, Spacing};
+use mpisim::runtime::account::{Account, Part};
 use mpisim::runtime::timed::Outcome;
 
 const LINE: u64 = 61_000;
@@ -18,7 +20,7 @@ const NUMBERS: &[(&str, &str)] = &[("coh.line_same_socket", "61 ns")];
 const WORDS: u64 = 8;
 
 /// Ranks on one node; the memory of all is that of rank 0. The untimed world takes the same way.
-fn timed(programs: Vec<Vec<Line>>, changes: &[(&str, &str)]) -> Outcome {
+fn timed(programs: Vec<Vec<Line>>, changes: &[(&str, &str)], pinning: Pinning) -> Outcome {
     let words = 1 << 12;
     let create = |rank: usize| {
         let (flavor, bytes) = (Flavor::Shared(Spacing::Contiguous), words * WORD);
@@ -33,7 +35,7 @@ fn timed(programs: Vec<Vec<Line>>, changes: &[(&str, &str)]) -> Outcome {
     let scripts = programs.into_iter().enumerate().map(whole).collect();
     let changes = [NUMBERS, changes].concat();
     let mut job = common::job(common::model("broadwell-edr", &changes), scripts);
-    (job.rma, job.nodes) = (Settings { watch: false, ..LAZY }, 1);
+    (job.rma, job.nodes, job.pinning) = (Settings { watch: false, ..LAZY }, 1, pinning);
     common::finished(common::cross(job).expect("the untimed world takes the run").outcome)
 }
 
@@ -53,9 +55,17 @@ const fn load(index: u64) -> Line {
     Next::Load(word(index))
 }
 
+/// Who has its turn, and what it does.
+type Turn = (u32, Vec<Line>);
+
 /// What the steps of a rank take, each between two marks, after others have had their turns; one turn
 /// begins when the one before it is over.
-fn turns(turns: &[(u32, Vec<Line>)], changes: &[(&str, &str)]) -> Vec<u64> {
+fn turns(turns: &[Turn], changes: &[(&str, &str)]) -> Vec<u64> {
+    let outcome = in_turns(turns, changes, Pinning::Scatter);
+    times(turns, &outcome)
+}
+
+fn in_turns(turns: &[Turn], changes: &[(&str, &str)], pinning: Pinning) -> Outcome {
     let ranks = turns.iter().map(|(rank, _)| rank + 1).max().unwrap();
     let program = |rank: u32| {
         let mut steps = vec![set(1, 0, 1)];
@@ -68,9 +78,12 @@ fn turns(turns: &[(u32, Vec<Line>)], changes: &[(&str, &str)]) -> Vec<u64> {
         }
         steps
     };
-    let outcome = timed((0..ranks).map(program).collect(), changes);
-    let took = |(number, (rank, _)): (u32, &(u32, Vec<Line>))| {
-        common::at(&outcome, *rank, 2 * number + 1) - common::at(&outcome, *rank, 2 * number)
+    timed((0..ranks).map(program).collect(), changes, pinning)
+}
+
+fn times(turns: &[Turn], outcome: &Outcome) -> Vec<u64> {
+    let took = |(number, (rank, _)): (u32, &Turn)| {
+        common::at(outcome, *rank, 2 * number + 1) - common::at(outcome, *rank, 2 * number)
     };
     (0..).zip(turns).map(took).collect()
 }
@@ -151,15 +164,73 @@ fn only_a_swap_that_takes_place_takes_copies_away() {
     assert_eq!(read_after(1), 0, "it is not");
 }
 
-/// What another socket has comes from farther.
+/// Ranks fill one socket after the other; a copy on the own socket is nearer than the writer.
 #[test]
 fn a_line_of_another_socket_takes_its_time() {
     let far = [("coh.line_cross_socket", "200 ns"), ("coh.line_same_socket", "61 ns")];
-    let cores = 14;
     let mut steps = vec![(0, vec![store(0)])];
-    steps.extend((1..=cores).map(|rank| (rank, vec![load(0)])));
-    let found = turns(&steps, &far);
-    let known: Vec<u64> = found.iter().copied().skip(1).collect();
-    assert!(known.iter().all(|&way| [61_000, 200_000].contains(&way)), "{known:?}");
-    assert!(known.contains(&61_000) && known.contains(&200_000), "{known:?}");
+    steps.extend((1..16).map(|rank| (rank, vec![load(0)])));
+    let mut expected = vec![LINE; 16];
+    (expected[0], expected[14]) = (0, 200_000);
+    assert_eq!(turns(&steps, &far), expected, "cores 14 and 15 are on the second socket");
+}
+
+/// Hardware threads of one core share its caches.
+#[test]
+fn siblings_have_each_others_lines() {
+    let steps = [
+        (0, vec![store(0)]),
+        (1, vec![load(0), store(0)]),
+        (2, vec![load(0)]),
+        (3, vec![load(0)]),
+        (0, vec![load(0), store(0)]),
+        (3, vec![store(0)]),
+        (2, vec![store(0)]),
+    ];
+    let outcome = in_turns(&steps, &[("cpu.smt", "2")], Pinning::Compact);
+    assert_eq!(times(&steps, &outcome), [0, 0, LINE, 0, LINE, LINE, 0]);
+}
+
+/// Where the time of one turn went, of the ways of lines alone.
+fn spent_on_lines(turn: &Line) -> [u64; 3] {
+    let spent = |changes: &[(&str, &str)]| -> Account {
+        let steps = [(0, vec![store(0)]), (1, vec![turn.clone()])];
+        let outcome = in_turns(&steps, changes, Pinning::Scatter);
+        let at = |number: u32| {
+            let mut marks = outcome.marks.iter();
+            marks.find(|mark| mark.process == Process(1) && mark.number == number).unwrap().account
+        };
+        at(3) - at(2)
+    };
+    let (own, longer) = (spent(&[]), spent(&[("coh.line_same_socket", "161 ns")]));
+    let more = longer.total() - own.total();
+    assert!(more.as_ps() > 0, "{turn:?} waits for its line");
+    [Part::Outside, Part::Wait, Part::Copy].map(|part| {
+        let more = longer.of(part) - own.of(part);
+        more.as_ps()
+    })
+}
+
+/// No work is booked for it, and nothing counts as copied.
+#[test]
+fn to_wait_for_a_line_is_to_wait() {
+    let buffer = Region::new(Space::User(2), WORD);
+    for outside in [load(0), store(0), Next::Copy(word(0), buffer)] {
+        assert_eq!(spent_on_lines(&outside), [100_000, 0, 0], "{outside:?}");
+    }
+    for inside in [put(0, 0, 1), accumulate(0, 0, 1, sum(), 1)] {
+        assert_eq!(spent_on_lines(&inside), [0, 100_000, 0], "{inside:?}");
+    }
+}
+
+/// A core that has read lines before it writes them needs no bytes: copies are only taken away.
+#[test]
+fn lines_that_are_only_taken_away_move_no_bytes() {
+    let (count, buffer) = (512, Region::new(Space::User(2), 512 * WORD));
+    let ahead = [("coh.cell_per_byte", "0.1 ns/B")];
+    let writes = (1, vec![Next::Copy(buffer, words(0, count))]);
+    let fills = (0, vec![Next::Copy(buffer, words(0, count))]);
+    let reads = (1, vec![Next::Copy(words(0, count), buffer)]);
+    let found = turns(&[fills, reads, writes.clone(), writes], &ahead);
+    assert_eq!(found[2] - found[3], LINE);
 }

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use crate::chart;
 use crate::common::{self, Script};
 use crate::small::{self, Small, WORLD, World, barrier};
 use crate::windows::{
     EXCLUSIVE, LAZY, Line, SHARED, WIN, WORD, accumulate, fence, fetch, flush, free_window, get,
-    lock, lock_all, put, rma, set, sum, unlock, unlock_all,
+    lock, lock_all, lock_all_unchecked, put, rma, set, sum, unlock, unlock_all,
 };
 use mpisim::mpi::communicator::Communicators;
 use mpisim::mpi::observation::{Observation, WindowFact};
@@ -254,6 +255,45 @@ fn the_end_of_a_lock_is_told_once() {
         (LAZY, lock_all(), unlock_all(), &[complete]),
     ] {
         assert_eq!(told(settings, vec![create(1), lock.clone(), unlock]), expected, "{lock:?}");
+    }
+}
+
+/// What rank 0 of two tells to be complete while it makes these calls.
+fn told_of_two(settings: Settings, lines: Vec<Line>) -> Vec<Option<u32>> {
+    let call = |line: Line| {
+        let Next::Call(call) = line else { panic!("{line:?} is no call") };
+        call
+    };
+    let opened = (0..2).fold(chart::windows(vec![0, 0], settings), |chart, rank| {
+        chart.call(rank, call(create(2)))
+    });
+    // Rank 1 answers whoever asks it.
+    let never = call(Next::Call(small::recv(WORLD, Some(0), Some(3), 9, 0)));
+    let mut listening = opened.settle().call(1, never);
+    listening.complete.clear();
+    let ended = lines.into_iter().fold(listening, |chart, line| chart.call(0, call(line)).settle());
+    assert!(!ended.inside[0], "its calls return");
+    ended.complete.into_iter().filter(|(rank, _)| *rank == 0).map(|(_, owner)| owner).collect()
+}
+
+/// The end of all locks is told for each target where each is given back, and else for all at once.
+#[test]
+fn the_end_of_several_locks_is_told_once_for_each() {
+    let both = vec![lock(0, SHARED), lock(1, EXCLUSIVE), unlock(1), unlock(0)];
+    let all = vec![lock_all(), put(1, 0, 1), unlock_all()];
+    let unused = vec![lock_all(), unlock_all()];
+    let unchecked = vec![lock_all_unchecked(), put(1, 0, 1), unlock_all()];
+    for (settings, lines, expected) in [
+        (ATOMICS, both.clone(), &[Some(1), Some(0)][..]),
+        (ATOMICS, all.clone(), &[Some(0), Some(1)]),
+        (ATOMICS, unused.clone(), &[Some(0), Some(1)]),
+        (ATOMICS, unchecked.clone(), &[None]),
+        (LAZY, both, &[Some(1), Some(0)]),
+        (LAZY, all, &[None]),
+        (LAZY, unused, &[None]),
+        (LAZY, unchecked, &[None]),
+    ] {
+        assert_eq!(told_of_two(settings, lines.clone()), expected, "{settings:?} {lines:?}");
     }
 }
 

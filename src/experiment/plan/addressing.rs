@@ -5,6 +5,7 @@ use super::super::collectives::Over;
 use super::super::diagnostic::{Diagnostic, Diagnostics};
 use super::super::json::Node;
 use super::super::model_file::Machine;
+use super::super::shape::path;
 use super::{Addressing, EndpointOptions, Workload, place, tiles};
 use crate::protocols::library::{Progress, Queues, Threading};
 
@@ -51,6 +52,9 @@ fn endpoints(tree: &Node, threads: u16) -> EndpointOptions {
     }
 }
 
+/// Where a scenario says that the adapter matches.
+const MATCHING: &str = "machine.hca.matching_on_nic";
+
 /// Says that an adapter that matches does nothing beside the endpoint library: no error, since the
 /// points are as if it did not match.
 pub(super) fn note_adapter(
@@ -62,13 +66,18 @@ pub(super) fn note_adapter(
     if addressing != Addressing::EndpointLibrary || !machine.profile.hca.matching_on_nic {
         return;
     }
-    let path = "ranks.addressing";
+    let field = "ranks.addressing";
     let found = "the adapter leaves all messages of the endpoint library to their hosts";
     let allowed =
         "it matches for other ranks only: the points are as without `hca.matching_on_nic`";
-    let report = Diagnostic::error(&codes::CONTRADICTION, place(tree, path), path, found, allowed);
-    let says = format!("`hca.matching_on_nic` of `{}` is true", machine.name);
-    diagnostics.push(report.related(place(tree, "machine"), says).warning());
+    let report =
+        Diagnostic::error(&codes::WITHOUT_EFFECT, place(tree, field), field, found, allowed);
+    // The scenario, an axis or an option says so; or else the model.
+    let by_model =
+        || (place(tree, "machine"), format!("`hca.matching_on_nic` of `{}` is true", machine.name));
+    let (at, says) = path::at(tree, MATCHING)
+        .map_or_else(by_model, |node| (node.span, format!("`{MATCHING}` is true")));
+    diagnostics.push(report.related(at, says).warning());
 }
 
 /// What runs over the endpoint library.

@@ -5,7 +5,7 @@ use super::super::diagnostic::{Diagnostic, Diagnostics};
 use super::super::json::Node;
 use super::super::model_file::Machine;
 use super::super::shape::path;
-use super::{Workload, place};
+use super::{Point, Workload, place};
 use crate::mpi::rma::access::MemoryModel;
 use crate::mpi::rma::synchronisation::Rules;
 use crate::protocols::rma::{Issue, MappedLocks, Settings, Transport};
@@ -253,17 +253,39 @@ pub(super) fn check(
 }
 
 /// How locks of mapped windows are taken says nothing where no window is mapped. Where the window is
-/// swept, some points need it.
+/// swept, all points are asked together ([`check_mapped_locks_of_all`]).
 pub(super) fn check_mapped_locks(
     diagnostics: &mut Diagnostics,
     tree: &Node,
     workload: &Workload,
     swept: &[(String, String)],
 ) {
-    let mapped = matches!(workload, Workload::OneSided(task) if task.is_mapped());
-    if mapped || swept.iter().any(|(axis, _)| axis == WINDOW) {
-        return;
+    if !sweeps_window(swept) && !is_mapped(workload) {
+        refuse_mapped_locks(diagnostics, tree);
     }
+}
+
+/// The same of a sweep over windows, by the tree of one of its points: some points need it.
+pub(super) fn check_mapped_locks_of_all(
+    diagnostics: &mut Diagnostics,
+    tree: &Node,
+    points: &[Point],
+) {
+    let swept = points.first().is_some_and(|point| sweeps_window(&point.params));
+    if swept && !points.iter().any(|point| is_mapped(&point.workload)) {
+        refuse_mapped_locks(diagnostics, tree);
+    }
+}
+
+fn sweeps_window(swept: &[(String, String)]) -> bool {
+    swept.iter().any(|(axis, _)| axis == WINDOW)
+}
+
+fn is_mapped(workload: &Workload) -> bool {
+    matches!(workload, Workload::OneSided(task) if task.is_mapped())
+}
+
+fn refuse_mapped_locks(diagnostics: &mut Diagnostics, tree: &Node) {
     let Some(node) = path::at(tree, MAPPED_LOCKS) else { return };
     let report = Diagnostic::error(
         &codes::CONTRADICTION,

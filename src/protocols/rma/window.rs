@@ -306,9 +306,11 @@ impl Window {
 
     /// Whether the lock of a target is granted, or all that were asked for are.
     pub(super) fn has_lock_of(&self, target: Option<u32>) -> bool {
-        let meant = |rank: u32| target.is_none_or(|target| target == rank);
-        let mut states = self.targets.iter().filter(|(rank, _)| meant(**rank));
-        states.all(|(_, state)| !matches!(state.lock, Lock::Requested(_)))
+        let waits = |state: &Target| matches!(state.lock, Lock::Requested(_));
+        match target {
+            Some(target) => !self.targets.get(&target).is_some_and(waits),
+            None => !self.targets.values().any(waits),
+        }
     }
 
     /// Where an operation takes place in the target's memory, as far as its origin can tell.

@@ -93,7 +93,7 @@ where
 
     /// The line of a lock comes into the cache of a core: how long that takes.
     fn fetch_line(&mut self, thread: u32, lock: TicketLock) -> TimeDelta {
-        let here = self.actor(thread).placement.place;
+        let here = self.actor(thread).placement.place.of_core();
         match self.lines.insert(lock, here) {
             Some(there) if there != here => self.costs.line_transfer(there, here),
             Some(_) | None => TimeDelta::ZERO,
@@ -125,7 +125,7 @@ where
         let waiting: Vec<Watcher> = self.watchers.iter().copied().filter(of_lock).collect();
         for watcher in waiting {
             let there: Place = self.actor(watcher.thread).placement.place;
-            self.lines.insert(lock, there);
+            self.lines.insert(lock, there.of_core());
             if self.counters.value(watcher.counter) == watcher.value {
                 self.watchers.retain(|other| {
                     other.sight.token != watcher.sight.token || other.thread != watcher.thread

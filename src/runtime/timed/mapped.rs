@@ -6,14 +6,21 @@
 //! It holds it while it changes the elements. Puts and gets take no mutex: they are copies.
 //!
 //! Whoever loads, stores, copies or updates waits for the lines that other cores have
-//! ([`Lines`](crate::hardware::lines::Lines)): the way of one, and the rest fetched ahead. A store
-//! waits as well: what follows it in these calls, an atomic or a fence, would.
+//! ([`Lines`](crate::hardware::lines::Lines)): the longest of their ways, and the rest fetched ahead. A
+//! store waits as well: what follows it in these calls, an atomic or a fence, would. The bytes change
+//! when the wait begins.
 //!
 //! Source: `rma` Sec. 4.5; the times of ways are `coh.line_*`; what updates read and write: `OSCSM`, of
 //! which one that reads before it writes fetches its lines once here. Left out: a mutex for each rank's
 //! part, as `OSCSM` has it; an update beyond the caches does not share memory's bandwidth with other
 //! copies, noticeable in large accumulates of many processes of a socket; a line that many want at once
-//! comes to one after the other; other data of the library in the mutex's line.
+//! comes to one after the other; other data of the library in the mutex's line. A strided operation is a
+//! copy for each of its blocks, and waits a way for each: too slow where a core would ask for several
+//! blocks at once, noticeable in many short blocks. Who loads while a store waits for its line has the
+//! new value, and pays for no second way: one way too fast, noticeable where two cores meet within one
+//! way. Sends, receives, combines, copies by the kernel and writes of an adapter neither wait for lines of
+//! mapped memory nor take them away, noticeable where a program uses such memory as a message buffer. Who
+//! has lines is known until the run ends, also of windows that were freed.
 
 use super::{Lends, Machine, Part, Program, Timed};
 use crate::hardware::core::Place;
@@ -39,7 +46,7 @@ where
         if region.len == 0 {
             return TimeDelta::ZERO;
         }
-        let here = self.actor(thread).placement.place;
+        let here = self.actor(thread).placement.place.of_core();
         let line = self.costs.profile.cache.line.as_u64();
         let lines = region.offset / line..(region.offset + region.len).div_ceil(line);
         let (costs, known) = (&self.costs, self.mapped.entry(name).or_default());
@@ -52,19 +59,25 @@ where
         &mut self,
         thread: u32,
         (from, to): (Region, Region),
-        cursor: Time,
+        (part, cursor): (Part, Time),
     ) -> Time {
         let wait = self.fetch_mapped(thread, from, Use::Reads);
         let wait = wait + self.fetch_mapped(thread, to, Use::Writes);
-        self.wait_for_lines(thread, wait, cursor)
+        self.wait_for_lines(thread, wait, (part, cursor))
     }
 
-    /// The core stands still until lines are there: when they are.
-    fn wait_for_lines(&mut self, thread: u32, wait: TimeDelta, cursor: Time) -> Time {
+    /// The core stands still until lines are there: when they are. That is no work: outside the library
+    /// it is of [`Part::Outside`], inside of [`Part::Wait`].
+    fn wait_for_lines(
+        &mut self,
+        thread: u32,
+        wait: TimeDelta,
+        (part, cursor): (Part, Time),
+    ) -> Time {
         if wait == TimeDelta::ZERO {
             return cursor;
         }
-        self.charge_with_others(thread, (Part::Copy, Spent::Line), cursor, wait)
+        self.charge_with_others(thread, (part, Spent::Line), cursor, wait)
     }
 
     /// A core reads or changes elements of the memory `name` under its mutex, from `cursor` on: when
@@ -76,7 +89,7 @@ where
         (region, does): (Region, Use),
         cursor: Time,
     ) -> Time {
-        let here = self.actor(thread).placement.place;
+        let here = self.actor(thread).placement.place.of_core();
         let Mutex { free_at, last } = self.mutexes.get(&name).copied().unwrap_or_default();
         let taking = match last {
             Some(last) if last != here => self.costs.hand_over(last, here),
@@ -87,7 +100,7 @@ where
         self.note(|trail| trail.spent(thread, Part::Lock.into(), cursor, begin));
         let inside = self.charge(thread, Part::Lock, begin, taking);
         let wait = self.fetch_mapped(thread, region, does);
-        let there = self.wait_for_lines(thread, wait, inside);
+        let there = self.wait_for_lines(thread, wait, (Part::Wait, inside));
         let changing = self.costs.lone_copy(Bytes::new(region.len));
         let end = self.charge(thread, Part::Copy, there, changing);
         self.mutexes.insert(name, Mutex { free_at: end, last: Some(here) });

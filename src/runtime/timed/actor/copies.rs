@@ -39,7 +39,7 @@ where
         self.buffers.reads(process, from, &mut self.violations);
         self.buffers.writes(process, to, &mut self.violations);
         self.memories.copy(process, from, to);
-        let cursor = self.copy_fetches(thread, (from, to), cursor);
+        let cursor = self.copy_fetches(thread, (from, to), (Part::Wait, cursor));
         self.move_bytes(thread, Bytes::new(from.len), cursor)
     }
 

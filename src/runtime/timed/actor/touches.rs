@@ -9,7 +9,7 @@ use crate::mpi::rma::access::Touch;
 use crate::protocols::contract::{Machine, Next, Program, Region};
 use crate::runtime::causes::Spent;
 use crate::runtime::monitors::buffers::Lends;
-use crate::runtime::timed::{Happening, Phase, Timed};
+use crate::runtime::timed::{Happening, Part, Phase, Timed};
 use crate::runtime::untimed::Choice;
 use crate::units::{Bytes, Time, TimeDelta};
 
@@ -84,7 +84,7 @@ where
         self.watch(thread, from, Touch::Load);
         self.watch(thread, to, Touch::Store);
         self.memories.copy(process, from, to);
-        let at = self.copy_fetches(thread, (from, to), at);
+        let at = self.copy_fetches(thread, (from, to), (Part::Outside, at));
         if let Some(end) = self.move_bytes(thread, Bytes::new(from.len), at) {
             self.end_list(thread, end);
         }
