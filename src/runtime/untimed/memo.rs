@@ -240,10 +240,16 @@ impl<M: Machine, P: Program<M>> Memo<M, P> {
 mod tests {
     use super::*;
 
+    impl Kept for u128 {
+        fn holds(&self) -> usize {
+            0
+        }
+    }
+
     /// What a process did is not asked for once it has died: nothing of it stays for ever.
     #[test]
     fn a_table_forgets_what_nobody_asks_for() {
-        let (mut table, often) = (Table::new(), 7);
+        let (mut table, often) = (Table::new(MOST), 7);
         for question in 0..5 * u128::try_from(MOST).expect("few values make a half") {
             table.keep(question, question);
             if question >= often && question.is_multiple_of(1000) {
