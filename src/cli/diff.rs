@@ -268,9 +268,18 @@ fn look_closer(
             }
         };
         let planned = &plan.points[point.index];
-        let again = traced(planned).map_err(|why| stopped(arguments, &why))?;
+        let again = match traced(planned) {
+            Err(PointError::Limit(limit)) => {
+                notes.push(untold(&limit.to_string()));
+                continue;
+            }
+            again => again.map_err(|why| stopped(arguments, &why))?,
+        };
         if again.result.digest == point.digest {
             both.push((planned, again));
+        } else if again.result.limited {
+            // What is noted counts for the limit of memory.
+            notes.push(untold(again.result.failure.as_deref().unwrap_or_default()));
         } else {
             let (version, now) = (env!("CARGO_PKG_VERSION"), &again.result.digest);
             notes.push(untold(&format!(
@@ -294,5 +303,5 @@ fn look_closer(
 }
 
 fn stopped(arguments: &DiffArguments, error: &PointError) -> Failure {
-    internal(&error.0, &command_line(words(arguments))).into()
+    internal(&error.to_string(), &command_line(words(arguments))).into()
 }

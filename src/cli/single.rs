@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::args::RunArguments;
 use super::crash::{internal, this_command};
+use super::run::why_failed;
 use super::terminal::{Failure, Problem};
 use crate::engine::Keep;
 use crate::experiment::codes;
@@ -52,7 +53,12 @@ impl<'a> Single<'a> {
     /// Runs the point with everything noted: what cannot be shown is found before results are touched.
     pub(super) fn record(self) -> Result<Shown<'a>, Failure> {
         let point = &self.plan.points[0];
-        let (_, recorded) = run::run_point(point, Keep::Messages).map_err(|error| told(&error))?;
+        let ran = run::run_point(point, Keep::Messages);
+        let (result, recorded) = ran.map_err(|error| told(&error))?;
+        // What is noted counts for the limit of memory: it can stop a run that ends well without.
+        if result.limited {
+            return Err(why_failed(&result).into());
+        }
         let Some(recorded) = recorded else { return Ok(Shown::default()) };
         let trace = self.trace.map(|path| {
             let trace = perfetto(&timeline(point, &recorded), &self.plan.title);
@@ -117,5 +123,5 @@ fn no_messages() -> Failure {
 }
 
 fn told(error: &PointError) -> Failure {
-    internal(&error.0, &this_command()).into()
+    internal(&error.to_string(), &this_command()).into()
 }

@@ -10,7 +10,9 @@
 //! free hops, notes each piece of its way. Pages that are touched for the first time cost as much as all
 //! the rest of it, so that the log is kept small. What took the time, and how long, is a *word*; the same
 //! words come again and again, and a chunk of the log numbers its own. A moment that follows the one
-//! noted just before it, as nearly all do, is then a *unit* of 16 bits, and most others are four.
+//! noted just before it, and whose word has a number, is then a *unit* of 16 bits; most others are four.
+//! A word names its thread or resource, so that some ten ranks have a few thousand of them, and thousands
+//! of ranks more than numbers: a chunk has at most 65,520. A word without a number stands there itself.
 //!
 //! ```text
 //!   word        took (32 bits) | resource (24) | phase (8)
@@ -76,15 +78,20 @@ struct Chunk {
     /// The place of its first unit.
     first: u64,
     units: Vec<u16>,
-    /// Its words, each in the place that is its number; 0 where there is none.
-    words: Box<[u64; WORDS]>,
+    /// Its words, each in the place that is its number; 0 where there is none. A word that it had before
+    /// it grew may stand there twice.
+    words: Vec<u64>,
+    /// How many bits of a word's hash say its first place, and how many words there are.
+    bits: u32,
+    numbered: usize,
 }
 
-/// How many words a chunk numbers.
-const WORDS: usize = 1 << WORD_BITS;
-const WORD_BITS: u32 = 14;
+/// A chunk has places for 2^14 words, and grows at once to as many as there are numbers: words that it
+/// had before are in the way.
+const LEAST_BITS: u32 = 14;
+const MOST_BITS: u32 = 16;
 /// In how many places a word is looked for.
-const TRIES: usize = 4;
+const TRIES: usize = 8;
 /// A unit that is no number of a word ends a moment of several units: with two bits of what is told of
 /// its cause, and whether its word stands there itself.
 const KIND: u16 = 0xfff0;
@@ -95,6 +102,10 @@ const FAR: u16 = 2 << 1;
 /// Units of a moment whose cause is near and whose word has a number; and of any moment, at most.
 const NEAR_UNITS: u64 = 4;
 const MOST: usize = 13;
+/// Units of a chunk, at least, in a log of many chunks.
+const CHUNK: usize = 1 << 16;
+/// Chunks, at most: each begins with an empty table, which words that are gone no longer fill.
+const CHUNKS: usize = 128;
 
 /// The units of a value, the lowest first.
 fn units_of(value: u64) -> [u16; 4] {
@@ -141,22 +152,48 @@ enum Cause {
 
 impl Chunk {
     fn new(first: u64) -> Self {
-        let words = vec![0; WORDS].into_boxed_slice();
-        Self { first, units: Vec::new(), words: words.try_into().expect("it has so many") }
+        let words = vec![0; 1 << LEAST_BITS];
+        Self { first, units: Vec::new(), words, bits: LEAST_BITS, numbered: 0 }
+    }
+
+    /// An empty chunk, with its room and as many places as it has.
+    fn again(mut self, first: u64) -> Self {
+        self.units.clear();
+        self.words.fill(0);
+        Self { first, numbered: 0, ..self }
     }
 
     /// The first place of a word.
     #[inline]
-    const fn home(word: u64) -> u16 {
-        (word.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - WORD_BITS)) as u16
+    #[expect(clippy::cast_possible_truncation, reason = "the highest 16 bits, or fewer")]
+    const fn home(&self, word: u64) -> u16 {
+        (word.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - self.bits)) as u16
+    }
+
+    /// The number of a word, if it stands in its first place.
+    #[inline]
+    fn known(&self, word: u64) -> Option<u16> {
+        let number = self.home(word);
+        (self.words.get(usize::from(number)) == Some(&word)).then_some(number)
     }
 
     /// The number of a word, which it gets now if there is a free place near its first.
     fn number(&mut self, word: u64) -> Option<u16> {
-        let places = (0..TRIES).map(|step| (usize::from(Self::home(word)) + step) % WORDS);
-        let place = places.into_iter().find(|&place| [0, word].contains(&self.words[place]))?;
-        self.words[place] = word;
-        u16::try_from(place).ok()
+        let (home, all) = (usize::from(self.home(word)), self.words.len());
+        let mut places = (0..TRIES).map(|step| (home + step) % all);
+        match places.find(|&place| [0, word].contains(&self.words[place])) {
+            Some(place) => {
+                self.numbered += usize::from(self.words[place] == 0);
+                self.words[place] = word;
+                u16::try_from(place).ok()
+            }
+            None if self.bits < MOST_BITS && self.numbered > all / 4 => {
+                self.bits = MOST_BITS;
+                self.words.resize(usize::from(KIND), 0);
+                self.number(word)
+            }
+            None => None,
+        }
     }
 
     /// So many units of each value, and what ends the moment.
@@ -225,18 +262,22 @@ impl Chunk {
 }
 
 impl Causes {
-    /// Units that are kept, unless told otherwise: 128 MiB of them.
-    pub const LIMIT: usize = 1 << 26;
+    /// Units that are kept, unless told otherwise: 512 MiB of them.
+    pub const LIMIT: usize = 1 << 28;
 
     /// The beginning of every run: time zero.
     pub const BEGINNING: Moment = Moment { place: 0, at: Time::ZERO };
 
-    /// An empty log that keeps so many units, but for the chunk that is forgotten at once.
+    /// An empty log that keeps so many units, but for the chunk that is forgotten at once; those of two
+    /// moments at least.
+    ///
+    /// A chunk begins with a table to be cleared: it is not worth that for a few units.
     pub fn keeping(limit: usize) -> Self {
-        let chunks = (limit / MOST / 2).clamp(2, 32);
+        let chunks = (limit / CHUNK).clamp(2, CHUNKS);
+        let room = limit.div_ceil(chunks).max(MOST);
         let mut newest = Chunk::new(0);
         newest.units.push(KIND);
-        Self { newest, older: VecDeque::new(), last: 0, room: limit.div_ceil(chunks), chunks }
+        Self { newest, older: VecDeque::new(), last: 0, room, chunks }
     }
 
     /// Adds the moment `at`: everything from `cause` on was time of `tag`. Answers `cause` itself
@@ -252,9 +293,9 @@ impl Causes {
         let took = at.as_ps().wrapping_sub(cause.at.as_ps());
         let short = took.wrapping_sub(1) < u64::from(u32::MAX);
         let word = took << 32 | u64::from(tag.resource) << 8 | u64::from(tag.phase);
-        let number = Chunk::home(word);
-        let known = self.newest.words[usize::from(number)] == word && tag.resource < 1 << 24;
-        if !short || cause.place != self.last || !known || self.newest.units.len() == self.room {
+        let other = !short || cause.place != self.last || tag.resource >= 1 << 24;
+        let Some(number) = self.newest.known(word) else { return self.add_other(at, cause, tag) };
+        if other || self.newest.units.len() == self.room {
             return self.add_other(at, cause, tag);
         }
         self.newest.units.push(number);
@@ -307,11 +348,7 @@ impl Causes {
         let forgets = self.older.len() + 1 == self.chunks;
         let oldest = if forgets { self.older.pop_front() } else { None };
         let next = match oldest {
-            Some(mut oldest) => {
-                oldest.units.clear();
-                oldest.words.fill(0);
-                Chunk { first, ..oldest }
-            }
+            Some(oldest) => oldest.again(first),
             None => Chunk::new(first),
         };
         self.older.push_back(std::mem::replace(&mut self.newest, next));
@@ -337,7 +374,8 @@ impl Causes {
 
     /// What the log takes of memory.
     pub fn bytes(&self) -> usize {
-        size_of::<u16>() * self.len() + size_of::<u64>() * WORDS * (self.older.len() + 1)
+        let words: usize = self.parts().map(|chunk| chunk.words.len()).sum();
+        size_of::<u16>() * self.len() + size_of::<u64>() * words
     }
 
     /// Whether nothing was added.
@@ -428,8 +466,41 @@ mod tests {
     }
 
     #[test]
+    fn a_log_keeps_no_more_than_two_moments_however_little_it_may_keep() {
+        for limit in [0, 1, 25, 26] {
+            let mut causes = Causes::keeping(limit);
+            let mut last = Causes::BEGINNING;
+            for step in 1..=1_000 {
+                last = causes.add(at(step * 5), last, tag(1));
+            }
+            assert!(causes.len() <= 2 * MOST, "{limit}: {}", causes.len());
+            assert_eq!(causes.way(last).next().unwrap().to, at(5_000));
+        }
+    }
+
+    #[test]
+    fn words_of_thousands_of_threads_have_numbers() {
+        let mut causes = Causes::default();
+        let mut last = Causes::BEGINNING;
+        // Each thread does eight things: 2^15 words, each four times.
+        for step in 0..1 << 17_u32 {
+            let (thread, took) = (step % (1 << 12), 1 + u64::from(step >> 12) % 8);
+            last = causes.add(at(last.at().as_ps() + took), last, tag(thread));
+        }
+        // Five units where a word is new to a table that cannot grow, and one for all others.
+        assert!(causes.len() < 3 * (1 << 17) / 2, "{}", causes.len());
+        assert_eq!(causes.newest.words.len(), usize::from(KIND));
+        let all: Vec<Stretch> = causes.all().collect();
+        assert_eq!((all.len(), causes.way(last).count()), (1 << 17, 1 << 17));
+        for (step, told) in all.iter().enumerate() {
+            assert_eq!(told.tag, tag(u32::try_from(step % (1 << 12)).unwrap()));
+            assert_eq!(told.to.since(told.from).as_ps(), 1 + (step as u64 >> 12) % 8);
+        }
+    }
+
+    #[test]
     fn moments_are_told_alike_in_every_chunk_and_with_words_that_have_no_number() {
-        let mut causes = Causes::keeping(1 << 17);
+        let mut causes = Causes::keeping(4 * CHUNK);
         let mut noted = vec![(Causes::BEGINNING, Causes::BEGINNING, tag(0))];
         let mut random = 1_u64;
         let mut draw = |below: u64| {
@@ -445,7 +516,7 @@ mod tests {
             let to = at(cause.at().as_ps() + took);
             noted.push((causes.add(to, cause, tag(resource)), cause, tag(resource)));
         }
-        assert!(causes.forgotten() > 0 && causes.len() > 1 << 16);
+        assert!(causes.forgotten() > 0 && causes.len() > 3 * CHUNK - 4 * MOST);
         let kept = noted.iter().filter(|one| one.1.place >= causes.forgotten());
         // The first of those that are left has no cause that is left.
         let kept: Vec<_> = kept.filter(|one| one.0.place > causes.forgotten()).collect();

@@ -111,7 +111,11 @@ pub enum LimitReached {
 
 /// When it was seen, in words.
 fn after(events: u64) -> String {
-    if events == 0 { "before the first event".to_owned() } else { format!("after {events} events") }
+    match events {
+        0 => "before the first event".to_owned(),
+        1 => "after 1 event".to_owned(),
+        _ => format!("after {events} events"),
+    }
 }
 
 /// How a simulation is watched and bounded.

@@ -82,10 +82,12 @@ impl Pair<'_> {
         self.has_same_events() && self.metrics.iter().all(MetricPair::is_same)
     }
 
-    /// Whether the events of both sides are equal, and how they ended.
+    /// Whether the events of both sides are equal, and how they ended. Nobody knows of points that a limit
+    /// ended: what they would have done, or, where they were not begun, anything.
     pub fn has_same_events(&self) -> bool {
         let [Some(left), Some(right)] = self.points else { return false };
-        left.digest == right.digest && left.failure == right.failure
+        let whole = !left.limited && !right.limited;
+        whole && left.digest == right.digest && left.failure == right.failure
     }
 
     /// The number by which the point is called: that of A, if A has it.

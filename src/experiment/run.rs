@@ -66,9 +66,16 @@ pub enum RunError {
     Store(#[from] StoreError),
 }
 
-/// Why one point has no result: a defect of this program, in words.
-#[derive(Debug)]
-pub struct PointError(pub String);
+/// Why one point has no result.
+#[derive(Debug, thiserror::Error)]
+pub enum PointError {
+    /// The limit that it passes before anything of it is built.
+    #[error(transparent)]
+    Limit(LimitReached),
+    /// A defect of this program, in words.
+    #[error("{0}")]
+    Defect(String),
+}
 
 /// Runs all points that `done` does not hold and judges the claims.
 ///
@@ -130,7 +137,7 @@ pub fn run_points(
                 }
                 let keep_causes = if options.explain { Keep::Causes } else { Keep::Nothing };
                 let ran = run_point(point, keep_causes);
-                let (result, _) = ran.map_err(|error| point_error(point, error))?;
+                let (result, _) = ran.map_err(|error| point_error(point, &error))?;
                 let mut keep = keep.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
                 keep(&result)?;
                 Ok(Some(result))
@@ -171,10 +178,10 @@ pub fn run_point(
     point: &Point,
     keep: Keep,
 ) -> Result<(PointResult, Option<Box<Recorded>>), PointError> {
-    if let Some(limit) = job::too_large(point) {
-        return Ok((refused(point, limit), None));
-    }
-    let (mut outcome, noted) = outcome(point, keep)?;
+    let (mut outcome, noted) = match outcome(point, keep) {
+        Err(PointError::Limit(limit)) => return Ok((refused(point, limit), None)),
+        ran => ran?,
+    };
     let result = metrics::point(point, &outcome, noted);
     Ok((result, outcome.causes.take()))
 }
@@ -207,9 +214,12 @@ pub fn ends_at_once(point: &Point) -> Option<String> {
 }
 
 fn outcome(point: &Point, keep: Keep) -> Result<(Outcome, Noted), PointError> {
+    if let Some(limit) = job::too_large(point) {
+        return Err(PointError::Limit(limit));
+    }
     let ran = catch_unwind(AssertUnwindSafe(|| job::run(point, keep)));
-    let ran = ran.map_err(|panic| PointError(panic_message(&*panic)))?;
-    ran.map_err(|error| PointError(error.to_string()))
+    let ran = ran.map_err(|panic| PointError::Defect(panic_message(&*panic)))?;
+    ran.map_err(|error| PointError::Defect(error.to_string()))
 }
 
 fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
@@ -217,10 +227,10 @@ fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic").to_owned()
 }
 
-fn point_error(point: &Point, error: PointError) -> RunError {
+fn point_error(point: &Point, error: &PointError) -> RunError {
     let index = point.index;
     let params: Vec<String> =
         point.params.iter().map(|(path, value)| format!("{path} = {value}")).collect();
     let params = if params.is_empty() { "no sweep".to_owned() } else { params.join(", ") };
-    RunError::Internal { index, params, message: error.0 }
+    RunError::Internal { index, params, message: error.to_string() }
 }

@@ -125,8 +125,13 @@ pub fn effect(base: &RunResult, other: &RunResult, metric: &str) -> Option<Effec
         change: ratios.iter().sum::<f64>() / to_f64(ratios.len() as u64) - 1.0,
         most: most.unwrap_or_default(),
         claims: moved.map(|(_, claim)| (claim.id.clone(), claim.status)).collect(),
-        same: base.digest == other.digest,
+        same: base.digest == other.digest && [base, other].iter().all(|one| is_whole(one)),
     })
+}
+
+/// Whether no limit ended a point: of those that were not begun, digests are equal.
+fn is_whole(result: &RunResult) -> bool {
+    !result.points.iter().any(|point| point.limited)
 }
 
 /// By how many percent a metric moves where the number moves by one: over the whole range.
@@ -183,6 +188,13 @@ mod tests {
         let found = elasticity(&number(Some(4.0)), &low, &high).unwrap();
         assert!((found - 1.0).abs() < 1e-12, "{found}");
         assert_eq!(elasticity(&number(None), &low, &high), None);
+    }
+
+    #[test]
+    fn what_a_limit_ended_is_not_the_same() {
+        let mut base = result(&[2.0, 6.0]);
+        base.points[1].limited = true;
+        assert!(!effect(&base, &base, "latency").unwrap().same);
     }
 
     #[test]

@@ -72,6 +72,8 @@ pub struct Memories {
     /// Landing slots of each process where payload is phantom: nothing else is kept then, and
     /// sharing would cost more than the slots.
     counted: Vec<Slots>,
+    /// Bytes that may be stored or taken up before somebody looks at them; `None` where nobody does.
+    room: Option<u64>,
 }
 
 /// The memory of one process.
@@ -85,12 +87,12 @@ pub(super) struct Memory {
 impl Clone for Memories {
     fn clone(&self) -> Self {
         let (processes, counted) = (self.processes.clone(), self.counted.clone());
-        Self { payload: self.payload, processes, counted }
+        Self { payload: self.payload, processes, counted, room: self.room }
     }
 
     fn clone_from(&mut self, other: &Self) {
-        let Self { payload, processes, counted } = other;
-        self.payload = *payload;
+        let Self { payload, processes, counted, room } = other;
+        (self.payload, self.room) = (*payload, *room);
         self.processes.clone_from(processes);
         self.counted.clone_from(counted);
     }
@@ -107,7 +109,19 @@ impl Memories {
             payload,
             processes: vec![Shared::default(); real],
             counted: vec![Slots::default(); counted],
+            room: None,
         }
+    }
+
+    /// Somebody looks again when so many bytes more were stored, or taken up by messages.
+    pub const fn look_after(&mut self, bytes: u64) {
+        self.room = Some(bytes);
+    }
+
+    /// Whether so many were: what was forgotten meanwhile is not taken off.
+    #[inline]
+    pub fn is_to_be_looked_at(&self) -> bool {
+        self.room == Some(0)
     }
 
     /// Whether bytes exist.
@@ -134,7 +148,7 @@ impl Memories {
         assert!(from.len == to.len, "a copy of {} bytes into {} bytes", from.len, to.len);
         if self.real(from) {
             let bytes = self.memory(process, from).take(from);
-            self.memory(process, to).write(to, &bytes);
+            self.put_into(process, to, &bytes);
         }
     }
 
@@ -160,10 +174,9 @@ impl Memories {
         assert!(from.len == into.len, "{} bytes combined into {}", from.len, into.len);
         if self.real(from) {
             let from = self.memory(process, from).take(from);
-            let memory = self.memory(process, into);
-            let mut result = memory.read(into);
+            let mut result = self.memory(process, into).read(into);
             reduction.combine(&from, &mut result, side);
-            memory.write(into, &result);
+            self.put_into(process, into, &result);
         }
     }
 
@@ -230,13 +243,14 @@ impl Memories {
         let len = region.len.min(bytes.len() as u64);
         let region = region.part(0, len);
         if self.real(region) {
-            self.memory(process, region).write(region, &bytes[..index(len)]);
+            self.put_into(process, region, &bytes[..index(len)]);
         }
     }
 
     /// Reads what leaves with a packet or an RDMA operation.
     pub fn capture(&mut self, process: Process, region: Region) -> Parcel {
         let bytes = self.real(region).then(|| self.memory(process, region).take(region).into());
+        self.grows(if bytes.is_some() { region.len } else { 0 });
         Parcel { len: region.len, bytes }
     }
 
@@ -278,7 +292,7 @@ impl Memories {
     pub fn write(&mut self, process: Process, into: Region, parcel: &Parcel) {
         assert!(parcel.len == into.len, "{} bytes written into {} bytes", parcel.len, into.len);
         if let Some(bytes) = &parcel.bytes {
-            self.memory(process, into).write(into, bytes);
+            self.put_into(process, into, bytes);
         }
     }
 
@@ -286,7 +300,7 @@ impl Memories {
     pub fn fill(&mut self, process: Process, region: Region, seed: u64) {
         if self.real(region) {
             let bytes: Vec<u8> = (0..region.len).map(|offset| pattern(seed, offset)).collect();
-            self.memory(process, region).write(region, &bytes);
+            self.put_into(process, region, &bytes);
         }
     }
 
@@ -361,6 +375,16 @@ impl Memories {
         self.processes[process.0 as usize].change()
     }
 
+    fn put_into(&mut self, process: Process, region: Region, bytes: &[u8]) {
+        let grown = self.memory(process, region).write(region, bytes);
+        self.grows(grown);
+    }
+
+    /// There are so many more bytes.
+    fn grows(&mut self, bytes: u64) {
+        self.room = self.room.map(|room| room.saturating_sub(bytes));
+    }
+
     /// The memory that a region of a process lies in.
     fn memory(&mut self, process: Process, region: Region) -> &mut Memory {
         self.processes[home(process, region)].change()
@@ -398,9 +422,10 @@ impl Memory {
         bytes
     }
 
-    fn write(&mut self, region: Region, bytes: &[u8]) {
+    /// Writes, and answers by how many bytes the buffer is longer than what it held.
+    fn write(&mut self, region: Region, bytes: &[u8]) -> u64 {
         if bytes.is_empty() {
-            return;
+            return 0;
         }
         let stored = self.spaces.entry(region.space).or_default();
         if region.offset == 0 && read_once(region.space) {
@@ -408,10 +433,12 @@ impl Memory {
             stored.clear();
         }
         let (start, end) = (index(region.offset), index(region.offset + region.len));
-        if stored.len() < end {
+        let grown = end.saturating_sub(stored.len());
+        if grown > 0 {
             stored.resize(end, 0);
         }
         stored[start..end].copy_from_slice(bytes);
+        grown as u64
     }
 }
 

@@ -60,8 +60,8 @@ fn a_run_that_grows_beyond_it_stops_after_the_same_event_whoever_runs_beside_it(
     assert_eq!((&points[0]["failure"], &points[1]["failure"]), (&().into(), &().into()));
     // The number holds in debug and release: `.ci/run test release-tests` runs both.
     let said = points[2]["failure"].as_str().unwrap();
-    assert!(said.contains("reached after 64 events: the run holds 275072 B,"), "{said}");
-    assert!(said.contains("most of it bytes of payload (256 KiB)"), "{said}");
+    assert!(said.contains("reached after 29 events: the run holds 140 KiB,"), "{said}");
+    assert!(said.contains("most of it bytes of payload (128 KiB)"), "{said}");
     assert!(said.contains("`mpi.payload` \"phantom\""), "{said}");
     let phantom = ["run", "bytes.json", "--set", "limits.memory=100 KiB", "--set"];
     scratch.run(&[&phantom[..], &["mpi.payload=phantom"]].concat()).check(0, &[]);
@@ -85,7 +85,7 @@ fn the_log_of_an_explained_run_counts() {
     let scratch = Scratch::new("memory-log");
     scratch.write("small.json", &SMALL.replace("\"rounds\": 5", "\"rounds\": 20000"));
     let run = |more: &[&str]| {
-        let set = "limits.memory=64 KiB";
+        let set = "limits.memory=1 MiB";
         scratch.run(
             &[&["run", "small.json", "--set", set, "--set", "workload.size=8 B"], more].concat(),
         )
@@ -93,4 +93,68 @@ fn the_log_of_an_explained_run_counts() {
     run(&[]).check(0, &[]);
     let answer = run(&["--explain"]).check(5, &["E1001", "run without `--explain`"]);
     assert!(answer.err.contains("most of it the log of `--explain`"), "{}", answer.err);
+    assert!(answer.err.contains("reached after ") && answer.err.contains(" events"), "it ran");
+}
+
+// row: K9
+#[test]
+fn a_run_that_fits_only_without_a_picture_is_not_drawn_in_part() {
+    let scratch = Scratch::new("memory-picture");
+    scratch.write("small.json", &SMALL.replace("\"rounds\": 5", "\"rounds\": 20000"));
+    let run = ["run", "small.json", "--set", "limits.memory=1 MiB", "--set", "workload.size=8 B"];
+    scratch.run(&run).check(0, &[]);
+    let before = scratch.files("results");
+    for option in ["--trace", "--sequence"] {
+        let answer = scratch.run(&[&run[..], &[option, "file"]].concat());
+        answer
+            .check(5, &["E1001", "limit of 1 MiB of memory", "without `--trace` and `--sequence`"]);
+        assert!(!scratch.path("file").exists());
+    }
+    assert_eq!(scratch.files("results"), before);
+}
+
+// row: K9
+#[test]
+fn points_that_were_not_begun_are_not_called_the_same() {
+    let scratch = Scratch::new("memory-diff");
+    scratch.write("ranks.json", &ranks());
+    let diff = ["diff", "ranks.json", "ranks.json", "--set"];
+    let answer = scratch.run(&[&diff[..], &["limits.memory=500000 B"]].concat());
+    let answer = answer.check(1, &[]);
+    assert!(answer.out.contains("events differ at 1 of 3 points"), "{}", answer.out);
+    assert!(answer.out.contains("cannot be told: the limit of"), "{}", answer.out);
+    scratch.run(&[&diff[..], &["limits.memory=2 MiB"]].concat()).check(0, &[]);
+}
+
+// row: K9
+#[test]
+fn a_log_that_does_not_fit_is_no_difference_between_versions() {
+    let scratch = Scratch::new("memory-told");
+    scratch.write("small.json", &SMALL.replace("\"rounds\": 5", "\"rounds\": 20000"));
+    let diff = ["diff", "small.json", "small.json", "--set", "workload.size=8 B"];
+    let more = ["--set", "limits.memory=1 MiB", "--set-b", "workload.rounds=20001"];
+    let answer = scratch.run(&[&diff[..], &more].concat()).check(1, &[]);
+    assert!(answer.out.contains("run without `--explain`"), "{}", answer.out);
+    assert!(!answer.out.contains("as it was made by"), "{}", answer.out);
+}
+
+// row: K9
+#[test]
+fn few_events_that_take_much_are_seen() {
+    let scratch = Scratch::new("memory-few");
+    scratch.write("bytes.json", &bytes());
+    // Far less than the 64 events between two looks.
+    let run = ["run", "bytes.json", "--set", "workload.size=16 MiB", "--set", "workload.rounds=1"];
+    let answer = scratch.run(&[&run[..], &["--set", "limits.memory=1 MiB"]].concat());
+    answer.check(5, &["E1001", "reached after 7 events:", "most of it bytes of payload (16 MiB)"]);
+    let window = r#"{ "kind": "bandwidth", "size": "8 B", "window": 65536, "rounds": 1 }"#;
+    let ping = r#"{ "kind": "ping_pong", "size": "8 B", "rounds": 5 }"#;
+    let text = SMALL.replace(ping, window);
+    let head = text.split("\"figures\"").next().unwrap().trim_end().trim_end_matches(',');
+    scratch.write("queue.json", &format!("{head}\n}}"));
+    let run = ["run", "queue.json", "--set", "workload.size=8 B", "--set", "limits.memory=4 MiB"];
+    let answer = scratch.run(&run).check(5, &["E1001", "reached after "]);
+    let (_, after) = answer.err.split_once("reached after ").unwrap();
+    let events: u64 = after.split(' ').next().unwrap().parse().unwrap();
+    assert!(events < 100, "the queue is there long before 4,096 events: {}", answer.err);
 }

@@ -29,7 +29,7 @@ pub struct Traced {
 ///
 /// # Errors
 ///
-/// [`PointError`] where a limit was reached or this program has a defect.
+/// [`PointError`] where the point is too large to begin, or this program has a defect.
 pub fn traced(point: &Point) -> Result<Traced, PointError> {
     let (mut outcome, noted) = outcome(point, Keep::Causes)?;
     let result = metrics::point(point, &outcome, noted);

@@ -1,5 +1,6 @@
 //! A thread: its program, the list of actions that its core works through, its passes.
 
+mod ahead;
 mod copies;
 mod touches;
 
@@ -75,9 +76,6 @@ pub(super) struct Actor<M: Machine, P> {
     pub(super) born: Time,
     pub(super) account: Account,
 }
-
-/// Most lists that threads run ahead in one event: a program without end must not stop the clock.
-const LISTS_AHEAD: u32 = 1024;
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum State {
@@ -315,17 +313,6 @@ where
         }
     }
 
-    /// Threads that run ahead go on, for a bounded number of lists.
-    pub(super) fn run_ahead(&mut self) {
-        for _ in 0..LISTS_AHEAD {
-            let Some((thread, at)) = self.ahead.pop() else { return };
-            self.list_end(thread, at);
-        }
-        while let Some((thread, at)) = self.ahead.pop() {
-            self.schedule(at, thread, Phase::Library, Happening::ListEnd(thread));
-        }
-    }
-
     /// Inside the guard at `at`: gives the machine its input. `lead` is what the way in costs.
     pub(super) fn entered(&mut self, thread: u32, what: Entering<M>, lead: TimeDelta, at: Time) {
         let part = self.waits_in(thread, &what);
@@ -352,6 +339,7 @@ where
                     let list = &self.actors[thread as usize].list;
                     self.buffers.called(&mut self.memories, process, lent, list);
                     self.buffers.called(&mut self.memories, process, also, list);
+                    self.stored();
                 }
             }
             Entering::Take(channel) => return self.take(thread, channel, cursor),
@@ -410,6 +398,7 @@ where
                 let Content { packet, parcel, slots } = self.contents.remove(content);
                 self.record(|| Choice::TakePacket { process, thread: inner, from, via });
                 let landing = parcel.map(|parcel| self.memories.land(process, &parcel));
+                self.stored();
                 let mut cost = match via {
                     Via::Hca => cqe_poll,
                     Via::SharedMemory => {

@@ -296,6 +296,8 @@ pub struct Timed<M: Machine, P: Program<M>> {
     delivered: Vec<Delivery>,
     /// The most that it was seen to hold.
     held_most: Held,
+    /// Lists that threads have run as far ahead as they may, since somebody looked at what it holds.
+    far: u64,
 }
 
 /// Lets the fabric schedule its events.
@@ -420,6 +422,7 @@ where
             failed: None,
             delivered: Vec::new(),
             held_most: Held::default(),
+            far: 0,
         };
         timed.watch_memory();
         timed.keep_causes(setup.options.causes);
@@ -476,6 +479,7 @@ where
                 break self.quiet();
             }
         };
+        let ending = self.look_at_the_end(ending);
         self.finish(ending)
     }
 

@@ -31,8 +31,8 @@ use crate::units::{Time, TimeDelta};
 
 /// How many of the longest waits are kept.
 const WAITS: usize = 10;
-/// Moments that are kept where nobody will ask for the log.
-const NO_LOG: usize = 1 << 10;
+/// Units that are kept where nobody will ask for the log: a chunk of them is cleared now and then.
+const NO_LOG: usize = 1 << 17;
 
 /// What the runtime notes of its causes.
 #[derive(Debug)]

@@ -1,9 +1,11 @@
 //! Where a run has a limit of memory, what it holds is counted now and then ([`crate::runtime::held`]).
 //!
 //! Between two looks lie so many events that looking costs nothing beside them, and that number depends
-//! on the run alone: it stops after the same event everywhere.
+//! on the run alone: it stops after the same event everywhere. An event can take much: where payload was
+//! stored that may pass the limit, or threads ran far ahead of the clock, a look comes at once; and one
+//! comes when the run has ended well.
 
-use super::{Lends, Machine, Program, Timed, Trail};
+use super::{Ending, Lends, Machine, Program, Timed, Trail};
 use crate::engine::LimitReached;
 use crate::runtime::held::{Held, Kind};
 use crate::runtime::memory::{Parcel, Payload};
@@ -14,6 +16,9 @@ const PHANTOM: u64 = 4096;
 const REAL: u64 = 64;
 /// Events for each place that a look has to visit.
 const EACH: u64 = 16;
+/// So many parts of the limit are stored without a look, at least: a run that holds nearly what it may
+/// is not looked at without end.
+const PARTS: u64 = 16;
 
 impl<M: Machine, P: Program<M>> Timed<M, P>
 where
@@ -21,9 +26,46 @@ where
 {
     /// The first look comes before the first event.
     pub(super) fn watch_memory(&mut self) {
-        if self.simulation.limits().memory < Bytes::new(u64::MAX) {
+        if self.is_weighed() {
             self.simulation.pause_at(0);
         }
+    }
+
+    /// Whether anybody asks for what it holds.
+    fn is_weighed(&self) -> bool {
+        self.simulation.limits().memory < Bytes::new(u64::MAX)
+    }
+
+    /// Payload was stored: if much was since the last look, that is looked at now.
+    #[inline]
+    pub(super) fn stored(&mut self) {
+        if self.memories.is_to_be_looked_at() {
+            self.look();
+        }
+    }
+
+    /// Threads ran ahead by so many lists in one event, and would go on.
+    #[cold]
+    pub(super) fn ran_far(&mut self, lists: u32) {
+        self.far += u64::from(lists);
+        if self.is_weighed() && self.far >= PHANTOM.max(EACH * self.machines.len() as u64) {
+            self.look();
+        }
+    }
+
+    /// Looks between two looks; the run ends with this event where it holds too much.
+    #[cold]
+    fn look(&mut self) {
+        if let Some(limit) = self.weigh() {
+            self.failed.get_or_insert(Ending::Limit(limit));
+        }
+    }
+
+    /// A run that has ended well held no more than it may, or has not.
+    pub(super) fn look_at_the_end(&mut self, ending: Ending) -> Ending {
+        let last = ending == Ending::Finished && self.is_weighed();
+        let limit = if last { self.weigh() } else { None };
+        limit.map_or(ending, Ending::Limit)
     }
 
     /// Looks at what the run holds, and says when to look again; the limit, if it is passed.
@@ -37,7 +79,11 @@ where
         self.held_most = self.held_most.more(held);
         let events = self.simulation.events();
         self.simulation.pause_at(events + least.max(EACH * places));
-        held.beyond(self.simulation.limits().memory, events)
+        let limit = self.simulation.limits().memory;
+        let left = limit.as_u64().saturating_sub(held.total().as_u64());
+        self.memories.look_after(left.max(limit.as_u64() / PARTS).max(1));
+        self.far = 0;
+        held.beyond(limit, events)
     }
 
     /// What the run holds, and how many places were visited to know it.

@@ -486,6 +486,7 @@ where
                 self.buffers.writes(to.peer, into, &mut self.violations);
                 let parcel = self.memories.capture(from, source);
                 self.memories.write(to.peer, into, &parcel);
+                self.stored();
                 if let Some(content) = immediate {
                     self.needs_a_buffer(from, to, channel, content);
                 }
@@ -498,6 +499,7 @@ where
                 let reader = to.peer;
                 self.buffers.writes(reader, into, &mut self.violations);
                 self.memories.write(reader, into, &parcel);
+                self.stored();
                 self.next_read(reader, to.back(from));
                 self.flight_completed(id);
             }
