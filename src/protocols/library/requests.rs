@@ -83,14 +83,18 @@ pub(super) struct RequestTable {
     parts: Vec<Vec<Option<Request>>>,
     /// Those of buffered messages; the last one is open.
     buffered: Vec<Option<Request>>,
-    /// Those of each collective under way; the last of a list is open.
-    later: Vec<Vec<Option<Request>>>,
+    /// Those of each collective under way; none in most processes.
+    later: Option<Box<Later>>,
 }
+
+/// By slot of the collective, and place of the message; the last of a list is open.
+#[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
+struct Later(Vec<Vec<Option<Request>>>);
 
 impl RequestTable {
     pub(super) fn new(threads: usize) -> Self {
         let (inner, parts) = (vec![None; threads], vec![Vec::new(); threads]);
-        Self { user: Vec::new(), inner, parts, buffered: Vec::new(), later: Vec::new() }
+        Self { user: Vec::new(), inner, parts, buffered: Vec::new(), later: None }
     }
 
     /// How many requests it has room for: that of one that has ended is used again.
@@ -117,7 +121,8 @@ impl RequestTable {
             }
             Key::Buffered(slot) => self.buffered.get(usize::from(slot))?.as_ref(),
             Key::Later(slot, part) => {
-                self.later.get(usize::from(slot))?.get(usize::from(part))?.as_ref()
+                let Later(all) = self.later.as_deref()?;
+                all.get(usize::from(slot))?.get(usize::from(part))?.as_ref()
             }
         }
     }
@@ -136,7 +141,8 @@ impl RequestTable {
             Key::Part(thread, part) => self.parts[usize::from(thread.0)].get_mut(usize::from(part)),
             Key::Buffered(slot) => self.buffered.get_mut(usize::from(slot)),
             Key::Later(slot, part) => {
-                self.later.get_mut(usize::from(slot))?.get_mut(usize::from(part))
+                let Later(all) = self.later.as_deref_mut()?;
+                all.get_mut(usize::from(slot))?.get_mut(usize::from(part))
             }
         }
     }
@@ -173,10 +179,11 @@ impl RequestTable {
             }
             Key::Later(slot, part) => {
                 let (slot, index) = (usize::from(slot), usize::from(part));
-                if slot >= self.later.len() {
-                    self.later.resize(slot + 1, Vec::new());
+                let Later(all) = &mut **self.later.get_or_insert_default();
+                if slot >= all.len() {
+                    all.resize(slot + 1, Vec::new());
                 }
-                let parts = &mut self.later[slot];
+                let parts = &mut all[slot];
                 if index >= parts.len() {
                     parts.resize(index + 1, None);
                 }
@@ -192,9 +199,13 @@ impl RequestTable {
         match key {
             Key::Part(thread, _) => trim(&mut self.parts[usize::from(thread.0)]),
             Key::Later(slot, _) => {
-                trim(&mut self.later[usize::from(slot)]);
-                while self.later.last().is_some_and(Vec::is_empty) {
-                    self.later.pop();
+                let Some(later) = &mut self.later else { return };
+                trim(&mut later.0[usize::from(slot)]);
+                while later.0.last().is_some_and(Vec::is_empty) {
+                    later.0.pop();
+                }
+                if later.0.is_empty() {
+                    self.later = None;
                 }
             }
             Key::User(_) | Key::Inner(_) | Key::Buffered(_) => {}
@@ -236,7 +247,8 @@ impl RequestTable {
 
     /// The open requests of a collective under way.
     pub(super) fn later(&self, slot: u16) -> impl Iterator<Item = Key> {
-        let parts = self.later.get(usize::from(slot)).map_or(&[][..], Vec::as_slice);
+        let parts = self.later.as_ref().and_then(|later| later.0.get(usize::from(slot)));
+        let parts = parts.map_or(&[][..], Vec::as_slice);
         let open = (0_u16..=u16::MAX).zip(parts).filter(|(_, slot)| slot.is_some());
         open.map(move |(part, _)| Key::Later(slot, part))
     }
@@ -251,7 +263,8 @@ impl RequestTable {
         });
         let numbered = (0_u16..=u16::MAX).zip(&self.buffered);
         let buffered = numbered.map(|(slot, request)| (Key::Buffered(slot), request));
-        let later = self.later.iter().zip(0_u16..).flat_map(|(parts, slot)| {
+        let later = self.later.iter().flat_map(|later| &later.0);
+        let later = later.zip(0_u16..).flat_map(|(parts, slot)| {
             let numbered = parts.iter().zip(0_u16..=u16::MAX);
             numbered.map(move |(request, part)| (Key::Later(slot, part), request))
         });
