@@ -21,6 +21,7 @@ use crate::mpi::operator::{Reduction, Side};
 use crate::mpi::rma::update::Effect;
 use crate::protocols::contract::{Process, Region, Space};
 use crate::protocols::device::DeviceWork;
+use crate::protocols::note::Note;
 
 /// Whether bytes exist.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
@@ -73,7 +74,8 @@ pub struct Memories {
     /// sharing would cost more than the slots.
     counted: Vec<Slots>,
     /// Bytes that may be stored or taken up before somebody looks at them; `None` where nobody does.
-    room: Option<u64>,
+    /// No part of what memories hold.
+    room: Note<Option<u64>>,
 }
 
 /// The memory of one process.
@@ -87,12 +89,12 @@ pub(super) struct Memory {
 impl Clone for Memories {
     fn clone(&self) -> Self {
         let (processes, counted) = (self.processes.clone(), self.counted.clone());
-        Self { payload: self.payload, processes, counted, room: self.room }
+        Self { payload: self.payload, processes, counted, room: self.room.clone() }
     }
 
     fn clone_from(&mut self, other: &Self) {
         let Self { payload, processes, counted, room } = other;
-        (self.payload, self.room) = (*payload, *room);
+        (self.payload, self.room) = (*payload, room.clone());
         self.processes.clone_from(processes);
         self.counted.clone_from(counted);
     }
@@ -109,19 +111,19 @@ impl Memories {
             payload,
             processes: vec![Shared::default(); real],
             counted: vec![Slots::default(); counted],
-            room: None,
+            room: Note(None),
         }
     }
 
     /// Somebody looks again when so many bytes more were stored, or taken up by messages.
     pub const fn look_after(&mut self, bytes: u64) {
-        self.room = Some(bytes);
+        self.room.0 = Some(bytes);
     }
 
     /// Whether so many were: what was forgotten meanwhile is not taken off.
     #[inline]
     pub fn is_to_be_looked_at(&self) -> bool {
-        self.room == Some(0)
+        matches!(self.room.0, Some(0))
     }
 
     /// Whether bytes exist.
@@ -382,7 +384,7 @@ impl Memories {
 
     /// There are so many more bytes.
     fn grows(&mut self, bytes: u64) {
-        self.room = self.room.map(|room| room.saturating_sub(bytes));
+        self.room.0 = self.room.0.map(|room| room.saturating_sub(bytes));
     }
 
     /// The memory that a region of a process lies in.
