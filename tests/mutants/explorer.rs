@@ -120,6 +120,7 @@ fn the_rule_changes_no_verdict_of_any_mutant() {
             "rendezvous/rtr",
             // Their orders take minutes; `mpisim explore` has them, `--reduce` included.
             "gpu/",
+            "progress/",
         ];
         name == "mutex/byte_vector" || !large.iter().any(|family| name.starts_with(family))
     });
