@@ -214,20 +214,28 @@ const MEASURED_SIZE: Field = default(
     "Bytes of the message or vector; of the block of each rank where there are blocks.",
 );
 
+/// The keys of a workload that measures an operation, with further ones.
+macro_rules! measured {
+    ($($more:expr),* $(,)?) => {
+        [
+            MEASURED_FIELD,
+            NAMED_ALGORITHM,
+            OVER_FIELD,
+            RANKS_FIELD,
+            MEASURED_SIZE,
+            TYPE_FIELD,
+            OPERATOR_FIELD,
+            ROUNDS_FIELD,
+            WARMUP_FIELD,
+            $($more,)*
+        ]
+    };
+}
+
 /// The workload that measures one operation.
 pub(super) static WORKLOAD: Variant = variant(
     "collective",
-    &[
-        MEASURED_FIELD,
-        NAMED_ALGORITHM,
-        OVER_FIELD,
-        RANKS_FIELD,
-        MEASURED_SIZE,
-        TYPE_FIELD,
-        OPERATOR_FIELD,
-        ROUNDS_FIELD,
-        WARMUP_FIELD,
-    ],
+    &measured!(),
     "All processes call one collective operation again and again; latency is the time of one call. \
      Threads take part as endpoints; those that share a rank combine among themselves first, and \
      one of them calls.",
@@ -236,16 +244,7 @@ pub(super) static WORKLOAD: Variant = variant(
 /// The workload that measures one operation beside a computation.
 pub(super) static NONBLOCKING: Variant = variant(
     "nonblocking_collective",
-    &[
-        MEASURED_FIELD,
-        NAMED_ALGORITHM,
-        OVER_FIELD,
-        RANKS_FIELD,
-        MEASURED_SIZE,
-        TYPE_FIELD,
-        OPERATOR_FIELD,
-        ROUNDS_FIELD,
-        WARMUP_FIELD,
+    &measured!(
         required(
             "compute",
             &COMPUTE,
@@ -258,7 +257,7 @@ pub(super) static NONBLOCKING: Variant = variant(
             "0",
             "Calls of MPI_Test in the computation, which part it into equal pieces.",
         ),
-    ],
+    ),
     "All processes begin one collective operation (MPI_Iallreduce and so on), compute, and wait for \
      it, again and again; latency is the time of all that, exposed what it is beyond the computation.",
 );
