@@ -481,6 +481,11 @@ profile! {
         shm_queue: Bytes = optional, "64 B" .. "16 MiB";
         /// Whether origins take the locks of windows that are mapped by atomics in shared memory.
         rma_atomic_locks: Flag = default("false"), "false" .. "true";
+        /// Whether updates of such a window take a spin lock of the rank whose part they change, not
+        /// one mutex of the whole window.
+        rma_mutex_each_rank: Flag = default("false"), "false" .. "true";
+        /// What a rank's locks of such a window take up; those of its neighbours follow.
+        rma_rank_state: Bytes = same_as("cache.line"), "8 B" .. "4 KiB";
         /// Finding one contiguous block of a datatype and calling the copy that moves it.
         pack_block: Time = default("0 ns"), "0 ns" .. "100 ns";
         /// Moving one primitive of a datatype, where the library moves them one by one.

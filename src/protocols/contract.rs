@@ -260,6 +260,8 @@ pub enum Action<P, R> {
     Update {
         /// The elements.
         target: Region,
+        /// The rank whose part of the window they are.
+        rank: u32,
         /// What becomes of them.
         update: Effect,
         /// The operand, as long as the update says; `None` where it has none.
@@ -422,8 +424,8 @@ impl<P, R> Action<P, R> {
             Self::Combine { from, into, reduction, side } => {
                 Action::Combine { from, into, reduction, side }
             }
-            Self::Update { target, update, operand, old } => {
-                Action::Update { target, update, operand, old }
+            Self::Update { target, rank, update, operand, old } => {
+                Action::Update { target, rank, update, operand, old }
             }
             Self::PeerCopy { peer, toward, own, remote } => {
                 Action::PeerCopy { peer, toward, own, remote }

@@ -51,7 +51,7 @@ pub fn breach<P, R>(list: &[Action<P, R>]) -> Option<&'static str> {
             Action::Combine { from, into, .. } if from.len != into.len => {
                 return Some("the two operands of a reduction are of one length");
             }
-            Action::Update { target, update, operand, old }
+            Action::Update { target, update, operand, old, .. }
                 if lengths_differ(*target, *update, *operand, *old) =>
             {
                 return Some("an update has an operand and a result of the length of its elements");

@@ -241,6 +241,8 @@ fn every_model_is_a_whole_machine() {
         "mpi.shm_inline",
         "mpi.shm_queue",
         "mpi.rma_atomic_locks",
+        "mpi.rma_mutex_each_rank",
+        "mpi.rma_rank_state",
         "mpi.pack_block",
         "mpi.pack_element",
         "mpi.pack_copy_from",

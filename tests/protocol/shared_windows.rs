@@ -129,8 +129,12 @@ fn sums_of_two_ranks_are_exact_in_every_order() {
 
 /// Ranks on one node, each between marks 0 and 1.
 fn timed(programs: Vec<Vec<Line>>, rma: Settings) -> Outcome {
+    timed_on(&[], programs, rma)
+}
+
+fn timed_on(numbers: &[(&str, &str)], programs: Vec<Vec<Line>>, rma: Settings) -> Outcome {
     let mut job = common::job(
-        common::model("broadwell-edr", &[]),
+        common::model("broadwell-edr", numbers),
         programs.into_iter().map(Script::new).collect(),
     );
     (job.rma, job.nodes) = (rma, 1);
@@ -157,6 +161,46 @@ fn accumulates_take_one_mutex_and_puts_none() {
     assert!(four > 3 * one, "four wait for each other: {one} and {four} ps");
     let (one, four) = (times(1, puts), times(4, puts));
     assert_eq!(one, four, "nobody waits");
+}
+
+/// The longest time of four ranks that each add 50 times, to `target` of the rank and in a line of its own.
+fn additions(numbers: &[(&str, &str)], ranks: u32, target: fn(u32) -> u32) -> u64 {
+    let one = |rank: u32| accumulate(target(rank), 8 * u64::from(rank), 1, sum(), 1);
+    let program = |rank: u32| {
+        let steps = [vec![Next::Mark(0)], vec![one(rank); 50], vec![Next::Mark(1)]].concat();
+        on(32, [vec![lock_all()], steps, vec![unlock_all()]].concat())
+    };
+    let programs = (0..ranks).map(program).collect();
+    let outcome = timed_on(numbers, programs, Settings { watch: false, ..LAZY });
+    let spent = |rank| common::at(&outcome, rank, 1) - common::at(&outcome, rank, 0);
+    (0..ranks).map(spent).max().unwrap()
+}
+
+#[test]
+fn a_mutex_of_each_rank_keeps_only_those_waiting_that_update_its_part() {
+    let each = ("mpi.rma_mutex_each_rank", "true");
+    let (own, first): (fn(u32) -> u32, fn(u32) -> u32) = (|rank| rank, |_| 0);
+    let alone = additions(&[each], 1, own);
+    assert_eq!(additions(&[each], 4, own), alone, "nobody waits for a neighbour's mutex");
+    let crowded = additions(&[each], 4, first);
+    assert!(crowded > 3 * alone, "all want that of rank 0: {crowded} and {alone} ps");
+    let window = additions(&[], 4, own);
+    assert!(window > 3 * alone, "a mutex of the window is one for all: {window} and {alone} ps");
+}
+
+#[test]
+fn mutexes_that_lie_in_one_line_take_it_from_each_other() {
+    let each = ("mpi.rma_mutex_each_rank", "true");
+    let near = ("mpi.rma_rank_state", "20 B");
+    let own: fn(u32) -> u32 = |rank| rank;
+    let (apart, together) = (additions(&[each], 2, own), additions(&[each, near], 2, own));
+    // Each of 50 additions but the first meets the line with the other rank, one way of 45 ns apart.
+    let ways =
+        (together - apart) / common::model("broadwell-edr", &[]).coh.line_same_socket.as_ps();
+    assert!((45..=51).contains(&ways), "{ways} ways");
+    // 20 B each: four states begin in the first line, the fifth does not.
+    let far = additions(&[each, ("mpi.rma_rank_state", "64 B")], 2, own);
+    assert_eq!(far, apart, "a state of a whole line is alone in it");
 }
 
 #[test]

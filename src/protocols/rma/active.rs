@@ -74,7 +74,7 @@ impl Window {
     /// Sends an operation of a fence epoch.
     fn fence_out(&mut self, target: u32, queued: Queued, closes: Closes, port: &mut Port<'_>) {
         if self.reaches(target) {
-            return Self::apply_own(queued, port);
+            return Self::apply_own(target, queued, port);
         }
         let state = self.targets.entry(target).or_insert_with(|| Target::new(Lock::Open));
         if port.settings().by_hca(&queued.does) {
@@ -139,7 +139,7 @@ impl Window {
     /// Sends an operation to a target that has posted; the last one says that this process is done.
     fn start_out(&mut self, target: u32, queued: Queued, last: bool, port: &mut Port<'_>) {
         if self.reaches(target) {
-            return Self::apply_own(queued, port);
+            return Self::apply_own(target, queued, port);
         }
         let by_hca = port.settings().by_hca(&queued.does);
         let state = self.targets.entry(target).or_insert_with(|| Target::new(Lock::Open));

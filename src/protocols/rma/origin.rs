@@ -175,7 +175,7 @@ impl Window {
             if by_hca {
                 self.post(target, queued, port);
             } else if reaches {
-                Self::apply_own(queued, port);
+                Self::apply_own(target, queued, port);
             } else {
                 let closes = self.closing(target, queued.is_answered());
                 self.send(target, queued, None, closes, port);

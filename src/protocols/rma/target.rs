@@ -138,7 +138,7 @@ impl Window {
             }
             Does::Update(update) => {
                 let old = answer.map(|_| reply);
-                update_runs(place, update, landing, old, port);
+                update_runs((place, self.rank), update, landing, old, port);
                 self.tell_applied(from, (place, update), port);
                 old
             }
@@ -204,8 +204,8 @@ impl Window {
         }
     }
 
-    /// An operation of this process on its own part: its core does it at once.
-    pub(super) fn apply_own(queued: Queued, port: &mut Port<'_>) {
+    /// An operation on a part that this process's core reaches: it does it at once.
+    pub(super) fn apply_own(target: u32, queued: Queued, port: &mut Port<'_>) {
         let Queued { does, place, request } = queued;
         match does {
             Operation::Put { origin } => Self::put(place, Some(origin), port),
@@ -215,7 +215,7 @@ impl Window {
                 }
             }
             Operation::Update { update, origin, result } => {
-                update_runs(place, update, origin, result, port);
+                update_runs((place, target), update, origin, result, port);
             }
         }
         for region in [does.origin(), does.result()].into_iter().flatten() {
@@ -225,9 +225,9 @@ impl Window {
     }
 }
 
-/// Updates every run of a place.
+/// Updates every run of a place in the part of a rank.
 fn update_runs(
-    place: Place,
+    (place, rank): (Place, u32),
     update: Effect,
     operand: Option<Region>,
     old: Option<Region>,
@@ -241,7 +241,7 @@ fn update_runs(
         let operand = operand.filter(|_| update.operand(run.len) > 0);
         if run.len > 0 {
             let old = old.map(of_run);
-            port.out.push(Action::Update { target: run, update, operand, old });
+            port.out.push(Action::Update { target: run, rank, update, operand, old });
         }
     }
 }

@@ -507,8 +507,8 @@ where
                 self.memories.combine(process, (*from, *into), *reduction, *side);
                 self.move_bytes(thread, Bytes::new(from.len), cursor)
             }
-            Action::Update { target, update, operand, old } => {
-                self.update(thread, process, (*target, *update), *operand, *old, cursor)
+            Action::Update { target, rank, update, operand, old } => {
+                self.update(thread, (*target, *rank, *update), *operand, *old, cursor)
             }
             Action::PeerCopy { peer, toward, own, remote } => {
                 self.peer_copy(thread, (*peer, *toward), (*own, *remote), cursor);

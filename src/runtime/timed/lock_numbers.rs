@@ -4,12 +4,14 @@
 //!   ticket ──▶ my turn? ──no──▶ polls ◀── line ── whoever changes the number last
 //! ```
 //!
-//! The three numbers of a lock lie in one line: a core that did not have it last waits for its way. Who waits for its turn looks at the line again after each change, and has it
-//! then; between two looks it makes progress, so that it meets its turn at its next poll.
+//! The three numbers of a lock lie in one line, and so may those of its neighbours
+//! (`mpi.rma_rank_state`): a core that did not have it last waits for its way. Who waits for its turn
+//! looks at the line again after each change, and has it then; between two looks it makes progress, so
+//! that it meets its turn at its next poll.
 //!
 //! Source: `OSCSM`. Left out: the way of the line before its first use, and that a line which many want
-//! at once comes to one after the other; the locks of a few ranks share a line there, and several waiting
-//! cores read copies of it at once. Noticeable with many ranks.
+//! at once comes to one after the other; several waiting cores read copies of it at once there. Noticeable
+//! with many ranks. What lies before the state of rank 0 is taken for whole lines.
 
 use super::{Arrived, Happening, Lends, Machine, Part, Phase, Program, Timed};
 use crate::hardware::core::Place;
@@ -35,6 +37,10 @@ pub(super) struct Sight {
     token: Token,
 }
 
+/// A line of what ranks keep for a window that they map: the name of its memory, and which line.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub(super) struct StateLine(u32, u64);
+
 impl Sight {
     pub(super) const fn process(&self) -> Process {
         self.process
@@ -58,7 +64,7 @@ where
             return self.charge(thread, Part::Library, cursor, self.costs.count());
         };
         let atomic = self.costs.profile.coh.atomic_uncontended;
-        let cost = self.fetch_line(thread, lock) + atomic;
+        let cost = self.fetch_state(thread, lock) + atomic;
         let end = self.charge(thread, Part::Lock, cursor, cost);
         self.tell_watchers(thread, lock, end);
         end
@@ -87,14 +93,21 @@ where
         cursor: Time,
     ) -> Time {
         let [Counter::Lock(lock, _), ..] = counters else { return cursor };
-        let cost = self.fetch_line(thread, lock);
+        let cost = self.fetch_state(thread, lock);
         self.charge(thread, Part::Lock, cursor, cost)
     }
 
+    fn line_of_state(&self, lock: TicketLock) -> StateLine {
+        let profile = &self.costs.profile;
+        let first = profile.mpi.rma_rank_state.as_u64() * u64::from(lock.rank);
+        StateLine(lock.memory, first / profile.cache.line.as_u64())
+    }
+
     /// The line of a lock comes into the cache of a core: how long that takes.
-    fn fetch_line(&mut self, thread: u32, lock: TicketLock) -> TimeDelta {
+    pub(super) fn fetch_state(&mut self, thread: u32, lock: TicketLock) -> TimeDelta {
         let here = self.actor(thread).placement.place.of_core();
-        match self.lines.insert(lock, here) {
+        let line = self.line_of_state(lock);
+        match self.lines.insert(line, here) {
             Some(there) if there != here => self.costs.line_transfer(there, here),
             Some(_) | None => TimeDelta::ZERO,
         }
@@ -125,7 +138,7 @@ where
         let waiting: Vec<Watcher> = self.watchers.iter().copied().filter(of_lock).collect();
         for watcher in waiting {
             let there: Place = self.actor(watcher.thread).placement.place;
-            self.lines.insert(lock, there.of_core());
+            self.lines.insert(self.line_of_state(lock), there.of_core());
             if self.counters.value(watcher.counter) == watcher.value {
                 self.watchers.retain(|other| {
                     other.sight.token != watcher.sight.token || other.thread != watcher.thread

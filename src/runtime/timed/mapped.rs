@@ -1,18 +1,19 @@
-//! Memory that several processes map: its lines travel between their cores, and its updates take one
-//! mutex, as if processes shared a lock.
+//! Memory that several processes map: its lines travel between their cores, and its updates take a
+//! mutex, as if processes shared a lock: one for all of a window, or one for each rank's part.
 //!
-//! The mutex is a server in order of arrival. Whoever comes spins until it is free, and takes it as a
-//! library lock is taken: at the cost of its line in the own cache, or of a hand-over by distance.
-//! It holds it while it changes the elements. Puts and gets take no mutex: they are copies.
+//! A mutex is a server in order of arrival. Whoever comes spins until it is free. That of a window is
+//! taken as a library lock is: at the cost of its line in the own cache, or of a hand-over by distance.
+//! That of a rank is an atomic on a line that others may have (`lock_numbers`).
+//! Its holder keeps it while it changes the elements. Puts and gets take no mutex: they are copies.
 //!
 //! Whoever loads, stores, copies or updates waits for the lines that other cores have
 //! ([`Lines`](crate::hardware::lines::Lines)): the longest of their ways, and the rest fetched ahead. A
 //! store waits as well: what follows it in these calls, an atomic or a fence, would. The bytes change
 //! when the wait begins.
 //!
-//! Source: `rma` Sec. 4.5; the times of ways are `coh.line_*`; what updates read and write: `OSCSM`, of
-//! which one that reads before it writes fetches its lines once here. Left out: a mutex for each rank's
-//! part, as `OSCSM` has it; an update beyond the caches does not share memory's bandwidth with other
+//! Source: `rma` Sec. 4.5, which has one mutex; the times of ways are `coh.line_*`; what updates read and
+//! write, and a mutex for each rank: `OSCSM` (`mpi.rma_mutex_each_rank`), of
+//! which one that reads before it writes fetches its lines once here. Left out: an update beyond the caches does not share memory's bandwidth with other
 //! copies, noticeable in large accumulates of many processes of a socket; a line that many want at once
 //! comes to one after the other; other data of the library in the mutex's line. A strided operation is a
 //! copy for each of its blocks, and waits a way for each: too slow where a core would ask for several
@@ -25,11 +26,21 @@
 use super::{Lends, Machine, Part, Program, Timed};
 use crate::hardware::core::Place;
 use crate::hardware::lines::Use;
+use crate::mpi::rma::ticket_lock::TicketLock;
 use crate::protocols::contract::{Region, Space};
 use crate::runtime::causes::Spent;
 use crate::units::{Bytes, Time, TimeDelta};
 
-/// The mutex of one piece of memory.
+/// What a mutex is for.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub(super) enum Which {
+    /// All of the memory of this name.
+    Window(u32),
+    /// The part of one rank.
+    Rank(TicketLock),
+}
+
+/// A mutex of memory that processes map.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Mutex {
     free_at: Time,
@@ -80,20 +91,27 @@ where
         self.charge_with_others(thread, (part, Spent::Line), cursor, wait)
     }
 
-    /// A core reads or changes elements of the memory `name` under its mutex, from `cursor` on: when
-    /// it has left again.
+    /// A core reads or changes elements of the memory `name`, in the part of `rank`, under a mutex, from
+    /// `cursor` on: when it has left again.
     pub(super) fn change_mapped(
         &mut self,
         thread: u32,
-        name: u32,
+        (name, rank): (u32, u32),
         (region, does): (Region, Use),
         cursor: Time,
     ) -> Time {
         let here = self.actor(thread).placement.place.of_core();
-        let Mutex { free_at, last } = self.mutexes.get(&name).copied().unwrap_or_default();
-        let taking = match last {
-            Some(last) if last != here => self.costs.hand_over(last, here),
-            _ => self.costs.profile.mpi.lock_uncontended,
+        let mutex = match self.costs.profile.mpi.rma_mutex_each_rank {
+            true => Which::Rank(TicketLock { memory: name, rank }),
+            false => Which::Window(name),
+        };
+        let Mutex { free_at, last } = self.mutexes.get(&mutex).copied().unwrap_or_default();
+        let taking = match (mutex, last) {
+            (Which::Rank(lock), _) => {
+                self.fetch_state(thread, lock) + self.costs.profile.coh.atomic_uncontended
+            }
+            (Which::Window(_), Some(last)) if last != here => self.costs.hand_over(last, here),
+            (Which::Window(_), _) => self.costs.profile.mpi.lock_uncontended,
         };
         let begin = cursor.max(free_at);
         self.actor(thread).account.add(Part::Lock, begin.since(cursor));
@@ -103,7 +121,7 @@ where
         let there = self.wait_for_lines(thread, wait, (Part::Wait, inside));
         let changing = self.costs.lone_copy(Bytes::new(region.len));
         let end = self.charge(thread, Part::Copy, there, changing);
-        self.mutexes.insert(name, Mutex { free_at: end, last: Some(here) });
+        self.mutexes.insert(mutex, Mutex { free_at: end, last: Some(here) });
         end
     }
 }

@@ -55,7 +55,6 @@ use crate::hardware::profile::Profile;
 use crate::hardware::slow_core::SlowCore;
 use crate::hardware::topology::Topology;
 use crate::mpi::observation::Observation;
-use crate::mpi::rma::ticket_lock::TicketLock;
 use crate::mpi::rma::update::Effect;
 use crate::protocols::contract::{
     Machine, Process, Program, ProtocolError, Region, Route, Thread, Token, Via,
@@ -241,12 +240,12 @@ pub struct Timed<M: Machine, P: Program<M>> {
     channel_of: wires::ChannelTable,
     flights: Slab<Flight>,
     contents: Slab<Content<M::Packet>>,
-    /// Where the line of each lock lies that processes share, and who waits for one.
-    lines: BTreeMap<TicketLock, Place>,
+    /// Where the lines of the locks lie that processes share, and who waits for one.
+    lines: BTreeMap<lock_numbers::StateLine, Place>,
     watchers: Vec<lock_numbers::Watcher>,
     sights: Slab<lock_numbers::Sight>,
     /// The mutexes of memory that several processes map, and who has its lines.
-    mutexes: BTreeMap<u32, mapped::Mutex>,
+    mutexes: BTreeMap<mapped::Which, mapped::Mutex>,
     mapped: BTreeMap<u32, Lines>,
     /// Whether the adapter of each process is about to look for a message, where adapters match.
     looking: Vec<bool>,

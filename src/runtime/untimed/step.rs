@@ -555,7 +555,7 @@ where
                 self.writes(process, into);
                 self.memories.combine(process, (from, into), reduction, side);
             }
-            Action::Update { target, update, operand, old } => {
+            Action::Update { target, update, operand, old, .. } => {
                 self.update(process, target, update, operand, old);
             }
             Action::Send { to, via, header: _, packet, payload } => {

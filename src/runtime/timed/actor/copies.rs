@@ -47,12 +47,12 @@ where
     pub(super) fn update(
         &mut self,
         thread: u32,
-        process: Process,
-        (target, update): (Region, Effect),
+        (target, rank, update): (Region, u32, Effect),
         operand: Option<Region>,
         old: Option<Region>,
         cursor: Time,
     ) -> Option<Time> {
+        let process = self.names(thread).0;
         if let Some(region) = operand {
             self.buffers.reads(process, region, &mut self.violations);
         }
@@ -70,7 +70,7 @@ where
         let fails = before.is_some_and(|before| before == self.memories.load(process, target));
         let reads = fails || matches!(update, Effect::NoOp(_));
         let does = if reads { Use::Reads } else { Use::Writes };
-        Some(self.change_mapped(thread, name, (target, does), cursor))
+        Some(self.change_mapped(thread, (name, rank), (target, does), cursor))
     }
 
     /// The core reads and writes so many bytes. A reduction costs as much as a copy: it reads two
