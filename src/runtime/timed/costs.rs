@@ -76,6 +76,10 @@ impl Costs {
 
     /// Until a message of so many bytes, written at `from`, is seen by a core at `to`.
     ///
+    /// Who polls has a copy of the flag's line. It is taken away before the store of the flag counts, one
+    /// way, and the line then comes back to the next poll: another. Payload is stored before the flag,
+    /// so that its lines are taken away meanwhile.
+    ///
     /// Header and payload share the flag's line where they fit; else another line follows it, unless
     /// the receiver itself fetches it from elsewhere. The lines behind that are fetched ahead, which
     /// is [`Self::cell_lines`].
@@ -89,7 +93,17 @@ impl Costs {
         let line = self.line_transfer(from, to);
         let one = self.profile.cache.line.min(self.profile.mpi.shm_slot).as_u64();
         let fits = bytes <= one || lies_apart;
-        if fits || self.profile.coh.cell_per_byte.is_none() { line } else { line * 2 }
+        let spills = !fits && self.profile.coh.cell_per_byte.is_some();
+        self.taking_away(from, to) + if spills { line * 2 } else { line }
+    }
+
+    /// Until the copy of a line that a core at `to` has is taken away by one at `from`; threads of a
+    /// core share one.
+    fn taking_away(&self, from: Place, to: Place) -> TimeDelta {
+        match from.distance(to, self.profile.cpu.cores_per_tile) {
+            Distance::SameCore => TimeDelta::ZERO,
+            _ => self.line_transfer(from, to),
+        }
     }
 
     /// Bytes that a message takes of a queue of shared memory; `None` where it is too long for one.
