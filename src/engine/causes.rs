@@ -81,8 +81,9 @@ struct Chunk {
     /// Its words, each in the place that is its number; 0 where there is none. A word that it had before
     /// it grew may stand there twice.
     words: Vec<u64>,
-    /// How many bits of a word's hash say its first place, and how many words there are.
-    bits: u32,
+    /// How many bits of a word's hash are beyond those that say its first place, and how many words there
+    /// are.
+    beyond: u32,
     numbered: usize,
 }
 
@@ -106,6 +107,14 @@ const MOST: usize = 13;
 const CHUNK: usize = 1 << 16;
 /// Chunks, at most: each begins with an empty table, which words that are gone no longer fill.
 const CHUNKS: usize = 128;
+
+/// Moments of one chunk that follow each other, of a unit each: to be noted once more, elsewhere.
+#[derive(Clone, Debug, Default)]
+pub struct Run {
+    /// The chunk that its units are numbers of: by its first place.
+    chunk: u64,
+    units: Vec<u16>,
+}
 
 /// The units of a value, the lowest first.
 fn units_of(value: u64) -> [u16; 4] {
@@ -153,7 +162,7 @@ enum Cause {
 impl Chunk {
     fn new(first: u64) -> Self {
         let words = vec![0; 1 << LEAST_BITS];
-        Self { first, units: Vec::new(), words, bits: LEAST_BITS, numbered: 0 }
+        Self { first, units: Vec::new(), words, beyond: u64::BITS - LEAST_BITS, numbered: 0 }
     }
 
     /// An empty chunk, with its room and as many places as it has.
@@ -167,7 +176,7 @@ impl Chunk {
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "the highest 16 bits, or fewer")]
     const fn home(&self, word: u64) -> u16 {
-        (word.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - self.bits)) as u16
+        (word.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_shr(self.beyond)) as u16
     }
 
     /// The number of a word, if it stands in its first place.
@@ -187,8 +196,8 @@ impl Chunk {
                 self.words[place] = word;
                 u16::try_from(place).ok()
             }
-            None if self.bits < MOST_BITS && self.numbered > all / 4 => {
-                self.bits = MOST_BITS;
+            None if self.beyond > u64::BITS - MOST_BITS && self.numbered > all / 4 => {
+                self.beyond = u64::BITS - MOST_BITS;
                 self.words.resize(usize::from(KIND), 0);
                 self.number(word)
             }
@@ -303,6 +312,31 @@ impl Causes {
         Moment { place: self.last, at }
     }
 
+    /// The `moments` that were noted last, after `begin`, if they can be noted once more.
+    pub fn run(&self, begin: Moment, moments: usize) -> Option<Run> {
+        let Chunk { first, units, .. } = &self.newest;
+        let begin = usize::try_from((begin.place + 1).checked_sub(*first)?).ok()?;
+        let units = units.get(begin..)?;
+        // So many units for so many moments: one for each.
+        let alike = units.len() == moments && units.iter().all(|unit| unit & KIND != KIND);
+        alike.then(|| Run { chunk: *first, units: units.to_vec() })
+    }
+
+    /// Notes all moments of a run once more, the last of them at `at`: as if each were added after the
+    /// one before, the first after `cause`. `None`, and nothing is noted, where `cause` is not the moment
+    /// that was noted last, or the run is of another chunk, or has no room in it.
+    #[inline]
+    pub fn again(&mut self, run: &Run, cause: Moment, at: Time) -> Option<Moment> {
+        let Chunk { first, units, .. } = &mut self.newest;
+        let fits = run.chunk == *first && units.len() + run.units.len() <= self.room;
+        if !fits || cause.place != self.last {
+            return None;
+        }
+        units.extend_from_slice(&run.units);
+        self.last += run.units.len() as u64;
+        Some(Moment { place: self.last, at })
+    }
+
     /// Adds a moment that takes several units, or none, or whose word is new or not in its first place.
     #[inline(never)]
     fn add_other(&mut self, at: Time, cause: Moment, tag: Tag) -> Moment {
@@ -318,7 +352,7 @@ impl Causes {
         let word = took << 32 | u64::from(tag.resource) << 8 | u64::from(tag.phase);
         let chunk = &mut self.newest;
         let near = cause.place >= chunk.first && !chunk.units.is_empty() && took >> 32 == 0;
-        let number = if near { chunk.number(word) } else { None };
+        let number = if near { chunk.known(word).or_else(|| chunk.number(word)) } else { None };
         let (place, follows) = (self.last + NEAR_UNITS, cause.place == self.last);
         match number {
             Some(number) if follows => chunk.units.push(number),
@@ -447,6 +481,72 @@ mod tests {
         assert_eq!(times.collect::<Vec<_>>(), [(70, 75), (10, 70), (0, 10)], "no gap");
         assert_eq!(causes.way(elsewhere).count(), 1);
         assert_eq!(causes.all().count(), 4);
+    }
+
+    /// Notes ways of some legs, one after the other from moments of long ago: each leg by itself, or what
+    /// comes after the first leg as a run.
+    fn ways(causes: &mut Causes, whole: bool) -> (Vec<Moment>, usize) {
+        let mut runs = vec![None; 5];
+        let (mut ends, mut again) = (vec![Causes::BEGINNING], 0);
+        for step in 0..20_000_u32 {
+            let kind = step % 5;
+            let legs = |leg: u32| (u64::from(3 + 7 * kind + leg), tag(9 * kind + leg));
+            let after = |causes: &mut Causes, from: Moment, leg: u32| {
+                let (took, tag) = legs(leg);
+                causes.add(at(from.at().as_ps() + took), from, tag)
+            };
+            let from = ends[ends.len().saturating_sub(4)];
+            let first = after(causes, from, 0);
+            let end = at(first.at().as_ps() + (1..=kind).map(|leg| legs(leg).0).sum::<u64>());
+            let known: Option<&Run> = runs[kind as usize].as_ref().filter(|_| whole);
+            let noted = known.and_then(|run| causes.again(run, first, end));
+            again += usize::from(noted.is_some());
+            let last = noted.unwrap_or_else(|| {
+                let last = (1..=kind).fold(first, |from, leg| after(causes, from, leg));
+                runs[kind as usize] = causes.run(first, kind as usize);
+                last
+            });
+            assert_eq!(last.at(), end);
+            ends.push(last);
+        }
+        (ends, again)
+    }
+
+    #[test]
+    fn a_run_that_is_noted_again_is_told_as_if_each_moment_had_been_added() {
+        for limit in [64, 1_000, 3 * CHUNK, Causes::LIMIT] {
+            let (mut whole, mut single) = (Causes::keeping(limit), Causes::keeping(limit));
+            let ((ends, again), (others, none)) =
+                (ways(&mut whole, true), ways(&mut single, false));
+            assert!(none == 0 && (limit <= 1_000 || again > 19_000), "{limit}: {again}");
+            assert_eq!(ends, others, "{limit}: the same places");
+            assert_eq!(whole.forgotten(), single.forgotten());
+            let all = |causes: &Causes| causes.all().collect::<Vec<Stretch>>();
+            assert_eq!(all(&whole), all(&single), "{limit}");
+        }
+    }
+
+    #[test]
+    fn a_run_is_not_noted_behind_another_moment_or_in_another_chunk() {
+        let mut causes = Causes::keeping(64);
+        let step = |causes: &mut Causes, from: Moment, resource| {
+            causes.add(at(from.at().as_ps() + 5), from, tag(resource))
+        };
+        let first = step(&mut causes, Causes::BEGINNING, 1);
+        let mut last = step(&mut causes, first, 1);
+        let run = causes.run(first, 1).expect("one unit");
+        assert!(causes.run(first, 2).is_none(), "there is one moment");
+        assert_eq!(causes.again(&run, first, at(15)), None, "it is not the last moment");
+        last = causes.again(&run, last, at(15)).expect("it follows");
+        assert_eq!(causes.way(last).map(|one| one.to.as_ps()).collect::<Vec<_>>(), [15, 10, 5]);
+        let long = causes.add(at(1 << 40), last, tag(1));
+        assert!(causes.run(last, 1).is_none(), "several units");
+        last = long;
+        while causes.newest.first == 0 {
+            last = step(&mut causes, last, 2);
+        }
+        let next = at(last.at().as_ps() + 5);
+        assert_eq!(causes.again(&run, last, next), None, "numbers of another chunk");
     }
 
     #[test]

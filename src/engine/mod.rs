@@ -16,7 +16,7 @@ pub mod queue;
 pub mod simulation;
 pub mod streams;
 
-pub use causes::{Causes, Keep, Moment, Stretch};
+pub use causes::{Causes, Keep, Moment, Run, Stretch};
 pub use digest::{Digest, EVENTS_PER_CHECKPOINT, bisect, mix};
 pub use journal::{Difference, Journal, JournalMode, Record, first_difference};
 pub use queue::{EventQueue, Popped, SourceId};

@@ -23,6 +23,11 @@ pub struct Counters {
 }
 
 impl Counters {
+    /// Whether none has a value.
+    pub(super) fn are_zero(&self) -> bool {
+        self.values.is_empty()
+    }
+
     /// The values of some counters.
     pub fn read(&self, counters: [Counter; ASKED]) -> [u32; ASKED] {
         counters.map(|counter| self.value(counter))

@@ -131,5 +131,5 @@ pub fn judged<M: Machine, P: Program<M>>(
 where
     M::Call: Lends,
 {
-    search(start, budget.into(), World::fingerprint, judge)
+    search(start, budget.into(), World::print, judge)
 }

@@ -39,13 +39,7 @@ impl Default for Fingerprint {
 impl Fingerprint {
     /// The fingerprint of one value.
     pub fn of<T: Hash + ?Sized>(value: &T) -> u128 {
-        let mut hasher = Self::with(value);
-        let names = std::mem::take(&mut hasher.names);
-        for (place, name) in names.iter().enumerate() {
-            let first = names[..place].iter().position(|one| one == name);
-            hasher.write_usize(first.unwrap_or(place));
-        }
-        hasher.value()
+        Self::with(value).by_place()
     }
 
     /// The fingerprint of one value in which different names are different.
@@ -59,8 +53,50 @@ impl Fingerprint {
         hasher
     }
 
+    /// Takes a value by what it is known by already: half of the work of hashing it, since what was
+    /// mixed once need not be mixed into both halves.
+    pub(super) fn shared<T: Hash>(&mut self, one: &Shared<T>) {
+        let print = one.print();
+        self.take(print.halves);
+        if !print.names.is_empty() {
+            self.reserve_names();
+            self.names.extend_from_slice(&print.names);
+        }
+    }
+
+    /// The same, where different names are different.
+    pub(super) fn named_shared<T: Hash>(&mut self, one: &Shared<T>) {
+        self.known(one.named());
+    }
+
+    /// The same of what is known of a value.
+    pub(super) fn known(&mut self, Named(halves): Named) {
+        self.take(halves);
+    }
+
+    const fn take(&mut self, [low, high]: [u64; 2]) {
+        self.low = (self.low ^ low).wrapping_mul(FACTORS[0]).rotate_left(27);
+        self.high = (self.high ^ high).wrapping_mul(FACTORS[1]).rotate_left(31);
+    }
+
+    fn reserve_names(&mut self) {
+        if self.names.capacity() == 0 {
+            self.names.reserve(NAMES);
+        }
+    }
+
+    /// The fingerprint of all that was written, where of names it counts where they come again.
+    pub(super) fn by_place(mut self) -> u128 {
+        let names = std::mem::take(&mut self.names);
+        for (place, name) in names.iter().enumerate() {
+            let first = names[..place].iter().position(|one| one == name);
+            self.write_usize(first.unwrap_or(place));
+        }
+        self.value()
+    }
+
     /// The fingerprint of all that was written, where different names are different.
-    fn by_name(mut self) -> u128 {
+    pub(super) fn by_name(mut self) -> u128 {
         self.word(self.given);
         for name in std::mem::take(&mut self.names) {
             self.write_u128(name.cast_unsigned());
@@ -77,13 +113,16 @@ impl Fingerprint {
 
     fn word(&mut self, word: u64) {
         self.words = self.words.wrapping_add(1);
-        let (a, b) = (0x87c3_7b91_1142_53d5, 0x4cf5_ad43_2745_937f);
+        let [a, b] = FACTORS;
         self.low = (self.low ^ word.wrapping_mul(a)).rotate_left(27).wrapping_mul(b);
         self.low = self.low.wrapping_add(self.high);
         self.high = (self.high ^ word.wrapping_mul(b)).rotate_left(31).wrapping_mul(a);
         self.high = self.high.wrapping_add(self.low);
     }
 }
+
+/// Odd numbers with bits all over.
+const FACTORS: [u64; 2] = [0x87c3_7b91_1142_53d5, 0x4cf5_ad43_2745_937f];
 
 fn avalanche(word: u64) -> u64 {
     let word = (word ^ word >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
@@ -129,9 +168,7 @@ impl Hasher for Fingerprint {
             self.given = avalanche(self.given.wrapping_add(given).wrapping_add(1));
             return;
         }
-        if self.names.capacity() == 0 {
-            self.names.reserve(NAMES);
-        }
+        self.reserve_names();
         self.names.push(name);
     }
 
@@ -210,6 +247,15 @@ impl<T> Clone for Shared<T> {
             *self = other.clone();
         }
     }
+}
+
+/// Makes values others, and touches only those that differ: as [`Clone::clone_from`] of both, with
+/// less to ask for the few values of a state.
+pub(super) fn become_others<T>(own: &mut Vec<Shared<T>>, others: &[Shared<T>]) {
+    if own.len() != others.len() {
+        others.clone_into(own);
+    }
+    own.iter_mut().zip(others).for_each(|(one, other)| one.clone_from(other));
 }
 
 impl<T> Deref for Shared<T> {

@@ -14,9 +14,10 @@
 //! order of takes is then all that decides the slot numbers that a machine sees.
 
 use std::collections::BTreeMap;
+use std::hash::Hash;
 use std::sync::Arc;
 
-use super::fingerprint::Shared;
+use super::fingerprint::{Fingerprint, Shared, become_others};
 use crate::mpi::operator::{Reduction, Side};
 use crate::mpi::rma::update::Effect;
 use crate::protocols::contract::{Process, Region, Space};
@@ -95,8 +96,10 @@ impl Clone for Memories {
     fn clone_from(&mut self, other: &Self) {
         let Self { payload, processes, counted, room } = other;
         (self.payload, self.room) = (*payload, room.clone());
-        self.processes.clone_from(processes);
-        self.counted.clone_from(counted);
+        become_others(&mut self.processes, processes);
+        if !counted.is_empty() {
+            self.counted.clone_from(counted);
+        }
     }
 }
 
@@ -129,6 +132,14 @@ impl Memories {
     /// Whether bytes exist.
     pub const fn payload(&self) -> Payload {
         self.payload
+    }
+
+    /// Adds all that memories hold to a fingerprint.
+    pub(super) fn print(&self, print: &mut Fingerprint) {
+        self.processes.iter().for_each(|memory| print.shared(memory));
+        if !self.counted.is_empty() {
+            self.counted.hash(print);
+        }
     }
 
     /// The memory of one process; `None` where no bytes exist.

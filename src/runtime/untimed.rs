@@ -44,6 +44,7 @@ mod choice;
 mod crash;
 mod hearing;
 mod memo;
+mod same;
 mod step;
 mod turns;
 mod wires;
@@ -59,13 +60,12 @@ use wires::Wires;
 pub use wires::{Between, GaveUp, PacketFaults};
 
 use std::collections::VecDeque;
-use std::hash::{Hash, Hasher};
 use std::ops::Deref;
 use std::sync::Arc;
 
 use super::counters::Counters;
 use super::deadlock::{self, Deadlock, Standing};
-use super::fingerprint::{Fingerprint, Shared};
+use super::fingerprint::Shared;
 use super::memory::{Memories, Parcel, Payload};
 use super::monitors::buffers::{Buffers, Lends};
 use super::monitors::windows::Windows;
@@ -300,79 +300,6 @@ impl Does {
     }
 }
 
-impl<M: Machine, P: Program<M>> Clone for World<M, P> {
-    fn clone(&self) -> Self {
-        Self {
-            instances: self.instances.clone(),
-            ports: self.ports.clone(),
-            memories: self.memories.clone(),
-            counters: self.counters.clone(),
-            fault: self.fault.clone(),
-            crash: self.crash,
-            wires: self.wires.clone(),
-            adapters: self.adapters,
-            monitors: self.monitors.clone(),
-            windows: self.windows.clone(),
-            buffers: self.buffers.clone(),
-            found: self.found.clone(),
-            memo: self.memo.clone(),
-            notes: self.notes.clone(),
-            met: self.met.clone(),
-        }
-    }
-
-    /// Touches only what differs: a search makes the states after one from each other.
-    fn clone_from(&mut self, other: &Self) {
-        let Self { instances, ports, memories, counters, fault, crash, wires, .. } = other;
-        self.instances.clone_from(instances);
-        self.ports.clone_from(ports);
-        self.memories.clone_from(memories);
-        if self.counters != *counters {
-            self.counters.clone_from(counters);
-        }
-        self.fault.clone_from(fault);
-        self.crash = *crash;
-        self.wires.clone_from(wires);
-        let Self { adapters, monitors, windows, buffers, found, memo, notes, met, .. } = other;
-        self.adapters = *adapters;
-        self.monitors.clone_from(monitors);
-        self.windows.clone_from(windows);
-        self.buffers.clone_from(buffers);
-        self.found.clone_from(found);
-        self.memo.clone_from(memo);
-        self.notes.clone_from(notes);
-        self.met.clone_from(met);
-    }
-}
-
-impl<M: Machine, P: Program<M>> PartialEq for World<M, P> {
-    fn eq(&self, other: &Self) -> bool {
-        self.instances == other.instances
-            && self.ports == other.ports
-            && self.memories == other.memories
-            && self.counters == other.counters
-            && self.fault == other.fault
-            && self.crash == other.crash
-            && self.wires == other.wires
-    }
-}
-
-impl<M: Machine, P: Program<M>> Eq for World<M, P> {}
-
-impl<M: Machine, P: Program<M>> Hash for World<M, P> {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.instances.hash(state);
-        self.ports.hash(state);
-        self.memories.hash(state);
-        self.counters.hash(state);
-        self.fault.hash(state);
-        self.crash.hash(state);
-        if let Some(wires) = &self.wires {
-            wires.hash(state);
-        }
-    }
-}
-
 impl<M: Machine, P: Program<M>> World<M, P>
 where
     M::Call: Lends,
@@ -512,17 +439,6 @@ where
     /// Whether every program has ended, but for those of a process that died.
     pub fn all_ended(&self) -> bool {
         self.strands().all(|(_, _, _, strand)| strand.is_over())
-    }
-
-    /// The fingerprint of machines, programs, lists, wires and memories, whatever messages and
-    /// receives are called.
-    pub fn fingerprint(&self) -> u128 {
-        Fingerprint::of(self)
-    }
-
-    /// The same, but what is called differently is different.
-    pub fn named_fingerprint(&self) -> u128 {
-        Fingerprint::named(self)
     }
 
     /// What the monitors found so far.

@@ -1,6 +1,7 @@
 //! What a search keeps decides nothing: worlds that keep and worlds that do not take the same steps,
 //! whatever the libraries, the wires and the memory are.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::common::{self, Script, ideal, job, model};
@@ -36,6 +37,7 @@ const STEPS: usize = 400;
 #[track_caller]
 fn compare<M: Machine<Call: Lends>, P: Program<M>>(name: &str, start: &World<M, P>, ways: u64) {
     let keeping = [start.clone().with_memo(), start.clone().with_memo_of(3)];
+    let (mut prints, mut fingerprints) = (BTreeMap::new(), BTreeMap::new());
     for way in 0..ways {
         let mut plain = start.clone();
         let choices = walk(&mut plain, 7, way, STEPS).choices;
@@ -47,7 +49,15 @@ fn compare<M: Machine<Call: Lends>, P: Program<M>>(name: &str, start: &World<M, 
                 kept.apply(*choice).unwrap();
                 let step = format!("{name}, way {way}: {choice}");
                 assert_eq!(plain.choices(), kept.choices(), "{step}");
-                assert_eq!(plain.fingerprint(), kept.fingerprint(), "{step}");
+                let (fingerprint, print) = (plain.fingerprint(), plain.print());
+                assert_eq!((fingerprint, print), (kept.fingerprint(), kept.print()), "{step}");
+                // A search tells the same states apart, whichever of both it knows them by.
+                assert_eq!(*prints.entry(fingerprint).or_insert(print), print, "{step}");
+                assert_eq!(
+                    *fingerprints.entry(print).or_insert(fingerprint),
+                    fingerprint,
+                    "{step}"
+                );
                 assert!(plain == kept, "{step}");
                 assert_eq!(plain.violations(), kept.violations(), "{step}");
                 assert_eq!(plain.sometimes(), kept.sometimes(), "{step}");
@@ -203,6 +213,19 @@ fn the_endpoint_library_is_the_same() {
     threads.eager_inter = Some(Bytes::new(16));
     let world = threads.untimed_over_xios_ep(Rules::default()).unwrap();
     compare_with_faults("endpoints", &world, 6);
+}
+
+#[test]
+fn a_search_visits_the_same_states_whatever_it_knows_them_by() {
+    let worlds = [pair(8).world(), pair(40).world(), pair(40).world().with_crash()];
+    for world in worlds {
+        let by_print = search(&world, Scope::default(), World::print, |_| None);
+        let by_fingerprint = search(&world, Scope::default(), World::fingerprint, |_| None);
+        assert_eq!(format!("{by_print:?}"), format!("{by_fingerprint:?}"));
+        let by_name = search(&world, Scope::default(), World::named_fingerprint, |_| None);
+        assert_eq!(by_print.dead, by_name.dead);
+        assert!(by_print.states <= by_name.states && by_print.complete);
+    }
 }
 
 /// Lengths times sizes: bytes of buffers count wherever they are kept, and alike in each run.

@@ -47,7 +47,7 @@ where
     let rule = if options.reduce { Rule::Alone } else { Rule::Nothing };
     let scope = Scope { states: options.states, memory: options.memory, rule };
     let first = start.begin(options.faults);
-    let print = if options.by_name { World::named_fingerprint } else { World::fingerprint };
+    let print = if options.by_name { World::named_fingerprint } else { World::print };
     let survey = search(&first, scope, print, start.judge());
     let mut explored = Explored {
         states: survey.states,
@@ -176,7 +176,7 @@ where
 {
     let is_lost = |taken: usize| {
         let world = tell(first, &way[..taken]).ok()?.end;
-        let beyond = search(&world, BEYOND, World::fingerprint, |_| None);
+        let beyond = search(&world, BEYOND, World::print, |_| None);
         if beyond.finals + beyond.diagnosed > 0 {
             return Some(false);
         }

@@ -57,7 +57,7 @@ pub use spec::{
 };
 
 use watch::Watch;
-pub use watch::{Leg, Stage};
+pub use watch::{Leg, Stage, Told, WayName};
 
 use crate::units::{Time, TimeDelta};
 

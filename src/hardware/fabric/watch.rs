@@ -8,8 +8,9 @@
 //! Only a fabric that is watched ([`Fabric::watch`]) keeps it; what it notes changes nothing. The way of
 //! a packet is that of its last byte: where that byte came later than the service needed it, time of
 //! the hop before counts. Packets of one size cross the same hops in the same times again and again:
-//! a way that is like one told before is not worked out again. The time of bulk counts for whatever limited its flow: as much as the flow
-//! would take alone is transfer, the rest is sharing.
+//! a way that is like one told before is not worked out again, and has a number by which whoever reads
+//! it can know it again. The time of bulk counts for whatever limited its flow: as much as the flow would
+//! take alone is transfer, the rest is sharing.
 
 use super::arena::NONE;
 use super::hops::HopState;
@@ -38,14 +39,33 @@ pub struct Leg {
     pub resource: ResourceId,
     /// What it did.
     pub stage: Stage,
-    /// When it ended.
-    pub until: Time,
+    /// When it ended, from the start of the transfer.
+    pub until: TimeDelta,
 }
 
-impl Leg {
-    fn moved(self, to: impl FnOnce(u64) -> u64) -> Self {
-        Self { until: Time::from_ps(to(self.until.as_ps())), ..self }
-    }
+/// The way of a transfer that was delivered: from its start to its delivery, without a gap.
+#[derive(Clone, Copy, Debug)]
+pub struct Told<'a> {
+    /// When it started.
+    pub started: Time,
+    /// Its pieces, the first one first.
+    pub legs: &'a [Leg],
+    /// Of a way that was told before.
+    pub name: Option<WayName>,
+}
+
+/// A way that was told before: equal names, equal legs.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct WayName {
+    /// Where it is kept: less than [`WayName::PLACES`].
+    pub place: usize,
+    /// Which of those that were ever kept, from 1 on.
+    pub number: u64,
+}
+
+impl WayName {
+    /// How many ways are kept.
+    pub const PLACES: usize = 1 << 8;
 }
 
 /// The visit of a transfer at one hop.
@@ -82,20 +102,18 @@ impl Crossing {
     /// Where its way is kept, if any like it was told before.
     fn place(self) -> usize {
         let mixed = (self.took ^ self.bytes << 20) + u64::from(self.first_hop);
-        (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as usize % WAYS
+        (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as usize % WayName::PLACES
     }
 }
 
 /// A way that was told before, with times from its start.
 #[derive(Clone, Debug, Default)]
 struct Known {
+    number: u64,
     crossing: Crossing,
     visits: Vec<Visit>,
     legs: Vec<Leg>,
 }
-
-/// How many ways are kept.
-const WAYS: usize = 1 << 8;
 
 impl Known {
     fn is_of(&self, crossing: Crossing, seen: &Seen) -> bool {
@@ -110,8 +128,43 @@ impl Known {
         self.visits.clear();
         self.visits.extend(seen.visits.iter().map(|visit| visit.since(seen.started)));
         self.legs.clear();
-        self.legs.extend(legs.iter().map(|leg| leg.moved(|at| at - seen.started)));
+        self.legs.extend_from_slice(legs);
     }
+}
+
+/// Ways of packets that were told before; none until the first.
+#[derive(Clone, Debug, Default)]
+struct Ways {
+    known: Vec<Known>,
+    /// How many were ever kept.
+    kept: u64,
+}
+
+impl Ways {
+    fn find(&self, crossing: Crossing, seen: &Seen) -> Option<usize> {
+        let place = crossing.place();
+        self.known.get(place).filter(|known| known.is_of(crossing, seen)).map(|_| place)
+    }
+
+    fn keep(&mut self, crossing: Crossing, seen: &Seen, legs: &[Leg]) {
+        if self.known.is_empty() {
+            self.known.resize_with(WayName::PLACES, Known::default);
+        }
+        self.kept += 1;
+        let known = &mut self.known[crossing.place()];
+        known.number = self.kept;
+        known.keep(crossing, seen, legs);
+    }
+}
+
+/// A transfer that was delivered by the event that is handled.
+#[derive(Clone, Copy, Debug)]
+struct Delivered {
+    started: u64,
+    /// Where its way is kept, if one like it was told before.
+    known: Option<usize>,
+    /// Where its legs end among those that had to be worked out.
+    end: usize,
 }
 
 /// One transfer under way.
@@ -128,33 +181,30 @@ struct Seen {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Watch {
     seen: Vec<Seen>,
-    /// The ways of what was delivered last, one after the other, and where each of them ends.
+    /// What was delivered last, and the legs of those that had to be worked out, one after the other.
+    told: Vec<Delivered>,
     legs: Vec<Leg>,
-    ends: Vec<usize>,
-    /// Ways of packets that were told before; none until the first.
-    known: Vec<Known>,
+    ways: Ways,
 }
 
 impl Watch {
     /// Resources serve otherwise from now on.
     pub(super) fn forget_ways(&mut self) {
-        self.known.clear();
+        self.told.clear();
+        self.ways.known.clear();
     }
 
-    /// The way of a packet, if one like it was told before.
-    fn tell_known(&mut self, crossing: Crossing, seen: &Seen) -> bool {
-        let known = self.known.get(crossing.place()).filter(|known| known.is_of(crossing, seen));
-        let Some(known) = known else { return false };
-        self.legs.extend(known.legs.iter().map(|leg| leg.moved(|at| at + seen.started)));
-        true
-    }
-
-    /// The way of a packet was told: these legs, from the first on.
-    fn keep_way(&mut self, crossing: Crossing, seen: &Seen, first: usize) {
-        if self.known.is_empty() {
-            self.known.resize_with(WAYS, Known::default);
-        }
-        self.known[crossing.place()].keep(crossing, seen, &self.legs[first..]);
+    /// The ways of what was delivered last.
+    fn told(&self) -> impl Iterator<Item = Told<'_>> {
+        let begins = std::iter::once(0).chain(self.told.iter().map(|one| one.end));
+        begins.zip(&self.told).map(|(begin, one)| {
+            let started = Time::from_ps(one.started);
+            let Some(place) = one.known else {
+                return Told { started, legs: &self.legs[begin..one.end], name: None };
+            };
+            let Known { number, legs, .. } = &self.ways.known[place];
+            Told { started, legs, name: Some(WayName { place, number: *number }) }
+        })
     }
 
     fn of(&mut self, id: u32) -> &mut Seen {
@@ -195,13 +245,10 @@ impl Fabric {
         self.watch = Some(Box::default());
     }
 
-    /// The ways of the transfers that [`Fabric::handle`] delivered last, in their order: each from its
-    /// start to its delivery, without a gap. Empty where nothing is watched.
-    pub fn ways(&self) -> impl Iterator<Item = &[Leg]> {
-        let watch = self.watch.as_deref();
-        let (legs, ends) = watch.map_or((&[][..], &[][..]), |w| (&w.legs[..], &w.ends[..]));
-        let begins = std::iter::once(0).chain(ends.iter().copied());
-        begins.zip(ends).map(|(begin, &end)| &legs[begin..end])
+    /// The ways of the transfers that [`Fabric::handle`] delivered last, in their order. Empty where
+    /// nothing is watched.
+    pub fn ways(&self) -> impl Iterator<Item = Told<'_>> {
+        self.watch.iter().flat_map(|watch| watch.told())
     }
 
     #[inline]
@@ -251,7 +298,7 @@ impl Fabric {
     pub(super) fn see_event(&mut self) {
         if let Some(watch) = &mut self.watch {
             watch.legs.clear();
-            watch.ends.clear();
+            watch.told.clear();
         }
     }
 
@@ -266,33 +313,39 @@ impl Fabric {
     #[cold]
     fn tell_way(&mut self, id: u32) {
         let mut watch = self.watch.take().expect("it is watched");
-        let seen = std::mem::take(watch.of(id));
-        let flight = self.flights[id];
-        let (first, now) = (watch.legs.len(), self.clock.as_ps());
-        if flight.end_hop > flight.first_hop {
-            if flight.bytes > self.mtu {
-                self.work_out(id, &seen, &mut watch.legs);
+        let Watch { seen, told, legs, ways } = &mut *watch;
+        let (seen, flight) = (&seen[id as usize], self.flights[id]);
+        let mut known = None;
+        if flight.end_hop > flight.first_hop && flight.bytes > self.mtu {
+            self.work_out(id, seen, legs);
+        } else if flight.end_hop > flight.first_hop {
+            let crossing = Crossing {
+                first_hop: flight.first_hop,
+                bytes: flight.bytes,
+                took: self.clock.as_ps() - seen.started,
+                tail: flight.tail.wrapping_sub(seen.started),
+            };
+            known = ways.find(crossing, seen);
+            if let Some(place) = known {
+                debug_assert!(self.is_told_right(id, seen, &ways.known[place]));
             } else {
-                let crossing = Crossing {
-                    first_hop: flight.first_hop,
-                    bytes: flight.bytes,
-                    took: now - seen.started,
-                    tail: flight.tail.wrapping_sub(seen.started),
-                };
-                if !watch.tell_known(crossing, &seen) {
-                    self.work_out(id, &seen, &mut watch.legs);
-                    watch.keep_way(crossing, &seen, first);
-                } else if cfg!(debug_assertions) {
-                    let mut again = Vec::new();
-                    self.work_out(id, &seen, &mut again);
-                    assert_eq!(again, watch.legs[first..], "told as it was worked out");
+                let first = legs.len();
+                self.work_out(id, seen, legs);
+                // What this event has told before is still to be read there.
+                if told.iter().all(|one| one.known != Some(crossing.place())) {
+                    ways.keep(crossing, seen, &legs[first..]);
                 }
             }
         }
-        watch.ends.push(watch.legs.len());
-        // Its tables are used again.
-        *watch.of(id) = seen;
+        told.push(Delivered { started: seen.started, known, end: legs.len() });
         self.watch = Some(watch);
+    }
+
+    /// Whether a way that is known is the one that would be worked out.
+    fn is_told_right(&mut self, id: u32, seen: &Seen, known: &Known) -> bool {
+        let mut again = Vec::new();
+        self.work_out(id, seen, &mut again);
+        again == known.legs
     }
 
     /// The legs of a transfer that is delivered now.
@@ -410,7 +463,7 @@ impl Way<'_> {
     fn back_to(&mut self, from: u64, resource: u32, stage: Stage) {
         let from = from.max(self.started);
         if from < self.until {
-            let until = Time::from_ps(self.until);
+            let until = TimeDelta::from_ps(self.until - self.started);
             self.legs.push(Leg { resource: ResourceId(resource), stage, until });
             self.until = from;
         }

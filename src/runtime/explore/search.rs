@@ -79,7 +79,7 @@ const MOST_ALONE: usize = 64;
 
 /// Visits every state that can be reached from `start`.
 ///
-/// `print` is what a state is known by: [`World::fingerprint`], or the least fingerprint of all
+/// `print` is what a state is known by: [`World::print`], or the least fingerprint of all
 /// states that are the same but for the names of ranks. `judge` is asked about every good end.
 ///
 /// # Panics
@@ -138,7 +138,7 @@ const ALONE: u16 = u16::MAX;
 
 /// What a choice led to, before it is known whether it was met before.
 struct Followed<M: Machine, P: Program<M>> {
-    world: World<M, P>,
+    world: Box<World<M, P>>,
     print: u128,
     /// The choice, and how many steps it and those took that join it.
     index: u16,
@@ -152,13 +152,14 @@ struct Search<'a, M: Machine, P: Program<M>> {
     scope: Scope,
     seen: Seen,
     /// States that are not expanded yet, in the order of their numbers, and the bytes that each holds.
-    frontier: VecDeque<(World<M, P>, usize)>,
+    frontier: VecDeque<(Box<World<M, P>>, usize)>,
     /// The bytes that all of them hold.
     open: usize,
     /// What the choices of the state that is being expanded lead to.
     followed: Vec<Followed<M, P>>,
     /// States that were met before, to be made others.
-    spare: Vec<World<M, P>>,
+    #[expect(clippy::vec_box, reason = "a state stays where it is: it is large, and handed round")]
+    spare: Vec<Box<World<M, P>>>,
     /// The state that is being expanded; none before the first.
     at: Option<Number>,
     /// How each state was first reached: from where, by which of its choices, and in how many
@@ -191,7 +192,7 @@ where
             start,
             scope,
             seen,
-            frontier: [(first, 0)].into(),
+            frontier: [(Box::new(first), 0)].into(),
             open: 0,
             followed: Vec::new(),
             spare: Vec::new(),
@@ -214,15 +215,15 @@ where
     }
 
     /// The next state that is expanded.
-    fn next(&mut self) -> Option<World<M, P>> {
+    fn next(&mut self) -> Option<Box<World<M, P>>> {
         let (world, bytes) = self.frontier.pop_front()?;
         self.open -= bytes;
         Some(world)
     }
 
     /// Keeps a state until it is expanded.
-    fn put_off(&mut self, world: World<M, P>) {
-        let bytes = world.weight();
+    fn put_off(&mut self, world: Box<World<M, P>>) {
+        let bytes = size_of::<World<M, P>>() + world.weight();
         self.open += bytes;
         self.frontier.push_back((world, bytes));
     }
@@ -231,7 +232,7 @@ where
     fn has_room(&mut self, world: &World<M, P>) -> bool {
         let per_state = size_of::<Number>() + size_of::<u16>() + size_of::<u32>();
         let tables = self.seen.bytes() + self.graph.bytes() + self.from.capacity() * per_state;
-        let open = self.frontier.capacity() * size_of::<(World<M, P>, usize)>() + self.open;
+        let open = self.frontier.capacity() * size_of::<(usize, usize)>() + self.open;
         let all = open + tables + world.kept_bytes();
         self.survey.memory = self.survey.memory.max(all);
         self.survey.out_of_memory = self.survey.memory > self.scope.memory;
@@ -249,9 +250,10 @@ where
     }
 
     /// A state once more; what it shares with the last one that was spare is not touched.
-    fn copy(&mut self, world: &World<M, P>) -> World<M, P> {
-        let Some(mut copy) = self.spare.pop() else { return world.clone() };
-        copy.clone_from(world);
+    fn copy(&mut self, world: &World<M, P>) -> Box<World<M, P>> {
+        let Some(mut copy) = self.spare.pop() else { return Box::new(world.clone()) };
+        // What is in the box, not the box.
+        (*copy).clone_from(world);
         copy
     }
 
@@ -260,7 +262,7 @@ where
     fn follow(
         &mut self,
         before: usize,
-        mut next: World<M, P>,
+        mut next: Box<World<M, P>>,
         (index, choice): (u16, Choice),
         print: impl Fn(&World<M, P>) -> u128,
     ) {

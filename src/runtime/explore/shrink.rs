@@ -79,7 +79,7 @@ where
         }
         Outcome::Stuck => world.crash_report().is_none().then_some(Failure::Deadlock),
         Outcome::Running => {
-            let beyond = search(world, BEYOND, World::fingerprint, judge);
+            let beyond = search(world, BEYOND, World::print, judge);
             let endless = beyond.complete && beyond.livelocked == beyond.states;
             let broken = !beyond.violations.is_empty() || !beyond.faults.is_empty();
             (endless && !broken).then_some(Failure::Livelock)

@@ -21,8 +21,8 @@ use super::actor::Entering;
 use super::slab::Slab;
 use super::{Content, Flight, FlightKind, Happening, Lends, Machine, Part, Program, Timed};
 use crate::engine::causes::Keep;
-use crate::engine::{Causes, Moment, Tag};
-use crate::hardware::fabric::{Leg, Stage};
+use crate::engine::{Causes, Moment, Run, Tag};
+use crate::hardware::fabric::{Leg, Stage, Told, WayName};
 use crate::hardware::gpu::is_gpu_token;
 use crate::protocols::contract::{Awaited, Process, Thread, WaitSet};
 use crate::runtime::causes::{Blocked, Message, Recorded, Spender, Spent};
@@ -43,6 +43,8 @@ pub(super) struct Trail {
     threads: Vec<Strand>,
     /// By flight: its last moment.
     flights: Vec<Moment>,
+    /// By place of a way: how it was noted last.
+    ways: Vec<NotedWay>,
     /// By operation of a GPU: when it was asked for.
     operations: BTreeMap<u32, Moment>,
     /// By number of what somebody will see: when it was done.
@@ -61,6 +63,15 @@ pub(super) struct Trail {
     messages: Option<(Vec<Message>, BTreeMap<u32, Message>)>,
     /// Events in words: the numbers of the first and the last of them.
     pub(super) told: Option<(u64, u64, Vec<Words>)>,
+}
+
+/// The moments of a way after its first leg.
+#[derive(Clone, Debug, Default)]
+struct NotedWay {
+    /// The number of the way, and the node whose queue pairs it waited for.
+    number: u64,
+    node: Option<u32>,
+    run: Run,
 }
 
 /// The present of one thread.
@@ -92,6 +103,7 @@ impl Trail {
             first_thread,
             threads: vec![Strand::default(); threads],
             flights: Vec::new(),
+            ways: vec![NotedWay::default(); WayName::PLACES],
             operations: BTreeMap::new(),
             sights: BTreeMap::new(),
             entries: Vec::new(),
@@ -219,13 +231,37 @@ impl Trail {
 
     /// The way of a copy, or of a flight that leaves this node: what waits for others of its connection
     /// waits for a queue pair there.
-    fn along(&mut self, from: Moment, legs: &[Leg], node: Option<u32>) -> Moment {
+    ///
+    /// The first leg follows whatever was noted long ago, the others follow it: of a way that was noted
+    /// before, these are noted again.
+    fn along(&mut self, from: Moment, way: &Told<'_>, node: Option<u32>) -> Moment {
+        let Some((first, others)) = way.legs.split_first() else { return from };
+        let moment = self.leg(from, way.started, first, node);
+        let Some(last) = others.last() else { return moment };
+        let known = way.name.map(|name| &self.ways[name.place]);
+        let alike = |noted: &&NotedWay| {
+            way.name.is_some_and(|name| name.number == noted.number) && node == noted.node
+        };
+        if let Some(noted) = known.filter(alike)
+            && let Some(end) = self.causes.again(&noted.run, moment, way.started + last.until)
+        {
+            return end;
+        }
+        let each = |moment, leg| self.leg(moment, way.started, leg, node);
+        let end = others.iter().fold(moment, each);
+        if let Some(WayName { place, number }) = way.name
+            && let Some(run) = self.causes.run(moment, others.len())
+        {
+            self.ways[place] = NotedWay { number, node, run };
+        }
+        end
+    }
+
+    fn leg(&mut self, from: Moment, started: Time, leg: &Leg, node: Option<u32>) -> Moment {
         let pairs = node.map(|node| self.first_thread + count(self.threads.len()) + node);
-        legs.iter().fold(from, |moment, leg| {
-            let waits = pairs.filter(|_| leg.stage == Stage::Order);
-            let resource = waits.unwrap_or(leg.resource.0);
-            self.causes.add(leg.until, moment, Spent::from(leg.stage).tag(resource))
-        })
+        let waits = pairs.filter(|_| leg.stage == Stage::Order);
+        let resource = waits.unwrap_or(leg.resource.0);
+        self.causes.add(started + leg.until, from, Spent::from(leg.stage).tag(resource))
     }
 
     /// A flight is delivered: by these legs, or at once.
@@ -418,22 +454,15 @@ where
         if self.trail.as_ref().is_some_and(|trail| trail.told.is_some()) {
             self.tell(event);
         }
-        let now = self.simulation.now();
-        let mut ended = |id: u32, spent: Spent| {
-            let from = self.flights.get(id).from;
-            let thread = self.first_thread[from.0 as usize];
-            let trail = self.trail.as_mut().expect("asked only where notes are kept");
-            trail.flight_until(id, thread, spent, now);
-            if spent != Spent::Pace {
-                trail.delivers(id);
+        let (id, spent) = match event {
+            Happening::Neighbour(id) => (id, Spent::Line),
+            Happening::Completed(id) => (id, Spent::Completion),
+            Happening::Held(id) => (id, Spent::Pace),
+            Happening::Atomic(id) => (id, Spent::Atomic),
+            Happening::Begin(thread) => {
+                let now = self.simulation.now();
+                return self.note(|trail| trail.until(thread, Spent::Start, now));
             }
-        };
-        match event {
-            Happening::Neighbour(id) => ended(id, Spent::Line),
-            Happening::Completed(id) => ended(id, Spent::Completion),
-            Happening::Held(id) => ended(id, Spent::Pace),
-            Happening::Atomic(id) => ended(id, Spent::Atomic),
-            Happening::Begin(thread) => self.note(|trail| trail.until(thread, Spent::Start, now)),
             Happening::Fabric(_)
             | Happening::Depart(_)
             | Happening::ListEnd(_)
@@ -454,14 +483,22 @@ where
             | Happening::Timer(_)
             | Happening::Answer(_)
             | Happening::Late(_)
-            | Happening::Gpu(_) => {}
-        }
+            | Happening::Gpu(_) => return,
+        };
+        let now = self.simulation.now();
+        let thread = self.first_thread[self.flights.get(id).from.0 as usize];
+        self.note(|trail| {
+            trail.flight_until(id, thread, spent, now);
+            if spent != Spent::Pace {
+                trail.delivers(id);
+            }
+        });
     }
 
     /// The fabric has delivered these: a flight, or a thread's copy.
     pub(super) fn note_ways(&mut self) {
         let (Some(trail), flights) = (&mut self.trail, &mut self.flights) else { return };
-        for (delivery, legs) in self.delivered.iter().zip(self.cluster.fabric.ways()) {
+        for (delivery, way) in self.delivered.iter().zip(self.cluster.fabric.ways()) {
             if is_gpu_token(delivery.token) {
                 continue;
             }
@@ -472,13 +509,13 @@ where
             }
             if kind == super::wires::COPY {
                 let last = trail.threads[id as usize].last;
-                let moved = trail.along(last, legs, None);
+                let moved = trail.along(last, &way, None);
                 trail.strand(id).last = moved;
             } else {
                 let last = trail.flights[id as usize];
                 let from = self.first_thread[flights.get(id).from.0 as usize];
                 let node = self.actors[from as usize].placement.place.node;
-                trail.flights[id as usize] = trail.along(last, legs, Some(node));
+                trail.flights[id as usize] = trail.along(last, &way, Some(node));
             }
         }
     }

@@ -96,9 +96,12 @@ impl Facts {
         self.all.len()
     }
 
-    /// What it is known by that monitors which are known by `print` hear them.
-    fn question(&self, process: Process, print: Named) -> u128 {
-        Fingerprint::named(&(process, self.serial, print))
+    /// What it is known by that monitors which are known by `print` hear them: all of one process.
+    fn question(&self, print: Named) -> u128 {
+        let mut question = Fingerprint::default();
+        question.known(print);
+        self.serial.hash(&mut question);
+        question.by_name()
     }
 }
 
@@ -114,7 +117,7 @@ where
 
     /// The monitors hear the facts of a turn that is known.
     pub(super) fn hear_again(&mut self, process: Process, facts: &Facts) {
-        if facts.all.is_empty() {
+        if facts.all.is_empty() || self.hear_known(facts) {
             return;
         }
         let before = (self.windows.clone(), self.monitors.clone(), self.met.clone());
@@ -133,6 +136,27 @@ where
             facts.all.iter().for_each(|fact| self.hear_one(process, fact));
             self.hand_over();
         }
+    }
+
+    /// Repeats what the monitors made of these facts before, where that is known of all who hear them.
+    fn hear_known(&mut self, facts: &Facts) -> bool {
+        let Self { windows, monitors, memo, .. } = &*self;
+        let of_windows = || memo.heard(facts.question(windows.named()));
+        let of_others = || memo.heard(facts.question(monitors.named()));
+        let to_windows = facts.concern_windows.then(of_windows);
+        let to_others = facts.concern_others.then(of_others);
+        if matches!(to_windows, Some(None)) || matches!(to_others, Some(None)) {
+            return false;
+        }
+        if let Some((windows, met)) = to_windows.flatten() {
+            self.windows = windows;
+            self.met.add(&met);
+        }
+        if let Some((monitors, met)) = to_others.flatten() {
+            self.monitors = monitors;
+            self.met.add(&met);
+        }
+        true
     }
 
     fn hear_one(&mut self, process: Process, fact: &Fact) {
@@ -169,7 +193,7 @@ fn hear_all<T: Hears, M: Machine, P: Program<M>>(
     memo: &Memo<M, P>,
     found: &mut Vec<Violation>,
 ) -> Met {
-    let question = facts.question(process, monitor.named());
+    let question = facts.question(monitor.named());
     if let Some((after, met)) = memo.heard(question) {
         *monitor = after;
         return met;

@@ -144,8 +144,12 @@ where
     ) -> Option<u128> {
         let memory = self.memories.of(process).filter(|_| self.memo.is_kept())?;
         let place = process.0 as usize;
-        let own = (self.instances[place].named(), memory.named(), self.buffers[place].named());
-        Some(Fingerprint::named(&(process, thread, own, turn)))
+        let mut question = Fingerprint::default();
+        question.named_shared(&self.instances[place]);
+        question.named_shared(memory);
+        question.named_shared(&self.buffers[place]);
+        (process, thread, turn).hash(&mut question);
+        Some(question.by_name())
     }
 
     /// A post that a rule forbids in this state: the turn has to be taken, to be told of it.
@@ -181,7 +185,10 @@ where
         if !self.memo.is_kept() {
             return change(port.change());
         }
-        let question = Fingerprint::named(&(process, port.named(), what()));
+        let mut question = Fingerprint::default();
+        question.named_shared(port);
+        (process, what()).hash(&mut question);
+        let question = question.by_name();
         if let Some(known) = self.memo.port(question) {
             *port = known;
         } else {
