@@ -24,13 +24,18 @@ fn blocks(count: i64, apart: i64) -> Arc<Elements> {
 }
 
 /// From the call of the send to the return of the receive, in picoseconds.
-fn one_way(rendezvous: Protocol, nodes: u32, sent: &Arc<Elements>, got: &Arc<Elements>) -> u64 {
+fn one_way(
+    rendezvous: Protocol,
+    nodes: u32,
+    source: &Arc<Elements>,
+    target: &Arc<Elements>,
+) -> u64 {
     let (comm, buffer, mode) = (Comm::default(), Buffer::default(), SendMode::Standard);
-    let send = Call::Send { to: Peer::Rank(Rank(1)), tag: 1, comm, buffer, mode };
+    let sends = Call::Send { to: Peer::Rank(Rank(1)), tag: 1, comm, buffer, mode };
     let receive = Call::Recv { source: Peer::Rank(Rank(0)), tag: Some(1), comm, buffer };
     let scripts = [
-        Script::new([Next::Mark(0), Next::Call(send.typed(sent))]),
-        Script::new([Next::Call(receive.typed(got)), Next::Mark(1)]),
+        Script::new([Next::Mark(0), Next::Call(sends.typed(source))]),
+        Script::new([Next::Call(receive.typed(target)), Next::Mark(1)]),
     ];
     let mut job = job(ideal(&[("mpi.pack_block", "1 us")]), scripts.into());
     (job.rendezvous, job.nodes, job.payload) = (rendezvous, nodes, Payload::Real);

@@ -1,6 +1,8 @@
 //! Messages whose buffers lie in pieces: what arrives, by whatever way, is what the definition of MPI
 //! selects, and what lies between the pieces stays as it was.
 
+#![allow(clippy::wildcard_enum_match_arm, reason = "a few calls and replies of many")]
+
 use std::sync::Arc;
 
 use crate::chart::{Chart, check_chart, near, nodes};
@@ -259,8 +261,8 @@ fn several_messages_in_pieces_are_open_at_once() {
             let attach = [Call::AttachBuffer { bytes: 40 }];
             let sender =
                 attach.into_iter().chain(sends).chain([wait_all(0, 2), Call::DetachBuffer]);
-            let receiver = receives.into_iter().chain([wait_all(0, 2)]);
-            let small = Small::new(vec![sender.collect(), receiver.collect()]);
+            let taker = receives.into_iter().chain([wait_all(0, 2)]);
+            let small = Small::new(vec![sender.collect(), taker.collect()]);
             let survey = explore::judged(&small.world(), Budget::default(), |_| None);
             assert!(survey.is_clean(), "{blocks} {modes:?}: {survey:#?}");
         }
@@ -290,11 +292,11 @@ fn truncation_and_status_count_packed_bytes() {
                     }
                     _ => false,
                 };
-                let probed = match script.replies.first() {
+                let counted = match script.replies.first() {
                     Some(Reply::Probed(Some(status))) => status.count == sent.len(),
                     _ => !probes,
                 };
-                ended && probed
+                ended && counted
             };
             let survey = explore::judged(&small.world(), Budget::default(), |_| None);
             assert!(survey.is_clean() && survey.sometimes.compared > 0, "{survey:#?}");
