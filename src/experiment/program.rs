@@ -1,6 +1,7 @@
 //! Explicit programs: the statements of a scenario as calls, each with its line.
 
 mod communicators;
+mod pieces;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,10 +12,11 @@ use super::diagnostic::{Diagnostic, Diagnostics, Span, quote};
 use super::json::{Node, Value};
 use crate::mpi::communicator::Communicators as Duplicates;
 use crate::mpi::envelope::Rank;
-use crate::protocols::call::{Buffer, Call, Peer, Requests, SendMode};
+use crate::protocols::call::{Call, Peer, Requests, SendMode};
 use crate::protocols::contract::Handle;
 use crate::units::TimeDelta;
 use communicators::{Communicators, Named};
+use pieces::{Place, Types};
 
 /// What one rank does, statement by statement.
 pub type RankProgram = Arc<[Statement]>;
@@ -71,17 +73,20 @@ struct Reader<'a> {
     rank: usize,
     handles: BTreeMap<String, (Handle, Open, Span)>,
     communicators: Communicators,
+    types: &'a mut Types,
     buffers: u32,
     /// Where the buffer of buffered sends was attached.
     attached: Option<Span>,
 }
 
-/// Reads the checked `ranks` of a program workload; what is wrong is reported.
+/// Reads a checked program workload; what is wrong is reported.
 ///
 /// # Panics
 ///
 /// When the node was not checked against its shape.
-pub fn read(diagnostics: &mut Diagnostics, choices: &Choices, ranks: &Node) -> Vec<RankProgram> {
+pub fn read(diagnostics: &mut Diagnostics, choices: &Choices, node: &Node) -> Vec<RankProgram> {
+    let ranks = node.get("ranks").expect("the key is required");
+    let mut types = Types::read(diagnostics, node);
     let lists = ranks.elements().expect("the tree was checked against its shape");
     let count = u32::try_from(lists.len()).expect("the shape limits the ranks");
     let mut lines = LineCounter::new(diagnostics, ranks.span);
@@ -97,8 +102,17 @@ pub fn read(diagnostics: &mut Diagnostics, choices: &Choices, ranks: &Node) -> V
         let (handles, communicators) = (BTreeMap::new(), Communicators::default());
         let ranks = count;
         let (buffers, attached) = (0, None);
-        let mut reader =
-            Reader { diagnostics, choices, ranks, rank, handles, communicators, buffers, attached };
+        let mut reader = Reader {
+            diagnostics,
+            choices,
+            ranks,
+            rank,
+            handles,
+            communicators,
+            types: &mut types,
+            buffers,
+            attached,
+        };
         let elements = list.elements().unwrap_or(&[]);
         let statements = elements.iter().enumerate().map(|(index, node)| Statement {
             step: reader.step(node, &format!("workload.ranks[{rank}][{index}]")),
@@ -227,7 +241,7 @@ impl Reader<'_> {
         let comm = named.comm;
         let to = self.peer(node, "to", named, path, false);
         let tag = self.tag(node, path, false).unwrap_or(0);
-        let buffer = self.buffer(node, "size");
+        let Place { buffer, elements } = self.place(node, path, "size");
         let mode = match op.trim_start_matches('i') {
             "ssend" => SendMode::Synchronous,
             "bsend" => SendMode::Buffered,
@@ -237,12 +251,13 @@ impl Reader<'_> {
         if mode == SendMode::Buffered && self.attached.is_none() {
             self.no_buffer(node, path);
         }
-        if op.starts_with('i') {
+        let call = if op.starts_with('i') {
             let request = self.open(node, "req", path);
             Call::Isend { request, to, tag, comm, buffer, mode }
         } else {
             Call::Send { to, tag, comm, buffer, mode }
-        }
+        };
+        pieces::typed(call, elements)
     }
 
     /// `buffer_attach` and `buffer_detach`, which come in turn.
@@ -281,13 +296,14 @@ impl Reader<'_> {
         let comm = named.comm;
         let source = self.peer(node, "src", named, path, true);
         let tag = self.tag(node, path, true);
-        let buffer = self.buffer(node, "max");
-        if op == "irecv" {
+        let Place { buffer, elements } = self.place(node, path, "max");
+        let call = if op == "irecv" {
             let request = self.open(node, "req", path);
             Call::Irecv { request, source, tag, comm, buffer }
         } else {
             Call::Recv { source, tag, comm, buffer }
-        }
+        };
+        pieces::typed(call, elements)
     }
 
     fn probe(&mut self, op: &str, node: &Node, named: Named, path: &str) -> Call {
@@ -310,11 +326,13 @@ impl Reader<'_> {
 
     fn matched_receive(&mut self, op: &str, node: &Node, path: &str) -> Call {
         let message = self.close(node, "handle", path, Open::No);
-        let buffer = self.buffer(node, "max");
-        if op == "mrecv" {
-            return Call::Mrecv { message, buffer };
-        }
-        Call::Imrecv { message, request: self.open(node, "req", path), buffer }
+        let Place { buffer, elements } = self.place(node, path, "max");
+        let call = if op == "mrecv" {
+            Call::Mrecv { message, buffer }
+        } else {
+            Call::Imrecv { message, request: self.open(node, "req", path), buffer }
+        };
+        pieces::typed(call, elements)
     }
 
     fn completion(&mut self, op: &str, node: &Node, path: &str) -> Call {
@@ -390,12 +408,6 @@ impl Reader<'_> {
             return None;
         }
         Some(i32::try_from(value.as_count()).expect("the shape limits the tag"))
-    }
-
-    fn buffer(&mut self, node: &Node, key: &str) -> Buffer {
-        let id = self.buffers;
-        self.buffers += 1;
-        Buffer { id, bytes: node.bytes(key).expect("the key is required").as_u64() }
     }
 
     /// The number of the request or message that the text under `key` begins to name.

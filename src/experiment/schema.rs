@@ -12,6 +12,7 @@ mod gpu;
 mod one_sided;
 mod outside;
 mod packing;
+mod pieces;
 mod sweep;
 mod tiles;
 
@@ -414,16 +415,19 @@ static WORKLOAD: Shape = Shape::Tagged {
         ),
         variant(
             "program",
-            &[required(
-                "ranks",
-                &Shape::List {
-                    of: &Shape::List { of: &OPERATION, min: 0, max: 100_000 },
-                    min: 1,
-                    max: 4_096,
-                },
-                "[ [ ], [ ] ]",
-                "One list of statements for each rank.",
-            )],
+            &[
+                required(
+                    "ranks",
+                    &Shape::List {
+                        of: &Shape::List { of: &OPERATION, min: 0, max: 100_000 },
+                        min: 1,
+                        max: 4_096,
+                    },
+                    "[ [ ], [ ] ]",
+                    "One list of statements for each rank.",
+                ),
+                pieces::DATATYPES,
+            ],
             "Statements, written out for each rank.",
         ),
     ],
@@ -457,27 +461,39 @@ const COMM_FIELD: Field = default(
     "0",
     "The communicator: 0 all ranks, 1 a duplicate, 2 the ranks in reverse order, or the name of one that was made.",
 );
-const MESSAGE: Field = required("size", &SIZE, "\"8 B\"", "Bytes of the message.");
 const ATTACHED: Field =
     required("size", &SIZE, "\"1 MiB\"", "Bytes of room for the process's buffered sends.");
-const ROOM: Field = required("max", &SIZE, "\"8 B\"", "Bytes of the receive buffer.");
 const REQ: Field = required("req", &REQUEST, "\"a\"", "The name of the request.");
 const REQS: Field = required("reqs", &REQUESTS, "[ \"a\" ]", "The names of the requests.");
 const HANDLE: Field = required("handle", &REQUEST, "\"m\"", "The name of the matched message.");
 
+use pieces::{COUNT, MESSAGE, ROOM, TYPE, WITHIN};
+
 static MESSAGES_AND_COMMUNICATORS: [Variant; 36] = [
-    variant("isend", &[TO, TAG_FIELD, COMM_FIELD, MESSAGE, REQ], "MPI_Isend"),
-    variant("issend", &[TO, TAG_FIELD, COMM_FIELD, MESSAGE, REQ], "MPI_Issend"),
-    variant("send", &[TO, TAG_FIELD, COMM_FIELD, MESSAGE], "MPI_Send"),
-    variant("ssend", &[TO, TAG_FIELD, COMM_FIELD, MESSAGE], "MPI_Ssend"),
-    variant("ibsend", &[TO, TAG_FIELD, COMM_FIELD, MESSAGE, REQ], "MPI_Ibsend"),
-    variant("bsend", &[TO, TAG_FIELD, COMM_FIELD, MESSAGE], "MPI_Bsend"),
-    variant("irsend", &[TO, TAG_FIELD, COMM_FIELD, MESSAGE, REQ], "MPI_Irsend"),
-    variant("rsend", &[TO, TAG_FIELD, COMM_FIELD, MESSAGE], "MPI_Rsend"),
+    variant("isend", &[TO, TAG_FIELD, COMM_FIELD, MESSAGE, TYPE, COUNT, WITHIN, REQ], "MPI_Isend"),
+    variant(
+        "issend",
+        &[TO, TAG_FIELD, COMM_FIELD, MESSAGE, TYPE, COUNT, WITHIN, REQ],
+        "MPI_Issend",
+    ),
+    variant("send", &[TO, TAG_FIELD, COMM_FIELD, MESSAGE, TYPE, COUNT, WITHIN], "MPI_Send"),
+    variant("ssend", &[TO, TAG_FIELD, COMM_FIELD, MESSAGE, TYPE, COUNT, WITHIN], "MPI_Ssend"),
+    variant(
+        "ibsend",
+        &[TO, TAG_FIELD, COMM_FIELD, MESSAGE, TYPE, COUNT, WITHIN, REQ],
+        "MPI_Ibsend",
+    ),
+    variant("bsend", &[TO, TAG_FIELD, COMM_FIELD, MESSAGE, TYPE, COUNT, WITHIN], "MPI_Bsend"),
+    variant(
+        "irsend",
+        &[TO, TAG_FIELD, COMM_FIELD, MESSAGE, TYPE, COUNT, WITHIN, REQ],
+        "MPI_Irsend",
+    ),
+    variant("rsend", &[TO, TAG_FIELD, COMM_FIELD, MESSAGE, TYPE, COUNT, WITHIN], "MPI_Rsend"),
     variant("buffer_attach", &[ATTACHED], "MPI_Buffer_attach"),
     variant("buffer_detach", &[], "MPI_Buffer_detach"),
-    variant("irecv", &[SRC, TAG_FIELD, COMM_FIELD, ROOM, REQ], "MPI_Irecv"),
-    variant("recv", &[SRC, TAG_FIELD, COMM_FIELD, ROOM], "MPI_Recv"),
+    variant("irecv", &[SRC, TAG_FIELD, COMM_FIELD, ROOM, TYPE, COUNT, WITHIN, REQ], "MPI_Irecv"),
+    variant("recv", &[SRC, TAG_FIELD, COMM_FIELD, ROOM, TYPE, COUNT, WITHIN], "MPI_Recv"),
     variant("wait", &[REQ], "MPI_Wait"),
     variant("waitall", &[REQS], "MPI_Waitall"),
     variant("waitany", &[REQS], "MPI_Waitany"),
@@ -487,8 +503,8 @@ static MESSAGES_AND_COMMUNICATORS: [Variant; 36] = [
     variant("iprobe", &[SRC, TAG_FIELD, COMM_FIELD], "MPI_Iprobe"),
     variant("mprobe", &[HANDLE, SRC, TAG_FIELD, COMM_FIELD], "MPI_Mprobe"),
     variant("improbe", &[HANDLE, SRC, TAG_FIELD, COMM_FIELD], "MPI_Improbe"),
-    variant("mrecv", &[HANDLE, ROOM], "MPI_Mrecv"),
-    variant("imrecv", &[HANDLE, ROOM, REQ], "MPI_Imrecv"),
+    variant("mrecv", &[HANDLE, ROOM, TYPE, COUNT, WITHIN], "MPI_Mrecv"),
+    variant("imrecv", &[HANDLE, ROOM, TYPE, COUNT, WITHIN, REQ], "MPI_Imrecv"),
     variant("cancel", &[REQ], "MPI_Cancel"),
     variant("barrier", &[COMM_FIELD], "MPI_Barrier"),
     communicators::DUP,

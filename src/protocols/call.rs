@@ -6,6 +6,7 @@ use super::collectives::Collective;
 use super::contract::Handle;
 use super::device::DeviceExchange;
 use super::rma::call::RmaCall;
+use super::typed::TypedCall;
 use crate::mpi::communicator::Comparison;
 use crate::mpi::envelope::Rank;
 
@@ -153,6 +154,8 @@ pub enum Call {
     Rma(Arc<RmaCall>),
     /// `MPI_Send`, `MPI_Recv` or `MPI_Sendrecv` with buffers in GPU memory.
     Device(Arc<DeviceExchange>),
+    /// A send or a receive whose buffer lies in pieces: made by [`Self::typed`].
+    Typed(Arc<TypedCall>),
 }
 
 impl Call {
@@ -186,6 +189,7 @@ impl Call {
             | Self::Rma(_) => None,
             Self::Collective(call) | Self::Icollective { call, .. } => Some(call.comm),
             Self::Device(call) => Some(call.comm),
+            Self::Typed(typed) => typed.call.comm(),
             Self::Communicators(call) => Some(call.comm()),
         }
     }

@@ -25,6 +25,7 @@ use std::sync::Arc;
 
 pub use self::space::{Region, Space};
 use super::device::DeviceWork;
+use super::typed::TypedCopy;
 use crate::mpi::observation::Observation;
 use crate::mpi::operator::{Reduction, Side};
 use crate::mpi::rma::ticket_lock::{Number, TicketLock};
@@ -244,6 +245,8 @@ pub enum Action<P, R> {
         /// Destination, in this process; as long as the source.
         to: Region,
     },
+    /// This core gathers packed bytes out of a buffer that lies in pieces, or scatters them into it.
+    Pack(TypedCopy),
     /// This core combines two buffers, element by element: it reads both and writes one.
     Combine {
         /// The other operand, in this process.
@@ -421,6 +424,7 @@ impl<P, R> Action<P, R> {
             Self::Work(step) => Action::Work(step),
             Self::Walk { entries, length } => Action::Walk { entries, length },
             Self::Copy { from, to } => Action::Copy { from, to },
+            Self::Pack(copy) => Action::Pack(copy),
             Self::Combine { from, into, reduction, side } => {
                 Action::Combine { from, into, reduction, side }
             }

@@ -12,4 +12,5 @@ pub(crate) mod note;
 pub mod packing;
 pub mod rendezvous;
 pub mod rma;
+pub mod typed;
 pub mod xios_ep;

@@ -96,6 +96,11 @@ mutants! {
     FirstPieceCloses, "first-piece-closes", "R10", "An operation in several packets ends its epoch with the first.";
     NicExactFirst, "nic-exact-first", "M2", "The adapter searches receives without wildcards before those with, its host does not.";
     NicFinFirst, "nic-fin-first", "V2", "The adapter says FIN with the read that it asks for.";
+    PacksLate, "packs-late", "V2", "A message in pieces leaves before it is packed.";
+    UnpacksLate, "unpacks-late", "V2", "A receive in pieces is complete before it is unpacked.";
+    ForgetsUnpack, "forgets-unpack", "V2", "What the HCA or a neighbour has brought is not unpacked.";
+    FillsGaps, "fills-gaps", "V2", "Unpacking writes a byte more than the first piece has.";
+    FirstPieces, "first-pieces", "V2", "Each part of a message is packed from its first piece on.";
     ExtraFlush, "extra-flush", "", "A flush asks the target even where nothing is untold.";
     LocksAtOnce, "locks-at-once", "", "A lazy lock is asked for with its call.";
     RailPerPeer, "rail-per-peer", "", "All messages of a pair take the lane of the receiver's number.";
@@ -105,5 +110,6 @@ mutants! {
     ChecksTwice, "checks-twice", "", "A receive and a test look into the queue of the process twice.";
     PinsTwice, "pins-twice", "", "Both receivers of a rendezvous pin their buffer twice.";
     ExposesTwice, "exposes-twice", "", "A buffer is declared to the kernel twice.";
+    StagesAll, "stages-all", "", "A message in pieces is packed into a buffer of its own, and copied from there.";
     ContextGaps, "context-gaps", "", "Every second pair of contexts is left out.";
 }

@@ -19,8 +19,9 @@ const RIGHT: i32 = 60;
 const HEAD: i32 = 84;
 const FOOT: i32 = 46;
 const BAR: i32 = 12;
-const COLOURS: [(&str, &str); 5] = [
+const COLOURS: [(&str, &str); 6] = [
     ("copy", "#E69F00"),
+    ("packing", "#D55E00"),
     ("library code", "#009E73"),
     ("buffer registration", "#56B4E9"),
     ("outside MPI", "#C8C8C8"),

@@ -68,17 +68,20 @@ pub enum Spent {
     Other,
     /// Buffers are registered with the HCA.
     Registration,
+    /// A core gathers payload out of pieces, or scatters it.
+    Packing,
 }
 
 impl Spent {
     /// All of them, in the order of reports: cores first, then wires.
-    pub const ALL: [Self; 26] = [
+    pub const ALL: [Self; 27] = [
         Self::Outside,
         Self::Progress,
         Self::Library,
         Self::Registration,
         Self::Walk,
         Self::Copy,
+        Self::Packing,
         Self::Pinning,
         Self::Post,
         Self::Poll,
@@ -108,6 +111,7 @@ impl Spent {
             Self::Registration => "buffer registration",
             Self::Walk => "queue walk",
             Self::Copy => "copy",
+            Self::Packing => "packing",
             Self::Post => "posting",
             Self::Poll => "channel polling",
             Self::Lock => "lock wait",

@@ -23,6 +23,8 @@ use crate::mpi::rma::update::Effect;
 use crate::protocols::contract::{Process, Region, Space};
 use crate::protocols::device::DeviceWork;
 use crate::protocols::note::Note;
+use crate::protocols::packing::Task;
+use crate::protocols::typed::{Elements, TypedCopy};
 
 /// Whether bytes exist.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
@@ -163,6 +165,26 @@ impl Memories {
             let bytes = self.memory(process, from).take(from);
             self.put_into(process, to, &bytes);
         }
+    }
+
+    /// Gathers packed bytes, or scatters them; a staging buffer that is read to its end is empty then.
+    pub fn pack(&mut self, process: Process, copy: &TypedCopy) {
+        let TypedCopy { task, packed, .. } = copy;
+        if !self.real(*packed) {
+            return;
+        }
+        let runs = || copy.elements.runs(copy.bytes());
+        if *task == Task::Pack {
+            let bytes = self.memory(process, copy.data()).gather(copy.data(), runs());
+            self.put_into(process, *packed, &bytes);
+            return;
+        }
+        let bytes = self.memory(process, *packed).take(*packed);
+        if let Space::Packed(_) = packed.space {
+            self.forget(process, packed.space);
+        }
+        let grown = self.memory(process, copy.data()).scatter(copy.data(), runs(), &bytes);
+        self.grows(grown);
     }
 
     /// Moves the bytes of an operation of a process's GPU.
@@ -336,6 +358,48 @@ impl Memories {
         Ok(())
     }
 
+    /// Fills buffer `id`: pieces with the bytes of the message that `seed` names, where there is one,
+    /// and what is between them with bytes of no message.
+    pub fn fill_pieces(
+        &mut self,
+        process: Process,
+        (id, elements): (u32, &Elements),
+        seed: Option<u64>,
+    ) {
+        let data = elements.data(id);
+        if self.real(data) {
+            let bytes = if seed.is_some() { elements.packed() } else { 0 };
+            let bytes = pieces(elements, bytes, seed.unwrap_or(BETWEEN));
+            self.put_into(process, data, &bytes);
+        }
+    }
+
+    /// Whether buffer `id` has the first `bytes` bytes of the message that `seed` names in its pieces,
+    /// and everywhere else what it was filled with.
+    ///
+    /// # Errors
+    ///
+    /// The first byte of the buffer that differs.
+    pub fn check_pieces(
+        &self,
+        process: Process,
+        (id, elements): (u32, &Elements),
+        bytes: u64,
+        seed: u64,
+    ) -> Result<(), Difference> {
+        let data = elements.data(id);
+        if !self.real(data) {
+            return Ok(());
+        }
+        let expected = pieces(elements, bytes, seed);
+        let found = self.processes[home(process, data)].read(data);
+        let mut both = (0..).zip(expected.into_iter().zip(found));
+        match both.find(|(_, (expected, found))| expected != found) {
+            Some((offset, (expected, found))) => Err(Difference { offset, expected, found }),
+            None => Ok(()),
+        }
+    }
+
     /// Inverts every byte of a region, so that whoever still reads it reads nothing right.
     pub fn poison(&mut self, process: Process, region: Region) {
         if self.real(region) {
@@ -425,6 +489,39 @@ impl Memory {
         bytes
     }
 
+    /// The bytes of runs of a region, one after the other.
+    fn gather(&self, region: Region, runs: impl Iterator<Item = (u64, u64)>) -> Vec<u8> {
+        let stored = self.spaces.get(&region.space).map_or(&[][..], Vec::as_slice);
+        let mut bytes = Vec::new();
+        for (at, length) in runs {
+            let start = index(region.offset + at);
+            let run = stored.get(start.min(stored.len())..).unwrap_or_default();
+            let known = &run[..run.len().min(index(length))];
+            bytes.extend_from_slice(known);
+            bytes.resize(bytes.len() + index(length) - known.len(), 0);
+        }
+        bytes
+    }
+
+    /// Puts bytes into runs of a region, and answers by how many its buffer is longer than before.
+    fn scatter(
+        &mut self,
+        region: Region,
+        runs: impl Iterator<Item = (u64, u64)>,
+        mut bytes: &[u8],
+    ) -> u64 {
+        let stored = self.spaces.entry(region.space).or_default();
+        let (end, before) = (index(region.offset + region.len), stored.len());
+        stored.resize(before.max(end), 0);
+        for (at, length) in runs {
+            let start = index(region.offset + at);
+            let (run, rest) = bytes.split_at(index(length));
+            stored[start..start + run.len()].copy_from_slice(run);
+            bytes = rest;
+        }
+        (stored.len() - before) as u64
+    }
+
     /// Reads, and forgets a buffer that is read once when its last byte is read.
     fn take(&mut self, region: Region) -> Vec<u8> {
         let bytes = self.read(region);
@@ -500,6 +597,22 @@ impl Slots {
     fn occupied(&self) -> u32 {
         self.words.iter().map(|word| word.count_ones()).sum()
     }
+}
+
+/// What names the bytes between pieces: no message.
+const BETWEEN: u64 = u64::MAX;
+
+/// A whole buffer with the first `bytes` bytes of a message in its pieces.
+fn pieces(elements: &Elements, bytes: u64, seed: u64) -> Vec<u8> {
+    let mut whole: Vec<u8> = (0..elements.extent()).map(|at| pattern(BETWEEN, at)).collect();
+    let mut packed = 0;
+    for (at, length) in elements.runs(0..bytes) {
+        for byte in &mut whole[index(at)..index(at + length)] {
+            *byte = pattern(seed, packed);
+            packed += 1;
+        }
+    }
+    whole
 }
 
 /// Byte `offset` of the message that `seed` names: it depends on the position, so that shifted or

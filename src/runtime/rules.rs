@@ -76,6 +76,7 @@ pub fn breach<P, R>(list: &[Action<P, R>]) -> Option<&'static str> {
             Action::Work(_)
             | Action::Walk { .. }
             | Action::Copy { .. }
+            | Action::Pack(_)
             | Action::Combine { .. }
             | Action::Update { .. }
             | Action::Register { .. }
@@ -107,7 +108,7 @@ fn lengths_differ(
 /// Cuts a list into steps: what is done at once, as far as others can tell.
 ///
 /// A step ends before every action whose moment others can see: `Release`, `Return`, `Resume`,
-/// and a `Copy` or `Combine` after something has left in the same step (a peer that was told may look at the
+/// and a `Copy`, `Pack` or `Combine` after something has left in the same step (a peer that was told may look at the
 /// bytes before they are copied). A copy between two processes is a step of its own, since the
 /// neighbour could look at it, and so are changes of counters, but for those that a reading of
 /// counters leads to: they are of one piece with it. Of a lock's numbers only a ticket is taken with
@@ -148,9 +149,10 @@ impl Cut {
             | Action::Consult { .. } => true,
             // A ticket is taken in one piece with the reading of its number.
             Action::Count { counter, .. } => self.begun || is_seen_alone(*counter),
-            Action::Copy { .. } | Action::Combine { .. } | Action::Update { .. } => {
-                self.left || touches_window(action)
-            }
+            Action::Copy { .. }
+            | Action::Pack(_)
+            | Action::Combine { .. }
+            | Action::Update { .. } => self.left || touches_window(action),
             Action::Send { .. } => {
                 self.left = true;
                 if touches_window(action) {
@@ -212,6 +214,7 @@ pub fn touches_window<P, R>(action: &Action<P, R>) -> bool {
     match action {
         Action::Copy { from, to } => exposed(from) || exposed(to),
         Action::Combine { from, into, .. } => exposed(from) || exposed(into),
+        Action::Pack(copy) => exposed(&copy.packed),
         Action::Update { target, .. } => exposed(target),
         Action::Send { payload, .. } => payload.as_ref().is_some_and(exposed),
         Action::PeerCopy { own, remote, .. } => exposed(own) || exposed(remote),

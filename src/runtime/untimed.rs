@@ -43,6 +43,7 @@ mod alone;
 mod choice;
 mod crash;
 mod hearing;
+mod lending;
 mod memo;
 mod same;
 mod step;

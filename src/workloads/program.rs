@@ -173,6 +173,7 @@ fn buffer_of(call: &Call) -> Option<Buffer> {
         | Call::Recv { buffer, .. }
         | Call::Mrecv { buffer, .. }
         | Call::Imrecv { buffer, .. } => Some(*buffer),
+        Call::Typed(typed) => buffer_of(&typed.call),
         Call::Wait { .. }
         | Call::WaitAll { .. }
         | Call::WaitAny { .. }

@@ -57,7 +57,8 @@ fn of_thread(call: &Collective, thread: u16, comm: Comm) -> Collective {
         | Space::Exchange(_)
         | Space::Device(_)
         | Space::DeviceStaging(_)
-        | Space::Pinned(_) => region,
+        | Space::Pinned(_)
+        | Space::Packed(_) => region,
     };
     Collective { comm, input: own(call.input), output: own(call.output), ..call.clone() }
 }

@@ -13,6 +13,7 @@ use mpisim::protocols::contract::{
     Action, Change, Counter, Input, Machine, Process, Region, Route, Space, Thread, Token, Toward,
 };
 use mpisim::protocols::library::{Endpoints, Job, Library, LibraryAction, Packet, SharedJob};
+use mpisim::protocols::packing::Task;
 use mpisim::protocols::rendezvous::{Cooperation, Protocol, Word};
 use mpisim::protocols::rma::Settings;
 use mpisim::units::Bytes;
@@ -157,6 +158,12 @@ impl Chart {
             Action::Copy { from, to } => {
                 format!("copies {} B from {} to {}", from.len, place(from), place(to))
             }
+            Action::Pack(copy) => {
+                let (from, to) = copy.ends();
+                let verb = if copy.task == Task::Pack { "packs" } else { "unpacks" };
+                let (bytes, first) = (copy.packed.len, copy.first);
+                format!("{verb} {bytes} B at {first} from {} to {}", place(from), place(to))
+            }
             Action::Combine { from, into, reduction, .. } => format!(
                 "combines {} B from {} into {} by {}",
                 from.len,
@@ -258,6 +265,7 @@ fn place(region: Region) -> &'static str {
         Space::Device(_) => "device",
         Space::DeviceStaging(_) => "device staging",
         Space::Pinned(_) => "pinned",
+        Space::Packed(_) => "packed",
     }
 }
 

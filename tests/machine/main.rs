@@ -37,3 +37,4 @@ mod queue_depth;
 mod shared_queue;
 mod threads;
 mod tiles;
+mod typed;

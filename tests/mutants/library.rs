@@ -11,6 +11,7 @@ mod large;
 mod matching;
 mod one_sided;
 mod over_mpi;
+mod typed;
 
 use crate::small::{Small, World};
 use mpisim::protocols::library::SharedJob;
@@ -148,7 +149,13 @@ fn way(survey: &Survey, check: &str) -> Option<usize> {
 const ALL: usize = 1_000_000;
 
 fn cases() -> Vec<(&'static str, Tried)> {
-    let lists = [matching::cases(), endpoints::cases(), collectives::cases(), large::cases()];
+    let lists = [
+        matching::cases(),
+        endpoints::cases(),
+        collectives::cases(),
+        large::cases(),
+        typed::cases(),
+    ];
     let cases = lists.into_iter().flatten().chain(one_sided::cases());
     let cases = cases.map(|(name, case)| (name, case.tried()));
     cases.chain(large::assisted()).chain(over_mpi::cases()).collect()

@@ -244,7 +244,7 @@ proptest! {
 }
 
 /// A struct of the same named types, each with a gap before it, the last ones first.
-fn scattered(map: &Map, gaps: &[i64]) -> Datatype {
+pub(crate) fn scattered(map: &Map, gaps: &[i64]) -> Datatype {
     let mut place = 0;
     let mut places = vec![0; map.entries.len()];
     for (index, (primitive, _)) in map.entries.iter().enumerate().rev() {

@@ -53,6 +53,7 @@ mod one_sided_orders;
 mod progress;
 mod shared_windows;
 mod team;
+mod typed;
 mod window_growth;
 mod xios_ep_collectives;
 mod xios_ep_communicators;

@@ -5,8 +5,10 @@ use super::super::collectives::Over;
 use super::super::diagnostic::{Diagnostic, Diagnostics};
 use super::super::json::Node;
 use super::super::model_file::Machine;
+use super::super::program::{RankProgram, Step};
 use super::super::shape::path;
 use super::{Addressing, EndpointOptions, Workload, place, tiles};
+use crate::protocols::call::Call;
 use crate::protocols::library::{Progress, Queues, Threading};
 
 pub(super) fn ranks_word<'a>(tree: &'a Node, key: &str) -> Option<&'a str> {
@@ -78,6 +80,19 @@ pub(super) fn note_adapter(
     let (at, says) = path::at(tree, MATCHING)
         .map_or_else(by_model, |node| (node.span, format!("`{MATCHING}` is true")));
     diagnostics.push(report.related(at, says).warning());
+}
+
+/// The endpoint library passes on messages that lie in one piece.
+pub(super) fn check_pieces(diagnostics: &mut Diagnostics, tree: &Node, ranks: &[RankProgram]) {
+    let mut statements = ranks.iter().flat_map(|rank| rank.iter());
+    let Some(typed) = statements.find(|one| matches!(one.step, Step::Call(Call::Typed(_)))) else {
+        return;
+    };
+    let path = "ranks.addressing";
+    let found = "the threads are endpoints of a library over plain MPI";
+    let allowed = format!("the buffer of the message in line {} lies in pieces", typed.line);
+    let one = Diagnostic::error(&codes::CONTRADICTION, place(tree, path), path, found, allowed);
+    diagnostics.push(one.help("without `xios_ep` each rank is a process, whose library packs"));
 }
 
 /// What runs over the endpoint library.

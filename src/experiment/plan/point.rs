@@ -12,7 +12,9 @@ use super::super::program::{self, Step};
 use super::super::schema::SCENARIO;
 use super::super::shape::Shape as FieldShape;
 use super::super::shape::check::check;
-use super::addressing::{addressing, check_addressing, note_adapter, ranks_word, threads};
+use super::addressing::{
+    addressing, check_addressing, check_pieces, note_adapter, ranks_word, threads,
+};
 use super::cooperation;
 use super::{
     Addressing, Connections, DEFAULT_EVENTS, DEFAULT_MEMORY, DEFAULT_SEED, DEFAULT_TIME, Limits,
@@ -167,8 +169,7 @@ fn workload(
     let Agents { nodes, threads, separate, each, .. } = of;
     let kind = node.required_word("kind");
     if kind == "program" {
-        let ranks = node.get("ranks").expect("the key is required");
-        return Some(Workload::Program(program::read(diagnostics, choices, ranks)));
+        return Some(Workload::Program(program::read(diagnostics, choices, node)));
     }
     if kind == "tiles" {
         return Some(Workload::Tiles(Box::new(tiles::read(diagnostics, node))));
@@ -548,6 +549,7 @@ fn threaded(
     }
     if let (Workload::Program(ranks), Addressing::EndpointLibrary) = (workload, addressing) {
         whole_processes(diagnostics, tree, ranks.len(), threads);
+        check_pieces(diagnostics, tree, ranks);
         return;
     }
     let Workload::MessageRate { window, queue, .. } = workload else {

@@ -117,7 +117,12 @@ pub fn sequence(point: &Point, title: &str, recorded: &Recorded) -> Option<Seque
         let spent = Spent::of(stretch.tag.phase);
         let shown = matches!(
             spent,
-            Spent::Copy | Spent::Library | Spent::Registration | Spent::Outside | Spent::Pinning
+            Spent::Copy
+                | Spent::Packing
+                | Spent::Library
+                | Spent::Registration
+                | Spent::Outside
+                | Spent::Pinning
         );
         if !shown {
             continue;

@@ -30,6 +30,8 @@ pub enum Space {
     DeviceStaging(u16),
     /// Host memory of the library that GPU and HCA both reach: two buffers per thread.
     Pinned(u16),
+    /// Where the packed bytes of a message are whose buffer lies in pieces; one per open message.
+    Packed(u16),
 }
 
 impl Space {
@@ -54,7 +56,8 @@ impl Space {
             | Self::Exchange(_)
             | Self::Device(_)
             | Self::DeviceStaging(_)
-            | Self::Pinned(_) => None,
+            | Self::Pinned(_)
+            | Self::Packed(_) => None,
         }
     }
 }

@@ -14,7 +14,7 @@
 //! `MPICH301` (receives are posted with match bits). Assumed: that an adapter also answers synchronous
 //! messages and ends sends at FIN and ACK by itself.
 //! Left out: a collective that was only begun (its messages wait for the host, and what comes behind
-//! them waits too); the way of an unexpected message from its receive buffer into that of the library, and a
+//! them waits too); a process with open messages in pieces, which its adapter leaves to its host; the way of an unexpected message from its receive buffer into that of the library, and a
 //! buffer that has left the registration cache since its receive was posted (it is read into all the
 //! same); the endpoint library, whose processes an adapter leaves to their hosts; other protocols than
 //! RGET, which wait for the host: their sender writes, or both copy. What posting a receive to the
@@ -35,7 +35,8 @@ impl Library {
     /// See [`Machine::adapter_takes`](super::Machine::adapter_takes).
     pub(super) fn taken_by_adapter(&self, brought: &Brought<'_, Packet>) -> bool {
         // What a receive offers before its message comes is taken back by packets.
-        if self.job.rendezvous == Protocol::Rtr {
+        // Only a core scatters what a receive takes in pieces.
+        if self.job.rendezvous == Protocol::Rtr || self.typed.is_some() {
             return false;
         }
         match *brought {

@@ -103,12 +103,13 @@ impl Library {
                 self.begin_in_background(thread, request, call, out)
             }
             Call::Device(call) => self.begin_device(thread, call, out),
+            Call::Typed(call) => self.call_typed(thread, &call, out),
             Call::Rma(call) => self.one_sided(thread, &call, out),
             Call::Communicators(call) => self.communicators(thread, call, out),
         }
     }
 
-    fn send(
+    pub(super) fn send(
         &mut self,
         thread: Thread,
         key: Key,
@@ -260,7 +261,7 @@ impl Library {
         })
     }
 
-    fn receive(
+    pub(super) fn receive(
         &mut self,
         thread: Thread,
         key: Key,
@@ -350,7 +351,7 @@ impl Library {
     }
 
     /// Returns at once if `key` is complete, else waits for it.
-    fn wait_one(
+    pub(super) fn wait_one(
         &mut self,
         thread: Thread,
         key: Key,
@@ -581,7 +582,7 @@ impl Library {
         }
     }
 
-    fn matched_receive(
+    pub(super) fn matched_receive(
         &mut self,
         thread: Thread,
         key: Key,

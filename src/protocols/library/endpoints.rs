@@ -329,6 +329,7 @@ impl Library {
                 let found = probed.find(|(handle, ..)| handle == message);
                 found.map_or(Caller::Process, |(.., caller)| *caller)
             }
+            Call::Typed(typed) => self.caller(thread, &typed.call),
             Call::Isend { .. }
             | Call::Send { .. }
             | Call::Irecv { .. }

@@ -53,7 +53,8 @@ fn is_offered(call: &Call) -> bool {
         | Call::Device(_)
         | Call::Compare { .. }
         | Call::CreateEndpoints { .. } => false,
-        Call::Isend { .. }
+        Call::Typed(_)
+        | Call::Isend { .. }
         | Call::Send { .. }
         | Call::Irecv { .. }
         | Call::Recv { .. }

@@ -6,8 +6,8 @@
 //! ```
 //!
 //! Source: `endpoints` Sec. 4.3 (matching), `coop` Sec. I-A (protocols).
-//! One-sided operations are a family of their own, behind `one_sided.rs`. Datatypes exist in GPU
-//! memory only (`device.rs`).
+//! One-sided operations are a family of their own, behind `one_sided.rs`. Buffers in pieces are
+//! contiguous ones to all this: `typed.rs` puts the pieces in their place, `device.rs` those of a GPU.
 
 mod adapter;
 mod agreeing;
@@ -28,6 +28,7 @@ mod one_sided;
 #[cfg(feature = "mutants")]
 mod planted;
 mod requests;
+mod typed;
 mod words;
 mod work;
 
@@ -60,6 +61,7 @@ pub use endpoints::{Endpoints, Progress, Queues, Threading};
 pub use offers::Offer;
 use offers::Offers;
 use requests::{Pending, RequestTable};
+use typed::Typed;
 use work::Works;
 
 /// An action of the library.
@@ -359,6 +361,8 @@ pub struct Library {
     attached: Option<Box<Attached>>,
     /// Collectives under way; none in most processes.
     background: Option<Box<Background>>,
+    /// Messages whose buffers lie in pieces; none in most processes.
+    typed: Option<Box<Typed>>,
     /// Receives offered to their senders; none where a job has no RTR.
     offers: Option<Box<Offers>>,
     /// Room for the round that is looked at, kept from one to the next.
@@ -397,6 +401,7 @@ impl Library {
             works: None,
             attached: None,
             background: None,
+            typed: None,
             offers: job.has_offers().then(Box::default),
             round: Note::default(),
             barrier: Note::default(),
@@ -496,6 +501,7 @@ impl Machine for Library {
         input: Input<Packet, Call>,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
+        let first = out.len();
         match input {
             Input::Call(call) => self.call(thread, call, out)?,
             Input::Packet { from, packet, landing } => {
@@ -519,7 +525,11 @@ impl Machine for Library {
         #[cfg(feature = "mutants")]
         self.leaves_waiting(thread, out);
         self.advance_background(thread, out)?;
-        self.arrange(thread, out)
+        self.arrange(thread, out)?;
+        if self.typed.is_some() {
+            self.carry_typed(first, out);
+        }
+        Ok(())
     }
 
     fn touch(&self, thread: Thread) -> u64 {

@@ -3,14 +3,17 @@
 //! Every function here is called at one place, the one that the bug would be written at.
 
 use super::endpoints::Caller;
+use super::typed::Typed;
 use super::{
     Action, Call, Input, Key, Library, LibraryAction, Machine, MatchingEngine, Packet, Posted,
-    ProtocolError, Region, Route, Selection, SharedJob, Thread, Token, Via, Word,
+    ProtocolError, Region, Route, Selection, SharedJob, Space, Thread, Token, Via, Word,
 };
 use crate::mpi::matching::Flaw;
 use crate::mpi::observation::Observation;
 use crate::protocols::contract::Lane;
 use crate::protocols::mutant::Mutant;
+use crate::protocols::packing::Task;
+use crate::protocols::typed::TypedCopy;
 
 /// A receive between search and append: its queue, and what will be appended.
 pub(super) type Late = (usize, Selection, Posted);
@@ -195,5 +198,47 @@ impl Library {
     ) -> impl ExactSizeIterator<Item = u16> {
         let wrong = self.job.has(Mutant::OwnCount);
         counts.map(move |count| if wrong { own } else { count })
+    }
+}
+
+impl Typed {
+    /// What was asked for from `first` on, as a flawed library asks for it.
+    pub(super) fn spoil(&self, first: usize, out: &mut Vec<LibraryAction>) {
+        let Some(mutant) = self.mutant else { return };
+        for action in out.split_off(first) {
+            match (mutant, action) {
+                (Mutant::FirstPieces, Action::Pack(copy)) => {
+                    out.push(Action::Pack(TypedCopy { first: 0, ..copy }));
+                }
+                (Mutant::StagesAll, Action::Pack(copy)) if copy.task == Task::Pack => {
+                    let (to, between) = (copy.packed, Space::Packed(u16::MAX));
+                    let packed = Region::new(between, to.len);
+                    out.push(Action::Pack(TypedCopy { packed, ..copy }));
+                    out.push(Action::Copy { from: packed, to });
+                }
+                (Mutant::FillsGaps, Action::Pack(copy)) if copy.task == Task::Unpack => {
+                    let piece = copy.elements.runs(copy.bytes()).next();
+                    let behind = piece.map(|(at, length)| copy.data().part(at + length, 1));
+                    let from = copy.packed.part(0, 1);
+                    out.extend(behind.map(|to| Action::Copy { from, to }));
+                    out.push(Action::Pack(copy));
+                }
+                (
+                    Mutant::ForgetsUnpack,
+                    Action::Pack(TypedCopy { task: Task::Unpack, packed, .. }),
+                ) if matches!(packed.space, Space::Packed(_)) => {}
+                (Mutant::PacksLate, action @ Action::Send { payload: Some(_), .. })
+                | (Mutant::UnpacksLate, action @ Action::Complete { .. }) => {
+                    let is_work = |action: &LibraryAction| matches!(action, Action::Work(_));
+                    let before = out.iter().rposition(|action| !is_work(action));
+                    let late = before.filter(|&place| place >= first);
+                    let late = late.filter(|&place| matches!(out[place], Action::Pack(_)));
+                    let late = late.map(|place| out.remove(place));
+                    out.push(action);
+                    out.extend(late);
+                }
+                (_, action) => out.push(action),
+            }
+        }
     }
 }

@@ -13,13 +13,16 @@
 //! that its call returns.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::{Sometimes, Violation};
 use crate::mpi::observation::{MessageId, Observation};
 use crate::protocols::call::{Buffer, Call, Peer};
 use crate::protocols::collectives::Collective;
 use crate::protocols::contract::{Action, Process, Region, Space};
+use crate::protocols::packing::Task;
 use crate::protocols::rma::call::{Operation, RmaCall};
+use crate::protocols::typed::{Elements, TypedCall};
 use crate::protocols::xios_ep::library::{EpCall, SharedOp, Showing, Shown};
 use crate::runtime::memory::{Memories, Payload};
 
@@ -52,6 +55,11 @@ pub trait Lends {
 
     /// A second buffer of the same call, lent as long.
     fn lends_also(&self) -> Option<Lent> {
+        None
+    }
+
+    /// What the first buffer holds, where it lies in pieces: the bytes between them are the program's.
+    fn elements(&self) -> Option<&Arc<Elements>> {
         None
     }
 }
@@ -88,6 +96,7 @@ impl Lends for Call {
             | Self::Communicators(_)
             | Self::Device(_)
             | Self::Compare { .. } => None,
+            Self::Typed(typed) => typed_lent(typed),
             Self::Rma(call) => {
                 let result = one_sided(call).and_then(Operation::result);
                 result.map(|region| Lent { region, use_as: UseAs::Destination })
@@ -114,6 +123,19 @@ impl Lends for Call {
         };
         input.map(|region| Lent { region, use_as: UseAs::Input })
     }
+
+    #[inline]
+    fn elements(&self) -> Option<&Arc<Elements>> {
+        if let Self::Typed(typed) = self { Some(&typed.elements) } else { None }
+    }
+}
+
+/// A buffer in pieces, with all that is between them.
+fn typed_lent(typed: &TypedCall) -> Option<Lent> {
+    typed.call.lends()?;
+    let (buffer, task) = typed.buffer()?;
+    let use_as = if task == Task::Pack { UseAs::Source } else { UseAs::Destination };
+    Some(Lent { region: typed.elements.data(buffer.id), use_as })
 }
 
 /// What a one-sided call does, where it is an operation.
@@ -154,6 +176,8 @@ pub struct Buffers {
     processes: Vec<Ledger>,
     /// With real payload: the bytes that each message under way was filled with.
     contents: BTreeMap<MessageId, u64>,
+    /// What lent buffers hold that lie in pieces, by process and number.
+    pieces: BTreeMap<(Process, u32), Arc<Elements>>,
     /// What was met.
     pub sometimes: Sometimes,
 }
@@ -205,13 +229,21 @@ impl Buffers {
     /// The monitor of a run of `processes` processes.
     pub fn new(processes: usize) -> Self {
         let processes = vec![Ledger::default(); processes];
-        Self { processes, contents: BTreeMap::new(), sometimes: Sometimes::default() }
+        let (contents, pieces) = (BTreeMap::new(), BTreeMap::new());
+        Self { processes, contents, pieces, sometimes: Sometimes::default() }
     }
 
     /// Reads what the next facts of a process will change: see `runtime::timed`.
     pub(crate) fn touch(&self, process: Process) -> u64 {
         let Ledger { loans, others } = &self.processes[process.0 as usize];
         loans.first().map_or(0, |loan| loan.len) ^ others.len() as u64
+    }
+
+    /// The buffer that a call is about to lend lies in pieces.
+    pub fn in_pieces(&mut self, process: Process, lent: Option<Lent>, elements: Arc<Elements>) {
+        if let Some(Lent { region: Region { space: Space::User(id), .. }, .. }) = lent {
+            self.pieces.insert((process, id), elements);
+        }
     }
 
     /// A call was handled and returned `list`: lends its buffer, and fills a send buffer.
@@ -245,8 +277,13 @@ impl Buffers {
         if loan.sources + loan.destinations == 0 {
             *loan = Loan::default();
             loan.seed = message.map(seed);
-            if let Some(seed) = loan.seed {
-                memories.fill(process, region, seed);
+            let pieces = self.pieces.get(&(process, id));
+            // Where a byte is sent twice, no content makes all bytes of the message differ.
+            loan.seed = loan.seed.filter(|_| pieces.is_none_or(|pieces| pieces.are_apart()));
+            match (loan.seed, pieces) {
+                (seed, Some(elements)) => memories.fill_pieces(process, (id, elements), seed),
+                (Some(seed), None) => memories.fill(process, region, seed),
+                (None, None) => {}
             }
         } else {
             loan.several = true;
@@ -322,7 +359,13 @@ impl Buffers {
                 let seed = self.contents.remove(&message).filter(|_| !loan.several);
                 if let Some(seed) = seed {
                     self.sometimes.compared += 1;
-                    if let Err(difference) = memories.check(process, region.part(0, bytes), seed) {
+                    let checked = match self.pieces.get(&(process, id)) {
+                        Some(elements) => {
+                            memories.check_pieces(process, (id, elements), bytes, seed)
+                        }
+                        None => memories.check(process, region.part(0, bytes), seed),
+                    };
+                    if let Err(difference) = checked {
                         found.push(broken(process, id, format!("as received, {difference}")));
                     }
                 }
@@ -341,8 +384,14 @@ impl Buffers {
             return;
         };
         *count = rest;
-        if use_as == UseAs::Source && loan.sources + loan.destinations == 0 {
+        if loan.sources + loan.destinations > 0 {
+            return;
+        }
+        if use_as == UseAs::Source {
             memories.poison(process, Region::new(region.space, loan.len));
+        }
+        if !self.pieces.is_empty() {
+            self.pieces.remove(&(process, id));
         }
     }
 }

@@ -335,8 +335,12 @@ where
             Entering::Call(call) => {
                 self.record(|| Choice::Enter { process, thread: inner });
                 let (lent, also) = (call.lends(), call.lends_also());
+                let elements = call.elements().cloned();
                 if self.handle(thread, Input::Call(call)) {
                     let list = &self.actors[thread as usize].list;
+                    if let Some(elements) = elements {
+                        self.buffers.in_pieces(process, lent, elements);
+                    }
                     self.buffers.called(&mut self.memories, process, lent, list);
                     self.buffers.called(&mut self.memories, process, also, list);
                     self.stored();
@@ -501,6 +505,7 @@ where
                 Some(self.charge(thread, Part::Walk, cursor, self.costs.walk(*entries, *length)))
             }
             Action::Copy { from, to } => self.copy(thread, process, *from, *to, cursor),
+            Action::Pack(copy) => Some(self.pack(thread, process, copy, cursor)),
             Action::Combine { from, into, reduction, side } => {
                 self.buffers.reads(process, *from, &mut self.violations);
                 self.buffers.writes(process, *into, &mut self.violations);

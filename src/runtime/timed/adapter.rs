@@ -160,7 +160,8 @@ where
                 let found = &mut self.violations;
                 self.monitors.told(process, fact, || program.position(), found);
             }
-            Action::Combine { .. }
+            Action::Pack(_)
+            | Action::Combine { .. }
             | Action::Update { .. }
             | Action::PeerCopy { .. }
             | Action::Expose { .. }

@@ -1,12 +1,16 @@
 //! What core work costs: the profile's numbers, by action.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::hardware::core::{Distance, Place};
 use crate::hardware::lines::Coming;
+use crate::hardware::memory::packing::{Packer, Scattered, Way};
 use crate::hardware::memory::{Memory, Side};
 use crate::hardware::profile::Profile;
 use crate::protocols::contract::{Process, Region, Space, Step};
+use crate::protocols::packing::Task;
+use crate::protocols::typed::TypedCopy;
 use crate::units::{Bytes, Rate, TimeDelta};
 
 /// Prices of everything that a core does by itself.
@@ -21,7 +25,12 @@ pub(super) struct Costs {
     pinned_bytes: BTreeMap<Process, u64>,
     /// The last answer of [`Self::cached_copy`]: sizes repeat.
     copied: (Bytes, Option<TimeDelta>),
+    /// The last answers of [`Self::pack`]: each is a walk over all pieces.
+    packed: Vec<(TypedCopy, TimeDelta)>,
 }
+
+/// How many answers of [`Costs::pack`] are kept.
+const PACKED: usize = 32;
 
 impl Costs {
     pub(super) fn new(profile: Profile) -> Self {
@@ -29,7 +38,8 @@ impl Costs {
         let wqe_period = profile.hca.msg_rate_per_qp.map_or(TimeDelta::ZERO, Rate::period);
         let copied = (Bytes::default(), copy_in_caches(&memory, Bytes::default()));
         let (pinned, pinned_bytes) = (BTreeMap::new(), BTreeMap::new());
-        Self { profile, memory, wqe_period, pinned, pinned_bytes, copied }
+        let packed = Vec::new();
+        Self { profile, memory, wqe_period, pinned, pinned_bytes, copied, packed }
     }
 
     pub(super) const fn step(&self, step: Step) -> TimeDelta {
@@ -155,6 +165,36 @@ impl Costs {
             self.copied = (bytes, copy_in_caches(&self.memory, bytes));
         }
         self.copied.1
+    }
+
+    /// Core time of gathering or scattering pieces: their share, by bytes, of what all of the message
+    /// takes, since a part is in no nearer cache than the whole.
+    pub(super) fn pack(&mut self, copy: &TypedCopy) -> TimeDelta {
+        let is_like = |other: &TypedCopy| {
+            Arc::ptr_eq(&other.elements, &copy.elements) && other.task == copy.task
+        };
+        let known = self.packed.iter().find(|(other, _)| is_like(other)).map(|(_, time)| *time);
+        let whole = known.unwrap_or_else(|| self.packing_of(copy));
+        whole.scaled(copy.packed.len, copy.elements.packed())
+    }
+
+    /// The same of all of a message, which is kept.
+    fn packing_of(&mut self, copy: &TypedCopy) -> TimeDelta {
+        let TypedCopy { task, elements, .. } = copy;
+        let sizes = (self.profile.cache.line, self.profile.os.page_size);
+        let runs = elements.runs(0..elements.packed());
+        let runs = runs.map(|(at, length)| (at.cast_signed(), length));
+        let way = match task {
+            Task::Pack => Way::Gather,
+            Task::Unpack => Way::Scatter,
+        };
+        let scattered = Scattered::of(runs, elements.primitives(), sizes);
+        let time = Packer::new(&self.profile).time(&scattered, way, false);
+        if self.packed.len() == PACKED {
+            self.packed.clear();
+        }
+        self.packed.push((copy.clone(), time));
+        time
     }
 
     /// Core time of copying bytes of this footprint where nothing else shares their way.

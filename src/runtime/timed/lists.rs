@@ -38,6 +38,7 @@ const fn may_own<P, R>(action: &Action<P, R>) -> bool {
         Action::Send { .. }
         | Action::RdmaWrite { .. }
         | Action::Device { .. }
+        | Action::Pack(_)
         | Action::Return { .. } => true,
         Action::Work(_)
         | Action::Walk { .. }

@@ -48,6 +48,7 @@ where
                 (
                     Some(
                         action @ (Action::Copy { .. }
+                        | Action::Pack(_)
                         | Action::Combine { .. }
                         | Action::Update { .. }),
                     ),
@@ -141,6 +142,7 @@ fn is_unseen<P, R>(action: &Action<P, R>, mut named: impl Iterator<Item = Space>
     let touched = match action {
         Action::Copy { from, to } => [Some(*from), Some(*to)],
         Action::Combine { from, into, .. } => [Some(*from), Some(*into)],
+        Action::Pack(copy) => [Some(copy.data()), Some(copy.packed)],
         Action::Update { operand, old, .. } => [*operand, *old],
         Action::RdmaAtomic { operand, .. } => [*operand, None],
         Action::Send { payload, .. } => [*payload, None],

@@ -5,7 +5,7 @@ use super::turns::{Outside, Turn};
 use super::{
     Channel, Choice, Does, Incoming, Instance, Mail, Operation, Stage, Strand, Touch, World,
 };
-use crate::mpi::observation::{MessageId, Observation};
+use crate::mpi::observation::Observation;
 use crate::mpi::rma::access;
 use crate::mpi::rma::update::Effect;
 use crate::protocols::contract::{
@@ -322,35 +322,10 @@ where
             unreachable!("the thread is about to call: the choice was enabled")
         };
         let (lent, also) = (call.lends(), call.lends_also());
+        let elements = call.elements().cloned();
         let Some(list) = self.handle(actor, Input::Call(call)) else { return };
-        if lent.is_some() || also.is_some() {
-            let buffers = self.buffers[actor.process.0 as usize].change();
-            buffers.called(&mut self.memories, actor.process, lent, &list);
-            buffers.called(&mut self.memories, actor.process, also, &list);
-            let contents = buffers.take_contents();
-            contents.for_each(|content| self.fill(actor.process, content, &list));
-        }
+        self.lend(actor.process, (lent, also), elements, &list);
         self.begin(actor, list);
-    }
-
-    /// Who is to receive a message knows what it was filled with.
-    fn fill(&mut self, from: Process, (message, seed): (MessageId, u64), list: &[ActionOf<M>]) {
-        let sent = list.iter().find_map(|action| {
-            let Action::Observe(Observation::Sent { message: one, to, .. }) = action else {
-                return None;
-            };
-            (*one == message).then_some(Process(*to))
-        });
-        let to = sent.filter(|to| (to.0 as usize) < self.buffers.len()).unwrap_or(from);
-        if to == from {
-            self.notes.spoil();
-        }
-        self.notes.note(|| Outside::Fills { to, message, seed });
-        self.filled(to, message, seed);
-    }
-
-    pub(super) fn filled(&mut self, to: Process, message: MessageId, seed: u64) {
-        self.buffers[to.0 as usize].change().expect_content(message, seed);
     }
 
     /// The adapter does all that an input asks for, under no guard.
@@ -550,6 +525,7 @@ where
                 self.writes(process, to);
                 self.memories.copy(process, from, to);
             }
+            Action::Pack(copy) => self.pack(process, &copy),
             Action::Combine { from, into, reduction, side } => {
                 self.reads(process, from);
                 self.writes(process, into);
@@ -763,13 +739,13 @@ where
         self.hear(actor.process, Fact::Tells { fact: *fact, place });
     }
 
-    fn reads(&mut self, process: Process, region: Region) {
+    pub(super) fn reads(&mut self, process: Process, region: Region) {
         let broken = self.found.len();
         self.buffers[process.0 as usize].reads(process, region, &mut self.found);
         self.spoil_if(broken);
     }
 
-    fn writes(&mut self, process: Process, region: Region) {
+    pub(super) fn writes(&mut self, process: Process, region: Region) {
         let broken = self.found.len();
         self.buffers[process.0 as usize].writes(process, region, &mut self.found);
         self.spoil_if(broken);

@@ -204,6 +204,7 @@ where
         let spoils = match action {
             Action::Copy { from, to } => foreign(from) || foreign(to),
             Action::Combine { from, into, .. } => foreign(from) || foreign(into),
+            Action::Pack(copy) => foreign(&copy.packed),
             Action::Update { target, operand, old, .. } => {
                 foreign(target) || operand.iter().chain(old).any(foreign)
             }

@@ -4,6 +4,8 @@ use super::{Choice, Does, Operation, Stage, Strand, Touch, World};
 use crate::protocols::contract::{
     Action, Machine, Process, Program, Route, Thread, Token, Toward, Via,
 };
+use crate::protocols::packing::Task;
+use crate::protocols::typed::TypedCopy;
 use crate::runtime::monitors::buffers::Lends;
 
 impl<M: Machine, P: Program<M>> World<M, P>
@@ -155,6 +157,12 @@ fn in_words<P, R>(action: &Action<P, R>) -> String {
         Action::Count { .. } => "changes a counter of its node".to_owned(),
         Action::Watch { .. } => "waits for a counter of its node".to_owned(),
         Action::Combine { from, .. } => format!("combines {} B", from.len),
+        Action::Pack(TypedCopy { task: Task::Pack, packed, .. }) => {
+            format!("packs {} B", packed.len)
+        }
+        Action::Pack(TypedCopy { task: Task::Unpack, packed, .. }) => {
+            format!("unpacks {} B", packed.len)
+        }
         Action::Update { target, .. } => format!("updates {} B", target.len),
         Action::Work(_)
         | Action::Walk { .. }

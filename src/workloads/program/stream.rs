@@ -120,6 +120,7 @@ impl ProgramStream {
     /// Whether all that the call names is over already.
     fn is_idle(&self, call: &Call) -> bool {
         match call {
+            Call::Typed(typed) => self.is_idle(&typed.call),
             Call::Wait { request } | Call::Test { request } | Call::Cancel { request } => {
                 !self.is_open(*request)
             }
@@ -194,6 +195,7 @@ impl ProgramStream {
     /// What the program sees of a reply, with the books kept on what is open.
     fn returned(&mut self, call: &Call, reply: Reply) -> Option<Returned> {
         match (call, reply) {
+            (Call::Typed(typed), reply) => self.returned(&typed.call, reply),
             (
                 Call::Isend { request, .. }
                 | Call::Irecv { request, .. }
@@ -320,6 +322,7 @@ impl ProgramStream {
 fn idle_return(call: &Call) -> Option<Returned> {
     let nothing = |requests: &Requests| vec![Ending::Inactive; requests.len()].into();
     match call {
+        Call::Typed(typed) => idle_return(&typed.call),
         Call::Wait { .. } | Call::Mrecv { .. } => Some(Returned::Ended(Ending::Inactive)),
         Call::Test { .. } => Some(Returned::Tested(Some(Ending::Inactive))),
         Call::WaitAll { requests, .. } => Some(Returned::All(nothing(requests))),

@@ -239,6 +239,7 @@ impl Job {
             | Call::Compare { .. }
             | Call::Rma(_)
             | Call::Device(_)
+            | Call::Typed(_)
             | Call::Icollective { .. }
             | Call::Collective(_) => panic!("{call:?} begins nothing"),
         }
@@ -352,6 +353,7 @@ impl Job {
             | Call::Rma(_)
             | Call::Communicators(_)
             | Call::Device(_)
+            | Call::Typed(_)
             | Call::Compare { .. } => panic!("no matching vector makes endpoints: {call:?}"),
         }
     }

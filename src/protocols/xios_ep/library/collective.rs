@@ -106,7 +106,8 @@ impl Endpoint {
             | Space::Exchange(_)
             | Space::Device(_)
             | Space::DeviceStaging(_)
-            | Space::Pinned(_) => region.space,
+            | Space::Pinned(_)
+            | Space::Packed(_) => region.space,
         };
         Some(Region { space, ..region })
     }

@@ -79,6 +79,7 @@ impl Endpoint {
             | Call::Cancel { .. }
             | Call::Icollective { .. }
             | Call::Device(_)
+            | Call::Typed(_)
             | Call::Init
             | Call::AttachBuffer { .. }
             | Call::DetachBuffer

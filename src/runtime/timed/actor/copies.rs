@@ -5,6 +5,7 @@ use crate::hardware::fabric::{ConnId, Transfer};
 use crate::hardware::lines::Use;
 use crate::mpi::rma::update::Effect;
 use crate::protocols::contract::{Machine, Process, Program, Region, Space};
+use crate::protocols::typed::TypedCopy;
 use crate::runtime::causes::Spent;
 use crate::runtime::monitors::buffers::Lends;
 use crate::runtime::timed::wires::{COPY, token};
@@ -41,6 +42,23 @@ where
         self.memories.copy(process, from, to);
         let cursor = self.copy_fetches(thread, (from, to), (Part::Wait, cursor));
         self.move_bytes(thread, Bytes::new(from.len), cursor)
+    }
+
+    /// The core gathers or scatters the pieces of a buffer, undisturbed by other cores: see
+    /// [`packing`](crate::hardware::memory::packing).
+    pub(super) fn pack(
+        &mut self,
+        thread: u32,
+        process: Process,
+        copy: &TypedCopy,
+        cursor: Time,
+    ) -> Time {
+        let (from, to) = copy.ends();
+        self.buffers.reads(process, from, &mut self.violations);
+        self.buffers.writes(process, to, &mut self.violations);
+        self.memories.pack(process, copy);
+        let cost = self.costs.pack(copy);
+        self.charge_with_others(thread, (Part::Copy, Spent::Packing), cursor, cost)
     }
 
     /// The core updates elements of a window: it reads and writes them, and their operands.

@@ -1,0 +1,235 @@
+//! Buffers in pieces under protocols that know contiguous ones only.
+//!
+//! ```text
+//!   a protocol's core copies out of the buffer  ──▶ gathers from the pieces, straight to where it copies
+//!   the HCA or a neighbour is to reach it       ──▶ all is packed into the staging buffer before
+//!   a protocol's core copies into the buffer    ──▶ scatters to the pieces, straight from where it copies
+//!   the bytes came without this core            ──▶ unpacked from the staging buffer when they are there
+//! ```
+//!
+//! To matching, requests and protocols the buffer of such a message is the staging buffer,
+//! [`Space::Packed`]. What they ask for passes [`Library::carry_typed`], which puts the pieces in its
+//! place. So an eager message is packed into its eager buffer and unpacked out of it or, where it came
+//! unexpected, out of the library's; cells of shared memory are packed and unpacked one by one; a buffered
+//! message is packed into the room that is attached; and RDMA and copies through the kernel move packed
+//! bytes: those of a sender are packed before the RTS where that tells an address (RGET), else at the CTS.
+//!
+//! Source: MPI-3.1, Sec. 4.1; that libraries pack into the buffers that the message needs anyway is
+//! common to MPICH and Open MPI, which also pipeline large messages in fragments.
+//! Left out: that pipeline (a message by RDMA is packed whole before any of it moves), and gathering by
+//! the HCA. Noticeable from some hundred kilobytes on. Staging buffers are kept and stay pinned.
+
+use std::sync::Arc;
+
+use super::{
+    Action, Key, Library, LibraryAction, ProtocolError, Region, Reply, Space, Thread, push_return,
+};
+use crate::mpi::observation::Observation;
+use crate::protocols::call::{Call, Peer};
+use crate::protocols::contract::Emit;
+#[cfg(feature = "mutants")]
+use crate::protocols::mutant::Mutant;
+use crate::protocols::packing::Task;
+use crate::protocols::typed::{Elements, TypedCall, TypedCopy};
+
+/// The messages in pieces that are open.
+#[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
+pub(super) struct Typed {
+    /// By number of their staging buffer; the last one of the list is open.
+    open: Vec<Option<Message>>,
+    #[cfg(feature = "mutants")]
+    pub(super) mutant: Option<Mutant>,
+}
+
+/// One of them.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+struct Message {
+    task: Task,
+    buffer: u32,
+    elements: Arc<Elements>,
+    /// Of a send, whether all is packed; of a receive, whether its bytes went to their places at once.
+    done: bool,
+}
+
+impl Message {
+    /// A copy between the pieces and `packed`, which has the bytes of the message from `first` on.
+    fn copy(&self, packed: Region, first: u64) -> LibraryAction {
+        let Self { task, buffer, elements, .. } = self;
+        let (task, buffer, elements) = (*task, *buffer, Arc::clone(elements));
+        Action::Pack(TypedCopy { task, buffer, elements, packed, first })
+    }
+}
+
+/// The staging buffer that an action of a core copies from or to: where to or from, and which bytes.
+fn copied(action: &LibraryAction) -> Option<(u16, Task, Region, u64)> {
+    let Action::Copy { from, to } = *action else { return None };
+    if let Space::Packed(slot) = from.space {
+        Some((slot, Task::Pack, to, from.offset))
+    } else if let Space::Packed(slot) = to.space {
+        Some((slot, Task::Unpack, from, to.offset))
+    } else {
+        None
+    }
+}
+
+/// The staging buffer that others may reach from this action on.
+fn reached(action: &LibraryAction) -> Option<u16> {
+    let (Action::Register { region }
+    | Action::Expose { region }
+    | Action::PeerCopy { own: region, .. }
+    | Action::RdmaWrite { from: region, .. }
+    | Action::Send { payload: Some(region), .. }) = action
+    else {
+        return None;
+    };
+    if let Space::Packed(slot) = region.space { Some(slot) } else { None }
+}
+
+impl Library {
+    /// A send or a receive whose buffer lies in pieces.
+    pub(super) fn call_typed(
+        &mut self,
+        thread: Thread,
+        typed: &TypedCall,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        let Some((buffer, task)) = typed.buffer() else {
+            return Err(self.refuse("only messages lie in pieces", &typed.call));
+        };
+        let packed = if self.moves(&typed.call) {
+            self.stage(buffer.id, task, &typed.elements)
+        } else {
+            typed.elements.data(buffer.id)
+        };
+        let begun = if let Call::Isend { request, .. }
+        | Call::Irecv { request, .. }
+        | Call::Imrecv { request, .. } = typed.call
+        {
+            Some(request)
+        } else {
+            None
+        };
+        let key = begun.map_or(Key::Inner(thread), Key::User);
+        if let Call::Isend { to, tag, comm, mode, .. } | Call::Send { to, tag, comm, mode, .. } =
+            typed.call
+        {
+            self.send(thread, key, to, tag, comm, packed, mode, out)?;
+        } else if let Call::Irecv { source, tag, comm, .. } | Call::Recv { source, tag, comm, .. } =
+            typed.call
+        {
+            self.receive(thread, key, source, tag, comm, packed, out)?;
+        } else if let Call::Mrecv { message, .. } | Call::Imrecv { message, .. } = typed.call {
+            self.matched_receive(thread, key, message, packed, out)?;
+        }
+        if begun.is_none() {
+            return self.wait_one(thread, key, out);
+        }
+        push_return(thread, Reply::Done, out);
+        Ok(())
+    }
+
+    /// Whether the call has a message: one with `MPI_PROC_NULL` has none.
+    fn moves(&self, call: &Call) -> bool {
+        if let Call::Mrecv { message, .. } | Call::Imrecv { message, .. } = *call {
+            return self.probed.iter().any(|(handle, ..)| *handle == message);
+        }
+        let (Call::Isend { to: peer, .. }
+        | Call::Send { to: peer, .. }
+        | Call::Irecv { source: peer, .. }
+        | Call::Recv { source: peer, .. }) = *call
+        else {
+            return false;
+        };
+        peer != Peer::Null
+    }
+
+    /// The lowest free staging buffer, for a message.
+    fn stage(&mut self, buffer: u32, task: Task, elements: &Arc<Elements>) -> Region {
+        let typed = self.typed.get_or_insert_default();
+        #[cfg(feature = "mutants")]
+        {
+            typed.mutant = self.job.mutant();
+        }
+        let open = &mut typed.open;
+        let slot = open.iter().position(Option::is_none).unwrap_or(open.len());
+        if slot == open.len() {
+            open.push(None);
+        }
+        let (elements, done) = (Arc::clone(elements), false);
+        let packed = elements.packed();
+        open[slot] = Some(Message { task, buffer, elements, done });
+        let slot = u16::try_from(slot).expect("fewer than 2^16 open messages in pieces");
+        Region::new(Space::Packed(slot), packed)
+    }
+
+    /// Puts the pieces of messages in the place of their staging buffers in what was asked for from
+    /// `first` on.
+    pub(super) fn carry_typed(&mut self, first: usize, out: &mut Vec<LibraryAction>) {
+        let Some(mut typed) = self.typed.take() else { return };
+        for action in out.split_off(first) {
+            typed.carry(action, out);
+        }
+        #[cfg(feature = "mutants")]
+        typed.spoil(first, out);
+        self.typed = (!typed.open.is_empty()).then_some(typed);
+    }
+}
+
+impl Typed {
+    fn message(&mut self, slot: u16) -> &mut Message {
+        let message = self.open.get_mut(usize::from(slot)).and_then(Option::as_mut);
+        message.expect("a staging buffer is named while its message is open")
+    }
+
+    fn carry(&mut self, action: LibraryAction, out: &mut Vec<LibraryAction>) {
+        if let Some((slot, task, other, first)) = copied(&action) {
+            let message = self.message(slot);
+            if task == Task::Pack && message.done {
+                // All was packed for others to reach: copies begin there too.
+                return out.push(action);
+            }
+            message.done |= task == Task::Unpack;
+            out.push(message.copy(other, first));
+            return;
+        }
+        if let Some(slot) = reached(&action) {
+            let message = self.message(slot);
+            if message.task == Task::Pack && !message.done {
+                message.done = true;
+                out.push(message.copy(whole(slot, message), 0));
+            }
+        }
+        let Action::Complete { request, buffer: Some(region), fact } = action else {
+            return out.push(action);
+        };
+        let buffer = Some(self.complete(region, fact.as_ref(), out));
+        out.emit(|| Action::Complete { request, buffer, fact });
+    }
+
+    /// The buffer of a request that is complete: what came without this core is unpacked before.
+    fn complete(
+        &mut self,
+        region: Region,
+        fact: Option<&Observation>,
+        out: &mut Vec<LibraryAction>,
+    ) -> Region {
+        let Space::Packed(slot) = region.space else { return region };
+        let message = self.message(slot);
+        if let (Task::Unpack, false, Some(&Observation::Received { bytes: 1.., .. })) =
+            (message.task, message.done, fact)
+        {
+            out.push(message.copy(region, 0));
+        }
+        let data = message.elements.data(message.buffer);
+        self.open[usize::from(slot)] = None;
+        while let Some(None) = self.open.last() {
+            self.open.pop();
+        }
+        data
+    }
+}
+
+/// All of a staging buffer.
+fn whole(slot: u16, message: &Message) -> Region {
+    Region::new(Space::Packed(slot), message.elements.packed())
+}

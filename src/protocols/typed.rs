@@ -1,0 +1,182 @@
+//! Messages whose buffers in host memory lie in pieces: elements of a datatype, and copies by a core.
+//!
+//! ```text
+//!   data (noncontiguous) ── gathered by a core ──▶ packed bytes ──▶ message ──▶ packed bytes ──▶ data
+//! ```
+//!
+//! The packed bytes of a message are what a contiguous one has: size, truncation and status count them.
+//! A type may meet another one, or none, at the other side. Source: MPI-3.1, Sec. 3.3.1 and 4.1.11.
+//! Left out: that signatures agree is not checked (a receive of other named types gets the bytes).
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::call::{Buffer, Call};
+use super::contract::{Region, Space};
+use super::packing::Task;
+use crate::mpi::datatype::{Datatype, DatatypeError};
+
+/// Elements of a datatype in a buffer of the program.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub struct Elements {
+    datatype: Datatype,
+    count: u64,
+    /// Bytes of data.
+    packed: u64,
+    /// Which byte of the buffer displacement 0 is, and the bytes that the buffer has.
+    origin: u64,
+    extent: u64,
+    /// Whether no byte is selected twice.
+    apart: bool,
+}
+
+impl Elements {
+    /// `count` elements, in the smallest buffer that has displacement 0, or the lowest below it.
+    ///
+    /// # Errors
+    ///
+    /// [`DatatypeError::Overflow`] where they are beyond 64 bits.
+    pub fn new(datatype: Datatype, count: u64) -> Result<Self, DatatypeError> {
+        let (low, high) = datatype.span(count)?;
+        let packed = datatype.packed(count)?;
+        let low = low.min(0);
+        let (origin, extent) = (low.unsigned_abs(), high.abs_diff(low));
+        let apart = datatype.receivable(count).is_ok();
+        Ok(Self { datatype, count, packed, origin, extent, apart })
+    }
+
+    /// Bytes of data: those of the message.
+    pub const fn packed(&self) -> u64 {
+        self.packed
+    }
+
+    /// Bytes of the buffer, from displacement 0, or the lowest below it, to the end of the highest.
+    pub const fn extent(&self) -> u64 {
+        self.extent
+    }
+
+    /// Elements of named types in all of them.
+    pub fn primitives(&self) -> u64 {
+        self.datatype.primitives() * self.count
+    }
+
+    /// Whether no byte is selected twice.
+    pub const fn are_apart(&self) -> bool {
+        self.apart
+    }
+
+    /// That they can be received: no byte is written twice.
+    ///
+    /// # Errors
+    ///
+    /// [`DatatypeError::Overlaps`] with the first such byte.
+    pub fn receivable(&self) -> Result<(), DatatypeError> {
+        self.datatype.receivable(self.count)
+    }
+
+    /// Whether the data is one run of bytes: libraries send it as it is.
+    pub fn is_one_piece(&self) -> bool {
+        self.runs(0..self.packed).nth(1).is_none()
+    }
+
+    /// Where buffer `id` of the program has them.
+    pub const fn data(&self, id: u32) -> Region {
+        Region::new(Space::User(id), self.extent)
+    }
+
+    /// The runs of these packed bytes, in packing order: first byte in the buffer, and length.
+    ///
+    /// # Panics
+    ///
+    /// When there are no such bytes.
+    pub fn runs(&self, bytes: Range<u64>) -> impl Iterator<Item = (u64, u64)> {
+        let segments = self.datatype.segments_of(self.count, bytes);
+        let origin = self.origin;
+        segments.expect("the span was found, and the bytes are of the message").map(move |run| {
+            let at = origin.checked_add_signed(run.offset).expect("no byte lies before the buffer");
+            (at, run.length)
+        })
+    }
+}
+
+/// A send or a receive whose buffer lies in pieces.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub struct TypedCall {
+    /// The call; its buffer has as many bytes as are packed.
+    pub call: Call,
+    /// What the buffer holds.
+    pub elements: Arc<Elements>,
+}
+
+impl TypedCall {
+    /// The program's buffer, and which way its bytes go; `None` of a call that has none.
+    pub const fn buffer(&self) -> Option<(Buffer, Task)> {
+        if let Call::Isend { buffer, .. } | Call::Send { buffer, .. } = &self.call {
+            Some((*buffer, Task::Pack))
+        } else if let Call::Irecv { buffer, .. }
+        | Call::Recv { buffer, .. }
+        | Call::Mrecv { buffer, .. }
+        | Call::Imrecv { buffer, .. } = &self.call
+        {
+            Some((*buffer, Task::Unpack))
+        } else {
+            None
+        }
+    }
+}
+
+impl Call {
+    /// This send or receive with a buffer of these elements; what lies in one piece is an ordinary call.
+    #[must_use]
+    pub fn typed(mut self, elements: &Arc<Elements>) -> Self {
+        if let Self::Isend { buffer, .. }
+        | Self::Send { buffer, .. }
+        | Self::Irecv { buffer, .. }
+        | Self::Recv { buffer, .. }
+        | Self::Mrecv { buffer, .. }
+        | Self::Imrecv { buffer, .. } = &mut self
+        {
+            buffer.bytes = elements.packed();
+            if !elements.is_one_piece() {
+                let elements = Arc::clone(elements);
+                return Self::Typed(Arc::new(TypedCall { call: self, elements }));
+            }
+        }
+        self
+    }
+}
+
+/// What a core moves between a buffer in pieces and packed bytes.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub struct TypedCopy {
+    /// Which way.
+    pub task: Task,
+    /// The program's buffer.
+    pub buffer: u32,
+    /// What it holds.
+    pub elements: Arc<Elements>,
+    /// The packed bytes.
+    pub packed: Region,
+    /// The first of them, among all of the message.
+    pub first: u64,
+}
+
+impl TypedCopy {
+    /// The program's buffer.
+    pub fn data(&self) -> Region {
+        self.elements.data(self.buffer)
+    }
+
+    /// Which packed bytes of the message these are.
+    pub const fn bytes(&self) -> Range<u64> {
+        self.first..self.first + self.packed.len
+    }
+
+    /// What is read, and what is written.
+    pub fn ends(&self) -> (Region, Region) {
+        match self.task {
+            Task::Pack => (self.data(), self.packed),
+            Task::Unpack => (self.packed, self.data()),
+        }
+    }
+}

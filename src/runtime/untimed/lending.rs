@@ -1,0 +1,64 @@
+//! Buffers that calls lend: what they are filled with, and copies out of pieces and into them.
+
+use std::sync::Arc;
+
+use super::World;
+use super::turns::Outside;
+use crate::mpi::observation::{MessageId, Observation};
+use crate::protocols::contract::{Action, ActionOf, Machine, Process, Program};
+use crate::protocols::typed::{Elements, TypedCopy};
+use crate::runtime::monitors::buffers::{Lends, Lent};
+
+impl<M: Machine, P: Program<M>> World<M, P>
+where
+    M::Call: Lends,
+{
+    /// A call has lent its buffers, and was answered with `list`.
+    pub(super) fn lend(
+        &mut self,
+        process: Process,
+        (lent, also): (Option<Lent>, Option<Lent>),
+        elements: Option<Arc<Elements>>,
+        list: &[ActionOf<M>],
+    ) {
+        if lent.is_none() && also.is_none() {
+            return;
+        }
+        let buffers = self.buffers[process.0 as usize].change();
+        if let Some(elements) = elements {
+            buffers.in_pieces(process, lent, elements);
+        }
+        buffers.called(&mut self.memories, process, lent, list);
+        buffers.called(&mut self.memories, process, also, list);
+        let contents = buffers.take_contents();
+        contents.for_each(|content| self.fill(process, content, list));
+    }
+
+    /// Who is to receive a message knows what it was filled with.
+    fn fill(&mut self, from: Process, (message, seed): (MessageId, u64), list: &[ActionOf<M>]) {
+        let sent = list.iter().find_map(|action| {
+            let Action::Observe(Observation::Sent { message: one, to, .. }) = action else {
+                return None;
+            };
+            (*one == message).then_some(Process(*to))
+        });
+        let to = sent.filter(|to| (to.0 as usize) < self.buffers.len()).unwrap_or(from);
+        if to == from {
+            self.notes.spoil();
+        }
+        self.notes.note(|| Outside::Fills { to, message, seed });
+        self.filled(to, message, seed);
+    }
+
+    pub(super) fn filled(&mut self, to: Process, message: MessageId, seed: u64) {
+        self.buffers[to.0 as usize].change().expect_content(message, seed);
+    }
+
+    /// The core gathers or scatters the pieces of a buffer.
+    pub(super) fn pack(&mut self, process: Process, copy: &TypedCopy) {
+        let (from, to) = copy.ends();
+        self.reads(process, from);
+        self.writes(process, to);
+        self.memories.pack(process, copy);
+    }
+}

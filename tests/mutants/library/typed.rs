@@ -1,0 +1,47 @@
+//! Messages whose buffers lie in pieces.
+
+use std::sync::Arc;
+
+use super::Case;
+use crate::small::{Small, WORLD, recv, send};
+use mpisim::mpi::datatype::{Datatype, Primitive};
+use mpisim::protocols::call::Call;
+use mpisim::protocols::mutant::Mutant;
+use mpisim::protocols::rendezvous::{Cooperation, Protocol, Scheme};
+use mpisim::protocols::typed::Elements;
+
+const LATE: (Mutant, &str) = (Mutant::PacksLate, "V2");
+const EARLY: (Mutant, &str) = (Mutant::UnpacksLate, "V2");
+const GAPS: (Mutant, &str) = (Mutant::FillsGaps, "V2");
+const FORGETS: (Mutant, &str) = (Mutant::ForgetsUnpack, "V2");
+const FIRST: (Mutant, &str) = (Mutant::FirstPieces, "V2");
+
+pub(super) fn cases() -> Vec<(&'static str, Case)> {
+    vec![
+        ("2 ranks, 1 eager message in pieces", {
+            let harmless = &[Mutant::StagesAll, Mutant::ForgetsUnpack, Mutant::FirstPieces];
+            Case { found: &[LATE, GAPS], harmless, ..message(6, None) }
+        }),
+        ("2 ranks, 1 message in pieces by RGET", {
+            let harmless = &[Mutant::FirstPieces, Mutant::PacksLate];
+            Case { found: &[EARLY, GAPS, FORGETS], harmless, ..message(20, None) }
+        }),
+        ("2 neighbours, 1 message in pieces by cells", {
+            let cells = Cooperation::by(Scheme::Fixed(Protocol::SharedMemory));
+            let harmless = &[Mutant::StagesAll, Mutant::ForgetsUnpack];
+            Case { found: &[LATE, GAPS, FIRST], harmless, ..message(20, Some(cells)) }
+        }),
+    ]
+}
+
+/// A message of blocks of 2 B, to other places.
+fn message(blocks: i64, near: Option<Cooperation>) -> Case {
+    let byte = Datatype::named(Primitive::Byte);
+    let side = |call: Call, stride| {
+        let columns = Datatype::vector(blocks, 2, stride, &byte).expect("a small type");
+        call.typed(&Arc::new(Elements::new(columns, 1).expect("a small type")))
+    };
+    let sender = side(send(WORLD, 1, 1, 0), 5);
+    let receiver = side(recv(WORLD, Some(0), Some(1), 0, 0), 3);
+    Case::new(Small { near, ..Small::new(vec![vec![sender], vec![receiver]]) })
+}

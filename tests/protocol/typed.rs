@@ -1,0 +1,394 @@
+//! Messages whose buffers lie in pieces: what arrives, by whatever way, is what the definition of MPI
+//! selects, and what lies between the pieces stays as it was.
+
+#![allow(clippy::wildcard_enum_match_arm, reason = "a few calls and replies of many")]
+
+use std::sync::Arc;
+
+use crate::chart::{Chart, check_chart, near, nodes};
+use crate::common::{Script, cross, ideal, job};
+use crate::datatypes::scattered;
+use crate::datatypes_model::{Map, datatype};
+use crate::small::{Small, WORLD, wait, wait_all};
+use mpisim::engine::{Stream, Streams};
+use mpisim::mpi::datatype::{Datatype, Primitive};
+use mpisim::mpi::envelope::Rank;
+use mpisim::protocols::call::{Buffer, Call, Outcome, Peer, Reply, SendMode};
+use mpisim::protocols::contract::{Handle, Next, Process, Region, Space, Thread};
+use mpisim::protocols::rendezvous::{Cooperation, Protocol, Scheme};
+use mpisim::protocols::typed::Elements;
+use mpisim::runtime::explore::{self, Budget};
+use mpisim::runtime::memory::Memories;
+use mpisim::runtime::timed::Ending;
+use mpisim::units::Bytes;
+use proptest::prelude::Strategy;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
+
+/// What one side has for a buffer: elements of a type, or as many bytes.
+#[derive(Clone, Debug)]
+struct Side {
+    elements: Arc<Elements>,
+    /// Where each packed byte lies, by the definition of MPI.
+    places: Vec<u64>,
+}
+
+impl Side {
+    fn new(datatype: &Datatype, count: u64) -> Self {
+        let elements = Arc::new(Elements::new(datatype.clone(), count).unwrap());
+        let map = Map::of(datatype).repeated(count);
+        let low = map.span().0.min(0);
+        let places = map.bytes_in_order().into_iter().map(|at| (at - low).unsigned_abs()).collect();
+        Self { elements, places }
+    }
+
+    fn bytes(count: u64) -> Self {
+        Self::new(&Datatype::named(Primitive::Byte), count)
+    }
+
+    fn len(&self) -> u64 {
+        self.elements.packed()
+    }
+
+    /// The call with this buffer, and where its bytes are.
+    fn of(&self, call: Call) -> (Call, Vec<u64>) {
+        let call = call.typed(&self.elements);
+        let places = match call {
+            Call::Typed(_) => self.places.clone(),
+            _ => (0..self.len()).collect(),
+        };
+        (call, places)
+    }
+
+    fn call(&self, call: Call) -> Call {
+        self.of(call).0
+    }
+}
+
+const BUFFER: Buffer = Buffer { id: 0, bytes: 0 };
+
+fn send(mode: SendMode) -> Call {
+    Call::Send { to: Peer::Rank(Rank(1)), tag: 7, comm: WORLD, buffer: BUFFER, mode }
+}
+
+fn isend(mode: SendMode) -> Call {
+    let (request, to) = (Handle(0), Peer::Rank(Rank(1)));
+    Call::Isend { request, to, tag: 7, comm: WORLD, buffer: BUFFER, mode }
+}
+
+fn recv() -> Call {
+    Call::Recv { source: Peer::Rank(Rank(0)), tag: Some(7), comm: WORLD, buffer: BUFFER }
+}
+
+fn irecv() -> Call {
+    let (request, source) = (Handle(0), Peer::Any);
+    Call::Irecv { request, source, tag: Some(7), comm: WORLD, buffer: BUFFER }
+}
+
+/// Every byte of the message is at its place, and no other byte has changed.
+///
+/// A buffer that was sent is inverted when it is given back. Where both sides lie in pieces, what is
+/// between these has the same bytes at the same places of both, before.
+#[track_caller]
+fn check_bytes(memories: &Memories, sent: (&Side, &[u64]), got: (&Side, &[u64]), words: &str) {
+    let whole = |process: u32, (side, places): (&Side, &[u64])| {
+        let last = places.iter().max().map_or(0, |last| last + 1);
+        let region = Region::new(Space::User(0), side.elements.extent().max(last));
+        memories.bytes(Process(process), region)
+    };
+    let (source, target) = (whole(0, sent), whole(1, got));
+    let at = |place: u64| usize::try_from(place).unwrap();
+    for (number, (from, to)) in sent.1.iter().zip(got.1).enumerate() {
+        assert_eq!(target[at(*to)], !source[at(*from)], "{words}: byte {number}");
+    }
+    if [sent, got].iter().any(|(side, _)| side.elements.is_one_piece()) {
+        return;
+    }
+    let is_gap = |place: usize, places: &[u64]| !places.iter().any(|one| at(*one) == place);
+    for place in 0..source.len().min(target.len()) {
+        if is_gap(place, sent.1) && is_gap(place, got.1) {
+            assert_eq!(target[place], !source[place], "{words}: the byte {place} between pieces");
+        }
+    }
+}
+
+fn pick<T: Clone>(draw: &mut Stream, values: &[T]) -> T {
+    values[usize::try_from(draw.below(values.len() as u64)).unwrap()].clone()
+}
+
+fn only_begins(call: &Call) -> bool {
+    let call = if let Call::Typed(typed) = call { &typed.call } else { call };
+    matches!(call, Call::Isend { .. } | Call::Irecv { .. })
+}
+
+/// Types of one signature; one side may have one piece.
+fn sides(runner: &mut TestRunner, draw: &mut Stream) -> (Side, Side) {
+    let gaps = proptest::collection::vec(0..40_i64, 1..9);
+    let (datatype, gaps) = (datatype(), gaps).new_tree(runner).unwrap().current();
+    let count = 1 + draw.below(3);
+    let sent = Side::new(&datatype, count);
+    let other = scattered(&Map::of(&datatype).repeated(count), &gaps);
+    match draw.below(4) {
+        0 => (Side::bytes(sent.len()), Side::new(&other, 1)),
+        1 => (sent.clone(), Side::bytes(sent.len())),
+        _ => (sent, Side::new(&other, 1)),
+    }
+}
+
+/// D8: random types of one signature on both sides, by every way that a message has, expected and
+/// unexpected, in the timed runtime; each run is one that the untimed world can make.
+#[test]
+fn random_types_of_one_signature_exchange_their_bytes_by_every_way() {
+    let mut runner = TestRunner::deterministic();
+    let mut draw = Streams::new(5).stream("typed", 0);
+    let far = [Protocol::RPut, Protocol::RGet, Protocol::Rtr, Protocol::RPutImmediate];
+    let near = [
+        Scheme::Fixed(Protocol::SharedMemory),
+        Scheme::Fixed(Protocol::RGet),
+        Scheme::Fixed(Protocol::RPut),
+        Scheme::Fixed(Protocol::Rtr),
+        Scheme::Fixed(Protocol::CoopP2p),
+        Scheme::Fixed(Protocol::CoopHca),
+        Scheme::Coll,
+        Scheme::Load,
+        Scheme::Hybrid,
+    ];
+    let (mut compared, mut unexpected, mut pieces) = (0, 0, [0, 0]);
+    for number in 0..1_500 {
+        let (sent, got) = sides(&mut runner, &mut draw);
+        let mode = pick(&mut draw, &[SendMode::Standard, SendMode::Synchronous]);
+        let (from, sent_at) = sent.of(pick(&mut draw, &[send(mode), isend(mode)]));
+        let (into, got_at) = got.of(pick(&mut draw, &[recv(), irecv()]));
+        pieces[0] += u32::from(matches!(from, Call::Typed(_)));
+        pieces[1] += u32::from(matches!(into, Call::Typed(_)));
+        let words = format!("{number}: {from:?} to {into:?}");
+        let late = [0, 50_000_000];
+        let programs = [from, into].map(|call| {
+            let wait = only_begins(&call).then_some(Next::Call(wait(0)));
+            let begin = Next::Compute(pick(&mut draw, &late));
+            // Who looks for another message takes this one before it is posted.
+            let look = Call::Iprobe { source: Peer::Any, tag: Some(8), comm: WORLD };
+            let look = pick(&mut draw, &[None, Some(Next::Call(look))]);
+            Script::new([begin].into_iter().chain(look).chain([Next::Call(call)]).chain(wait))
+        });
+        let mut job = job(ideal(&[]), programs.into());
+        job.nodes = 1 + u32::try_from(draw.below(2)).unwrap();
+        job.rendezvous = pick(&mut draw, &far);
+        job.cooperation = Cooperation::by(pick(&mut draw, &near));
+        job.cooperation.chunk = pick(&mut draw, &[None, Some(Bytes::new(16))]);
+        job.cooperation.page = Bytes::new(1);
+        let eager = Some(Bytes::new(pick(&mut draw, &[0, 64, 1 << 20])));
+        (job.eager_inter, job.eager_intra) = (eager, eager);
+        let ran = cross(job).unwrap_or_else(|drift| panic!("{words}: {drift}"));
+        assert_eq!(ran.outcome.ending, Ending::Finished, "{words}");
+        assert_eq!(ran.outcome.violations, [], "{words}");
+        compared += ran.outcome.sometimes.compared;
+        unexpected += ran.outcome.sometimes.unexpected;
+        check_bytes(&ran.memories, (&sent, &sent_at), (&got, &got_at), &words);
+    }
+    assert!(compared > 1_000, "{compared}");
+    assert!(unexpected > 200, "{unexpected}");
+    assert!(pieces.iter().all(|number| *number > 500), "{pieces:?}");
+}
+
+/// Columns of a matrix of bytes: `blocks` of 2 B, 5 B apart.
+fn columns(blocks: i64) -> Side {
+    Side::new(&Datatype::vector(blocks, 2, 5, &Datatype::named(Primitive::Byte)).unwrap(), 1)
+}
+
+/// The same number of bytes in the opposite order of memory, 3 B apart.
+fn backwards(bytes: u64) -> Side {
+    let bytes = i64::try_from(bytes).unwrap();
+    Side::new(&Datatype::vector(bytes, 1, -3, &Datatype::named(Primitive::Byte)).unwrap(), 1)
+}
+
+fn near_schemes() -> Vec<Option<Cooperation>> {
+    let all = [
+        Scheme::Fixed(Protocol::SharedMemory),
+        Scheme::Fixed(Protocol::RGet),
+        Scheme::Fixed(Protocol::RPut),
+        Scheme::Fixed(Protocol::CoopP2p),
+        Scheme::Fixed(Protocol::CoopHca),
+        Scheme::Coll,
+        Scheme::Load,
+    ];
+    let all = all.map(|scheme| Cooperation { page: Bytes::new(1), ..Cooperation::by(scheme) });
+    all.into_iter().map(Some).collect()
+}
+
+/// Every order of events, eager and by rendezvous, inside a node and between two.
+#[test]
+fn messages_in_pieces_arrive_in_every_order_of_events() {
+    let far = [Protocol::RPut, Protocol::RGet, Protocol::Rtr, Protocol::RPutImmediate];
+    let ways = far.map(|rendezvous| (rendezvous, None)).into_iter();
+    let ways = ways.chain(near_schemes().into_iter().map(|near| (Protocol::RPut, near)));
+    for (rendezvous, near) in ways {
+        for blocks in [4, 20] {
+            let (sent, got) = (columns(blocks), backwards(2 * blocks.unsigned_abs()));
+            for mode in [SendMode::Standard, SendMode::Synchronous] {
+                for posted in [vec![got.call(recv())], vec![got.call(irecv()), wait(0)]] {
+                    let sender = vec![sent.call(isend(mode)), wait(0)];
+                    let calls = vec![sender, posted];
+                    let small = Small { rendezvous, near: near.clone(), ..Small::new(calls) };
+                    let survey = explore::judged(&small.world(), Budget::default(), |_| None);
+                    assert!(survey.is_clean(), "{rendezvous:?} {near:?} {blocks}: {survey:#?}");
+                    assert!(survey.sometimes.compared > 0);
+                }
+            }
+        }
+    }
+}
+
+/// Two messages of one process at once, and a buffered one, have staging buffers of their own.
+#[test]
+fn several_messages_in_pieces_are_open_at_once() {
+    for blocks in [4, 20] {
+        let (sent, got) = (columns(blocks), backwards(2 * blocks.unsigned_abs()));
+        let own = |call: Call, number: u32| match call {
+            Call::Isend { to, tag, comm, mode, .. } => {
+                let (request, buffer) = (Handle(number), Buffer { id: number, bytes: 0 });
+                Call::Isend { request, to, tag, comm, buffer, mode }
+            }
+            Call::Irecv { source, tag, comm, .. } => {
+                let (request, buffer) = (Handle(number), Buffer { id: number, bytes: 0 });
+                Call::Irecv { request, source, tag, comm, buffer }
+            }
+            other => other,
+        };
+        for modes in [[SendMode::Standard; 2], [SendMode::Buffered, SendMode::Standard]] {
+            let sends = [0, 1].map(|i| sent.call(own(isend(modes[i as usize]), i)));
+            let receives = [0, 1].map(|number| got.call(own(irecv(), number)));
+            let attach = [Call::AttachBuffer { bytes: 40 }];
+            let sender =
+                attach.into_iter().chain(sends).chain([wait_all(0, 2), Call::DetachBuffer]);
+            let taker = receives.into_iter().chain([wait_all(0, 2)]);
+            let small = Small::new(vec![sender.collect(), taker.collect()]);
+            let survey = explore::judged(&small.world(), Budget::default(), |_| None);
+            assert!(survey.is_clean(), "{blocks} {modes:?}: {survey:#?}");
+        }
+    }
+}
+
+/// Probes and statuses count packed bytes; a receive that is too short takes what fits, and the pieces
+/// beyond keep what they had.
+#[test]
+fn truncation_and_status_count_packed_bytes() {
+    for (sent, room) in [(4, 6), (20, 33), (20, 40), (4, 40)] {
+        let (sent, got) = (columns(sent), backwards(room));
+        let probe = Call::Mprobe { message: Handle(0), source: Peer::Any, tag: None, comm: WORLD };
+        let receive = got.call(Call::Mrecv { message: Handle(0), buffer: BUFFER });
+        for calls in [vec![got.call(recv())], vec![probe, receive]] {
+            let probes = calls.len() == 2;
+            let small = Small::new(vec![vec![sent.call(send(SendMode::Standard))], calls]);
+            let counts = |world: &crate::small::World| {
+                let script = world.program(Process(1), Thread(0));
+                let fits = sent.len().min(room);
+                let ended = match script.replies.last() {
+                    Some(Reply::Outcome(Outcome::Received(status))) => {
+                        sent.len() <= room && status.count == fits
+                    }
+                    Some(Reply::Outcome(Outcome::Truncated(status))) => {
+                        sent.len() > room && status.count == fits
+                    }
+                    _ => false,
+                };
+                let counted = match script.replies.first() {
+                    Some(Reply::Probed(Some(status))) => status.count == sent.len(),
+                    _ => !probes,
+                };
+                ended && counted
+            };
+            let survey = explore::judged(&small.world(), Budget::default(), |_| None);
+            assert!(survey.is_clean() && survey.sometimes.compared > 0, "{survey:#?}");
+            let mut world = small.world();
+            explore::walk(&mut world, 1, 0, 10_000);
+            assert!(counts(&world), "{room}: {world:#?}");
+        }
+    }
+}
+
+fn told(chart: Chart, blocks: i64) -> Chart {
+    let (sent, got) = (columns(blocks), backwards(2 * blocks.unsigned_abs()));
+    chart.call(1, got.call(recv())).call(0, sent.call(send(SendMode::Standard))).settle()
+}
+
+/// An eager message is packed into the buffer that it leaves from, and unpacked out of the one that it
+/// came to.
+#[test]
+fn an_eager_message_is_copied_once_on_each_side() {
+    check_chart(
+        &told(nodes(2, Protocol::RGet), 4),
+        "
+        0 packs 8 B at 0 from user to staging
+        0 sends EAGER 8 B to 1
+        0 completes
+        0 returns sent
+        1 unpacks 8 B at 0 from landing to user
+        1 frees the landing buffer
+        1 completes
+        1 returns 8 B from 0 tag 7
+        ",
+    );
+}
+
+/// What the HCA is to read is packed before its address is told, and unpacked after it was read.
+#[test]
+fn a_large_message_is_packed_before_the_rts_where_that_tells_an_address() {
+    check_chart(
+        &told(nodes(2, Protocol::RGet), 20_000),
+        "
+        0 packs 40000 B at 0 from user to packed
+        0 pins 40000 B
+        0 sends RTS 40000 B to 1
+        1 pins 40000 B
+        1 reads 40000 B from 0
+        1 sends FIN to 0
+        1 unpacks 40000 B at 0 from packed to user
+        1 completes
+        1 returns 40000 B from 0 tag 7
+        0 completes
+        0 returns sent
+        ",
+    );
+}
+
+/// Cells are packed and unpacked one by one: nothing is copied twice.
+#[test]
+fn cells_of_shared_memory_are_packed_one_by_one() {
+    let by_cells = Cooperation::by(Scheme::Fixed(Protocol::SharedMemory));
+    check_chart(
+        &told(near(2, by_cells), 10_000),
+        "
+        0 sends RTS 20000 B to 1
+        1 sends CTS to 0
+        0 packs 16384 B at 0 from user to staging
+        0 sends CHUNK 16384 B at 0 to 1
+        0 packs 3616 B at 16384 from user to staging
+        0 sends CHUNK 3616 B at 16384 to 1
+        0 completes
+        0 returns sent
+        1 unpacks 16384 B at 0 from landing to user
+        1 frees the landing buffer
+        1 unpacks 3616 B at 16384 from landing to user
+        1 frees the landing buffer
+        1 completes
+        1 returns 20000 B from 0 tag 7
+        ",
+    );
+}
+
+/// What lies in one piece is no message in pieces, wherever the piece is.
+#[test]
+fn one_piece_is_an_ordinary_buffer() {
+    let byte = Datatype::named(Primitive::Byte);
+    let behind = Datatype::hindexed(&[6], &[40], &byte).unwrap();
+    for (datatype, count) in [(byte.clone(), 9), (behind, 1), (byte, 0)] {
+        let side = Side::new(&datatype, count);
+        let call = side.call(send(SendMode::Standard));
+        assert!(
+            matches!(call, Call::Send { buffer, .. } if buffer.bytes == side.len()),
+            "{call:?}"
+        );
+    }
+    assert!(matches!(columns(2).call(recv()), Call::Typed(_)));
+}
