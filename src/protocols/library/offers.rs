@@ -26,7 +26,7 @@ use std::collections::BTreeMap;
 use super::requests::{Body, Choice, Request, received};
 use super::{
     Action, Key, Library, LibraryAction, MessageHeader, Process, ProtocolError, Region, Route,
-    Selection, Space, Thread, Via,
+    Selection, Space, Thread, Via, push_walk,
 };
 use crate::mpi::envelope::{Envelope, Rank};
 use crate::mpi::observation::Observation;
@@ -176,7 +176,7 @@ impl Library {
             }
         }
         let length = u32::try_from(queue.posted_len()).expect("queues are counted in u32");
-        out.emit(|| Action::Walk { entries, length });
+        out.emit(|| Action::Walk { entries, length, fact: None });
         behind
     }
 
@@ -327,9 +327,8 @@ impl Library {
         let MessageHeader { message, envelope, .. } = *header;
         let queue = self.queue(envelope.context, envelope.dest);
         let walk = self.matching[queue].claim(&envelope);
-        out.emit(|| Action::Walk { entries: walk.visited, length: walk.length });
         let taken_by = walk.matched.map(|posted| posted.id);
-        out.emit(|| Action::Observe(Observation::Arrived { message, taken_by }));
+        push_walk(&walk, Some(Observation::Arrived { message, taken_by }), out);
         let taken = walk.matched?;
         let offers = self.offers.get_or_insert_default();
         let pair = offers.pairs.entry(from.peer).or_default();

@@ -526,14 +526,13 @@ impl Library {
         fact: Option<Observation>,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
-        out.emit(|| Action::Work(Step::Completion));
         if let Key::Buffered(_) = key {
             self.buffered_over(key, buffer.map_or(0, |buffer| buffer.len), fact, out);
             return Ok(());
         }
         // A collective gives its buffers back at its end, not with each message.
         let buffer = buffer.filter(|_| !matches!(key, Key::Part(..) | Key::Later(..)));
-        out.emit(|| Action::Complete { request: key.handle(), buffer, fact });
+        out.emit(|| Action::Complete { code: Some(Step::Completion), buffer, fact });
         let request = self.requests.get_mut(key).expect("an open request is completed");
         request.body = Body::Complete(outcome);
         if let Some(thread) = request.waiter {

@@ -13,9 +13,10 @@ use super::{
     Account, Arrived, Content, Flight, FlightKind, Happening, Lends, Machine, Mark, Monitor, Part,
     Phase, Placement, Planted, Program, Timed,
 };
+use crate::mpi::observation::Observation;
 use crate::protocols::contract::{
     ASKED, Action, ActionOf, Counter, Entry, Guard, Input, InputOf, Next, Process, Region, Route,
-    Thread, Token, Via,
+    Step, Thread, Token, Via,
 };
 use crate::runtime::causes::Spent;
 use crate::runtime::monitors::system;
@@ -492,13 +493,16 @@ where
     ) -> Option<Time> {
         debug_assert_eq!(self.actor(thread).after, After::Nothing, "Poll and Resume end a list");
         match action {
-            Action::Work(step) => {
-                Some(self.charge(thread, Part::Library, cursor, self.costs.step(*step)))
-            }
-            Action::Walk { entries, length } => {
+            Action::Work(step) => Some(self.run_code(thread, *step, cursor)),
+            Action::Walk { entries, length, fact } => {
                 self.entries_visited += u64::from(*entries);
                 self.actor(thread).account.entries += u64::from(*entries);
-                Some(self.charge(thread, Part::Walk, cursor, self.costs.walk(*entries, *length)))
+                let cost = self.costs.walk(*entries, *length);
+                let cursor = self.charge(thread, Part::Walk, cursor, cost);
+                if let Some(fact) = fact {
+                    self.tells(thread, process, fact);
+                }
+                Some(cursor)
             }
             Action::Copy { from, to } => self.copy(thread, process, *from, *to, cursor),
             Action::Combine { from, into, reduction, side } => {
@@ -591,14 +595,13 @@ where
                 self.actor(thread).after = After::Resume(*token);
                 Some(cursor)
             }
-            Action::Complete { buffer, fact, .. } => {
+            Action::Complete { code, buffer, fact } => {
+                let cursor = code.map_or(cursor, |step| self.run_code(thread, step, cursor));
                 self.completes(process, *buffer, fact.as_ref());
                 Some(cursor)
             }
             Action::Observe(fact) => {
-                let program = &self.actors[thread as usize].program;
-                let found = &mut self.violations;
-                self.monitors.told(process, fact, || program.position(), found);
+                self.tells(thread, process, fact);
                 Some(cursor)
             }
             Action::Return { thread: whose, reply } => {
@@ -611,6 +614,21 @@ where
                 Some(cursor)
             }
         }
+    }
+
+    /// The monitors hear what the library of `process` tells inside a call of `thread`.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "it only hands on")]
+    pub(super) fn tells(&mut self, thread: u32, process: Process, fact: &Observation) {
+        let program = &self.actors[thread as usize].program;
+        let found = &mut self.violations;
+        self.monitors.told(process, fact, || program.position(), found);
+    }
+
+    /// This core runs a stretch of library code.
+    #[inline]
+    fn run_code(&mut self, thread: u32, step: Step, cursor: Time) -> Time {
+        self.charge(thread, Part::Library, cursor, self.costs.step(step))
     }
 
     /// Work of this core: stretched by its siblings and by the operating system.

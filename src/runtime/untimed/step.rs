@@ -532,10 +532,11 @@ where
         let process = actor.process;
         self.look_at(process, &action);
         match action {
-            Action::Work(_)
-            | Action::Walk { .. }
+            Action::Walk { fact: None, .. }
+            | Action::Work(_)
             | Action::Register { .. }
             | Action::Expose { .. } => {}
+            Action::Walk { fact: Some(fact), .. } => self.observe(actor, &fact),
             Action::PeerCopy { peer, toward, own, remote } => {
                 self.peer_copy(actor, peer, toward, own, remote);
             }
@@ -601,7 +602,7 @@ where
             Action::Resume(_) | Action::Consult { .. } => {
                 unreachable!("`Cut` makes it the first action of its step")
             }
-            Action::Complete { request: _, buffer, fact } => self.complete(actor, buffer, fact),
+            Action::Complete { code: _, buffer, fact } => self.complete(actor, buffer, fact),
             Action::Observe(fact) => self.observe(actor, &fact),
             Action::Return { thread, reply } => self.return_to(actor, thread, reply),
         }
