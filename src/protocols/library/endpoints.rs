@@ -359,6 +359,7 @@ impl Library {
         self.job.endpoints.guard(caller, self.endpoints.locals)
     }
 
+    #[inline]
     pub(super) fn polled_by(&self, thread: Thread) -> Lanes {
         let caller = self.endpoints.current(thread);
         #[cfg(feature = "mutants")]

@@ -473,6 +473,7 @@ impl Machine for Library {
         names::name_of(packet)
     }
 
+    #[inline]
     fn guard(&self, thread: Thread, entry: &Entry<'_, Call>) -> Option<Guard> {
         if self.pending.len() == 1 {
             return None;
@@ -486,6 +487,7 @@ impl Machine for Library {
         self.guard_of(caller)
     }
 
+    #[inline]
     fn polls(&self, thread: Thread) -> Lanes {
         self.polled_by(thread)
     }

@@ -76,6 +76,7 @@ impl Library {
     /// What a message of this envelope finds: its offer, and how many offers were heard.
     ///
     /// Every message with an envelope must ask, once, when it is sent.
+    #[inline]
     pub(super) fn meet_offer(&mut self, to: Process, envelope: &Envelope) -> (Option<Offer>, u32) {
         let Some(offers) = &mut self.offers else { return (None, 0) };
         let pair = offers.pairs.entry(to).or_default();

@@ -31,7 +31,9 @@ pub(super) struct Actor<M: Machine, P> {
     pub(super) inner: Thread,
     /// Whether nothing but its own polls can tell it anything: see [`Timed::ahead`].
     pub(super) alone: bool,
-    /// Whether its work takes what it takes, and nobody notes it.
+    /// Whether its work takes what it takes, whenever it is done.
+    undisturbed: bool,
+    /// The same, and nobody shares its core or notes it.
     pub(super) plain: bool,
     pub(super) placement: Placement,
     pub(super) program: P,
@@ -51,6 +53,8 @@ pub(super) struct Actor<M: Machine, P> {
     returns: bool,
     /// What its list ends with.
     after: After,
+    /// The counters that it asks for last.
+    asked: [Counter; ASKED],
     /// What its call returns, once its list is over.
     pub(super) reply: Option<M::Reply>,
     /// The packet that it took last: the way back, and its channel.
@@ -101,7 +105,7 @@ pub(super) enum After {
     Nothing,
     Poll(Token),
     Resume(Token),
-    Consult([Counter; ASKED], Token),
+    Consult(Token),
 }
 
 #[derive(Debug)]
@@ -110,7 +114,7 @@ pub(super) enum Entering<M: Machine> {
     Take(u32),
     Polled(Token),
     Resume(Token),
-    Consult([Counter; ASKED], Token),
+    Consult(Token),
     /// A turn of polling that needs the lock.
     Turn,
 }
@@ -121,7 +125,7 @@ impl<M: Machine> Entering<M> {
             Self::Call(call) => Entry::Call(call),
             Self::Take(_) => Entry::Packet,
             Self::Polled(_) => Entry::Polled,
-            Self::Resume(_) | Self::Consult(..) => Entry::Resume,
+            Self::Resume(_) | Self::Consult(_) => Entry::Resume,
             Self::Turn => Entry::Poll,
         }
     }
@@ -135,11 +139,13 @@ impl<M: Machine, P> Actor<M, P> {
         placement: Placement,
         program: P,
     ) -> Self {
+        let undisturbed = placement.is_undisturbed();
         Self {
             process,
             inner,
             alone,
-            plain: alone && placement.is_undisturbed(),
+            undisturbed,
+            plain: alone && undisturbed,
             placement,
             program,
             state: State::Program,
@@ -151,6 +157,7 @@ impl<M: Machine, P> Actor<M, P> {
             cut: Cut::new(),
             returns: false,
             after: After::Nothing,
+            asked: [Counter::Offloads(0); ASKED],
             reply: None,
             taken: None,
             reposts: Vec::new(),
@@ -180,8 +187,17 @@ impl<M: Machine, P> Actor<M, P> {
 
     /// `work` of this core that begins at `cursor`, with what the operating system takes.
     #[inline(always)]
-    #[expect(clippy::inline_always, reason = "an addition, where there is no noise")]
+    #[expect(clippy::inline_always, reason = "two additions, where there is no noise")]
     pub(super) fn work(&mut self, part: Part, cursor: Time, work: TimeDelta) -> Time {
+        if self.undisturbed {
+            self.account.add(part, work);
+            return cursor + work;
+        }
+        self.work_with_noise(part, cursor, work)
+    }
+
+    /// The same, where the operating system or a fault takes something.
+    fn work_with_noise(&mut self, part: Part, cursor: Time, work: TimeDelta) -> Time {
         let end = match (&self.placement.slow, &self.placement.noise) {
             (None, None) => cursor + work,
             (None, Some(noise)) => noise.end_of(cursor, work),
@@ -324,10 +340,7 @@ where
         actor.state = State::Working;
         actor.next = 0;
         actor.cut = Cut::new();
-        actor.list.clear();
-        if actor.list.capacity() == 0 {
-            actor.list = self.lists.take();
-        }
+        self.lists.lend(&mut actor.list);
         let cursor = actor.work(part, at, lead);
         let (process, inner) = (actor.process, actor.inner);
         self.note_entry(thread, &what, (part, at, cursor));
@@ -352,8 +365,9 @@ where
                 self.record(|| Choice::Act { process, thread: inner });
                 self.handle(thread, Input::Resume(token));
             }
-            Entering::Consult(counters, token) => {
+            Entering::Consult(token) => {
                 self.record(|| Choice::Act { process, thread: inner });
+                let counters = self.actors[thread as usize].asked;
                 let exact = self.counters.read(counters);
                 let values = self.stale.seen(counters, cursor, exact);
                 self.handle(thread, Input::Counters { token, values });
@@ -421,6 +435,8 @@ where
     }
 
     /// Asks the machine; answers whether it knew the input.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a call would pass the input through memory")]
     fn handle(&mut self, thread: u32, input: InputOf<M>) -> bool {
         let process = self.actors[thread as usize].process;
         self.settle(process);
@@ -441,28 +457,28 @@ where
         let actor = self.actor(thread);
         let list = std::mem::take(&mut actor.list);
         let (mut cut, process, inner) = (actor.cut, actor.process, actor.inner);
+        let mut next = actor.next;
         // Where the list goes on, if it does not end now.
-        let mut rest = None;
-        for (next, action) in list.iter().enumerate().skip(actor.next) {
+        let rest = loop {
+            let Some(action) = list.get(next) else { break None };
             if !begun && cut.before(action) && !comes_back(action) {
                 if is_return_of(action, inner) && next + 1 == list.len() {
                     // It takes effect with the list's end: one event for both.
                     self.actor(thread).returns = true;
                 } else if cursor > now {
                     self.schedule(cursor, thread, Phase::Library, Happening::Step(thread));
-                    rest = Some(next);
-                    break;
+                    break Some(next);
                 } else {
                     self.record_act(thread);
                 }
             }
             begun = false;
+            next += 1;
             let Some(after) = self.carry_out(thread, process, action, cursor) else {
-                rest = Some(next + 1);
-                break;
+                break Some(next);
             };
             cursor = after;
-        }
+        };
         let actor = self.actor(thread);
         if let Some(next) = rest {
             (actor.next, actor.cut, actor.list) = (next, cut, list);
@@ -526,7 +542,8 @@ where
                 Some(self.change_counter(thread, (*counter, *change), cursor))
             }
             Action::Consult { counters, token } => {
-                self.actor(thread).after = After::Consult(*counters, *token);
+                let actor = self.actor(thread);
+                (actor.asked, actor.after) = (*counters, After::Consult(*token));
                 Some(self.go_to_counters(thread, *counters, cursor))
             }
             Action::Watch { counter, value, token } => {
@@ -746,7 +763,7 @@ where
         let actor = self.actor(thread);
         let after = std::mem::replace(&mut actor.after, After::Nothing);
         // The pass of a test is one hold of the lock, with what it meets; so is a look at counters.
-        let asks = matches!(after, After::Poll(_) | After::Consult(..));
+        let asks = matches!(after, After::Poll(_) | After::Consult(_));
         if actor.holds.is_some() && !asks && !actor.pass.is_some_and(Pass::is_of_test) {
             self.release(thread, at);
         }
@@ -760,9 +777,7 @@ where
                 self.poll_on(thread, at);
             }
             After::Resume(token) => self.enter(thread, Entering::Resume(token), at),
-            After::Consult(counters, token) => {
-                self.enter(thread, Entering::Consult(counters, token), at);
-            }
+            After::Consult(token) => self.enter(thread, Entering::Consult(token), at),
             After::Nothing => {
                 let reply = actor.reply.take();
                 if reply.is_some() {
