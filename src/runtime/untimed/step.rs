@@ -532,11 +532,8 @@ where
         let process = actor.process;
         self.look_at(process, &action);
         match action {
-            Action::Walk { fact: None, .. }
-            | Action::Work(_)
-            | Action::Register { .. }
-            | Action::Expose { .. } => {}
-            Action::Walk { fact: Some(fact), .. } => self.observe(actor, &fact),
+            Action::Work(_) | Action::Register { .. } | Action::Expose { .. } => {}
+            Action::Walk { fact, .. } => fact.iter().for_each(|fact| self.observe(actor, fact)),
             Action::PeerCopy { peer, toward, own, remote } => {
                 self.peer_copy(actor, peer, toward, own, remote);
             }
