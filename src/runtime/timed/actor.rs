@@ -32,9 +32,7 @@ pub(super) struct Actor<M: Machine, P> {
     pub(super) inner: Thread,
     /// Whether nothing but its own polls can tell it anything: see [`Timed::ahead`].
     pub(super) alone: bool,
-    /// Whether its work takes what it takes, whenever it is done.
-    undisturbed: bool,
-    /// The same, and nobody shares its core or notes it.
+    /// Whether its work takes what it takes, and nobody notes it.
     pub(super) plain: bool,
     pub(super) placement: Placement,
     pub(super) program: P,
@@ -140,13 +138,11 @@ impl<M: Machine, P> Actor<M, P> {
         placement: Placement,
         program: P,
     ) -> Self {
-        let undisturbed = placement.is_undisturbed();
         Self {
             process,
             inner,
             alone,
-            undisturbed,
-            plain: alone && undisturbed,
+            plain: alone && placement.is_undisturbed(),
             placement,
             program,
             state: State::Program,
@@ -190,7 +186,7 @@ impl<M: Machine, P> Actor<M, P> {
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "two additions, where there is no noise")]
     pub(super) fn work(&mut self, part: Part, cursor: Time, work: TimeDelta) -> Time {
-        if self.undisturbed {
+        if self.placement.is_undisturbed() {
             self.account.add(part, work);
             return cursor + work;
         }
