@@ -58,6 +58,7 @@ impl Time {
     /// # Panics
     ///
     /// When `earlier` is later than `self`: simulated time never goes back.
+    #[inline]
     pub fn since(self, earlier: Self) -> TimeDelta {
         TimeDelta(self.0.checked_sub(earlier.0).expect("simulated time never goes back"))
     }

@@ -237,6 +237,8 @@ pub enum Action<P, R> {
         entries: u32,
         /// Entries in the queue: its footprint decides the cache level.
         length: u32,
+        /// What the walk has found or left, told to monitors after it.
+        fact: Option<Observation>,
     },
     /// This core copies `from.len` bytes.
     Copy {
@@ -397,11 +399,11 @@ pub enum Action<P, R> {
     Poll(Token),
     /// Come back in under the guard, as [`Input::Resume`]. Ends the list.
     Resume(Token),
-    /// Marker for monitors, at no cost: the buffer of a request belongs to the program again.
+    /// This core ends a request, or gives a buffer back before: monitors hear of it after the code.
     Complete {
-        /// The request.
-        request: Handle,
-        /// Its buffer; `None` where it had none.
+        /// The library code that ends the request; `None` costs nothing.
+        code: Option<Step>,
+        /// The buffer that belongs to the program again; `None` where there is none.
         buffer: Option<Region>,
         /// What has ended with it, told before: a send or a receive; `None` where that is neither.
         fact: Option<Observation>,
@@ -422,7 +424,7 @@ impl<P, R> Action<P, R> {
     pub fn map_reply<S>(self, map: impl FnOnce(R) -> S) -> Action<P, S> {
         match self {
             Self::Work(step) => Action::Work(step),
-            Self::Walk { entries, length } => Action::Walk { entries, length },
+            Self::Walk { entries, length, fact } => Action::Walk { entries, length, fact },
             Self::Copy { from, to } => Action::Copy { from, to },
             Self::Pack(copy) => Action::Pack(copy),
             Self::Combine { from, into, reduction, side } => {
@@ -456,7 +458,7 @@ impl<P, R> Action<P, R> {
             Self::Release => Action::Release,
             Self::Poll(token) => Action::Poll(token),
             Self::Resume(token) => Action::Resume(token),
-            Self::Complete { request, buffer, fact } => Action::Complete { request, buffer, fact },
+            Self::Complete { code, buffer, fact } => Action::Complete { code, buffer, fact },
             Self::Observe(fact) => Action::Observe(fact),
             Self::Return { thread, reply } => Action::Return { thread, reply: map(reply) },
         }

@@ -76,9 +76,9 @@ pub struct Memories {
     /// Landing slots of each process where payload is phantom: nothing else is kept then, and
     /// sharing would cost more than the slots.
     counted: Vec<Slots>,
-    /// Bytes that may be stored or taken up before somebody looks at them; `None` where nobody does.
-    /// No part of what memories hold.
-    room: Note<Option<u64>>,
+    /// Bytes that may be stored or taken up before somebody looks at them; the largest number where
+    /// nobody does. No part of what memories hold.
+    room: Note<u64>,
 }
 
 /// The memory of one process.
@@ -116,19 +116,19 @@ impl Memories {
             payload,
             processes: vec![Shared::default(); real],
             counted: vec![Slots::default(); counted],
-            room: Note(None),
+            room: Note(u64::MAX),
         }
     }
 
     /// Somebody looks again when so many bytes more were stored, or taken up by messages.
     pub const fn look_after(&mut self, bytes: u64) {
-        self.room.0 = Some(bytes);
+        self.room.0 = bytes;
     }
 
     /// Whether so many were: what was forgotten meanwhile is not taken off.
     #[inline]
     pub fn is_to_be_looked_at(&self) -> bool {
-        matches!(self.room.0, Some(0))
+        self.room.0 == 0
     }
 
     /// Whether bytes exist.
@@ -159,11 +159,11 @@ impl Memories {
     /// # Panics
     ///
     /// When the two differ in length: the contract demands equal ones.
+    #[inline]
     pub fn copy(&mut self, process: Process, from: Region, to: Region) {
         assert!(from.len == to.len, "a copy of {} bytes into {} bytes", from.len, to.len);
         if self.real(from) {
-            let bytes = self.memory(process, from).take(from);
-            self.put_into(process, to, &bytes);
+            self.copy_bytes(process, from, to);
         }
     }
 
@@ -185,6 +185,11 @@ impl Memories {
         }
         let grown = self.memory(process, copy.data()).scatter(copy.data(), runs(), &bytes);
         self.grows(grown);
+    }
+
+    fn copy_bytes(&mut self, process: Process, from: Region, to: Region) {
+        let bytes = self.memory(process, from).take(from);
+        self.put_into(process, to, &bytes);
     }
 
     /// Moves the bytes of an operation of a process's GPU.
@@ -283,13 +288,19 @@ impl Memories {
     }
 
     /// Reads what leaves with a packet or an RDMA operation.
+    #[inline]
     pub fn capture(&mut self, process: Process, region: Region) -> Parcel {
-        let bytes = self.real(region).then(|| self.memory(process, region).take(region).into());
-        self.grows(if bytes.is_some() { region.len } else { 0 });
+        let bytes = self.real(region).then(|| self.take_up(process, region));
         Parcel { len: region.len, bytes }
     }
 
+    fn take_up(&mut self, process: Process, region: Region) -> Arc<[u8]> {
+        self.grows(region.len);
+        self.memory(process, region).take(region).into()
+    }
+
     /// Puts a taken packet's payload into the lowest free landing slot of `process`.
+    #[inline]
     pub fn land(&mut self, process: Process, parcel: &Parcel) -> Region {
         let slot = match self.payload {
             Payload::Real => self.own_memory(process).landing.occupy(),
@@ -324,6 +335,7 @@ impl Memories {
     /// # Panics
     ///
     /// When the parcel is not as long as the region.
+    #[inline]
     pub fn write(&mut self, process: Process, into: Region, parcel: &Parcel) {
         assert!(parcel.len == into.len, "{} bytes written into {} bytes", parcel.len, into.len);
         if let Some(bytes) = &parcel.bytes {
@@ -444,6 +456,7 @@ impl Memories {
         }
     }
 
+    #[inline]
     fn real(&self, region: Region) -> bool {
         self.payload == Payload::Real && region.len > 0
     }
@@ -459,7 +472,7 @@ impl Memories {
 
     /// There are so many more bytes.
     fn grows(&mut self, bytes: u64) {
-        self.room.0 = self.room.0.map(|room| room.saturating_sub(bytes));
+        self.room.0 = self.room.0.saturating_sub(bytes);
     }
 
     /// The memory that a region of a process lies in.
@@ -567,6 +580,7 @@ struct Slots {
 }
 
 impl Slots {
+    #[inline]
     fn occupy(&mut self) -> u32 {
         if self.first == self.words.len() {
             self.words.push(0);

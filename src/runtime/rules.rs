@@ -149,13 +149,13 @@ impl Cut {
             | Action::Consult { .. } => true,
             // A ticket is taken in one piece with the reading of its number.
             Action::Count { counter, .. } => self.begun || is_seen_alone(*counter),
-            Action::Copy { .. }
-            | Action::Pack(_)
-            | Action::Combine { .. }
-            | Action::Update { .. } => self.left || touches_window(action),
-            Action::Send { .. } => {
+            Action::Copy { from, to } => self.left || [from, to].into_iter().any(is_exposed),
+            Action::Pack(_) | Action::Combine { .. } | Action::Update { .. } => {
+                self.left || touches_window(action)
+            }
+            Action::Send { payload, .. } => {
                 self.left = true;
-                if touches_window(action) {
+                if payload.as_ref().is_some_and(is_exposed) {
                     // What this step has sent besides begins with it.
                     return true;
                 }
@@ -208,16 +208,20 @@ const fn is_seen_alone(counter: Counter) -> bool {
     matches!(counter, Counter::Lock(_, Number::Readers | Number::Writers))
 }
 
+/// Whether bytes lie in memory that a window exposes.
+const fn is_exposed(region: &Region) -> bool {
+    region.is_in_a_window() && region.len > 0
+}
+
 /// Whether an action of a core reads or writes memory that a window exposes.
 pub fn touches_window<P, R>(action: &Action<P, R>) -> bool {
-    let exposed = |region: &Region| region.is_in_a_window() && region.len > 0;
     match action {
-        Action::Copy { from, to } => exposed(from) || exposed(to),
-        Action::Combine { from, into, .. } => exposed(from) || exposed(into),
-        Action::Pack(copy) => exposed(&copy.packed),
-        Action::Update { target, .. } => exposed(target),
-        Action::Send { payload, .. } => payload.as_ref().is_some_and(exposed),
-        Action::PeerCopy { own, remote, .. } => exposed(own) || exposed(remote),
+        Action::Copy { from, to } => is_exposed(from) || is_exposed(to),
+        Action::Combine { from, into, .. } => is_exposed(from) || is_exposed(into),
+        Action::Pack(copy) => is_exposed(&copy.packed),
+        Action::Update { target, .. } => is_exposed(target),
+        Action::Send { payload, .. } => payload.as_ref().is_some_and(is_exposed),
+        Action::PeerCopy { own, remote, .. } => is_exposed(own) || is_exposed(remote),
         Action::Work(_)
         | Action::Walk { .. }
         | Action::Register { .. }

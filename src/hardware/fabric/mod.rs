@@ -111,6 +111,7 @@ impl Resource {
         };
     }
 
+    #[inline]
     fn shared(&self) -> &Shared {
         match self {
             Self::Shared(shared) => shared,
@@ -120,6 +121,7 @@ impl Resource {
         }
     }
 
+    #[inline]
     fn shared_mut(&mut self) -> &mut Shared {
         match self {
             Self::Shared(shared) => shared,
@@ -129,6 +131,7 @@ impl Resource {
         }
     }
 
+    #[inline]
     fn servers_mut(&mut self) -> &mut Servers {
         match self {
             Self::Servers(servers) => servers,

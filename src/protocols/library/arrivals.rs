@@ -3,7 +3,7 @@
 use super::requests::{Body, Pending, Request, Rts, received};
 use super::{
     Action, Key, Library, LibraryAction, MessageHeader, Packet, Posted, ProtocolError, Region,
-    Route, Space, Thread, Unexpected, UnexpectedBody,
+    Route, Space, Thread, Unexpected, UnexpectedBody, push_walk,
 };
 use crate::mpi::observation::Observation;
 use crate::protocols::call::{SendMode, Status};
@@ -162,9 +162,8 @@ impl Library {
         let engine = &mut self.matching[queue];
         let walk = engine.arrive_with(header.envelope, || Unexpected { header, from, body });
         self.note_lengths(queue);
-        out.emit(|| Action::Walk { entries: walk.visited, length: walk.length });
         let taken_by = walk.matched.map(|posted| posted.id);
-        out.emit(|| Action::Observe(Observation::Arrived { message, taken_by }));
+        push_walk(&walk, Some(Observation::Arrived { message, taken_by }), out);
         self.settle_offers(from.peer, header.heard, walk.matched.map(|posted| posted.key));
         walk.matched
     }

@@ -240,8 +240,7 @@ impl Library {
         let key = Key::User(*request);
         let [input, output] = running.call.buffers();
         if let Some(input) = input {
-            let request = key.handle();
-            out.emit(|| Action::Complete { request, buffer: Some(input), fact: None });
+            out.emit(|| Action::Complete { code: None, buffer: Some(input), fact: None });
         }
         self.complete(key, Outcome::Sent, output, None, out)
     }

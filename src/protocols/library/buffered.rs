@@ -19,7 +19,7 @@ use super::{
     Region, Reply, Route, Space, Thread, push_return,
 };
 use crate::mpi::observation::Observation;
-use crate::protocols::contract::Emit;
+use crate::protocols::contract::{Emit, Step};
 
 /// The room of a process for buffered sends.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
@@ -113,7 +113,7 @@ impl Library {
         fact: Option<Observation>,
         out: &mut Vec<LibraryAction>,
     ) {
-        out.emit(|| Action::Complete { request: key.handle(), buffer: None, fact });
+        out.emit(|| Action::Complete { code: Some(Step::Completion), buffer: None, fact });
         self.requests.drop_buffered(key);
         let Some(attached) = &mut self.attached else { return };
         attached.used -= bytes;

@@ -6,7 +6,7 @@ use super::requests::{Body, Choice, Pending, received};
 use super::{
     Action, Handle, Key, Library, LibraryAction, MessageHeader, Offer, Outcome, Packet, Posted,
     Process, ProtocolError, ReceiveId, Region, Reply, Route, Selection, Space, Thread, Token,
-    Unexpected, UnexpectedBody, Via, push_return,
+    Unexpected, UnexpectedBody, Via, push_return, push_walk,
 };
 use crate::mpi::communicator::Communicator;
 use crate::mpi::envelope::{Context, Envelope, Rank};
@@ -303,10 +303,8 @@ impl Library {
         }
         let walk = self.matching[queue].post(selection, Posted { key, id });
         self.note_lengths(queue);
-        out.emit(|| Action::Walk { entries: walk.visited, length: walk.length });
-        out.emit(|| {
-            Action::Observe(Observation::Posted { receive: id, selection, bytes: buffer.len })
-        });
+        let posted = Observation::Posted { receive: id, selection, bytes: buffer.len };
+        push_walk(&walk, Some(posted), out);
         if let Some(found) = walk.matched {
             let Unexpected { header, from, body } = found.payload;
             let message = header.message;
@@ -519,7 +517,7 @@ impl Library {
         let queue = self.queue(selection.context, selection.dest);
         let status = if let Some(handle) = take {
             let walk = self.matching[queue].take(&selection);
-            out.emit(|| Action::Walk { entries: walk.visited, length: walk.length });
+            push_walk(&walk, None, out);
             let Some(found) = walk.matched else { return false };
             let unexpected = found.payload;
             let receive = self.next_receive();
@@ -535,10 +533,9 @@ impl Library {
             Status { count: bytes, ..status }
         } else {
             let walk = self.matching[queue].probe(&selection);
-            let (entries, length) = (walk.visited, walk.length);
-            let found = walk.matched.map(|unexpected| unexpected.payload.header);
-            out.emit(|| Action::Walk { entries, length });
-            let Some(header) = found else { return false };
+            push_walk(&walk, None, out);
+            let Some(unexpected) = walk.matched else { return false };
+            let header = unexpected.payload.header;
             Status { count: header.bytes, ..status(&header) }
         };
         self.pending[usize::from(thread.0)] = None;
@@ -627,8 +624,7 @@ impl Library {
             let queue = self.queue(selection.context, selection.dest);
             let walk = self.matching[queue].cancel(|posted| posted.key == key);
             debug_assert!(walk.matched.is_some(), "a posted receive stands in the posted queue");
-            out.emit(|| Action::Walk { entries: walk.visited, length: walk.length });
-            out.emit(|| Action::Observe(Observation::Cancelled { receive: id }));
+            push_walk(&walk, Some(Observation::Cancelled { receive: id }), out);
             self.complete(key, Outcome::Cancelled, Some(buffer), None, out)?;
         }
         push_return(thread, Reply::Done, out);

@@ -324,10 +324,7 @@ impl Library {
             return self.send_rendezvous(thread, (route, offer), header, region, out);
         }
         eager::send(wire, thread, header, region, out);
-        out.emit(|| {
-            let fact = Some(Observation::SendComplete { message });
-            Action::Complete { request: key.handle(), buffer: None, fact }
-        });
+        out.emit(|| Action::Observe(Observation::SendComplete { message }));
         Ok(())
     }
 
@@ -446,9 +443,8 @@ pub(super) fn tell(fact: GroupFact, out: &mut Vec<LibraryAction>) {
 /// The buffers belong to the program again, and the call returns.
 fn end(thread: Thread, running: &Running, out: &mut Vec<LibraryAction>) {
     tell(running.left(0), out);
-    let request = Key::Inner(thread).handle();
     for buffer in running.call.buffers().into_iter().flatten() {
-        out.emit(|| Action::Complete { request, buffer: Some(buffer), fact: None });
+        out.emit(|| Action::Complete { code: None, buffer: Some(buffer), fact: None });
     }
     push_return(thread, Reply::Done, out);
 }

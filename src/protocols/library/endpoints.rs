@@ -18,7 +18,7 @@ use super::agreeing::{Agreeing, Purpose};
 use super::collective::tell;
 use super::{
     Action, Guard, Job, Key, Lanes, Library, LibraryAction, MatchingEngine, Process, ProtocolError,
-    Reply, Route, Thread, push_return,
+    Reply, Route, Thread, push_return, push_walk,
 };
 use crate::mpi::communicator::Comparison;
 use crate::mpi::endpoints::EndpointGroup;
@@ -360,6 +360,7 @@ impl Library {
         self.job.endpoints.guard(caller, self.endpoints.locals)
     }
 
+    #[inline]
     pub(super) fn polled_by(&self, thread: Thread) -> Lanes {
         let caller = self.endpoints.current(thread);
         #[cfg(feature = "mutants")]
@@ -553,7 +554,7 @@ impl Library {
         }
         let new = [context, Context(context.0 + 1)];
         let walk = self.matching[0].extract(|envelope| new.contains(&envelope.context));
-        out.emit(|| Action::Walk { entries: walk.visited, length: walk.length });
+        push_walk(&walk, None, out);
         for early in walk.matched.into_iter().flatten() {
             let queue = self.queue_of_arrival(&early.envelope);
             let posted = self.matching[queue].arrive(early.envelope, early.payload);

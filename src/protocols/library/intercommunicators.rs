@@ -98,6 +98,7 @@ impl Library {
 
     /// As whom `thread` sends and receives the program's messages in a communicator; the size is that
     /// of those it may name.
+    #[inline]
     pub(super) fn speaker(&self, thread: Thread, comm: Comm) -> Result<Member, ProtocolError> {
         let Some(Sides { local, remote }) = self.made.sides.get(&comm) else {
             return self.member(thread, comm);
@@ -108,6 +109,7 @@ impl Library {
     }
 
     /// The way of a program's message to a rank.
+    #[inline]
     pub(super) fn way(
         &self,
         comm: Comm,

@@ -48,8 +48,8 @@ use super::rma::packet::RmaPacket;
 use super::rma::{self, Rma};
 use crate::mpi::communicator::Communicators;
 use crate::mpi::envelope::{Envelope, Selection};
-use crate::mpi::matching::MatchingEngine;
-use crate::mpi::observation::{MessageId, Names, ReceiveId};
+use crate::mpi::matching::{MatchingEngine, Search};
+use crate::mpi::observation::{MessageId, Names, Observation, ReceiveId};
 use crate::units::Bytes;
 use background::Background;
 use buffered::Attached;
@@ -478,6 +478,7 @@ impl Machine for Library {
         names::name_of(packet)
     }
 
+    #[inline]
     fn guard(&self, thread: Thread, entry: &Entry<'_, Call>) -> Option<Guard> {
         if self.pending.len() == 1 {
             return None;
@@ -491,6 +492,7 @@ impl Machine for Library {
         self.guard_of(caller)
     }
 
+    #[inline]
     fn polls(&self, thread: Thread) -> Lanes {
         self.polled_by(thread)
     }
@@ -601,6 +603,15 @@ fn in_words(selection: &Selection) -> String {
     format!("{source}, {tag}, context {}", selection.context.0)
 }
 
+/// This core has walked a matching queue, and `fact` tells what came of it.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "what it saves is the call's argument")]
+fn push_walk<T>(walk: &Search<T>, fact: Option<Observation>, out: &mut Vec<LibraryAction>) {
+    out.emit(|| Action::Walk { entries: walk.visited, length: walk.length, fact });
+}
+
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "what it saves is the call's argument")]
 fn push_return(thread: Thread, reply: Reply, out: &mut Vec<LibraryAction>) {
     out.emit(|| Action::Return { thread, reply });
 }

@@ -26,7 +26,7 @@ use std::collections::BTreeMap;
 use super::requests::{Body, Choice, Request, received};
 use super::{
     Action, Key, Library, LibraryAction, MessageHeader, Process, ProtocolError, Region, Route,
-    Selection, Space, Thread, Via,
+    Selection, Space, Thread, Via, push_walk,
 };
 use crate::mpi::envelope::{Envelope, Rank};
 use crate::mpi::observation::Observation;
@@ -76,6 +76,7 @@ impl Library {
     /// What a message of this envelope finds: its offer, and how many offers were heard.
     ///
     /// Every message with an envelope must ask, once, when it is sent.
+    #[inline]
     pub(super) fn meet_offer(&mut self, to: Process, envelope: &Envelope) -> (Option<Offer>, u32) {
         let Some(offers) = &mut self.offers else { return (None, 0) };
         let pair = offers.pairs.entry(to).or_default();
@@ -176,7 +177,7 @@ impl Library {
             }
         }
         let length = u32::try_from(queue.posted_len()).expect("queues are counted in u32");
-        out.emit(|| Action::Walk { entries, length });
+        out.emit(|| Action::Walk { entries, length, fact: None });
         behind
     }
 
@@ -327,9 +328,8 @@ impl Library {
         let MessageHeader { message, envelope, .. } = *header;
         let queue = self.queue(envelope.context, envelope.dest);
         let walk = self.matching[queue].claim(&envelope);
-        out.emit(|| Action::Walk { entries: walk.visited, length: walk.length });
         let taken_by = walk.matched.map(|posted| posted.id);
-        out.emit(|| Action::Observe(Observation::Arrived { message, taken_by }));
+        push_walk(&walk, Some(Observation::Arrived { message, taken_by }), out);
         let taken = walk.matched?;
         let offers = self.offers.get_or_insert_default();
         let pair = offers.pairs.entry(from.peer).or_default();

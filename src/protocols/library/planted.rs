@@ -6,7 +6,7 @@ use super::endpoints::Caller;
 use super::typed::Typed;
 use super::{
     Action, Call, Input, Key, Library, LibraryAction, Machine, MatchingEngine, Packet, Posted,
-    ProtocolError, Region, Route, Selection, SharedJob, Space, Thread, Token, Via, Word,
+    ProtocolError, Region, Route, Selection, SharedJob, Space, Thread, Token, Via, Word, push_walk,
 };
 use crate::mpi::matching::Flaw;
 use crate::mpi::observation::Observation;
@@ -103,15 +103,14 @@ impl Library {
         let walk = engine.probe(&selection);
         let waits = walk.matched.is_some();
         if self.job.has(Mutant::ExtraProbe) {
-            out.push(Action::Walk { entries: walk.visited, length: walk.length });
+            push_walk(&walk, None, out);
         }
         let blocking = matches!(posted.key, Key::Inner(_));
         if waits || !blocking || !self.job.has(Mutant::Unlocks) {
             return false;
         }
         let (receive, bytes) = (posted.id, buffer.len);
-        out.push(Action::Walk { entries: walk.visited, length: walk.length });
-        out.push(Action::Observe(Observation::Posted { receive, selection, bytes }));
+        push_walk(&walk, Some(Observation::Posted { receive, selection, bytes }), out);
         self.late.push((thread, (queue, selection, posted)));
         out.extend([Action::Release, Action::Resume(Token(thread.0.into()))]);
         true

@@ -192,10 +192,29 @@ impl RequestTable {
         }
     }
 
+    /// Closes a complete request and answers how it ended.
+    #[inline]
+    fn close(&mut self, key: Key) -> Outcome {
+        let slot = self.known_slot(key).expect("only a request that was made is closed");
+        let outcome = match slot {
+            Some(Request { body: Body::Complete(outcome), .. }) => *outcome,
+            other => unreachable!("only complete requests are closed, not {other:?}"),
+        };
+        *slot = None;
+        self.shorten(key);
+        outcome
+    }
+
     /// Empties the slot of a request: equal situations look equal, whatever led to them.
     #[inline]
     fn remove(&mut self, key: Key) {
         *self.known_slot(key).expect("only a request that was made is removed") = None;
+        self.shorten(key);
+    }
+
+    /// Lets the last request of the list that `key` belonged to be open.
+    #[inline]
+    fn shorten(&mut self, key: Key) {
         match key {
             Key::Part(thread, _) => trim(&mut self.parts[usize::from(thread.0)]),
             Key::Later(slot, _) => {
@@ -359,12 +378,7 @@ impl Library {
 
     /// Closes a complete request and answers how it ended.
     pub(super) fn close(&mut self, key: Key) -> Outcome {
-        let outcome = match self.requests.get(key) {
-            Some(&Request { body: Body::Complete(outcome), .. }) => outcome,
-            other => unreachable!("only complete requests are closed, not {other:?}"),
-        };
-        self.requests.remove(key);
-        outcome
+        self.requests.close(key)
     }
 
     /// Lets a sender role act.
@@ -526,14 +540,13 @@ impl Library {
         fact: Option<Observation>,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
-        out.emit(|| Action::Work(Step::Completion));
         if let Key::Buffered(_) = key {
             self.buffered_over(key, buffer.map_or(0, |buffer| buffer.len), fact, out);
             return Ok(());
         }
         // A collective gives its buffers back at its end, not with each message.
         let buffer = buffer.filter(|_| !matches!(key, Key::Part(..) | Key::Later(..)));
-        out.emit(|| Action::Complete { request: key.handle(), buffer, fact });
+        out.emit(|| Action::Complete { code: Some(Step::Completion), buffer, fact });
         let request = self.requests.get_mut(key).expect("an open request is completed");
         request.body = Body::Complete(outcome);
         if let Some(thread) = request.waiter {

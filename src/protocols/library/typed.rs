@@ -199,11 +199,11 @@ impl Typed {
                 out.push(message.copy(whole(slot, message), 0));
             }
         }
-        let Action::Complete { request, buffer: Some(region), fact } = action else {
+        let Action::Complete { code, buffer: Some(region), fact } = action else {
             return out.push(action);
         };
         let buffer = Some(self.complete(region, fact.as_ref(), out));
-        out.emit(|| Action::Complete { request, buffer, fact });
+        out.emit(|| Action::Complete { code, buffer, fact });
     }
 
     /// The buffer of a request that is complete: what came without this core is unpacked before.

@@ -97,8 +97,7 @@ impl<'a> Port<'a> {
 
     /// The buffer belongs to the program again.
     pub(super) fn give_back(&mut self, region: Region) {
-        let request = Handle(u32::MAX);
-        self.out.push(Action::Complete { request, buffer: Some(region), fact: None });
+        self.out.push(Action::Complete { code: None, buffer: Some(region), fact: None });
     }
 
     /// A request is complete, where the operation had one.

@@ -207,9 +207,8 @@ const SMALL: u32 = 1 << 12;
 
 impl Ledger {
     #[inline]
-    fn loan(&self, id: u32) -> Loan {
-        let loan = if id < SMALL { self.loans.get(id as usize) } else { self.others.get(&id) };
-        loan.copied().unwrap_or_default()
+    fn loan(&self, id: u32) -> Option<&Loan> {
+        if id < SMALL { self.loans.get(id as usize) } else { self.others.get(&id) }
     }
 
     #[inline]
@@ -270,8 +269,9 @@ impl Buffers {
     ) {
         let Space::User(id) = region.space else { return };
         let message = match use_as {
-            UseAs::Source => list.iter().find_map(sent),
-            UseAs::Destination | UseAs::Input => None,
+            // Where no bytes exist, none name their message.
+            UseAs::Source if memories.payload() == Payload::Real => list.iter().find_map(sent),
+            UseAs::Source | UseAs::Destination | UseAs::Input => None,
         };
         let loan = self.processes[process.0 as usize].loan_mut(id);
         if loan.sources + loan.destinations == 0 {
@@ -293,8 +293,8 @@ impl Buffers {
             UseAs::Source | UseAs::Input => loan.sources += 1,
             UseAs::Destination => loan.destinations += 1,
         }
-        if memories.payload() == Payload::Real {
-            self.contents.extend(message.zip(loan.seed));
+        if let Some((message, seed)) = message.zip(loan.seed) {
+            self.contents.insert(message, seed);
         }
     }
 
@@ -329,14 +329,27 @@ impl Buffers {
         allowed: impl Fn(&Loan) -> bool,
         found: &mut Vec<Violation>,
     ) {
-        let Space::User(id) = region.space else { return };
+        // Buffers of the library are nobody's.
+        if let Space::User(id) = region.space {
+            self.touches_of(process, (id, region), verb, allowed, found);
+        }
+    }
+
+    fn touches_of(
+        &self,
+        process: Process,
+        (id, region): (u32, Region),
+        verb: &str,
+        allowed: impl Fn(&Loan) -> bool,
+        found: &mut Vec<Violation>,
+    ) {
         if region.len == 0 {
             return;
         }
         let loan = self.processes[process.0 as usize].loan(id);
-        let (allowed, end) = (allowed(&loan), region.offset + region.len);
-        if !allowed || end > loan.len {
-            found.push(touched_wrongly(process, (id, loan), region, verb, allowed));
+        let (allowed, lent) = loan.map_or((false, 0), |loan| (allowed(loan), loan.len));
+        if !allowed || region.offset + region.len > lent {
+            found.push(touched_wrongly(process, (id, lent), region, verb, allowed));
         }
     }
 
@@ -408,14 +421,14 @@ fn seed(message: MessageId) -> u64 {
 #[cold]
 fn touched_wrongly(
     process: Process,
-    (id, loan): (u32, Loan),
+    (id, lent): (u32, u64),
     region: Region,
     verb: &str,
     allowed: bool,
 ) -> Violation {
     let (begin, end) = (region.offset, region.offset + region.len);
     let detail = if allowed {
-        format!("bytes {begin}..{end} of {} are {verb}", loan.len)
+        format!("bytes {begin}..{end} of {lent} are {verb}")
     } else {
         format!("bytes {begin}..{end} are {verb} while it belongs to the program")
     };

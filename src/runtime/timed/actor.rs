@@ -2,6 +2,7 @@
 
 mod ahead;
 mod copies;
+mod team;
 mod touches;
 
 use std::sync::Arc;
@@ -13,9 +14,10 @@ use super::{
     Account, Arrived, Content, Flight, FlightKind, Happening, Lends, Machine, Mark, Monitor, Part,
     Phase, Placement, Planted, Program, Timed,
 };
+use crate::mpi::observation::Observation;
 use crate::protocols::contract::{
     ASKED, Action, ActionOf, Counter, Entry, Guard, Input, InputOf, Next, Process, Region, Route,
-    Thread, Token, Via,
+    Step, Thread, Token, Via,
 };
 use crate::runtime::causes::Spent;
 use crate::runtime::monitors::system;
@@ -50,6 +52,8 @@ pub(super) struct Actor<M: Machine, P> {
     returns: bool,
     /// What its list ends with.
     after: After,
+    /// The counters that it asks for last.
+    asked: [Counter; ASKED],
     /// What its call returns, once its list is over.
     pub(super) reply: Option<M::Reply>,
     /// The packet that it took last: the way back, and its channel.
@@ -100,7 +104,7 @@ pub(super) enum After {
     Nothing,
     Poll(Token),
     Resume(Token),
-    Consult([Counter; ASKED], Token),
+    Consult(Token),
 }
 
 #[derive(Debug)]
@@ -109,7 +113,7 @@ pub(super) enum Entering<M: Machine> {
     Take(u32),
     Polled(Token),
     Resume(Token),
-    Consult([Counter; ASKED], Token),
+    Consult(Token),
     /// A turn of polling that needs the lock.
     Turn,
 }
@@ -120,7 +124,7 @@ impl<M: Machine> Entering<M> {
             Self::Call(call) => Entry::Call(call),
             Self::Take(_) => Entry::Packet,
             Self::Polled(_) => Entry::Polled,
-            Self::Resume(_) | Self::Consult(..) => Entry::Resume,
+            Self::Resume(_) | Self::Consult(_) => Entry::Resume,
             Self::Turn => Entry::Poll,
         }
     }
@@ -150,6 +154,7 @@ impl<M: Machine, P> Actor<M, P> {
             cut: Cut::new(),
             returns: false,
             after: After::Nothing,
+            asked: [Counter::Offloads(0); ASKED],
             reply: None,
             taken: None,
             reposts: Vec::new(),
@@ -179,8 +184,17 @@ impl<M: Machine, P> Actor<M, P> {
 
     /// `work` of this core that begins at `cursor`, with what the operating system takes.
     #[inline(always)]
-    #[expect(clippy::inline_always, reason = "an addition, where there is no noise")]
+    #[expect(clippy::inline_always, reason = "two additions, where there is no noise")]
     pub(super) fn work(&mut self, part: Part, cursor: Time, work: TimeDelta) -> Time {
+        if self.placement.is_undisturbed() {
+            self.account.add(part, work);
+            return cursor + work;
+        }
+        self.work_with_noise(part, cursor, work)
+    }
+
+    /// The same, where the operating system or a fault takes something.
+    fn work_with_noise(&mut self, part: Part, cursor: Time, work: TimeDelta) -> Time {
         let end = match (&self.placement.slow, &self.placement.noise) {
             (None, None) => cursor + work,
             (None, Some(noise)) => noise.end_of(cursor, work),
@@ -258,36 +272,6 @@ where
         self.end_list(thread, end);
     }
 
-    /// Creates the other threads of the process, one after the other.
-    fn fork(&mut self, thread: u32, at: Time) {
-        let create = self.costs.profile.os.thread_create;
-        let (process, _) = self.names(thread);
-        let others = self.threads_of(process).skip(1);
-        let born = others.len() as u64;
-        for (other, number) in others.zip(1..) {
-            let begins = at + create * number;
-            self.note(|trail| trail.forks(thread, other));
-            self.schedule(begins, other, Phase::Start, Happening::Begin(other));
-        }
-        self.outside(thread, create * born, at);
-    }
-
-    /// Where the first thread waits for the others, and all have ended: it goes on.
-    fn joined(&mut self, process: Process, at: Time) {
-        let threads = self.threads_of(process);
-        let (first, others) = (threads.start, threads.skip(1));
-        let born = others.len() as u64;
-        let ended = others.clone().all(|other| self.actors[other as usize].ended());
-        let actor = self.actor(first);
-        if actor.state == State::Joining && ended {
-            let waited = at.since(actor.since);
-            actor.account.add(Part::Wait, waited);
-            self.note(|trail| trail.joins(first, others, at));
-            let join = self.costs.profile.os.thread_join;
-            self.outside(first, join * born, at);
-        }
-    }
-
     fn end_program(&mut self, thread: u32, at: Time) {
         let actor = self.actor(thread);
         actor.state = State::Ended;
@@ -323,10 +307,7 @@ where
         actor.state = State::Working;
         actor.next = 0;
         actor.cut = Cut::new();
-        actor.list.clear();
-        if actor.list.capacity() == 0 {
-            actor.list = self.lists.take();
-        }
+        self.lists.lend(&mut actor.list);
         let cursor = actor.work(part, at, lead);
         let (process, inner) = (actor.process, actor.inner);
         self.note_entry(thread, &what, (part, at, cursor));
@@ -355,8 +336,9 @@ where
                 self.record(|| Choice::Act { process, thread: inner });
                 self.handle(thread, Input::Resume(token));
             }
-            Entering::Consult(counters, token) => {
+            Entering::Consult(token) => {
                 self.record(|| Choice::Act { process, thread: inner });
+                let counters = self.actors[thread as usize].asked;
                 let exact = self.counters.read(counters);
                 let values = self.stale.seen(counters, cursor, exact);
                 self.handle(thread, Input::Counters { token, values });
@@ -424,6 +406,8 @@ where
     }
 
     /// Asks the machine; answers whether it knew the input.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a call would pass the input through memory")]
     fn handle(&mut self, thread: u32, input: InputOf<M>) -> bool {
         let process = self.actors[thread as usize].process;
         self.settle(process);
@@ -444,28 +428,28 @@ where
         let actor = self.actor(thread);
         let list = std::mem::take(&mut actor.list);
         let (mut cut, process, inner) = (actor.cut, actor.process, actor.inner);
+        let mut next = actor.next;
         // Where the list goes on, if it does not end now.
-        let mut rest = None;
-        for (next, action) in list.iter().enumerate().skip(actor.next) {
+        let rest = loop {
+            let Some(action) = list.get(next) else { break None };
             if !begun && cut.before(action) && !comes_back(action) {
                 if is_return_of(action, inner) && next + 1 == list.len() {
                     // It takes effect with the list's end: one event for both.
                     self.actor(thread).returns = true;
                 } else if cursor > now {
                     self.schedule(cursor, thread, Phase::Library, Happening::Step(thread));
-                    rest = Some(next);
-                    break;
+                    break Some(next);
                 } else {
                     self.record_act(thread);
                 }
             }
             begun = false;
+            next += 1;
             let Some(after) = self.carry_out(thread, process, action, cursor) else {
-                rest = Some(next + 1);
-                break;
+                break Some(next);
             };
             cursor = after;
-        }
+        };
         let actor = self.actor(thread);
         if let Some(next) = rest {
             (actor.next, actor.cut, actor.list) = (next, cut, list);
@@ -496,13 +480,16 @@ where
     ) -> Option<Time> {
         debug_assert_eq!(self.actor(thread).after, After::Nothing, "Poll and Resume end a list");
         match action {
-            Action::Work(step) => {
-                Some(self.charge(thread, Part::Library, cursor, self.costs.step(*step)))
-            }
-            Action::Walk { entries, length } => {
+            Action::Work(step) => Some(self.run_code(thread, *step, cursor)),
+            Action::Walk { entries, length, fact } => {
                 self.entries_visited += u64::from(*entries);
                 self.actor(thread).account.entries += u64::from(*entries);
-                Some(self.charge(thread, Part::Walk, cursor, self.costs.walk(*entries, *length)))
+                let cost = self.costs.walk(*entries, *length);
+                let cursor = self.charge(thread, Part::Walk, cursor, cost);
+                if let Some(fact) = fact {
+                    self.tells(thread, process, fact);
+                }
+                Some(cursor)
             }
             Action::Copy { from, to } => self.copy(thread, process, *from, *to, cursor),
             Action::Pack(copy) => Some(self.pack(thread, process, copy, cursor)),
@@ -527,7 +514,8 @@ where
                 Some(self.change_counter(thread, (*counter, *change), cursor))
             }
             Action::Consult { counters, token } => {
-                self.actor(thread).after = After::Consult(*counters, *token);
+                let actor = self.actor(thread);
+                (actor.asked, actor.after) = (*counters, After::Consult(*token));
                 Some(self.go_to_counters(thread, *counters, cursor))
             }
             Action::Watch { counter, value, token } => {
@@ -596,14 +584,13 @@ where
                 self.actor(thread).after = After::Resume(*token);
                 Some(cursor)
             }
-            Action::Complete { buffer, fact, .. } => {
+            Action::Complete { code, buffer, fact } => {
+                let cursor = code.map_or(cursor, |step| self.run_code(thread, step, cursor));
                 self.completes(process, *buffer, fact.as_ref());
                 Some(cursor)
             }
             Action::Observe(fact) => {
-                let program = &self.actors[thread as usize].program;
-                let found = &mut self.violations;
-                self.monitors.told(process, fact, || program.position(), found);
+                self.tells(thread, process, fact);
                 Some(cursor)
             }
             Action::Return { thread: whose, reply } => {
@@ -616,6 +603,21 @@ where
                 Some(cursor)
             }
         }
+    }
+
+    /// The monitors hear what the library of `process` tells inside a call of `thread`.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "it only hands on")]
+    pub(super) fn tells(&mut self, thread: u32, process: Process, fact: &Observation) {
+        let program = &self.actors[thread as usize].program;
+        let found = &mut self.violations;
+        self.monitors.told(process, fact, || program.position(), found);
+    }
+
+    /// This core runs a stretch of library code.
+    #[inline]
+    fn run_code(&mut self, thread: u32, step: Step, cursor: Time) -> Time {
+        self.charge(thread, Part::Library, cursor, self.costs.step(step))
     }
 
     /// Work of this core: stretched by its siblings and by the operating system.
@@ -733,7 +735,7 @@ where
         let actor = self.actor(thread);
         let after = std::mem::replace(&mut actor.after, After::Nothing);
         // The pass of a test is one hold of the lock, with what it meets; so is a look at counters.
-        let asks = matches!(after, After::Poll(_) | After::Consult(..));
+        let asks = matches!(after, After::Poll(_) | After::Consult(_));
         if actor.holds.is_some() && !asks && !actor.pass.is_some_and(Pass::is_of_test) {
             self.release(thread, at);
         }
@@ -747,9 +749,7 @@ where
                 self.poll_on(thread, at);
             }
             After::Resume(token) => self.enter(thread, Entering::Resume(token), at),
-            After::Consult(counters, token) => {
-                self.enter(thread, Entering::Consult(counters, token), at);
-            }
+            After::Consult(token) => self.enter(thread, Entering::Consult(token), at),
             After::Nothing => {
                 let reply = actor.reply.take();
                 if reply.is_some() {

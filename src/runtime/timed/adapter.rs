@@ -131,7 +131,7 @@ where
         let (process, _) = self.names(thread);
         match action {
             // A receive that it may read into was pinned when it was posted.
-            Action::Work(_) | Action::Walk { .. } | Action::Register { .. } => {}
+            Action::Work(_) | Action::Walk { fact: None, .. } | Action::Register { .. } => {}
             Action::Copy { from, to } => {
                 self.buffers.reads(process, *from, &mut self.violations);
                 self.buffers.writes(process, *to, &mut self.violations);
@@ -155,10 +155,8 @@ where
             Action::Complete { buffer, fact, .. } => {
                 self.completes(process, *buffer, fact.as_ref());
             }
-            Action::Observe(fact) => {
-                let program = &self.actors[thread as usize].program;
-                let found = &mut self.violations;
-                self.monitors.told(process, fact, || program.position(), found);
+            Action::Observe(fact) | Action::Walk { fact: Some(fact), .. } => {
+                self.tells(thread, process, fact);
             }
             Action::Pack(_)
             | Action::Combine { .. }

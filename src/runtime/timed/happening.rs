@@ -62,6 +62,7 @@ pub(super) enum Happening {
 }
 
 impl Event for Happening {
+    #[inline]
     fn fingerprint(&self) -> u64 {
         let (kind, content) = match *self {
             Self::Fabric(event) => (1, event.fingerprint()),

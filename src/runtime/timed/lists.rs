@@ -11,9 +11,16 @@ impl<P, R> Lists<P, R> {
         Self(Vec::new())
     }
 
-    /// An empty list.
-    pub(super) fn take(&mut self) -> Vec<Action<P, R>> {
-        self.0.pop().unwrap_or_default()
+    /// An empty list gets room, if it has none.
+    #[inline]
+    pub(super) fn lend(&mut self, list: &mut Vec<Action<P, R>>) {
+        debug_assert!(list.is_empty(), "a list is worked through before the next input");
+        if list.capacity() == 0
+            && let Some(room) = self.0.pop()
+        {
+            // What has no room is not freed, which would be a call.
+            std::mem::forget(std::mem::replace(list, room));
+        }
     }
 
     /// Takes a list back, without its actions.
@@ -87,7 +94,8 @@ mod tests {
         let mut lists = Lists::new();
         lists.give_back(list);
         assert_eq!(Arc::strong_count(&owned), 1);
-        let again = lists.take();
+        let mut again = Vec::new();
+        lists.lend(&mut again);
         assert!(again.is_empty() && again.capacity() >= 5, "its room is used again");
     }
 }

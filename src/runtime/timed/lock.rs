@@ -68,7 +68,12 @@ impl Locks {
         self.known.get(process.0 as usize).map_or(&[], Vec::as_slice)
     }
 
+    /// Whether no process has asked for one yet.
     #[inline]
+    pub(super) const fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
     pub(super) fn count(&self) -> u32 {
         u32::try_from(self.all.len()).expect("locks are counted in u32")
     }
@@ -126,6 +131,8 @@ where
     M::Call: Lends,
 {
     /// Enters the library: at `at`, or when the lock is granted.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a call would pass what it does through memory")]
     pub(super) fn enter(&mut self, thread: u32, what: Entering<M>, at: Time) {
         let (process, _) = self.names(thread);
         self.settle(process);
@@ -133,13 +140,21 @@ where
     }
 
     /// Enters the library, where all steps of its locks before `at` are taken.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a call would pass what it does through memory")]
     pub(super) fn ask(&mut self, thread: u32, what: Entering<M>, at: Time) {
         let (process, inner) = self.names(thread);
         let guard = self.machines[process.0 as usize].guard(inner, &what.entry());
         let guard = guard.filter(|_| self.planted != Some(Planted::NoLock));
-        let Some(guard) = guard.filter(|_| self.actors[thread as usize].holds.is_none()) else {
-            return self.entered(thread, what, TimeDelta::ZERO, at);
-        };
+        match guard.filter(|_| self.actors[thread as usize].holds.is_none()) {
+            None => self.entered(thread, what, TimeDelta::ZERO, at),
+            Some(guard) => self.ask_for(guard, thread, what, at),
+        }
+    }
+
+    /// Asks for a lock.
+    fn ask_for(&mut self, guard: Guard, thread: u32, what: Entering<M>, at: Time) {
+        let (process, _) = self.names(thread);
         let place = self.locks.place(process, guard);
         self.locks.touch(place);
         let way = self.way(self.locks.all[place as usize].last, thread);

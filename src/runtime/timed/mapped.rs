@@ -66,12 +66,16 @@ where
     }
 
     /// A copy needs lines of mapped memory, from `cursor` on: when they are there.
+    #[inline]
     pub(super) fn copy_fetches(
         &mut self,
         thread: u32,
         (from, to): (Region, Region),
         (part, cursor): (Part, Time),
     ) -> Time {
+        if !is_mapped(from) && !is_mapped(to) {
+            return cursor;
+        }
         let wait = self.fetch_mapped(thread, from, Use::Reads);
         let wait = wait + self.fetch_mapped(thread, to, Use::Writes);
         self.wait_for_lines(thread, wait, (part, cursor))
@@ -124,4 +128,9 @@ where
         self.mutexes.insert(mutex, Mutex { free_at: end, last: Some(here) });
         end
     }
+}
+
+/// Whether memory is one that processes map.
+const fn is_mapped(region: Region) -> bool {
+    matches!(region.space, Space::Shared(_))
 }

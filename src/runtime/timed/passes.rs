@@ -53,6 +53,7 @@ where
     }
 
     /// The channels that a thread polls in its present call.
+    #[inline]
     pub(super) fn look_at_lanes(&mut self, thread: u32) -> Polled {
         let (process, inner) = self.names(thread);
         let lanes = self.machines[process.0 as usize].polls(inner);

@@ -184,6 +184,7 @@ impl Poller {
     }
 
     /// The channels of these lanes; no lane, no channel.
+    #[inline]
     pub(super) fn polled(&self, lanes: Lanes) -> Polled {
         let first = u32::from(lanes.first.0) * self.per_lane;
         let len = u32::from(lanes.count) * self.per_lane;
@@ -333,6 +334,7 @@ pub(super) struct Polled {
 }
 
 impl Polled {
+    #[inline]
     pub(super) const fn contains(self, channel: u32) -> bool {
         channel >= self.first && channel - self.first < self.len
     }

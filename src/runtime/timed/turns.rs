@@ -97,7 +97,7 @@ where
     /// Takes all steps of a process's locks up to now: before anything touches what they touch.
     #[inline]
     pub(super) fn settle(&mut self, process: Process) {
-        if self.locks.count() > 0 {
+        if !self.locks.is_empty() {
             self.settle_locks(process);
         }
     }

@@ -391,8 +391,9 @@ where
     fn hand_to_hca(&mut self, id: u32, channel: u32, posting: Posting, bytes: u64) {
         let now = self.simulation.now();
         let signal_every = self.costs.profile.hca.signal_every;
+        let flight = self.flights.get(id);
         // RDMA asks for a completion of its own, which tells of all sends before it as well.
-        let rdma = !matches!(self.flights.get(id).kind, FlightKind::Packet { .. });
+        let rdma = !matches!(flight.kind, FlightKind::Packet { .. });
         let open = &mut self.channels[channel as usize];
         // Its own sends the HCA tells to nobody.
         open.unsignalled += u32::from(posting != Posting::Own);
@@ -402,10 +403,10 @@ where
         }
         let begin = now.max(open.free_at);
         open.free_at = begin + self.costs.wqe_period;
-        self.flights.get(id).signalled = signalled;
+        flight.signalled = signalled;
         if begin > now {
-            self.flights.get(id).held = Some(posting);
-            let from = self.flights.get(id).from;
+            flight.held = Some(posting);
+            let from = flight.from;
             let from = self.thread_of(from, Thread(0));
             self.schedule(begin, from, Phase::Post, Happening::Held(id));
             return;

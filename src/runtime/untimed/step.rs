@@ -507,10 +507,8 @@ where
         let process = actor.process;
         self.look_at(process, &action);
         match action {
-            Action::Work(_)
-            | Action::Walk { .. }
-            | Action::Register { .. }
-            | Action::Expose { .. } => {}
+            Action::Work(_) | Action::Register { .. } | Action::Expose { .. } => {}
+            Action::Walk { fact, .. } => fact.iter().for_each(|fact| self.observe(actor, fact)),
             Action::PeerCopy { peer, toward, own, remote } => {
                 self.peer_copy(actor, peer, toward, own, remote);
             }
@@ -577,7 +575,7 @@ where
             Action::Resume(_) | Action::Consult { .. } => {
                 unreachable!("`Cut` makes it the first action of its step")
             }
-            Action::Complete { request: _, buffer, fact } => self.complete(actor, buffer, fact),
+            Action::Complete { code: _, buffer, fact } => self.complete(actor, buffer, fact),
             Action::Observe(fact) => self.observe(actor, &fact),
             Action::Return { thread, reply } => self.return_to(actor, thread, reply),
         }

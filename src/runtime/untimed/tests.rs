@@ -4,9 +4,7 @@
 use super::*;
 use crate::mpi::envelope::{Context, Envelope, Rank, Selection};
 use crate::mpi::observation::{MessageId, Observation, ReceiveId};
-use crate::protocols::contract::{
-    Action, Guard, Handle, Input, ProtocolError, Space, Step, Wait, WaitSet,
-};
+use crate::protocols::contract::{Action, Guard, Input, ProtocolError, Space, Step, Wait, WaitSet};
 use crate::runtime::explore::{self, Budget, Survey};
 use crate::runtime::monitors::buffers::{Lent, UseAs};
 use crate::units::Bytes;
@@ -163,7 +161,7 @@ impl Toy {
 
     fn end_send(thread: Thread, message: MessageId, buffer: Region, out: Out<'_>) {
         let fact = Some(Observation::SendComplete { message });
-        out.push(Action::Complete { request: Handle(0), buffer: Some(buffer), fact });
+        out.push(Action::Complete { code: None, buffer: Some(buffer), fact });
         out.push(Action::Return { thread, reply: () });
     }
 
@@ -224,11 +222,8 @@ impl Toy {
     fn resume(&mut self, place: usize, out: Out<'_>) {
         let (thread, receive, buffer, _, message) = self.reading.remove(place);
         let received = Observation::Received { receive, message, bytes: LEN, truncated: false };
-        out.push(Action::Complete {
-            request: Handle(1),
-            buffer: Some(buffer),
-            fact: Some(received),
-        });
+        let fact = Some(received);
+        out.push(Action::Complete { code: None, buffer: Some(buffer), fact });
         if self.planted != Planted::NoReturn {
             out.push(Action::Return { thread, reply: () });
         }

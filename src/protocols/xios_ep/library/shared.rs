@@ -225,9 +225,8 @@ impl Shared {
             }
             SharedOp::Leave(call) => {
                 let buffers = call.buffers().into_iter().flatten();
-                let request = Handle(u32::from(thread.0));
                 let given_back =
-                    |buffer| Action::Complete { request, buffer: Some(buffer), fact: None };
+                    |buffer| Action::Complete { code: None, buffer: Some(buffer), fact: None };
                 out.extend(buffers.map(given_back));
                 SharedReply::Done
             }
@@ -369,9 +368,9 @@ impl Shared {
         let counts = &mut self.counts.0;
         counts.longest_pending = counts.longest_pending.max(receives as usize);
         counts.inspected += served.visited;
-        out.push(Action::Walk { entries: receives, length: receives });
+        out.push(Action::Walk { entries: receives, length: receives, fact: None });
         let entries = u32::try_from(served.visited).unwrap_or(u32::MAX);
-        out.push(Action::Walk { entries, length });
+        out.push(Action::Walk { entries, length, fact: None });
         Ok(SharedReply::Served(served.matched.into()))
     }
 
@@ -389,7 +388,7 @@ impl Shared {
             tag: found.tag,
         });
         self.counts.0.inspected += u64::from(visited);
-        out.push(Action::Walk { entries: visited, length });
+        out.push(Action::Walk { entries: visited, length, fact: None });
         Ok(SharedReply::Peeked(found))
     }
 
