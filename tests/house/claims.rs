@@ -27,10 +27,13 @@ const COOP: &str = include_str!("../data/claims_coop.json");
 const GPU_PACK: &str = include_str!("../data/claims_gpu_pack.json");
 /// Claims that a test checks and that do not hold here, each with its reason; those of scenarios say
 /// so themselves (`mpisim list --claims`).
-const DEVIATES: [(&str, &str); 1] = [(
-    "coop-app-order",
-    "gains are none, below 0.1 %, and 8 to 15 %: docs/cooperation.md says why",
-)];
+const DEVIATES: [(&str, &str); 2] = [
+    ("coop-app-order", "gains are none, below 0.1 %, and 5 to 11 %: docs/cooperation.md says why"),
+    ("gpu-fig6-small4", "the network takes 0.7 to 0.85 of a 2-D copy's way: docs/gpu.md"),
+];
+/// How the note of a claim begins that the document leaves open, and that the project's own model has
+/// used: it is shown as an input. A claim can be made less than the list says, never more.
+const CONSUMED: &str = "Consumed: ";
 /// Claims that wait for a mechanism, each with its reason: none at present.
 const LATER: [&str; 0] = [];
 
@@ -252,7 +255,9 @@ fn differences(stated: &Json, checked: &Json) -> Vec<String> {
     found.extend(same("the value", &stated["expected"]["value"], &checked["expect"]["value"]));
     let tolerance = &stated["tolerance"]["value"];
     found.extend(same("the tolerance", tolerance, &checked["expect"]["tolerance"]));
-    let role = if stated["calibration_input"] == true { "input" } else { "prediction" };
+    let consumed = checked["note"].as_str().is_some_and(|note| note.starts_with(CONSUMED));
+    let is_input = consumed || stated["calibration_input"] == true;
+    let role = if is_input { "input" } else { "prediction" };
     if checked["role"] != role {
         found.push(format!("its role is {}, not {role:?}", checked["role"]));
     }
@@ -331,6 +336,125 @@ fn claims_without_a_number_expect_what_is_listed() {
     }
 }
 
+/// The sizes in `64 KB .. 4 MB`, which the documents count in powers of two.
+fn ends(stated: &Json) -> Option<[Bytes; 2]> {
+    let (from, to) = stated.as_str()?.split_once(" .. ")?;
+    let [from, to] = [from, to].map(|size| size.replace("KB", "KiB").replace("MB", "MiB"));
+    Some([from.parse().ok()?, to.parse().ok()?])
+}
+
+/// The first and the last value of `path` that the claim ranges over.
+fn ranges_over(checked: &Json, path: &str) -> Option<[Bytes; 2]> {
+    let range = &checked["for"][path];
+    let ends = match range.as_array() {
+        Some(list) => [list.first()?, list.last()?],
+        None => [&range["from"], &range["to"]],
+    };
+    let [from, to] = ends.map(|size| size.as_str()?.parse().ok());
+    Some([from?, to?])
+}
+
+/// Says at which sizes a claim is checked where the document names others.
+fn other_sizes(stated: &Json, checked: &Json) -> Option<String> {
+    let asked = ends(&stated["experiment"]["sizes"])?;
+    // The best of all sizes is one of them.
+    let best = stated["expected"]["metric"].as_str().is_some_and(|is| is.starts_with("max "));
+    let follows = checked["along"] == "workload.size";
+    let found = ranges_over(checked, "workload.size");
+    let differ = !best && !follows && found != Some(asked);
+    let range = |[from, to]: [Bytes; 2]| format!("{from} to {to}");
+    let found = found.map_or("no range".to_owned(), range);
+    differ.then(|| format!("its sizes are {found}; the document's are {}", range(asked)))
+}
+
+/// Says of how many processes a claim is about where the document names another number.
+fn other_processes(stated: &Json, scenario: &Json, checked: &Json) -> Option<String> {
+    let asked = stated["experiment"]["procs"].as_u64()?;
+    let path = "workload.processes";
+    let places = ["at", "for", "of", "to"].map(|key| &checked[key]);
+    let named = places.into_iter().flat_map(|place| match place.as_array() {
+        Some(points) => points.iter().map(|point| &point[path]).collect(),
+        None => vec![&place[path]],
+    });
+    let mut named: Vec<&Json> = named.filter(|value| !value.is_null()).collect();
+    if named.is_empty() {
+        named.push(&scenario["workload"]["processes"]);
+    }
+    let differ = named.iter().any(|found| **found != asked);
+    let named: Vec<String> = named.iter().map(ToString::to_string).collect();
+    let named = named.join(", ");
+    differ.then(|| format!("it is about {named} processes; the document's is about {asked}"))
+}
+
+/// Claims of all documents.
+fn of_documents() -> Vec<Json> {
+    let lists = [COPY, RMA, COOP, GPU_PACK];
+    lists.iter().flat_map(|list| serde_json::from_str::<Vec<Json>>(list).expect("a list")).collect()
+}
+
+/// A claim that is checked at fewer sizes, or for other jobs, than the document names says so in its
+/// note. What the list puts in other words (`large`, `small`) is not compared.
+#[test]
+fn claims_are_checked_where_the_document_looked_or_say_so() {
+    let stated = of_documents();
+    let mut narrowed = Vec::new();
+    for (file, text) in files("scenarios", ".json") {
+        let Ok(scenario) = serde_json::from_str::<Json>(&text) else { continue };
+        for checked in scenario["claims"].as_array().into_iter().flatten() {
+            let Some(stated) = stated.iter().find(|stated| stated["id"] == checked["id"]) else {
+                continue;
+            };
+            if checked["note"].is_null() {
+                let sizes = other_sizes(stated, checked);
+                let found = sizes.into_iter().chain(other_processes(stated, &scenario, checked));
+                narrowed.extend(found.map(|what| format!("{file}: {}: {what}", stated["id"])));
+            }
+        }
+    }
+    assert!(narrowed.is_empty(), "\n{}\n", narrowed.join("\n"));
+}
+
+#[test]
+fn a_claim_that_was_narrowed_is_seen() {
+    let stated = serde_json::json!({ "experiment": { "sizes": "64 KB .. 4 MB", "procs": 896 } });
+    let sizes = |checked| other_sizes(&stated, &checked).is_some();
+    let range =
+        |from: &str| serde_json::json!({ "workload.size": { "from": from, "to": "4 MiB" } });
+    assert!(!sizes(serde_json::json!({ "for": range("64 KiB") })));
+    assert!(!sizes(serde_json::json!({ "along": "workload.size" })));
+    assert!(sizes(serde_json::json!({ "for": range("1 MiB") })));
+    assert!(sizes(serde_json::json!({ "at": { "workload.size": "1 MiB" } })));
+    let scenario = serde_json::json!({ "workload": { "processes": 896 } });
+    let processes = |checked| other_processes(&stated, &scenario, &checked).is_some();
+    assert!(!processes(serde_json::json!({})));
+    assert!(!processes(serde_json::json!({ "of": [{ "workload.processes": 896 }] })));
+    assert!(processes(serde_json::json!({ "at": { "workload.processes": 112 } })));
+}
+
+/// A claim about all applications stands in each scenario that compares the protocols under one.
+#[test]
+fn what_is_said_of_all_applications_is_checked_for_each() {
+    let all = of_documents();
+    let of_all: Vec<&str> = all
+        .iter()
+        .filter(|claim| claim["experiment"]["apps"] == "all" && claim["class"] == "measurement")
+        .map(|claim| text(claim, "id"))
+        .filter(|id| of_scenarios().contains_key(*id))
+        .collect();
+    assert_eq!(of_all, ["coop-app-hyb-best"]);
+    for (file, text) in files("scenarios/coop", ".json") {
+        let Ok(scenario) = serde_json::from_str::<Json>(&text) else { continue };
+        let kinds = ["graph500", "comd", "minighost"];
+        let schemes = scenario["sweep"]["mpi.rendezvous_intra"].as_array();
+        let compares = schemes.is_some_and(|all| all.iter().any(|one| one == "coop_hybrid"));
+        if compares && kinds.iter().any(|kind| scenario["workload"]["kind"] == *kind) {
+            let claims = scenario["claims"].as_array().expect("a list");
+            let missing = of_all.iter().find(|id| claims.iter().all(|claim| claim["id"] != **id));
+            assert_eq!(missing, None, "{file}");
+        }
+    }
+}
+
 #[test]
 fn a_claim_that_was_bent_is_seen() {
     let all = claims();
@@ -343,6 +467,14 @@ fn a_claim_that_was_bent_is_seen() {
         assert_eq!(differences(stated, &bent).len(), 1, "{bent}");
     }
     assert_eq!(number(&Json::from("32 KiB")), Some(32768.0));
+    // What the model has used is an input, and says why; no note makes a prediction of an input.
+    let open = serde_json::json!({ "calibration_input": false });
+    let noted = |role: &str, note: &str| serde_json::json!({ "role": role, "note": note });
+    assert_eq!(differences(&open, &noted("input", "Consumed: a fit.")), Vec::<String>::new());
+    for bent in [noted("input", "A fit."), noted("prediction", "Consumed: a fit.")] {
+        assert_eq!(differences(&open, &bent).len(), 1, "{bent}");
+    }
+    assert_eq!(differences(stated, &noted("prediction", "Consumed: a fit.")).len(), 1);
 }
 
 /// claim: ep-cfg-bench
