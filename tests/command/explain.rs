@@ -261,6 +261,23 @@ fn registration_of_buffers_stands_apart() {
     assert!(!told("workload.warmup=1"), "both buffers are registered before the measured time");
 }
 
+/// An exclusive write ends when its last packet leaves: that of the epoch before is still under way when
+/// the measured one begins, and is none of its messages.
+#[test]
+fn a_sequence_begins_with_the_first_message_of_the_measured_time() {
+    let scratch = Scratch::new("sequence-begins");
+    let run = ["run", "rma/fig12_messages", "--set", "workload.epoch=exclusive"];
+    let draw = ["--set", "workload.access=write", "--sequence", "a.svg"];
+    scratch.run(&[&run[..], &draw[..]].concat()).check(0, &[]);
+    let svg = fs::read_to_string(scratch.path("a.svg")).unwrap();
+    let labels = ["PUT 8 B + UNLOCK", "LOCK exclusive", "GRANTED"];
+    let counts = labels.map(|label| svg.matches(&format!(">{label}<")).count());
+    assert_eq!(counts, [1, 1, 1], "one epoch: {labels:?} in {svg}");
+    let place = |label: &str| svg.find(&format!(">{label}<")).unwrap();
+    assert!(place("LOCK exclusive") < place("GRANTED"));
+    assert!(place("GRANTED") < place("PUT 8 B + UNLOCK"), "in the order of the epoch");
+}
+
 #[test]
 fn what_shows_one_point_refuses_a_sweep_and_writes_files() {
     let scratch = Scratch::new("single");
