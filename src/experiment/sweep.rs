@@ -142,6 +142,20 @@ impl Sweep {
     }
 }
 
+/// Checks swept fields as they stand in their own places: no point has these values, but who reads the
+/// file takes them for what is meant.
+pub fn check_own_places(diagnostics: &mut Diagnostics, tree: &Node, sweep: &Sweep) {
+    for axis in &sweep.axes {
+        let Some(node) = path::at(tree, &axis.path) else { continue };
+        let mark = diagnostics.mark();
+        check_value(diagnostics, node, axis.target, &axis.path);
+        diagnostics.explain(mark, IS_SWEPT);
+    }
+}
+
+/// What to do about the value of a swept field in its own place.
+pub const IS_SWEPT: &str = "the field is swept, and no point has this value: write a value that it may have, or leave it out";
+
 /// Reads the axes of `tree`; `None` where one of them is wrong.
 pub fn read(diagnostics: &mut Diagnostics, tree: &Node) -> Option<Sweep> {
     let before = diagnostics.errors();
