@@ -17,7 +17,7 @@ use crate::report::numbers::in_words;
 /// One row per point and metric.
 const POINTS: &str = "points.csv";
 /// The page.
-const PAGE: &str = "report.html";
+pub(super) const PAGE: &str = "report.html";
 /// A bar for each point: where its time went.
 const EXPLAINED: &str = "explain.svg";
 
