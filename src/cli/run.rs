@@ -119,7 +119,7 @@ pub(super) fn printed(plan: &Plan, result: &RunResult, format: Format) -> Result
         Format::Osu => osu_text(result, &osu_spec(plan)?)?,
         Format::Csv => points_csv(result)?,
         Format::Json => run_json(result)?,
-        Format::Table => report_text(result),
+        Format::Table => report_text(result, &files::machines_of(plan)),
     })
 }
 

@@ -15,7 +15,12 @@ fn run_prints_a_table_and_leaves_whole_results() {
     for part in ["latency (us)", "64 KiB", "digest ", "t-rises", "t-falls"] {
         assert!(answer.out.contains(part), "{part}: {}", answer.out);
     }
+    assert!(answer.out.starts_with("Small\na/small on ideal\n\n"), "{}", answer.out);
     assert_eq!(answer.err, "note: results in results/a/small (report.html)\n");
+    let page = fs::read_to_string(scratch.path("results/a/small/report.html")).unwrap();
+    for part in ["<dt>machine</dt><dd>ideal</dd>", "<dt>nodes</dt><dd>2</dd>"] {
+        assert!(page.contains(part), "{part}");
+    }
     let elsewhere = ["run", "scenarios/a/small.json", "--out", "there"];
     scratch.run(&elsewhere).check(0, &["note: results in there (report.html)\n"]);
     // Who reads the output by a program has asked for no words beside it.
