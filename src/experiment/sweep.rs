@@ -377,6 +377,9 @@ fn doubling(from: u64, to: u64) -> Result<Vec<u64>, String> {
     if from == 0 {
         return Err("zero has no double".to_owned());
     }
+    if from > to {
+        return Err("the last value is less than the first".to_owned());
+    }
     let mut out = vec![from];
     let mut value = from;
     while value < to {
@@ -527,7 +530,8 @@ mod tests {
         assert_eq!(doubling(1, 8), Ok(vec![1, 2, 4, 8]));
         assert_eq!(doubling(3, 12), Ok(vec![3, 6, 12]));
         assert_eq!(doubling(5, 5), Ok(vec![5]));
-        assert!(doubling(1, 9).is_err() && doubling(0, 8).is_err() && doubling(8, 1).is_err());
+        assert!(doubling(1, 9).is_err() && doubling(0, 8).is_err());
+        assert_eq!(doubling(8, 1), Err("the last value is less than the first".to_owned()));
     }
 
     #[test]
