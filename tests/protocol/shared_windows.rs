@@ -179,7 +179,8 @@ fn additions(numbers: &[(&str, &str)], ranks: u32, target: fn(u32) -> u32) -> u6
 #[test]
 fn a_mutex_of_each_rank_keeps_only_those_waiting_that_update_its_part() {
     let each = ("mpi.rma_mutex_each_rank", "true");
-    let (own, first): (fn(u32) -> u32, fn(u32) -> u32) = (|rank| rank, |_| 0);
+    let own: fn(u32) -> u32 = |rank| rank;
+    let first: fn(u32) -> u32 = |_| 0;
     let alone = additions(&[each], 1, own);
     assert_eq!(additions(&[each], 4, own), alone, "nobody waits for a neighbour's mutex");
     let crowded = additions(&[each], 4, first);

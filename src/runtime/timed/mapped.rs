@@ -101,9 +101,10 @@ where
         cursor: Time,
     ) -> Time {
         let here = self.actor(thread).placement.place.of_core();
-        let mutex = match self.costs.profile.mpi.rma_mutex_each_rank {
-            true => Which::Rank(TicketLock { memory: name, rank }),
-            false => Which::Window(name),
+        let mutex = if self.costs.profile.mpi.rma_mutex_each_rank {
+            Which::Rank(TicketLock { memory: name, rank })
+        } else {
+            Which::Window(name)
         };
         let Mutex { free_at, last } = self.mutexes.get(&mutex).copied().unwrap_or_default();
         let taking = match (mutex, last) {
