@@ -6,6 +6,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::experiment::what_if::WhatIf;
 use crate::hardware::profile::Parameter;
+use crate::hardware::what_if::Group;
 
 /// Simulate the node and the network that an MPI library runs on, and check what moved.
 #[derive(Debug, Parser)]
@@ -196,8 +197,8 @@ pub(super) struct RunArguments {
     /// Tell where the measured time went, to the picosecond
     #[arg(long, conflicts_with = "resume")]
     pub(super) explain: bool,
-    /// Run again with a resource's cost scaled, as pcie=0.5, and print the gain
-    #[arg(long, value_name = "RESOURCE=FACTOR", value_parser = WhatIf::parse)]
+    /// Resources whose cost is scaled, each for itself
+    #[arg(long, value_name = "RESOURCE=FACTOR", value_parser = WhatIf::parse, help = what_if())]
     pub(super) what_if: Vec<WhatIf>,
     /// Write the timeline of a single point, for Perfetto
     #[arg(long, value_name = "FILE")]
@@ -205,6 +206,13 @@ pub(super) struct RunArguments {
     /// Draw the messages of a single point of at most 8 ranks, as SVG
     #[arg(long, value_name = "FILE")]
     pub(super) sequence: Option<PathBuf>,
+}
+
+fn what_if() -> String {
+    let names = Group::names();
+    format!(
+        "Run again with a resource's cost scaled, as pcie=0.5, and print the gain; one of {names}"
+    )
 }
 
 /// Options of `new`.

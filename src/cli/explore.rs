@@ -118,7 +118,7 @@ pub(super) fn explore(terminal: Terminal, arguments: &ExploreArguments) -> Outco
     terminal.note(&words::pace(&found, took));
     if verdict == Verdict::CutOff {
         let problem = Problem::new(&codes::NOT_ALL_ORDERS, words::why_cut_off(&found));
-        terminal.problem(&problem.help(words::HELP_CUT_OFF));
+        terminal.problem(&problem.help(words::help_cut_off(&found, options.reduce)));
     }
     Ok(verdict.exit_code())
 }

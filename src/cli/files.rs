@@ -1,9 +1,11 @@
 //! The files of a results directory.
 
+use std::collections::BTreeSet;
+
 use super::machines;
 use super::references::references;
 use crate::experiment::claim::figures::{Curves, Figure as Wanted, Stack as WantedStack};
-use crate::experiment::plan::Plan;
+use crate::experiment::plan::{Plan, Point};
 use crate::experiment::results::RunResult;
 use crate::experiment::run::account::part_in_words;
 use crate::experiment::store::OutputFile;
@@ -17,7 +19,7 @@ use crate::report::numbers::in_words;
 /// One row per point and metric.
 const POINTS: &str = "points.csv";
 /// The page.
-const PAGE: &str = "report.html";
+pub(super) const PAGE: &str = "report.html";
 /// A bar for each point: where its time went.
 const EXPLAINED: &str = "explain.svg";
 
@@ -77,6 +79,9 @@ pub(super) fn files(
     let page = html::page(&Page {
         result,
         source: plan.source.as_deref().unwrap_or_default(),
+        note: plan.note.as_deref().unwrap_or_default(),
+        machine: &machines_of(plan),
+        nodes: &of_points(plan, |point| point.nodes.to_string()),
         command,
         seed: plan.points[0].seed,
         figures: &drawn,
@@ -84,6 +89,24 @@ pub(super) fn files(
     })?;
     out.files.push(file(PAGE, page));
     Ok(out)
+}
+
+/// The most values of a swept machine or number of nodes that the page tells.
+const MOST_TOLD: usize = 8;
+
+/// The names of the machines of all points.
+pub(super) fn machines_of(plan: &Plan) -> String {
+    of_points(plan, |point| point.machine.name.clone())
+}
+
+/// What the points have, each once, in their order.
+fn of_points(plan: &Plan, what: impl Fn(&Point) -> String) -> String {
+    let mut seen = BTreeSet::new();
+    let all = plan.points.iter().map(what).filter(|one| seen.insert(one.clone()));
+    let all: Vec<String> = all.collect();
+    let more = all.len().saturating_sub(MOST_TOLD);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    all.iter().take(MOST_TOLD).cloned().collect::<Vec<_>>().join(", ") + &more
 }
 
 fn file(name: &str, text: String) -> OutputFile {

@@ -83,7 +83,21 @@ fn here(terminal: Terminal, arguments: &RunArguments) -> Outcome {
     let exit = verdict(terminal, &result, &files, arguments.format);
     store.finish(&result, &files.files)?;
     print(&printed(&plan, &result, arguments.format)?)?;
+    tell_where(terminal, arguments.format, &directory(arguments, &plan));
     Ok(exit)
+}
+
+/// Tells people where the results are; who asks for a format of programs knows.
+pub(super) fn tell_where(terminal: Terminal, format: Format, directory: &Path) {
+    if format == Format::Table {
+        let (directory, page) = (directory.display(), files::PAGE);
+        terminal.note(&format!("results in {directory} ({page})"));
+    }
+}
+
+/// Where the results go.
+fn directory(arguments: &RunArguments, plan: &Plan) -> PathBuf {
+    arguments.out.clone().unwrap_or_else(|| Path::new("results").join(&plan.name))
 }
 
 /// Refuses a limit of the command line that ends before the first event.
@@ -105,7 +119,7 @@ pub(super) fn printed(plan: &Plan, result: &RunResult, format: Format) -> Result
         Format::Osu => osu_text(result, &osu_spec(plan)?)?,
         Format::Csv => points_csv(result)?,
         Format::Json => run_json(result)?,
-        Format::Table => report_text(result),
+        Format::Table => report_text(result, &files::machines_of(plan)),
     })
 }
 
@@ -115,8 +129,7 @@ fn open(
     arguments: &RunArguments,
     plan: &Plan,
 ) -> Result<Option<Store>, Failure> {
-    let default = || Path::new("results").join(&plan.name);
-    let directory: PathBuf = arguments.out.clone().unwrap_or_else(default);
+    let directory = directory(arguments, plan);
     let mode = if arguments.resume { Mode::Resume } else { Mode::Fresh };
     match Store::open(
         &directory,

@@ -202,6 +202,7 @@ fn gather_into(
     let exit = local::verdict(terminal, &result, &files, format);
     store.finish(&result, &files.files)?;
     print(&printed(plan, &result, format)?)?;
+    local::tell_where(terminal, format, out);
     Ok(exit)
 }
 

@@ -21,6 +21,10 @@ pub use excerpt::quote;
 /// At most this many diagnostics are written out; the rest is counted.
 pub const SHOWN: usize = 20;
 
+/// What is allowed is told once to people where it has more bytes than this: a list of many words.
+const LONG_LIST: usize = 400;
+const AS_ABOVE: &str = "allowed is what is listed above";
+
 /// A text that diagnostics point into: a file, or an option of the command line.
 #[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd)]
 pub struct SourceId(u16);
@@ -258,6 +262,7 @@ impl Diagnostics {
     pub fn explain(&mut self, mark: usize, text: &str) {
         for one in &mut self.list[mark..] {
             one.help = Some(match one.help.take() {
+                Some(help) if help.ends_with('?') => format!("{help} {text}"),
                 Some(help) => format!("{help}; {text}"),
                 None => text.to_owned(),
             });
@@ -284,8 +289,14 @@ impl Diagnostics {
     pub fn human(&self) -> String {
         let mut out = String::new();
         let all = self.shown();
+        let mut told: Vec<&str> = Vec::new();
         for one in all.iter().take(SHOWN) {
-            self.write_human(&mut out, one);
+            let allowed =
+                if told.contains(&one.allowed.as_str()) { AS_ABOVE } else { one.allowed.as_str() };
+            self.write_human(&mut out, one, allowed);
+            if one.allowed.len() > LONG_LIST {
+                told.push(&one.allowed);
+            }
         }
         if all.len() > SHOWN {
             let _ = writeln!(out, "and {} more", all.len() - SHOWN);
@@ -316,15 +327,16 @@ impl Diagnostics {
         all
     }
 
-    fn write_human(&self, out: &mut String, one: &Diagnostic) {
+    /// Writes one; `allowed` stands for what it says of what is allowed.
+    fn write_human(&self, out: &mut String, one: &Diagnostic, allowed: &str) {
         let Position { line, column } = self.position(one.span);
         let name = quote(self.name(one.span.source));
         let path = if one.path.is_empty() { String::new() } else { format!(" {}", one.path) };
         let word = one.severity.word();
         let _ =
             write!(out, "{word}[{}] {name}:{line}:{column}{path}: {}", one.code.code, one.found);
-        if !one.allowed.is_empty() {
-            let _ = write!(out, "; {}", one.allowed);
+        if !allowed.is_empty() {
+            let _ = write!(out, "; {allowed}");
         }
         out.push('\n');
         excerpt::write_excerpt(out, self.text(one.span.source), one.span, line);
@@ -400,6 +412,31 @@ mod tests {
         assert_eq!(json["line"], 2);
         assert_eq!(json["column"], 11);
         assert_eq!(json["path"], "size");
+    }
+
+    #[test]
+    fn a_long_list_of_what_is_allowed_is_told_once_to_people() {
+        let mut all = Diagnostics::new();
+        let file = all.add_source("a.json", "x".repeat(100));
+        let (long, short) = ("word, ".repeat(100), "a number is needed");
+        for (at, allowed) in [(0, long.as_str()), (1, short), (2, &long), (3, short)] {
+            all.push(Diagnostic::error(&codes::RANGE, span(file, at, at + 1), "p", "f", allowed));
+        }
+        let text = all.human();
+        assert_eq!(text.matches(&long).count(), 1, "{text}");
+        assert_eq!(text.matches(AS_ABOVE).count(), 1, "{text}");
+        assert_eq!(text.matches(short).count(), 2, "{text}");
+        assert_eq!(all.json().matches(&long).count(), 2, "programs get each whole");
+    }
+
+    #[test]
+    fn more_help_follows_a_question_as_a_sentence_of_its_own() {
+        let mut all = Diagnostics::new();
+        let file = all.add_source("a.json", "x");
+        let one = Diagnostic::error(&codes::RANGE, span(file, 0, 1), "p", "f", "a");
+        all.push(one.help("did you mean `b`?"));
+        all.explain(0, "found at point 0");
+        assert!(all.human().ends_with("help: did you mean `b`? found at point 0\n"));
     }
 
     #[test]

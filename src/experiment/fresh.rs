@@ -11,6 +11,9 @@ use super::shape::{Field, Need, Shape, Variant};
 /// Sizes of messages that are worth a figure.
 const SIZES: &str = "{ \"powers_of_two\": [\"8 B\", \"1 MiB\"] }";
 
+/// Statements in one line of a note.
+const WORDS: usize = 8;
+
 /// The machine where nobody names one.
 const USUAL: &str = "broadwell-edr";
 
@@ -133,14 +136,30 @@ fn notes(fields: &[Field], indent: usize) -> String {
         };
         format!("  {}: {}{default}", field.key, field.doc)
     };
+    let lines = |field: &&Field| [line(field)].into_iter().chain(words(field)).collect::<Vec<_>>();
     let part = |heading: &str, fields: &[&Field]| {
         let heading = (!fields.is_empty()).then(|| heading.to_owned());
-        heading.into_iter().chain(fields.iter().map(line)).collect()
+        heading.into_iter().chain(fields.iter().flat_map(lines)).collect()
     };
     let parts: [Vec<String>; 2] = [part("Needed:", &needed), part("May be added:", &further)];
     let lines: Vec<String> = parts.concat().iter().map(|line| quoted(line)).collect();
     let (inner, outer) = (" ".repeat(indent + 2), " ".repeat(indent));
     format!("[\n{inner}{}\n{outer}]", lines.join(&format!(",\n{inner}")))
+}
+
+/// The statements that lists of this field are made of, a few in each line; nothing for other fields.
+fn words(field: &Field) -> Vec<String> {
+    let Shape::List { of: Shape::List { of: Shape::Tagged { tag, variants }, .. }, .. } =
+        field.shape
+    else {
+        return Vec::new();
+    };
+    let names: Vec<&str> = variants.iter().map(|variant| variant.name).collect();
+    let lines = names.chunks(WORDS).map(|names| format!("    {}", names.join(", ")));
+    [format!("  {tag}: one of these, with the fields that docs/programs.md lists")]
+        .into_iter()
+        .chain(lines)
+        .collect()
 }
 
 /// A text as JSON.

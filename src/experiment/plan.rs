@@ -557,7 +557,8 @@ fn check_version(diagnostics: &mut Diagnostics, tree: &Node) -> Option<()> {
     None
 }
 
-/// Checks the whole tree, its swept fields with their first values; the axes if all is well.
+/// Checks the whole tree, its swept fields in their own places and with their first values; the axes if
+/// all is well.
 fn check_tree(diagnostics: &mut Diagnostics, tree: &Node) -> Option<Sweep> {
     let before = diagnostics.errors();
     let swept = SCENARIO.iter().find(|field| field.key == "sweep").expect("it is in the table");
@@ -567,7 +568,10 @@ fn check_tree(diagnostics: &mut Diagnostics, tree: &Node) -> Option<Sweep> {
     let sweep = if diagnostics.errors() == before { sweep::read(diagnostics, tree) } else { None };
     let mut first = tree.clone();
     match &sweep {
-        Some(sweep) => sweep.apply(&mut first, 0),
+        Some(sweep) => {
+            sweep::check_own_places(diagnostics, tree, sweep);
+            sweep.apply(&mut first, 0);
+        }
         None => forgive_swept(&mut first),
     }
     check(diagnostics, &first, &Shape::Object(&SCENARIO), "");
@@ -597,6 +601,7 @@ fn points(
     let count = usize::try_from(sweep.points()).expect("the number of points was limited");
     let base = without_lists(tree);
     let mut known = point::Known { models, topologies: Vec::new(), folder, schedules: Vec::new() };
+    check_swept_machine(diagnostics, tree, sweep, &mut known.models);
     let mut points = Vec::with_capacity(count);
     for index in 0..count {
         let mut tree = base.clone();
@@ -621,6 +626,22 @@ fn points(
         one_sided::check_mapped_locks_of_all(diagnostics, &first, &points);
     }
     (diagnostics.errors() == before && points.len() == count).then_some(points)
+}
+
+/// A machine that is named beside an axis of machines must be one, too.
+fn check_swept_machine(
+    diagnostics: &mut Diagnostics,
+    tree: &Node,
+    sweep: &Sweep,
+    models: &mut Models<'_>,
+) {
+    if sweep.axes.iter().any(|axis| axis.path == "machine")
+        && let Some(node) = tree.get("machine")
+    {
+        let mark = diagnostics.mark();
+        models.machine(diagnostics, node);
+        diagnostics.explain(mark, sweep::IS_SWEPT);
+    }
 }
 
 /// The tree without what does not differ between points and may be long.

@@ -423,8 +423,10 @@ static WORKLOAD: Shape = Shape::Tagged {
                         min: 1,
                         max: 4_096,
                     },
-                    "[ [ ], [ ] ]",
-                    "One list of statements for each rank.",
+                    "[ [ { \"op\": \"send\", \"to\": 1, \"size\": \"8 B\" } ], \
+                     [ { \"op\": \"recv\", \"src\": 0, \"max\": \"8 B\" } ] ]",
+                    "One list of statements for each rank; each has a buffer of its own, so that every \
+                     large message registers its buffers anew (docs/programs.md).",
                 ),
                 pieces::DATATYPES,
             ],

@@ -142,6 +142,20 @@ impl Sweep {
     }
 }
 
+/// Checks swept fields as they stand in their own places: no point has these values, but who reads the
+/// file takes them for what is meant.
+pub fn check_own_places(diagnostics: &mut Diagnostics, tree: &Node, sweep: &Sweep) {
+    for axis in &sweep.axes {
+        let Some(node) = path::at(tree, &axis.path) else { continue };
+        let mark = diagnostics.mark();
+        check_value(diagnostics, node, axis.target, &axis.path);
+        diagnostics.explain(mark, IS_SWEPT);
+    }
+}
+
+/// What to do about the value of a swept field in its own place.
+pub const IS_SWEPT: &str = "the field is swept, and no point has this value: write a value that it may have, or leave it out";
+
 /// Reads the axes of `tree`; `None` where one of them is wrong.
 pub fn read(diagnostics: &mut Diagnostics, tree: &Node) -> Option<Sweep> {
     let before = diagnostics.errors();
@@ -363,6 +377,9 @@ fn doubling(from: u64, to: u64) -> Result<Vec<u64>, String> {
     if from == 0 {
         return Err("zero has no double".to_owned());
     }
+    if from > to {
+        return Err("the last value is less than the first".to_owned());
+    }
     let mut out = vec![from];
     let mut value = from;
     while value < to {
@@ -513,7 +530,8 @@ mod tests {
         assert_eq!(doubling(1, 8), Ok(vec![1, 2, 4, 8]));
         assert_eq!(doubling(3, 12), Ok(vec![3, 6, 12]));
         assert_eq!(doubling(5, 5), Ok(vec![5]));
-        assert!(doubling(1, 9).is_err() && doubling(0, 8).is_err() && doubling(8, 1).is_err());
+        assert!(doubling(1, 9).is_err() && doubling(0, 8).is_err());
+        assert_eq!(doubling(8, 1), Err("the last value is less than the first".to_owned()));
     }
 
     #[test]

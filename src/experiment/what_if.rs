@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::model_file::Machine;
 use super::plan::Plan;
 use crate::hardware::value::Ratio;
-use crate::hardware::what_if::{GROUPS, Group};
+use crate::hardware::what_if::Group;
 
 /// A resource and a factor of its cost.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -32,8 +32,8 @@ impl WhatIf {
     pub fn parse(text: &str) -> Result<Self, String> {
         let (name, factor) = text.split_once('=').ok_or("`resource=factor` is needed")?;
         let group = Group::named(name.trim()).ok_or_else(|| {
-            let names: Vec<&str> = GROUPS.iter().map(|group| group.name).collect();
-            format!("there is no resource `{}`; one of {} is needed", name.trim(), names.join(", "))
+            let (name, names) = (name.trim(), Group::names());
+            format!("there is no resource `{name}`; one of {names} is needed")
         })?;
         let factor =
             Ratio::parse(factor.trim()).filter(|factor| FACTORS.contains(&factor.as_ppm()));

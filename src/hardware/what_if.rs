@@ -53,6 +53,11 @@ impl Group {
         GROUPS.iter().find(|group| group.name == name)
     }
 
+    /// The names of all groups, as a sentence lists them.
+    pub fn names() -> String {
+        GROUPS.iter().map(|group| group.name).collect::<Vec<_>>().join(", ")
+    }
+
     fn has(&self, path: &str) -> bool {
         self.paths.iter().any(|begin| path.starts_with(begin))
     }

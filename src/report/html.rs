@@ -56,6 +56,12 @@ pub struct Page<'a> {
     pub result: &'a RunResult,
     /// The scenario's `source`: document and figure.
     pub source: &'a str,
+    /// The scenario's `note`; its lines stay lines.
+    pub note: &'a str,
+    /// The machines of all points, by name.
+    pub machine: &'a str,
+    /// How many nodes the points have.
+    pub nodes: &'a str,
     /// The command that makes this page again.
     pub command: &'a str,
     /// The seed.
@@ -98,6 +104,9 @@ struct View<'a> {
     title: &'a str,
     scenario: &'a str,
     source: &'a str,
+    note: &'a str,
+    machine: &'a str,
+    nodes: &'a str,
     version: &'a str,
     digest: &'a str,
     /// As text: a template's numbers need not hold every seed.
@@ -122,6 +131,9 @@ impl<'a> View<'a> {
             title: &result.title,
             scenario: &result.scenario,
             source: page.source,
+            note: page.note,
+            machine: page.machine,
+            nodes: page.nodes,
             version: &result.version,
             digest: &result.digest,
             seed: page.seed.to_string(),

@@ -28,9 +28,9 @@ pub struct Table {
     pub rows: Vec<Vec<String>>,
 }
 
-/// The whole human report: tables, failures, claims, digest.
-pub fn report_text(result: &RunResult) -> String {
-    let mut text = format!("{}\n{}\n", result.title, result.scenario);
+/// The whole human report: tables, failures, claims, digest; `machine` names that of the points.
+pub fn report_text(result: &RunResult, machine: &str) -> String {
+    let mut text = format!("{}\n{} on {machine}\n", result.title, result.scenario);
     for table in tables(result).iter().filter(|table| !table.columns.is_empty()) {
         let _ = write!(text, "\n{}", table.to_text());
     }

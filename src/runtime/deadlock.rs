@@ -258,7 +258,8 @@ impl fmt::Display for Blocked {
 impl fmt::Display for Deadlock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for cycle in &self.cycles {
-            writeln!(f, "deadlock: {} wait in a cycle", plural(cycle.len(), "thread"))?;
+            let wait = if cycle.len() == 1 { "waits" } else { "wait" };
+            writeln!(f, "deadlock: {} {wait} in a cycle", plural(cycle.len(), "thread"))?;
             cycle.iter().try_for_each(|blocked| writeln!(f, "  {blocked}"))?;
         }
         if !self.unanswered.is_empty() {

@@ -15,7 +15,19 @@ fn run_prints_a_table_and_leaves_whole_results() {
     for part in ["latency (us)", "64 KiB", "digest ", "t-rises", "t-falls"] {
         assert!(answer.out.contains(part), "{part}: {}", answer.out);
     }
-    assert!(answer.err.is_empty(), "{}", answer.err);
+    assert!(answer.out.starts_with("Small\na/small on ideal\n\n"), "{}", answer.out);
+    assert_eq!(answer.err, "note: results in results/a/small (report.html)\n");
+    let page = fs::read_to_string(scratch.path("results/a/small/report.html")).unwrap();
+    for part in ["<dt>machine</dt><dd>ideal</dd>", "<dt>nodes</dt><dd>2</dd>"] {
+        assert!(page.contains(part), "{part}");
+    }
+    let elsewhere = ["run", "scenarios/a/small.json", "--out", "there"];
+    scratch.run(&elsewhere).check(0, &["note: results in there (report.html)\n"]);
+    // Who reads the output by a program has asked for no words beside it.
+    for format in ["csv", "json", "osu"] {
+        let answer = scratch.run(&[&elsewhere[..], &["--format", format]].concat()).check(0, &[]);
+        assert!(answer.err.is_empty(), "{format}: {}", answer.err);
+    }
     let files: Vec<String> =
         scratch.files("results/a/small").into_iter().map(|(name, _)| name).collect();
     assert_eq!(files, ["figure-1.svg", "manifest.json", "points.csv", "report.html"]);
@@ -467,7 +479,7 @@ fn a_legend_may_name_values_of_the_series() {
     );
     let narrowed = ["run", "a.json", "--set", "mpi.rendezvous=rget"];
     let answer = scratch.run(&narrowed).check(0, &[]);
-    assert!(answer.err.is_empty(), "a value that is gone needs no name: {}", answer.err);
+    assert_eq!(answer.err.lines().count(), 1, "a value that is gone needs no name: {}", answer.err);
     let shown = scratch.run(&["show", "a.json"]).check(0, &[]).out;
     assert!(shown.contains("note      One line\n            and another\n"), "{shown}");
     scratch.write("b.json", &LEGEND.replace("\"value\": \"rput\"", "\"value\": \"rpt\""));

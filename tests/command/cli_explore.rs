@@ -160,7 +160,12 @@ fn a_limit_that_is_hit_is_no_success() {
     };
     let states = run(&["--budget", "states=100"]).check(5, &["error[E1004]", "more states"]);
     assert!(states.out.contains("bounded, not complete"), "{}", states.out);
-    run(&["--memory", "64 KiB"]).check(5, &["error[E1004]", "more memory"]);
+    let by_reduce = "leave orders out by `--reduce`";
+    let memory = ["error[E1004]", "more memory", "raise `--memory`", "payloads count"];
+    run(&["--memory", "64 KiB"]).check(5, &[&memory[..], &[by_reduce]].concat());
+    let reduced = run(&["--memory", "64 KiB", "--reduce"]).check(5, &memory);
+    assert!(!reduced.err.contains("--reduce"), "that is done already: {}", reduced.err);
+    assert!(!states.err.contains("payloads") && states.err.contains(by_reduce), "{}", states.err);
     run(&["--strategy", "walk", "--budget", "steps=5", "--budget", "schedules=3"])
         .check(5, &["error[E1004]", "took more steps"]);
 }

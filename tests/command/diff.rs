@@ -11,6 +11,7 @@ use mpisim::experiment::plan::{Plan, Point, Request, load};
 use mpisim::experiment::run::events::{parting, traced};
 use mpisim::experiment::run::job;
 use mpisim::experiment::what_if::WhatIf;
+use mpisim::protocols::rendezvous::Protocol;
 use mpisim::runtime::told::Told;
 use mpisim::units::TimeDelta;
 
@@ -87,6 +88,42 @@ fn the_place_where_two_runs_part_is_that_of_whole_journals() {
         assert!(found.is_some(), "{scenario}: {supposed} moves something");
         assert_eq!(check_place(&plan.points[0], &plan.points[0]), None, "{scenario}");
     }
+}
+
+/// The words of every event are asked for on both sides, completions included.
+#[test]
+fn every_rendezvous_protocol_differs_from_every_other_in_words() {
+    let of = |protocol: Protocol| {
+        let protocol = format!("mpi.rendezvous={}", protocol.name());
+        let small = ["workload.size=8 KiB", "workload.rounds=2", "workload.warmup=1"];
+        let overrides = [&[protocol.as_str()], &small[..]].concat();
+        plan("examples/rput_immediate", &overrides).points[0].clone()
+    };
+    let between_nodes = Protocol::ALL.iter().copied().filter(|protocol| protocol.crosses_nodes());
+    let points: Vec<(Protocol, Point)> =
+        between_nodes.map(|protocol| (protocol, of(protocol))).collect();
+    for (index, (one, left)) in points.iter().enumerate() {
+        for (other, right) in &points[index + 1..] {
+            assert!(check_place(left, right).is_some(), "{one:?} and {other:?}");
+        }
+    }
+}
+
+/// What arrives with a write is named while it is under way, and not when the write completes.
+#[test]
+fn a_write_that_has_brought_its_word_completes_as_a_write() {
+    let small = ["workload.size=8 KiB", "workload.rounds=1", "workload.warmup=0"];
+    let one = ["mpi.rendezvous=rput_immediate"];
+    let told = journal(&plan("examples/rput_immediate", &[&one, &small[..]].concat()).points[0]);
+    let writes = |end: &str| {
+        let all = told.iter().map(|event| event.words.what.as_str());
+        all.filter(|what| what.starts_with("write") && what.ends_with(end)).collect::<Vec<_>>()
+    };
+    let arrivals = writes("arrives");
+    assert!(arrivals.iter().all(|what| what.starts_with("write, FIN (8192 B)")), "{arrivals:?}");
+    let completions = writes("has its completion in host memory");
+    assert!(completions.iter().all(|what| what.starts_with("write (8192 B)")), "{completions:?}");
+    assert_eq!((arrivals.len(), completions.len()), (2, 2), "one a message");
 }
 
 #[test]

@@ -11,6 +11,8 @@ use mpisim::experiment::results::{Explanation, PointResult};
 use mpisim::experiment::run::run_point;
 use mpisim::experiment::run::timeline::{sequence, timeline};
 use mpisim::experiment::what_if::WhatIf;
+use mpisim::hardware::what_if::GROUPS;
+use mpisim::runtime::causes::Spent;
 use mpisim::units::TimeDelta;
 
 fn point_of(scenario: &str, overrides: &[&str]) -> Point {
@@ -259,6 +261,71 @@ fn registration_of_buffers_stands_apart() {
     };
     assert!(told("workload.warmup=0"));
     assert!(!told("workload.warmup=1"), "both buffers are registered before the measured time");
+}
+
+/// Whoever asks what a resource is worth is told which there are, and what a phase depends on.
+#[test]
+fn resources_of_what_if_are_listed_where_they_are_asked_for() {
+    let names: Vec<&str> = GROUPS.iter().map(|group| group.name).collect();
+    let all = names.join(", ");
+    let scratch = Scratch::new("what-if-names");
+    let unwrapped = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let help = scratch.run(&["run", "--help"]).check(0, &[]);
+    assert!(unwrapped(&help.out).contains(&all), "{}", help.out);
+    scratch.run(&["run", "small.json", "--what-if", "cpu=0.5"]).check(2, &[&all]);
+    let page = fs::read_to_string("docs/explain.md").unwrap();
+    let rows = page.lines().filter(|line| line.matches('|').count() == 5);
+    let words: BTreeSet<&str> = rows
+        .clone()
+        .filter_map(|row| row.trim_end_matches(" |").rsplit('|').next())
+        .flat_map(|cell| cell.split('`').skip(1).step_by(2))
+        .filter(|word| *word != "--what-if")
+        .collect();
+    assert_eq!(words, names.into_iter().collect(), "each resource belongs to a phase");
+    let phases: Vec<&str> = rows.filter_map(|row| row.split('|').nth(1)).map(str::trim).collect();
+    for phase in Spent::ALL.map(Spent::name) {
+        let is_gap = phase == Spent::Other.name();
+        assert!(phases.contains(&phase) || is_gap, "{phase} is not explained");
+    }
+}
+
+/// Registration is library code in accounts, and a cost of the adapter.
+#[test]
+fn registration_of_buffers_is_a_cost_of_the_adapter() {
+    let small = ["mpi.rendezvous=rput", "workload.size=64 KiB", "workload.rounds=1"];
+    let point = point_of("examples/rput_immediate", &[&small[..], &["workload.warmup=0"]].concat());
+    let registered = |what_if: Option<&str>| {
+        let mut point = point.clone();
+        if let Some(what_if) = what_if.map(|text| WhatIf::parse(text).unwrap()) {
+            let mut machine = (*point.machine).clone();
+            machine.profile = machine.profile.with_cost(what_if.group, what_if.factor);
+            point.machine = machine.into();
+        }
+        let parts = explained(&point).explanation.unwrap().parts.into_iter();
+        let found = parts.filter(|part| part.phase == Spent::Registration.name());
+        found.map(|part| part.time.as_ps()).sum::<u64>()
+    };
+    let (plain, library) = (registered(None), registered(Some("library=0.5")));
+    assert!(plain > 0);
+    assert_eq!(library, plain, "it is no code of the library");
+    assert_eq!(registered(Some("hca=0.5")), plain / 2);
+}
+
+/// An exclusive write ends when its last packet leaves: that of the epoch before is still under way when
+/// the measured one begins, and is none of its messages.
+#[test]
+fn a_sequence_begins_with_the_first_message_of_the_measured_time() {
+    let scratch = Scratch::new("sequence-begins");
+    let run = ["run", "rma/fig12_messages", "--set", "workload.epoch=exclusive"];
+    let draw = ["--set", "workload.access=write", "--sequence", "a.svg"];
+    scratch.run(&[&run[..], &draw[..]].concat()).check(0, &[]);
+    let svg = fs::read_to_string(scratch.path("a.svg")).unwrap();
+    let labels = ["PUT 8 B + UNLOCK", "LOCK exclusive", "GRANTED"];
+    let counts = labels.map(|label| svg.matches(&format!(">{label}<")).count());
+    assert_eq!(counts, [1, 1, 1], "one epoch: {labels:?} in {svg}");
+    let place = |label: &str| svg.find(&format!(">{label}<")).unwrap();
+    assert!(place("LOCK exclusive") < place("GRANTED"));
+    assert!(place("GRANTED") < place("PUT 8 B + UNLOCK"), "in the order of the epoch");
 }
 
 #[test]

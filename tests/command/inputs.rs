@@ -170,3 +170,26 @@ fn line_ends_do_not_change_the_digest() {
     assert_eq!(digest("\n").len(), 32);
     assert_ne!(plan("ping_pong", &["seed=2"]).digest, digest("\n"));
 }
+
+/// A kind that is misspelt takes nothing else with it: not the axis of one of its keys.
+#[test]
+fn a_misspelt_kind_is_one_error() {
+    let text = r#"{ "schema": 1, "title": "t", "machine": "ideal",
+      "workload": { "kind": "ping_bong", "size": "8 B" },
+      "sweep": { "workload.size": ["8 B", "16 B"] } }"#;
+    let request = Request { text: Some(text.to_owned()), ..request("message_rate", &[]) };
+    let told = load(&request).1.human();
+    assert_eq!(told.matches("error[").count(), 1, "{told}");
+    assert!(told.contains("did you mean `ping_pong`?"), "{told}");
+}
+
+/// Each rank of a program may have the same slip: the statements that there are come once.
+#[test]
+fn the_statements_of_programs_are_listed_once() {
+    let text = r#"{ "schema": 1, "title": "t", "machine": "ideal", "workload": { "kind": "program",
+      "ranks": [ [ { "op": "snd" } ], [ { "op": "snd" } ], [ { "op": "snd" } ] ] } }"#;
+    let request = Request { text: Some(text.to_owned()), ..request("message_rate", &[]) };
+    let told = load(&request).1.human();
+    assert_eq!(told.matches("error[E0307]").count(), 3, "{told}");
+    assert_eq!(told.matches("reduce_scatter_block").count(), 2, "with its `i` form, once: {told}");
+}

@@ -158,6 +158,11 @@ fn drawn_programs(draw: &mut Draw, processes: u32, threads: u32) -> Vec<Script> 
     steps.into_iter().zip(handles).map(|(steps, handles)| ends(steps, handles)).collect()
 }
 
+/// Every protocol of the registry that carries messages from node to node.
+fn between_nodes() -> Vec<Protocol> {
+    Protocol::ALL.iter().copied().filter(|protocol| protocol.crosses_nodes()).collect()
+}
+
 fn drawn_job(seed: u32, planted: Option<Planted>) -> Job<Script> {
     let mut draw = Draw(Streams::new(11).stream("bridge", seed));
     let (processes, threads) = (2 + draw.below(3), 1 + draw.below(2));
@@ -165,7 +170,7 @@ fn drawn_job(seed: u32, planted: Option<Planted>) -> Job<Script> {
     let mut job = job(drawn_profile(&mut draw), programs);
     job.threads = u16::try_from(threads).unwrap();
     job.nodes = 1 + draw.below(2);
-    job.rendezvous = draw.pick(&[Protocol::RPut, Protocol::RGet, Protocol::RPutImmediate]);
+    job.rendezvous = draw.pick(&between_nodes());
     job.eager_inter = Some(Bytes::new(draw.pick(&[0, 100, 6_000])));
     job.eager_intra = job.eager_inter;
     job.planted = planted;
@@ -249,7 +254,7 @@ fn threaded_job(seed: u32, step_by_step: bool) -> Job<Script> {
     job.threads = u16::try_from(threads).unwrap();
     job.nodes = 1 + draw.below(2);
     job.lock = draw.pick(&[LockOrder::Fair, LockOrder::Unfair]);
-    job.rendezvous = draw.pick(&[Protocol::RPut, Protocol::RGet, Protocol::RPutImmediate]);
+    job.rendezvous = draw.pick(&between_nodes());
     if draw.one_in(8) {
         job.disturbance.os_noise = Some((TimeDelta::from_us(20), TimeDelta::from_us(2)));
     }

@@ -67,6 +67,11 @@ fn wait_all(first: u32, count: u32) -> Call {
     Call::WaitAll { requests, statuses: true }
 }
 
+/// Every protocol of the registry that carries messages from node to node.
+fn between_nodes() -> impl Iterator<Item = Protocol> {
+    Protocol::ALL.iter().copied().filter(|protocol| protocol.crosses_nodes())
+}
+
 /// A world of processes on nodes of their own; `calls[process][thread]`.
 fn world(calls: &[&[Vec<Call>]], rendezvous: Protocol) -> World<Library, Script> {
     let processes = u32::try_from(calls.len()).expect("small worlds");
@@ -118,7 +123,7 @@ fn check_clean(world: &World<Library, Script>) -> Survey {
 
 #[test]
 fn one_message_ends_well_in_every_order_whatever_carries_it() {
-    for protocol in [Protocol::RPut, Protocol::RGet, Protocol::RPutImmediate] {
+    for protocol in between_nodes() {
         for bytes in [0, 1, EAGER, EAGER + 1, LARGE] {
             for room in [0, 1, EAGER, LARGE + 1] {
                 for nodes in [vec![0, 1], vec![0, 0]] {
@@ -136,7 +141,7 @@ fn one_message_ends_well_in_every_order_whatever_carries_it() {
 
 #[test]
 fn two_blocking_sends_head_to_head_hang_above_the_threshold_only() {
-    for protocol in [Protocol::RPut, Protocol::RGet, Protocol::RPutImmediate] {
+    for protocol in between_nodes() {
         let exchange =
             |peer, bytes| vec![send(peer, 7, 0, bytes), recv(Some(peer), Some(7), 1, bytes)];
         let calls = |bytes| [[exchange(1, bytes)], [exchange(0, bytes)]];

@@ -6,13 +6,26 @@ use std::time::Duration;
 use super::{Report, Verdict, stopped_in_words};
 use crate::experiment::explore::registry::Entry;
 use crate::experiment::explore::{
-    Explored, Failed, MayFail, Replayed, Size, Step, Strategy, Token,
+    Explored, Failed, MayFail, Replayed, Size, Step, Stopped, Strategy, Token,
 };
 use crate::runtime::faults::Allowed;
 
-/// What to do about an exploration that was cut off.
-pub(super) const HELP_CUT_OFF: &str = "raise `--budget` or `--memory`, take fewer ranks or \
-     operations, or leave orders out by `--reduce`";
+/// What to do about an exploration that was cut off: nothing that was asked for already.
+pub(super) fn help_cut_off(found: &Explored, reduce: bool) -> String {
+    let less = "take fewer ranks or operations";
+    let mut ways = match found.stopped {
+        Some(Stopped::Memory) => {
+            vec!["raise `--memory`", less, "send smaller messages: payloads count"]
+        }
+        Some(Stopped::States) => vec!["raise `--budget`", less],
+        None => return format!("raise `--budget`, or {less}"),
+    };
+    if !reduce {
+        ways.push("leave orders out by `--reduce`");
+    }
+    let last = ways.pop().expect("there are two or more");
+    format!("{}, or {last}", ways.join(", "))
+}
 
 /// The protocols, for `mpisim explore` without a name.
 pub(super) fn list(entries: &[Entry]) -> String {

@@ -87,6 +87,14 @@ fn measured(recorded: &Recorded) -> (Time, Time) {
     begin.zip(end).unwrap_or((Time::ZERO, Time::MAX))
 }
 
+/// Whether what left at `left` was sent after the first mark: a call takes time before its packet leaves,
+/// so what leaves at the mark itself is the end of the call before it.
+///
+/// Left out: a library whose calls take no time at all. Noticeable as its first message missing.
+fn leaves_after(mark: Time, left: Time) -> bool {
+    left > mark || mark == Time::ZERO
+}
+
 /// The messages of the measured time of a run, and what kept the cores busy for long; `None` with more than
 /// [`MOST_RANKS`] processes.
 pub fn sequence(point: &Point, title: &str, recorded: &Recorded) -> Option<Sequence> {
@@ -99,7 +107,7 @@ pub fn sequence(point: &Point, title: &str, recorded: &Recorded) -> Option<Seque
     let mut arrows: Vec<Arrow> = recorded
         .messages
         .iter()
-        .filter(|message| (from..=to).contains(&message.left))
+        .filter(|message| message.left <= to && leaves_after(from, message.left))
         .map(|message| Arrow {
             from: message.from.0,
             to: message.to.0,

@@ -184,6 +184,11 @@ fn wrong_type(diagnostics: &mut Diagnostics, node: &Node, shape: &Shape, path: &
 /// The alternative of the value's own JSON type, or one line per alternative why not.
 fn either(diagnostics: &mut Diagnostics, node: &Node, shapes: &[Shape], path: &str) {
     if let Some(shape) = shapes.iter().find(|shape| takes_type(node, shape)) {
+        if let (Value::Text(text), Shape::Word(words)) = (&node.value, shape)
+            && !words.iter().any(|(word, _)| word == text)
+        {
+            return neither_word_nor(diagnostics, node, text, shapes, path);
+        }
         return check(diagnostics, node, shape, path);
     }
     // A bare number where a quantity is one of the alternatives lacks its unit.
@@ -207,6 +212,32 @@ fn either(diagnostics: &mut Diagnostics, node: &Node, shapes: &[Shape], path: &s
         )
         .help(reasons.join("; ")),
     );
+}
+
+/// A text that is none of the words which one alternative takes: a number in quotes where another takes
+/// numbers, or a word that is unknown.
+fn neither_word_nor(
+    diagnostics: &mut Diagnostics,
+    node: &Node,
+    text: &str,
+    shapes: &[Shape],
+    path: &str,
+) {
+    let is_number = |shape: &&Shape| {
+        matches!(shape, Shape::Count { .. } | Shape::Integer { .. } | Shape::Ratio { .. })
+    };
+    let number = shapes.iter().find(is_number);
+    if let Some(number) = number.filter(|_| text.trim().parse::<f64>().is_ok()) {
+        return wrong_type(diagnostics, node, number, path);
+    }
+    let words =
+        shapes.iter().flat_map(|shape| if let Shape::Word(words) = shape { *words } else { &[] });
+    let words: Vec<&str> = words.map(|(word, _)| *word).collect();
+    let mut one = unknown_word(node.span, text, &words, path);
+    if let Some(number) = number {
+        one.allowed = format!("{}, and {}", one.allowed, number.in_words());
+    }
+    diagnostics.push(one);
 }
 
 /// Whether the JSON type of `node` is that of `shape`.
@@ -563,9 +594,12 @@ fn tolerance(diagnostics: &mut Diagnostics, span: Span, text: &str, path: &str) 
 }
 
 fn word_of(diagnostics: &mut Diagnostics, span: Span, text: &str, words: &[&str], path: &str) {
-    if words.contains(&text) {
-        return;
+    if !words.contains(&text) {
+        diagnostics.push(unknown_word(span, text, words, path));
     }
+}
+
+fn unknown_word(span: Span, text: &str, words: &[&str], path: &str) -> Diagnostic {
     let one = Diagnostic::error(
         &codes::UNKNOWN_WORD,
         span,
@@ -573,10 +607,10 @@ fn word_of(diagnostics: &mut Diagnostics, span: Span, text: &str, words: &[&str]
         format!("`{}` is unknown here", quote(text)),
         format!("allowed are {}", words.join(", ")),
     );
-    diagnostics.push(match nearest(text, words.iter().copied()) {
+    match nearest(text, words.iter().copied()) {
         Some(near) => one.help(format!("did you mean `{near}`?")),
         None => one,
-    });
+    }
 }
 
 fn list(

@@ -65,7 +65,8 @@ pub fn find(fields: &[Field], tree: &Node, path: &str) -> Result<Target, Unknown
         });
     };
     let Step::Key(first) = &steps[0] else { unreachable!("a path begins with a key") };
-    let shape = field_shape(fields.iter(), first, "", path)?;
+    let shape = field_shape(fields.iter(), first, "", path)
+        .map_err(|error| elsewhere(fields, tree, path, error))?;
     let target = descend(shape, tree.get(first), first.clone(), &steps[1..])?;
     if let Target::Field(shape) = target
         && !shape.is_single()
@@ -77,6 +78,24 @@ pub fn find(fields: &[Field], tree: &Node, path: &str) -> Result<Target, Unknown
         });
     }
     Ok(target)
+}
+
+/// The same error, with the place below another field where the path would name something: a number of
+/// the machine, a key of the workload.
+fn elsewhere(fields: &[Field], tree: &Node, path: &str, error: UnknownPath) -> UnknownPath {
+    let named = |parameter: &&Parameter| {
+        let name = parameter.path.split_once('.').map(|(_, name)| name);
+        parameter.path == path || name == Some(path)
+    };
+    let mut numbers = PARAMETERS.iter().filter(named);
+    let number = numbers.next().filter(|_| numbers.next().is_none());
+    let below =
+        fields.iter().filter(|field| !matches!(field.shape, Shape::Machine)).find_map(|field| {
+            let whole = format!("{}.{path}", field.key);
+            find(fields, tree, &whole).ok().map(|_| whole)
+        });
+    let below = below.or_else(|| number.map(|number| format!("machine.{}", number.path)));
+    UnknownPath { nearest: below.or(error.nearest), ..error }
 }
 
 fn field_shape<'a>(
@@ -150,6 +169,8 @@ fn descend(
                 return Ok(Target::Field(&Shape::Name));
             }
             let chosen = node.and_then(|node| node.get(tag)).and_then(Node::text);
+            // A variant that does not exist is reported where it is named.
+            let chosen = chosen.filter(|name| variants.iter().any(|known| known.name == *name));
             let fits = |variant: &&Variant| chosen.is_none_or(|chosen| chosen == variant.name);
             let fields = variants.iter().filter(fits).flat_map(|variant| variant.fields);
             let shape = field_shape(fields, key, &prefix, &whole)?;

@@ -35,6 +35,9 @@ fn render(result: &RunResult) -> String {
     page(&Page {
         result,
         source: "endpoints Fig. 3",
+        note: "A first line,\nand a second with <b>",
+        machine: "knc-qdr",
+        nodes: "2",
         command: "mpisim run scenarios/endpoints/fig03_message_rate.json --set 'a=\"<b>\"'",
         seed: u64::MAX,
         figures: &[figure(result)],
@@ -54,6 +57,18 @@ fn the_page_stands_alone_and_is_small() {
         html.match_indices("://").map(|(at, _)| &html[at - 4..at + 16]).collect();
     assert_eq!(addresses, ["http://www.w3.org/20"], "the name of SVG, not a place");
     assert_eq!(html, render(&sample::message_rate()), "the same bytes twice");
+}
+
+#[test]
+fn the_page_names_machine_and_nodes_and_has_the_note_of_its_author() {
+    let html = render(&sample::message_rate());
+    for part in [
+        "<dt>machine</dt><dd>knc-qdr</dd>",
+        "<dt>nodes</dt><dd>2</dd>",
+        "<p class=\"note\">A first line,\nand a second with &lt;b&gt;</p>",
+    ] {
+        assert!(html.contains(part), "{part}");
+    }
 }
 
 #[test]
@@ -164,6 +179,9 @@ fn a_long_table_says_how_much_it_leaves_out() {
     let html = page(&Page {
         result: &result,
         source: "",
+        note: "",
+        machine: "ideal",
+        nodes: "2",
         command: "",
         seed: 1,
         figures: &[],

@@ -3,9 +3,9 @@ use crate::report::sample;
 
 #[test]
 fn one_axis_gives_one_flat_table() {
-    insta::assert_snapshot!(report_text(&sample::ping_pong()), @r#"
+    insta::assert_snapshot!(report_text(&sample::ping_pong(), "ideal"), @r#"
     Ping-pong latency
-    examples/ping_pong
+    examples/ping_pong on ideal
 
      size  latency (us)  bandwidth (MB/s)
       1 B         1.300            0.7692
@@ -78,7 +78,7 @@ fn a_point_that_failed_is_named_with_its_reason() {
     let mut result = sample::ping_pong();
     result.points[1].metrics.clear();
     result.points[1].failure = Some("deadlock at 3 us: rank 0 waits for rank 1".into());
-    let text = report_text(&result);
+    let text = report_text(&result, "ideal");
     assert!(text.contains("failed"));
     assert!(text.contains(
         "point 1, workload.size = 4 KiB failed:\ndeadlock at 3 us: rank 0 waits for rank 1"

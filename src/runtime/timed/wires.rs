@@ -477,10 +477,11 @@ where
             self.complete(from, to, channel, done);
         }
         let flight = self.flights.get(id);
-        match &flight.kind {
+        match &mut flight.kind {
             FlightKind::Packet { .. } => self.packet_arrives(id),
             FlightKind::Write { from: source, into, token, immediate } => {
-                let (source, into, token, immediate) = (*source, *into, *token, *immediate);
+                // The content is handed over here: what completes later is a write alone.
+                let (source, into, token, immediate) = (*source, *into, *token, immediate.take());
                 self.check_access(to.peer, into);
                 self.record(|| Choice::Move { process: from, token });
                 self.buffers.reads(from, source, &mut self.violations);
