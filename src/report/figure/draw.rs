@@ -8,11 +8,11 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 use super::super::error::ReportError;
 use super::legend::{self, FONT, TEXT, wrap};
 use super::marks::{
-    Canvas, DOTS, DrawError, GRID, INK, LIGHT_GRID, Look, PAPER, Pixel, REFERENCE, curve, hollow,
-    line, markers, spread,
+    Canvas, DrawError, GRID, INK, LIGHT_GRID, Look, PAPER, Pixel, REFERENCE, band, curve, hollow,
+    line, markers, spread, tie,
 };
 use super::scale::{Layout, layout, tick_text};
-use super::{Axis, Figure, Point, Reference, ReferenceShape};
+use super::{Axis, Figure, Mark, Point, Reference, ReferenceShape};
 
 /// Pixels of the plot with its axes, without the legend.
 const PLOT: (i32, i32) = (700, 460);
@@ -216,10 +216,12 @@ impl Pen<'_, '_> {
             ReferenceShape::Onset { low, high } => {
                 ((x.place(*low), self.y.high), (x.place(*high), self.y.low))
             }
-            ReferenceShape::Level(_)
-            | ReferenceShape::Markers(_)
-            | ReferenceShape::Line(_)
-            | ReferenceShape::Other(..) => return Ok(()),
+            ReferenceShape::Other(series, points) => {
+                return band(self.canvas, &self.path(points), Look::of(*series).colour);
+            }
+            ReferenceShape::Level(_) | ReferenceShape::Markers(_) | ReferenceShape::Line(_) => {
+                return Ok(());
+            }
         };
         let mut corners = [self.at_place(from.0, from.1), self.at_place(to.0, to.1)];
         if corners[0].0 == corners[1].0 {
@@ -234,7 +236,9 @@ impl Pen<'_, '_> {
     /// The part of a reference that lies before the curves.
     fn outline(&self, reference: &Reference) -> Result<(), DrawError> {
         match &reference.shape {
-            ReferenceShape::Band { .. } | ReferenceShape::Onset { .. } => Ok(()),
+            ReferenceShape::Band { .. }
+            | ReferenceShape::Onset { .. }
+            | ReferenceShape::Other(..) => Ok(()),
             ReferenceShape::Level(value) => {
                 let height = self.figure.y.scale.place(*value);
                 let path = [self.at_place(self.x.low, height), self.at_place(self.x.high, height)];
@@ -243,13 +247,25 @@ impl Pen<'_, '_> {
             ReferenceShape::Line(points) => {
                 line(self.canvas, &self.path(points), REFERENCE, (6, 4))
             }
-            ReferenceShape::Other(series, points) => {
-                line(self.canvas, &self.path(points), Look::of(*series).colour, DOTS)
-            }
-            ReferenceShape::Markers(points) => {
-                self.spreads(points, REFERENCE, 0)?;
-                self.path(points).into_iter().try_for_each(|at| hollow(self.canvas, at))
-            }
+            ReferenceShape::Markers(marks) => marks.iter().try_for_each(|mark| self.mark(mark)),
         }
+    }
+
+    /// An expected value in the colour of its curve, beside a word where that is, and tied to what
+    /// the curve has there.
+    fn mark(&self, mark: &Mark) -> Result<(), DrawError> {
+        let colour = Look::colour_of(mark.series);
+        let aside = mark.series.map_or(0, |series| self.aside(series));
+        let place = |point: &Point| {
+            let (x, y) = self.at(point.x, point.y);
+            (x + aside, y)
+        };
+        self.spreads(&[mark.point], colour, aside)?;
+        let curve = mark.series.and_then(|series| self.figure.series.get(series));
+        let is_there = |point: &&Point| point.x.total_cmp(&mark.point.x).is_eq();
+        if let Some(own) = curve.and_then(|curve| curve.points.iter().find(is_there)) {
+            tie(self.canvas, [place(&mark.point), place(own)], colour)?;
+        }
+        hollow(self.canvas, place(&mark.point), colour)
     }
 }

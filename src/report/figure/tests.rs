@@ -15,10 +15,12 @@ fn claim_references() -> Vec<Reference> {
     vec![
         Reference {
             label: "ep-fig3-13x: 13 times one sender, +-10 %".into(),
-            shape: ReferenceShape::Markers(vec![marker]),
+            source: "endpoints Fig. 3".into(),
+            shape: ReferenceShape::Markers(vec![Mark { point: marker, series: Some(4) }]),
         },
         Reference {
             label: "link limit".into(),
+            source: String::new(),
             shape: ReferenceShape::Line(vec![
                 Point { x: 1024.0, y: 5.0e6, range: None },
                 Point { x: 4_194_304.0, y: 1220.0, range: None },
@@ -26,6 +28,7 @@ fn claim_references() -> Vec<Reference> {
         },
         Reference {
             label: "ep-fig4-32k: onset at 32 KiB".into(),
+            source: "endpoints Fig. 4".into(),
             shape: ReferenceShape::Onset { low: 16_384.0, high: 65_536.0 },
         },
     ]
@@ -301,9 +304,14 @@ fn draw_for_people() {
     references.truncate(0);
     references.push(Reference {
         label: "2 us +- 20 %".into(),
+        source: String::new(),
         shape: ReferenceShape::Band { low: 1.6, high: 2.4 },
     });
-    references.push(Reference { label: "spec".into(), shape: ReferenceShape::Level(2.0) });
+    references.push(Reference {
+        label: "spec".into(),
+        source: String::new(),
+        shape: ReferenceShape::Level(2.0),
+    });
     let mut latency = Figure::from_result(&sample::ping_pong(), &spec, references).unwrap();
     latency.series[0].points[1].range = Some((3.9, 4.6));
     std::fs::write(folder.join("latency.svg"), latency.to_svg().unwrap()).unwrap();
