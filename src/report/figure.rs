@@ -10,6 +10,7 @@ mod legend;
 mod marks;
 mod scale;
 mod stack;
+mod ticks;
 mod tornado;
 
 use std::collections::BTreeMap;
@@ -53,7 +54,7 @@ const CURVES: usize = 24;
 pub struct Axis {
     /// What it shows, without unit.
     pub label: String,
-    /// Unit of the values; empty for plain numbers. `B` makes ticks read 4K, 1M.
+    /// Unit of the values; empty for plain numbers. `B` makes ticks read 4 Ki, 1 Mi.
     pub unit: String,
     /// How values are placed.
     pub scale: Scale,

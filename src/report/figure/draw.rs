@@ -8,10 +8,11 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 use super::super::error::ReportError;
 use super::legend::{self, FONT, TEXT, wrap};
 use super::marks::{
-    Canvas, DrawError, GRID, INK, LIGHT_GRID, Look, PAPER, Pixel, REFERENCE, band, curve, hollow,
-    line, markers, spread, tie,
+    Canvas, DrawError, GRID, INK, LIGHT_GRID, Look, PAPER, Pixel, REFERENCE, SOFT_INK, band, curve,
+    hollow, line, markers, spread, tie,
 };
-use super::scale::{Layout, layout, tick_text};
+use super::scale::{Layout, Scale, layout};
+use super::ticks::{in_fitting_units, tick_text};
 use super::{Axis, Figure, Mark, Point, Reference, ReferenceShape};
 
 /// Pixels of the plot with its axes, without the legend.
@@ -54,18 +55,21 @@ impl Ranged for Ruler {
 
 impl ValueFormatter<f64> for Ruler {
     fn format_ext(&self, place: &f64) -> String {
-        tick_text(&self.axis, *place)
+        tick_text(&self.axis, &self.layout, *place)
     }
 }
 
 /// The figure as an SVG document.
 pub(super) fn svg(figure: &Figure) -> Result<String, ReportError> {
-    let (xs, ys) = figure.extents();
-    let mut points = figure.series.iter().flat_map(|series| &series.points);
-    if !points.any(|point| point.y.is_finite()) {
+    let points = || figure.series.iter().flat_map(|series| &series.points);
+    if !points().any(|point| point.y.is_finite()) {
         return Err(ReportError::NothingToDraw { metric: figure.y.title() });
     }
-    let x = layout(&figure.x, &xs, 0.02)?;
+    let figure = &in_fitting_units(figure);
+    let points = figure.series.iter().flat_map(|series| &series.points);
+    let (xs, ys) = figure.extents();
+    let own: Vec<f64> = points.map(|point| point.x).collect();
+    let x = layout(&figure.x, &xs, 0.02)?.ticked_at(&figure.x, &own);
     let y = layout(&figure.y, &ys, 0.05)?;
     let mut text = String::new();
     paint(figure, &x, &y, &mut text).map_err(|why| ReportError::writer("SVG", why))?;
@@ -93,6 +97,8 @@ fn paint(figure: &Figure, x: &Layout, y: &Layout, text: &mut String) -> Result<(
     let plot = canvas.clone().shrink((0, top), (PLOT.0, PLOT.1));
     let chart = chart(&plot, figure, x, y)?;
     let pen = Pen { canvas: &canvas, chart: &chart, figure, x, y };
+    pen.gap()?;
+    pen.foot()?;
     figure.references.iter().try_for_each(|reference| pen.area(reference))?;
     for (index, series) in figure.series.iter().enumerate() {
         pen.series(&series.points, index)?;
@@ -147,6 +153,18 @@ fn chart<'a>(
     Ok(chart)
 }
 
+/// The fewest points of a curve that can be told to go up and down without end.
+const ZIGZAG: usize = 16;
+
+/// Whether a line through the points would turn at most of them: it would show nothing.
+fn zigzag(points: &[Point]) -> bool {
+    let turns = points.windows(3).filter(|three| {
+        let (first, second) = (three[1].y - three[0].y, three[2].y - three[1].y);
+        first * second < 0.0 || (first == 0.0) != (second == 0.0)
+    });
+    points.len() >= ZIGZAG && 2 * turns.count() > points.len()
+}
+
 /// Everything needed to put marks at values.
 struct Pen<'a, 'b> {
     canvas: &'b Canvas<'a>,
@@ -178,10 +196,40 @@ impl Pen<'_, '_> {
         self.spreads(points, look.colour, aside)?;
         let path = self.path(points).into_iter().map(|(x, y)| (x + aside, y));
         let path: Vec<Pixel> = path.collect();
-        if self.figure.is_over_words() {
+        if self.figure.is_over_words() || zigzag(points) {
             return markers(self.canvas, &path, look);
         }
-        curve(self.canvas, &path, look)
+        let (before, after) = path.split_at(self.before_gap(points));
+        curve(self.canvas, before, look)?;
+        curve(self.canvas, after, look)
+    }
+
+    /// How many points lie before the gap of the x axis: nothing is drawn across it.
+    fn before_gap(&self, points: &[Point]) -> usize {
+        let is_before =
+            |point: &&Point| self.x.gap.is_some_and(|gap| self.figure.x.scale.place(point.x) < gap);
+        points.iter().take_while(is_before).count()
+    }
+
+    /// Says that the foot of the y axis is no zero: heights could be taken for values.
+    fn foot(&self) -> Result<(), DrawError> {
+        if self.figure.y.scale != Scale::Linear || self.y.low <= 0.0 {
+            return Ok(());
+        }
+        let (x, y) = self.at_place(self.x.low, self.y.low);
+        legend::text(self.canvas, "axis does not begin at zero", (x + 6, y - 20), SOFT_INK)
+    }
+
+    /// Two strokes where the x axis is broken between zero and the least value.
+    fn gap(&self) -> Result<(), DrawError> {
+        let Some(gap) = self.x.gap else { return Ok(()) };
+        let (x, y) = self.at_place(gap, self.y.low);
+        self.canvas.draw(&Rectangle::new([(x - 4, y - 2), (x + 4, y + 2)], PAPER.filled()))?;
+        for x in [x - 4, x + 4] {
+            let path = vec![(x - 3, y + 6), (x + 3, y - 6)];
+            self.canvas.draw(&PathElement::new(path, INK.stroke_width(1)))?;
+        }
+        Ok(())
     }
 
     /// Pixels by which the markers of a series stand beside a word: equal values of two series
