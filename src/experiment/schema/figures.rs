@@ -35,7 +35,7 @@ pub(super) static FIGURES: Shape = Shape::List {
                 default(
                     "log_x",
                     &Shape::Flag,
-                    "true for sizes, and for times and probabilities far apart",
+                    "true for sizes, and for times, probabilities and counts from zero far apart",
                     "Whether the x axis is logarithmic.",
                 ),
                 optional("x_title", &TITLE, "What the x axis shows, without its unit."),
