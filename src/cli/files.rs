@@ -121,6 +121,7 @@ fn spec(wanted: &Curves) -> FigureSpec {
         x: wanted.x.clone(),
         y: wanted.y.clone(),
         series: wanted.series.clone(),
+        series_title: wanted.series_title.clone(),
         legend: wanted.legend.clone(),
         at: wanted.at.clone(),
         title: wanted.title.clone(),

@@ -20,6 +20,7 @@ use super::numbers::{Reading, as_title, in_words, read_parameter};
 use super::table::{axis_values, param};
 use crate::experiment::results::{PointResult, RunResult};
 
+pub(super) use legend::wrap;
 pub use scale::Scale;
 pub use stack::{Bar, Part, Stack, StackSpec};
 pub use tornado::{Swing, Tornado};
@@ -181,6 +182,8 @@ pub struct FigureSpec {
     pub y: String,
     /// The swept path that tells the curves apart.
     pub series: Option<String>,
+    /// What stands above the curves in the legend; the path's name by default.
+    pub series_title: Option<String>,
     /// Values of that path with their names in the legend, where those are others.
     pub legend: Vec<(String, String)>,
     /// Swept paths with the value that points have which are drawn; empty for all points.
@@ -232,7 +235,8 @@ impl Figure {
         if ys.is_empty() {
             return Err(ReportError::NothingToDraw { metric: spec.y.clone() });
         }
-        let series_title = spec.series.as_deref().map(in_words).unwrap_or_default();
+        let named = || spec.series.as_deref().map(in_words).unwrap_or_default();
+        let series_title = spec.series_title.clone().unwrap_or_else(named);
         let (series, series_title) = some_of(series, series_title);
         Ok(Self {
             title: spec.title.clone().unwrap_or_else(|| result.title.clone()),

@@ -25,6 +25,7 @@ pub(super) static FIGURES: Shape = Shape::List {
                 ),
                 required("y", &Shape::Name, "\"message_rate\"", "The metric on the y axis."),
                 optional("series", &Shape::Path, "The swept field with one line per value."),
+                optional("series_title", &TITLE, "What stands above the lines in the legend."),
                 optional(
                     "legend",
                     &Shape::List { of: &ENTRY, min: 1, max: 100 },

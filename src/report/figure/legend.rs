@@ -164,7 +164,7 @@ pub(super) fn text(
 
 /// Breaks `text` at spaces into lines of at most `limit` characters; a longer word is cut, where it can
 /// be after a mark such as `/` or `.`.
-pub(super) fn wrap(text: &str, limit: usize) -> Vec<String> {
+pub(in crate::report) fn wrap(text: &str, limit: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
         let mut rest: Vec<char> = word.chars().collect();
@@ -221,7 +221,8 @@ mod tests {
         let shape = ReferenceShape::Level(1.0);
         references.insert(3, Reference { label: "cap".into(), source: String::new(), shape });
         let many = with(references);
-        let (even, odd) = ("4 claims, rank-0 to rank-6 (Fig. 3)", "4 claims, rank-1 to rank-7 (Fig. 3)");
+        let (even, odd) =
+            ("4 claims, rank-0 to rank-6 (Fig. 3)", "4 claims, rank-1 to rank-7 (Fig. 3)");
         assert_eq!(entries(&many), [even, odd, "cap"]);
         assert!(height(&many) < height(&few));
     }
