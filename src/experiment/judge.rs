@@ -365,7 +365,11 @@ const fn unit(claim: &Claim) -> &'static str {
     match claim.kind {
         ClaimKind::Value { .. } | ClaimKind::Bound { .. } => claim.metric.unit,
         ClaimKind::Ratio { .. } | ClaimKind::Between { .. } => "x",
-        _ => "",
+        ClaimKind::Spread { .. }
+        | ClaimKind::Ordering { .. }
+        | ClaimKind::Crossover { .. }
+        | ClaimKind::Gap { .. }
+        | ClaimKind::Trend { .. } => "",
     }
 }
 
@@ -410,7 +414,11 @@ fn told(claim: &Claim, points: &[PointResult]) -> String {
             let of = at(common(cases.iter().map(|(of, _)| of), points));
             base(cases, points).map_or_else(|| of.clone(), |to| format!("{of}, by that at {to}"))
         }
-        _ => String::new(),
+        ClaimKind::Spread { .. }
+        | ClaimKind::Ordering { .. }
+        | ClaimKind::Crossover { .. }
+        | ClaimKind::Gap { .. }
+        | ClaimKind::Trend { .. } => String::new(),
     }
 }
 

@@ -77,8 +77,10 @@ pub(super) fn fillings(parts: &[String]) -> Vec<Filling> {
         let phase = part.rsplit(": ").next().unwrap_or(part);
         let own = PHASES.iter().position(|name| *name == phase);
         let own = own.filter(|place| !taken.contains(place));
-        let free = |taken: &Vec<usize>| (PHASES.len()..).find(|place| !taken.contains(place));
-        taken.extend(own.or_else(|| free(&taken)));
+        // As many further looks as there are parts.
+        let mut further = PHASES.len()..PHASES.len() + parts.len();
+        let place = own.or_else(|| further.find(|place| !taken.contains(place)));
+        taken.extend(place);
     }
     taken.into_iter().map(Filling::of).collect()
 }

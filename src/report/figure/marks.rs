@@ -148,7 +148,7 @@ pub(super) fn tie(
     colour: RGBColor,
 ) -> Result<(), DrawError> {
     let style = colour.stroke_width(1);
-    canvas.draw(&DashedPathElement::new(ends.into_iter(), 1, 3, style))
+    canvas.draw(&DashedPathElement::new(ends, 1, 3, style))
 }
 
 /// A bar from `low` to `high` with caps.

@@ -50,6 +50,11 @@ impl Scale {
         }
     }
 
+    /// The place between zero and the rest of an axis that shows zero beside powers of ten.
+    fn gap(&self) -> Option<f64> {
+        if let Self::Log10FromZero(first) = self { Some(f64::from(*first) - 0.5) } else { None }
+    }
+
     /// The value at a place.
     pub(super) fn value(&self, place: f64) -> f64 {
         match self {
@@ -144,10 +149,7 @@ pub(super) fn layout(axis: &Axis, values: &[f64], headroom: f64) -> Result<Layou
         }
         Scale::Linear | Scale::Words(_) => linear_ticks(low, high),
     };
-    let gap = match axis.scale {
-        Scale::Log10FromZero(first) if low < f64::from(first) - 0.5 => Some(f64::from(first) - 0.5),
-        _ => None,
-    };
+    let gap = axis.scale.gap().filter(|gap| low < *gap);
     Ok(Layout { low, high, ticks, light, gap })
 }
 

@@ -95,10 +95,12 @@ fn time_unit(scale: &Scale, values: &[f64]) -> (&'static str, f64) {
     });
     // A linear axis is read at its far end, a logarithmic one around its middle.
     let typical = if *scale == Scale::Linear { high / 10.0 } else { (low * high).sqrt() };
-    match typical {
-        typical if typical >= 1e6 => ("s", 1e6),
-        typical if typical >= 1e3 => ("ms", 1e3),
-        _ => ("us", 1.0),
+    if typical >= 1e6 {
+        ("s", 1e6)
+    } else if typical >= 1e3 {
+        ("ms", 1e3)
+    } else {
+        ("us", 1.0)
     }
 }
 
@@ -108,18 +110,14 @@ fn in_fitting_unit(axis: &Axis, values: &[f64]) -> (Axis, f64) {
         return (axis.clone(), 1.0);
     }
     let (unit, factor) = time_unit(&axis.scale, values);
-    let scale = match axis.scale {
-        Scale::Log10FromZero(first) => Scale::Log10FromZero(
-            first
-                - if factor >= 1e6 {
-                    6
-                } else if factor >= 1e3 {
-                    3
-                } else {
-                    0
-                },
-        ),
-        ref other => other.clone(),
+    let decades = if factor >= 1e6 { 6 } else { 3 };
+    let scale = match axis.scale.clone() {
+        Scale::Log10FromZero(first) if factor > 1.0 => Scale::Log10FromZero(first - decades),
+        scale @ (Scale::Log2
+        | Scale::Log10
+        | Scale::Log10FromZero(_)
+        | Scale::Linear
+        | Scale::Words(_)) => scale,
     };
     (Axis { unit: unit.to_owned(), scale, ..axis.clone() }, factor)
 }
@@ -141,7 +139,7 @@ pub(super) fn in_fitting_units(figure: &Figure) -> Figure {
             ReferenceShape::Onset { low, high } => (*low, *high) = (*low / by_x, *high / by_x),
             ReferenceShape::Level(value) => *value /= by_y,
             ReferenceShape::Markers(marks) => {
-                marks.iter_mut().for_each(|mark| divide(&mut mark.point));
+                marks.iter_mut().map(|mark| &mut mark.point).for_each(divide);
             }
             ReferenceShape::Line(points) | ReferenceShape::Other(_, points) => {
                 points.iter_mut().for_each(divide);
