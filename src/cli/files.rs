@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::machines;
-use super::references::references;
+use super::references::{Drawn, references};
 use crate::experiment::claim::figures::{Curves, Figure as Wanted, Stack as WantedStack};
 use crate::experiment::plan::{Plan, Point};
 use crate::experiment::results::RunResult;
@@ -126,17 +126,25 @@ fn draw_curves(
     result: &RunResult,
     wanted: &Curves,
 ) -> Result<(String, String), ReportError> {
-    let mut figure = curves(result, wanted)?;
-    figure.references = references(plan, result, wanted);
+    let spec = spec(wanted);
+    let mut figure = Figure::from_result(result, &spec, Vec::new())?;
+    let drawn = Drawn { figure: &figure, spec: &spec, wanted };
+    figure.references = references(plan, result, &drawn);
     Ok((figure.title.clone(), figure.to_svg()?))
 }
 
 /// The curves of a figure, without what claims expect.
 pub(super) fn curves(result: &RunResult, wanted: &Curves) -> Result<Figure, ReportError> {
-    let spec = FigureSpec {
+    Figure::from_result(result, &spec(wanted), Vec::new())
+}
+
+/// What a figure with curves shows, as the report asks for it.
+fn spec(wanted: &Curves) -> FigureSpec {
+    FigureSpec {
         x: wanted.x.clone(),
         y: wanted.y.clone(),
         series: wanted.series.clone(),
+        series_title: wanted.series_title.clone(),
         legend: wanted.legend.clone(),
         at: wanted.at.clone(),
         title: wanted.title.clone(),
@@ -145,8 +153,7 @@ pub(super) fn curves(result: &RunResult, wanted: &Curves) -> Result<Figure, Repo
         y_title: wanted.y_title.clone(),
         x_scale: (!wanted.far_x).then(|| linear_or(wanted.log_x, Scale::Log2)),
         y_scale: Some(linear_or(wanted.log_y, Scale::Log10)),
-    };
-    Figure::from_result(result, &spec, Vec::new())
+    }
 }
 
 fn linear_or(logarithmic: bool, scale: Scale) -> Scale {

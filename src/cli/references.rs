@@ -5,18 +5,29 @@ use crate::experiment::claim::{Along, Claim, ClaimKind, Replicas, Trend};
 use crate::experiment::plan::Plan;
 use crate::experiment::results::RunResult;
 use crate::experiment::shape::read::Tolerance;
-use crate::report::figure::{Point, Reference, ReferenceShape, place_on_x, words};
+use crate::report::figure::{
+    Figure, FigureSpec, Mark, Point, Reference, ReferenceShape, place_on_x, words,
+};
 use crate::report::numbers::read_parameter;
 
-/// The references of the claims about the metric of `figure`.
-pub(super) fn references(plan: &Plan, result: &RunResult, figure: &Curves) -> Vec<Reference> {
+/// A figure as it was asked for, as it was bound, and as it will be drawn.
+pub(super) struct Drawn<'a> {
+    pub(super) figure: &'a Figure,
+    pub(super) spec: &'a FigureSpec,
+    pub(super) wanted: &'a Curves,
+}
+
+/// The references of the claims about the metric of a figure.
+pub(super) fn references(plan: &Plan, result: &RunResult, drawn: &Drawn<'_>) -> Vec<Reference> {
+    let figure = drawn.wanted;
     let judged = plan.claims.iter().zip(&result.claims);
     let about = judged.filter(|(claim, _)| claim.metric.name == figure.y);
-    let drawn = about.filter_map(|(claim, verdict)| {
-        let shape = shape(plan, result, figure, claim)?;
-        Some(Reference { label: format!("{}: {}", claim.id, verdict.expected), shape })
+    let claimed = about.filter_map(|(claim, verdict)| {
+        let shape = shape(plan, result, drawn, claim)?;
+        let label = format!("{}: {}", claim.id, verdict.expected);
+        Some(Reference { label, source: verdict.source.clone(), shape })
     });
-    drawn.chain(figure.measured.iter().map(|overlay| measured(figure, overlay))).collect()
+    claimed.chain(figure.measured.iter().map(|overlay| measured(figure, overlay))).collect()
 }
 
 /// A table, where its points have a place on the axes.
@@ -26,8 +37,8 @@ fn measured(figure: &Curves, overlay: &Overlay) -> Reference {
     };
     let points = overlay.points.iter().filter(shown);
     let points = points.map(|(size, y)| Point { x: to_f64(*size), y: *y, range: None });
-    let shape = ReferenceShape::Markers(points.collect());
-    Reference { label: overlay.label.clone(), shape }
+    let shape = ReferenceShape::Markers(points.map(|point| Mark { point, series: None }).collect());
+    Reference { label: overlay.label.clone(), source: String::new(), shape }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a size on an axis")]
@@ -38,13 +49,18 @@ fn to_f64(size: u64) -> f64 {
 fn shape(
     plan: &Plan,
     result: &RunResult,
-    figure: &Curves,
+    drawn: &Drawn<'_>,
     claim: &Claim,
 ) -> Option<ReferenceShape> {
-    let markers =
-        |points: Vec<Point>| (!points.is_empty()).then_some(ReferenceShape::Markers(points));
+    let figure = drawn.wanted;
+    let markers = |marks: Vec<Mark>| (!marks.is_empty()).then_some(ReferenceShape::Markers(marks));
     let words = words(result, &figure.x);
-    let mark = |at: &Replicas, y, tolerance| mark(plan, figure, &words, at, y, tolerance);
+    let mark = |at: &Replicas, y, tolerance| {
+        let point = mark(plan, figure, &words, at, y, tolerance)?;
+        let judged = at.first().and_then(|index| result.points.get(*index));
+        let series = judged.and_then(|one| drawn.figure.series_of(result, drawn.spec, one));
+        Some(Mark { point, series })
+    };
     match &claim.kind {
         ClaimKind::Value { cases, value, tolerance } => {
             markers(cases.iter().filter_map(|at| mark(at, *value, *tolerance)).collect())

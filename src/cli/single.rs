@@ -70,7 +70,8 @@ impl<'a> Single<'a> {
 
     fn draw(&self, path: &'a Path, recorded: &Recorded) -> Result<(&'a Path, PageFigure), Failure> {
         let point = &self.plan.points[0];
-        let drawn = sequence(point, &self.plan.title, recorded).unwrap_or_default();
+        let title = self.title();
+        let drawn = sequence(point, &title, recorded).unwrap_or_default();
         let svg = sequence_svg(&drawn).map_err(|why| {
             let help = match why {
                 NotDrawn::Nothing => "`--trace FILE` shows what its cores and devices do",
@@ -80,9 +81,16 @@ impl<'a> Single<'a> {
             };
             Problem::new(&codes::USAGE, format!("`--sequence`: {why}")).help(help)
         })?;
-        let (caption, file) =
-            (format!("Messages: {}", self.plan.title), path.display().to_string());
+        let (caption, file) = (format!("Messages: {title}"), path.display().to_string());
         Ok((path, PageFigure { caption, file, svg }))
+    }
+
+    /// The scenario's title with what was set: two pictures of one scenario differ in it.
+    fn title(&self) -> String {
+        match &self.plan.overrides[..] {
+            [] => self.plan.title.clone(),
+            set => format!("{}: {}", self.plan.title, set.join(", ")),
+        }
     }
 }
 

@@ -105,7 +105,9 @@ fn text(kind: &Variant, settings: &Settings) -> String {
         && settings.workload.iter().any(|(key, _)| key == "size");
     if let Some(metric) = metrics(kind.name, false).first().filter(|_| swept) {
         let _ = write!(text, ",\n  \"sweep\": {{ \"workload.size\": {SIZES} }}");
-        let figure = format!("{{ \"x\": \"workload.size\", \"y\": \"{}\" }}", metric.name);
+        // From 8 B to 1 MiB every metric spans decades: on a linear axis the first sizes lie flat.
+        let y = metric.name;
+        let figure = format!("{{ \"x\": \"workload.size\", \"y\": \"{y}\", \"log_y\": true }}");
         let _ = write!(text, ",\n  \"figures\": [ {figure} ]");
     }
     text.push_str("\n}\n");

@@ -36,11 +36,12 @@ pub fn judge(claim: &Claim, points: &[PointResult]) -> ClaimResult {
     let (holds, measured) = worst.unwrap_or((false, "a point of the claim has no result".into()));
     ClaimResult {
         id: claim.id.clone(),
-        statement: claim.statement.clone().unwrap_or_default(),
+        statement: claim.statement.clone().unwrap_or_else(|| told(claim, points)),
         status: if holds { ClaimStatus::Pass } else { ClaimStatus::Deviates },
         role: claim.role,
         measured,
-        expected: expected(claim),
+        unit: unit(claim),
+        expected: expected(claim, points),
         source: claim.source.clone(),
     }
 }
@@ -359,8 +360,70 @@ const fn side(below: bool) -> &'static str {
     if below { "below" } else { "above" }
 }
 
+/// The unit of what is measured where that is a number.
+const fn unit(claim: &Claim) -> &'static str {
+    match claim.kind {
+        ClaimKind::Value { .. } | ClaimKind::Bound { .. } => claim.metric.unit,
+        ClaimKind::Ratio { .. } | ClaimKind::Between { .. } => "x",
+        ClaimKind::Spread { .. }
+        | ClaimKind::Ordering { .. }
+        | ClaimKind::Crossover { .. }
+        | ClaimKind::Gap { .. }
+        | ClaimKind::Trend { .. } => "",
+    }
+}
+
+/// A swept path's last word with its value: `workload.queue.length` is `length 64`.
+fn setting((path, value): &(String, String)) -> String {
+    let word = path.rsplit('.').next().unwrap_or(path).replace('_', " ");
+    format!("{word} {value}")
+}
+
+/// What all points of some cases have in common; their seeds do not count.
+fn common<'a>(cases: impl Iterator<Item = &'a Replicas>, points: &[PointResult]) -> String {
+    let found = cases.filter_map(|case| points.iter().find(|one| Some(&one.index) == case.first()));
+    let all: Vec<&PointResult> = found.collect();
+    let Some((first, others)) = all.split_first() else { return String::new() };
+    let shared = first.params.iter().filter(|setting| {
+        setting.0 != "seed" && others.iter().all(|one| one.params.contains(setting))
+    });
+    shared.map(setting).collect::<Vec<_>>().join(", ")
+}
+
+/// What the second point of a ratio has that the first one has not.
+fn base(cases: &[(Replicas, Replicas)], points: &[PointResult]) -> Option<String> {
+    let (of, to) = cases.first()?;
+    let point = |at: &Replicas| points.iter().find(|one| Some(&one.index) == at.first());
+    let (of, to) = (point(of)?, point(to)?);
+    let own = to.params.iter().filter(|one| one.0 != "seed" && !of.params.contains(one));
+    let own: Vec<String> = own.map(setting).collect();
+    (!own.is_empty()).then(|| own.join(", "))
+}
+
+/// The metric and the points of a claim whose scenario gives it no words.
+fn told(claim: &Claim, points: &[PointResult]) -> String {
+    let metric = claim.metric.name.replace('_', " ");
+    let at = |settings: String| {
+        if settings.is_empty() { metric.clone() } else { format!("{metric} at {settings}") }
+    };
+    match &claim.kind {
+        ClaimKind::Value { cases, .. } | ClaimKind::Bound { cases, .. } => {
+            at(common(cases.iter(), points))
+        }
+        ClaimKind::Ratio { cases, .. } | ClaimKind::Between { cases, .. } => {
+            let of = at(common(cases.iter().map(|(of, _)| of), points));
+            base(cases, points).map_or_else(|| of.clone(), |to| format!("{of}, by that at {to}"))
+        }
+        ClaimKind::Spread { .. }
+        | ClaimKind::Ordering { .. }
+        | ClaimKind::Crossover { .. }
+        | ClaimKind::Gap { .. }
+        | ClaimKind::Trend { .. } => String::new(),
+    }
+}
+
 /// The claim's expectation in words.
-fn expected(claim: &Claim) -> String {
+fn expected(claim: &Claim, points: &[PointResult]) -> String {
     let tolerance = |tolerance: Tolerance| match tolerance {
         Tolerance::Relative(millionths) => format!("± {} %", f64::from(millionths) / 1e4),
         Tolerance::Factor(millionths) => {
@@ -372,8 +435,12 @@ fn expected(claim: &Claim) -> String {
             let value = format!("{} {}", shown(*value), claim.metric.unit);
             format!("{} {}", value.trim_end(), tolerance(*within))
         }
-        ClaimKind::Ratio { value, tolerance: within, .. } => {
-            format!("{} {}", shown(*value), tolerance(*within))
+        ClaimKind::Ratio { cases, value, tolerance: within } => {
+            let (times, within) = (shown(*value), tolerance(*within));
+            base(cases, points).map_or_else(
+                || format!("{times} x {within}"),
+                |base| format!("{times} x that at {base}, {within}"),
+            )
         }
         ClaimKind::Bound { below, value, .. } => {
             format!("{} {} {}", side(*below), shown(*value), claim.metric.unit)
@@ -382,7 +449,7 @@ fn expected(claim: &Claim) -> String {
         }
         ClaimKind::Spread { most, .. } => format!("greatest over least at most {}", shown(*most)),
         ClaimKind::Between { least, most, .. } => {
-            format!("from {} to {}", shown(*least), shown(*most))
+            format!("from {} x to {} x", shown(*least), shown(*most))
         }
         ClaimKind::Ordering { below, times, most, .. } => {
             let cases = if *most { " in most cases" } else { "" };

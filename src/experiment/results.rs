@@ -245,12 +245,22 @@ pub struct ClaimResult {
     pub status: ClaimStatus,
     /// Whether the model was calibrated on it.
     pub role: ClaimRole,
-    /// What was measured, with unit, in words and numbers.
+    /// What was measured, in words or as a number.
     pub measured: String,
+    /// The unit of such a number: `x` for a ratio; empty for a plain number.
+    pub unit: &'static str,
     /// What was expected, with tolerance.
     pub expected: String,
     /// Document and figure.
     pub source: String,
+}
+
+impl ClaimResult {
+    /// What was measured, and a number with its unit.
+    pub fn measured_in_words(&self) -> String {
+        let is_number = !self.unit.is_empty() && self.measured.parse::<f64>().is_ok();
+        if is_number { format!("{} {}", self.measured, self.unit) } else { self.measured.clone() }
+    }
 }
 
 /// Holds, or deviates.

@@ -13,6 +13,9 @@ use super::shape::{NOTE, Shape};
 use crate::hardware::profile::Kind;
 use crate::units::{Dimension, parse_quantity};
 
+/// The most values of an axis of a few counts.
+const FEW: usize = 16;
+
 /// The most values of one axis.
 const LONGEST_AXIS: u64 = 1_000_000;
 
@@ -60,14 +63,22 @@ impl Axis {
         dimension(self.target) == Some(Dimension::Bytes)
     }
 
-    /// Whether the axis is one of times or probabilities so far apart that a linear one squeezes the
-    /// first of them: the largest is 100 times the smallest that is not zero, or more.
+    /// Whether the axis is one of times, of probabilities or of a few counts from zero so far apart that
+    /// a linear one squeezes the first of them: the largest is 100 times the smallest that is not
+    /// zero, or more.
     pub fn has_far_values(&self) -> bool {
         let steps =
             || self.values.iter().filter_map(|value| value.steps).filter(|&steps| steps > 0);
         let (low, high) = (steps().min().unwrap_or(1), steps().max().unwrap_or(1));
         let is_part = matches!(self.target, Target::Field(Shape::Ratio { max: BILLION, .. }));
-        (is_part || dimension(self.target) == Some(Dimension::Time)) && high / 100 >= low
+        let is_zero = |value: &AxisValue| value.steps == Some(0);
+        let counts = dimension(self.target).is_none()
+            && !is_decimal(self.target)
+            && self.values.len() <= FEW
+            && self.values.iter().any(is_zero)
+            && self.values.iter().all(|value| value.steps.is_some());
+        let far = is_part || counts || dimension(self.target) == Some(Dimension::Time);
+        far && high / 100 >= low
     }
 
     /// What a number of the machine is, in its own words; nothing for a field of the scenario.

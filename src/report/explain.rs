@@ -189,16 +189,16 @@ pub fn path_shifts(sides: [&Explanation; 2]) -> Vec<PathShift> {
     shifts
 }
 
-/// A bar for each side: the parts that are greatest on either, and the rest, in microseconds.
-pub fn shift_stack(title: &str, sides: [&Explanation; 2]) -> Stack {
+/// A bar for each side, with its label: the parts that are greatest on either, and the rest, in microseconds.
+pub fn shift_stack(title: &str, labels: &[String; 2], sides: [&Explanation; 2]) -> Stack {
     let mut parts = path_shifts(sides);
     parts.sort_by_key(|part| std::cmp::Reverse(part.times[0].max(part.times[1])));
     let rest = parts.split_off(parts.len().min(SIDE_PARTS));
-    let bar = |(side, label): (usize, &str)| {
+    let bar = |(side, label): (usize, &String)| {
         let others = rest.iter().fold(TimeDelta::ZERO, |sum, part| sum + part.times[side]);
         let others = (!rest.is_empty()).then(|| others.as_us_f64());
         let values = parts.iter().map(|part| part.times[side].as_us_f64()).chain(others).collect();
-        Bar { label: label.to_owned(), values }
+        Bar { label: label.clone(), values }
     };
     let names = parts.iter().map(|part| in_one((&part.resource, part.phase)));
     Stack {
@@ -210,7 +210,7 @@ pub fn shift_stack(title: &str, sides: [&Explanation; 2]) -> Stack {
             scale: Scale::Linear,
         },
         parts: names.chain((!rest.is_empty()).then(|| "all other parts".to_owned())).collect(),
-        bars: ["A", "B"].into_iter().enumerate().map(bar).collect(),
+        bars: labels.iter().enumerate().map(bar).collect(),
         note: None,
     }
 }
@@ -278,7 +278,9 @@ mod tests {
         let found: Vec<(&str, i128)> =
             shifts.iter().map(|one| (one.resource.as_str(), one.difference())).collect();
         assert_eq!(found, [("core", -35_000), ("link", 25_000), ("PCIe to HCA", 0)]);
-        let stack = shift_stack("both", [&faster, &slower]);
+        let labels = ["A: before", "B: after"].map(str::to_owned);
+        let stack = shift_stack("both", &labels, [&faster, &slower]);
+        assert_eq!(stack.bars[1].label, "B: after");
         let lengths: Vec<f64> = stack.bars.iter().map(Bar::total).collect();
         assert!((lengths[0] - 0.1).abs() < 1e-9 && (lengths[1] - 0.09).abs() < 1e-9, "{lengths:?}");
     }

@@ -10,6 +10,7 @@ mod legend;
 mod marks;
 mod scale;
 mod stack;
+mod ticks;
 mod tornado;
 
 use std::collections::BTreeMap;
@@ -19,6 +20,7 @@ use super::numbers::{Reading, as_title, in_words, read_parameter};
 use super::table::{axis_values, param};
 use crate::experiment::results::{PointResult, RunResult};
 
+pub(super) use legend::wrap;
 pub use scale::Scale;
 pub use stack::{Bar, Part, Stack, StackSpec};
 pub use tornado::{Swing, Tornado};
@@ -53,7 +55,7 @@ const CURVES: usize = 24;
 pub struct Axis {
     /// What it shows, without unit.
     pub label: String,
-    /// Unit of the values; empty for plain numbers. `B` makes ticks read 4K, 1M.
+    /// Unit of the values; empty for plain numbers. `B` makes ticks read 4 Ki, 1 Mi.
     pub unit: String,
     /// How values are placed.
     pub scale: Scale,
@@ -94,6 +96,8 @@ pub struct Point {
 pub struct Reference {
     /// Its entry in the legend: the claim's id and its expectation in words.
     pub label: String,
+    /// Document and figure that it comes from; empty where its entry says so.
+    pub source: String,
     /// Its form.
     pub shape: ReferenceShape,
 }
@@ -118,11 +122,20 @@ pub enum ReferenceShape {
     /// One value of y for every x.
     Level(f64),
     /// Expected values, drawn as hollow markers with their tolerance.
-    Markers(Vec<Point>),
+    Markers(Vec<Mark>),
     /// A curve.
     Line(Vec<Point>),
-    /// What the curve of this number was in another run: in its colour, dotted.
+    /// What the curve of this number was in another run: in its colour, wide and pale behind it.
     Other(usize, Vec<Point>),
+}
+
+/// An expected value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Mark {
+    /// Its place, with its tolerance.
+    pub point: Point,
+    /// The number of the curve that should go through it, where it is drawn: it gives the colour.
+    pub series: Option<usize>,
 }
 
 impl ReferenceShape {
@@ -132,19 +145,32 @@ impl ReferenceShape {
             Self::Band { low, high } => (vec![], vec![*low, *high]),
             Self::Onset { low, high } => (vec![*low, *high], vec![]),
             Self::Level(value) => (vec![], vec![*value]),
-            Self::Markers(points) | Self::Line(points) | Self::Other(_, points) => {
-                extent_of(points)
+            Self::Markers(marks) => extent_of(marks.iter().map(|mark| &mark.point)),
+            Self::Line(points) | Self::Other(_, points) => extent_of(points),
+        }
+    }
+
+    /// The curve to which all of it belongs.
+    fn series(&self) -> Option<usize> {
+        match self {
+            Self::Markers(marks) => {
+                let first = marks.first()?.series;
+                first.filter(|_| marks.iter().all(|mark| mark.series == first))
             }
+            Self::Other(series, _) => Some(*series),
+            Self::Band { .. } | Self::Onset { .. } | Self::Level(_) | Self::Line(_) => None,
         }
     }
 }
 
-fn extent_of(points: &[Point]) -> (Vec<f64>, Vec<f64>) {
-    let heights = points.iter().flat_map(|point| {
-        let range = point.range.map(|(low, high)| [low, high]);
-        std::iter::once(point.y).chain(range.into_iter().flatten())
-    });
-    (points.iter().map(|point| point.x).collect(), heights.collect())
+fn extent_of<'a>(points: impl IntoIterator<Item = &'a Point>) -> (Vec<f64>, Vec<f64>) {
+    let (mut xs, mut ys) = (Vec::new(), Vec::new());
+    for point in points {
+        xs.push(point.x);
+        ys.push(point.y);
+        ys.extend(point.range.into_iter().flat_map(|(low, high)| [low, high]));
+    }
+    (xs, ys)
 }
 
 /// What a scenario asks to be drawn.
@@ -156,6 +182,8 @@ pub struct FigureSpec {
     pub y: String,
     /// The swept path that tells the curves apart.
     pub series: Option<String>,
+    /// What stands above the curves in the legend; the path's name by default.
+    pub series_title: Option<String>,
     /// Values of that path with their names in the legend, where those are others.
     pub legend: Vec<(String, String)>,
     /// Swept paths with the value that points have which are drawn; empty for all points.
@@ -175,6 +203,13 @@ pub struct FigureSpec {
     pub y_scale: Option<Scale>,
 }
 
+impl FigureSpec {
+    /// The swept path whose values are replicas.
+    fn replicas(&self) -> &str {
+        self.replicas.as_deref().unwrap_or("seed")
+    }
+}
+
 impl Figure {
     /// Chooses the points of `result` that `spec` asks for.
     ///
@@ -192,16 +227,16 @@ impl Figure {
     ) -> Result<Self, ReportError> {
         check_axes(result, spec)?;
         let unit = metric_unit(result, &spec.y)?;
-        let replicas = spec.replicas.as_deref().unwrap_or("seed");
         let words = words(result, &spec.x);
-        let (curves, x_unit) = collect(result, spec, replicas, &words)?;
+        let (curves, x_unit) = collect(result, spec, &words)?;
         let series: Vec<Series> = curves.into_iter().map(Curve::into_series).collect();
         let xs: Vec<f64> = series.iter().flat_map(|s| s.points.iter().map(|p| p.x)).collect();
         let ys: Vec<f64> = series.iter().flat_map(|s| s.points.iter().map(|p| p.y)).collect();
         if ys.is_empty() {
             return Err(ReportError::NothingToDraw { metric: spec.y.clone() });
         }
-        let series_title = spec.series.as_deref().map(in_words).unwrap_or_default();
+        let named = || spec.series.as_deref().map(in_words).unwrap_or_default();
+        let series_title = spec.series_title.clone().unwrap_or_else(named);
         let (series, series_title) = some_of(series, series_title);
         Ok(Self {
             title: spec.title.clone().unwrap_or_else(|| result.title.clone()),
@@ -222,8 +257,20 @@ impl Figure {
         })
     }
 
-    /// Adds the curves of another run that are not as here, those that differ most, dotted; `names` are
-    /// those of this run and of the other one.
+    /// The number of the curve on which a point of `result` lies, if it is drawn.
+    pub fn series_of(
+        &self,
+        result: &RunResult,
+        spec: &FigureSpec,
+        point: &PointResult,
+    ) -> Option<usize> {
+        let further = further_axes(result, spec, spec.replicas());
+        let label = series_label(point, spec.series.as_deref(), &spec.legend, &further);
+        self.series.iter().position(|series| series.label == label)
+    }
+
+    /// Adds the curves of another run that are not as here, those that differ most, behind its own; `names`
+    /// are those of this run and of the other one.
     pub fn beside(&mut self, other: &Self, [ours, theirs]: [&str; 2]) {
         let same = |label: &str| other.series.iter().find(|series| series.label == label);
         let both = self.series.iter().enumerate();
@@ -237,6 +284,7 @@ impl Figure {
         moved.sort_by(|(left, ..), (right, ..)| right.total_cmp(left));
         let added = moved.into_iter().take(BESIDE).map(|(_, place, series)| Reference {
             label: theirs.to_owned(),
+            source: String::new(),
             shape: ReferenceShape::Other(place, series.points.clone()),
         });
         self.references.extend(added.collect::<Vec<_>>());
@@ -385,10 +433,9 @@ fn summarise(x: f64, values: &[f64]) -> Point {
 fn collect(
     result: &RunResult,
     spec: &FigureSpec,
-    replicas: &str,
     words: &[&str],
 ) -> Result<(Vec<Curve>, &'static str), ReportError> {
-    let further = further_axes(result, spec, replicas);
+    let further = further_axes(result, spec, spec.replicas());
     let mut curves: Vec<Curve> = Vec::new();
     let mut by_label: BTreeMap<String, usize> = BTreeMap::new();
     let mut unit = None;

@@ -181,7 +181,7 @@ struct ClaimRow<'a> {
     id: &'a str,
     statement: &'a str,
     deviates: bool,
-    measured: &'a str,
+    measured: String,
     expected: &'a str,
     source: &'a str,
 }
@@ -209,7 +209,7 @@ fn claim_row(claim: &ClaimResult) -> ClaimRow<'_> {
         id: &claim.id,
         statement: &claim.statement,
         deviates: claim.status == ClaimStatus::Deviates,
-        measured: &claim.measured,
+        measured: claim.measured_in_words(),
         expected: &claim.expected,
         source: &claim.source,
     }

@@ -115,9 +115,14 @@ pub fn percent(part: f64, whole: f64) -> String {
     format!("{share:.1} %")
 }
 
-/// A path's last word with spaces: `workload.senders_per_node` is `senders per node`.
+/// A path's last word with spaces: `workload.senders_per_node` is `senders per node`, and
+/// `mpi.rendezvous_intra` is `rendezvous inside a node`.
 pub fn in_words(path: &str) -> String {
-    path.rsplit('.').next().unwrap_or(path).replace('_', " ")
+    let word = path.rsplit('.').next().unwrap_or(path);
+    match word.strip_suffix("_intra") {
+        Some(word) => format!("{word} inside a node").replace('_', " "),
+        None => word.replace('_', " "),
+    }
 }
 
 /// The same with a capital letter, for axis titles.
@@ -204,5 +209,6 @@ mod tests {
     fn paths_become_words() {
         assert_eq!(as_title("workload.senders_per_node"), "Senders per node");
         assert_eq!(in_words("message_rate"), "message rate");
+        assert_eq!(in_words("mpi.rendezvous_intra"), "rendezvous inside a node");
     }
 }

@@ -98,6 +98,7 @@ fn claims() -> Vec<ClaimResult> {
             status,
             role,
             measured: measured.into(),
+            unit: "",
             expected: expected.into(),
             source: "endpoints Fig. 3".into(),
         };

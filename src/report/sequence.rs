@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use super::figure::wrap;
 use crate::experiment::results::{Arrow, Lasting, Sequence};
 use crate::units::{Bytes, TimeDelta};
 
@@ -19,6 +20,10 @@ const RIGHT: i32 = 60;
 const HEAD: i32 = 84;
 const FOOT: i32 = 46;
 const BAR: i32 = 12;
+/// How far the arrow of a rank to itself reaches out.
+const LOOP: i32 = 34;
+/// Pixels of a letter of the title.
+const LETTER: i32 = 8;
 const COLOURS: [(&str, &str); 6] = [
     ("copy", "#E69F00"),
     ("packing", "#D55E00"),
@@ -107,12 +112,10 @@ impl<'a> Page<'a> {
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
              viewBox=\"0 0 {width} {height}\" font-family=\"sans-serif\" font-size=\"13\">\n\
              <title>{title}</title>\n\
-             <rect width=\"{width}\" height=\"{height}\" fill=\"#FFFFFF\"/>\n\
-             <text x=\"{mid}\" y=\"24\" font-size=\"16\" text-anchor=\"middle\" fill=\"{INK}\">\
-             {title}</text>\n",
+             <rect width=\"{width}\" height=\"{height}\" fill=\"#FFFFFF\"/>\n",
             title = escaped(&self.sequence.title),
-            mid = width / 2,
         );
+        self.title(&mut svg, width);
         for rank in 0..self.sequence.ranks {
             let x = self.x(rank);
             let _ = writeln!(
@@ -130,9 +133,27 @@ impl<'a> Page<'a> {
         for arrow in &self.sequence.arrows {
             self.arrow(arrow, &mut svg);
         }
+        let mut taken = Vec::new();
+        for arrow in &self.sequence.arrows {
+            self.label(arrow, &mut taken, &mut svg);
+        }
         self.legend(&mut svg, foot + 28);
         svg.push_str("</svg>\n");
         svg
+    }
+
+    /// The title, in as many lines as have room above the ranks.
+    fn title(&self, svg: &mut String, width: i32) {
+        let letters = usize::try_from(width / LETTER - 4).expect("a wide page");
+        for (y, line) in [20, 40].into_iter().zip(wrap(&self.sequence.title, letters)) {
+            let _ = writeln!(
+                svg,
+                "<text x=\"{}\" y=\"{y}\" font-size=\"15\" text-anchor=\"middle\" fill=\"{INK}\">\
+                 {}</text>",
+                width / 2,
+                escaped(&line)
+            );
+        }
     }
 
     /// Moments at the left edge, where there is room for them.
@@ -170,21 +191,12 @@ impl<'a> Page<'a> {
     fn arrow(&self, arrow: &Arrow, svg: &mut String) {
         let (x, y) = (self.x(arrow.from), self.y(arrow.left_ps));
         let (to_x, to_y) = (self.x(arrow.to), self.y(arrow.came_ps));
-        let label = if arrow.dma {
-            format!("{} {}", arrow.label, Bytes::new(arrow.bytes))
-        } else {
-            arrow.label.clone()
-        };
-        let label = escaped(&label);
         if x == to_x {
-            let out = x + 34;
+            let out = x + LOOP;
             let _ = writeln!(
                 svg,
                 "<path d=\"M{x} {y} C{out} {y} {out} {to_y} {x} {to_y}\" fill=\"none\" \
-                 stroke=\"{INK}\"/>\n<text x=\"{}\" y=\"{}\" font-size=\"12\" fill=\"{INK}\">\
-                 {label}</text>",
-                out - 6,
-                i32::midpoint(y, to_y) + 4
+                 stroke=\"{INK}\"/>"
             );
             return head(svg, (x + 12, to_y - 3), (x, to_y), INK);
         }
@@ -201,13 +213,34 @@ impl<'a> Page<'a> {
             "<line x1=\"{x}\" y1=\"{y}\" x2=\"{to_x}\" y2=\"{to_y}\" stroke=\"{colour}\"/>"
         );
         head(svg, (x, y), (to_x, to_y), colour);
-        // Near its beginning, so that the labels of packets that cross each other stay apart.
-        let (at_x, at_y) = (x + (to_x - x) * 3 / 10, y + (to_y - y) * 3 / 10);
+    }
+
+    /// What an arrow says, beside it where no label stands yet: first near its beginning, so that those of
+    /// packets that cross each other stay apart.
+    fn label(&self, arrow: &Arrow, taken: &mut Vec<Area>, svg: &mut String) {
+        let (x, y) = (self.x(arrow.from), self.y(arrow.left_ps));
+        let (to_x, to_y) = (self.x(arrow.to), self.y(arrow.came_ps));
+        let text = said(arrow);
+        let half = 4 * i32::try_from(text.chars().count()).expect("a short label");
+        let up = if arrow.dma { 9 } else { 5 };
+        let place = |tenths: i32| {
+            if x == to_x {
+                return (x + LOOP - 6 + half, i32::midpoint(y, to_y) + 4 * (tenths - 2));
+            }
+            (x + (to_x - x) * tenths / 10, y + (to_y - y) * tenths / 10 - up)
+        };
+        let area = |(x, y): (i32, i32)| (x - half, y - 11, x + half, y + 2);
+        let is_free = |at: &(i32, i32)| taken.iter().all(|other| !overlap(area(*at), *other));
+        let at = [3, 5, 7, 4, 6, 2, 8].map(place).into_iter().find(is_free).unwrap_or(place(3));
+        taken.push(area(at));
+        let colour = if arrow.dma { DMA } else { INK };
         let _ = writeln!(
             svg,
-            "<text x=\"{at_x}\" y=\"{}\" font-size=\"12\" text-anchor=\"middle\" fill=\"{colour}\" \
-             stroke=\"#FFFFFF\" stroke-width=\"3\" paint-order=\"stroke\">{label}</text>",
-            at_y - if arrow.dma { 9 } else { 5 }
+            "<text x=\"{}\" y=\"{}\" font-size=\"12\" text-anchor=\"middle\" fill=\"{colour}\" \
+             stroke=\"#FFFFFF\" stroke-width=\"3\" paint-order=\"stroke\">{}</text>",
+            at.0,
+            at.1,
+            escaped(&text)
         );
     }
 
@@ -233,6 +266,25 @@ impl<'a> Page<'a> {
             svg,
             "<text x=\"{x}\" y=\"{y}\" font-size=\"12\" fill=\"{SOFT}\">time is not to scale</text>"
         );
+    }
+}
+
+/// A rectangle: left, top, right, bottom.
+type Area = (i32, i32, i32, i32);
+
+const fn overlap(one: Area, other: Area) -> bool {
+    one.0 < other.2 && other.0 < one.2 && one.1 < other.3 && other.1 < one.3
+}
+
+/// What stands beside an arrow: bytes follow the word that moves them.
+fn said(arrow: &Arrow) -> String {
+    if !arrow.dma {
+        return arrow.label.clone();
+    }
+    let bytes = Bytes::new(arrow.bytes);
+    match arrow.label.split_once(", ") {
+        Some((moved, with)) => format!("{moved} {bytes}, {with}"),
+        None => format!("{} {bytes}", arrow.label),
     }
 }
 
@@ -296,6 +348,37 @@ mod tests {
         assert_eq!(svg.matches("<polygon").count(), 2);
         let later = distance(87_000_000) > distance(500_000) && distance(500_000) > distance(5);
         assert!(later, "longer is farther");
+    }
+
+    /// Where the labels of a picture stand.
+    fn labels(svg: &str) -> Vec<(String, i32, i32)> {
+        let number = |line: &str, name: &str| {
+            let (_, rest) = line.split_once(&format!(" {name}=\"")).unwrap();
+            rest.split('"').next().unwrap().parse().unwrap()
+        };
+        let text = |line: &str| line.split(['>', '<']).nth(2).unwrap().to_owned();
+        let lines = svg.lines().filter(|line| line.contains("paint-order"));
+        lines.map(|line| (text(line), number(line, "x"), number(line, "y"))).collect()
+    }
+
+    #[test]
+    fn labels_of_arrows_side_by_side_do_not_cover_each_other() {
+        let both = || arrow("data", 1_000_000, 2_000_000, true);
+        let svg = sequence_svg(&sequence(vec![both(), both(), both()])).unwrap();
+        let labels = labels(&svg);
+        assert_eq!(labels.len(), 3);
+        for (at, (text, x, y)) in labels.iter().enumerate() {
+            let wide = 8 * i32::try_from(text.len()).unwrap();
+            let apart =
+                |(_, a, b): &(String, i32, i32)| (a - x).abs() >= wide || (b - y).abs() >= 13;
+            assert!(labels[..at].iter().all(apart), "{labels:?}");
+        }
+    }
+
+    #[test]
+    fn bytes_belong_to_the_word_that_moves_them() {
+        let svg = sequence_svg(&sequence(vec![arrow("write, FIN", 1_000_000, 2_000_000, true)]));
+        assert_eq!(labels(&svg.unwrap())[0].0, "write 1 MiB, FIN");
     }
 
     #[test]

@@ -362,7 +362,8 @@ fn claim_text(claim: &ClaimResult) -> String {
         ClaimStatus::Pass => "pass    ",
         ClaimStatus::Deviates => "DEVIATES",
     };
-    let ClaimResult { id, statement, measured, expected, source, .. } = claim;
+    let ClaimResult { id, statement, expected, source, .. } = claim;
+    let measured = claim.measured_in_words();
     let said = if statement.is_empty() { String::new() } else { format!("{statement} ") };
     format!(
         "  {verdict}  {id}: measured {measured}, expected {expected}\n            {said}({source})\n"

@@ -183,8 +183,11 @@ fn figures(difference: &Difference<'_>, [a, b]: &[Side; 2]) -> Vec<PageFigure> {
 fn shift(difference: &Difference<'_>) -> Option<PageFigure> {
     let closer = difference.closer.as_ref()?;
     let [Some(a), Some(b)] = &closer.explanations else { return None };
-    let point = pair_name(&closer.params, closer.points[0]);
-    let caption = format!("Where the measured time went: {point}");
-    let svg = shift_stack(&caption, [a, b]).to_svg().ok()?;
+    let point = match &closer.params[..] {
+        [] => String::new(),
+        params => format!(": {}", pair_name(params, closer.points[0])),
+    };
+    let caption = format!("Where the measured time of {} went{point}", difference.scenario);
+    let svg = shift_stack(&caption, &labels(difference), [a, b]).to_svg().ok()?;
     Some(PageFigure { caption, file: "shift.svg".to_owned(), svg })
 }

@@ -36,6 +36,8 @@ pub struct Curves {
     pub y: String,
     /// The axis with one line per value.
     pub series: Option<String>,
+    /// What stands above the lines in the legend, where the axis' name does not say it.
+    pub series_title: Option<String>,
     /// Values of that axis, and what the legend calls them.
     pub legend: Vec<(String, String)>,
     /// Values of axes that the points have which are drawn.
@@ -164,6 +166,7 @@ impl Binder<'_> {
             x: axis.path.clone(),
             y: y.name.to_owned(),
             series,
+            series_title: titled("series_title"),
             legend,
             at: at?,
             title: node.word("title").map(str::to_owned),
@@ -268,6 +271,7 @@ impl Binder<'_> {
             x: over.name.to_owned(),
             y: y.name.to_owned(),
             series,
+            series_title: titled("series_title"),
             legend,
             at,
             title: node.word("title").map(str::to_owned),

@@ -226,3 +226,30 @@ fn a_line_is_fitted_and_must_rise() {
     check(kind(), &[42.0, 32.0, 12.0], false, "no rising line, R^2 1");
     check(kind(), &[7.0, 7.0, 7.0], false, "no rising line, R^2 0");
 }
+
+/// A ratio without its base, or a number without its unit, says nothing beside an axis.
+#[test]
+fn a_ratio_is_told_with_its_base_and_a_number_with_its_unit() {
+    let mut points = points(&[8.0, 2.0, 16.0]);
+    for (point, (length, machine)) in
+        points.iter_mut().zip([("64", "one"), ("1", "one"), ("256", "one")])
+    {
+        let length = ("workload.queue.length".to_owned(), length.to_owned());
+        point.params = vec![length, ("machine".to_owned(), machine.to_owned())];
+    }
+    let cases = vec![(vec![0], vec![1])];
+    let ratio =
+        judge(&claim(ClaimKind::Ratio { cases, value: 4.0, tolerance: TEN_PERCENT }), &points);
+    assert_eq!(ratio.expected, "4 x that at length 1, ± 10 %");
+    assert_eq!(ratio.measured_in_words(), "4 x");
+    let said = "message rate at length 64, machine one, by that at length 1";
+    assert_eq!(ratio.statement, said);
+    let cases = vec![vec![0], vec![2]];
+    let value =
+        judge(&claim(ClaimKind::Value { cases, value: 8.0, tolerance: TEN_PERCENT }), &points);
+    assert_eq!(value.measured_in_words(), "16 msg/s");
+    assert_eq!(value.statement, "message rate at machine one");
+    let cases = vec![vec![7]];
+    let none = judge(&claim(ClaimKind::Bound { cases, below: true, value: 8.0 }), &points);
+    assert_eq!(none.measured_in_words(), "a point of the claim has no result");
+}

@@ -25,6 +25,7 @@ pub(super) static FIGURES: Shape = Shape::List {
                 ),
                 required("y", &Shape::Name, "\"message_rate\"", "The metric on the y axis."),
                 optional("series", &Shape::Path, "The swept field with one line per value."),
+                optional("series_title", &TITLE, "What stands above the lines in the legend."),
                 optional(
                     "legend",
                     &Shape::List { of: &ENTRY, min: 1, max: 100 },
@@ -35,7 +36,7 @@ pub(super) static FIGURES: Shape = Shape::List {
                 default(
                     "log_x",
                     &Shape::Flag,
-                    "true for sizes, and for times and probabilities far apart",
+                    "true for sizes, and for times, probabilities and counts from zero far apart",
                     "Whether the x axis is logarithmic.",
                 ),
                 optional("x_title", &TITLE, "What the x axis shows, without its unit."),

@@ -7,7 +7,7 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::draw::{MARGIN, Ruler, TITLE_LINE, clean, finish, heading};
-use super::hatch::{Corners, Filling};
+use super::hatch::{Corners, Filling, fillings};
 use super::legend::{FONT, LINE, SAMPLE, TEXT, WRAP, label, text, wrap};
 use super::marks::{Canvas, DrawError, GRID, INK, PAPER, Pixel, SOFT_INK};
 use super::scale::{Layout, layout};
@@ -85,6 +85,8 @@ struct Page<'a> {
     title: Vec<String>,
     note: Vec<String>,
     labels: Vec<Vec<String>>,
+    /// How each part looks.
+    fillings: Vec<Filling>,
     /// Pixels of the names beside the bars.
     names: i32,
     /// Pixels of one row.
@@ -111,7 +113,8 @@ impl<'a> Page<'a> {
         let height = top + plot + LINE * count(&note) + MARGIN;
         let legend_width = SAMPLE + 12 + width(entries.into_iter());
         let size = (names + LENGTH + MARGIN + legend_width, height);
-        Self { stack, title, note, labels, names, row, top, size }
+        let fillings = fillings(&stack.parts);
+        Self { stack, title, note, labels, fillings, names, row, top, size }
     }
 
     fn paint(&self, axis: &Layout, svg: &mut String) -> Result<(), DrawError> {
@@ -182,7 +185,7 @@ impl<'a> Page<'a> {
             end = place(sum);
             if end > from {
                 let area = ((from, middle - THICK / 2), (end, middle + THICK / 2));
-                Filling::of(index).draw(canvas, area)?;
+                self.fillings[index].draw(canvas, area)?;
                 value_inside(canvas, *value, area)?;
             }
         }
@@ -196,7 +199,7 @@ impl<'a> Page<'a> {
     fn legend(&self, canvas: &Canvas<'_>) -> Result<(), DrawError> {
         let (x, mut y) = (self.names + LENGTH + MARGIN, self.top);
         for (index, part) in self.stack.parts.iter().enumerate() {
-            Filling::of(index).draw(canvas, ((x, y + 2), (x + 30, y + LINE - 3)))?;
+            self.fillings[index].draw(canvas, ((x, y + 2), (x + 30, y + LINE - 3)))?;
             y = label(canvas, &clean(part), x, y)?;
         }
         Ok(())

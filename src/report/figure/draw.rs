@@ -8,11 +8,12 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 use super::super::error::ReportError;
 use super::legend::{self, FONT, TEXT, wrap};
 use super::marks::{
-    Canvas, DOTS, DrawError, GRID, INK, LIGHT_GRID, Look, PAPER, Pixel, REFERENCE, curve, hollow,
-    line, markers, spread,
+    Canvas, DrawError, GRID, INK, LIGHT_GRID, Look, PAPER, Pixel, REFERENCE, SOFT_INK, band, curve,
+    hollow, line, markers, spread, tie,
 };
-use super::scale::{Layout, layout, tick_text};
-use super::{Axis, Figure, Point, Reference, ReferenceShape};
+use super::scale::{Layout, Scale, layout};
+use super::ticks::{in_fitting_units, tick_text};
+use super::{Axis, Figure, Mark, Point, Reference, ReferenceShape};
 
 /// Pixels of the plot with its axes, without the legend.
 const PLOT: (i32, i32) = (700, 460);
@@ -54,18 +55,21 @@ impl Ranged for Ruler {
 
 impl ValueFormatter<f64> for Ruler {
     fn format_ext(&self, place: &f64) -> String {
-        tick_text(&self.axis, *place)
+        tick_text(&self.axis, &self.layout, *place)
     }
 }
 
 /// The figure as an SVG document.
 pub(super) fn svg(figure: &Figure) -> Result<String, ReportError> {
-    let (xs, ys) = figure.extents();
-    let mut points = figure.series.iter().flat_map(|series| &series.points);
-    if !points.any(|point| point.y.is_finite()) {
+    let points = || figure.series.iter().flat_map(|series| &series.points);
+    if !points().any(|point| point.y.is_finite()) {
         return Err(ReportError::NothingToDraw { metric: figure.y.title() });
     }
-    let x = layout(&figure.x, &xs, 0.02)?;
+    let figure = &in_fitting_units(figure);
+    let points = figure.series.iter().flat_map(|series| &series.points);
+    let (xs, ys) = figure.extents();
+    let own: Vec<f64> = points.map(|point| point.x).collect();
+    let x = layout(&figure.x, &xs, 0.02)?.ticked_at(&figure.x, &own);
     let y = layout(&figure.y, &ys, 0.05)?;
     let mut text = String::new();
     paint(figure, &x, &y, &mut text).map_err(|why| ReportError::writer("SVG", why))?;
@@ -93,6 +97,8 @@ fn paint(figure: &Figure, x: &Layout, y: &Layout, text: &mut String) -> Result<(
     let plot = canvas.clone().shrink((0, top), (PLOT.0, PLOT.1));
     let chart = chart(&plot, figure, x, y)?;
     let pen = Pen { canvas: &canvas, chart: &chart, figure, x, y };
+    pen.gap()?;
+    pen.foot()?;
     figure.references.iter().try_for_each(|reference| pen.area(reference))?;
     for (index, series) in figure.series.iter().enumerate() {
         pen.series(&series.points, index)?;
@@ -147,6 +153,18 @@ fn chart<'a>(
     Ok(chart)
 }
 
+/// The fewest points of a curve that can be told to go up and down without end.
+const ZIGZAG: usize = 16;
+
+/// Whether a line through the points would turn at most of them: it would show nothing.
+fn zigzag(points: &[Point]) -> bool {
+    let turns = points.windows(3).filter(|three| {
+        let (first, second) = (three[1].y - three[0].y, three[2].y - three[1].y);
+        first * second < 0.0 || (first == 0.0) != (second == 0.0)
+    });
+    points.len() >= ZIGZAG && 2 * turns.count() > points.len()
+}
+
 /// Everything needed to put marks at values.
 struct Pen<'a, 'b> {
     canvas: &'b Canvas<'a>,
@@ -178,10 +196,40 @@ impl Pen<'_, '_> {
         self.spreads(points, look.colour, aside)?;
         let path = self.path(points).into_iter().map(|(x, y)| (x + aside, y));
         let path: Vec<Pixel> = path.collect();
-        if self.figure.is_over_words() {
+        if self.figure.is_over_words() || zigzag(points) {
             return markers(self.canvas, &path, look);
         }
-        curve(self.canvas, &path, look)
+        let (before, after) = path.split_at(self.before_gap(points));
+        curve(self.canvas, before, look)?;
+        curve(self.canvas, after, look)
+    }
+
+    /// How many points lie before the gap of the x axis: nothing is drawn across it.
+    fn before_gap(&self, points: &[Point]) -> usize {
+        let is_before =
+            |point: &&Point| self.x.gap.is_some_and(|gap| self.figure.x.scale.place(point.x) < gap);
+        points.iter().take_while(is_before).count()
+    }
+
+    /// Says that the foot of the y axis is no zero: heights could be taken for values.
+    fn foot(&self) -> Result<(), DrawError> {
+        if self.figure.y.scale != Scale::Linear || self.y.low <= 0.0 {
+            return Ok(());
+        }
+        let (x, y) = self.at_place(self.x.low, self.y.low);
+        legend::text(self.canvas, "axis does not begin at zero", (x + 6, y - 20), SOFT_INK)
+    }
+
+    /// Two strokes where the x axis is broken between zero and the least value.
+    fn gap(&self) -> Result<(), DrawError> {
+        let Some(gap) = self.x.gap else { return Ok(()) };
+        let (x, y) = self.at_place(gap, self.y.low);
+        self.canvas.draw(&Rectangle::new([(x - 4, y - 2), (x + 4, y + 2)], PAPER.filled()))?;
+        for x in [x - 4, x + 4] {
+            let path = vec![(x - 3, y + 6), (x + 3, y - 6)];
+            self.canvas.draw(&PathElement::new(path, INK.stroke_width(1)))?;
+        }
+        Ok(())
     }
 
     /// Pixels by which the markers of a series stand beside a word: equal values of two series
@@ -216,10 +264,12 @@ impl Pen<'_, '_> {
             ReferenceShape::Onset { low, high } => {
                 ((x.place(*low), self.y.high), (x.place(*high), self.y.low))
             }
-            ReferenceShape::Level(_)
-            | ReferenceShape::Markers(_)
-            | ReferenceShape::Line(_)
-            | ReferenceShape::Other(..) => return Ok(()),
+            ReferenceShape::Other(series, points) => {
+                return band(self.canvas, &self.path(points), Look::of(*series).colour);
+            }
+            ReferenceShape::Level(_) | ReferenceShape::Markers(_) | ReferenceShape::Line(_) => {
+                return Ok(());
+            }
         };
         let mut corners = [self.at_place(from.0, from.1), self.at_place(to.0, to.1)];
         if corners[0].0 == corners[1].0 {
@@ -234,7 +284,9 @@ impl Pen<'_, '_> {
     /// The part of a reference that lies before the curves.
     fn outline(&self, reference: &Reference) -> Result<(), DrawError> {
         match &reference.shape {
-            ReferenceShape::Band { .. } | ReferenceShape::Onset { .. } => Ok(()),
+            ReferenceShape::Band { .. }
+            | ReferenceShape::Onset { .. }
+            | ReferenceShape::Other(..) => Ok(()),
             ReferenceShape::Level(value) => {
                 let height = self.figure.y.scale.place(*value);
                 let path = [self.at_place(self.x.low, height), self.at_place(self.x.high, height)];
@@ -243,13 +295,25 @@ impl Pen<'_, '_> {
             ReferenceShape::Line(points) => {
                 line(self.canvas, &self.path(points), REFERENCE, (6, 4))
             }
-            ReferenceShape::Other(series, points) => {
-                line(self.canvas, &self.path(points), Look::of(*series).colour, DOTS)
-            }
-            ReferenceShape::Markers(points) => {
-                self.spreads(points, REFERENCE, 0)?;
-                self.path(points).into_iter().try_for_each(|at| hollow(self.canvas, at))
-            }
+            ReferenceShape::Markers(marks) => marks.iter().try_for_each(|mark| self.mark(mark)),
         }
+    }
+
+    /// An expected value in the colour of its curve, beside a word where that is, and tied to what
+    /// the curve has there.
+    fn mark(&self, mark: &Mark) -> Result<(), DrawError> {
+        let colour = Look::colour_of(mark.series);
+        let aside = mark.series.map_or(0, |series| self.aside(series));
+        let place = |point: &Point| {
+            let (x, y) = self.at(point.x, point.y);
+            (x + aside, y)
+        };
+        self.spreads(&[mark.point], colour, aside)?;
+        let curve = mark.series.and_then(|series| self.figure.series.get(series));
+        let is_there = |point: &&Point| point.x.total_cmp(&mark.point.x).is_eq();
+        if let Some(own) = curve.and_then(|curve| curve.points.iter().find(is_there)) {
+            tie(self.canvas, [place(&mark.point), place(own)], colour)?;
+        }
+        hollow(self.canvas, place(&mark.point), colour)
     }
 }

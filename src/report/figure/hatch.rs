@@ -39,6 +39,52 @@ pub(super) struct Filling {
     hatch: Hatch,
 }
 
+/// What time is spent on, in the order of fillings: a phase looks the same in every figure.
+const PHASES: [&str; 26] = [
+    "copy",
+    "lock wait",
+    "library code",
+    "queue walk",
+    "channel polling",
+    "transfer",
+    "waiting",
+    "outside MPI",
+    "posting",
+    "queueing",
+    "latency",
+    "sharing",
+    "buffer registration",
+    "page pinning",
+    "waiting for progress",
+    "handed over by a thread",
+    "cache line transfer",
+    "waiting in order",
+    "queue pair pace",
+    "crossing lossy links",
+    "completion",
+    "receiver not ready",
+    "atomic unit",
+    "GPU",
+    "start",
+    "other",
+];
+
+/// The look of each part of a bar: that of its phase (the words after a colon), or another one where
+/// it names none or that phase is there already.
+pub(super) fn fillings(parts: &[String]) -> Vec<Filling> {
+    let mut taken: Vec<usize> = Vec::new();
+    for part in parts {
+        let phase = part.rsplit(": ").next().unwrap_or(part);
+        let own = PHASES.iter().position(|name| *name == phase);
+        let own = own.filter(|place| !taken.contains(place));
+        // As many further looks as there are parts.
+        let mut further = PHASES.len()..PHASES.len() + parts.len();
+        let place = own.or_else(|| further.find(|place| !taken.contains(place)));
+        taken.extend(place);
+    }
+    taken.into_iter().map(Filling::of).collect()
+}
+
 /// A rectangle: its left upper and its right lower corner.
 pub(super) type Corners = (Pixel, Pixel);
 
@@ -126,6 +172,20 @@ mod tests {
             let next = Filling::of(index + 1);
             assert!(one.colour != next.colour && one.hatch != next.hatch, "part {index}");
         }
+    }
+
+    #[test]
+    fn a_phase_looks_the_same_in_every_figure() {
+        let look = |parts: &[&str], at: usize| {
+            fillings(&parts.iter().map(|&part| part.to_owned()).collect::<Vec<_>>())[at]
+        };
+        let alone = look(&["waiting"], 0);
+        assert_eq!(look(&["copy", "cores: waiting"], 1), alone);
+        assert_ne!(look(&["copy", "cores: waiting"], 0), alone);
+        let twice = ["cores: copy", "memory: copy", "mine", "yours"];
+        let all: Vec<Filling> = (0..4).map(|at| look(&twice, at)).collect();
+        assert!(all.iter().enumerate().all(|(at, one)| !all[..at].contains(one)), "{all:?}");
+        assert!(PHASES.iter().enumerate().all(|(at, name)| !PHASES[..at].contains(name)));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::marks::{
-    Canvas, DOTS, DrawError, INK, Look, REFERENCE, SOFT_INK, curve, hollow, line, spread,
+    Canvas, DrawError, INK, Look, REFERENCE, SOFT_INK, band, curve, hollow, line, spread,
 };
 use super::{Figure, Reference, ReferenceShape};
 
@@ -21,38 +21,51 @@ pub(super) const SAMPLE: i32 = 42;
 /// The most characters of a line.
 pub(super) const WRAP: usize = 26;
 
-/// The most references that have an entry each; of more, those of one form share one.
+/// The most references that have an entry each; of more, those of one form and curve share one.
 const MOST_REFERENCES: usize = 8;
 
-/// What the legend says of the references: an entry for each, or for all of one form.
+/// The most references of one form and curve that have an entry each.
+const MOST_ALIKE: usize = 4;
+
+/// What the legend says of the references: an entry for each, or one for those of one form that
+/// belong to one curve.
 fn references(figure: &Figure) -> Vec<(String, &ReferenceShape)> {
-    // All curves of another run share an entry.
-    let mut other = false;
-    let mut all: Vec<&Reference> = figure.references.iter().collect();
-    all.retain(|one| {
-        let first = !other;
-        let is_other = matches!(one.shape, ReferenceShape::Other(..));
-        other |= is_other;
-        first || !is_other
-    });
-    if all.len() <= MOST_REFERENCES {
-        return all.iter().map(|one| (one.label.clone(), &one.shape)).collect();
-    }
-    let mut forms: Vec<(Vec<&str>, &ReferenceShape)> = Vec::new();
-    for reference in all {
-        let name = reference.label.split(':').next().unwrap_or_default();
-        let alike = |form: &ReferenceShape| discriminant(form) == discriminant(&reference.shape);
-        match forms.iter_mut().find(|(_, form)| alike(form)) {
-            Some((names, _)) => names.push(name),
-            None => forms.push((vec![name], &reference.shape)),
+    let is_other = |one: &&Reference| matches!(one.shape, ReferenceShape::Other(..));
+    let many = figure.references.iter().filter(|one| !is_other(one)).count() > MOST_REFERENCES;
+    let mut groups: Vec<Vec<&Reference>> = Vec::new();
+    for reference in &figure.references {
+        // All curves of another run share an entry.
+        let alike = |group: &&mut Vec<&Reference>| {
+            let (one, other) = (&group[0].shape, &reference.shape);
+            let same = matches!(other, ReferenceShape::Other(..)) || one.series() == other.series();
+            same && discriminant(one) == discriminant(other)
+        };
+        match groups.iter_mut().find(alike) {
+            Some(group) => group.push(reference),
+            None => groups.push(vec![reference]),
         }
     }
-    let entry = |names: &[&str]| match *names {
-        [only] => only.to_owned(),
-        [first, .., last] => format!("{} claims, {first} to {last}", names.len()),
-        [] => String::new(),
+    let entries = groups.into_iter().flat_map(|group| {
+        if group.len() > MOST_ALIKE || many || is_other(&group[0]) {
+            return vec![(shared(&group), &group[0].shape)];
+        }
+        group.into_iter().map(|one| (one.label.clone(), &one.shape)).collect()
+    });
+    entries.collect()
+}
+
+/// The one entry of some references: how many, from which to which, and where they come from.
+fn shared(group: &[&Reference]) -> String {
+    let name = |one: &Reference| one.label.split(':').next().unwrap_or_default().to_owned();
+    let [first, .., last] = group else {
+        return group.first().map(|one| one.label.clone()).unwrap_or_default();
     };
-    forms.into_iter().map(|(names, form)| (entry(&names), form)).collect()
+    if matches!(first.shape, ReferenceShape::Other(..)) {
+        return first.label.clone();
+    }
+    let same = !first.source.is_empty() && group.iter().all(|one| one.source == first.source);
+    let source = if same { format!(" ({})", first.source) } else { String::new() };
+    format!("{} claims, {} to {}{source}", group.len(), name(first), name(last))
 }
 
 /// The space that the legend needs: width in pixels; 0 where there is nothing to tell apart.
@@ -118,12 +131,13 @@ fn sample(canvas: &Canvas<'_>, shape: &ReferenceShape, x: i32, y: i32) -> Result
         ReferenceShape::Level(_) | ReferenceShape::Line(_) => {
             line(canvas, &[(x, y), (x + 30, y)], REFERENCE, (6, 4))
         }
-        ReferenceShape::Other(..) => line(canvas, &[(x, y), (x + 30, y)], REFERENCE, DOTS),
-        ReferenceShape::Markers(points) => {
-            if points.iter().any(|point| point.range.is_some()) {
-                spread(canvas, x + 15, (y + 9, y - 9), REFERENCE)?;
+        ReferenceShape::Other(..) => band(canvas, &[(x, y), (x + 30, y)], REFERENCE),
+        ReferenceShape::Markers(marks) => {
+            let colour = Look::colour_of(shape.series());
+            if marks.iter().any(|mark| mark.point.range.is_some()) {
+                spread(canvas, x + 15, (y + 9, y - 9), colour)?;
             }
-            hollow(canvas, (x + 15, y))
+            hollow(canvas, (x + 15, y), colour)
         }
     }
 }
@@ -150,7 +164,7 @@ pub(super) fn text(
 
 /// Breaks `text` at spaces into lines of at most `limit` characters; a longer word is cut, where it can
 /// be after a mark such as `/` or `.`.
-pub(super) fn wrap(text: &str, limit: usize) -> Vec<String> {
+pub(in crate::report) fn wrap(text: &str, limit: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
         let mut rest: Vec<char> = word.chars().collect();
@@ -180,27 +194,45 @@ fn cut(word: &[char], limit: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{Mark, Point};
     use super::*;
 
+    fn marker(label: String, series: Option<usize>) -> Reference {
+        let point = Point { x: 8.0, y: 1e6, range: None };
+        let shape = ReferenceShape::Markers(vec![Mark { point, series }]);
+        Reference { label, source: "Fig. 3".into(), shape }
+    }
+
+    fn with(references: Vec<Reference>) -> Figure {
+        let spec = super::super::tests::rate_spec();
+        Figure::from_result(&crate::report::sample::message_rate(), &spec, references).unwrap()
+    }
+
+    fn entries(figure: &Figure) -> Vec<String> {
+        references(figure).into_iter().map(|(one, _)| one).collect()
+    }
+
     #[test]
-    fn many_references_share_an_entry_for_each_form() {
-        let marker = |label: String| Reference { label, shape: ReferenceShape::Markers(vec![]) };
-        let mut references: Vec<Reference> =
-            (0..MOST_REFERENCES).map(|rank| marker(format!("rank-{rank}: 1 us"))).collect();
-        let figure = |references| {
-            let spec = super::super::tests::rate_spec();
-            Figure::from_result(&crate::report::sample::message_rate(), &spec, references).unwrap()
-        };
-        let few = figure(references.clone());
-        let entries: Vec<String> =
-            super::references(&few).into_iter().map(|(one, _)| one).collect();
-        assert_eq!((entries.len(), &*entries[0]), (MOST_REFERENCES, "rank-0: 1 us"));
-        references.insert(3, Reference { label: "cap".into(), shape: ReferenceShape::Level(1.0) });
-        let many = figure(references);
-        let entries: Vec<String> =
-            super::references(&many).into_iter().map(|(one, _)| one).collect();
-        assert_eq!(entries, ["8 claims, rank-0 to rank-7", "cap"]);
+    fn many_references_share_an_entry_for_each_form_and_curve() {
+        let of = |rank: usize| marker(format!("rank-{rank}: 1 us"), Some(rank % 2));
+        let mut references: Vec<Reference> = (0..MOST_REFERENCES).map(of).collect();
+        let few = with(references.clone());
+        assert_eq!((entries(&few).len(), &*entries(&few)[0]), (MOST_REFERENCES, "rank-0: 1 us"));
+        let shape = ReferenceShape::Level(1.0);
+        references.insert(3, Reference { label: "cap".into(), source: String::new(), shape });
+        let many = with(references);
+        let (even, odd) =
+            ("4 claims, rank-0 to rank-6 (Fig. 3)", "4 claims, rank-1 to rank-7 (Fig. 3)");
+        assert_eq!(entries(&many), [even, odd, "cap"]);
         assert!(height(&many) < height(&few));
+    }
+
+    #[test]
+    fn what_one_curve_is_expected_at_many_places_is_said_once() {
+        let of = |rank: usize| marker(format!("rank-{rank}: 1 us"), Some(0));
+        assert_eq!(entries(&with((0..MOST_ALIKE).map(of).collect())).len(), MOST_ALIKE);
+        let more = with((0..=MOST_ALIKE).map(of).collect());
+        assert_eq!(entries(&more), ["5 claims, rank-0 to rank-4 (Fig. 3)"]);
     }
 
     #[test]

@@ -72,14 +72,19 @@ impl Look {
         }
     }
 
+    /// The colour of the `index`-th curve, or of what belongs to none.
+    pub(super) fn colour_of(series: Option<usize>) -> RGBColor {
+        series.map_or(REFERENCE, |index| Self::of(index).colour)
+    }
+
     /// Lengths of dash and gap in pixels.
     pub(super) const fn dashes(self) -> (u32, u32) {
         self.dash
     }
 }
 
-/// Lengths of the dots, and of the gaps between them, of another run's curve.
-pub(super) const DOTS: (u32, u32) = (2, 4);
+/// Pixels across the band that shows another run's curve.
+const BAND: u32 = 9;
 
 /// The most markers of a curve; of more points, every second, third, … has one.
 const MARKERS: usize = 64;
@@ -126,9 +131,24 @@ fn marker(canvas: &Canvas<'_>, (x, y): Pixel, look: Look) -> Result<(), DrawErro
     canvas.draw(&Polygon::new(corners, look.colour.filled()))
 }
 
+/// What another run gave: wide and pale, so that it shows behind a curve that has not moved.
+pub(super) fn band(canvas: &Canvas<'_>, path: &[Pixel], colour: RGBColor) -> Result<(), DrawError> {
+    canvas.draw(&PathElement::new(path.to_vec(), colour.mix(0.3).stroke_width(BAND)))
+}
+
 /// The hollow marker of a reference, large enough to show around a curve's own.
-pub(super) fn hollow(canvas: &Canvas<'_>, at: Pixel) -> Result<(), DrawError> {
-    canvas.draw(&Circle::new(at, 8, REFERENCE.stroke_width(2)))
+pub(super) fn hollow(canvas: &Canvas<'_>, at: Pixel, colour: RGBColor) -> Result<(), DrawError> {
+    canvas.draw(&Circle::new(at, 8, colour.stroke_width(2)))
+}
+
+/// The tie between an expected value and the curve's own at the same place.
+pub(super) fn tie(
+    canvas: &Canvas<'_>,
+    ends: [Pixel; 2],
+    colour: RGBColor,
+) -> Result<(), DrawError> {
+    let style = colour.stroke_width(1);
+    canvas.draw(&DashedPathElement::new(ends, 1, 3, style))
 }
 
 /// A bar from `low` to `high` with caps.

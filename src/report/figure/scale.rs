@@ -1,4 +1,4 @@
-//! Scales: where a value lies on an axis, where the ticks are, and how they read.
+//! Scales: where a value lies on an axis, and where the ticks are.
 
 use super::super::error::ReportError;
 use super::Axis;
@@ -50,8 +50,13 @@ impl Scale {
         }
     }
 
+    /// The place between zero and the rest of an axis that shows zero beside powers of ten.
+    fn gap(&self) -> Option<f64> {
+        if let Self::Log10FromZero(first) = self { Some(f64::from(*first) - 0.5) } else { None }
+    }
+
     /// The value at a place.
-    fn value(&self, place: f64) -> f64 {
+    pub(super) fn value(&self, place: f64) -> f64 {
         match self {
             Self::Log2 => place.exp2(),
             Self::Log10FromZero(first) if place < f64::from(*first) - 0.5 => 0.0,
@@ -83,6 +88,32 @@ pub(super) struct Layout {
     pub(super) ticks: Vec<f64>,
     /// Not labelled.
     pub(super) light: Vec<f64>,
+    /// Where the axis is broken between zero and the rest of it.
+    pub(super) gap: Option<f64>,
+}
+
+/// The most different values that have a tick each.
+const MOST_TICKS: usize = 12;
+/// The least distance of such ticks, as a part of the axis: their numbers must not touch.
+const LEAST_APART: f64 = 0.065;
+
+impl Layout {
+    /// With a tick at each of some values, where a logarithmic axis has few and all their numbers
+    /// have room: no point lies at a power of two between 56 and 224.
+    pub(super) fn ticked_at(mut self, axis: &Axis, values: &[f64]) -> Self {
+        if matches!(axis.scale, Scale::Linear | Scale::Words(_)) {
+            return self;
+        }
+        let mut places: Vec<f64> = values.iter().map(|value| axis.scale.place(*value)).collect();
+        places.sort_by(f64::total_cmp);
+        places.dedup();
+        let least = LEAST_APART * (self.high - self.low);
+        let apart = places.windows(2).all(|pair| pair[1] - pair[0] >= least);
+        if (2..=MOST_TICKS).contains(&places.len()) && apart {
+            self.ticks = places;
+        }
+        self
+    }
 }
 
 /// Lays out an axis so that all `values` lie on it; `headroom` is added at both ends, as a share
@@ -118,7 +149,8 @@ pub(super) fn layout(axis: &Axis, values: &[f64], headroom: f64) -> Result<Layou
         }
         Scale::Linear | Scale::Words(_) => linear_ticks(low, high),
     };
-    Ok(Layout { low, high, ticks, light })
+    let gap = axis.scale.gap().filter(|gap| low < *gap);
+    Ok(Layout { low, high, ticks, light, gap })
 }
 
 /// Refuses values that the axis cannot show, and counts them.
@@ -143,21 +175,7 @@ fn check(axis: &Axis, values: &[f64]) -> Result<(), ReportError> {
 fn words_layout(words: &[String]) -> Layout {
     let ticks: Vec<f64> = (0_u32..).zip(words).map(|(place, _)| f64::from(place)).collect();
     let high = ticks.last().copied().unwrap_or(0.0) + 0.5;
-    Layout { low: -0.5, high, ticks, light: vec![] }
-}
-
-/// Letters of all words together that have room below an axis.
-const LETTERS: usize = 76;
-
-/// A word, cut where all of its length would cover its neighbours.
-fn word_text(words: &[String], place: f64) -> String {
-    let near = |(at, _): &(u32, &String)| (f64::from(*at) - place).abs() < 0.5;
-    let Some((_, word)) = (0_u32..).zip(words).find(near) else { return String::new() };
-    let room = (LETTERS / words.len()).max(2) - 1;
-    if word.chars().count() <= room {
-        return word.clone();
-    }
-    word.chars().take(room - 1).chain(['…']).collect()
+    Layout { low: -0.5, high, ticks, light: vec![], gap: None }
 }
 
 type Ticks = (Vec<f64>, Vec<f64>);
@@ -207,51 +225,9 @@ fn linear_ticks(low: f64, high: f64) -> Ticks {
     (multiples(low, high, factor.unwrap_or(10.0) * decade), vec![])
 }
 
-/// How the tick at a place reads.
-pub(super) fn tick_text(axis: &Axis, place: f64) -> String {
-    if let Scale::Words(words) = &axis.scale {
-        return word_text(words, place);
-    }
-    let value = axis.scale.value(place);
-    if axis.unit == "B" && axis.scale == Scale::Log2 {
-        return size_text(value);
-    }
-    // Ticks at powers of two stand close to each other: 16384 and 131 K rather than 16.384 K.
-    let (digits, counts_from) = if axis.scale == Scale::Log2 { (3, 1e5) } else { (6, 1e4) };
-    decimal_text(value, if axis.unit == "msg/s" { 1e3 } else { counts_from }, digits)
-}
-
-/// A size as the documents write it: 1, 64, 4K, 1M.
-fn size_text(bytes: f64) -> String {
-    let bytes = bytes.round();
-    let units = [(f64::from(1 << 30), "G"), (f64::from(1 << 20), "M"), (1024.0, "K")];
-    match units.into_iter().find(|(unit, _)| bytes >= *unit && bytes % unit == 0.0) {
-        Some((unit, suffix)) => format!("{}{suffix}", bytes / unit),
-        None => format!("{bytes}"),
-    }
-}
-
-/// A decimal number with `K`, `M`, `G`, `T` from `suffix_from` up: 10 K, 1.5 M.
-fn decimal_text(value: f64, suffix_from: f64, digits: usize) -> String {
-    let magnitude = value.abs() * (1.0 + 1e-9);
-    let scaled = [(1e12, " T"), (1e9, " G"), (1e6, " M"), (1e3, " K")]
-        .into_iter()
-        .find(|(unit, _)| magnitude >= *unit && magnitude >= suffix_from)
-        .map_or((value, ""), |(unit, suffix)| (value / unit, suffix));
-    if magnitude < 1e-4 && value != 0.0 {
-        return format!("{:e}", rounded(value, 3));
-    }
-    let digits = if scaled.1.is_empty() { 6 } else { digits };
-    format!("{}{}", rounded(scaled.0, digits), scaled.1)
-}
-
-/// `value` with `digits` significant digits, so that 0.30000000000000004 reads 0.3.
-fn rounded(value: f64, digits: usize) -> f64 {
-    format!("{value:.*e}", digits.saturating_sub(1)).parse().unwrap_or(value)
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::ticks::tick_text;
     use super::*;
 
     fn axis(unit: &str, scale: Scale) -> Axis {
@@ -262,39 +238,9 @@ mod tests {
     fn check_ticks(unit: &str, scale: Scale, values: &[f64], expected: &[&str]) {
         let axis = axis(unit, scale);
         let layout = layout(&axis, values, 0.0).unwrap();
-        let ticks: Vec<_> = layout.ticks.iter().map(|&tick| tick_text(&axis, tick)).collect();
+        let ticks: Vec<_> =
+            layout.ticks.iter().map(|&tick| tick_text(&axis, &layout, tick)).collect();
         assert_eq!(ticks, expected);
-    }
-
-    #[test]
-    fn sizes_read_as_the_documents_write_them() {
-        check_ticks(
-            "B",
-            Scale::Log2,
-            &[1.0, 4_194_304.0],
-            &["1", "4", "16", "64", "256", "1K", "4K", "16K", "64K", "256K", "1M", "4M"],
-        );
-        check_ticks("B", Scale::Log2, &[512.0, 4096.0], &["512", "1K", "2K", "4K"]);
-        check_ticks(
-            "",
-            Scale::Log2,
-            &[1.0, 2048.0],
-            &["1", "2", "4", "8", "16", "32", "64", "128", "256", "512", "1024", "2048"],
-        );
-        let expected = ["8192", "16384", "32768", "65536", "131 K"];
-        check_ticks("", Scale::Log2, &[8192.0, 131_072.0], &expected);
-    }
-
-    #[test]
-    fn rates_read_in_thousands_and_millions() {
-        let expected = ["1 K", "10 K", "100 K", "1 M", "10 M"];
-        check_ticks("msg/s", Scale::Log10, &[1e3, 1e7], &expected);
-        check_ticks(
-            "us",
-            Scale::Log10,
-            &[0.1, 10_000.0],
-            &["0.1", "1", "10", "100", "1000", "10 K"],
-        );
     }
 
     #[test]
@@ -322,11 +268,30 @@ mod tests {
         let scale = Scale::of_parameter(&values);
         assert_eq!(scale, Scale::Log10FromZero(0));
         check_ticks("us", scale.clone(), &values, &["0", "1", "10", "100", "1000"]);
+        let broken = |values: &[f64]| layout(&axis("us", scale.clone()), values, 0.0).unwrap().gap;
+        assert_eq!((broken(&values), broken(&values[1..])), (Some(-0.5), None));
         assert_eq!((scale.place(0.0), scale.place(1.0)), (-1.0, 0.0));
         assert_eq!(Scale::of_parameter(&[0.02, 7.0]), Scale::Log10);
         assert_eq!(Scale::of_parameter(&[0.0]), Scale::Linear);
         let refused = layout(&axis("us", scale), &[0.0, -1.0], 0.0).unwrap_err();
         assert!(matches!(refused, ReportError::NotPositive { count: 1, of: 2, .. }));
+    }
+
+    #[test]
+    fn a_logarithmic_axis_with_few_values_has_its_ticks_there() {
+        let ticks = |scale: Scale, values: &[f64]| {
+            let axis = axis("", scale);
+            let layout = layout(&axis, values, 0.02).unwrap().ticked_at(&axis, values);
+            let value = |place: &f64| axis.scale.value(*place).round();
+            layout.ticks.iter().map(value).collect::<Vec<_>>()
+        };
+        assert_eq!(ticks(Scale::Log2, &[56.0, 896.0, 224.0, 56.0]), [56.0, 224.0, 896.0]);
+        assert_eq!(ticks(Scale::Log10FromZero(0), &[0.0, 5.0, 20.0]), [0.0, 5.0, 20.0]);
+        let close = ticks(Scale::Log2, &[1.0, 100.0, 101.0]);
+        assert!(close.contains(&64.0) && !close.contains(&101.0), "no room: {close:?}");
+        let many: Vec<f64> = (1..=20).map(f64::from).collect();
+        assert_eq!(ticks(Scale::Log2, &many), [1.0, 2.0, 4.0, 8.0, 16.0]);
+        assert_eq!(ticks(Scale::Linear, &[0.0, 3.0]).len(), 7);
     }
 
     #[test]

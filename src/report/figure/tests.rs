@@ -15,10 +15,12 @@ fn claim_references() -> Vec<Reference> {
     vec![
         Reference {
             label: "ep-fig3-13x: 13 times one sender, +-10 %".into(),
-            shape: ReferenceShape::Markers(vec![marker]),
+            source: "endpoints Fig. 3".into(),
+            shape: ReferenceShape::Markers(vec![Mark { point: marker, series: Some(4) }]),
         },
         Reference {
             label: "link limit".into(),
+            source: String::new(),
             shape: ReferenceShape::Line(vec![
                 Point { x: 1024.0, y: 5.0e6, range: None },
                 Point { x: 4_194_304.0, y: 1220.0, range: None },
@@ -26,6 +28,7 @@ fn claim_references() -> Vec<Reference> {
         },
         Reference {
             label: "ep-fig4-32k: onset at 32 KiB".into(),
+            source: "endpoints Fig. 4".into(),
             shape: ReferenceShape::Onset { low: 16_384.0, high: 65_536.0 },
         },
     ]
@@ -72,7 +75,7 @@ fn a_figure_gives_the_same_bytes_twice() {
     let svg = draw();
     assert_eq!(svg, draw());
     assert!(svg.len() < 150_000, "{} bytes", svg.len());
-    for tick in ["\n64\n", "64", "4K", "4M", "10 K", "1 M"] {
+    for tick in ["\n64\n", "64", "4 Ki", "4 Mi", "10 k", "1 M"] {
         assert!(svg.contains(tick), "{tick}");
     }
     assert!(svg.contains("ep-fig3-13x: 13 times"), "references are labelled");
@@ -106,6 +109,138 @@ fn every_point_has_its_marker_at_its_place() {
     assert_eq!(xs.len(), 3, "one circle per point");
     assert!((xs[1] - xs[0] - (xs[2] - xs[1])).abs() <= 1.0, "equal ratios, equal distances");
     assert!((ys[0] - ys[1] - (ys[1] - ys[2])).abs() <= 1.0 && ys[0] > ys[2]);
+}
+
+/// The circles of references: their places and colours.
+fn hollow_circles(svg: &str) -> Vec<(f64, f64, String)> {
+    let all = svg.lines().filter(|line| line.starts_with("<circle") && line.contains("r=\"8\""));
+    let colour = |line: &str| {
+        let (_, rest) = line.split_once("stroke=\"").expect("a stroke");
+        rest[..7].to_owned()
+    };
+    all.map(|line| (coordinates(line, "cx")[0], coordinates(line, "cy")[0], colour(line))).collect()
+}
+
+/// Of two circles above one size the reader must see which curve each is about.
+#[test]
+fn an_expected_value_has_the_colour_of_the_curve_that_it_judges() {
+    let mut references = claim_references();
+    let ReferenceShape::Markers(marks) = &references[0].shape else { panic!("markers") };
+    let other = vec![Mark { series: Some(1), ..marks[0] }];
+    let nobody = vec![Mark { series: None, ..marks[0] }];
+    for (at, marks) in [(1, other), (2, nobody)] {
+        references[at].shape = ReferenceShape::Markers(marks);
+    }
+    let figure = Figure::from_result(&sample::message_rate(), &rate_spec(), references).unwrap();
+    let colours: Vec<String> =
+        hollow_circles(&figure.to_svg().unwrap()).into_iter().map(|(.., colour)| colour).collect();
+    // First in the plot, then in the legend.
+    let expected = ["#E69F00", "#D55E00", "#666666"];
+    assert_eq!(colours, [expected, expected].concat());
+}
+
+#[test]
+fn a_point_knows_its_curve() {
+    let result = sample::message_rate();
+    let figure = Figure::from_result(&result, &rate_spec(), vec![]).unwrap();
+    let of = |point: usize| figure.series_of(&result, &rate_spec(), &result.points[point]);
+    assert_eq!((of(0), of(22), of(23), of(114)), (Some(0), Some(0), Some(1), Some(4)));
+}
+
+/// Beside a word the markers of curves stand side by side, and what a claim expects with them.
+#[test]
+fn over_words_an_expected_value_stands_beside_its_word_as_its_curve_does() {
+    let series =
+        |y: f64| Series { label: y.to_string(), points: vec![Point { x: 0.0, y, range: None }] };
+    let axis = |scale| Axis { label: "A".into(), unit: String::new(), scale };
+    let mark = Mark { point: Point { x: 0.0, y: 3.0, range: None }, series: Some(0) };
+    let figure = Figure {
+        title: "t".into(),
+        x: axis(Scale::Words(vec!["serial".into(), "other".into()])),
+        y: axis(Scale::Linear),
+        series_title: String::new(),
+        series: vec![series(1.0), series(2.0)],
+        references_title: String::new(),
+        references: vec![Reference {
+            label: "3".into(),
+            source: String::new(),
+            shape: ReferenceShape::Markers(vec![mark]),
+        }],
+    };
+    let svg = figure.to_svg().unwrap();
+    let circles = hollow_circles(&svg);
+    let own = svg.lines().find(|line| line.contains("r=\"4\"")).unwrap();
+    assert!((circles[0].0 - coordinates(own, "cx")[0]).abs() < 0.5, "{circles:?}");
+}
+
+#[test]
+fn another_run_shows_behind_a_curve_that_hardly_moved() {
+    let figure = |factor: f64| {
+        let mut result = sample::ping_pong();
+        result.points.iter_mut().for_each(|point| point.metrics[0].value *= factor);
+        let spec =
+            FigureSpec { x: "workload.size".into(), y: "latency".into(), ..Default::default() };
+        Figure::from_result(&result, &spec, vec![]).unwrap()
+    };
+    let mut now = figure(1.001);
+    now.beside(&figure(1.0), ["now", "baseline"]);
+    let svg = now.to_svg().unwrap();
+    let band = svg.find("stroke-width=\"9\"").expect("a wide line");
+    assert!(band < svg.find("r=\"4\"").unwrap(), "behind the markers");
+}
+
+#[test]
+fn an_axis_that_does_not_begin_at_zero_says_so() {
+    let svg = |low: f64| {
+        let mut result = sample::ping_pong();
+        result.points[0].metrics[0].value = low;
+        result.points[1].metrics[0].value = 10.0;
+        let spec =
+            FigureSpec { x: "workload.size".into(), y: "latency".into(), ..Default::default() };
+        Figure::from_result(&result, &spec, vec![]).unwrap().to_svg().unwrap()
+    };
+    assert!(svg(9.0).contains("axis does not begin at zero"));
+    assert!(!svg(1.0).contains("axis does not begin at zero"));
+}
+
+#[test]
+fn nothing_is_drawn_across_the_gap_between_zero_and_the_least_value() {
+    let points = [0.0, 1.0, 10.0, 1000.0].map(|x| Point { x, y: 1.0 + x, range: None });
+    let axis = |scale| Axis { label: "A".into(), unit: String::new(), scale };
+    let lines = |x: Scale, from: usize| {
+        let figure = Figure {
+            title: "t".into(),
+            x: axis(x),
+            y: axis(Scale::Log10),
+            series_title: String::new(),
+            series: vec![Series { label: String::new(), points: points[from..].to_vec() }],
+            references_title: String::new(),
+            references: vec![],
+        };
+        let svg = figure.to_svg().unwrap();
+        let curve =
+            svg.lines().find(|line| line.starts_with("<polyline") && line.contains("#0072B2"));
+        curve.expect("a curve").matches(',').count()
+    };
+    assert_eq!(lines(Scale::Log10FromZero(0), 0), 3, "zero is a marker alone");
+    assert_eq!(lines(Scale::Log10FromZero(0), 1), 3);
+}
+
+#[test]
+fn values_that_go_up_and_down_without_end_have_no_line() {
+    let drawn = |ys: &dyn Fn(u32) -> f64| {
+        let point = |n: u32| Point { x: f64::from(n), y: ys(n), range: None };
+        let mut result = sample::ping_pong();
+        result.points.truncate(1);
+        let spec =
+            FigureSpec { x: "workload.size".into(), y: "latency".into(), ..Default::default() };
+        let mut figure = Figure::from_result(&result, &spec, vec![]).unwrap();
+        figure.series[0].points = (1..=64).map(point).collect();
+        let svg = figure.to_svg().unwrap();
+        svg.lines().any(|line| line.starts_with("<polyline") && line.contains("#0072B2"))
+    };
+    assert!(!drawn(&|n| f64::from(2 + n % 3)));
+    assert!(drawn(&|n| f64::from(n)) && drawn(&|n| f64::from(1 + n / 8)));
 }
 
 #[test]
@@ -301,9 +436,14 @@ fn draw_for_people() {
     references.truncate(0);
     references.push(Reference {
         label: "2 us +- 20 %".into(),
+        source: String::new(),
         shape: ReferenceShape::Band { low: 1.6, high: 2.4 },
     });
-    references.push(Reference { label: "spec".into(), shape: ReferenceShape::Level(2.0) });
+    references.push(Reference {
+        label: "spec".into(),
+        source: String::new(),
+        shape: ReferenceShape::Level(2.0),
+    });
     let mut latency = Figure::from_result(&sample::ping_pong(), &spec, references).unwrap();
     latency.series[0].points[1].range = Some((3.9, 4.6));
     std::fs::write(folder.join("latency.svg"), latency.to_svg().unwrap()).unwrap();
