@@ -211,7 +211,8 @@ fn a_message_inside_a_node_is_copied_through_a_cell() {
     job.nodes = 1;
     let outcome = finished(run(job));
     let line = 100 * NS;
-    assert_eq!(at(&outcome, 0, 1) - at(&outcome, 0, 0), 20 * eager(4096, line));
+    // The receiver's copy of the flag's line is taken away, and fetched back.
+    assert_eq!(at(&outcome, 0, 1) - at(&outcome, 0, 0), 20 * eager(4096, 2 * line));
 }
 
 #[test]

@@ -15,10 +15,6 @@ use mpisim::workloads::ping_pong::{END, PingPong, START};
 const LIBRARIES: [(&str, &str); 2] =
     [("mpich-4.0.2", "ref-node-mpich"), ("openmpi-4.1.4", "ref-node-openmpi")];
 
-/// Predictions that fail: without a queue these machines are 10 to 12 % faster than the first rows of
-/// these tables, which are up to 7 % from the table of latency that they were fitted on.
-const DEVIATES: [(&str, &str); 2] = [("ref-node-openmpi", "prq"), ("ref-node-mpich", "umq")];
-
 /// A measured table: entries and microseconds.
 fn measured(library: &str, table: &str) -> Vec<(u32, f64)> {
     let root = env!("CARGO_MANIFEST_DIR");
@@ -69,12 +65,7 @@ fn compare(queue: Queue, table: &str, flat: u32, within: f64, bent: u32) {
         turns(&format!("measured {library} {table}"), &measured, flat, within, bent);
         turns(&format!("simulated {machine} {table}"), &simulated, flat, within, bent);
         let off = simulated[0].1 / measured[0].1;
-        let deviates = DEVIATES.contains(&(machine, table));
-        assert_eq!(
-            (0.9..1.1).contains(&off),
-            !deviates,
-            "{machine} {table}: {off} without a queue"
-        );
+        assert!((0.9..1.1).contains(&off), "{machine} {table}: {off} without a queue");
     }
 }
 

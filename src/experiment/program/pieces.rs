@@ -110,7 +110,8 @@ impl Reader<'_> {
         let made = self.types.elements(datatype, node.count("count").unwrap_or(1));
         let checked = made.and_then(|elements| {
             let received = key == "max";
-            let distinct = if received { elements.receivable() } else { Ok(()) };
+            let distinct =
+                if received && !elements.are_apart() { elements.receivable() } else { Ok(()) };
             distinct.map_err(|error| error.to_string()).map(|()| elements)
         });
         match checked {
@@ -120,7 +121,8 @@ impl Reader<'_> {
             }
             Err(error) => {
                 let allowed = if key == "max" {
-                    "sizes of 64 bits are needed, and each byte may be received into once"
+                    "sizes of 64 bits, and each byte received into once, which is looked for in the \
+                     blocks of 4 Mi at most"
                 } else {
                     "sizes of 64 bits are needed"
                 };
@@ -164,9 +166,10 @@ impl Reader<'_> {
     /// The elements lie in the buffer that is given, and in one that can be.
     fn check_within(&mut self, node: &Node, path: &str, elements: &Elements) {
         let needed = elements.extent();
-        if needed > MAX_MESSAGE {
+        if needed.max(elements.packed()) > MAX_MESSAGE {
+            let packed = elements.packed();
             let (found, allowed) = (
-                format!("the elements lie in {needed} B"),
+                format!("the elements have {packed} B, and lie in {needed} B"),
                 format!("at most {MAX_MESSAGE} B can be"),
             );
             let at = node.get("datatype").unwrap_or(node).span;

@@ -38,6 +38,6 @@ pub(super) const COUNT: Field = default("count", &ELEMENTS, "1", "Elements of th
 pub(super) const WITHIN: Field = optional(
     "buffer",
     &SIZE,
-    "Bytes of memory that the elements lie in, from the lowest that the datatype touches on; without \
+    "Bytes of memory that the elements lie in, from displacement 0 or the lowest below it on; without \
      it as many as they need.",
 );

@@ -31,7 +31,7 @@ pub enum Space {
     /// Host memory of the library that GPU and HCA both reach: two buffers per thread.
     Pinned(u16),
     /// Where the packed bytes of a message are whose buffer lies in pieces; one per open message.
-    Packed(u16),
+    Packed(u32),
 }
 
 impl Space {

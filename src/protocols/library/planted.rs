@@ -210,7 +210,7 @@ impl Typed {
                     out.push(Action::Pack(TypedCopy { first: 0, ..copy }));
                 }
                 (Mutant::StagesAll, Action::Pack(copy)) if copy.task == Task::Pack => {
-                    let (to, between) = (copy.packed, Space::Packed(u16::MAX));
+                    let (to, between) = (copy.packed, Space::Packed(u32::MAX));
                     let packed = Region::new(between, to.len);
                     out.push(Action::Pack(TypedCopy { packed, ..copy }));
                     out.push(Action::Copy { from: packed, to });

@@ -12,12 +12,17 @@
 //! place. So an eager message is packed into its eager buffer and unpacked out of it or, where it came
 //! unexpected, out of the library's; cells of shared memory are packed and unpacked one by one; a buffered
 //! message is packed into the room that is attached; and RDMA and copies through the kernel move packed
-//! bytes: those of a sender are packed before the RTS where that tells an address (RGET), else at the CTS.
+//! bytes: those of a sender are packed before the RTS where that tells an address or exposes the buffer (RGET, and
+//! every protocol that copies through the kernel), else at the CTS.
 //!
 //! Source: MPI-3.1, Sec. 4.1; that libraries pack into the buffers that the message needs anyway is
 //! common to MPICH and Open MPI, which also pipeline large messages in fragments.
 //! Left out: that pipeline (a message by RDMA is packed whole before any of it moves), and gathering by
-//! the HCA. Noticeable from some hundred kilobytes on. Staging buffers are kept and stay pinned.
+//! the HCA. Noticeable from some hundred kilobytes on. Staging buffers are kept and stay pinned. All that a
+//! sender has is packed, also where a shorter receive truncates it.
+//! A staging buffer is free again when the actions that empty it are asked for: threads of one process whose
+//! guards let them run between two pieces of one list (own or independent lanes) could meet in it. No
+//! scenario has such a program.
 
 use std::sync::Arc;
 
@@ -61,7 +66,7 @@ impl Message {
 }
 
 /// The staging buffer that an action of a core copies from or to: where to or from, and which bytes.
-fn copied(action: &LibraryAction) -> Option<(u16, Task, Region, u64)> {
+fn copied(action: &LibraryAction) -> Option<(u32, Task, Region, u64)> {
     let Action::Copy { from, to } = *action else { return None };
     if let Space::Packed(slot) = from.space {
         Some((slot, Task::Pack, to, from.offset))
@@ -73,7 +78,7 @@ fn copied(action: &LibraryAction) -> Option<(u16, Task, Region, u64)> {
 }
 
 /// The staging buffer that others may reach from this action on.
-fn reached(action: &LibraryAction) -> Option<u16> {
+fn reached(action: &LibraryAction) -> Option<u32> {
     let (Action::Register { region }
     | Action::Expose { region }
     | Action::PeerCopy { own: region, .. }
@@ -158,7 +163,7 @@ impl Library {
         let (elements, done) = (Arc::clone(elements), false);
         let packed = elements.packed();
         open[slot] = Some(Message { task, buffer, elements, done });
-        let slot = u16::try_from(slot).expect("fewer than 2^16 open messages in pieces");
+        let slot = u32::try_from(slot).expect("open messages are counted in u32");
         Region::new(Space::Packed(slot), packed)
     }
 
@@ -176,8 +181,8 @@ impl Library {
 }
 
 impl Typed {
-    fn message(&mut self, slot: u16) -> &mut Message {
-        let message = self.open.get_mut(usize::from(slot)).and_then(Option::as_mut);
+    fn message(&mut self, slot: u32) -> &mut Message {
+        let message = self.open.get_mut(slot as usize).and_then(Option::as_mut);
         message.expect("a staging buffer is named while its message is open")
     }
 
@@ -221,7 +226,7 @@ impl Typed {
             out.push(message.copy(region, 0));
         }
         let data = message.elements.data(message.buffer);
-        self.open[usize::from(slot)] = None;
+        self.open[slot as usize] = None;
         while let Some(None) = self.open.last() {
             self.open.pop();
         }
@@ -230,6 +235,6 @@ impl Typed {
 }
 
 /// All of a staging buffer.
-fn whole(slot: u16, message: &Message) -> Region {
+fn whole(slot: u32, message: &Message) -> Region {
     Region::new(Space::Packed(slot), message.elements.packed())
 }

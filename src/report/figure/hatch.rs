@@ -40,7 +40,7 @@ pub(super) struct Filling {
 }
 
 /// What time is spent on, in the order of fillings: a phase looks the same in every figure.
-const PHASES: [&str; 26] = [
+const PHASES: [&str; 27] = [
     "copy",
     "lock wait",
     "library code",
@@ -65,6 +65,7 @@ const PHASES: [&str; 26] = [
     "receiver not ready",
     "atomic unit",
     "GPU",
+    "packing",
     "start",
     "other",
 ];

@@ -112,7 +112,10 @@ impl Costs {
     fn taking_away(&self, from: Place, to: Place) -> TimeDelta {
         match from.distance(to, self.profile.cpu.cores_per_tile) {
             Distance::SameCore => TimeDelta::ZERO,
-            _ => self.line_transfer(from, to),
+            Distance::SameTile
+            | Distance::SameSocket
+            | Distance::CrossSocket
+            | Distance::OtherNode => self.line_transfer(from, to),
         }
     }
 
