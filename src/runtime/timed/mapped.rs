@@ -92,7 +92,10 @@ where
         if wait == TimeDelta::ZERO {
             return cursor;
         }
-        self.charge_with_others(thread, (part, Spent::Line), cursor, wait)
+        // Who waits takes no issue slots: threads of its core do not make it longer.
+        let end = self.actor(thread).work(part, cursor, wait);
+        self.note(|trail| trail.spent(thread, Spent::Line, cursor, end));
+        end
     }
 
     /// A core reads or changes elements of the memory `name`, in the part of `rank`, under a mutex, from
