@@ -267,7 +267,11 @@ where
             let core = actor.placement.core;
             self.slots.begin(core, TimeDelta::ZERO);
         }
-        let end = self.charge_with_others(thread, (Part::Outside, spent), at, work);
+        let end = if spent == Spent::Line {
+            self.stand_still(thread, Part::Outside, at, work)
+        } else {
+            self.charge_with_others(thread, (Part::Outside, spent), at, work)
+        };
         self.adapter_looks(self.names(thread).0);
         self.end_list(thread, end);
     }

@@ -92,7 +92,17 @@ where
         if wait == TimeDelta::ZERO {
             return cursor;
         }
-        // Who waits takes no issue slots: threads of its core do not make it longer.
+        self.stand_still(thread, part, cursor, wait)
+    }
+
+    /// Who waits for lines takes no issue slots: threads of its core do not make it longer.
+    pub(super) fn stand_still(
+        &mut self,
+        thread: u32,
+        part: Part,
+        cursor: Time,
+        wait: TimeDelta,
+    ) -> Time {
         let end = self.actor(thread).work(part, cursor, wait);
         self.note(|trail| trail.spent(thread, Spent::Line, cursor, end));
         end
