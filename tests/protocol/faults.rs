@@ -283,13 +283,6 @@ impl Writer<'_> {
     }
 }
 
-/// A defect: threads and agents of the two that live pass their locks on for ever, by events, where
-/// the run should end with the crash (docs/faults.md).
-const KNOWN: (&str, &str) = (
-    "agents_epochs",
-    r#", "faults": [ { "kind": "packet_reordering", "where": "host 0 to switch 1.0", "nth": 19, "late": "17891 ns" }, { "kind": "crash", "process": 0, "at": "9382 ns" } ], "transport": { "timeout": "65536 ns", "retries": 7 }"#,
-);
-
 /// What became of a run, in a word; a panic where its plan explains no such end.
 fn judge(family: &Family, point: &Point, outcome: &Outcome, text: &str) -> &'static str {
     let plan = &point.faults;
@@ -311,10 +304,6 @@ fn judge(family: &Family, point: &Point, outcome: &Outcome, text: &str) -> &'sta
     assert!(plan.has_crash(), "{} {text}\n{ending:?}", family.name);
     if matches!(ending, Ending::Crashed { .. }) {
         return "crash";
-    }
-    if (family.name, text) == KNOWN {
-        assert!(matches!(ending, Ending::Limit(_)), "it is mended: take it out of this test");
-        return "a known defect";
     }
     let spins = matches!(ending, Ending::Limit(_)) && family.spins;
     assert!(spins, "{} {text}\n{ending:?}", family.name);

@@ -336,7 +336,11 @@ where
                 self.is_lost_if(teller == dead, id)
             }
             Happening::Retry(channel) => self.receiver_of(channel) == dead,
-            Happening::Lock(lock, _) => self.locks.process(lock) == dead,
+            Happening::Lock(lock, _) => {
+                let lost = self.locks.process(lock) == dead;
+                self.locks.events -= usize::from(lost);
+                lost
+            }
             Happening::Seen(id) => self.is_sight_of(dead, id),
             Happening::Fabric(_)
             | Happening::Pinned(..)
