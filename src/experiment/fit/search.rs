@@ -6,7 +6,8 @@
 //! A number that the machine's model calls measured or stated pulls to where it was: its distance, in
 //! halves of its range, weighs as much as the residual of a row. Where the rows can be met exactly,
 //! nothing pulls. Steps are
-//! those of Gauss and Newton, damped (Levenberg, Marquardt), from differences of runs. The eager
+//! those of Gauss and Newton, damped (Levenberg, Marquardt), from differences of runs; at the end two
+//! candidates that move nearly the same rows take steps of their own, from longer differences. The eager
 //! threshold is one of the measured sizes: those with the least residual are tried, each with a short
 //! search of the rest. Nothing is random, and nothing depends on time.
 //!
@@ -27,6 +28,10 @@ use crate::hardware::profile::{Kind, Parameter, Value};
 
 /// Step of differences, in logarithms: below the kinks of the model, above its rounding.
 const STEP: f64 = 0.02;
+/// Two candidates are alike where the cosine between their effects is at least this.
+const ALIKE: f64 = 0.9;
+/// Steps of differences along the valley between them: over many kinks first.
+const STRIDES: [f64; 3] = [0.3, 0.1, 0.03];
 /// A candidate moves rows by at least so many percent for each percent of its own.
 const VISIBLE: f64 = 0.03;
 /// What is left of a separable candidate's effect beside the others'.
@@ -40,6 +45,10 @@ const LONG: u32 = 24;
 const SHORT: u32 = 6;
 /// Steps that are tried, each damped more, before none is better.
 const TRIES: u32 = 5;
+/// Of how much a step is damped first.
+const DAMPING: f64 = 1e-3;
+/// A step is worth a further one where the cost falls by this part.
+const GAIN: f64 = 1e-4;
 /// Thresholds that are tried with a search each.
 const THRESHOLDS: usize = 6;
 /// A candidate whose effect is less may be a limit that is not reached.
@@ -228,7 +237,31 @@ impl Search<'_, '_> {
             chosen = now;
         }
         place = self.descend(place, &chosen, LONG)?.0;
+        place = self.along_valleys(place, &chosen)?;
         Ok((place, chosen, vague))
+    }
+
+    /// Between two candidates that move nearly the same rows lies a narrow valley, and kinks of the
+    /// model hide its slope from short differences: the two alone, from long ones.
+    fn along_valleys(&mut self, mut place: Place, chosen: &[usize]) -> Result<Place, BenchError> {
+        let jacobian = self.jacobian(&place)?;
+        let mut residuals = self.residuals(&place)?;
+        for _ in 0..SHORT {
+            let before = self.cost(&place, &residuals);
+            for pair in alike(&jacobian, chosen) {
+                for stride in STRIDES {
+                    let mut columns = self.differences(&place, &pair, stride)?;
+                    let mut damping = DAMPING;
+                    let found =
+                        self.step(&place, &pair, &mut columns, &residuals, &mut damping, TRIES)?;
+                    (place, residuals) = found.unwrap_or((place, residuals));
+                }
+            }
+            if self.cost(&place, &residuals) >= before * (1.0 - GAIN) {
+                break;
+            }
+        }
+        Ok(place)
     }
 
     /// A limit that is not reached hardly moves a row, however wrong it is: what hardly moves one is
@@ -299,13 +332,23 @@ impl Search<'_, '_> {
         Ok(simulated.into_iter().map(logarithms).collect())
     }
 
-    /// How each candidate moves the rows, a column each: differences around the place.
+    /// How each candidate moves the rows, a column each.
     fn jacobian(&mut self, place: &Place) -> Result<Vec<Vec<f64>>, BenchError> {
-        let all = 0..self.candidates.len();
-        let both = all.flat_map(|index| [-STEP, STEP].map(|step| moved(place, index, step)));
+        let all: Vec<usize> = (0..self.candidates.len()).collect();
+        self.differences(place, &all, STEP)
+    }
+
+    /// The same of some candidates, by differences of `step` to both sides.
+    fn differences(
+        &mut self,
+        place: &Place,
+        of: &[usize],
+        step: f64,
+    ) -> Result<Vec<Vec<f64>>, BenchError> {
+        let both = of.iter().flat_map(|&index| [-step, step].map(|step| moved(place, index, step)));
         let both: Vec<Place> = both.collect();
         let residuals = self.residuals_of(&both)?;
-        Ok(residuals.chunks(2).map(|ends| difference(&ends[1], &ends[0], 2.0 * STEP)).collect())
+        Ok(residuals.chunks(2).map(|ends| difference(&ends[1], &ends[0], 2.0 * step)).collect())
     }
 
     /// The same of some candidates, on one side only: half the runs.
@@ -372,7 +415,7 @@ impl Search<'_, '_> {
         let mut residuals = self.residuals(&place)?;
         let mut columns = self.slopes(&place, &residuals, chosen)?;
         let mut fresh = true;
-        let mut damping = 1e-3;
+        let mut damping = DAMPING;
         for _ in 0..rounds {
             let before = self.cost(&place, &residuals);
             let tries = if fresh { TRIES } else { 1 };
@@ -382,7 +425,7 @@ impl Search<'_, '_> {
             if let Some(better) = found {
                 (place, residuals) = better;
             }
-            if gain >= 1e-4 * before && gain > 0.0 {
+            if gain >= GAIN * before && gain > 0.0 {
                 fresh = false;
             } else if fresh {
                 break;
@@ -623,6 +666,19 @@ fn vaguest(
     let place = errors.iter().rposition(|error| *error > VAGUE)?;
     let factor = (2.0 * errors[place]).exp().min(99.0);
     Some((chosen.remove(place), format!("told to a factor of {factor:.1} only")))
+}
+
+/// Pairs of chosen candidates whose effects are nearly one.
+fn alike(jacobian: &[Vec<f64>], chosen: &[usize]) -> Vec<[usize; 2]> {
+    let cosine = |left: usize, right: usize| {
+        let (left, right) = (&jacobian[left], &jacobian[right]);
+        dot(left, right) / (dot(left, left) * dot(right, right)).sqrt()
+    };
+    let pairs = chosen
+        .iter()
+        .enumerate()
+        .flat_map(|(place, &left)| chosen[place + 1..].iter().map(move |&right| [left, right]));
+    pairs.filter(|&[left, right]| cosine(left, right).abs() >= ALIKE).collect()
 }
 
 /// The greatest effect on a row.
