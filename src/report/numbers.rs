@@ -48,7 +48,7 @@ pub fn exact(value: f64) -> String {
     serde_json::to_string(&(value + 0.0)).expect("a finite number can be written")
 }
 
-/// Four significant digits for people, with `K`, `M`, `G`, `T` from 100 000 up.
+/// Four significant digits for people, with `k`, `M`, `G`, `T` from 100 000 up.
 pub fn engineering(value: f64) -> String {
     if value == 0.0 {
         return "0".into();
@@ -63,7 +63,7 @@ pub fn engineering(value: f64) -> String {
     let (divisor, suffix) = [(1e12, "T"), (1e9, "G"), (1e6, "M")]
         .into_iter()
         .find(|(divisor, _)| magnitude >= divisor * 0.999_95)
-        .unwrap_or((1e3, "K"));
+        .unwrap_or((1e3, "k"));
     format!("{} {suffix}", four_digits(value / divisor))
 }
 
@@ -165,8 +165,8 @@ mod tests {
             (9.999_9, "10.00"),
             (12_058.44, "12058"),
             (99_999.0, "99999"),
-            (99_999.7, "100.0 K"),
-            (994_612.0, "994.6 K"),
+            (99_999.7, "100.0 k"),
+            (994_612.0, "994.6 k"),
             (999_999.0, "1.000 M"),
             (58_312_345.0, "58.31 M"),
             (-2.5, "-2.500"),
