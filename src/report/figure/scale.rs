@@ -198,7 +198,8 @@ fn log2_ticks(low: f64, high: f64) -> Ticks {
     (multiples(low, high, step), all)
 }
 
-/// Every decade; with 2 and 5 between where there are fewer than three.
+/// Every decade; more between them where there are fewer than three, since two alone do not show that
+/// an axis is logarithmic.
 fn log10_ticks(low: f64, high: f64) -> Ticks {
     let within = |place: &f64| (low..=high).contains(place);
     let decades = multiples(low.floor(), high, 1.0);
@@ -207,13 +208,13 @@ fn log10_ticks(low: f64, high: f64) -> Ticks {
         all.filter(within).collect()
     };
     let step = ((high - low) / 10.0).floor() + 1.0;
-    let bold = multiples(low, high, step);
-    let bold = if bold.len() >= 3 { bold } else { at(&[1.0, 2.0, 5.0]) };
-    if bold.len() < 2 {
-        // Less than a factor of two: round values, placed by their logarithm.
+    let between = [at(&[1.0, 2.0, 5.0]), at(&[1.0, 2.0, 3.0, 5.0, 7.0])];
+    let denser = [multiples(low, high, step)].into_iter().chain(between);
+    let Some(bold) = denser.into_iter().find(|ticks| ticks.len() >= 3) else {
+        // Hardly a factor of two: round values, placed by their logarithm.
         let (ticks, _) = linear_ticks(Scale::Log10.value(low), Scale::Log10.value(high));
         return (ticks.into_iter().map(f64::log10).collect(), vec![]);
-    }
+    };
     (bold, at(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0]))
 }
 
@@ -246,6 +247,7 @@ mod tests {
     #[test]
     fn short_logarithmic_axes_have_ticks_between_the_decades() {
         check_ticks("us", Scale::Log10, &[1.0, 20.0], &["1", "2", "5", "10", "20"]);
+        check_ticks("us", Scale::Log10, &[28.8, 155.0], &["30", "50", "70", "100"]);
         let axis = axis("us", Scale::Log10);
         assert!(layout(&axis, &[3.0, 4.0], 0.0).unwrap().ticks.len() >= 4);
     }
