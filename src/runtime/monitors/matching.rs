@@ -9,6 +9,7 @@ mod lanes;
 
 use std::collections::VecDeque;
 
+use super::system::S4;
 use super::{Monitor, Sometimes, Violation};
 use crate::mpi::envelope::{Envelope, Selection};
 use crate::mpi::observation::{MessageId, Observation, ReceiveId};
@@ -341,12 +342,18 @@ impl Monitor for Matching {
             .zip(&self.messages)
             .flat_map(|(process, ring)| {
                 let lost = ring.iter().filter(|(_, message)| message.state == Stage::Sent);
-                lost.map(move |(serial, _)| name(MessageId { process, serial }))
+                lost.map(move |(serial, message)| {
+                    let (tag, to) = (message.envelope.tag, message.to);
+                    format!("{} (tag {tag}, to process {to})", name(MessageId { process, serial }))
+                })
             })
             .collect();
         if lost.len() as u64 > undelivered {
             let detail = format!("sent, never arrived, and {undelivered} packets are under way");
             found.push(broken("M4", M4, &lost, detail));
+        } else if !lost.is_empty() {
+            let detail = "sent, and its receiver ended without a receive for it".to_owned();
+            found.push(broken("S4", S4, &lost, detail));
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::protocols::contract::{Process, Thread};
 use crate::units::{Time, TimeDelta};
 
 const S3: &str = "time never goes back, and no effect comes before its cause and its delay";
-const S4: &str = "what was begun is finished, and nothing is left over at the end";
+pub(super) const S4: &str = "what was begun is finished, and nothing is left over at the end";
 const S5: &str = "no resource is busy for longer than the time that passed";
 const S5_THREADS: &str = "busy and idle time of a thread are its whole life";
 const S6: &str = "equal runs have equal digests";
