@@ -122,6 +122,13 @@ impl Default for Transport {
     }
 }
 
+impl Transport {
+    /// How long a message is tried at most before its connection fails.
+    pub const fn longest(self) -> TimeDelta {
+        TimeDelta::from_ps(self.timeout.as_ps().saturating_mul(self.retries as u64 + 1))
+    }
+}
+
 /// One fault.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Fault {

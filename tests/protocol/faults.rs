@@ -6,7 +6,7 @@
 
 #![allow(clippy::print_stdout, reason = "the table is of interest")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use mpisim::engine::{Keep, Stream, Streams};
 use mpisim::experiment::plan::{Plan, Point, Request, load};
@@ -25,12 +25,10 @@ struct Family {
     name: &'static str,
     rest: &'static str,
     processes: u32,
-    /// Whether its threads poll without end for what a process that died owes them.
-    spins: bool,
 }
 
 const fn family(name: &'static str, processes: u32, rest: &'static str) -> Family {
-    Family { name, rest, processes, spins: false }
+    Family { name, rest, processes }
 }
 
 const FAMILIES: [Family; 20] = [
@@ -94,23 +92,21 @@ const FAMILIES: [Family; 20] = [
         4,
         r#""machine": "broadwell-edr", "mpi": { "payload": "real" }, "workload": { "kind": "mutex", "algorithm": "byte_vector", "processes": 4, "processes_per_node": 2, "cycles": 2 }"#,
     ),
-    Family {
-        name: "test_and_set",
-        processes: 4,
-        spins: true,
-        rest: r#""machine": "broadwell-edr", "mpi": { "payload": "real" }, "workload": { "kind": "mutex", "algorithm": "test_and_set", "processes": 4, "processes_per_node": 2, "cycles": 2 }"#,
-    },
+    family(
+        "test_and_set",
+        4,
+        r#""machine": "broadwell-edr", "mpi": { "payload": "real" }, "workload": { "kind": "mutex", "algorithm": "test_and_set", "processes": 4, "processes_per_node": 2, "cycles": 2 }"#,
+    ),
     family(
         "epochs",
         3,
         r#""machine": "broadwell-edr", "mpi": { "payload": "real", "rma": { "transport": "rdma" } }, "workload": { "kind": "rma_epochs", "epoch": "lock_all_puts", "access": "write", "processes": 3, "processes_per_node": 2, "rounds": 2, "operations": 4, "size": "6000 B" }"#,
     ),
-    Family {
-        name: "linked_list",
-        processes: 3,
-        spins: true,
-        rest: r#""machine": "broadwell-edr", "mpi": { "payload": "real" }, "workload": { "kind": "linked_list", "idiom": "lock_all", "processes": 3, "processes_per_node": 2, "elements": 6 }"#,
-    },
+    family(
+        "linked_list",
+        3,
+        r#""machine": "broadwell-edr", "mpi": { "payload": "real" }, "workload": { "kind": "linked_list", "idiom": "lock_all", "processes": 3, "processes_per_node": 2, "elements": 6 }"#,
+    ),
     family(
         "coop",
         4,
@@ -302,12 +298,13 @@ fn judge(family: &Family, point: &Point, outcome: &Outcome, text: &str) -> &'sta
         return "no receive buffer";
     }
     assert!(plan.has_crash(), "{} {text}\n{ending:?}", family.name);
-    if matches!(ending, Ending::Crashed { .. }) {
-        return "crash";
-    }
-    let spins = matches!(ending, Ending::Limit(_)) && family.spins;
-    assert!(spins, "{} {text}\n{ending:?}", family.name);
-    "spins for the dead"
+    let Ending::Crashed { report, .. } = ending else {
+        panic!("{} {text}\n{ending:?}", family.name)
+    };
+    let named: BTreeSet<u32> =
+        report.direct.iter().chain(&report.behind).map(|blocked| blocked.process.0).collect();
+    assert!(!named.contains(&report.victim.0), "{} {text}\n{report}", family.name);
+    "crash"
 }
 
 /// Runs a point with its choices recorded, and takes a run that finished over the bridge.
@@ -417,6 +414,42 @@ fn a_crash_names_who_died_and_who_waits() {
     assert_eq!(report.victim.0, 1);
     assert_eq!(report.direct.len(), 1);
     assert_eq!((report.direct[0].process.0, report.direct[0].wait.operation), (0, "MPI_Recv"));
+}
+
+/// Programs that ask for ever what the victim would have changed: no limit has to end them.
+#[test]
+fn a_crash_ends_programs_that_ask_for_ever_and_names_them() {
+    let mutex = |algorithm: &str| {
+        format!(
+            r#""kind": "mutex", "algorithm": "{algorithm}", "processes": 3, "processes_per_node": 2,
+               "cycles": 50, "inside": "50 us""#
+        )
+    };
+    let list = |idiom: &str| {
+        format!(
+            r#""kind": "linked_list", "idiom": "{idiom}", "processes": 3, "processes_per_node": 2,
+               "elements": 400"#
+        )
+    };
+    let mutexes = ["byte_vector", "mcs", "mcs_cas_first", "test_and_set"].map(mutex);
+    let lists = ["exclusive", "shared", "lock_all"].map(list);
+    for workload in mutexes.iter().chain(&lists) {
+        let rest = format!(
+            r#""machine": "broadwell-edr", "mpi": {{ "payload": "real" }}, "workload": {{ {workload} }}"#
+        );
+        let family = Family { name: "asking", processes: 3, rest: rest.leak() };
+        let crash = r#", "faults": [ { "kind": "crash", "process": 1, "at": "400 us" } ]"#;
+        let (outcome, _) = job::run(&plan(&family, crash).points[0], Keep::Nothing).unwrap();
+        let Ending::Crashed { report, .. } = outcome.ending else {
+            panic!("{workload}: {:?}", outcome.ending)
+        };
+        println!("{workload}\n{report}");
+        let all = report.direct.iter().chain(&report.behind);
+        let mut named: Vec<u32> = all.map(|blocked| blocked.process.0).collect();
+        named.sort_unstable();
+        named.dedup();
+        assert_eq!((report.victim.0, named), (1, vec![0, 2]), "{workload}\n{report}");
+    }
 }
 
 #[test]

@@ -103,6 +103,21 @@ impl Monitor for Mutexes {
     }
 }
 
+impl Mutexes {
+    /// Which locks a rank holds or queues for, in words.
+    pub fn standing_of(&self, rank: u32) -> Vec<String> {
+        let words = |(lock, state): (&LockId, &State)| {
+            if state.holder == Some(rank) {
+                Some(format!("process {rank} holds lock {}", lock.0))
+            } else {
+                let queues = state.queued.contains_key(&rank);
+                queues.then(|| format!("process {rank} is in the queue of lock {}", lock.0))
+            }
+        };
+        self.locks.iter().filter_map(words).collect()
+    }
+}
+
 impl State {
     fn enter(&mut self, lock: LockId, rank: u32, found: &mut Vec<Violation>) {
         if let Some(holder) = self.holder {

@@ -245,7 +245,9 @@ where
                 }
                 Next::End => return self.end_program(thread, at),
                 Next::Call(call) => {
-                    if self.faults.is_some() && self.dies_at_call(process) {
+                    if self.faults.is_some()
+                        && (self.dies_at_call(process) || self.stands_still(thread, at))
+                    {
                         return;
                     }
                     return self.enter(thread, Entering::Call(call), at);

@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 
 use super::actor::State;
 use super::reliable::Reliable;
+use super::standstill::Askers;
 use super::{Ending, FabricSchedule, Happening, Lends, Machine, Phase, Program, Timed};
 use crate::engine::{SourceId, Stream, Streams, Tag};
 use crate::hardware::cluster::Cluster;
@@ -44,12 +45,14 @@ pub(super) struct Faults {
     pub(super) all: Vec<Armed>,
     /// By packet that leaves a core: faults that begin then.
     at_packet: BTreeMap<u64, Vec<usize>>,
-    /// Calls that processes of crashes have made.
-    calls: BTreeMap<Process, u64>,
+    /// Calls that processes have made.
+    pub(super) calls: BTreeMap<Process, u64>,
     /// What sends again, where links lose packets.
     pub(super) reliable: Option<Reliable>,
     /// Who died, and when.
-    dead: Option<(Process, Time)>,
+    pub(super) dead: Option<(Process, Time)>,
+    /// Who asks for what will never come, since then.
+    pub(super) askers: Askers,
     /// Receive buffers that are gone, by sender and receiver.
     credits: BTreeMap<(Process, Process), u32>,
     pub(super) tally: Tally,
@@ -138,13 +141,20 @@ impl Faults {
         let lossy = unreliable.contains(&true);
         let reliable = lossy.then(|| Reliable::new(plan.transport, unreliable));
         let (calls, credits) = (BTreeMap::new(), BTreeMap::new());
-        let (dead, tally) = (None, Tally::default());
-        Box::new(Self { all, at_packet, calls, reliable, dead, credits, tally })
+        let (dead, askers, tally) = (None, Askers::default(), Tally::default());
+        Box::new(Self { all, at_packet, calls, reliable, dead, askers, credits, tally })
     }
 
     /// Receive buffers of a connection that are gone.
     pub(super) fn credits_lost(&self, from: Process, to: Process) -> u32 {
         self.credits.get(&(from, to)).copied().unwrap_or(0)
+    }
+
+    /// Whether something goes on by itself after so long that a fault keeps from going on.
+    pub(super) fn some_will_end(&self, quiet: TimeDelta) -> bool {
+        let ends = |armed: &Armed| armed.active && armed.fault.length.is_some();
+        let tries = |reliable: &Reliable| quiet < reliable.transport().longest();
+        self.all.iter().any(ends) || self.reliable.as_ref().is_some_and(tries)
     }
 
     /// What a resource is now.
@@ -382,7 +392,21 @@ where
             || CrashReport { victim, direct: Vec::new(), behind: Vec::new() },
             |found| CrashReport::new(victim, found),
         );
+        let report = self.with_askers(report);
         Some(Ending::Crashed { at, report: self.with_silent_waits(report) })
+    }
+
+    /// Threads that ask for ever, in whatever call of theirs the run ended.
+    fn with_askers(&self, mut report: CrashReport) -> CrashReport {
+        let asking = self.asking(report.victim);
+        let others = |blocked: &Blocked| {
+            asking.iter().all(|one| (one.process, one.thread) != (blocked.process, blocked.thread))
+        };
+        report.direct.retain(others);
+        report.behind.retain(others);
+        report.direct.extend(asking);
+        report.direct.sort_by_key(|blocked| (blocked.process, blocked.thread));
+        report
     }
 
     /// Threads that stand still outside every call that says what it waits for: in a copy, or for a

@@ -28,6 +28,7 @@ mod polling;
 mod reliable;
 mod slab;
 mod stale;
+mod standstill;
 mod telling;
 mod touch;
 mod trail;
@@ -277,7 +278,7 @@ pub struct Timed<M: Machine, P: Program<M>> {
     touches: bool,
     /// When the last event happened that was no lock's own: those may be left out.
     happened: Time,
-    /// Whether nothing but turns that find nothing can happen any more.
+    /// Whether nothing but turns that find nothing, and calls that ask in vain, can happen any more.
     exhausted: bool,
     /// Sources of events: those of resources come first, then those of threads.
     first_source: u32,
@@ -569,10 +570,10 @@ where
     ///
     /// When threads wait although somebody could answer them: a defect of this runtime.
     fn quiet(&self) -> Ending {
-        debug_assert_eq!(self.sights.len(), 0, "what somebody will see is still to happen");
         if let Some(crashed) = self.crashed() {
             return crashed;
         }
+        debug_assert_eq!(self.sights.len(), 0, "what somebody will see is still to happen");
         if self.actors.iter().all(Actor::ended) {
             return Ending::Finished;
         }
