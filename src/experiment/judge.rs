@@ -28,7 +28,7 @@ pub fn judge(claim: &Claim, points: &[PointResult]) -> ClaimResult {
     let bench = Bench { points, metric: claim.metric.name };
     let found = bench.cases(&claim.kind);
     let worst = found.map(|all| {
-        if let ClaimKind::Ordering { most: true, .. } = claim.kind {
+        if let ClaimKind::Ordering { majority: true, .. } = claim.kind {
             return in_most(all);
         }
         let all_hold = all.iter().all(|found| found.holds);
@@ -117,8 +117,8 @@ impl Bench<'_> {
                 .iter()
                 .map(|line| self.crossover(line, along, *at, *tolerance, *times))
                 .collect(),
-            ClaimKind::Gap { lines, correlation, .. } => {
-                lines.iter().map(|line| self.gap(line, *correlation)).collect()
+            ClaimKind::RisingRatio { lines, least, .. } => {
+                lines.iter().map(|line| self.rising_ratio(line, *least)).collect()
             }
             ClaimKind::Trend { lines, along, shape } => {
                 lines.iter().map(|line| self.trend(line, along, *shape)).collect()
@@ -157,7 +157,7 @@ impl Bench<'_> {
     }
 
     /// How far the ratios rise with the axis, by ranks.
-    fn gap(&self, line: &[(Replicas, Replicas)], least: f64) -> Option<Found> {
+    fn rising_ratio(&self, line: &[(Replicas, Replicas)], least: f64) -> Option<Found> {
         let ratios: Option<Vec<f64>> = line.iter().map(|pair| self.ratio(pair)).collect();
         let rho = rank_correlation(&ratios?);
         let measured = format!("a rank correlation of {}", shown(rho));

@@ -18,6 +18,7 @@ mod tiles;
 
 use super::shape::export;
 use super::shape::{Field, Need, Shape, Variant, default, joined, optional, required, variant};
+pub(super) use claims::claim_kinds;
 use claims::{CLAIM, POINT};
 
 use crate::mpi::envelope::TAG_UB;

@@ -76,7 +76,7 @@ fn an_ordering_is_strict() {
         bases: Vec::new(),
         below,
         times: 1.0,
-        most: false,
+        majority: false,
     };
     check(kind(true), &[1.0, 2.0], true, "a ratio of 0.5");
     check(kind(true), &[2.0, 2.0], false, "a ratio of 1");
@@ -91,7 +91,7 @@ fn an_ordering_may_be_of_ratios() {
         bases: vec![(vec![2], vec![3])],
         below: true,
         times: 1.0,
-        most: false,
+        majority: false,
     };
     // 6 / 2 and 8 / 4: the first is above the second.
     check(kind(), &[6.0, 8.0, 2.0, 4.0], false, "a ratio of 1.5");
@@ -163,7 +163,7 @@ fn most_cases_are_more_than_half() {
         bases: Vec::new(),
         below: false,
         times: 0.9,
-        most: true,
+        majority: true,
     };
     let told =
         |held, middle| format!("in {held} of 4 cases; the one in the middle: a ratio of {middle}");

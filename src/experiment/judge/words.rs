@@ -35,7 +35,7 @@ pub(super) const fn unit(claim: &Claim) -> &'static str {
         ClaimKind::Spread { .. }
         | ClaimKind::Ordering { .. }
         | ClaimKind::Crossover { .. }
-        | ClaimKind::Gap { .. }
+        | ClaimKind::RisingRatio { .. }
         | ClaimKind::Trend { .. } => "",
     }
 }
@@ -84,7 +84,7 @@ pub(super) fn told(claim: &Claim, points: &[PointResult]) -> String {
         ClaimKind::Spread { .. }
         | ClaimKind::Ordering { .. }
         | ClaimKind::Crossover { .. }
-        | ClaimKind::Gap { .. }
+        | ClaimKind::RisingRatio { .. }
         | ClaimKind::Trend { .. } => String::new(),
     }
 }
@@ -118,8 +118,8 @@ pub(super) fn expected(claim: &Claim, points: &[PointResult]) -> String {
         ClaimKind::Between { least, most, .. } => {
             format!("from {} x to {} x", shown(*least), shown(*most))
         }
-        ClaimKind::Ordering { below, times, most, .. } => {
-            let cases = if *most { " in most cases" } else { "" };
+        ClaimKind::Ordering { below, times, majority, .. } => {
+            let cases = if *majority { " in most cases" } else { "" };
             format!("{} a ratio of {}{cases}", side(*below), shown(*times))
         }
         ClaimKind::Crossover { along, at, tolerance: within, times, .. } => format!(
@@ -128,10 +128,10 @@ pub(super) fn expected(claim: &Claim, points: &[PointResult]) -> String {
             along.values[*at],
             tolerance(*within)
         ),
-        ClaimKind::Gap { along, correlation, .. } => format!(
+        ClaimKind::RisingRatio { along, least, .. } => format!(
             "rises with {} (a rank correlation of at least {})",
             along.path,
-            shown(*correlation)
+            shown(*least)
         ),
         ClaimKind::Trend { along, shape, .. } => match shape {
             Trend::Rises { every_step: true } => format!("rises with every step of {}", along.path),
