@@ -128,11 +128,9 @@ pub(super) fn expected(claim: &Claim, points: &[PointResult]) -> String {
             along.values[*at],
             tolerance(*within)
         ),
-        ClaimKind::RisingRatio { along, least, .. } => format!(
-            "rises with {} (a rank correlation of at least {})",
-            along.path,
-            shown(*least)
-        ),
+        ClaimKind::RisingRatio { along, least, .. } => {
+            format!("rises with {} (a rank correlation of at least {})", along.path, shown(*least))
+        }
         ClaimKind::Trend { along, shape, .. } => match shape {
             Trend::Rises { every_step: true } => format!("rises with every step of {}", along.path),
             Trend::Rises { every_step: false } => format!("rises along {}", along.path),
