@@ -1,8 +1,9 @@
 //! The rendezvous family: one file per protocol, two roles each, entered by one line below.
 //!
 //! A *role* is one side of one message. It lives in the request table of the library, takes
-//! [`RoleInput`]s and answers through its [`Port`]. The sender's first act is the RTS, which the
-//! library matches; the receiver role begins when a receive has taken the RTS.
+//! [`RoleInput`]s and answers through its [`Port`]. The library sends the RTS, and then starts the
+//! sender role; in the diagrams it stands as `(RTS)`. The receiver role begins when a receive has
+//! taken the RTS.
 
 pub mod coop_coll;
 pub mod coop_hca;
