@@ -188,17 +188,7 @@ static TOPOLOGY: Shape = Shape::Tagged {
 };
 
 static MPI: Shape = Shape::Object(&[
-    default(
-        "rendezvous",
-        &Shape::Word(&[
-            ("rput", "the sender writes after the receiver has answered"),
-            ("rget", "the receiver reads"),
-            ("rtr", "the receiver offers its buffer before, and the sender writes; else as rput"),
-            ("rput_immediate", "as rput; the last byte brings the FIN, as immediate data"),
-        ]),
-        "rput",
-        "How a message above the eager threshold moves between nodes.",
-    ),
+    cooperation::BETWEEN_NODES,
     default(
         "eager_threshold",
         &SIZE,
