@@ -98,7 +98,7 @@ fn shape(
             drawn.then_some(ReferenceShape::Level(*value))
         }
         ClaimKind::Spread { .. }
-        | ClaimKind::Gap { .. }
+        | ClaimKind::RisingRatio { .. }
         | ClaimKind::Between { .. }
         | ClaimKind::Ordering { .. } => None,
     }

@@ -9,7 +9,7 @@ use super::codes;
 use super::diagnostic::{Diagnostic, Diagnostics, quote};
 use super::json::{Node, Value};
 use super::results::ClaimRole;
-use super::schema::{MetricSpec, is_of_account};
+use super::schema::{MetricSpec, claim_kinds, is_of_account};
 use super::shape::check::{self, check};
 use super::shape::read::Tolerance;
 use super::shape::{NOTE, Shape, nearest};
@@ -95,7 +95,7 @@ pub enum ClaimKind {
         /// The factor on the second.
         times: f64,
         /// Whether more than half of the cases are enough.
-        most: bool,
+        majority: bool,
     },
     /// From `value` of the axis on, the first stays at or below `times` the second.
     Crossover {
@@ -111,13 +111,13 @@ pub enum ClaimKind {
         times: f64,
     },
     /// The ratio of both rises along an axis: by ranks, at least so correlated with it.
-    Gap {
+    RisingRatio {
         /// For each case, both points at each value of the axis.
         lines: Vec<Vec<(Replicas, Replicas)>>,
         /// The axis.
         along: Along,
         /// The least rank correlation (Spearman's rho).
-        correlation: f64,
+        least: f64,
     },
     /// The metric has a shape along an axis.
     Trend {
@@ -264,10 +264,9 @@ impl Binder<'_> {
     }
 
     fn claim(&mut self, node: &Node, path: &str) -> Option<Claim> {
-        let kinds = ["value", "bound", "spread", "ratio", "ordering", "crossover", "gap", "trend"];
-        let kind = kinds.into_iter().find(|kind| node.get(kind).is_some())?;
-        let metric = self.metric(node, kind, path)?;
-        let kind = match kind {
+        let word = claim_kinds().find(|word| node.get(word).is_some())?;
+        let metric = self.metric(node, word, path)?;
+        let kind = match word {
             "value" => self.value(node, metric, path)?,
             "bound" => self.bound(node, metric, path)?,
             "spread" => self.spread(node, path)?,
@@ -275,7 +274,8 @@ impl Binder<'_> {
             "ordering" => self.ordering(node, path)?,
             "crossover" => self.crossover(node, path)?,
             "gap" => self.gap(node, path)?,
-            _ => self.trend(node, path)?,
+            "trend" => self.trend(node, path)?,
+            other => unreachable!("the schema has no claim `{other}`"),
         };
         let role = if node.word("role") == Some("input") {
             ClaimRole::Input
@@ -364,36 +364,60 @@ impl Binder<'_> {
             return None;
         }
         let below = expect.word("is") == Some("below");
-        let most = expect.word("in") == Some("most");
-        Some(ClaimKind::Ordering { cases, bases, below, times: times(expect), most })
+        let majority = expect.word("in") == Some("most");
+        Some(ClaimKind::Ordering { cases, bases, below, times: times(expect), majority })
     }
 
     fn crossover(&mut self, node: &Node, path: &str) -> Option<ClaimKind> {
         let expect = node.get("expect")?;
         let axis = self.axis(node, "along", path)?;
         let at = self.value_index(axis, expect.get("value")?, &format!("{path}.expect.value"))?;
-        let (left, right) = self.sides(node, path, ["of", "to"])?;
-        let line = |(of, to): (&Choice, &Choice)| {
-            let pair = |(of, to): (Choice, Choice)| (self.replicas(&of), self.replicas(&to));
-            self.follow(of, axis).into_iter().zip(self.follow(to, axis)).map(pair).collect()
-        };
-        let lines = left.iter().zip(&right).map(line).collect();
+        let lines = self.paired_lines(node, axis, path)?;
         let tolerance = expect.tolerance("tolerance")?;
         let along = self.along(axis);
         Some(ClaimKind::Crossover { lines, along, at, tolerance, times: times(expect) })
     }
 
     fn gap(&mut self, node: &Node, path: &str) -> Option<ClaimKind> {
+        let expect = node.get("expect")?;
         let axis = self.axis(node, "along", path)?;
+        self.long_enough(expect, axis, "gap", 3, &format!("{path}.expect"))?;
+        let lines = self.paired_lines(node, axis, path)?;
+        let least = as_f64(expect.billionths("correlation")?) / 1e9;
+        Some(ClaimKind::RisingRatio { lines, along: self.along(axis), least })
+    }
+
+    /// For each case of `of` and `to`, both points at each value of the axis.
+    fn paired_lines(
+        &mut self,
+        node: &Node,
+        axis: usize,
+        path: &str,
+    ) -> Option<Vec<Vec<(Replicas, Replicas)>>> {
         let (left, right) = self.sides(node, path, ["of", "to"])?;
         let line = |(of, to): (&Choice, &Choice)| {
-            let (of, to) = (self.follow(of, axis), self.follow(to, axis));
-            let pairs = of.iter().zip(&to);
-            pairs.map(|(of, to)| (self.replicas(of), self.replicas(to))).collect()
+            let pair = |(of, to): (Choice, Choice)| (self.replicas(&of), self.replicas(&to));
+            self.follow(of, axis).into_iter().zip(self.follow(to, axis)).map(pair).collect()
         };
-        let lines = left.iter().zip(&right).map(line).collect();
-        let correlation = as_f64(node.get("expect")?.billionths("correlation")?) / 1e9;
-        Some(ClaimKind::Gap { lines, along: self.along(axis), correlation })
+        Some(left.iter().zip(&right).map(line).collect())
+    }
+
+    /// Reports an axis of fewer values than what is claimed of it, `what`, needs.
+    fn long_enough(
+        &mut self,
+        expect: &Node,
+        axis: usize,
+        what: &str,
+        least: usize,
+        path: &str,
+    ) -> Option<()> {
+        let count = self.sweep.axes[axis].values.len();
+        if count >= least {
+            return Some(());
+        }
+        let found = format!("the axis has {count} values");
+        self.form(expect, path, found, format!("`{what}` needs at least {least}"));
+        None
     }
 
     fn trend(&mut self, node: &Node, path: &str) -> Option<ClaimKind> {
@@ -413,12 +437,7 @@ impl Binder<'_> {
         let count = self.sweep.axes[axis].values.len();
         let kind = expect.required_word("shape").to_owned();
         let least = if matches!(&*kind, "knee" | "dip" | "drop" | "linear") { 3 } else { 2 };
-        if count < least {
-            let found = format!("the axis has {count} values");
-            let allowed = format!("`{kind}` needs at least {least}");
-            self.form(expect, path, found, allowed);
-            return None;
-        }
+        self.long_enough(expect, axis, &kind, least, path)?;
         Some(match kind.as_str() {
             "rises" => Trend::Rises { every_step },
             "falls" => Trend::Falls { every_step },

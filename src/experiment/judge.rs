@@ -2,6 +2,9 @@
 //!
 //! A claim about several cases holds if it holds in each; what is reported is the worst one.
 
+mod words;
+
+use self::words::{expected, shown, told, unit};
 use super::claim::{Along, Claim, ClaimKind, Replicas, Trend};
 use super::plan::Plan;
 use super::results::{ClaimResult, ClaimStatus, PointResult};
@@ -15,9 +18,23 @@ pub fn claims(plan: &Plan, points: &[PointResult]) -> Vec<ClaimResult> {
 /// What one case came to.
 struct Found {
     holds: bool,
-    /// How far it is from the edge of what holds; the least is reported.
+    /// How far it is inside the edge of what holds, negative outside; the least is reported. Each
+    /// kind of claim has a measure of its own, which is compared between cases of one claim only. No
+    /// finite number is the worst.
     margin: f64,
     measured: String,
+}
+
+impl Found {
+    fn order(&self, other: &Self) -> std::cmp::Ordering {
+        order(self.margin, other.margin)
+    }
+}
+
+/// Numbers in order, what is none first: the sign of one that is none differs between machines.
+fn order(a: f64, b: f64) -> std::cmp::Ordering {
+    let known = |value: f64| if value.is_nan() { f64::NEG_INFINITY } else { value };
+    known(a).total_cmp(&known(b))
 }
 
 /// The verdict on one claim.
@@ -25,11 +42,11 @@ pub fn judge(claim: &Claim, points: &[PointResult]) -> ClaimResult {
     let bench = Bench { points, metric: claim.metric.name };
     let found = bench.cases(&claim.kind);
     let worst = found.map(|all| {
-        if let ClaimKind::Ordering { most: true, .. } = claim.kind {
+        if let ClaimKind::Ordering { majority: true, .. } = claim.kind {
             return in_most(all);
         }
         let all_hold = all.iter().all(|found| found.holds);
-        let worst = all.into_iter().min_by(|a, b| a.margin.total_cmp(&b.margin));
+        let worst = all.into_iter().min_by(Found::order);
         (all_hold, worst.map_or_else(|| "no case".to_owned(), |worst| worst.measured))
     });
     // A point that failed has no metric: the claim cannot hold.
@@ -50,7 +67,7 @@ pub fn judge(claim: &Claim, points: &[PointResult]) -> ClaimResult {
 fn in_most(mut all: Vec<Found>) -> (bool, String) {
     let held = all.iter().filter(|found| found.holds).count();
     let count = all.len();
-    all.sort_by(|a, b| a.margin.total_cmp(&b.margin));
+    all.sort_by(Found::order);
     let middle = all.get(count.saturating_sub(1) / 2).map_or("none", |found| &found.measured);
     (2 * held > count, format!("in {held} of {count} cases; the one in the middle: {middle}"))
 }
@@ -114,8 +131,8 @@ impl Bench<'_> {
                 .iter()
                 .map(|line| self.crossover(line, along, *at, *tolerance, *times))
                 .collect(),
-            ClaimKind::Gap { lines, correlation, .. } => {
-                lines.iter().map(|line| self.gap(line, *correlation)).collect()
+            ClaimKind::RisingRatio { lines, least, .. } => {
+                lines.iter().map(|line| self.rising_ratio(line, *least)).collect()
             }
             ClaimKind::Trend { lines, along, shape } => {
                 lines.iter().map(|line| self.trend(line, along, *shape)).collect()
@@ -146,15 +163,13 @@ impl Bench<'_> {
             );
             return Some(Found { holds: false, margin: f64::NEG_INFINITY, measured });
         };
-        let (found, wanted) = (position(along, onset), position(along, at));
-        let inside = within(found, wanted, tolerance);
         let measured =
             format!("from {value} on; greatest ratio from {} on: {}", along.values[at], shown(top));
-        Some(Found { holds: inside, margin: -(found / wanted).ln().abs(), measured })
+        Some(Found { measured, ..near(position(along, onset), position(along, at), tolerance) })
     }
 
     /// How far the ratios rise with the axis, by ranks.
-    fn gap(&self, line: &[(Replicas, Replicas)], least: f64) -> Option<Found> {
+    fn rising_ratio(&self, line: &[(Replicas, Replicas)], least: f64) -> Option<Found> {
         let ratios: Option<Vec<f64>> = line.iter().map(|pair| self.ratio(pair)).collect();
         let rho = rank_correlation(&ratios?);
         let measured = format!("a rank correlation of {}", shown(rho));
@@ -202,9 +217,11 @@ fn within(value: f64, expected: f64, tolerance: Tolerance) -> bool {
     (low * (1.0 - 1e-12)..=high * (1.0 + 1e-12)).contains(&value)
 }
 
+/// Its margin is a part of what is expected; where that is 0, it is in the unit of the value.
 fn near(value: f64, expected: f64, tolerance: Tolerance) -> Found {
     let (low, high) = bounds(expected, tolerance);
-    let margin = (value - low).min(high - value) / expected.abs();
+    let whole = if expected == 0.0 { 1.0 } else { expected.abs() };
+    let margin = (value - low).min(high - value) / whole;
     Found { holds: within(value, expected, tolerance), margin, measured: shown(value) }
 }
 
@@ -217,7 +234,7 @@ fn steps(values: &[f64], along: &Along, every_step: bool, sign: f64) -> Found {
         vec![(0, ends[1] / ends[0])]
     };
     let grows = |growth: f64| (growth - 1.0) * sign;
-    let worst = pairs.iter().min_by(|a, b| grows(a.1).total_cmp(&grows(b.1)));
+    let worst = pairs.iter().min_by(|a, b| order(grows(a.1), grows(b.1)));
     let &(at, growth) = worst.expect("a trend has at least two values");
     let to = if every_step { at + 1 } else { values.len() - 1 };
     let measured = format!(
@@ -241,11 +258,10 @@ fn flat(values: &[f64], tolerance: Tolerance) -> Found {
 fn knee(values: &[f64], along: &Along, at: usize, tolerance: Tolerance) -> Found {
     let growth: Vec<f64> = values.windows(2).map(|pair| (pair[1] / pair[0]).ln()).collect();
     let change = |i: usize| (growth[i] - growth[i - 1]).abs();
-    let found = (1..growth.len()).max_by(|&a, &b| change(a).total_cmp(&change(b)));
+    let found = (1..growth.len()).max_by(|&a, &b| order(change(a), change(b)));
     let found = found.expect("a knee has at least three values");
-    let holds = within(position(along, found), position(along, at), tolerance);
     let measured = format!("the growth changes most at {}", along.values[found]);
-    Found { holds, margin: if holds { 0.0 } else { -1.0 }, measured }
+    Found { measured, ..near(position(along, found), position(along, at), tolerance) }
 }
 
 fn dip(values: &[f64], along: &Along, at: usize, margin: f64) -> Found {
@@ -286,7 +302,7 @@ fn slope(values: &[f64], along: &Along, value: f64, tolerance: Tolerance) -> Fou
         let measured = format!("{} up to {}", found.measured, along.values[index]);
         Found { measured, ..found }
     });
-    let worst = each.min_by(|a, b| a.margin.total_cmp(&b.margin));
+    let worst = each.min_by(Found::order);
     worst.expect("a trend has at least two values")
 }
 
@@ -307,21 +323,29 @@ fn linear(values: &[f64], along: &Along, least: f64) -> Found {
     Found { holds: rises && r_squared >= least, margin, measured }
 }
 
-/// Spearman's rho of values with their places; equal values share their ranks.
+/// Spearman's rho of values with their places: Pearson's correlation of their ranks. It is 0 where
+/// all values are equal, and no number where one of them is none.
 #[expect(clippy::cast_precision_loss, reason = "places on an axis are few")]
 fn rank_correlation(values: &[f64]) -> f64 {
-    let rank = |value: f64| {
-        let below = values.iter().filter(|other| **other < value).count();
-        let above = values.iter().filter(|other| **other > value).count();
-        // Equal values share the ranks between those below and those above.
-        (below as f64 + (values.len() - above) as f64 - 1.0) / 2.0
-    };
-    let count = values.len() as f64;
-    let squares = values.iter().enumerate().map(|(place, &value)| {
-        let distance = rank(value) - place as f64;
-        distance * distance
-    });
-    1.0 - 6.0 * squares.sum::<f64>() / (count * (count * count - 1.0))
+    if values.iter().any(|value| value.is_nan()) {
+        return f64::NAN;
+    }
+    // The mean of the ranks is the same with and without equal values among them.
+    let mean = (values.len() as f64 - 1.0) / 2.0;
+    let off = |(place, &value): (usize, &f64)| (place as f64 - mean, rank(value, values) - mean);
+    let off: Vec<(f64, f64)> = values.iter().enumerate().map(off).collect();
+    let sum = |product: fn(&(f64, f64)) -> f64| off.iter().map(product).sum::<f64>();
+    let (xx, xy, yy) = (sum(|d| d.0 * d.0), sum(|d| d.0 * d.1), sum(|d| d.1 * d.1));
+    // Ranks and their mean are halves: their sums are exact.
+    if xx == 0.0 || yy == 0.0 { 0.0 } else { xy / (xx * yy).sqrt() }
+}
+
+/// The rank of one of `values` among them, from 0 on; equal values share the mean of their ranks.
+#[expect(clippy::cast_precision_loss, reason = "places on an axis are few")]
+fn rank(value: f64, values: &[f64]) -> f64 {
+    let below = values.iter().filter(|other| **other < value).count();
+    let above = values.iter().filter(|other| **other > value).count();
+    (below as f64 + (values.len() - above) as f64 - 1.0) / 2.0
 }
 
 fn bounded(measured: f64, below: bool, value: f64) -> Found {
@@ -335,165 +359,6 @@ fn spread(values: &[f64], most: f64) -> Found {
     let ratio = greatest / least;
     let measured = format!("greatest over least: {}", shown(ratio));
     Found { holds: ratio <= most, margin: most - ratio, measured }
-}
-
-/// A number as a reader wants it: four significant digits.
-fn shown(value: f64) -> String {
-    if !value.is_finite() {
-        return "no finite number".to_owned();
-    }
-    let digits = (3.0 - value.abs().max(1e-12).log10().floor()).clamp(0.0, 12.0);
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "clamped to 0..=12"
-    )]
-    let text = format!("{value:.*}", digits as usize);
-    if text.contains('.') {
-        text.trim_end_matches('0').trim_end_matches('.').to_owned()
-    } else {
-        text
-    }
-}
-
-const fn side(below: bool) -> &'static str {
-    if below { "below" } else { "above" }
-}
-
-/// The unit of what is measured where that is a number.
-const fn unit(claim: &Claim) -> &'static str {
-    match claim.kind {
-        ClaimKind::Value { .. } | ClaimKind::Bound { .. } => claim.metric.unit,
-        ClaimKind::Ratio { .. } | ClaimKind::Between { .. } => "x",
-        ClaimKind::Spread { .. }
-        | ClaimKind::Ordering { .. }
-        | ClaimKind::Crossover { .. }
-        | ClaimKind::Gap { .. }
-        | ClaimKind::Trend { .. } => "",
-    }
-}
-
-/// A swept path's last word with its value: `workload.queue.length` is `length 64`.
-fn setting((path, value): &(String, String)) -> String {
-    let word = path.rsplit('.').next().unwrap_or(path).replace('_', " ");
-    format!("{word} {value}")
-}
-
-/// What all points of some cases have in common; their seeds do not count.
-fn common<'a>(cases: impl Iterator<Item = &'a Replicas>, points: &[PointResult]) -> String {
-    let found = cases.filter_map(|case| points.iter().find(|one| Some(&one.index) == case.first()));
-    let all: Vec<&PointResult> = found.collect();
-    let Some((first, others)) = all.split_first() else { return String::new() };
-    let shared = first.params.iter().filter(|setting| {
-        setting.0 != "seed" && others.iter().all(|one| one.params.contains(setting))
-    });
-    shared.map(setting).collect::<Vec<_>>().join(", ")
-}
-
-/// What the second point of a ratio has that the first one has not.
-fn base(cases: &[(Replicas, Replicas)], points: &[PointResult]) -> Option<String> {
-    let (of, to) = cases.first()?;
-    let point = |at: &Replicas| points.iter().find(|one| Some(&one.index) == at.first());
-    let (of, to) = (point(of)?, point(to)?);
-    let own = to.params.iter().filter(|one| one.0 != "seed" && !of.params.contains(one));
-    let own: Vec<String> = own.map(setting).collect();
-    (!own.is_empty()).then(|| own.join(", "))
-}
-
-/// The metric and the points of a claim whose scenario gives it no words.
-fn told(claim: &Claim, points: &[PointResult]) -> String {
-    let metric = claim.metric.name.replace('_', " ");
-    let at = |settings: String| {
-        if settings.is_empty() { metric.clone() } else { format!("{metric} at {settings}") }
-    };
-    match &claim.kind {
-        ClaimKind::Value { cases, .. } | ClaimKind::Bound { cases, .. } => {
-            at(common(cases.iter(), points))
-        }
-        ClaimKind::Ratio { cases, .. } | ClaimKind::Between { cases, .. } => {
-            let of = at(common(cases.iter().map(|(of, _)| of), points));
-            base(cases, points).map_or_else(|| of.clone(), |to| format!("{of}, by that at {to}"))
-        }
-        ClaimKind::Spread { .. }
-        | ClaimKind::Ordering { .. }
-        | ClaimKind::Crossover { .. }
-        | ClaimKind::Gap { .. }
-        | ClaimKind::Trend { .. } => String::new(),
-    }
-}
-
-/// The claim's expectation in words.
-fn expected(claim: &Claim, points: &[PointResult]) -> String {
-    let tolerance = |tolerance: Tolerance| match tolerance {
-        Tolerance::Relative(millionths) => format!("± {} %", f64::from(millionths) / 1e4),
-        Tolerance::Factor(millionths) => {
-            format!("within a factor of {}", f64::from(millionths) / 1e6)
-        }
-    };
-    match &claim.kind {
-        ClaimKind::Value { value, tolerance: within, .. } => {
-            let value = format!("{} {}", shown(*value), claim.metric.unit);
-            format!("{} {}", value.trim_end(), tolerance(*within))
-        }
-        ClaimKind::Ratio { cases, value, tolerance: within } => {
-            let (times, within) = (shown(*value), tolerance(*within));
-            base(cases, points).map_or_else(
-                || format!("{times} x {within}"),
-                |base| format!("{times} x that at {base}, {within}"),
-            )
-        }
-        ClaimKind::Bound { below, value, .. } => {
-            format!("{} {} {}", side(*below), shown(*value), claim.metric.unit)
-                .trim_end()
-                .to_owned()
-        }
-        ClaimKind::Spread { most, .. } => format!("greatest over least at most {}", shown(*most)),
-        ClaimKind::Between { least, most, .. } => {
-            format!("from {} x to {} x", shown(*least), shown(*most))
-        }
-        ClaimKind::Ordering { below, times, most, .. } => {
-            let cases = if *most { " in most cases" } else { "" };
-            format!("{} a ratio of {}{cases}", side(*below), shown(*times))
-        }
-        ClaimKind::Crossover { along, at, tolerance: within, times, .. } => format!(
-            "ratio at most {} from {} on ({})",
-            shown(*times),
-            along.values[*at],
-            tolerance(*within)
-        ),
-        ClaimKind::Gap { along, correlation, .. } => format!(
-            "rises with {} (a rank correlation of at least {})",
-            along.path,
-            shown(*correlation)
-        ),
-        ClaimKind::Trend { along, shape, .. } => match shape {
-            Trend::Rises { every_step: true } => format!("rises with every step of {}", along.path),
-            Trend::Rises { every_step: false } => format!("rises along {}", along.path),
-            Trend::Falls { every_step: true } => format!("falls with every step of {}", along.path),
-            Trend::Falls { every_step: false } => format!("falls along {}", along.path),
-            Trend::Flat(within) => format!("flat along {} ({})", along.path, tolerance(*within)),
-            Trend::Knee { at, tolerance: within } => {
-                format!("a knee at {} ({})", along.values[*at], tolerance(*within))
-            }
-            Trend::Drop { at } => {
-                format!("falls to {}, and more to {}", along.values[*at - 1], along.values[*at])
-            }
-            Trend::Slope { value, tolerance: within } => {
-                let times = shown(*value);
-                format!("grows {times} times as fast as {} ({})", along.path, tolerance(*within))
-            }
-            Trend::Linear { r_squared } => {
-                format!("rises linearly with {} (R^2 at least {})", along.path, shown(*r_squared))
-            }
-            Trend::Dip { at, margin } => {
-                format!(
-                    "a dip at {}, deeper than the step before by {}",
-                    along.values[*at],
-                    shown(*margin)
-                )
-            }
-        },
-    }
 }
 
 #[cfg(test)]

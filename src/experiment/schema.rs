@@ -18,6 +18,7 @@ mod tiles;
 
 use super::shape::export;
 use super::shape::{Field, Need, Shape, Variant, default, joined, optional, required, variant};
+pub(super) use claims::claim_kinds;
 use claims::{CLAIM, POINT};
 
 use crate::mpi::envelope::TAG_UB;
@@ -187,17 +188,7 @@ static TOPOLOGY: Shape = Shape::Tagged {
 };
 
 static MPI: Shape = Shape::Object(&[
-    default(
-        "rendezvous",
-        &Shape::Word(&[
-            ("rput", "the sender writes after the receiver has answered"),
-            ("rget", "the receiver reads"),
-            ("rtr", "the receiver offers its buffer before, and the sender writes; else as rput"),
-            ("rput_immediate", "as rput; the last byte brings the FIN, as immediate data"),
-        ]),
-        "rput",
-        "How a message above the eager threshold moves between nodes.",
-    ),
+    cooperation::BETWEEN_NODES,
     default(
         "eager_threshold",
         &SIZE,

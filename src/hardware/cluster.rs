@@ -7,10 +7,10 @@
 //!
 //! A path is a list of [`Hop`]s; the [`Fabric`] shares its resources fairly. Packets of at most one
 //! MTU are not charged to memory (their traffic is below a thousandth of its rate); bulk is.
-//! Left out: memory traffic of packets. Noticeable where memory is slower than the link. Requests of
-//! DMA reads on their way up, completions of senders (their latency counts, their bytes do not), the
-//! 16 address bytes of an RDMA packet; and a write is charged a CQE at its target. Noticeable as
-//! some percent of the bytes of one direction of the bus.
+//! Left out: the memory traffic of packets. Noticeable where memory is slower than the link.
+//! Left out: the bytes on the bus of DMA read requests, of the completions of senders (their latency
+//! counts) and of the 16 address bytes of an RDMA packet; a write is charged a CQE at its target
+//! instead. Noticeable as some percent of the bytes of one direction of the bus.
 
 use std::collections::BTreeMap;
 
@@ -36,9 +36,9 @@ pub enum Posting {
     /// An RDMA read is asked for: the WQE travels with the doorbell, and the peer's HCA takes the
     /// request; nothing reaches its host.
     ReadRequest,
-    /// The answer of an RDMA read: no doorbell at the side that owns the data.
+    /// The response to an RDMA read: no doorbell at the responder, which owns the data.
     ReadAnswer,
-    /// The answer of an RDMA atomic: its unit has read the element already.
+    /// The response to an RDMA atomic: the responder's unit has read the element already.
     AtomicAnswer,
     /// The HCA sends a control packet of its own: nothing crosses its host's bus.
     Own,
@@ -240,7 +240,8 @@ impl Cluster {
         [units_out, units_in, pcie_down, pcie_up]
     }
 
-    /// From an HCA at `to` back to that at `from`: what an answer takes that no memory waits for.
+    /// From the responder's HCA, at `to`, back to the requester's, at `from`: what an acknowledgement
+    /// takes that no memory waits for.
     pub fn reply_latency(&self, from: Place, to: Place) -> TimeDelta {
         self.flight(to.node, from.node)
     }
@@ -250,9 +251,8 @@ impl Cluster {
         if from == to {
             return TimeDelta::ZERO;
         }
-        // The base latency holds one switch.
-        let switches = u64::from(self.topology.switches_between(from, to));
-        self.costs.base_latency + self.costs.switch_hop * switches.saturating_sub(1)
+        let links = self.topology.switches_between(from, to) + 1;
+        (0..links as usize).fold(TimeDelta::ZERO, |sum, index| sum + self.costs.of_link(index))
     }
 
     fn host_to_hca(&self, from: Place, posting: Posting) -> Vec<Hop> {
@@ -314,12 +314,7 @@ impl Cluster {
 
     fn wire(&self, from: u32, to: u32, hops: &mut Vec<Hop>) {
         for (index, link) in self.topology.route(from, to).into_iter().enumerate() {
-            let latency = match index {
-                0 => self.costs.base_latency,
-                1 => TimeDelta::ZERO,
-                _ => self.costs.switch_hop,
-            };
-            hops.push(hop(self.links[link.0 as usize], 0, latency));
+            hops.push(hop(self.links[link.0 as usize], 0, self.costs.of_link(index)));
         }
     }
 }
@@ -406,6 +401,16 @@ impl Node {
 }
 
 impl Costs {
+    /// Latency of the link at this place of a route; the base latency is that of the first two and
+    /// the switch between them.
+    const fn of_link(&self, index: usize) -> TimeDelta {
+        match index {
+            0 => self.base_latency,
+            1 => TimeDelta::ZERO,
+            _ => self.switch_hop,
+        }
+    }
+
     fn new(profile: &Profile) -> Self {
         let tlp = profile.pcie.tlp_overhead.as_u64() + profile.pcie.dllp_overhead_per_tlp.as_u64();
         Self {

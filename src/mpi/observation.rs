@@ -353,15 +353,4 @@ impl Observation {
     pub const fn tells_others(&self) -> bool {
         matches!(self, Self::Sent { .. } | Self::Group(GroupFact::Entered { .. }))
     }
-
-    /// Whether a program told it of a lock that it makes for itself.
-    pub const fn is_of_a_lock(&self) -> bool {
-        matches!(
-            self,
-            Self::LockQueued { .. }
-                | Self::LockWaits { .. }
-                | Self::LockEntered { .. }
-                | Self::LockLeft { .. }
-        )
-    }
 }

@@ -9,8 +9,10 @@
 //! - Actions are carried out in order by the calling thread's core, each after the work before it.
 //! - [`Action::Poll`], [`Action::Resume`] and [`Action::Consult`] end their list: they come back as
 //!   inputs.
-//! - After [`Action::Release`] only core work, [`Action::Complete`], [`Action::Return`] and one
-//!   final [`Action::Resume`] may follow.
+//! - After [`Action::Release`] only core work, [`Action::Observe`], [`Action::Complete`],
+//!   [`Action::Return`] and one final [`Action::Resume`] may follow. Core work is what the calling
+//!   core does by itself: steps, walks, copies, packing, combining, updates of its own memory, and
+//!   pinning or exposing it.
 //! - `handle` changes nothing but the machine: memory and wires are reached by actions. What it does
 //!   follows from what the machine's `Hash` sees, as what a program does from its own: a search
 //!   repeats what it knows. Words for readers may depend on more.

@@ -203,7 +203,8 @@ impl<C: Clone> Connection<C> {
         for step in steps {
             match step {
                 Step::Transmit(packet) => {
-                    let place = usize::try_from(packet - self.acknowledged).expect("few packets");
+                    let place =
+                        usize::try_from(packet - self.acknowledged).expect("a place in a list");
                     let cargo = self.kept[place].clone();
                     self.there.push_back((self.settings.psn(packet), cargo));
                 }

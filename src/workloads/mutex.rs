@@ -1,6 +1,6 @@
 //! One mutex and many contenders: the locks over one-sided communication.
 //!
-//! A [`Contender`] is a rank that takes the mutex and gives it back again and again; `Mutex` is the
+//! A [`Contender`] is a rank that acquires the mutex and releases it again and again; `Mutex` is the
 //! algorithm, one file each. Marks 0 and 1 of every rank bracket its cycles; 2 and 3 stand where it
 //! enters and leaves, if they are asked for.
 //!
@@ -88,7 +88,7 @@ impl Algorithm {
         match self {
             Self::ByteVector => Mutex::ByteVector(byte_vector::ByteVector::new(me)),
             Self::Mcs => Mutex::Mcs(mcs::Mcs::new(me, mcs::Release::ReadsFirst)),
-            Self::McsCasFirst => Mutex::Mcs(mcs::Mcs::new(me, mcs::Release::SwapsFirst)),
+            Self::McsCasFirst => Mutex::Mcs(mcs::Mcs::new(me, mcs::Release::CasFirst)),
             Self::TestAndSet => Mutex::TestAndSet(test_and_set::TestAndSet::new(pauses)),
         }
     }
@@ -123,7 +123,7 @@ impl Me {
 pub(super) enum Turn {
     /// One more step.
     Step(Next<Call>),
-    /// The lock is taken, or given back.
+    /// The lock is acquired, or released.
     Done,
 }
 
@@ -146,7 +146,7 @@ impl Turn {
     }
 
     /// Reads what an operation brought, once.
-    const fn take(region: Region) -> Self {
+    const fn consume(region: Region) -> Self {
         Self::Step(Next::Take(region))
     }
 
@@ -155,12 +155,12 @@ impl Turn {
     }
 }
 
-/// Taking and giving back; both are asked again and again until they are done.
+/// Acquire and release; both are asked again and again until they are done.
 trait Steps {
-    /// The next step of taking the lock; `value` is what the last load read.
+    /// The next step of acquiring the lock; `value` is what the last load read.
     fn acquire(&mut self, value: u64) -> Turn;
 
-    /// The next step of giving it back.
+    /// The next step of releasing it.
     fn release(&mut self, value: u64) -> Turn;
 }
 
@@ -409,13 +409,13 @@ const fn read(into: Region) -> Operation {
     Operation::Update { update, origin: None, result: Some(into) }
 }
 
-/// Replaces an element; `result` gets the old one.
-const fn replace(origin: Region, result: Option<Region>) -> Operation {
+/// Replaces an element; `result`, if any, gets the old one.
+const fn swap(origin: Region, result: Option<Region>) -> Operation {
     Operation::Update { update: Effect::Replace(Datatype::Int32), origin: Some(origin), result }
 }
 
 /// Replaces an element that is the first of `operands` by the second.
-const fn swap_if(operands: Region, result: Region) -> Operation {
+const fn compare_and_swap(operands: Region, result: Region) -> Operation {
     let update = Effect::CompareAndSwap(Datatype::Int32);
     Operation::Update { update, origin: Some(operands), result: Some(result) }
 }

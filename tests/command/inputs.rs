@@ -68,7 +68,7 @@ fn claims_are_bound_to_their_points() {
     assert_eq!(lines[1], (0..5).map(|senders| replicas(senders, 1)).collect::<Vec<_>>());
     assert_eq!(along.values, ["1", "2", "4", "8", "16"]);
     assert_eq!(*shape, Trend::Rises { every_step: true });
-    let ClaimKind::Ordering { cases, bases, below: true, times, most: false } =
+    let ClaimKind::Ordering { cases, bases, below: true, times, majority: false } =
         &plan.claims[2].kind
     else {
         panic!()

@@ -33,7 +33,7 @@ pub struct Case {
 /// The whole file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-#[allow(dead_code, reason = "all fields of the file are named, so that others are refused")]
+#[expect(dead_code, reason = "all fields of the file are named, so that others are refused")]
 struct RawFile {
     tool: String,
     commit: String,
@@ -43,7 +43,7 @@ struct RawFile {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-#[allow(dead_code, reason = "all fields of the file are named, so that others are refused")]
+#[expect(dead_code, reason = "all fields of the file are named, so that others are refused")]
 struct RawCase {
     name: String,
     goal: String,
@@ -60,7 +60,7 @@ struct RawCase {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-#[allow(non_snake_case, reason = "the letters of the model differ in case alone")]
+#[expect(non_snake_case, reason = "the letters of the model differ in case alone")]
 struct RawParameters {
     L: u64,
     o: u64,

@@ -59,7 +59,7 @@ pub(super) struct RawOne {
 /// A case of two processes as it stands in the file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-#[allow(dead_code, reason = "some fields are there to be allowed only")]
+#[expect(dead_code, reason = "some fields are there to be allowed only")]
 pub(super) struct RawTwo {
     id: u64,
     name: String,

@@ -117,9 +117,10 @@ fn job(size: usize, schedule: u64) -> Job {
         _ => rank / 2,
     };
     // RTR refuses to cancel a receive on offer, which some cases do.
-    let near = Protocol::ALL.iter().filter(|protocol| **protocol != Protocol::Rtr);
-    let near: Vec<Protocol> = near.copied().collect();
-    let crossing = [Protocol::RPut, Protocol::RGet];
+    let near = Protocol::ALL.iter().copied().filter(|protocol| *protocol != Protocol::Rtr);
+    let near: Vec<Protocol> = near.collect();
+    let crossing = near.iter().copied().filter(|protocol| protocol.crosses_nodes());
+    let crossing: Vec<Protocol> = crossing.collect();
     let protocols = near.len();
     let threshold = Bytes::new(THRESHOLDS[pick(3 * protocols as u64, THRESHOLDS.len())]);
     Job {

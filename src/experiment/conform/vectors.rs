@@ -114,7 +114,7 @@ struct Head {
 /// A file of one family; all fields of some family are named, so that others are refused.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-#[allow(dead_code, reason = "some fields are there to be allowed only")]
+#[expect(dead_code, reason = "some fields are there to be allowed only")]
 struct File<C> {
     family: String,
     schema: u64,

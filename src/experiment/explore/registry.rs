@@ -223,9 +223,8 @@ pub fn entries() -> Vec<Entry> {
 
 /// Every way to move large messages inside a node, at once and in chunks.
 fn cooperation() -> impl Iterator<Item = Entry> {
-    let near =
-        [Protocol::RPut, Protocol::RGet, Protocol::Rtr, Protocol::CoopP2p, Protocol::CoopHca];
-    let fixed = near.into_iter().map(Scheme::Fixed);
+    let near = Protocol::ALL.iter().copied().filter(|protocol| protocol.is_single_copy());
+    let fixed = near.map(Scheme::Fixed);
     let schemes = fixed.chain(Scheme::DECIDERS);
     schemes.flat_map(|scheme| {
         [("", None), ("/chunked", Some(8))].into_iter().map(move |(suffix, chunk)| {

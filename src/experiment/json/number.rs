@@ -41,11 +41,6 @@ impl Number {
         (text.len() <= 64 && super::is_number(text)).then(|| Self::new(text))
     }
 
-    /// A whole number.
-    pub fn from_u64(value: u64) -> Self {
-        Self { text: value.to_string() }
-    }
-
     /// The number as written.
     pub fn text(&self) -> &str {
         &self.text
@@ -118,12 +113,6 @@ impl Number {
             0 => Err(NumberError::NegativeZero),
             size => 0_i64.checked_sub_unsigned(size).ok_or(NumberError::TooLarge),
         }
-    }
-
-    /// Whether it is below zero (minus zero is not).
-    pub fn is_negative(&self) -> bool {
-        let parts = self.parts();
-        parts.negative && !parts.digits.is_empty()
     }
 
     /// The whole number below a number with a fraction, if it fits.

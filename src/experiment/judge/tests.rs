@@ -76,7 +76,7 @@ fn an_ordering_is_strict() {
         bases: Vec::new(),
         below,
         times: 1.0,
-        most: false,
+        majority: false,
     };
     check(kind(true), &[1.0, 2.0], true, "a ratio of 0.5");
     check(kind(true), &[2.0, 2.0], false, "a ratio of 1");
@@ -91,7 +91,7 @@ fn an_ordering_may_be_of_ratios() {
         bases: vec![(vec![2], vec![3])],
         below: true,
         times: 1.0,
-        most: false,
+        majority: false,
     };
     // 6 / 2 and 8 / 4: the first is above the second.
     check(kind(), &[6.0, 8.0, 2.0, 4.0], false, "a ratio of 1.5");
@@ -163,7 +163,7 @@ fn most_cases_are_more_than_half() {
         bases: Vec::new(),
         below: false,
         times: 0.9,
-        most: true,
+        majority: true,
     };
     let told =
         |held, middle| format!("in {held} of 4 cases; the one in the middle: a ratio of {middle}");
@@ -252,4 +252,82 @@ fn a_ratio_is_told_with_its_base_and_a_number_with_its_unit() {
     let cases = vec![vec![7]];
     let none = judge(&claim(ClaimKind::Bound { cases, below: true, value: 8.0 }), &points);
     assert_eq!(none.measured_in_words(), "a point of the claim has no result");
+}
+
+#[track_caller]
+fn check_rho(values: &[f64], rho: f64) {
+    let found = rank_correlation(values);
+    assert!((found - rho).abs() < 1e-12, "{values:?}: {found}");
+}
+
+/// By hand, ranks from 0: 1, 1, 1, 1, 2 has the ranks 1.5 four times and 4; off their mean of 2
+/// those are -0.5 four times and 2, the places -2, -1, 0, 1, 2. Products: 1 + 0.5 - 0.5 + 4 = 5;
+/// squares: 10, and 4 x 0.25 + 4 = 5. So rho = 5 / sqrt(50), not the 0.75 of the formula for ranks
+/// that are all different. 1, 2, 2, 3 has 0, 1.5, 1.5, 3: 4.5 / sqrt(5 x 4.5).
+#[test]
+fn equal_values_share_their_ranks() {
+    check_rho(&[1.0, 1.0, 1.0, 1.0, 2.0], 5.0 / 50.0_f64.sqrt());
+    check_rho(&[1.0, 2.0, 2.0, 3.0], 4.5 / 22.5_f64.sqrt());
+    // 1 - 6 x 2 / (4 x 15), where none are equal.
+    check_rho(&[1.0, 3.0, 2.0, 4.0], 0.8);
+    check_rho(&[4.0, 3.0, 2.0, 1.0], -1.0);
+}
+
+#[test]
+fn what_does_not_change_rises_with_nothing() {
+    check_rho(&[7.0; 5], 0.0);
+    check_rho(&[7.0], 0.0);
+    let lines = vec![(0..3).map(|i| (vec![i], vec![3 + i])).collect::<Vec<_>>()];
+    let kind =
+        || ClaimKind::RisingRatio { lines: lines.clone(), along: along(&[1, 2, 4]), least: 0.5 };
+    let told = |rho| format!("a rank correlation of {rho}");
+    check(kind(), &[1.0, 2.0, 3.0, 1.0, 2.0, 3.0], false, &told("0"));
+    check(kind(), &[1.0, 3.0, 4.0, 1.0, 2.0, 2.0], true, &told("1"));
+    // 0 / 0 is no ratio, and holds nothing.
+    check(kind(), &[1.0, 3.0, 0.0, 1.0, 2.0, 0.0], false, &told("no finite number"));
+}
+
+/// The second case is 0 / 0: no number is worse than any.
+#[test]
+fn a_case_without_a_number_is_the_worst() {
+    let cases = vec![(vec![0], vec![1]), (vec![2], vec![2])];
+    let kind = ClaimKind::Ratio { cases, value: 2.0, tolerance: TEN_PERCENT };
+    check(kind, &[9.0, 1.0, 0.0], false, "no finite number");
+    let shape = Trend::Rises { every_step: true };
+    let kind = ClaimKind::Trend { lines: vec![line(3)], along: along(&[1, 2, 4]), shape };
+    let measured = "the least step is a factor of no finite number from 1 B to 2 B";
+    check(kind, &[0.0, 0.0, 1.0], false, measured);
+}
+
+#[test]
+fn of_values_that_should_be_0_the_farthest_is_told() {
+    let cases = vec![vec![0], vec![1], vec![2]];
+    let kind = || ClaimKind::Value { cases: cases.clone(), value: 0.0, tolerance: TEN_PERCENT };
+    check(kind(), &[0.0, 0.0, 0.0], true, "0");
+    check(kind(), &[0.0, 3.0, 1.0], false, "3");
+}
+
+/// The first line has its onset a step away, which the tolerance allows; of the others the one
+/// that is farther off is told.
+#[test]
+fn of_several_onsets_the_farthest_outside_is_told() {
+    let against = |first| (first..first + 4).map(|i| (vec![i], vec![12])).collect::<Vec<_>>();
+    let kind = ClaimKind::Crossover {
+        lines: vec![against(0), against(4), against(8)],
+        along: along(&[8, 16, 32, 64]),
+        at: 1,
+        tolerance: Tolerance::Factor(2_000_000),
+        times: 1.0,
+    };
+    let lines = [[9.0, 9.0, 1.0, 1.0], [9.0, 9.0, 9.0, 1.0], [9.0, 1.0, 1.0, 1.0]];
+    let values = [lines.concat(), vec![1.0]].concat();
+    check(kind, &values, false, "from 64 B on; greatest ratio from 16 B on: 9");
+    let knees = |shape| {
+        let lines = [vec![0, 1, 2, 3], vec![4, 5, 6, 7]];
+        let lines = lines.map(|line| line.into_iter().map(|index| vec![index]).collect());
+        ClaimKind::Trend { lines: lines.into(), along: along(&[1, 2, 4, 8]), shape }
+    };
+    let knee = Trend::Knee { at: 1, tolerance: Tolerance::Factor(1_000_000) };
+    let values = [1.0, 2.0, 2.0, 2.0, 1.0, 2.0, 4.0, 4.0];
+    check(knees(knee), &values, false, "the growth changes most at 4 B");
 }

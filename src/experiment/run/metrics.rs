@@ -15,14 +15,13 @@ use crate::workloads::gpu::GpuWorkload;
 use crate::workloads::graph500::traffic::Totals;
 use crate::workloads::linked_list::SERVED;
 use crate::workloads::one_sided::{OneSided, Task};
-use crate::workloads::packing::{OTHER, PACK};
+use crate::workloads::packing::{OTHER, PACK, Packing};
 use crate::workloads::stencil::Stencil;
 use crate::workloads::team;
 use crate::workloads::windowed::{END, START};
 use crate::workloads::xios_ep;
 
 /// The result of one point.
-///
 pub fn point(point: &Point, outcome: &Outcome, noted: Noted) -> PointResult {
     let failure = failure(outcome);
     let mut metrics = if failure.is_none() { metrics(point, outcome, noted) } else { Vec::new() };
@@ -62,119 +61,173 @@ fn failure(outcome: &Outcome) -> Option<String> {
 /// The metrics of the workload, the main one first; `time` last.
 fn metrics(point: &Point, outcome: &Outcome, noted: Noted) -> Vec<Metric> {
     let (begun, ended) = interval(point, outcome);
-    let elapsed = ended.since(begun);
-    let seconds = elapsed.as_s_f64();
-    let mut all = Vec::new();
-    let mut add = |name: &str, value: f64, unit| {
-        all.push(Metric { name: name.to_owned(), value, unit });
-    };
-    let messages = messages(point);
-    match &point.workload {
-        Workload::PingPong { size, rounds, .. } => {
-            let one_way = seconds / (2.0 * to_f64(*rounds));
-            add("latency", one_way * 1e6, "us");
-            add("bandwidth", to_f64(size.as_u64()) / one_way / 1e6, "MB/s");
-        }
-        Workload::Bandwidth { size, .. } => {
-            add("bandwidth", messages * to_f64(size.as_u64()) / seconds / 1e6, "MB/s");
-            add("message_rate", messages / seconds, "msg/s");
-        }
-        Workload::MessageRate { size, .. } => {
-            add("message_rate", messages / seconds, "msg/s");
-            add("bandwidth", messages * to_f64(size.as_u64()) / seconds / 1e6, "MB/s");
-        }
-        Workload::Collective { rounds, beside, .. } => {
-            let each = seconds / to_f64(*rounds) * 1e6;
-            if let Some(beside) = beside {
-                add("exposed", each - beside.compute.as_us_f64(), "us");
+    let mut measured =
+        Measured { point, outcome, noted, elapsed: ended.since(begun), all: Vec::new() };
+    measured.workload();
+    measured.add("time", measured.elapsed.as_us_f64(), "us");
+    measured.all
+}
+
+/// A run, and its metrics so far.
+struct Measured<'a> {
+    point: &'a Point,
+    outcome: &'a Outcome,
+    noted: Noted,
+    /// The measured interval.
+    elapsed: TimeDelta,
+    all: Vec<Metric>,
+}
+
+impl Measured<'_> {
+    fn add(&mut self, name: &str, value: f64, unit: &'static str) {
+        self.all.push(Metric { name: name.to_owned(), value, unit });
+    }
+
+    fn workload(&mut self) {
+        let point = self.point;
+        match &point.workload {
+            Workload::PingPong { size, rounds, .. } => {
+                self.ping_pong(size.as_u64(), to_f64(*rounds));
             }
-            add("latency", each, "us");
-            if beside.is_none() {
-                add("message_rate", messages / seconds, "msg/s");
+            Workload::Bandwidth { size, .. } => {
+                self.bandwidth(size.as_u64());
+                self.message_rate();
             }
-        }
-        Workload::Tiles(tiles) => {
-            add("step_time", elapsed.as_us_f64() / f64::from(tiles.steps), "us");
-            add("moved", to_f64(tiles.moved_bytes()), "B");
-        }
-        Workload::Packing(packing) => {
-            let took = part_time(outcome, PACK).unwrap_or_default();
-            add("pack_time", took.as_us_f64(), "us");
-            if packing.beside.is_some() {
-                let other = part_time(outcome, OTHER).unwrap_or_default();
-                add("other_time", other.as_us_f64(), "us");
-            } else {
-                let bytes = to_f64(packing.layout.encoding.packed());
-                add("bandwidth", bytes / took.as_s_f64() / 1e6, "MB/s");
-                if point.machine.profile.gpu.sm_count.is_some() {
-                    add("bus_bytes", to_f64(over_the_bus(outcome)), "B");
+            Workload::MessageRate { size, .. } => {
+                self.message_rate();
+                self.bandwidth(size.as_u64());
+            }
+            Workload::Collective { rounds, beside, .. } => {
+                let each = self.elapsed.as_s_f64() / to_f64(*rounds) * 1e6;
+                if let Some(beside) = beside {
+                    self.add("exposed", each - beside.compute.as_us_f64(), "us");
+                }
+                self.add("latency", each, "us");
+                if beside.is_none() {
+                    self.message_rate();
                 }
             }
+            Workload::Tiles(tiles) => {
+                self.step_time(tiles.steps);
+                self.add("moved", to_f64(tiles.moved_bytes()), "B");
+            }
+            Workload::Packing(packing) => self.packing(packing),
+            Workload::Gpu(workload) => self.gpu(workload),
+            Workload::Application(applied) => match applied.application.steps() {
+                Some(steps) => self.steps(&applied.application.task, steps),
+                None => self.search(),
+            },
+            Workload::OneSided(workload) => self.one_sided(workload),
+            Workload::Goal(_) | Workload::Program(_) => {}
         }
-        Workload::Gpu(workload) => match &**workload {
+    }
+
+    /// There and back, `rounds` times.
+    fn ping_pong(&mut self, bytes: u64, rounds: f64) {
+        let one_way = self.elapsed.as_s_f64() / (2.0 * rounds);
+        self.add("latency", one_way * 1e6, "us");
+        self.add("bandwidth", to_f64(bytes) / one_way / 1e6, "MB/s");
+    }
+
+    fn bandwidth(&mut self, bytes: u64) {
+        let rate = messages(self.point) * to_f64(bytes) / self.elapsed.as_s_f64() / 1e6;
+        self.add("bandwidth", rate, "MB/s");
+    }
+
+    fn message_rate(&mut self) {
+        let rate = messages(self.point) / self.elapsed.as_s_f64();
+        self.add("message_rate", rate, "msg/s");
+    }
+
+    fn step_time(&mut self, steps: u32) {
+        self.add("step_time", self.elapsed.as_us_f64() / f64::from(steps), "us");
+    }
+
+    fn packing(&mut self, packing: &Packing) {
+        let took = part_time(self.outcome, PACK).unwrap_or_default();
+        self.add("pack_time", took.as_us_f64(), "us");
+        if packing.beside.is_some() {
+            let other = part_time(self.outcome, OTHER).unwrap_or_default();
+            self.add("other_time", other.as_us_f64(), "us");
+            return;
+        }
+        let bytes = to_f64(packing.layout.encoding.packed());
+        self.add("bandwidth", bytes / took.as_s_f64() / 1e6, "MB/s");
+        if self.point.machine.profile.gpu.sm_count.is_some() {
+            self.add("bus_bytes", to_f64(over_the_bus(self.outcome)), "B");
+        }
+    }
+
+    fn gpu(&mut self, workload: &GpuWorkload) {
+        match workload {
             GpuWorkload::PingPong(ping_pong) => {
-                let one_way = seconds / (2.0 * f64::from(ping_pong.rounds));
-                add("latency", one_way * 1e6, "us");
-                add("bandwidth", to_f64(ping_pong.sent.bytes()) / one_way / 1e6, "MB/s");
+                self.ping_pong(ping_pong.sent.bytes(), f64::from(ping_pong.rounds));
             }
             GpuWorkload::Stencil(stencil) => {
-                add("step_time", elapsed.as_us_f64() / f64::from(stencil.steps), "us");
-                add("speed", to_f64(stencil.flops()) / seconds / 1e9, "GFLOPS");
-            }
-        },
-        Workload::Application(applied) => {
-            let inside = account::inside(outcome).as_us_f64();
-            if let Some(steps) = applied.application.steps() {
-                add("step_time", elapsed.as_us_f64() / f64::from(steps), "us");
-                add("communication_time", inside / f64::from(steps), "us");
-                if let ApplicationTask::Stencil(stencil) = &applied.application.task {
-                    let messages = to_f64(stencil.halo.max(1)) * f64::from(stencil.steps);
-                    let copied = |spent: Account| to_f64(spent.copied) / messages;
-                    let [own, mean, imbalance] = of_watched(stencil, outcome, copied);
-                    add("copies", own, "");
-                    add("copies_mean", mean, "");
-                    add("copy_imbalance", imbalance, "");
-                    let steps = f64::from(stencil.steps);
-                    let copying = |spent: Account| spent.of(Part::Copy).as_us_f64() / steps;
-                    let [own, mean, _] = of_watched(stencil, outcome, copying);
-                    add("copying", own, "us");
-                    add("copying_mean", mean, "us");
-                }
-            } else {
-                let Totals { levels, scanned, pairs } = noted.search.unwrap_or_default();
-                add("search_time", elapsed.as_us_f64(), "us");
-                add("communication_time", inside, "us");
-                add("levels", f64::from(levels), "");
-                add("edge_ends", to_f64(scanned), "");
-                add("pairs", to_f64(pairs), "");
+                self.step_time(stencil.steps);
+                let speed = to_f64(stencil.flops()) / self.elapsed.as_s_f64() / 1e9;
+                self.add("speed", speed, "GFLOPS");
             }
         }
-        Workload::OneSided(workload) => match workload.task {
+    }
+
+    /// An application of so many steps.
+    fn steps(&mut self, task: &ApplicationTask, steps: u32) {
+        let inside = account::inside(self.outcome).as_us_f64();
+        self.step_time(steps);
+        self.add("communication_time", inside / f64::from(steps), "us");
+        let ApplicationTask::Stencil(stencil) = task else { return };
+        let messages = to_f64(stencil.halo.max(1)) * f64::from(stencil.steps);
+        let copied = |spent: Account| to_f64(spent.copied) / messages;
+        let [own, mean, imbalance] = of_watched(stencil, self.outcome, copied);
+        self.add("copies", own, "");
+        self.add("copies_mean", mean, "");
+        self.add("copy_imbalance", imbalance, "");
+        let steps = f64::from(stencil.steps);
+        let copying = |spent: Account| spent.of(Part::Copy).as_us_f64() / steps;
+        let [own, mean, _] = of_watched(stencil, self.outcome, copying);
+        self.add("copying", own, "us");
+        self.add("copying_mean", mean, "us");
+    }
+
+    /// A search of a graph, which has no steps.
+    fn search(&mut self) {
+        let Totals { levels, scanned, pairs } = self.noted.search.unwrap_or_default();
+        self.add("search_time", self.elapsed.as_us_f64(), "us");
+        self.add("communication_time", account::inside(self.outcome).as_us_f64(), "us");
+        self.add("levels", f64::from(levels), "");
+        self.add("edge_ends", to_f64(scanned), "");
+        self.add("pairs", to_f64(pairs), "");
+    }
+
+    fn one_sided(&mut self, workload: &OneSided) {
+        let outcome = self.outcome;
+        match workload.task {
             Task::Mutex { .. } => {
                 let [cycle, handover, packets] = cycles(workload, outcome);
-                add("cycle_time", cycle, "us");
-                add("handover", handover, "us");
-                add("packets_per_cycle", packets, "");
-                add("bypasses", f64::from(outcome.overtaken), "");
+                self.add("cycle_time", cycle, "us");
+                self.add("handover", handover, "us");
+                self.add("packets_per_cycle", packets, "");
+                self.add("bypasses", f64::from(outcome.overtaken), "");
             }
             Task::Epochs(_) => {
                 let [epoch, every, packets] = cycles(workload, outcome);
-                add("epoch_time", epoch, "us");
-                add("epoch_every", every, "us");
-                add("packets_per_epoch", packets, "");
+                self.add("epoch_time", epoch, "us");
+                self.add("epoch_every", every, "us");
+                self.add("packets_per_epoch", packets, "");
             }
             Task::LinkedList(list) => {
                 let elements = f64::from(list.elements);
-                add("element_time", elapsed.as_us_f64() / elements, "us");
-                add("packets_per_element", to_f64(packets(outcome, SERVED)) / elements, "");
-                add("reads_per_element", to_f64(noted.looks) / elements, "");
+                let served = to_f64(packets(outcome, SERVED));
+                self.add("element_time", self.elapsed.as_us_f64() / elements, "us");
+                self.add("packets_per_element", served / elements, "");
+                self.add("reads_per_element", to_f64(self.noted.looks) / elements, "");
             }
-            Task::WindowGrowth(_) => add("growth_time", mean_between_marks(outcome), "us"),
-        },
-        Workload::Goal(_) | Workload::Program(_) => {}
+            Task::WindowGrowth(_) => {
+                self.add("growth_time", mean_between_marks(outcome), "us");
+            }
+        }
     }
-    add("time", elapsed.as_us_f64(), "us");
-    all
 }
 
 /// Messages of the timed rounds; 0 where the scenario writes them out.

@@ -239,3 +239,8 @@ static CLAIM_VARIANTS: [Variant; 8] = [
 ];
 
 pub(super) static CLAIM: Shape = Shape::Keyed(&CLAIM_VARIANTS);
+
+/// The words that say of what kind a claim is.
+pub(in crate::experiment) fn claim_kinds() -> impl Iterator<Item = &'static str> {
+    CLAIM_VARIANTS.iter().map(|variant| variant.name)
+}

@@ -1,10 +1,25 @@
-//! How large messages move inside a node.
+//! How large messages move: between nodes, and inside one.
 
 use super::{LONG, POSITIVE, SIZE, time};
 use crate::experiment::shape::{Field, Shape, default, optional, required};
 
+/// Protocols, by the names of `Protocol::find`.
+const PROTOCOLS: &[(&str, &str)] = &[
+    ("rput", "the sender writes after the receiver has answered"),
+    ("rget", "the receiver reads"),
+    ("rtr", "the receiver offers its buffer before, and the sender writes; else as rput"),
+    ("rput_immediate", "as rput; the last byte brings the FIN, as immediate data"),
+];
+
+pub(super) const BETWEEN_NODES: Field = default(
+    "rendezvous",
+    &Shape::Word(PROTOCOLS),
+    "rput",
+    "How a message above the eager threshold moves between nodes.",
+);
+
 /// Protocols and schemes, by the names of `Scheme::find`.
-static SCHEMES: Shape = Shape::Word(&[
+const SCHEMES: &[(&str, &str)] = &[
     ("shared_memory", "both sides copy, through cells of a shared segment"),
     ("rput", "the sender copies, after the receiver has answered"),
     ("rget", "the receiver copies"),
@@ -15,19 +30,20 @@ static SCHEMES: Shape = Shape::Word(&[
     ("coop_load", "who has fewer copies before it copies"),
     ("adaptive_offload", "coop_hca while the HCA has little to do, else rget"),
     ("coop_hybrid", "coop_coll, coop_load or coop_hca, each where it belongs"),
-]);
+];
+static SCHEME: Shape = Shape::Word(SCHEMES);
 
 static RULES: Shape = Shape::List {
     of: &Shape::Object(&[
         default("from", &SIZE, "0 B", "Messages of at least so many bytes."),
         optional("blocking", &Shape::Flag, "Only those whose send blocks, or does not."),
-        required("scheme", &SCHEMES, "\"rget\"", "How they move."),
+        required("scheme", &SCHEME, "\"rget\"", "How they move."),
     ]),
     min: 1,
     max: 16,
 };
 
-pub(super) static INTRA: Shape = Shape::Either(&[SCHEMES, RULES]);
+pub(super) static INTRA: Shape = Shape::Either(&[SCHEME, RULES]);
 
 static SHARE: Shape = Shape::Either(&[
     Shape::Word(&[("tuned", "as its rate is to that of both together")]),
@@ -85,3 +101,32 @@ pub(super) static KERNEL: Shape = Shape::Word(&[
     ("knem", "the owner declares its buffer, which pins it"),
     ("xpmem", "the other's memory is mapped, with a fault at the first touch of each page"),
 ]);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocols::rendezvous::{Protocol, Scheme};
+
+    fn names(words: &[(&'static str, &str)]) -> Vec<&'static str> {
+        words.iter().map(|(name, _)| *name).collect()
+    }
+
+    #[test]
+    fn every_protocol_between_nodes_has_its_word() {
+        let crossing = Protocol::ALL.iter().filter(|protocol| protocol.crosses_nodes());
+        let crossing: Vec<&str> = crossing.map(|protocol| protocol.name()).collect();
+        assert_eq!(names(PROTOCOLS), crossing);
+    }
+
+    /// Inside a node no adapter writes, so that `rput_immediate` is `rput` there.
+    #[test]
+    fn every_protocol_and_scheme_inside_a_node_has_its_word() {
+        let fixed = Protocol::ALL.iter().copied().filter(|one| *one != Protocol::RPutImmediate);
+        let all = fixed.map(Scheme::Fixed).chain(Scheme::DECIDERS);
+        let mut wanted: Vec<&str> = all.map(Scheme::name).collect();
+        let mut words = names(SCHEMES);
+        wanted.sort_unstable();
+        words.sort_unstable();
+        assert_eq!(words, wanted);
+    }
+}

@@ -332,10 +332,14 @@ impl Fabric {
     pub fn is_stale(&self, event: FabricEvent) -> bool {
         let FabricEvent { kind, id, generation } = event;
         match kind {
-            EventKind::Arrive => self.flights[id].generation != generation,
+            EventKind::Arrive => self.is_old_arrival(id, generation),
             EventKind::FlowEnd => self.is_old_end(id, generation),
             EventKind::Turn | EventKind::Gate | EventKind::Solve | EventKind::Window => false,
         }
+    }
+
+    fn is_old_arrival(&self, flight: u32, generation: u32) -> bool {
+        self.flights[flight].generation != generation
     }
 
     /// What an event that came due is about; to be asked before it is handled.
@@ -373,10 +377,10 @@ impl Fabric {
         let FabricEvent { kind, id, generation } = event;
         match kind {
             EventKind::Arrive => {
-                let flight = &self.flights[id];
-                if flight.generation != generation {
+                if self.is_old_arrival(id, generation) {
                     return;
                 }
+                let flight = &self.flights[id];
                 // Bulk is at the end only when its flow is (see `finish_flow`).
                 let packet = flight.bytes <= self.mtu;
                 if flight.hop == NONE || (packet && flight.hop == flight.end_hop) {
@@ -499,6 +503,7 @@ impl Fabric {
             flight.hop += 1;
         }
     }
+
     /// What `bytes` cost at a shared hop, and the time that follows it.
     #[inline]
     fn charge(&mut self, hop: u32, bytes: u64) -> (Charge, TimeDelta) {

@@ -86,9 +86,7 @@ impl Reserve {
         self.bank -= drawn;
         u64::try_from((wanted - drawn) >> 32).expect("a part of the service")
     }
-}
 
-impl Reserve {
     /// Empties the bank if it holds more than `least` ps; answers what was in it.
     fn withdraw(&mut self, now: u64, least: u64) -> u64 {
         self.earn(now);

@@ -134,7 +134,7 @@ impl Kind {
     ///
     /// Never: every kind is listed.
     pub fn tag_begun(self, number: u32, own: u16) -> i32 {
-        let number = i32::try_from(number % BEGUN_AT_ONCE).expect("some hundreds");
+        let number = i32::try_from(number % BEGUN_AT_ONCE).expect("a remainder of BEGUN_AT_ONCE");
         BEGUN | number << 20 | self.tag(own)
     }
 

@@ -43,7 +43,7 @@ mod tests {
                         masks.map(|mask| me + mask).filter(|&child| child < size).collect();
                     let below: u32 = children.iter().map(|&child| held(child, size)).sum();
                     assert_eq!(1 + below, held(me, size));
-                    parents += u32::try_from(children.len()).expect("few");
+                    parents += u32::try_from(children.len()).expect("fewer children than ranks");
                 }
                 assert_eq!(parents, size - 1);
             }

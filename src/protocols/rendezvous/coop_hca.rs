@@ -2,7 +2,7 @@
 //! receiver's core copies the rest.
 //!
 //! ```text
-//!   sender    Start / RTS ──▶ WaitFin ──FIN / Complete──▶ Done
+//!   sender    (RTS) Start ──▶ WaitFin ──FIN / Complete──▶ Done
 //!   receiver  Start / RdmaRead first part, copy the rest ──▶ Both ─┬─RdmaDone─▶ … ─┐ FIN, Complete
 //!                                                                  └─last chunk─▶ … ┴──▶ Done
 //! ```

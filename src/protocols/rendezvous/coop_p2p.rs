@@ -1,7 +1,7 @@
 //! COOP-p2p rendezvous: both cores copy, each one half of the message.
 //!
 //! ```text
-//!   sender    Start / RTS ──▶ WaitCts ──CTS / copy second half, FIN──▶ Copied ──FIN / Complete──▶ Done
+//!   sender    (RTS) Start ──▶ WaitCts ──CTS / copy second half, FIN──▶ Copied ──FIN / Complete──▶ Done
 //!   receiver  Start / CTS, copy first half, FIN ──▶ Copied ──FIN / Complete──▶ Done
 //! ```
 //!

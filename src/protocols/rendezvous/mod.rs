@@ -1,8 +1,9 @@
 //! The rendezvous family: one file per protocol, two roles each, entered by one line below.
 //!
 //! A *role* is one side of one message. It lives in the request table of the library, takes
-//! [`RoleInput`]s and answers through its [`Port`]. The sender's first act is the RTS, which the
-//! library matches; the receiver role begins when a receive has taken the RTS.
+//! [`RoleInput`]s and answers through its [`Port`]. The library sends the RTS, and then starts the
+//! sender role; in the diagrams it stands as `(RTS)`. The receiver role begins when a receive has
+//! taken the RTS.
 
 pub mod coop_coll;
 pub mod coop_hca;
@@ -298,9 +299,24 @@ pub trait Role: Clone + Debug {
     fn handle(&mut self, input: RoleInput, port: &mut Port<'_>) -> Result<Progress, ProtocolError>;
 }
 
+/// Where a sender pins its buffer before the RTS, since the RTS tells its address to an HCA.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Pins {
+    /// Nowhere: the RTS tells no address, or none that an HCA uses.
+    Nowhere,
+    /// Between nodes; inside one the kernel copies, which needs no pinned buffer.
+    BetweenNodes,
+    /// Inside a node too, where the HCA reads it.
+    Everywhere,
+}
+
 /// Generates the enums and the static dispatch over all protocols of the family.
 macro_rules! rendezvous {
-    ($($(#[$doc:meta])* $name:ident => $module:ident, $label:literal, registers: $registers:literal;)*) => {
+    ($(
+        $(#[$doc:meta])* $name:ident => $module:ident, $label:literal,
+            crosses_nodes: $crosses:literal, single_copy: $single:literal, loopback: $loopback:literal,
+            pins: $pins:ident;
+    )*) => {
         /// A rendezvous protocol, by its published name.
         #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
         pub enum Protocol {
@@ -321,9 +337,24 @@ macro_rules! rendezvous {
                 match self { $(Self::$name => $label,)* }
             }
 
-            /// Whether the sender pins its buffer before the RTS, since the RTS tells its address.
-            pub(super) const fn registers_at_rts(self) -> bool {
-                match self { $(Self::$name => $registers,)* }
+            /// Whether it works between two nodes.
+            pub const fn crosses_nodes(self) -> bool {
+                match self { $(Self::$name => $crosses,)* }
+            }
+
+            /// Whether it moves bytes by kernel or loopback between processes of one node.
+            pub const fn is_single_copy(self) -> bool {
+                match self { $(Self::$name => $single,)* }
+            }
+
+            /// Whether the HCA's loopback moves bytes of it inside a node.
+            pub(super) const fn uses_loopback(self) -> bool {
+                match self { $(Self::$name => $loopback,)* }
+            }
+
+            /// Where the sender pins its buffer before the RTS.
+            pub(super) const fn pins(self) -> Pins {
+                match self { $(Self::$name => Pins::$pins,)* }
             }
 
             pub(super) const fn sender(self) -> Sender {
@@ -363,31 +394,26 @@ macro_rules! rendezvous {
 
 rendezvous! {
     /// Sender puts by RDMA write after the receiver's CTS.
-    RPut => rput, "rput", registers: false;
+    RPut => rput, "rput",
+        crosses_nodes: true, single_copy: true, loopback: false, pins: Nowhere;
     /// Receiver gets by RDMA read after the sender's RTS.
-    RGet => rget, "rget", registers: true;
+    RGet => rget, "rget",
+        crosses_nodes: true, single_copy: true, loopback: false, pins: BetweenNodes;
     /// Sender puts into a buffer that the receiver has offered before; without an offer as RPUT.
-    Rtr => rtr, "rtr", registers: false;
+    Rtr => rtr, "rtr",
+        crosses_nodes: true, single_copy: true, loopback: false, pins: Nowhere;
     /// As RPUT, and the write itself brings the FIN.
-    RPutImmediate => rput_immediate, "rput_immediate", registers: false;
+    RPutImmediate => rput_immediate, "rput_immediate",
+        crosses_nodes: true, single_copy: true, loopback: false, pins: Nowhere;
     /// Both copy through cells of a shared segment; used inside a node.
-    SharedMemory => shared_memory, "shared_memory", registers: false;
+    SharedMemory => shared_memory, "shared_memory",
+        crosses_nodes: false, single_copy: false, loopback: false, pins: Nowhere;
     /// Both cores copy one half each; used inside a node.
-    CoopP2p => coop_p2p, "coop_p2p", registers: false;
+    CoopP2p => coop_p2p, "coop_p2p",
+        crosses_nodes: false, single_copy: true, loopback: false, pins: Nowhere;
     /// The HCA's loopback and the receiver's core copy one part each; used inside a node.
-    CoopHca => coop_hca, "coop_hca", registers: true;
-}
-
-impl Protocol {
-    /// Whether it moves bytes by kernel or loopback between processes of one node.
-    pub const fn is_single_copy(self) -> bool {
-        !matches!(self, Self::SharedMemory)
-    }
-
-    /// Whether it works between two nodes.
-    pub const fn crosses_nodes(self) -> bool {
-        matches!(self, Self::RPut | Self::RGet | Self::Rtr | Self::RPutImmediate)
-    }
+    CoopHca => coop_hca, "coop_hca",
+        crosses_nodes: false, single_copy: true, loopback: true, pins: Everywhere;
 }
 
 /// The sender's side of a message, before and after it knows how the payload will move.

@@ -1,7 +1,7 @@
 //! RGET rendezvous: the receiver pulls the payload, then says FIN.
 //!
 //! ```text
-//!   sender    Start / RTS ──▶ WaitFin ──FIN / Complete──▶ Done
+//!   sender    (RTS) Start ──▶ WaitFin ──FIN / Complete──▶ Done
 //!   receiver  Start / RdmaRead ──▶ Reading ──RdmaDone / FIN, Complete──▶ Done     (other node)
 //!             Start / copy ──▶ Copying ──last chunk / FIN, Complete──▶ Done       (same node)
 //! ```

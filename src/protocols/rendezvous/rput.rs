@@ -1,7 +1,7 @@
 //! RPUT rendezvous: the receiver says CTS, the sender pushes the payload, then says FIN.
 //!
 //! ```text
-//!   sender    Start / RTS ──▶ WaitCts ──CTS / RdmaWrite──▶ Writing ──RdmaDone / FIN, Complete──▶ Done
+//!   sender    (RTS) Start ──▶ WaitCts ──CTS / RdmaWrite──▶ Writing ──RdmaDone / FIN, Complete──▶ Done
 //!                                           CTS / copy──▶ Copying ──last chunk / FIN, Complete──▶ Done
 //!   receiver  Start / CTS ──▶ WaitFin ──FIN / Complete──▶ Done
 //! ```

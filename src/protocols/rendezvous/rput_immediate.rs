@@ -1,7 +1,7 @@
 //! RPUT with immediate data: the last byte of the payload brings the FIN.
 //!
 //! ```text
-//!   sender    Start / RTS ──▶ WaitCts ──CTS / RdmaWrite with FIN──▶ Writing ──RdmaDone / Complete──▶ Done
+//!   sender    (RTS) Start ──▶ WaitCts ──CTS / RdmaWrite with FIN──▶ Writing ──RdmaDone / Complete──▶ Done
 //!   receiver  as in RPUT: Start / CTS ──▶ WaitFin ──FIN / Complete──▶ Done
 //! ```
 //!

@@ -10,7 +10,7 @@
 //! Source: `coop` Sec. II. Between nodes the protocol is always that of the job.
 
 use super::coop_hybrid::Situation;
-use super::{Protocol, coop_coll, coop_hybrid, coop_load};
+use super::{Pins, Protocol, coop_coll, coop_hybrid, coop_load};
 use crate::protocols::call::SendMode;
 use crate::protocols::contract::{ASKED, Counter, Process, Via};
 use crate::units::Bytes;
@@ -54,9 +54,11 @@ impl Scheme {
     /// Whether the sender's buffer must be pinned when the RTS tells its address.
     pub(crate) const fn registers_at_rts(self, via: Via) -> bool {
         match self {
-            // Kernel copies need no pinned buffer.
-            Self::Fixed(Protocol::RGet) if matches!(via, Via::SharedMemory) => false,
-            Self::Fixed(protocol) => protocol.registers_at_rts(),
+            Self::Fixed(protocol) => match protocol.pins() {
+                Pins::Nowhere => false,
+                Pins::BetweenNodes => !matches!(via, Via::SharedMemory),
+                Pins::Everywhere => true,
+            },
             // The HCA may be chosen, and then reads it.
             Self::Adaptive | Self::Hybrid => true,
             Self::Coll | Self::Load => false,
@@ -65,7 +67,11 @@ impl Scheme {
 
     /// Whether it may give messages to the HCA's loopback.
     pub const fn may_offload(self) -> bool {
-        matches!(self, Self::Adaptive | Self::Hybrid | Self::Fixed(Protocol::CoopHca))
+        match self {
+            Self::Fixed(protocol) => protocol.uses_loopback(),
+            Self::Adaptive | Self::Hybrid => true,
+            Self::Coll | Self::Load => false,
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Shared-memory rendezvous: both sides copy through the cells of a shared segment.
 //!
 //! ```text
-//!   sender    Start / RTS ──▶ WaitCts ──CTS / (copy, CHUNK)*──▶ Sending ──CREDIT / copy, CHUNK──▶ … Done
+//!   sender    (RTS) Start ──▶ WaitCts ──CTS / (copy, CHUNK)*──▶ Sending ──CREDIT / copy, CHUNK──▶ … Done
 //!   receiver  Start / CTS ──▶ Receiving ──CHUNK / copy, CREDIT──▶ … ──last CHUNK / Complete──▶ Done
 //! ```
 //!

@@ -157,7 +157,7 @@ impl Window {
 
     /// A lock is given back: the accesses under it are complete before anybody else can have it.
     pub(super) fn give_lock_back(&mut self, target: u32, kind: LockKind, port: &mut Port<'_>) {
-        let state = self.targets.get_mut(&target).expect("it is locked");
+        let state = self.targets.get_mut(&target).expect("a lock has made its target");
         (state.lock, state.wants) = (Lock::Open, Wants::Nothing);
         self.tell_done(Some(target), Wants::Unlock, port);
         for &number in Number::at_end(kind) {

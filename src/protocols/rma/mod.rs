@@ -197,6 +197,9 @@ pub(crate) enum Called {
 
 /// Tokens of the HCA's completions have this bit.
 const RMA: u64 = 1 << 63;
+/// A token names its window by the bits below that one. Numbers only grow: the ranks of a window
+/// agree on one that none of them has used.
+const MOST_WINDOWS: u32 = 1 << 15;
 
 fn token(window: u32, slot: u32, part: u32) -> Token {
     // The part only tells completions of one operation apart.
@@ -503,4 +506,20 @@ fn event(call: &RmaCall) -> Option<Event> {
         RmaCall::FlushAll { local: true, .. } => Event::FlushLocalAll,
         RmaCall::Sync { .. } => Event::Sync,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_names_the_last_window_as_it_names_the_first() {
+        for window in [0, 1, MOST_WINDOWS - 1] {
+            for slot in [0, 7, u32::MAX] {
+                let token = token(window, slot, u32::MAX);
+                assert!(is_ours(token));
+                assert_eq!(named_by(token), (window, slot));
+            }
+        }
+    }
 }

@@ -210,7 +210,7 @@ impl Window {
 
     /// The lock is given back with the next packet.
     fn unlocking(&mut self, target: u32, answers: bool) -> Closes {
-        let state = self.targets.get_mut(&target).expect("it is locked");
+        let state = self.targets.get_mut(&target).expect("a lock has made its target");
         state.answers += u32::from(answers);
         (state.lock, state.wants, state.untold) = (Lock::Open, Wants::Nothing, false);
         if !answers {

@@ -18,6 +18,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+use super::MOST_WINDOWS;
 use super::call::{Flavor, Spacing, Win, address};
 use super::exchange::Exchange;
 use super::manager::LockManager;
@@ -72,11 +73,14 @@ impl Creating {
     ///
     /// # Errors
     ///
-    /// The memory of all together cannot be had.
+    /// The memory of all together cannot be had, or so many windows cannot be told apart.
     pub(super) fn window(&self) -> Result<Window, String> {
         let narrow = |word: u64| u32::try_from(word).expect("it was 32 bits wide when it was told");
         let numbers = self.exchange.gathered().map(|words| narrow(words[0]));
         let id = numbers.max().expect("a window has ranks");
+        if id >= MOST_WINDOWS {
+            return Err(format!("at most {MOST_WINDOWS} windows are made, freed ones among them"));
+        }
         let bases = self.exchange.gathered().filter(|words| words.len() > 1);
         let bases = bases.map(|words| {
             let (memory, bytes, unit) = (narrow(words[1]), words[2], words[3]);
@@ -170,4 +174,24 @@ impl Window {
 
 fn detach_error(error: AttachError, memory: u32) -> String {
     format!("{error} (memory {memory})")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A window of one process that has made `number` windows before.
+    fn made(number: u32) -> Result<Window, String> {
+        let members = Members { rank: 0, context: 0, processes: [Process(0)].into() };
+        let base = Base { memory: 0, start: 0, bytes: 8, unit: 1 };
+        let kind = (Flavor::Allocate, MemoryModel::Unified);
+        Creating::new(Win(0), members, kind, number, base).window()
+    }
+
+    #[test]
+    fn the_last_window_that_a_token_can_name_is_made_and_no_more() {
+        assert_eq!(made(MOST_WINDOWS - 1).map(|window| window.id), Ok(MOST_WINDOWS - 1));
+        let words = made(MOST_WINDOWS).map(|window| window.id).unwrap_err();
+        assert!(words.contains("at most 32768 windows"), "{words}");
+    }
 }

@@ -2,7 +2,7 @@
 //!
 //! A wrong line is told, with what is allowed, and reading goes on in the next one.
 
-#![allow(clippy::wildcard_enum_match_arm, reason = "any other token is refused where it stands")]
+#![expect(clippy::wildcard_enum_match_arm, reason = "any other token is refused where it stands")]
 
 use std::io::{BufRead, ErrorKind};
 
@@ -513,12 +513,12 @@ fn take_number(line: &mut Line<'_>, what: &'static str, most: u64) -> Taken<u64>
 /// Ranks and tags: the last number stands for any.
 fn take_u32(line: &mut Line<'_>, what: &'static str) -> Taken<u32> {
     let (number, at) = take_number(line, what, u64::from(ANY - 1))?;
-    Ok((u32::try_from(number).expect("it was checked"), at))
+    Ok((u32::try_from(number).expect("at most ANY - 1"), at))
 }
 
 fn take_small(line: &mut Line<'_>, what: &'static str) -> Result<u8, Wrong> {
     let (number, _) = take_number(line, what, u64::from(u8::MAX))?;
-    Ok(u8::try_from(number).expect("it was checked"))
+    Ok(u8::try_from(number).expect("at most u8::MAX"))
 }
 
 fn span(token: Token<'_>) -> (usize, usize) {

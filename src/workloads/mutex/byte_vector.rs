@@ -1,8 +1,8 @@
 //! The MPI-2 mutex: a byte for each rank, set while it holds the lock or waits for it.
 //!
 //! ```text
-//!   take      exclusive epoch: B[me] = 1, get all others · one is set: wait for a message
-//!   give back exclusive epoch: B[me] = 0, get all others · message to the first that is set after me
+//!   acquire   exclusive epoch: B[me] = 1, get all others · one is set: wait for a message
+//!   release   exclusive epoch: B[me] = 0, get all others · message to the first that is set after me
 //! ```
 //!
 //! The scan begins behind the own place and goes round: nobody is passed over more than P - 2 times.

@@ -1,8 +1,8 @@
 //! The MCS mutex: a queue of waiting ranks, linked through a word of each.
 //!
 //! ```text
-//!   take      next[me] = -1 · prev = swap(tail, me) · prev ≠ -1: next[prev] = me, wait for its message
-//!   give back next[me] = -1?  compare-and-swap(tail, me → -1): me → nobody waits
+//!   acquire   next[me] = -1 · prev = swap(tail, me) · prev ≠ -1: next[prev] = me, wait for its message
+//!   release   next[me] = -1?  compare-and-swap(tail, me → -1): me → nobody waits
 //!                             else read next[me] until it is set
 //!             message to next[me]
 //! ```
@@ -18,7 +18,7 @@ mod flawed;
 #[cfg(feature = "mutants")]
 pub use flawed::Flaw;
 
-use super::{HOST, Me, NOBODY, Steps, Turn, WORD, buffer, read, replace, swap_if};
+use super::{HOST, Me, NOBODY, Steps, Turn, WORD, buffer, compare_and_swap, read, swap};
 use crate::mpi::envelope::Rank;
 use crate::mpi::observation::Observation;
 use crate::protocols::call::{Buffer, Call, Comm, Peer, SendMode};
@@ -45,31 +45,50 @@ pub(super) enum Release {
     /// It reads its own `next`.
     ReadsFirst,
     /// It tries to take itself out of the queue.
-    SwapsFirst,
+    CasFirst,
 }
 
-/// How far a rank is.
+/// What a rank does next.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 enum Point {
+    /// Empty the own `next`.
     Reset,
+    /// Make that store visible to others (`MPI_Win_sync`).
     Sync,
+    /// Put the own rank into the tail, for what stood there.
     Swap,
+    /// Complete the swap.
     Swapped,
+    /// Read the rank that it brought.
     Previous,
+    /// Note the predecessor, and tell the monitor of the place in the queue.
     Linked,
+    /// Enter, where there is no predecessor; else link behind it.
     Queued,
+    /// Complete the link.
     Flushed,
+    /// Receive the predecessor's message.
     Wait,
+    /// Hold the lock; the release begins here, with a read of the own `next`.
     Holds,
+    /// Complete that read.
     Reading,
+    /// Look at what it brought.
     Look,
+    /// Go to a successor that was seen; else compare-and-swap the tail from the own rank to nobody.
     TakeOut,
+    /// Complete the compare-and-swap.
     TakenOut,
+    /// Read what it found in the tail.
     Found,
+    /// The end, where that was the own rank; else somebody links itself: read the own `next`.
     ReadAgain,
+    /// Complete that read.
     ReadingAgain,
+    /// Look at what it brought.
     LookAgain,
-    Tell,
+    /// Send to the successor, or read again where it is not linked yet.
+    SendToSuccessor,
 }
 
 /// One rank of the mutex.
@@ -78,8 +97,10 @@ pub(super) struct Mcs {
     me: Me,
     release: Release,
     at: Point,
-    /// The rank before this one, or the one after it.
-    other: u64,
+    /// The rank before this one, while it must be known.
+    predecessor: u64,
+    /// The rank behind this one, while it must be known.
+    successor: u64,
     #[cfg(feature = "mutants")]
     flawed: flawed::Flawed,
 }
@@ -102,25 +123,27 @@ impl Mcs {
             me,
             release,
             at: Point::Reset,
-            other: NOBODY,
+            predecessor: NOBODY,
+            successor: NOBODY,
             #[cfg(feature = "mutants")]
             flawed: flawed::Flawed::NONE,
         }
-    }
-
-    /// The rank that was read.
-    fn other(&self) -> u32 {
-        u32::try_from(self.other).expect("words are 4 bytes wide")
     }
 
     fn go(&mut self, at: Point, turn: Turn) -> Turn {
         self.at = at;
         turn
     }
+}
 
-    fn message(&self) -> (Peer, Comm) {
-        (Peer::Rank(Rank(self.other())), Comm::default())
-    }
+/// The rank that was read as a word of the window.
+fn rank_of(word: u64) -> u32 {
+    u32::try_from(word).expect("words are 4 bytes wide")
+}
+
+/// The other end of the message that hands the lock over.
+fn peer(word: u64) -> (Peer, Comm) {
+    (Peer::Rank(Rank(rank_of(word))), Comm::default())
 }
 
 impl Steps for Mcs {
@@ -133,27 +156,27 @@ impl Steps for Mcs {
             Point::Reset => self.go(Point::Sync, Turn::store(self.me.own(0, WORD), NOBODY)),
             Point::Sync => self.go(Point::Swap, Turn::rma(RmaCall::Sync { win: super::WINDOW })),
             Point::Swap => {
-                let swap = Turn::operate(HOST, TAIL, replace(ME, Some(PREVIOUS)));
+                let swap = Turn::operate(HOST, TAIL, swap(ME, Some(PREVIOUS)));
                 self.go(Point::Swapped, swap)
             }
             Point::Swapped => self.go(Point::Previous, Turn::flush(HOST)),
-            Point::Previous => self.go(Point::Linked, Turn::take(PREVIOUS)),
+            Point::Previous => self.go(Point::Linked, Turn::consume(PREVIOUS)),
             Point::Linked => {
-                self.other = value;
-                let behind = (value != NOBODY).then(|| self.other());
+                self.predecessor = value;
+                let behind = (value != NOBODY).then(|| rank_of(value));
                 let fact = Observation::LockQueued { lock: super::LOCK, behind };
                 self.go(Point::Queued, Turn::Step(Next::Tell(fact)))
             }
-            Point::Queued if self.other == NOBODY => self.go(Point::Holds, Turn::Done),
+            Point::Queued if self.predecessor == NOBODY => self.go(Point::Holds, Turn::Done),
             Point::Queued => {
-                let link = Turn::operate(self.other(), NEXT, replace(ME, None));
+                let link = Turn::operate(rank_of(self.predecessor), NEXT, swap(ME, None));
                 self.go(Point::Flushed, link)
             }
-            Point::Flushed => self.go(Point::Wait, Turn::flush(self.other())),
+            Point::Flushed => self.go(Point::Wait, Turn::flush(rank_of(self.predecessor))),
             Point::Wait => {
-                let (source, comm) = self.message();
+                let (source, comm) = peer(self.predecessor);
                 let call = Call::Recv { source, tag: Some(TAG), comm, buffer: MESSAGE };
-                self.other = NOBODY;
+                self.predecessor = NOBODY;
                 self.go(Point::Holds, Turn::Step(Next::Call(call)))
             }
             Point::Holds
@@ -165,7 +188,7 @@ impl Steps for Mcs {
             | Point::ReadAgain
             | Point::ReadingAgain
             | Point::LookAgain
-            | Point::Tell => Turn::Done,
+            | Point::SendToSuccessor => Turn::Done,
         }
     }
 
@@ -175,7 +198,7 @@ impl Steps for Mcs {
             return turn;
         }
         match self.at {
-            Point::Holds if self.release == Release::SwapsFirst => {
+            Point::Holds if self.release == Release::CasFirst => {
                 self.at = Point::TakeOut;
                 self.release(value)
             }
@@ -184,18 +207,18 @@ impl Steps for Mcs {
                 self.go(Point::Reading, turn)
             }
             Point::Reading => self.go(Point::Look, Turn::flush(self.me.rank)),
-            Point::Look => self.go(Point::TakeOut, Turn::take(SUCCESSOR)),
+            Point::Look => self.go(Point::TakeOut, Turn::consume(SUCCESSOR)),
             Point::TakeOut if self.release == Release::ReadsFirst && value != NOBODY => {
-                self.other = value;
-                self.at = Point::Tell;
+                self.successor = value;
+                self.at = Point::SendToSuccessor;
                 self.release(value)
             }
             Point::TakeOut => {
-                let turn = Turn::operate(HOST, TAIL, swap_if(OPERANDS, FOUND));
+                let turn = Turn::operate(HOST, TAIL, compare_and_swap(OPERANDS, FOUND));
                 self.go(Point::TakenOut, turn)
             }
             Point::TakenOut => self.go(Point::Found, Turn::flush(HOST)),
-            Point::Found => self.go(Point::ReadAgain, Turn::take(FOUND)),
+            Point::Found => self.go(Point::ReadAgain, Turn::consume(FOUND)),
             Point::ReadAgain if value == u64::from(self.me.rank) => {
                 self.go(Point::Reset, Turn::Done)
             }
@@ -204,19 +227,19 @@ impl Steps for Mcs {
                 self.go(Point::ReadingAgain, turn)
             }
             Point::ReadingAgain => self.go(Point::LookAgain, Turn::flush(self.me.rank)),
-            Point::LookAgain => self.go(Point::Tell, Turn::take(SUCCESSOR)),
-            Point::Tell if self.other == NOBODY && value == NOBODY => {
+            Point::LookAgain => self.go(Point::SendToSuccessor, Turn::consume(SUCCESSOR)),
+            Point::SendToSuccessor if self.successor == NOBODY && value == NOBODY => {
                 let turn = Turn::operate(self.me.rank, NEXT, read(SUCCESSOR));
                 self.go(Point::ReadingAgain, turn)
             }
-            Point::Tell => {
-                if self.other == NOBODY {
-                    self.other = value;
+            Point::SendToSuccessor => {
+                if self.successor == NOBODY {
+                    self.successor = value;
                 }
-                let (to, comm) = self.message();
+                let (to, comm) = peer(self.successor);
                 let mode = SendMode::Standard;
                 let call = Call::Send { to, tag: TAG, comm, buffer: MESSAGE, mode };
-                self.other = NOBODY;
+                self.successor = NOBODY;
                 self.go(Point::Reset, Turn::Step(Next::Call(call)))
             }
             Point::Reset

@@ -3,7 +3,7 @@
 //!
 //! Source: Mellor-Crummey and Scott, 1991 (the baseline of that paper).
 
-use super::{HOST, Me, NOBODY, Pauses, Steps, Turn, WORD, buffer, replace, swap_if};
+use super::{HOST, Me, NOBODY, Pauses, Steps, Turn, WORD, buffer, compare_and_swap, swap};
 use crate::mpi::observation::Observation;
 use crate::protocols::contract::{Next, Region};
 use crate::protocols::rma::call::At;
@@ -59,10 +59,10 @@ impl Steps for TestAndSet {
     fn acquire(&mut self, value: u64) -> Turn {
         match self.at {
             Point::Try => {
-                self.go(Point::Tried, Turn::operate(HOST, OWNER, swap_if(OPERANDS, FOUND)))
+                self.go(Point::Tried, Turn::operate(HOST, OWNER, compare_and_swap(OPERANDS, FOUND)))
             }
             Point::Tried => self.go(Point::Found, Turn::flush(HOST)),
-            Point::Found => self.go(Point::Judge, Turn::take(FOUND)),
+            Point::Found => self.go(Point::Judge, Turn::consume(FOUND)),
             Point::Judge if value == NOBODY => {
                 self.failures = 0;
                 self.go(Point::GiveBack, Turn::Done)
@@ -85,7 +85,7 @@ impl Steps for TestAndSet {
     fn release(&mut self, _: u64) -> Turn {
         match self.at {
             Point::GiveBack => {
-                self.go(Point::GivenBack, Turn::operate(HOST, OWNER, replace(EMPTY, None)))
+                self.go(Point::GivenBack, Turn::operate(HOST, OWNER, swap(EMPTY, None)))
             }
             Point::GivenBack => self.go(Point::Over, Turn::flush(HOST)),
             Point::Try

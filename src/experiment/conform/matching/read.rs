@@ -48,7 +48,7 @@ pub struct Sent {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-#[allow(dead_code, reason = "all fields of the file are named, so that others are refused")]
+#[expect(dead_code, reason = "all fields of the file are named, so that others are refused")]
 pub(in super::super) struct RawCase {
     id: u64,
     class: Class,

@@ -402,7 +402,8 @@ impl Endpoint {
     /// Step 3 and 4: the endpoints of the color, and their order in this process.
     fn counted(&mut self, number: Comm, counts: &[u32]) -> Step {
         let own = self.own_of();
-        let color = self.making().colors.pop_front().expect("one is being made");
+        let color =
+            self.making().colors.pop_front().expect("a count is asked for the color in front");
         let map = Arc::clone(&self.old().map);
         let process = self.old().place.process;
         let ranks = map.locals(process);

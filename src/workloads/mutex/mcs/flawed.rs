@@ -1,8 +1,8 @@
 //! Planted bugs of the MCS mutex, and changes that must not matter: for tests only.
 
 use super::{
-    Call, HOST, ME, MESSAGE, Mcs, NOBODY, Next, OPERANDS, PREVIOUS, Peer, Point, Release, Steps,
-    TAG, TAIL, Turn, WORD, read, replace,
+    Call, Comm, HOST, ME, MESSAGE, Mcs, NOBODY, Next, OPERANDS, PREVIOUS, Peer, Point, Release,
+    Steps, TAG, TAIL, Turn, WORD, read, swap,
 };
 
 /// One of them.
@@ -86,17 +86,17 @@ impl Mcs {
             (Flaw::SwapsInTwo, Point::Swap, 1) => Some(self.step(2, Turn::flush(HOST))),
             (Flaw::SwapsInTwo, Point::Swap, _) => {
                 self.flawed.step = 0;
-                let write = Turn::operate(HOST, TAIL, replace(ME, None));
+                let write = Turn::operate(HOST, TAIL, swap(ME, None));
                 Some(self.go(Point::Swapped, write))
             }
             (Flaw::EntersUnasked, Point::Wait, _) => {
-                self.other = NOBODY;
+                self.predecessor = NOBODY;
                 Some(self.go(Point::Holds, Turn::Done))
             }
             (Flaw::AnySource, Point::Wait, _) => {
-                let (_, comm) = self.message();
+                let comm = Comm::default();
                 let call = Call::Recv { source: Peer::Any, tag: Some(TAG), comm, buffer: MESSAGE };
-                self.other = NOBODY;
+                self.predecessor = NOBODY;
                 Some(self.go(Point::Holds, Turn::Step(Next::Call(call))))
             }
             _ => None,
@@ -104,7 +104,7 @@ impl Mcs {
     }
 
     pub(super) fn flawed_release(&mut self, value: u64) -> Option<Turn> {
-        let takes_out = self.release == Release::SwapsFirst || value == NOBODY;
+        let takes_out = self.release == Release::CasFirst || value == NOBODY;
         match (self.flawed.flaw?, self.at, self.flawed.step) {
             (Flaw::LeavesSuccessor, Point::ReadAgain, _) => Some(self.go(Point::Reset, Turn::Done)),
             (Flaw::ExpectsNobody, Point::TakeOut, 0) if takes_out => {
@@ -114,7 +114,9 @@ impl Mcs {
                 self.flawed.step = 0;
                 None
             }
-            (Flaw::ForgetsLate, Point::Tell, _) if self.other == NOBODY && value != NOBODY => {
+            (Flaw::ForgetsLate, Point::SendToSuccessor, _)
+                if self.successor == NOBODY && value != NOBODY =>
+            {
                 Some(self.go(Point::Reset, Turn::Done))
             }
             _ => None,
