@@ -26,11 +26,10 @@ pub struct Assumption {
 
 /// What a point assumes; nothing where it says nothing of the kind.
 pub fn assumptions(point: &Point) -> Vec<Assumption> {
-    let workload = match &point.workload {
-        Workload::OneSided(workload) => workload,
-        Workload::Gpu(workload) => return kernel(workload),
-        _ => return Vec::new(),
-    };
+    if let Workload::Gpu(workload) = &point.workload {
+        return kernel(workload);
+    }
+    let Workload::OneSided(workload) = &point.workload else { return Vec::new() };
     let mut found = Vec::new();
     if let Issue::Adaptive { operations, bytes } = point.mpi.rma.issue {
         found.extend(adaptive(operations, bytes));

@@ -60,7 +60,7 @@ mod tests {
         for ways in [1, 4, 64] {
             let mut cache = Cache::new(u64::from(ways) * 128, 128, ways);
             let lines = 0..u64::from(ways);
-            lines.clone().for_each(|line| assert!(!cache.touch(line)));
+            assert!(lines.clone().all(|line| !cache.touch(line)));
             assert!(lines.rev().all(|line| cache.touch(line)), "{ways}");
             assert!(!cache.touch(1_000) && !cache.touch(u64::from(ways) - 1), "{ways}");
         }

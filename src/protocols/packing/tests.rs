@@ -124,13 +124,16 @@ const PRICES: Prices = Prices {
 /// What is cheap is chosen: the same layout goes another way where calls, rows or kernels cost less.
 #[test]
 fn the_automatic_choice_follows_the_prices() {
-    let rows = layout(Datatype::vector(1 << 12, 1, 64, &double()).unwrap(), 1);
+    let rows = layout(Datatype::vector(1 << 10, 1, 64, &double()).unwrap(), 1);
     for (prices, expected) in [
         (PRICES, "kernel"),
         (Prices { slow_packet: 30, ..PRICES }, "memcpy2d"),
-        (Prices { launch: 8 << 20, ..PRICES }, "whole_extent"),
-        (Prices { launch: 8 << 20, core_ppm: 100_000_000, ..PRICES }, "memcpy2d"),
-        (Prices { header: 2_000, payload: 8, ..PRICES }, "kernel_staged"),
+        (Prices { launch: 8 << 20, ..PRICES }, "memcpy2d"),
+        (Prices { launch: 8 << 20, slow_packet: 2_000, ..PRICES }, "whole_extent"),
+        (
+            Prices { launch: 8 << 20, slow_packet: 2_000, core_ppm: 100_000_000, ..PRICES },
+            "memcpy2d",
+        ),
     ] {
         let chosen = Method::Automatic.chosen(&rows, Task::Pack, &prices);
         assert_eq!(chosen.name(), expected, "{prices:?}");
