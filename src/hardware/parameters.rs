@@ -337,6 +337,40 @@ profile! {
         pcie_read_behind_writes: Time = optional, "20 ns" .. "3 us";
         /// Share of stores of SMs on the way to the host, where a copy engine has 1.
         arbitration_sm_to_ce: Count = required_with("gpu.sm_count"), "1" .. "16";
+        /// Lines of a set of its caches.
+        cache_ways: Count = required_with("gpu.sm_count"), "1" .. "64";
+        /// Bytes that a bank of shared memory gives in one pass: an access of twice as many takes two.
+        shared_bank: Bytes = required_with("gpu.sm_count"), "4 B" .. "8 B";
+        /// Issue slots of an operation in double precision, where one in single precision takes 1.
+        double_slots: Count = required_with("gpu.sm_count"), "1" .. "64";
+        /// Registers of a thread, of kernels that pack and of stencils.
+        kernel_registers: Count = required_with("gpu.sm_count"), "8" .. "255";
+        /// Instructions of a thread of a packing kernel besides those of its levels: its number, the
+        /// bound, the load, the store.
+        kernel_thread: Count = required_with("gpu.sm_count"), "4" .. "64";
+        /// Instructions of one step of its searches: middle, load, compare, half.
+        kernel_search_step: Count = required_with("gpu.sm_count"), "3" .. "32";
+        /// Instructions around its load from a list: the address.
+        kernel_list: Count = required_with("gpu.sm_count"), "1" .. "16";
+        /// Instructions of a division and its remainder, of words of 64 bits: those of the generic kernel.
+        kernel_division_wide: Count = required_with("gpu.sm_count"), "10" .. "300";
+        /// Instructions of a division and its remainder, of 32 bits: those of a hand-coded kernel.
+        kernel_division: Count = required_with("gpu.sm_count"), "4" .. "100";
+        /// Instructions of a product and its sum, of words of 64 bits.
+        kernel_product_wide: Count = required_with("gpu.sm_count"), "1" .. "16";
+        /// Instructions of a product and its sum, of 32 bits.
+        kernel_product: Count = required_with("gpu.sm_count"), "1" .. "8";
+        /// Instructions that load a field of a node from shared memory, in the generic kernel.
+        kernel_field: Count = required_with("gpu.sm_count"), "1" .. "8";
+        /// Instructions of the loop over levels and its branch on the kind, in the generic kernel.
+        kernel_level: Count = required_with("gpu.sm_count"), "2" .. "64";
+        /// Instructions of a dimension of a subarray, besides its division and its loads.
+        kernel_dimension: Count = required_with("gpu.sm_count"), "1" .. "32";
+        /// From the first block of a packing kernel to its last, where nothing but its own way through
+        /// the type takes time: what the library expects where it chooses a method.
+        kernel_expected: Time = required_with("gpu.sm_count"), "0.5 us" .. "50 us";
+        /// What it expects besides where threads part on their way to members of structs.
+        kernel_expected_parting: Time = required_with("gpu.sm_count"), "0.5 us" .. "200 us";
     }
 
     /// The network adapter.

@@ -22,6 +22,7 @@ mod overlap;
 mod pack;
 mod parts;
 mod primitive;
+mod rows;
 mod segments;
 mod signature;
 
@@ -33,6 +34,7 @@ pub use kind::{Dimension, Kind, Order, Unit};
 pub use overlap::Overlap;
 pub use pack::{pack, pack_part, unpack, unpack_part};
 pub use primitive::Primitive;
+pub use rows::Rows;
 pub use segments::{Segment, Segments};
 pub use signature::{Difference, Signature};
 

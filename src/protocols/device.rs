@@ -59,8 +59,8 @@ pub struct Part {
 }
 
 impl DeviceBuffer {
-    /// Buffer `id`, packed at once by blocks of 256 threads. [`Method::Automatic`] is what it
-    /// chooses for packing, on both sides.
+    /// Buffer `id`, packed at once by blocks of 256 threads, by a method that was
+    /// [chosen](Method::chosen).
     ///
     /// # Errors
     ///
@@ -69,7 +69,6 @@ impl DeviceBuffer {
         if method == Method::Cpu {
             return Err(Refusal::Host);
         }
-        let method = method.chosen(&layout, Task::Pack)?;
         let pack = method.calls(&layout, Task::Pack)?;
         let unpack = method.calls(&layout, Task::Unpack)?;
         let by_core = |call: &DeviceCall| matches!(call, DeviceCall::Host { .. });
@@ -231,6 +230,8 @@ pub struct Stencil {
     pub tile: (u32, u32),
     /// Instructions of a thread in single precision, besides those for the halo.
     pub instructions: u32,
+    /// Instructions around each load of the halo.
+    pub halo_instructions: u32,
 }
 
 impl DeviceWork {

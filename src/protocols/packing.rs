@@ -27,6 +27,8 @@ mod whole_extent;
 use std::ops::Range;
 use std::sync::Arc;
 
+pub use automatic::Prices;
+
 use crate::mpi::datatype::{Datatype, DatatypeError, Encoding, EncodingError, NodeKind};
 
 /// What is to be packed: elements of a type, and how a GPU reads that.
@@ -91,30 +93,25 @@ pub enum Code {
     HandCoded,
 }
 
+/// Arithmetic of a thread on one level of an encoding.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Arithmetic {
+    /// Divisions, each with its remainder.
+    pub divisions: u32,
+    /// Products, each with its sum.
+    pub products: u32,
+    /// Fields of the node that are loaded from shared memory.
+    pub fields: u32,
+    /// Turns of the loop over levels, with a branch on the kind.
+    pub loops: u32,
+}
+
 impl Code {
-    /// Instructions of a thread besides those of the levels: its id, the bound, the load, the store.
-    pub const THREAD: u32 = 12;
-    /// Instructions of one step of a search: middle, load, compare, half.
-    pub const SEARCH_STEP: u32 = 8;
-    /// Instructions around a load from a list: its address, in words of 64 bits.
-    pub const LIST: u32 = 4;
-
-    /// Instructions of a division and its remainder. The generic kernel has words of 64 bits, for
-    /// which there is no instruction; a hand-coded one has numbers of 32 bits.
-    pub const fn division(self) -> u32 {
-        match self {
-            Self::Generic => 70,
-            Self::HandCoded => 20,
-        }
-    }
-
-    /// Instructions on one level of the encoding; searches and loads from lists are left out.
+    /// What it does on one level of the encoding; searches and loads from lists are left out.
     ///
-    /// The divisions of Algorithm 2, two for each product and sum, and, in the generic kernel, the
-    /// loop, the branch on the kind and two for each field of the node, which it loads from shared
-    /// memory. The document prints no such numbers: those of a division and of the loop were chosen
-    /// so that the generic kernel is as much slower than hand-coded ones as it states (an input).
-    pub const fn level(self, kind: NodeKind) -> u32 {
+    /// The divisions of Algorithm 2, products and sums, and, in the generic kernel, the loop, the
+    /// branch on the kind and the fields of the node.
+    pub const fn level(self, kind: NodeKind) -> Arithmetic {
         let (divisions, products, fields) = match kind {
             NodeKind::Contiguous => (1, 2, 5),
             NodeKind::Vector | NodeKind::IndexedBlock => (2, 4, 7),
@@ -122,15 +119,12 @@ impl Code {
             NodeKind::Subarray => (1, 2, 7),
         };
         match self {
-            Self::Generic => divisions * self.division() + 4 * products + 2 * fields + 10,
+            Self::Generic => Arithmetic { divisions, products, fields, loops: 1 },
             // Each primitive is one element: the division by their number falls away.
-            Self::HandCoded => (divisions - 1) * self.division() + 2 * products,
+            Self::HandCoded => {
+                Arithmetic { divisions: divisions - 1, products, fields: 0, loops: 0 }
+            }
         }
-    }
-
-    /// Instructions of one dimension of a subarray beyond its loads: it has three of these.
-    pub const fn dimension(self) -> u32 {
-        self.division() + 4
     }
 }
 
@@ -317,6 +311,9 @@ pub enum Refusal {
     /// There are too many calls.
     #[error("more than {MOST_CALLS} calls would be needed")]
     Calls,
+    /// [`Method::Automatic`] stands for the method that it chooses: [`Method::chosen`].
+    #[error("no method was chosen yet")]
+    Unchosen,
     /// The layout itself is wrong.
     #[error(transparent)]
     Datatype(#[from] DatatypeError),
@@ -363,13 +360,10 @@ impl Method {
         }
     }
 
-    /// Itself, or what [`Method::Automatic`] chooses for a layout.
-    ///
-    /// # Errors
-    ///
-    /// [`Refusal`] where there is nothing to choose from.
-    pub fn chosen(self, layout: &Layout, task: Task) -> Result<Self, Refusal> {
-        if self == Self::Automatic { automatic::choose(layout, task) } else { Ok(self) }
+    /// Itself, or what [`Method::Automatic`] chooses for a layout on a machine with these prices.
+    #[must_use]
+    pub fn chosen(self, layout: &Layout, task: Task, prices: &Prices) -> Self {
+        if self == Self::Automatic { automatic::choose(layout, task, prices) } else { self }
     }
 
     /// Itself where it can pack the layout, else `fallback`: a library with a fast path for some types
@@ -379,6 +373,10 @@ impl Method {
     ///
     /// [`Refusal`] of the method where there is no fallback, else that of the fallback.
     pub fn or(self, fallback: Option<Self>, layout: &Layout, task: Task) -> Result<Self, Refusal> {
+        if self == Self::Automatic {
+            // It chooses among methods of which one packs every layout.
+            return Ok(self);
+        }
         match (self.calls(layout, task), fallback) {
             (Ok(_), _) => Ok(self),
             (Err(_), Some(fallback)) => fallback.calls(layout, task).map(|_| fallback),
@@ -413,7 +411,7 @@ impl Method {
     ///
     /// # Errors
     ///
-    /// [`Refusal`] where the method is not made for such a layout.
+    /// [`Refusal`] where the method is not made for such a layout, or was not [chosen](Self::chosen).
     pub fn calls(self, layout: &Layout, task: Task) -> Result<Vec<DeviceCall>, Refusal> {
         let mut calls = match self {
             Self::Kernel => kernel::zero_copy(),
@@ -429,7 +427,7 @@ impl Method {
             Self::WholeExtent if task == Task::Unpack => return whole_extent::unpack(layout),
             Self::WholeExtent => whole_extent::pack(layout)?,
             Self::Cpu => cpu::calls(layout)?,
-            Self::Automatic => return automatic::choose(layout, task)?.calls(layout, task),
+            Self::Automatic => return Err(Refusal::Unchosen),
         };
         if task == Task::Unpack {
             calls.reverse();

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use super::call::{Buffer, Call};
 use super::contract::{Region, Space};
 use super::packing::Task;
-use crate::mpi::datatype::{Datatype, DatatypeError};
+use crate::mpi::datatype::{Datatype, DatatypeError, Rows};
 
 /// Elements of a datatype in a buffer of the program.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
@@ -76,7 +76,14 @@ impl Elements {
 
     /// Whether the data is one run of bytes: libraries send it as it is.
     pub fn is_one_piece(&self) -> bool {
-        self.runs(0..self.packed).nth(1).is_none()
+        let alike = self.datatype.rows(self.count).map(|rows| rows.count);
+        alike.map_or_else(|| self.runs(0..self.packed).nth(1).is_none(), |count| count <= 1)
+    }
+
+    /// All runs, where these are alike; the first byte is one of the buffer.
+    pub fn rows(&self) -> Option<Rows> {
+        let rows = self.datatype.rows(self.count)?;
+        Some(Rows { first: rows.first.checked_add_unsigned(self.origin)?, ..rows })
     }
 
     /// Where buffer `id` of the program has them.

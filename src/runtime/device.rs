@@ -17,6 +17,7 @@ pub mod bytes;
 mod causes;
 mod lanes;
 pub(super) mod operations;
+mod prices;
 mod stencil;
 mod telling;
 
@@ -45,6 +46,7 @@ use crate::protocols::packing::{self, DeviceCall, Layout, Task};
 use crate::units::{Time, TimeDelta};
 use bytes::Bytes;
 use lanes::PackLanes;
+pub use prices::prices;
 
 /// What is asked of a GPU.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -421,9 +423,10 @@ impl Running {
             Asked::Pack(call @ DeviceCall::Kernel { code, task, packed }) => {
                 let encoding = &*self.setup.layout.encoding;
                 let primitives = 0..encoding.primitives();
-                let lanes = PackLanes { encoding, code, task, packed, primitives };
-                let block = block(&self.setup);
                 let shape = self.gpus.as_ref().expect(ASKED).shape();
+                let instructions = &shape.instructions;
+                let lanes = PackLanes { encoding, code, task, packed, primitives, instructions };
+                let block = block(&self.setup, shape);
                 let count = || count::kernel(shape, block, &lanes);
                 let key = format!("{call:?}");
                 Operation::Kernel(*self.counted.entry(key).or_insert_with(count))
@@ -493,13 +496,11 @@ impl Running {
 }
 
 /// What a block of the packing kernel needs: its threads, and room for the nodes of the encoding.
-pub fn block(setup: &Setup) -> Block {
+pub fn block(setup: &Setup, shape: &Shape) -> Block {
     let shared = setup.layout.encoding.fixed_bytes();
-    Block { threads: setup.threads_per_block, registers: REGISTERS, shared }
+    let registers = shape.instructions.registers;
+    Block { threads: setup.threads_per_block, registers, shared }
 }
-
-/// Registers of a thread of the packing kernel; assumed.
-pub const REGISTERS: u32 = 20;
 
 fn direction(from: packing::Memory, to: packing::Memory) -> Direction {
     match (from.is_of_host(), to.is_of_host()) {

@@ -111,9 +111,8 @@ impl Packing {
 
     /// The packing, as this part.
     fn pack(&self, part: u32) -> Result<Vec<Step>, Refusal> {
-        let method = self.method.chosen(&self.layout, self.task)?;
-        let calls = method.calls(&self.layout, self.task)?;
-        let waits = method.waits_for_each();
+        let calls = self.method.calls(&self.layout, self.task)?;
+        let waits = self.method.waits_for_each();
         let steps = calls.into_iter().enumerate().flat_map(|(index, call)| {
             let before = (waits && index > 0).then_some(Step::WaitFor(part));
             before.into_iter().chain([ask(part, Asked::Pack(call))])

@@ -52,9 +52,9 @@ const FLOATS_AS_PAYLOAD: &[&str] = &["mpi/operator/float.rs"];
 const MOST_LINES: usize = 800;
 
 /// A source file, line by line, with comments, texts and test modules blanked out.
-struct Source {
+pub(super) struct Source {
     /// Below `src/`, with `/`.
-    path: String,
+    pub(super) path: String,
     text: String,
     code: String,
 }
@@ -69,21 +69,21 @@ impl Source {
     }
 
     /// Files `tests.rs` belong to a test module elsewhere.
-    fn is_test(&self) -> bool {
+    pub(super) fn is_test(&self) -> bool {
         self.path.ends_with("/tests.rs")
     }
 
-    fn layer(&self) -> &str {
+    pub(super) fn layer(&self) -> &str {
         let first = self.path.split('/').next().expect("a path has a first part");
         if first == "lib.rs" || first == "main.rs" { first } else { first.trim_end_matches(".rs") }
     }
 
-    fn lines(&self) -> impl Iterator<Item = (usize, &str)> {
+    pub(super) fn lines(&self) -> impl Iterator<Item = (usize, &str)> {
         (1..).zip(self.code.lines())
     }
 }
 
-fn sources() -> Vec<Source> {
+pub(super) fn sources() -> Vec<Source> {
     let files = files_below(&Path::new(ROOT).join("src"));
     let rust = files.iter().filter(|path| path.extension().is_some_and(|name| name == "rs"));
     let sources: Vec<Source> = rust.map(|path| Source::read(path)).collect();
@@ -216,7 +216,7 @@ fn allowed(source: &Source) -> &'static [&'static str] {
 
 /// `$found` must be empty; each line of it names a place.
 #[track_caller]
-fn check_none(found: &[String]) {
+pub(super) fn check_none(found: &[String]) {
     assert!(found.is_empty(), "\n{}\n", found.join("\n"));
 }
 

@@ -2,6 +2,7 @@
 
 mod architecture;
 mod claims;
+mod constants;
 mod guide;
 mod notebooks;
 mod rows;

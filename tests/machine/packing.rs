@@ -42,7 +42,14 @@ fn layouts() -> Vec<(&'static str, Layout)> {
     all.map(|(name, datatype, count)| (name, layout(datatype, count))).into()
 }
 
+/// A packing on the machine of the document.
 fn packing(layout: &Layout, method: Method, task: Task) -> Packing {
+    packing_on(&c2050(&[]), layout, method, task)
+}
+
+fn packing_on(machine: &Profile, layout: &Layout, method: Method, task: Task) -> Packing {
+    let prices = device::prices(machine).expect("a machine with a GPU");
+    let method = method.chosen(layout, task, &prices);
     Packing { layout: layout.clone(), method, task, threads_per_block: 64, beside: None }
 }
 
@@ -82,10 +89,11 @@ fn every_method_packs_and_unpacks_what_the_serial_reference_does() {
         let mut able = 0;
         for method in Method::ALL {
             for task in [Task::Pack, Task::Unpack] {
-                if method.calls(&layout, task).is_err() {
+                let packing = packing(&layout, method, task);
+                if packing.programs().is_err() {
                     continue;
                 }
-                let outcome = run(&packing(&layout, method, task));
+                let outcome = run(&packing);
                 assert_eq!(outcome.ending, Ending::Finished);
                 assert_eq!(outcome.violations, [], "{name} {method:?} {task:?}");
                 able += 1;
@@ -443,7 +451,8 @@ fn varied() -> Vec<(&'static str, Layout)> {
 fn distance(model: &str, task: Task) -> [u64; 2] {
     let profile = gpu_machine::machine(model, &[]);
     let time = |layout: &Layout, method| {
-        let packing = Packing { threads_per_block: 256, ..packing(layout, method, task) };
+        let packing = packing_on(&profile, layout, method, task);
+        let packing = Packing { threads_per_block: 256, ..packing };
         packing.programs().ok()?;
         Some(took(&device::run(setup(&packing, &profile)), PACK).as_ps())
     };
@@ -452,7 +461,8 @@ fn distance(model: &str, task: Task) -> [u64; 2] {
         let others = Method::ALL.into_iter().filter(|&method| is_general(method));
         let best = others.filter_map(|method| time(&layout, method)).min().unwrap();
         let found = time(&layout, Method::Automatic).unwrap() * 100 / best;
-        let chosen = Method::Automatic.chosen(&layout, task).unwrap().name();
+        let prices = device::prices(&profile).unwrap();
+        let chosen = Method::Automatic.chosen(&layout, task, &prices).name();
         let bytes = layout.encoding.packed();
         println!("{task:?} {name}, {bytes} B: {chosen}, {found} % of the best");
         (sum, most, count) = (sum + found, most.max(found), count + 1);

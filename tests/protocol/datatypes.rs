@@ -77,6 +77,18 @@ fn runs_are_maximal(datatype: &Datatype, count: u64) -> Outcome {
     Ok(())
 }
 
+/// What is known of the runs from the tree alone is what a walk over them finds.
+fn rows_are_the_runs(datatype: &Datatype, count: u64) -> Outcome {
+    let Some(rows) = datatype.rows(count) else { return Ok(()) };
+    let runs: Vec<Segment> = datatype.segments(count).unwrap().collect();
+    prop_assert_eq!(runs.len() as u64, rows.count);
+    for (number, run) in (0..).zip(&runs) {
+        let step = if number == 0 { 0 } else { rows.stride * number };
+        prop_assert_eq!((run.offset, run.length), (rows.first + step, rows.length));
+    }
+    Ok(())
+}
+
 /// D3: what was packed comes back to its places, and no other byte is touched.
 fn unpacks_in_place(datatype: &Datatype, count: u64, map: &Map, split: u64) -> Outcome {
     let (source, origin) = buffer(map);
@@ -188,6 +200,7 @@ proptest! {
         packs_the_map(&datatype, count, &map, split)?;
         unpacks_in_place(&datatype, count, &map, split)?;
         runs_are_maximal(&datatype, count)?;
+        rows_are_the_runs(&datatype, count)?;
         ids_are_the_primitives(&datatype, count, &map)?;
     }
 }

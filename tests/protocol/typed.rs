@@ -9,16 +9,18 @@ use crate::chart::{Chart, check_chart, near, nodes};
 use crate::common::{Script, cross, ideal, job};
 use crate::datatypes::scattered;
 use crate::datatypes_model::{Map, datatype};
-use crate::small::{Small, WORLD, wait, wait_all};
+use crate::small::{Small, WORLD, all, own, wait, wait_all};
 use mpisim::engine::{Stream, Streams};
 use mpisim::mpi::datatype::{Datatype, Primitive};
 use mpisim::mpi::envelope::Rank;
 use mpisim::protocols::call::{Buffer, Call, Outcome, Peer, Reply, SendMode};
 use mpisim::protocols::contract::{Handle, Next, Process, Region, Space, Thread};
+use mpisim::protocols::library::Endpoints;
 use mpisim::protocols::rendezvous::{Cooperation, Protocol, Scheme};
 use mpisim::protocols::typed::Elements;
 use mpisim::runtime::explore::{self, Budget};
 use mpisim::runtime::memory::Memories;
+use mpisim::runtime::monitors::Violation;
 use mpisim::runtime::timed::Ending;
 use mpisim::units::Bytes;
 use proptest::prelude::Strategy;
@@ -266,6 +268,115 @@ fn several_messages_in_pieces_are_open_at_once() {
             let survey = explore::judged(&small.world(), Budget::default(), |_| None);
             assert!(survey.is_clean(), "{blocks} {modes:?}: {survey:#?}");
         }
+    }
+}
+
+/// Two sends of one buffer at once, each with its own type, or none: what each of them selects arrives,
+/// and the monitors expect of neither what the other one has.
+#[test]
+fn one_buffer_is_sent_twice_at_once_with_different_types() {
+    // Neither is over before both are begun, short as they are.
+    let (wide, narrow) = (columns(10), columns(4));
+    let (back, plain) = (backwards(8), Side::bytes(12));
+    for [first, second] in [
+        [&wide, &narrow],
+        [&narrow, &wide],
+        [&narrow, &back],
+        [&wide, &plain],
+        [&plain, &narrow],
+        [&wide, &wide],
+    ] {
+        let sends = [first, second].map(|side| (side, isend(SendMode::Synchronous)));
+        let sends = sends.into_iter().zip(0..).map(|((side, call), number)| {
+            let Call::Isend { to, tag, comm, buffer, mode, .. } = call else { unreachable!() };
+            side.call(Call::Isend { request: Handle(number), to, tag, comm, buffer, mode })
+        });
+        let receive = |side: &Side, id: u32| {
+            let buffer = Buffer { id, bytes: side.len() };
+            Call::Recv { source: Peer::Any, tag: Some(7), comm: WORLD, buffer }
+        };
+        let sender: Vec<_> = sends.chain([wait_all(0, 2)]).collect();
+        let small = Small::new(vec![sender, vec![receive(first, 0), receive(second, 1)]]);
+        let words = format!("{:?} then {:?}", first.elements, second.elements);
+        let survey = explore::judged(&small.world(), Budget::default(), |world| {
+            let found = [(first, 0), (second, 1)].map(|(side, id)| arrived(world, side, id));
+            found.into_iter().flatten().next()
+        });
+        assert!(survey.is_clean(), "{words}: {survey:#?}");
+        // The first is compared with what it was filled with; the second where it selects the same.
+        assert!(survey.sometimes.compared > 0, "{words}");
+    }
+}
+
+/// What is wrong with the bytes that process 1 has in buffer `id`: they are to be those of `side` of
+/// the one buffer of process 0, which was inverted when it was given back.
+fn arrived(world: &crate::small::World, side: &Side, id: u32) -> Option<Violation> {
+    let bytes = |process, id, len| {
+        world.memories().bytes(Process(process), Region::new(Space::User(id), len))
+    };
+    let places: Vec<u64> =
+        if side.elements.is_one_piece() { (0..side.len()).collect() } else { side.places.clone() };
+    let source = bytes(0, 0, places.iter().max().unwrap() + 1);
+    let expected = places.iter().map(|&place| !source[usize::try_from(place).unwrap()]);
+    let found = bytes(1, id, side.len());
+    (!expected.eq(found.iter().copied())).then(|| Violation {
+        id: "V2",
+        statement: "bytes arrive as sent",
+        objects: vec![format!("buffer {id}")],
+        detail: format!("{found:?}"),
+    })
+}
+
+/// Process 0 sends to both endpoints of process 1, which begin with rank `first`, one after the other:
+/// each has a thread and a lane. Sender, and both receivers.
+fn two_lanes(first: u32) -> (Endpoints, [Vec<Call>; 3]) {
+    let each = vec![u16::try_from(first).unwrap(), 2];
+    let endpoints = Endpoints { at_start: Some(each), ..own(2) };
+    let (sent, got) = (columns(20), backwards(40));
+    let to = |rank: u32, id: u32| {
+        let (to, buffer) = (Peer::Rank(Rank(rank)), Buffer { id, bytes: 0 });
+        sent.call(Call::Send { to, tag: 7, comm: WORLD, buffer, mode: SendMode::Standard })
+    };
+    let into = |id: u32| {
+        let (source, buffer) = (Peer::Rank(Rank(0)), Buffer { id, bytes: 0 });
+        got.call(Call::Recv { source, tag: Some(7), comm: WORLD, buffer })
+    };
+    let taker = |id: u16| vec![Call::Attach { id }, into(u32::from(id))];
+    let sender = vec![Call::Attach { id: 0 }, to(first, 0), to(first + 1, 1)];
+    (endpoints, [sender, taker(0), taker(1)])
+}
+
+/// A thread that unpacks and another one whose message comes meanwhile have staging buffers of their
+/// own, whatever runs before what.
+#[test]
+fn threads_with_own_lanes_never_meet_in_a_staging_buffer() {
+    let (endpoints, calls) = two_lanes(1);
+    let [sender, one, other] = calls.map(all);
+    for rendezvous in [Protocol::RGet, Protocol::RPut, Protocol::RPutImmediate] {
+        let steps = vec![vec![sender.clone()], vec![one.clone(), other.clone()]];
+        let small = Small { rendezvous, ..Small::threads(steps) }.with(endpoints.clone());
+        let survey = explore::judged(&small.world(), Budget::default(), |_| None);
+        assert!(survey.is_clean(), "{rendezvous:?}: {survey:#?}");
+        assert!(survey.sometimes.compared > 0);
+    }
+}
+
+/// The same in time: the second thread begins at every moment while the first one is at work.
+#[test]
+fn threads_with_own_lanes_unpack_beside_each_other() {
+    let (endpoints, [sender, one, other]) = two_lanes(2);
+    for delay in (0..400_000).step_by(5_000) {
+        let script = |(late, calls): (u64, &[Call])| {
+            let calls = calls.iter().cloned().map(Next::Call);
+            Script::new([Next::Compute(late)].into_iter().chain(calls))
+        };
+        let threads = [(0, &*sender), (0, &[]), (0, &*one), (delay, &*other)];
+        let mut job = job(ideal(&[]), threads.map(script).into());
+        (job.threads, job.endpoints) = (2, endpoints.clone());
+        (job.eager_inter, job.eager_intra) = (Some(Bytes::new(0)), Some(Bytes::new(0)));
+        let ran = cross(job).unwrap_or_else(|drift| panic!("{delay}: {drift}"));
+        assert_eq!(ran.outcome.ending, Ending::Finished, "{delay}");
+        assert_eq!(ran.outcome.violations, [], "{delay}");
     }
 }
 

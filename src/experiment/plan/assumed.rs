@@ -5,6 +5,7 @@
 use super::{Point, Workload};
 use crate::protocols::rma::Issue;
 use crate::units::{Bytes, TimeDelta};
+use crate::workloads::gpu::GpuWorkload;
 use crate::workloads::mutex::Algorithm;
 use crate::workloads::one_sided::Task;
 
@@ -25,6 +26,9 @@ pub struct Assumption {
 
 /// What a point assumes; nothing where it says nothing of the kind.
 pub fn assumptions(point: &Point) -> Vec<Assumption> {
+    if let Workload::Gpu(workload) = &point.workload {
+        return kernel(workload);
+    }
     let Workload::OneSided(workload) = &point.workload else { return Vec::new() };
     let mut found = Vec::new();
     if let Issue::Adaptive { operations, bytes } = point.mpi.rma.issue {
@@ -34,6 +38,27 @@ pub fn assumptions(point: &Point) -> Vec<Assumption> {
         found.extend(pauses(asked.pauses.first, asked.pauses.doublings));
     }
     found
+}
+
+/// The code of a stencil's kernel, where its work is counted.
+fn kernel(workload: &GpuWorkload) -> Vec<Assumption> {
+    let GpuWorkload::Stencil(stencil) = workload else { return Vec::new() };
+    if stencil.point.is_some() {
+        return Vec::new();
+    }
+    let assumed = |path, value: u32, low, high, note| Assumption {
+        path,
+        value: value.to_string(),
+        low,
+        high,
+        note,
+    };
+    let of_point = "nine loads of shared memory, eleven operations, addresses and bounds";
+    let of_halo = "its place, the load, the store to shared memory";
+    vec![
+        assumed("workload.instructions", stencil.instructions, "40", "120", of_point),
+        assumed("workload.halo_instructions", stencil.halo_instructions, "3", "12", of_halo),
+    ]
 }
 
 fn adaptive(operations: u32, bytes: u64) -> [Assumption; 2] {

@@ -13,7 +13,6 @@ use crate::hardware::gpu::{Block, Shape};
 use crate::mpi::datatype::{Datatype, Primitive};
 use crate::protocols::device::DeviceBuffer;
 use crate::protocols::packing::{Layout, Method};
-use crate::runtime::device::REGISTERS;
 use crate::workloads::gpu::stencil::GpuStencil;
 use crate::workloads::gpu::{GpuPingPong, GpuWorkload};
 
@@ -196,6 +195,7 @@ fn stencil(
     (stencil.tile, stencil.host) = (tile, host);
     stencil.point = node.time("point_time").map(crate::units::TimeDelta::as_ps);
     stencil.instructions = small("instructions", 60);
+    stencil.halo_instructions = small("halo_instructions", 6);
     (stencil.steps, stencil.warm_up) = (rounds.unwrap_or(1), small("warmup", 2));
     Some(stencil)
 }
@@ -227,7 +227,8 @@ pub(super) fn check_machine(
         GpuWorkload::Stencil(stencil) => ("tile_rows", stencil.column()),
     };
     let shared = buffer.layout.encoding.fixed_bytes();
-    let packs = Block { threads: buffer.threads_per_block, registers: REGISTERS, shared };
+    let registers = shape.instructions.registers;
+    let packs = Block { threads: buffer.threads_per_block, registers, shared };
     let tiles = match &**workload {
         GpuWorkload::Stencil(stencil) => Block::of(stencil.tile.0 * stencil.tile.1),
         GpuWorkload::PingPong(_) => packs,

@@ -9,7 +9,7 @@ use super::super::shape::path;
 use super::place;
 use crate::hardware::gpu::{Block, Shape};
 use crate::protocols::packing::{DeviceCall, Layout, Method, Task};
-use crate::runtime::device::REGISTERS;
+use crate::runtime::device;
 use crate::workloads::packing::{Beside, Contexts, Order, Other, Packing};
 
 /// Primitives of a packing: one thread for each.
@@ -107,6 +107,13 @@ fn check_buffer(diagnostics: &mut Diagnostics, node: &Node, layout: &Layout) -> 
     let allowed = format!("the elements of the datatype lie in {needed} B, from {low} to {high}");
     refuse(diagnostics, node, &codes::CONTRADICTION, ("buffer", found, &allowed));
     None
+}
+
+/// The method that [`Method::Automatic`] stands for on this machine; without a GPU there is none.
+pub(super) fn choose(packing: &mut Packing, machine: &Machine) {
+    if let Some(prices) = device::prices(&machine.profile) {
+        packing.method = packing.method.chosen(&packing.layout, packing.task, &prices);
+    }
 }
 
 /// Sections of a scenario that are about processes and their messages.
@@ -231,7 +238,8 @@ pub(super) fn check_machine(
     };
     let threads = packing.threads_per_block;
     let shared = packing.layout.encoding.fixed_bytes();
-    let block = |threads, shared| Block { threads, registers: REGISTERS, shared };
+    let registers = shape.instructions.registers;
+    let block = |threads, shared| Block { threads, registers, shared };
     if shape.resident(block(threads, 0)) == 0 {
         let most = shape.threads_per_sm;
         let found = format!("a block of {threads} threads");
@@ -250,7 +258,8 @@ pub(super) fn check_machine(
 fn asks_a_gpu(packing: &Packing) -> bool {
     let calls = packing.method.calls(&packing.layout, packing.task).unwrap_or_default();
     let by_core = |call: &DeviceCall| matches!(call, DeviceCall::Host { .. });
-    packing.beside.is_some() || !calls.iter().all(by_core)
+    let is_unchosen = packing.method == Method::Automatic;
+    packing.beside.is_some() || is_unchosen || !calls.iter().all(by_core)
 }
 
 /// Bytes that really move are held.

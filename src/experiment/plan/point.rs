@@ -70,7 +70,7 @@ pub(super) fn read(
     let rma = one_sided::settings(tree);
     let shape = Agents { nodes, threads, separate, each, rma: &rma };
     let node = tree.get("workload")?;
-    let workload = if node.word("kind") == Some("goal") {
+    let mut workload = if node.word("kind") == Some("goal") {
         Workload::Goal(Box::new(goal::read(diagnostics, node, known)?))
     } else {
         workload(diagnostics, node, &choices, shape)?
@@ -108,7 +108,8 @@ pub(super) fn read(
     if matches!(&workload, Workload::OneSided(task) if task.needs_bytes()) {
         mpi.payload = Payload::Real;
     }
-    if let Workload::Packing(packing) = &workload {
+    if let Workload::Packing(packing) = &mut workload {
+        packing::choose(packing, &machine);
         let real = mpi.payload == Payload::Real;
         packing::check_keys(diagnostics, tree, packing, &params);
         packing::check_machine(diagnostics, tree, &machine, (packing, real));

@@ -79,6 +79,12 @@ pub(super) static STENCIL: Variant = variant(
             "60",
             "Instructions of a thread of the kernel, besides those for the halo and double precision.",
         ),
+        default(
+            "halo_instructions",
+            &TILE,
+            "6",
+            "Instructions around each load of the halo: its place, the load, the store to shared memory.",
+        ),
         optional(
             "point_time",
             &TIME,

@@ -21,6 +21,7 @@ pub mod count;
 mod device;
 #[cfg(feature = "mutants")]
 mod flaw;
+mod instructions;
 mod kernel;
 mod l2;
 mod multiprocessors;
@@ -34,6 +35,7 @@ pub use copy::{Copy, Direction, HostMemory};
 use device::Device;
 #[cfg(feature = "mutants")]
 pub use flaw::Flaw;
+pub use instructions::{Instructions, Widths};
 pub use kernel::{Block, Kernel};
 pub use shape::{RowRule, Shape};
 pub use warp::{Access, Kind, Lane, Lanes, Space};

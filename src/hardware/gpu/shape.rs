@@ -2,6 +2,7 @@
 
 #[cfg(feature = "mutants")]
 use super::flaw::Flaw;
+use super::instructions::Instructions;
 use super::kernel::Block;
 use crate::hardware::profile::Profile;
 use crate::units::{Bandwidth, Frequency, PS_PER_S, TimeDelta};
@@ -52,6 +53,8 @@ pub struct Shape {
     pub l1_latency: TimeDelta,
     /// Bytes of the second-level cache.
     pub l2_size: u64,
+    /// Lines of a set of both caches.
+    pub cache_ways: u32,
     /// Load that hits the second-level cache.
     pub l2_latency: TimeDelta,
     /// Engines that copy.
@@ -88,6 +91,8 @@ pub struct Shape {
     pub sm_share: u32,
     /// Rate at which a core copies into the buffers that pageable memory is staged in.
     pub staging_bw: Bandwidth,
+    /// What the code of kernels issues.
+    pub instructions: Instructions,
     /// A planted bug.
     #[cfg(feature = "mutants")]
     pub flaw: Option<Flaw>,
@@ -116,6 +121,7 @@ impl Shape {
             l1_size: gpu.l1_size.unwrap_or_default().as_u64(),
             l1_latency: gpu.l1_latency?,
             l2_size: gpu.l2_size?.as_u64(),
+            cache_ways: gpu.cache_ways?,
             l2_latency: gpu.l2_latency?,
             copy_engines: gpu.copy_engines?,
             call_overhead: gpu.call_overhead?,
@@ -138,6 +144,7 @@ impl Shape {
             sm_reads: gpu.sm_outstanding_reads?,
             sm_share: gpu.arbitration_sm_to_ce?,
             staging_bw: profile.mem.core_copy_bw_dram,
+            instructions: Instructions::of(gpu)?,
             #[cfg(feature = "mutants")]
             flaw: None,
         })

@@ -100,8 +100,9 @@ impl<'a> WarpCounter<'a> {
     pub(super) fn new(shape: &'a Shape) -> Self {
         Self {
             shape,
-            cache: Cache::new(shape.l2_size, shape.transaction),
-            near: (shape.l1_size > 0).then(|| Cache::new(shape.l1_size, shape.transaction)),
+            cache: Cache::new(shape.l2_size, shape.transaction, shape.cache_ways),
+            near: (shape.l1_size > 0)
+                .then(|| Cache::new(shape.l1_size, shape.transaction, shape.cache_ways)),
             lanes: vec![Lane::default(); shape.warp as usize],
             ranges: Vec::new(),
             left: Vec::new(),

@@ -57,29 +57,147 @@ impl Scattered {
         primitives: u64,
         (line, page): (Bytes, Bytes),
     ) -> Self {
-        let (line, of_page) = (line.as_u64(), page.as_u64() / line.as_u64());
-        let mut touched = vec![false; usize::try_from(of_page).expect("a page has few lines")];
-        let place = |byte: i64| byte.div_euclid(line.cast_signed());
-        let (mut blocks, mut bytes, mut lines) = (0, 0, 0);
-        let mut span: Option<(i64, i64)> = None;
-        let mut course =
-            Course { of_page: of_page.cast_signed(), last: None, step: None, jumps: 0 };
-        for (offset, length) in runs.into_iter().filter(|&(_, length)| length > 0) {
-            let (first, end) = (place(offset), place(offset + length.cast_signed() - 1));
-            blocks += 1;
-            bytes += length;
-            lines += (end - first + 1 - course.shared(first, end)).unsigned_abs();
-            span = Some(span.map_or((first, end), |(low, high)| (low.min(first), high.max(end))));
-            course.go_on(first, end);
-            for at in (first..=end).take(touched.len()) {
-                let at = at.rem_euclid(of_page.cast_signed()).unsigned_abs();
-                touched[usize::try_from(at).expect("a line of a page")] = true;
-            }
+        let mut walk = Walk::new((line, page));
+        for (offset, length) in runs {
+            walk.go(offset, length);
         }
-        let touched = touched.into_iter().filter(|&one| one).count() as u64;
-        let room = span.map_or(0, |(low, high)| high.abs_diff(low) + 1).min(lines) * line;
-        let (lines, jumps) = (lines * line, course.jumps);
-        Self { blocks, primitives, bytes, lines, room, jumps, touched, of_page }
+        walk.seen(primitives)
+    }
+
+    /// As [`Self::of`], of blocks that are all alike: two periods are walked, and those between them
+    /// and the last, which is not whole, are counted as the second.
+    ///
+    /// A period is as many blocks as lie a whole number of pages from their equals, so that each touches
+    /// the lines of its pages as its equal does. The first may differ, as nothing comes before it.
+    ///
+    /// # Panics
+    ///
+    /// As [`Self::of`]; or when the blocks are beyond 64 bits.
+    pub fn of_blocks(all: Blocks, primitives: u64, (line, page): (Bytes, Bytes)) -> Self {
+        let mut walk = Walk::new((line, page));
+        let pages = page.as_u64();
+        // The step into a period is that of its equal where a block of the period goes before it.
+        let period = (pages / common(all.stride.unsigned_abs(), pages)).max(2);
+        let rest = all.count.saturating_sub(2 * period) % period;
+        let walked = all.count.min(2 * period + rest);
+        let mut before = [walk.sums; 2];
+        for block in 0..walked {
+            if block == period || block == 2 * period {
+                before = [before[1], walk.sums];
+            }
+            walk.go(all.first + all.stride * block.cast_signed(), all.length);
+        }
+        if walked == 2 * period {
+            before = [before[1], walk.sums];
+        }
+        let left_out = (all.count - walked) / period;
+        walk.sums = walk.sums.and_again(before, left_out);
+        if let Some(last) = all.count.checked_sub(1) {
+            walk.reaches(all.first + all.stride * last.cast_signed(), all.length);
+        }
+        walk.seen(primitives)
+    }
+}
+
+/// Blocks that are all alike.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Blocks {
+    /// Where the first begins.
+    pub first: i64,
+    /// Bytes of each.
+    pub length: u64,
+    /// From one to the next.
+    pub stride: i64,
+    /// How many.
+    pub count: u64,
+}
+
+/// The greatest common divisor.
+const fn common(mut one: u64, mut other: u64) -> u64 {
+    while one > 0 {
+        (one, other) = (other % one, one);
+    }
+    other
+}
+
+/// What grows with each block.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sums {
+    blocks: u64,
+    bytes: u64,
+    lines: u64,
+    jumps: u64,
+}
+
+impl Sums {
+    /// With what came between two others so many times more.
+    const fn and_again(self, [from, to]: [Self; 2], times: u64) -> Self {
+        Self {
+            blocks: self.blocks + (to.blocks - from.blocks) * times,
+            bytes: self.bytes + (to.bytes - from.bytes) * times,
+            lines: self.lines + (to.lines - from.lines) * times,
+            jumps: self.jumps + (to.jumps - from.jumps) * times,
+        }
+    }
+}
+
+/// The blocks so far.
+struct Walk {
+    line: u64,
+    of_page: u64,
+    sums: Sums,
+    /// First and last line.
+    span: Option<(i64, i64)>,
+    touched: Vec<bool>,
+    course: Course,
+}
+
+impl Walk {
+    fn new((line, page): (Bytes, Bytes)) -> Self {
+        let (line, of_page) = (line.as_u64(), page.as_u64() / line.as_u64());
+        let touched = vec![false; usize::try_from(of_page).expect("a page has few lines")];
+        let course = Course { of_page: of_page.cast_signed(), last: None, step: None };
+        Self { line, of_page, sums: Sums::default(), span: None, touched, course }
+    }
+
+    /// The lines of a block, which has bytes.
+    const fn lines(&self, offset: i64, length: u64) -> (i64, i64) {
+        let line = self.line.cast_signed();
+        (offset.div_euclid(line), (offset + length.cast_signed() - 1).div_euclid(line))
+    }
+
+    fn go(&mut self, offset: i64, length: u64) {
+        if length == 0 {
+            return;
+        }
+        let (first, end) = self.lines(offset, length);
+        self.sums.blocks += 1;
+        self.sums.bytes += length;
+        self.sums.lines += (end - first + 1 - self.course.shared(first, end)).unsigned_abs();
+        self.sums.jumps += u64::from(!self.course.expects(first));
+        self.course.go_on(first, end);
+        self.reaches(offset, length);
+        for at in (first..=end).take(self.touched.len()) {
+            let at = at.rem_euclid(self.course.of_page).unsigned_abs();
+            self.touched[usize::try_from(at).expect("a line of a page")] = true;
+        }
+    }
+
+    /// A block is there, wherever it is counted.
+    fn reaches(&mut self, offset: i64, length: u64) {
+        if length > 0 {
+            let (first, end) = self.lines(offset, length);
+            let (low, high) = self.span.unwrap_or((first, end));
+            self.span = Some((low.min(first), high.max(end)));
+        }
+    }
+
+    fn seen(&self, primitives: u64) -> Scattered {
+        let Sums { blocks, bytes, lines, jumps } = self.sums;
+        let touched = self.touched.iter().filter(|&&one| one).count() as u64;
+        let room = self.span.map_or(0, |(low, high)| high.abs_diff(low) + 1).min(lines);
+        let (lines, room, of_page) = (lines * self.line, room * self.line, self.of_page);
+        Scattered { blocks, primitives, bytes, lines, room, jumps, touched, of_page }
     }
 }
 
@@ -90,7 +208,6 @@ struct Course {
     last: Option<(i64, i64)>,
     /// From the first line of the run before that one to its own.
     step: Option<i64>,
-    jumps: u64,
 }
 
 impl Course {
@@ -99,15 +216,19 @@ impl Course {
         self.last.map_or(0, |(low, high)| (end.min(high) - first.max(low) + 1).max(0))
     }
 
-    /// The next run: it follows, or lies as far from the one before as that from its own, in one page.
-    fn go_on(&mut self, first: i64, end: i64) {
+    /// Whether the next run follows, or lies as far from the one before as that from its own, in one
+    /// page.
+    fn expects(&self, first: i64) -> bool {
         let step = self.last.map(|(low, _)| first - low);
         let follows = self.last.is_some_and(|(low, high)| (low..=high + 1).contains(&first));
         let page = |line: i64| line.div_euclid(self.of_page);
         let is_in_page = self.last.is_some_and(|(low, _)| page(low) == page(first));
-        let is_expected = follows || is_in_page && step == self.step;
-        self.jumps += u64::from(!is_expected);
-        (self.last, self.step) = (Some((first, end)), step);
+        follows || is_in_page && step == self.step
+    }
+
+    fn go_on(&mut self, first: i64, end: i64) {
+        self.step = self.last.map(|(low, _)| first - low);
+        self.last = Some((first, end));
     }
 }
 

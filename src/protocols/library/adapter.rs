@@ -36,7 +36,7 @@ impl Library {
     pub(super) fn taken_by_adapter(&self, brought: &Brought<'_, Packet>) -> bool {
         // What a receive offers before its message comes is taken back by packets.
         // Only a core scatters what a receive takes in pieces.
-        if self.job.rendezvous == Protocol::Rtr || self.typed.is_some() {
+        if self.job.rendezvous == Protocol::Rtr || self.has_pieces() {
             return false;
         }
         match *brought {

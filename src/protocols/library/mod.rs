@@ -28,6 +28,7 @@ mod one_sided;
 #[cfg(feature = "mutants")]
 mod planted;
 mod requests;
+mod staging;
 mod typed;
 mod words;
 mod work;
@@ -529,7 +530,7 @@ impl Machine for Library {
         self.advance_background(thread, out)?;
         self.arrange(thread, out)?;
         if self.typed.is_some() {
-            self.carry_typed(first, out);
+            self.carry_typed(thread, first, out);
         }
         Ok(())
     }

@@ -20,12 +20,11 @@
 //! Left out: that pipeline (a message by RDMA is packed whole before any of it moves), and gathering by
 //! the HCA. Noticeable from some hundred kilobytes on. Staging buffers are kept and stay pinned. All that a
 //! sender has is packed, also where a shorter receive truncates it.
-//! A staging buffer is free again when the actions that empty it are asked for: threads of one process whose
-//! guards let them run between two pieces of one list (own or independent lanes) could meet in it. No
-//! scenario has such a program.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::staging::Staging;
 use super::{
     Action, Key, Library, LibraryAction, ProtocolError, Region, Reply, Space, Thread, push_return,
 };
@@ -40,8 +39,9 @@ use crate::protocols::typed::{Elements, TypedCall, TypedCopy};
 /// The messages in pieces that are open.
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
 pub(super) struct Typed {
-    /// By number of their staging buffer; the last one of the list is open.
-    open: Vec<Option<Message>>,
+    /// By number of their staging buffer.
+    open: BTreeMap<u32, Message>,
+    staging: Staging,
     #[cfg(feature = "mutants")]
     pub(super) mutant: Option<Mutant>,
 }
@@ -102,7 +102,7 @@ impl Library {
             return Err(self.refuse("only messages lie in pieces", &typed.call));
         };
         let packed = if self.moves(&typed.call) {
-            self.stage(buffer.id, task, &typed.elements)
+            self.stage(thread, (buffer.id, task), &typed.elements)
         } else {
             typed.elements.data(buffer.id)
         };
@@ -148,45 +148,60 @@ impl Library {
         peer != Peer::Null
     }
 
-    /// The lowest free staging buffer, for a message.
-    fn stage(&mut self, buffer: u32, task: Task, elements: &Arc<Elements>) -> Region {
+    /// A staging buffer for a message of this thread.
+    fn stage(
+        &mut self,
+        thread: Thread,
+        (buffer, task): (u32, Task),
+        elements: &Arc<Elements>,
+    ) -> Region {
         let typed = self.typed.get_or_insert_default();
         #[cfg(feature = "mutants")]
         {
             typed.mutant = self.job.mutant();
         }
-        let open = &mut typed.open;
-        let slot = open.iter().position(Option::is_none).unwrap_or(open.len());
-        if slot == open.len() {
-            open.push(None);
-        }
         let (elements, done) = (Arc::clone(elements), false);
         let packed = elements.packed();
-        open[slot] = Some(Message { task, buffer, elements, done });
-        let slot = u32::try_from(slot).expect("open messages are counted in u32");
+        let slot = typed.staging.take(thread);
+        typed.open.insert(slot, Message { task, buffer, elements, done });
         Region::new(Space::Packed(slot), packed)
     }
 
-    /// Puts the pieces of messages in the place of their staging buffers in what was asked for from
-    /// `first` on.
-    pub(super) fn carry_typed(&mut self, first: usize, out: &mut Vec<LibraryAction>) {
+    /// Whether a message in pieces is open.
+    pub(super) fn has_pieces(&self) -> bool {
+        self.typed.as_ref().is_some_and(|typed| !typed.open.is_empty())
+    }
+
+    /// Puts the pieces of messages in the place of their staging buffers in what was asked of this
+    /// thread from `first` on.
+    pub(super) fn carry_typed(
+        &mut self,
+        thread: Thread,
+        first: usize,
+        out: &mut Vec<LibraryAction>,
+    ) {
         let Some(mut typed) = self.typed.take() else { return };
+        typed.staging.is_through(thread);
+        let is_alone = self.pending.len() == 1;
+        #[cfg(feature = "mutants")]
+        let is_alone = is_alone || self.job.has(Mutant::StagesInUse);
+        let by = (!is_alone).then_some(thread);
         for action in out.split_off(first) {
-            typed.carry(action, out);
+            typed.carry(action, by, out);
         }
         #[cfg(feature = "mutants")]
         typed.spoil(first, out);
-        self.typed = (!typed.open.is_empty()).then_some(typed);
+        self.typed = (!typed.staging.is_idle()).then_some(typed);
     }
 }
 
 impl Typed {
     fn message(&mut self, slot: u32) -> &mut Message {
-        let message = self.open.get_mut(slot as usize).and_then(Option::as_mut);
-        message.expect("a staging buffer is named while its message is open")
+        self.open.get_mut(&slot).expect("a staging buffer is named while its message is open")
     }
 
-    fn carry(&mut self, action: LibraryAction, out: &mut Vec<LibraryAction>) {
+    /// One action; `by` empties staging buffers, where others run beside it.
+    fn carry(&mut self, action: LibraryAction, by: Option<Thread>, out: &mut Vec<LibraryAction>) {
         if let Some((slot, task, other, first)) = copied(&action) {
             let message = self.message(slot);
             if task == Task::Pack && message.done {
@@ -207,7 +222,7 @@ impl Typed {
         let Action::Complete { code, buffer: Some(region), fact } = action else {
             return out.push(action);
         };
-        let buffer = Some(self.complete(region, fact.as_ref(), out));
+        let buffer = Some(self.complete(region, fact.as_ref(), by, out));
         out.emit(|| Action::Complete { code, buffer, fact });
     }
 
@@ -216,6 +231,7 @@ impl Typed {
         &mut self,
         region: Region,
         fact: Option<&Observation>,
+        by: Option<Thread>,
         out: &mut Vec<LibraryAction>,
     ) -> Region {
         let Space::Packed(slot) = region.space else { return region };
@@ -226,10 +242,8 @@ impl Typed {
             out.push(message.copy(region, 0));
         }
         let data = message.elements.data(message.buffer);
-        self.open[slot as usize] = None;
-        while let Some(None) = self.open.last() {
-            self.open.pop();
-        }
+        self.open.remove(&slot);
+        self.staging.give_back(slot, by);
         data
     }
 }

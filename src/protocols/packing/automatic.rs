@@ -2,12 +2,12 @@
 //!
 //! The rule counts what the calls of a method cost, in bytes that the bus could carry meanwhile: each
 //! call and launch a fixed number, each packet its header, each byte that a core moves what it takes
-//! longer. Its numbers are those of one machine, rounded; elsewhere the choice is worse, not wrong.
-//! Source: extends `gpu-pack` Sec. 4.2; the numbers follow from `models/arc-c2050-qdr.json`.
+//! longer. Its numbers are those of the machine, as a library would measure when it is installed.
+//! Source: extends `gpu-pack` Sec. 4.2.
 //! Left out: what else uses the GPU; noticeable where a kernel waits for another one.
 
 use super::boxes::{Joined, pieces};
-use super::{DeviceCall, Layout, Memory, Method, Refusal, Task};
+use super::{DeviceCall, Layout, Memory, Method, Task};
 use crate::mpi::datatype::{NodeKind, Observer};
 
 /// What is chosen from, the one to take among equals first.
@@ -21,39 +21,48 @@ const CANDIDATES: [Method; 7] = [
     Method::KernelStaged,
 ];
 
-/// A copy that is asked for and waited for: some 6 us.
-const CALL: u128 = 48 << 10;
-/// A kernel: some 12 us.
-const LAUNCH: u128 = 96 << 10;
-/// What threads add that part on their way to short members: some 20 us.
-const PARTING: u128 = 160 << 10;
-/// Payload of a full packet.
-const PAYLOAD: u64 = 128;
-/// What a packet adds to it.
-const HEADER: u64 = 28;
-/// A packet of a row that an engine is slow with takes as long as so many bytes.
-const SLOW_PACKET: u64 = 200;
-/// So does a read of the host, of which few are under way.
-const REQUEST: u64 = 206;
-/// Fast rows have a width and a distance that are multiples of this.
-const ALIGNED: u64 = 32;
-/// A core takes for a byte as long as the bus for so many halves.
-const CORE_HALVES: u128 = 7;
+/// What things cost on a machine. All but the last count bytes that the bus carries meanwhile.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Prices {
+    /// A copy that is asked for and waited for.
+    pub call: u64,
+    /// A kernel, from asking for it until its threads have found what they move.
+    pub launch: u64,
+    /// What threads add to that which part on their way to short members.
+    pub parting: u64,
+    /// Payload of a full packet; bytes that are really moved.
+    pub payload: u64,
+    /// What a packet adds to it.
+    pub header: u64,
+    /// A packet of a row that an engine is slow with.
+    pub slow_packet: u64,
+    /// A read of the host, of which few are under way.
+    pub request: u64,
+    /// Fast rows have a width and a distance that are multiples of so many bytes.
+    pub aligned: u64,
+    /// Bytes of a line of the host's memory.
+    pub line: u64,
+    /// Bytes of memory traffic of a core for each byte that it copies.
+    pub copy_traffic: u64,
+    /// A byte of that traffic, in millionths of the time of a byte on the bus.
+    pub core_ppm: u64,
+}
 
 /// The method for a layout.
 ///
-/// # Errors
+/// # Panics
 ///
-/// [`Refusal`] where none can pack it.
-pub(super) fn choose(layout: &Layout, task: Task) -> Result<Method, Refusal> {
-    let runs = Runs::of(layout);
+/// Never: a kernel packs every layout.
+pub(super) fn choose(layout: &Layout, task: Task, prices: &Prices) -> Method {
+    let runs = Runs::of(layout, prices);
     let expected = |method: Method| {
         let calls = method.calls(layout, task).ok()?;
-        let cost = calls.iter().map(|call| runs.cost(call, layout)).sum::<u128>();
+        let cost = calls.iter().map(|call| runs.cost(call, layout, prices)).sum::<u128>();
         Some((cost, method))
     };
     let costs = CANDIDATES.into_iter().filter_map(expected);
-    costs.min_by_key(|&(cost, _)| cost).map(|(_, method)| method).ok_or(Refusal::Calls)
+    let (_, method) = costs.min_by_key(|&(cost, _)| cost).expect("a kernel packs every layout");
+    method
 }
 
 /// How the data lie.
@@ -67,57 +76,62 @@ struct Runs {
 }
 
 impl Runs {
-    fn of(layout: &Layout) -> Self {
+    fn of(layout: &Layout, prices: &Prices) -> Self {
         let packed = layout.encoding.packed();
         let runs = pieces(layout, Joined::Nothing).map_or(u64::MAX, |runs| runs.len() as u64);
-        let parts = below_a_struct(layout) && packed / runs.max(1) < PAYLOAD;
-        let full = packed.div_ceil(PAYLOAD);
+        let parts = below_a_struct(layout) && packed / runs.max(1) < prices.payload;
+        let full = packed.div_ceil(prices.payload);
         let pieces = if parts { layout.encoding.primitives() } else { full };
         let (low, high) = layout.encoding.span();
-        let in_lines = packed.saturating_add(runs.saturating_mul(64)).min(high.abs_diff(low));
+        let lines = packed.saturating_add(runs.saturating_mul(prices.line));
+        let in_lines = lines.min(high.abs_diff(low));
         Self { parts, pieces, in_lines }
     }
 
-    fn cost(&self, call: &DeviceCall, layout: &Layout) -> u128 {
+    fn cost(&self, call: &DeviceCall, layout: &Layout, prices: &Prices) -> u128 {
         let packed = u128::from(layout.encoding.packed());
-        let launch = LAUNCH + if self.parts { PARTING } else { 0 };
+        let each = |price: u64| u128::from(self.pieces) * u128::from(price);
+        let parting = if self.parts { prices.parting } else { 0 };
+        let launch = u128::from(prices.launch) + u128::from(parting);
         match *call {
             DeviceCall::Kernel { packed: Memory::Staging, .. } => launch,
-            DeviceCall::Kernel { task: Task::Pack, .. } => {
-                launch + packed + u128::from(self.pieces) * u128::from(HEADER)
-            }
+            DeviceCall::Kernel { task: Task::Pack, .. } => launch + packed + each(prices.header),
             // Requests are under way, however few bytes each asks for.
-            DeviceCall::Kernel { task: Task::Unpack, .. } => {
-                launch + u128::from(self.pieces) * u128::from(REQUEST)
-            }
+            DeviceCall::Kernel { task: Task::Unpack, .. } => launch + each(prices.request),
             DeviceCall::Host { task, .. } => {
                 let lines = u128::from(self.in_lines);
-                let bytes = match task {
-                    Task::Pack => lines + 2 * packed,
-                    Task::Unpack => packed + 2 * lines,
+                let (read, written) = match task {
+                    Task::Pack => (lines, packed),
+                    Task::Unpack => (packed, lines),
                 };
-                bytes * CORE_HALVES / 6
+                let again = u128::from(prices.copy_traffic.saturating_sub(1));
+                (read + again * written) * u128::from(prices.core_ppm) / 1_000_000
             }
             DeviceCall::Copy { from, to, width, rows, slices } => {
                 let rows = rows * slices;
                 let pitch = (from.pitch | to.pitch).unsigned_abs();
-                let cut = u128::from(rows) * u128::from(row(width, pitch, rows == 1));
+                let row = prices.row(width, pitch, rows == 1);
+                let cut = u128::from(rows) * u128::from(row);
+                let call = u128::from(prices.call);
                 if !from.memory.is_of_host() {
-                    return CALL + cut;
+                    return call + cut;
                 }
-                let requests = u128::from(rows) * u128::from(width) / u128::from(PAYLOAD);
-                CALL + cut.max(requests * u128::from(REQUEST))
+                let bytes = u128::from(rows) * u128::from(width);
+                let requests = bytes / u128::from(prices.payload);
+                call + cut.max(requests * u128::from(prices.request))
             }
         }
     }
 }
 
-/// A row of a copy.
-fn row(width: u64, pitch: u64, alone: bool) -> u64 {
-    let packets = width.div_ceil(PAYLOAD);
-    let raw = width + packets * HEADER;
-    let fast = width.is_multiple_of(ALIGNED) && pitch.is_multiple_of(ALIGNED);
-    if alone || fast { raw } else { raw.max(packets * SLOW_PACKET) }
+impl Prices {
+    /// A row of a copy.
+    fn row(&self, width: u64, pitch: u64, alone: bool) -> u64 {
+        let packets = width.div_ceil(self.payload);
+        let raw = width + packets * self.header;
+        let fast = width.is_multiple_of(self.aligned) && pitch.is_multiple_of(self.aligned);
+        if alone || fast { raw } else { raw.max(packets * self.slow_packet) }
+    }
 }
 
 /// Whether the primitives are those of the members of a struct.

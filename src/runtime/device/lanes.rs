@@ -10,7 +10,7 @@
 
 use std::ops::Range;
 
-use crate::hardware::gpu::{Kind, Lane, Lanes, Space};
+use crate::hardware::gpu::{Instructions, Kind, Lane, Lanes, Space, Widths};
 use crate::mpi::datatype::{Encoding, NodeKind, Observer};
 use crate::protocols::packing::{Code, Memory, Task};
 
@@ -29,11 +29,31 @@ pub(super) struct PackLanes<'a> {
     pub(super) packed: Memory,
     /// The primitives that it moves.
     pub(super) primitives: Range<u64>,
+    /// What its code issues.
+    pub(super) instructions: &'a Instructions,
+}
+
+/// The generic kernel has words of 64 bits; a hand-coded one has numbers of 32 bits.
+const fn by_width(code: Code, of: Widths) -> u32 {
+    match code {
+        Code::Generic => of.wide,
+        Code::HandCoded => of.narrow,
+    }
+}
+
+/// Instructions on one level of the encoding.
+const fn of_level(code: Code, kind: NodeKind, of: &Instructions) -> u32 {
+    let does = code.level(kind);
+    does.divisions * by_width(code, of.division)
+        + does.products * by_width(code, of.product)
+        + does.fields * of.field
+        + does.loops * of.level
 }
 
 /// Turns the way of a thread into its instructions and loads.
 struct Way<'l> {
     code: Code,
+    instructions: &'l Instructions,
     lane: &'l mut Lane,
     /// Lists of a subarray that were read on this level: there are three for each dimension.
     dimensions: Option<u32>,
@@ -41,21 +61,22 @@ struct Way<'l> {
 
 impl Observer for Way<'_> {
     fn level(&mut self, kind: NodeKind, _: u32) {
-        self.lane.instructions += self.code.level(kind);
+        self.lane.instructions += of_level(self.code, kind, self.instructions);
         self.dimensions = (kind == NodeKind::Subarray).then_some(0);
     }
 
     fn search_step(&mut self, lookaside_byte: u64) {
-        self.lane.instructions += Code::SEARCH_STEP;
+        self.lane.instructions += self.instructions.search_step;
         self.lane.access(Space::Device, Kind::Load, LOOKASIDE + lookaside_byte, 8);
     }
 
     fn lookaside(&mut self, lookaside_byte: u64) {
-        self.lane.instructions += Code::LIST;
+        self.lane.instructions += self.instructions.list;
         if let Some(read) = &mut self.dimensions {
             *read += 1;
             if *read % 3 == 0 {
-                self.lane.instructions += self.code.dimension();
+                let division = by_width(self.code, self.instructions.division);
+                self.lane.instructions += division + self.instructions.dimension;
             }
         }
         self.lane.access(Space::Device, Kind::Load, LOOKASIDE + lookaside_byte, 8);
@@ -74,12 +95,12 @@ impl Lanes for PackLanes<'_> {
 
     fn lane(&self, thread: u64, lane: &mut Lane) {
         // Several elements: which one, before the type is looked at.
-        let which = if self.encoding.count() > 1 { self.code.division() } else { 0 };
-        lane.instructions = Code::THREAD + which;
-        let element = self.encoding.trace(
-            self.primitives.start + thread,
-            &mut Way { code: self.code, lane, dimensions: None },
-        );
+        let Self { code, instructions, .. } = *self;
+        let division = by_width(code, instructions.division);
+        let which = if self.encoding.count() > 1 { division } else { 0 };
+        lane.instructions = instructions.thread + which;
+        let mut way = Way { code, instructions, lane, dimensions: None };
+        let element = self.encoding.trace(self.primitives.start + thread, &mut way);
         let bytes = u32::try_from(element.size).expect("a primitive is a few bytes");
         let data = (Space::Device, DATA.wrapping_add_signed(element.input));
         let space = if self.packed.is_of_host() { Space::Host } else { Space::Device };
@@ -97,7 +118,7 @@ impl Lanes for PackLanes<'_> {
             return;
         }
         let bytes = u32::try_from(self.encoding.fixed_bytes()).expect("at most a MiB");
-        lane.instructions = Code::THREAD;
+        lane.instructions = self.instructions.thread;
         lane.access(Space::Device, Kind::Load, FIXED, bytes);
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::lanes::PackLanes;
 use super::stencil::StencilLanes;
-use super::{REGISTERS, computing, direction};
+use super::{computing, direction};
 use crate::hardware::gpu::{Block, Copy, Direction, Kernel, Operation, Shape, count};
 use crate::protocols::device::{DeviceBuffer, DeviceWork, Part, Stencil};
 use crate::protocols::packing::{DeviceCall, End};
@@ -62,9 +62,11 @@ impl Operations {
         let encoding = &*buffer.layout.encoding;
         let primitives = part.map_or(0..encoding.primitives(), |part| part.first..part.end);
         let shared = encoding.fixed_bytes();
-        let block = Block { threads: buffer.threads_per_block, registers: REGISTERS, shared };
-        let kernel =
-            count::kernel(shape, block, &PackLanes { encoding, code, task, packed, primitives });
+        let instructions = &shape.instructions;
+        let registers = instructions.registers;
+        let block = Block { threads: buffer.threads_per_block, registers, shared };
+        let lanes = PackLanes { encoding, code, task, packed, primitives, instructions };
+        let kernel = count::kernel(shape, block, &lanes);
         self.packings.push((Arc::clone(buffer), call, part, kernel));
         kernel
     }
@@ -73,7 +75,8 @@ impl Operations {
         if let Some((_, kernel)) = self.stencils.iter().find(|(other, _)| *other == stencil) {
             return *kernel;
         }
-        let kernel = count::kernel(shape, StencilLanes::block(stencil), &StencilLanes(stencil));
+        let lanes = StencilLanes(stencil, &shape.instructions);
+        let kernel = count::kernel(shape, lanes.block(), &lanes);
         self.stencils.push((stencil, kernel));
         kernel
     }

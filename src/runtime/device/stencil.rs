@@ -10,30 +10,36 @@
 //! Source: the kernel of `Stencil2D` in SHOC, as published with its sources.
 //! Left out: conflicts of shared memory.
 
-use crate::hardware::gpu::{Block, Kind, Lane, Lanes, Space};
+use crate::hardware::gpu::{Block, Instructions, Kind, Lane, Lanes, Space};
 use crate::protocols::device::Stencil;
 
 /// Where the two arrays begin: apart, and aligned as an allocation is.
 const OLD: u64 = 1 << 40;
 const NEW: u64 = 2 << 40;
-/// Registers of a thread; assumed.
-const REGISTERS: u32 = 20;
-/// Issue slots that double precision takes beyond single: eleven operations at half the rate, and nine
-/// reads of shared memory in two passes.
-const DOUBLE: u32 = 20;
-/// Instructions around each load of the halo: its place, the load, the store to shared memory.
-const HALO: u32 = 6;
+/// Operations of a point.
+const OPERATIONS: u32 = 11;
+/// Points that are read from shared memory for it.
+const POINTS: u32 = 9;
 
 /// The threads of one stencil.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct StencilLanes(pub(super) Stencil);
+pub(super) struct StencilLanes<'a>(pub(super) Stencil, pub(super) &'a Instructions);
 
-impl StencilLanes {
+impl StencilLanes<'_> {
     /// What a block needs: a thread for each point of a tile, and the tile with its halo.
-    pub(super) fn block(stencil: Stencil) -> Block {
+    pub(super) fn block(&self) -> Block {
+        let Self(stencil, instructions) = self;
         let (rows, columns) = stencil.tile;
         let shared = u64::from(rows + 2) * u64::from(columns + 2) * u64::from(stencil.width);
-        Block { threads: rows * columns, registers: REGISTERS, shared }
+        Block { threads: rows * columns, registers: instructions.registers, shared }
+    }
+
+    /// Issue slots of a point beyond those in single precision: operations at a lower rate, and reads
+    /// of shared memory in more passes.
+    const fn beyond_single(&self) -> u32 {
+        let Self(Stencil { width, .. }, instructions) = *self;
+        let (slots, passes) = (instructions.slots(width), instructions.passes(width));
+        OPERATIONS * (slots - 1) + POINTS * (passes - 1)
     }
 
     /// The address of a point, with the halo counted.
@@ -42,7 +48,7 @@ impl StencilLanes {
     }
 }
 
-impl Lanes for StencilLanes {
+impl Lanes for StencilLanes<'_> {
     fn threads(&self) -> u64 {
         self.0.rows * self.0.columns
     }
@@ -77,8 +83,8 @@ impl Lanes for StencilLanes {
             count += loads(&[(above, other), (above, right), (bottom, other), (bottom, right)]);
         }
         let halo = u32::try_from(count - 1).expect("eight loads at most");
-        let double = if self.0.width == 8 { DOUBLE } else { 0 };
-        lane.instructions = self.0.instructions + double + HALO * halo;
+        let of_halo = self.0.halo_instructions * halo;
+        lane.instructions = self.0.instructions + self.beyond_single() + of_halo;
         lane.access(Space::Device, Kind::Store, self.point(NEW, row, column), self.0.width);
     }
 }

@@ -176,8 +176,10 @@ pub struct Buffers {
     processes: Vec<Ledger>,
     /// With real payload: the bytes that each message under way was filled with.
     contents: BTreeMap<MessageId, u64>,
-    /// What lent buffers hold that lie in pieces, by process and number.
+    /// What lent buffers hold that lie in pieces, by process and number: as who lent them first says.
     pieces: BTreeMap<(Process, u32), Arc<Elements>>,
+    /// What the buffer holds that is about to be lent, where it lies in pieces.
+    coming: Option<Arc<Elements>>,
     /// What was met.
     pub sometimes: Sometimes,
 }
@@ -196,6 +198,8 @@ struct Loan {
     destinations: u32,
     /// The longest region lent since nobody had it.
     len: u64,
+    /// How far it was filled when it was lent first.
+    filled: u64,
     /// Lent several times at once since nobody had it.
     several: bool,
     /// What it was filled with.
@@ -229,7 +233,7 @@ impl Buffers {
     pub fn new(processes: usize) -> Self {
         let processes = vec![Ledger::default(); processes];
         let (contents, pieces) = (BTreeMap::new(), BTreeMap::new());
-        Self { processes, contents, pieces, sometimes: Sometimes::default() }
+        Self { processes, contents, pieces, coming: None, sometimes: Sometimes::default() }
     }
 
     /// Reads what the next facts of a process will change: see `runtime::timed`.
@@ -239,10 +243,8 @@ impl Buffers {
     }
 
     /// The buffer that a call is about to lend lies in pieces.
-    pub fn in_pieces(&mut self, process: Process, lent: Option<Lent>, elements: Arc<Elements>) {
-        if let Some(Lent { region: Region { space: Space::User(id), .. }, .. }) = lent {
-            self.pieces.insert((process, id), elements);
-        }
+    pub fn in_pieces(&mut self, lent: Option<Lent>, elements: Arc<Elements>) {
+        self.coming = lent.map(|_| elements);
     }
 
     /// A call was handled and returned `list`: lends its buffer, and fills a send buffer.
@@ -267,6 +269,7 @@ impl Buffers {
         Lent { region, use_as }: Lent,
         list: &[Action<P, R>],
     ) {
+        let coming = self.coming.take();
         let Space::User(id) = region.space else { return };
         let message = match use_as {
             // Where no bytes exist, none name their message.
@@ -274,26 +277,33 @@ impl Buffers {
             UseAs::Source | UseAs::Destination | UseAs::Input => None,
         };
         let loan = self.processes[process.0 as usize].loan_mut(id);
+        let mut is_as_filled = true;
         if loan.sources + loan.destinations == 0 {
-            *loan = Loan::default();
-            loan.seed = message.map(seed);
-            let pieces = self.pieces.get(&(process, id));
+            let filled = region.offset + region.len;
+            *loan = Loan { filled, seed: message.map(seed), ..Loan::default() };
+            let pieces = coming.as_deref();
             // Where a byte is sent twice, no content makes all bytes of the message differ.
-            loan.seed = loan.seed.filter(|_| pieces.is_none_or(|pieces| pieces.are_apart()));
+            loan.seed = loan.seed.filter(|_| pieces.is_none_or(Elements::are_apart));
             match (loan.seed, pieces) {
                 (seed, Some(elements)) => memories.fill_pieces(process, (id, elements), seed),
                 (Some(seed), None) => memories.fill(process, region, seed),
                 (None, None) => {}
             }
+            if let Some(elements) = coming {
+                self.pieces.insert((process, id), elements);
+            }
         } else {
             loan.several = true;
+            // The bytes are those of the first message: another selection of them has other ones.
+            let is_same = self.pieces.get(&(process, id)) == coming.as_ref();
+            is_as_filled = is_same && region.offset + region.len <= loan.filled;
         }
         loan.len = loan.len.max(region.offset + region.len);
         match use_as {
             UseAs::Source | UseAs::Input => loan.sources += 1,
             UseAs::Destination => loan.destinations += 1,
         }
-        if let Some((message, seed)) = message.zip(loan.seed) {
+        if let Some((message, seed)) = message.zip(loan.seed).filter(|_| is_as_filled) {
             self.contents.insert(message, seed);
         }
     }

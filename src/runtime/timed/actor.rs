@@ -326,7 +326,7 @@ where
                 if self.handle(thread, Input::Call(call)) {
                     let list = &self.actors[thread as usize].list;
                     if let Some(elements) = elements {
-                        self.buffers.in_pieces(process, lent, elements);
+                        self.buffers.in_pieces(lent, elements);
                     }
                     self.buffers.called(&mut self.memories, process, lent, list);
                     self.buffers.called(&mut self.memories, process, also, list);

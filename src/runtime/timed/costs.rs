@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use crate::hardware::core::{Distance, Place};
 use crate::hardware::lines::Coming;
-use crate::hardware::memory::packing::{Packer, Scattered, Way};
+use crate::hardware::memory::packing::{Blocks, Packer, Scattered, Way};
 use crate::hardware::memory::{Memory, Side};
 use crate::hardware::profile::Profile;
+use crate::mpi::datatype::Rows;
 use crate::protocols::contract::{Process, Region, Space, Step};
 use crate::protocols::packing::Task;
 use crate::protocols::typed::TypedCopy;
@@ -25,7 +26,7 @@ pub(super) struct Costs {
     pinned_bytes: BTreeMap<Process, u64>,
     /// The last answer of [`Self::cached_copy`]: sizes repeat.
     copied: (Bytes, Option<TimeDelta>),
-    /// The last answers of [`Self::pack`]: each is a walk over all pieces.
+    /// The last answers of [`Self::pack`]: some are a walk over all pieces.
     packed: Vec<(TypedCopy, TimeDelta)>,
 }
 
@@ -185,13 +186,19 @@ impl Costs {
     fn packing_of(&mut self, copy: &TypedCopy) -> TimeDelta {
         let TypedCopy { task, elements, .. } = copy;
         let sizes = (self.profile.cache.line, self.profile.os.page_size);
-        let runs = elements.runs(0..elements.packed());
-        let runs = runs.map(|(at, length)| (at.cast_signed(), length));
+        let primitives = elements.primitives();
+        let scattered = if let Some(Rows { first, length, stride, count }) = elements.rows() {
+            let blocks = Blocks { first, length, stride, count };
+            Scattered::of_blocks(blocks, primitives, sizes)
+        } else {
+            let runs = elements.runs(0..elements.packed());
+            let runs = runs.map(|(at, length)| (at.cast_signed(), length));
+            Scattered::of(runs, primitives, sizes)
+        };
         let way = match task {
             Task::Pack => Way::Gather,
             Task::Unpack => Way::Scatter,
         };
-        let scattered = Scattered::of(runs, elements.primitives(), sizes);
         let time = Packer::new(&self.profile).time(&scattered, way, false);
         if self.packed.len() == PACKED {
             self.packed.clear();

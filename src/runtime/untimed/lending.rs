@@ -26,7 +26,7 @@ where
         }
         let buffers = self.buffers[process.0 as usize].change();
         if let Some(elements) = elements {
-            buffers.in_pieces(process, lent, elements);
+            buffers.in_pieces(lent, elements);
         }
         buffers.called(&mut self.memories, process, lent, list);
         buffers.called(&mut self.memories, process, also, list);

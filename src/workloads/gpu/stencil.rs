@@ -46,6 +46,8 @@ pub struct GpuStencil {
     pub steps: u32,
     /// Instructions of a thread of the kernel.
     pub instructions: u32,
+    /// Instructions around each load of the halo: its place, the load, the store to shared memory.
+    pub halo_instructions: u32,
     /// What a point takes on all SMs, in picoseconds; `None`: the kernel's work is counted.
     pub point: Option<u64>,
     /// What the host does besides in each step, between exchange and kernel, in picoseconds.
@@ -96,6 +98,7 @@ impl GpuStencil {
             warm_up: 0,
             steps: 1,
             instructions: 60,
+            halo_instructions: 6,
             point: None,
             host: 0,
             row: Arc::new(DeviceBuffer::new(0, row, Method::Blockwise)?),
@@ -197,8 +200,9 @@ impl GpuStencil {
         let row = DeviceWork::Rows { rows: 1, width: line, pitch: line };
         let column = DeviceWork::Rows { rows: side + 2, width, pitch: line };
         let (rows, columns, pitch) = (side, side, pitch(side));
-        let (width, tile, instructions) = (self.width, self.tile, self.instructions);
-        let kernel = Stencil { rows, columns, width, pitch, tile, instructions };
+        let (width, tile) = (self.width, self.tile);
+        let Self { instructions, halo_instructions, .. } = *self;
+        let kernel = Stencil { rows, columns, width, pitch, tile, instructions, halo_instructions };
         let kernel = match self.point {
             Some(point) => DeviceWork::Busy { ps: side * side * point },
             None => DeviceWork::Stencil(kernel),

@@ -1,4 +1,5 @@
 use super::*;
+use crate::engine::Streams;
 use crate::hardware::profile::{Fallback, PARAMETERS, Parameter, ProfileBuilder};
 
 /// 48 KiB, 2 MiB of 16 ways and 64 MiB; copies of 160, 50 and 16 GB/s, in memory of 6 GB/s.
@@ -183,4 +184,43 @@ fn a_library_moves_short_blocks_primitive_by_primitive() {
     assert_eq!(time(short), TimeDelta::from_ns(2 * 514));
     // One block is copied, however short.
     assert_eq!(time(blocks(1, 512, 0)), TimeDelta::from_ns(40));
+}
+
+/// The short way gives what the walk gives: every field, whatever stride, length and page.
+#[test]
+fn blocks_that_are_alike_need_no_walk() {
+    let mut draw = Streams::new(7).stream("blocks", 0);
+    let mut below = |most: u64| draw.below(most);
+    let (mut long, mut jumped) = (0, 0);
+    for _ in 0..1_500 {
+        let page = 256 << below(3);
+        let sizes = (Bytes::new(32 << below(3)), Bytes::new(page));
+        let stride = match below(4) {
+            0 => below(4 * page).cast_signed(),
+            1 => -below(2 * page).cast_signed(),
+            2 => (page / 4 * below(9)).cast_signed(),
+            _ => (8 * below(page)).cast_signed(),
+        };
+        let first = below(3 * page).cast_signed() - page.cast_signed();
+        let (length, count) = (below(page), below(5 * page));
+        let all = Blocks { first, length, stride, count };
+        let runs = (0..count.cast_signed()).map(|block| (first + block * stride, length));
+        let walked = Scattered::of(runs, 5, sizes);
+        assert_eq!(Scattered::of_blocks(all, 5, sizes), walked, "{all:?} {sizes:?}");
+        long += u64::from(count * stride.unsigned_abs() > 8 * page);
+        jumped += u64::from(walked.jumps > 1);
+    }
+    assert!(long > 100 && jumped > 300, "{long} {jumped}");
+}
+
+/// A terabyte of columns takes no longer than some pages of them.
+#[test]
+fn a_huge_vector_is_counted_by_its_periods() {
+    let sizes = (Bytes::new(64), Bytes::kib(4));
+    let count = 1 << 40;
+    let huge =
+        Scattered::of_blocks(Blocks { first: 0, length: 8, stride: 128, count }, count, sizes);
+    // A line of each second one; the first of each page is unexpected, and the second block.
+    assert_eq!((huge.lines, huge.jumps, huge.touched), (count * 64, count / 32 + 1, 32));
+    assert_eq!((huge.blocks, huge.bytes, huge.room), (count, count * 8, count * 64));
 }

@@ -1,0 +1,129 @@
+//! Numbers of staging buffers: who has one, and when it is free again.
+//!
+//! ```text
+//!   free ──▶ a message has it ──▶ a thread empties it ──▶ free
+//!              (send, receive)     (until its next input)
+//! ```
+//!
+//! A message is over when the actions that empty its buffer are asked for, and its thread's core carries
+//! them out one after the other. Until it is through, another thread of the process that runs beside it
+//! (own or independent lanes) must not have the buffer. A thread that has another input is through: the
+//! contract gives it none before.
+
+use std::collections::BTreeSet;
+
+use super::Thread;
+
+/// The numbers of one process.
+#[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
+pub(super) struct Staging {
+    /// Those below are in use, or emptied, or free.
+    below: u32,
+    free: BTreeSet<u32>,
+    /// Those of messages that are over, with the threads that empty them.
+    emptied: Vec<(Thread, u32)>,
+}
+
+impl Staging {
+    /// The lowest free number, for a message of this thread.
+    pub(super) fn take(&mut self, thread: Thread) -> u32 {
+        self.is_through(thread);
+        self.free.pop_first().unwrap_or_else(|| {
+            self.below = self.below.checked_add(1).expect("fewer than 2^32 messages are open");
+            self.below - 1
+        })
+    }
+
+    /// The message of this buffer is over; `by` is the thread that empties it, where others run beside.
+    pub(super) fn give_back(&mut self, number: u32, by: Option<Thread>) {
+        match by {
+            Some(thread) => self.emptied.push((thread, number)),
+            None => self.set_free(number),
+        }
+    }
+
+    /// A thread has an input: it has emptied what it was to empty.
+    pub(super) fn is_through(&mut self, thread: Thread) {
+        let (its, others): (Vec<_>, Vec<_>) =
+            self.emptied.iter().copied().partition(|(by, _)| *by == thread);
+        self.emptied = others;
+        for (_, number) in its {
+            self.set_free(number);
+        }
+    }
+
+    fn set_free(&mut self, number: u32) {
+        self.free.insert(number);
+        // Equal situations look equal, whatever led to them.
+        while self.below > 0 && self.free.remove(&(self.below - 1)) {
+            self.below -= 1;
+        }
+    }
+
+    /// Whether nobody has a buffer.
+    pub(super) const fn is_idle(&self) -> bool {
+        self.below == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const A: Thread = Thread(0);
+    const B: Thread = Thread(1);
+
+    #[test]
+    fn the_lowest_number_is_taken_again() {
+        let mut staging = Staging::default();
+        let taken: Vec<_> = (0..4).map(|_| staging.take(A)).collect();
+        assert_eq!(taken, [0, 1, 2, 3]);
+        for number in [2, 1] {
+            staging.give_back(number, None);
+        }
+        assert_eq!([staging.take(A), staging.take(B), staging.take(A)], [1, 2, 4]);
+    }
+
+    #[test]
+    fn a_buffer_is_nobody_s_while_a_thread_empties_it() {
+        let mut staging = Staging::default();
+        assert_eq!((staging.take(A), staging.take(A)), (0, 1));
+        staging.give_back(0, Some(B));
+        assert_eq!(staging.take(A), 2, "B is not through with 0");
+        staging.is_through(A);
+        assert_eq!(staging.take(A), 3);
+        assert_eq!(staging.take(B), 0, "B itself is");
+    }
+
+    /// Whoever empties without ever sending does not make numbers grow.
+    #[test]
+    fn numbers_stay_few_where_another_thread_empties() {
+        let mut staging = Staging::default();
+        for _ in 0..70_000 {
+            let number = staging.take(A);
+            assert!(number < 2);
+            staging.is_through(B);
+            staging.give_back(number, Some(B));
+        }
+        staging.is_through(B);
+        assert!(staging.is_idle() && staging == Staging::default());
+    }
+
+    /// As many as a 16-bit number could not name, at once and one after the other.
+    #[test]
+    fn more_messages_than_a_short_number_counts_have_buffers_of_their_own() {
+        const MANY: u32 = 70_000;
+        let mut staging = Staging::default();
+        for number in 0..MANY {
+            assert_eq!(staging.take(A), number);
+        }
+        for number in (0..MANY).rev() {
+            staging.give_back(number, None);
+        }
+        assert_eq!(staging, Staging::default(), "what is idle is as at the start");
+        for _ in 0..MANY {
+            assert_eq!(staging.take(A), 0);
+            staging.give_back(0, None);
+        }
+    }
+}

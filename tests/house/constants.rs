@@ -1,0 +1,263 @@
+//! Numbers of machines live in models: what stands in the code has another reason, listed here.
+//!
+//! A new constant below `experiment` is a time, a rate or a cost of some machine, or it is one of these.
+//! The first is a parameter in `src/hardware/parameters.rs`, with a value and a source in each model.
+
+use super::architecture::{Source, check_none, sources};
+
+/// A file, and the constants in it.
+type Row = (&'static str, &'static [&'static str]);
+
+/// What the simulator does to be fast or exact: steps, windows, sizes of its own tables. Making one finer
+/// changes a result by less than its tests allow, or not at all.
+const METHOD: &[Row] = &[
+    ("hardware/fabric/alter.rs", &["STILL"]),
+    ("hardware/fabric/hops.rs", &["SIZES"]),
+    ("hardware/fabric/reserve.rs", &["BANK", "GIFT", "LEAST", "STEP", "WHOLE", "WINDOW"]),
+    ("hardware/fabric/solve.rs", &["LARGE"]),
+    ("hardware/gpu/bus.rs", &["GRAIN", "INSTRUCTION", "OWN"]),
+    ("hardware/gpu/copy.rs", &["PIECE", "PIECES"]),
+    ("hardware/gpu/count.rs", &["LEAD", "WHOLE", "WINDOW", "WINDOWS"]),
+    ("hardware/gpu/device.rs", &["ENGINES", "PIECES_AHEAD"]),
+    ("hardware/gpu/running.rs", &["GROUPS"]),
+    ("hardware/last_level.rs", &["BLOCK"]),
+    ("hardware/memory.rs", &["FINE", "WHOLE"]),
+    ("protocols/library/device.rs", &["AHEAD"]),
+    ("runtime/device.rs", &["ROUNDS", "THREADS"]),
+    ("runtime/explore/schedule.rs", &["FAULTS"]),
+    ("runtime/explore/search.rs", &["MOST_ALONE", "MOST_SPARE"]),
+    ("runtime/fingerprint.rs", &["NAMES"]),
+    ("runtime/monitors/buffers.rs", &["SMALL"]),
+    ("runtime/timed/actor/ahead.rs", &["LISTS_AHEAD"]),
+    ("runtime/timed/costs.rs", &["PACKED"]),
+    ("runtime/timed/touch.rs", &["MANY"]),
+    ("runtime/timed/trail.rs", &["NO_LOG", "WAITS"]),
+    ("runtime/timed/turns.rs", &["UNSEARCHED"]),
+    ("runtime/timed/weigh.rs", &["EACH", "PARTS", "PHANTOM", "REAL"]),
+    ("runtime/untimed/memo.rs", &["MOST"]),
+    ("hardware/fabric/mod.rs", &["DEFAULT_CUT_THROUGH"]),
+    ("runtime/explore/shrink.rs", &["BEYOND"]),
+];
+
+/// What it refuses beyond.
+const LIMITS: &[Row] = &[
+    ("hardware/topology.rs", &["MOST_LEVELS", "MOST_LINKS"]),
+    ("protocols/call.rs", &["GROUP_TAG_MAX"]),
+    ("protocols/contract.rs", &["ASKED"]),
+    ("protocols/library/background.rs", &["MOST"]),
+    ("protocols/packing.rs", &["MOST_CALLS", "MOST_ROWS"]),
+    ("runtime/loggops/schedule.rs", &["MOST_OPS"]),
+    ("workloads/goal/calls.rs", &["LONGEST_CALC"]),
+    ("workloads/goal/labels.rs", &["KEPT", "SLOTS"]),
+    (
+        "workloads/goal/read.rs",
+        &["LONGEST_LINE", "LONGEST_SHOWN", "MOST_ERRORS", "MOST_OF_A_CIRCLE"],
+    ),
+    ("workloads/goal/record.rs", &["MOST_STEPS"]),
+    ("workloads/graph500.rs", &["MOST_PROCESSES", "MOST_SCALE"]),
+    ("workloads/tiles.rs", &["MOST"]),
+];
+
+/// The whole of which a share is counted.
+const PARTS: &[Row] = &[
+    ("hardware/fabric/spec.rs", &["SHARE_BITS"]),
+    ("hardware/fabric/watch.rs", &["PLACES"]),
+    ("hardware/pinning.rs", &["PARTS"]),
+    ("hardware/value.rs", &["PPM"]),
+    ("hardware/what_if.rs", &["ONE"]),
+    ("protocols/rendezvous/coop_hca.rs", &["WHOLE"]),
+    ("workloads/tiles.rs", &["EVEN"]),
+];
+
+/// What a standard, a document or a program states as part of what it does.
+const STATED: &[Row] = &[
+    ("hardware/reliable/mod.rs", &["PSN_BITS"]),
+    ("protocols/collectives/agreement.rs", &["IN_A_WORD"]),
+    ("protocols/collectives/bcast_pipelined_ring.rs", &["SEGMENT"]),
+    ("protocols/library/agreeing.rs", &["ROUNDS"]),
+    ("protocols/library/communicators.rs", &["WORDS"]),
+    ("protocols/rma/packet.rs", &["DERIVED_BYTES"]),
+    ("protocols/xios_ep/tag.rs", &["LOCAL_BITS", "USER_BITS"]),
+    ("runtime/device/stencil.rs", &["OPERATIONS", "POINTS"]),
+    ("runtime/timed/wires.rs", &["RNR_RETRIES"]),
+    ("workloads/comd.rs", &["ATOM", "CUTOFF", "FCC", "FORCE"]),
+    ("workloads/gpu/stencil.rs", &["FLOPS", "PAD"]),
+    ("workloads/graph500.rs", &["BUFFER", "PAIR"]),
+    ("workloads/grid.rs", &["AXES", "FACES"]),
+    ("workloads/linked_list.rs", &["ELEMENT", "POINTER", "WORD"]),
+    ("workloads/minighost.rs", &["REAL"]),
+    ("workloads/mutex.rs", &["WORD"]),
+];
+
+/// Bits of names, numbers of buffers and marks, places in memory.
+const NAMES: &[Row] = &[
+    ("hardware/gpu/mod.rs", &["GPU_TOKEN"]),
+    ("protocols/collectives/agreement.rs", &["CONTEXTS", "COUNTS"]),
+    ("protocols/collectives/call.rs", &["BEGUN", "BEGUN_AT_ONCE"]),
+    ("protocols/library/agreeing.rs", &["FREES", "GROUPS", "TOLD"]),
+    ("protocols/library/background.rs", &["UNDER_WAY"]),
+    ("protocols/library/buffered.rs", &["BUFFERED"]),
+    ("protocols/library/device.rs", &["CHUNK_TAG", "DEVICE"]),
+    ("protocols/library/mod.rs", &["INNER", "LATER", "PART"]),
+    ("protocols/rma/mod.rs", &["RMA"]),
+    ("protocols/rma/told.rs", &["SHARED"]),
+    ("runtime/device/lanes.rs", &["DATA", "FIXED", "LOOKASIDE", "PACKED"]),
+    ("runtime/device/stencil.rs", &["NEW", "OLD"]),
+    ("runtime/explore/schedule.rs", &["HIGH"]),
+    ("runtime/loggops/channels.rs", &["MESSAGE"]),
+    ("runtime/loggops/replay.rs", &["ARRIVES", "LEADS"]),
+    ("runtime/loggops/schedule.rs", &["ON_START"]),
+    ("runtime/timed/wires.rs", &["RELIABLE"]),
+    ("workloads/agent.rs", &["THREADS"]),
+    ("workloads/goal/record.rs", &["OF_COLLECTIVE"]),
+    ("workloads/halo.rs", &["FREE"]),
+    ("workloads/linked_list.rs", &["SERVED"]),
+    ("workloads/mutex.rs", &["ENTERED", "LEAVES"]),
+    ("workloads/mutex/byte_vector.rs", &["BEFORE", "BEHIND", "MESSAGE"]),
+    ("workloads/packing.rs", &["BACK"]),
+    ("workloads/team.rs", &["BUFFERS"]),
+    ("workloads/tiles.rs", &["AFTER", "BEFORE", "EACH"]),
+    ("workloads/windowed.rs", &["FIRST_ENDPOINT"]),
+    ("protocols/library/work.rs", &["BETWEEN_CHUNKS"]),
+    ("protocols/rma/mapped.rs", &["THREADS"]),
+    ("workloads/epochs.rs", &["MESSAGE"]),
+    ("workloads/mutex/mcs.rs", &["OPERANDS", "FOUND", "SUCCESSOR", "MESSAGE"]),
+    ("workloads/mutex/test_and_set.rs", &["OPERANDS", "EMPTY"]),
+];
+
+/// Units that are made from a number in the code.
+const UNITS: &[Row] = &[
+    ("hardware/fabric/alter.rs", &["8_000_000"]),
+    // The smallest step of time.
+    ("hardware/fabric/hops.rs", &["1"]),
+    // Read and written: a copy touches two bytes for each.
+    ("hardware/gpu/bus.rs", &["2"]),
+    ("runtime/timed/actor/copies.rs", &["2"]),
+    ("runtime/timed/costs.rs", &["2"]),
+    ("runtime/timed/peer_copy.rs", &["2"]),
+    // A default of scenarios, with its source.
+    ("runtime/faults.rs", &["4_096"]),
+];
+
+/// Values of matches that are numbers.
+const CASES: &[Row] = &[
+    // A number of an engine.
+    ("hardware/gpu/device.rs", &["2"]),
+    // Bytes of the simulator's own memory.
+    ("runtime/held.rs", &["4096", "1024", "512", "256", "128", "64"]),
+    ("workloads/goal/read.rs", &["2"]),
+    // Processes of a ping-pong.
+    ("workloads/gpu.rs", &["2"]),
+];
+
+/// Where a machine's number could hide.
+fn looked_at(source: &Source) -> bool {
+    let layers = ["hardware", "protocols", "runtime", "workloads"];
+    let is_table = source.path == "hardware/parameters.rs";
+    layers.contains(&source.layer()) && !source.is_test() && !is_table
+}
+
+fn is_listed(rows: &[Row], path: &str, name: &str) -> bool {
+    rows.iter().any(|(file, names)| *file == path && names.contains(&name))
+}
+
+/// The integers that stand by themselves in some code, other than 0 and 1.
+fn integers(code: &str) -> Vec<&str> {
+    let is_part = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == '.';
+    let words = code.split(|letter: char| !is_part(letter));
+    let numbers = words.filter(|word| word.starts_with(|letter: char| letter.is_ascii_digit()));
+    numbers.filter(|word| !["0", "1"].contains(word)).collect()
+}
+
+/// The name of the constant that a line begins, and its value as far as the line has it.
+fn constant(line: &str) -> Option<(&str, &str)> {
+    let (_, rest) = line.split_once("const ").or_else(|| line.split_once("static "))?;
+    let (name, rest) = rest.split_once(": ")?;
+    let (kind, value) = rest.split_once('=')?;
+    let is_name =
+        name.chars().all(|letter| letter.is_ascii_uppercase() || "_0123456789".contains(letter));
+    let is_number = !kind.contains(['[', '&', '(']) && !kind.contains("Self");
+    (is_name && is_number).then_some((name, value))
+}
+
+/// The first number that a unit is made of, where it is one.
+fn unit(line: &str) -> Option<&str> {
+    let makers = ["::from_", "Bytes::new(", "Bytes::kib(", "Bytes::mib(", "Bytes::gib("];
+    let maker = makers.iter().find_map(|maker| line.split_once(maker))?.1;
+    let (made, given) = maker.split_once('(').unwrap_or(("", maker));
+    let given = if made.chars().all(|letter| letter.is_alphanumeric() || letter == '_') {
+        given
+    } else {
+        maker
+    };
+    let end = given.find(|letter: char| !(letter.is_ascii_digit() || letter == '_'));
+    let number = &given[..end.unwrap_or(given.len())];
+    (!number.is_empty() && number != "0").then_some(number)
+}
+
+#[test]
+fn constants_are_no_numbers_of_machines() {
+    let mut wrong = Vec::new();
+    for source in sources().iter().filter(|source| looked_at(source)) {
+        for (line, text) in source.lines() {
+            let Some((name, value)) = constant(text) else { continue };
+            let lists = [METHOD, LIMITS, PARTS, STATED, NAMES];
+            let listed = lists.iter().any(|rows| is_listed(rows, &source.path, name));
+            if !listed && !integers(value).is_empty() {
+                wrong.push(format!("src/{}:{line}: what is {name}? {HINT}", source.path));
+            }
+        }
+    }
+    check_none(&wrong);
+}
+
+#[test]
+fn no_time_or_rate_is_made_from_a_number_in_the_code() {
+    let mut wrong = Vec::new();
+    for source in sources().iter().filter(|source| looked_at(source)) {
+        for (line, text) in source.lines() {
+            let cases = text.split_once("=> ").and_then(|(_, value)| value.strip_suffix(','));
+            let case = cases.filter(|value| integers(value) == [*value]);
+            let found = [(unit(text), UNITS), (case, CASES)];
+            for (number, rows) in found {
+                let Some(number) = number else { continue };
+                if !is_listed(rows, &source.path, number) {
+                    wrong.push(format!("src/{}:{line}: what is {number}? {HINT}", source.path));
+                }
+            }
+        }
+    }
+    check_none(&wrong);
+}
+
+/// What to do about it.
+const HINT: &str = "A machine's number is a parameter; anything else is listed here, by its reason";
+
+/// A list that names what is gone would hide what comes under its name.
+#[test]
+fn every_constant_that_is_listed_exists() {
+    let all = sources();
+    let mut wrong = Vec::new();
+    for (file, names) in [METHOD, LIMITS, PARTS, STATED, NAMES].into_iter().flatten() {
+        let source = all.iter().find(|source| source.path == *file);
+        for name in *names {
+            let has = |(_, text)| constant(text).is_some_and(|(found, _)| found == *name);
+            if !source.is_some_and(|source| source.lines().any(has)) {
+                wrong.push(format!("src/{file} has no {name}"));
+            }
+        }
+    }
+    check_none(&wrong);
+}
+
+#[test]
+fn a_number_in_the_code_is_seen() {
+    let line = "    pub const CALL: u128 = 48 << 10;";
+    assert_eq!(constant(line), Some(("CALL", " 48 << 10;")));
+    assert_eq!(integers(" 48 << 10;"), ["48", "10"]);
+    assert_eq!(integers("u32::MAX - 1"), Vec::<&str>::new());
+    assert_eq!(constant("pub const ALL: [Self; 12] = ["), None);
+    assert_eq!(unit("x + TimeDelta::from_ns(250)"), Some("250"));
+    assert_eq!(unit("TimeDelta::from_ps(ps)"), None);
+    assert_eq!(unit("Bytes::new(2 * width)"), Some("2"));
+}
