@@ -320,12 +320,11 @@ where
             Entering::Call(call) => {
                 self.record(|| Choice::Enter { process, thread: inner });
                 let (lent, also) = (call.lends(), call.lends_also());
-                let elements = call.elements().cloned();
+                if let Some(elements) = call.elements() {
+                    self.buffers.in_pieces(process, lent, Arc::clone(elements));
+                }
                 if self.handle(thread, Input::Call(call)) {
                     let list = &self.actors[thread as usize].list;
-                    if let Some(elements) = elements {
-                        self.buffers.in_pieces(process, lent, elements);
-                    }
                     self.buffers.called(&mut self.memories, process, lent, list);
                     self.buffers.called(&mut self.memories, process, also, list);
                     self.stored();
