@@ -130,8 +130,7 @@ impl Lends for Call {
     }
 }
 
-/// A buffer in pieces, with all that is between them; apart from [`Lends::lends`], so that a call of
-/// contiguous buffers is told in its place.
+/// A buffer in pieces, with all that is between them; apart from [`Lends::lends`], which all calls pass.
 #[inline(never)]
 fn typed_lent(typed: &TypedCall) -> Option<Lent> {
     typed.call.lends()?;
