@@ -505,7 +505,7 @@ mod tests {
     #[test]
     fn a_hundred_ways_are_kept_beside_each_other() {
         let mut ways = Ways::default();
-        let all: Vec<_> = (0..100).map(|step| way(1_000 + 37 * step)).collect();
+        let all: Vec<_> = (0..100).map(|step| way(1_000 + 37 * step * step)).collect();
         let firsts = all.iter().filter_map(|(crossing, _)| crossing.places().next());
         assert!(firsts.collect::<BTreeSet<usize>>().len() < 100, "some have one first place");
         let found = keep(&mut ways, &all, &[]);
