@@ -70,7 +70,12 @@ impl Ring {
         {
             at -= 1;
         }
-        self.entries.insert(at, Entry::Packets { lane, conn, at: now });
+        let entry = Entry::Packets { lane, conn, at: now };
+        if at == self.entries.len() {
+            self.entries.push_back(entry);
+        } else {
+            self.entries.insert(at, entry);
+        }
         self.lanes += 1;
     }
 
@@ -79,10 +84,14 @@ impl Ring {
         self.lanes += 1;
     }
 
+    #[inline]
     pub(super) fn push_stand_ins(&mut self, count: u32) {
-        if count == 0 {
-            return;
+        if count > 0 {
+            self.push_some_stand_ins(count);
         }
+    }
+
+    fn push_some_stand_ins(&mut self, count: u32) {
         self.stand_ins += count;
         if let Some(Entry::StandIns(last)) = self.entries.back_mut() {
             *last += count;
@@ -92,7 +101,14 @@ impl Ring {
     }
 
     /// Adds stand-ins at the tail, or takes the last ones out, until there are `count`.
+    #[inline]
     pub(super) fn set_stand_ins(&mut self, count: u32) {
+        if self.stand_ins != count {
+            self.change_stand_ins(count);
+        }
+    }
+
+    fn change_stand_ins(&mut self, count: u32) {
         self.push_stand_ins(count.saturating_sub(self.stand_ins));
         let mut at = self.entries.len();
         while self.stand_ins > count {

@@ -99,12 +99,17 @@ struct Crossing {
 }
 
 impl Crossing {
-    /// Where its way is kept, if any like it was told before.
-    fn place(self) -> usize {
+    /// Where its way is kept, if any like it was told before: the first of these places.
+    fn places(self) -> impl Iterator<Item = usize> {
         let mixed = (self.took ^ self.bytes << 20) + u64::from(self.first_hop);
-        (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as usize % WayName::PLACES
+        let first = (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as usize;
+        (0..TRIES).map(move |step| (first + step) % WayName::PLACES)
     }
 }
+
+/// In how many places a way is looked for: some hundred ways are in each other's, and those that drive
+/// each other out are worked out again and again.
+const TRIES: usize = 8;
 
 /// A way that was told before, with times from its start.
 #[derive(Clone, Debug, Default)]
@@ -142,16 +147,23 @@ struct Ways {
 
 impl Ways {
     fn find(&self, crossing: Crossing, seen: &Seen) -> Option<usize> {
-        let place = crossing.place();
-        self.known.get(place).filter(|known| known.is_of(crossing, seen)).map(|_| place)
+        let is_it =
+            |&place: &usize| self.known.get(place).is_some_and(|it| it.is_of(crossing, seen));
+        crossing.places().find(is_it)
     }
 
-    fn keep(&mut self, crossing: Crossing, seen: &Seen, legs: &[Leg]) {
+    /// Keeps a way in the first free place, or in that of another one; what this event has told before
+    /// is still to be read there.
+    fn keep(&mut self, crossing: Crossing, seen: &Seen, legs: &[Leg], told: &[Delivered]) {
         if self.known.is_empty() {
             self.known.resize_with(WayName::PLACES, Known::default);
         }
+        let free = crossing.places().find(|&place| self.known[place].number == 0);
+        let taken =
+            || crossing.places().find(|&place| told.iter().all(|one| one.known != Some(place)));
+        let Some(place) = free.or_else(taken) else { return };
         self.kept += 1;
-        let known = &mut self.known[crossing.place()];
+        let known = &mut self.known[place];
         known.number = self.kept;
         known.keep(crossing, seen, legs);
     }
@@ -331,10 +343,7 @@ impl Fabric {
             } else {
                 let first = legs.len();
                 self.work_out(id, seen, legs);
-                // What this event has told before is still to be read there.
-                if told.iter().all(|one| one.known != Some(crossing.place())) {
-                    ways.keep(crossing, seen, &legs[first..]);
-                }
+                ways.keep(crossing, seen, &legs[first..], told);
             }
         }
         told.push(Delivered { started: seen.started, known, end: legs.len() });
@@ -471,5 +480,54 @@ impl Way<'_> {
 
     fn back_by(&mut self, time: TimeDelta, resource: u32, stage: Stage) {
         self.back_to(self.until.saturating_sub(time.as_ps()), resource, stage);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    fn way(took: u64) -> (Crossing, Seen) {
+        let crossing = Crossing { first_hop: 3, bytes: 8, took, tail: took };
+        let visits = vec![Visit { came: 0, begun: 0, tail: took }];
+        (crossing, Seen { visits, ..Seen::default() })
+    }
+
+    fn keep(ways: &mut Ways, all: &[(Crossing, Seen)], told: &[Delivered]) -> Vec<Option<usize>> {
+        for (crossing, seen) in all {
+            ways.keep(*crossing, seen, &[], told);
+        }
+        all.iter().map(|(crossing, seen)| ways.find(*crossing, seen)).collect()
+    }
+
+    #[test]
+    fn a_hundred_ways_are_kept_beside_each_other() {
+        let mut ways = Ways::default();
+        let all: Vec<_> = (0..100).map(|step| way(1_000 + 37 * step * step)).collect();
+        let firsts = all.iter().filter_map(|(crossing, _)| crossing.places().next());
+        assert!(firsts.collect::<BTreeSet<usize>>().len() < 100, "some have one first place");
+        let found = keep(&mut ways, &all, &[]);
+        assert!(found.iter().all(Option::is_some), "{found:?}");
+        assert_eq!(found.into_iter().collect::<BTreeSet<_>>().len(), 100);
+        let (crossing, mut other) = way(1_000);
+        other.visits[0].begun = 1;
+        assert_eq!(ways.find(crossing, &other), None, "it waited");
+    }
+
+    #[test]
+    fn a_way_drives_another_out_but_none_that_this_event_has_told() {
+        let mut ways = Ways::default();
+        let first = |(crossing, _): &(Crossing, Seen)| crossing.places().next() == Some(9);
+        let all: Vec<_> = (0..).map(way).filter(first).take(TRIES + 1).collect();
+        let old = keep(&mut ways, &all[..TRIES], &[]);
+        assert!(old.iter().all(Option::is_some), "{old:?}");
+        let told = |known: &Option<usize>| Delivered { started: 0, known: *known, end: 0 };
+        let told: Vec<Delivered> = old.iter().map(told).collect();
+        assert_eq!(keep(&mut ways, &all[TRIES..], &told), [None], "all of them are still read");
+        let number = ways.kept;
+        assert_eq!(keep(&mut ways, &all[TRIES..], &told[1..]), [Some(9)]);
+        assert_eq!((ways.known[9].number, ways.kept), (number + 1, number + 1), "by a new name");
     }
 }

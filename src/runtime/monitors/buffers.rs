@@ -130,7 +130,8 @@ impl Lends for Call {
     }
 }
 
-/// A buffer in pieces, with all that is between them.
+/// A buffer in pieces, with all that is between them; apart from [`Lends::lends`], which all calls pass.
+#[inline(never)]
 fn typed_lent(typed: &TypedCall) -> Option<Lent> {
     typed.call.lends()?;
     let (buffer, task) = typed.buffer()?;
@@ -217,13 +218,18 @@ impl Ledger {
 
     #[inline]
     fn loan_mut(&mut self, id: u32) -> &mut Loan {
+        let place = id as usize;
+        if place < self.loans.len() { &mut self.loans[place] } else { self.loan_made(id) }
+    }
+
+    /// The loan of a buffer that was not lent before, or whose number is large.
+    #[cold]
+    fn loan_made(&mut self, id: u32) -> &mut Loan {
         if id >= SMALL {
             return self.others.entry(id).or_default();
         }
         let place = id as usize;
-        if place >= self.loans.len() {
-            self.loans.resize(place + 1, Loan::default());
-        }
+        self.loans.resize(place + 1, Loan::default());
         &mut self.loans[place]
     }
 }
@@ -271,23 +277,18 @@ impl Buffers {
     ) {
         let coming = self.coming.take();
         let Space::User(id) = region.space else { return };
+        // Where no bytes exist, nothing is filled, and none name their message.
+        let real = memories.payload() == Payload::Real;
         let message = match use_as {
-            // Where no bytes exist, none name their message.
-            UseAs::Source if memories.payload() == Payload::Real => list.iter().find_map(sent),
+            UseAs::Source if real => list.iter().find_map(sent),
             UseAs::Source | UseAs::Destination | UseAs::Input => None,
         };
         let loan = self.processes[process.0 as usize].loan_mut(id);
         let mut is_as_filled = true;
         if loan.sources + loan.destinations == 0 {
-            let filled = region.offset + region.len;
-            *loan = Loan { filled, seed: message.map(seed), ..Loan::default() };
-            let pieces = coming.as_deref();
-            // Where a byte is sent twice, no content makes all bytes of the message differ.
-            loan.seed = loan.seed.filter(|_| pieces.is_none_or(Elements::are_apart));
-            match (loan.seed, pieces) {
-                (seed, Some(elements)) => memories.fill_pieces(process, (id, elements), seed),
-                (Some(seed), None) => memories.fill(process, region, seed),
-                (None, None) => {}
+            *loan = Loan { filled: region.offset + region.len, ..Loan::default() };
+            if real {
+                loan.seed = filled(memories, process, (id, region), coming.as_deref(), message);
             }
             if let Some(elements) = coming {
                 self.pieces.insert((process, id), elements);
@@ -417,6 +418,25 @@ impl Buffers {
             self.pieces.remove(&(process, id));
         }
     }
+}
+
+/// Fills a buffer that nobody has, as a message or what lies in pieces: the seed of its bytes.
+fn filled(
+    memories: &mut Memories,
+    process: Process,
+    (id, region): (u32, Region),
+    pieces: Option<&Elements>,
+    message: Option<MessageId>,
+) -> Option<u64> {
+    // Where a byte is sent twice, no content makes all bytes of the message differ.
+    let apart = pieces.is_none_or(Elements::are_apart);
+    let seed = message.filter(|_| apart).map(seed);
+    match (seed, pieces) {
+        (seed, Some(elements)) => memories.fill_pieces(process, (id, elements), seed),
+        (Some(seed), None) => memories.fill(process, region, seed),
+        (None, None) => {}
+    }
+    seed
 }
 
 fn sent<P, R>(action: &Action<P, R>) -> Option<MessageId> {

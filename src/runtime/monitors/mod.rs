@@ -35,7 +35,7 @@ pub mod windows;
 
 use std::fmt;
 
-use crate::mpi::observation::Observation;
+use crate::mpi::observation::{Observation, WindowFact};
 use crate::mpi::rma::access::Touch;
 use crate::protocols::contract::{Process, Region, Space};
 use crate::runtime::fingerprint::Shared;
@@ -170,9 +170,20 @@ impl Monitors {
         found: &mut Vec<Violation>,
     ) {
         if let Observation::Window(window, fact) = fact {
-            return self.windows.change().told(process, *window, *fact, place(), found);
+            return self.told_of_window(process, (*window, *fact), place(), found);
         }
         self.observe(process, fact, found);
+    }
+
+    #[inline(never)]
+    fn told_of_window(
+        &mut self,
+        process: Process,
+        (window, fact): (u32, WindowFact),
+        place: Option<u32>,
+        found: &mut Vec<Violation>,
+    ) {
+        self.windows.change().told(process, window, fact, place, found);
     }
 }
 
@@ -210,7 +221,7 @@ impl Monitor for Monitors {
                 self.groups.change().told(process, *group, found);
             }
             Observation::Window(window, fact) => {
-                self.windows.change().told(process, *window, *fact, None, found);
+                self.told_of_window(process, (*window, *fact), None, found);
             }
         }
     }

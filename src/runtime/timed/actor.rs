@@ -2,6 +2,7 @@
 
 mod ahead;
 mod copies;
+mod other;
 mod team;
 mod touches;
 
@@ -215,45 +216,54 @@ where
 
     /// The program goes on at `at` until it calls, computes or ends.
     pub(super) fn advance_program(&mut self, thread: u32, mut reply: Option<M::Reply>, at: Time) {
-        let (process, inner) = self.names(thread);
         loop {
             let actor = self.actor(thread);
             actor.state = State::Program;
-            match actor.program.next(reply.take()) {
-                Next::Mark(mark) => {
-                    let account = actor.account;
-                    self.note(|trail| trail.mark(thread, (process, inner), mark, at));
-                    self.marks.push(Mark { process, thread: inner, number: mark, at, account });
+            let next = actor.program.next(reply.take());
+            if let Next::Call(call) = next {
+                if self.faults.is_some() && self.ends_at_call(thread, at) {
+                    return;
                 }
-                Next::Compute(ps) => {
-                    return self.outside(thread, TimeDelta::from_ps(ps), at);
-                }
-                Next::Tell(fact) => self.monitors.observe(process, &fact, &mut self.violations),
-                touch @ (Next::Load(_) | Next::Take(_) | Next::Store(..)) => {
-                    if !self.read_or_write(thread, &touch, at) {
-                        return;
-                    }
-                }
-                Next::Copy(from, to) => return self.copy_outside(thread, (from, to), at),
-                Next::Offload(stream, work) => return self.offload(thread, (stream, work), at),
-                Next::Fork => return self.fork(thread, at),
-                Next::Join => {
-                    self.actor(thread).since = at;
-                    self.actor(thread).state = State::Joining;
-                    self.adapter_looks(process);
-                    return self.joined(process, at);
-                }
-                Next::End => return self.end_program(thread, at),
-                Next::Call(call) => {
-                    if self.faults.is_some()
-                        && (self.dies_at_call(process) || self.stands_still(thread, at))
-                    {
-                        return;
-                    }
-                    return self.enter(thread, Entering::Call(call), at);
-                }
+                return self.enter(thread, Entering::Call(call), at);
+            }
+            if !self.beside_calls(thread, next, at) {
+                return;
             }
         }
+    }
+
+    /// What the program does at `at` instead of a call; answers whether it goes on at once.
+    #[inline(never)]
+    fn beside_calls(&mut self, thread: u32, next: Next<M::Call>, at: Time) -> bool {
+        let (process, inner) = self.names(thread);
+        match next {
+            Next::Mark(mark) => {
+                let account = self.actor(thread).account;
+                self.note(|trail| trail.mark(thread, (process, inner), mark, at));
+                self.marks.push(Mark { process, thread: inner, number: mark, at, account });
+                return true;
+            }
+            Next::Tell(fact) => {
+                self.monitors.observe(process, &fact, &mut self.violations);
+                return true;
+            }
+            touch @ (Next::Load(_) | Next::Take(_) | Next::Store(..)) => {
+                return self.read_or_write(thread, &touch, at);
+            }
+            Next::Compute(ps) => self.outside(thread, TimeDelta::from_ps(ps), at),
+            Next::Copy(from, to) => self.copy_outside(thread, (from, to), at),
+            Next::Offload(stream, work) => self.offload(thread, (stream, work), at),
+            Next::Fork => self.fork(thread, at),
+            Next::Join => {
+                let actor = self.actor(thread);
+                (actor.since, actor.state) = (at, State::Joining);
+                self.adapter_looks(process);
+                self.joined(process, at);
+            }
+            Next::End => self.end_program(thread, at),
+            Next::Call(_) => unreachable!("calls enter the library"),
+        }
+        false
     }
 
     /// The core works outside the library from `at` on.
@@ -322,12 +332,11 @@ where
             Entering::Call(call) => {
                 self.record(|| Choice::Enter { process, thread: inner });
                 let (lent, also) = (call.lends(), call.lends_also());
-                let elements = call.elements().cloned();
+                if let Some(elements) = call.elements() {
+                    self.buffers.in_pieces(lent, Arc::clone(elements));
+                }
                 if self.handle(thread, Input::Call(call)) {
                     let list = &self.actors[thread as usize].list;
-                    if let Some(elements) = elements {
-                        self.buffers.in_pieces(lent, elements);
-                    }
                     self.buffers.called(&mut self.memories, process, lent, list);
                     self.buffers.called(&mut self.memories, process, also, list);
                     self.stored();
@@ -498,37 +507,6 @@ where
                 Some(cursor)
             }
             Action::Copy { from, to } => self.copy(thread, process, *from, *to, cursor),
-            Action::Pack(copy) => Some(self.pack(thread, process, copy, cursor)),
-            Action::Combine { from, into, reduction, side } => {
-                self.buffers.reads(process, *from, &mut self.violations);
-                self.buffers.writes(process, *into, &mut self.violations);
-                self.memories.combine(process, (*from, *into), *reduction, *side);
-                self.move_bytes(thread, Bytes::new(from.len), cursor)
-            }
-            Action::Update { target, rank, update, operand, old } => {
-                self.update(thread, (*target, *rank, *update), *operand, *old, cursor)
-            }
-            Action::PeerCopy { peer, toward, own, remote } => {
-                self.peer_copy(thread, (*peer, *toward), (*own, *remote), cursor);
-                None
-            }
-            Action::Expose { region } => {
-                let cost = self.peer_copies.expose(&self.costs.profile, *region);
-                Some(self.charge(thread, Part::Library, cursor, cost))
-            }
-            Action::Count { counter, change } => {
-                Some(self.change_counter(thread, (*counter, *change), cursor))
-            }
-            Action::Consult { counters, token } => {
-                let actor = self.actor(thread);
-                (actor.asked, actor.after) = (*counters, After::Consult(*token));
-                Some(self.go_to_counters(thread, *counters, cursor))
-            }
-            Action::Watch { counter, value, token } => {
-                self.watch_counter(thread, (*counter, *value, *token), cursor);
-                Some(cursor)
-            }
-            Action::Register { region } => Some(self.register(thread, process, *region, cursor)),
             Action::Send { to, via, header, packet, payload } => {
                 let parcel = payload.map(|region| {
                     self.buffers.reads(process, region, &mut self.violations);
@@ -541,39 +519,6 @@ where
                 let via = *via;
                 let kind = || FlightKind::Packet { content, via };
                 Some(self.launch(thread, *to, kind, bytes, via, cursor))
-            }
-            Action::RdmaWrite { to, from, into, token, immediate } => {
-                let content = |packet: &M::Packet| Content {
-                    packet: packet.clone(),
-                    parcel: None,
-                    slots: None,
-                };
-                let contents = &mut self.contents;
-                let immediate = immediate.as_ref().map(|word| contents.insert(|| content(word)));
-                let (source, into, token) = (*from, *into, *token);
-                let kind = || FlightKind::Write { from: source, into, token, immediate };
-                Some(self.launch(thread, *to, kind, from.len, Via::Hca, cursor))
-            }
-            Action::RdmaRead { from, remote, into, token } => {
-                let (remote, into, token) = (*remote, *into, *token);
-                let kind = || FlightKind::ReadRequest { remote, into, token };
-                Some(self.launch(thread, *from, kind, 0, Via::Hca, cursor))
-            }
-            Action::RdmaAtomic { at, target, update, operand, into, token } => {
-                let parcel = operand.map(|operand| {
-                    self.buffers.reads(process, operand, &mut self.violations);
-                    self.memories.capture(process, operand)
-                });
-                let bytes = operand.map_or(0, |operand| operand.len);
-                let (target, update, into, token) = (*target, *update, *into, *token);
-                let operand = parcel.unwrap_or_default();
-                let kind = || FlightKind::AtomicRequest { target, update, into, token, operand };
-                Some(self.launch(thread, *at, kind, bytes, Via::Hca, cursor))
-            }
-            Action::Device { stream, work, token } => {
-                let asks = (*stream, Arc::clone(work));
-                let call = self.ask_device(thread, asks, Some(*token), cursor);
-                Some(self.charge(thread, Part::Post, cursor, call))
             }
             Action::Repost { landing, from } => Some(self.repost(thread, *landing, *from, cursor)),
             Action::Release => {
@@ -608,6 +553,19 @@ where
                 }
                 Some(cursor)
             }
+            Action::Pack(_)
+            | Action::Combine { .. }
+            | Action::Update { .. }
+            | Action::PeerCopy { .. }
+            | Action::Expose { .. }
+            | Action::Count { .. }
+            | Action::Consult { .. }
+            | Action::Watch { .. }
+            | Action::Register { .. }
+            | Action::RdmaWrite { .. }
+            | Action::RdmaRead { .. }
+            | Action::RdmaAtomic { .. }
+            | Action::Device { .. } => self.carry_out_other(thread, process, action, cursor),
         }
     }
 

@@ -69,8 +69,12 @@ impl<M: Machine, P: Program<M>> Timed<M, P>
 where
     M::Call: Lends,
 {
-    /// A thread calls: whether nothing can change any more, so that the run is over.
-    pub(super) fn stands_still(&mut self, thread: u32, now: Time) -> bool {
+    /// A thread calls: whether its process dies at it, or the run ends, since nothing can change any more.
+    pub(super) fn ends_at_call(&mut self, thread: u32, now: Time) -> bool {
+        self.dies_at_call(self.names(thread).0) || self.stands_still(thread, now)
+    }
+
+    fn stands_still(&mut self, thread: u32, now: Time) -> bool {
         let Some(faults) = self.faults.as_mut().filter(|faults| faults.dead.is_some()) else {
             return false;
         };
