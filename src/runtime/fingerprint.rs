@@ -197,11 +197,14 @@ const NAMES: usize = 32;
 #[derive(Debug, Default)]
 pub struct Shared<T>(Rc<Kept<T>>);
 
+/// What a search asks for most stands first, beside the number of those who share it: there is a wait
+/// for memory for each line.
 #[derive(Debug, Default)]
+#[repr(C)]
 struct Kept<T> {
-    value: T,
     /// Once somebody has asked.
     print: OnceCell<Print>,
+    value: T,
 }
 
 /// A fingerprint of all but the names, and those.

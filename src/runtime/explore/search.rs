@@ -281,7 +281,7 @@ where
     fn number(&mut self) -> Option<Number> {
         // A look at the table is a wait for memory, and all looks together are one.
         let prints = self.followed.iter().map(|one| one.print);
-        std::hint::black_box(prints.fold(0, |read, print| read ^ self.seen.touch(print)));
+        std::hint::black_box(prints.fold(false, |read, print| read ^ self.seen.touch(print)));
         let mut followed = std::mem::take(&mut self.followed);
         let last = followed.drain(..).map(|one| self.number_one(one)).last();
         self.followed = followed;

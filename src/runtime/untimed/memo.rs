@@ -13,7 +13,7 @@ use super::Port;
 use super::hearing::{Heard, Hears};
 use super::turns::Turned;
 use crate::protocols::contract::{ActionOf, InputOf, Machine, Program, Thread};
-use crate::runtime::explore::seen::Seen;
+use crate::runtime::explore::seen::Prints;
 use crate::runtime::fingerprint::{Fingerprint, Shared};
 use crate::runtime::monitors::Monitors;
 use crate::runtime::monitors::windows::Windows;
@@ -59,9 +59,8 @@ pub(super) struct Table<T> {
 
 #[derive(Debug)]
 struct Half<T> {
-    places: Seen,
-    values: Vec<T>,
-    /// Of the values and all that they hold.
+    values: Prints<T>,
+    /// Of all that they hold.
     bytes: usize,
 }
 
@@ -121,24 +120,22 @@ impl<T: Kept> Table<T> {
         if self.young.values.len() == self.most {
             self.old = std::mem::replace(&mut self.young, Half::new());
         }
-        let fresh = u32::try_from(self.young.values.len()).expect("bounded by `most`");
-        self.young.places.number(question, fresh);
         self.young.bytes += value.holds();
-        self.young.values.push(value);
+        self.young.values.find_or_put(question, value);
     }
 }
 
 impl<T> Half<T> {
     fn new() -> Self {
-        Self { places: Seen::default(), values: Vec::new(), bytes: 0 }
+        Self { values: Prints::default(), bytes: 0 }
     }
 
     const fn bytes(&self) -> usize {
-        self.places.bytes() + self.values.len() * size_of::<T>() + self.bytes
+        self.values.bytes() + self.bytes
     }
 
     fn find(&self, question: u128) -> Option<&T> {
-        self.values.get(self.places.find(question)? as usize)
+        self.values.find(question)
     }
 }
 
