@@ -4,9 +4,10 @@
 //! again only, and how many were given ([`crate::mpi::observation::Names`]) not at all: states that
 //! differ in how things are called have the same future, and are one.
 
+use std::cell::OnceCell;
 use std::hash::{Hash, Hasher};
 use std::ops::Deref;
-use std::sync::{Arc, OnceLock};
+use std::rc::Rc;
 
 /// A 128-bit hasher for fingerprints of states; the same on every machine and in every run.
 ///
@@ -190,14 +191,20 @@ impl Hasher for Fingerprint {
 const NAMES: usize = 32;
 
 /// A value that clones share until one of them changes it; its fingerprint is computed once.
+///
+/// All clones are of one thread: a search counts them several times a step, and to count them for other
+/// threads it would wait each time for whatever is on its way from memory.
 #[derive(Debug, Default)]
-pub struct Shared<T>(Arc<Kept<T>>);
+pub struct Shared<T>(Rc<Kept<T>>);
 
+/// What a search asks for most stands first, beside the number of those who share it: there is a wait
+/// for memory for each line.
 #[derive(Debug, Default)]
+#[repr(C)]
 struct Kept<T> {
-    value: T,
     /// Once somebody has asked.
-    print: OnceLock<Print>,
+    print: OnceCell<Print>,
+    value: T,
 }
 
 /// A fingerprint of all but the names, and those.
@@ -233,17 +240,17 @@ const fn halves(print: u128) -> [u64; 2] {
 impl<T: Clone> Clone for Kept<T> {
     fn clone(&self) -> Self {
         // Cloned to be changed: the old fingerprint would be stale.
-        Self { value: self.value.clone(), print: OnceLock::new() }
+        Self { value: self.value.clone(), print: OnceCell::new() }
     }
 }
 
 impl<T> Clone for Shared<T> {
     fn clone(&self) -> Self {
-        Self(Arc::clone(&self.0))
+        Self(Rc::clone(&self.0))
     }
 
     fn clone_from(&mut self, other: &Self) {
-        if !Arc::ptr_eq(&self.0, &other.0) {
+        if !Rc::ptr_eq(&self.0, &other.0) {
             *self = other.clone();
         }
     }
@@ -269,15 +276,21 @@ impl<T> Deref for Shared<T> {
 impl<T> Shared<T> {
     /// Wraps a value.
     pub fn new(value: T) -> Self {
-        Self(Arc::new(Kept { value, print: OnceLock::new() }))
+        Self(Rc::new(Kept { value, print: OnceCell::new() }))
+    }
+
+    /// Reads a word of it and of what it is known by.
+    pub(super) fn touch(&self) -> usize {
+        let words = self.0.print.get().map_or(0, |print| print.words);
+        Rc::strong_count(&self.0) ^ words as usize
     }
 }
 
 impl<T: Clone> Shared<T> {
     /// The value, to be changed: no other clone sees the change.
     pub fn change(&mut self) -> &mut T {
-        let kept = Arc::make_mut(&mut self.0);
-        kept.print = OnceLock::new();
+        let kept = Rc::make_mut(&mut self.0);
+        kept.print = OnceCell::new();
         &mut kept.value
     }
 }
@@ -329,7 +342,7 @@ impl<T: Hash> Hash for Shared<T> {
 
 impl<T: PartialEq> PartialEq for Shared<T> {
     fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0) || self.0.value == other.0.value
+        Rc::ptr_eq(&self.0, &other.0) || self.0.value == other.0.value
     }
 }
 

@@ -144,6 +144,11 @@ impl Memories {
         }
     }
 
+    /// Reads a word of each memory.
+    pub(super) fn touch(&self) -> usize {
+        self.processes.iter().fold(0, |read, memory| read ^ memory.touch())
+    }
+
     /// The memory of one process; `None` where no bytes exist.
     pub(super) fn of(&self, process: Process) -> Option<&Shared<Memory>> {
         self.processes.get(process.0 as usize)

@@ -39,6 +39,7 @@
 //!   Below them packets may be, where a job asks for that: [`PacketFaults`].
 //!   Immediate data of a write is one of them, and can be taken once the write's bytes have moved.
 
+mod ahead;
 mod alone;
 mod choice;
 mod crash;
@@ -51,6 +52,7 @@ mod turns;
 mod wires;
 mod words;
 
+pub(in crate::runtime) use ahead::Depth;
 pub use choice::Choice;
 pub use crash::{Crash, CrashReport};
 pub(in crate::runtime) use hearing::Met;

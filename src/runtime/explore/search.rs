@@ -1,6 +1,7 @@
 //! Every order of events, breadth first.
 
 use std::collections::VecDeque;
+use std::hint::black_box;
 
 use super::graph::{Graph, Number};
 use super::seen::Seen;
@@ -9,7 +10,7 @@ use crate::protocols::contract::{Machine, Process, Program};
 use crate::runtime::monitors::Violation;
 use crate::runtime::monitors::buffers::Lends;
 use crate::runtime::rules::Fault;
-use crate::runtime::untimed::{Choice, Met, World};
+use crate::runtime::untimed::{Choice, Depth, Met, World};
 
 /// How far a search goes, and what it may leave out.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -279,13 +280,21 @@ where
     /// Gives the states that were followed their numbers. Answers the last one, which is still to be
     /// expanded where its number is greater than that of the state before.
     fn number(&mut self) -> Option<Number> {
-        // A look at the table is a wait for memory, and all looks together are one.
-        let prints = self.followed.iter().map(|one| one.print);
-        std::hint::black_box(prints.fold(0, |read, print| read ^ self.seen.touch(print)));
+        self.read_ahead();
         let mut followed = std::mem::take(&mut self.followed);
         let last = followed.drain(..).map(|one| self.number_one(one)).last();
         self.followed = followed;
         last
+    }
+
+    /// Reads what is needed next, from the table and of the states that are expanded next. A look at
+    /// either is a wait for memory, and all looks together are one.
+    fn read_ahead(&self) {
+        let prints = self.followed.iter().map(|one| one.print);
+        let places = prints.fold(false, |read, print| read ^ self.seen.touch(print));
+        let states = self.frontier.iter().zip(Depth::IN_ORDER);
+        let ahead = states.fold(0, |read, ((world, _), depth)| read ^ world.read_ahead(depth));
+        black_box((places, ahead));
     }
 
     fn number_one(&mut self, followed: Followed<M, P>) -> Number {

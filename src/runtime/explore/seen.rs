@@ -1,57 +1,93 @@
-//! Which states were visited: a hash table of fingerprints.
+//! Tables of fingerprints: which states were visited, and what else is known by one.
 
-/// Fingerprints and the numbers they were given; never iterated, so no order can leak.
+use std::num::NonZeroU32;
+
+/// Fingerprints and the numbers they were given.
 #[derive(Clone, Debug, Default)]
-pub(in crate::runtime) struct Seen {
-    /// Open addressing; the length is zero or a power of two.
-    slots: Vec<Slot>,
-    count: usize,
+pub(super) struct Seen {
+    /// Greater by one.
+    numbers: Prints<NonZeroU32>,
 }
-
-/// A fingerprint in four parts, and its number: 20 bytes side by side, since a look at a large table
-/// is a wait for memory. Number `FREE` marks a free slot.
-type Slot = ([u32; 4], u32);
-
-const FREE: u32 = u32::MAX;
 
 impl Seen {
     /// The number of a fingerprint; a new one is given `fresh`.
-    pub(in crate::runtime) fn number(&mut self, print: u128, fresh: u32) -> u32 {
+    pub(super) fn number(&mut self, print: u128, fresh: u32) -> u32 {
+        let fresh = fresh.checked_add(1).and_then(NonZeroU32::new);
+        let fresh = fresh.expect("a number is less than 2^32 - 1");
+        self.numbers.find_or_put(print, fresh).get() - 1
+    }
+
+    /// Reads where a fingerprint would stand.
+    pub(super) fn touch(&self, print: u128) -> bool {
+        self.numbers.touch(print)
+    }
+
+    /// Bytes that it takes.
+    pub(super) const fn bytes(&self) -> usize {
+        self.numbers.bytes()
+    }
+}
+
+/// Values by fingerprint; never iterated, so no order can leak.
+#[derive(Clone, Debug)]
+pub(in crate::runtime) struct Prints<T> {
+    /// Open addressing; the length is zero or a power of two.
+    slots: Vec<Slot<T>>,
+    count: usize,
+}
+
+/// A fingerprint in four parts, and its value, if it is not free: side by side, and 20 bytes where the
+/// value is a number, since a look at a large table is a wait for memory.
+type Slot<T> = ([u32; 4], Option<T>);
+
+impl<T> Default for Prints<T> {
+    fn default() -> Self {
+        Self { slots: Vec::new(), count: 0 }
+    }
+}
+
+impl<T> Prints<T> {
+    /// The value of a fingerprint; a new one is given `fresh`.
+    pub(in crate::runtime) fn find_or_put(&mut self, print: u128, fresh: T) -> &T {
         if self.count * 4 >= self.slots.len() * 3 {
             self.grow();
         }
         let print = quarters(print);
         let place = self.place(print);
-        if self.slots[place].1 == FREE {
-            self.slots[place] = (print, fresh);
+        let (own, value) = &mut self.slots[place];
+        if value.is_none() {
+            *own = print;
             self.count += 1;
         }
-        self.slots[place].1
+        value.get_or_insert(fresh)
     }
 
-    /// Reads where a fingerprint would stand.
-    pub(super) fn touch(&self, print: u128) -> u32 {
-        self.slots.get(self.home(quarters(print))).map_or(FREE, |slot| slot.1)
-    }
-
-    /// The number of a fingerprint that has one.
-    pub(in crate::runtime) fn find(&self, print: u128) -> Option<u32> {
+    /// The value of a fingerprint that has one.
+    pub(in crate::runtime) fn find(&self, print: u128) -> Option<&T> {
         if self.slots.is_empty() {
             return None;
         }
-        let (_, number) = self.slots[self.place(quarters(print))];
-        (number != FREE).then_some(number)
+        self.slots[self.place(quarters(print))].1.as_ref()
     }
 
-    /// Bytes that it takes.
+    /// How many have one.
+    pub(in crate::runtime) const fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Bytes that it takes, but for what values hold somewhere else.
     pub(in crate::runtime) const fn bytes(&self) -> usize {
-        self.slots.len() * size_of::<Slot>()
+        self.slots.len() * size_of::<Slot<T>>()
+    }
+
+    fn touch(&self, print: u128) -> bool {
+        self.slots.get(self.home(quarters(print))).is_some_and(|slot| slot.1.is_some())
     }
 
     fn place(&self, print: [u32; 4]) -> usize {
         let mask = self.slots.len() - 1;
         let mut place = self.home(print);
-        while self.slots[place].1 != FREE && self.slots[place].0 != print {
+        while self.slots[place].1.is_some() && self.slots[place].0 != print {
             place = (place + 1) & mask;
         }
         place
@@ -63,8 +99,9 @@ impl Seen {
 
     fn grow(&mut self) {
         let length = (self.slots.len() * 2).max(1024);
-        let slots = std::mem::replace(&mut self.slots, vec![([0; 4], FREE); length]);
-        for slot in slots.into_iter().filter(|slot| slot.1 != FREE) {
+        let free = std::iter::repeat_with(|| ([0; 4], None)).take(length);
+        let slots = std::mem::replace(&mut self.slots, free.collect());
+        for slot in slots.into_iter().filter(|slot| slot.1.is_some()) {
             let place = self.place(slot.0);
             self.slots[place] = slot;
         }
@@ -81,15 +118,32 @@ const fn quarters(print: u128) -> [u32; 4] {
 mod tests {
     use super::*;
 
+    fn print(n: u32) -> u128 {
+        u128::from(n % 7) | u128::from(n) << 64
+    }
+
     #[test]
     fn every_fingerprint_keeps_its_first_number() {
         let mut seen = Seen::default();
-        let print = |n: u32| u128::from(n % 7) | u128::from(n) << 64;
         for round in 0..2 {
             for n in 0..5000 {
-                assert_eq!(seen.find(print(n)), (round > 0).then_some(n));
                 assert_eq!(seen.number(print(n), n + round * 5000), n);
             }
         }
+        assert_eq!(seen.bytes(), 8192 * 20);
+    }
+
+    #[test]
+    fn a_value_is_found_by_its_own_fingerprint_only() {
+        let mut prints = Prints::default();
+        for n in 0..5000 {
+            assert_eq!((prints.find(print(n)), prints.len()), (None, n as usize));
+            assert_eq!(prints.find_or_put(print(n), n), &n);
+        }
+        for n in 0..5000 {
+            assert_eq!(prints.find_or_put(print(n), n + 1), &n, "the first one stays");
+            assert_eq!(prints.find(print(n)), Some(&n));
+        }
+        assert_eq!(prints.len(), 5000);
     }
 }

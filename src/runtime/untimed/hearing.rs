@@ -4,7 +4,7 @@
 //! fewer different states of either than of both.
 
 use std::hash::Hash;
-use std::sync::Arc;
+use std::rc::Rc;
 
 use super::World;
 use super::memo::{Known, Memo, Table};
@@ -41,11 +41,11 @@ pub(super) type Heard<T> = (Shared<T>, Met);
 
 /// What was met since somebody asked; mostly nothing.
 #[derive(Clone, Debug, Default)]
-pub(in crate::runtime) struct Met(Option<Arc<Sometimes>>);
+pub(in crate::runtime) struct Met(Option<Rc<Sometimes>>);
 
 impl From<Sometimes> for Met {
     fn from(met: Sometimes) -> Self {
-        Self((met != Sometimes::default()).then(|| Arc::new(met)))
+        Self((met != Sometimes::default()).then(|| Rc::new(met)))
     }
 }
 
@@ -56,7 +56,7 @@ impl Met {
 
     pub(in crate::runtime) fn add(&mut self, met: &Self) {
         if let Some(more) = &met.0 {
-            let all = self.0.as_ref().map(|all| Arc::new(all.plus(**more)));
+            let all = self.0.as_ref().map(|all| Rc::new(all.plus(**more)));
             self.0 = all.or_else(|| met.0.clone());
         }
     }

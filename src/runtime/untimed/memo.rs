@@ -5,21 +5,22 @@
 //! transitions: what comes out is then shared between all states that have it, cloned and hashed
 //! once.
 
+use std::cell::{RefCell, RefMut};
 use std::hash::Hash;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::rc::Rc;
 
 use super::Port;
 use super::hearing::{Heard, Hears};
 use super::turns::Turned;
 use crate::protocols::contract::{ActionOf, InputOf, Machine, Program, Thread};
-use crate::runtime::explore::seen::Seen;
+use crate::runtime::explore::seen::Prints;
 use crate::runtime::fingerprint::{Fingerprint, Shared};
 use crate::runtime::monitors::Monitors;
 use crate::runtime::monitors::windows::Windows;
 
 /// Nothing, or what is known so far; clones know the same.
 #[derive(Debug)]
-pub(super) struct Memo<M: Machine, P>(Option<Arc<Mutex<Known<M, P>>>>);
+pub(super) struct Memo<M: Machine, P>(Option<Rc<RefCell<Known<M, P>>>>);
 
 impl<M: Machine, P> Clone for Memo<M, P> {
     fn clone(&self) -> Self {
@@ -27,7 +28,7 @@ impl<M: Machine, P> Clone for Memo<M, P> {
     }
 
     fn clone_from(&mut self, other: &Self) {
-        let same = |(one, other)| Arc::ptr_eq(one, other);
+        let same = |(one, other)| Rc::ptr_eq(one, other);
         if !self.0.as_ref().zip(other.0.as_ref()).is_some_and(same) {
             self.0.clone_from(&other.0);
         }
@@ -35,12 +36,12 @@ impl<M: Machine, P> Clone for Memo<M, P> {
 }
 
 /// The library after an input, and the list that it returned.
-type Answer<M> = (Shared<M>, Arc<[ActionOf<M>]>);
+type Answer<M> = (Shared<M>, Rc<[ActionOf<M>]>);
 
 #[derive(Debug)]
 pub(super) struct Known<M: Machine, P> {
     answers: Table<Answer<M>>,
-    turns: Table<Arc<Turned<M, P>>>,
+    turns: Table<Rc<Turned<M, P>>>,
     ports: Table<Shared<Port<M>>>,
     pub(super) windows: Table<Heard<Windows>>,
     pub(super) monitors: Table<Heard<Monitors>>,
@@ -58,9 +59,8 @@ pub(super) struct Table<T> {
 
 #[derive(Debug)]
 struct Half<T> {
-    places: Seen,
-    values: Vec<T>,
-    /// Of the values and all that they hold.
+    values: Prints<T>,
+    /// Of all that they hold.
     bytes: usize,
 }
 
@@ -76,7 +76,7 @@ impl<M: Machine> Kept for Answer<M> {
     }
 }
 
-impl<M: Machine, P: Program<M>> Kept for Arc<Turned<M, P>> {
+impl<M: Machine, P: Program<M>> Kept for Rc<Turned<M, P>> {
     fn holds(&self) -> usize {
         self.bytes()
     }
@@ -120,24 +120,22 @@ impl<T: Kept> Table<T> {
         if self.young.values.len() == self.most {
             self.old = std::mem::replace(&mut self.young, Half::new());
         }
-        let fresh = u32::try_from(self.young.values.len()).expect("bounded by `most`");
-        self.young.places.number(question, fresh);
         self.young.bytes += value.holds();
-        self.young.values.push(value);
+        self.young.values.find_or_put(question, value);
     }
 }
 
 impl<T> Half<T> {
     fn new() -> Self {
-        Self { places: Seen::default(), values: Vec::new(), bytes: 0 }
+        Self { values: Prints::default(), bytes: 0 }
     }
 
     const fn bytes(&self) -> usize {
-        self.places.bytes() + self.values.len() * size_of::<T>() + self.bytes
+        self.values.bytes() + self.bytes
     }
 
     fn find(&self, question: u128) -> Option<&T> {
-        self.values.get(self.places.find(question)? as usize)
+        self.values.find(question)
     }
 }
 
@@ -151,7 +149,7 @@ impl<M: Machine, P: Program<M>> Memo<M, P> {
         let (answers, turns, ports) = (Table::new(most), Table::new(most), Table::new(most));
         let (windows, monitors) = (Table::new(most), Table::new(most));
         let known = Known { answers, turns, ports, windows, monitors, serial: 0 };
-        Self(Some(Arc::new(Mutex::new(known))))
+        Self(Some(Rc::new(RefCell::new(known))))
     }
 
     /// Whether anything is kept.
@@ -168,9 +166,9 @@ impl<M: Machine, P: Program<M>> Memo<M, P> {
         })
     }
 
-    fn known(&self) -> Option<MutexGuard<'_, Known<M, P>>> {
+    fn known(&self) -> Option<RefMut<'_, Known<M, P>>> {
         let known = self.0.as_ref()?;
-        Some(known.lock().unwrap_or_else(PoisonError::into_inner))
+        Some(known.borrow_mut())
     }
 
     /// What the question is known by; `None` where nothing is kept.
@@ -196,13 +194,13 @@ impl<M: Machine, P: Program<M>> Memo<M, P> {
     }
 
     /// What is known of a turn.
-    pub(super) fn turned(&self, question: Option<u128>) -> Option<Arc<Turned<M, P>>> {
+    pub(super) fn turned(&self, question: Option<u128>) -> Option<Rc<Turned<M, P>>> {
         self.known()?.turns.find(question?)
     }
 
     pub(super) fn keep_turned(&self, question: Option<u128>, turned: Turned<M, P>) {
         let (Some(mut known), Some(question)) = (self.known(), question) else { return };
-        known.turns.keep(question, Arc::new(turned));
+        known.turns.keep(question, Rc::new(turned));
     }
 
     /// A number that was not given before.
