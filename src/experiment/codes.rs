@@ -182,7 +182,7 @@ codes! {
     RANK "E0504" Invalid "the rank is outside the communicator"
         "Ranks are numbered from 0; a program has one list of statements per rank."
     TAG "E0505" Invalid "the tag is out of range"
-        "Tags are 0 to 2147483647, the value of MPI_TAG_UB here. The wildcard `any` is for receives and probes only."
+        "Tags are 0 to 2147483647, the value of MPI_TAG_UB here; over the endpoint library (`\"addressing\": \"xios_ep\"`) 0 to 32767, since its tags also say which endpoints send and receive. The wildcard `any` is for receives and probes only."
     WILDCARD "E0506" Invalid "the wildcard is allowed in receives and probes only"
         "A send needs a receiver and a tag: `any` stands for MPI_ANY_SOURCE or MPI_ANY_TAG, which only a receive or a probe may use."
     REQUEST "E0507" Invalid "the request or message is not open here"

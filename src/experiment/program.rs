@@ -1,6 +1,7 @@
 //! Explicit programs: the statements of a scenario as calls, each with its line.
 
 mod communicators;
+mod groups;
 mod pieces;
 
 use std::collections::BTreeMap;
@@ -122,6 +123,7 @@ pub fn read(diagnostics: &mut Diagnostics, choices: &Choices, node: &Node) -> Ve
         reader.end();
     }
     check_timers(diagnostics, ranks, &programs);
+    groups::check(diagnostics, lists);
     programs
 }
 

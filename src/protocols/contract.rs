@@ -485,8 +485,9 @@ impl<T> Emit<T> for Vec<T> {
 }
 
 /// An input that the protocol does not know in its state: a defect of the protocol.
+/// Where the state is a sentence, it is the rule that a call broke.
 #[derive(Clone, Debug, Eq, Hash, PartialEq, thiserror::Error)]
-#[error("{machine}: unexpected {input} in state {state}")]
+#[error("{machine}: {}", self.in_words())]
 pub struct ProtocolError {
     /// Role or machine, as `rget::receiver`.
     pub machine: &'static str,
@@ -500,6 +501,16 @@ impl ProtocolError {
     /// The refusal arm of every protocol: names machine, state and input.
     pub fn refused(machine: &'static str, state: impl Debug, input: impl Debug) -> Self {
         Self { machine, state: format!("{state:?}"), input: format!("{input:?}") }
+    }
+
+    fn in_words(&self) -> String {
+        // A sentence is a text, which `refused` has put in quotes.
+        let sentence = |text: &str| Some(text.strip_prefix('"')?.strip_suffix('"')?.to_owned());
+        let input = sentence(&self.input).unwrap_or_else(|| self.input.clone());
+        match sentence(&self.state) {
+            Some(rule) => format!("{rule}: {input}"),
+            None => format!("unexpected {input} in state {}", self.state),
+        }
     }
 }
 

@@ -10,6 +10,7 @@ use super::super::shape::path;
 use super::{Addressing, EndpointOptions, Workload, place, tiles};
 use crate::protocols::call::Call;
 use crate::protocols::library::{Progress, Queues, Threading};
+use crate::protocols::xios_ep::tag::{LOCAL_BITS, USER_BITS, USER_MAX};
 
 pub(super) fn ranks_word<'a>(tree: &'a Node, key: &str) -> Option<&'a str> {
     tree.get("ranks").and_then(|ranks| ranks.word(key))
@@ -93,6 +94,31 @@ pub(super) fn check_pieces(diagnostics: &mut Diagnostics, tree: &Node, ranks: &[
     let allowed = format!("the buffer of the message in line {} lies in pieces", typed.line);
     let one = Diagnostic::error(&codes::CONTRADICTION, place(tree, path), path, found, allowed);
     diagnostics.push(one.help("without `xios_ep` each rank is a process, whose library packs"));
+}
+
+/// The endpoint library has fewer tags than MPI.
+pub(super) fn check_tags(diagnostics: &mut Diagnostics, tree: &Node) {
+    let lists = tree.get("workload").and_then(|workload| workload.get("ranks"));
+    let lists = lists.and_then(Node::elements).unwrap_or(&[]);
+    for (rank, list) in lists.iter().enumerate() {
+        for (index, node) in list.elements().unwrap_or(&[]).iter().enumerate() {
+            let tag = node.get("tag").filter(|tag| tag.text().is_none());
+            if let Some(tag) = tag.filter(|tag| tag.as_count() > u64::from(USER_MAX.unsigned_abs()))
+            {
+                let path = format!("workload.ranks[{rank}][{index}].tag");
+                let found = format!("tag {}", tag.as_count());
+                let allowed = format!("tags of the endpoint library are 0 to {USER_MAX}");
+                diagnostics.push(
+                    Diagnostic::error(&codes::TAG, tag.span, path, found, allowed)
+                        .related(place(tree, "ranks.addressing"), "the library is chosen here")
+                        .help(format!(
+                            "the program has {USER_BITS} of the 31 bits of a tag of MPI; twice {LOCAL_BITS} \
+                             more say which endpoints of their processes send and receive"
+                        )),
+                );
+            }
+        }
+    }
 }
 
 /// What runs over the endpoint library.

@@ -13,7 +13,7 @@ use super::super::schema::SCENARIO;
 use super::super::shape::Shape as FieldShape;
 use super::super::shape::check::check;
 use super::addressing::{
-    addressing, check_addressing, check_pieces, note_adapter, ranks_word, threads,
+    addressing, check_addressing, check_pieces, check_tags, note_adapter, ranks_word, threads,
 };
 use super::cooperation;
 use super::{
@@ -551,6 +551,7 @@ fn threaded(
     if let (Workload::Program(ranks), Addressing::EndpointLibrary) = (workload, addressing) {
         whole_processes(diagnostics, tree, ranks.len(), threads);
         check_pieces(diagnostics, tree, ranks);
+        check_tags(diagnostics, tree);
         return;
     }
     let Workload::MessageRate { window, queue, .. } = workload else {

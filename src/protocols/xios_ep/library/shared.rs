@@ -250,7 +250,7 @@ impl Shared {
                 self.numbers.remove(&comm);
                 SharedReply::Done
             }
-            SharedOp::Refuse(words) => return Err(self.refuse(&words, "the call")),
+            SharedOp::Refuse(words) => return Err(self.refuse("the call is refused", words)),
         };
         give(thread, reply, out);
         Ok(())

@@ -1,0 +1,209 @@
+//! The groups of an intercommunicator, as far as the text tells them: two that share a rank are
+//! refused before anything runs.
+//!
+//! A communicator is known by what made it, which each of its ranks says: the n-th duplicate or split
+//! of its parent, or a list of ranks. What comes out of an intercommunicator is not followed; there
+//! the library says at its place in the run what is wrong.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::super::codes;
+use super::super::diagnostic::{Diagnostic, Diagnostics};
+use super::super::json::Node;
+
+/// What made a communicator.
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
+enum Birth {
+    /// With the job, by its number.
+    Job(usize),
+    /// The n-th call that all ranks of the parent make.
+    Dup(usize, u32),
+    /// The same, with its color.
+    Split(usize, u32, u64),
+    /// A list of ranks of the parent, and a tag.
+    Listed(usize, Vec<u64>, u64),
+}
+
+/// Number of the communicator that has the ranks in reverse order.
+const REVERSED: usize = 2;
+
+/// A leader that makes an intercommunicator.
+struct Meeting<'a> {
+    node: &'a Node,
+    path: String,
+    own: usize,
+    peer: usize,
+    rank: u32,
+}
+
+/// All communicators of a program; each comes after its parent.
+struct Known<'a> {
+    births: Vec<Birth>,
+    numbers: BTreeMap<Birth, usize>,
+    /// Those that take part, each with its key, as they say it.
+    said: Vec<BTreeMap<u32, u64>>,
+    meetings: Vec<Meeting<'a>>,
+}
+
+/// Reports intercommunicators whose groups share a rank.
+pub(super) fn check(diagnostics: &mut Diagnostics, lists: &[Node]) {
+    let mut statements = lists.iter().filter_map(Node::elements).flatten();
+    if !statements.any(|node| node.word("op") == Some("intercomm_create")) {
+        return;
+    }
+    let mut known = Known {
+        births: Vec::new(),
+        numbers: BTreeMap::new(),
+        said: Vec::new(),
+        meetings: Vec::new(),
+    };
+    for number in 0..=REVERSED {
+        known.number(Birth::Job(number), 0, 0);
+    }
+    for (rank, list) in (0..).zip(lists) {
+        known.read(rank, list);
+    }
+    let groups = known.groups(u32::try_from(lists.len()).expect("the shape limits the ranks"));
+    known.report(diagnostics, &groups);
+}
+
+impl<'a> Known<'a> {
+    fn number(&mut self, birth: Birth, rank: u32, key: u64) -> usize {
+        let next = self.births.len();
+        let number = *self.numbers.entry(birth.clone()).or_insert(next);
+        if number == next {
+            self.births.push(birth);
+            self.said.push(BTreeMap::new());
+        }
+        self.said[number].insert(rank, key);
+        number
+    }
+
+    /// The communicators of one rank's statements.
+    fn read(&mut self, rank: u32, list: &'a Node) {
+        let mut names: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut calls: BTreeMap<usize, u32> = BTreeMap::new();
+        for (index, node) in list.elements().unwrap_or(&[]).iter().enumerate() {
+            let op = node.word("op").unwrap_or_default();
+            let Some(parent) = named(&names, node, "comm") else { continue };
+            if op == "comm_free" {
+                names.retain(|_, number| *number != parent);
+            }
+            if op == "intercomm_create"
+                && let Some(peer) = named(&names, node, "peer")
+            {
+                let path = format!("workload.ranks[{rank}][{index}]");
+                self.meetings.push(Meeting { node, path, own: parent, peer, rank });
+            }
+            let Some(birth) = birth(op, node, parent, &mut calls) else { continue };
+            let number = self.number(birth, rank, node.count("key").unwrap_or(0));
+            if let Some(name) = node.word("new") {
+                names.insert(name, number);
+            }
+        }
+    }
+
+    /// The ranks of each communicator, in order.
+    fn groups(&self, size: u32) -> Vec<Vec<u32>> {
+        let mut groups: Vec<Vec<u32>> = Vec::with_capacity(self.births.len());
+        for (birth, said) in self.births.iter().zip(&self.said) {
+            groups.push(match birth {
+                Birth::Job(REVERSED) => (0..size).rev().collect(),
+                Birth::Job(_) => (0..size).collect(),
+                Birth::Dup(parent, _) => groups[*parent].clone(),
+                Birth::Split(parent, ..) => {
+                    let inside = |rank: &u32| Some((*said.get(rank)?, *rank));
+                    let mut inside: Vec<_> = groups[*parent].iter().filter_map(inside).collect();
+                    inside.sort_by_key(|(key, _)| *key);
+                    inside.into_iter().map(|(_, rank)| rank).collect()
+                }
+                Birth::Listed(parent, ranks, _) => {
+                    ranks.iter().filter_map(|rank| at(&groups[*parent], *rank)).collect()
+                }
+            });
+        }
+        groups
+    }
+
+    /// Leaders that name each other belong together, in the order of their calls.
+    fn report(&self, diagnostics: &mut Diagnostics, groups: &[Vec<u32>]) {
+        let mut open: BTreeMap<_, Vec<&Meeting<'_>>> = BTreeMap::new();
+        for one in &self.meetings {
+            let own = &groups[one.own];
+            let other = at(&groups[one.peer], one.says("remote_leader"));
+            let (Some(other), true) = (other, at(own, one.says("leader")) == Some(one.rank)) else {
+                continue;
+            };
+            let waiting = open.entry((other, one.rank, one.peer, one.says("tag"))).or_default();
+            if waiting.is_empty() {
+                open.entry((one.rank, other, one.peer, one.says("tag"))).or_default().push(one);
+                continue;
+            }
+            let first = waiting.remove(0);
+            let theirs = &groups[first.own];
+            let known: BTreeSet<u32> = theirs.iter().copied().collect();
+            if let Some(both) = own.iter().find(|rank| known.contains(rank)) {
+                diagnostics.push(overlap(*both, (first, theirs), (one, own)));
+            }
+        }
+    }
+}
+
+impl Meeting<'_> {
+    fn says(&self, key: &str) -> u64 {
+        self.node.count(key).unwrap_or(0)
+    }
+}
+
+/// The communicator under `key`; none where it is not followed.
+fn named(names: &BTreeMap<&str, usize>, node: &Node, key: &str) -> Option<usize> {
+    let Some(value) = node.get(key) else { return Some(0) };
+    match value.text() {
+        Some(name) => names.get(name).copied(),
+        None => usize::try_from(value.as_count()).ok(),
+    }
+}
+
+/// What a statement makes, if it is followed; `calls` counts those of all ranks of a communicator.
+fn birth(op: &str, node: &Node, parent: usize, calls: &mut BTreeMap<usize, u32>) -> Option<Birth> {
+    if op == "comm_create_group" {
+        let ranks = node.get("ranks").and_then(Node::elements).unwrap_or(&[]);
+        let ranks = ranks.iter().map(Node::as_count).collect();
+        return Some(Birth::Listed(parent, ranks, node.count("tag").unwrap_or(0)));
+    }
+    if !matches!(op, "comm_dup" | "comm_split") {
+        return None;
+    }
+    let call = calls.entry(parent).or_default();
+    *call += 1;
+    if op == "comm_dup" {
+        return Some(Birth::Dup(parent, *call));
+    }
+    let color = node.get("color").filter(|color| color.text().is_none())?;
+    Some(Birth::Split(parent, *call, color.as_count()))
+}
+
+fn at(group: &[u32], rank: u64) -> Option<u32> {
+    group.get(usize::try_from(rank).ok()?).copied()
+}
+
+fn overlap(both: u32, first: (&Meeting<'_>, &[u32]), second: (&Meeting<'_>, &[u32])) -> Diagnostic {
+    let words = |group: &[u32]| {
+        let shown: Vec<String> = group.iter().take(8).map(u32::to_string).collect();
+        let more = if group.len() > shown.len() { ", ..." } else { "" };
+        format!("{}{more}", shown.join(", "))
+    };
+    let ((one, own), (other, theirs)) = (first, second);
+    let span = |one: &Meeting<'_>| one.node.get("comm").map_or(one.node.span, |node| node.span);
+    let found = format!("rank {both} is in both groups of the intercommunicator");
+    let allowed = "its two groups share no rank";
+    Diagnostic::error(
+        &codes::CONTRADICTION,
+        span(one),
+        format!("{}.comm", one.path),
+        found,
+        allowed,
+    )
+    .related(span(other), format!("the other group has ranks {}", words(theirs)))
+    .help(format!("this group has ranks {}; leave rank {both} out of one", words(own)))
+}
