@@ -389,7 +389,7 @@ fn defects_of_a_machine_are_results_not_panics() {
     let after = "process 1, thread 0: the library broke a rule: after";
     check_fault(Planted::SendAfterRelease, PAIR, after);
     let polling: &[&[&[Call]]] = &[&[&[Call::Poll, SEND]], &[&[RECEIVE]]];
-    check_fault(Planted::TwoFins, polling, "process 0, thread 0: toy: unexpected");
+    check_fault(Planted::TwoFins, polling, "process 0, thread 0: toy: no send: MessageId");
 }
 
 #[test]
