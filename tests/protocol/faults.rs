@@ -18,6 +18,7 @@ use mpisim::runtime::explore::lossy::every_order;
 use mpisim::runtime::explore::{Final, compare, replay};
 use mpisim::runtime::faults::{Allowed, Effect, Failure};
 use mpisim::runtime::timed::{Ending, Outcome};
+use mpisim::units::{Time, TimeDelta};
 use mpisim::workloads::job::Job;
 
 /// A name and the members of a scenario, after the machine.
@@ -450,6 +451,20 @@ fn a_crash_ends_programs_that_ask_for_ever_and_names_them() {
         named.dedup();
         assert_eq!((report.victim.0, named), (1, vec![0, 2]), "{workload}\n{report}");
     }
+}
+
+/// Who is inside computes, while the others ask more often than a standstill takes.
+#[test]
+fn whoever_computes_inside_a_mutex_is_waited_for() {
+    let rest = r#""machine": "broadwell-edr", "mpi": { "payload": "real" }, "workload": { "kind": "mutex", "algorithm": "test_and_set", "processes": 4, "processes_per_node": 2, "cycles": 1, "inside": "3 s" }"#;
+    let crash = r#", "faults": [ { "kind": "crash", "process": 3, "at": "100 us" } ]"#;
+    let plan = plan(&family("inside", 4, rest), crash);
+    let (outcome, _) = job::run(&plan.points[0], Keep::Nothing).unwrap();
+    let Ending::Crashed { report, .. } = &outcome.ending else { panic!("{:?}", outcome.ending) };
+    let all = report.direct.iter().chain(&report.behind);
+    let waits: Vec<_> = all.map(|blocked| (blocked.process.0, blocked.wait.operation)).collect();
+    assert_eq!(waits, [(0, "MPI_Barrier"), (1, "MPI_Barrier"), (2, "MPI_Barrier")], "{report}");
+    assert!(outcome.end >= Time::ZERO + TimeDelta::from_ns(9_000_000_000), "{}", outcome.end);
 }
 
 #[test]

@@ -226,6 +226,9 @@ where
                 }
                 return self.enter(thread, Entering::Call(call), at);
             }
+            if self.faults.is_some() {
+                self.goes_on(thread, at);
+            }
             if !self.beside_calls(thread, next, at) {
                 return;
             }

@@ -2,9 +2,10 @@
 //! would have changed.
 //!
 //! A program that asks comes back to states in which it was before. The run ends with the crash where
-//! for [`IN_VAIN`] calls no living program was in a new state, each of them asks so or waits inside a call,
-//! and nothing is under way that takes long. A program that gives up after so many tries counts
-//! them, and is in a new state with each.
+//! for [`IN_VAIN`] calls no living program was in a new state, each of them has just asked so or waits inside
+//! a call, and nothing is under way that takes long. Whoever got an answer is in a new state where it
+//! goes on, also where that is no call. A program that gives up after so many tries counts them, and is
+//! in a new state with each.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,8 +29,10 @@ const LONG: u64 = 64 << 10;
 #[derive(Debug, Default)]
 pub(super) struct Askers {
     by_thread: BTreeMap<u32, Asker>,
-    /// Calls since the last one in a new state, and when that was.
-    in_vain: usize,
+    /// Calls in states that were met before.
+    old: usize,
+    /// How many these were when a program was in a new state last, and when that was.
+    before: usize,
     since: Time,
 }
 
@@ -41,27 +44,44 @@ struct Asker {
     /// Calls since the last new one, and when that was.
     calls: u64,
     since: Time,
+    /// [`Askers::old`] at its last call.
+    last: usize,
 }
 
 impl Askers {
-    /// A thread calls in a state of its program.
-    fn calls(&mut self, thread: u32, state: u128, now: Time) {
-        let new = || Asker { states: BTreeSet::new(), calls: 0, since: now };
+    /// A program goes on in a state: answers whether it was in it before.
+    fn was_in(&mut self, thread: u32, state: u128, now: Time) -> bool {
+        let new = || Asker { states: BTreeSet::new(), calls: 0, since: now, last: 0 };
         let asker = self.by_thread.entry(thread).or_insert_with(new);
         if asker.states.len() == REMEMBERED {
             asker.states.clear();
         }
-        if asker.states.insert(state) {
+        let is_new = asker.states.insert(state);
+        if is_new {
             (asker.calls, asker.since) = (0, now);
-            (self.in_vain, self.since) = (0, now);
-        } else {
-            asker.calls += 1;
-            self.in_vain += 1;
+            (self.before, self.since) = (self.old, now);
+        }
+        !is_new
+    }
+
+    /// A thread calls in a state of its program.
+    fn calls(&mut self, thread: u32, state: u128, now: Time) {
+        if self.was_in(thread, state, now) {
+            self.old += 1;
+            let asker = self.by_thread.get_mut(&thread).expect("it was just entered");
+            (asker.calls, asker.last) = (asker.calls + 1, self.old);
         }
     }
 
+    /// Calls since a program was in a new state.
+    const fn in_vain(&self) -> usize {
+        self.old - self.before
+    }
+
+    /// Whether a thread has asked in vain among the later half of all such calls.
     fn asks(&self, thread: u32) -> bool {
-        self.by_thread.get(&thread).is_some_and(|asker| asker.calls > 0)
+        let asker = self.by_thread.get(&thread);
+        asker.is_some_and(|asker| asker.last > self.before + self.in_vain() / 2)
     }
 }
 
@@ -74,6 +94,15 @@ where
         self.dies_at_call(self.names(thread).0) || self.stands_still(thread, now)
     }
 
+    /// A program does something else than to call, after which it may be busy for long.
+    pub(super) fn goes_on(&mut self, thread: u32, now: Time) {
+        let Some(faults) = self.faults.as_mut().filter(|faults| faults.dead.is_some()) else {
+            return;
+        };
+        let state = Fingerprint::of(&self.actors[thread as usize].program);
+        faults.askers.was_in(thread, state, now);
+    }
+
     fn stands_still(&mut self, thread: u32, now: Time) -> bool {
         let Some(faults) = self.faults.as_mut().filter(|faults| faults.dead.is_some()) else {
             return false;
@@ -82,8 +111,8 @@ where
         faults.askers.calls(thread, state, now);
         let enough = IN_VAIN.max(BY_THREAD * self.actors.len());
         // Looked at now and then: it takes a walk over all threads.
-        let due =
-            faults.askers.in_vain >= enough && faults.askers.in_vain.is_multiple_of(BY_THREAD);
+        let in_vain = faults.askers.in_vain();
+        let due = in_vain >= enough && in_vain.is_multiple_of(BY_THREAD);
         self.exhausted |= due && self.nothing_can_change(now);
         self.exhausted
     }
@@ -126,5 +155,38 @@ where
         let asking = faults.askers.by_thread.iter().filter(|(_, asker)| asker.calls > 0);
         let living = asking.filter(|(thread, _)| !self.actors[**thread as usize].ended());
         living.map(asker).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ask(askers: &mut Askers, thread: u32, times: usize) {
+        for _ in 0..times {
+            askers.calls(thread, 7, Time::ZERO);
+        }
+    }
+
+    #[test]
+    fn whoever_goes_on_asks_no_more() {
+        let mut askers = Askers::default();
+        ask(&mut askers, 0, 100);
+        ask(&mut askers, 1, 100);
+        assert_eq!((askers.in_vain(), askers.asks(1)), (99, true), "both were new once");
+        // Thread 0 has its answer, and is busy for long.
+        assert!(!askers.was_in(0, 8, Time::ZERO));
+        assert_eq!((askers.in_vain(), askers.asks(0), askers.asks(1)), (0, false, false));
+        ask(&mut askers, 1, 100);
+        assert_eq!((askers.in_vain(), askers.asks(0), askers.asks(1)), (100, false, true));
+    }
+
+    #[test]
+    fn whoever_has_not_asked_lately_is_busy() {
+        let mut askers = Askers::default();
+        ask(&mut askers, 1, 1);
+        ask(&mut askers, 0, 10);
+        ask(&mut askers, 1, 100);
+        assert_eq!((askers.asks(0), askers.asks(1)), (false, true));
     }
 }
