@@ -20,6 +20,7 @@ use crate::units::Time;
 use job::Noted;
 
 pub mod account;
+pub mod end;
 pub mod events;
 pub mod explain;
 pub mod job;

@@ -527,6 +527,11 @@ where
         &self.instances[process.0 as usize].threads[usize::from(thread.0)].program
     }
 
+    /// The programs of all threads, process by process.
+    pub fn programs(&self) -> impl Iterator<Item = &P> {
+        self.strands().map(|(_, _, _, strand)| &strand.program)
+    }
+
     /// All memories.
     pub fn memories(&self) -> &Memories {
         &self.memories

@@ -26,6 +26,7 @@ mod inputs;
 mod invocations;
 mod manual;
 mod memory_limit;
+mod misuse;
 mod mutations;
 mod new;
 mod resume;

@@ -1,14 +1,20 @@
 //! The job of a scenario's point as a subject.
 
 use super::subject::{Start, Subject};
-use crate::experiment::plan::{Addressing, Plan, Workload};
-use crate::experiment::run::job;
+use crate::experiment::plan::{Addressing, Plan, Point, Workload};
+use crate::experiment::run::{end, job};
 use crate::protocols::contract::{Machine, Program};
+use crate::protocols::xios_ep::library::EpThread;
 use crate::runtime::faults::Allowed;
 use crate::runtime::memory::Payload;
 use crate::runtime::monitors::buffers::Lends;
 use crate::runtime::untimed::{PacketFaults, World};
+use crate::workloads::agent::Assisted;
+use crate::workloads::job::AnyProgram;
 use crate::workloads::xios_ep::Rules;
+
+/// Every order is judged by the bytes too.
+const PAYLOAD: Payload = Payload::Real;
 
 /// Why a scenario cannot be explored.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
@@ -37,13 +43,24 @@ impl Unfit {
     }
 }
 
-fn start<M: Machine<Call: Lends>, P: Program<M>>(
-    world: World<M, P>,
+/// The job of a point, judged at its end as a timed run of it is; `program` gives a rank's own.
+fn start<M: Machine<Call: Lends> + 'static, P: Program<M> + 'static>(
+    mut world: World<M, P>,
     plan: &Plan,
+    point: &Point,
     wires: PacketFaults,
-) -> Start<M, P> {
+    program: fn(&P) -> Option<&AnyProgram>,
+) -> Box<dyn Subject> {
+    for (process, region, bytes) in end::contents(point, PAYLOAD) {
+        world.store(process, region, &bytes);
+    }
+    let point = point.clone();
     let start = Start::new(world).with_settings(plan.digest.as_str());
-    start.with_wires(wires.settings, wires.between)
+    let start = start.with_wires(wires.settings, wires.between);
+    Box::new(start.judged(move |world| {
+        let programs = world.programs().filter_map(program);
+        end::broken(&point, programs, world.memories()).into_iter().next()
+    }))
 }
 
 /// What the fault plan of the only point of a plan may do to packets; nothing where there are several.
@@ -63,17 +80,17 @@ pub fn subject(plan: &Plan) -> Result<Box<dyn Subject>, Unfit> {
         return Err(Unfit::NoRanks);
     }
     let mut job = job::build(point);
-    job.payload = Payload::Real;
+    job.payload = PAYLOAD;
     let wrong = |why: crate::workloads::job::JobError| Unfit::Job(why.to_string());
     let wires = job.packet_faults(Allowed::default()).map_err(wrong)?;
     if point.addressing == Addressing::EndpointLibrary {
         let world = job.untimed_over_xios_ep(Rules::default()).map_err(wrong)?;
-        return Ok(Box::new(start(world, plan, wires)));
+        return Ok(start(world, plan, point, wires, |thread| Some(EpThread::program(thread))));
     }
     if point.progress_thread {
         let world = job.assisted().untimed().map_err(wrong)?;
-        return Ok(Box::new(start(world, plan, wires)));
+        return Ok(start(world, plan, point, wires, Assisted::program));
     }
     let world = job.untimed().map_err(wrong)?;
-    Ok(Box::new(start(world, plan, wires)))
+    Ok(start(world, plan, point, wires, |program| Some(program)))
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::end;
 use crate::engine::{JournalMode, Keep, LimitReached, Limits, Options};
 use crate::experiment::collectives::Chosen;
 use crate::experiment::plan::{
@@ -31,7 +32,6 @@ use crate::workloads::packing::Packing;
 use crate::workloads::ping_pong::{END, PingPong, START};
 use crate::workloads::program::{self, Does, Programs};
 use crate::workloads::team::{self, Rounds};
-use crate::workloads::truncation::truncations;
 use crate::workloads::windowed::{Creation, Direction, Share, Windowed};
 use crate::workloads::xios_ep::{self, Rules};
 
@@ -124,7 +124,8 @@ pub fn run(point: &Point, keep: Keep) -> Result<(Outcome, Noted), JobError> {
     if point.addressing == Addressing::EndpointLibrary {
         let mut ran = job.timed_over_xios_ep(Rules::default())?.run();
         if ran.outcome.ending == Ending::Finished {
-            ran.outcome.violations.extend(truncations(ran.programs.iter().map(EpThread::program)));
+            let programs = ran.programs.iter().map(EpThread::program);
+            ran.outcome.violations.extend(end::broken(point, programs, &ran.memories));
         }
         let longest = Longest::of(ran.machines.iter().map(EpLibrary::mpi));
         let endpoints = Some(xios_ep::counts(&ran));
@@ -133,13 +134,10 @@ pub fn run(point: &Point, keep: Keep) -> Result<(Outcome, Noted), JobError> {
     if point.progress_thread {
         return Ok(noted(point, without_agents(job.assisted().run()?)));
     }
+    let contents = end::contents(point, job.payload);
     let mut timed = job.timed()?;
-    if let Workload::Gpu(workload) = &point.workload
-        && point.mpi.payload == Payload::Real
-    {
-        for (process, region, bytes) in workload.contents() {
-            timed.store(process, region, &bytes);
-        }
+    for (process, region, bytes) in contents {
+        timed.store(process, region, &bytes);
     }
     Ok(noted(point, timed.run()))
 }
@@ -154,19 +152,8 @@ fn without_agents(ran: Ran<Library, Assisted<AnyProgram>>) -> Ran<Library, AnyPr
 /// What the programs of a run found wrong joins its outcome; what its libraries noted.
 fn noted(point: &Point, mut ran: Ran<Library, AnyProgram>) -> (Outcome, Noted) {
     let longest = Longest::of(&ran.machines);
-    if let Workload::OneSided(workload) = &point.workload
-        && ran.outcome.ending == Ending::Finished
-    {
-        ran.outcome.violations.extend(workload.broken(&ran.memories));
-    }
-    if let Workload::Gpu(workload) = &point.workload
-        && ran.outcome.ending == Ending::Finished
-        && point.mpi.payload == Payload::Real
-    {
-        ran.outcome.violations.extend(workload.broken(&ran.memories));
-    }
     if ran.outcome.ending == Ending::Finished {
-        ran.outcome.violations.extend(truncations(&ran.programs));
+        ran.outcome.violations.extend(end::broken(point, &ran.programs, &ran.memories));
     }
     let looks = ran.programs.iter().map(AnyProgram::looks);
     let search = ran.programs.first().and_then(AnyProgram::search);

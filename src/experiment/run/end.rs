@@ -1,0 +1,41 @@
+//! What the end of a run must hold beyond the laws that monitors watch: the same in both runtimes.
+//!
+//! A program that nobody watches while it runs is judged by what it leaves: its receives had room for
+//! their messages, and its memory holds what its workload says.
+
+use crate::experiment::plan::{Point, Workload};
+use crate::protocols::contract::{Process, Region};
+use crate::runtime::memory::{Memories, Payload};
+use crate::runtime::monitors::Violation;
+use crate::workloads::job::AnyProgram;
+use crate::workloads::truncation::truncations;
+
+/// What is wrong at the end of a run in which every program ended. `programs` are those of the ranks,
+/// in their order.
+pub fn broken<'a>(
+    point: &Point,
+    programs: impl IntoIterator<Item = &'a AnyProgram>,
+    memories: &Memories,
+) -> Vec<Violation> {
+    let mut found = Vec::new();
+    if let Workload::OneSided(workload) = &point.workload {
+        found.extend(workload.broken(memories));
+    }
+    if let Workload::Gpu(workload) = &point.workload
+        && memories.payload() == Payload::Real
+    {
+        found.extend(workload.broken(memories));
+    }
+    found.extend(truncations(programs));
+    found
+}
+
+/// What buffers hold before the run, where bytes exist.
+pub fn contents(point: &Point, payload: Payload) -> Vec<(Process, Region, Vec<u8>)> {
+    if let Workload::Gpu(workload) = &point.workload
+        && payload == Payload::Real
+    {
+        return workload.contents();
+    }
+    Vec::new()
+}

@@ -1,0 +1,120 @@
+//! Wrong programs: `run` and `explore` know the same laws, and say who broke them and where.
+//!
+//! A row of [`WRONG`] is a program that MPI calls erroneous, and what both must say. A row of
+//! [`RIGHT`] is one that is near such a program and allowed: it ends well, and in every order.
+//! Statements stand in lines of their own, from line 2 on, rank after rank.
+
+use crate::binary::{Answer, Scratch};
+
+/// A program, by rank and statement.
+type Ranks = &'static [&'static [&'static str]];
+
+/// Name, program, and what must be said.
+type Wrong = (&'static str, Ranks, &'static [&'static str]);
+
+const WRONG: &[Wrong] = &[
+    (
+        "a receive that is too short",
+        &[&["send to 1 size 8"], &["recv src 0 max 4"]],
+        &["MPI_ERR_TRUNCATE", "rank 1 that ended in line 3", "the message of rank 0 with tag 0"],
+    ),
+    (
+        "a short receive that is waited for",
+        &[&["send to 1 size 8"], &["irecv src 0 max 4 req a", "wait req a"]],
+        &["MPI_ERR_TRUNCATE", "rank 1 that ended in line 4"],
+    ),
+    (
+        "a short receive among others",
+        &[
+            &["send to 1 size 4", "send to 1 size 8"],
+            &["irecv src 0 max 4 req a", "irecv src 0 max 4 req b", "waitall reqs a,b"],
+        ],
+        &["MPI_ERR_TRUNCATE", "rank 1 that ended in line 6"],
+    ),
+    (
+        "a short matched receive",
+        &[&["send to 1 size 8"], &["mprobe src 0 handle m", "mrecv handle m max 4"]],
+        &["MPI_ERR_TRUNCATE", "rank 1 that ended in line 4"],
+    ),
+    (
+        "a large message into a short receive",
+        &[&["send to 1 size 1048576"], &["recv src 0 max 4"]],
+        &["MPI_ERR_TRUNCATE", "rank 1 that ended in line 3"],
+    ),
+];
+
+const RIGHT: &[(&str, Ranks)] = &[
+    ("a receive with more room", &[&["send to 1 size 4"], &["recv src 0 max 8"]]),
+    (
+        "a probe that tells how much room is needed",
+        &[&["send to 1 size 8"], &["mprobe src 0 handle m", "mrecv handle m max 8"]],
+    ),
+];
+
+/// `op key value key value` as a statement; sizes are bytes.
+fn statement(words: &str) -> String {
+    let mut words = words.split(' ');
+    let mut json = format!(r#"{{ "op": "{}""#, words.next().unwrap());
+    while let Some((key, value)) = words.next().zip(words.next()) {
+        let number = value.parse::<i64>().is_ok();
+        let value = match key {
+            "size" | "max" => format!(r#""{value} B""#),
+            "time" => format!(r#""{value} us""#),
+            "reqs" => format!("{:?}", value.split(',').collect::<Vec<_>>()),
+            _ if number => value.to_owned(),
+            _ => format!("{value:?}"),
+        };
+        json += &format!(r#", "{key}": {value}"#);
+    }
+    json + " }"
+}
+
+fn scenario(ranks: Ranks) -> String {
+    let head = format!(
+        r#"{{ "schema": 1, "title": "t", "machine": "ideal", "nodes": {}, "workload": {{ "kind": "program", "ranks": ["#,
+        ranks.len().max(2)
+    );
+    let list = |rank: &&[&str]| {
+        let statements: Vec<String> = rank.iter().map(|words| statement(words)).collect();
+        format!("[{}]", statements.join(",\n"))
+    };
+    let lists: Vec<String> = ranks.iter().map(list).collect();
+    format!("{head}\n{}] }} }}\n", lists.join(",\n"))
+}
+
+/// What `run` and `explore`, without leaving orders out and with it, say of a program.
+fn ask(scratch: &Scratch, ranks: Ranks) -> [(&'static str, Answer); 3] {
+    scratch.write("t.json", &scenario(ranks));
+    [
+        ("run", scratch.run(&["run", "t.json"])),
+        ("explore", scratch.run(&["explore", "t.json"])),
+        ("explore --reduce", scratch.run(&["explore", "t.json", "--reduce"])),
+    ]
+}
+
+#[test]
+fn a_wrong_program_is_told_alike_by_both_runtimes() {
+    let scratch = Scratch::new("misuse-wrong");
+    let mut missing = Vec::new();
+    for (name, ranks, says) in WRONG {
+        for (command, answer) in ask(&scratch, ranks) {
+            let text = format!("{}{}", answer.out, answer.err);
+            let unsaid: Vec<_> = says.iter().filter(|part| !text.contains(**part)).collect();
+            if answer.exit != 1 || !unsaid.is_empty() {
+                let exit = answer.exit;
+                missing.push(format!("{name}: {command} ends with {exit}, no {unsaid:?}\n{text}"));
+            }
+        }
+    }
+    assert!(missing.is_empty(), "{}", missing.join("\n"));
+}
+
+#[test]
+fn a_program_that_is_nearly_wrong_ends_well_in_every_order() {
+    let scratch = Scratch::new("misuse-right");
+    for (name, ranks) in RIGHT {
+        for (command, answer) in ask(&scratch, ranks) {
+            assert_eq!(answer.exit, 0, "{name}: {command}\n{}{}", answer.out, answer.err);
+        }
+    }
+}
