@@ -28,6 +28,7 @@ mod manual;
 mod memory_limit;
 mod mutations;
 mod new;
+mod outputs;
 mod resume;
 mod scale_out;
 mod schema;
