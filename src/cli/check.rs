@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use super::args::{CheckArguments, CheckOutput};
 use super::compared;
 use super::crash::{command_line, internal};
+use super::output::Output;
 use super::run::{jobs, progress, why_failed};
 use super::scenario::{library, load};
 use super::show::counted;
@@ -20,7 +21,7 @@ use crate::experiment::library::embedded;
 use crate::experiment::plan::{Plan, Request};
 use crate::experiment::results::{PointResult, RunResult};
 use crate::experiment::run::{self, RunError, RunOptions};
-use crate::experiment::store::{self, check_writable, write_atomically};
+use crate::experiment::store;
 use crate::report::difference::{Compared, DifferencePage};
 use crate::report::json::{CheckDocument, CheckStatus, CheckedClaim, CheckedScenario, check_json};
 use crate::report::junit::{Suite, junit};
@@ -56,7 +57,7 @@ impl Checked {
 pub(super) fn check(terminal: Terminal, arguments: &CheckArguments) -> Outcome {
     let given = scenarios(&arguments.scenarios)?;
     let jobs = prepare(terminal, arguments, &given)?;
-    arguments.report.as_deref().map_or(Ok(()), check_writable)?;
+    let page = report_file(arguments, &jobs)?;
     let advice = "no result was compared; run the command again".to_owned();
     let interrupt = Interrupt::listen(terminal, advice);
     let points = jobs.iter().map(|job| job.plan.points.len()).sum();
@@ -70,7 +71,16 @@ pub(super) fn check(terminal: Terminal, arguments: &CheckArguments) -> Outcome {
     if let Some(name) = &arguments.save_baseline {
         return save(terminal, arguments, name, &jobs, &checked);
     }
-    report(terminal, arguments, &jobs, &checked)
+    report(terminal, arguments, page.as_ref(), &jobs, &checked)
+}
+
+/// The file of the page, if one was asked for.
+fn report_file(arguments: &CheckArguments, jobs: &[Job]) -> Result<Option<Output>, Failure> {
+    let Some(path) = &arguments.report else { return Ok(None) };
+    let baseline = |job: &Job| baseline::path(baseline_name(arguments), &job.plan.name);
+    let files = |job: &Job| [job.plan.files.clone(), vec![baseline(job)]].concat();
+    let inputs: Vec<PathBuf> = jobs.iter().flat_map(files).collect();
+    Output::new("--report", path, &inputs).map(Some)
 }
 
 /// The scenarios to check: files and names as given, every JSON file below a directory.
@@ -315,6 +325,7 @@ fn save(
 fn report(
     terminal: Terminal,
     arguments: &CheckArguments,
+    file: Option<&Output>,
     jobs: &[Job],
     checked: &[Checked],
 ) -> Outcome {
@@ -325,9 +336,8 @@ fn report(
         terminal.problem(problem);
         exit = if exit == 0 { problem.exit } else { exit };
     }
-    if let Some(path) = &arguments.report {
-        let page = page(arguments, jobs, checked).to_html()?;
-        write_atomically(path, page.as_bytes())?;
+    if let Some(file) = file {
+        file.write(page(arguments, jobs, checked).to_html()?.as_bytes())?;
     }
     match arguments.format {
         CheckOutput::Junit => print(&junit_of(checked)?)?,

@@ -9,9 +9,10 @@
 mod document;
 mod words;
 
-use std::path::Path;
+use std::path::PathBuf;
 
 use super::args::{CheckFormat, ExploreArguments, OrderStrategy, ReplayArguments};
+use super::output::Output;
 use super::scenario::{load, request};
 use super::terminal::{Failure, Outcome, Problem, Terminal, print};
 use crate::experiment::codes;
@@ -21,7 +22,7 @@ use crate::experiment::explore::{
     self, Explored, Failed, MayFail, Options, Size, Stopped, Strategy, Subject, Token, drawing,
 };
 use crate::experiment::library::embedded;
-use crate::experiment::store::{check_writable, write_atomically};
+use crate::experiment::plan::Plan;
 use crate::runtime::faults::Allowed;
 use crate::units::Bytes;
 
@@ -34,6 +35,8 @@ struct Job {
     subject: Box<dyn Subject>,
     /// What its fault plan may do to packets.
     planned: Allowed,
+    /// The files that it was read from.
+    files: Vec<PathBuf>,
 }
 
 /// What is said at the end.
@@ -94,7 +97,8 @@ pub(super) fn explore(terminal: Terminal, arguments: &ExploreArguments) -> Outco
     if arguments.faults.is_empty() && !arguments.crash {
         options.faults.packets = job.planned;
     }
-    arguments.dot.as_deref().map_or(Ok(()), check_writable)?;
+    let dot = arguments.dot.as_ref().map(|path| Output::new("--dot", path, &job.files));
+    let dot = dot.transpose()?;
     #[expect(clippy::disallowed_types, reason = "for a reader's eyes, on standard error only")]
     let began = std::time::Instant::now();
     let mut found = job.subject.explore(&options);
@@ -112,8 +116,8 @@ pub(super) fn explore(terminal: Terminal, arguments: &ExploreArguments) -> Outco
         CheckFormat::Human => words::report(&report),
         CheckFormat::Json => document::report(&report),
     })?;
-    if let Some(path) = &arguments.dot {
-        draw(terminal, path, &found)?;
+    if let Some(output) = &dot {
+        draw(terminal, output, &found)?;
     }
     terminal.note(&words::pace(&found, took));
     if verdict == Verdict::CutOff {
@@ -139,11 +143,11 @@ fn judge(found: &Explored, options: &Options, reaches: &[&str]) -> Verdict {
     }
 }
 
-fn draw(terminal: Terminal, path: &Path, found: &Explored) -> Result<(), Failure> {
+fn draw(terminal: Terminal, output: &Output, found: &Explored) -> Result<(), Failure> {
     if let Some(failed) = found.failures.first() {
-        write_atomically(path, drawing::dot(failed).as_bytes())?;
+        output.write(drawing::dot(failed).as_bytes())?;
     } else {
-        let shown = path.display().to_string();
+        let shown = output.path().display().to_string();
         terminal.note(&format!("`{}` is not written: there is no way to a failure", quote(&shown)));
     }
     Ok(())
@@ -181,7 +185,8 @@ fn resolve(terminal: Terminal, name: &str, arguments: &ExploreArguments) -> Resu
             let size = checked(&entry, Size { ranks, ops })?;
             let subject = entry.subject(size, planted);
             let protocol = Some((entry, planted, size));
-            Ok(Job { name: name.to_owned(), protocol, subject, planned: Allowed::default() })
+            let (name, none) = (name.to_owned(), Allowed::default());
+            Ok(Job { name, protocol, subject, planned: none, files: Vec::new() })
         }
         Err(unknown) if !is_scenario(name) => {
             let what = format!("there is no protocol and no scenario `{}`", quote(name));
@@ -196,8 +201,9 @@ fn resolve(terminal: Terminal, name: &str, arguments: &ExploreArguments) -> Resu
             "change the scenario by `--set PATH=VALUE`",
         ),
         Err(_) => {
-            let (subject, planned) = scenario(terminal, name, &arguments.changes)?;
-            Ok(Job { name: name.to_owned(), protocol: None, subject, planned })
+            let (plan, subject) = scenario(terminal, name, &arguments.changes)?;
+            let (planned, files) = (explore::scenario::allowed(&plan), plan.files);
+            Ok(Job { name: name.to_owned(), protocol: None, subject, planned, files })
         }
     }
 }
@@ -213,13 +219,13 @@ fn scenario(
     terminal: Terminal,
     name: &str,
     changes: &super::args::Changes,
-) -> Result<(Box<dyn Subject>, Allowed), Failure> {
+) -> Result<(Plan, Box<dyn Subject>), Failure> {
     let plan = load(terminal, &request(name, changes, None)?)?;
     let subject = explore::scenario::subject(&plan).map_err(|why| {
         let problem = Problem::new(&codes::USAGE, format!("`{}`: {why}", quote(name)));
         Failure::from(problem.help(why.help()))
     })?;
-    Ok((subject, explore::scenario::allowed(&plan)))
+    Ok((plan, subject))
 }
 
 fn checked(entry: &Entry, size: Size) -> Result<Size, Failure> {
@@ -332,7 +338,7 @@ fn subject_of(
 ) -> Result<Box<dyn Subject>, Failure> {
     let Some(size) = token.size else {
         let name = arguments.scenario.as_ref().unwrap_or(&token.subject);
-        return Ok(scenario(terminal, name, &arguments.changes)?.0);
+        return Ok(scenario(terminal, name, &arguments.changes)?.1);
     };
     if let Some(scenario) = &arguments.scenario {
         let what =

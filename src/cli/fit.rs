@@ -1,7 +1,7 @@
 //! `mpisim fit`: a machine model from what was measured, and from its topology.
 
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use indicatif::ProgressBar;
@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::args::{CheckFormat, FitArguments, Pairs};
 use super::crash::{command_line, internal};
+use super::output::Output;
 use super::run::jobs;
 use super::scenario;
 use super::signals::Interrupt;
@@ -21,23 +22,24 @@ use crate::experiment::fit::{
     self, Bench, BenchError, Between, Compared, Fit, Request, Role, Table, summary,
 };
 use crate::experiment::model_file::{Confidence, KnownNumber, Machine, by_name};
-use crate::experiment::store::{check_writable, write_atomically};
 use crate::report::table::Table as TextTable;
 
 /// Fits, tells how well, and writes the model.
 pub(super) fn fit(terminal: Terminal, arguments: &FitArguments) -> Outcome {
-    arguments.out.as_deref().map_or(Ok(()), check_writable)?;
     let request = request(arguments)?;
-    let topology = arguments.hwloc.as_deref().map(|path| topology(terminal, path)).transpose()?;
+    let mut inputs = Vec::new();
+    let topology = arguments.hwloc.as_deref().map(|path| topology(terminal, path, &mut inputs));
+    let topology = topology.transpose()?;
     if arguments.measured.is_empty() && arguments.predict.is_empty() {
         let Some(topology) = topology else {
             let what = "nothing to fit on: `--measured FILE` or `--hwloc FILE` is needed";
             let help = "docs/fit.md names the benchmarks to run";
             return Err(Problem::new(&codes::USAGE, what).help(help).into());
         };
-        return stub(terminal, arguments, &request, &topology);
+        return stub(terminal, arguments, &request, &topology, inputs);
     }
-    let mut bench = bench(terminal, &request)?;
+    let mut bench = bench(terminal, &request, &mut inputs)?;
+    let output = output(arguments, &inputs)?;
     if let Some(topology) = &topology {
         bench.start = Arc::new(applied(arguments, &bench.start, topology)?);
     }
@@ -49,23 +51,33 @@ pub(super) fn fit(terminal: Terminal, arguments: &FitArguments) -> Outcome {
         CheckFormat::Human => human(arguments, &bench, &found),
         CheckFormat::Json => document(&bench, &found, &about),
     })?;
-    keep(terminal, arguments, &text)
+    keep(terminal, output.as_ref(), &text)
 }
 
-fn keep(terminal: Terminal, arguments: &FitArguments, text: &str) -> Outcome {
-    match &arguments.out {
-        Some(path) => {
-            write_atomically(path, text.as_bytes())?;
-            terminal.note(&format!("the model is {}", path.display()));
+/// The file of the model, if one was asked for.
+fn output(arguments: &FitArguments, inputs: &[PathBuf]) -> Result<Option<Output>, Failure> {
+    arguments.out.as_ref().map(|path| Output::new("--out", path, inputs)).transpose()
+}
+
+fn keep(terminal: Terminal, output: Option<&Output>, text: &str) -> Outcome {
+    match output {
+        Some(output) => {
+            output.write(text.as_bytes())?;
+            terminal.note(&format!("the model is {}", output.path().display()));
         }
         None => terminal.note("no model is written; `--out FILE` names its file"),
     }
     Ok(0)
 }
 
-fn topology(terminal: Terminal, path: &Path) -> Result<Topology, Failure> {
+fn topology(
+    terminal: Terminal,
+    path: &Path,
+    inputs: &mut Vec<PathBuf>,
+) -> Result<Topology, Failure> {
     let mut diagnostics = Diagnostics::new();
     let topology = hwloc::read(&mut diagnostics, path);
+    inputs.extend_from_slice(diagnostics.files());
     if !diagnostics.is_empty() {
         terminal.diagnostics(&diagnostics);
     }
@@ -93,13 +105,16 @@ fn stub(
     arguments: &FitArguments,
     request: &Request,
     topology: &Topology,
+    mut inputs: Vec<PathBuf>,
 ) -> Outcome {
     let mut diagnostics = Diagnostics::new();
     let start = by_name(&mut diagnostics, &request.library, &request.machine);
+    inputs.extend_from_slice(diagnostics.files());
     if !diagnostics.is_empty() {
         terminal.diagnostics(&diagnostics);
     }
     let start = start.ok_or_else(|| Failure::Said(diagnostics.exit_code()))?;
+    let output = output(arguments, &inputs)?;
     let machine = applied(arguments, &start, topology)?;
     let about = about(arguments, &machine, &[]);
     let numbers: Vec<KnownNumber> =
@@ -110,7 +125,7 @@ fn stub(
         CheckFormat::Human => stub_text(&about, &numbers, &told, topology),
         CheckFormat::Json => stub_document(&about, &numbers, &told, topology),
     })?;
-    keep(terminal, arguments, &profile::text(&about, &made_by(arguments), &numbers))
+    keep(terminal, output.as_ref(), &profile::text(&about, &made_by(arguments), &numbers))
 }
 
 fn stub_text(
@@ -224,10 +239,15 @@ fn command(arguments: &FitArguments) -> String {
     command_line(words)
 }
 
-fn bench(terminal: Terminal, request: &Request) -> Result<Bench, Failure> {
+fn bench(
+    terminal: Terminal,
+    request: &Request,
+    inputs: &mut Vec<PathBuf>,
+) -> Result<Bench, Failure> {
     let mut diagnostics = Diagnostics::new();
     let tables = fit::tables(&mut diagnostics, request);
     let bench = tables.and_then(|tables| Bench::new(&mut diagnostics, request, tables));
+    inputs.extend_from_slice(diagnostics.files());
     if !diagnostics.is_empty() {
         terminal.diagnostics(&diagnostics);
     }

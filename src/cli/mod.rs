@@ -25,6 +25,7 @@ mod goal;
 mod list;
 mod machines;
 mod manual;
+mod output;
 mod references;
 mod resolved;
 mod run;

@@ -1,12 +1,13 @@
 //! `mpisim sensitivity`: which results depend on numbers that nobody measured.
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
 use super::args::{CheckFormat, SensitivityArguments};
 use super::crash::{command_line, internal};
+use super::output::Output;
 use super::run::{jobs, progress};
 use super::scenario::{load, request};
 use super::show::counted;
@@ -21,7 +22,6 @@ use crate::experiment::sensitivity::{
     Effect, End, Uncertain, effect, elasticity, uncertain, varied,
 };
 use crate::experiment::shape::nearest;
-use crate::experiment::store::{check_writable, write_atomically};
 use crate::report::figure::{Axis, Scale, Swing, Tornado};
 use crate::report::numbers::{change, in_words};
 use crate::report::table::Table;
@@ -86,8 +86,7 @@ pub(super) fn sensitivity(terminal: Terminal, arguments: &SensitivityArguments) 
         let help = "vary those with a source, too, by `--all`";
         return Err(Problem::new(&codes::NOTHING_TO_VARY, what).help(help).into());
     }
-    let path = figure_path(arguments, &plan);
-    arguments.figure.as_deref().map_or(Ok(()), check_writable)?;
+    let figure = figure(arguments, &plan)?;
     let advice = "nothing is kept; run the command again".to_owned();
     let interrupt = Interrupt::listen(terminal, advice);
     let bar = progress(terminal, 1 + 2 * numbers.len());
@@ -105,22 +104,19 @@ pub(super) fn sensitivity(terminal: Terminal, arguments: &SensitivityArguments) 
     }
     bar.finish_and_clear();
     all.sort_by(|left, right| right.swing().total_cmp(&left.swing()));
-    keep(arguments, &path, &tornado(&plan, &metric, &all).to_svg()?)?;
+    figure.write(tornado(&plan, &metric, &all).to_svg()?.as_bytes())?;
     print(&match arguments.format {
         CheckFormat::Human => human(&plan, &metric, &all),
         CheckFormat::Json => document(&plan, &metric, &base, &all),
     })?;
-    terminal.note(&format!("the figure is {}", path.display()));
+    terminal.note(&format!("the figure is {}", figure.path().display()));
     Ok(0)
 }
 
-fn figure_path(arguments: &SensitivityArguments, plan: &Plan) -> PathBuf {
+/// Where the figure goes; the folder of the default path is made for it.
+fn figure(arguments: &SensitivityArguments, plan: &Plan) -> Result<Output, Failure> {
     let default = || Path::new("results").join(format!("{}-sensitivity.svg", plan.name));
-    arguments.figure.clone().unwrap_or_else(default)
-}
-
-/// Writes the figure; the folder of the default path is made for it.
-fn keep(arguments: &SensitivityArguments, path: &Path, svg: &str) -> Result<(), Failure> {
+    let path = arguments.figure.clone().unwrap_or_else(default);
     if arguments.figure.is_none()
         && let Some(folder) = path.parent()
         && let Err(why) = std::fs::create_dir_all(folder)
@@ -128,7 +124,7 @@ fn keep(arguments: &SensitivityArguments, path: &Path, svg: &str) -> Result<(), 
         let what = format!("cannot create `{}`: {why}", folder.display());
         return Err(Problem::new(&codes::IO, what).into());
     }
-    Ok(write_atomically(path, svg.as_bytes())?)
+    Output::new("--figure", &path, &plan.files)
 }
 
 /// What varies: as asked for, else what the first figure shows, else the main metric.

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::args::RunArguments;
 use super::crash::{internal, this_command};
+use super::output::Output;
 use super::run::why_failed;
 use super::terminal::{Failure, Problem};
 use crate::engine::Keep;
@@ -11,25 +12,28 @@ use crate::experiment::codes;
 use crate::experiment::plan::{Plan, Workload};
 use crate::experiment::run::timeline::{MOST_RANKS, sequence, timeline};
 use crate::experiment::run::{self, PointError};
-use crate::experiment::store::{check_writable, write_atomically};
 use crate::report::html::PageFigure;
 use crate::report::sequence::{NotDrawn, sequence_svg};
 use crate::report::timeline::perfetto;
 use crate::runtime::causes::Recorded;
 
+/// The options that name them.
+const TRACE: &str = "--trace";
+const SEQUENCE: &str = "--sequence";
+
 /// The files that were asked for of the only point of a plan.
 #[derive(Debug)]
 pub(super) struct Single<'a> {
     plan: &'a Plan,
-    trace: Option<&'a PathBuf>,
-    sequence: Option<&'a PathBuf>,
+    trace: Option<Output>,
+    sequence: Option<Output>,
 }
 
 impl<'a> Single<'a> {
     /// What was asked for, if anything was: checked before anything runs.
     pub(super) fn of(plan: &'a Plan, arguments: &'a RunArguments) -> Result<Option<Self>, Failure> {
         let (trace, sequence) = (arguments.trace.as_ref(), arguments.sequence.as_ref());
-        let Some(option) = trace.map(|_| "--trace").or(sequence.map(|_| "--sequence")) else {
+        let Some(option) = trace.map(|_| TRACE).or(sequence.map(|_| SEQUENCE)) else {
             return Ok(None);
         };
         if plan.points.len() > 1 {
@@ -46,12 +50,18 @@ impl<'a> Single<'a> {
                 .help("choose a smaller run, or `--trace FILE`")
                 .into());
         }
-        trace.into_iter().chain(sequence).try_for_each(|path| check_writable(path))?;
+        let output = |option, path: Option<&PathBuf>| {
+            path.map(|path| Output::new(option, path, &plan.files)).transpose()
+        };
+        let (trace, sequence) = (output(TRACE, trace)?, output(SEQUENCE, sequence)?);
+        if let (Some(trace), Some(sequence)) = (&trace, &sequence) {
+            trace.differs(sequence, [TRACE, SEQUENCE])?;
+        }
         Ok(Some(Self { plan, trace, sequence }))
     }
 
     /// Runs the point with everything noted: what cannot be shown is found before results are touched.
-    pub(super) fn record(self) -> Result<Shown<'a>, Failure> {
+    pub(super) fn record(self) -> Result<Shown, Failure> {
         let point = &self.plan.points[0];
         let ran = run::run_point(point, Keep::Messages);
         let (result, recorded) = ran.map_err(|error| told(&error))?;
@@ -60,15 +70,16 @@ impl<'a> Single<'a> {
             return Err(why_failed(&result).into());
         }
         let Some(recorded) = recorded else { return Ok(Shown::default()) };
-        let trace = self.trace.map(|path| {
+        let drawn = self.sequence.as_ref().map(|output| self.draw(output.path(), &recorded));
+        let sequence = self.sequence.zip(drawn.transpose()?);
+        let trace = self.trace.map(|output| {
             let trace = perfetto(&timeline(point, &recorded), &self.plan.title);
-            (path.as_path(), trace)
+            (output, trace)
         });
-        let sequence = self.sequence.map(|path| self.draw(path, &recorded)).transpose()?;
         Ok(Shown { trace, sequence })
     }
 
-    fn draw(&self, path: &'a Path, recorded: &Recorded) -> Result<(&'a Path, PageFigure), Failure> {
+    fn draw(&self, path: &Path, recorded: &Recorded) -> Result<PageFigure, Failure> {
         let point = &self.plan.points[0];
         let title = self.title();
         let drawn = sequence(point, &title, recorded).unwrap_or_default();
@@ -82,7 +93,7 @@ impl<'a> Single<'a> {
             Problem::new(&codes::USAGE, format!("`--sequence`: {why}")).help(help)
         })?;
         let (caption, file) = (format!("Messages: {title}"), path.display().to_string());
-        Ok((path, PageFigure { caption, file, svg }))
+        Ok(PageFigure { caption, file, svg })
     }
 
     /// The scenario's title with what was set: two pictures of one scenario differ in it.
@@ -96,19 +107,19 @@ impl<'a> Single<'a> {
 
 /// What was drawn, for the paths that were asked for.
 #[derive(Debug, Default)]
-pub(super) struct Shown<'a> {
-    trace: Option<(&'a Path, Vec<u8>)>,
-    sequence: Option<(&'a Path, PageFigure)>,
+pub(super) struct Shown {
+    trace: Option<(Output, Vec<u8>)>,
+    sequence: Option<(Output, PageFigure)>,
 }
 
-impl Shown<'_> {
+impl Shown {
     /// Writes the files; the figure is also for the page.
     pub(super) fn write(self) -> Result<Option<PageFigure>, Failure> {
-        if let Some((path, bytes)) = self.trace {
-            write_atomically(path, &bytes)?;
+        if let Some((output, bytes)) = self.trace {
+            output.write(&bytes)?;
         }
-        let Some((path, figure)) = self.sequence else { return Ok(None) };
-        write_atomically(path, figure.svg.as_bytes())?;
+        let Some((output, figure)) = self.sequence else { return Ok(None) };
+        output.write(figure.svg.as_bytes())?;
         Ok(Some(figure))
     }
 }

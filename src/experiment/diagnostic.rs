@@ -11,6 +11,7 @@
 //! and writes them for people or as JSON lines. Nothing here prints.
 
 use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
 
 use super::codes::{self, Code, ExitClass};
 
@@ -143,6 +144,7 @@ struct Source {
 pub struct Diagnostics {
     sources: Vec<Source>,
     list: Vec<Diagnostic>,
+    files: Vec<PathBuf>,
 }
 
 impl Diagnostics {
@@ -174,6 +176,18 @@ impl Diagnostics {
         let id = u16::try_from(self.sources.len()).expect("a command reads few files");
         self.sources.push(Source { name: name.into(), text: text.into(), first_line });
         SourceId(id)
+    }
+
+    /// Notes that a file was read.
+    pub(super) fn has_read(&mut self, path: &Path) {
+        if !self.files.iter().any(|known| known == path) {
+            self.files.push(path.to_owned());
+        }
+    }
+
+    /// The files that were read: none that ship inside the program.
+    pub fn files(&self) -> &[PathBuf] {
+        &self.files
     }
 
     /// The text of `source`.

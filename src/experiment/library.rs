@@ -140,7 +140,10 @@ fn report(diagnostics: &mut Diagnostics, path: &Path, one: impl FnOnce(Span) -> 
 /// The bytes of the file at `path`, or a report.
 pub fn read(diagnostics: &mut Diagnostics, path: &Path, limit: u64) -> Option<Vec<u8>> {
     match read_limited(path, limit) {
-        Ok(bytes) => Some(bytes),
+        Ok(bytes) => {
+            diagnostics.has_read(path);
+            Some(bytes)
+        }
         Err(problem) => {
             report(diagnostics, path, |span| problem.diagnostic(span, path, limit));
             None
@@ -159,7 +162,10 @@ enum Problem {
 /// The file at `path`, to be read as a stream, or a report.
 pub fn open(diagnostics: &mut Diagnostics, path: &Path) -> Option<fs::File> {
     match opened(path, u64::MAX) {
-        Ok(file) => Some(file),
+        Ok(file) => {
+            diagnostics.has_read(path);
+            Some(file)
+        }
         Err(problem) => {
             report(diagnostics, path, |span| problem.diagnostic(span, path, u64::MAX));
             None

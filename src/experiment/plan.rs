@@ -77,6 +77,8 @@ pub struct Plan {
     pub figures: Vec<Figure>,
     /// What is expected.
     pub claims: Vec<Claim>,
+    /// The files that it was read from.
+    pub files: Vec<PathBuf>,
 }
 
 /// One point of a sweep: everything that a run needs.
@@ -453,9 +455,9 @@ pub struct Request {
 /// its code, file, line and remedy: [`Diagnostics::human`] writes it as the program would.
 pub fn load(request: &Request) -> (Option<Plan>, Diagnostics) {
     let mut diagnostics = Diagnostics::new();
-    let plan = read(&mut diagnostics, request);
-    let plan = plan.filter(|_| !diagnostics.has_errors());
-    (plan, diagnostics)
+    let plan = read(&mut diagnostics, request).filter(|_| !diagnostics.has_errors());
+    let files = || diagnostics.files().to_vec();
+    (plan.map(|plan| Plan { files: files(), ..plan }), diagnostics)
 }
 
 fn read(diagnostics: &mut Diagnostics, request: &Request) -> Option<Plan> {
@@ -494,6 +496,7 @@ fn read(diagnostics: &mut Diagnostics, request: &Request) -> Option<Plan> {
         sweep,
         figures,
         claims,
+        files: Vec::new(),
     })
 }
 

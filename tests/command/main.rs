@@ -29,6 +29,7 @@ mod memory_limit;
 mod misuse;
 mod mutations;
 mod new;
+mod outputs;
 mod resume;
 mod scale_out;
 mod schema;

@@ -4,9 +4,11 @@
 use std::fs;
 use std::path::PathBuf;
 
-use mpisim::experiment::diagnostic::Diagnostics;
+use mpisim::experiment::diagnostic::{Diagnostic, Diagnostics};
 use mpisim::experiment::json::{self, Node, Value};
 use mpisim::experiment::plan::{Request, load};
+use mpisim::experiment::schema::SCENARIO;
+use mpisim::experiment::shape::path;
 
 /// The valid scenarios: those of the tests, and all that ship.
 fn scenarios() -> Vec<PathBuf> {
@@ -132,4 +134,82 @@ fn a_changed_scenario_runs_or_is_refused_with_a_place() {
     }
     fs::remove_dir_all(scratch).unwrap();
     assert!(refused > 1_000 && accepted > 50, "{refused} refused, {accepted} accepted");
+}
+
+/// An object that has a field of a single value: where it stands, its path, and that field's.
+struct Parent {
+    place: (usize, usize),
+    path: String,
+    child: String,
+}
+
+fn parents(root: &Node, node: &Node, at: &str, out: &mut Vec<Parent>) {
+    let single = |path: &String| path::find(&SCENARIO, root, path).is_ok();
+    let below = |key: &str| if at.is_empty() { key.to_owned() } else { format!("{at}.{key}") };
+    let members = node.members().unwrap_or(&[]);
+    if let Some(child) = members.iter().map(|member| below(&member.key)).find(single)
+        && !at.is_empty()
+    {
+        out.push(Parent { place: range(node), path: at.to_owned(), child });
+    }
+    for member in members.iter().filter(|member| member.key != "sweep") {
+        parents(root, &member.node, &below(&member.key), out);
+    }
+}
+
+/// The text with a sweep over this one field, in place of its own.
+fn swept(text: &str, tree: &Node, field: &str, value: &str) -> String {
+    let axis = format!("{{ \"{field}\": [{value}] }}");
+    match tree.get("sweep").map(range) {
+        Some((start, end)) => format!("{}{axis}{}", &text[..start], &text[end..]),
+        None => text.replacen('{', &format!("{{ \"sweep\": {axis},"), 1),
+    }
+}
+
+/// A value of each kind that is no object, and a number that is none.
+const NO_OBJECTS: [&str; 7] = ["null", "5", "[1]", "true", "1e400", "NaN", "\"x\""];
+
+#[test]
+fn what_is_no_object_is_refused_where_it_stands_though_a_field_below_it_is_set() {
+    let scratch = std::env::temp_dir().join(format!("mpisim-parents-{}", std::process::id()));
+    fs::create_dir_all(&scratch).unwrap();
+    let file = scratch.join("mutant.json");
+    let mut refused = 0;
+    let mut check = |text: &str, overrides: Vec<String>, parent: &str| {
+        fs::write(&file, text).unwrap();
+        let scenario = file.display().to_string();
+        let (plan, diagnostics) = load(&Request { scenario, overrides, ..Request::default() });
+        assert!(plan.is_none(), "{parent}\n{text}");
+        let there = |one: &&Diagnostic| {
+            let found = &text[one.span.start as usize..one.span.end as usize];
+            let alternative = one.found.contains("which has no fields");
+            one.path == parent && NO_OBJECTS.contains(&found) || alternative
+        };
+        let told = diagnostics.sorted().iter().any(there);
+        assert!(told, "{parent}\n{text}\n{}", diagnostics.human());
+        refused += 1;
+    };
+    for path in scenarios() {
+        let text = fs::read_to_string(&path).unwrap();
+        let mut diagnostics = Diagnostics::new();
+        let source = diagnostics.add_source("valid", text.clone());
+        let tree = json::parse(&mut diagnostics, source).expect("the scenario is valid");
+        let mut all = Vec::new();
+        parents(&tree, &tree, "", &mut all);
+        for Parent { place: (start, end), path, child } in all {
+            let place = range(path::at(&tree, &child).expect("the scenario has it"));
+            let value = &text[place.0..place.1];
+            // A machine may be a name; that no machine is called so is another matter.
+            for wrong in NO_OBJECTS.iter().filter(|wrong| path != "machine" || **wrong != "\"x\"") {
+                let changed = format!("{}{wrong}{}", &text[..start], &text[end..]);
+                let mut diagnostics = Diagnostics::new();
+                let source = diagnostics.add_source("changed", changed.clone());
+                let read = json::parse(&mut diagnostics, source).expect("it can be read");
+                check(&swept(&changed, &read, &child, value), Vec::new(), &path);
+                check(&changed, vec![format!("{child}={}", value.trim_matches('"'))], &path);
+            }
+        }
+    }
+    fs::remove_dir_all(scratch).unwrap();
+    assert!(refused > 1_000, "{refused} refused");
 }

@@ -1,6 +1,7 @@
 //! Dotted paths: which field a path names, and how a value gets there.
 
 use super::super::json::{Member, Node, Value};
+use super::check::{show, takes_type};
 use super::{Field, NOTE, Shape, Variant, nearest};
 use crate::hardware::profile::{Kind, PARAMETERS, Parameter};
 
@@ -153,7 +154,10 @@ fn descend(
             Step::Index(_) => matches!(shape, Shape::List { .. }),
         });
         return match inner {
-            Some(inner) => descend(inner, node, prefix, rest),
+            Some(inner) => match node.filter(|node| is_another(node, inner, shapes)) {
+                Some(node) => Err(without_fields(&prefix, node)),
+                None => descend(inner, node, prefix, rest),
+            },
             None => Err(unknown(&step_text(step), &prefix, &prefix, &[])),
         };
     }
@@ -188,6 +192,19 @@ fn descend(
             descend(of, Some(element), format!("{prefix}[{index}]"), further)
         }
         (step, _) => Err(unknown(&step_text(step), &prefix, &prefix, &[])),
+    }
+}
+
+/// Whether `node` is one of the alternatives, and not the one that has fields.
+fn is_another(node: &Node, inner: &Shape, shapes: &[Shape]) -> bool {
+    !takes_type(node, inner) && shapes.iter().any(|shape| takes_type(node, shape))
+}
+
+fn without_fields(prefix: &str, node: &Node) -> UnknownPath {
+    UnknownPath {
+        found: format!("`{prefix}` is {} here, which has no fields", show(node)),
+        allowed: "fields below it can be set where it is an object".to_owned(),
+        nearest: None,
     }
 }
 
@@ -287,14 +304,33 @@ fn flag(text: &str) -> Value {
 
 /// Puts `value` at `path`, which [`find`] has found; objects on the way are made where missing.
 ///
-/// A machine that is given by name becomes an object that extends it.
+/// A machine that is given by name becomes an object that extends it. Where something stands on the way
+/// that holds no fields, it stays as it is: whoever checks the tree reports it.
 ///
 /// # Panics
 ///
 /// When the path was not found in this tree.
 pub fn set(tree: &mut Node, path: &str, value: Node) {
     let steps = steps(path).expect("the path was found in the tables");
+    if let [Step::Key(first), _, ..] = &steps[..]
+        && first == MACHINE
+        && let Some(machine) = tree.get_mut(MACHINE)
+    {
+        extend_named(machine);
+    }
     set_steps(tree, &steps, value);
+}
+
+/// The field that takes a name or an object which extends what is so named.
+const MACHINE: &str = "machine";
+
+/// A name as the object that extends it.
+fn extend_named(machine: &mut Node) {
+    if let Value::Text(_) = &machine.value {
+        let name = machine.clone();
+        let extends = Member { key: "extends".to_owned(), key_span: machine.span, node: name };
+        machine.value = Value::Object(vec![extends]);
+    }
 }
 
 fn set_steps(node: &mut Node, steps: &[Step], value: Node) {
@@ -302,34 +338,33 @@ fn set_steps(node: &mut Node, steps: &[Step], value: Node) {
         *node = value;
         return;
     };
-    match step {
-        Step::Index(index) => {
-            let Value::List(elements) = &mut node.value else {
-                unreachable!("the path was found in this tree")
-            };
-            set_steps(&mut elements[*index], rest, value);
-        }
-        Step::Key(key) => set_steps(member(node, key, &value), rest, value),
+    let below = match step {
+        Step::Index(index) => match &mut node.value {
+            Value::List(elements) => elements.get_mut(*index),
+            Value::Null
+            | Value::Bool(_)
+            | Value::Number(_)
+            | Value::Text(_)
+            | Value::Object(_)
+            | Value::Word(_)
+            | Value::Invalid => None,
+        },
+        Step::Key(key) => member(node, key, &value),
+    };
+    if let Some(below) = below {
+        set_steps(below, rest, value);
     }
 }
 
-/// The member `key` of `node`, made empty where it is missing.
-fn member<'a>(node: &'a mut Node, key: &str, value: &Node) -> &'a mut Node {
-    if let Value::Text(_) = &node.value {
-        let name = node.clone();
-        let extends = Member { key: "extends".to_owned(), key_span: node.span, node: name };
-        node.value = Value::Object(vec![extends]);
-    }
-    if !matches!(node.value, Value::Object(_)) {
-        node.value = Value::Object(Vec::new());
-    }
-    let Value::Object(members) = &mut node.value else { unreachable!("made an object above") };
+/// The member `key` of `node`, made empty where it is missing; `None` where `node` is no object.
+fn member<'a>(node: &'a mut Node, key: &str, value: &Node) -> Option<&'a mut Node> {
+    let Value::Object(members) = &mut node.value else { return None };
     let index = members.iter().position(|member| member.key == key).unwrap_or_else(|| {
         let node = Node { value: Value::Object(Vec::new()), span: value.span };
         members.push(Member { key: key.to_owned(), key_span: value.span, node });
         members.len() - 1
     });
-    &mut members[index].node
+    Some(&mut members[index].node)
 }
 
 /// The node at `path`, if the tree has it.

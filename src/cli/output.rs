@@ -1,0 +1,116 @@
+//! Files that options name: what must not be there, and how they are written.
+//!
+//! An input of the command is not replaced by its output. A regular file appears whole or not at all; into
+//! what is none, a device or a pipe, is written, and a symbolic link stays one.
+
+use std::fs::{self, OpenOptions};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use super::terminal::{Failure, Problem};
+use crate::experiment::codes;
+use crate::experiment::diagnostic::quote;
+use crate::experiment::store::{StoreError, check_writable, write_atomically};
+
+/// The most symbolic links that lead to one file.
+const MOST_LINKS: usize = 40;
+
+/// A file that an option names.
+#[derive(Debug)]
+pub(super) struct Output {
+    /// As it was given.
+    path: PathBuf,
+    /// Where links lead.
+    target: PathBuf,
+}
+
+impl Output {
+    /// The file of `option`, asked for before the work whose result it will hold; `inputs` are the files
+    /// that the command has read.
+    pub(super) fn new(option: &str, path: &Path, inputs: &[PathBuf]) -> Result<Self, Failure> {
+        let output = Self { path: path.to_owned(), target: followed(path) };
+        if let Some(input) = inputs.iter().find(|input| output.is(input)) {
+            let [path, input] = [path, input].map(|path| quote(&path.display().to_string()));
+            let what =
+                format!("`{option} {path}` would replace `{input}`, which this command reads");
+            return Err(Problem::new(&codes::USAGE, what).help("name another file").into());
+        }
+        if output.is_file() {
+            check_writable(&output.target)?;
+        }
+        Ok(output)
+    }
+
+    /// Refuses a second option that names the same file.
+    pub(super) fn differs(&self, other: &Self, options: [&str; 2]) -> Result<(), Failure> {
+        if !self.is_file() || !self.is(&other.path) {
+            return Ok(());
+        }
+        let [first, second] = options;
+        let shown = quote(&self.path.display().to_string());
+        let what = format!("`{first}` and `{second}` both name `{shown}`");
+        Err(Problem::new(&codes::USAGE, what).help("give each a file of its own").into())
+    }
+
+    /// The path as it was given.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Writes the file.
+    pub(super) fn write(&self, bytes: &[u8]) -> Result<(), Failure> {
+        if self.is_file() {
+            return Ok(write_atomically(&self.target, bytes)?);
+        }
+        let opened = OpenOptions::new().append(true).open(&self.path);
+        let written = opened.and_then(|mut file| file.write_all(bytes));
+        let failed = |why| StoreError::Io { action: "write", path: self.path.clone(), why };
+        Ok(written.map_err(failed)?)
+    }
+
+    /// Whether it is, or will be, a regular file; what the system shows below `/dev` and `/proc` is open
+    /// already, even where it is one.
+    fn is_file(&self) -> bool {
+        let of_system = ["/dev", "/proc"].iter().any(|folder| self.path.starts_with(folder));
+        // A directory is refused where it is to be written.
+        let found = fs::metadata(&self.target);
+        !of_system && found.map_or(true, |found| found.is_file() || found.is_dir())
+    }
+
+    /// Whether `path` names this file, by whatever way and name.
+    fn is(&self, path: &Path) -> bool {
+        let path = followed(path);
+        place(&self.target) == place(&path) || is_linked(&self.target, &path)
+    }
+}
+
+/// Where symbolic links lead, whether anything is there or not.
+fn followed(path: &Path) -> PathBuf {
+    let mut path = path.to_owned();
+    for _ in 0..MOST_LINKS {
+        let Ok(to) = fs::read_link(&path) else { break };
+        path = path.parent().unwrap_or(Path::new("")).join(to);
+    }
+    path
+}
+
+/// The one name of a file, which may not be there yet.
+fn place(path: &Path) -> PathBuf {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = fs::canonicalize(folder.unwrap_or(Path::new("."))).unwrap_or_default();
+    folder.join(path.file_name().unwrap_or_default())
+}
+
+/// Whether two names are hard links to one file.
+#[cfg(unix)]
+fn is_linked(one: &Path, other: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    let number = |path| fs::metadata(path).ok().map(|found| (found.dev(), found.ino()));
+    number(one).is_some_and(|one| number(other) == Some(one))
+}
+
+/// Whether two names are hard links to one file: where it cannot be asked, none are.
+#[cfg(not(unix))]
+fn is_linked(_: &Path, _: &Path) -> bool {
+    false
+}

@@ -1,0 +1,136 @@
+//! Files that options name: inputs stay, links stay links, and into what is no file is written.
+
+#![cfg(unix)]
+
+use std::fs;
+use std::os::unix::fs::{FileTypeExt as _, symlink};
+use std::process::Command;
+
+use crate::binary::Scratch;
+
+/// A single point.
+const ONE: &str = r#"{
+  "schema": 1,
+  "title": "One",
+  "machine": "knc-qdr",
+  "workload": { "kind": "ping_pong", "size": "8 B", "rounds": 3 }
+}
+"#;
+
+const TABLE: &str = "# OSU MPI Latency Test v7.1\n# Size          Latency (us)\n8  1.5\n16 1.6\n";
+
+/// A program that fails in one order, so that `explore` has a way to draw.
+const RACE: &str = r#"{
+  "schema": 1,
+  "title": "Race",
+  "machine": "ideal",
+  "nodes": 3,
+  "workload": { "kind": "program", "ranks": [
+    [ { "op": "recv", "src": "any", "max": "8 B" }, { "op": "recv", "src": 1, "max": "8 B" } ],
+    [ { "op": "send", "to": 0, "size": "8 B" } ],
+    [ { "op": "send", "to": 0, "size": "8 B" } ]
+  ] }
+}
+"#;
+
+/// Every command with an output option, but for the file of the output, and an input of each.
+const COMMANDS: [(&[&str], &str); 7] = [
+    (&["run", "one.json", "--trace"], "one.json"),
+    (&["run", "one.json", "--sequence"], "one.json"),
+    (&["check", "one.json", "--report"], "one.json"),
+    (&["check", "one.json", "--report"], "traces/baselines/main/one.json"),
+    (&["sensitivity", "one.json", "--figure"], "one.json"),
+    (&["fit", "--measured", "latency=table.txt", "--out"], "table.txt"),
+    (&["explore", "race.json", "--dot"], "race.json"),
+];
+
+fn scratch(name: &str) -> Scratch {
+    let scratch = Scratch::new(name);
+    scratch.write("one.json", ONE);
+    scratch.write("race.json", RACE);
+    scratch.write("table.txt", TABLE);
+    scratch.run(&["check", "one.json", "--save-baseline", "main"]).check(0, &[]);
+    scratch
+}
+
+#[test]
+fn no_output_replaces_an_input_by_whatever_name() {
+    let scratch = scratch("outputs-inputs");
+    for (command, input) in COMMANDS {
+        let before = fs::read(scratch.path(input)).unwrap();
+        symlink(scratch.path(input), scratch.path("link")).unwrap();
+        fs::hard_link(scratch.path(input), scratch.path("hard")).unwrap();
+        for name in [input, &format!("./results/../{input}"), "link", "hard"] {
+            fs::create_dir_all(scratch.path("results")).unwrap();
+            let says = ["E0703", name, "which this command reads"];
+            scratch.run(&[command, &[name]].concat()).check(2, &says);
+            assert_eq!(fs::read(scratch.path(input)).unwrap(), before, "{command:?} {name}");
+        }
+        fs::remove_file(scratch.path("link")).unwrap();
+        fs::remove_file(scratch.path("hard")).unwrap();
+    }
+}
+
+#[test]
+fn a_model_beside_the_scenario_is_an_input() {
+    let scratch = scratch("outputs-models");
+    scratch.write("own.json", r#"{ "name": "own", "title": "Own", "extends": "knc-qdr" }"#);
+    scratch.write("two.json", &ONE.replace("knc-qdr", "own"));
+    scratch.run(&["run", "two.json", "--trace", "own.json"]).check(2, &["`--trace own.json`"]);
+}
+
+#[test]
+fn two_options_do_not_share_a_file() {
+    let scratch = scratch("outputs-two");
+    let command = ["run", "one.json", "--trace", "x", "--sequence", "./x"];
+    scratch.run(&command).check(2, &["`--trace` and `--sequence` both name `x`"]);
+    assert!(!scratch.path("x").exists() && !scratch.path("results").exists());
+}
+
+#[test]
+fn a_link_is_followed_and_stays_one() {
+    let scratch = scratch("outputs-links");
+    for (command, _) in COMMANDS {
+        fs::create_dir_all(scratch.path("folder")).unwrap();
+        // The second leads nowhere yet.
+        for (link, target) in [("old", "folder/there"), ("new", "folder/fresh")] {
+            fs::write(scratch.path("folder/there"), "x").unwrap();
+            symlink(target, scratch.path(link)).unwrap();
+            let _ = scratch.run(&[command, &[link]].concat());
+            let found = fs::symlink_metadata(scratch.path(link)).unwrap();
+            assert!(found.is_symlink(), "{command:?} {link}");
+            assert!(fs::metadata(scratch.path(target)).unwrap().len() > 1, "{command:?} {link}");
+            fs::remove_file(scratch.path(link)).unwrap();
+        }
+        fs::remove_dir_all(scratch.path("folder")).unwrap();
+    }
+}
+
+#[test]
+fn into_a_pipe_is_written() {
+    let scratch = scratch("outputs-pipes");
+    for (command, _) in COMMANDS {
+        let pipe = scratch.path("pipe");
+        assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let reader = Command::new("cat").arg(&pipe).stdout(std::process::Stdio::piped()).spawn();
+        let _ = scratch.run(&[command, &["pipe"]].concat());
+        let read = reader.unwrap().wait_with_output().unwrap().stdout;
+        assert!(!read.is_empty(), "{command:?}");
+        assert!(fs::symlink_metadata(&pipe).unwrap().file_type().is_fifo(), "{command:?}");
+        fs::remove_file(&pipe).unwrap();
+    }
+}
+
+#[test]
+fn a_device_stays_one() {
+    let scratch = scratch("outputs-devices");
+    for (command, _) in COMMANDS {
+        let _ = scratch.run(&[command, &["/dev/null"]].concat());
+        let found = fs::symlink_metadata("/dev/null").unwrap();
+        assert!(found.file_type().is_char_device(), "{command:?}");
+    }
+    // Standard output may be a pipe: both go into it.
+    let command = ["run", "one.json", "--format", "json", "--sequence", "/dev/stdout"];
+    let text = scratch.run(&command).check(0, &[]).out;
+    assert!(text.contains("<svg") && text.contains("\"digest\""), "{text}");
+}
