@@ -47,6 +47,11 @@ enum Answer {
     Hangs,
 }
 
+/// Operations of MPI on a window, and those of them that give a request.
+const OPERATIONS: [&str; 6] =
+    ["put", "get", "accumulate", "get_accumulate", "fetch_and_op", "compare_and_swap"];
+const REQUEST_OPERATIONS: [&str; 4] = ["rput", "rget", "raccumulate", "rget_accumulate"];
+
 /// A case of one process as it stands in the file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -174,11 +179,11 @@ impl Call {
             "flush_local" => Event::FlushLocal { target },
             "flush_local_all" => Event::FlushLocalAll,
             "sync" => Event::Sync,
-            "put" | "get" | "accumulate" | "fetch_and_op" => {
-                Event::Operation { target, request: false }
-            }
-            "rput" => Event::Operation { target, request: true },
             "free" => Event::Free,
+            name if OPERATIONS.contains(&name) => Event::Operation { target, request: false },
+            name if REQUEST_OPERATIONS.contains(&name) => {
+                Event::Operation { target, request: true }
+            }
             _ => return Err(format!("operation `{name}` is not known")),
         }))
     }

@@ -109,12 +109,22 @@ enum Kind {
 }
 
 impl Op {
-    /// The target of an operation that has one.
+    /// The target of an operation or a flush that has one.
     const fn target(&self) -> Option<u32> {
         match self.does {
             Does::Operate { target, .. } => target,
-            Does::Flush(_) | Does::FlushAll => None,
+            Does::Flush(target) => Some(target),
+            Does::FlushAll => None,
         }
+    }
+
+    /// Whether it is done in an epoch towards this target.
+    fn belongs_to(&self, target: u32) -> bool {
+        self.target() == Some(target) || self.flushes_all()
+    }
+
+    const fn flushes_all(&self) -> bool {
+        matches!(self.does, Does::FlushAll)
     }
 
     /// Where its data lies.

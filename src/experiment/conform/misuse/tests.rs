@@ -107,5 +107,21 @@ fn files_that_are_no_vectors_are_refused() {
     );
     let missing = "case 5: `returns` needs an answer to each call up to the first hang";
     check_unreadable(&two(r#"[["put"],[]]"#, none), missing);
-    check_unreadable(&two(none, r#"[["hang"],[]]"#), missing);
+    check_unreadable(&two(r#"[["put"],[]]"#, r#"[["ok"],["ok"]]"#), missing);
+}
+
+#[test]
+fn sequences_of_one_and_of_two_processes_know_every_operation() {
+    let one = |name: &str| {
+        format!(
+            r#"{{"family":"rma_misuse","schema":1,"mpi":"M","seed":0,"cases":[
+            {{"id":1,"calls":["lock_all","{name}","unlock_all"],"returns":["ok","ok","ok"]}}]}}"#
+        )
+    };
+    for name in OPERATIONS.into_iter().chain(REQUEST_OPERATIONS) {
+        let calls = format!(r#"[["lock_all","{name}","{name}_self","unlock_all"],[]]"#);
+        check_verdict(&calls, r#"[["ok","ok","ok","ok"],[]]"#, "1 passed, 0 failed");
+        let vectors = Vectors::read(&one(name)).expect("a file in order");
+        assert_eq!(judge(&vectors, &Simulated { seed: 1 }, 1).to_string(), "1 passed, 0 failed");
+    }
 }

@@ -193,11 +193,11 @@ impl Writer<'_> {
             Sync::Lock(kind) => {
                 self.on_nobody(&mine);
                 for target in 0..self.case.ranks() {
-                    let to = |op: &&&Op| op.target() == Some(target);
-                    let there: Vec<&Op> = mine.iter().filter(to).copied().collect();
-                    if there.is_empty() {
+                    if mine.iter().all(|op| op.target() != Some(target)) {
                         continue;
                     }
+                    let there = mine.iter().filter(|op| op.belongs_to(target));
+                    let there: Vec<&Op> = there.copied().collect();
                     self.rma(RmaCall::Lock { win, target, kind, no_check: false });
                     self.operate_all(&there);
                     self.wait();

@@ -215,7 +215,9 @@ impl RawStep {
             *number += 1;
             op.checked(case, *number)
         });
-        Ok(Step::Epochs { sync, ops: ops.collect::<Result<_, Problem>>()? })
+        let ops = ops.collect::<Result<Vec<Op>, Problem>>()?;
+        flushes_are_done(sync, &ops)?;
+        Ok(Step::Epochs { sync, ops })
     }
 
     fn increments(&self, case: &RawCase) -> Result<Step, Problem> {
@@ -228,6 +230,25 @@ impl RawStep {
         let element = case.window.element;
         let add = add.iter().map(|one| element.bytes(std::slice::from_ref(one)));
         Ok(Step::Increments { target, disp, add: add.collect::<Result<_, _>>()? })
+    }
+}
+
+/// Refuses flushes that no epoch of their step takes in.
+fn flushes_are_done(sync: Sync, ops: &[Op]) -> Result<(), Problem> {
+    let flushes = |op: &Op| !matches!(op.does, Does::Operate { .. });
+    let names_one = |rank| ops.iter().any(|op| op.origin == rank && op.target().is_some());
+    match sync {
+        Sync::Fence | Sync::Pscw if ops.iter().any(flushes) => {
+            Err("a flush stands in a step of locks, not of `fence` or `pscw`".to_owned())
+        }
+        Sync::Lock(_) => match ops.iter().find(|op| op.flushes_all() && !names_one(op.origin)) {
+            Some(op) => Err(format!(
+                "`flush_all` of rank {}, which locks no target in this step: it names none",
+                op.origin
+            )),
+            None => Ok(()),
+        },
+        Sync::Fence | Sync::Pscw | Sync::LockMany | Sync::LockAll => Ok(()),
     }
 }
 
