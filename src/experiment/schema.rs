@@ -737,7 +737,7 @@ const fn main_metrics(kind: &str) -> &'static [MetricSpec] {
 
 /// Where the time of a message went: means over the messages of the timed rounds, of all threads
 /// together, so that a sender's and a receiver's time add up.
-static ACCOUNT: [MetricSpec; 17] = [
+static ACCOUNT: [MetricSpec; 18] = [
     // Threads that send, on each node that does.
     titled("Threads of a node that send", number("agents", "")),
     // Queue entries that were compared.
@@ -759,6 +759,8 @@ static ACCOUNT: [MetricSpec; 17] = [
     time_metric("poll_time"),
     time_metric("post_time"),
     time_metric("library_time"),
+    // Entering the kernel, and pinning pages, for copies between processes.
+    time_metric("kernel_time"),
     time_metric("copy_time"),
     time_metric("wait_time"),
     time_metric("outside_time"),

@@ -24,12 +24,13 @@ const BAR: i32 = 12;
 const LOOP: i32 = 34;
 /// Pixels of a letter of the title.
 const LETTER: i32 = 8;
-const COLOURS: [(&str, &str); 6] = [
+const COLOURS: [(&str, &str); 7] = [
     ("copy", "#E69F00"),
     ("packing", "#D55E00"),
     ("library code", "#009E73"),
     ("buffer registration", "#56B4E9"),
     ("outside MPI", "#C8C8C8"),
+    ("kernel entry", "#F0E442"),
     ("page pinning", "#CC79A7"),
 ];
 const DMA: &str = "#0072B2";

@@ -14,6 +14,9 @@ pub enum Part {
     Walk,
     /// Copying payload.
     Copy,
+    /// In the kernel, for a copy between processes: entering it, declaring or mapping memory, pinning
+    /// pages.
+    Kernel,
     /// Posting WQEs and doorbells, receive buffers, flags of shared cells; taking completions.
     Post,
     /// The last pass before something was found, and passes that a test asks for.
@@ -31,12 +34,13 @@ pub enum Part {
 
 impl Part {
     /// Every part, in the order of reports.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Lock,
         Self::Walk,
         Self::Poll,
         Self::Post,
         Self::Library,
+        Self::Kernel,
         Self::Copy,
         Self::Wait,
         Self::Outside,
@@ -48,6 +52,7 @@ impl Part {
             Self::Library => "library code",
             Self::Walk => "queue walk",
             Self::Copy => "copy",
+            Self::Kernel => "kernel",
             Self::Post => "posting",
             Self::Poll => "channel polling",
             Self::Lock => "lock wait",
@@ -88,6 +93,11 @@ impl Account {
     /// Time in which the core works: not waiting, and not looking for something to do.
     pub fn working(&self) -> TimeDelta {
         self.total() - self.polling() - self.of(Part::Lock)
+    }
+
+    /// Time in copies, what the kernel does for them included.
+    pub fn copying(&self) -> TimeDelta {
+        self.of(Part::Copy) + self.of(Part::Kernel)
     }
 
     /// Time inside calls without work: polling and waiting.

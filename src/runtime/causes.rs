@@ -70,11 +70,13 @@ pub enum Spent {
     Registration,
     /// A core gathers payload out of pieces, or scatters it.
     Packing,
+    /// The kernel is entered for a copy between processes; memory is declared or mapped for it.
+    Kernel,
 }
 
 impl Spent {
     /// All of them, in the order of reports: cores first, then wires.
-    pub const ALL: [Self; 27] = [
+    pub const ALL: [Self; 28] = [
         Self::Outside,
         Self::Progress,
         Self::Library,
@@ -82,6 +84,7 @@ impl Spent {
         Self::Walk,
         Self::Copy,
         Self::Packing,
+        Self::Kernel,
         Self::Pinning,
         Self::Post,
         Self::Poll,
@@ -112,6 +115,7 @@ impl Spent {
             Self::Walk => "queue walk",
             Self::Copy => "copy",
             Self::Packing => "packing",
+            Self::Kernel => "kernel entry",
             Self::Post => "posting",
             Self::Poll => "channel polling",
             Self::Lock => "lock wait",
@@ -154,6 +158,7 @@ impl From<Part> for Spent {
             Part::Library => Self::Library,
             Part::Walk => Self::Walk,
             Part::Copy => Self::Copy,
+            Part::Kernel => Self::Kernel,
             Part::Post => Self::Post,
             Part::Poll | Part::Wait => Self::Poll,
             Part::Lock => Self::Lock,

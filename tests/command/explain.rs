@@ -1,12 +1,12 @@
 //! Where the time went: the parts sum to the whole, and nothing of it is without a name.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::binary::{SMALL, Scratch};
 use mpisim::engine::Keep;
-use mpisim::experiment::plan::{Point, Request, load};
+use mpisim::experiment::plan::{Plan, Point, Request, load};
 use mpisim::experiment::results::{Explanation, PointResult};
 use mpisim::experiment::run::run_point;
 use mpisim::experiment::run::timeline::{sequence, timeline};
@@ -15,12 +15,16 @@ use mpisim::hardware::what_if::GROUPS;
 use mpisim::runtime::causes::Spent;
 use mpisim::units::TimeDelta;
 
-fn point_of(scenario: &str, overrides: &[&str]) -> Point {
+fn plan_of(scenario: &str, overrides: &[&str]) -> Plan {
     let overrides = overrides.iter().map(|&text| text.to_owned()).collect();
     let request = Request { scenario: scenario.to_owned(), overrides, ..Request::default() };
     let (plan, diagnostics) = load(&request);
     assert!(!diagnostics.has_errors(), "{}", diagnostics.human());
-    plan.unwrap().points[0].clone()
+    plan.unwrap()
+}
+
+fn point_of(scenario: &str, overrides: &[&str]) -> Point {
+    plan_of(scenario, overrides).points[0].clone()
 }
 
 fn explained(point: &Point) -> PointResult {
@@ -273,20 +277,90 @@ fn resources_of_what_if_are_listed_where_they_are_asked_for() {
     let help = scratch.run(&["run", "--help"]).check(0, &[]);
     assert!(unwrapped(&help.out).contains(&all), "{}", help.out);
     scratch.run(&["run", "small.json", "--what-if", "cpu=0.5"]).check(2, &[&all]);
-    let page = fs::read_to_string("docs/explain.md").unwrap();
-    let rows = page.lines().filter(|line| line.matches('|').count() == 5);
-    let words: BTreeSet<&str> = rows
-        .clone()
-        .filter_map(|row| row.trim_end_matches(" |").rsplit('|').next())
-        .flat_map(|cell| cell.split('`').skip(1).step_by(2))
-        .filter(|word| *word != "--what-if")
-        .collect();
+    let told = resources_by_phase();
+    let words: BTreeSet<&str> = told.values().flatten().map(String::as_str).collect();
     assert_eq!(words, names.into_iter().collect(), "each resource belongs to a phase");
-    let phases: Vec<&str> = rows.filter_map(|row| row.split('|').nth(1)).map(str::trim).collect();
     for phase in Spent::ALL.map(Spent::name) {
         let is_gap = phase == Spent::Other.name();
-        assert!(phases.contains(&phase) || is_gap, "{phase} is not explained");
+        assert!(told.contains_key(phase) || is_gap, "{phase} is not explained");
     }
+}
+
+/// The resources of `--what-if` that each phase depends on, as `docs/explain.md` tells them.
+fn resources_by_phase() -> BTreeMap<String, Vec<String>> {
+    let page = fs::read_to_string("docs/explain.md").unwrap();
+    let rows = page.lines().filter(|line| line.matches('|').count() == 5);
+    let cells = rows.map(|row| row.split('|').map(str::trim).collect::<Vec<_>>());
+    let words = |cell: &str| cell.split('`').skip(1).step_by(2).map(str::to_owned).collect();
+    let mut told: BTreeMap<String, Vec<String>> =
+        cells.map(|cells| (cells[1].to_owned(), words(cells[4]))).collect();
+    told.remove("phase");
+    told
+}
+
+/// Points in which one thing happens at a time.
+const SERIAL: [(&str, &[&str]); 10] = [
+    ("examples/ping_pong_broadwell", &["workload.size=8 B"]),
+    ("examples/ping_pong_broadwell", &["workload.size=64 KiB", "mpi.rendezvous=rget"]),
+    ("examples/ping_pong_knc", &["workload.size=64 KiB", "mpi.rendezvous=rput"]),
+    ("examples/shared_memory", &["workload.size=64 B"]),
+    ("coop/fig02_shares", &["workload.size=32 KiB", "mpi.rendezvous_intra=rget"]),
+    ("coop/fig02_shares", &["workload.size=1 MiB", "mpi.rendezvous_intra=rput"]),
+    ("coop/fig13_latency_knl_tiles", &["workload.size=64 KiB", "mpi.rendezvous_intra=rget"]),
+    ("coop/fig02_shares", &["workload.size=32 KiB", "mpi.rendezvous_intra=rget", KNEM]),
+    ("coop/fig02_shares", &["workload.size=32 KiB", "mpi.rendezvous_intra=rput", XPMEM]),
+    ("gpu-pack/fig06_ping_pong", &[]),
+];
+const KNEM: &str = "mpi.single_copy=knem";
+const XPMEM: &str = "mpi.single_copy=xpmem";
+
+/// A resource of half the cost gains no more than half of the phases that depend on it, but for what
+/// polls win or lose that meet packets at other places of their passes. The kernel, whose phases depend
+/// on nothing else, gains exactly that.
+#[test]
+fn a_resource_gains_no_more_than_the_share_that_explanations_give_it() {
+    let told = resources_by_phase();
+    for (scenario, overrides) in SERIAL {
+        let plan = plan_of(scenario, overrides);
+        let point = explained(&plan.points[0]);
+        let explanation = point.explanation.unwrap();
+        let before = explanation.total.as_ps();
+        let polls = time_of(&explanation, "", Spent::Poll.name());
+        for group in GROUPS {
+            let name = format!("{scenario} {overrides:?}: {}", group.name);
+            let depends = |phase: &str| told[phase].iter().any(|word| word == group.name);
+            let own = explanation.parts.iter().filter(|part| depends(part.phase));
+            let half = own.map(|part| part.time.as_ps()).sum::<u64>() / 2;
+            let halved = WhatIf::parse(&format!("{}=0.5", group.name)).unwrap().of(&plan);
+            let after = explained(&halved.points[0]).explanation.unwrap().total.as_ps();
+            assert!(before <= after + half + polls, "{name}: {before} to {after}, half is {half}");
+            if group.name == "kernel" {
+                let near = after + half <= before + polls;
+                assert!(near, "{name}: {before} to {after}, half is {half}");
+            }
+        }
+    }
+}
+
+/// The kernel's call is time of the kernel, in each thing that tells where time went.
+#[test]
+fn the_call_of_the_kernel_is_no_copy() {
+    let own = ["workload.size=32 KiB", "mpi.rendezvous_intra=rget"];
+    let point = point_of("coop/fig02_shares", &own);
+    let call = point.machine.profile.cma.call_overhead.unwrap();
+    let pages = point.machine.profile.cma.page_cost.unwrap() * 8;
+    let (result, recorded) = run_point(&point, Keep::Messages).unwrap();
+    let (explanation, recorded) = (explained(&point).explanation.unwrap(), recorded.unwrap());
+    // Ten rounds of two messages.
+    let of = |phase: &str| time_of(&explanation, "rank", phase);
+    assert_eq!(of("kernel entry"), (call * 20).as_ps());
+    assert_eq!(of("page pinning"), (pages * 20).as_ps());
+    let us = result.metric("kernel_time").unwrap().value;
+    assert!((us - (call + pages).as_us_f64()).abs() < 1e-9, "{us}");
+    let timeline = timeline(&point, &recorded);
+    assert!(timeline.slices.iter().any(|slice| slice.name == "kernel entry"));
+    let drawn = sequence(&point, "who copies", &recorded).unwrap();
+    assert!(drawn.bars.iter().any(|bar| bar.name == "kernel entry"));
 }
 
 /// Registration is library code in accounts, and a cost of the adapter.

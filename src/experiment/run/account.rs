@@ -34,10 +34,10 @@ pub fn metrics(point: &Point, outcome: &Outcome, noted: Noted) -> Vec<Metric> {
     all.map(|(name, value, unit)| Metric { name: name.to_owned(), value, unit }).collect()
 }
 
-/// Processes of a ping-pong that copy, in the mean over its time.
+/// Processes of a ping-pong that copy, what the kernel does for it included, in the mean over its time.
 fn copiers(point: &Point, outcome: &Outcome, account: &Account) -> Option<f64> {
     let Workload::PingPong { .. } = point.workload else { return None };
-    Some(account.of(Part::Copy).as_us_f64() / measured(outcome).as_us_f64())
+    Some(account.copying().as_us_f64() / measured(outcome).as_us_f64())
 }
 
 /// The metric of each part of a thread's time.
@@ -47,6 +47,7 @@ const PARTS: [(&str, Part); Part::ALL.len()] = [
     ("poll_time", Part::Poll),
     ("post_time", Part::Post),
     ("library_time", Part::Library),
+    ("kernel_time", Part::Kernel),
     ("copy_time", Part::Copy),
     ("wait_time", Part::Wait),
     ("outside_time", Part::Outside),

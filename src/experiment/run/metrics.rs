@@ -184,7 +184,7 @@ impl Measured<'_> {
         self.add("copies_mean", mean, "");
         self.add("copy_imbalance", imbalance, "");
         let steps = f64::from(stencil.steps);
-        let copying = |spent: Account| spent.of(Part::Copy).as_us_f64() / steps;
+        let copying = |spent: Account| spent.copying().as_us_f64() / steps;
         let [own, mean, _] = of_watched(stencil, self.outcome, copying);
         self.add("copying", own, "us");
         self.add("copying_mean", mean, "us");

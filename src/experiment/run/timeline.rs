@@ -130,6 +130,7 @@ pub fn sequence(point: &Point, title: &str, recorded: &Recorded) -> Option<Seque
                 | Spent::Library
                 | Spent::Registration
                 | Spent::Outside
+                | Spent::Kernel
                 | Spent::Pinning
         );
         if !shown {

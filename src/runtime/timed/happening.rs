@@ -115,4 +115,5 @@ pub(super) enum Phase {
     Device,
     Fault,
     Adapter,
+    Kernel,
 }

@@ -165,10 +165,10 @@ where
         self.memories.write(to, target, &parcel);
         self.actor(thread).account.copied += own.len;
         let call = self.peer_copies.call(&self.costs.profile, process, peer, remote);
-        let cursor = self.charge(thread, Part::Copy, cursor, call);
+        let cursor = self.charge(thread, Part::Kernel, cursor, call);
         self.actor(thread).peer_copy =
             Some(PeerCopying { peer, sides, moved: 0, held: 0, missed: 0, since: cursor });
-        self.schedule(cursor, thread, Phase::Copy, Happening::Pin(thread));
+        self.schedule(cursor, thread, Phase::Kernel, Happening::Pin(thread));
     }
 
     /// The next batch of pages is to be pinned, where the kernel pins at copies.
@@ -227,7 +227,7 @@ where
     fn move_batch(&mut self, thread: u32) {
         let now = self.simulation.now();
         self.note(|trail| trail.until(thread, Spent::Pinning, now));
-        self.account_copy(thread);
+        self.account_until_now(thread, Part::Kernel);
         let copying = self.copying(thread);
         let batch = copying.left().min(batch_bytes(&self.costs.profile));
         let parts = copying.sides.map(|(who, region)| (who, region.part(copying.moved, batch)));
@@ -243,7 +243,7 @@ where
     /// Moves what the cache holds of a batch, or else what it does not; or the batch is over.
     pub(super) fn move_part(&mut self, thread: u32) {
         let now = self.simulation.now();
-        self.account_copy(thread);
+        self.account_until_now(thread, Part::Copy);
         let [from, to] = self.copying(thread).sides.map(|(process, _)| self.home(process).socket);
         let core = self.actors[thread as usize].placement.place;
         let under_way = self.under_way(thread);
@@ -279,12 +279,12 @@ where
         }
     }
 
-    /// What memory or a lock decided until now was time of the copy.
-    fn account_copy(&mut self, thread: u32) {
+    /// What a lock or memory decided until now was time of this part.
+    fn account_until_now(&mut self, thread: u32, part: Part) {
         let now = self.simulation.now();
         let actor = self.actor(thread);
         let copying = actor.peer_copy.as_mut().expect("a copy is under way");
-        actor.account.add(Part::Copy, now.since(copying.since));
+        actor.account.add(part, now.since(copying.since));
         copying.since = now;
     }
 

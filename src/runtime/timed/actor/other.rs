@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::{After, Timed};
 use crate::protocols::contract::{Action, ActionOf, Machine, Process, Program, Via};
+use crate::runtime::causes::Spent;
 use crate::runtime::monitors::buffers::Lends;
 use crate::runtime::timed::{Content, FlightKind, Part};
 use crate::units::{Bytes, Time};
@@ -41,7 +42,7 @@ where
             }
             Action::Expose { region } => {
                 let cost = self.peer_copies.expose(&self.costs.profile, *region);
-                Some(self.charge(thread, Part::Library, cursor, cost))
+                Some(self.charge(thread, Part::Kernel, cursor, cost))
             }
             Action::Count { counter, change } => {
                 Some(self.change_counter(thread, (*counter, *change), cursor))
@@ -87,7 +88,7 @@ where
             Action::Device { stream, work, token } => {
                 let asks = (*stream, Arc::clone(work));
                 let call = self.ask_device(thread, asks, Some(*token), cursor);
-                Some(self.charge(thread, Part::Post, cursor, call))
+                Some(self.charge_with_others(thread, (Part::Post, Spent::Gpu), cursor, call))
             }
             Action::Work(_)
             | Action::Walk { .. }
