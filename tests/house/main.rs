@@ -3,6 +3,7 @@
 mod architecture;
 mod claims;
 mod constants;
+mod expectations;
 mod guide;
 mod notebooks;
 mod rows;
