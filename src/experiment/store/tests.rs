@@ -37,6 +37,7 @@ impl Drop for Folder {
 
 fn identity() -> RunIdentity {
     RunIdentity {
+        file: None,
         overrides: Vec::new(),
         scenario: "examples/sample".into(),
         version: "0.1.0".into(),
