@@ -1,6 +1,6 @@
 //! `mpisim check`: every scenario against its baseline.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -175,10 +175,29 @@ fn prepare(
     if refused != 0 {
         return Err(Failure::Said(refused));
     }
+    no_name_twice(&jobs)?;
     if jobs.is_empty() {
         return Err(Problem::new(&codes::NO_SCENARIOS, "there are 0 scenarios to check").into());
     }
     Ok(jobs)
+}
+
+/// Refuses two files of one name: they would share a baseline.
+fn no_name_twice(jobs: &[Job]) -> Result<(), Failure> {
+    let mut known: BTreeMap<&str, &Path> = BTreeMap::new();
+    for plan in jobs.iter().map(|job| &job.plan) {
+        let Some(file) = plan.file.as_deref() else { continue };
+        let first = *known.entry(&plan.name).or_insert(file);
+        if store::place(first) != store::place(file) {
+            let [first, file] = [first, file].map(|file| quote(&file.display().to_string()));
+            let what = format!("`{first}` and `{file}` are both called `{}`", plan.name);
+            let help = "a baseline has the name of its scenario: the path below a folder \
+                        `scenarios`, else the name of the file; put both below one, or check \
+                        them by a command each, with a `--baseline` of its own";
+            return Err(Problem::new(&codes::USAGE, what).help(help).into());
+        }
+    }
+    Ok(())
 }
 
 fn told(terminal: Terminal, failure: Failure) -> u8 {

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use super::terminal::{Failure, Problem};
 use crate::experiment::codes;
 use crate::experiment::diagnostic::quote;
-use crate::experiment::store::{StoreError, check_writable, write_atomically};
+use crate::experiment::store::{StoreError, check_writable, place, write_atomically};
 
 /// The most symbolic links that lead to one file.
 const MOST_LINKS: usize = 40;
@@ -92,13 +92,6 @@ fn followed(path: &Path) -> PathBuf {
         path = path.parent().unwrap_or(Path::new("")).join(to);
     }
     path
-}
-
-/// The one name of a file, which may not be there yet.
-fn place(path: &Path) -> PathBuf {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let folder = fs::canonicalize(folder.unwrap_or(Path::new("."))).unwrap_or_default();
-    folder.join(path.file_name().unwrap_or_default())
 }
 
 /// Whether two names are hard links to one file.

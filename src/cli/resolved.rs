@@ -1,6 +1,7 @@
 //! The resolved scenario: every field with its value or its default, every number with its source.
 
 use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
@@ -20,12 +21,19 @@ use crate::units::Bytes;
 pub(super) fn identity(plan: &Plan) -> RunIdentity {
     RunIdentity {
         scenario: plan.name.clone(),
+        file: plan.file.as_deref().map(from_here),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         seed: plan.points[0].seed,
         overrides: plan.overrides.clone(),
         scenario_text: String::from_utf8_lossy(&plan.bytes).into_owned(),
         resolved: Value::Object(resolve(plan)),
     }
+}
+
+/// The path of a file as a command would name it here: relative, where it lies below.
+fn from_here(path: &Path) -> PathBuf {
+    let here = std::env::current_dir().unwrap_or_default();
+    path.strip_prefix(here).unwrap_or(path).to_owned()
 }
 
 /// The scenario with all defaults filled in, as text with one line for each small object.

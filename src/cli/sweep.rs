@@ -92,7 +92,7 @@ fn opened(terminal: Terminal, directory: &Path) -> Result<(Spread, Plan), Failur
             ..Request::default()
         },
     )?;
-    spread.check(&resolved::identity(&plan))?;
+    spread.check(&resolved::identity(&plan), plan.points.len())?;
     Ok((spread, plan))
 }
 

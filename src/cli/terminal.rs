@@ -68,7 +68,9 @@ impl From<ReportError> for Failure {
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
         let code = match &error {
-            StoreError::Io { .. } | StoreError::Missing { .. } => &codes::OUTPUT,
+            StoreError::Io { .. } | StoreError::Gone { .. } | StoreError::Missing { .. } => {
+                &codes::OUTPUT
+            }
             StoreError::NotOurs { .. }
             | StoreError::OtherScenario { .. }
             | StoreError::Foreign { .. }

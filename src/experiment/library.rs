@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::io::Read as _;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use super::codes;
 use super::diagnostic::{Diagnostic, Diagnostics, SourceId, Span, quote};
@@ -72,16 +72,24 @@ pub fn given(diagnostics: &mut Diagnostics, shown: &str, text: &str) -> Option<L
     parse(diagnostics, shown, text.as_bytes().to_vec(), &scenario_name(Path::new(shown)))
 }
 
-/// The name of a scenario: its path below the last folder `scenarios`, without extension.
+/// The name of a scenario: its path below the last folder `scenarios`, without extension. It leads to no
+/// folder further up, since results and baselines are written where it says.
 fn scenario_name(path: &Path) -> String {
-    let parts: Vec<String> = path
-        .with_extension("")
-        .components()
-        .map(|part| part.as_os_str().to_string_lossy().into_owned())
-        .collect();
-    let start =
-        parts.iter().rposition(|part| part == "scenarios").map_or(parts.len() - 1, |at| at + 1);
-    parts[start.min(parts.len() - 1)..].join("/")
+    let mut folders: Vec<String> = Vec::new();
+    for part in path.parent().into_iter().flat_map(Path::components) {
+        match part {
+            Component::Normal(name) => folders.push(name.to_string_lossy().into_owned()),
+            Component::ParentDir => drop(folders.pop()),
+            Component::CurDir | Component::RootDir | Component::Prefix(_) => {}
+        }
+    }
+    let below = folders.iter().rposition(|folder| folder == "scenarios").map(|at| at + 1);
+    let below = &folders[below.unwrap_or(folders.len())..];
+    let leads_nowhere = |name: &&OsStr| *name == "." || *name == "..";
+    let name = path.file_stem().filter(|name| !leads_nowhere(name));
+    let name = name.or(path.file_name()).unwrap_or(OsStr::new("scenario"));
+    let name = name.to_string_lossy().into_owned();
+    below.iter().cloned().chain([name]).collect::<Vec<_>>().join("/")
 }
 
 /// The model called `name`: next to the scenario, in the directories given, or embedded.
@@ -295,6 +303,20 @@ mod tests {
         assert_eq!(name("mine.json"), "mine");
         assert_eq!(name("../x/mine.json"), "mine");
         assert_eq!(name("scenarios"), "scenarios");
+        assert_eq!(name("scenarios/a/./b.c.json"), "a/b.c");
+    }
+
+    #[test]
+    fn no_name_of_a_scenario_leads_upwards() {
+        let name = |path: &str| scenario_name(Path::new(path));
+        assert_eq!(name("scenarios/a/../../zz.json"), "zz");
+        assert_eq!(name("scenarios/a/../zz.json"), "zz");
+        assert_eq!(name("scenarios/a/../b/zz.json"), "b/zz");
+        assert_eq!(name("../../scenarios/../../../../zz.json"), "zz");
+        assert_eq!(name("scenarios/...json"), "...json");
+        assert_eq!(name("scenarios/..json"), "..json");
+        assert_eq!(name("scenarios/.."), "scenario");
+        assert_eq!(name("/"), "scenario");
     }
 
     #[cfg(unix)]

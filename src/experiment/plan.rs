@@ -77,7 +77,9 @@ pub struct Plan {
     pub figures: Vec<Figure>,
     /// What is expected.
     pub claims: Vec<Claim>,
-    /// The files that it was read from.
+    /// The scenario's file, where it is one.
+    pub file: Option<PathBuf>,
+    /// The files that it was read from, that one first.
     pub files: Vec<PathBuf>,
 }
 
@@ -456,8 +458,12 @@ pub struct Request {
 pub fn load(request: &Request) -> (Option<Plan>, Diagnostics) {
     let mut diagnostics = Diagnostics::new();
     let plan = read(&mut diagnostics, request).filter(|_| !diagnostics.has_errors());
-    let files = || diagnostics.files().to_vec();
-    (plan.map(|plan| Plan { files: files(), ..plan }), diagnostics)
+    let plan = plan.map(|plan| {
+        let files = diagnostics.files().to_vec();
+        let file = files.first().filter(|first| *first == Path::new(&request.scenario)).cloned();
+        Plan { file, files, ..plan }
+    });
+    (plan, diagnostics)
 }
 
 fn read(diagnostics: &mut Diagnostics, request: &Request) -> Option<Plan> {
@@ -496,6 +502,7 @@ fn read(diagnostics: &mut Diagnostics, request: &Request) -> Option<Plan> {
         sweep,
         figures,
         claims,
+        file: None,
         files: Vec::new(),
     })
 }

@@ -28,7 +28,7 @@ use std::path::{Path, PathBuf};
 use super::results::{PointResult, RunResult};
 
 pub use error::StoreError;
-pub use files::{OutputFile, check_writable, create_folder_of, write_atomically};
+pub use files::{OutputFile, check_writable, create_folder_of, place, write_atomically};
 pub use manifest::{FileEntry, Manifest, RunIdentity};
 pub use spread::{Asked, Spread};
 
@@ -243,14 +243,14 @@ fn look(directory: &Path) -> Result<Found, StoreError> {
 
 /// Refuses a directory that holds something else, or results of another scenario.
 fn check_owner(directory: &Path, identity: &RunIdentity, found: &Found) -> Result<(), StoreError> {
-    let manifest = found.manifest.as_ref().map(|manifest| &manifest.scenario);
-    let journal = found.journal.as_ref().map(|journal| &journal.identity.scenario);
-    for scenario in [manifest, journal].into_iter().flatten() {
-        if *scenario != identity.scenario {
+    let manifest = found.manifest.as_ref().map(Manifest::identity);
+    let journal = found.journal.as_ref().map(|journal| journal.identity.clone());
+    for found in [&manifest, &journal].into_iter().flatten() {
+        if identity.is_other(found) {
             return Err(StoreError::OtherScenario {
                 directory: directory.to_owned(),
-                found: scenario.clone(),
-                wanted: identity.scenario.clone(),
+                found: found.shown_beside(identity),
+                wanted: identity.shown_beside(found),
             });
         }
     }

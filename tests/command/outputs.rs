@@ -134,3 +134,52 @@ fn a_device_stays_one() {
     let text = scratch.run(&command).check(0, &[]).out;
     assert!(text.contains("<svg") && text.contains("\"digest\""), "{text}");
 }
+
+/// The names of everything below the folder, but for what was there before.
+fn made(scratch: &Scratch, before: &[&str]) -> Vec<String> {
+    let all = scratch.files("").into_iter().map(|(name, _)| name);
+    all.filter(|name| !before.contains(&name.as_str())).collect()
+}
+
+#[test]
+fn no_path_of_a_scenario_leads_results_or_baselines_out_of_their_folders() {
+    let scratch = Scratch::new("outputs-upwards");
+    scratch.write("in/scenarios/a/b.json", ONE);
+    scratch.write("in/zz.json", ONE);
+    let given = "scenarios/a/../../zz.json";
+    let run = |arguments: &[&str]| {
+        let mut command = scratch.command(arguments);
+        assert!(command.current_dir(scratch.path("in")).output().unwrap().status.success());
+    };
+    run(&["run", given]);
+    run(&["check", given, "--save-baseline", "main"]);
+    run(&["sensitivity", given]);
+    let made = made(&scratch, &["in/scenarios/a/b.json", "in/zz.json"]);
+    let inside = |name: &String| {
+        name.starts_with("in/results/zz") || name == "in/traces/baselines/main/zz.json"
+    };
+    assert!(made.len() > 3 && made.iter().all(inside), "{made:?}");
+}
+
+#[test]
+fn files_of_one_name_share_neither_baseline_nor_results() {
+    let scratch = Scratch::new("outputs-names");
+    scratch.write("x/my.json", ONE);
+    scratch.write("y/my.json", &ONE.replace("8 B", "16 B"));
+    let save = ["check", "x", "y", "--save-baseline", "main"];
+    scratch.run(&save).check(2, &["`x/my.json` and `y/my.json` are both called `my`"]);
+    assert!(!scratch.path("traces").exists());
+    scratch.run(&["run", "x/my.json"]).check(0, &[]);
+    let before = scratch.files("results");
+    let other = scratch
+        .run(&["run", "y/my.json"])
+        .check(4, &["E0802", "of scenario `x/my.json`, not of `y/my.json`"]);
+    assert!(other.err.contains("--out"), "{}", other.err);
+    assert_eq!(scratch.files("results"), before);
+    // By another path it is the same file, and a file that is gone claims nothing.
+    scratch.run(&["run", "./y/../x/my.json"]).check(0, &[]);
+    let absolute = scratch.path("x/my.json").display().to_string();
+    scratch.run(&["run", &absolute]).check(0, &[]);
+    std::fs::remove_file(scratch.path("x/my.json")).unwrap();
+    scratch.run(&["run", "y/my.json"]).check(0, &[]);
+}

@@ -112,6 +112,12 @@ pub enum StoreError {
         /// What is wrong there.
         why: String,
     },
+    /// The directory was removed or moved while the run wrote into it.
+    #[error("`{}` is not there any more: its directory was removed or moved during the run", path.display())]
+    Gone {
+        /// The journal, or the plan of a shared sweep.
+        path: PathBuf,
+    },
     /// Some of the final files could not be written; all points and all others are kept.
     #[error("not written: {}", list(missing))]
     Missing {
@@ -140,6 +146,7 @@ impl StoreError {
             | Self::Foreign { .. }
             | Self::BadName(_)
             | Self::Locked { .. }
+            | Self::Gone { .. }
             | Self::Missing { .. } => 4,
             Self::OtherVersion { .. } | Self::Changed { .. } | Self::Damaged { .. } => 3,
         }
@@ -152,12 +159,19 @@ impl StoreError {
                 let remedy = REMEDIES.iter().find(|(kind, _)| *kind == why.kind());
                 remedy.map_or("remove the cause, then run the command again", |(_, help)| help)
             }
+            Self::Gone { .. } => {
+                "the points that it held went with it: run again, or put the directory back and go \
+                 on with `--resume`"
+            }
             Self::Missing { .. } => "free space, then run again with `--resume`: no point is lost",
             Self::NotOurs { .. } | Self::OtherScenario { .. } | Self::BadName(_) => {
                 "choose another directory with `--out`"
             }
             Self::Foreign { .. } => "move the file away, or choose another directory with `--out`",
-            Self::Locked { .. } => "wait for that run, or choose another directory with `--out`",
+            Self::Locked { .. } => {
+                "wait for that run, or choose another directory with `--out`; where it is surely gone, \
+                 remove the lock"
+            }
             Self::OtherVersion { .. } | Self::Changed { .. } => {
                 "run without `--resume`, or into another directory with `--out`"
             }

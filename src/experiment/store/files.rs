@@ -107,6 +107,13 @@ fn write_and_rename(
     Ok(())
 }
 
+/// The one name of a file, which may not be there yet.
+pub fn place(path: &Path) -> PathBuf {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = fs::canonicalize(folder.unwrap_or(Path::new("."))).unwrap_or_default();
+    folder.join(path.file_name().unwrap_or_default())
+}
+
 /// The content of a file, or `None` where there is no such file.
 pub(super) fn read_if_exists(path: &Path) -> Result<Option<Vec<u8>>, StoreError> {
     match fs::read(path) {

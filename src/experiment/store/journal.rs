@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::error::StoreError;
 use super::files::{sync_directory, write_atomically};
+use super::lock::is_still;
 use super::manifest::RunIdentity;
 use crate::experiment::results::{Metric, PointResult, ResourceUse, Spent, unit};
 use crate::units::TimeDelta;
@@ -170,6 +171,10 @@ impl Journal {
     }
 
     fn append(&mut self, record: &Record) -> Result<(), StoreError> {
+        // What is written into a file without a name is lost.
+        if !is_still(&self.path, &self.file) {
+            return Err(StoreError::Gone { path: self.path.clone() });
+        }
         let line = line(record);
         let written = self.file.write_all(line.as_bytes()).and_then(|()| self.file.sync_data());
         if let Err(why) = written {

@@ -34,13 +34,17 @@ impl Owner {
         }
     }
 
-    /// Whether the process may still be at work, as far as this host can tell.
-    fn may_live(&self, this: &Self) -> bool {
+    /// Whether the process may still be at work, as far as this one can tell; `free`: whether the system
+    /// has given the lock on the file, which every process lets go of when it ends.
+    fn may_live(&self, this: &Self, free: bool) -> bool {
+        let one_kernel = !this.boot.is_empty() && self.boot == this.boot;
         if self.host != this.host {
-            return true;
+            // A container by another name, which counts its processes for itself: the lock on the file is
+            // the system's. What another machine does can be told by nothing here.
+            return !(one_kernel && free);
         }
         // Where the system tells nothing about processes, the lock on the file decides alone.
-        self.boot == this.boot && this.started != 0 && start_of(self.pid) == Some(self.started)
+        one_kernel && this.started != 0 && start_of(self.pid) == Some(self.started)
     }
 }
 
@@ -57,12 +61,18 @@ fn read_line(path: &str) -> String {
     fs::read_to_string(path).unwrap_or_default().trim().to_owned()
 }
 
-/// When a process started, in clock ticks since boot; `None` where there is no such process.
+/// When a process started, in clock ticks since boot; `None` where there is no such process, or only what
+/// is left of one that has ended and that nobody has waited for.
 fn start_of(pid: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name in parentheses may contain anything; 20 fields after it comes the start.
     let (_, fields) = stat.rsplit_once(')')?;
-    fields.split_whitespace().nth(19)?.parse().ok()
+    let mut fields = fields.split_whitespace();
+    let state = fields.next()?;
+    if matches!(state, "Z" | "X" | "x") {
+        return None;
+    }
+    fields.nth(18)?.parse().ok()
 }
 
 /// A lock that is held; dropping it gives it back.
@@ -83,9 +93,10 @@ impl Lock {
             let mut file = options.open(path).map_err(failed)?;
             let owner = read_owner(&mut file);
             // Any other failure is a file system without locks: the process id decides alone.
-            if let Err(TryLockError::WouldBlock) = file.try_lock() {
-                return Err(locked(path, owner));
-            }
+            let free = match file.try_lock() {
+                Err(TryLockError::WouldBlock) => return Err(locked(path, owner)),
+                taken => taken.is_ok(),
+            };
             if !is_still(path, &file) {
                 // Its holder removed it after we opened it: there may be a new one.
                 continue;
@@ -93,7 +104,7 @@ impl Lock {
             // Read again: its holder may have written its name after we looked.
             let owner = read_owner(&mut file);
             let this = Owner::this();
-            if owner.as_ref().is_some_and(|owner| owner.may_live(&this)) {
+            if owner.as_ref().is_some_and(|owner| owner.may_live(&this, free)) {
                 return Err(locked(path, owner));
             }
             write_owner(&mut file, &this).map_err(failed)?;
@@ -113,7 +124,10 @@ impl Lock {
 impl Drop for Lock {
     fn drop(&mut self) {
         // Removed before it is let go: who opened it meanwhile sees that it is another file.
-        let _ = fs::remove_file(&self.path);
+        // What stands there after the directory was removed is the lock of another run.
+        if is_still(&self.path, &self.file) {
+            let _ = fs::remove_file(&self.path);
+        }
         let _ = self.file.unlock();
     }
 }
@@ -140,7 +154,7 @@ fn write_owner(file: &mut File, owner: &Owner) -> std::io::Result<()> {
 
 /// Whether `path` still leads to `file`.
 #[cfg(unix)]
-fn is_still(path: &Path, file: &File) -> bool {
+pub(super) fn is_still(path: &Path, file: &File) -> bool {
     use std::os::unix::fs::MetadataExt as _;
     let (Ok(there), Ok(here)) = (fs::metadata(path), file.metadata()) else { return false };
     (there.dev(), there.ino()) == (here.dev(), here.ino())
@@ -148,6 +162,6 @@ fn is_still(path: &Path, file: &File) -> bool {
 
 /// Whether `path` still leads to `file`: open files cannot be removed here.
 #[cfg(not(unix))]
-fn is_still(path: &Path, _file: &File) -> bool {
+pub(super) fn is_still(path: &Path, _file: &File) -> bool {
     path.exists()
 }

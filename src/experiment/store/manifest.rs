@@ -1,12 +1,13 @@
 //! The manifest: what ran, with which version, and which files it wrote.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::error::StoreError;
-use super::files::{OutputFile, check_name, read_if_exists};
+use super::files::{OutputFile, check_name, place, read_if_exists};
+use crate::experiment::diagnostic::quote;
 use crate::experiment::results::RunResult;
 
 /// Version of the manifest's shape.
@@ -18,6 +19,9 @@ const FORMAT: u32 = 1;
 pub struct RunIdentity {
     /// The scenario's path under `scenarios/` without `.json`.
     pub scenario: String,
+    /// The scenario's file, from where the command ran, if it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<PathBuf>,
     /// Version of the program.
     pub version: String,
     /// The seed.
@@ -39,6 +43,9 @@ pub struct Manifest {
     pub schema: u32,
     /// The scenario's path under `scenarios/` without `.json`.
     pub scenario: String,
+    /// The scenario's file, from where the command ran, if it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<PathBuf>,
     /// Version of the program.
     pub version: String,
     /// The seed.
@@ -81,6 +88,24 @@ impl RunIdentity {
     /// Digest of the resolved scenario: layout and line ends of the file do not change it.
     pub fn scenario_digest(&self) -> String {
         digest_of(self.resolved.to_string().as_bytes())
+    }
+
+    /// Whether the results of `found` are those of another scenario: of another name, or of a file of the
+    /// same name that is still there.
+    pub(super) fn is_other(&self, found: &Self) -> bool {
+        let other_file = match (&self.file, &found.file) {
+            (Some(file), Some(found)) => found.exists() && place(file) != place(found),
+            (None, _) | (_, None) => false,
+        };
+        self.scenario != found.scenario || other_file
+    }
+
+    /// What tells the scenario from that of `other`: its name, or its file where both have one name.
+    pub(super) fn shown_beside(&self, other: &Self) -> String {
+        match &self.file {
+            Some(file) if self.scenario == other.scenario => quote(&file.display().to_string()),
+            Some(_) | None => self.scenario.clone(),
+        }
     }
 
     /// Refuses to mix the points of two runs.
@@ -153,6 +178,7 @@ impl Manifest {
         Self {
             schema: FORMAT,
             scenario: identity.scenario.clone(),
+            file: identity.file.clone(),
             version: identity.version.clone(),
             seed: identity.seed,
             digest: result.digest.clone(),
@@ -189,6 +215,7 @@ impl Manifest {
     pub fn identity(&self) -> RunIdentity {
         RunIdentity {
             scenario: self.scenario.clone(),
+            file: self.file.clone(),
             version: self.version.clone(),
             seed: self.seed,
             overrides: self.overrides.clone(),

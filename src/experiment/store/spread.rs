@@ -81,7 +81,7 @@ impl Spread {
         let path = directory.join(PLAN);
         if read_if_exists(&path)?.is_some() {
             let old = Self::open(directory)?;
-            old.check(&identity)?;
+            old.check(&identity, points)?;
         } else if let Some(entry) = first_entry(directory, &[])? {
             return Err(StoreError::NotOurs { directory: directory.to_owned(), entry });
         }
@@ -139,12 +139,14 @@ impl Spread {
         start..start.saturating_add(self.plan.chunk).min(self.plan.points)
     }
 
-    /// Refuses points of another scenario, version or seed.
+    /// Refuses points of another scenario, version or seed, and another number of them than the
+    /// scenario has.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Changed`] or [`StoreError::OtherVersion`] with the first difference.
-    pub fn check(&self, identity: &RunIdentity) -> Result<(), StoreError> {
+    /// [`StoreError::Changed`] or [`StoreError::OtherVersion`] with the first difference,
+    /// [`StoreError::Damaged`].
+    pub fn check(&self, identity: &RunIdentity, points: usize) -> Result<(), StoreError> {
         if self.plan.identity.scenario != identity.scenario {
             return Err(StoreError::OtherScenario {
                 directory: self.directory.clone(),
@@ -152,7 +154,12 @@ impl Spread {
                 wanted: identity.scenario.clone(),
             });
         }
-        identity.check_same(&self.plan.identity, &self.directory)
+        identity.check_same(&self.plan.identity, &self.directory)?;
+        if self.plan.points != points {
+            let why = format!("it says {} points, and the sweep has {points}", self.plan.points);
+            return Err(StoreError::Damaged { path: self.directory.join(PLAN), offset: 0, why });
+        }
+        Ok(())
     }
 
     fn path(&self, index: usize) -> PathBuf {
@@ -179,8 +186,12 @@ impl Spread {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Io`].
+    /// [`StoreError::Gone`] where the plan is not there any more, [`StoreError::Io`].
     pub fn write(&self, point: &PointResult) -> Result<(), StoreError> {
+        let plan = self.directory.join(PLAN);
+        if !plan.exists() {
+            return Err(StoreError::Gone { path: plan });
+        }
         let path = self.path(point.index);
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder)
@@ -200,7 +211,7 @@ impl Spread {
     ///
     /// As [`Self::read`].
     pub fn gathered(&self) -> Result<(Vec<PointResult>, Vec<usize>), StoreError> {
-        let (mut there, mut missing) = (Vec::with_capacity(self.plan.points), Vec::new());
+        let (mut there, mut missing) = (Vec::new(), Vec::new());
         for index in 0..self.plan.points {
             match self.read(index)? {
                 Some(point) => there.push(point),

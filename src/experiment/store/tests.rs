@@ -37,6 +37,7 @@ impl Drop for Folder {
 
 fn identity() -> RunIdentity {
     RunIdentity {
+        file: None,
         overrides: Vec::new(),
         scenario: "examples/sample".into(),
         version: "0.1.0".into(),
@@ -450,6 +451,46 @@ fn the_lock_of_a_live_process_is_respected_even_without_locks_in_the_file_system
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn the_lock_of_a_process_that_nobody_has_waited_for_is_taken_over() {
+    let folder = Folder::new();
+    let mut child = Command::new("sleep").arg("60").spawn().unwrap();
+    let stat = || fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap();
+    let field = |stat: &str, at: usize| {
+        let (_, fields) = stat.rsplit_once(')').unwrap();
+        fields.split_whitespace().nth(at).unwrap().to_owned()
+    };
+    let started = field(&stat(), 19).parse().unwrap();
+    write_lock(&folder, child.id(), started);
+    Command::new("kill").args(["-9", &child.id().to_string()]).status().unwrap();
+    while field(&stat(), 0) != "Z" {
+        std::thread::yield_now();
+    }
+    let (_, notes) = open(&folder.results(), Mode::Fresh);
+    assert_eq!(notes.len(), 1, "{notes:?}");
+    child.wait().unwrap();
+}
+
+/// A container that is made anew has another name, and processes that are numbered from 1 again.
+#[test]
+#[cfg(target_os = "linux")]
+fn the_lock_of_another_name_of_this_host_is_free_where_the_system_gives_it() {
+    let folder = Folder::new();
+    fs::create_dir_all(folder.results()).unwrap();
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
+    let owner = json!({"pid": 1, "host": "elsewhere", "started": 1, "boot": boot.trim()});
+    let lock = folder.results().join(LOCK);
+    fs::write(&lock, owner.to_string()).unwrap();
+    let file = fs::File::open(&lock).unwrap();
+    file.lock().unwrap();
+    let refused = refusal(&folder.results(), identity(), Mode::Fresh);
+    assert!(refused.help().contains("remove the lock"), "{}", refused.help());
+    drop(file);
+    let (_, notes) = open(&folder.results(), Mode::Fresh);
+    assert_eq!(notes.len(), 1, "{notes:?}");
+}
+
+#[test]
 fn the_lock_of_another_host_is_never_taken_over() {
     let folder = Folder::new();
     fs::create_dir_all(folder.results()).unwrap();
@@ -457,6 +498,27 @@ fn the_lock_of_another_host_is_never_taken_over() {
     fs::write(folder.results().join(LOCK), owner.to_string()).unwrap();
     let refused = refusal(&folder.results(), identity(), Mode::Fresh);
     assert!(refused.to_string().contains("process 1 on host elsewhere"), "{refused}");
+}
+
+#[test]
+#[cfg(unix)]
+fn a_directory_that_is_gone_is_noticed_with_the_next_point() {
+    let folder = Folder::new();
+    let (mut store, _) = open(&folder.results(), Mode::Fresh);
+    store.append(&point(0)).unwrap();
+    fs::remove_dir_all(folder.results()).unwrap();
+    let gone = store.append(&point(1)).unwrap_err();
+    assert_eq!((gone.exit_code(), gone.to_string().contains("points.journal")), (4, true));
+    assert!(gone.help().contains("the points that it held"), "{}", gone.help());
+    drop(store);
+    // Another directory of that name, and a run in it: its journal is another one.
+    let (mut store, _) = open(&folder.results(), Mode::Fresh);
+    fs::remove_dir_all(folder.results()).unwrap();
+    let (mut other, _) = open(&folder.results(), Mode::Fresh);
+    assert!(matches!(store.append(&point(0)), Err(StoreError::Gone { .. })));
+    assert!(matches!(store.finish(&result(1), &output()), Err(StoreError::Gone { .. })));
+    other.append(&point(0)).unwrap();
+    assert!(folder.results().join(LOCK).exists(), "the lock of the other run stays");
 }
 
 #[test]
