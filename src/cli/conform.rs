@@ -3,11 +3,9 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use super::terminal::{Failure, Outcome, Problem, Terminal, print};
-use crate::experiment::codes;
+use super::terminal::{Failure, Outcome, Terminal, print};
 use crate::experiment::conform::{Simulated, Vectors, Verdict, judge};
 use crate::experiment::diagnostic::{Diagnostics, quote};
-use crate::experiment::library::{self, MAX_BYTES};
 
 /// Schedules that each case is run under.
 const SCHEDULES: u64 = 8;
@@ -29,23 +27,18 @@ pub(super) fn conform(terminal: Terminal, files: &[PathBuf]) -> Outcome {
         }
         all.add(verdict);
     }
-    print(&format!("{text}{} passed, {} failed\n", all.passed, all.mismatches.len()))?;
+    print(&format!("{text}{}\n", all.counts()))?;
+    if !all.judges() {
+        terminal.note("nothing was checked: libraries differ in every case of these files");
+    }
     Ok(u8::from(!all.is_pass()))
 }
 
 fn read(terminal: Terminal, file: &Path) -> Result<Vectors, Failure> {
     let mut diagnostics = Diagnostics::new();
-    let Some(bytes) = library::read(&mut diagnostics, file, MAX_BYTES) else {
+    let vectors = Vectors::load(&mut diagnostics, file);
+    if !diagnostics.is_empty() {
         terminal.diagnostics(&diagnostics);
-        return Err(Failure::Said(diagnostics.exit_code()));
-    };
-    let shown = quote(&file.display().to_string());
-    let wrong = |why: String| Problem::new(&codes::VECTORS, format!("{shown}: {why}"));
-    let text = String::from_utf8(bytes).map_err(|_| wrong("the file is not UTF-8".to_owned()))?;
-    let folder = file.parent().unwrap_or_else(|| Path::new(""));
-    let vectors = Vectors::read_beside(&text, folder).map_err(|why| wrong(why.to_string()))?;
-    if vectors.cases.is_empty() {
-        return Err(wrong("the file holds no case".to_owned()).into());
     }
-    Ok(vectors)
+    vectors.ok_or_else(|| Failure::Said(diagnostics.exit_code()))
 }

@@ -10,6 +10,7 @@ pub mod loggops;
 pub mod matching;
 pub mod misuse;
 pub mod one_sided;
+mod place;
 mod simulated;
 #[cfg(test)]
 mod tests;
@@ -95,9 +96,23 @@ impl Verdict {
         self.followed.extend(other.followed);
     }
 
-    /// Whether every case passed.
+    /// Whether a case was judged, and every one passed.
     pub fn is_pass(&self) -> bool {
-        self.mismatches.is_empty()
+        self.mismatches.is_empty() && self.judges()
+    }
+
+    /// Whether a case passed or failed.
+    pub fn judges(&self) -> bool {
+        self.passed + self.mismatches.len() > 0
+    }
+
+    /// How many cases passed and failed, and on how many libraries differ.
+    pub fn counts(&self) -> String {
+        let judged = format!("{} passed, {} failed", self.passed, self.mismatches.len());
+        match self.followed.len() {
+            0 => judged,
+            open => format!("{judged}, {open} not judged (libraries differ)"),
+        }
     }
 
     /// A line for each case that has one.
@@ -110,7 +125,7 @@ impl Verdict {
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.lines().try_for_each(|line| writeln!(f, "{line}"))?;
-        write!(f, "{} passed, {} failed", self.passed, self.mismatches.len())
+        write!(f, "{}", self.counts())
     }
 }
 

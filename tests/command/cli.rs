@@ -332,23 +332,45 @@ fn conform_counts_what_passed() {
     let answer = scratch.run(&["conform", vectors.to_str().unwrap()]).check(0, &[]);
     assert!(answer.out.ends_with("300 passed, 0 failed\n"), "{}", answer.out);
     let datatypes = |end: &str| fs::canonicalize(format!("tests/vectors/datatypes_{end}.json"));
-    let both = |one: &str, other: &str| {
+    let both = |one: &str, other: &str, exit: i32| {
         let [one, other] = [one, other].map(|end| datatypes(end).unwrap());
         let files = [one.to_str().unwrap(), other.to_str().unwrap()];
-        scratch.run(&["conform", files[0], files[1]]).check(0, &[]).out
+        scratch.run(&["conform", files[0], files[1]]).check(exit, &[])
     };
-    assert_eq!(both("named", "random"), "660 passed, 0 failed\n");
+    assert_eq!(both("named", "random", 0).out, "660 passed, 0 failed\n");
     // Cases without one right answer: whom the simulator follows, and no verdict.
-    let disputed = both("named_variance", "random_variance");
+    let checked = both("named", "named_variance", 0).out;
+    assert!(checked.contains(" passed, 0 failed, "), "{checked}");
+    // Alone they check nothing, and that is no success.
+    let disputed = both("named_variance", "random_variance", 1);
+    assert!(disputed.err.contains("nothing was checked"), "{}", disputed.err);
+    let disputed = disputed.out;
     let followed = |whom: &str| disputed.lines().filter(|line| line.ends_with(whom)).count();
     assert_eq!((disputed.lines().count(), followed("follows MPICH 4.0.2")), (67, 59));
-    assert!(disputed.ends_with("0 passed, 0 failed\n"), "{disputed}");
-    scratch.write("broken.json", "{ \"library\": 1 }");
-    scratch.run(&["conform", "broken.json"]).check(3, &["error[E0908]", "broken.json"]);
+    let counts = "0 passed, 0 failed, 66 not judged (libraries differ)\n";
+    assert!(disputed.ends_with(counts), "{disputed}");
     scratch.run(&["conform", "missing.json"]).check(3, &["there is no such file"]);
     let table = scratch.run(&["trace", "import", "missing.txt"]);
     let said = table.check(3, &["there is no such file", "name a file that exists"]).err;
     assert!(!said.contains("scenario"), "a table is no scenario: {said}");
+}
+
+#[test]
+fn what_is_wrong_with_vectors_has_its_place() {
+    let scratch = Scratch::new("conform-places");
+    let head = "{ \"family\": \"rma_misuse_two\", \"schema\": 1, \"mpi\": \"M\"";
+    let case = "{ \"id\": 5, \"name\": \"n\",\n  \"calls\": [[], [\"put\", \"puts\"]], \"returns\": [[], []] }";
+    for (text, places) in [
+        ("{ \"library\": 1 }".to_owned(), "v.json:1:16: missing field `family`"),
+        (format!("{head},\n \"cases\": [] }}"), "v.json:2:14: missing field `seed`"),
+        (format!("{head},\n \"seed\": 0, \"cases\": [] }}"), "v.json:2:22: the file holds no case"),
+        (format!("{head}, \"seed\": 0, \"cases\": [\n{case}] }}"), "v.json:3:25: case 5, rank 1"),
+        (head.replace("_two", "_six") + "}", "v.json:1:13: family `rma_misuse_six` is not known"),
+        ("<?xml version=\"1.0\"?>\n<a/>".to_owned(), "looks like XML"),
+    ] {
+        scratch.write("v.json", &text);
+        scratch.run(&["conform", "v.json"]).check(3, &[places]);
+    }
 }
 
 #[test]

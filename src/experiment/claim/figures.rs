@@ -238,8 +238,11 @@ impl Binder<'_> {
         let name = file.text().unwrap_or_default();
         let table = measured::read(self.diagnostics, &self.folder.join(name))?;
         let column = table.column_of(y.name).filter(|_| sizes);
-        let Some(column) = column else {
-            let (found, allowed) = if sizes {
+        let Some(points) = column.and_then(|column| table.points(column)) else {
+            let (found, allowed) = if column.is_some() {
+                let found = format!("`{}` goes over words, not sizes", quote(name));
+                (found, "tables go over sizes of messages")
+            } else if sizes {
                 let found = format!("`{}` has no column of `{}`", quote(name), y.name);
                 (found, "latency, bandwidth and message_rate are known in such tables")
             } else {
@@ -252,7 +255,6 @@ impl Binder<'_> {
         };
         let own = node.word("name").map(str::to_owned);
         let label = own.or_else(|| table.title.clone()).unwrap_or_else(|| name.to_owned());
-        let points = table.rows.iter().map(|(size, values)| (*size, values[column])).collect();
         Some(Overlay { label, points })
     }
 

@@ -92,6 +92,9 @@ impl Case {
         calls: &[Vec<String>],
         returns: &[Vec<String>],
     ) -> Result<Self, VectorError> {
+        if calls.iter().all(Vec::is_empty) {
+            return Err(VectorError::nothing(id));
+        }
         let last = Rank(u32::from(calls.len() > 1));
         let mut case = Self { id, calls: Vec::new(), returns: Vec::new() };
         for ((calls, returns), rank) in calls.iter().zip(returns).zip((0..).map(Rank)) {

@@ -4,6 +4,9 @@ use std::path::Path;
 
 use serde::Deserialize;
 
+use crate::experiment::diagnostic::Diagnostics;
+use crate::experiment::{json, library};
+
 use super::{collectives, communicators, datatypes, loggops, matching, misuse, one_sided};
 use crate::workloads::program::ProgramError;
 
@@ -52,6 +55,9 @@ pub enum VectorError {
     /// It has another schema.
     #[error("schema {0} is not known; 1 is")]
     Schema(u64),
+    /// It has no case.
+    #[error("the file holds no case")]
+    Empty,
     /// The size of the recorded job is missing or too large.
     #[error(
         "`world` is {}; a number of processes up to {} is needed",
@@ -135,6 +141,14 @@ struct File<C> {
     cases: Vec<C>,
 }
 
+impl VectorError {
+    /// A case that says nothing that could be wrong.
+    pub(super) fn nothing(case: u64) -> Self {
+        let problem = "nothing is tested: it has no call, or no outcome".to_owned();
+        Self::Case { case, problem }
+    }
+}
+
 impl Cases {
     /// How many there are.
     pub fn len(&self) -> usize {
@@ -157,7 +171,22 @@ impl Cases {
 }
 
 impl Vectors {
-    /// Reads a file.
+    /// Reads the file at `path`; `None` after a report of the first thing that is wrong with it.
+    pub fn load(diagnostics: &mut Diagnostics, path: &Path) -> Option<Self> {
+        let bytes = library::read(diagnostics, path, library::MAX_BYTES)?;
+        let source = json::decode(diagnostics, &path.display().to_string(), &bytes)?;
+        let folder = path.parent().unwrap_or_else(|| Path::new(""));
+        let read = Self::read_beside(diagnostics.text(source), folder);
+        let filled =
+            read.and_then(
+                |read| {
+                    if read.cases.is_empty() { Err(VectorError::Empty) } else { Ok(read) }
+                },
+            );
+        filled.map_err(|why| why.report(diagnostics, source)).ok()
+    }
+
+    /// Reads a text.
     ///
     /// # Errors
     ///

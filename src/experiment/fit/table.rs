@@ -4,13 +4,11 @@ use std::path::Path;
 
 use super::super::codes;
 use super::super::diagnostic::{Diagnostic, Diagnostics, Span, quote};
-use super::super::library;
-use super::super::measured::{self, Measured};
+use super::super::measured::{self, Key, Measured, Program, Row};
+use super::super::shape::nearest;
 
 /// The most rows of a table: each is a run.
 const MOST_ROWS: usize = 256;
-/// The most bytes of a table of operations.
-const MOST_BYTES: u64 = 1 << 20;
 /// Messages of a window, where the file does not say.
 const USUAL_WINDOW: u32 = 64;
 /// The most pairs and the longest window that are run.
@@ -160,21 +158,17 @@ impl Benchmark {
         word.map_or_else(|| key.to_string(), str::to_owned)
     }
 
-    /// The benchmark whose title stands in a comment.
-    fn of_title(line: &str) -> Option<Self> {
-        let line = line.to_ascii_lowercase();
-        let has = |part: &str| line.contains(part);
-        if has("multiple bandwidth") || has("message rate test") {
-            Some(Self::MultiPair)
-        } else if has("bi-directional bandwidth") {
-            Some(Self::BiBandwidth)
-        } else if has("bandwidth test") {
-            Some(Self::Bandwidth)
-        } else if has("latency test") {
-            Some(Self::Latency)
-        } else {
-            None
+    /// The benchmark that a table says it is of; `None` where no fit knows it.
+    fn of_program(program: &Program) -> Option<Self> {
+        if program.name == measured::PING_PONG {
+            return Some(Self::Latency);
         }
+        Self::find(program.name)
+    }
+
+    /// The names of all.
+    fn names() -> String {
+        Self::ALL.map(Self::name).join(", ")
     }
 }
 
@@ -197,47 +191,97 @@ pub struct Table {
 
 /// Reads the table of `[KIND=]FILE`; `None` after a report.
 pub fn read(diagnostics: &mut Diagnostics, asked: &str) -> Option<Table> {
-    let (stated, file) = match asked.split_once('=') {
-        Some((kind, file)) if Benchmark::find(kind).is_some() => (Benchmark::find(kind), file),
-        _ => (None, asked),
-    };
+    let (stated, file) = stated(diagnostics, asked)?;
     let path = Path::new(file);
-    let by_name = || Benchmark::find(path.file_stem()?.to_str()?);
-    if let Some(benchmark) = stated.or_else(by_name).filter(|one| one.operations().is_some()) {
-        let rows = operations(diagnostics, path, benchmark)?;
-        let (pairs, window, file) = (1, USUAL_WINDOW, file.to_owned());
-        return Some(Table { file, benchmark, pairs, window, rows, fitted: true });
-    }
     let measured = measured::read(diagnostics, path)?;
-    let mut wrong = |found: String, allowed: String| {
-        let source = diagnostics.add_source(path.display().to_string(), "");
-        let span = Span { source, start: 0, end: 0 };
-        diagnostics.push(Diagnostic::error(&codes::MEASURED, span, "", found, allowed));
-        None
+    let read = benchmark(stated, path, &measured).and_then(|benchmark| {
+        let rows = rows(benchmark, &measured)?;
+        let (pairs, window) = pairs_and_window(benchmark, &measured)?;
+        Ok(Table { file: file.to_owned(), benchmark, pairs, window, rows, fitted: true })
+    });
+    let report = |Wrong { at, found, allowed }| {
+        diagnostics.push(Diagnostic::error(&codes::MEASURED, at, "", found, allowed));
     };
-    let Some(benchmark) = stated.or_else(|| guess(path, &measured)) else {
-        let names = Benchmark::ALL.map(Benchmark::name).join(", ");
-        let found = "neither title nor name says which benchmark this is".to_owned();
-        return wrong(found, format!("KIND=FILE is needed, where KIND is one of {names}"));
-    };
-    if measured.rows.len() > MOST_ROWS {
-        let found = format!("{} rows", measured.rows.len());
-        return wrong(found, format!("at most {MOST_ROWS} rows are needed: each is a run"));
+    read.map_err(report).ok()
+}
+
+/// What is wrong with a table, and where.
+struct Wrong {
+    at: Span,
+    found: String,
+    allowed: String,
+}
+
+/// The kind, where one is stated, and the file; `None` after a report.
+fn stated<'a>(
+    diagnostics: &mut Diagnostics,
+    asked: &'a str,
+) -> Option<(Option<Benchmark>, &'a str)> {
+    match asked.split_once('=') {
+        Some((kind, file)) if Benchmark::find(kind).is_some() => {
+            Some((Benchmark::find(kind), file))
+        }
+        Some((kind, file)) if !Path::new(asked).exists() && Path::new(file).exists() => {
+            let source = diagnostics.add_source("<command line>", asked);
+            let end = u32::try_from(kind.len()).unwrap_or(0);
+            let span = Span { source, start: 0, end };
+            let found = format!("`{}` is no kind of table", quote(kind));
+            let allowed = format!("KIND=FILE has one of {}", Benchmark::names());
+            let one = Diagnostic::error(&codes::USAGE, span, "", found, allowed);
+            diagnostics.push(
+                match nearest(kind, Benchmark::ALL.map(Benchmark::name).into_iter()) {
+                    Some(near) => one.help(format!("did you mean `{near}={}`?", quote(file))),
+                    None => one,
+                },
+            );
+            None
+        }
+        Some(_) | None => Some((None, asked)),
     }
-    let rows = match rows(benchmark, &measured) {
-        Ok(rows) => rows,
-        Err((found, allowed)) => return wrong(found, allowed),
-    };
-    let pairs =
-        if benchmark == Benchmark::MultiPair { stated_in(&measured, "pairs") } else { None };
-    let window = stated_in(&measured, "window size").or_else(|| stated_in(&measured, "window"));
+}
+
+/// The benchmark of a table: as its title says, as is stated, or as its file is called.
+fn benchmark(
+    stated: Option<Benchmark>,
+    path: &Path,
+    measured: &Measured,
+) -> Result<Benchmark, Wrong> {
+    let wrong = |found: String, allowed: String| Wrong { at: measured.heads, found, allowed };
+    let kinds = || format!("the benchmarks that a fit knows are {}", Benchmark::names());
+    let titled = measured.program.map(|program| {
+        let found = || format!("this is a table of {}", program.name);
+        Benchmark::of_program(program).ok_or_else(|| wrong(found(), kinds()))
+    });
+    match (titled.transpose()?, stated) {
+        (Some(titled), Some(stated)) if titled != stated => {
+            let found = format!("the title says that this is a table of {}", titled.name());
+            Err(wrong(found, format!("{} is asked for", stated.name())))
+        }
+        (Some(titled), _) => Ok(titled),
+        (None, Some(stated)) => Ok(stated),
+        (None, None) => {
+            let name = path.file_stem().and_then(|stem| stem.to_str());
+            name.and_then(Benchmark::find).ok_or_else(|| {
+                let found = "neither title nor name says which benchmark this is".to_owned();
+                let names = Benchmark::names();
+                wrong(found, format!("KIND=FILE is needed, where KIND is one of {names}"))
+            })
+        }
+    }
+}
+
+/// Pairs of processes and messages of a window, as comments state them.
+fn pairs_and_window(benchmark: Benchmark, measured: &Measured) -> Result<(u32, u32), Wrong> {
+    let pairs = stated_in(measured, "pairs").filter(|_| benchmark == Benchmark::MultiPair);
+    let window = stated_in(measured, "window size").or_else(|| stated_in(measured, "window"));
     let (pairs, window) = (pairs.unwrap_or(1), window.unwrap_or(USUAL_WINDOW));
-    if pairs == 0 || pairs > MOST_PAIRS || window == 0 || window > LONGEST_WINDOW {
-        let found = format!("{pairs} pairs and a window of {window}");
-        let allowed = format!("1 to {MOST_PAIRS} pairs and windows of 1 to {LONGEST_WINDOW}");
-        return wrong(found, format!("{allowed} are run"));
+    let are_run = (1..=MOST_PAIRS).contains(&pairs) && (1..=LONGEST_WINDOW).contains(&window);
+    if are_run {
+        return Ok((pairs, window));
     }
-    Some(Table { file: file.to_owned(), benchmark, pairs, window, rows, fitted: true })
+    let found = format!("{pairs} pairs and a window of {window}");
+    let allowed = format!("1 to {MOST_PAIRS} pairs and windows of 1 to {LONGEST_WINDOW} are run");
+    Err(Wrong { at: measured.heads, found, allowed })
 }
 
 /// Whether a table can be what it is asked for; `false` after a report.
@@ -253,66 +297,18 @@ pub fn check_role(diagnostics: &mut Diagnostics, table: &Table) -> bool {
     !is_fitted_packing
 }
 
-/// The rows of a table of operations: a word and microseconds on each line.
-fn operations(
-    diagnostics: &mut Diagnostics,
-    path: &Path,
-    benchmark: Benchmark,
-) -> Option<Vec<(u64, f64)>> {
-    let bytes = library::read(diagnostics, path, MOST_BYTES)?;
-    let text = String::from_utf8_lossy(&bytes);
-    let known = benchmark.operations().unwrap_or_default();
-    let read = |line: &str| {
-        let (word, value) = line.split_once(char::is_whitespace)?;
-        let place = known.iter().position(|(known, _)| *known == word)?;
-        let value: f64 = value.split_whitespace().next()?.parse().ok()?;
-        (value > 0.0 && value.is_finite()).then_some((u64::try_from(place).ok()?, value))
-    };
-    let (mut rows, mut start) = (Vec::<(u64, f64)>::new(), 0);
-    let mut wrong = None;
-    for whole in text.split_inclusive('\n') {
-        let line = whole.trim();
-        if !line.is_empty() && !line.starts_with('#') {
-            match read(line) {
-                Some(row) if rows.iter().all(|(place, _)| *place != row.0) => rows.push(row),
-                _ => wrong = wrong.or(Some((line, start..start + whole.trim_end().len()))),
-            }
-        }
-        start += whole.len();
+/// The rows in the benchmark's unit.
+fn rows(benchmark: Benchmark, measured: &Measured) -> Result<Vec<(u64, f64)>, Wrong> {
+    let wrong = |found: String, allowed: String| Wrong { at: measured.heads, found, allowed };
+    if measured.rows.len() > MOST_ROWS {
+        let found = format!("{} rows", measured.rows.len());
+        return Err(wrong(found, format!("at most {MOST_ROWS} rows are needed: each is a run")));
     }
-    if wrong.is_none() && !rows.is_empty() {
-        return Some(rows);
-    }
-    let (found, at) = match wrong {
-        Some((line, at)) => (format!("`{}`", quote(line)), at),
-        None => ("no line of numbers".to_owned(), 0..0),
-    };
-    let words = known.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ");
-    let source = diagnostics.add_source(path.display().to_string(), &*text);
-    let [start, end] = [at.start, at.end].map(|byte| u32::try_from(byte).unwrap_or(u32::MAX));
-    let span = Span { source, start, end };
-    let allowed = format!("one of {words}, once each, and microseconds are needed");
-    diagnostics.push(Diagnostic::error(&codes::MEASURED, span, "", found, allowed));
-    None
-}
-
-/// Title first, then the name of the file.
-fn guess(path: &Path, measured: &Measured) -> Option<Benchmark> {
-    let by_title = measured.comments.iter().find_map(|line| Benchmark::of_title(line));
-    by_title.or_else(|| Benchmark::find(path.file_stem()?.to_str()?))
-}
-
-/// The rows in the benchmark's unit; else what was found and what is needed.
-fn rows(benchmark: Benchmark, measured: &Measured) -> Result<Vec<(u64, f64)>, (String, String)> {
     let (metric, unit) = (benchmark.metric(), benchmark.unit());
     let Some(column) = measured.column_of(metric) else {
-        let names: Vec<String> = measured
-            .columns
-            .iter()
-            .map(|column| format!("{} ({})", column.name, column.unit))
-            .collect();
+        let names: Vec<&str> = measured.columns.iter().map(|column| &*column.name).collect();
         let found = format!("no column of {metric}, but {}", quote(&names.join(", ")));
-        return Err((found, format!("{} has one in {unit}", benchmark.name())));
+        return Err(wrong(found, format!("{} has one in {unit}", benchmark.name())));
     };
     let factor = match (measured.columns[column].unit.as_str(), unit) {
         (found, wanted) if found == wanted => 1.0,
@@ -320,31 +316,48 @@ fn rows(benchmark: Benchmark, measured: &Measured) -> Result<Vec<(u64, f64)>, (S
         ("ms", "us") => 1e3,
         ("s", "us") => 1e6,
         (found, _) => {
-            return Err((format!("{metric} in `{}`", quote(found)), format!("{unit} is needed")));
+            let found = format!("{metric} in `{}`", quote(found));
+            return Err(wrong(found, format!("{unit} is needed")));
         }
     };
     let mut rows = Vec::new();
-    for (key, values) in &measured.rows {
-        let value = values[column] * factor;
-        if value <= 0.0 || !value.is_finite() {
-            return Err((
-                format!("{metric} {value} at {key}"),
-                "a positive value is needed".into(),
-            ));
-        }
-        if rows.last().is_some_and(|(last, _)| key <= last) {
-            let found = format!("{key} behind {}", rows.last().map_or(0, |(last, _)| *last));
-            return Err((found, "the first column must rise: one table a file".into()));
-        }
+    for row in &measured.rows {
+        let key = key_of(benchmark, row)?;
+        let value = row.values[column] * factor;
         // A message of no bytes has no bandwidth; its latency is that of the smallest.
-        if *key > 0 || benchmark.is_by_entries() {
-            rows.push((*key, value));
+        if key > 0 || benchmark.is_by_entries() || benchmark.operations().is_some() {
+            rows.push((key, value));
         }
     }
     if rows.is_empty() {
-        return Err(("no message with a byte".into(), "a table of sizes is needed".into()));
+        let found = "no message with a byte".to_owned();
+        return Err(wrong(found, "a table of sizes is needed".to_owned()));
     }
     Ok(rows)
+}
+
+/// The key of a row: its number, or the place of its operation.
+fn key_of(benchmark: Benchmark, row: &Row) -> Result<u64, Wrong> {
+    let wrong = |found: String, allowed: String| Wrong { at: row.span, found, allowed };
+    match (&row.key, benchmark.operations()) {
+        (Key::Number(key), None) => Ok(*key),
+        (Key::Word(word), Some(known)) => {
+            let mut places = (0..).zip(known);
+            let place = places.find(|(_, (known, _))| known == word).map(|(place, _)| place);
+            place.ok_or_else(|| {
+                let words = known.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ");
+                wrong(format!("`{}`", quote(word)), format!("one of {words} is needed"))
+            })
+        }
+        (Key::Number(key), Some(_)) => {
+            let heads = "heads of such a table begin with `# Operation` or `# Algorithm`";
+            Err(wrong(format!("`{key}` is no operation"), heads.to_owned()))
+        }
+        (Key::Word(word), None) => {
+            let allowed = format!("rows of {} begin with a number", benchmark.name());
+            Err(wrong(format!("`{}`", quote(word)), allowed))
+        }
+    }
 }
 
 /// The number behind `word` in a comment, as in `[ window size: 64 ]` or `(window 64)`.
@@ -400,16 +413,20 @@ mod tests {
         );
         assert_eq!(rma.benchmark.label(1), "excl_put8_unlock");
         for (text, says) in [
-            ("excl_put8_unlock 1\nexcl_put8_unlock 2\n", ":2:1"),
-            ("excl_put8_unlock 1\nexcl_put8_unlock 2\n", "`excl_put8_unlock 2`"),
-            ("ticket 1\n", "one of mpi2, mcs, mcs_cas_first"),
-            ("mcs -1\n", "`mcs -1`"),
+            ("excl_put8_unlock 1\nexcl_put8_unlock 2\n", ":3:1"),
+            ("excl_put8_unlock 1\nexcl_put8_unlock 2\n", "`excl_put8_unlock` a second time"),
+            ("mcs 2\nticket 1\n", "mutex.txt:3:1: `ticket`; one of mpi2, mcs, mcs_cas_first"),
+            ("mcs -1\n", "`-1`"),
             ("# nothing\n", "no line of numbers"),
         ] {
             let name = if text.contains("put8") { "rma.txt" } else { "mutex.txt" };
-            let why = table(name, text).unwrap_err();
+            let why = table(name, &format!("# Operation  us\n{text}")).unwrap_err();
             assert!(why.contains(says), "{why}");
         }
+        let sizes = table("mutex.txt", "# Size  Latency (us)\n8 1\n").unwrap_err();
+        assert!(sizes.contains("mutex.txt:2:1: `8` is no operation"), "{sizes}");
+        let words = table("latency.txt", "# Operation  Latency (us)\nmcs 1\n").unwrap_err();
+        assert!(words.contains("latency.txt:2:1: `mcs`; rows of latency begin"), "{words}");
     }
 
     #[test]
@@ -434,6 +451,11 @@ mod tests {
         let many: Vec<String> = (1..=300).map(|size| format!("{size} 1")).collect();
         let many = format!("# Size  Latency (us)\n{}\n", many.join("\n"));
         wrong("latency.v", &many, "at most 256 rows");
+        let title = |test: &str| format!("# OSU {test} v7.1\n# Size  Avg Latency(us)\n4 3.33\n");
+        let allreduce = title("MPI Allreduce Latency Test");
+        wrong("latency.w", &allreduce, "this is a table of osu_allreduce; the benchmarks that a");
+        wrong("latency.y", &title("MPI_Put Latency Test"), "a table of osu_put_latency");
+        wrong("latency.z", &title("MPI Multi Latency Test"), "a table of osu_multi_lat");
         wrong("bw.w", "# Size  MB/s  (window 99999)\n1 1\n", "a window of 99999");
     }
 }

@@ -85,6 +85,9 @@ impl RawCase {
         let id = self.id;
         let operation = self.operation(world);
         let operation = operation.map_err(|problem| VectorError::Case { case: id, problem })?;
+        if self.fields.is_empty() {
+            return Err(VectorError::nothing(id));
+        }
         let other = match &operation {
             Operation::Intercommunicator { sides, .. } => other_merge(sides, &self.fields),
             Operation::Grid { remain, .. } => other_sub(remain, &self.fields),

@@ -44,8 +44,12 @@ pub(in super::super) struct RawDisputed {
 impl RawCase {
     /// The case, where its tree is a type.
     pub(in super::super) fn checked(self) -> Result<Case, VectorError> {
-        let Self { id, count, expected, .. } = self;
-        Ok(Case { id, datatype: datatype(id, &self.tree)?, count, expected })
+        let Self { id, tree, count, expected, .. } = self;
+        let datatype = datatype(id, &tree)?;
+        if expected.is_empty() {
+            return Err(VectorError::nothing(id));
+        }
+        Ok(Case { id, datatype, count, expected })
     }
 }
 

@@ -80,6 +80,9 @@ impl RawCase {
     /// The case, where its parts fit together.
     pub(in super::super) fn checked(self) -> Result<Case, VectorError> {
         let ops = self.ops()?;
+        if ops.iter().all(Vec::is_empty) {
+            return Err(VectorError::nothing(self.id));
+        }
         let programs = Programs::new(&ops).map_err(|errors| VectorError::Program {
             case: self.id,
             first: errors.into_iter().next().expect("a refused program has an error"),

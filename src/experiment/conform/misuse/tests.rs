@@ -108,6 +108,8 @@ fn files_that_are_no_vectors_are_refused() {
     let missing = "case 5: `returns` needs an answer to each call up to the first hang";
     check_unreadable(&two(r#"[["put"],[]]"#, none), missing);
     check_unreadable(&two(r#"[["put"],[]]"#, r#"[["ok"],["ok"]]"#), missing);
+    let nothing = "case 5: nothing is tested: it has no call, or no outcome";
+    check_unreadable(&two(none, none), nothing);
 }
 
 #[test]

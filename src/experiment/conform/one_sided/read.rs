@@ -151,7 +151,12 @@ impl RawCase {
     /// The case, where its parts fit together.
     pub(in super::super) fn checked(self) -> Result<Case, VectorError> {
         let id = self.id;
-        self.case().map_err(|problem| VectorError::Case { case: id, problem })
+        let case = self.case().map_err(|problem| VectorError::Case { case: id, problem })?;
+        let does = |step: &Step| match step {
+            Step::Epochs { ops, .. } => !ops.is_empty(),
+            Step::Increments { .. } => true,
+        };
+        if case.steps.iter().any(does) { Ok(case) } else { Err(VectorError::nothing(id)) }
     }
 
     fn case(self) -> Result<Case, Problem> {

@@ -1,0 +1,142 @@
+//! Benchmarks by the titles of their tables.
+
+/// A benchmark whose tables are read.
+#[derive(Debug, Eq, PartialEq)]
+pub struct Program {
+    /// The name of the program.
+    pub name: &'static str,
+    /// Its title in lower case, without the names of the suite and without `test`.
+    title: &'static str,
+}
+
+const fn program(name: &'static str, title: &'static str) -> Program {
+    Program { name, title }
+}
+
+/// Every benchmark that is read. Of IMB only the ping-pong: its other tables have the times of
+/// several ranks, or of two messages.
+static PROGRAMS: [Program; 39] = [
+    program("osu_latency", "latency"),
+    program("osu_bw", "bandwidth"),
+    program("osu_bibw", "bi-directional bandwidth"),
+    program("osu_mbw_mr", "multiple bandwidth / message rate"),
+    program("osu_multi_lat", "multi latency"),
+    program("osu_latency_mt", "multi-threaded latency"),
+    program("osu_latency_mp", "multi-process latency"),
+    program("osu_allgather", "allgather latency"),
+    program("osu_allgatherv", "allgatherv latency"),
+    program("osu_allreduce", "allreduce latency"),
+    program("osu_alltoall", "all-to-all personalized exchange latency"),
+    program("osu_alltoallv", "all-to-allv personalized exchange latency"),
+    program("osu_bcast", "broadcast latency"),
+    program("osu_gather", "gather latency"),
+    program("osu_gatherv", "gatherv latency"),
+    program("osu_reduce", "reduce latency"),
+    program("osu_reduce_scatter", "reduce_scatter latency"),
+    program("osu_scatter", "scatter latency"),
+    program("osu_scatterv", "scatterv latency"),
+    program("osu_iallgather", "non-blocking allgather latency"),
+    program("osu_iallgatherv", "non-blocking allgatherv latency"),
+    program("osu_iallreduce", "non-blocking allreduce latency"),
+    program("osu_ialltoall", "non-blocking all-to-all latency"),
+    program("osu_ibcast", "non-blocking broadcast latency"),
+    program("osu_igather", "non-blocking gather latency"),
+    program("osu_ireduce", "non-blocking reduce latency"),
+    program("osu_iscatter", "non-blocking scatter latency"),
+    program("osu_put_latency", "mpi_put latency"),
+    program("osu_put_bw", "mpi_put bandwidth"),
+    program("osu_put_bibw", "mpi_put bi-directional bandwidth"),
+    program("osu_get_latency", "mpi_get latency"),
+    program("osu_get_bw", "mpi_get bandwidth"),
+    program("osu_acc_latency", "mpi_accumulate latency"),
+    program("osu_get_acc_latency", "mpi_get_accumulate latency"),
+    program("osu_fop_latency", "mpi_fetch_and_op latency"),
+    program("osu_cas_latency", "mpi_compare_and_swap latency"),
+    program("osu_latency (GPU buffers)", "mpi-cuda latency"),
+    program("osu_bw (GPU buffers)", "mpi-cuda bandwidth"),
+    program(PING_PONG, "pingpong"),
+];
+
+/// The ping-pong of the Intel MPI Benchmarks.
+pub const PING_PONG: &str = "IMB PingPong";
+
+/// The names of all benchmarks that are read.
+pub(super) fn titles() -> String {
+    let names: Vec<&str> = PROGRAMS.iter().map(|program| program.name).collect();
+    names.join(", ")
+}
+
+/// What the title of a benchmark names.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Named<'a> {
+    /// A benchmark that is read.
+    Known(&'static Program),
+    /// Another one, as its title calls it.
+    Other(&'a str),
+}
+
+/// The benchmark that a comment names, where the comment is the title of one.
+///
+/// OSU: `OSU MPI Latency Test v7.1`, `OSU MPI_Put Latency Test`; IMB: `Benchmarking PingPong`.
+pub(super) fn named(comment: &str) -> Option<Named<'_>> {
+    let comment = comment.trim();
+    if let Some(name) = comment.strip_prefix("Benchmarking ") {
+        let found = PROGRAMS.iter().find(|one| one.name == PING_PONG && name.trim() == "PingPong");
+        return Some(found.map_or(Named::Other(comment), Named::Known));
+    }
+    let lower = comment.to_ascii_lowercase();
+    let end = lower.find(" test")?;
+    let behind = lower[end + " test".len()..].trim_start();
+    let is_title = behind.is_empty() || behind.starts_with(['v', '(']);
+    let of_suite = lower.strip_prefix("osu ");
+    let title = of_suite.map_or(&lower[..end], |rest| &rest[..end.saturating_sub("osu ".len())]);
+    let title = title.strip_prefix("mpi ").unwrap_or(title).trim();
+    let title = title.strip_prefix("one sided ").unwrap_or(title);
+    let title = title.replace("mpi-rocm ", "mpi-cuda ").replace("mpi-openacc ", "mpi-cuda ");
+    let known = PROGRAMS.iter().find(|one| one.title == title && one.name != PING_PONG);
+    match known {
+        Some(program) if is_title => Some(Named::Known(program)),
+        Some(_) | None => (is_title && of_suite.is_some()).then_some(Named::Other(comment)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(comment: &str, name: Option<&str>) {
+        match (named(comment), name) {
+            (Some(Named::Known(program)), Some(name)) => assert_eq!(program.name, name),
+            (Some(Named::Other(title)), None) => assert_eq!(title, comment),
+            (found, wanted) => panic!("{comment}: {found:?} instead of {wanted:?}"),
+        }
+    }
+
+    #[test]
+    fn titles_of_all_versions_are_known() {
+        check("OSU MPI Latency Test v7.1", Some("osu_latency"));
+        check("OSU MPI Latency Test (simulated by mpisim 0.1.0)", Some("osu_latency"));
+        check("OSU Latency Test v3.9", Some("osu_latency"));
+        check("Latency Test", Some("osu_latency"));
+        check("OSU MPI Bi-Directional Bandwidth Test v5.6.2", Some("osu_bibw"));
+        check("OSU MPI Multiple Bandwidth / Message Rate Test v5.9", Some("osu_mbw_mr"));
+        check("OSU MPI_Put Latency Test v7.4", Some("osu_put_latency"));
+        check("OSU MPI_Accumulate latency Test v5.8", Some("osu_acc_latency"));
+        check("OSU One Sided MPI_Get Bandwidth Test v3.6", Some("osu_get_bw"));
+        check("OSU MPI-CUDA Latency Test v5.6", Some("osu_latency (GPU buffers)"));
+        check("OSU MPI Non-blocking Allreduce Latency Test v7.0", Some("osu_iallreduce"));
+        check("Benchmarking PingPong ", Some(PING_PONG));
+    }
+
+    #[test]
+    fn other_titles_are_titles_and_remarks_are_none() {
+        check("OSU MPI Barrier Latency Test v7.0", None);
+        check("OSU MPI Partitioned Latency Test v7.5", None);
+        check("Benchmarking Allreduce", None);
+        for remark in ["a latency test of mine", "Size  Latency (us)", "this is a test", "PingPong"]
+        {
+            assert_eq!(named(remark), None, "{remark}");
+        }
+    }
+}
