@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::experiment::check::Tolerance;
+use crate::experiment::shape::read::{Tolerance as Allowed, parse_tolerance};
 use crate::experiment::what_if::WhatIf;
 use crate::hardware::profile::Parameter;
 use crate::hardware::what_if::Group;
@@ -314,6 +316,12 @@ pub(super) struct CheckArguments {
     /// Write the results as this baseline instead of comparing
     #[arg(long, value_name = "NAME", value_parser = name)]
     pub(super) save_baseline: Option<String>,
+    /// Let metrics and claims decide: other events alone are told, and are no change
+    #[arg(long, conflicts_with = "save_baseline")]
+    pub(super) metrics: bool,
+    /// Tolerate such a difference of a metric, or of all: bandwidth=2%, 0.5%
+    #[arg(long, value_name = "[NAME=]PERCENT", value_parser = tolerance, requires = "metrics")]
+    pub(super) tolerance: Vec<Tolerance>,
     /// Save points that failed, too; the old files are kept as copies
     #[arg(long, requires = "save_baseline")]
     pub(super) force: bool,
@@ -340,7 +348,7 @@ pub(super) struct DiffArguments {
     /// A scenario, a schedule, a results directory, a baseline, or the name of a set of baselines
     #[arg(value_name = "A")]
     pub(super) a: String,
-    /// The same; may be left out with `--set-a` or `--set-b`
+    /// The same; may be left out with `--set-a`, `--set-b`, `--models-a` or `--models-b`
     #[arg(value_name = "B")]
     pub(super) b: Option<String>,
     /// Set a field of A only, as often as needed
@@ -349,6 +357,12 @@ pub(super) struct DiffArguments {
     /// Set a field of B only
     #[arg(long, value_name = "PATH=VALUE")]
     pub(super) set_b: Vec<String>,
+    /// Look for machine models of A here first
+    #[arg(long, value_name = "DIR")]
+    pub(super) models_a: Option<PathBuf>,
+    /// The same for B
+    #[arg(long, value_name = "DIR")]
+    pub(super) models_b: Option<PathBuf>,
     /// Replay a schedule, FILE.goal, on this machine
     #[arg(long, value_name = "NAME")]
     pub(super) machine: Option<String>,
@@ -370,6 +384,15 @@ pub(super) struct DiffArguments {
     /// Points that run side by side [default: the number of cores]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = jobs)]
     pub(super) jobs: Option<usize>,
+}
+
+impl DiffArguments {
+    /// Whether an option is for one side only.
+    pub(super) fn has_own(&self) -> bool {
+        let sets = [&self.set_a, &self.set_b];
+        let models = [&self.models_a, &self.models_b];
+        sets.iter().any(|set| !set.is_empty()) || models.iter().any(|folder| folder.is_some())
+    }
 }
 
 /// Options of `sensitivity`.
@@ -626,6 +649,20 @@ fn jobs(text: &str) -> Result<usize, String> {
     jobs.ok_or_else(|| format!("a whole number from 1 to {MOST_JOBS} is needed"))
 }
 
+fn tolerance(text: &str) -> Result<Tolerance, String> {
+    let (metric, percent) =
+        text.rsplit_once('=').map_or((None, text), |(name, percent)| (Some(name), percent));
+    let metric = metric.map(|name| name.trim().to_owned());
+    match parse_tolerance(percent) {
+        Some(Allowed::Relative(millionths)) if metric.as_deref() != Some("") => {
+            Ok(Tolerance { metric, part: f64::from(millionths) / 1e6 })
+        }
+        _ => {
+            Err("a percentage from 0 % to 100 % is needed, for instance `bandwidth=2%`".to_owned())
+        }
+    }
+}
+
 /// Every row or every other one would leave too little to fit on.
 fn hold_out(text: &str) -> Result<usize, String> {
     let every = text.parse().ok().filter(|every| !(1..=2).contains(every));
@@ -686,6 +723,16 @@ mod tests {
         for one in command.get_subcommands_mut() {
             let text = one.render_help().to_string();
             assert!(text.lines().count() <= 40, "{}: {}", one.get_name(), text.lines().count());
+        }
+    }
+
+    #[test]
+    fn a_tolerance_is_a_percentage_with_or_without_a_name() {
+        let read = |text| tolerance(text).map(|one| (one.metric.unwrap_or_default(), one.part));
+        assert_eq!(read("bandwidth=2%"), Ok(("bandwidth".to_owned(), 0.02)));
+        assert_eq!(read(" 0.5 % "), Ok((String::new(), 0.005)));
+        for wrong in ["", "2", "=2%", "latency=", "latency=101%", "-1%", "nan%", "a=2 %x", "x2"] {
+            assert!(read(wrong).is_err(), "{wrong}");
         }
     }
 

@@ -13,9 +13,10 @@ use super::show::counted;
 use super::signals::Interrupt;
 use super::terminal::{Failure, Outcome, Problem, Terminal, print};
 use crate::experiment::baseline::{self, Baseline};
-use crate::experiment::check::{CheckError, Comparison, compare, fits};
+use crate::experiment::check::{CheckError, Comparison, Rules, compare, fits};
 use crate::experiment::codes;
 use crate::experiment::diagnostic::{Diagnostics, quote};
+use crate::experiment::inputs::{self, Change, Numbers};
 use crate::experiment::library::embedded;
 use crate::experiment::plan::{Plan, Request};
 use crate::experiment::results::{PointResult, RunResult};
@@ -24,6 +25,7 @@ use crate::experiment::store::{self, check_writable, write_atomically};
 use crate::report::difference::{Compared, DifferencePage};
 use crate::report::json::{CheckDocument, CheckStatus, CheckedClaim, CheckedScenario, check_json};
 use crate::report::junit::{Suite, junit};
+use crate::report::numbers::tolerated;
 
 /// The directory of scenarios in a checkout.
 const SCENARIOS: &str = "scenarios";
@@ -32,6 +34,8 @@ const SCENARIOS: &str = "scenarios";
 struct Job {
     plan: Plan,
     baseline: Option<Baseline>,
+    /// Numbers of its machines that are not those of the baseline.
+    inputs: Vec<Change>,
 }
 
 /// What became of one scenario.
@@ -56,6 +60,7 @@ impl Checked {
 pub(super) fn check(terminal: Terminal, arguments: &CheckArguments) -> Outcome {
     let given = scenarios(&arguments.scenarios)?;
     let jobs = prepare(terminal, arguments, &given)?;
+    let rules = rules(arguments, &jobs)?;
     arguments.report.as_deref().map_or(Ok(()), check_writable)?;
     let advice = "no result was compared; run the command again".to_owned();
     let interrupt = Interrupt::listen(terminal, advice);
@@ -64,13 +69,30 @@ pub(super) fn check(terminal: Terminal, arguments: &CheckArguments) -> Outcome {
     let mut checked = Vec::new();
     for job in &jobs {
         let result = simulate(arguments, &job.plan, &interrupt, &|| bar.inc(1))?;
-        checked.push(judge(job, result));
+        checked.push(judge(job, result, &rules));
     }
     bar.finish_and_clear();
     if let Some(name) = &arguments.save_baseline {
         return save(terminal, arguments, name, &jobs, &checked);
     }
     report(terminal, arguments, &jobs, &checked)
+}
+
+/// What counts as moved; a tolerance is one of a metric that some baseline has.
+fn rules(arguments: &CheckArguments, jobs: &[Job]) -> Result<Rules, Failure> {
+    let all = jobs.iter().filter_map(|job| job.baseline.as_ref());
+    let known: BTreeSet<&str> =
+        all.flat_map(|baseline| baseline.metrics.keys()).map(String::as_str).collect();
+    for name in arguments.tolerance.iter().filter_map(|one| one.metric.as_deref()) {
+        if !known.is_empty() && !known.contains(name) {
+            let what = format!("`--tolerance`: no baseline has a metric `{}`", quote(name));
+            let known = known.into_iter().collect::<Vec<_>>().join(", ");
+            return Err(Problem::new(&codes::USAGE, what)
+                .help(format!("there are {known}"))
+                .into());
+        }
+    }
+    Ok(Rules { metrics_decide: arguments.metrics, tolerances: arguments.tolerance.clone() })
 }
 
 /// The scenarios to check: files and names as given, every JSON file below a directory.
@@ -168,7 +190,7 @@ fn with_baseline(
     let saving = arguments.save_baseline.as_deref();
     let path = baseline::path(saving.unwrap_or(baseline_name(arguments)), &plan.name);
     if path.symlink_metadata().is_err() {
-        return Ok(Job { plan, baseline: None });
+        return Ok(Job { plan, baseline: None, inputs: Vec::new() });
     }
     let mut diagnostics = Diagnostics::new();
     let baseline = baseline::read(&mut diagnostics, &path);
@@ -179,7 +201,8 @@ fn with_baseline(
     if saving.is_none() {
         fits(&plan, &baseline, arguments.any_version).map_err(|why| refusal(&why))?;
     }
-    Ok(Job { plan, baseline: Some(baseline) })
+    let inputs = inputs::machines_moved(&plan, &path, &baseline.machines);
+    Ok(Job { plan, baseline: Some(baseline), inputs })
 }
 
 fn baseline_name(arguments: &CheckArguments) -> &str {
@@ -226,7 +249,7 @@ fn simulate(
     }
 }
 
-fn judge(job: &Job, result: RunResult) -> Checked {
+fn judge(job: &Job, result: RunResult, rules: &Rules) -> Checked {
     let scenario = job.plan.name.clone();
     let verdict = |status, result, comparison, problem| Checked {
         scenario: scenario.clone(),
@@ -246,8 +269,9 @@ fn judge(job: &Job, result: RunResult) -> Checked {
     let Some(baseline) = &job.baseline else {
         return verdict(CheckStatus::New, Some(result), None, None);
     };
-    match compare(&result, baseline) {
+    match compare(&result, baseline, rules) {
         Ok(comparison) => {
+            let comparison = Comparison { inputs: job.inputs.clone(), ..comparison };
             let same = comparison.is_same();
             let status = if same { CheckStatus::Same } else { CheckStatus::Changed };
             verdict(status, Some(result), Some(comparison), None)
@@ -289,9 +313,11 @@ fn save(
         {
             terminal.note(&format!("the old baseline is kept as {}", copy.display()));
         }
+        Numbers::of(&job.plan).iter().try_for_each(|machine| machine.keep(&path))?;
         baseline.write(&path)?;
         let _ = writeln!(text, "saved {} digest {}", path.display(), result.digest);
-        let comparison = compare(result, &baseline).map_err(|why| refusal(&why))?;
+        let comparison =
+            compare(result, &baseline, &Rules::default()).map_err(|why| refusal(&why))?;
         saved.push(Checked {
             scenario: one.scenario.clone(),
             status: CheckStatus::Same,
@@ -362,8 +388,9 @@ fn report(
 fn human(one: &Checked) -> String {
     let digest = one.result.as_ref().map_or("", |result| &result.digest);
     let mut text = format!("{:<8} {:<44} {digest}\n", word(one.status), one.scenario);
-    let moved = one.comparison.as_ref().filter(|_| one.status != CheckStatus::Same);
-    for line in moved.into_iter().flat_map(compared::lines) {
+    let moved =
+        |all: &&Comparison| one.status != CheckStatus::Same || all.digest != all.baseline_digest;
+    for line in one.comparison.iter().filter(moved).flat_map(compared::lines) {
         let _ = writeln!(text, "  {line}");
     }
     text
@@ -384,13 +411,21 @@ fn junit_of(checked: &[Checked]) -> Result<String, Failure> {
         .iter()
         .map(|one| {
             let problem = one.problem.as_ref().map(|problem| problem.what.as_str());
-            let work = one.comparison.as_ref().map(|all| compared::work_lines(&all.work));
-            (document(one), problem, work.unwrap_or_default())
+            let remarks = one.comparison.as_ref().map(|all| {
+                let inputs = compared::inputs_line(all);
+                inputs.into_iter().chain(compared::work_lines(&all.work)).collect()
+            });
+            (document(one), problem, remarks.unwrap_or_default())
         })
         .collect();
+    let counts = |one: &Checked| one.comparison.as_ref().is_none_or(|all| all.digest_counts);
     let suites: Vec<Suite<'_>> = parts
         .iter()
-        .map(|(scenario, problem, remarks)| Suite { scenario, problem: *problem, remarks })
+        .zip(checked)
+        .map(|((scenario, problem, remarks), one)| {
+            let digest_counts = counts(one);
+            Suite { scenario, problem: *problem, digest_counts, remarks }
+        })
         .collect();
     Ok(junit(&suites)?)
 }
@@ -416,7 +451,13 @@ fn page(arguments: &CheckArguments, jobs: &[Job], all: &[Checked]) -> Difference
 
 /// The command that saves what was compared.
 fn save_command(arguments: &CheckArguments, name: &str) -> String {
-    let anew = CheckArguments { baseline: None, report: None, ..arguments.clone() };
+    let anew = CheckArguments {
+        baseline: None,
+        report: None,
+        metrics: false,
+        tolerance: Vec::new(),
+        ..arguments.clone()
+    };
     let save = ["--save-baseline".to_owned(), name.to_owned()];
     command_line(words(&anew).into_iter().chain(save))
 }
@@ -430,6 +471,12 @@ fn words(arguments: &CheckArguments) -> Vec<String> {
     for (flag, value) in [("--baseline", baseline), ("--models", models), ("--report", report)] {
         words.extend(value.into_iter().flat_map(|value| [flag.to_owned(), value]));
     }
+    words.extend(arguments.metrics.then(|| "--metrics".to_owned()));
+    words.extend(arguments.tolerance.iter().flat_map(|one| {
+        let name = one.metric.iter().map(|name| format!("{name}="));
+        let value = name.chain([tolerated(one.part).replace(' ', "")]).collect();
+        ["--tolerance".to_owned(), value]
+    }));
     words
 }
 
@@ -443,6 +490,7 @@ fn on_page(job: &Job, one: &Checked) -> Compared {
         ..Compared::default()
     };
     let Some(comparison) = one.comparison.as_ref().filter(|_| !same) else { return page };
+    page.notes.extend(compared::inputs_line(comparison).map(|line| format!("{line}.")));
     if let Some(point) = comparison.first_point {
         page.notes.push(format!("The first point with other events is point {point}."));
     }
@@ -464,6 +512,7 @@ fn document(one: &Checked) -> CheckedScenario {
         status: one.status,
         digest: digest.or_else(|| comparison.map(|comparison| comparison.digest.clone())),
         baseline_digest: comparison.map(|comparison| comparison.baseline_digest.clone()),
+        inputs: comparison.map_or_else(Vec::new, compared::inputs),
         metrics: comparison
             .map_or_else(Vec::new, |all| all.metrics.iter().map(compared::metric).collect()),
         claims: match (comparison, result) {

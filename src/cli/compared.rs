@@ -1,15 +1,16 @@
 //! A comparison of two results: lines for people, documents for programs, rows of a page.
 
 use super::files::curves;
-use super::run::in_parentheses;
 use crate::experiment::attribution::Shift;
-use crate::experiment::check::{ClaimCheck, Comparison, MetricCheck, Moved};
+use crate::experiment::check::{ClaimCheck, Comparison, Fact, MetricCheck, Moved};
 use crate::experiment::claim::figures::Figure as Wanted;
+use crate::experiment::inputs::{self, Change};
 use crate::experiment::results::{ClaimStatus, RunResult};
+use crate::report::diff::with_others;
 use crate::report::difference::{ClaimRow, Compared, DifferenceRow, WorkRow};
 use crate::report::html::PageFigure;
-use crate::report::json::{CheckedClaim, CheckedMetric, MetricStatus};
-use crate::report::numbers::{self, apart, engineering, exact, percent};
+use crate::report::json::{CheckedClaim, CheckedMetric, InputDocument, MetricStatus, Ordered};
+use crate::report::numbers::{self, apart, engineering, exact, in_parentheses, percent, tolerated};
 use crate::units::TimeDelta;
 
 /// Differences of one scenario that are written out.
@@ -21,17 +22,19 @@ const SHIFTS_SHOWN: usize = 4;
 
 /// What moved, a line each.
 pub(super) fn lines(comparison: &Comparison) -> Vec<String> {
-    let mut lines = Vec::new();
+    let mut lines: Vec<String> = inputs_line(comparison).into_iter().collect();
     if comparison.digest != comparison.baseline_digest {
-        lines.push(format!("digest was {}", comparison.baseline_digest));
+        let counts = if comparison.digest_counts { "" } else { ": not counted" };
+        lines.push(format!("digest was {}{counts}", comparison.baseline_digest));
     }
     if let Some(point) = comparison.first_point {
         lines.push(format!("the first point with other events is point {point}"));
     }
     let worst = comparison.worst();
-    lines.extend(worst.iter().take(WORST_SHOWN).map(|metric| difference(metric)));
+    lines.extend(worst.iter().take(WORST_SHOWN).map(fact));
     if worst.len() > WORST_SHOWN {
-        let (more, all) = (worst.len() - WORST_SHOWN, comparison.metrics.len());
+        let told: usize = worst[..WORST_SHOWN].iter().map(|fact| 1 + fact.in_step.len()).sum();
+        let (more, all) = (comparison.moved() - told, comparison.metrics.len());
         lines.push(format!("and {more} more of {all} metrics"));
     }
     for ClaimCheck { claim, baseline } in moved_claims(comparison) {
@@ -46,6 +49,12 @@ pub(super) fn lines(comparison: &Comparison) -> Vec<String> {
     lines
 }
 
+/// The numbers of machines that are not those of the baseline, if any is not.
+pub(super) fn inputs_line(comparison: &Comparison) -> Option<String> {
+    let changes = &comparison.inputs;
+    (!changes.is_empty()).then(|| format!("inputs that differ: {}", inputs::in_words(changes)))
+}
+
 fn moved_claims(comparison: &Comparison) -> impl Iterator<Item = &ClaimCheck> {
     comparison.claims.iter().filter(|claim| claim.moved() != Moved::Same)
 }
@@ -57,6 +66,15 @@ fn verdict(status: ClaimStatus) -> &'static str {
     }
 }
 
+fn fact(fact: &Fact<'_>) -> String {
+    let told = difference(fact.metric);
+    if fact.in_step.is_empty() {
+        told
+    } else {
+        format!("{told}, in step: {}", fact.in_step.join(", "))
+    }
+}
+
 fn difference(metric: &MetricCheck) -> String {
     let MetricCheck { point, name, unit, tolerance, .. } = metric;
     let place = in_parentheses(&metric.params);
@@ -64,10 +82,8 @@ fn difference(metric: &MetricCheck) -> String {
     match (metric.value, metric.baseline) {
         (Some(value), Some(old)) => {
             let [now, was] = apart([value, old]).map(|number| format!("{number} {unit}"));
-            let (moved, allowed) = (numbers::change(old, value, 4), tolerance * 100.0);
-            format!(
-                "point {point}{place}: {name} {now}, was {was} ({moved}, tolerance {allowed} %)"
-            )
+            let (moved, allowed) = (numbers::change(old, value, 4), tolerated(*tolerance));
+            format!("point {point}{place}: {name} {now}, was {was} ({moved}, tolerance {allowed})")
         }
         (Some(value), None) => format!("point {point}{place}: {name} {}, new", text(value)),
         (None, Some(old)) => format!("point {point}{place}: {name} gone, was {}", text(old)),
@@ -122,7 +138,7 @@ pub(super) fn rows(comparison: &Comparison, start: Compared) -> Compared {
         measured: one.claim.measured.clone(),
     };
     Compared {
-        differences: worst.iter().take(WORST_ON_PAGE).map(|one| difference_row(one)).collect(),
+        differences: worst.iter().take(WORST_ON_PAGE).map(difference_row).collect(),
         hidden: worst.len().saturating_sub(WORST_ON_PAGE),
         claims: moved_claims(comparison).map(claim).collect(),
         work: work_rows(&comparison.work),
@@ -136,7 +152,7 @@ pub(super) fn work_rows(shifts: &[Shift]) -> Vec<WorkRow> {
     shifts.iter().take(2 * SHIFTS_SHOWN).map(|shift| work_row(shift, all)).collect()
 }
 
-fn difference_row(metric: &MetricCheck) -> DifferenceRow {
+fn difference_row(Fact { metric, in_step }: &Fact<'_>) -> DifferenceRow {
     let shown = |value: Option<f64>| {
         let text = value.map(|value| format!("{} {}", engineering(value), metric.unit));
         text.map_or_else(|| "none".to_owned(), |text| text.trim_end().to_owned())
@@ -148,11 +164,11 @@ fn difference_row(metric: &MetricCheck) -> DifferenceRow {
     };
     DifferenceRow {
         point: format!("{}{}", metric.point, in_parentheses(&metric.params)),
-        metric: metric.name.clone(),
+        metric: with_others(&metric.name, in_step),
         now: shown(metric.value),
         before: shown(metric.baseline),
         change,
-        tolerance: Some(format!("{} %", metric.tolerance * 100.0)),
+        tolerance: Some(tolerated(metric.tolerance)),
     }
 }
 
@@ -182,6 +198,7 @@ pub(super) fn overlays(
 pub(super) fn metric(metric: &MetricCheck) -> CheckedMetric {
     CheckedMetric {
         point: metric.point,
+        params: Ordered(metric.params.clone()),
         name: metric.name.clone(),
         value: metric.value,
         baseline: metric.baseline,
@@ -194,6 +211,15 @@ pub(super) fn metric(metric: &MetricCheck) -> CheckedMetric {
             Moved::Missing => MetricStatus::Missing,
         },
     }
+}
+
+/// The inputs that differ as `check --format json` has them.
+pub(super) fn inputs(comparison: &Comparison) -> Vec<InputDocument> {
+    let document = |change: &Change| {
+        let [baseline, value] = change.values.clone();
+        InputDocument { path: change.path.clone(), value, baseline }
+    };
+    comparison.inputs.iter().map(document).collect()
 }
 
 /// The claims as `check --format json` has them.

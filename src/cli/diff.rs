@@ -4,6 +4,7 @@ mod files;
 mod side;
 
 use std::fmt::Write as _;
+use std::path::PathBuf;
 
 use super::args::{CheckFormat, DiffArguments};
 use super::crash::{command_line, internal};
@@ -14,6 +15,7 @@ use super::terminal::{Failure, Outcome, Problem, Terminal, print};
 use crate::experiment::attribution::{self, Shift, Work};
 use crate::experiment::codes;
 use crate::experiment::diff::{Closer, Difference, Pair, SideName, Sides};
+use crate::experiment::inputs::{Change, Inputs};
 use crate::experiment::plan::Plan;
 use crate::experiment::results::RunResult;
 use crate::experiment::run::events::{Traced, parting, traced};
@@ -27,6 +29,7 @@ use side::{Given, Matched, Source};
 struct Side {
     name: SideName,
     result: RunResult,
+    inputs: Inputs,
     work: Work,
     plan: Result<Plan, String>,
 }
@@ -149,6 +152,7 @@ fn simulate(
     interrupt: &Interrupt,
     tick: &(dyn Fn() + Sync),
 ) -> Result<Side, Failure> {
+    let inputs = given.inputs();
     let (kind, result, work, plan) = match given.source {
         Source::Stored(stored) => (stored.kind, stored.result, stored.work, stored.plan),
         Source::Run(plan) => {
@@ -165,7 +169,7 @@ fn simulate(
     };
     let (version, digest) = (result.version.clone(), result.digest.clone());
     let name = SideName { label: given.label, kind, version, digest };
-    Ok(Side { name, result, work, plan })
+    Ok(Side { name, result, inputs, work, plan })
 }
 
 fn failure(
@@ -199,10 +203,18 @@ fn words(arguments: &DiffArguments) -> Vec<String> {
     for (flag, values) in sets {
         words.extend(values.iter().flat_map(|value| [flag.to_owned(), value.clone()]));
     }
-    let models = arguments.changes.models.as_ref().map(|folder| folder.display().to_string());
+    let shown = |folder: &Option<PathBuf>| folder.as_ref().map(|it| it.display().to_string());
+    let models = shown(&arguments.changes.models);
+    let (models_a, models_b) = (shown(&arguments.models_a), shown(&arguments.models_b));
     let point = arguments.point.map(|point| point.to_string());
     let machine = arguments.machine.clone();
-    for (flag, value) in [("--machine", machine), ("--models", models), ("--point", point)] {
+    for (flag, value) in [
+        ("--machine", machine),
+        ("--models", models),
+        ("--models-a", models_a),
+        ("--models-b", models_b),
+        ("--point", point),
+    ] {
         words.extend(value.into_iter().flat_map(|value| [flag.to_owned(), value]));
     }
     words
@@ -239,8 +251,20 @@ fn report<'a>(
     };
     let names = [a.name.clone(), b.name.clone()];
     let work = work_moved(&pairs, sides);
-    let difference = Difference { scenario, names, sides: pairs, work, closer, notes };
+    let inputs = inputs_that_differ(&pairs, sides);
+    let difference = Difference { scenario, names, inputs, sides: pairs, work, closer, notes };
     Ok(Report::Both(Box::new(difference), sides))
+}
+
+/// What was not the same for both sides, but for axes that were chosen to differ: these are told as such.
+fn inputs_that_differ(pairs: &Sides<'_>, [a, b]: &[Side; 2]) -> Vec<Change> {
+    let mut changes = a.inputs.changes(&b.inputs);
+    let chosen = |path: &str| {
+        path.strip_prefix("sweep.")
+            .is_some_and(|path| pairs.choices.iter().any(|one| one.path == path))
+    };
+    changes.retain(|change| !chosen(&change.path));
+    changes
 }
 
 /// Whose work differs; nothing where a side does not tell, or has points that the other lacks.

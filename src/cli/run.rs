@@ -25,6 +25,7 @@ use crate::experiment::store::{Mode, Opening, Store, StoreError};
 use crate::experiment::what_if::WhatIf;
 use crate::report::csv::points_csv;
 use crate::report::json::run_json;
+use crate::report::numbers::in_parentheses;
 use crate::report::osu::{OsuSpec, OsuTest, osu_text};
 use crate::report::table::report_text;
 
@@ -276,15 +277,6 @@ pub(super) fn why_failed(point: &PointResult) -> Problem {
 /// The swept values of a point in parentheses; nothing without a sweep.
 pub(super) fn params(point: &PointResult) -> String {
     in_parentheses(&point.params)
-}
-
-/// Paths and values in parentheses; nothing where there are none.
-pub(super) fn in_parentheses(params: &[(String, String)]) -> String {
-    if params.is_empty() {
-        return String::new();
-    }
-    let each = params.iter().map(|(path, value)| format!("{path} = {value}"));
-    format!(" ({})", each.collect::<Vec<_>>().join(", "))
 }
 
 /// Which benchmark of OSU the workload is.

@@ -14,11 +14,12 @@ use serde_json::Value;
 use super::attribution::{self, Work};
 use super::codes;
 use super::diagnostic::{Diagnostic, Diagnostics, SourceId, Span, quote};
+use super::inputs::Numbers;
 use super::json::{self, Node};
 use super::library::{self, MAX_BYTES};
 use super::plan::Plan;
 use super::results::{ClaimStatus, Metric, PointResult, RunResult, unit};
-use super::store::{StoreError, write_atomically};
+use super::store::{StoreError, create_folder_of, write_atomically};
 
 /// The baseline that is used where no other is named.
 pub const MAIN: &str = "main";
@@ -43,6 +44,10 @@ pub struct Baseline {
     pub scenario: String,
     /// What of the scenario decides about its results.
     pub definition: Value,
+    /// The machines by name and hash of their numbers ([`Numbers::key`]); empty where an older version
+    /// saved the file.
+    #[serde(default)]
+    pub machines: Vec<String>,
     /// Digest of the run.
     pub digest: String,
     /// Unit and tolerance of each metric.
@@ -169,6 +174,7 @@ impl Baseline {
             version: result.version.clone(),
             scenario: result.scenario.clone(),
             definition: definition(plan),
+            machines: Numbers::of(plan).iter().map(Numbers::key).collect(),
             digest: result.digest.clone(),
             metrics,
             points: points.collect(),
@@ -236,6 +242,9 @@ impl Baseline {
             let _ = writeln!(text, "\"{key}\": {},", written(value));
         }
         let _ = writeln!(text, "\"definition\": {},", self.definition);
+        if !self.machines.is_empty() {
+            let _ = writeln!(text, "\"machines\": {},", written(&self.machines));
+        }
         let _ = writeln!(text, "\"digest\": {},", written(&self.digest));
         let _ = writeln!(text, "\"metrics\": {},", written(&self.metrics));
         let _ = writeln!(text, "\"points\": {},", lines(&self.points));
@@ -251,13 +260,7 @@ impl Baseline {
     ///
     /// [`StoreError::Io`].
     pub fn write(&self, path: &Path) -> Result<(), StoreError> {
-        if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder).map_err(|why| StoreError::Io {
-                action: "create the directory",
-                path: folder.to_owned(),
-                why,
-            })?;
-        }
+        create_folder_of(path)?;
         write_atomically(path, self.to_text().as_bytes())
     }
 }
@@ -440,6 +443,7 @@ mod tests {
             version: "0.1.0".to_owned(),
             scenario: "a/b".to_owned(),
             definition: serde_json::json!({ "machine": "ideal" }),
+            machines: vec!["ideal-0123456789abcdef".to_owned()],
             digest: "0123456789abcdef0123456789abcdef".to_owned(),
             metrics: columns
                 .iter()
@@ -473,13 +477,13 @@ mod tests {
 
     #[test]
     fn a_damaged_baseline_is_refused_with_its_place() {
-        check_refused("1.25", "NaN", "E0904", "9:");
-        check_refused("1.25", "null", "E0904", "9:");
-        check_refused("1.25", "-1.25", "E0904", "9:");
-        check_refused("0.01", "1.5", "E0905", "7:");
-        check_refused("0.01", "-0.5", "E0905", "7:");
-        check_refused(",\"tolerance\":0.01", "", "E0905", "7:");
-        check_refused("0123456789abcdef", "0123456789abcdeX", "E0904", "6:");
-        check_refused("\"params\"", "\"param\"", "E0904", "9:");
+        check_refused("1.25", "NaN", "E0904", "10:");
+        check_refused("1.25", "null", "E0904", "10:");
+        check_refused("1.25", "-1.25", "E0904", "10:");
+        check_refused("0.01", "1.5", "E0905", "8:");
+        check_refused("0.01", "-0.5", "E0905", "8:");
+        check_refused(",\"tolerance\":0.01", "", "E0905", "8:");
+        check_refused("\"0123456789abcdef", "\"0123456789abcdeX", "E0904", "7:");
+        check_refused("\"params\"", "\"param\"", "E0904", "10:");
     }
 }

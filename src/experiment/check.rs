@@ -6,6 +6,8 @@ use serde_json::Value;
 
 use super::attribution::{self, Shift};
 use super::baseline::{self, Baseline, SavedPoint};
+use super::in_step::{groups, in_step};
+use super::inputs::Change;
 use super::plan::Plan;
 use super::results::{ClaimResult, ClaimStatus, Metric, PointResult, RunResult};
 use super::store::first_difference;
@@ -83,6 +85,34 @@ impl MetricCheck {
     }
 }
 
+/// What counts as moved, beside what the baseline says.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Rules {
+    /// Whether metrics and claims decide, and the digest only informs.
+    pub metrics_decide: bool,
+    /// Tolerances that stand before those of the baseline.
+    pub tolerances: Vec<Tolerance>,
+}
+
+/// A tolerance that was asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tolerance {
+    /// The metric; every one that no other tolerance names, where there is none.
+    pub metric: Option<String>,
+    /// The relative difference that is tolerated, from 0 to 1.
+    pub part: f64,
+}
+
+impl Rules {
+    /// The tolerance of a metric: by its name, else that of every metric, else the baseline's.
+    fn tolerance(&self, metric: &str, baseline: &Baseline) -> f64 {
+        let of = |name: Option<&str>| {
+            self.tolerances.iter().rfind(|one| one.metric.as_deref() == name).map(|one| one.part)
+        };
+        of(Some(metric)).or_else(|| of(None)).unwrap_or_else(|| baseline.tolerance(metric))
+    }
+}
+
 /// One claim.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClaimCheck {
@@ -120,25 +150,65 @@ pub struct Comparison {
     pub missing_claims: Vec<String>,
     /// Whose work moved; empty where the baseline does not tell it.
     pub work: Vec<Shift>,
+    /// Whether other events alone count as moved.
+    pub digest_counts: bool,
+    /// Numbers of the machine that are not those of the baseline; empty where nobody looked.
+    pub inputs: Vec<Change>,
+}
+
+/// Metrics of a point that moved in step: one, and the names of those that follow from it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fact<'a> {
+    /// The one that is told.
+    pub metric: &'a MetricCheck,
+    /// The others.
+    pub in_step: Vec<&'a str>,
+}
+
+impl<'a> Fact<'a> {
+    fn of(group: &[&'a MetricCheck]) -> Self {
+        let (metric, others) = group.split_first().expect("a group has an item");
+        Self { metric, in_step: others.iter().map(|other| other.name.as_str()).collect() }
+    }
 }
 
 impl Comparison {
     /// Whether nothing moved.
     pub fn is_same(&self) -> bool {
-        self.digest == self.baseline_digest
-            && self.first_point.is_none()
+        let same_events = self.digest == self.baseline_digest && self.first_point.is_none();
+        (same_events || !self.digest_counts)
             && self.missing_claims.is_empty()
             && self.metrics.iter().all(|metric| metric.moved == Moved::Same)
             && self.claims.iter().all(|claim| claim.moved() == Moved::Same)
     }
 
-    /// The metrics that moved, the greatest difference first.
-    pub fn worst(&self) -> Vec<&MetricCheck> {
-        let mut all: Vec<&MetricCheck> =
-            self.metrics.iter().filter(|metric| metric.moved != Moved::Same).collect();
-        all.sort_by(|left, right| right.difference().total_cmp(&left.difference()));
+    /// The metrics that moved, the greatest difference first; those that moved in step at a point are one
+    /// fact, told by the first of them.
+    pub fn worst(&self) -> Vec<Fact<'_>> {
+        let of_point = self.metrics.chunk_by(|left, right| left.point == right.point);
+        let mut all: Vec<Fact<'_>> = of_point
+            .flat_map(|metrics| {
+                let moved = metrics.iter().filter(|metric| metric.moved != Moved::Same);
+                groups(moved, |left, right| is_in_step(left, right))
+            })
+            .map(|group| Fact::of(&group))
+            .collect();
+        let difference = |fact: &Fact<'_>| fact.metric.difference();
+        all.sort_by(|left, right| difference(right).total_cmp(&difference(left)));
         all
     }
+
+    /// How many metrics moved.
+    pub fn moved(&self) -> usize {
+        self.metrics.iter().filter(|metric| metric.moved != Moved::Same).count()
+    }
+}
+
+/// Whether two metrics of a point, tolerated alike, moved by the same factor.
+fn is_in_step(left: &MetricCheck, right: &MetricCheck) -> bool {
+    let values = |metric: &MetricCheck| Some([metric.baseline?, metric.value?]);
+    let alike = left.tolerance.total_cmp(&right.tolerance).is_eq();
+    alike && values(left).zip(values(right)).is_some_and(|(left, right)| in_step(left, right))
 }
 
 /// Whether a baseline is one of this scenario and, unless any will do, of this version.
@@ -166,12 +236,16 @@ pub fn fits(plan: &Plan, baseline: &Baseline, any_version: bool) -> Result<(), C
     Ok(())
 }
 
-/// Compares a result with its baseline.
+/// Compares a result with its baseline under `rules`.
 ///
 /// # Errors
 ///
 /// [`CheckError::NothingCompared`] where they have no metric in common.
-pub fn compare(result: &RunResult, baseline: &Baseline) -> Result<Comparison, CheckError> {
+pub fn compare(
+    result: &RunResult,
+    baseline: &Baseline,
+    rules: &Rules,
+) -> Result<Comparison, CheckError> {
     let saved: BTreeMap<Vec<&str>, &SavedPoint> = baseline
         .points
         .iter()
@@ -185,8 +259,9 @@ pub fn compare(result: &RunResult, baseline: &Baseline) -> Result<Comparison, Ch
             (point, saved.get(&values).copied())
         })
         .collect();
-    let metrics: Vec<MetricCheck> =
-        pairs.iter().flat_map(|(point, saved)| point_checks(point, *saved, baseline)).collect();
+    let checks =
+        |(point, saved): &(&PointResult, _)| point_checks(point, *saved, (baseline, rules));
+    let metrics: Vec<MetricCheck> = pairs.iter().flat_map(checks).collect();
     let compared = |metric: &MetricCheck| metric.value.is_some() && metric.baseline.is_some();
     let stopped = |(point, saved): &(&PointResult, Option<&SavedPoint>)| {
         point.failure.is_some() && saved.is_some_and(|saved| saved.failure == point.failure)
@@ -211,6 +286,8 @@ pub fn compare(result: &RunResult, baseline: &Baseline) -> Result<Comparison, Ch
         claims: result.claims.iter().map(claim).collect(),
         missing_claims: gone.map(|claim| claim.id.clone()).collect(),
         work: work_moved(result, baseline),
+        digest_counts: !rules.metrics_decide,
+        inputs: Vec::new(),
     })
 }
 
@@ -225,10 +302,10 @@ fn work_moved(result: &RunResult, baseline: &Baseline) -> Vec<Shift> {
 fn point_checks(
     point: &PointResult,
     saved: Option<&SavedPoint>,
-    baseline: &Baseline,
+    (baseline, rules): (&Baseline, &Rules),
 ) -> Vec<MetricCheck> {
     let check = |name: &str, unit: &str, value: Option<f64>, old: Option<f64>| {
-        let tolerance = baseline.tolerance(name);
+        let tolerance = rules.tolerance(name, baseline);
         let moved = match (value, old) {
             (Some(value), Some(old)) if relative(value, old) <= tolerance => Moved::Same,
             (Some(_), Some(_)) => Moved::Changed,
@@ -310,12 +387,17 @@ mod tests {
             version: result.version.clone(),
             scenario: result.scenario.clone(),
             definition: Value::Null,
+            machines: Vec::new(),
             digest: result.digest.clone(),
             metrics: BTreeMap::from([("latency".to_owned(), column)]),
             points: result.points.iter().map(point).collect(),
             claims: Vec::new(),
             work: attribution::Work::new(),
         }
+    }
+
+    fn compare(result: &RunResult, baseline: &Baseline) -> Result<Comparison, CheckError> {
+        super::compare(result, baseline, &Rules::default())
     }
 
     #[test]
@@ -342,9 +424,48 @@ mod tests {
         let mut now = result(&[1.1, 3.0, 1.0]);
         now.points[2].metrics.clear();
         let moved = compare(&now, &saved(&[1.0, 1.0, 1.0], 0.0)).unwrap();
-        let order: Vec<usize> = moved.worst().iter().map(|one| one.point).collect();
+        let order: Vec<usize> = moved.worst().iter().map(|one| one.metric.point).collect();
         assert_eq!(order, [2, 1, 0]);
-        assert_eq!(moved.worst()[0].moved, Moved::Missing);
+        assert_eq!(moved.worst()[0].metric.moved, Moved::Missing);
+    }
+
+    #[test]
+    fn metrics_decide_where_they_are_asked_to_and_a_named_tolerance_stands_before_all() {
+        let named = |metric: Option<&str>, part| Tolerance { metric: metric.map(Into::into), part };
+        let moved = |tolerances: Vec<Tolerance>| {
+            let rules = Rules { metrics_decide: true, tolerances };
+            super::compare(&result(&[1.01]), &saved(&[1.0], 0.02), &rules).unwrap()
+        };
+        let forgiven = moved(Vec::new());
+        assert!(forgiven.is_same() && forgiven.digest != forgiven.baseline_digest);
+        assert!(!moved(vec![named(None, 0.001)]).is_same());
+        assert!(moved(vec![named(Some("latency"), 0.02), named(None, 0.001)]).is_same());
+    }
+
+    #[test]
+    fn a_rate_that_follows_from_a_time_is_told_with_it() {
+        let with_rate = |mut point: PointResult| {
+            let latency = point.metrics[0].value;
+            let one = |name: &str, value| Metric { name: name.to_owned(), value, unit: "us" };
+            point.metrics.push(one("rate", 1.0 / latency));
+            point.metrics.push(one("copies", latency * latency));
+            point.metrics.push(one("time", latency * 20.0));
+            point
+        };
+        let all = |values: &[f64]| {
+            let mut all = result(values);
+            all.points = all.points.into_iter().map(with_rate).collect();
+            all
+        };
+        let mut old = saved(&[1.5, 2.0], 0.0);
+        for (saved, point) in old.points.iter_mut().zip(all(&[1.5, 2.0]).points) {
+            saved.metrics = point.metrics.into_iter().map(|one| (one.name, one.value)).collect();
+        }
+        let moved = compare(&all(&[1.5, 2.1]), &old).unwrap();
+        let facts = moved.worst().into_iter().map(|one| (one.metric.name.as_str(), one.in_step));
+        let facts: Vec<_> = facts.collect();
+        assert_eq!(facts, [("copies", vec![]), ("latency", vec!["rate", "time"])]);
+        assert_eq!(moved.moved(), 4);
     }
 
     #[test]

@@ -6,6 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::attribution::Shift;
+use super::in_step::{groups, in_step};
+use super::inputs::Change;
 use super::results::{Explanation, Parting, PointResult, RunResult};
 
 /// Why two results cannot be laid side by side.
@@ -61,6 +63,12 @@ impl MetricPair {
         self.distance().total_cmp(&0.0).is_eq()
     }
 
+    /// The values, where both sides have one.
+    fn both(&self) -> Option<[f64; 2]> {
+        let [left, right] = self.values;
+        Some([left?, right?])
+    }
+
     /// The difference as a part of the greater value, from 0 to 1 where the signs agree; infinite where
     /// only one side has a value.
     pub fn distance(&self) -> f64 {
@@ -74,6 +82,17 @@ impl MetricPair {
         let [Some(left), Some(right)] = self.values else { return None };
         (left.abs() > 0.0).then(|| (right - left) / left.abs() * 100.0)
     }
+}
+
+/// Metrics of a pair that differ in step: one, and the names of those that follow from it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fact<'s, 'a> {
+    /// The pair.
+    pub pair: &'s Pair<'a>,
+    /// The one that is told.
+    pub metric: &'s MetricPair,
+    /// The others.
+    pub in_step: Vec<&'s str>,
 }
 
 impl Pair<'_> {
@@ -93,6 +112,14 @@ impl Pair<'_> {
     /// The number by which the point is called: that of A, if A has it.
     pub fn index(&self) -> usize {
         self.points.into_iter().flatten().next().map_or(0, |point| point.index)
+    }
+
+    /// The metrics that differ; those in step are one group.
+    fn moved(&self) -> Vec<Vec<&MetricPair>> {
+        let is_in_step = |left: &&MetricPair, right: &&MetricPair| {
+            left.both().zip(right.both()).is_some_and(|(left, right)| in_step(left, right))
+        };
+        groups(self.metrics.iter().filter(|metric| !metric.is_same()), is_in_step)
     }
 
     fn distance(&self) -> f64 {
@@ -145,12 +172,17 @@ impl<'a> Sides<'a> {
         self.pairs.iter().all(Pair::is_same)
     }
 
-    /// The metrics that differ, those that differ most first: pair and metric.
-    pub fn worst(&self) -> Vec<(&Pair<'a>, &MetricPair)> {
-        let each =
-            self.pairs.iter().flat_map(|pair| pair.metrics.iter().map(move |one| (pair, one)));
-        let mut all: Vec<_> = each.filter(|(_, metric)| !metric.is_same()).collect();
-        all.sort_by(|(_, left), (_, right)| right.distance().total_cmp(&left.distance()));
+    /// The metrics that differ, those that differ most first; those of a pair that are in step are one fact,
+    /// told by the first of them.
+    pub fn worst(&self) -> Vec<Fact<'_, 'a>> {
+        let each = self.pairs.iter().flat_map(|pair| {
+            pair.moved().into_iter().map(move |group| {
+                let in_step = group[1..].iter().map(|metric| metric.name.as_str()).collect();
+                Fact { pair, metric: group[0], in_step }
+            })
+        });
+        let mut all: Vec<Fact<'_, 'a>> = each.collect();
+        all.sort_by(|left, right| right.metric.distance().total_cmp(&left.metric.distance()));
         all
     }
 
@@ -243,6 +275,8 @@ pub struct Difference<'a> {
     pub scenario: String,
     /// What the sides are.
     pub names: [SideName; 2],
+    /// What was not the same for both, as far as that is known: values of A and B.
+    pub inputs: Vec<Change>,
     /// Their points.
     pub sides: Sides<'a>,
     /// Whose work differs, over all points; A is before, B is now.
@@ -344,10 +378,10 @@ mod tests {
         assert_eq!(there.most_different().map(Pair::index), Some(0));
         assert_eq!(back.most_different().map(Pair::index), Some(0));
         let order = |sides: &Sides<'_>| -> Vec<usize> {
-            sides.worst().iter().map(|(pair, _)| pair.index()).collect()
+            sides.worst().iter().map(|fact| fact.pair.index()).collect()
         };
         assert_eq!((order(&there), order(&back)), (vec![0, 1], vec![0, 1]));
-        let changes = |sides: &Sides<'_>| sides.worst()[0].1.change();
+        let changes = |sides: &Sides<'_>| sides.worst()[0].metric.change();
         assert_eq!((changes(&there), changes(&back)), (Some(-75.0), Some(300.0)));
     }
 }

@@ -25,6 +25,8 @@ pub mod explore;
 pub mod fit;
 pub mod fresh;
 pub mod goal;
+pub mod in_step;
+pub mod inputs;
 pub mod json;
 pub mod judge;
 pub mod library;

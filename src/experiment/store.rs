@@ -28,7 +28,7 @@ use std::path::{Path, PathBuf};
 use super::results::{PointResult, RunResult};
 
 pub use error::StoreError;
-pub use files::{OutputFile, check_writable, write_atomically};
+pub use files::{OutputFile, check_writable, create_folder_of, write_atomically};
 pub use manifest::{FileEntry, Manifest, RunIdentity};
 pub use spread::{Asked, Spread};
 

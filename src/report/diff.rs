@@ -7,7 +7,8 @@ use super::json::diff::DiffStatus;
 use super::numbers::{change, engineering, percent};
 use super::table::{TIME, Table};
 use crate::experiment::attribution::Shift;
-use crate::experiment::diff::{Closer, Difference, MetricPair, Pair, Sides};
+use crate::experiment::diff::{Closer, Difference, Fact, MetricPair, Pair, Sides};
+use crate::experiment::inputs;
 use crate::experiment::results::{Explanation, Happened};
 use crate::units::TimeDelta;
 
@@ -27,6 +28,9 @@ pub fn short_text(scenario: &str, status: DiffStatus) -> String {
 pub fn diff_text(difference: &Difference<'_>) -> String {
     let Difference { scenario, sides, work, closer, notes, .. } = difference;
     let mut text = format!("{scenario}: {}\n{}", verdict(sides), names(difference));
+    if let Some(line) = inputs_line(difference) {
+        let _ = writeln!(text, "{line}");
+    }
     text.push_str(&metrics_text(sides));
     text.push_str(&work_text(work));
     if let Some(closer) = closer {
@@ -39,6 +43,12 @@ pub fn diff_text(difference: &Difference<'_>) -> String {
         text.push('\n');
     }
     text
+}
+
+/// What was not the same for both sides, if anything was not.
+pub fn inputs_line(difference: &Difference<'_>) -> Option<String> {
+    let changes = &difference.inputs;
+    (!changes.is_empty()).then(|| format!("inputs that differ: {}", inputs::in_words(changes)))
 }
 
 /// What came out, in a line.
@@ -104,31 +114,35 @@ pub fn change_text(metric: &MetricPair) -> String {
     }
 }
 
-/// The metrics that differ, the greatest difference first; how long it took only where no other metric of
-/// the point says it.
-pub fn telling<'s, 'a>(sides: &'s Sides<'a>) -> Vec<(&'s Pair<'a>, &'s MetricPair)> {
+/// The metrics that differ, the greatest difference first, one of those in step; how long it took only where
+/// no other metric of the point says it.
+pub fn telling<'s, 'a>(sides: &'s Sides<'a>) -> Vec<Fact<'s, 'a>> {
     let tells = |pair: &Pair<'_>, metric: &MetricPair| {
         let other = |one: &MetricPair| one.name != TIME && !one.is_same();
         metric.name != TIME || !pair.metrics.iter().any(other)
     };
     let mut worst = sides.worst();
-    worst.retain(|(pair, metric)| tells(pair, metric));
+    worst.retain(|fact| tells(fact.pair, fact.metric));
+    for fact in &mut worst {
+        fact.in_step.retain(|name| *name != TIME);
+    }
     worst
 }
 
 fn metrics_text(sides: &Sides<'_>) -> String {
     // The verdict counts the points that only one side has.
     let mut worst = telling(sides);
-    worst.retain(|(pair, _)| pair.points.iter().all(Option::is_some));
+    worst.retain(|fact| fact.pair.points.iter().all(Option::is_some));
     if worst.is_empty() {
         return String::new();
     }
     let value = |value: Option<f64>| value.map_or_else(String::new, engineering);
-    let row = |(pair, metric): &(&Pair<'_>, &MetricPair)| {
+    let row = |Fact { pair, metric, in_step }: &Fact<'_, '_>| {
         let name = match metric.unit {
-            "" => metric.name.replace('_', " "),
-            unit => format!("{} ({unit})", metric.name.replace('_', " ")),
+            "" => metric.name.clone(),
+            unit => format!("{} ({unit})", metric.name),
         };
+        let name = with_others(&name, in_step).replace('_', " ");
         let [a, b] = metric.values.map(value);
         vec![pair_name(&pair.params, pair.index()), name, a, b, change_text(metric)]
     };
@@ -142,6 +156,11 @@ fn metrics_text(sides: &Sides<'_>) -> String {
         let _ = writeln!(text, "and {} more", worst.len() - METRICS_SHOWN);
     }
     text
+}
+
+/// A metric, and the names of those that are in step with it.
+pub fn with_others(metric: &str, others: &[&str]) -> String {
+    [&[metric], others].concat().join(", ")
 }
 
 /// `B - A` of a time, with its sign.

@@ -196,6 +196,8 @@ pub struct CheckedScenario {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", regex(pattern = "^[0-9a-f]{32}$"))]
     pub baseline_digest: Option<String>,
+    /// Numbers of machines that are not those of the baseline; empty where the baseline does not keep them.
+    pub inputs: Vec<InputDocument>,
     /// Metrics compared.
     pub metrics: Vec<CheckedMetric>,
     /// Claims compared.
@@ -206,7 +208,7 @@ pub struct CheckedScenario {
 #[derive(Clone, Copy, Debug, Eq, PartialEq, serde::Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum CheckStatus {
-    /// Digest, metrics and claims are those of the baseline.
+    /// Digest, metrics and claims are those of the baseline; under `--metrics`, metrics and claims are.
     Same,
     /// Something moved.
     Changed,
@@ -216,11 +218,25 @@ pub enum CheckStatus {
     Failed,
 }
 
+/// A number of a machine against the baseline.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, JsonSchema)]
+#[schemars(rename = "CheckedInput")]
+pub struct InputDocument {
+    /// Such as `machine.mem.core_copy_bw`.
+    pub path: String,
+    /// Its value now, with its unit.
+    pub value: String,
+    /// Its value in the baseline.
+    pub baseline: String,
+}
+
 /// One metric of one point against the baseline.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, JsonSchema)]
 pub struct CheckedMetric {
     /// Index of the point.
     pub point: usize,
+    /// Swept path and value as the scenario spells them.
+    pub params: Ordered<String>,
     /// Name of the metric.
     pub name: String,
     /// The value now; left out where the metric is gone.

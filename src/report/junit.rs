@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::error::ReportError;
 use super::html::fill;
 use super::json::{CheckStatus, CheckedClaim, CheckedMetric, CheckedScenario, MetricStatus};
-use super::numbers::{apart, change, exact};
+use super::numbers::{apart, change, exact, in_parentheses, tolerated};
 
 /// Differences of one metric that are written out.
 const SHOWN: usize = 10;
@@ -19,7 +19,9 @@ pub struct Suite<'a> {
     pub scenario: &'a CheckedScenario,
     /// Why it could not be compared, where it could not.
     pub problem: Option<&'a str>,
-    /// What the differences have in common: whose work moved.
+    /// Whether other events alone are a failure.
+    pub digest_counts: bool,
+    /// What the differences have in common: other numbers of the machine, whose work moved.
     pub remarks: &'a [String],
 }
 
@@ -128,7 +130,7 @@ fn cases(suite: &Suite<'_>) -> Vec<Case> {
 
 fn digest(suite: &Suite<'_>) -> Case {
     let CheckedScenario { digest, baseline_digest, .. } = suite.scenario;
-    if digest == baseline_digest {
+    if digest == baseline_digest || !suite.digest_counts {
         return Case::passed("digest");
     }
     let shown = |digest: &Option<String>| digest.clone().unwrap_or_else(|| "none".to_owned());
@@ -163,12 +165,13 @@ fn relative(metric: &CheckedMetric) -> f64 {
 
 fn difference(metric: &CheckedMetric) -> String {
     let CheckedMetric { point, unit, tolerance, .. } = metric;
+    let place = in_parentheses(&metric.params.0);
     let with_unit = |number: String| format!("{number} {unit}").trim_end().to_owned();
     let [now, was, moved] = match (metric.value, metric.baseline) {
         (Some(value), Some(old)) => {
             let [now, was] = apart([value, old]).map(with_unit);
-            let (moved, tolerance) = (change(old, value, 4), exact(tolerance * 100.0));
-            [now, was, format!(" ({moved}, tolerance {} %)", tolerance.trim_end_matches(".0"))]
+            let (moved, tolerance) = (change(old, value, 4), tolerated(*tolerance));
+            [now, was, format!(" ({moved}, tolerance {tolerance})")]
         }
         (now, was) => {
             let shown = |value: Option<f64>| {
@@ -177,7 +180,7 @@ fn difference(metric: &CheckedMetric) -> String {
             [shown(now), shown(was), String::new()]
         }
     };
-    format!("point {point}: {now}, was {was}{moved}")
+    format!("point {point}{place}: {now}, was {was}{moved}")
 }
 
 /// A claim fails where its verdict moved: one that deviates as it did is no regression.
@@ -194,11 +197,12 @@ fn claim(claim: &CheckedClaim) -> Case {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::json::ClaimVerdict;
+    use crate::report::json::{ClaimVerdict, Ordered};
 
     fn scenario(status: CheckStatus, value: f64) -> CheckedScenario {
         let metric = |name: &str, value, status| CheckedMetric {
             point: 3,
+            params: Ordered(vec![("workload.size".into(), "8 B".into())]),
             name: name.into(),
             value: Some(value),
             baseline: Some(2.0),
@@ -213,6 +217,7 @@ mod tests {
             status,
             digest: Some("1".repeat(32)),
             baseline_digest: Some(if status == CheckStatus::Same { "1" } else { "2" }.repeat(32)),
+            inputs: Vec::new(),
             metrics: vec![metric("latency", value, moved), metric("time", 2.0, MetricStatus::Same)],
             claims: vec![CheckedClaim {
                 id: "c-1".into(),
@@ -226,9 +231,13 @@ mod tests {
     }
 
     fn text(status: CheckStatus, problem: Option<&str>) -> String {
+        counted(status, problem, true)
+    }
+
+    fn counted(status: CheckStatus, problem: Option<&str>, digest_counts: bool) -> String {
         let scenario = scenario(status, 2.1);
         let remarks = ["threads: posting +2.0 %".to_owned()];
-        junit(&[Suite { scenario: &scenario, problem, remarks: &remarks }]).unwrap()
+        junit(&[Suite { scenario: &scenario, problem, digest_counts, remarks: &remarks }]).unwrap()
     }
 
     #[test]
@@ -245,7 +254,15 @@ mod tests {
         assert!(xml.contains("failures=\"2\" errors=\"0\""), "{xml}");
         assert!(xml.contains("+5.0000 %, tolerance 1 %"), "{xml}");
         assert!(xml.contains("posting +2.0 %"), "{xml}");
+        assert!(xml.contains("point 3 (workload.size = 8 B): 2.1 us, was 2.0 us"), "{xml}");
         assert_eq!(xml.matches("<failure ").count(), xml.matches("</failure>").count());
+    }
+
+    #[test]
+    fn other_events_alone_fail_only_where_they_count() {
+        let xml = counted(CheckStatus::Changed, None, false);
+        assert!(xml.contains("failures=\"1\" errors=\"0\""), "{xml}");
+        assert!(xml.contains("<testcase name=\"digest\""), "{xml}");
     }
 
     #[test]

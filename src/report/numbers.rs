@@ -109,6 +109,21 @@ pub fn change(before: f64, now: f64, decimals: usize) -> String {
     }
 }
 
+/// A tolerance in percent: `0.5 %`.
+pub fn tolerated(part: f64) -> String {
+    // Percentages are given with few digits, which their hundredth part may lose.
+    format!("{} %", (part * 1e8).round() / 1e6)
+}
+
+/// Paths and values in parentheses, after a space; nothing where there are none.
+pub fn in_parentheses(params: &[(String, String)]) -> String {
+    if params.is_empty() {
+        return String::new();
+    }
+    let each = params.iter().map(|(path, value)| format!("{path} = {value}"));
+    format!(" ({})", each.collect::<Vec<_>>().join(", "))
+}
+
 /// `part / whole` in percent with one decimal; `0.0 %` where `whole` is zero.
 pub fn percent(part: f64, whole: f64) -> String {
     let share = if whole > 0.0 { 100.0 * part / whole } else { 0.0 };

@@ -140,7 +140,7 @@ fn damaged_baselines_are_refused_before_anything_runs() {
     };
     refused("\"tolerance\":0.0", "\"tolerance\":1.5", &["error[E0905]", "metrics.bandwidth"]);
     refused("\"latency\":1", "\"latency\":-1", &["error[E0904]", "points[0].metrics.latency"]);
-    refused("\"latency\":1", "\"latency\":null,\"x\":1", &["error[E0904]", ":9:"]);
+    refused("\"latency\":1", "\"latency\":null,\"x\":1", &["error[E0904]", ":10:"]);
     refused("}", "", &["error[E02"]);
     let renamed = text.replace("\"latency\":", "\"a\":").replace("\"time\":", "\"b\":");
     scratch.write(BASELINE, &renamed.replace("\"bandwidth\":", "\"c\":"));
@@ -217,6 +217,68 @@ fn a_slowdown_of_two_percent_is_caught_and_attributed_to_its_resource() {
 }
 
 #[test]
+fn a_number_of_the_machine_that_differs_is_named_before_all() {
+    let scratch = Scratch::new("check-inputs");
+    scratch.write("scenarios/a/rate.json", RATE);
+    scratch.run(&["check", "--save-baseline", "main"]).check(0, &[]);
+    let machines = fs::read_dir(scratch.path("traces/machines")).unwrap();
+    let names: Vec<_> = machines.map(|one| one.unwrap().file_name()).collect();
+    assert!(names.len() == 1, "one machine, its numbers once: {names:?}");
+    with_machine(&scratch, "mpi", "step_send", "59 ns");
+    let moved = "inputs that differ: machine.mpi.step_send 51.7 ns -> 59 ns";
+    let check = ["check", "--models", "changed"];
+    let answer = scratch.run(&check).check(1, &[]);
+    assert_eq!(answer.out.lines().nth(1), Some(format!("  {moved}").as_str()), "{}", answer.out);
+    let json = scratch.run(&[&check[..], &["--format", "json"]].concat()).check(1, &[]).json();
+    let input = &json["scenarios"][0]["inputs"][0];
+    assert_eq!((&input["value"], &input["baseline"]), (&"59 ns".into(), &"51.7 ns".into()));
+    let junit = scratch.run(&[&check[..], &["--format", "junit"]].concat()).check(1, &[]).out;
+    assert!(junit.contains("machine.mpi.step_send") && junit.contains("point 0 (workload.size"));
+
+    let numbers = scratch.path("traces/machines").join(&names[0]);
+    let kept = fs::read_to_string(&numbers).unwrap();
+    fs::write(&numbers, kept.replace("51.7 ns", "50 ns")).unwrap();
+    let key = names[0].to_string_lossy().replace(".json", "");
+    let other = format!("inputs that differ: machine {key} -> broadwell-edr");
+    assert!(scratch.run(&check).check(1, &[]).out.contains(&other), "a damaged file is none");
+    scratch.run(&["check"]).check(0, &[]);
+
+    let path = scratch.path("traces/baselines/main/a/rate.json");
+    let mut old: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+    old.as_object_mut().unwrap().remove("machines");
+    fs::write(path, old.to_string()).unwrap();
+    let answer = scratch.run(&check).check(1, &[]);
+    assert!(!answer.out.contains("inputs that differ"), "an old baseline has no numbers");
+}
+
+#[test]
+fn metrics_decide_within_tolerances_of_the_command_line() {
+    let scratch = Scratch::new("check-metrics");
+    scratch.write("scenarios/a/rate.json", RATE);
+    scratch.run(&["check", "--save-baseline", "main"]).check(0, &[]);
+    // 2 % of the rate.
+    with_machine(&scratch, "mpi", "step_send", "59 ns");
+    let run = |more: &[&str], exit| {
+        let check = [&["check", "--models", "changed", "--metrics"], more].concat();
+        let junit = scratch.run(&[&check[..], &["--format", "junit"]].concat()).check(exit, &[]);
+        let answer = scratch.run(&check).check(exit, &[]);
+        let fails = usize::from(exit == 1);
+        assert_eq!(junit.out.contains("<failure"), fails == 1, "{}", junit.out);
+        assert!(answer.out.contains(&format!("{} same, {fails} changed", 1 - fails)));
+        answer.out
+    };
+    let moved = run(&[], 1);
+    assert!(moved.contains("%, tolerance 0 %), in step: "), "one fact, told once: {moved}");
+    run(&["--tolerance", "message_rate=3%"], 1);
+    run(&["--tolerance", "0.1%"], 1);
+    let same = run(&["--tolerance", "3%", "--tolerance", "time = 2.5 %"], 0);
+    assert!(same.contains("digest was") && same.contains(": not counted"), "{same}");
+    assert!(same.contains("inputs that differ: machine.mpi.step_send"), "{same}");
+    run(&["--tolerance", "3%", "--tolerance", "time=0%"], 1);
+}
+
+#[test]
 fn junit_names_what_moved_and_passes_what_did_not() {
     let scratch = saved("check-junit");
     let same = scratch.run(&["check", "--format", "junit"]).check(0, &[]).out;
@@ -224,7 +286,8 @@ fn junit_names_what_moved_and_passes_what_did_not() {
     change(&scratch, |json| json["points"][1]["metrics"]["latency"] = 1.0.into());
     let moved = scratch.run(&["check", "--format", "junit"]).check(1, &[]).out;
     assert!(moved.contains("failures=\"1\" errors=\"0\""), "{moved}");
-    assert!(moved.contains("name=\"latency\"") && moved.contains("point 1: "), "{moved}");
+    assert!(moved.contains("name=\"latency\""), "{moved}");
+    assert!(moved.contains("point 1 (workload.size = 1 KiB): "), "{moved}");
     fs::remove_file(scratch.path(BASELINE)).unwrap();
     let none = scratch.run(&["check", "--format", "junit"]).check(3, &["E0901"]).out;
     assert!(none.contains("errors=\"1\"") && none.contains("there is no baseline"), "{none}");

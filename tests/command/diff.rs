@@ -311,6 +311,7 @@ fn finished_results_are_made_again_for_their_events() {
     let text = fs::read_to_string(&manifest).unwrap();
     fs::write(&manifest, text.replacen("machine.link.base_latency=2 us", "nodes=2", 1)).unwrap();
     let answer = scratch.run(&["diff", "results/a/small", "slow"]).check(1, &[]);
+    assert!(answer.out.contains("inputs that differ: machine.link.base_latency 1 us -> 2 us\n"));
     let note = "the events of B cannot be told: its scenario means something else today";
     assert!(answer.out.contains(note), "{}", answer.out);
     assert!(answer.out.contains("metrics that differ"), "{}", answer.out);
@@ -318,6 +319,39 @@ fn finished_results_are_made_again_for_their_events() {
     scratch.run(&["diff", "slow", FILE, "--set", "nodes=2"]).check(3, &said);
     fs::write(scratch.path("slow/points.csv"), "point,metric,value,unit\n").unwrap();
     scratch.run(&["diff", "slow", FILE]).check(3, &["error[E0805]", "points.csv"]);
+}
+
+#[test]
+fn each_side_finds_its_own_models() {
+    let scratch = small("diff-models");
+    let model = include_str!("../../models/ideal.json");
+    for (folder, latency) in [("one", "1 us"), ("two", "2 us")] {
+        let mut model: Value = serde_json::from_str(model).unwrap();
+        model["link"]["base_latency"]["value"] = latency.into();
+        scratch.write(&format!("{folder}/ideal.json"), &model.to_string());
+    }
+    let moved = "inputs that differ: machine.link.base_latency 1 us -> 2 us\n";
+    let told = |arguments: &[&str]| {
+        let answer = scratch.run(&[&["diff"], arguments].concat()).check(1, &[]);
+        assert!(answer.out.contains(moved), "{}", answer.out);
+        assert!(answer.out.contains("is the first that differs"), "{}", answer.out);
+        answer.out
+    };
+    let both = told(&[FILE, "--models-a", "one", "--models-b", "two"]);
+    assert_eq!(told(&[FILE, "--models", "one", "--models-b", "two"]), both);
+    for folder in ["one", "two"] {
+        scratch
+            .run(&["run", FILE, "--models", folder, "--out", &format!("r{folder}")])
+            .check(0, &[]);
+    }
+    told(&["rone", "rtwo", "--models-a", "one", "--models-b", "two"]);
+    scratch.run(&["check", FILE, "--models", "one", "--save-baseline", "main"]).check(0, &[]);
+    told(&["main", FILE, "--models-a", "one", "--models-b", "two"]);
+    // Of both sides, the folder makes the baseline's events again as well: they are others.
+    let answer = scratch.run(&["diff", "main", FILE, "--models", "two"]).check(1, &[]);
+    assert!(answer.out.contains(moved), "the baseline knows its machine: {}", answer.out);
+    assert!(answer.out.contains("the events of A cannot be told"), "{}", answer.out);
+    scratch.run(&["diff", FILE, "--models-b", "none"]).check(3, &["error[E0101]", "no directory"]);
 }
 
 #[test]

@@ -11,10 +11,12 @@ use crate::cli::terminal::{Failure, Problem};
 use crate::experiment::claim::figures::Figure as Wanted;
 use crate::experiment::codes;
 use crate::experiment::diagnostic::quote;
-use crate::experiment::diff::{Difference, MetricPair, Pair};
+use crate::experiment::diff::{Difference, Fact};
 use crate::experiment::results::RunResult;
 use crate::experiment::store::write_atomically;
-use crate::report::diff::{change_text, events_text, pair_name, telling, verdict};
+use crate::report::diff::{
+    change_text, events_text, inputs_line, pair_name, telling, verdict, with_others,
+};
 use crate::report::difference::{Compared, DifferencePage, DifferenceRow};
 use crate::report::explain::shift_stack;
 use crate::report::html::PageFigure;
@@ -115,9 +117,12 @@ fn on_page(report: &Report<'_>) -> Compared {
         name: difference.scenario.clone(),
         same: difference.sides.is_same(),
         verdict: verdict(&difference.sides),
-        notes: difference.notes.clone(),
+        notes: inputs_line(difference)
+            .into_iter()
+            .chain(difference.notes.iter().cloned())
+            .collect(),
         figures: figures(difference, sides),
-        differences: worst.iter().take(WORST_ON_PAGE).map(|(pair, one)| row(pair, one)).collect(),
+        differences: worst.iter().take(WORST_ON_PAGE).map(row).collect(),
         hidden: worst.len().saturating_sub(WORST_ON_PAGE),
         claims: Vec::new(),
         work: compared::work_rows(&difference.work),
@@ -130,7 +135,7 @@ fn labels(difference: &Difference<'_>) -> [String; 2] {
     [format!("A: {}", a.label), format!("B: {}", b.label)]
 }
 
-fn row(pair: &Pair<'_>, metric: &MetricPair) -> DifferenceRow {
+fn row(Fact { pair, metric, in_step }: &Fact<'_, '_>) -> DifferenceRow {
     let shown = |value: Option<f64>| {
         let text = value.map(|value| format!("{} {}", engineering(value), metric.unit));
         text.map_or_else(|| "none".to_owned(), |text| text.trim_end().to_owned())
@@ -138,7 +143,7 @@ fn row(pair: &Pair<'_>, metric: &MetricPair) -> DifferenceRow {
     let [before, now] = metric.values.map(shown);
     DifferenceRow {
         point: pair_name(&pair.params, pair.index()),
-        metric: metric.name.clone(),
+        metric: with_others(&metric.name, in_step),
         now,
         before,
         change: change_text(metric),

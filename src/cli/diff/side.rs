@@ -17,6 +17,7 @@ use crate::experiment::check::fits;
 use crate::experiment::codes;
 use crate::experiment::diagnostic::{Diagnostics, quote};
 use crate::experiment::diff::{DiffError, Sides};
+use crate::experiment::inputs::{self, Inputs};
 use crate::experiment::library::{Library, MAX_BYTES};
 use crate::experiment::plan::{self, Plan, Request};
 use crate::experiment::results::{PointResult, RunResult};
@@ -48,6 +49,8 @@ pub(super) struct Stored {
     pub(super) result: RunResult,
     /// What the time of all points went into; empty where that is not kept.
     pub(super) work: Work,
+    /// What decided about them.
+    pub(super) inputs: Inputs,
     /// What made them, or why that cannot be made again.
     pub(super) plan: Result<Plan, String>,
 }
@@ -99,34 +102,44 @@ pub(super) fn matched(
 ) -> Result<Vec<Matched>, Failure> {
     let b = match &arguments.b {
         Some(b) => b,
-        None if arguments.set_a.is_empty() && arguments.set_b.is_empty() => {
-            let what = "`diff` needs two sides, or one scenario and `--set-a` or `--set-b`";
+        None if !arguments.has_own() => {
+            let what = "`diff` needs two sides, or one scenario and an option for one of them";
             let help = "for instance `mpisim diff SCENARIO --set-b mpi.rendezvous=rget`";
             return Err(Problem::new(&codes::USAGE, what).help(help).into());
         }
         None => &arguments.a,
     };
-    let library = &library(arguments.changes.models.as_deref())?;
-    let finder = Finder { terminal, library, machine: arguments.machine.as_deref() };
+    let changes = [&arguments.models_a, &arguments.models_b].map(|own| Changes {
+        set: arguments.changes.set.clone(),
+        models: own.clone().or_else(|| arguments.changes.models.clone()),
+    });
+    let libraries =
+        [library(changes[0].models.as_deref())?, library(changes[1].models.as_deref())?];
+    let finders = libraries.each_ref().map(|library| Finder {
+        terminal,
+        library,
+        machine: arguments.machine.as_deref(),
+    });
+    let [of_a, of_b] = finders;
     let is_schedule = |name: &str| goal::is_schedule(Path::new(name));
     if arguments.machine.is_some() && !is_schedule(&arguments.a) && !is_schedule(b) {
         let what = "`--machine` is for schedules, and no side is one";
         let help = "choose a machine by `--set machine=NAME`, or for one side by `--set-b`";
         return Err(Problem::new(&codes::USAGE, what).help(help).into());
     }
-    let left = named(finder, &arguments.a, &arguments.changes, ("--set-a", &arguments.set_a))?;
-    let right = named(finder, b, &arguments.changes, ("--set-b", &arguments.set_b))?;
+    let left = named(of_a, &arguments.a, &changes[0], ("--set-a", &arguments.set_a))?;
+    let right = named(of_b, b, &changes[1], ("--set-b", &arguments.set_b))?;
     let all = match (left, right) {
         (Named::One(a), Named::One(b)) => vec![Matched::Both(a, b)],
         (Named::One(a), Named::Set(name, set)) => {
-            let b = member(finder, &name, &set, a.scenario())?;
+            let b = member(of_b, &name, &set, a.scenario())?;
             vec![Matched::Both(a, b)]
         }
         (Named::Set(name, set), Named::One(b)) => {
-            let a = member(finder, &name, &set, b.scenario())?;
+            let a = member(of_a, &name, &set, b.scenario())?;
             vec![Matched::Both(a, b)]
         }
-        (Named::Set(_, ours), Named::Set(_, theirs)) => both_sets(finder, &ours, &theirs)?,
+        (Named::Set(_, ours), Named::Set(_, theirs)) => both_sets(finders, &ours, &theirs)?,
     };
     for one in &all {
         if let Matched::Both(a, b) = one {
@@ -149,6 +162,14 @@ pub(super) fn refusal(error: &DiffError) -> Failure {
 }
 
 impl Given {
+    /// What decides about its results.
+    pub(super) fn inputs(&self) -> Inputs {
+        match &self.source {
+            Source::Run(plan) => Inputs::of_resolved(&resolved::identity(plan).resolved),
+            Source::Stored(stored) => stored.inputs.clone(),
+        }
+    }
+
     pub(super) fn scenario(&self) -> &str {
         match &self.source {
             Source::Run(plan) => &plan.name,
@@ -257,15 +278,15 @@ fn member(
 
 /// Every scenario of two sets.
 fn both_sets(
-    finder: Finder<'_>,
+    [of_a, of_b]: [Finder<'_>; 2],
     ours: &BTreeMap<String, PathBuf>,
     theirs: &BTreeMap<String, PathBuf>,
 ) -> Result<Vec<Matched>, Failure> {
     let mut all = Vec::new();
-    let given = |path: &PathBuf| of_baseline(finder, &path.display().to_string(), path.as_path());
+    let given = |finder, path: &PathBuf| of_baseline(finder, &path.display().to_string(), path);
     for (scenario, path) in ours {
         all.push(match theirs.get(scenario) {
-            Some(other) => Matched::Both(given(path)?, given(other)?),
+            Some(other) => Matched::Both(given(of_a, path)?, given(of_b, other)?),
             None => Matched::One(scenario.clone(), DiffStatus::OnlyA),
         });
     }
@@ -288,7 +309,9 @@ fn of_baseline(finder: Finder<'_>, label: &str, path: &Path) -> Result<Given, Fa
     })?;
     let names: Vec<&str> = plan.sweep.axes.iter().map(|axis| axis.path.as_str()).collect();
     let result = saved.result(&names, &plan.title);
-    let stored = Stored { kind: "baseline", result, work: saved.work, plan: Ok(plan) };
+    let inputs = Inputs::of_resolved(&resolved::identity(&plan).resolved);
+    let inputs = inputs.on_machines_of(path, &saved.machines);
+    let stored = Stored { kind: "baseline", result, work: saved.work, inputs, plan: Ok(plan) };
     Ok(Given { label: label.to_owned(), source: Source::Stored(Box::new(stored)) })
 }
 
@@ -336,7 +359,8 @@ fn results(finder: Finder<'_>, label: &str, directory: &Path) -> Result<Given, F
         claims: Vec::new(),
         what_if: Vec::new(),
     };
-    let stored = Stored { kind: "results", result, work: Work::new(), plan };
+    let inputs = Inputs::of_resolved(&manifest.resolved);
+    let stored = Stored { kind: "results", result, work: Work::new(), inputs, plan };
     Ok(Given { label: label.to_owned(), source: Source::Stored(Box::new(stored)) })
 }
 
@@ -352,11 +376,11 @@ fn plan_again(library: &Library, manifest: &Manifest) -> Result<Plan, String> {
     let Some(plan) = plan::load(&request).0 else {
         return Err("its scenario cannot be read without the files it names".to_owned());
     };
-    // What was kept went through text, and so must this.
-    let text = resolved::identity(&plan).resolved.to_string();
-    let now: Option<Value> = serde_json::from_str(&text).ok();
-    match now.and_then(|now| store::first_difference("", &manifest.resolved, &now)) {
-        None => Ok(plan),
-        Some(difference) => Err(format!("its scenario means something else today: {difference}")),
+    let now = Inputs::of_resolved(&resolved::identity(&plan).resolved);
+    let changes = Inputs::of_resolved(&manifest.resolved).changes(&now);
+    if changes.is_empty() {
+        return Ok(plan);
     }
+    let changes = inputs::in_words(&changes);
+    Err(format!("its scenario means something else today: {changes}"))
 }

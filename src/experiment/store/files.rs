@@ -50,6 +50,16 @@ fn temporary(path: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
+/// Creates the directory of a file that is to be written.
+///
+/// # Errors
+///
+/// [`StoreError::Io`] with what the operating system says.
+pub fn create_folder_of(path: &Path) -> Result<(), StoreError> {
+    let Some(folder) = path.parent() else { return Ok(()) };
+    fs::create_dir_all(folder).map_err(|why| StoreError::io("create the directory", folder, why))
+}
+
 /// Writes a file whole or not at all: under a temporary name, synced, renamed.
 ///
 /// # Errors

@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use super::{Ordered, SCHEMA_VERSION, print};
 use crate::experiment::attribution::Shift;
 use crate::experiment::diff::{Closer, Difference, MetricPair, Pair, SideName};
+use crate::experiment::inputs::Change;
 use crate::experiment::results::{Happened, Parting, PointResult};
 use crate::report::error::ReportError;
 use crate::report::explain::{PathShift, path_shifts};
@@ -37,6 +38,8 @@ pub struct DiffedScenario {
     pub b: Option<SideDocument>,
     /// Swept paths with one value on each side, in which these differ.
     pub choices: Vec<ChoiceDocument>,
+    /// What was not the same for both sides, as far as that is known.
+    pub inputs: Vec<InputDocument>,
     /// The points of A in order, then those that only B has.
     pub points: Vec<DiffedPoint>,
     /// Busy time by kind of resource, over all points; empty where a side does not tell it.
@@ -104,6 +107,18 @@ pub struct ChoiceDocument {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub b: Option<String>,
+}
+
+/// A field of the scenario, or a number of its machine, that is not the same for both sides.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, JsonSchema)]
+#[schemars(rename = "SideInput")]
+pub struct InputDocument {
+    /// As `--set` names it.
+    pub path: String,
+    /// Its value on A; `none` where A does not have it.
+    pub a: String,
+    /// Its value on B.
+    pub b: String,
 }
 
 /// A point of both sides.
@@ -247,6 +262,7 @@ impl DiffedScenario {
             a: None,
             b: None,
             choices: Vec::new(),
+            inputs: Vec::new(),
             points: Vec::new(),
             work: Vec::new(),
             closer: None,
@@ -256,7 +272,7 @@ impl DiffedScenario {
 
     /// What there is to say about a scenario.
     pub fn new(difference: &Difference<'_>) -> Self {
-        let Difference { scenario, names, sides, work, closer, notes } = difference;
+        let Difference { scenario, names, inputs, sides, work, closer, notes } = difference;
         let [a, b] = names.each_ref().map(|name| Some(side(name)));
         let choices = sides.choices.iter().map(|choice| {
             let [a, b] = choice.values.clone();
@@ -268,6 +284,7 @@ impl DiffedScenario {
             a,
             b,
             choices: choices.collect(),
+            inputs: inputs.iter().map(input).collect(),
             points: sides.pairs.iter().map(point).collect(),
             work: work.iter().map(work_document).collect(),
             closer: closer.as_ref().map(closer_document),
@@ -310,6 +327,11 @@ fn side(name: &SideName) -> SideDocument {
         version: name.version.clone(),
         digest: name.digest.clone(),
     }
+}
+
+fn input(change: &Change) -> InputDocument {
+    let [a, b] = change.values.clone();
+    InputDocument { path: change.path.clone(), a, b }
 }
 
 fn point(pair: &Pair<'_>) -> DiffedPoint {

@@ -76,6 +76,7 @@ fn checked() -> CheckDocument {
     let claims = &sample::message_rate().claims;
     let metric = |value, baseline, status| CheckedMetric {
         point: 3,
+        params: Ordered(vec![("workload.size".into(), "8 B".into())]),
         name: "message_rate".into(),
         value,
         baseline,
@@ -91,6 +92,11 @@ fn checked() -> CheckDocument {
                 status: CheckStatus::Changed,
                 digest: Some("0".repeat(32)),
                 baseline_digest: Some("f".repeat(32)),
+                inputs: vec![InputDocument {
+                    path: "machine.hca.mtu".into(),
+                    value: "2 KiB".into(),
+                    baseline: "4 KiB".into(),
+                }],
                 metrics: vec![
                     metric(Some(2.0), Some(1.5), MetricStatus::Changed),
                     metric(None, Some(1.5), MetricStatus::Missing),
@@ -106,6 +112,7 @@ fn checked() -> CheckDocument {
                 status: CheckStatus::New,
                 digest: Some("1".repeat(32)),
                 baseline_digest: None,
+                inputs: vec![],
                 metrics: vec![],
                 claims: vec![],
             },
@@ -124,9 +131,19 @@ fn check_prints_the_contract_key_by_key() {
           "status": "changed",
           "digest": "00000000000000000000000000000000",
           "baseline_digest": "ffffffffffffffffffffffffffffffff",
+          "inputs": [
+            {
+              "path": "machine.hca.mtu",
+              "value": "2 KiB",
+              "baseline": "4 KiB"
+            }
+          ],
           "metrics": [
             {
               "point": 3,
+              "params": {
+                "workload.size": "8 B"
+              },
               "name": "message_rate",
               "value": 2.0,
               "baseline": 1.5,
@@ -136,6 +153,9 @@ fn check_prints_the_contract_key_by_key() {
             },
             {
               "point": 3,
+              "params": {
+                "workload.size": "8 B"
+              },
               "name": "message_rate",
               "baseline": 1.5,
               "unit": "msg/s",
@@ -144,6 +164,9 @@ fn check_prints_the_contract_key_by_key() {
             },
             {
               "point": 3,
+              "params": {
+                "workload.size": "8 B"
+              },
               "name": "message_rate",
               "value": 2.0,
               "unit": "msg/s",
@@ -173,6 +196,7 @@ fn check_prints_the_contract_key_by_key() {
           "scenario": "examples/new",
           "status": "new",
           "digest": "11111111111111111111111111111111",
+          "inputs": [],
           "metrics": [],
           "claims": []
         }
