@@ -167,6 +167,7 @@ impl Library {
                 envelope: header.envelope,
                 to: to.0,
                 bytes: header.bytes,
+                ready: header.mode == SendMode::Ready,
             })
         });
     }
