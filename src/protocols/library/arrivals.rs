@@ -161,7 +161,7 @@ impl Library {
     fn posted_buffer(&self, key: Key) -> Result<Region, ProtocolError> {
         match self.requests.get(key) {
             Some(Request { body: Body::Posted { buffer, .. }, .. }) => Ok(*buffer),
-            other => Err(self.refuse("a matched receive is posted", other)),
+            other => Err(self.defect("a matched receive is posted", other)),
         }
     }
 

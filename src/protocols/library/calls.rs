@@ -576,7 +576,7 @@ impl Library {
                 }
                 Ok(())
             }
-            other => Err(self.refuse("the thread asked for no pass", other)),
+            other => Err(self.defect("the thread asked for no pass", other)),
         }
     }
 
