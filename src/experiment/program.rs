@@ -73,6 +73,8 @@ struct Reader<'a> {
     ranks: u32,
     rank: usize,
     handles: BTreeMap<String, (Handle, Open, Span)>,
+    /// The operation that began each request.
+    begun: BTreeMap<String, String>,
     communicators: Communicators,
     types: &'a mut Types,
     buffers: u32,
@@ -100,7 +102,8 @@ pub fn read(diagnostics: &mut Diagnostics, choices: &Choices, node: &Node) -> Ve
         .collect();
     let mut programs = Vec::with_capacity(lists.len());
     for (rank, list) in lists.iter().enumerate() {
-        let (handles, communicators) = (BTreeMap::new(), Communicators::default());
+        let (handles, begun) = (BTreeMap::new(), BTreeMap::new());
+        let communicators = Communicators::default();
         let ranks = count;
         let (buffers, attached) = (0, None);
         let mut reader = Reader {
@@ -109,6 +112,7 @@ pub fn read(diagnostics: &mut Diagnostics, choices: &Choices, node: &Node) -> Ve
             ranks,
             rank,
             handles,
+            begun,
             communicators,
             types: &mut types,
             buffers,
@@ -341,7 +345,10 @@ impl Reader<'_> {
         match op {
             "wait" => Call::Wait { request: self.close(node, "req", path, Open::No) },
             "test" => Call::Test { request: self.close(node, "req", path, Open::Perhaps) },
-            "cancel" => Call::Cancel { request: self.close(node, "req", path, Open::Yes) },
+            "cancel" => {
+                self.must_be_a_receive(node, path);
+                Call::Cancel { request: self.close(node, "req", path, Open::Yes) }
+            }
             "waitall" => {
                 Call::WaitAll { requests: self.close_all(node, path, Open::No), statuses: true }
             }
@@ -349,6 +356,18 @@ impl Reader<'_> {
             "testall" => Call::TestAll { requests: self.close_all(node, path, Open::Perhaps) },
             other => unreachable!("`{other}` passed the check of its word"),
         }
+    }
+
+    /// What is cancelled is a receive: the others go on to their ends.
+    fn must_be_a_receive(&mut self, node: &Node, path: &str) {
+        let value = node.get("req").expect("the key is required");
+        let name = value.text().expect("the tree was checked against its shape");
+        let Some(op) = self.begun.get(name).filter(|op| !op.ends_with("recv")) else { return };
+        let found = format!("`{}` is a request of `{op}`", quote(name));
+        let allowed = "only requests of `irecv` and `imrecv` can be cancelled";
+        let at = format!("{path}.req");
+        let one = Diagnostic::error(&codes::REQUEST, value.span, at, found, allowed);
+        self.report(one.help("wait for it: a send ends when its message is received or copied"));
     }
 
     /// A rank, or what stands for one; `any` only where `receiving`.
@@ -432,6 +451,7 @@ impl Reader<'_> {
             );
         }
         let handle = known.map_or(next, |(handle, ..)| handle);
+        self.begun.insert(name.clone(), node.required_word("op").to_owned());
         self.handles.insert(name, (handle, Open::Yes, value.span));
         handle
     }

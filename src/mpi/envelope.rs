@@ -1,5 +1,7 @@
 //! What is matched: context, source, destination and tag, and the selection that a receive makes.
 
+use std::fmt;
+
 /// The matching context of a communicator; messages never match across contexts.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Context(pub u32);
@@ -35,6 +37,29 @@ pub struct Selection {
     pub source: Option<Rank>,
     /// The wanted tag, or `MPI_ANY_TAG`.
     pub tag: Option<i32>,
+}
+
+impl fmt::Display for Envelope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { context, source, dest, tag } = self;
+        write!(
+            f,
+            "from rank {} to rank {} with tag {tag} in context {}",
+            source.0, dest.0, context.0
+        )
+    }
+}
+
+impl fmt::Display for Selection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let source = self.source.map_or("any rank".to_owned(), |rank| format!("rank {}", rank.0));
+        let tag = self.tag.map_or("any tag".to_owned(), |tag| format!("tag {tag}"));
+        write!(
+            f,
+            "a receive of rank {} from {source} with {tag} in context {}",
+            self.dest.0, self.context.0
+        )
+    }
 }
 
 impl Selection {

@@ -3,6 +3,7 @@
 use std::hash::{Hash, Hasher};
 
 use super::envelope::{Context, Envelope, Rank, Selection};
+use super::operator::Reduction;
 use super::rma::access::{MemoryModel, Touch};
 use super::rma::synchronisation::LockKind;
 
@@ -98,6 +99,8 @@ pub enum Observation {
         to: u32,
         /// Payload bytes.
         bytes: u64,
+        /// Whether its receive must be posted already.
+        ready: bool,
     },
     /// A receive was posted, or a matched probe took effect.
     Posted {
@@ -195,6 +198,17 @@ pub enum Mover {
     Hca,
 }
 
+impl Mover {
+    /// Its name in words.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Sender => "the sender's core",
+            Self::Receiver => "the receiver's core",
+            Self::Hca => "an HCA",
+        }
+    }
+}
+
 /// A communicator: those without common processes may have one context.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct GroupId {
@@ -202,6 +216,17 @@ pub struct GroupId {
     pub context: Context,
     /// The process of its rank 0.
     pub first: u32,
+}
+
+/// An argument of a collective.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum Argument {
+    /// The root.
+    Root(Rank),
+    /// The operator, and the type of its elements.
+    Reduction(Reduction),
+    /// Bytes of each rank, or of each of its blocks.
+    Bytes(u64),
 }
 
 /// One fact of communicators and of collectives on them.
@@ -240,6 +265,18 @@ pub enum GroupFact {
         rank: Rank,
         /// Ranks of the communicator.
         size: u32,
+        /// The MPI function.
+        function: &'static str,
+    },
+    /// A rank gives an argument to the collective that it has entered last, which all ranks must give
+    /// alike.
+    Gives {
+        /// Which communicator.
+        of: GroupId,
+        /// Who.
+        rank: Rank,
+        /// The argument.
+        argument: Argument,
     },
     /// A rank leaves a collective.
     Left {

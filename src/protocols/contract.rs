@@ -112,6 +112,15 @@ pub enum Via {
     SharedMemory,
 }
 
+impl std::fmt::Display for Via {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Hca => "HCA",
+            Self::SharedMemory => "shared memory",
+        })
+    }
+}
+
 /// A fixed stretch of the library's code; the machine profile prices it.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum Step {
@@ -205,6 +214,16 @@ pub enum Counter {
     Offloads(u32),
     /// A number of the lock of a window that is mapped.
     Lock(TicketLock, Number),
+}
+
+impl std::fmt::Display for Counter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Copies(process) => write!(f, "the number of copies of process {}", process.0),
+            Self::Offloads(node) => write!(f, "the number of RDMA operations of node {node}"),
+            Self::Lock(..) => f.write_str("a number of the lock of a mapped window"),
+        }
+    }
 }
 
 /// How a counter changes.
@@ -746,6 +765,11 @@ pub trait Program<M: Machine>: Clone + Eq + Hash + Debug {
 
     /// Whether the program, or a call of it, asks the GPU of its process for anything.
     fn uses_a_gpu(&self) -> bool {
+        false
+    }
+
+    /// Whether the program sends in ready mode: then it matters who comes first, a send or its receive.
+    fn sends_ready(&self) -> bool {
         false
     }
 

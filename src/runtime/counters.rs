@@ -10,7 +10,7 @@ fn broken(counter: Counter, detail: String) -> Violation {
     Violation {
         id: "V5",
         statement: "a shared counter is never negative, and 0 when all is done",
-        objects: vec![format!("{counter:?}")],
+        objects: vec![counter.to_string()],
         detail,
     }
 }

@@ -108,6 +108,8 @@ pub struct World<M: Machine, P: Program<M>> {
     wires: Option<Box<Wires<M>>>,
     /// Whether adapters match messages.
     adapters: bool,
+    /// Whether a program sends in ready mode.
+    sends_ready: bool,
     // What watches decides nothing: outside equality and hash.
     monitors: Shared<Monitors>,
     windows: Shared<Windows>,
@@ -310,6 +312,8 @@ where
     /// The start of a job: per process its library and the programs of its threads.
     pub fn new(processes: Vec<(M, Vec<P>)>, payload: Payload) -> Self {
         let count = processes.len();
+        let mut programs = processes.iter().flat_map(|(_, programs)| programs);
+        let sends_ready = programs.any(P::sends_ready);
         let instances = processes.into_iter().map(|(machine, programs)| {
             let threads = programs.into_iter().map(Strand::new).map(Shared::new).collect();
             let machine = Shared::new(machine);
@@ -326,6 +330,7 @@ where
             crash: Crash::Never,
             wires: None,
             adapters: false,
+            sends_ready,
             monitors: Shared::new(Monitors::new(count)),
             windows: Shared::default(),
             buffers: vec![Shared::new(Buffers::new(count)); count],

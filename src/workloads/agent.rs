@@ -103,6 +103,10 @@ where
         self.program().is_some_and(P::uses_a_gpu)
     }
 
+    fn sends_ready(&self) -> bool {
+        self.program().is_some_and(P::sends_ready)
+    }
+
     fn position(&self) -> Option<u32> {
         self.program().and_then(P::position)
     }

@@ -183,6 +183,10 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for AnyProgram {
         if let Self::Score(program) = self { Program::<M>::uses_a_gpu(program) } else { false }
     }
 
+    fn sends_ready(&self) -> bool {
+        self.written().is_some_and(ProgramStream::has_ready_sends)
+    }
+
     fn forks(&self) -> bool {
         match self {
             Self::Windowed(program) => Program::<M>::forks(program),

@@ -14,6 +14,8 @@ use std::process::Command;
 use mpisim::experiment::plan::{Request, load};
 use serde_json::Value;
 
+use crate::binary::debug_text;
+
 /// What the program answers to an input.
 struct Answer {
     exit: i32,
@@ -40,6 +42,8 @@ fn ask(scenario: &Path, set: &[String]) -> Answer {
     assert_eq!(human.status, json.status, "{}", scenario.display());
     let exit = human.status.code().unwrap_or(-1);
     assert_eq!(human.stdout.is_empty(), exit != 0, "data exactly if there are no errors");
+    let words = String::from_utf8_lossy(&human.stderr);
+    assert_eq!(debug_text(&words), None, "{}", scenario.display());
     let json = String::from_utf8(json.stderr).unwrap();
     let reports = json.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     Answer { exit, human: String::from_utf8(human.stderr).unwrap(), reports }

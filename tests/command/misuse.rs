@@ -4,7 +4,7 @@
 //! [`RIGHT`] is one that is near such a program and allowed: it ends well, and in every order.
 //! Statements stand in lines of their own, from line 2 on, rank after rank.
 
-use crate::binary::{Answer, Scratch};
+use crate::binary::{Answer, Scratch, debug_text};
 
 /// A program, by rank and statement.
 type Ranks = &'static [&'static [&'static str]];
@@ -41,6 +41,91 @@ const WRONG: &[Wrong] = &[
         &[&["send to 1 size 1048576"], &["recv src 0 max 4"]],
         &["MPI_ERR_TRUNCATE", "rank 1 that ended in line 3"],
     ),
+    (
+        "a ready send before its receive",
+        &[&["rsend to 1 size 8"], &["compute time 5", "recv src 0 max 8"]],
+        &["MPI_Rsend", "the ready send of rank 0 in line 2"],
+    ),
+    (
+        "a large ready send before its receive",
+        &[
+            &["irsend to 1 size 1048576 req a", "wait req a"],
+            &["compute time 5", "recv src 0 max 1048576"],
+        ],
+        &["MPI_Rsend", "the ready send of rank 0 in line 2"],
+    ),
+    (
+        "a ready send whose receive an earlier message takes",
+        &[
+            &["recv src 1 tag 1 max 0", "send to 1 size 8", "rsend to 1 size 8"],
+            &[
+                "irecv src 0 max 8 req a",
+                "send to 0 tag 1 size 0",
+                "wait req a",
+                "compute time 9",
+                "recv src 0 max 8",
+            ],
+        ],
+        &["MPI_Rsend", "the ready send of rank 0 in line 4"],
+    ),
+    (
+        "two roots",
+        &[&["bcast root 0 size 8"], &["bcast root 1 size 8"]],
+        &[
+            "MPI_ERR_ROOT",
+            "MPI_Bcast of rank 0 in line 2",
+            "MPI_Bcast of rank 1 in line 3",
+            "rank 0",
+            "rank 1",
+        ],
+    ),
+    (
+        "two operators",
+        &[
+            &["allreduce operator sum type int32 count 2"],
+            &["allreduce operator max type int32 count 2"],
+        ],
+        &[
+            "MPI_ERR_OP",
+            "MPI_Allreduce of rank 0 in line 2",
+            "MPI_Allreduce of rank 1 in line 3",
+            "sum",
+            "max",
+        ],
+    ),
+    (
+        "two types",
+        &[
+            &["allreduce operator sum type int32 count 2"],
+            &["allreduce operator sum type float count 2"],
+        ],
+        &[
+            "MPI_ERR_TYPE",
+            "MPI_Allreduce of rank 0 in line 2",
+            "MPI_Allreduce of rank 1 in line 3",
+            "int32",
+            "float",
+        ],
+    ),
+    (
+        "two lengths",
+        &[&["bcast root 0 size 8"], &["bcast root 0 size 4"]],
+        &[
+            "MPI_ERR_COUNT",
+            "MPI_Bcast of rank 0 in line 2",
+            "MPI_Bcast of rank 1 in line 3",
+            "8 B",
+            "4 B",
+        ],
+    ),
+    (
+        "two roots of what is only begun",
+        &[
+            &["ireduce root 0 operator sum type int32 count 2 req a", "wait req a"],
+            &["ireduce root 1 operator sum type int32 count 2 req a", "wait req a"],
+        ],
+        &["MPI_ERR_ROOT", "MPI_Ireduce of rank 0 in line 2", "MPI_Ireduce of rank 1 in line 4"],
+    ),
 ];
 
 const RIGHT: &[(&str, Ranks)] = &[
@@ -48,6 +133,31 @@ const RIGHT: &[(&str, Ranks)] = &[
     (
         "a probe that tells how much room is needed",
         &[&["send to 1 size 8"], &["mprobe src 0 handle m", "mrecv handle m max 8"]],
+    ),
+    (
+        "a ready send after its receiver has said that it may come",
+        &[
+            &["recv src 1 tag 1 max 0", "rsend to 1 size 8"],
+            &["irecv src 0 max 8 req a", "send to 0 tag 1 size 0", "wait req a"],
+        ],
+    ),
+    (
+        "keys below zero",
+        &[
+            &["comm_split color 0 key 0 new a", "barrier comm a"],
+            &["comm_split color 0 key -3 new a", "barrier comm a"],
+        ],
+    ),
+    (
+        "a cancelled receive, or not",
+        &[&["irecv src 1 max 8 tag 3 req a", "cancel req a", "wait req a"], &["compute time 1"]],
+    ),
+    (
+        "two collectives of one root each",
+        &[
+            &["bcast root 0 size 8", "bcast root 1 size 4"],
+            &["bcast root 0 size 8", "bcast root 1 size 4"],
+        ],
     ),
 ];
 
@@ -116,5 +226,30 @@ fn a_program_that_is_nearly_wrong_ends_well_in_every_order() {
         for (command, answer) in ask(&scratch, ranks) {
             assert_eq!(answer.exit, 0, "{name}: {command}\n{}{}", answer.out, answer.err);
         }
+    }
+}
+
+/// The receive comes in time on the machine, and not in every order.
+#[test]
+fn a_ready_send_that_comes_in_time_by_luck_is_found_by_orders() {
+    let scratch = Scratch::new("misuse-luck");
+    let ranks: Ranks = &[&["compute time 50", "rsend to 1 size 8"], &["recv src 0 max 8"]];
+    let [(_, run), explored @ ..] = ask(&scratch, ranks);
+    assert_eq!(run.exit, 0, "{}{}", run.out, run.err);
+    for (command, answer) in explored {
+        assert_eq!(answer.exit, 1, "{command}: {}", answer.out);
+        assert!(answer.out.contains("the ready send of rank 0 in line 3"), "{}", answer.out);
+    }
+}
+
+#[test]
+fn values_as_programmers_see_them_are_found() {
+    for text in ["calls Cancel { request: Handle(0) }", "a\nIt is Rank(3)", "Counts { sent: 0 }"] {
+        assert!(debug_text(text).is_some(), "{text}");
+    }
+    for text in
+        ["MPI_Send(8 B to rank 1)", "{ \"a\": { \"b\": 1 } }", "scenario { op: x }", "row(1)"]
+    {
+        assert_eq!(debug_text(text), None);
     }
 }

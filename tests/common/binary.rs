@@ -79,12 +79,17 @@ pub(crate) struct Answer {
 }
 
 impl From<Output> for Answer {
+    /// What a program said; whatever it said, it said in words.
     fn from(output: Output) -> Self {
-        Self {
+        let answer = Self {
             exit: output.status.code().unwrap_or(-1),
             out: String::from_utf8(output.stdout).unwrap(),
             err: String::from_utf8(output.stderr).unwrap(),
+        };
+        for text in [&answer.out, &answer.err] {
+            assert_eq!(debug_text(text), None, "{text}");
         }
+        answer
     }
 }
 
@@ -105,6 +110,34 @@ impl Answer {
     pub(crate) fn json(&self) -> serde_json::Value {
         serde_json::from_str(&self.out).unwrap()
     }
+}
+
+/// A value as Rust shows it to programmers, `Name { field: ..` or `Rank(1)`, in what people read.
+pub(crate) fn debug_text(text: &str) -> Option<&str> {
+    let line_of = |at: usize| text[..at].rfind('\n').map_or(0, |end| end + 1);
+    let line = |at: usize| text[line_of(at)..].lines().next();
+    let is_name = |word: &str| {
+        word.starts_with(|c: char| c.is_ascii_uppercase())
+            && word.chars().all(|c| c.is_ascii_alphanumeric())
+            && word.chars().any(|c| c.is_ascii_lowercase())
+    };
+    let word_before = |at: usize| {
+        let word = text[..at].trim_end_matches(' ');
+        let begin = word.rfind(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+        begin.map_or(word, |begin| &word[begin + 1..])
+    };
+    let fields = text.match_indices(" { ").filter(|(at, _)| {
+        let field = text[at + 3..].split(':').next().unwrap_or_default();
+        let is_field =
+            !field.is_empty() && field.chars().all(|c| c.is_ascii_lowercase() || c == '_');
+        is_field && is_name(word_before(*at))
+    });
+    let numbers = text.match_indices('(').filter(|(at, _)| {
+        let inside = text[at + 1..].split(')').next().unwrap_or_default();
+        let is_number = !inside.is_empty() && inside.chars().all(|c| c.is_ascii_digit());
+        is_number && is_name(word_before(*at))
+    });
+    fields.chain(numbers).map(|(at, _)| at).min().and_then(line)
 }
 
 /// A sweep of three small points with a claim that holds and one that does not.

@@ -116,7 +116,7 @@ impl Communicators {
                 let color = color.map(|value| {
                     i32::try_from(value.as_count()).expect("the shape limits the color")
                 });
-                let key = i32::try_from(node.count("key").unwrap_or(0));
+                let key = i32::try_from(node.integer("key").unwrap_or(0));
                 let key = key.expect("the shape limits the key");
                 let new = self.make(out, node, path, Kind::Processes(None));
                 if color.is_none() {

@@ -41,7 +41,7 @@ struct Known<'a> {
     births: Vec<Birth>,
     numbers: BTreeMap<Birth, usize>,
     /// Those that take part, each with its key, as they say it.
-    said: Vec<BTreeMap<u32, u64>>,
+    said: Vec<BTreeMap<u32, i64>>,
     meetings: Vec<Meeting<'a>>,
 }
 
@@ -68,7 +68,7 @@ pub(super) fn check(diagnostics: &mut Diagnostics, lists: &[Node]) {
 }
 
 impl<'a> Known<'a> {
-    fn number(&mut self, birth: Birth, rank: u32, key: u64) -> usize {
+    fn number(&mut self, birth: Birth, rank: u32, key: i64) -> usize {
         let next = self.births.len();
         let number = *self.numbers.entry(birth.clone()).or_insert(next);
         if number == next {
@@ -96,7 +96,7 @@ impl<'a> Known<'a> {
                 self.meetings.push(Meeting { node, path, own: parent, peer, rank });
             }
             let Some(birth) = birth(op, node, parent, &mut calls) else { continue };
-            let number = self.number(birth, rank, node.count("key").unwrap_or(0));
+            let number = self.number(birth, rank, node.integer("key").unwrap_or(0));
             if let Some(name) = node.word("new") {
                 names.insert(name, number);
             }

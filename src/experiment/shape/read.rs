@@ -83,6 +83,11 @@ impl Node {
         number.integer().expect(CHECKED)
     }
 
+    /// The whole number under `key`, which may be negative.
+    pub(crate) fn integer(&self, key: &str) -> Option<i64> {
+        self.get(key).map(Self::as_integer)
+    }
+
     /// The decimal number under `key`, in billionths.
     pub(crate) fn billionths(&self, key: &str) -> Option<u64> {
         self.get(key).map(Self::as_billionths)

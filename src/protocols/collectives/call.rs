@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::hierarchy::{self, Units};
 use super::{Algorithm, Needs, Round};
 use crate::mpi::envelope::Rank;
+use crate::mpi::observation::Argument;
 use crate::mpi::operator::Reduction;
 use crate::protocols::call::Comm;
 use crate::protocols::contract::{Region, Space};
@@ -455,6 +456,28 @@ impl Collective {
             (true, Kind::Allgather) => "MPI_Iallgatherv",
             (true, Kind::Alltoall) => "MPI_Ialltoallv",
             (_, kind) => kind.nonblocking_function(),
+        }
+    }
+
+    /// The arguments that all ranks must give alike.
+    pub fn arguments(&self) -> impl Iterator<Item = Argument> {
+        let root = self.kind.has_root().then_some(Argument::Root(self.root));
+        let reduction = self.reduction.map(Argument::Reduction);
+        let bytes = self.bytes_of_each().map(Argument::Bytes);
+        root.into_iter().chain(reduction).chain(bytes)
+    }
+
+    /// Bytes of each rank, or of each of its blocks; `None` where they may differ.
+    fn bytes_of_each(&self) -> Option<u64> {
+        let equal = |blocks: &Blocks| {
+            if let Blocks::Equal(len) = blocks { Some(*len) } else { None }
+        };
+        match self.kind {
+            Kind::Barrier | Kind::ReduceScatter => None,
+            Kind::Bcast => Some(self.output.len),
+            Kind::Reduce | Kind::Allreduce | Kind::Scan | Kind::Exscan => Some(self.input.len),
+            Kind::Scatter | Kind::ReduceScatterBlock | Kind::Alltoall => equal(&self.sends),
+            Kind::Gather | Kind::Allgather => equal(&self.receives),
         }
     }
 

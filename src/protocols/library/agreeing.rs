@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use super::collective::tell;
 use super::requests::Pending;
+use super::words::InWords;
 use super::{Key, Library, LibraryAction, ProtocolError, Reply, Thread, push_return};
 use crate::mpi::envelope::{Context, Rank};
 use crate::mpi::observation::GroupFact;
@@ -240,8 +241,10 @@ impl Library {
         let mut others = (0..).zip(&self.pending).filter(|&(other, _)| Thread(other) != thread);
         let clashes = |pending: &Option<Pending>| matches!(pending, Some(Pending::Agree(one)) if one.clashes(&agreeing));
         if others.any(|(_, pending)| clashes(pending)) {
-            let state =
-                format!("another thread of the process is inside a call on {:?}", agreeing.parent);
+            let state = format!(
+                "another thread of the process is inside a call on {}",
+                agreeing.parent.in_words()
+            );
             return Err(self.refuse(&state, agreeing.operation()));
         }
         self.pending[usize::from(thread.0)] = Some(Pending::Agree(Box::new(agreeing)));

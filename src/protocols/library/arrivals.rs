@@ -76,14 +76,6 @@ impl Library {
         }
     }
 
-    /// A ready send whose receive is not posted is an error of the program.
-    fn unready(&self, header: &MessageHeader) -> Result<(), ProtocolError> {
-        if header.mode == SendMode::Ready {
-            return Err(self.refuse("no receive is posted for a ready send", header.envelope));
-        }
-        Ok(())
-    }
-
     pub(super) fn is_sending(&self, key: Key) -> bool {
         matches!(self.requests.get(key), Some(Request { body: Body::Sending { .. }, .. }))
     }
@@ -101,7 +93,6 @@ impl Library {
         let body = UnexpectedBody::Eager { kept };
         let matched = self.match_arrival(header, from, body, out);
         let Some(Posted { key, id }) = matched else {
-            self.unready(&header)?;
             if kept.is_some() {
                 eager::buffer_unexpected(landing, slot, out);
                 self.keep_buffer(slot);
@@ -139,7 +130,6 @@ impl Library {
     ) -> Result<(), ProtocolError> {
         let body = UnexpectedBody::Rts { scheme, remote };
         let Some(Posted { key, id }) = self.match_arrival(header, from, body, out) else {
-            self.unready(&header)?;
             self.tell_probes(&header, out);
             return Ok(());
         };
@@ -171,7 +161,7 @@ impl Library {
     fn posted_buffer(&self, key: Key) -> Result<Region, ProtocolError> {
         match self.requests.get(key) {
             Some(Request { body: Body::Posted { buffer, .. }, .. }) => Ok(*buffer),
-            other => Err(self.refuse("a matched receive is posted", other)),
+            other => Err(self.defect("a matched receive is posted", other)),
         }
     }
 

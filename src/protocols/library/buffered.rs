@@ -92,7 +92,7 @@ impl Library {
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
         let Some(attached) = &mut self.attached else {
-            return Err(self.refuse("no buffer is attached for a buffered send", buffer));
+            return Err(self.refuse("no buffer is attached for a buffered send", buffer.len));
         };
         attached.used += buffer.len;
         let slot = self.requests.free_buffered();

@@ -167,6 +167,7 @@ impl Library {
                 envelope: header.envelope,
                 to: to.0,
                 bytes: header.bytes,
+                ready: header.mode == SendMode::Ready,
             })
         });
     }
@@ -575,7 +576,7 @@ impl Library {
                 }
                 Ok(())
             }
-            other => Err(self.refuse("the thread asked for no pass", other)),
+            other => Err(self.defect("the thread asked for no pass", other)),
         }
     }
 

@@ -149,7 +149,11 @@ impl Library {
         }
         let first = self.route(call.comm, &member, Rank(0))?.peer.0;
         let of = GroupId { context, first };
-        tell(GroupFact::Entered { of, rank, size }, out);
+        let function = place.function(&call);
+        tell(GroupFact::Entered { of, rank, size, function }, out);
+        for argument in call.arguments() {
+            tell(GroupFact::Gives { of, rank, argument }, out);
+        }
         self.entered_since(of);
         let comm = call.comm;
         Ok(Running { call, of, rank, size, at: At::default(), remaining: 0, comm, place })
@@ -416,7 +420,7 @@ impl Running {
             Outcome::Received(Status { count, .. }) if count == bytes => return Ok(()),
             Outcome::Received(Status { count, .. }) => format!("{count} B"),
             Outcome::Truncated(_) => format!("more than {bytes} B"),
-            Outcome::Sent | Outcome::Cancelled => format!("{outcome:?}"),
+            Outcome::Sent | Outcome::Cancelled => "nothing".to_owned(),
         };
         Err(ProtocolError {
             machine: self.function(),

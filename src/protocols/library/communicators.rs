@@ -93,7 +93,8 @@ impl Library {
             }
             CommCall::Split { comm, color, key, new } => {
                 if color.is_some_and(|color| color < 0) {
-                    return Err(self.refuse("a color is undefined, or 0 or more", color));
+                    return Err(self
+                        .refuse("a color is undefined, or 0 or more", color.unwrap_or_default()));
                 }
                 let new = color.map(|_| new);
                 if let Some(new) = new {

@@ -354,7 +354,7 @@ impl Library {
         let found = match outcome {
             Outcome::Received(Status { count, .. }) => format!("{count} B"),
             Outcome::Truncated(_) => format!("more than {expected} B"),
-            Outcome::Sent | Outcome::Cancelled => format!("{outcome:?}"),
+            Outcome::Sent | Outcome::Cancelled => "nothing".to_owned(),
         };
         let state = format!(
             "rank {} waits for {expected} B of data in GPU memory (both sides of a message must have \
@@ -376,11 +376,11 @@ impl Library {
         let task = if masked(token.0 >> 56, 1) == 1 { Task::Unpack } else { Task::Pack };
         let Some(Some(Pending::Device(exchanging))) = self.pending.get_mut(usize::from(thread.0))
         else {
-            return Err(self.refuse("no thread waits for this operation of the GPU", token));
+            return Err(self.defect("no thread waits for this operation of the GPU", token));
         };
         let Some(packing) = exchanging.half(task).filter(|packing| packing.done < packing.asked)
         else {
-            return Err(self.refuse("this operation of the GPU was not asked for", token));
+            return Err(self.defect("this operation of the GPU was not asked for", token));
         };
         packing.done += 1;
         let (over, in_parts) = (packing.is_over(), packing.buffer.is_packed_in_parts());

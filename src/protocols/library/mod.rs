@@ -63,6 +63,7 @@ pub use offers::Offer;
 use offers::Offers;
 use requests::{Pending, RequestTable};
 use typed::Typed;
+use words::InWords;
 use work::Works;
 
 /// An action of the library.
@@ -465,7 +466,13 @@ impl Library {
         }
     }
 
-    fn refuse(&self, state: &str, input: impl std::fmt::Debug) -> ProtocolError {
+    /// What a program asks for and may not: in words, since its author reads it.
+    fn refuse(&self, state: &str, input: impl InWords) -> ProtocolError {
+        self.defect(state, input.in_words())
+    }
+
+    /// What only a defect of the library leads to.
+    fn defect(&self, state: &str, input: impl std::fmt::Debug) -> ProtocolError {
         ProtocolError::refused("library", format!("rank {}: {state}", self.me.0), input)
     }
 }
@@ -523,7 +530,7 @@ impl Machine for Library {
             Input::Counters { token, values } => self.counters(thread, token, values, out)?,
             #[cfg(feature = "mutants")]
             Input::Resume(_) if self.appends_late(thread) => {}
-            Input::Resume(token) => return Err(self.refuse("no work outside the lock", token)),
+            Input::Resume(token) => return Err(self.defect("no work outside the lock", token)),
         }
         #[cfg(feature = "mutants")]
         self.leaves_waiting(thread, out);

@@ -282,12 +282,12 @@ impl Library {
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
         let Word::Taken { message, tag, bytes, filled } = word else {
-            return Err(self.refuse("only TAKEN takes an offer", word));
+            return Err(self.defect("only TAKEN takes an offer", word));
         };
         let Some(Request { body: Body::Posted { id, selection, buffer, .. }, .. }) =
             self.requests.get(key)
         else {
-            return Err(self.refuse("only a posted receive is on offer", word));
+            return Err(self.defect("only a posted receive is on offer", word));
         };
         let (id, buffer, source) = (*id, *buffer, selection.source.unwrap_or_default());
         let Selection { context, dest, .. } = *selection;
@@ -304,7 +304,7 @@ impl Library {
             word: 0,
         };
         if self.match_taken(&header, from, out) != Some(key) {
-            return Err(self.refuse("a message takes the receive that it is matched with", word));
+            return Err(self.defect("a message takes the receive that it is matched with", word));
         }
         let outcome = received(super::arrivals::status(&header), bytes, buffer.len);
         let buffer = buffer.part(0, bytes.min(buffer.len));

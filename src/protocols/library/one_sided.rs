@@ -138,7 +138,7 @@ impl Library {
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
         let (known, completed) = self.with_rma(thread, out, |rma, port| rma.done(token, port))?;
-        known.ok_or_else(|| self.refuse("no RDMA operation of a window has this name", token))?;
+        known.ok_or_else(|| self.defect("no RDMA operation of a window has this name", token))?;
         self.requests_complete(completed, out)?;
         self.look_at_goals(thread, out)
     }
@@ -153,7 +153,7 @@ impl Library {
     ) -> Result<(), ProtocolError> {
         let (known, completed) =
             self.with_rma(thread, out, |rma, port| rma.numbers(token, values, port))?;
-        known.ok_or_else(|| self.refuse("no lock of a window has this name", token))?;
+        known.ok_or_else(|| self.defect("no lock of a window has this name", token))?;
         self.requests_complete(completed, out)?;
         self.look_at_goals(thread, out)
     }

@@ -420,7 +420,7 @@ impl Library {
         };
         match choice {
             Choice::Made(own, _) if own != protocol => {
-                Err(self.refuse("both sides move a message by one protocol", protocol))
+                Err(self.defect("both sides move a message by one protocol", protocol))
             }
             Choice::Made(..) | Choice::Open(_) => Ok(Choice::Made(protocol, counted)),
         }

@@ -1,16 +1,16 @@
 //! Calls and packets as a reader knows them: for the story of a run.
 
+use std::fmt::Display;
+
 use super::{Key, MessageHeader, Packet, in_words};
 use crate::mpi::communicator::Communicators;
-use crate::protocols::call::{Buffer, Call, Comm, Peer, Requests, SendMode};
+use crate::mpi::envelope::Rank;
+use crate::protocols::call::{Buffer, Call, Comm, CommCall, Peer, Requests, SendMode};
 use crate::protocols::collectives::Collective;
+use crate::protocols::contract::Handle;
 use crate::protocols::rendezvous::Word;
 
 /// A call with its arguments.
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "a call that has no words of its own shows its arguments"
-)]
 pub(super) fn call(call: &Call) -> String {
     let blocking = |name: &str, mode: &SendMode| match mode {
         SendMode::Standard => format!("MPI_{name}send"),
@@ -47,6 +47,24 @@ pub(super) fn call(call: &Call) -> String {
         Call::Iprobe { source, tag, comm } => {
             format!("MPI_Iprobe({})", selection(*source, *tag, *comm))
         }
+        Call::Mprobe { message, source, tag, comm } => {
+            format!("MPI_Mprobe({}, message {})", selection(*source, *tag, *comm), message.0)
+        }
+        Call::Improbe { message, source, tag, comm } => {
+            format!("MPI_Improbe({}, message {})", selection(*source, *tag, *comm), message.0)
+        }
+        Call::Mrecv { message, buffer } => {
+            format!("MPI_Mrecv(message {}, room for {})", message.0, bytes(*buffer))
+        }
+        Call::Imrecv { message, request, buffer } => {
+            let (message, request, room) = (message.0, request.0, bytes(*buffer));
+            format!("MPI_Imrecv(message {message}, room for {room}, request {request})")
+        }
+        Call::Cancel { request } => format!("MPI_Cancel(request {})", request.0),
+        Call::Init => "MPI_Init()".to_owned(),
+        Call::Attach { id } => format!("MPI_Endpoint_attach(endpoint {id})"),
+        Call::Compare { a, b } => format!("MPI_Comm_compare({}, {})", named(*a), named(*b)),
+        Call::Communicators(call) => format!("{}({})", call.function(), named(call.comm())),
         Call::AttachBuffer { bytes } => format!("MPI_Buffer_attach({bytes} B)"),
         Call::DetachBuffer => "MPI_Buffer_detach()".to_owned(),
         Call::Barrier { comm } => format!("MPI_Barrier({})", named(*comm)),
@@ -61,7 +79,59 @@ pub(super) fn call(call: &Call) -> String {
         Call::Device(call) => format!("{} of GPU memory", call.function()),
         Call::Typed(typed) => format!("{} in pieces", self::call(&typed.call)),
         Call::Rma(call) => call.name().to_owned(),
-        other => format!("{other:?}"),
+    }
+}
+
+/// What a refusal names, in words.
+pub(super) trait InWords {
+    fn in_words(&self) -> String;
+}
+
+impl<T: Display> InWords for T {
+    fn in_words(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl InWords for Comm {
+    fn in_words(&self) -> String {
+        named(*self)
+    }
+}
+
+impl InWords for Rank {
+    fn in_words(&self) -> String {
+        format!("rank {}", self.0)
+    }
+}
+
+impl InWords for Key {
+    fn in_words(&self) -> String {
+        key(*self)
+    }
+}
+
+impl InWords for Handle {
+    fn in_words(&self) -> String {
+        format!("request {}", self.0)
+    }
+}
+
+impl InWords for Requests {
+    fn in_words(&self) -> String {
+        set(self)
+    }
+}
+
+impl InWords for &Call {
+    fn in_words(&self) -> String {
+        call(self)
+    }
+}
+
+impl InWords for CommCall {
+    fn in_words(&self) -> String {
+        format!("{}({})", self.function(), named(self.comm()))
     }
 }
 

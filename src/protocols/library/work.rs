@@ -205,7 +205,7 @@ impl Library {
             Some((key, calls)) if key.token() == token => {
                 self.choose(thread, (key, calls), values, out)
             }
-            other => Err(self.refuse("these counters were not asked for", other)),
+            other => Err(self.defect("these counters were not asked for", other)),
         }
     }
 

@@ -498,7 +498,8 @@ mod tests {
             found: Vec::new(),
         };
         let envelope = Envelope { context: Context(0), dest: Rank(0), source: Rank(0), tag: 0 };
-        let sent = Observation::Sent { message: MESSAGE, envelope, to: 1, bytes: 100 };
+        let sent =
+            Observation::Sent { message: MESSAGE, envelope, to: 1, bytes: 100, ready: false };
         let list: [Action<(), ()>; 1] = [Action::Observe(sent)];
         let lent = |use_as| Some(Lent { region: buffer(), use_as });
         pair.buffers.called(&mut pair.memories, FROM, lent(UseAs::Source), &list);

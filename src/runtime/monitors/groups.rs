@@ -7,8 +7,13 @@
 //! | C3 | when a rank leaves a barrier, all ranks have entered as many collectives as it has |
 //! | C4 | what is some rank's n-th collective on a communicator when it leaves, is that of all |
 //!
-//! Facts are told by the library at no cost; a collective costs two of them a rank. One that was only
+//! What ranks give to a collective must agree, too: `arguments`.
+//!
+//! Facts are told by the library at no cost; a collective costs two of them a rank, and one for each
+//! argument that must agree. One that was only
 //! begun keeps its number, however many a rank enters before it ends.
+
+mod arguments;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -16,6 +21,7 @@ use super::Violation;
 use crate::mpi::envelope::{Context, Rank};
 use crate::mpi::observation::{GroupFact, GroupId};
 use crate::protocols::contract::Process;
+use arguments::Arguments;
 
 const E1: &str = "endpoints are numbered process by process, in the order of the parent";
 const E6: &str = "what names a communicator or an endpoint is never given again";
@@ -46,6 +52,17 @@ struct Numbering {
     parts: BTreeMap<Rank, (Rank, u32)>,
 }
 
+impl Numbering {
+    /// Who has which ranks.
+    fn in_words(&self) -> String {
+        let part = |(parent, (first, count)): (&Rank, &(Rank, u32))| {
+            format!("{} to {} (rank {} of the parent)", first.0, first.0 + count, parent.0)
+        };
+        let parts: Vec<String> = self.parts.iter().map(part).collect();
+        parts.join(", ")
+    }
+}
+
 /// The collectives of a communicator.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 struct Row {
@@ -60,12 +77,13 @@ struct Row {
 }
 
 /// One collective.
-#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+#[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
 struct Episode {
     entered: u32,
     left: u32,
     /// Who left first, and from what.
     first: Option<(Rank, &'static str)>,
+    arguments: Arguments,
 }
 
 impl Groups {
@@ -78,8 +96,14 @@ impl Groups {
         }
     }
 
-    /// The library of `process` tells a fact.
-    pub fn told(&mut self, process: Process, fact: GroupFact, found: &mut Vec<Violation>) {
+    /// The library of `process` tells a fact, inside a call that stands in `line`.
+    pub fn told(
+        &mut self,
+        process: Process,
+        fact: GroupFact,
+        line: Option<u32>,
+        found: &mut Vec<Violation>,
+    ) {
         match fact {
             GroupFact::Opened { context } => found.extend(self.opened(process, context)),
             GroupFact::Closed { context } => {
@@ -90,7 +114,13 @@ impl Groups {
                 found.extend(self.named(process, id, count));
                 found.extend(self.numbered(of, (parent, first, count), size));
             }
-            GroupFact::Entered { of, rank, size } => self.entered(of, rank, size),
+            GroupFact::Entered { of, rank, size, function } => {
+                self.entered(of, rank, size, function);
+            }
+            GroupFact::Gives { of, rank, argument } => {
+                let episode = self.entered_last(of, rank);
+                found.extend(episode.and_then(|one| one.arguments.given(rank, argument, line)));
+            }
             GroupFact::Left { of, rank, since, operation, barrier } => {
                 self.left(of, (rank, since), (operation, barrier), found);
             }
@@ -146,8 +176,10 @@ impl Groups {
             && after.is_none_or(|(high, (start, _))| follows((parent, end), (*high, start.0)));
         known.parts.insert(parent, (first, count));
         let detail = format!(
-            "it has ranks {} to {end} of {size}, others are {:?} of {}",
-            first.0, known.parts, known.size
+            "it has ranks {} to {end} of {size}, of the others some have {} of {}",
+            first.0,
+            known.in_words(),
+            known.size
         );
         if known.parts.values().map(|(_, count)| count).sum::<u32>() >= size {
             self.numberings.remove(&of);
@@ -156,7 +188,14 @@ impl Groups {
         (!good).then(|| broken("E1", E1, who, detail))
     }
 
-    fn entered(&mut self, of: GroupId, rank: Rank, size: u32) {
+    /// The collective that a rank has entered last.
+    fn entered_last(&mut self, of: GroupId, rank: Rank) -> Option<&mut Episode> {
+        let row = self.rows.get_mut(&of)?;
+        let number = row.entered.get(rank.0 as usize)?.checked_sub(1)?;
+        row.open.get_mut((number - row.over) as usize)
+    }
+
+    fn entered(&mut self, of: GroupId, rank: Rank, size: u32, function: &'static str) {
         let new = || Row {
             entered: vec![0; size as usize],
             open: VecDeque::new(),
@@ -168,9 +207,10 @@ impl Groups {
         let place = (*count - row.over) as usize;
         *count += 1;
         if row.open.len() <= place {
-            row.open.resize(place + 1, Episode::default());
+            row.open.resize_with(place + 1, Episode::default);
         }
         row.open[place].entered += 1;
+        row.open[place].arguments.entered(function);
     }
 
     fn left(
@@ -230,13 +270,14 @@ mod tests {
     fn found(facts: &[(u32, GroupFact)]) -> Vec<&'static str> {
         let (mut groups, mut found) = (Groups::new(3), Vec::new());
         for (process, fact) in facts {
-            groups.told(Process(*process), *fact, &mut found);
+            groups.told(Process(*process), *fact, None, &mut found);
         }
         found.iter().map(|violation| violation.id).collect()
     }
 
     fn enter(rank: u32) -> (u32, GroupFact) {
-        (rank, GroupFact::Entered { of: OF, rank: Rank(rank), size: 2 })
+        let function = "MPI_Bcast";
+        (rank, GroupFact::Entered { of: OF, rank: Rank(rank), size: 2, function })
     }
 
     fn leave(rank: u32, operation: &'static str) -> (u32, GroupFact) {

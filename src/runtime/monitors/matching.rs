@@ -6,11 +6,12 @@
 //! that it passed.
 
 mod lanes;
+mod ready;
 
 use std::collections::VecDeque;
 
 use super::system::S4;
-use super::{Monitor, Sometimes, Violation};
+use super::{Moment, Monitor, Sometimes, Violation};
 use crate::mpi::envelope::{Envelope, Selection};
 use crate::mpi::observation::{MessageId, Observation, ReceiveId};
 use crate::protocols::contract::Process;
@@ -40,6 +41,8 @@ pub struct Matching {
     posted: Vec<VecDeque<Posted>>,
     /// Receives by process, from their match to their end.
     matched: Vec<Ring<(MessageId, u64)>>,
+    /// Ready sends that nobody has looked at.
+    ready: Vec<ready::Start>,
     /// What was met.
     pub sometimes: Sometimes,
 }
@@ -69,6 +72,8 @@ struct Posted {
     serial: u32,
     selection: Selection,
     bytes: u64,
+    /// When and where.
+    moment: Moment,
 }
 
 impl Matching {
@@ -80,6 +85,7 @@ impl Matching {
             posts: vec![0; processes],
             posted: vec![VecDeque::new(); processes],
             matched: vec![Ring::default(); processes],
+            ready: Vec::new(),
             sometimes: Sometimes::default(),
         }
     }
@@ -97,6 +103,13 @@ impl Matching {
     /// The same of the messages that a process has sent.
     pub(crate) fn touch_sent(&self, process: Process) -> u64 {
         u64::from(self.messages[process.0 as usize].touch(|message| message.to))
+    }
+
+    /// When and where the receive was posted that a process has told of last.
+    pub(super) fn posted_at(&mut self, receive: ReceiveId, moment: Moment) {
+        if let Some(posted) = self.posted[receive.process as usize].back_mut() {
+            posted.moment = moment;
+        }
     }
 
     fn sent(&mut self, message: MessageId, new: Message) -> Option<Violation> {
@@ -203,7 +216,7 @@ impl Matching {
             return Some(broken("M6", M6, &objects(), detail));
         }
         if !message.envelope.matches(&selection) {
-            let detail = format!("{:?} does not satisfy {selection:?}", message.envelope);
+            let detail = format!("a message {} does not satisfy {selection}", message.envelope);
             return Some(broken("M2", M2, &objects(), detail));
         }
         self.sometimes.posted_skipped += u64::from(place > 0);
@@ -283,7 +296,8 @@ impl Matching {
         let objects = || [name(id), named(receive)];
         let matched = self.matched[receive.process as usize].remove(receive.serial);
         let Some((_, capacity)) = matched.filter(|(matched, _)| *matched == id) else {
-            let detail = format!("received without a match; the match was {matched:?}");
+            let other = matched.map_or_else(|| "nothing".to_owned(), |(other, _)| name(other));
+            let detail = format!("received without a match; it was matched with {other}");
             return Some(broken("M4", M4, &objects(), detail));
         };
         let message = self.messages[id.process as usize].remove(id.serial)?;
@@ -302,11 +316,12 @@ impl Matching {
 impl Monitor for Matching {
     fn observe(&mut self, process: Process, fact: &Observation, found: &mut Vec<Violation>) {
         let violation = match *fact {
-            Observation::Sent { message, envelope, to, bytes } => {
+            Observation::Sent { message, envelope, to, bytes, .. } => {
                 self.sent(message, Message { envelope, to, next: 0, bytes, state: Stage::Sent })
             }
             Observation::Posted { receive, selection, bytes } => {
-                let posted = Posted { serial: receive.serial, selection, bytes };
+                let moment = Moment::default();
+                let posted = Posted { serial: receive.serial, selection, bytes, moment };
                 self.posted[receive.process as usize].push_back(posted);
                 self.posts[receive.process as usize] = receive.serial + 1;
                 None

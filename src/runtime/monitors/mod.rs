@@ -7,6 +7,7 @@
 //! | M4 | nothing is lost, duplicated or matched twice | [`matching`] |
 //! | M5 | no match across contexts | [`matching`] |
 //! | M6 | a message is matched by a receive of the rank that it is for | [`matching`] |
+//! | `MPI_Rsend` | the receive of a ready send is posted before the send starts | [`matching`] |
 //! | M8 | a receive that is too short reports truncation, and only then | [`matching`] |
 //! | X1, X2, X3, X8 | a lock has one holder, is entered in the order of its queue, is free at the end, and overtakes nobody more often than it promises | [`mutex`] |
 //! | V3 | what sender, receiver and HCA move of a large message is all of it, once | [`movers`] |
@@ -14,6 +15,7 @@
 //! | E6 | what names a communicator or an endpoint is never given again | [`groups`] |
 //! | C3 | nobody leaves a barrier before the last enters | [`groups`] |
 //! | C4 | ranks that leave their n-th collective leave the same one | [`groups`] |
+//! | `MPI_ERR_ROOT`, `_OP`, `_TYPE`, `_COUNT` | all ranks of a collective give the same root, operator, type and length | [`groups`] |
 //! | R2 | accesses to a window that run together keep the table of its memory model | [`windows`] |
 //! | V2 | no buffer is touched after completion nor before posting; bytes arrive as sent | [`buffers`] |
 //! | S3 | time never goes back; no effect before its cause | [`system`] |
@@ -35,10 +37,11 @@ pub mod windows;
 
 use std::fmt;
 
-use crate::mpi::observation::{Observation, WindowFact};
+use crate::mpi::observation::{GroupFact, Observation, WindowFact};
 use crate::mpi::rma::access::Touch;
 use crate::protocols::contract::{Process, Region, Space};
 use crate::runtime::fingerprint::Shared;
+use crate::units::Time;
 
 /// A law that was broken.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
@@ -57,6 +60,22 @@ impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let objects = self.objects.join(", ");
         write!(f, "{} ({}) broken by {objects}: {}", self.id, self.statement, self.detail)
+    }
+}
+
+/// When something happens, and where that stands in the program.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+pub struct Moment {
+    /// When, where there is a clock.
+    pub at: Option<Time>,
+    /// The line.
+    pub line: Option<u32>,
+}
+
+impl Moment {
+    /// The line in words, to come after what stands there.
+    fn place(self) -> String {
+        self.line.map_or_else(String::new, |line| format!(" in line {line}"))
     }
 }
 
@@ -160,19 +179,43 @@ impl Monitors {
         }
     }
 
-    /// A fact told by a library; `place` is where the call that the thread is in stands.
+    /// A fact told by a library, at `at` where there is a clock; `place` is where the call that the
+    /// thread is in stands.
     #[inline]
     pub fn told(
         &mut self,
         process: Process,
         fact: &Observation,
+        at: Option<Time>,
         place: impl FnOnce() -> Option<u32>,
         found: &mut Vec<Violation>,
     ) {
         if let Observation::Window(window, fact) = fact {
             return self.told_of_window(process, (*window, *fact), place(), found);
         }
+        if let Observation::Group(group) = *fact {
+            return self.told_of_group(process, group, place(), found);
+        }
+        let moment = || Moment { at, line: place() };
+        if let Observation::Posted { receive, .. } = *fact {
+            self.observe(process, fact, found);
+            return self.matching.posted_at(receive, moment());
+        }
+        self.matching.of_ready(fact, moment, found);
         self.observe(process, fact, found);
+    }
+
+    fn told_of_group(
+        &mut self,
+        process: Process,
+        fact: GroupFact,
+        line: Option<u32>,
+        found: &mut Vec<Violation>,
+    ) {
+        if Observation::Group(fact).tells_others() {
+            self.speaks(process);
+        }
+        self.groups.change().told(process, fact, line, found);
     }
 
     #[inline(never)]
@@ -215,10 +258,7 @@ impl Monitor for Monitors {
             | Observation::LockEntered { .. }
             | Observation::LockLeft { .. } => self.mutexes.change().observe(process, fact, found),
             Observation::Group(group) => {
-                if fact.tells_others() {
-                    self.speaks(process);
-                }
-                self.groups.change().told(process, *group, found);
+                self.told_of_group(process, *group, None, found);
             }
             Observation::Window(window, fact) => {
                 self.told_of_window(process, (*window, *fact), None, found);

@@ -65,7 +65,7 @@ fn judge(message: MessageId, bytes: u64, ranges: &mut [Moved], found: &mut Vec<V
         if start != at {
             let what = if start < at { "moved twice" } else { "moved by nobody" };
             let (from, to) = (start.min(at), start.max(at));
-            let detail = format!("bytes {from}..{to} are {what}, before a part of {by:?}");
+            let detail = format!("bytes {from}..{to} are {what}, before a part of {}", by.name());
             found.push(broken(message, detail));
         }
         at = at.max(end);

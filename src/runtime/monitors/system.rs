@@ -39,6 +39,16 @@ impl Conservation {
     }
 }
 
+impl Counts {
+    fn in_words(&self) -> String {
+        let Self { sent, sends_complete, posted, received, cancelled } = self;
+        format!(
+            "{sent} sends begun and {sends_complete} complete, {posted} receives posted, {received} \
+             complete and {cancelled} cancelled"
+        )
+    }
+}
+
 impl Monitor for Conservation {
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the caller knows the fact: it is one count")]
@@ -70,7 +80,7 @@ impl Monitor for Conservation {
         for (number, counts) in (0u32..).zip(&self.processes) {
             let ended = counts.received + counts.cancelled;
             if counts.sent != counts.sends_complete || counts.posted != ended {
-                let detail = format!("not everything was finished: {counts:?}");
+                let detail = format!("not everything was finished: {}", counts.in_words());
                 found.push(left_over(Process(number), detail));
             }
         }
@@ -103,7 +113,7 @@ pub fn account(
 
 #[cold]
 fn overfinished(process: Process, counts: &Counts) -> Violation {
-    left_over(process, format!("more was finished than begun: {counts:?}"))
+    left_over(process, format!("more was finished than begun: {}", counts.in_words()))
 }
 
 fn left_over(process: Process, detail: String) -> Violation {
@@ -197,7 +207,7 @@ mod tests {
         let mut found = Vec::new();
         monitor.observe(
             Process(0),
-            &Observation::Sent { message, envelope, to: 0, bytes: 1 },
+            &Observation::Sent { message, envelope, to: 0, bytes: 1, ready: false },
             &mut found,
         );
         monitor.end(0, &mut found);

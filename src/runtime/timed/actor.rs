@@ -505,7 +505,7 @@ where
                 let cost = self.costs.walk(*entries, *length);
                 let cursor = self.charge(thread, Part::Walk, cursor, cost);
                 if let Some(fact) = fact {
-                    self.tells(thread, process, fact);
+                    self.tells(thread, process, fact, cursor);
                 }
                 Some(cursor)
             }
@@ -544,7 +544,7 @@ where
                 Some(cursor)
             }
             Action::Observe(fact) => {
-                self.tells(thread, process, fact);
+                self.tells(thread, process, fact, cursor);
                 Some(cursor)
             }
             Action::Return { thread: whose, reply } => {
@@ -575,10 +575,10 @@ where
     /// The monitors hear what the library of `process` tells inside a call of `thread`.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "it only hands on")]
-    pub(super) fn tells(&mut self, thread: u32, process: Process, fact: &Observation) {
+    pub(super) fn tells(&mut self, thread: u32, process: Process, fact: &Observation, at: Time) {
         let program = &self.actors[thread as usize].program;
         let found = &mut self.violations;
-        self.monitors.told(process, fact, || program.position(), found);
+        self.monitors.told(process, fact, Some(at), || program.position(), found);
     }
 
     /// This core runs a stretch of library code.

@@ -156,7 +156,7 @@ where
                 self.completes(process, *buffer, fact.as_ref());
             }
             Action::Observe(fact) | Action::Walk { fact: Some(fact), .. } => {
-                self.tells(thread, process, fact);
+                self.tells(thread, process, fact, self.simulation.now());
             }
             Action::Pack(_)
             | Action::Combine { .. }

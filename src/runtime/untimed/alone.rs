@@ -34,7 +34,8 @@ where
     /// the end of channels from which others take the head. Left to every order are steps that
     /// others may see from the outside: those that touch memory which an RDMA operation under way
     /// names (a call does, for all that is known before it), a program that lingers (it reads no
-    /// bytes of its window), a call that enters a collective, copies after something has left (a
+    /// bytes of its window), a call that enters a collective, ready sends and
+    /// where there are any the posting of receives, copies after something has left (a
     /// peer that was told may look at the bytes before), and all steps of a process whose windows
     /// other HCAs may reach at any time. Steps that are followed alone can follow each other for
     /// ever: a search must not follow one alone into a state that it has left behind.
@@ -59,7 +60,7 @@ where
                     unseen.then_some(Choice::Act { process, thread })
                 }
                 (None, Stage::Calls(call)) => {
-                    let seen = named().next().is_some() || self.enters_a_group(instance, call);
+                    let seen = named().next().is_some() || self.is_waited_for(instance, call);
                     (!seen).then_some(Choice::Enter { process, thread })
                 }
                 // Who lingers does so to let others come.
@@ -72,12 +73,20 @@ where
         })
     }
 
-    /// Whether a call tells that its rank enters a collective: others may leave before it, or not.
-    fn enters_a_group(&self, instance: &Instance<M, P>, call: &M::Call) -> bool {
+    /// Whether a call tells what others may come before, or not: that its rank enters a collective,
+    /// and where there are ready sends, that one starts or that a receive is posted.
+    fn is_waited_for(&self, instance: &Instance<M, P>, call: &M::Call) -> bool {
         let enters = |action: &ActionOf<M>| {
-            let entered =
-                |fact: &Observation| matches!(fact, Observation::Group(GroupFact::Entered { .. }));
-            matches!(action, Action::Observe(fact) if entered(fact))
+            let (Action::Observe(fact) | Action::Walk { fact: Some(fact), .. }) = action else {
+                return false;
+            };
+            let posts = matches!(fact, Observation::Posted { .. });
+            let first = matches!(
+                fact,
+                Observation::Group(GroupFact::Entered { .. })
+                    | Observation::Sent { ready: true, .. }
+            );
+            first || posts && self.sends_ready
         };
         let (thread, input) = (Thread(0), Input::Call(call.clone()));
         let question = self.memo.question(&instance.machine, thread, &input);

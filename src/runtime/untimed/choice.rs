@@ -162,7 +162,7 @@ impl fmt::Display for Choice {
             Self::Act { process, thread } => write!(f, "{} goes on", who(process, thread)),
             Self::TakePacket { process, thread, from, via } => {
                 let Route { peer, own, remote } = from;
-                write!(f, "{} takes a packet of {} ({via:?}", who(process, thread), peer.0)?;
+                write!(f, "{} takes a packet of {} ({via}", who(process, thread), peer.0)?;
                 let plain = *own == Lane(0) && *remote == Lane(0);
                 if plain { write!(f, ")") } else { write!(f, ", lane {} to {})", remote.0, own.0) }
             }

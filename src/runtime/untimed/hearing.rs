@@ -244,7 +244,7 @@ impl Hears for Monitors {
         if let Fact::Tells { fact, place } = fact
             && !matches!(fact, Observation::Window(..))
         {
-            this.change().told(process, fact, || *place, found);
+            this.change().told(process, fact, None, || *place, found);
         }
     }
 

@@ -19,6 +19,7 @@ impl<M: Machine, P: Program<M>> Clone for World<M, P> {
             crash: self.crash,
             wires: self.wires.clone(),
             adapters: self.adapters,
+            sends_ready: self.sends_ready,
             monitors: self.monitors.clone(),
             windows: self.windows.clone(),
             buffers: self.buffers.clone(),
@@ -45,8 +46,11 @@ impl<M: Machine, P: Program<M>> Clone for World<M, P> {
         if self.wires.is_some() || wires.is_some() {
             self.wires.clone_from(wires);
         }
-        let Self { adapters, monitors, windows, buffers, found, memo, notes, met, .. } = other;
+        let Self {
+            adapters, sends_ready, monitors, windows, buffers, found, memo, notes, met, ..
+        } = other;
         self.adapters = *adapters;
+        self.sends_ready = *sends_ready;
         self.monitors.clone_from(monitors);
         self.windows.clone_from(windows);
         become_others(&mut self.buffers, buffers);

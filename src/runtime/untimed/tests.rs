@@ -135,7 +135,13 @@ impl Toy {
         self.sent += 1;
         let envelope =
             Envelope { context: Context(0), dest: Rank(0), source: Rank(self.me), tag: 0 };
-        out.push(Action::Observe(Observation::Sent { message, envelope, to, bytes: LEN }));
+        out.push(Action::Observe(Observation::Sent {
+            message,
+            envelope,
+            to,
+            bytes: LEN,
+            ready: false,
+        }));
         let copies = matches!(self.planted, Planted::NoteBeforeCopy | Planted::CopiedAndFree);
         let completes = matches!(self.planted, Planted::EarlyComplete | Planted::CopiedAndFree);
         let remote = if copies { window(message) } else { buffer };

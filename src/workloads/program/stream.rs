@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::record::{Ending, Record, Returned};
 use super::{Does, Step, buffer_of};
-use crate::protocols::call::{Call, Outcome, Reply, Requests, Status};
+use crate::protocols::call::{Call, Outcome, Reply, Requests, SendMode, Status};
 use crate::protocols::contract::{Handle, Machine, Next, Program};
 use crate::runtime::monitors::Violation;
 use crate::workloads::truncation::too_short;
@@ -41,6 +41,10 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for ProgramStream {
         self.line()
     }
 
+    fn sends_ready(&self) -> bool {
+        self.has_ready_sends()
+    }
+
     fn line_of(&self, call: u32) -> Option<u32> {
         self.line_of_call(call)
     }
@@ -67,6 +71,11 @@ impl ProgramStream {
                 Ending::Over { .. } | Ending::Inactive => None,
             })
         })
+    }
+
+    /// Whether one of its sends is in ready mode.
+    pub fn has_ready_sends(&self) -> bool {
+        self.steps.iter().any(|step| matches!(&step.does, Does::Call(call) if is_ready(call)))
     }
 
     /// The line of the operation that was begun last.
@@ -316,6 +325,14 @@ impl ProgramStream {
             .expect("an index into the set that was asked about");
         Returned::Any(Some((position, self.end(handle, outcome))))
     }
+}
+
+fn is_ready(call: &Call) -> bool {
+    if let Call::Typed(typed) = call {
+        return is_ready(&typed.call);
+    }
+    let (Call::Send { mode, .. } | Call::Isend { mode, .. }) = call else { return false };
+    *mode == SendMode::Ready
 }
 
 /// What a call returns that finds nothing open; `None` where it returns nothing anyway.

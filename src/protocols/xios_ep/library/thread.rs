@@ -284,6 +284,10 @@ impl<P: Program<Library>> Program<EpLibrary> for EpThread<P> {
         self.program.forks()
     }
 
+    fn sends_ready(&self) -> bool {
+        self.program.sends_ready()
+    }
+
     fn position(&self) -> Option<u32> {
         self.program.position()
     }

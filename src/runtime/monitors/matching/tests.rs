@@ -32,7 +32,7 @@ fn run(script: &[Fact], context: Context) -> (Matching, Vec<Violation>) {
                 sends[from as usize] += 1;
                 let envelope =
                     Envelope { context: Context(7), dest: Rank(0), source: Rank(from), tag };
-                (from, Observation::Sent { message, envelope, to: TO, bytes: SENT })
+                (from, Observation::Sent { message, envelope, to: TO, bytes: SENT, ready: false })
             }
             Post(source, tag) => {
                 let receive = ReceiveId { process: TO, serial: posts };
@@ -197,7 +197,7 @@ fn a_long_run_keeps_a_window_and_allocates_nothing() {
         let selection = Selection { context: Context(0), dest: Rank(0), source: None, tag: None };
         for (process, fact) in [
             (1, Observation::Posted { receive, selection, bytes: 8 }),
-            (0, Observation::Sent { message, envelope, to: 1, bytes: 8 }),
+            (0, Observation::Sent { message, envelope, to: 1, bytes: 8, ready: false }),
             (1, Observation::Arrived { message, taken_by: None }),
             (1, Observation::Matched { message, receive }),
             (1, Observation::Received { receive, message, bytes: 8, truncated: false }),
@@ -229,7 +229,7 @@ fn a_message_for_another_rank_of_the_process_is_told_apart_from_a_wrong_order() 
     let selection = Selection { context, dest: Rank(1), source: None, tag: None };
     for (process, fact) in [
         (1, Observation::Posted { receive, selection, bytes: 8 }),
-        (0, Observation::Sent { message, envelope, to: 1, bytes: 8 }),
+        (0, Observation::Sent { message, envelope, to: 1, bytes: 8, ready: false }),
         (1, Observation::Arrived { message, taken_by: None }),
         (1, Observation::Matched { message, receive }),
     ] {
@@ -249,7 +249,8 @@ fn an_arrival_that_names_its_receive_is_judged_as_a_match() {
     for serial in 0..3 {
         let posted = Observation::Posted { receive: receive(serial), selection, bytes: 8 };
         monitor.observe(Process(1), &posted, &mut found);
-        let sent = Observation::Sent { message: message(serial), envelope, to: 1, bytes: 8 };
+        let sent =
+            Observation::Sent { message: message(serial), envelope, to: 1, bytes: 8, ready: false };
         monitor.observe(Process(0), &sent, &mut found);
     }
     let mut broken_by = |serial, taken_by| {

@@ -1,0 +1,96 @@
+//! Ready sends: the receive that takes one was posted when it started (MPI-3.1, Sec. 3.4).
+//!
+//! Where a clock tells when things happen, both moments are compared once it is known which receive
+//! takes the message: threads that run ahead of the clock tell their facts ahead of it, too. Without
+//! one the order of the facts is the order of events, and what matters is what stands in the queue of
+//! the receiver when the send starts. A message that nobody waits for when it is looked at came too
+//! early in either case.
+//!
+//! Left out: which of several senders' messages takes a receive is not known when one of them starts.
+//! A ready send that loses its receive to another sender, and meets one that was posted in the
+//! meantime, passes.
+
+use super::{Matching, broken};
+use crate::mpi::envelope::{Envelope, Rank};
+use crate::mpi::observation::{MessageId, Observation, ReceiveId};
+use crate::runtime::monitors::{Moment, Violation};
+
+const READY: &str = "the receive of a ready send is posted before the send starts";
+
+/// A ready send whose message nobody has taken.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub(super) struct Start {
+    message: MessageId,
+    envelope: Envelope,
+    moment: Moment,
+}
+
+impl Matching {
+    /// A fact in which a ready send may be concerned, before the others are told of it.
+    pub(in crate::runtime::monitors) fn of_ready(
+        &mut self,
+        fact: &Observation,
+        moment: impl FnOnce() -> Moment,
+        found: &mut Vec<Violation>,
+    ) {
+        if let Observation::Sent { message, envelope, to, ready: true, .. } = *fact {
+            let start = Start { message, envelope, moment: moment() };
+            if start.moment.at.is_none() && !self.has_receive(message, &envelope, to) {
+                found.push(early(&start, None));
+            } else {
+                self.ready.push(start);
+            }
+        } else if let Observation::Arrived { message, taken_by } = *fact
+            && !self.ready.is_empty()
+        {
+            found.extend(self.met(message, taken_by));
+        }
+    }
+
+    /// A message is looked at that may be that of a ready send.
+    fn met(&mut self, message: MessageId, taken_by: Option<ReceiveId>) -> Option<Violation> {
+        let place = self.ready.iter().position(|start| start.message == message)?;
+        let start = self.ready.remove(place);
+        let Some(receive) = taken_by else { return Some(early(&start, None)) };
+        let mut posted = self.posted[receive.process as usize].iter();
+        let posted = posted.find(|posted| posted.serial == receive.serial)?;
+        (posted.moment.at > start.moment.at).then(|| early(&start, Some(posted.moment)))
+    }
+
+    /// Whether a posted receive is left for a message, after those that its sender sent before it.
+    fn has_receive(&self, message: MessageId, envelope: &Envelope, to: u32) -> bool {
+        let posted = &self.posted[to as usize];
+        let messages = &self.messages[message.process as usize];
+        let mut taken = vec![false; posted.len()];
+        let mut takes = |envelope: &Envelope| {
+            let mut open = posted.iter().zip(&mut taken);
+            let first =
+                open.find(|(posted, taken)| !**taken && envelope.matches(&posted.selection));
+            first.map(|(_, taken)| *taken = true).is_some()
+        };
+        for serial in self.lanes[to as usize].serials(message.process, messages) {
+            if let Some(earlier) = messages.get(serial) {
+                takes(&earlier.envelope);
+            }
+        }
+        takes(envelope)
+    }
+}
+
+/// A ready send that started before its receive was posted, at `posted` where that is known.
+fn early(start: &Start, posted: Option<Moment>) -> Violation {
+    let Envelope { source: Rank(from), dest: Rank(to), tag, .. } = start.envelope;
+    let send = format!("the ready send of rank {from}{} with tag {tag}", start.moment.place());
+    let Some(posted) = posted else {
+        let detail = format!("rank {to} has no receive posted for it");
+        return broken("MPI_Rsend", READY, &[send], detail);
+    };
+    let receive = format!("the receive of rank {to}{}", posted.place());
+    let when = |moment: Moment| moment.at.map_or_else(String::new, |at| format!(" at {at}"));
+    let detail = format!(
+        "the send started{}, and the receive was posted{}",
+        when(start.moment),
+        when(posted)
+    );
+    broken("MPI_Rsend", READY, &[send, receive], detail)
+}
