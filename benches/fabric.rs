@@ -8,7 +8,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use divan::counter::ItemsCount;
 use mpisim::hardware::fabric::{
-    Arbitration, ConnId, Delivery, Fabric, FabricEvent, Framing, Hop, LookAhead, PathId,
+    Arbitration, ConnId, Delivery, Fabric, FabricEvent, Framing, Hop, Kind, LookAhead, PathId,
     ResourceId, ResourceSpec, Schedule, Service, Transfer,
 };
 use mpisim::units::{Bandwidth, Time, TimeDelta};
@@ -40,6 +40,7 @@ fn pipes(count: u32) -> Vec<ResourceSpec> {
     (0..count)
         .map(|index| ResourceSpec {
             name: index.to_string(),
+            kind: Kind::default(),
             service: Service::Shared { capacity: Bandwidth::from_gbit_per_s(100) },
             framing: Framing { unit: 256, overhead: 26 },
             arbitration: Arbitration::ByteQuantum,

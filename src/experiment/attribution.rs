@@ -50,7 +50,7 @@ fn work_of(point: &PointResult) -> impl Iterator<Item = (String, u64)> {
     let threads = spent.map(|spent| (format!("threads: {}", spent.part), spent.time.as_ps()));
     let mut kinds: BTreeMap<String, (u128, u128)> = BTreeMap::new();
     // The two lines of the cores are what `spent` says in full.
-    for used in point.resources.iter().filter(|used| !used.name.starts_with("cores")) {
+    for used in point.resources.iter().filter(|used| !used.is_of_cores()) {
         let (sum, count) = kinds.entry(kind(&used.name)).or_default();
         *sum += u128::from(used.busy.as_ps());
         *count += 1;

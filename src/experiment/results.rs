@@ -76,10 +76,25 @@ pub struct Explanation {
 pub struct Share {
     /// Whose time it was: a resource, or a rank with its core.
     pub resource: String,
+    /// What that is.
+    pub kind: Spends,
     /// What the time was spent on.
     pub phase: &'static str,
     /// How long.
     pub time: TimeDelta,
+}
+
+/// What time is spent by, where reports tell all of a kind as one.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Spends {
+    /// A core that runs a thread.
+    Core,
+    /// A core, and the memory that it copies in.
+    CoreAndMemory,
+    /// A link of the network.
+    Link,
+    /// Told by its name: those of other nodes are of its kind.
+    Other,
 }
 
 /// A call in which a rank found nothing to do.
@@ -142,7 +157,7 @@ pub struct Spent {
 /// What one resource did.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceUse {
-    /// Such as `node 0 pcie to device`, `node 1 link in`, `cores (mean)`.
+    /// Such as `node 0 PCIe to HCA`, `node 1 HCA units sending`, [`Self::CORES`].
     pub name: String,
     /// Time it was busy.
     pub busy: TimeDelta,
@@ -157,6 +172,16 @@ pub struct ResourceUse {
 }
 
 impl ResourceUse {
+    /// The line of all cores: their time in calls, in the mean.
+    pub const CORES: &'static str = "cores";
+    /// The line of their time in passes over channels.
+    pub const POLLING: &'static str = "cores polling";
+
+    /// Whether it is a line of the cores.
+    pub fn is_of_cores(&self) -> bool {
+        [Self::CORES, Self::POLLING].contains(&self.name.as_str())
+    }
+
     /// The part of the run in which the resource was busy, from 0 to 1; 0 where
     /// nothing ran.
     pub fn share(&self) -> f64 {

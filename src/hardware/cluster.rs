@@ -16,7 +16,9 @@ use std::collections::BTreeMap;
 
 use super::copies::{Copies, CoreCopy, Shares};
 use super::core::Place;
-use super::fabric::{Arbitration, Fabric, Framing, Hop, PathId, ResourceId, ResourceSpec, Service};
+use super::fabric::{
+    Arbitration, Boundary, Fabric, Framing, Hop, Kind, PathId, ResourceId, ResourceSpec, Service,
+};
 use super::gpu;
 use super::profile::Profile;
 use super::topology::{LinkId, Topology};
@@ -98,8 +100,18 @@ pub struct Cluster {
 
 /// A pipe that its users share fairly.
 pub(super) fn shared(name: String, capacity: Bandwidth, framing: Framing) -> ResourceSpec {
-    let service = Service::Shared { capacity };
-    ResourceSpec { name, service, framing, arbitration: Arbitration::default() }
+    let (kind, service) = (Kind::default(), Service::Shared { capacity });
+    ResourceSpec { name, kind, service, framing, arbitration: Arbitration::default() }
+}
+
+/// The same, where bytes go from one device to another.
+pub(super) fn boundary(
+    which: Boundary,
+    name: String,
+    capacity: Bandwidth,
+    framing: Framing,
+) -> ResourceSpec {
+    ResourceSpec { kind: Kind::Boundary(which), ..shared(name, capacity, framing) }
 }
 
 /// The rate at which the HCA can read memory: the platform's limit, or the reads in flight.
@@ -147,7 +159,7 @@ impl Cluster {
         let links = (0..topology.links())
             .map(|link| {
                 let link = LinkId(u32::try_from(link).expect("links are counted in u32"));
-                add(shared(topology.link_name(link), profile.link.data_bw, wire))
+                add(boundary(Boundary::Link, topology.link_name(link), profile.link.data_bw, wire))
             })
             .collect();
         let copies = Copies::new(profile, sites, far, &mut add);
@@ -349,13 +361,16 @@ impl Node {
         };
         let unit = |what: &str| ResourceSpec {
             name: name(what),
+            kind: Kind::default(),
             service,
             framing: Framing::NONE,
             arbitration: Arbitration::default(),
         };
+        let mut bus =
+            |way: &str, framing| add(boundary(Boundary::HcaBus, name(way), pcie.raw_bw, framing));
         Self {
-            pcie_down: add(shared(name("PCIe to HCA"), pcie.raw_bw, down)),
-            pcie_up: add(shared(name("PCIe from HCA"), pcie.raw_bw, up)),
+            pcie_down: bus("PCIe to HCA", down),
+            pcie_up: bus("PCIe from HCA", up),
             pcie_both: pcie
                 .bidirectional_bw
                 .map(|cap| add(shared(name("PCIe both ways"), cap, Framing::NONE))),

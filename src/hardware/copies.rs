@@ -18,10 +18,10 @@ use std::collections::BTreeMap;
 
 use super::cluster::shared;
 use super::core::Place;
-use super::fabric::{Fabric, Framing, Hop, PathId, ResourceId, ResourceSpec};
+use super::fabric::{Fabric, Framing, Hop, Kind, PathId, ResourceId, ResourceSpec};
 use super::memory::{CopyRate, Level, Memory, Side};
 use super::profile::Profile;
-use crate::units::{Bytes, TimeDelta};
+use crate::units::{Bandwidth, Bytes, TimeDelta};
 
 /// What one core copies, and where it lies.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -94,7 +94,7 @@ impl Copies {
         for &site in sites {
             rates.entry(Place { thread: 0, ..site }).or_insert_with_key(|place| {
                 let name = format!("{} copies", name_of(*place));
-                let beyond = add(shared(name, profile.mem.core_copy_bw_dram, Framing::NONE));
+                let beyond = add(copies(name, profile.mem.core_copy_bw_dram));
                 Rates { cached: None, beyond, remote: None }
             });
         }
@@ -103,16 +103,16 @@ impl Copies {
             let (node, socket, tile) = (place.node, place.socket, place.tile(cores_per_tile));
             if let Some(capacity) = tile_bw {
                 let name = format!("{} copies in caches", name_of(*place));
-                rates.cached = Some(add(shared(name, profile.mem.core_copy_bw, Framing::NONE)));
+                rates.cached = Some(add(copies(name, profile.mem.core_copy_bw)));
                 tiles.entry((node, socket, tile)).or_insert_with(|| {
                     let name = format!("node {node} socket {socket} tile {tile} copies");
-                    add(shared(name, capacity, Framing::NONE))
+                    add(copies(name, capacity))
                 });
             }
             if far {
                 let name = format!("{} copies between sockets", name_of(*place));
                 let capacity = profile.mem.core_copy_bw_remote;
-                rates.remote = Some(add(shared(name, capacity, Framing::NONE)));
+                rates.remote = Some(add(copies(name, capacity)));
             }
         }
         let memory = Memory::new(profile);
@@ -174,6 +174,11 @@ impl Copies {
         };
         limit.expect("copies between sockets are announced with the cluster")
     }
+}
+
+/// How fast cores copy at most.
+fn copies(name: String, capacity: Bandwidth) -> ResourceSpec {
+    ResourceSpec { kind: Kind::Copies, ..shared(name, capacity, Framing::NONE) }
 }
 
 fn name_of(place: Place) -> String {

@@ -9,7 +9,7 @@ use super::figure::{Axis, Bar, Scale, Stack};
 use super::html::point_name;
 use super::numbers::percent;
 use super::table::{Table, without_node};
-use crate::experiment::results::{Explanation, PointResult, RunResult};
+use crate::experiment::results::{Explanation, PointResult, RunResult, Share, Spends};
 use crate::units::TimeDelta;
 
 /// Points that are told part by part; a longer sweep gets a line for each point.
@@ -24,16 +24,12 @@ const SIDE_PARTS: usize = 6;
 const BARS: usize = 64;
 
 /// What resources of one kind are called.
-fn class(resource: &str) -> &str {
-    let what = without_node(resource);
-    if resource.starts_with("rank ") || resource.starts_with("process ") {
-        "core"
-    } else if what.ends_with("copies") || what.contains(" copies ") {
-        "core and memory"
-    } else if what == resource && resource.contains(" to ") {
-        "link"
-    } else {
-        what
+fn class(share: &Share) -> &str {
+    match share.kind {
+        Spends::Core => "core",
+        Spends::CoreAndMemory => "core and memory",
+        Spends::Link => "link",
+        Spends::Other => without_node(&share.resource),
     }
 }
 
@@ -44,7 +40,7 @@ type Part<'a> = (&'a str, &'static str);
 fn by_kind(explanation: &Explanation) -> Vec<(Part<'_>, TimeDelta)> {
     let mut sums: BTreeMap<Part<'_>, TimeDelta> = BTreeMap::new();
     for share in &explanation.parts {
-        *sums.entry((class(&share.resource), share.phase)).or_default() += share.time;
+        *sums.entry((class(share), share.phase)).or_default() += share.time;
     }
     let mut sums: Vec<_> = sums.into_iter().collect();
     sums.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
@@ -234,12 +230,12 @@ fn bar(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::results::Share;
 
     fn explained() -> RunResult {
         let mut result = crate::report::sample::ping_pong();
-        let share = |resource: &str, phase, ns| Share {
+        let share = |resource: &str, kind, phase, ns| Share {
             resource: resource.to_owned(),
+            kind,
             phase,
             time: TimeDelta::from_ns(ns),
         };
@@ -247,10 +243,10 @@ mod tests {
             point.explanation = Some(Explanation {
                 total: TimeDelta::from_ns(100),
                 parts: vec![
-                    share("node 0 PCIe to HCA", "latency", 40),
-                    share("rank 0", "copy", 35),
-                    share("node 1 PCIe to HCA", "latency", 15),
-                    share("host 0 to host 1", "transfer", 10),
+                    share("node 0 PCIe to HCA", Spends::Other, "latency", 40),
+                    share("rank 0", Spends::Core, "copy", 35),
+                    share("node 1 PCIe to HCA", Spends::Other, "latency", 15),
+                    share("host 0 to host 1", Spends::Link, "transfer", 10),
                 ],
                 waits: Vec::new(),
             });

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::account::Part;
 use crate::engine::{Causes, Moment, Tag};
-use crate::hardware::fabric::Stage;
+use crate::hardware::fabric::{Kind, ResourceSpec, Stage};
 use crate::protocols::contract::{Process, Thread};
 use crate::units::{Time, TimeDelta};
 
@@ -218,10 +218,24 @@ pub struct Message {
 /// A resource or a thread that time was spent on.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Spender {
-    /// A resource of the fabric, or a device, by its name.
-    Resource(String),
+    /// A resource of the fabric, by its name.
+    Resource(String, Kind),
+    /// A device, or a part of one, that is no resource of the fabric.
+    Device(String),
     /// A thread, with the core that it runs on.
     Thread(Process, Thread),
+}
+
+impl Spender {
+    /// A resource of the fabric.
+    pub fn resource(spec: &ResourceSpec) -> Self {
+        Self::Resource(spec.name.clone(), spec.kind)
+    }
+
+    /// What is no resource of the fabric.
+    pub fn device(name: &str) -> Self {
+        Self::Device(name.to_owned())
+    }
 }
 
 /// The causes of a run.

@@ -465,6 +465,7 @@ impl Running {
         let stats: Vec<ResourceStats> = self.cluster.fabric.snapshot(end);
         let resources = specs.zip(stats).map(|(spec, stats)| Used {
             name: spec.name.clone(),
+            kind: spec.kind,
             servers: match spec.service {
                 Service::Shared { .. } => 1,
                 Service::Servers { count, .. } => count,

@@ -15,7 +15,7 @@ use mpisim::hardware::what_if::GROUPS;
 use mpisim::runtime::causes::Spent;
 use mpisim::units::TimeDelta;
 
-fn plan_of(scenario: &str, overrides: &[&str]) -> Plan {
+pub(crate) fn plan_of(scenario: &str, overrides: &[&str]) -> Plan {
     let overrides = overrides.iter().map(|&text| text.to_owned()).collect();
     let request = Request { scenario: scenario.to_owned(), overrides, ..Request::default() };
     let (plan, diagnostics) = load(&request);
@@ -23,7 +23,7 @@ fn plan_of(scenario: &str, overrides: &[&str]) -> Plan {
     plan.unwrap()
 }
 
-fn point_of(scenario: &str, overrides: &[&str]) -> Point {
+pub(crate) fn point_of(scenario: &str, overrides: &[&str]) -> Point {
     plan_of(scenario, overrides).points[0].clone()
 }
 
@@ -32,7 +32,7 @@ fn explained(point: &Point) -> PointResult {
 }
 
 /// Every scenario that ships, by its name.
-fn scenarios(folder: &Path, names: &mut Vec<String>) {
+pub(crate) fn scenarios(folder: &Path, names: &mut Vec<String>) {
     let mut entries: Vec<PathBuf> =
         fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     entries.sort();

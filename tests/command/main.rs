@@ -10,6 +10,7 @@ mod common;
 mod schedules;
 
 mod bad_inputs;
+mod boundaries;
 mod check;
 mod claimed;
 mod cli;

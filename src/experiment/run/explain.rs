@@ -5,7 +5,8 @@
 
 use super::metrics::interval;
 use crate::experiment::plan::Point;
-use crate::experiment::results::{Explanation, Share, Waited};
+use crate::experiment::results::{Explanation, Share, Spends, Waited};
+use crate::hardware::fabric::{Boundary, Kind};
 use crate::protocols::contract::{Process, Thread};
 use crate::runtime::causes::{Blocked, Recorded, Spender, Spent};
 use crate::runtime::timed::Outcome;
@@ -21,9 +22,12 @@ pub fn explanation(point: &Point, outcome: &Outcome) -> Option<Explanation> {
         .map(|(tag, time)| match tag {
             Some(tag) => {
                 let resource = spender(point, recorded, tag.resource);
-                Share { resource, phase: Spent::of(tag.phase).name(), time }
+                let kind = kind_of(recorded.spenders.get(tag.resource as usize));
+                Share { resource, kind, phase: Spent::of(tag.phase).name(), time }
             }
-            None => Share { resource: "record".to_owned(), phase: NOT_KEPT, time },
+            None => {
+                Share { resource: "record".to_owned(), kind: Spends::Other, phase: NOT_KEPT, time }
+            }
         })
         .collect();
     parts.sort_by(|a, b| b.time.cmp(&a.time).then_with(|| key(a).cmp(&key(b))));
@@ -55,6 +59,15 @@ fn waited(point: &Point, wait: &Blocked, from: crate::units::Time) -> Waited {
 /// Peers of a wait that are named.
 const PEERS: usize = 4;
 
+fn kind_of(spender: Option<&Spender>) -> Spends {
+    match spender {
+        Some(Spender::Thread(..)) => Spends::Core,
+        Some(Spender::Resource(_, Kind::Copies)) => Spends::CoreAndMemory,
+        Some(Spender::Resource(_, Kind::Boundary(Boundary::Link))) => Spends::Link,
+        Some(Spender::Resource(..) | Spender::Device(_)) | None => Spends::Other,
+    }
+}
+
 /// What reports call the resource of a tag.
 pub fn spender(point: &Point, recorded: &Recorded, resource: u32) -> String {
     let spender = recorded.spenders.get(resource as usize);
@@ -64,7 +77,7 @@ pub fn spender(point: &Point, recorded: &Recorded, resource: u32) -> String {
 /// What reports call a resource or a thread.
 pub fn spender_name(point: &Point, spender: &Spender) -> String {
     match spender {
-        Spender::Resource(name) => name.clone(),
+        Spender::Resource(name, _) | Spender::Device(name) => name.clone(),
         Spender::Thread(process, inner) => thread(point, *process, *inner),
     }
 }

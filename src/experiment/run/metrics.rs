@@ -4,9 +4,10 @@ use super::job::{Noted, placed};
 use super::{account, explain};
 use crate::experiment::plan::{Addressing, Point, Workload};
 use crate::experiment::results::{Metric, PointResult, ResourceUse, Spent};
+use crate::hardware::fabric::{Boundary, Kind};
 use crate::runtime::account::{Account, Part};
 use crate::runtime::device::marks_of;
-use crate::runtime::loggops::schedule::Kind;
+use crate::runtime::loggops::schedule;
 use crate::runtime::timed::{Ending, Mark, Outcome, Used};
 use crate::units::{Time, TimeDelta};
 use crate::workloads::application::Task as ApplicationTask;
@@ -261,7 +262,7 @@ pub(super) fn messages(point: &Point) -> f64 {
         Workload::Gpu(workload) => to_f64(workload.messages()),
         Workload::Goal(replayed) => {
             let ops = replayed.schedule.ops();
-            to_f64(ops.iter().filter(|op| op.kind == Kind::Send).count() as u64)
+            to_f64(ops.iter().filter(|op| op.kind == schedule::Kind::Send).count() as u64)
         }
         Workload::OneSided(_) | Workload::Packing(_) | Workload::Program(_) => 0.0,
     }
@@ -274,10 +275,10 @@ fn part_time(outcome: &Outcome, part: u32) -> Option<TimeDelta> {
     Some(end?.since(start?))
 }
 
-/// Bytes over both directions of the bus of a GPU.
+/// Bytes over both directions of the buses of GPUs, headers included.
 fn over_the_bus(outcome: &Outcome) -> u64 {
-    let bus = outcome.resources.iter().filter(|used| used.name.contains("PCIe"));
-    bus.map(|used| used.stats.raw_bytes).sum()
+    let is_bus = |used: &&Used| used.kind == Kind::Boundary(Boundary::GpuBus);
+    outcome.resources.iter().filter(is_bus).map(|used| used.stats.raw_bytes).sum()
 }
 
 /// What a cycle takes a rank in the mean, how often one of all ranks ends, and its packets.
@@ -347,7 +348,9 @@ fn between_marks(outcome: &Outcome) -> (Time, Time) {
 /// What every resource did over the whole run; cores are one line.
 fn resources(outcome: &Outcome) -> Vec<ResourceUse> {
     let elapsed = outcome.end.since(Time::ZERO);
-    let hardware = outcome.resources.iter().map(|Used { name, servers, stats }| ResourceUse {
+    // What cores copy at most is hundreds of lines that say little.
+    let shared = outcome.resources.iter().filter(|used| used.kind != Kind::Copies);
+    let hardware = shared.map(|Used { name, servers, stats, .. }| ResourceUse {
         name: name.clone(),
         busy: stats.busy.scaled(1, u64::from(*servers)),
         elapsed,
@@ -364,11 +367,9 @@ fn resources(outcome: &Outcome) -> Vec<ResourceUse> {
         queue_max: 0,
     };
     // Means over all cores: time in calls, and time in passes that met an arrival.
-    let working = core("cores", mean(outcome, Account::working));
-    let polling = core("cores polling", mean(outcome, Account::polling));
-    // A core's own copy limit is no shared resource: hundreds of lines that say little.
-    let shared = hardware.filter(|resource| !resource.name.ends_with("copies"));
-    [working, polling].into_iter().chain(shared.filter(|resource| resource.packets > 0)).collect()
+    let working = core(ResourceUse::CORES, mean(outcome, Account::working));
+    let polling = core(ResourceUse::POLLING, mean(outcome, Account::polling));
+    [working, polling].into_iter().chain(hardware.filter(|resource| resource.packets > 0)).collect()
 }
 
 /// The mean over all threads of some time of theirs.

@@ -6,6 +6,7 @@ use super::explain::spender;
 use crate::engine::{Moment, Stretch};
 use crate::experiment::plan::Point;
 use crate::experiment::results::{Arrow, Lasting, Sequence, Slice, Timeline};
+use crate::hardware::fabric::Kind;
 use crate::runtime::causes::{Recorded, Spender, Spent};
 use crate::units::Time;
 use crate::workloads::windowed::{END, START};
@@ -152,7 +153,7 @@ pub fn sequence(point: &Point, title: &str, recorded: &Recorded) -> Option<Seque
 fn rank_of(recorded: &Recorded, resource: u32) -> Option<u32> {
     match recorded.spenders.get(resource as usize)? {
         Spender::Thread(process, _) => Some(process.0),
-        Spender::Resource(_) => None,
+        Spender::Resource(..) | Spender::Device(_) => None,
     }
 }
 
@@ -160,9 +161,9 @@ fn rank_of(recorded: &Recorded, resource: u32) -> Option<u32> {
 fn shared_copies(recorded: &Recorded) -> Vec<Lasting> {
     let all: BTreeMap<Moment, Stretch> =
         recorded.causes.all().map(|stretch| (stretch.end, stretch)).collect();
-    let by_core = |resource: u32| match recorded.spenders.get(resource as usize) {
-        Some(Spender::Resource(name)) => name.contains("copies"),
-        Some(Spender::Thread(..)) | None => false,
+    let by_core = |resource: u32| {
+        let spender = recorded.spenders.get(resource as usize);
+        matches!(spender, Some(Spender::Resource(_, Kind::Copies)))
     };
     let copying = |stretch: &Stretch| {
         let spent = Spent::of(stretch.tag.phase);

@@ -52,8 +52,8 @@ use shared::{NONE_BEFORE, Shared};
 use solve::Solver;
 use spec::EventKind;
 pub use spec::{
-    About, Arbitration, ConnId, Delivery, FabricEvent, Framing, Hop, PathId, ResourceId,
-    ResourceSpec, ResourceStats, Schedule, Service, Share, Transfer,
+    About, Arbitration, Boundary, ConnId, Delivery, FabricEvent, Framing, Hop, Kind, PathId,
+    ResourceId, ResourceSpec, ResourceStats, Schedule, Service, Share, Transfer,
 };
 
 use watch::Watch;

@@ -98,11 +98,37 @@ pub enum Arbitration {
     Strict,
 }
 
+/// A place where bytes go from one device to another.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Boundary {
+    /// A direction of a link of the network.
+    Link,
+    /// A direction of the bus of an HCA.
+    HcaBus,
+    /// A direction of the bus of a GPU.
+    GpuBus,
+}
+
+/// What a resource is, for reports: nothing of the fabric depends on it.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Kind {
+    /// Each byte that crosses is charged here once, with the headers of its packets.
+    Boundary(Boundary),
+    /// What a core, or the cores of a tile, copy.
+    Copies,
+    /// Bytes on their way to a boundary, or beyond it, are charged here, too: a limit of two
+    /// directions together, a DMA engine, a unit, memory.
+    #[default]
+    Other,
+}
+
 /// One shared piece of hardware.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ResourceSpec {
-    /// For reports.
+    /// For people.
     pub name: String,
+    /// For those who sum what resources did.
+    pub kind: Kind,
     /// How it serves.
     pub service: Service,
     /// How payload is cut into packets here.

@@ -4,8 +4,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::{
-    Arbitration, ConnId, Delivery, Fabric, FabricEvent, Framing, Hop, PathId, Resource, ResourceId,
-    ResourceSpec, Schedule, Service, Transfer,
+    Arbitration, ConnId, Delivery, Fabric, FabricEvent, Framing, Hop, Kind, PathId, Resource,
+    ResourceId, ResourceSpec, Schedule, Service, Transfer,
 };
 use crate::units::{Bandwidth, Time, TimeDelta};
 
@@ -52,6 +52,7 @@ impl Schedule for Agenda {
 fn run(fault: Option<Fault>, messages: &[(u64, u32, u32, u64)]) -> Vec<u64> {
     let link = ResourceSpec {
         name: "link".to_owned(),
+        kind: Kind::default(),
         service: Service::Shared { capacity: Bandwidth::from_gbit_per_s(100) },
         framing: Framing::NONE,
         arbitration: Arbitration::ByteQuantum,

@@ -17,9 +17,8 @@ use super::copy::{Copy, Direction, HostMemory};
 use super::flaw::Flaw;
 use super::shape::Shape;
 use super::work::{BusTraffic, Work};
-use crate::hardware::fabric::{
-    Arbitration, Fabric, Framing, Hop, PathId, ResourceId, ResourceSpec, Service,
-};
+use crate::hardware::cluster::{boundary, shared};
+use crate::hardware::fabric::{Boundary, Fabric, Framing, Hop, PathId, ResourceId, ResourceSpec};
 use crate::units::{Bandwidth, Bytes, PS_PER_S, TimeDelta};
 
 /// Units of the issue resource for each instruction: far above the bytes that one moves.
@@ -62,12 +61,12 @@ impl Bus {
         host: Option<ResourceId>,
         add: &mut impl FnMut(ResourceSpec) -> ResourceId,
     ) -> Self {
-        let mut pipe = |what: &str, capacity: Bandwidth, framing: Framing| {
-            let service = Service::Shared { capacity };
-            let name = format!("{name} {what}");
-            add(ResourceSpec { name, service, framing, arbitration: Arbitration::default() })
+        let named = |what: &str| format!("{name} {what}");
+        let pipe = |what: &str, capacity| shared(named(what), capacity, Framing::NONE);
+        let bus = |way: &str, overhead| {
+            let packets = Framing { unit: shape.payload, overhead };
+            boundary(Boundary::GpuBus, named(way), shape.bus, packets)
         };
-        let tlp = |overhead| Framing { unit: shape.payload, overhead };
         let bits = u128::from(shape.issue_rate.as_hz()) * u128::from(shape.sms);
         let bits = bits * u128::from(INSTRUCTION) * 8;
         let issue = Bandwidth::from_bit_per_s(u64::try_from(bits).expect("below 2^63 bit/s"));
@@ -75,24 +74,24 @@ impl Bus {
         let mut reads = |what: &str, requests| {
             [("", shape.read_latency), (" behind writes", behind)].map(|(state, latency)| {
                 let rate = shape.read_rate(requests, latency);
-                pipe(&format!("{what}{state}"), rate, Framing::NONE)
+                add(pipe(&format!("{what}{state}"), rate))
             })
         };
         let (copy_reads, sm_reads) =
             (reads("engine reads", shape.copy_reads), reads("SM reads", shape.sm_reads));
         Self {
-            issue: pipe("issue slots", issue, Framing::NONE),
+            issue: add(pipe("issue slots", issue)),
             own_issue: (0..shape.concurrent_kernels.min(OWN))
-                .map(|slot| pipe(&format!("issue slots of kernel {slot}"), issue, Framing::NONE))
+                .map(|slot| add(pipe(&format!("issue slots of kernel {slot}"), issue)))
                 .collect(),
-            memory: pipe("memory", shape.memory_bw, Framing::NONE),
-            up: pipe("PCIe to host", shape.bus, tlp(shape.write_overhead)),
-            down: pipe("PCIe from host", shape.bus, tlp(shape.read_overhead)),
+            memory: add(pipe("memory", shape.memory_bw)),
+            up: add(bus("PCIe to host", shape.write_overhead)),
+            down: add(bus("PCIe from host", shape.read_overhead)),
             copy_reads,
             sm_reads,
             rows: ["to device", "to host", "in device"]
-                .map(|way| pipe(&format!("rows {way}"), shape.memory_bw, Framing::NONE)),
-            staging: pipe("staging", shape.staging_bw, Framing::NONE),
+                .map(|way| add(pipe(&format!("rows {way}"), shape.memory_bw))),
+            staging: add(pipe("staging", shape.staging_bw)),
             both,
             host,
         }

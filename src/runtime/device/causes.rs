@@ -27,9 +27,9 @@ impl Running {
                 last = moment;
             }
         }
-        let resources = specs.iter().map(|spec| Spender::Resource(spec.name.clone()));
+        let resources = specs.iter().map(Spender::resource);
         let cores = u32::try_from(self.setup.programs.len()).expect("a GPU has few processes");
-        let gpu = std::iter::once(Spender::Resource("GPU".to_owned()));
+        let gpu = std::iter::once(Spender::device("GPU"));
         let devices = gpu.chain((0..cores).map(|core| Spender::Thread(Process(core), Thread(0))));
         Some(Recorded {
             causes,

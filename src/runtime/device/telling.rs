@@ -49,5 +49,5 @@ impl Running {
 }
 
 fn on(place: &str, what: &str) -> Words {
-    Words { place: Spender::Resource(place.to_owned()), what: what.to_owned() }
+    Words { place: Spender::device(place), what: what.to_owned() }
 }

@@ -639,6 +639,7 @@ where
         let specs = self.cluster.fabric.resources().iter();
         let used = (0..).zip(specs).map(|(index, spec)| Used {
             name: spec.name.clone(),
+            kind: spec.kind,
             servers: match spec.service {
                 Service::Shared { .. } => 1,
                 Service::Servers { count, .. } => count,
@@ -675,7 +676,7 @@ where
             let landings = self.memories.landings(process);
             system::leftovers(process, machine.leftovers(), landings, &mut self.violations);
         }
-        for Used { name, servers, stats } in resources {
+        for Used { name, servers, stats, .. } in resources {
             let most = elapsed * u64::from(*servers);
             self.violations.extend(system::utilisation(name, stats.busy, most));
         }

@@ -2,7 +2,7 @@
 
 use super::faults::Tally;
 use crate::engine::{Digest, LimitReached};
-use crate::hardware::fabric::ResourceStats;
+use crate::hardware::fabric::{Kind, ResourceStats};
 use crate::protocols::contract::{Process, ProtocolError, Thread};
 use crate::runtime::account::Account;
 use crate::runtime::causes::Recorded;
@@ -103,6 +103,8 @@ pub struct Outcome {
 pub struct Used {
     /// Its name.
     pub name: String,
+    /// What it is.
+    pub kind: Kind,
     /// How many serve side by side: busy time counts each.
     pub servers: u32,
     /// What it did.

@@ -77,17 +77,17 @@ where
 
     fn words_of_wires(&mut self, event: FabricEvent) -> Words {
         let at = |resource: ResourceId, what: &str| Words {
-            place: Spender::Resource(self.resource(resource)),
+            place: self.resource(resource),
             what: what.to_owned(),
         };
         match self.cluster.fabric.about(event) {
             About::Reaches(token, Some(resource)) => {
-                let place = Spender::Resource(self.resource(resource));
+                let place = self.resource(resource);
                 Words { place, what: format!("{} reaches it", self.carried(token)) }
             }
             About::Reaches(token, None) => self.arrives(token),
             About::MayEnd(token, resource) => {
-                let place = Spender::Resource(self.resource(resource));
+                let place = self.resource(resource);
                 Words { place, what: format!("{} has moved", self.carried(token)) }
             }
             About::Chooses(resource) => at(resource, "chooses whom to serve next"),
@@ -98,8 +98,8 @@ where
         }
     }
 
-    fn resource(&self, resource: ResourceId) -> String {
-        self.cluster.fabric.resources()[resource.0 as usize].name.clone()
+    fn resource(&self, resource: ResourceId) -> Spender {
+        Spender::resource(&self.cluster.fabric.resources()[resource.0 as usize])
     }
 
     /// What the fabric carries under a token.
@@ -174,14 +174,14 @@ fn of_process(process: Process, what: &str) -> Words {
 }
 
 fn of_wires(what: &str) -> Words {
-    Words { place: Spender::Resource("wires".to_owned()), what: what.to_owned() }
+    Words { place: Spender::device("wires"), what: what.to_owned() }
 }
 
 fn of_plan(fault: u32, does: &str) -> Words {
-    let place = Spender::Resource("fault plan".to_owned());
+    let place = Spender::device("fault plan");
     Words { place, what: format!("fault {fault} {does}") }
 }
 
 fn of_gpu(what: &str) -> Words {
-    Words { place: Spender::Resource("GPU".to_owned()), what: what.to_owned() }
+    Words { place: Spender::device("GPU"), what: what.to_owned() }
 }

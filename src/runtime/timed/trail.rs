@@ -633,11 +633,11 @@ where
     pub(super) fn take_trail(&mut self) -> Option<Recorded> {
         let trail = self.trail.take()?;
         let resources = self.cluster.fabric.resources().iter();
-        let resources = resources.map(|spec| Spender::Resource(spec.name.clone()));
+        let resources = resources.map(Spender::resource);
         let threads = self.actors.iter().map(|actor| Spender::Thread(actor.process, actor.inner));
         let nodes = self.actors.iter().map(|actor| actor.placement.place.node + 1).max();
         let pairs = (0..nodes.unwrap_or(0))
-            .map(|node| Spender::Resource(format!("node {node} HCA queue pairs")));
+            .map(|node| Spender::Device(format!("node {node} HCA queue pairs")));
         Some(trail.recorded(resources.chain(threads).chain(pairs)))
     }
 }

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use mpisim::hardware::fabric::{
-    Arbitration, ConnId, Delivery, Fabric, FabricEvent, Framing, Hop, PathId, ResourceId,
+    Arbitration, ConnId, Delivery, Fabric, FabricEvent, Framing, Hop, Kind, PathId, ResourceId,
     ResourceSpec, ResourceStats, Schedule, Service, Transfer,
 };
 use mpisim::units::{Bandwidth, Time, TimeDelta};
@@ -45,6 +45,7 @@ pub(crate) const fn message(at: u64, conn: u32, path: usize, bytes: u64) -> Mess
 pub(crate) fn pipe(ps_per_byte: u64) -> ResourceSpec {
     ResourceSpec {
         name: format!("{ps_per_byte} ps/B"),
+        kind: Kind::default(),
         service: Service::Shared {
             capacity: Bandwidth::from_bit_per_s(8_000_000_000_000 / ps_per_byte),
         },
