@@ -9,11 +9,12 @@ use super::machines;
 use crate::experiment::claim::figures::Figure;
 use crate::experiment::diagnostic::Diagnostics;
 use crate::experiment::json::{self, Node, Value as Json};
+use crate::experiment::model_file::Confidence;
 use crate::experiment::overrides::{self, Spelling};
-use crate::experiment::plan::assumed::{Assumption, assumptions};
+use crate::experiment::plan::assumed::{self, Assumption};
 use crate::experiment::plan::{MpiOptions, Plan};
 use crate::experiment::schema::SCENARIO;
-use crate::experiment::shape::{Field, Need, Shape, Variant};
+use crate::experiment::shape::{Field, NOTE, Need, Shape, Variant};
 use crate::experiment::store::RunIdentity;
 use crate::units::Bytes;
 
@@ -63,6 +64,7 @@ fn resolve(plan: &Plan) -> Map<String, Value> {
         out.insert("sweep".to_owned(), Value::Object(axes.collect()));
     }
     put_thresholds(plan, &mut out);
+    keep_sources_that_hold(plan, &mut out);
     put_assumed(plan, &mut out);
     if let Some(limits) = out.get_mut("limits").filter(|_| !has(&tree, "limits", "time")) {
         limits["time"] = Value::String(plan.points[0].limits.time.to_string());
@@ -110,23 +112,28 @@ fn put_thresholds(plan: &Plan, out: &mut Map<String, Value>) {
     }
 }
 
+/// A number that the command line set has no source any more.
+fn keep_sources_that_hold(plan: &Plan, out: &mut Map<String, Value>) {
+    let holds = |path: &str| plan.sourced.iter().any(|one| one.number.path == path);
+    if let Some(Value::Object(sources)) = out.get_mut("sources") {
+        sources.retain(|path, _| path == NOTE.key || holds(path));
+    }
+}
+
 /// Where the scenario's own assumptions stand, beside those of its machine.
 const ASSUMED: &str = "assumed";
 
 /// What some point assumes, once for each value.
 fn put_assumed(plan: &Plan, out: &mut Map<String, Value>) {
-    let mut all = Vec::new();
-    for one in plan.points.iter().flat_map(assumptions) {
-        if !all.contains(&one) {
-            all.push(one);
-        }
-    }
+    let all = assumed::of(plan);
     let as_json = |one: &Assumption| {
-        let Assumption { path, value, low, high, note } = one;
-        json!({
-            "path": path, "value": value, "confidence": "assumed", "source": "EST",
-            "low": low, "high": high, "note": note,
-        })
+        let (low, high) = one.range.clone().unzip();
+        let mut all = json!({
+            "path": one.path, "value": one.value, "confidence": Confidence::Assumed.word(),
+            "source": one.source, "low": low, "high": high, "note": one.note,
+        });
+        all.as_object_mut().expect("it is one").retain(|_, value| !value.is_null());
+        all
     };
     if !all.is_empty() {
         out.insert(ASSUMED.to_owned(), all.iter().map(as_json).collect());

@@ -35,7 +35,7 @@ pub enum Confidence {
 }
 
 /// The words for [`Confidence`] in a file.
-static CONFIDENCE: Shape = Shape::Word(&[
+pub(super) static CONFIDENCE: Shape = Shape::Word(&[
     ("assumed", "an estimate"),
     ("derived", "computed from other numbers"),
     ("spec", "a vendor's statement, a stated configuration or a source-code constant"),
@@ -54,7 +54,8 @@ impl Confidence {
         }
     }
 
-    fn from_word(word: &str) -> Self {
+    /// What a word says that was checked.
+    pub(super) fn from_word(word: &str) -> Self {
         match word {
             "assumed" => Self::Assumed,
             "derived" => Self::Derived,

@@ -50,6 +50,7 @@ mod one_sided;
 mod packing;
 mod point;
 mod progress;
+pub mod sources;
 mod tiles;
 
 /// A scenario that can be run.
@@ -73,6 +74,8 @@ pub struct Plan {
     pub sweep: Sweep,
     /// Every point, in sweep order.
     pub points: Vec<Point>,
+    /// Numbers of the scenario that have a source.
+    pub sourced: Vec<sources::Sourced>,
     /// What is drawn.
     pub figures: Vec<Figure>,
     /// What is expected.
@@ -480,6 +483,7 @@ fn read(diagnostics: &mut Diagnostics, request: &Request) -> Option<Plan> {
         Models::new(&request.library, folder.clone().filter(|folder| is_folder(folder.as_path())));
     let folder = folder.unwrap_or_default();
     let models = (models, folder.clone());
+    let sourced = sources::read(diagnostics, &tree, &sweep, &request.overrides);
     let points = points(diagnostics, &tree, &sweep, models);
     let schedules = schedules(points.as_deref().unwrap_or_default());
     let kind = tree.get("workload").and_then(|workload| workload.word("kind")).unwrap_or("");
@@ -499,6 +503,7 @@ fn read(diagnostics: &mut Diagnostics, request: &Request) -> Option<Plan> {
         bytes: loaded.bytes,
         overrides: request.overrides.clone(),
         points: points?,
+        sourced,
         sweep,
         figures,
         claims,
@@ -658,7 +663,9 @@ fn check_swept_machine(
 fn without_lists(tree: &Node) -> Node {
     let mut out = tree.clone();
     if let Value::Object(members) = &mut out.value {
-        members.retain(|member| !matches!(member.key.as_str(), "sweep" | "figures" | "claims"));
+        members.retain(|member| {
+            !matches!(member.key.as_str(), "sweep" | "figures" | "claims" | "sources")
+        });
     }
     out
 }

@@ -13,6 +13,7 @@ mod one_sided;
 mod outside;
 mod packing;
 mod pieces;
+mod sources;
 mod sweep;
 mod tiles;
 
@@ -561,10 +562,16 @@ static LIMITS: Shape = Shape::Object(&[
 ]);
 
 /// The keys of a scenario.
-pub static SCENARIO: [Field; 19] = [
+pub static SCENARIO: [Field; 20] = [
     required("schema", &Shape::Count { min: 0, max: u64::MAX }, "1", "The version of this form."),
     required("title", &TITLE, "\"Message rate\"", "One line for figures and reports."),
     optional("source", &SOURCE, "Document and figure that it reproduces."),
+    optional(
+        "sources",
+        &Shape::Paths(&sources::SOURCED),
+        "Where numbers of the scenario come from, by their paths: what was fitted, and what a document \
+         states.",
+    ),
     super::shape::NOTE,
     required("machine", &Shape::Machine, "\"knc-qdr\"", "The machine of every node."),
     default("nodes", &Shape::Count { min: 1, max: 1_000_000 }, "2", "Number of nodes."),

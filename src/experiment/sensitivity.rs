@@ -1,8 +1,7 @@
 //! How much results depend on numbers that nobody measured: each at its lowest and its highest
 //! plausible value, all others as they are.
 
-use super::plan::assumed::assumptions;
-use super::plan::{self, Plan, Request};
+use super::plan::{self, Plan, Request, assumed};
 use super::results::{ClaimStatus, PointResult, RunResult};
 use crate::experiment::model_file::{Confidence, KnownNumber};
 
@@ -59,16 +58,13 @@ pub fn uncertain(plan: &Plan, all: bool) -> Vec<Uncertain> {
         let numbers = point.machine.numbers.iter();
         let open = |number: &&KnownNumber| all || number.confidence == Confidence::Assumed;
         numbers.filter(open).filter_map(of_machine).for_each(&mut add);
-        for one in assumptions(point) {
-            add(Uncertain {
-                path: one.path.to_owned(),
-                value: one.value,
-                low: one.low.to_owned(),
-                high: one.high.to_owned(),
-                span: None,
-                source: one.note.to_owned(),
-            });
-        }
+    }
+    let sourced = plan.sourced.iter().filter(|_| all).map(|one| one.number.clone());
+    for one in assumed::of(plan).into_iter().chain(sourced) {
+        let Some((low, high)) = one.range else { continue };
+        let (path, value) = (one.path, one.value);
+        let source = one.note.unwrap_or(one.source);
+        add(Uncertain { path, value, low, high, span: None, source });
     }
     found
 }

@@ -186,10 +186,15 @@ pub fn read(diagnostics: &mut Diagnostics, tree: &Node) -> Option<Sweep> {
     (diagnostics.errors() == before).then_some(sweep)
 }
 
-fn axis(diagnostics: &mut Diagnostics, tree: &Node, member: &Member) -> Option<Axis> {
-    let at = check::join("sweep", &member.key);
-    let target = match path::find(&SCENARIO, tree, &member.key) {
-        Ok(target) => target,
+/// What the key of `member`, which stands at `at`, names; `None` with a report.
+pub(super) fn target(
+    diagnostics: &mut Diagnostics,
+    tree: &Node,
+    member: &Member,
+    at: &str,
+) -> Option<Target> {
+    match path::find(&SCENARIO, tree, &member.key) {
+        Ok(target) => Some(target),
         Err(error) => {
             let one = Diagnostic::error(
                 &codes::UNKNOWN_PATH,
@@ -202,9 +207,14 @@ fn axis(diagnostics: &mut Diagnostics, tree: &Node, member: &Member) -> Option<A
                 Some(near) => one.help(format!("did you mean `{near}`?")),
                 None => one,
             });
-            return None;
+            None
         }
-    };
+    }
+}
+
+fn axis(diagnostics: &mut Diagnostics, tree: &Node, member: &Member) -> Option<Axis> {
+    let at = check::join("sweep", &member.key);
+    let target = target(diagnostics, tree, member, &at)?;
     let nodes = match member.node.elements() {
         Some(values) => values.to_vec(),
         None => expand(diagnostics, &member.node, target, &at)?,
@@ -259,7 +269,8 @@ fn axis_values(
     (diagnostics.errors() == before).then_some(values)
 }
 
-fn check_value(diagnostics: &mut Diagnostics, node: &Node, target: Target, at: &str) {
+/// Reports what is wrong with a value for `target`.
+pub(super) fn check_value(diagnostics: &mut Diagnostics, node: &Node, target: Target, at: &str) {
     match target {
         Target::Field(shape) => check(diagnostics, node, shape, at),
         Target::Parameter(parameter) => model_file::check_value(diagnostics, node, parameter, at),
@@ -290,7 +301,7 @@ fn is_decimal(target: Target) -> bool {
 }
 
 /// A value in its one form: text, and smallest steps (billionths for decimal numbers).
-fn canonical(node: &Node, target: Target) -> Option<(String, Option<u64>)> {
+pub(super) fn canonical(node: &Node, target: Target) -> Option<(String, Option<u64>)> {
     match &node.value {
         Value::Text(text) => match dimension(target) {
             Some(dimension) => {

@@ -231,6 +231,24 @@ fn what_a_scenario_assumes_is_shown_with_its_range() {
     assert!(resolved("rma/fig05_mutex", &[]).get("assumed").is_none());
 }
 
+/// A number of a program that was fitted is shown with what it was fitted to, until it is set.
+#[test]
+fn a_fitted_number_of_a_program_is_shown_with_its_source() {
+    let scratch = Scratch::new("fitted");
+    let shown = |set: &[&str]| {
+        let words = ["show", "coop/fig19_comd", "--resolved"].iter().chain(set);
+        scratch.run(&words.copied().collect::<Vec<_>>()).check(0, &[]).json()
+    };
+    let fitted = shown(&[]);
+    let assumed = &fitted["assumed"][0];
+    assert_eq!(assumed["path"], "workload.compute");
+    assert_eq!((&assumed["value"], &assumed["low"]), (&"60.7 ms".into(), &"57.5 ms".into()));
+    assert_eq!(assumed["source"], "fit: coop Fig. 19(a)");
+    assert_eq!(fitted["sources"]["workload.compute"]["source"], assumed["source"]);
+    let set = shown(&["--set", "workload.compute=1 ms"]);
+    assert!(set.get("assumed").is_none() && set["sources"].get("workload.compute").is_none());
+}
+
 #[test]
 fn axes_say_what_they_show_and_times_far_apart_are_spread() {
     let scratch = Scratch::new("axes");

@@ -73,3 +73,27 @@ fn what_cannot_vary_is_refused_before_anything_runs() {
     scratch.run(&["sensitivity", "a.json", "--figure", "none/a.svg"]).check(4, &["none/a.svg"]);
     assert!(!scratch.path("results").exists());
 }
+
+/// A number of a program is varied like one of a machine: `compute` here is all of a step's end.
+#[test]
+fn a_number_of_a_program_is_varied_by_its_source() {
+    let scratch = Scratch::new("sensitivity-sources");
+    let scenario = r#"{
+  "schema": 1,
+  "title": "Steps",
+  "machine": "ideal",
+  "sources": { "workload.compute": {
+    "confidence": "assumed", "source": "fit: a step", "low": "50 us", "high": "200 us"
+  } },
+  "workload": { "kind": "stencil", "processes": 2, "processes_per_node": 1, "size": "8 B",
+    "steps": 3, "compute": "100 us" }
+}
+"#;
+    scratch.write("a.json", scenario);
+    let words = ["sensitivity", "a.json", "--metric", "step_time", "--format", "json"];
+    let json = scratch.run(&words).check(0, &[]).json();
+    let numbers = json["numbers"].as_array().unwrap();
+    let compute = numbers.iter().find(|one| one["path"] == "workload.compute").unwrap();
+    assert!(change(compute, "at_low") < -0.4 && change(compute, "at_high") > 0.9, "{compute}");
+    assert_eq!(compute["source"], "fit: a step");
+}

@@ -7,3 +7,4 @@ mod expectations;
 mod guide;
 mod notebooks;
 mod rows;
+mod sources;

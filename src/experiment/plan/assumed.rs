@@ -2,7 +2,9 @@
 //!
 //! A machine says so of its own numbers (`confidence`); these belong to programs and libraries.
 
-use super::{Point, Workload};
+use super::super::model_file::Confidence;
+use super::sources::Sourced;
+use super::{Plan, Point, Workload};
 use crate::protocols::rma::Issue;
 use crate::units::{Bytes, TimeDelta};
 use crate::workloads::gpu::GpuWorkload;
@@ -13,19 +15,49 @@ use crate::workloads::one_sided::Task;
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Assumption {
     /// The scenario's path.
-    pub path: &'static str,
+    pub path: String,
     /// What the point has.
     pub value: String,
-    /// The lowest value that is plausible.
-    pub low: &'static str,
-    /// The highest.
-    pub high: &'static str,
+    /// The lowest and the highest value that is plausible.
+    pub range: Option<(String, String)>,
+    /// Where it comes from.
+    pub source: String,
     /// Why.
-    pub note: &'static str,
+    pub note: Option<String>,
+}
+
+impl Assumption {
+    /// A number that a mechanism needs and nobody states.
+    fn estimate(path: &str, value: String, (low, high): (&str, &str), why: &str) -> Self {
+        Self {
+            path: path.to_owned(),
+            value,
+            range: Some((low.to_owned(), high.to_owned())),
+            source: ESTIMATE.to_owned(),
+            note: Some(why.to_owned()),
+        }
+    }
+}
+
+/// The source of an estimate, as in models.
+const ESTIMATE: &str = "EST";
+
+/// What the points of a plan assume, each value once: what the scenario says so of, and what its
+/// mechanisms need besides.
+pub fn of(plan: &Plan) -> Vec<Assumption> {
+    let is_assumed = |one: &&Sourced| one.confidence == Confidence::Assumed;
+    let mut all: Vec<Assumption> =
+        plan.sourced.iter().filter(is_assumed).map(|one| one.number.clone()).collect();
+    for one in plan.points.iter().flat_map(assumptions) {
+        if !all.contains(&one) {
+            all.push(one);
+        }
+    }
+    all
 }
 
 /// What a point assumes; nothing where it says nothing of the kind.
-pub fn assumptions(point: &Point) -> Vec<Assumption> {
+fn assumptions(point: &Point) -> Vec<Assumption> {
     if let Workload::Gpu(workload) = &point.workload {
         return kernel(workload);
     }
@@ -46,56 +78,32 @@ fn kernel(workload: &GpuWorkload) -> Vec<Assumption> {
     if stencil.point.is_some() {
         return Vec::new();
     }
-    let assumed = |path, value: u32, low, high, note| Assumption {
-        path,
-        value: value.to_string(),
-        low,
-        high,
-        note,
-    };
+    let assumed =
+        |path, value: u32, range, why| Assumption::estimate(path, value.to_string(), range, why);
     let of_point = "nine loads of shared memory, eleven operations, addresses and bounds";
     let of_halo = "its place, the load, the store to shared memory";
     vec![
-        assumed("workload.instructions", stencil.instructions, "40", "120", of_point),
-        assumed("workload.halo_instructions", stencil.halo_instructions, "3", "12", of_halo),
+        assumed("workload.instructions", stencil.instructions, ("40", "120"), of_point),
+        assumed("workload.halo_instructions", stencil.halo_instructions, ("3", "12"), of_halo),
     ]
 }
 
 fn adaptive(operations: u32, bytes: u64) -> [Assumption; 2] {
-    let note = "`rma` Sec. 7.1 leaves the thresholds of adaptive issue to another paper";
+    let why = "`rma` Sec. 7.1 leaves the thresholds of adaptive issue to another paper";
+    let bytes = Bytes::new(bytes).to_string();
+    let operations = operations.to_string();
     [
-        Assumption {
-            path: "mpi.rma.adaptive_operations",
-            value: operations.to_string(),
-            low: "2",
-            high: "64",
-            note,
-        },
-        Assumption {
-            path: "mpi.rma.adaptive_bytes",
-            value: Bytes::new(bytes).to_string(),
-            low: "1 KiB",
-            high: "256 KiB",
-            note,
-        },
+        Assumption::estimate("mpi.rma.adaptive_operations", operations, ("2", "64"), why),
+        Assumption::estimate("mpi.rma.adaptive_bytes", bytes, ("1 KiB", "256 KiB"), why),
     ]
 }
 
 fn pauses(first: u64, doublings: u32) -> [Assumption; 2] {
+    let first = TimeDelta::from_ps(first).to_string();
+    let trip = "about a round trip on the machines modelled";
+    let longest = "the longest pause is the round trips of 64 contenders";
     [
-        Assumption {
-            path: "workload.first_pause",
-            value: TimeDelta::from_ps(first).to_string(),
-            low: "500 ns",
-            high: "10 us",
-            note: "about a round trip on the machines modelled",
-        },
-        Assumption {
-            path: "workload.doublings",
-            value: doublings.to_string(),
-            low: "0",
-            high: "10",
-            note: "the longest pause is the round trips of 64 contenders",
-        },
+        Assumption::estimate("workload.first_pause", first, ("500 ns", "10 us"), trip),
+        Assumption::estimate("workload.doublings", doublings.to_string(), ("0", "10"), longest),
     ]
 }
