@@ -6,3 +6,4 @@ mod constants;
 mod guide;
 mod notebooks;
 mod rows;
+mod words;
