@@ -62,7 +62,7 @@ impl Matching {
         let posted = &self.posted[to as usize];
         let messages = &self.messages[message.process as usize];
         let mut taken = vec![false; posted.len()];
-        let mut takes = |envelope: &Envelope| {
+        let mut finds_one = |envelope: &Envelope| {
             let mut open = posted.iter().zip(&mut taken);
             let first =
                 open.find(|(posted, taken)| !**taken && envelope.matches(&posted.selection));
@@ -70,10 +70,10 @@ impl Matching {
         };
         for serial in self.lanes[to as usize].serials(message.process, messages) {
             if let Some(earlier) = messages.get(serial) {
-                takes(&earlier.envelope);
+                finds_one(&earlier.envelope);
             }
         }
-        takes(envelope)
+        finds_one(envelope)
     }
 }
 
