@@ -367,7 +367,7 @@ impl Reader<'_> {
         let allowed = "only requests of `irecv` and `imrecv` can be cancelled";
         let at = format!("{path}.req");
         let one = Diagnostic::error(&codes::REQUEST, value.span, at, found, allowed);
-        self.report(one.help("wait for it: a send ends when its message is received or copied"));
+        self.report(one.help("leave the `cancel` out, and wait for the request"));
     }
 
     /// A rank, or what stands for one; `any` only where `receiving`.

@@ -68,6 +68,11 @@ impl Source {
         Self { path, text, code }
     }
 
+    /// All that comes before the test module, comments and texts as they are.
+    pub(super) fn text_before_tests(&self) -> &str {
+        self.text.split("#[cfg(test)]\nmod tests").next().expect("a split has a first part")
+    }
+
     /// Files `tests.rs` belong to a test module elsewhere.
     pub(super) fn is_test(&self) -> bool {
         self.path.ends_with("/tests.rs")

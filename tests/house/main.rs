@@ -8,3 +8,4 @@ mod guide;
 mod notebooks;
 mod rows;
 mod sources;
+mod words;

@@ -10,7 +10,7 @@ use mpisim::mpi::envelope::Rank;
 use mpisim::mpi::operator::{Datatype, Operator, Reduction};
 use mpisim::protocols::call::{Buffer, Call, Comm, Peer, Reply, SendMode};
 use mpisim::protocols::collectives::hierarchy::Units;
-use mpisim::protocols::collectives::{Algorithm, Collective};
+use mpisim::protocols::collectives::{Algorithm, Blocks, Collective};
 use mpisim::protocols::contract::{Next, Process, Program, Region, Space};
 use mpisim::protocols::library::{Endpoints, Job, Library, SharedJob};
 use mpisim::protocols::rendezvous::Protocol;
@@ -381,15 +381,28 @@ fn a_collective_that_a_rank_does_not_call_is_diagnosed() {
 
 #[test]
 fn different_counts_are_found_where_the_two_meet() {
-    for (lengths, words) in [([8, 12], "unexpected 8 B"), ([12, 8], "unexpected more than 8 B")] {
-        let calls = lengths.map(|len| {
-            let call = Collective::bcast(Comm(0), Rank(0), user(0, len));
-            vec![Call::Collective(Arc::new(call))]
-        });
-        let mut world = world(calls.to_vec(), |rank| rank, Protocol::RPut);
+    let walked = |calls: Vec<Collective>| {
+        let calls = calls.into_iter().map(|call| vec![Call::Collective(Arc::new(call))]);
+        let mut world = world(calls.collect(), |rank| rank, Protocol::RPut);
         let walk = explore::walk(&mut world, 1, 1, 10_000);
-        let Outcome::Faulted(fault) = walk.outcome else { panic!("{:?}", walk.outcome) };
-        check_words(&fault.to_string(), &["MPI_Bcast", words, "do not agree"]);
+        (world, walk.outcome)
+    };
+    // Lengths that all ranks must give alike are compared when the second rank enters.
+    for lengths in [[8, 12], [12, 8]] {
+        let bcast = |len| Collective::bcast(Comm(0), Rank(0), user(0, len));
+        let (world, _) = walked(lengths.map(bcast).to_vec());
+        let words = world.violations()[0].to_string();
+        check_words(&words, &["MPI_ERR_COUNT", "MPI_Bcast of rank 1", "8 B", "12 B"]);
+    }
+    // Those of lists, where the message is.
+    for (len, words) in [(4, "unexpected 4 B"), (12, "unexpected more than 8 B")] {
+        let gather = |own, room, lengths: &[u64]| {
+            let blocks = Blocks::packed(lengths);
+            Collective::gather(Comm(0), Rank(0), user(0, own), user(1, room), blocks)
+        };
+        let (_, outcome) = walked(vec![gather(8, 16, &[8, 8]), gather(len, 0, &[8, len])]);
+        let Outcome::Faulted(fault) = outcome else { panic!("{outcome:?}") };
+        check_words(&fault.to_string(), &["MPI_Gatherv", words, "do not agree"]);
     }
 }
 

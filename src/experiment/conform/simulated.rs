@@ -81,7 +81,7 @@ impl World for Simulated {
         let mut world = untimed::World::new(processes, Payload::Real);
         let walk = explore::walk(&mut world, self.seed, schedule, STEPS_MAX);
         match defect(&walk, &world) {
-            Some(defect) => Err(format!("{:?}: {defect}", case.settings(schedule))),
+            Some(defect) => Err(format!("{}: {defect}", case.settings(schedule))),
             None => Ok(world.memories().clone()),
         }
     }

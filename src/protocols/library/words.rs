@@ -84,53 +84,53 @@ pub(super) fn call(call: &Call) -> String {
 
 /// What a refusal names, in words.
 pub(super) trait InWords {
-    fn in_words(&self) -> String;
+    fn in_words(self) -> String;
 }
 
 impl<T: Display> InWords for T {
-    fn in_words(&self) -> String {
+    fn in_words(self) -> String {
         self.to_string()
     }
 }
 
 impl InWords for Comm {
-    fn in_words(&self) -> String {
-        named(*self)
+    fn in_words(self) -> String {
+        named(self)
     }
 }
 
 impl InWords for Rank {
-    fn in_words(&self) -> String {
+    fn in_words(self) -> String {
         format!("rank {}", self.0)
     }
 }
 
 impl InWords for Key {
-    fn in_words(&self) -> String {
-        key(*self)
+    fn in_words(self) -> String {
+        key(self)
     }
 }
 
 impl InWords for Handle {
-    fn in_words(&self) -> String {
+    fn in_words(self) -> String {
         format!("request {}", self.0)
     }
 }
 
 impl InWords for Requests {
-    fn in_words(&self) -> String {
-        set(self)
+    fn in_words(self) -> String {
+        set(&self)
     }
 }
 
 impl InWords for &Call {
-    fn in_words(&self) -> String {
+    fn in_words(self) -> String {
         call(self)
     }
 }
 
 impl InWords for CommCall {
-    fn in_words(&self) -> String {
+    fn in_words(self) -> String {
         format!("{}({})", self.function(), named(self.comm()))
     }
 }

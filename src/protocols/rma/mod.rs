@@ -111,6 +111,37 @@ pub struct Settings {
     pub watch: bool,
 }
 
+impl std::fmt::Display for Settings {
+    /// What tells the ways apart in which the same calls can be carried out.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.issue {
+            Issue::Lazy => f.write_str("lazy issue")?,
+            Issue::Eager => f.write_str("eager issue")?,
+            Issue::Adaptive { operations, bytes } => {
+                write!(f, "lazy issue up to {operations} operations or {bytes} B")?;
+            }
+        }
+        f.write_str(match self.transport {
+            Transport::Messages => ", by messages",
+            Transport::Rdma => ", by RDMA",
+            Transport::Mixed => ", by RDMA and messages",
+        })?;
+        f.write_str(match (self.merge, self.done_after_merge) {
+            (false, _) => ", locks apart",
+            (true, false) => ", locks merged",
+            (true, true) => ", locks merged and answered",
+        })?;
+        if let Some(segment) = self.segment {
+            write!(f, ", packets of {segment} B")?;
+        }
+        f.write_str(if self.mapped_locks == MappedLocks::Messages {
+            ""
+        } else {
+            ", mapped locks in memory"
+        })
+    }
+}
+
 impl Default for Settings {
     fn default() -> Self {
         Self {

@@ -362,6 +362,17 @@ impl Machine for EpLibrary {
         self.inner.keeps()
     }
 
+    fn call_in_words(call: &EpCall) -> String {
+        match call {
+            EpCall::Mpi(call) => Library::call_in_words(call),
+            EpCall::Shared(_) => "an operation on what the threads of its process share".to_owned(),
+        }
+    }
+
+    fn packet_in_words(packet: &Packet) -> String {
+        Library::packet_in_words(packet)
+    }
+
     fn leftovers(&self) -> Vec<String> {
         let mut left = self.inner.leftovers();
         left.extend(self.shared.open_ends());

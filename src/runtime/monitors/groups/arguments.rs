@@ -87,3 +87,37 @@ fn difference(one: Argument, other: Argument) -> Option<(&'static str, String)> 
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_told_first_is_what_others_must_give() {
+        let mut arguments = Arguments::default();
+        let mut give = |rank, argument| {
+            arguments.entered("MPI_Bcast");
+            arguments.given(Rank(rank), argument, Some(10 + rank)).map(|one| one.to_string())
+        };
+        assert_eq!(give(2, Argument::Root(Rank(0))), None);
+        assert_eq!(give(2, Argument::Bytes(8)), None);
+        assert_eq!(give(0, Argument::Root(Rank(0))), None);
+        let words = give(0, Argument::Bytes(4)).unwrap();
+        for part in [
+            "MPI_ERR_COUNT",
+            "MPI_Bcast of rank 2 in line 12, MPI_Bcast of rank 0 in line 10",
+            "the length of the one is 8 B, that of the other is 4 B",
+        ] {
+            assert!(words.contains(part), "{words}");
+        }
+    }
+
+    #[test]
+    fn other_functions_are_not_compared() {
+        let mut arguments = Arguments::default();
+        arguments.entered("MPI_Bcast");
+        assert_eq!(arguments.given(Rank(0), Argument::Root(Rank(0)), None), None);
+        arguments.entered("MPI_Gather");
+        assert_eq!(arguments.given(Rank(1), Argument::Root(Rank(1)), None), None);
+    }
+}

@@ -62,7 +62,7 @@ impl Matching {
         let posted = &self.posted[to as usize];
         let messages = &self.messages[message.process as usize];
         let mut taken = vec![false; posted.len()];
-        let mut takes = |envelope: &Envelope| {
+        let mut finds_one = |envelope: &Envelope| {
             let mut open = posted.iter().zip(&mut taken);
             let first =
                 open.find(|(posted, taken)| !**taken && envelope.matches(&posted.selection));
@@ -70,10 +70,10 @@ impl Matching {
         };
         for serial in self.lanes[to as usize].serials(message.process, messages) {
             if let Some(earlier) = messages.get(serial) {
-                takes(&earlier.envelope);
+                finds_one(&earlier.envelope);
             }
         }
-        takes(envelope)
+        finds_one(envelope)
     }
 }
 
@@ -93,4 +93,76 @@ fn early(start: &Start, posted: Option<Moment>) -> Violation {
         when(posted)
     );
     broken("MPI_Rsend", READY, &[send, receive], detail)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mpi::envelope::{Context, Selection};
+    use crate::protocols::contract::Process;
+    use crate::runtime::monitors::Monitor;
+    use crate::units::{Time, TimeDelta};
+
+    fn sent(serial: u32, ready: bool) -> Observation {
+        let envelope = Envelope { context: Context(0), source: Rank(0), dest: Rank(1), tag: 5 };
+        Observation::Sent {
+            message: MessageId { process: 0, serial },
+            envelope,
+            to: 1,
+            bytes: 8,
+            ready,
+        }
+    }
+
+    fn posted(serial: u32) -> Observation {
+        let (context, source) = (Context(0), Some(Rank(0)));
+        let selection = Selection { context, dest: Rank(1), source, tag: Some(5) };
+        Observation::Posted { receive: ReceiveId { process: 1, serial }, selection, bytes: 8 }
+    }
+
+    fn arrived(serial: u32) -> Observation {
+        let taken_by = Some(ReceiveId { process: 1, serial });
+        Observation::Arrived { message: MessageId { process: 0, serial }, taken_by }
+    }
+
+    /// The laws that these facts break, each told at its time where there is a clock.
+    fn broken_by(facts: &[(Option<u64>, Observation)]) -> Vec<&'static str> {
+        let (mut matching, mut found) = (Matching::new(2), Vec::new());
+        for (ns, fact) in facts {
+            let at = ns.map(|ns| Time::ZERO + TimeDelta::from_ns(ns));
+            let moment = Moment { at, line: None };
+            let process = Process(u32::from(!matches!(fact, Observation::Sent { .. })));
+            matching.of_ready(fact, || moment, &mut found);
+            matching.observe(process, fact, &mut found);
+            if let Observation::Posted { receive, .. } = fact {
+                matching.posted_at(*receive, moment);
+            }
+        }
+        found.iter().map(|violation| violation.id).collect()
+    }
+
+    #[test]
+    fn without_a_clock_a_receive_must_be_left_when_the_send_starts() {
+        let told = |facts: &[Observation]| {
+            broken_by(&facts.iter().map(|fact| (None, *fact)).collect::<Vec<_>>())
+        };
+        assert_eq!(told(&[sent(0, true), posted(0)]), ["MPI_Rsend"]);
+        assert_eq!(told(&[posted(0), sent(0, true), arrived(0)]), [""; 0]);
+        assert_eq!(told(&[posted(0), sent(0, false), sent(1, true)]), ["MPI_Rsend"]);
+        assert_eq!(told(&[posted(0), posted(1), sent(0, false), sent(1, true)]), [""; 0]);
+        assert_eq!(told(&[sent(0, false), posted(0)]), [""; 0]);
+    }
+
+    #[test]
+    fn with_a_clock_times_count_and_not_who_was_told_first() {
+        let told = |send, receive| {
+            let [sent, posted] = [(Some(send), sent(0, true)), (Some(receive), posted(0))];
+            let arrived = (Some(20), arrived(0));
+            let one = broken_by(&[sent, posted, arrived]);
+            assert_eq!(one, broken_by(&[posted, sent, arrived]));
+            one
+        };
+        assert_eq!(told(5, 9), ["MPI_Rsend"]);
+        assert_eq!(told(9, 5), [""; 0]);
+    }
 }
