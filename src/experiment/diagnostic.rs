@@ -10,6 +10,7 @@
 //! A [`Diagnostics`] collects all of them, with the texts they point into, sorts them by position
 //! and writes them for people or as JSON lines. Nothing here prints.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -21,6 +22,8 @@ pub use excerpt::quote;
 
 /// At most this many diagnostics are written out; the rest is counted.
 pub const SHOWN: usize = 20;
+/// At most this many errors, and as many warnings, are kept: of more the first ones are the same.
+const KEPT: usize = 10_000;
 
 /// What is allowed is told once to people where it has more bytes than this: a list of many words.
 const LONG_LIST: usize = 400;
@@ -144,6 +147,12 @@ struct Source {
 pub struct Diagnostics {
     sources: Vec<Source>,
     list: Vec<Diagnostic>,
+    /// Places in the list, by position and code.
+    known: BTreeMap<(Span, &'static str), Vec<usize>>,
+    errors: usize,
+    warnings: usize,
+    /// How many were not kept.
+    dropped: usize,
     files: Vec<PathBuf>,
 }
 
@@ -212,14 +221,21 @@ impl Diagnostics {
 
     /// Adds one diagnostic; the same code at the same place is kept once.
     pub fn push(&mut self, diagnostic: Diagnostic) {
-        let same = |old: &Diagnostic| {
-            old.code.code == diagnostic.code.code
-                && old.span == diagnostic.span
-                && old.path == diagnostic.path
-        };
-        if !self.list.iter().any(same) {
-            self.list.push(diagnostic);
+        let same = self.known.entry((diagnostic.span, diagnostic.code.code)).or_default();
+        if same.iter().any(|&place| self.list[place].path == diagnostic.path) {
+            return;
         }
+        let is_error = diagnostic.severity == Severity::Error;
+        self.errors += usize::from(is_error);
+        self.warnings += usize::from(!is_error);
+        let all = if is_error { self.errors } else { self.warnings };
+        // Any other class than the usual one decides about the exit code.
+        if all > KEPT && diagnostic.code.exit == ExitClass::Invalid {
+            self.dropped += 1;
+            return;
+        }
+        same.push(self.list.len());
+        self.list.push(diagnostic);
     }
 
     /// All of them, by position: the first text first.
@@ -231,12 +247,17 @@ impl Diagnostics {
 
     /// How many errors there are.
     pub fn errors(&self) -> usize {
-        self.list.iter().filter(|one| one.severity == Severity::Error).count()
+        self.errors
     }
 
     /// Whether there is an error.
     pub fn has_errors(&self) -> bool {
         self.errors() > 0
+    }
+
+    /// Whether further errors are only counted.
+    pub(super) fn is_full(&self) -> bool {
+        self.errors > KEPT
     }
 
     /// Whether there is nothing to say.
@@ -267,7 +288,15 @@ impl Diagnostics {
         let about_points = [codes::NO_POINT.code, codes::CLAIM_FORM.code];
         let only = self.list[mark..].iter().all(|one| about_points.contains(&one.code.code));
         if only {
-            self.list.truncate(mark);
+            let forgotten = self.list.split_off(mark.min(self.list.len()));
+            for one in &forgotten {
+                let is_error = one.severity == Severity::Error;
+                self.errors -= usize::from(is_error);
+                self.warnings -= usize::from(!is_error);
+                if let Some(places) = self.known.get_mut(&(one.span, one.code.code)) {
+                    places.retain(|place| *place < mark);
+                }
+            }
         }
         only
     }
@@ -313,7 +342,7 @@ impl Diagnostics {
             }
         }
         if all.len() > SHOWN {
-            let _ = writeln!(out, "and {} more", all.len() - SHOWN);
+            let _ = writeln!(out, "and {} more", all.len() - SHOWN + self.dropped);
         }
         out
     }
@@ -326,7 +355,7 @@ impl Diagnostics {
             let _ = writeln!(out, "{}", self.as_json(one));
         }
         if all.len() > SHOWN {
-            let more = serde_json::json!({ "more": all.len() - SHOWN });
+            let more = serde_json::json!({ "more": all.len() - SHOWN + self.dropped });
             let _ = writeln!(out, "{more}");
         }
         out
@@ -441,6 +470,38 @@ mod tests {
         assert_eq!(text.matches(AS_ABOVE).count(), 1, "{text}");
         assert_eq!(text.matches(short).count(), 2, "{text}");
         assert_eq!(all.json().matches(&long).count(), 2, "programs get each whole");
+    }
+
+    #[test]
+    fn of_many_errors_the_first_are_kept_and_the_others_counted() {
+        let mut all = Diagnostics::new();
+        let file = all.add_source("a.json", "x".repeat(1_000_000));
+        // A million comparisons for each would take hours.
+        for at in 0..1_000_000 {
+            let one = Diagnostic::error(&codes::RANGE, span(file, at, at + 1), "p", "f", "a");
+            all.push(if at % 2 == 0 { one } else { one.warning() });
+        }
+        assert_eq!((all.errors(), all.exit_code()), (500_000, 3));
+        assert!(all.human().ends_with("and 999980 more\n"), "{}", all.human());
+        // Another class than that of an invalid input decides about the exit code.
+        all.push(Diagnostic::error(&codes::TOO_MANY_POINTS, span(file, 0, 1), "p", "f", "a"));
+        assert_eq!(all.exit_code(), 5);
+        let mark = all.mark();
+        all.push(Diagnostic::error(&codes::NO_POINT, span(file, 0, 9), "p", "f", "a"));
+        assert!(all.drop_points(mark));
+    }
+
+    #[test]
+    fn what_was_forgotten_can_be_said_again() {
+        let mut all = Diagnostics::new();
+        let file = all.add_source("a.json", "x");
+        let one = || Diagnostic::error(&codes::NO_POINT, span(file, 0, 1), "p", "f", "a");
+        all.push(one());
+        all.push(one());
+        assert_eq!((all.errors(), all.mark()), (1, 1));
+        assert!(all.drop_points(0) && !all.has_errors());
+        all.push(one());
+        assert_eq!((all.errors(), all.mark()), (1, 1));
     }
 
     #[test]

@@ -597,13 +597,17 @@ fn check_tree(diagnostics: &mut Diagnostics, tree: &Node) -> Option<Sweep> {
 /// A swept field whose axis is wrong is not missing: it is marked as reported.
 fn forgive_swept(tree: &mut Node) {
     let members = tree.get("sweep").and_then(Node::members).unwrap_or(&[]).to_vec();
-    for member in members {
+    let is_field = |path: &str| SCENARIO.iter().any(|field| path.starts_with(field.key));
+    for member in members.into_iter().filter(|member| is_field(&member.key)) {
         if path::find(&SCENARIO, tree, &member.key).is_ok() && path::at(tree, &member.key).is_none()
         {
             path::set(tree, &member.key, Node { value: Value::Invalid, span: member.node.span });
         }
     }
 }
+
+/// Behind so many points that are refused for the reason of an earlier one, the others are not looked at.
+const MOST_REPEATED: usize = 3;
 
 /// Every point, checked; `None` where one is wrong.
 fn points(
@@ -617,7 +621,7 @@ fn points(
     let base = without_lists(tree);
     let mut known = point::Known { models, topologies: Vec::new(), folder, schedules: Vec::new() };
     check_swept_machine(diagnostics, tree, sweep, &mut known.models);
-    let mut points = Vec::with_capacity(count);
+    let (mut points, mut repeated) = (Vec::with_capacity(count), 0);
     for index in 0..count {
         let mut tree = base.clone();
         sweep.apply(&mut tree, index);
@@ -630,8 +634,11 @@ fn points(
             let text = format!("found at point {index} of {count} ({})", shown.join(", "));
             diagnostics.explain(mark, &text);
         }
+        // One that says what another has said: looking for it again may take long.
+        repeated += usize::from(point.is_none() && diagnostics.mark() == mark);
         points.extend(point);
-        if diagnostics.errors() >= before + super::diagnostic::SHOWN {
+        let many = diagnostics.errors() >= before + super::diagnostic::SHOWN;
+        if many || repeated > MOST_REPEATED {
             break;
         }
     }

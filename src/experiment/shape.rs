@@ -247,10 +247,15 @@ impl Shape {
 /// The candidate that differs least from `found`, if one is near.
 pub fn nearest<'a>(found: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let lower = found.to_lowercase();
+    let length = lower.chars().count();
+    let most = |word: &str| word.len().max(found.len()).div_ceil(3);
     candidates
         .into_iter()
-        .map(|word| (strsim::damerau_levenshtein(&lower, &word.to_lowercase()), word))
-        .filter(|(distance, word)| *distance <= word.len().max(found.len()).div_ceil(3))
+        .map(|word| (word.to_lowercase(), word))
+        // Words differ by their lengths at least: a long text is not compared with all of them.
+        .filter(|(candidate, word)| candidate.chars().count().abs_diff(length) <= most(word))
+        .map(|(candidate, word)| (strsim::damerau_levenshtein(&lower, &candidate), word))
+        .filter(|(distance, word)| *distance <= most(word))
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, word)| word)
 }

@@ -1,5 +1,6 @@
 //! Sweeps: axes and the points that they multiply to, the first axis outermost.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use super::codes;
@@ -8,7 +9,7 @@ use super::json::{Member, Node, Number, Value};
 use super::model_file;
 use super::schema::{DEFAULT_POINTS, SCENARIO};
 use super::shape::check::{self, check};
-use super::shape::path::{self, Target};
+use super::shape::path::{self, Step, Target};
 use super::shape::{NOTE, Shape};
 use crate::hardware::profile::Kind;
 use crate::units::{Dimension, parse_quantity};
@@ -93,6 +94,8 @@ impl Axis {
 /// Where the axes have more values than this and too many points already, the others are not read:
 /// a short file may name any number of long ranges.
 const MOST_VALUES: usize = 250_000;
+/// Behind so many wrong axes and values the other axes are not read.
+const MOST_WRONG: usize = 1_000;
 /// The most axes whose lengths a message tells.
 const MOST_TOLD: usize = 8;
 
@@ -110,11 +113,6 @@ impl Sweep {
     /// How many points the axes multiply to; without axes one.
     pub fn points(&self) -> u128 {
         self.axes.iter().fold(1, |product, axis| product.saturating_mul(axis.values.len() as u128))
-    }
-
-    /// How many values the axes have together.
-    fn values(&self) -> usize {
-        self.axes.iter().map(|axis| axis.values.len()).sum()
     }
 
     /// For each axis the index of its value at point `index`.
@@ -173,12 +171,17 @@ pub fn read(diagnostics: &mut Diagnostics, tree: &Node) -> Option<Sweep> {
     let members = tree.get("sweep").and_then(Node::members).unwrap_or(&[]);
     let limit = limit(tree);
     let mut sweep = Sweep::default();
+    let mut set = BTreeMap::new();
+    let (mut values, mut points) = (0, 1_u128);
     for member in members.iter().filter(|member| member.key != NOTE.key) {
         if let Some(axis) = axis(diagnostics, tree, member) {
-            conflicts(diagnostics, &sweep.axes, &axis);
+            conflicts(diagnostics, &sweep.axes, &mut set, &axis);
+            values += axis.values.len();
+            points = points.saturating_mul(axis.values.len() as u128);
             sweep.axes.push(axis);
         }
-        if sweep.values() > MOST_VALUES && sweep.points() > limit {
+        let is_too_long = values > MOST_VALUES && points > limit;
+        if is_too_long || diagnostics.errors() - before > MOST_WRONG {
             break;
         }
     }
@@ -246,7 +249,7 @@ fn axis_values(
 ) -> Option<Vec<AxisValue>> {
     let before = diagnostics.errors();
     let mut values: Vec<AxisValue> = Vec::with_capacity(nodes.len());
-    let mut known = std::collections::BTreeMap::new();
+    let mut known = BTreeMap::new();
     for (index, node) in nodes.into_iter().enumerate() {
         let at = format!("{at}[{index}]");
         check_value(diagnostics, &node, target, &at);
@@ -448,25 +451,32 @@ fn make_node(target: Target, steps: u64, span: Span) -> Node {
     Node { value, span }
 }
 
-/// Reports `axis` where it sets the field, or a part of the field, of an earlier axis.
-fn conflicts(diagnostics: &mut Diagnostics, earlier: &[Axis], axis: &Axis) {
-    let steps = path::steps(&axis.path);
-    for other in earlier {
-        let theirs = path::steps(&other.path);
-        let (Some(a), Some(b)) = (&steps, &theirs) else { continue };
-        if a.starts_with(b) || b.starts_with(a) {
-            diagnostics.push(
-                Diagnostic::error(
-                    &codes::AXIS_CONFLICT,
-                    axis.span,
-                    check::join("sweep", &axis.path),
-                    format!("`{}` and `{}` set one field", quote(&axis.path), quote(&other.path)),
-                    "each field may be set by one axis",
-                )
-                .related(other.span, "the other axis is here"),
-            );
-        }
+/// Reports `axis` where it sets the field, or a part of the field, of an earlier axis; `set` are the paths
+/// of those in their order, each with its place among them.
+fn conflicts(
+    diagnostics: &mut Diagnostics,
+    earlier: &[Axis],
+    set: &mut BTreeMap<Vec<Step>, usize>,
+    axis: &Axis,
+) {
+    let Some(steps) = path::steps(&axis.path) else { return };
+    let above = (1..=steps.len()).filter_map(|length| set.get(&steps[..length]));
+    // Whatever lies below a path follows it in their order.
+    let below = set.range(steps.clone()..).take_while(|(theirs, _)| theirs.starts_with(&steps));
+    if let Some(&first) = above.chain(below.map(|(_, place)| place)).min() {
+        let other = &earlier[first];
+        diagnostics.push(
+            Diagnostic::error(
+                &codes::AXIS_CONFLICT,
+                axis.span,
+                check::join("sweep", &axis.path),
+                format!("`{}` and `{}` set one field", quote(&axis.path), quote(&other.path)),
+                "each field may be set by one axis",
+            )
+            .related(other.span, "the other axis is here"),
+        );
     }
+    set.insert(steps, earlier.len());
 }
 
 /// The most points that the scenario allows.

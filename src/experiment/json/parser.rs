@@ -1,5 +1,7 @@
 //! The reader proper: a recursive descent over one text, with the path of the field it is in.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fmt::Write as _;
 
 use super::super::codes;
@@ -274,7 +276,7 @@ impl<'a> Parser<'a> {
         let open = self.at;
         self.at += 1;
         let mut members: Vec<Member> = Vec::new();
-        let mut known = std::collections::BTreeSet::new();
+        let mut known = BTreeMap::new();
         loop {
             self.blanks();
             match self.peek() {
@@ -294,30 +296,29 @@ impl<'a> Parser<'a> {
                 return Err(self.unclosed(open, "object"));
             }
             let node = self.value(depth + 1)?;
-            if known.insert(key.clone()) {
-                members.push(Member { key, key_span, node });
-            } else {
-                self.duplicate(&members, &key, key_span);
+            match known.entry(key.clone()) {
+                Entry::Vacant(place) => {
+                    place.insert(key_span);
+                    members.push(Member { key, key_span, node });
+                }
+                Entry::Occupied(first) => self.duplicate(&key, key_span, *first.get()),
             }
             self.steps.pop();
             self.separator(open, b'}', "object")?;
         }
     }
 
-    fn duplicate(&mut self, members: &[Member], key: &str, span: Span) {
-        let first = members.iter().find(|member| member.key == key).map(|member| member.key_span);
+    fn duplicate(&mut self, key: &str, span: Span, first: Span) {
         let path = self.path();
-        let mut one = Diagnostic::error(
+        let one = Diagnostic::error(
             &codes::DUPLICATE_KEY,
             span,
             path,
             format!("the key `{}` occurs a second time", quote(key)),
             "each key may occur once in an object",
         )
-        .help("remove one of the two");
-        if let Some(first) = first {
-            one = one.related(first, "it occurs first here");
-        }
+        .help("remove one of the two")
+        .related(first, "it occurs first here");
         self.report(one);
     }
 

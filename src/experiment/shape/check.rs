@@ -681,6 +681,17 @@ pub fn unknown_key(
     mut keys: Vec<&str>,
     path: &str,
 ) {
+    // What is only counted needs no words.
+    if diagnostics.is_full() {
+        let at = join(path, &member.key);
+        return diagnostics.push(Diagnostic::error(
+            &codes::UNKNOWN_KEY,
+            member.key_span,
+            at,
+            "",
+            "",
+        ));
+    }
     if !keys.contains(&NOTE.key) {
         keys.push(NOTE.key);
     }
@@ -691,7 +702,7 @@ pub fn unknown_key(
         format!("the key `{}` is unknown", quote(&member.key)),
         format!("allowed are {}", keys.join(", ")),
     );
-    diagnostics.push(match nearest(&member.key, keys.iter().copied()) {
+    diagnostics.push(match nearest(&member.key, keys) {
         Some(near) => one.help(format!("did you mean `{near}`?")),
         None => one,
     });

@@ -26,7 +26,7 @@ pub struct UnknownPath {
 }
 
 /// One step of a path.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Step {
     /// A key of an object.
     Key(String),
