@@ -18,7 +18,7 @@ use super::single::{Shown, Single};
 use super::sweep::{self, Engine};
 use super::terminal::{Failure, Outcome, Problem, Terminal, print};
 use crate::experiment::codes;
-use crate::experiment::plan::{Plan, Request, Workload};
+use crate::experiment::plan::{Connections, Plan, Point, Request, Workload};
 use crate::experiment::results::{PointResult, RunResult, Supposed};
 use crate::experiment::run::{self, RunError, RunOptions};
 use crate::experiment::store::{Mode, Opening, Store, StoreError};
@@ -84,6 +84,9 @@ fn here(terminal: Terminal, arguments: &RunArguments) -> Outcome {
     let exit = verdict(terminal, &result, &files, arguments.format);
     store.finish(&result, &files.files)?;
     print(&printed(&plan, &result, arguments.format)?)?;
+    if let (Format::Table, Some(note)) = (arguments.format, channels(&plan.points)) {
+        terminal.note(&note);
+    }
     tell_where(terminal, arguments.format, &directory(arguments, &plan));
     Ok(exit)
 }
@@ -94,6 +97,25 @@ pub(super) fn tell_where(terminal: Terminal, format: Format, directory: &Path) {
         let (directory, page) = (directory.display(), files::PAGE);
         terminal.note(&format!("results in {directory} ({page})"));
     }
+}
+
+/// So many channels of a process that nobody has to be told of.
+const FEW_CHANNELS: u64 = 128;
+
+/// What to know where processes poll a channel for each peer, and have many.
+fn channels(points: &[Point]) -> Option<String> {
+    let of = |point: &Point| match point.mpi.connections {
+        Connections::PerPeer => u64::from(point.placement.processes),
+        Connections::SharedReceiveQueue => 0,
+    };
+    let most = points.iter().map(of).max()?;
+    (most > FEW_CHANNELS).then(|| {
+        format!(
+            "every pass of the progress engine polls {most} channels, one for each process: \
+             `mpi.connections` is `per_peer`; libraries that share receive queues poll one \
+             (`--set mpi.connections=shared_receive_queue`, docs/explain.md)"
+        )
+    })
 }
 
 /// Where the results go.

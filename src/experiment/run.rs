@@ -207,6 +207,7 @@ pub fn ends_at_once(point: &Point) -> Option<String> {
         }
         Ending::Limit(_)
         | Ending::Deadlock(_)
+        | Ending::ClockStands { .. }
         | Ending::Protocol { .. }
         | Ending::Fault(_)
         | Ending::Crashed { .. }

@@ -540,6 +540,8 @@ pub struct Wait {
     pub operation: &'static str,
     /// Who could end the wait; empty means anybody of the communicator (a wildcard).
     pub peers: Vec<Process>,
+    /// Which thread of the only peer, where no other one of it could.
+    pub thread: Option<Thread>,
     /// Tag, context, bytes, queue contents: what a reader needs, in words.
     pub detail: String,
     /// The source position of the call that began the operation, as the program counts its calls.
@@ -781,6 +783,12 @@ pub trait Program<M: Machine>: Clone + Eq + Hash + Debug {
 
     /// Where the call that was returned last stands in the scenario, for diagnoses.
     fn position(&self) -> Option<u32> {
+        None
+    }
+
+    /// What a program over a library of its own waits for, where that library asks the one below again
+    /// and again; `None` where the call itself waits.
+    fn asks_for(&self) -> Option<WaitSet> {
         None
     }
 

@@ -57,10 +57,28 @@ pub struct Deadlock {
     pub behind: Vec<Blocked>,
 }
 
+/// What a program does that comes back to states in which it was before, and whose own words are not
+/// known.
+pub const ASKING: &str = "asking again and again";
+
+impl Standing {
+    /// Its process and thread.
+    pub const fn who(&self) -> (Process, Thread) {
+        (self.process, self.thread)
+    }
+}
+
+impl Deadlock {
+    /// All of its waits.
+    pub fn all(&self) -> impl Iterator<Item = &Blocked> {
+        self.cycles.iter().flatten().chain(&self.unanswered).chain(&self.behind)
+    }
+}
+
 /// The wait of a thread for the other threads of its process: to be created, or for their end.
 pub fn for_threads(process: Process) -> WaitSet {
     let (peers, detail) = (vec![process], "its other threads".to_owned());
-    WaitSet::All(vec![Wait { operation: "fork/join", peers, detail, origin: 0 }])
+    WaitSet::All(vec![Wait { operation: "fork/join", peers, thread: None, detail, origin: 0 }])
 }
 
 /// The deadlock among these threads; `None` where everybody may still be answered.
@@ -133,7 +151,10 @@ impl<'a> Crowd<'a> {
     fn answers<'b>(&'b self, wait: &'b Wait) -> impl Iterator<Item = usize> + 'b {
         let anybody = wait.peers.is_empty().then_some(0..self.standings.len());
         let named = wait.peers.iter().filter_map(|peer| self.of_process.get(peer)).flatten();
-        anybody.into_iter().flatten().chain(named.copied())
+        let named = named.copied().filter(|&other| {
+            wait.thread.is_none_or(|thread| self.standings[other].thread == thread)
+        });
+        anybody.into_iter().flatten().chain(named)
     }
 
     /// Whether a wait of `at` could end by `other`: only the sole thread of a process, which does
@@ -229,24 +250,21 @@ fn blocked(standing: &Standing, wait: &Wait) -> Blocked {
 
 impl fmt::Display for Blocked {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "process {}", self.process.0)?;
-        if self.thread.0 > 0 {
-            write!(f, ", thread {}", self.thread.0)?;
-        }
-        let Wait { operation, peers, detail, origin } = &self.wait;
+        write!(f, "process {}{}", self.process.0, in_words(Some(self.thread)))?;
+        let Wait { operation, peers, thread, detail, origin } = &self.wait;
         // A program that knows its lines has both numbers as lines.
+        write!(f, ": {operation}")?;
         match self.position {
-            None => write!(f, ": {operation} (call {origin}")?,
-            Some(position) if position == *origin => write!(f, ": {operation} (line {origin}")?,
-            Some(position) => {
-                write!(f, ": {operation} (line {origin}, waited for in line {position}")?;
-            }
+            None if *operation == ASKING => {}
+            None => write!(f, " (call {origin})")?,
+            Some(position) if position == *origin => write!(f, " (line {origin})")?,
+            Some(position) => write!(f, " (line {origin}, waited for in line {position})")?,
         }
         let peers: Vec<String> = peers.iter().map(|peer| peer.0.to_string()).collect();
         match peers.as_slice() {
-            [] => write!(f, ") waits for anybody")?,
-            [peer] => write!(f, ") waits for process {peer}")?,
-            peers => write!(f, ") waits for one of processes {}", peers.join(", "))?,
+            [] => f.write_str(" waits for anybody")?,
+            [peer] => write!(f, " waits for process {peer}{}", in_words(*thread))?,
+            peers => write!(f, " waits for one of processes {}", peers.join(", "))?,
         }
         if let Some(since) = self.since {
             write!(f, " since {since}")?;
@@ -274,6 +292,12 @@ impl fmt::Display for Deadlock {
     }
 }
 
+/// A thread after its process: the first one is the process itself.
+fn in_words(thread: Option<Thread>) -> String {
+    let other = thread.filter(|thread| thread.0 > 0);
+    other.map_or_else(String::new, |thread| format!(", thread {}", thread.0))
+}
+
 fn plural(count: usize, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
@@ -285,7 +309,7 @@ mod tests {
 
     fn wait(operation: &'static str, peers: &[u32]) -> Wait {
         let peers = peers.iter().copied().map(Process).collect();
-        Wait { operation, peers, detail: "tag 7, 65536 B".into(), origin: 3 }
+        Wait { operation, peers, thread: None, detail: "tag 7, 65536 B".into(), origin: 3 }
     }
 
     fn send(peer: u32) -> Wait {
@@ -363,6 +387,20 @@ mod tests {
         let sibling = Standing { thread: Thread(1), waits: None, ..threads[1].clone() };
         threads.push(sibling);
         assert_eq!(diagnose(&threads), None);
+    }
+
+    #[test]
+    fn a_wait_for_one_thread_of_a_process_is_answered_by_no_other() {
+        let of_thread = |peer, thread| {
+            Ok(All(vec![Wait { thread: Some(Thread(thread)), ..wait("MPI_Recv", &[peer]) }]))
+        };
+        // Thread 1 of process 0 computes; process 1 waits for thread 0, which waits for it.
+        let mut threads = job(vec![of_thread(1, 0), of_thread(0, 0)]);
+        threads.push(Standing { thread: Thread(1), waits: None, ..threads[0].clone() });
+        let found = diagnose(&threads).expect("two wait for each other");
+        assert_eq!(processes(&found.cycles[0]), [0, 1]);
+        threads[1].waits = of_thread(0, 1).ok();
+        assert_eq!(diagnose(&threads), None, "the thread that computes may answer");
     }
 
     #[test]

@@ -41,6 +41,7 @@
 
 mod ahead;
 mod alone;
+mod asking;
 mod choice;
 mod crash;
 mod hearing;
@@ -488,8 +489,11 @@ where
 
     /// Who can never go on, and why; `None` where everybody still may.
     pub fn deadlock(&self) -> Option<Deadlock> {
-        let standings: Vec<Standing> = self
-            .strands()
+        deadlock::diagnose(&self.standings())
+    }
+
+    fn standings(&self) -> Vec<Standing> {
+        self.strands()
             .map(|(process, thread, instance, strand)| {
                 let waits = match strand.stage {
                     Stage::Unborn | Stage::Joining => Some(deadlock::for_threads(process)),
@@ -510,8 +514,7 @@ where
                     since: None,
                 }
             })
-            .collect();
-        deadlock::diagnose(&standings)
+            .collect()
     }
 
     /// The library of a process.

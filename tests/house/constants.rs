@@ -31,7 +31,10 @@ const METHOD: &[Row] = &[
     ("runtime/monitors/buffers.rs", &["SMALL"]),
     ("runtime/timed/actor/ahead.rs", &["LISTS_AHEAD"]),
     ("runtime/timed/costs.rs", &["PACKED"]),
-    ("runtime/timed/standstill.rs", &["BY_THREAD", "IN_VAIN", "LONG", "REMEMBERED"]),
+    (
+        "runtime/timed/standstill.rs",
+        &["ASLEEP", "BY_THREAD", "IN_VAIN", "LONG", "REMEMBERED", "WINDOW", "WINDOW_EACH"],
+    ),
     ("runtime/timed/touch.rs", &["MANY"]),
     ("runtime/timed/trail.rs", &["NO_LOG", "WAITS"]),
     ("runtime/timed/turns.rs", &["UNSEARCHED"]),

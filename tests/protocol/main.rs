@@ -52,6 +52,7 @@ mod one_sided_charts;
 mod one_sided_orders;
 mod progress;
 mod shared_windows;
+mod standstill;
 mod team;
 mod typed;
 mod window_growth;

@@ -11,7 +11,7 @@ use crate::runtime::explore::{
     self, Failure, Pct, Rule, Scope, Story, Survey, drive, failure_of, search, shrink, tell, walk,
 };
 use crate::runtime::monitors::buffers::Lends;
-use crate::runtime::untimed::{Choice, Outcome, World};
+use crate::runtime::untimed::{Choice, CrashReport, Outcome, World};
 
 /// Tries the orders that the options ask for.
 pub(super) fn explore<M: Machine, P: Program<M>>(start: &Start<M, P>, options: &Options) -> Explored
@@ -243,7 +243,10 @@ where
         return report.unwrap_or_else(|| "nothing is wrong at the end of this run".to_owned());
     };
     let mut words = format!("{failure}\n");
-    if let Failure::Deadlock | Failure::Livelock = failure {
+    if let Failure::Livelock = failure {
+        words += &spinners(world);
+    }
+    if let Failure::Deadlock = failure {
         if let Some(victim) = world.crash().victim() {
             let _ = writeln!(
                 words,
@@ -255,6 +258,22 @@ where
         words += &waits.unwrap_or_default();
     }
     words
+}
+
+/// Steps, everybody in turn, after which whoever goes on for ever does nothing else.
+const IN_TURN: usize = 1_000;
+
+/// Who asks for ever after a livelock, and for what.
+fn spinners<M: Machine, P: Program<M>>(world: &World<M, P>) -> String
+where
+    M::Call: Lends,
+{
+    let later = explore::forced(world, &[], IN_TURN).world;
+    let Some(asked) = later.asked_for_ever() else { return String::new() };
+    match later.crash().victim() {
+        Some(victim) => CrashReport::new(victim, asked).to_string(),
+        None => asked.to_string(),
+    }
 }
 
 /// The same failures in the smallest job in which they show: fewer ranks and operations first.

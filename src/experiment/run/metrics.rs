@@ -6,6 +6,7 @@ use crate::experiment::plan::{Addressing, Point, Workload};
 use crate::experiment::results::{Metric, PointResult, ResourceUse, Spent};
 use crate::hardware::fabric::{Boundary, Kind};
 use crate::runtime::account::{Account, Part};
+use crate::runtime::deadlock::Blocked;
 use crate::runtime::device::marks_of;
 use crate::runtime::loggops::schedule;
 use crate::runtime::timed::{Ending, Mark, Outcome, Used};
@@ -47,6 +48,7 @@ fn failure(outcome: &Outcome) -> Option<String> {
     let failure = match &outcome.ending {
         Ending::Limit(limit) => Some(limit.to_string()),
         Ending::Deadlock(deadlock) => Some(deadlock.to_string()),
+        Ending::ClockStands { at, askers } => Some(clock_stands(*at, askers)),
         Ending::Protocol { process, error } => Some(format!("process {}: {error}", process.0)),
         Ending::Fault(failure) => Some(failure.to_string()),
         Ending::Crashed { at, report } => Some(format!("at {at}: {report}")),
@@ -57,6 +59,15 @@ fn failure(outcome: &Outcome) -> Option<String> {
         return failure;
     }
     Some([failure.unwrap_or_default(), broken.join("\n")].join("\n").trim().to_owned())
+}
+
+fn clock_stands(at: Time, askers: &[Blocked]) -> String {
+    let asks: Vec<String> = askers.iter().map(|blocked| format!("  {blocked}")).collect();
+    let asks = asks.join("\n");
+    format!(
+        "the clock stands still at {at}: a call that finds nothing takes no time on this machine, so \
+         nothing that is under way, or takes time, ever ends\n{asks}"
+    )
 }
 
 /// The metrics of the workload, the main one first; `time` last.

@@ -36,6 +36,7 @@ impl Library {
             Pending::Probe { selection, .. } => WaitSet::All(vec![Wait {
                 operation: "MPI_Probe",
                 peers: self.sources(selection),
+                thread: None,
                 detail: format!("for a message of {}; {}", in_words(selection), self.queues()),
                 origin: self.calls.0[usize::from(thread.0)] - 1,
             }]),
@@ -108,7 +109,13 @@ impl Library {
         let operation = operation_of(body)?;
         let mut peers = Vec::new();
         self.add_peers(body, &mut peers);
-        Some(Wait { operation, peers, detail: self.detail_of(body), origin: origin.0 })
+        Some(Wait {
+            operation,
+            peers,
+            thread: None,
+            detail: self.detail_of(body),
+            origin: origin.0,
+        })
     }
 
     /// Who could end the wait for a request.

@@ -411,6 +411,7 @@ impl Goal {
         let wait = |peers: Vec<Process>, detail: String| Wait {
             operation: self.operation,
             peers,
+            thread: None,
             detail,
             origin,
         };

@@ -221,12 +221,12 @@ where
             actor.state = State::Program;
             let next = actor.program.next(reply.take());
             if let Next::Call(call) = next {
-                if self.faults.is_some() && self.ends_at_call(thread, at) {
+                if self.watch.looks && self.ends_at_call(thread, at) {
                     return;
                 }
                 return self.enter(thread, Entering::Call(call), at);
             }
-            if self.faults.is_some() {
+            if self.watch.looks {
                 self.goes_on(thread, at);
             }
             if !self.beside_calls(thread, next, at) {

@@ -13,7 +13,6 @@ use std::collections::BTreeMap;
 
 use super::actor::State;
 use super::reliable::Reliable;
-use super::standstill::Askers;
 use super::{Ending, FabricSchedule, Happening, Lends, Machine, Phase, Program, Timed};
 use crate::engine::{SourceId, Stream, Streams, Tag};
 use crate::hardware::cluster::Cluster;
@@ -51,8 +50,6 @@ pub(super) struct Faults {
     pub(super) reliable: Option<Reliable>,
     /// Who died, and when.
     pub(super) dead: Option<(Process, Time)>,
-    /// Who asks for what will never come, since then.
-    pub(super) askers: Askers,
     /// Receive buffers that are gone, by sender and receiver.
     credits: BTreeMap<(Process, Process), u32>,
     pub(super) tally: Tally,
@@ -141,8 +138,8 @@ impl Faults {
         let lossy = unreliable.contains(&true);
         let reliable = lossy.then(|| Reliable::new(plan.transport, unreliable));
         let (calls, credits) = (BTreeMap::new(), BTreeMap::new());
-        let (dead, askers, tally) = (None, Askers::default(), Tally::default());
-        Box::new(Self { all, at_packet, calls, reliable, dead, askers, credits, tally })
+        let (dead, tally) = (None, Tally::default());
+        Box::new(Self { all, at_packet, calls, reliable, dead, credits, tally })
     }
 
     /// Receive buffers of a connection that are gone.
@@ -302,6 +299,7 @@ where
         if let Some(reliable) = &mut faults.reliable {
             reliable.silence(process);
         }
+        self.watch_for_good();
         self.settle(process);
         for thread in threads {
             let actor = &mut self.actors[thread as usize];
@@ -424,6 +422,7 @@ where
             wait: Wait {
                 operation: "a copy or a lock",
                 peers: vec![report.victim],
+                thread: None,
                 detail: "of a process that died".to_owned(),
                 origin: 0,
             },

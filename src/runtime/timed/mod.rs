@@ -47,7 +47,7 @@ use super::memory::{Memories, Parcel, Payload};
 use super::monitors::buffers::{Buffers, Lends};
 use super::monitors::{Monitor, Monitors, Violation, system};
 use super::untimed::Choice;
-use crate::engine::{Options, Simulation, SourceId, Tag};
+use crate::engine::{LimitReached, Options, Simulation, SourceId, Tag};
 use crate::hardware::cluster::{Cluster, Posting};
 use crate::hardware::core::{IssueSlots, Noise, Place};
 use crate::hardware::fabric::{Delivery, FabricEvent, ResourceId, Schedule, Service};
@@ -76,6 +76,7 @@ use peer_copy::PeerCopies;
 use polling::{Entries, Poller, Routes};
 use slab::Slab;
 use stale::Stale;
+use standstill::Watch;
 use trail::Trail;
 use wires::{Channel, Content};
 
@@ -280,6 +281,10 @@ pub struct Timed<M: Machine, P: Program<M>> {
     happened: Time,
     /// Whether nothing but turns that find nothing, and calls that ask in vain, can happen any more.
     exhausted: bool,
+    /// Who asks for ever, and whether calls are looked at: for that, or by faults.
+    watch: Watch,
+    /// After how many events it is looked at what the run holds.
+    weighed_next: u64,
     /// Sources of events: those of resources come first, then those of threads.
     first_source: u32,
     packets: u64,
@@ -372,6 +377,7 @@ where
             })
             .collect();
         let resources = cluster.fabric.resources().len();
+        let watch = Watch::new(first_thread[processes] as usize, faults.is_some());
         let touches = touch::pays(processes, first_thread[processes] as usize);
         let mut timed = Self {
             simulation: Simulation::new(setup.options),
@@ -411,6 +417,8 @@ where
             touches,
             happened: Time::ZERO,
             exhausted: false,
+            watch,
+            weighed_next: u64::MAX,
             first_source: u32::try_from(resources).expect("fewer than 2^32 resources"),
             packets: 0,
             entries_visited: 0,
@@ -425,6 +433,7 @@ where
             far: 0,
         };
         timed.watch_memory();
+        timed.pause_next();
         timed.keep_causes(setup.options.causes);
         timed.arm_faults();
         for process in 0..processes {
@@ -454,7 +463,7 @@ where
         let ending = loop {
             let Some(event) = self.simulation.next_event() else {
                 if self.simulation.pauses() {
-                    let Some(limit) = self.weigh() else { continue };
+                    let Some(limit) = self.pause() else { continue };
                     break Ending::Limit(limit);
                 }
                 break match self.simulation.limit_reached() {
@@ -481,6 +490,22 @@ where
         };
         let ending = self.look_at_the_end(ending);
         self.finish(ending)
+    }
+
+    /// What is looked at now and then; the limit, where the run holds too much.
+    #[cold]
+    fn pause(&mut self) -> Option<LimitReached> {
+        let events = self.simulation.events();
+        if events >= self.watch.next {
+            self.look_at_watch();
+        }
+        let limit = if events >= self.weighed_next { self.weigh() } else { None };
+        self.pause_next();
+        limit
+    }
+
+    fn pause_next(&mut self) {
+        self.simulation.pause_at(self.weighed_next.min(self.watch.next));
     }
 
     #[cold]
@@ -573,6 +598,9 @@ where
         if let Some(crashed) = self.crashed() {
             return crashed;
         }
+        if let Some(asked) = self.asked_for_ever() {
+            return asked;
+        }
         debug_assert_eq!(self.sights.len(), 0, "what somebody will see is still to happen");
         if self.actors.iter().all(Actor::ended) {
             return Ending::Finished;
@@ -655,6 +683,7 @@ where
         match ending {
             Ending::Deadlock(_) => self.actors.iter().map(|actor| actor.since).fold(now, Time::max),
             Ending::Finished
+            | Ending::ClockStands { .. }
             | Ending::Protocol { .. }
             | Ending::Limit(_)
             | Ending::Fault(_)

@@ -6,7 +6,7 @@ use crate::hardware::fabric::{Kind, ResourceStats};
 use crate::protocols::contract::{Process, ProtocolError, Thread};
 use crate::runtime::account::Account;
 use crate::runtime::causes::Recorded;
-use crate::runtime::deadlock::Deadlock;
+use crate::runtime::deadlock::{Blocked, Deadlock};
 use crate::runtime::faults::Failure;
 use crate::runtime::held::Held;
 use crate::runtime::memory::Memories;
@@ -35,6 +35,13 @@ pub enum Ending {
     Finished,
     /// Nothing can happen any more, and threads still wait.
     Deadlock(Deadlock),
+    /// Threads ask again and again in no time: what is under way never arrives.
+    ClockStands {
+        /// Where it stands.
+        at: Time,
+        /// Who asks.
+        askers: Vec<Blocked>,
+    },
     /// A protocol met an input that it does not know.
     Protocol {
         /// Where.

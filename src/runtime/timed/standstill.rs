@@ -1,18 +1,30 @@
-//! Who asks for ever: a process has died, and programs of the others ask again and again for what it
-//! would have changed.
+//! Who asks for ever: programs ask again and again for what nobody will do any more.
 //!
-//! A program that asks comes back to states in which it was before. The run ends with the crash where
-//! for [`IN_VAIN`] calls no living program was in a new state, each of them has just asked so or waits inside
-//! a call, and nothing is under way that takes long. Whoever got an answer is in a new state where it
-//! goes on, also where that is no call. A program that gives up after so many tries counts them, and is
-//! in a new state with each.
+//! A program that asks comes back to states in which it was before. The run ends where for [`IN_VAIN`]
+//! calls no living program was in a new state, each of them has just asked so or waits inside a call, and
+//! nothing can change that: after a crash, nothing is under way that takes long; without one, nothing is
+//! under way at all, or the clock has not moved, and so never will. Whoever got an answer is in a new
+//! state where it goes on, also where that is no call. A program that gives up after so many tries counts
+//! them, and is in a new state with each.
+//!
+//! ```text
+//!   asleep ── a window of events in which nothing was sent ──▶ watching ── all asked in vain ──▶ the end
+//!      ▲                                                          │
+//!      └────────── something was sent, or was new ────────────────┘    a crash: it watches for good
+//! ```
+//!
+//! To know the state of a program costs its hash at each call. So a run is watched only where somebody
+//! has died, or nothing was sent for long: a message costs nothing.
+//!
+//! Left out: programs that ask by messages of their own, such as atomics over a wire on a lock that
+//! nobody frees. They end with a limit, or where somebody has died.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::actor::State;
-use super::{Lends, Machine, Program, Timed};
-use crate::protocols::contract::{Process, Wait};
-use crate::runtime::deadlock::Blocked;
+use super::{Actor, Ending, Lends, Machine, Program, Timed};
+use crate::protocols::contract::{Process, Wait, WaitSet};
+use crate::runtime::deadlock::{self, ASKING, Blocked, Standing};
 use crate::runtime::fingerprint::Fingerprint;
 use crate::units::Time;
 
@@ -24,8 +36,71 @@ const BY_THREAD: usize = 1_000;
 const REMEMBERED: usize = 1 << 14;
 /// A transfer of more bytes may take longer than all these calls.
 const LONG: u64 = 64 << 10;
+/// Events of a window, at least, and for each thread: enough for all states that a loop comes back to.
+const WINDOW: u64 = 1 << 14;
+const WINDOW_EACH: u64 = 256;
+/// A watch that saw something new lets so many windows pass, at most.
+const ASLEEP: u64 = 64;
 
-/// Programs that ask, since somebody died.
+/// When a run is watched, and who asks meanwhile.
+#[derive(Debug)]
+pub(super) struct Watch {
+    /// Whether calls are looked at: by it, or by faults.
+    pub(super) looks: bool,
+    /// `None` while it is asleep.
+    askers: Option<Askers>,
+    /// Packets that had left when it was looked at last.
+    packets: u64,
+    /// Events of a window, and how many windows it sleeps.
+    window: u64,
+    asleep: u64,
+    /// After how many events it is looked at again.
+    pub(super) next: u64,
+    /// How the run ended by it.
+    found: Option<Found>,
+}
+
+/// Why nothing can change.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Found {
+    /// Nothing is under way.
+    Nothing,
+    /// The clock stands still.
+    NoTime,
+}
+
+impl Watch {
+    pub(super) fn new(threads: usize, looks: bool) -> Self {
+        let window = WINDOW.max(WINDOW_EACH * threads as u64);
+        Self { looks, askers: None, packets: 0, window, asleep: 1, next: window, found: None }
+    }
+
+    /// A window is over: whether it is watched from now on. So many packets have left, and so many
+    /// events happened.
+    fn look(&mut self, packets: u64, events: u64) -> bool {
+        let sent = packets != std::mem::replace(&mut self.packets, packets);
+        let in_vain = self.askers.as_ref().map(Askers::is_in_vain);
+        if sent {
+            (self.askers, self.asleep) = (None, 1);
+        } else if in_vain == Some(false) {
+            self.rest(events);
+            return false;
+        } else {
+            self.askers.get_or_insert_default();
+        }
+        self.next = events + self.window;
+        !sent
+    }
+
+    /// Sleeps, twice as long as before.
+    fn rest(&mut self, events: u64) {
+        self.asleep = (2 * self.asleep).min(ASLEEP);
+        self.askers = None;
+        self.next = events + self.window * self.asleep;
+    }
+}
+
+/// Programs that ask, since they are watched.
 #[derive(Debug, Default)]
 pub(super) struct Askers {
     by_thread: BTreeMap<u32, Asker>,
@@ -34,6 +109,8 @@ pub(super) struct Askers {
     /// How many these were when a program was in a new state last, and when that was.
     before: usize,
     since: Time,
+    /// How often a program was in a new state.
+    new: usize,
 }
 
 /// The program of a thread.
@@ -59,9 +136,20 @@ impl Askers {
         let is_new = asker.states.insert(state);
         if is_new {
             (asker.calls, asker.since) = (0, now);
-            (self.before, self.since) = (self.old, now);
+            self.is_new(now);
         }
         !is_new
+    }
+
+    /// Something is new. A thread that runs ahead of the clock says so before its time.
+    fn is_new(&mut self, now: Time) {
+        (self.before, self.since) = (self.old, self.since.max(now));
+        self.new += 1;
+    }
+
+    /// Whether most calls were in vain since the last new state.
+    const fn is_in_vain(&self) -> bool {
+        self.in_vain() >= self.before + self.new
     }
 
     /// A thread calls in a state of its program.
@@ -89,6 +177,22 @@ impl<M: Machine, P: Program<M>> Timed<M, P>
 where
     M::Call: Lends,
 {
+    /// A window of events is over: whether the run is to be watched.
+    pub(super) fn look_at_watch(&mut self) {
+        let crashed = self.dead().is_some();
+        let watches = self.watch.look(self.packets, self.simulation.events());
+        self.watch.looks = watches || self.faults.is_some();
+        if crashed {
+            self.watch_for_good();
+        }
+    }
+
+    /// Somebody has died: from now on every call is looked at.
+    pub(super) fn watch_for_good(&mut self) {
+        self.watch.askers.get_or_insert_default();
+        self.watch.next = u64::MAX;
+    }
+
     /// A thread calls: whether its process dies at it, or the run ends, since nothing can change any more.
     pub(super) fn ends_at_call(&mut self, thread: u32, now: Time) -> bool {
         self.dies_at_call(self.names(thread).0) || self.stands_still(thread, now)
@@ -96,55 +200,146 @@ where
 
     /// A program does something else than to call, after which it may be busy for long.
     pub(super) fn goes_on(&mut self, thread: u32, now: Time) {
-        let Some(faults) = self.faults.as_mut().filter(|faults| faults.dead.is_some()) else {
-            return;
-        };
-        let state = Fingerprint::of(&self.actors[thread as usize].program);
-        faults.askers.was_in(thread, state, now);
+        let crashed = self.dead().is_some();
+        let Some(askers) = &mut self.watch.askers else { return };
+        if crashed {
+            let state = Fingerprint::of(&self.actors[thread as usize].program);
+            askers.was_in(thread, state, now);
+        } else {
+            askers.is_new(now);
+        }
     }
 
     fn stands_still(&mut self, thread: u32, now: Time) -> bool {
-        let Some(faults) = self.faults.as_mut().filter(|faults| faults.dead.is_some()) else {
-            return false;
-        };
+        let Some(askers) = &mut self.watch.askers else { return false };
         let state = Fingerprint::of(&self.actors[thread as usize].program);
-        faults.askers.calls(thread, state, now);
+        askers.calls(thread, state, now);
         let enough = IN_VAIN.max(BY_THREAD * self.actors.len());
         // Looked at now and then: it takes a walk over all threads.
-        let in_vain = faults.askers.in_vain();
-        let due = in_vain >= enough && in_vain.is_multiple_of(BY_THREAD);
-        self.exhausted |= due && self.nothing_can_change(now);
+        let in_vain = askers.in_vain();
+        if in_vain >= enough && in_vain.is_multiple_of(BY_THREAD) {
+            self.watch.found = self.nothing_can_change(now);
+            self.exhausted |= self.watch.found.is_some();
+            if !self.exhausted && self.dead().is_none() {
+                // Somebody is busy for long: until then it costs nothing to ask.
+                self.watch.rest(self.simulation.events());
+                self.watch.looks = self.faults.is_some();
+                self.pause_next();
+            }
+        }
         self.exhausted
     }
 
-    fn nothing_can_change(&self, now: Time) -> bool {
-        let Some(faults) = &self.faults else { return false };
-        let waits = |(thread, actor): (u32, &super::Actor<M, P>)| {
+    fn nothing_can_change(&self, now: Time) -> Option<Found> {
+        let askers = self.watch.askers.as_ref()?;
+        let waits = |(thread, actor): (u32, &Actor<M, P>)| {
             let inside = matches!(
                 actor.state,
                 State::Polling | State::Locked | State::Joining | State::Ended
             );
-            inside || faults.askers.asks(thread)
+            inside || askers.asks(thread)
         };
-        !faults.some_will_end(now.since(faults.askers.since))
-            && self.flights.iter().all(|flight| flight.bytes <= LONG)
-            && (0..).zip(&self.actors).all(waits)
+        let sent_nothing = self.watch.packets == self.packets;
+        // A thread may have been ahead of the clock when something was new.
+        let quiet = now.max(askers.since).since(askers.since);
+        let faults = self.faults.as_ref();
+        let ends = faults.is_some_and(|faults| faults.some_will_end(quiet));
+        let quiet = if self.dead().is_some() {
+            self.flights.iter().all(|flight| flight.bytes <= LONG)
+        } else {
+            sent_nothing && self.nothing_is_under_way()
+        };
+        let stands = !ends && quiet && (0..).zip(&self.actors).all(waits);
+        let in_no_time = self.dead().is_none() && sent_nothing && now == askers.since;
+        let nothing = stands.then_some(Found::Nothing);
+        nothing.or_else(|| in_no_time.then_some(Found::NoTime))
+    }
+
+    /// Whether nothing is on a wire, in an adapter or a GPU, or waits in a channel to be taken.
+    fn nothing_is_under_way(&self) -> bool {
+        let lives = |process: usize| {
+            let (first, end) = (self.first_thread[process], self.first_thread[process + 1]);
+            self.actors[first as usize..end as usize].iter().any(|actor| !actor.ended())
+        };
+        let taken =
+            |(process, poller): (usize, &super::Poller)| poller.is_empty() || !lives(process);
+        self.flights.len() + self.sights.len() == 0
+            && self.devices.as_ref().is_none_or(|devices| devices.under_way() == 0)
+            && !self.looking.contains(&true)
+            && self.pollers.iter().enumerate().all(taken)
+    }
+
+    /// The end of a run in which nobody has died, and everybody asks for ever; `None` where it ended
+    /// otherwise.
+    pub(super) fn asked_for_ever(&self) -> Option<Ending> {
+        if self.watch.found? == Found::NoTime {
+            return Some(Ending::ClockStands { at: self.simulation.now(), askers: self.askers() });
+        }
+        let standings: Vec<Standing> = (0_u32..)
+            .zip(&self.actors)
+            .map(|(index, actor)| {
+                let standing = self.standing(index, actor);
+                match self.asks_of(index, actor).filter(|_| !actor.ended()) {
+                    Some((waits, since)) => Standing { waits: Some(waits), since, ..standing },
+                    None => standing,
+                }
+            })
+            .collect();
+        let deadlock = deadlock::diagnose(&standings);
+        Some(Ending::Deadlock(
+            deadlock.expect("everybody waits, and for nothing that is under way"),
+        ))
+    }
+
+    /// Each thread that asks, with its first wait.
+    fn askers(&self) -> Vec<Blocked> {
+        let asker = |(index, actor): (u32, &Actor<M, P>)| {
+            let (waits, since) = self.asks_of(index, actor).filter(|_| !actor.ended())?;
+            let (WaitSet::All(waits) | WaitSet::Any(waits)) = waits;
+            Some(Blocked {
+                process: actor.process,
+                thread: actor.inner,
+                wait: waits.into_iter().next()?,
+                position: actor.program.position(),
+                since,
+            })
+        };
+        (0_u32..).zip(&self.actors).filter_map(asker).collect()
+    }
+
+    /// What a thread asks for, in words of its program or of the last call, and since when; `None` where
+    /// it does not ask.
+    fn asks_of(&self, thread: u32, actor: &Actor<M, P>) -> Option<(WaitSet, Option<Time>)> {
+        let askers = self.watch.askers.as_ref()?;
+        let asker = askers.by_thread.get(&thread).filter(|asker| asker.calls > 0)?;
+        let waits = actor.program.asks_for().unwrap_or_else(|| {
+            let detail = format!("{} calls without anything new", asker.calls);
+            let origin = actor.program.position().unwrap_or_default();
+            let wait = Wait { operation: ASKING, peers: vec![], thread: None, detail, origin };
+            WaitSet::All(vec![wait])
+        });
+        Some((waits, Some(asker.since)))
     }
 
     /// Those that ask, as waits for the victim; nobody where the run did not end by them.
     pub(super) fn asking(&self, victim: Process) -> Vec<Blocked> {
-        let Some(faults) = self.faults.as_ref().filter(|_| self.exhausted) else { return vec![] };
+        let Some(askers) = self.watch.askers.as_ref().filter(|_| self.exhausted) else {
+            return vec![];
+        };
         let locks = self.monitors.mutexes.standing_of(victim.0);
         let asker = |(thread, asker): (&u32, &Asker)| {
             let actor = &self.actors[*thread as usize];
-            let calls = faults.calls.get(&actor.process).copied().unwrap_or(0);
+            let faults = self.faults.as_ref();
+            let calls = faults.and_then(|faults| faults.calls.get(&actor.process).copied());
+            let calls = calls.unwrap_or(0);
             let detail = [format!("{} calls without anything new", asker.calls)];
             Blocked {
                 process: actor.process,
                 thread: actor.inner,
                 wait: Wait {
-                    operation: "asking again and again",
+                    operation: ASKING,
                     peers: vec![victim],
+                    thread: None,
                     detail: detail.into_iter().chain(locks.clone()).collect::<Vec<_>>().join("; "),
                     origin: u32::try_from(calls).unwrap_or(u32::MAX),
                 },
@@ -152,7 +347,7 @@ where
                 since: Some(asker.since),
             }
         };
-        let asking = faults.askers.by_thread.iter().filter(|(_, asker)| asker.calls > 0);
+        let asking = askers.by_thread.iter().filter(|(_, asker)| asker.calls > 0);
         let living = asking.filter(|(thread, _)| !self.actors[**thread as usize].ended());
         living.map(asker).collect()
     }
@@ -179,6 +374,42 @@ mod tests {
         assert_eq!((askers.in_vain(), askers.asks(0), askers.asks(1)), (0, false, false));
         ask(&mut askers, 1, 100);
         assert_eq!((askers.in_vain(), askers.asks(0), askers.asks(1)), (100, false, true));
+    }
+
+    #[test]
+    fn a_thread_ahead_of_the_clock_was_new_in_its_own_time() {
+        let mut askers = Askers::default();
+        askers.calls(0, 1, Time::from_ps(900));
+        askers.calls(1, 1, Time::from_ps(100));
+        assert_eq!(askers.since, Time::from_ps(900));
+    }
+
+    #[test]
+    fn a_window_in_which_something_was_sent_is_not_watched() {
+        let mut watch = Watch::new(2, false);
+        assert!(!watch.look(5, WINDOW), "five packets have left");
+        assert!(watch.look(5, 2 * WINDOW), "none has left");
+        ask(watch.askers.as_mut().unwrap(), 0, 100);
+        assert!(watch.look(5, 3 * WINDOW), "it asks in vain");
+        assert_eq!(watch.askers.as_ref().unwrap().in_vain(), 99);
+        assert!(!watch.look(6, 4 * WINDOW), "one has left");
+    }
+
+    #[test]
+    fn a_watch_that_sees_something_new_sleeps_longer_each_time() {
+        let mut watch = Watch::new(2, false);
+        let mut slept = Vec::new();
+        let mut events = WINDOW;
+        for state in 0..16 {
+            assert_eq!(watch.look(0, events), state % 2 == 0);
+            if let Some(askers) = &mut watch.askers {
+                (0..100).for_each(|new| askers.calls(0, state << 32 | new, Time::ZERO));
+            } else {
+                slept.push((watch.next - events) / WINDOW);
+            }
+            events = watch.next;
+        }
+        assert_eq!(slept, [2, 4, 8, 16, 32, 64, 64, 64]);
     }
 
     #[test]

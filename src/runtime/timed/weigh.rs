@@ -27,7 +27,7 @@ where
     /// The first look comes before the first event.
     pub(super) fn watch_memory(&mut self) {
         if self.is_weighed() {
-            self.simulation.pause_at(0);
+            self.weighed_next = 0;
         }
     }
 
@@ -56,7 +56,9 @@ where
     /// Looks between two looks; the run ends with this event where it holds too much.
     #[cold]
     fn look(&mut self) {
-        if let Some(limit) = self.weigh() {
+        let limit = self.weigh();
+        self.pause_next();
+        if let Some(limit) = limit {
             self.failed.get_or_insert(Ending::Limit(limit));
         }
     }
@@ -78,7 +80,7 @@ where
         };
         self.held_most = self.held_most.more(held);
         let events = self.simulation.events();
-        self.simulation.pause_at(events + least.max(EACH * places));
+        self.weighed_next = events + least.max(EACH * places);
         let limit = self.simulation.limits().memory;
         let left = limit.as_u64().saturating_sub(held.total().as_u64());
         self.memories.look_after(left.max(limit.as_u64() / PARTS).max(1));

@@ -49,7 +49,7 @@ pub struct CrashReport {
 
 impl CrashReport {
     /// Who of `deadlock` waits for `victim`, and who waits for those.
-    pub(in crate::runtime) fn new(victim: Process, deadlock: Deadlock) -> Self {
+    pub fn new(victim: Process, deadlock: Deadlock) -> Self {
         let Deadlock { cycles, unanswered, behind } = deadlock;
         let mut open: Vec<Blocked> =
             cycles.into_iter().flatten().chain(unanswered).chain(behind).collect();

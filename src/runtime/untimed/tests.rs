@@ -288,7 +288,8 @@ impl Machine for Toy {
             || self.reading.iter().any(|(waiter, ..)| *waiter == thread);
         let sends = self.sending.iter().any(|(waiter, ..)| *waiter == thread);
         let operation = if receives { "receive" } else { "send" };
-        let wait = Wait { operation, peers: Vec::new(), detail: String::new(), origin: 0 };
+        let wait =
+            Wait { operation, peers: Vec::new(), thread: None, detail: String::new(), origin: 0 };
         (receives || sends).then(|| WaitSet::All(vec![wait]))
     }
 

@@ -29,6 +29,7 @@
 //! Left out: collectives between the groups of an intercommunicator, which are refused, and the few
 //! instructions that encode a tag and look a rank up.
 
+mod asking;
 mod between;
 mod collective;
 mod joined;
@@ -340,7 +341,7 @@ impl Machine for EpLibrary {
         };
         let peers = vec![self.shared.process()];
         let detail = "another endpoint of the process".to_owned();
-        Some(WaitSet::All(vec![Wait { operation, peers, detail, origin: 0 }]))
+        Some(WaitSet::All(vec![Wait { operation, peers, thread: None, detail, origin: 0 }]))
     }
 
     fn awaits(&self, thread: Thread) -> Option<Awaited> {

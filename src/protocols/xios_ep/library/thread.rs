@@ -9,7 +9,7 @@ use super::making::{Made, Making};
 use super::one_sided::{Acts, Opened};
 use super::{EpCall, EpLibrary, EpReply, Found, Seat, SharedOp};
 use crate::protocols::call::{Buffer, Call, Comm, Outcome, Reply, Requests};
-use crate::protocols::contract::{Handle, Next, Program, Region, Thread};
+use crate::protocols::contract::{Handle, Next, Program, Region, Thread, WaitSet};
 use crate::protocols::library::Library;
 #[cfg(feature = "mutants")]
 use crate::protocols::mutant::Mutant;
@@ -289,6 +289,15 @@ impl<P: Program<Library>> Program<EpLibrary> for EpThread<P> {
     }
 
     fn position(&self) -> Option<u32> {
+        self.program.position()
+    }
+
+    fn asks_for(&self) -> Option<WaitSet> {
+        self.endpoint.asks_for(self.program.position().unwrap_or_default())
+    }
+
+    /// The calls below are not those of the program: all belong to the one that it made last.
+    fn line_of(&self, _: u32) -> Option<u32> {
         self.program.position()
     }
 }

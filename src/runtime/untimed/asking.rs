@@ -1,0 +1,44 @@
+//! Who asks for ever where no order of events ends the programs.
+
+use super::World;
+use crate::protocols::contract::{Machine, Program, Wait, WaitSet};
+use crate::runtime::deadlock::{self, ASKING, Deadlock, Standing};
+use crate::runtime::monitors::buffers::Lends;
+
+impl<M: Machine, P: Program<M>> World<M, P>
+where
+    M::Call: Lends,
+{
+    /// Who waits for whom in a state of a livelock, where whoever can go on asks again and again: in words
+    /// of its program, or for the process that died, if one has. `None` where every program has ended.
+    pub fn asked_for_ever(&self) -> Option<Deadlock> {
+        let stuck = self.deadlock();
+        let waits_for_good = |standing: &Standing| {
+            let named = stuck.iter().flat_map(Deadlock::all);
+            named.map(|one| (one.process, one.thread)).any(|one| one == standing.who())
+        };
+        let mut standings = self.standings();
+        for standing in &mut standings {
+            if !standing.ended && !waits_for_good(standing) {
+                standing.waits = Some(self.asks_of(standing));
+            }
+        }
+        deadlock::diagnose(&standings)
+    }
+
+    fn asks_of(&self, standing: &Standing) -> WaitSet {
+        if let Some(known) = self.program(standing.process, standing.thread).asks_for() {
+            return known;
+        }
+        let victim = self.crash.victim();
+        let locks = victim.map(|victim| self.monitors.mutexes.standing_of(victim.0));
+        let now = standing.waits.as_ref().map(|(WaitSet::All(waits) | WaitSet::Any(waits))| waits);
+        let now = now.and_then(|waits| waits.first());
+        let call = now.map(|wait| format!("now in {}", wait.operation));
+        let detail: Vec<String> = call.into_iter().chain(locks.into_iter().flatten()).collect();
+        let origin = now.map(|wait| wait.origin).or(standing.position).unwrap_or_default();
+        let peers = victim.into_iter().collect();
+        let detail = detail.join("; ");
+        WaitSet::All(vec![Wait { operation: ASKING, peers, thread: None, detail, origin }])
+    }
+}
