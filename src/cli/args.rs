@@ -473,8 +473,8 @@ pub(super) enum Pairs {
 /// Options of `validate`.
 #[derive(Args, Clone, Debug)]
 pub(super) struct ValidateArguments {
-    /// Files, or names of scenarios that ship
-    #[arg(required = true, value_name = "SCENARIO")]
+    /// Scenarios (files, or names of those that ship), machine models, vectors, schedules in GOAL
+    #[arg(required = true, value_name = "FILE")]
     pub(super) scenarios: Vec<String>,
     #[command(flatten)]
     pub(super) changes: Changes,

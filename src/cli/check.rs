@@ -248,6 +248,11 @@ fn refusal(error: &CheckError) -> Problem {
         CheckError::OtherVersion { .. } => {
             (&codes::OTHER_TOOL, "compare nevertheless with `--any-version`, or save it anew")
         }
+        CheckError::OtherUnit { .. } => (
+            &codes::OTHER_SCENARIO,
+            "units are the program's: a baseline is saved, not edited; save it anew with `mpisim \
+             check --save-baseline`",
+        ),
         CheckError::NothingCompared { .. } => {
             (&codes::NOTHING_COMPARED, "save the baseline anew with `mpisim check --save-baseline`")
         }

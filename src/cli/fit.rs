@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use indicatif::ProgressBar;
+use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
 use super::args::{CheckFormat, FitArguments, Pairs};
@@ -185,9 +185,7 @@ fn request(arguments: &FitArguments) -> Result<Request, Failure> {
     let path = Path::new(&arguments.machine);
     let mut machine = arguments.machine.clone();
     if path.extension().is_some_and(|extension| extension == "json") {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        library.models.insert(0, folder.unwrap_or(Path::new(".")).to_path_buf());
-        machine = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        (library, machine) = scenario::beside(library, path);
     }
     Ok(Request {
         machine,
@@ -257,12 +255,8 @@ fn bench(
 fn search(terminal: Terminal, arguments: &FitArguments, bench: &Bench) -> Result<Fit, Failure> {
     let advice = "nothing is kept; run the command again".to_owned();
     let interrupt = Interrupt::listen(terminal, advice);
-    let bar =
-        if terminal.shows_progress() { ProgressBar::new_spinner() } else { ProgressBar::hidden() };
-    let mut tell = |runs: usize| {
-        bar.set_message(format!("{runs} runs"));
-        bar.tick();
-    };
+    let bar = progress(terminal);
+    let mut tell = |runs: usize| bar.set_position(runs as u64);
     let between = match arguments.between {
         Pairs::Nodes => Between::Nodes,
         Pairs::Cores => Between::Cores,
@@ -274,10 +268,29 @@ fn search(terminal: Terminal, arguments: &FitArguments, bench: &Bench) -> Result
         error @ BenchError::Failed { .. } => {
             Problem::new(&codes::FIT_ROW, error.to_string()).into()
         }
+        BenchError::TooFew { numbers, .. } => {
+            let help = format!(
+                "at least {} rows are needed; measure more sizes, or keep a number with `--keep`",
+                numbers + 1
+            );
+            Problem::new(&codes::MEASURED, error.to_string()).help(help).into()
+        }
         error @ (BenchError::Run(_) | BenchError::Stopped) => {
             internal(&error.to_string(), &command(arguments)).into()
         }
     })
+}
+
+/// Rows that have run: how many a search needs is known when it is over.
+fn progress(terminal: Terminal) -> ProgressBar {
+    if !terminal.shows_progress() {
+        return ProgressBar::hidden();
+    }
+    let form = "{spinner} {human_pos} runs, {per_sec}, {elapsed}";
+    let style = ProgressStyle::with_template(form).expect("the template is well formed");
+    let bar = ProgressBar::new_spinner().with_style(style);
+    bar.tick();
+    bar
 }
 
 fn about(arguments: &FitArguments, start: &Machine, tables: &[Table]) -> About {

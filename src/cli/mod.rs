@@ -38,6 +38,7 @@ mod sweep;
 mod terminal;
 mod trace;
 mod usage;
+mod validate;
 
 use std::process::ExitCode;
 
@@ -78,7 +79,7 @@ fn dispatch(terminal: Terminal, command: Command) -> Outcome {
         Command::Diff(arguments) => diff::diff(terminal, &arguments),
         Command::Sensitivity(arguments) => sensitivity::sensitivity(terminal, &arguments),
         Command::Fit(arguments) => fit::fit(terminal, &arguments),
-        Command::Validate(arguments) => show::validate(terminal, &arguments),
+        Command::Validate(arguments) => validate::validate(terminal, &arguments),
         Command::Show(arguments) => show::show(terminal, &arguments),
         Command::List { claims: false } => list::shipped(terminal),
         Command::List { claims: true } => list::claims(terminal),

@@ -37,8 +37,13 @@ fn measured(figure: &Curves, overlay: &Overlay) -> Reference {
     };
     let points = overlay.points.iter().filter(shown);
     let points = points.map(|(size, y)| Point { x: to_f64(*size), y: *y, range: None });
-    let shape = ReferenceShape::Markers(points.map(|point| Mark { point, series: None }).collect());
-    Reference { label: overlay.label.clone(), source: String::new(), shape }
+    let marks: Vec<Mark> = points.map(|point| Mark { point, series: None }).collect();
+    let label = match overlay.points.len() - marks.len() {
+        0 => overlay.label.clone(),
+        // A logarithmic axis has no place for zero.
+        missing => format!("{} ({missing} at 0 not shown)", overlay.label),
+    };
+    Reference { label, source: String::new(), shape: ReferenceShape::Markers(marks) }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a size on an axis")]

@@ -77,6 +77,13 @@ pub(super) fn library(models: Option<&Path>) -> Result<Library, Failure> {
     Ok(Library { models, ..Library::default() })
 }
 
+/// The name of the model file at `path`, and a library that finds it and its neighbours first.
+pub(super) fn beside(mut library: Library, path: &Path) -> (Library, String) {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    library.models.insert(0, folder.unwrap_or(Path::new(".")).to_path_buf());
+    (library, path.file_stem().unwrap_or_default().to_string_lossy().into_owned())
+}
+
 /// The plan, after everything there is to say about it was written.
 pub(super) fn load(terminal: Terminal, request: &Request) -> Result<Plan, Failure> {
     let (plan, diagnostics) = plan::load(request);

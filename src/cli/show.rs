@@ -1,8 +1,8 @@
-//! `mpisim validate` and `mpisim show`: what a scenario means, without running it.
+//! `mpisim show`: what a scenario means, without running it.
 
 use std::fmt::Write as _;
 
-use super::args::{ShowArguments, ValidateArguments};
+use super::args::ShowArguments;
 use super::machines::machines;
 use super::resolved;
 use super::scenario::{load, request};
@@ -19,28 +19,6 @@ const NOTE_WIDTH: usize = 100;
 
 /// Axis values that are written out.
 const VALUES_SHOWN: usize = 8;
-
-/// Checks scenarios.
-pub(super) fn validate(terminal: Terminal, arguments: &ValidateArguments) -> Outcome {
-    let mut worst = 0;
-    let mut text = String::new();
-    for scenario in &arguments.scenarios {
-        let request = request(scenario, &arguments.changes, None)?;
-        match load(terminal, &request) {
-            Ok(plan) => {
-                let (points, claims) = (plan.points.len(), plan.claims.len());
-                let points = counted(points, "point");
-                let claims = counted(claims, "claim");
-                let _ = writeln!(text, "{scenario}: valid, {points}, {claims}");
-            }
-            Err(Failure::Said(exit)) if worst == 0 => worst = exit,
-            Err(Failure::Said(_)) => {}
-            Err(problem @ Failure::Problem(_)) => return Err(problem),
-        }
-    }
-    print(&text)?;
-    Ok(worst)
-}
 
 /// `1 point`, `2 points`.
 pub(super) fn counted(count: usize, what: &str) -> String {

@@ -30,7 +30,7 @@ const FORMAT: u32 = 1;
 /// Where a definition keeps the options that changed its scenario.
 const OVERRIDES: &str = "--set";
 /// Keys of a scenario that change nothing of what runs.
-const PRESENTATION: [&str; 6] = ["title", "source", "sources", "note", "figures", "claims"];
+pub const PRESENTATION: [&str; 6] = ["title", "source", "sources", "note", "figures", "claims"];
 
 /// The results of one scenario as they were saved.
 #[derive(Clone, Debug, Deserialize, PartialEq)]

@@ -33,6 +33,18 @@ pub enum CheckError {
         /// The version that runs.
         wanted: String,
     },
+    /// A metric was saved in another unit: its values cannot be compared.
+    #[error("the baseline of `{scenario}` has `{metric}` in `{found}`, and a run gives `{wanted}`")]
+    OtherUnit {
+        /// The scenario.
+        scenario: String,
+        /// The metric.
+        metric: String,
+        /// Its unit in the baseline.
+        found: String,
+        /// Its unit now.
+        wanted: &'static str,
+    },
     /// There is nothing that both have.
     #[error("`{scenario}` and its baseline have no metric in common: 0 were compared")]
     NothingCompared {
@@ -240,12 +252,14 @@ pub fn fits(plan: &Plan, baseline: &Baseline, any_version: bool) -> Result<(), C
 ///
 /// # Errors
 ///
-/// [`CheckError::NothingCompared`] where they have no metric in common.
+/// [`CheckError::NothingCompared`] where they have no metric in common, [`CheckError::OtherUnit`]
+/// where they have one in two units.
 pub fn compare(
     result: &RunResult,
     baseline: &Baseline,
     rules: &Rules,
 ) -> Result<Comparison, CheckError> {
+    same_units(result, baseline)?;
     let saved: BTreeMap<Vec<&str>, &SavedPoint> = baseline
         .points
         .iter()
@@ -296,6 +310,22 @@ fn work_moved(result: &RunResult, baseline: &Baseline) -> Vec<Shift> {
         return Vec::new();
     }
     attribution::shifts(&attribution::work(&result.points), &baseline.work)
+}
+
+/// Refuses a metric that the baseline has in another unit.
+fn same_units(result: &RunResult, baseline: &Baseline) -> Result<(), CheckError> {
+    for metric in result.points.iter().flat_map(|point| &point.metrics) {
+        let saved = baseline.metrics.get(&metric.name);
+        if let Some(saved) = saved.filter(|saved| saved.unit != metric.unit) {
+            return Err(CheckError::OtherUnit {
+                scenario: result.scenario.clone(),
+                metric: metric.name.clone(),
+                found: saved.unit.clone(),
+                wanted: metric.unit,
+            });
+        }
+    }
+    Ok(())
 }
 
 /// Every metric that a point or its saved form has.
@@ -488,6 +518,15 @@ mod tests {
         assert!(compare(&now, &old).unwrap().is_same() && old.expects(&now.points[0]));
         now.points[0].failure = Some("rank 1 waits for rank 0".to_owned());
         assert!(compare(&now, &old).is_err() && !old.expects(&now.points[0]));
+    }
+
+    #[test]
+    fn a_metric_in_another_unit_is_told() {
+        let now = result(&[1.0, 2.0]);
+        let mut old = saved(&[1.0, 2.0], 0.0);
+        old.metrics.get_mut("latency").unwrap().unit = "s".to_owned();
+        let why = compare(&now, &old).unwrap_err().to_string();
+        assert_eq!(why, "the baseline of `a` has `latency` in `s`, and a run gives `us`");
     }
 
     #[test]

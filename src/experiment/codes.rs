@@ -120,7 +120,7 @@ codes! {
     SURROGATE "E0215" Invalid "half of a surrogate pair"
         "Characters beyond U+FFFF are written as two \\u escapes, a high one (D800 to DBFF) followed by a low one (DC00 to DFFF). One of them alone is no character."
     TOO_MANY_VALUES "E0216" Limit "the file holds too many values"
-        "A file may hold half a million values. A longer program or list is better made by a workload kind or a range."
+        "A file may hold half a million values, each object, list, text and number of it being one: about 100,000 statements of a program over all ranks. A list of values of an axis is better a range, a program that repeats itself a workload kind. A longer program is written as a schedule in GOAL, whose length has no such limit, and replayed by the workload `goal`; `limits.memory` bounds what it takes."
 
     WRONG_TYPE "E0301" Invalid "the value has the wrong type"
         "The message names what was found and what the field takes."

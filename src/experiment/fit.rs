@@ -9,6 +9,7 @@
 //! change. A candidate that moves no row, or moves rows only as others together do, cannot be told
 //! from the measurement: it stays as it was, and is called assumed.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
@@ -141,7 +142,8 @@ pub fn tables(diagnostics: &mut Diagnostics, request: &Request) -> Option<Vec<Ta
             table::check_role(diagnostics, &table).then_some(table)
         })
         .collect();
-    read.into_iter().collect()
+    let tables: Vec<Table> = read.into_iter().collect::<Option<_>>()?;
+    table::check_rows(diagnostics, &tables, request.between).then_some(tables)
 }
 
 /// Searches the numbers, where a table is to be fitted on, and compares every row.
@@ -154,7 +156,7 @@ pub fn fit(
     between: Between,
     stop: &AtomicBool,
     jobs: usize,
-    tell: &mut dyn FnMut(usize),
+    tell: &mut (dyn FnMut(usize) + Send),
 ) -> Result<Fit, BenchError> {
     let mut runner = bench.runner(stop, jobs, tell);
     let found = if bench.tables.iter().any(|table| table.fitted) {
@@ -162,6 +164,8 @@ pub fn fit(
     } else {
         Fitted::default()
     };
+    let fitted = bench.rows.iter().filter(|row| row.role != Role::Predicted).count();
+    enough(fitted, &found.numbers)?;
     let all: Vec<usize> = (0..bench.rows.len()).collect();
     let simulated = runner.run_one(&found.values, &all)?;
     let mut rows: Vec<Compared> = bench
@@ -183,6 +187,16 @@ pub fn fit(
     Ok(Fit { fitted: found.numbers, kept: found.kept, rows, runs: runner.runs() })
 }
 
+/// Refuses numbers that so many rows meet exactly: none is left that could contradict them.
+fn enough(rows: usize, found: &[Number]) -> Result<(), BenchError> {
+    let numbers: BTreeSet<&str> = found.iter().map(|number| number.of).collect();
+    if numbers.is_empty() || rows > numbers.len() {
+        return Ok(());
+    }
+    let names = numbers.iter().copied().collect::<Vec<_>>().join(", ");
+    Err(BenchError::TooFew { rows, numbers: numbers.len(), names })
+}
+
 /// What a search that does not see the rows held out gives for them.
 fn held_out(runner: &mut Runner<'_>, between: Between) -> Result<Vec<(usize, f64)>, BenchError> {
     let rows = runner.bench.rows.iter().enumerate();
@@ -199,6 +213,25 @@ fn held_out(runner: &mut Runner<'_>, between: Between) -> Result<Vec<(usize, f64
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hardware::profile::Value;
+
+    #[test]
+    fn a_fit_has_more_rows_than_numbers() {
+        let number = |of: &'static str, path: &'static str| Number {
+            path,
+            of,
+            start: Value::Flag(true),
+            value: Value::Flag(true),
+            range: (Value::Flag(true), Value::Flag(true)),
+            told_by: "",
+            effect: 1.0,
+        };
+        let steps = ["mpi.step_send", "mpi.step_receive"].map(|path| number("mpi.step_*", path));
+        let all = [&steps[..], &[number("link.base_latency", "link.base_latency")]].concat();
+        assert!(enough(1, &[]).is_ok() && enough(2, &steps).is_ok() && enough(3, &all).is_ok());
+        let why = enough(2, &all).unwrap_err().to_string();
+        assert!(why.starts_with("2 rows tell 2 numbers (link.base_latency, mpi.step_*)"), "{why}");
+    }
 
     #[test]
     fn the_summary_has_the_middle_and_the_worst() {

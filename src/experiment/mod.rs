@@ -21,6 +21,7 @@ pub mod collectives;
 pub mod conform;
 pub mod diagnostic;
 pub mod diff;
+pub mod document;
 pub mod explore;
 pub mod fit;
 pub mod fresh;

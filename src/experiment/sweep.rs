@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use super::baseline;
 use super::codes;
 use super::diagnostic::{Diagnostic, Diagnostics, Span, quote};
 use super::json::{Member, Node, Number, Value};
@@ -218,6 +219,13 @@ pub(super) fn target(
 fn axis(diagnostics: &mut Diagnostics, tree: &Node, member: &Member) -> Option<Axis> {
     let at = check::join("sweep", &member.key);
     let target = target(diagnostics, tree, member, &at)?;
+    if baseline::PRESENTATION.contains(&member.key.split(['.', '[']).next().unwrap_or_default()) {
+        let found = format!("`{}` changes nothing of what runs", quote(&member.key));
+        let allowed = "fields that decide about results are swept";
+        let one = Diagnostic::error(&codes::UNKNOWN_PATH, member.key_span, at, found, allowed);
+        diagnostics.push(one.help("remove the axis: all of its points would be the same"));
+        return None;
+    }
     let nodes = match member.node.elements() {
         Some(values) => values.to_vec(),
         None => expand(diagnostics, &member.node, target, &at)?,

@@ -374,6 +374,25 @@ fn conform_counts_what_passed() {
 }
 
 #[test]
+fn every_kind_of_document_is_validated_as_what_it_is() {
+    let scratch = Scratch::new("validate-kinds");
+    let validated = |file: &str| scratch.run(&["validate", file]);
+    let ships = |file: &str| fs::canonicalize(file).unwrap().display().to_string();
+    let model = validated(&ships("models/knc-qdr.json")).check(0, &[]).out;
+    assert!(model.contains("knc-qdr.json: valid, a machine model of"), "{model}");
+    let vectors = validated(&ships("tests/vectors/matching.json")).check(0, &[]).out;
+    assert!(vectors.contains("valid, vectors of MPICH 4.0.2, 300 cases"), "{vectors}");
+    scratch.write("a.goal", "num_ranks 1\nrank 0 {\na: calc 5\n}\n");
+    let goal = validated("a.goal").check(0, &[]).out;
+    assert_eq!(goal, "a.goal: valid, a schedule of 1 rank, 1 operation\n");
+    scratch.write("m.json", "{ \"extends\": \"knc-qdr\",\n  \"cpu\": { \"clokc\": 1 } }");
+    let wrong = validated("m.json").check(3, &["m.json:2:12", "did you mean `clock`"]).err;
+    assert_eq!(wrong.matches("error[").count(), 1, "{wrong}");
+    let changed = ["validate", "m.json", "--set", "seed=1"];
+    scratch.run(&changed).check(2, &["`--set` changes scenarios"]);
+}
+
+#[test]
 fn what_is_wrong_with_vectors_has_its_place() {
     let scratch = Scratch::new("conform-places");
     let head = "{ \"family\": \"rma_misuse_two\", \"schema\": 1, \"mpi\": \"M\"";

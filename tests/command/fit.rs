@@ -350,7 +350,8 @@ fn a_table_of_packing_is_only_compared() {
 #[test]
 fn what_is_no_measurement_is_refused_before_anything_runs() {
     let scratch = Scratch::new("fit-bad");
-    scratch.write("latency.txt", "# Size  Latency (us)\n8 1.5\n");
+    scratch.write("latency.txt", "# Size  Latency (us)\n8 1.5\n16 1.6\n");
+    scratch.write("one/latency.txt", "# OSU MPI Latency Test v7.1\n# Size  Latency (us)\n8 1.5\n");
     scratch.write("empty.txt", "");
     scratch.write("bw.txt", "# Size  Latency (us)\n8 1.5\n");
     scratch.write("other.txt", "# Size  Latency (us)\n8 1.5\n");
@@ -363,7 +364,10 @@ fn what_is_no_measurement_is_refused_before_anything_runs() {
     refused(&run(&["--measured", "other.txt"]), 3, &["E0911", "KIND=FILE is needed"]);
     refused(&run(&["--measured", "bibw.txt"]), 3, &["E0911", "no column of bandwidth"]);
     refused(&run(&["--measured", "none.txt"]), 3, &["E0101"]);
-    refused(&run(&["--measured", "huge/latency.txt"]), 3, &["workload.size"]);
+    refused(&run(&["--predict", "huge/latency.txt"]), 3, &["workload.size"]);
+    let one =
+        ["one/latency.txt:2:1: 1 row to fit on", "more rows than it finds numbers: 2 for one"];
+    refused(&run(&["--measured", "one/latency.txt"]), 3, &one);
     refused(&run(&["--measured", "latency.txt", "--machine", "knc"]), 3, &["knc-qdr"]);
     refused(&run(&["--measured", "latency.txt", "--hold-out", "1"]), 2, &["--hold-out"]);
 }

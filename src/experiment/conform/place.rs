@@ -27,13 +27,12 @@ impl VectorError {
                 node.map_or(Span { source, start: 0, end: 0 }, |node| Span { source, ..node.span })
             }
         };
-        let found = match self {
+        let found = if let Self::Form(why) = self {
             // Without the place, which stands before it.
-            Self::Form(why) => {
-                let place = format!(" at line {} column {}", why.line(), why.column());
-                why.to_string().replace(&place, "")
-            }
-            other => other.to_string(),
+            let place = format!(" at line {} column {}", why.line(), why.column());
+            why.to_string().replace(&place, "")
+        } else {
+            self.to_string()
         };
         let help = "tests/vectors/README.md of the sources describes each family";
         diagnostics.push(Diagnostic::error(&codes::VECTORS, span, "", found, "").help(help));

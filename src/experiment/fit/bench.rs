@@ -46,6 +46,18 @@ pub enum BenchError {
         /// Who waits for whom.
         why: String,
     },
+    /// As many numbers as rows.
+    #[error(
+        "{rows} rows tell {numbers} numbers ({names}) exactly, so that no row shows an error of theirs"
+    )]
+    TooFew {
+        /// Rows that are fitted on.
+        rows: usize,
+        /// Numbers that were found.
+        numbers: usize,
+        /// Their names.
+        names: String,
+    },
     /// A run has no result.
     #[error(transparent)]
     Run(#[from] RunError),
@@ -109,12 +121,12 @@ impl Bench {
         Some(Self { start: start?, tables, rows, keep })
     }
 
-    /// Runs rows on machines; `tell` is told after each batch how many have run.
+    /// Runs rows on machines; `tell` is told after each row how many have run.
     pub fn runner<'a>(
         &'a self,
         stop: &'a AtomicBool,
         jobs: usize,
-        tell: &'a mut dyn FnMut(usize),
+        tell: &'a mut (dyn FnMut(usize) + Send),
     ) -> Runner<'a> {
         Runner { bench: self, stop, jobs, tell, runs: 0, known: BTreeMap::new() }
     }
@@ -149,7 +161,7 @@ pub struct Runner<'a> {
     pub bench: &'a Bench,
     stop: &'a AtomicBool,
     jobs: usize,
-    tell: &'a mut dyn FnMut(usize),
+    tell: &'a mut (dyn FnMut(usize) + Send),
     runs: usize,
     /// Results by numbers that are not the model's, and row.
     known: BTreeMap<(Key, usize), f64>,
@@ -222,12 +234,16 @@ impl Runner<'_> {
     fn measure(&mut self, points: &[Point], rows: &[usize]) -> Result<Vec<f64>, BenchError> {
         let points: Vec<&Point> = points.iter().collect();
         let options = RunOptions { jobs: self.jobs, explain: false, stop: self.stop };
-        let results = run_points(&points, options, &mut |_| Ok(()))?;
+        let (tell, mut runs) = (&mut *self.tell, self.runs);
+        let results = run_points(&points, options, &mut |_| {
+            runs += 1;
+            tell(runs);
+            Ok(())
+        })?;
         if results.len() < rows.len() {
             return Err(BenchError::Stopped);
         }
         self.runs += rows.len();
-        (self.tell)(self.runs);
         let value = |(&row, result): (&usize, &super::super::results::PointResult)| {
             let row = &self.bench.rows[row];
             let metric = result.metric(row.metric).map(|metric| metric.value);

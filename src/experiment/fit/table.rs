@@ -6,6 +6,7 @@ use super::super::codes;
 use super::super::diagnostic::{Diagnostic, Diagnostics, Span, quote};
 use super::super::measured::{self, Key, Measured, Program, Row};
 use super::super::shape::nearest;
+use super::candidates::Between;
 
 /// The most rows of a table: each is a run.
 const MOST_ROWS: usize = 256;
@@ -187,6 +188,8 @@ pub struct Table {
     pub rows: Vec<(u64, f64)>,
     /// Whether numbers are fitted on it.
     pub fitted: bool,
+    /// Where its heads stand.
+    pub heads: Span,
 }
 
 /// Reads the table of `[KIND=]FILE`; `None` after a report.
@@ -197,7 +200,8 @@ pub fn read(diagnostics: &mut Diagnostics, asked: &str) -> Option<Table> {
     let read = benchmark(stated, path, &measured).and_then(|benchmark| {
         let rows = rows(benchmark, &measured)?;
         let (pairs, window) = pairs_and_window(benchmark, &measured)?;
-        Ok(Table { file: file.to_owned(), benchmark, pairs, window, rows, fitted: true })
+        let (file, heads) = (file.to_owned(), measured.heads);
+        Ok(Table { file, benchmark, pairs, window, rows, fitted: true, heads })
     });
     let report = |Wrong { at, found, allowed }| {
         diagnostics.push(Diagnostic::error(&codes::MEASURED, at, "", found, allowed));
@@ -228,12 +232,10 @@ fn stated<'a>(
             let found = format!("`{}` is no kind of table", quote(kind));
             let allowed = format!("KIND=FILE has one of {}", Benchmark::names());
             let one = Diagnostic::error(&codes::USAGE, span, "", found, allowed);
-            diagnostics.push(
-                match nearest(kind, Benchmark::ALL.map(Benchmark::name).into_iter()) {
-                    Some(near) => one.help(format!("did you mean `{near}={}`?", quote(file))),
-                    None => one,
-                },
-            );
+            diagnostics.push(match nearest(kind, Benchmark::ALL.map(Benchmark::name)) {
+                Some(near) => one.help(format!("did you mean `{near}={}`?", quote(file))),
+                None => one,
+            });
             None
         }
         Some(_) | None => Some((None, asked)),
@@ -288,13 +290,29 @@ fn pairs_and_window(benchmark: Benchmark, measured: &Measured) -> Result<(u32, u
 pub fn check_role(diagnostics: &mut Diagnostics, table: &Table) -> bool {
     let is_fitted_packing = table.fitted && table.benchmark == Benchmark::Pack;
     if is_fitted_packing {
-        let source = diagnostics.add_source(&*table.file, "");
-        let span = Span { source, start: 0, end: 0 };
+        let span = table.heads;
         let found = "a table of packing, on which no number is fitted";
         let allowed = "it is compared by `--predict`";
         diagnostics.push(Diagnostic::error(&codes::MEASURED, span, "", found, allowed));
     }
     !is_fitted_packing
+}
+
+/// Whether tables have rows enough for a fit of one number at least; `false` after a report.
+pub fn check_rows(diagnostics: &mut Diagnostics, tables: &[Table], between: Between) -> bool {
+    let fitted = || tables.iter().filter(|table| table.fitted);
+    let rows: usize = fitted().map(|table| table.rows.len()).sum();
+    let Some(first) = fitted().next().filter(|_| rows < 2) else { return true };
+    let found = format!("{rows} row to fit on");
+    let (least, most) = ("2 for one", between.candidates().len());
+    let allowed = format!(
+        "a fit needs more rows than it finds numbers: {least}, {} for the {most} that are searched \
+         between {}",
+        most + 1,
+        between.word()
+    );
+    diagnostics.push(Diagnostic::error(&codes::MEASURED, first.heads, "", found, allowed));
+    false
 }
 
 /// The rows in the benchmark's unit.

@@ -216,13 +216,11 @@ impl<'a> Parser<'a> {
 
     fn too_many(&mut self) -> Stop {
         let (span, path) = (self.span(self.at, self.at + 1), self.path());
-        self.report(Diagnostic::error(
-            &codes::TOO_MANY_VALUES,
-            span,
-            path,
-            format!("this is value number {}", self.values),
-            format!("a file holds at most {MAX_VALUES} values"),
-        ));
+        let found = format!("this is value number {}", self.values);
+        let allowed = format!("a file holds at most {MAX_VALUES} values");
+        let one = Diagnostic::error(&codes::TOO_MANY_VALUES, span, path, found, allowed);
+        let help = "a longer program is written as a schedule in GOAL (docs/exchange.md), an axis as a range";
+        self.report(one.help(help));
         Stop
     }
 

@@ -48,7 +48,9 @@ pub(super) fn parse(
     let fails = !reader.found.is_empty();
     reader.found.into_iter().for_each(|one| diagnostics.push(one));
     let (table, left_out) = table.filter(|_| !fails)?;
-    left_out.into_iter().for_each(|one| diagnostics.push(one));
+    if let Some(left_out) = left_out {
+        diagnostics.push(left_out);
+    }
     Some(table)
 }
 
@@ -204,8 +206,9 @@ impl Reader {
             (None, None) => return None,
         };
         let titles = lines[..=head].iter().enumerate().rev();
-        let named = titles.filter_map(|(at, line)| Some((at, program::named(line.comment()?)?)));
-        match named.into_iter().next() {
+        let mut named =
+            titles.filter_map(|(at, line)| Some((at, program::named(line.comment()?)?)));
+        match named.next() {
             Some((at, _)) if at == head => {
                 self.refuse(lines[head], "no line with `# Size` below it", NEEDS_HEADS);
                 None
@@ -259,12 +262,10 @@ impl Reader {
                 (Key::Number(key), Some(Key::Number(last))) if key <= last => {
                     let found = format!("{key} behind {last}");
                     self.refuse(*line, found, "the first column must rise: one table a file");
-                    continue;
                 }
                 (Key::Word(word), _) if !words.insert(word.clone()) => {
                     let found = format!("`{}` a second time", quote(word));
                     self.refuse(*line, found, "each has one row");
-                    continue;
                 }
                 (Key::Number(_) | Key::Word(_), _) => rows.push(row),
             }

@@ -1,0 +1,92 @@
+//! What kind of document a file is, by its name and the keys of its outermost object.
+
+use std::fmt;
+use std::path::Path;
+
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
+
+use super::diagnostic::Diagnostics;
+use super::goal::EXTENSION;
+use super::library::{self, MAX_BYTES};
+use super::model_file::sections;
+
+/// A kind of document.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Document {
+    /// A scenario, or nothing that is known: a scenario's reader says what is wrong with it.
+    Scenario,
+    /// A model of a machine.
+    Model,
+    /// Vectors for `conform`.
+    Vectors,
+    /// A schedule in GOAL.
+    Schedule,
+}
+
+/// The keys of an object, whatever their values are.
+#[derive(Default)]
+struct Keys(Vec<String>);
+
+impl<'de> Deserialize<'de> for Keys {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Object;
+        impl<'de> Visitor<'de> for Object {
+            type Value = Keys;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Keys, A::Error> {
+                let mut keys = Vec::new();
+                while let Some((key, IgnoredAny)) = members.next_entry()? {
+                    keys.push(key);
+                }
+                Ok(Keys(keys))
+            }
+        }
+        deserializer.deserialize_map(Object)
+    }
+}
+
+/// What the file at `path` is.
+pub fn recognise(path: &Path) -> Document {
+    if path.extension().is_some_and(|extension| extension == EXTENSION) {
+        return Document::Schedule;
+    }
+    // What cannot be read is told by the reader of scenarios.
+    let is_file = path.is_file();
+    let bytes = is_file.then(|| library::read(&mut Diagnostics::new(), path, MAX_BYTES)).flatten();
+    let bytes = bytes.unwrap_or_default();
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
+    let keys: Keys = serde_json::from_slice(bytes).unwrap_or_default();
+    of_keys(&keys.0.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+fn of_keys(keys: &[&str]) -> Document {
+    let has = |key: &str| keys.contains(&key);
+    let is_of_scenario = ["schema", "workload", "machine", "sweep"].into_iter().any(has);
+    if has("family") || has("tool") && has("vectors") {
+        Document::Vectors
+    } else if !is_of_scenario && (has("extends") || sections().into_iter().any(has)) {
+        Document::Model
+    } else {
+        Document::Scenario
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn documents_are_told_by_their_outermost_keys() {
+        assert_eq!(of_keys(&["name", "title", "extends"]), Document::Model);
+        assert_eq!(of_keys(&["title", "mpi", "cpu"]), Document::Model);
+        assert_eq!(of_keys(&["schema", "title", "mpi", "workload"]), Document::Scenario);
+        assert_eq!(of_keys(&["title", "mpi", "workload"]), Document::Scenario);
+        assert_eq!(of_keys(&["family", "schema", "cases"]), Document::Vectors);
+        assert_eq!(of_keys(&["tool", "commit", "vectors"]), Document::Vectors);
+        assert_eq!(of_keys(&[]), Document::Scenario);
+    }
+}
