@@ -18,10 +18,12 @@ use super::single::{Shown, Single};
 use super::sweep::{self, Engine};
 use super::terminal::{Failure, Outcome, Problem, Terminal, print};
 use crate::experiment::codes;
+use crate::experiment::inputs::{self, Inputs};
 use crate::experiment::plan::{Connections, Plan, Point, Request, Workload};
+use crate::experiment::program::takes_any;
 use crate::experiment::results::{PointResult, RunResult, Supposed};
 use crate::experiment::run::{self, RunError, RunOptions};
-use crate::experiment::store::{Mode, Opening, Store, StoreError};
+use crate::experiment::store::{self, Mode, Opening, RunIdentity, Store, StoreError};
 use crate::experiment::what_if::WhatIf;
 use crate::report::csv::points_csv;
 use crate::report::json::run_json;
@@ -88,6 +90,9 @@ fn here(terminal: Terminal, arguments: &RunArguments) -> Outcome {
         terminal.note(&note);
     }
     tell_where(terminal, arguments.format, &directory(arguments, &plan));
+    if arguments.format == Format::Table {
+        tell_of_orders(terminal, arguments, &plan);
+    }
     Ok(exit)
 }
 
@@ -154,14 +159,11 @@ fn open(
 ) -> Result<Option<Store>, Failure> {
     let directory = directory(arguments, plan);
     let mode = if arguments.resume { Mode::Resume } else { Mode::Fresh };
-    match Store::open(
-        &directory,
-        resolved::identity(plan),
-        mode,
-        &files::names(plan, arguments.explain),
-    )? {
+    let identity = resolved::identity(plan);
+    let others = others_there(&directory, &identity);
+    match Store::open(&directory, identity, mode, &files::names(plan, arguments.explain))? {
         Opening::Ready(store, notes) => {
-            for note in &notes {
+            for note in notes.iter().chain(&others) {
                 terminal.note(note);
             }
             Ok(Some(store))
@@ -173,6 +175,41 @@ fn open(
             Ok(None)
         }
     }
+}
+
+/// Says that results of other inputs lie where this run will put its own, if they do.
+fn others_there(directory: &Path, identity: &RunIdentity) -> Option<String> {
+    let there = Inputs::of_resolved(&store::manifest(directory)?.resolved);
+    let changes = there.changes(&Inputs::of_resolved(&identity.resolved));
+    let (shown, inputs) = (directory.display(), inputs::in_words(&changes));
+    (!changes.is_empty()).then(|| {
+        format!(
+            "`{shown}` holds results of other inputs ({inputs}): this run replaces them when it \
+             ends; `--out DIR` keeps both"
+        )
+    })
+}
+
+/// Says how to see the other orders of a program in which the order of arrivals decides.
+fn tell_of_orders(terminal: Terminal, arguments: &RunArguments, plan: &Plan) {
+    let Workload::Program(ranks) = &plan.points[0].workload else { return };
+    let Some(rank) = takes_any(ranks) else { return };
+    let mut words = vec!["explore".to_owned(), arguments.scenario.clone()];
+    let swept = plan.points[0].params.iter().map(|(path, value)| format!("{path}={value}"));
+    words.extend(
+        arguments
+            .changes
+            .set
+            .iter()
+            .cloned()
+            .chain(swept)
+            .flat_map(|one| ["--set".to_owned(), one]),
+    );
+    let command = command_line(words);
+    terminal.note(&format!(
+        "rank {rank} receives from any source, and this is one order of events: `{command}` tries \
+         every order, also for deadlocks"
+    ));
 }
 
 /// Runs the points that the store does not have.

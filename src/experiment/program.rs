@@ -55,6 +55,17 @@ pub enum Timer {
     Stop,
 }
 
+/// The first rank that receives from any source where more than one may send: the order of arrivals decides
+/// what it gets.
+pub fn takes_any(ranks: &[RankProgram]) -> Option<usize> {
+    let is_any = |statement: &Statement| match &statement.step {
+        Step::Call(call) => call.source() == Some(Peer::Any),
+        Step::Collective(_) | Step::Begun(..) | Step::Compute(_) | Step::Timer(_) => false,
+    };
+    let first = ranks.iter().position(|rank| rank.iter().any(is_any));
+    first.filter(|_| ranks.len() > 2)
+}
+
 /// What is known of a request or a matched message at a place of the program.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Open {

@@ -195,9 +195,13 @@ impl Store {
 
 /// Whether this is a directory with results: those of a run that has finished, or that left points.
 pub fn is_results(directory: &Path) -> bool {
-    let manifest = std::fs::read(directory.join(MANIFEST)).unwrap_or_default();
-    let finished = Manifest::parse(&manifest, &directory.join(MANIFEST)).is_ok();
-    finished || directory.join(JOURNAL).is_file()
+    manifest(directory).is_some() || directory.join(JOURNAL).is_file()
+}
+
+/// The manifest of a directory whose run has finished, where there is one that can be read.
+pub fn manifest(directory: &Path) -> Option<Manifest> {
+    let path = directory.join(MANIFEST);
+    Manifest::parse(&std::fs::read(&path).ok()?, &path).ok()
 }
 
 /// The manifest of a directory whose run has finished, and the content of a file that it lists; changes

@@ -193,6 +193,23 @@ impl Call {
             Self::Communicators(call) => Some(call.comm()),
         }
     }
+
+    /// The sender that a receive or a probe names.
+    pub fn source(&self) -> Option<Peer> {
+        if let Self::Typed(typed) = self {
+            return typed.call.source();
+        }
+        let (Self::Irecv { source, .. }
+        | Self::Recv { source, .. }
+        | Self::Probe { source, .. }
+        | Self::Iprobe { source, .. }
+        | Self::Mprobe { source, .. }
+        | Self::Improbe { source, .. }) = self
+        else {
+            return None;
+        };
+        Some(*source)
+    }
 }
 
 /// The greatest tag of `MPI_Comm_create_group`: tags of the library's own words have so many bits left.

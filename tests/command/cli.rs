@@ -34,6 +34,52 @@ fn run_prints_a_table_and_leaves_whole_results() {
 }
 
 #[test]
+fn results_of_other_inputs_are_not_replaced_in_silence() {
+    let scratch = Scratch::new("run-others");
+    scratch.write("scenarios/a/small.json", SMALL);
+    let run = |more: &[&str]| {
+        scratch.run(&[&["run", "scenarios/a/small.json"], more].concat()).check(0, &[]).err
+    };
+    let told =
+        |changes: &str| format!("`results/a/small` holds results of other inputs ({changes})");
+    run(&[]);
+    let other = run(&["--set", "workload.rounds=6"]);
+    assert!(other.contains(&told("workload.rounds 5 -> 6")), "{other}");
+    assert!(other.contains("`--out DIR` keeps both"), "{other}");
+    assert!(!run(&["--set", "workload.rounds=6"]).contains("other inputs"), "the same again");
+    let machine = run(&["--set", "machine.link.base_latency=2 us"]);
+    let changes = "machine.link.base_latency 1 us -> 2 us, workload.rounds 6 -> 5";
+    assert!(machine.contains(&told(changes)), "{machine}");
+    scratch.write("scenarios/a/small.json", &SMALL.replace("Small", "Another title"));
+    let back = run(&["--set", "machine.link.base_latency=2 us"]);
+    assert!(!back.contains("other inputs"), "a title is no input: {back}");
+}
+
+#[test]
+fn a_program_in_which_arrivals_decide_says_how_to_see_the_other_orders() {
+    let any = r#"{ "op": "recv", "src": "any", "tag": 1, "max": "8 B" }"#;
+    let send = r#"[ { "op": "send", "to": 1, "tag": 1, "size": "8 B" } ]"#;
+    let program = format!(
+        r#"{{ "schema": 1, "title": "R", "machine": "ideal", "nodes": 3, "workload":
+              {{ "kind": "program", "ranks": [ {send}, [ {any}, {any} ], {send} ] }},
+              "sweep": {{ "machine.link.base_latency": ["1 us", "2 us"] }} }}"#
+    );
+    let scratch = Scratch::new("run-any");
+    scratch.write("any.json", &program);
+    let answer = scratch.run(&["run", "any.json"]).check(0, &["rank 1 receives from any source"]);
+    let (_, command) = answer.err.split_once("`mpisim ").unwrap();
+    let (command, _) = command.split_once("` tries every order").unwrap();
+    assert_eq!(command, "explore any.json --set 'machine.link.base_latency=1 us'");
+    let told = ["explore", "any.json", "--set", "machine.link.base_latency=1 us"];
+    let found = scratch.run(&told).check(0, &[]).out;
+    assert!(found.contains("which differ in what they leave behind"), "{found}");
+    let two = program.replace(&format!(", {send} ] }}"), " ] }").replace(&format!("{any}, "), "");
+    scratch.write("two.json", &two);
+    let answer = scratch.run(&["run", "two.json"]).check(0, &[]);
+    assert!(!answer.err.contains("any source"), "there is one sender only: {}", answer.err);
+}
+
+#[test]
 fn any_number_of_jobs_gives_the_same_bytes() {
     let scratch = Scratch::new("jobs");
     scratch.write("small.json", SMALL);

@@ -78,7 +78,8 @@ fn head(report: &Report<'_>) -> String {
         row("states", grouped(found.states));
         row("transitions", grouped(found.transitions));
         row("depth", format!("{} steps", grouped(found.depth)));
-        row("final states", grouped(found.finals));
+        let differ = if found.finals > 1 { ", which differ in what they leave behind" } else { "" };
+        row("final states", format!("{}{differ}", grouped(found.finals)));
         row("memory", format!("about {} KiB", grouped(found.memory >> 10)));
     }
     if report.options.faults != MayFail::default() {
