@@ -447,3 +447,30 @@ impl Library {
         waits.map(|wait| Wait { operation, ..wait }).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mpi::datatype::{Datatype, Primitive};
+    use crate::protocols::packing::{Layout, Method};
+
+    /// Two kernels are under way, as the launch of one hides behind the other; the third is asked for
+    /// when the first has ended. A buffer may ask for another number.
+    #[test]
+    fn as_many_chunks_are_packed_at_once_as_the_buffer_says() {
+        let doubles = Datatype::vector(1024, 1, 2, &Datatype::named(Primitive::Double)).unwrap();
+        let buffer = || {
+            let layout = Layout::new(doubles.clone(), 1).unwrap();
+            DeviceBuffer::new(0, layout, Method::Kernel).unwrap().in_chunks(512)
+        };
+        for (buffer, ahead) in [(buffer(), 2), (buffer().with_ahead(5), 5)] {
+            let mut packing = Packing::new(Task::Pack, Arc::new(buffer));
+            let mut out = Vec::new();
+            packing.ask_on(Thread(0), &mut out);
+            assert_eq!(packing.asked, ahead);
+            packing.done += 1;
+            packing.ask_on(Thread(0), &mut out);
+            assert_eq!((packing.asked, out.len() as u64), (ahead + 1, ahead + 1));
+        }
+    }
+}
