@@ -13,6 +13,7 @@ use crate::protocols::call::Comm;
 use crate::protocols::collectives::hierarchy::Units;
 use crate::protocols::collectives::{Algorithm, Blocks, Collective, Kind};
 use crate::protocols::contract::{Region, Space};
+use crate::units::Bytes;
 
 /// Which ranks combine among themselves before one of them speaks for them.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -41,6 +42,8 @@ impl Over {
 pub struct Choices {
     algorithms: Vec<Algorithm>,
     over: Over,
+    /// Bytes of a segment, where that is said.
+    segment: Option<u64>,
 }
 
 /// A call, and who combines first.
@@ -60,7 +63,8 @@ impl Choices {
         };
         let named = |kind: Kind| Algorithm::named(kind, node.word(kind.name())?);
         let algorithms = Kind::ALL.into_iter().filter_map(named).collect();
-        Self { algorithms, over: Over::named(node.word("over")) }
+        let segment = node.bytes("bcast_segment").map(Bytes::as_u64);
+        Self { algorithms, over: Over::named(node.word("over")), segment }
     }
 
     /// The call by the algorithm that was chosen for its kind, where that can do it.
@@ -84,6 +88,7 @@ impl Choices {
         path: &str,
         call: Collective,
     ) -> Chosen {
+        let call = Collective { segment: self.segment.unwrap_or(call.segment), ..call };
         let own = node.word("over");
         let steps = matches!(call.kind, Kind::Bcast | Kind::Reduce | Kind::Allreduce)
             || (call.kind == Kind::Barrier && own.is_some());

@@ -16,6 +16,9 @@ use super::call::{Comm, Peer};
 use super::contract::{Region, Space};
 use super::packing::{DeviceCall, Layout, Memory, Method, Refusal, Task};
 
+/// Kernels for chunks that are under way at once where nobody chooses: one runs, and one is launched.
+const AHEAD: u64 = 2;
+
 /// Elements of a type in a buffer of GPU memory, and how the library packs them.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct DeviceBuffer {
@@ -31,6 +34,8 @@ pub struct DeviceBuffer {
     pub threads_per_block: u32,
     /// Packed bytes of a chunk; `None`: all at once. Both sides of a message have the same.
     pub chunk: Option<u64>,
+    /// Kernels that pack chunks and are under way at once; at least 1.
+    pub ahead: u64,
     /// What packing asks for, all at once.
     pack: Arc<[DeviceCall]>,
     /// What unpacking asks for.
@@ -40,7 +45,7 @@ pub struct DeviceBuffer {
 impl Hash for DeviceBuffer {
     fn hash<H: Hasher>(&self, state: &mut H) {
         // What packing and unpacking ask for follows from these.
-        (self.id, self.at, self.method, self.chunk, self.threads_per_block).hash(state);
+        (self.id, self.at, self.method, self.chunk, self.ahead, self.threads_per_block).hash(state);
         (self.layout.count, &self.layout.datatype).hash(state);
     }
 }
@@ -76,13 +81,29 @@ impl DeviceBuffer {
             return Err(Refusal::Host);
         }
         let (pack, unpack) = (pack.into(), unpack.into());
-        Ok(Self { id, at: 0, layout, method, threads_per_block: 256, chunk: None, pack, unpack })
+        Ok(Self {
+            id,
+            at: 0,
+            layout,
+            method,
+            threads_per_block: 256,
+            chunk: None,
+            ahead: AHEAD,
+            pack,
+            unpack,
+        })
     }
 
     /// The same in chunks of about so many bytes, at least 8: no primitive is longer.
     #[must_use]
     pub fn in_chunks(self, bytes: u64) -> Self {
         Self { chunk: Some(bytes.max(8)), ..self }
+    }
+
+    /// The same with so many kernels for chunks under way at once.
+    #[must_use]
+    pub fn with_ahead(self, kernels: u64) -> Self {
+        Self { ahead: kernels, ..self }
     }
 
     /// The same, so many bytes after the begin of the buffer.

@@ -97,3 +97,44 @@ fn a_number_of_a_program_is_varied_by_its_source() {
     assert!(change(compute, "at_low") < -0.4 && change(compute, "at_high") > 0.9, "{compute}");
     assert_eq!(compute["source"], "fit: a step");
 }
+
+/// Segments of a chain and kernels ahead are keys: nothing moves where they have their defaults, and
+/// both are among what is varied.
+#[test]
+fn segments_and_kernels_ahead_are_chosen_and_assumed() {
+    let scratch = Scratch::new("sensitivity-keys");
+    let digest = |words: &[&str]| {
+        let all = ["run"].iter().chain(words).chain(&["--format", "json"]).copied();
+        let all: Vec<&str> = all.collect();
+        scratch.run(&all).check(0, &[]).json()["digest"].clone()
+    };
+    for (scenario, key, default, other, small) in [
+        (
+            "coop/fig10_chunks",
+            "mpi.collectives.bcast_segment",
+            "8 KiB",
+            "16 KiB",
+            ["workload.size=64 KiB", "mpi.cooperation.chunks=1"],
+        ),
+        (
+            "gpu-pack/ext_pipelined",
+            "workload.ahead",
+            "2",
+            "1",
+            ["workload.size=1 MiB", "workload.chunk=64 KiB"],
+        ),
+    ] {
+        let small = ["--set", small[0], "--set", small[1]];
+        let set = |value: &str| {
+            let option = format!("{key}={value}");
+            digest(&[&[scenario][..], &small, &["--set", &option]].concat())
+        };
+        let as_it_is = digest(&[&[scenario][..], &small].concat());
+        assert_eq!(set(default), as_it_is, "{key}");
+        assert_ne!(set(default), set(other), "{key}");
+        let shown = [&["show", scenario, "--resolved"][..], &small].concat();
+        let shown = scratch.run(&shown).check(0, &[]).json();
+        let assumed = shown["assumed"].as_array().unwrap();
+        assert!(assumed.iter().any(|one| one["path"] == key && one["value"] == default), "{key}");
+    }
+}

@@ -301,6 +301,24 @@ fn copies_of_both_directions_overlap_in_part_and_of_one_hardly() {
     }
 }
 
+/// With room for both directions on the bus, what a copy to the device loses beside one to the host is
+/// that each read waits behind writes: 35 requests of 128 B in 900 + 226 ns.
+#[test]
+fn reads_behind_writes_take_their_round_trip_and_the_wait() {
+    let machine = c2050(&[("pcie.bidirectional_bw", "16 GB/s")]);
+    let to_host = copy(Direction::DeviceToHost, 2 * BUFFER);
+    let start = TimeDelta::from_us(100);
+    let requests =
+        [(TimeDelta::ZERO, 0, to_host), (start, 1, copy(Direction::HostToDevice, BUFFER))];
+    let ends = run(&machine, &requests).ends;
+    let of = shape(&machine);
+    assert_eq!(of.behind_writes, TimeDelta::from_ns(226));
+    let trip = of.read_latency + of.behind_writes;
+    let reads = TimeDelta::from_ps(BUFFER * trip.as_ps() / (35 * 128));
+    assert!(ends[1] < ends[0], "the writes last longer");
+    check_soon(ends[1], start + of.copy_latency + of.read_latency + reads);
+}
+
 #[test]
 fn a_call_for_each_block_takes_far_longer_than_a_kernel() {
     let machine = C2050();

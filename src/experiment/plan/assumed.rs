@@ -5,10 +5,11 @@
 use super::super::model_file::Confidence;
 use super::sources::Sourced;
 use super::{Plan, Point, Workload};
+use crate::protocols::collectives::{Algorithm, Collective};
 use crate::protocols::rma::Issue;
 use crate::units::{Bytes, TimeDelta};
 use crate::workloads::gpu::GpuWorkload;
-use crate::workloads::mutex::Algorithm;
+use crate::workloads::mutex::Algorithm as Mutex;
 use crate::workloads::one_sided::Task;
 
 /// One of them, where it plays a part.
@@ -59,14 +60,17 @@ pub fn of(plan: &Plan) -> Vec<Assumption> {
 /// What a point assumes; nothing where it says nothing of the kind.
 fn assumptions(point: &Point) -> Vec<Assumption> {
     if let Workload::Gpu(workload) = &point.workload {
-        return kernel(workload);
+        return [kernel(workload), chunks(workload)].concat();
+    }
+    if let Workload::Collective { chosen, .. } = &point.workload {
+        return segments(&chosen.call);
     }
     let Workload::OneSided(workload) = &point.workload else { return Vec::new() };
     let mut found = Vec::new();
     if let Issue::Adaptive { operations, bytes } = point.mpi.rma.issue {
         found.extend(adaptive(operations, bytes));
     }
-    if let Task::Mutex { algorithm: Algorithm::TestAndSet, asked } = workload.task {
+    if let Task::Mutex { algorithm: Mutex::TestAndSet, asked } = workload.task {
         found.extend(pauses(asked.pauses.first, asked.pauses.doublings));
     }
     found
@@ -86,6 +90,28 @@ fn kernel(workload: &GpuWorkload) -> Vec<Assumption> {
         assumed("workload.instructions", stencil.instructions, ("40", "120"), of_point),
         assumed("workload.halo_instructions", stencil.halo_instructions, ("3", "12"), of_halo),
     ]
+}
+
+/// How many kernels pack chunks of a message at once.
+fn chunks(workload: &GpuWorkload) -> Vec<Assumption> {
+    let GpuWorkload::PingPong(ping_pong) = workload else { return Vec::new() };
+    if !ping_pong.sent.is_packed_in_parts() {
+        return Vec::new();
+    }
+    let why = "one runs while the next is launched; more where a kernel is shorter than a launch";
+    let ahead = ping_pong.sent.ahead.to_string();
+    vec![Assumption::estimate("workload.ahead", ahead, ("1", "8"), why)]
+}
+
+/// The segments of a broadcast along a chain.
+fn segments(call: &Collective) -> Vec<Assumption> {
+    if call.algorithm != Algorithm::BcastPipelinedRing {
+        return Vec::new();
+    }
+    let why = "libraries choose by message and ranks; no document states what it took";
+    let segment = Bytes::new(call.segment).to_string();
+    let range = ("1 KiB", "128 KiB");
+    vec![Assumption::estimate("mpi.collectives.bcast_segment", segment, range, why)]
 }
 
 fn adaptive(operations: u32, bytes: u64) -> [Assumption; 2] {

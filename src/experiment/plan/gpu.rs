@@ -66,6 +66,7 @@ fn ping_pong(diagnostics: &mut Diagnostics, node: &Node, method: Method) -> Opti
     let chunk = node.bytes("chunk").map(crate::units::Bytes::as_u64);
     let with = |buffer: DeviceBuffer| {
         let buffer = buffer.with_blocks(threads);
+        let buffer = node.count("ahead").into_iter().fold(buffer, DeviceBuffer::with_ahead);
         Arc::new(if let Some(chunk) = chunk { buffer.in_chunks(chunk) } else { buffer })
     };
     let (sent, received) = (with(sent), with(received));

@@ -1,14 +1,14 @@
 //! Collectives in a scenario: the statements of a program, the choices of the library, and the
 //! workload that measures one.
 
-use super::{COMM_FIELD, LONG, REQ, ROUNDS_FIELD, SIZE, WARMUP_FIELD, time};
+use super::{COMM_FIELD, LONG, REQ, ROUNDS_FIELD, SIZE, WARMUP_FIELD, bytes, time};
 use crate::experiment::shape::{Field, Shape, Variant, default, optional, required, variant};
 
 static BARRIER: Shape =
     Shape::Word(&[("dissemination", "everybody tells the rank at distance 1, 2, 4, ...")]);
 static BCAST: Shape = Shape::Word(&[
     ("binomial", "down a binomial tree"),
-    ("pipelined_ring", "in segments of 8 KiB along a chain"),
+    ("pipelined_ring", "in segments along a chain"),
 ]);
 static SCATTER: Shape = Shape::Word(&[
     ("binomial", "down a binomial tree, halving what is carried"),
@@ -76,6 +76,7 @@ static TYPE: Shape = Shape::Word(&[
     ("uint64", "unsigned, 8 bytes"),
     ("float", "IEEE 754, 4 bytes"),
 ]);
+static SEGMENT: Shape = bytes(1, 1 << 30);
 static COMPUTE: Shape = time(0, LONG);
 static TESTS: Shape = Shape::Count { min: 0, max: 1_000_000 };
 static ROOT_RANK: Shape = Shape::Count { min: 0, max: u32::MAX as u64 };
@@ -174,6 +175,12 @@ pub(super) static CHOICES: Shape = Shape::Object(&[
     default("alltoall", &ALLTOALL, "pairwise", "The algorithm of MPI_Alltoall and MPI_Alltoallv."),
     default("scan", &SCAN, "recursive_doubling", "The algorithm of MPI_Scan."),
     default("exscan", &SCAN, "recursive_doubling", "The algorithm of MPI_Exscan."),
+    default(
+        "bcast_segment",
+        &SEGMENT,
+        "8 KiB",
+        "Bytes of a segment of `pipelined_ring`; an assumption, since no document states it.",
+    ),
     default(
         "over",
         &OVER,

@@ -52,6 +52,12 @@ pub(super) static PING_PONG: Variant = variant(
             &CHUNK,
             "Packed bytes that travel while the next are packed, by kernels that write to the host; without it a message is packed whole.",
         ),
+        default(
+            "ahead",
+            &Shape::Count { min: 1, max: 32_768 },
+            "2",
+            "Kernels for chunks that are under way at once.",
+        ),
         ROUNDS,
         WARMUP,
     ],

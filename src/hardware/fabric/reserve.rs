@@ -16,10 +16,17 @@ const LEAST: u64 = WHOLE / 16;
 const STEP: u64 = WHOLE / 32;
 /// Windows are this many MTU times long.
 const WINDOW: u64 = 16;
+/// The filtered load counts what was so many times, and a window that ends once.
+const PAST: u64 = 3;
 /// Unused reserve is kept for this many MTU times.
 const BANK: u64 = 64;
 /// At the end of a window, unused reserve above this many MTU times goes back to the flows.
 const GIFT: u64 = 2;
+
+/// The estimate after a window of this load.
+const fn filtered(estimate: u64, load: u64) -> u64 {
+    (estimate * PAST + load) / (PAST + 1)
+}
 
 /// What packets take of one resource, and what is kept for them; shares in 2^-32.
 #[derive(Debug, Default)]
@@ -140,10 +147,10 @@ impl Fabric {
         let load = u64::try_from(load).expect("a load is a share").min(WHOLE);
         reserve.load = 0;
         reserve.window_open = false;
-        reserve.estimate = (reserve.estimate * 3 + load) / 4;
+        reserve.estimate = filtered(reserve.estimate, load);
         #[cfg(test)]
         if fault == Some(super::tests::Fault::ReserveFollowsItself) {
-            reserve.estimate = (reserve.kept * 3 + load) / 4;
+            reserve.estimate = filtered(reserve.kept, load);
         }
         if alone {
             // The next flow finds a fresh estimate.
@@ -204,5 +211,22 @@ impl Fabric {
             let shared = self.resources[hop.resource as usize].shared();
             shared.fluid.left >= shared.rate >> 5
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A load that begins and stays counts 1/4 after a window, then 7/16 and 37/64: what is missing
+    /// shrinks to 3/4 with each. It is forgotten as slowly.
+    #[test]
+    fn a_load_counts_a_quarter_more_with_each_window() {
+        let mut estimate = 0;
+        for missing in [3 * WHOLE / 4, 9 * WHOLE / 16, 27 * WHOLE / 64, 81 * WHOLE / 256] {
+            estimate = filtered(estimate, WHOLE);
+            assert_eq!(estimate, WHOLE - missing);
+        }
+        assert_eq!(filtered(WHOLE, 0), 3 * WHOLE / 4);
     }
 }

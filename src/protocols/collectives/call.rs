@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::hierarchy::{self, Units};
-use super::{Algorithm, Needs, Round};
+use super::{Algorithm, Needs, Round, bcast_pipelined_ring};
 use crate::mpi::envelope::Rank;
 use crate::mpi::observation::Argument;
 use crate::mpi::operator::Reduction;
@@ -260,6 +260,8 @@ pub struct Collective {
     pub receives: Blocks,
     /// The operator, where elements are combined.
     pub reduction: Option<Reduction>,
+    /// Bytes of a segment, where the algorithm cuts messages; at least 1.
+    pub segment: u64,
 }
 
 /// Why an algorithm, or a hierarchy, does not fit an operation.
@@ -303,6 +305,7 @@ impl Collective {
             sends: Blocks::Equal(0),
             receives: Blocks::Equal(0),
             reduction: None,
+            segment: bcast_pipelined_ring::SEGMENT,
         }
     }
 
@@ -523,6 +526,7 @@ impl Collective {
             sends: &self.sends,
             receives: &self.receives,
             reduction: self.reduction,
+            segment: self.segment,
         };
         match &self.units {
             None => self.algorithm.round(&task, at.round, round),
@@ -561,6 +565,8 @@ pub struct Task<'a> {
     pub receives: &'a Blocks,
     /// The operator.
     pub reduction: Option<Reduction>,
+    /// Bytes of a segment.
+    pub segment: u64,
 }
 
 impl Task<'_> {

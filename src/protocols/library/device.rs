@@ -9,8 +9,8 @@
 //! the internal context of the communicator, under tags made of the first one's number: so neither
 //! other messages nor other receives of the program come between them.
 //!
-//! A method that waits for each of its copies has one under way, a kernel for each chunk two, so that
-//! the launch of the next one hides behind the one that runs. Unpacking asks as chunks come.
+//! A method that waits for each of its copies has one under way, a kernel for each chunk as many as
+//! its buffer says, two as a rule, so that the launch of the next one hides behind the one that runs. Unpacking asks as chunks come.
 //! Source: `gpu-pack` Sec. 2.3, 3.3 and 4.3.
 //! Left out: non-blocking forms, messages that are shorter than their receive, and GPU memory on one
 //! side with host memory on the other where there are chunks; each is refused by name. A core that
@@ -30,8 +30,6 @@ use crate::protocols::contract::{Emit, Step, Wait};
 use crate::protocols::device::{DeviceBuffer, DeviceExchange};
 use crate::protocols::packing::Task;
 
-/// Kernels for chunks that are under way at once.
-const AHEAD: u64 = 2;
 /// Tokens of operations of a GPU have this bit; a token of a window has a higher one.
 const DEVICE: u64 = 1 << 62;
 /// Tags of later chunks have this bit: no collective's have.
@@ -93,7 +91,9 @@ impl Packing {
         let under_way = self.asked - self.done;
         let room = match (self.buffer.method.waits_for_each(), self.task) {
             (true, _) => under_way == 0,
-            (false, Task::Pack) => !self.buffer.is_packed_in_parts() || under_way < AHEAD,
+            (false, Task::Pack) => {
+                !self.buffer.is_packed_in_parts() || under_way < self.buffer.ahead
+            }
             (false, Task::Unpack) => true,
         };
         room && self.asked < self.buffer.operations(self.task)
@@ -445,5 +445,32 @@ impl Library {
         let operation = exchanging.call.function();
         let waits = self.requests.parts(thread).filter_map(|key| self.wait_on(key));
         waits.map(|wait| Wait { operation, ..wait }).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mpi::datatype::{Datatype, Primitive};
+    use crate::protocols::packing::{Layout, Method};
+
+    /// Two kernels are under way, as the launch of one hides behind the other; the third is asked for
+    /// when the first has ended. A buffer may ask for another number.
+    #[test]
+    fn as_many_chunks_are_packed_at_once_as_the_buffer_says() {
+        let doubles = Datatype::vector(1024, 1, 2, &Datatype::named(Primitive::Double)).unwrap();
+        let buffer = || {
+            let layout = Layout::new(doubles.clone(), 1).unwrap();
+            DeviceBuffer::new(0, layout, Method::Kernel).unwrap().in_chunks(512)
+        };
+        for (buffer, ahead) in [(buffer(), 2), (buffer().with_ahead(5), 5)] {
+            let mut packing = Packing::new(Task::Pack, Arc::new(buffer));
+            let mut out = Vec::new();
+            packing.ask_on(Thread(0), &mut out);
+            assert_eq!(packing.asked, ahead);
+            packing.done += 1;
+            packing.ask_on(Thread(0), &mut out);
+            assert_eq!((packing.asked, out.len() as u64), (ahead + 1, ahead + 1));
+        }
     }
 }

@@ -105,7 +105,8 @@ impl Costs {
         let one = self.profile.cache.line.min(self.profile.mpi.shm_slot).as_u64();
         let fits = bytes <= one || lies_apart;
         let spills = !fits && self.profile.coh.cell_per_byte.is_some();
-        self.taking_away(from, to) + if spills { line * 2 } else { line }
+        let behind = if spills { line } else { TimeDelta::ZERO };
+        self.taking_away(from, to) + line + behind
     }
 
     /// Until the copy of a line that a core at `to` has is taken away by one at `from`; threads of a
@@ -265,4 +266,40 @@ impl Costs {
 fn copy_in_caches(memory: &Memory, bytes: Bytes) -> Option<TimeDelta> {
     let rate = memory.copy(Bytes::new(2 * bytes.as_u64()), Side::Local);
     rate.is_private().then(|| rate.alone.transfer_time(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hardware::profile::{Fallback, PARAMETERS, Parameter, ProfileBuilder};
+
+    fn costs(values: &[(&str, &str)]) -> Costs {
+        let mut builder = ProfileBuilder::new();
+        for parameter in PARAMETERS.iter().filter(|p| p.fallback == Fallback::Required) {
+            builder.set(parameter.path, parameter.plausible().0).unwrap();
+        }
+        for (path, text) in values {
+            let kind = Parameter::find(path).unwrap().kind;
+            builder.set(path, kind.parse(text).unwrap()).unwrap();
+        }
+        Costs::new(builder.build().unwrap())
+    }
+
+    /// The reader's copy of the flag's line is taken away, 100 ns, and the line comes, 100 ns; payload
+    /// that does not fit beside the flag brings one line more, unless it lies elsewhere.
+    #[test]
+    fn a_cell_crosses_in_two_lines_and_a_third_where_its_payload_spills() {
+        let values = [
+            ("cpu.cores_per_socket", "2"),
+            ("coh.line_same_socket", "100 ns"),
+            ("cache.line", "64 B"),
+            ("mpi.shm_slot", "64 B"),
+            ("coh.cell_per_byte", "0.1 ns/B"),
+        ];
+        let costs = costs(&values);
+        let [from, to] = [0, 1].map(|core| Place { node: 0, socket: 0, core, thread: 0 });
+        let ns = |bytes, apart| costs.cell_transfer(from, to, bytes, apart).as_ps() / 1_000;
+        assert_eq!((ns(64, false), ns(65, false), ns(65, true)), (200, 300, 200));
+        assert_eq!(costs.cell_transfer(from, from, 8, false), costs.line_transfer(from, from));
+    }
 }
