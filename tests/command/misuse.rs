@@ -164,7 +164,7 @@ const RIGHT: &[(&str, Ranks)] = &[
 /// `op key value key value` as a statement; sizes are bytes.
 fn statement(words: &str) -> String {
     let mut words = words.split(' ');
-    let mut json = format!(r#"{{ "op": "{}""#, words.next().unwrap());
+    let mut fields = vec![format!(r#""op": "{}""#, words.next().unwrap())];
     while let Some((key, value)) = words.next().zip(words.next()) {
         let number = value.parse::<i64>().is_ok();
         let value = match key {
@@ -174,9 +174,9 @@ fn statement(words: &str) -> String {
             _ if number => value.to_owned(),
             _ => format!("{value:?}"),
         };
-        json += &format!(r#", "{key}": {value}"#);
+        fields.push(format!(r#""{key}": {value}"#));
     }
-    json + " }"
+    format!("{{ {} }}", fields.join(", "))
 }
 
 fn scenario(ranks: Ranks) -> String {
