@@ -194,7 +194,7 @@ pub(super) struct RunArguments {
     /// What is printed
     #[arg(long, value_enum, default_value = "table")]
     pub(super) format: Format,
-    /// Columns of the printed table, as latency,copy_time [default: all]
+    /// Columns of the printed table, as `latency,copy_time` [default: all]
     #[arg(long, value_name = "METRIC,...", value_delimiter = ',')]
     pub(super) metrics: Vec<String>,
     /// Tell where the measured time went, to the picosecond

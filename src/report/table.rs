@@ -42,7 +42,7 @@ pub fn report_text(result: &RunResult, machine: &str) -> String {
         let _ = write!(text, "\n{}", table.to_text());
     }
     for (index, (name, meaning)) in legend(result).into_iter().enumerate() {
-        let _ = write!(text, "{}{name}: {meaning}\n", if index == 0 { "\n" } else { "" });
+        let _ = writeln!(text, "{}{name}: {meaning}", if index == 0 { "\n" } else { "" });
     }
     text.push_str(&explain_text(result));
     text.push_str(&what_if_text(result));
