@@ -6,7 +6,7 @@ use super::args::RunArguments;
 use super::crash::{internal, this_command};
 use super::output::Output;
 use super::run::why_failed;
-use super::terminal::{Failure, Problem};
+use super::terminal::{Failure, Problem, Terminal};
 use crate::engine::Keep;
 use crate::experiment::codes;
 use crate::experiment::plan::{Plan, Workload};
@@ -114,9 +114,14 @@ pub(super) struct Shown {
 
 impl Shown {
     /// Writes the files; the figure is also for the page.
-    pub(super) fn write(self) -> Result<Option<PageFigure>, Failure> {
+    pub(super) fn write(self, terminal: Terminal) -> Result<Option<PageFigure>, Failure> {
         if let Some((output, bytes)) = self.trace {
             output.write(&bytes)?;
+            terminal.note(&format!(
+                "the timeline in {} is a trace of Perfetto in its binary form (protobuf), \
+                 whatever its name: open it at https://ui.perfetto.dev",
+                output.path().display()
+            ));
         }
         let Some((output, figure)) = self.sequence else { return Ok(None) };
         output.write(figure.svg.as_bytes())?;
