@@ -6,7 +6,8 @@ use crate::experiment::plan::Plan;
 use crate::experiment::results::RunResult;
 use crate::experiment::shape::read::Tolerance;
 use crate::report::figure::{
-    Figure, FigureSpec, Mark, Point, Reference, ReferenceShape, place_on_x, words,
+    EXPECTED, Figure, FigureSpec, MEASURED, Mark, Point, Reference, ReferenceShape, place_on_x,
+    words,
 };
 use crate::report::numbers::read_parameter;
 
@@ -24,8 +25,13 @@ pub(super) fn references(plan: &Plan, result: &RunResult, drawn: &Drawn<'_>) -> 
     let about = judged.filter(|(claim, _)| claim.metric.name == figure.y);
     let claimed = about.filter_map(|(claim, verdict)| {
         let shape = shape(plan, result, drawn, claim)?;
-        let label = format!("{}: {}", claim.id, verdict.expected);
-        Some(Reference { label, source: verdict.source.clone(), shape })
+        Some(Reference {
+            heading: EXPECTED.to_owned(),
+            id: claim.id.clone(),
+            label: verdict.expected.clone(),
+            source: verdict.source.clone(),
+            shape,
+        })
     });
     claimed.chain(figure.measured.iter().map(|overlay| measured(figure, overlay))).collect()
 }
@@ -38,7 +44,13 @@ fn measured(figure: &Curves, overlay: &Overlay) -> Reference {
     let points = overlay.points.iter().filter(shown);
     let points = points.map(|(size, y)| Point { x: to_f64(*size), y: *y, range: None });
     let shape = ReferenceShape::Markers(points.map(|point| Mark { point, series: None }).collect());
-    Reference { label: overlay.label.clone(), source: String::new(), shape }
+    Reference {
+        heading: MEASURED.to_owned(),
+        id: String::new(),
+        label: overlay.label.clone(),
+        source: String::new(),
+        shape,
+    }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a size on an axis")]
