@@ -260,7 +260,7 @@ mod tests {
     #[test]
     fn no_two_ticks_of_an_axis_have_one_text_or_touch() {
         for (name, _) in embedded::SCENARIOS {
-            let request = Request { scenario: name.to_owned(), ..Request::default() };
+            let request = Request { scenario: (*name).to_owned(), ..Request::default() };
             let plan = plan::load(&request).0.expect("what ships is valid");
             for (index, figure) in plan.figures.iter().enumerate() {
                 let (_, svg) = draw(&plan, &made_up(&plan, figure), figure).unwrap();

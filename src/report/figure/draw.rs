@@ -224,7 +224,7 @@ impl Pen<'_, '_> {
                 }
                 Words::Turned(all) if all[index].is_empty() => {}
                 Words::Turned(all) => {
-                    self.canvas.draw_text(&all[index], &upwards, (x, foot + 8))?
+                    self.canvas.draw_text(&all[index], &upwards, (x, foot + 8))?;
                 }
             }
         }
@@ -267,7 +267,7 @@ impl Pen<'_, '_> {
         let points: Vec<Pixel> = curves.flat_map(|series| self.path(&series.points)).collect();
         let is_free = |x: &i32| {
             let in_way = |(at, y): &Pixel| (x - 8..x + across + 8).contains(at) && foot - 26 < *y;
-            !points.iter().any(|point| in_way(point))
+            !points.iter().any(in_way)
         };
         let x = [left + 6, right - across].into_iter().find(is_free).unwrap_or(left + 6);
         legend::text(self.canvas, FOOT, (x, foot - 20), SOFT_INK)

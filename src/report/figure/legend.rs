@@ -114,10 +114,11 @@ fn references(figure: &Figure) -> Vec<Entry<'_>> {
 fn entries_of<'a>(group: &[&'a Reference]) -> Vec<Entry<'a>> {
     let first = group[0];
     let is_other = matches!(first.shape, ReferenceShape::Other(..));
-    let most = match first.shape {
-        ReferenceShape::Markers(_) if !first.id.is_empty() => 1,
-        _ if is_other => 0,
-        _ => MOST_ALIKE,
+    let are_values = matches!(first.shape, ReferenceShape::Markers(_)) && !first.id.is_empty();
+    let most = match (is_other, are_values) {
+        (true, _) => 0,
+        (false, true) => 1,
+        (false, false) => MOST_ALIKE,
     };
     if group.len() <= most {
         return group.iter().map(|one| (one.label.clone(), *one, one.shape.series())).collect();
@@ -212,7 +213,7 @@ impl<'a> Legend<'a> {
             match &item.kind {
                 Kind::Heading | Kind::Note => {}
                 Kind::Part(filling) => {
-                    filling.draw(canvas, ((x, y + 2), (x + 30, y + LINE - 3)))?
+                    filling.draw(canvas, ((x, y + 2), (x + 30, y + LINE - 3)))?;
                 }
                 Kind::Curve(index) => {
                     if let Some(figure) = figure {

@@ -60,7 +60,9 @@ fn rounded_sizes(body: &str) -> String {
     for part in parts {
         let (size, rest) = part.split_once('"').unwrap_or((part, ""));
         let size = size.parse().map_or_else(|_| size.to_owned(), |size: f64| format!("{size:.0}"));
-        out += &format!(" font-size=\"{size}\"{rest}");
+        for text in [" font-size=\"", &size, "\"", rest] {
+            out.push_str(text);
+        }
     }
     out
 }

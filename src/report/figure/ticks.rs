@@ -37,7 +37,9 @@ impl Writing {
         let is_size = axis.unit == "B";
         match axis.scale {
             Scale::Linear => Self::even(&axis.unit, greatest, values),
-            Scale::Log2 if (is_size || greatest >= 1e5) && values.iter().all(is_binary) => {
+            Scale::Log2
+                if (is_size || greatest >= 1e5) && values.iter().copied().all(is_binary) =>
+            {
                 Self::Binary
             }
             Scale::Log2 if greatest >= 1e5 => Self::Decimal,
@@ -91,7 +93,7 @@ pub(super) fn told(axis: &Axis, value: f64) -> String {
         let near = |(at, _): &(u32, &String)| (f64::from(*at) - value).abs() < 0.5;
         return (0_u32..).zip(words).find(near).map_or_else(String::new, |(_, word)| word.clone());
     }
-    let number = if axis.unit == "B" && is_binary(&value) {
+    let number = if axis.unit == "B" && is_binary(value) {
         binary_text(value)
     } else if value.fract() == 0.0 && value.abs() < 1e4 {
         grouped(value)
@@ -106,8 +108,8 @@ pub(super) fn told(axis: &Axis, value: f64) -> String {
 }
 
 /// Whether a size from 1 Ki on is told by a binary prefix without decimals.
-fn is_binary(value: &f64) -> bool {
-    let value = rounded(*value, 9);
+fn is_binary(value: f64) -> bool {
+    let value = rounded(value, 9);
     value < 1024.0 || value % 1024.0 == 0.0
 }
 
