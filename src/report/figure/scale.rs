@@ -182,7 +182,7 @@ pub(super) fn layout(axis: &Axis, values: &[f64], headroom: f64) -> Result<Layou
             // Between two and three processes there is nothing.
             let are_counts =
                 axis.unit.is_empty() && values.iter().all(|value| value.fract() == 0.0);
-            linear_ticks(low, high, if are_counts { 1.0 } else { 0.0 })
+            linear_ticks(low, high, if are_counts && high - low >= 2.0 { 1.0 } else { 0.0 })
         }
     };
     let gap = axis.scale.gap().filter(|gap| low < *gap);
@@ -335,7 +335,7 @@ mod tests {
         assert!(close.contains(&64.0) && !close.contains(&101.0), "no room: {close:?}");
         let many: Vec<f64> = (1..=20).map(f64::from).collect();
         assert_eq!(ticks(Scale::Log2, &many), [1.0, 2.0, 4.0, 8.0, 16.0]);
-        assert_eq!(ticks(Scale::Linear, &[0.0, 3.0]).len(), 7);
+        assert_eq!(ticks(Scale::Linear, &[0.0, 3.0]), [0.0, 1.0, 2.0, 3.0]);
     }
 
     #[test]

@@ -68,7 +68,7 @@ fn of_a_hundred_curves_some_are_drawn_and_the_legend_says_so() {
     let labels: Vec<&str> = figure.series.iter().map(|series| series.label.as_str()).collect();
     assert_eq!((labels.len(), labels[0], labels[1], labels[23]), (24, "1", "5", "100"));
     assert_eq!(figure.series_title, "senders per node, 24 of 100 curves");
-    assert!(figure.to_svg().unwrap().contains("100 curves"), "wrapped before");
+    assert!(figure.to_svg().unwrap().contains("24 of 100"));
 }
 
 #[test]
@@ -127,9 +127,10 @@ fn a_printed_figure_has_its_width_and_its_legend_below() {
         assert!(
             svg.contains("<title>Message rate against") && !svg.contains("\nMessage rate against")
         );
-        assert!(coordinates(&svg, "x").iter().all(|x| *x < pixels));
-        let foot = coordinates(&svg, "height").into_iter().fold(0.0, f64::max);
-        let lowest = coordinates(&svg, "y").into_iter().fold(0.0, f64::max);
+        let (_, body) = svg.split_once("<title>").unwrap();
+        assert!(coordinates(body, "x").iter().all(|x| *x < pixels));
+        let foot = coordinates(body, "height").into_iter().fold(0.0, f64::max);
+        let lowest = coordinates(body, "y").into_iter().fold(0.0, f64::max);
         assert!(lowest < foot, "{lowest} of {foot}");
     }
 }

@@ -96,7 +96,7 @@ mod tests {
         let expected = vec![row(&["mcs"]), row(&["mcs_cas_first"]), row(&["test_and_set"])];
         assert_eq!(three, Words::Rows(expected));
         let narrow = along(200, &["rput", "coop_hybrid", "coop_hca"]);
-        let expected = vec![row(&["rput"]), row(&["coop_", "hybrid"]), row(&["coop_", "hca"])];
+        let expected = vec![row(&["rput"]), row(&["coop_", "hybrid"]), row(&["coop_hca"])];
         assert_eq!(narrow, Words::Rows(expected));
         let turned = along(120, &["rput", "coop_hybrid", "coop_hca"]);
         assert_eq!(turned, Words::Turned(row(&["rput", "coop_hybrid", "coop_hca"])));
