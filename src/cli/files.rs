@@ -130,7 +130,7 @@ fn draw_curves(
     let mut figure = Figure::from_result(result, &spec, Vec::new())?;
     let drawn = Drawn { figure: &figure, spec: &spec, wanted };
     figure.references = references(plan, result, &drawn);
-    Ok((figure.title.clone(), figure.to_svg()?))
+    Ok((figure.caption(), figure.printed(wanted.width)?))
 }
 
 /// The curves of a figure, without what claims expect.
@@ -176,5 +176,121 @@ fn draw_stack(result: &RunResult, wanted: &WantedStack) -> Result<(String, Strin
         note: wanted.note.clone(),
     };
     let stack = Stack::from_result(result, &spec)?;
-    Ok((stack.title.clone(), stack.to_svg()?))
+    Ok((stack.title.clone(), stack.printed(wanted.width)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::experiment::library::embedded;
+    use crate::experiment::plan::{self, Request};
+    use crate::experiment::results::{Metric, PointResult};
+
+    /// The points of a plan with made-up values of the metrics that a figure shows.
+    fn made_up(plan: &Plan, figure: &Wanted) -> RunResult {
+        let names: Vec<&str> = match figure {
+            Wanted::Curves(curves) => vec![&curves.y, &curves.x],
+            Wanted::Stack(stack) => stack.parts.iter().map(|part| part.name).collect(),
+        };
+        let point = |(index, point): (usize, &Point)| {
+            let value = f64::from(u16::try_from(index % 97).unwrap()) * 1.5 + 1.0;
+            let metric = |name: &&str| Metric { name: (*name).into(), value, unit: "us" };
+            PointResult {
+                index,
+                params: point.params.clone(),
+                digest: String::new(),
+                metrics: names.iter().map(metric).collect(),
+                resources: vec![],
+                spent: vec![],
+                failure: None,
+                limited: false,
+                explanation: None,
+            }
+        };
+        RunResult {
+            scenario: plan.name.clone(),
+            title: plan.title.clone(),
+            version: String::new(),
+            digest: String::new(),
+            points: plan.points.iter().enumerate().map(point).collect(),
+            claims: vec![],
+            what_if: vec![],
+        }
+    }
+
+    /// A text of a picture: where it stands, which of its ends stands there, whether it is turned.
+    struct Text<'a> {
+        at: (i32, i32),
+        anchor: &'a str,
+        is_turned: bool,
+        words: &'a str,
+    }
+
+    fn texts(svg: &str) -> Vec<Text<'_>> {
+        svg.split("<text").skip(1).filter_map(text).collect()
+    }
+
+    fn text(tag: &str) -> Option<Text<'_>> {
+        let (head, rest) = tag.split_once(">\n")?;
+        let place = |name| field(head, name).and_then(|value| value.parse().ok());
+        Some(Text {
+            at: (place(" x")?, place(" y")?),
+            anchor: field(head, " text-anchor")?,
+            is_turned: head.contains("rotate"),
+            words: rest.lines().next()?,
+        })
+    }
+
+    fn field<'a>(head: &'a str, name: &str) -> Option<&'a str> {
+        let (_, value) = head.split_once(&format!("{name}=\""))?;
+        value.split('"').next()
+    }
+
+    #[track_caller]
+    fn check_distinct<'a>(name: &str, words: impl Iterator<Item = &'a str>) {
+        let mut all: Vec<&str> = words.collect();
+        let count = all.len();
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), count, "two ticks read alike in {name}: {all:?}");
+    }
+
+    #[test]
+    fn no_two_ticks_of_an_axis_have_one_text_or_touch() {
+        for (name, _) in embedded::SCENARIOS {
+            let request = Request { scenario: (*name).to_owned(), ..Request::default() };
+            let plan = plan::load(&request).0.expect("what ships is valid");
+            for (index, figure) in plan.figures.iter().enumerate() {
+                let (_, svg) = draw(&plan, &made_up(&plan, figure), figure).unwrap();
+                let name = format!("{name}, figure {}", index + 1);
+                let level = |anchor: &'static str| {
+                    texts(&svg).into_iter().filter(move |t| t.anchor == anchor && !t.is_turned)
+                };
+                let mut columns: BTreeMap<i32, String> = BTreeMap::new();
+                let mut rows: BTreeMap<i32, BTreeMap<i32, usize>> = BTreeMap::new();
+                for text in level("middle") {
+                    *columns.entry(text.at.0).or_default() += text.words;
+                    rows.entry(text.at.1)
+                        .or_default()
+                        .insert(text.at.0, text.words.chars().count());
+                }
+                if matches!(figure, Wanted::Curves(_)) {
+                    check_distinct(&name, columns.values().map(String::as_str));
+                    check_distinct(&name, level("end").map(|text| text.words));
+                    let turned = texts(&svg).into_iter();
+                    let turned = turned.filter(|text| text.is_turned && text.anchor == "end");
+                    check_distinct(&name, turned.map(|text| text.words));
+                }
+                for row in rows.values() {
+                    let row: Vec<(&i32, &usize)> = row.iter().collect();
+                    for pair in row.windows(2) {
+                        let letters = i32::try_from(pair[0].1 + pair[1].1).unwrap();
+                        assert!(pair[1].0 - pair[0].0 >= 3 * letters, "{name}: {row:?}");
+                    }
+                }
+            }
+        }
+    }
 }

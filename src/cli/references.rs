@@ -6,7 +6,8 @@ use crate::experiment::plan::Plan;
 use crate::experiment::results::RunResult;
 use crate::experiment::shape::read::Tolerance;
 use crate::report::figure::{
-    Figure, FigureSpec, Mark, Point, Reference, ReferenceShape, place_on_x, words,
+    EXPECTED, Figure, FigureSpec, MEASURED, Mark, Point, Reference, ReferenceShape, place_on_x,
+    words,
 };
 use crate::report::numbers::read_parameter;
 
@@ -24,8 +25,13 @@ pub(super) fn references(plan: &Plan, result: &RunResult, drawn: &Drawn<'_>) -> 
     let about = judged.filter(|(claim, _)| claim.metric.name == figure.y);
     let claimed = about.filter_map(|(claim, verdict)| {
         let shape = shape(plan, result, drawn, claim)?;
-        let label = format!("{}: {}", claim.id, verdict.expected);
-        Some(Reference { label, source: verdict.source.clone(), shape })
+        Some(Reference {
+            heading: EXPECTED.to_owned(),
+            id: claim.id.clone(),
+            label: verdict.expected.clone(),
+            source: verdict.source.clone(),
+            shape,
+        })
     });
     claimed.chain(figure.measured.iter().map(|overlay| measured(figure, overlay))).collect()
 }
@@ -43,7 +49,14 @@ fn measured(figure: &Curves, overlay: &Overlay) -> Reference {
         // A logarithmic axis has no place for zero.
         missing => format!("{} ({missing} at 0 not shown)", overlay.label),
     };
-    Reference { label, source: String::new(), shape: ReferenceShape::Markers(marks) }
+    let shape = ReferenceShape::Markers(marks);
+    Reference {
+        heading: MEASURED.to_owned(),
+        id: String::new(),
+        label,
+        source: String::new(),
+        shape,
+    }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a size on an axis")]

@@ -83,6 +83,19 @@ impl Axis {
         far && high / 100 >= low
     }
 
+    /// Whether each value is a multiple of the one before, about twice it or more, from the first to
+    /// at least four times it: 1, 2, 4, 8, 14. Parts of one, such as shares, are compared by their
+    /// differences.
+    pub fn multiplies(&self) -> bool {
+        let is_part = matches!(self.target, Target::Field(Shape::Ratio { max: BILLION, .. }));
+        let steps: Option<Vec<u64>> = self.values.iter().map(|value| value.steps).collect();
+        let Some(mut steps) = steps.filter(|_| !is_part) else { return false };
+        steps.sort_unstable();
+        let (Some(first), Some(last)) = (steps.first(), steps.last()) else { return false };
+        let pairs = || steps.windows(2).map(|pair| (u128::from(pair[0]), u128::from(pair[1])));
+        *first > 0 && last / 4 >= *first && pairs().all(|(one, next)| 2 * next >= 3 * one)
+    }
+
     /// What a number of the machine is, in its own words; nothing for a field of the scenario.
     pub fn machine_words(&self) -> Option<&'static str> {
         match self.target {

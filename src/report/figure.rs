@@ -8,19 +8,25 @@ mod draw;
 mod hatch;
 mod legend;
 mod marks;
+mod page;
 mod scale;
 mod stack;
+mod svg;
+mod telling;
 mod ticks;
 mod tornado;
+mod words;
 
 use std::collections::BTreeMap;
 
 use super::error::ReportError;
 use super::numbers::{Reading, as_title, in_words, read_parameter};
 use super::table::{axis_values, param};
+use crate::experiment::claim::figures::Width;
 use crate::experiment::results::{PointResult, RunResult};
 
 pub(super) use legend::wrap;
+use marks::Looks;
 pub use scale::Scale;
 pub use stack::{Bar, Part, Stack, StackSpec};
 pub use tornado::{Swing, Tornado};
@@ -38,11 +44,14 @@ pub struct Figure {
     pub series_title: String,
     /// The curves, in the order of the legend.
     pub series: Vec<Series>,
-    /// What stands above the references in the legend.
-    pub references_title: String,
     /// What claims expect, or what another run gave, drawn beside the curves.
     pub references: Vec<Reference>,
 }
+
+/// Heading of what claims expect.
+pub const EXPECTED: &str = "expected by claims";
+/// Heading of what was measured elsewhere.
+pub const MEASURED: &str = "measured";
 
 /// The most curves of another run in one figure: more would hide each other.
 const BESIDE: usize = 6;
@@ -94,7 +103,11 @@ pub struct Point {
 /// What a claim expects, or what was measured elsewhere.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reference {
-    /// Its entry in the legend: the claim's id and its expectation in words.
+    /// What stands above it in the legend, and above others of its kind.
+    pub heading: String,
+    /// The claim's id; empty for what is no claim.
+    pub id: String,
+    /// Its entry in the legend: the claim's expectation in words, or the table's name.
     pub label: String,
     /// Document and figure that it comes from; empty where its entry says so.
     pub source: String,
@@ -252,7 +265,6 @@ impl Figure {
             },
             series_title,
             series,
-            references_title: "expected by claims".to_owned(),
             references,
         })
     }
@@ -283,12 +295,13 @@ impl Figure {
             .collect();
         moved.sort_by(|(left, ..), (right, ..)| right.total_cmp(left));
         let added = moved.into_iter().take(BESIDE).map(|(_, place, series)| Reference {
+            heading: String::new(),
+            id: String::new(),
             label: theirs.to_owned(),
             source: String::new(),
             shape: ReferenceShape::Other(place, series.points.clone()),
         });
         self.references.extend(added.collect::<Vec<_>>());
-        self.references_title.clear();
         match &mut self.series[..] {
             [only] if only.label.is_empty() => ours.clone_into(&mut only.label),
             _ if self.series_title.is_empty() => ours.clone_into(&mut self.series_title),
@@ -296,15 +309,45 @@ impl Figure {
         }
     }
 
-    /// Draws the figure as an SVG document.
+    /// Draws the figure as an SVG document, for a screen.
+    ///
+    /// # Errors
+    ///
+    /// As [`Figure::printed`].
+    pub fn to_svg(&self) -> Result<String, ReportError> {
+        self.printed(None)
+    }
+
+    /// The same in a width of a printed page, where one is asked for: without the title, which is
+    /// the caption's.
     ///
     /// # Errors
     ///
     /// [`ReportError::NothingToDraw`] where no series has a finite value,
     /// [`ReportError::NotDrawable`] where some values are not finite,
     /// [`ReportError::NotPositive`] where a logarithmic axis has zero or negative values.
-    pub fn to_svg(&self) -> Result<String, ReportError> {
-        draw::svg(self)
+    pub fn printed(&self, width: Option<Width>) -> Result<String, ReportError> {
+        draw::svg(self, width)
+    }
+
+    /// The title, and the claims that the figure shows by their ids.
+    pub fn caption(&self) -> String {
+        telling::caption(self)
+    }
+
+    /// How the curves look: from dark to light where they are many and in order.
+    fn looks(&self) -> Looks {
+        let value = |series: &Series| read_parameter(&series.label).map(|reading| reading.value);
+        let values: Option<Vec<f64>> = self.series.iter().map(value).collect();
+        let is_ordered = |values: Vec<f64>| {
+            let pairs = || values.windows(2);
+            pairs().all(|pair| pair[0] < pair[1]) || pairs().all(|pair| pair[0] > pair[1])
+        };
+        let many = self.series.len() > marks::COLOURS.len();
+        if many && values.is_some_and(is_ordered) {
+            return Looks::Ordered(self.series.len());
+        }
+        Looks::Apart
     }
 
     /// Whether the x axis has words instead of numbers.

@@ -18,6 +18,33 @@ pub enum Figure {
     Stack(Stack),
 }
 
+/// A width of a figure on paper.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Width {
+    /// One column of a page.
+    Column,
+    /// All of a page.
+    Page,
+}
+
+impl Width {
+    /// How wide it is.
+    pub const fn millimetres(self) -> u16 {
+        match self {
+            Self::Column => 85,
+            Self::Page => 170,
+        }
+    }
+
+    /// As the scenario asks for it; without a word, the figure is for a screen.
+    fn of(node: &Node) -> Option<Self> {
+        match node.word("width")? {
+            "column" => Some(Self::Column),
+            _ => Some(Self::Page),
+        }
+    }
+}
+
 /// What was measured elsewhere, to be drawn over the curves.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Overlay {
@@ -56,6 +83,8 @@ pub struct Curves {
     pub y_title: Option<String>,
     /// What was measured elsewhere.
     pub measured: Vec<Overlay>,
+    /// How wide it is on paper; for a screen where nothing is said.
+    pub width: Option<Width>,
 }
 
 /// A figure with stacked bars.
@@ -71,6 +100,8 @@ pub struct Stack {
     pub title: Option<String>,
     /// What is printed below.
     pub note: Option<String>,
+    /// How wide it is on paper; for a screen where nothing is said.
+    pub width: Option<Width>,
 }
 
 impl Binder<'_> {
@@ -112,6 +143,7 @@ impl Binder<'_> {
             at: at?,
             title: node.word("title").map(str::to_owned),
             note: node.note(),
+            width: Width::of(node),
         })
     }
 
@@ -170,12 +202,13 @@ impl Binder<'_> {
             legend,
             at: at?,
             title: node.word("title").map(str::to_owned),
-            log_x: asked.unwrap_or(axis.is_bytes() && zero.is_none()),
+            log_x: asked.unwrap_or(zero.is_none() && (axis.is_bytes() || axis.multiplies())),
             far_x: asked.is_none() && axis.has_far_values(),
             log_y: node.flag("log_y").unwrap_or(false),
             x_title: titled("x_title").or_else(|| axis.machine_words().map(first_clause)),
             y_title: titled("y_title").or_else(|| y.title.map(str::to_owned)),
             measured,
+            width: Width::of(node),
         })
     }
 
@@ -283,6 +316,7 @@ impl Binder<'_> {
             y_title: titled("y_title").or_else(|| y.title.map(str::to_owned)),
             log_y: node.flag("log_y").unwrap_or(false),
             measured: self.measured(node, y, false, path)?,
+            width: Width::of(node),
         })
     }
 

@@ -11,6 +11,12 @@ const AT: Field = optional("at", &POINT, "Values of axes: only points that have 
 const TITLE_FIELD: Field =
     optional("title", &TITLE, "The title; without one, that of the scenario.");
 
+const WIDTH: Field = optional(
+    "width",
+    &Shape::Word(&[("column", "85 mm: one column of a page"), ("page", "170 mm: across a page")]),
+    "Draws it for print, in this width: text of 7 pt, the legend below, the title left to a caption.",
+);
+
 /// Curves, told by `y`, or stacked bars, told by `stack`.
 pub(super) static FIGURES: Shape = Shape::List {
     of: &Shape::Keyed(&[
@@ -36,7 +42,7 @@ pub(super) static FIGURES: Shape = Shape::List {
                 default(
                     "log_x",
                     &Shape::Flag,
-                    "true for sizes, and for times, probabilities and counts from zero far apart",
+                    "true for sizes, values that double, and times, probabilities and counts from zero far apart",
                     "Whether the x axis is logarithmic.",
                 ),
                 optional("x_title", &TITLE, "What the x axis shows, without its unit."),
@@ -47,6 +53,7 @@ pub(super) static FIGURES: Shape = Shape::List {
                     "Tables of the OSU benchmarks, drawn over the curves.",
                 ),
                 default("log_y", &Shape::Flag, "false", "Whether the y axis is logarithmic."),
+                WIDTH,
             ],
             "Curves: a metric over a swept field.",
         ),
@@ -67,6 +74,7 @@ pub(super) static FIGURES: Shape = Shape::List {
                 ),
                 AT,
                 TITLE_FIELD,
+                WIDTH,
             ],
             "A stacked bar for each value of a swept field; its `note` is printed below.",
         ),

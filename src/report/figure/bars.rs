@@ -6,12 +6,17 @@ use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use super::draw::{MARGIN, Ruler, TITLE_LINE, clean, finish, heading};
+use super::draw::{MARGIN, Ruler, TITLE_LINE, clean, heading};
 use super::hatch::{Corners, Filling, fillings};
-use super::legend::{FONT, LINE, SAMPLE, TEXT, WRAP, label, text, wrap};
+use super::legend::{FONT, Item, Kind, LETTER, LINE, Legend, TEXT, WRAP, text, wrap};
 use super::marks::{Canvas, DrawError, GRID, INK, PAPER, Pixel, SOFT_INK};
+use super::page::RIGHT;
 use super::scale::{Layout, layout};
 use super::stack::{Bar, Stack};
+use super::svg::{Document, pixels};
+use super::telling::stack_sentence;
+use super::ticks::tick_text;
+use crate::experiment::claim::figures::Width;
 use crate::report::error::ReportError;
 use crate::report::numbers::engineering;
 
@@ -23,24 +28,26 @@ const THICK: i32 = 28;
 const ROW: i32 = 46;
 /// Pixels of the axis below the bars, with its title.
 const AXIS: i32 = 56;
-/// Pixels of a character of ordinary text.
-const LETTER: i32 = 7;
 /// The most characters of a line of the note.
 const NOTE_WRAP: usize = 112;
+/// The most characters of a line of a name, in a column of a page.
+const NARROW: usize = 16;
 
 type Chart<'a> = ChartContext<'a, SVGBackend<'a>, Cartesian2d<Ruler, RangedCoordf64>>;
 
 /// The figure as an SVG document.
-pub(super) fn svg(stack: &Stack) -> Result<String, ReportError> {
+pub(super) fn svg(stack: &Stack, width: Option<Width>) -> Result<String, ReportError> {
     check(stack)?;
+    let page = Page::new(stack, width);
     let totals: Vec<f64> = stack.bars.iter().map(Bar::total).chain([0.0]).collect();
     let longest = stack.bars.iter().map(|bar| chars(&total_text(stack, bar))).max().unwrap_or(0);
-    let room = LETTER * longest + 20;
-    let axis = layout(&stack.axis, &totals, f64::from(room) / f64::from(LENGTH - room))?;
+    let room = (LETTER * longest + 20).min(page.length / 2);
+    let axis = layout(&stack.axis, &totals, f64::from(room) / f64::from(page.length - room))?;
+    let needs = |tick| LETTER * (chars(&tick_text(&stack.axis, &axis, tick)) + 1);
+    let axis = axis.clone().thinned(page.length, needs);
     let mut svg = String::new();
-    let page = Page::new(stack);
     page.paint(&axis, &mut svg).map_err(|why| ReportError::writer("SVG", why))?;
-    Ok(finish(&svg, &stack.title))
+    Ok(Document { title: &stack.title, told: &stack_sentence(stack), width }.finish(&svg))
 }
 
 /// Refuses what has no length.
@@ -75,7 +82,7 @@ fn count<T>(list: &[T]) -> i32 {
 }
 
 /// The widest of some lines, in pixels.
-fn width(lines: impl Iterator<Item = String>) -> i32 {
+fn widest(lines: impl Iterator<Item = String>) -> i32 {
     lines.map(|line| LETTER * chars(&line)).max().unwrap_or(0)
 }
 
@@ -87,8 +94,13 @@ struct Page<'a> {
     labels: Vec<Vec<String>>,
     /// How each part looks.
     fillings: Vec<Filling>,
+    legend: Legend<'a>,
+    /// The left upper corner of the legend.
+    legend_at: Pixel,
     /// Pixels of the names beside the bars.
     names: i32,
+    /// Pixels along which lengths are drawn.
+    length: i32,
     /// Pixels of one row.
     row: i32,
     /// Where the rows begin.
@@ -97,24 +109,66 @@ struct Page<'a> {
 }
 
 impl<'a> Page<'a> {
-    fn new(stack: &'a Stack) -> Self {
-        let title = wrap(&clean(&stack.title), 88);
-        let note = wrap(&clean(stack.note.as_deref().unwrap_or_default()), NOTE_WRAP);
-        let labels: Vec<_> = stack.bars.iter().map(|bar| wrap(&clean(&bar.label), WRAP)).collect();
+    fn new(stack: &'a Stack, width: Option<Width>) -> Self {
+        let wrap_names = if width == Some(Width::Column) { NARROW } else { WRAP };
+        let label = |bar: &Bar| wrap(&clean(&bar.label), wrap_names);
+        let labels: Vec<_> = stack.bars.iter().map(label).collect();
         let lines = labels.iter().map(|label| count(label)).max().unwrap_or(1);
         let row = ROW.max(lines * LINE + 10);
-        let beside = labels.iter().flatten().cloned().chain([stack.bars_title.clone()]);
-        let names = width(beside) + MARGIN + 18;
-        let top = MARGIN + TITLE_LINE * count(&title) + LINE + 4;
-        let entries = stack.parts.iter().flat_map(|part| wrap(part, WRAP));
-        let entries: Vec<String> = entries.collect();
-        let legend = LINE * count(&entries) + MARGIN;
-        let plot = (row * count(&stack.bars) + AXIS).max(legend);
-        let height = top + plot + LINE * count(&note) + MARGIN;
-        let legend_width = SAMPLE + 12 + width(entries.into_iter());
-        let size = (names + LENGTH + MARGIN + legend_width, height);
+        let title = clean(&stack.bars_title);
+        let beside = labels.iter().flatten().cloned().chain(wrap(&title, wrap_names));
+        let names = widest(beside) + MARGIN + 18;
+        let rows = row * count(&stack.bars) + AXIS;
         let fillings = fillings(&stack.parts);
-        Self { stack, title, note, labels, fillings, names, row, top, size }
+        let looks = stack.parts.iter().zip(&fillings);
+        let item =
+            |(part, look): (&String, &Filling)| Item { kind: Kind::Part(*look), text: clean(part) };
+        let items: Vec<Item<'a>> = looks.map(item).collect();
+        let note = clean(stack.note.as_deref().unwrap_or_default());
+        let Some(width) = width else {
+            let title = wrap(&clean(&stack.title), 88);
+            let top = MARGIN + TITLE_LINE * count(&title) + LINE + 4;
+            let legend = Legend::beside(items);
+            let (note, legend_at) = (wrap(&note, NOTE_WRAP), (names + LENGTH + MARGIN, top));
+            let plot = rows.max(legend.size.1 + MARGIN);
+            let size = (legend_at.0 + legend.size.0, top + plot + LINE * count(&note) + MARGIN);
+            let length = LENGTH;
+            return Self {
+                stack,
+                title,
+                note,
+                labels,
+                fillings,
+                legend,
+                legend_at,
+                names,
+                length,
+                row,
+                top,
+                size,
+            };
+        };
+        let across = pixels(width);
+        let (title, top, length) = (vec![], MARGIN + LINE, across - names - RIGHT);
+        let legend = Legend::below(items, across - 2 * MARGIN - 8);
+        let letters = usize::try_from((across - 2 * MARGIN - 8) / LETTER).unwrap_or(NOTE_WRAP);
+        let (note, legend_at) = (wrap(&note, letters), (MARGIN + 8, top + rows));
+        let height = legend_at.1 + legend.size.1 + LINE * count(&note) + MARGIN;
+        let size = (across, height);
+        Self {
+            stack,
+            title,
+            note,
+            labels,
+            fillings,
+            legend,
+            legend_at,
+            names,
+            length,
+            row,
+            top,
+            size,
+        }
     }
 
     fn paint(&self, axis: &Layout, svg: &mut String) -> Result<(), DrawError> {
@@ -127,7 +181,7 @@ impl<'a> Page<'a> {
         for (row, bar) in (0..).zip(&self.stack.bars) {
             self.bar(&canvas, &chart, row, bar)?;
         }
-        self.legend(&canvas)?;
+        self.legend.draw(&canvas, None, self.legend_at)?;
         let below = self.size.1 - MARGIN - LINE * count(&self.note);
         for (at, line) in (0..).zip(&self.note) {
             text(&canvas, line, (MARGIN + 8, below + LINE * at), SOFT_INK)?;
@@ -138,9 +192,10 @@ impl<'a> Page<'a> {
     /// The axis below the bars and the grid behind them.
     fn chart<'c>(&self, canvas: &Canvas<'c>, axis: &Layout) -> Result<Chart<'c>, DrawError> {
         let rows = self.row * count(&self.stack.bars);
-        let area = canvas
-            .clone()
-            .shrink((self.names, self.top), (LENGTH.unsigned_abs(), (rows + AXIS).unsigned_abs()));
+        let area = canvas.clone().shrink(
+            (self.names, self.top),
+            (self.length.unsigned_abs(), (rows + AXIS).unsigned_abs()),
+        );
         let ruler = Ruler { layout: axis.clone(), axis: self.stack.axis.clone() };
         let mut chart = ChartBuilder::on(&area)
             .x_label_area_size(AXIS - 8)
@@ -193,16 +248,6 @@ impl<'a> Page<'a> {
         let patch = [(end + 6, middle - 9), (end + 10 + LETTER * chars(&total), middle + 9)];
         canvas.draw(&Rectangle::new(patch, PAPER.filled()))?;
         written(canvas, &total, (end + 8, middle), HPos::Left)
-    }
-
-    /// All parts, in the order of the bars.
-    fn legend(&self, canvas: &Canvas<'_>) -> Result<(), DrawError> {
-        let (x, mut y) = (self.names + LENGTH + MARGIN, self.top);
-        for (index, part) in self.stack.parts.iter().enumerate() {
-            self.fillings[index].draw(canvas, ((x, y + 2), (x + 30, y + LINE - 3)))?;
-            y = label(canvas, &clean(part), x, y)?;
-        }
-        Ok(())
     }
 }
 

@@ -6,17 +6,22 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::super::error::ReportError;
-use super::legend::{self, FONT, TEXT, wrap};
+use super::legend::{self, FONT, LETTER, LINE, TEXT};
 use super::marks::{
-    Canvas, DrawError, GRID, INK, LIGHT_GRID, Look, PAPER, Pixel, REFERENCE, SOFT_INK, band, curve,
-    hollow, line, markers, spread, tie,
+    Canvas, DrawError, GRID, INK, LIGHT_GRID, Looks, PAPER, Pixel, REFERENCE, SOFT_INK, band,
+    curve, darker, hollow, line, markers, spread, tie,
 };
+use super::page::{BELOW, Page, RIGHT};
 use super::scale::{Layout, Scale, layout};
+use super::svg::Document;
+use super::telling::{Coinciding, coinciding, sentence};
 use super::ticks::{in_fitting_units, tick_text};
+use super::words::Words;
 use super::{Axis, Figure, Mark, Point, Reference, ReferenceShape};
+use crate::experiment::claim::figures::Width;
 
-/// Pixels of the plot with its axes, without the legend.
-const PLOT: (i32, i32) = (700, 460);
+/// Size of a title, in the units of the library (1.24 times the 16 pixels).
+const TITLE: f64 = 19.84;
 /// Pixels of a line of the title.
 pub(super) const TITLE_LINE: i32 = 26;
 /// Pixels between the markers of two series beside one word, where there is room.
@@ -60,7 +65,7 @@ impl ValueFormatter<f64> for Ruler {
 }
 
 /// The figure as an SVG document.
-pub(super) fn svg(figure: &Figure) -> Result<String, ReportError> {
+pub(super) fn svg(figure: &Figure, width: Option<Width>) -> Result<String, ReportError> {
     let points = || figure.series.iter().flat_map(|series| &series.points);
     if !points().any(|point| point.y.is_finite()) {
         return Err(ReportError::NothingToDraw { metric: figure.y.title() });
@@ -71,48 +76,50 @@ pub(super) fn svg(figure: &Figure) -> Result<String, ReportError> {
     let own: Vec<f64> = points.map(|point| point.x).collect();
     let x = layout(&figure.x, &xs, 0.02)?.ticked_at(&figure.x, &own);
     let y = layout(&figure.y, &ys, 0.05)?;
+    let alike = coinciding(figure, &x, &y);
+    let page = Page::new(figure, &alike.notes, &y, width);
+    let (x, y) = (page.room_along(&figure.x, x), page.room_up(y));
     let mut text = String::new();
-    paint(figure, &x, &y, &mut text).map_err(|why| ReportError::writer("SVG", why))?;
-    Ok(finish(&text, &figure.title))
+    paint(figure, &page, [&x, &y], &alike, &mut text)
+        .map_err(|why| ReportError::writer("SVG", why))?;
+    Ok(Document { title: &figure.title, told: &sentence(figure), width }.finish(&text))
 }
 
-/// Adds a title for those who listen to the page.
-pub(super) fn finish(text: &str, title: &str) -> String {
-    let title: String = title.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    let title = title.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
-    let named = format!(" role=\"img\">\n<title>{title}</title>\n");
-    text.replacen(">\n", &named, 1)
-}
-
-fn paint(figure: &Figure, x: &Layout, y: &Layout, text: &mut String) -> Result<(), DrawError> {
-    let title = wrap(&clean(&figure.title), 88);
-    let top = MARGIN + TITLE_LINE * i32::try_from(title.len()).unwrap_or(0);
-    let legend = legend::width(figure);
-    let height = top + PLOT.1.max(legend::height(figure) + 2 * MARGIN);
-    let size = (PLOT.0 + legend, height);
-    let canvas = SVGBackend::with_string(text, (size.0.unsigned_abs(), size.1.unsigned_abs()))
-        .into_drawing_area();
+fn paint(
+    figure: &Figure,
+    page: &Page<'_>,
+    [x, y]: [&Layout; 2],
+    alike: &Coinciding,
+    text: &mut String,
+) -> Result<(), DrawError> {
+    let size = (page.size.0.unsigned_abs(), page.size.1.unsigned_abs());
+    let canvas = SVGBackend::with_string(text, size).into_drawing_area();
     canvas.fill(&PAPER)?;
-    heading(&canvas, &title)?;
-    let plot = canvas.clone().shrink((0, top), (PLOT.0, PLOT.1));
-    let chart = chart(&plot, figure, x, y)?;
-    let pen = Pen { canvas: &canvas, chart: &chart, figure, x, y };
+    heading(&canvas, &page.title)?;
+    let plot = canvas.clone().shrink((0, page.top), page.plot);
+    let chart = chart(&plot, figure, page, [x, y])?;
+    let pen = Pen { canvas: &canvas, chart: &chart, figure, looks: figure.looks(), x, y };
+    if let Some(words) = &page.words {
+        pen.words(words, page.below)?;
+    }
     pen.gap()?;
     pen.foot()?;
     figure.references.iter().try_for_each(|reference| pen.area(reference))?;
     for (index, series) in figure.series.iter().enumerate() {
-        pen.series(&series.points, index)?;
+        pen.series(&series.points, index, alike.thickness(index))?;
+    }
+    for (index, series) in figure.series.iter().enumerate() {
+        let colour = darker(pen.looks.of(index).colour);
+        pen.spreads(&series.points, colour, pen.aside(index))?;
     }
     figure.references.iter().try_for_each(|reference| pen.outline(reference))?;
-    if legend > 0 {
-        legend::draw(&canvas, figure, PLOT.0 + 6, top + MARGIN)?;
-    }
+    page.legend.draw(&canvas, Some(figure), page.legend_at)?;
     canvas.present()
 }
 
 /// The lines of the title.
 pub(super) fn heading(canvas: &Canvas<'_>, title: &[String]) -> Result<(), DrawError> {
-    let style = (FONT, 20).into_font().color(&INK).pos(Pos::new(HPos::Left, VPos::Center));
+    let style = (FONT, TITLE).into_font().color(&INK).pos(Pos::new(HPos::Left, VPos::Center));
     let mut lines = (0..).zip(title);
     lines.try_for_each(|(at, line)| {
         canvas.draw_text(line, &style, (MARGIN + 8, MARGIN + TITLE_LINE / 2 + TITLE_LINE * at))
@@ -128,30 +135,37 @@ pub(super) fn clean(text: &str) -> String {
 fn chart<'a>(
     plot: &Canvas<'a>,
     figure: &Figure,
-    x: &Layout,
-    y: &Layout,
+    page: &Page<'_>,
+    [x, y]: [&Layout; 2],
 ) -> Result<Chart<'a>, DrawError> {
     let ruler = |axis: &Axis, layout: &Layout| Ruler { layout: layout.clone(), axis: axis.clone() };
     let mut chart = ChartBuilder::on(plot)
         .margin(MARGIN)
-        .margin_right(MARGIN + 12)
-        .x_label_area_size(48)
-        .y_label_area_size(72)
+        .margin_right(RIGHT)
+        .x_label_area_size(page.below)
+        .y_label_area_size(page.beside)
         .build_cartesian_2d(ruler(&figure.x, x), ruler(&figure.y, y))?;
     let label = (FONT, TEXT).into_font().color(&INK);
-    chart
-        .configure_mesh()
-        .bold_line_style(GRID)
+    let mut mesh = chart.configure_mesh();
+    // Words and their title are drawn apart, with the room that they need.
+    if page.words.is_some() {
+        mesh.disable_x_axis();
+    } else {
+        mesh.x_desc(clean(&figure.x.title()));
+    }
+    mesh.bold_line_style(GRID)
         .light_line_style(LIGHT_GRID)
         .axis_style(INK)
         .label_style(label.clone())
         .axis_desc_style(label)
-        .x_desc(clean(&figure.x.title()))
         .y_desc(clean(&figure.y.title()))
         .set_all_tick_mark_size(4)
         .draw()?;
     Ok(chart)
 }
+
+/// What stands at the foot of an axis without zero.
+const FOOT: &str = "axis does not begin at zero";
 
 /// The fewest points of a curve that can be told to go up and down without end.
 const ZIGZAG: usize = 16;
@@ -170,6 +184,7 @@ struct Pen<'a, 'b> {
     canvas: &'b Canvas<'a>,
     chart: &'b Chart<'a>,
     figure: &'b Figure,
+    looks: Looks,
     x: &'b Layout,
     y: &'b Layout,
 }
@@ -188,20 +203,48 @@ impl Pen<'_, '_> {
         points.iter().map(|point| self.at(point.x, point.y)).collect()
     }
 
-    /// A curve with the spread of its replicas; over words its markers alone, since nothing lies
+    /// The words of the x axis with their ticks, and its title below them.
+    fn words(&self, words: &Words, below: i32) -> Result<(), DrawError> {
+        let ((left, foot), (right, _)) =
+            (self.at_place(self.x.low, self.y.low), self.at_place(self.x.high, self.y.low));
+        let stroke = |path: [Pixel; 2]| self.canvas.draw(&PathElement::new(path.to_vec(), INK));
+        stroke([(left, foot), (right, foot)])?;
+        let upwards = (FONT, TEXT).into_font().transform(FontTransform::Rotate270).color(&INK);
+        let upwards = upwards.pos(Pos::new(HPos::Right, VPos::Center));
+        let level = (FONT, TEXT).into_font().color(&INK).pos(Pos::new(HPos::Center, VPos::Center));
+        for (index, tick) in self.x.ticks.iter().enumerate() {
+            let x = self.at_place(*tick, self.y.low).0;
+            stroke([(x, foot), (x, foot + 4)])?;
+            match words {
+                Words::Rows(all) => {
+                    for (row, part) in (0..).zip(&all[index]) {
+                        let y = foot + 6 + LINE / 2 + LINE * row;
+                        self.canvas.draw_text(part, &level, (x, y))?;
+                    }
+                }
+                Words::Turned(all) if all[index].is_empty() => {}
+                Words::Turned(all) => {
+                    self.canvas.draw_text(&all[index], &upwards, (x, foot + 8))?;
+                }
+            }
+        }
+        let place = (i32::midpoint(left, right), foot + below - BELOW.1 / 2);
+        self.canvas.draw_text(&clean(&self.figure.x.title()), &level, place)
+    }
+
+    /// A curve of some thickness; over words its markers alone, since nothing lies
     /// between two words.
-    fn series(&self, points: &[Point], index: usize) -> Result<(), DrawError> {
-        let look = Look::of(index);
+    fn series(&self, points: &[Point], index: usize, thick: u32) -> Result<(), DrawError> {
+        let look = self.looks.of(index);
         let aside = self.aside(index);
-        self.spreads(points, look.colour, aside)?;
         let path = self.path(points).into_iter().map(|(x, y)| (x + aside, y));
         let path: Vec<Pixel> = path.collect();
         if self.figure.is_over_words() || zigzag(points) {
             return markers(self.canvas, &path, look);
         }
         let (before, after) = path.split_at(self.before_gap(points));
-        curve(self.canvas, before, look)?;
-        curve(self.canvas, after, look)
+        curve(self.canvas, before, look, thick)?;
+        curve(self.canvas, after, look, thick)
     }
 
     /// How many points lie before the gap of the x axis: nothing is drawn across it.
@@ -211,13 +254,23 @@ impl Pen<'_, '_> {
         points.iter().take_while(is_before).count()
     }
 
-    /// Says that the foot of the y axis is no zero: heights could be taken for values.
+    /// Says that the foot of the y axis is no zero: heights could be taken for values. It stands at the
+    /// end of the axis where no point is in its way.
     fn foot(&self) -> Result<(), DrawError> {
         if self.figure.y.scale != Scale::Linear || self.y.low <= 0.0 {
             return Ok(());
         }
-        let (x, y) = self.at_place(self.x.low, self.y.low);
-        legend::text(self.canvas, "axis does not begin at zero", (x + 6, y - 20), SOFT_INK)
+        let (left, foot) = self.at_place(self.x.low, self.y.low);
+        let right = self.at_place(self.x.high, self.y.low).0;
+        let across = LETTER * i32::try_from(FOOT.len()).unwrap_or(0);
+        let curves = self.figure.series.iter();
+        let points: Vec<Pixel> = curves.flat_map(|series| self.path(&series.points)).collect();
+        let is_free = |x: &i32| {
+            let in_way = |(at, y): &Pixel| (x - 8..x + across + 8).contains(at) && foot - 26 < *y;
+            !points.iter().any(in_way)
+        };
+        let x = [left + 6, right - across].into_iter().find(is_free).unwrap_or(left + 6);
+        legend::text(self.canvas, FOOT, (x, foot - 20), SOFT_INK)
     }
 
     /// Two strokes where the x axis is broken between zero and the least value.
@@ -262,19 +315,19 @@ impl Pen<'_, '_> {
                 ((self.x.low, y.place(*high)), (self.x.high, y.place(*low)))
             }
             ReferenceShape::Onset { low, high } => {
-                ((x.place(*low), self.y.high), (x.place(*high), self.y.low))
+                let (from, to) = (x.place(*low), x.place(*high));
+                let missing = (x.least_band(self.x.high - self.x.low) - (to - from)).max(0.0);
+                let (from, to) = (from - missing / 2.0, to + missing / 2.0);
+                ((from.max(self.x.low), self.y.high), (to.min(self.x.high), self.y.low))
             }
             ReferenceShape::Other(series, points) => {
-                return band(self.canvas, &self.path(points), Look::of(*series).colour);
+                return band(self.canvas, &self.path(points), self.looks.of(*series).colour);
             }
             ReferenceShape::Level(_) | ReferenceShape::Markers(_) | ReferenceShape::Line(_) => {
                 return Ok(());
             }
         };
         let mut corners = [self.at_place(from.0, from.1), self.at_place(to.0, to.1)];
-        if corners[0].0 == corners[1].0 {
-            corners = [(corners[0].0 - 1, corners[0].1), (corners[1].0 + 1, corners[1].1)];
-        }
         if corners[0].1 == corners[1].1 {
             corners = [(corners[0].0, corners[0].1 - 1), (corners[1].0, corners[1].1 + 1)];
         }
@@ -302,13 +355,13 @@ impl Pen<'_, '_> {
     /// An expected value in the colour of its curve, beside a word where that is, and tied to what
     /// the curve has there.
     fn mark(&self, mark: &Mark) -> Result<(), DrawError> {
-        let colour = Look::colour_of(mark.series);
+        let colour = self.looks.colour_of(mark.series);
         let aside = mark.series.map_or(0, |series| self.aside(series));
         let place = |point: &Point| {
             let (x, y) = self.at(point.x, point.y);
             (x + aside, y)
         };
-        self.spreads(&[mark.point], colour, aside)?;
+        self.spreads(&[mark.point], darker(colour), aside)?;
         let curve = mark.series.and_then(|series| self.figure.series.get(series));
         let is_there = |point: &&Point| point.x.total_cmp(&mark.point.x).is_eq();
         if let Some(own) = curve.and_then(|curve| curve.points.iter().find(is_there)) {

@@ -4,8 +4,19 @@ use plotters::prelude::*;
 
 use super::marks::{COLOURS, Canvas, DrawError, INK, PAPER, Pixel};
 
-/// Two more than curves have, which need none that is close to a reference's grey.
-const GREYS: [RGBColor; 2] = [RGBColor(0xA0, 0xA0, 0xA0), RGBColor(0x40, 0x40, 0x40)];
+/// More than curves have: greys, of which a curve needs none that is close to a reference's, and what
+/// shows in an area only, light or dark.
+const FURTHER: [RGBColor; 5] = [
+    RGBColor(0xA0, 0xA0, 0xA0),
+    RGBColor(0x40, 0x40, 0x40),
+    RGBColor(0xF0, 0xE4, 0x42),
+    RGBColor(0x33, 0x22, 0x88),
+    RGBColor(0x99, 0x99, 0x33),
+];
+
+/// What is left of a whole has no hatch, and a grey that nothing else has.
+const REST: (&str, Filling) =
+    ("all other parts", Filling { colour: RGBColor(0xD0, 0xD0, 0xD0), hatch: Hatch::Plain });
 
 /// Pixels between two lines of a hatch.
 const STEP: i32 = 7;
@@ -39,7 +50,8 @@ pub(super) struct Filling {
     hatch: Hatch,
 }
 
-/// What time is spent on, in the order of fillings: a phase looks the same in every figure.
+/// What time is spent on, in the order of fillings: a phase looks the same in every figure. The first
+/// eleven, which often meet in one bar, have a colour each.
 const PHASES: [&str; 27] = [
     "copy",
     "lock wait",
@@ -50,18 +62,18 @@ const PHASES: [&str; 27] = [
     "waiting",
     "outside MPI",
     "posting",
+    "cache line transfer",
+    "buffer registration",
     "queueing",
     "latency",
     "sharing",
-    "buffer registration",
     "page pinning",
+    "queue pair pace",
+    "completion",
     "waiting for progress",
     "handed over by a thread",
-    "cache line transfer",
     "waiting in order",
-    "queue pair pace",
     "crossing lossy links",
-    "completion",
     "receiver not ready",
     "atomic unit",
     "GPU",
@@ -74,26 +86,31 @@ const PHASES: [&str; 27] = [
 /// it names none or that phase is there already.
 pub(super) fn fillings(parts: &[String]) -> Vec<Filling> {
     let mut taken: Vec<usize> = Vec::new();
-    for part in parts {
+    let mut look = |part: &String| {
+        if part == REST.0 {
+            return REST.1;
+        }
         let phase = part.rsplit(": ").next().unwrap_or(part);
         let own = PHASES.iter().position(|name| *name == phase);
         let own = own.filter(|place| !taken.contains(place));
         // As many further looks as there are parts.
         let mut further = PHASES.len()..PHASES.len() + parts.len();
         let place = own.or_else(|| further.find(|place| !taken.contains(place)));
-        taken.extend(place);
-    }
-    taken.into_iter().map(Filling::of).collect()
+        let place = place.expect("a look for each part");
+        taken.push(place);
+        Filling::of(place)
+    };
+    parts.iter().map(&mut look).collect()
 }
 
 /// A rectangle: its left upper and its right lower corner.
 pub(super) type Corners = (Pixel, Pixel);
 
 impl Filling {
-    /// The look of the `index`-th part; the first 56 differ, and neighbours differ in both.
+    /// The look of the `index`-th part; the first 77 differ, and neighbours differ in both.
     pub(super) fn of(index: usize) -> Self {
-        let place = index % (COLOURS.len() + GREYS.len());
-        let colour = COLOURS.iter().chain(&GREYS).nth(place).expect("a place among both");
+        let place = index % (COLOURS.len() + FURTHER.len());
+        let colour = COLOURS.iter().chain(&FURTHER).nth(place).expect("a place among both");
         Self { colour: *colour, hatch: HATCHES[index % HATCHES.len()] }
     }
 
@@ -167,7 +184,7 @@ mod tests {
 
     #[test]
     fn parts_can_be_told_apart_with_and_without_colour() {
-        let all: Vec<Filling> = (0..56).map(Filling::of).collect();
+        let all: Vec<Filling> = (0..77).map(Filling::of).collect();
         for (index, one) in all.iter().enumerate() {
             assert!(!all[..index].contains(one), "part {index}");
             let next = Filling::of(index + 1);
@@ -187,6 +204,17 @@ mod tests {
         let all: Vec<Filling> = (0..4).map(|at| look(&twice, at)).collect();
         assert!(all.iter().enumerate().all(|(at, one)| !all[..at].contains(one)), "{all:?}");
         assert!(PHASES.iter().enumerate().all(|(at, name)| !PHASES[..at].contains(name)));
+    }
+
+    #[test]
+    fn phases_that_meet_in_one_bar_differ_in_colour_and_the_rest_is_grey() {
+        let names = ["copy", "posting", "cache line transfer", "buffer registration", "waiting"];
+        let parts: Vec<String> = names.iter().map(|name| format!("cores: {name}")).collect();
+        let parts: Vec<String> = parts.into_iter().chain([REST.0.to_owned()]).collect();
+        let colours: Vec<RGBColor> = fillings(&parts).iter().map(|one| one.colour).collect();
+        assert!(colours.iter().enumerate().all(|(at, one)| !colours[..at].contains(one)));
+        let RGBColor(red, green, blue) = colours[5];
+        assert!(red == green && green == blue);
     }
 
     #[test]

@@ -60,23 +60,60 @@ pub(super) struct Look {
     shape: Shape,
 }
 
-impl Look {
-    /// The look of the `index`-th curve; the first 60 differ.
-    pub(super) fn of(index: usize) -> Self {
-        // Colours come in sixes, markers in fives; dashes change with every round of colours.
-        let round = index / COLOURS.len();
-        Self {
-            colour: COLOURS[index % COLOURS.len()],
-            dash: DASHES[(index + round) % DASHES.len()],
-            shape: SHAPES[index % SHAPES.len()],
+/// How the curves of one figure look.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Looks {
+    /// Apart from each other: the first 60 differ.
+    Apart,
+    /// From dark to light in their order: so many curves of numbers that rise or fall.
+    Ordered(usize),
+}
+
+/// From the first to the last of ordered curves: equal steps of brightness for every kind of
+/// colour vision, none too light on white.
+const RAMP: [RGBColor; 5] = [
+    RGBColor(0x44, 0x01, 0x54),
+    RGBColor(0x41, 0x44, 0x87),
+    RGBColor(0x2A, 0x78, 0x8E),
+    RGBColor(0x22, 0xA8, 0x84),
+    RGBColor(0x7A, 0xD1, 0x51),
+];
+
+impl Looks {
+    /// The look of the `index`-th curve.
+    pub(super) fn of(self, index: usize) -> Look {
+        let shape = SHAPES[index % SHAPES.len()];
+        match self {
+            Self::Ordered(count) => Look { colour: ramp(index, count), dash: DASHES[0], shape },
+            Self::Apart => {
+                // Colours come in sixes, markers in fives; dashes change with every round of colours.
+                let round = index / COLOURS.len();
+                let dash = DASHES[(index + round) % DASHES.len()];
+                Look { colour: COLOURS[index % COLOURS.len()], dash, shape }
+            }
         }
     }
 
     /// The colour of the `index`-th curve, or of what belongs to none.
-    pub(super) fn colour_of(series: Option<usize>) -> RGBColor {
-        series.map_or(REFERENCE, |index| Self::of(index).colour)
+    pub(super) fn colour_of(self, series: Option<usize>) -> RGBColor {
+        series.map_or(REFERENCE, |index| self.of(index).colour)
     }
+}
 
+/// The colour of one of `count` ordered curves.
+fn ramp(index: usize, count: usize) -> RGBColor {
+    let steps = count.saturating_sub(1).max(1);
+    let at = index.min(steps) * (RAMP.len() - 1);
+    let (from, part) = (at / steps, at % steps);
+    let (one, next) = (RAMP[from], RAMP[(from + 1).min(RAMP.len() - 1)]);
+    let mix = |one: u8, next: u8| {
+        let sum = usize::from(one) * (steps - part) + usize::from(next) * part;
+        u8::try_from(sum / steps).unwrap_or(u8::MAX)
+    };
+    RGBColor(mix(one.0, next.0), mix(one.1, next.1), mix(one.2, next.2))
+}
+
+impl Look {
     /// Lengths of dash and gap in pixels.
     pub(super) const fn dashes(self) -> (u32, u32) {
         self.dash
@@ -89,9 +126,17 @@ const BAND: u32 = 9;
 /// The most markers of a curve; of more points, every second, third, … has one.
 const MARKERS: usize = 64;
 
-/// A curve with its markers; a lone point is a marker.
-pub(super) fn curve(canvas: &Canvas<'_>, path: &[Pixel], look: Look) -> Result<(), DrawError> {
-    line(canvas, path, look.colour, look.dash)?;
+/// Pixels of a curve's thickness.
+pub(super) const THIN: u32 = 2;
+
+/// A curve of some thickness with its markers; a lone point is a marker.
+pub(super) fn curve(
+    canvas: &Canvas<'_>,
+    path: &[Pixel],
+    look: Look,
+    thick: u32,
+) -> Result<(), DrawError> {
+    stroke(canvas, path, look.colour, look.dash, thick)?;
     markers(canvas, path, look)
 }
 
@@ -106,9 +151,19 @@ pub(super) fn line(
     canvas: &Canvas<'_>,
     path: &[Pixel],
     colour: RGBColor,
-    (dash, gap): (u32, u32),
+    dashes: (u32, u32),
 ) -> Result<(), DrawError> {
-    let style = colour.stroke_width(2);
+    stroke(canvas, path, colour, dashes, THIN)
+}
+
+fn stroke(
+    canvas: &Canvas<'_>,
+    path: &[Pixel],
+    colour: RGBColor,
+    (dash, gap): (u32, u32),
+    thick: u32,
+) -> Result<(), DrawError> {
+    let style = colour.stroke_width(thick);
     if path.len() < 2 {
         return Ok(());
     }
@@ -136,9 +191,14 @@ pub(super) fn band(canvas: &Canvas<'_>, path: &[Pixel], colour: RGBColor) -> Res
     canvas.draw(&PathElement::new(path.to_vec(), colour.mix(0.3).stroke_width(BAND)))
 }
 
-/// The hollow marker of a reference, large enough to show around a curve's own.
+/// The hollow marker of a reference: it shows around a curve's own and hides nothing.
 pub(super) fn hollow(canvas: &Canvas<'_>, at: Pixel, colour: RGBColor) -> Result<(), DrawError> {
-    canvas.draw(&Circle::new(at, 8, colour.stroke_width(2)))
+    canvas.draw(&Circle::new(at, 6, colour.stroke_width(1)))
+}
+
+/// The same colour, dark enough to show over itself.
+pub(super) fn darker(colour: RGBColor) -> RGBColor {
+    RGBColor(colour.0 / 2, colour.1 / 2, colour.2 / 2)
 }
 
 /// The tie between an expected value and the curve's own at the same place.
@@ -172,7 +232,7 @@ mod tests {
     #[test]
     fn neighbouring_curves_differ_in_colour_marker_and_dash() {
         for index in 0..60 {
-            let (one, next) = (Look::of(index), Look::of(index + 1));
+            let (one, next) = (Looks::Apart.of(index), Looks::Apart.of(index + 1));
             assert_ne!(one.colour, next.colour);
             assert_ne!(one.shape, next.shape);
             assert!(index % 6 == 5 || one.dash != next.dash);
@@ -181,9 +241,21 @@ mod tests {
 
     #[test]
     fn sixty_curves_can_be_told_apart() {
-        let looks: Vec<Look> = (0..60).map(Look::of).collect();
+        let looks: Vec<Look> = (0..60).map(|index| Looks::Apart.of(index)).collect();
         for (index, look) in looks.iter().enumerate() {
             assert!(!looks[..index].contains(look), "curve {index}");
+        }
+    }
+
+    #[test]
+    fn ordered_curves_go_from_dark_to_light() {
+        for count in [7, 14, 24] {
+            let bright = |index: usize| {
+                let colour = Looks::Ordered(count).of(index).colour;
+                3 * u32::from(colour.0) + 6 * u32::from(colour.1) + u32::from(colour.2)
+            };
+            assert!((1..count).all(|index| bright(index) > bright(index - 1)), "{count}");
+            assert_eq!(Looks::Ordered(count).of(count - 1).colour, RAMP[4]);
         }
     }
 }

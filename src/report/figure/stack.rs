@@ -2,6 +2,7 @@
 
 use super::{Axis, FigureSpec, Scale, bars};
 use super::{check_axes, further_axes, metric_unit, mixed, series_label};
+use crate::experiment::claim::figures::Width;
 use crate::experiment::results::{PointResult, RunResult};
 use crate::report::error::ReportError;
 use crate::report::numbers::in_words;
@@ -94,14 +95,24 @@ impl Stack {
         })
     }
 
-    /// Draws the figure as an SVG document.
+    /// Draws the figure as an SVG document, for a screen.
+    ///
+    /// # Errors
+    ///
+    /// As [`Stack::printed`].
+    pub fn to_svg(&self) -> Result<String, ReportError> {
+        self.printed(None)
+    }
+
+    /// The same in a width of a printed page, where one is asked for: without the title, which is
+    /// the caption's.
     ///
     /// # Errors
     ///
     /// [`ReportError::NotDrawable`] where some values are not finite,
     /// [`ReportError::Negative`] where a part is below zero: it has no length.
-    pub fn to_svg(&self) -> Result<String, ReportError> {
-        bars::svg(self)
+    pub fn printed(&self, width: Option<Width>) -> Result<String, ReportError> {
+        bars::svg(self, width)
     }
 }
 

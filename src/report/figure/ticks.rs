@@ -1,50 +1,122 @@
-//! How ticks read, and in which unit of time.
+//! How ticks read, and in which unit of time or bandwidth.
 //!
 //! All numbers of an axis are written in one way: sizes with `Ki` and `Mi`, counts and rates with
-//! `k` and `M` or without, and what has a prefix in its unit with all its digits.
+//! `k` and `M` or without, what has a prefix in its unit with all its digits, and along a linear
+//! axis with equally many decimals.
 
 use super::scale::{Layout, Scale};
 use super::{Axis, Figure, Point, ReferenceShape};
+use crate::report::numbers::engineering;
 
 /// Between groups of three digits: narrower than a letter.
 const THIN: char = '\u{2009}';
 
-/// Letters of all words together that have room below an axis.
-const LETTERS: usize = 76;
-
-/// A word, cut where all of its length would cover its neighbours.
-fn word_text(words: &[String], place: f64) -> String {
-    let near = |(at, _): &(u32, &String)| (f64::from(*at) - place).abs() < 0.5;
-    let Some((_, word)) = (0_u32..).zip(words).find(near) else { return String::new() };
-    let room = (LETTERS / words.len()).max(2) - 1;
-    if word.chars().count() <= room {
-        return word.clone();
-    }
-    word.chars().take(room - 1).chain(['…']).collect()
+/// How all numbers of an axis are written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Writing {
+    /// With `Ki`, `Mi`, `Gi`, each where the number has one.
+    Binary,
+    /// With `k`, `M`, `G`, `T`, each where the number has one.
+    Decimal,
+    /// All divided by one such unit, with equally many decimals.
+    Even(f64, &'static str, usize),
+    /// With all digits.
+    Digits,
 }
 
-/// How the tick at a place reads.
+/// The prefixes of a thousand and more.
+const DECIMAL: [(f64, &str); 4] = [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")];
+/// The prefixes of sizes.
+const BINARY: [(f64, &str); 3] = [(1_073_741_824.0, "Gi"), (1_048_576.0, "Mi"), (1024.0, "Ki")];
+
+impl Writing {
+    /// One way for all ticks of an axis.
+    fn of(axis: &Axis, values: &[f64]) -> Self {
+        let greatest = values.iter().fold(0.0, |most: f64, value| most.max(value.abs()));
+        let greatest = greatest * (1.0 + 1e-9);
+        let is_size = axis.unit == "B";
+        match axis.scale {
+            Scale::Linear => Self::even(&axis.unit, greatest, values),
+            Scale::Log2
+                if (is_size || greatest >= 1e5) && values.iter().copied().all(is_binary) =>
+            {
+                Self::Binary
+            }
+            Scale::Log2 if greatest >= 1e5 => Self::Decimal,
+            Scale::Log10 | Scale::Log10FromZero(_)
+                if greatest >= 1e4 && matches!(&*axis.unit, "" | "B" | "msg/s") =>
+            {
+                Self::Decimal
+            }
+            Scale::Log2 | Scale::Log10 | Scale::Log10FromZero(_) | Scale::Words(_) => Self::Digits,
+        }
+    }
+
+    /// The unit of the greatest value, and the decimals that all values need.
+    fn even(unit: &str, greatest: f64, values: &[f64]) -> Self {
+        let has_prefix = matches!(unit, "" | "B" | "msg/s") && greatest >= 1e4;
+        let fitting = DECIMAL.into_iter().find(|(unit, _)| has_prefix && greatest >= *unit);
+        let (unit, prefix) = fitting.unwrap_or((1.0, ""));
+        let needed = values.iter().map(|value| {
+            let text = rounded(value / unit, 9).to_string();
+            text.split_once('.').map_or(0, |(_, decimals)| decimals.len())
+        });
+        match needed.max().unwrap_or(0) {
+            decimals @ 0..=6 => Self::Even(unit, prefix, decimals),
+            _ => Self::Digits,
+        }
+    }
+
+    fn text(self, value: f64) -> String {
+        match self {
+            Self::Binary => binary_text(value),
+            Self::Decimal => decimal_text(value),
+            Self::Even(..) if value == 0.0 => "0".to_owned(),
+            Self::Even(unit, prefix, decimals) => {
+                let text = in_groups(&format!("{:.decimals$}", value / unit));
+                if prefix.is_empty() { text } else { format!("{text} {prefix}") }
+            }
+            Self::Digits => grouped(value),
+        }
+    }
+}
+
+/// How the tick at a place reads; words stand elsewhere.
 pub(super) fn tick_text(axis: &Axis, layout: &Layout, place: f64) -> String {
+    let values: Vec<f64> = layout.ticks.iter().map(|&tick| axis.scale.value(tick)).collect();
+    Writing::of(axis, &values).text(axis.scale.value(place))
+}
+
+/// How a value of an axis reads in a sentence, with its unit.
+pub(super) fn told(axis: &Axis, value: f64) -> String {
     if let Scale::Words(words) = &axis.scale {
-        return word_text(words, place);
+        let near = |(at, _): &(u32, &String)| (f64::from(*at) - value).abs() < 0.5;
+        return (0_u32..).zip(words).find(near).map_or_else(String::new, |(_, word)| word.clone());
     }
-    let value = axis.scale.value(place);
-    let all = layout.ticks.iter().map(|&tick| axis.scale.value(tick).abs());
-    let greatest = all.fold(0.0, f64::max) * (1.0 + 1e-9);
-    let by_two = axis.scale == Scale::Log2;
+    let number = if axis.unit == "B" && is_binary(value) {
+        binary_text(value)
+    } else if value.fract() == 0.0 && value.abs() < 1e4 {
+        grouped(value)
+    } else {
+        engineering(value)
+    };
     match &*axis.unit {
-        "B" if by_two => binary_text(value),
-        _ if by_two && greatest >= 1e5 => binary_text(value),
-        "" | "B" | "msg/s" if !by_two && greatest >= 1e4 => decimal_text(value),
-        _ => grouped(value),
+        "" => number,
+        "B" if number.ends_with('i') => number + "B",
+        unit => format!("{number} {unit}"),
     }
+}
+
+/// Whether a size from 1 Ki on is told by a binary prefix without decimals.
+fn is_binary(value: f64) -> bool {
+    let value = rounded(value, 9);
+    value < 1024.0 || value % 1024.0 == 0.0
 }
 
 /// A power of two as the documents write sizes: 1, 64, 4 Ki, 1 Mi.
 fn binary_text(value: f64) -> String {
     let value = rounded(value, 9);
-    let units = [(f64::from(1 << 30), "Gi"), (f64::from(1 << 20), "Mi"), (1024.0, "Ki")];
-    match units.into_iter().find(|(unit, _)| value >= *unit && value % unit == 0.0) {
+    match BINARY.into_iter().find(|(unit, _)| value >= *unit && value % unit == 0.0) {
         Some((unit, prefix)) => format!("{} {prefix}", value / unit),
         None => grouped(value),
     }
@@ -53,8 +125,7 @@ fn binary_text(value: f64) -> String {
 /// A decimal number with `k`, `M`, `G`, `T` from a thousand up: 10 k, 1.5 M.
 fn decimal_text(value: f64) -> String {
     let magnitude = value.abs() * (1.0 + 1e-9);
-    let units = [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")];
-    match units.into_iter().find(|(unit, _)| magnitude >= *unit) {
+    match DECIMAL.into_iter().find(|(unit, _)| magnitude >= *unit) {
         Some((unit, prefix)) => format!("{} {prefix}", rounded(value / unit, 6)),
         None => grouped(value),
     }
@@ -65,11 +136,15 @@ fn grouped(value: f64) -> String {
     if value != 0.0 && value.abs() < 1e-4 {
         return format!("{:e}", rounded(value, 3));
     }
-    let text = rounded(value, 9).to_string();
+    in_groups(&rounded(value, 9).to_string())
+}
+
+/// The same of a number as text.
+fn in_groups(text: &str) -> String {
     let end = text.find('.').unwrap_or(text.len());
     let begin = usize::from(text.starts_with('-'));
     if end - begin < 5 {
-        return text;
+        return text.to_owned();
     }
     let mut grouped = text[..begin].to_owned();
     for (at, digit) in text[begin..end].char_indices() {
@@ -86,13 +161,16 @@ fn rounded(value: f64, digits: usize) -> f64 {
     format!("{value:.*e}", digits.saturating_sub(1)).parse().unwrap_or(value)
 }
 
-/// The unit in which times of an axis are read easily, and how many microseconds it has.
-fn time_unit(scale: &Scale, values: &[f64]) -> (&'static str, f64) {
+/// The least and the greatest length of some values above zero.
+fn ends(values: &[f64]) -> (f64, f64) {
     let lengths = values.iter().map(|value| value.abs());
     let above = lengths.filter(|value| value.is_finite() && *value > 0.0);
-    let (low, high) = above.fold((f64::INFINITY, 0.0), |(low, high): (f64, f64), value| {
-        (low.min(value), high.max(value))
-    });
+    above.fold((f64::INFINITY, 0.0), |(low, high), value| (low.min(value), high.max(value)))
+}
+
+/// The unit in which times of an axis are read easily, and how many microseconds it has.
+fn time_unit(scale: &Scale, values: &[f64]) -> (&'static str, f64) {
+    let (low, high) = ends(values);
     // A linear axis is read at its far end, a logarithmic one around its middle.
     let typical = if *scale == Scale::Linear { high / 10.0 } else { (low * high).sqrt() };
     if typical >= 1e6 {
@@ -104,12 +182,21 @@ fn time_unit(scale: &Scale, values: &[f64]) -> (&'static str, f64) {
     }
 }
 
+/// The same for bandwidths: GB/s from 10 000 MB/s on, unless a logarithmic axis is mostly below one.
+fn bandwidth_unit(scale: &Scale, values: &[f64]) -> (&'static str, f64) {
+    let (low, high) = ends(values);
+    let typical = if *scale == Scale::Linear { high } else { (low * high).sqrt() };
+    if high >= 1e4 && typical >= 1e3 { ("GB/s", 1e3) } else { ("MB/s", 1.0) }
+}
+
 /// The axis in that unit, and what its values are divided by.
 fn in_fitting_unit(axis: &Axis, values: &[f64]) -> (Axis, f64) {
-    if axis.unit != "us" || matches!(axis.scale, Scale::Words(_)) {
-        return (axis.clone(), 1.0);
-    }
-    let (unit, factor) = time_unit(&axis.scale, values);
+    let (unit, factor) = match (&axis.scale, &*axis.unit) {
+        (Scale::Words(_), _) => return (axis.clone(), 1.0),
+        (_, "us") => time_unit(&axis.scale, values),
+        (_, "MB/s") => bandwidth_unit(&axis.scale, values),
+        _ => return (axis.clone(), 1.0),
+    };
     let decades = if factor >= 1e6 { 6 } else { 3 };
     let scale = match axis.scale.clone() {
         Scale::Log10FromZero(first) if factor > 1.0 => Scale::Log10FromZero(first - decades),
@@ -122,7 +209,7 @@ fn in_fitting_unit(axis: &Axis, values: &[f64]) -> (Axis, f64) {
     (Axis { unit: unit.to_owned(), scale, ..axis.clone() }, factor)
 }
 
-/// The figure with its times in units that fit its axes.
+/// The figure with its times and bandwidths in units that fit its axes.
 pub(super) fn in_fitting_units(figure: &Figure) -> Figure {
     let (xs, ys) = figure.extents();
     let (x, by_x) = in_fitting_unit(&figure.x, &xs);
@@ -181,6 +268,47 @@ mod tests {
     }
 
     #[test]
+    fn sizes_of_which_one_is_decimal_are_all_written_so() {
+        let sizes = [1e3, 16e3, 256e3, 1e6, 4e6, 16e6];
+        let axis = Axis { label: "Size".into(), unit: "B".into(), scale: Scale::Log2 };
+        let layout = layout(&axis, &sizes, 0.0).unwrap().ticked_at(&axis, &sizes);
+        let texts: Vec<_> = layout.ticks.iter().map(|&at| tick_text(&axis, &layout, at)).collect();
+        assert_eq!(texts, ["1 k", "16 k", "256 k", "1 M", "4 M", "16 M"]);
+    }
+
+    #[test]
+    fn numbers_of_a_linear_axis_have_equally_many_decimals() {
+        check_ticks(
+            "us",
+            Scale::Linear,
+            &[3.0, 4.5],
+            &["3.0", "3.2", "3.4", "3.6", "3.8", "4.0", "4.2", "4.4"],
+        );
+        let expected = ["0", "0.2 M", "0.4 M", "0.6 M", "0.8 M", "1.0 M", "1.2 M"];
+        check_ticks("msg/s", Scale::Linear, &[0.0, 1.2e6], &expected);
+    }
+
+    #[test]
+    fn bandwidths_beyond_ten_thousand_are_in_the_greater_unit() {
+        let unit = |scale, values: &[f64]| bandwidth_unit(&scale, values).0;
+        assert_eq!(unit(Scale::Linear, &[0.0, 9000.0]), "MB/s");
+        assert_eq!(unit(Scale::Linear, &[100.0, 10_000.0]), "GB/s");
+        assert_eq!(unit(Scale::Log10, &[300.0, 20_000.0]), "GB/s");
+        assert_eq!(unit(Scale::Log10, &[1.0, 12_000.0]), "MB/s", "most of it is below one");
+    }
+
+    #[test]
+    fn values_read_in_a_sentence_as_on_an_axis() {
+        let told = |unit: &str, scale, value| {
+            told(&Axis { label: "A".into(), unit: unit.into(), scale }, value)
+        };
+        assert_eq!(told("B", Scale::Log2, 16_384.0), "16 KiB");
+        assert_eq!(told("us", Scale::Linear, 3.26), "3.260 us");
+        assert_eq!(told("", Scale::Linear, 14.0), "14");
+        assert_eq!(told("", Scale::Words(vec!["rput".into(), "rget".into()]), 1.0), "rget");
+    }
+
+    #[test]
     fn counts_and_rates_have_prefixes_from_a_thousand_on_or_nowhere() {
         let expected = ["1 k", "10 k", "100 k", "1 M", "10 M"];
         check_ticks("msg/s", Scale::Log10, &[1e3, 1e7], &expected);
@@ -229,7 +357,8 @@ mod tests {
         let mut figure = Figure::from_result(&result, &spec, vec![]).unwrap();
         let label = String::new();
         let shape = ReferenceShape::Level(2000.0);
-        figure.references.push(super::super::Reference { label, source: String::new(), shape });
+        let [heading, id, source] = [const { String::new() }; 3];
+        figure.references.push(super::super::Reference { heading, id, label, source, shape });
         let drawn = in_fitting_units(&figure);
         assert_eq!((drawn.y.title(), drawn.x.title()), ("Latency (ms)".into(), "Size (B)".into()));
         assert_eq!(drawn.series[0].points[1].y.to_bits(), 104.0_f64.to_bits());

@@ -6,11 +6,13 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::Axis;
-use super::draw::{MARGIN, Ruler, TITLE_LINE, clean, finish, heading};
+use super::draw::{MARGIN, Ruler, TITLE_LINE, clean, heading};
 use super::hatch::Filling;
-use super::legend::{FONT, LINE, TEXT, label, text, wrap};
+use super::legend::{FONT, LETTER, LINE, TEXT, label, text, wrap};
 use super::marks::{Canvas, DrawError, GRID, INK, PAPER, SOFT_INK};
 use super::scale::{Layout, layout};
+use super::svg::Document;
+use super::telling::tornado_sentence;
 use crate::report::error::ReportError;
 
 /// Pixels along which changes are drawn.
@@ -21,8 +23,6 @@ const THICK: i32 = 16;
 const ROW: i32 = 30;
 /// Pixels of the axis below the bars.
 const AXIS: i32 = 56;
-/// Pixels of a character of ordinary text.
-const LETTER: i32 = 7;
 /// The most pixels of the names beside the bars.
 const WIDEST: usize = 46;
 
@@ -67,7 +67,8 @@ impl Tornado {
         let axis = layout(&self.axis, &with_zero, 0.05)?;
         let mut svg = String::new();
         self.paint(&axis, &mut svg).map_err(|why| ReportError::writer("SVG", why))?;
-        Ok(finish(&svg, &self.title))
+        let told = tornado_sentence(self);
+        Ok(Document { title: &self.title, told: &told, width: None }.finish(&svg))
     }
 
     fn paint(&self, axis: &Layout, svg: &mut String) -> Result<(), DrawError> {
