@@ -18,6 +18,7 @@ use super::single::{Shown, Single};
 use super::sweep::{self, Engine};
 use super::terminal::{Failure, Outcome, Problem, Terminal, print};
 use crate::experiment::codes;
+use crate::experiment::diagnostic::quote;
 use crate::experiment::plan::{Plan, Request, Workload};
 use crate::experiment::results::{PointResult, RunResult, Supposed};
 use crate::experiment::run::{self, RunError, RunOptions};
@@ -90,7 +91,7 @@ fn here(terminal: Terminal, arguments: &RunArguments) -> Outcome {
 /// Tells people where the results are; who asks for a format of programs knows.
 pub(super) fn tell_where(terminal: Terminal, format: Format, directory: &Path) {
     if format == Format::Table {
-        let (directory, page) = (directory.display(), files::PAGE);
+        let (directory, page) = (quote(&directory.display().to_string()), files::PAGE);
         terminal.note(&format!("results in {directory} ({page})"));
     }
 }

@@ -364,8 +364,14 @@ fn quantity_error(
     match error {
         QuantityError::NoUnit(_) => Diagnostic::error(&codes::NO_UNIT, span, path, found, needed)
             .help(format!("{}; perhaps `{text} {}`", unit_help(dimension), usual(dimension))),
+        QuantityError::UnknownUnit(rest) if is_decimal_comma(rest) => {
+            Diagnostic::error(&codes::UNIT, span, path, found, needed)
+                .help(format!("decimals have a point: write `{}`", text.replacen(',', ".", 1)))
+        }
         QuantityError::UnknownUnit(unit) => {
-            let near = nearest(unit, dimension.units());
+            // A letter that says how much is not misspelt: the next one is another size.
+            let other = |near: &&str| !unit.starts_with(['T', 'P', 'E']) || near.starts_with(['T']);
+            let near = nearest(unit, dimension.units()).filter(other);
             let help = near.map_or_else(
                 || unit_help(dimension),
                 |near| format!("did you mean `{near}`? {}", unit_help(dimension)),
@@ -388,6 +394,12 @@ fn quantity_error(
             Diagnostic::error(&codes::TOO_FINE, span, path, found, allowed)
         }
     }
+}
+
+/// Whether what follows the digits of a quantity begins with a comma and a digit.
+fn is_decimal_comma(rest: &str) -> bool {
+    let decimals = rest.strip_prefix(',');
+    decimals.is_some_and(|decimals| decimals.starts_with(|c: char| c.is_ascii_digit()))
 }
 
 /// The unit that is meant most often.
@@ -538,7 +550,7 @@ fn length_of_text(
         };
         let allowed = format!("1 to {longest} characters are allowed");
         diagnostics.push(Diagnostic::error(&codes::TOO_LONG, span, path, found, allowed));
-    } else if let Some(control) = text.chars().find(|c| c.is_control() && *c != '\n') {
+    } else if let Some(control) = text.chars().find(|c| is_control(*c)) {
         let found = format!("the text contains the control character U+{:04X}", u32::from(control));
         diagnostics.push(Diagnostic::error(
             &codes::CONTROL_CHARACTER,
@@ -548,6 +560,12 @@ fn length_of_text(
             "printed characters and line ends are allowed",
         ));
     }
+}
+
+/// Whether a character moves or turns what is printed; ends of lines are allowed.
+fn is_control(character: char) -> bool {
+    let turns = matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    turns || (character.is_control() && character != '\n')
 }
 
 /// Whether `text` can name a file, a column or a parameter.
