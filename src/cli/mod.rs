@@ -56,6 +56,7 @@ pub fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(exit) => return ExitCode::from(exit),
     };
+    signals::outlive_long_files();
     let terminal = Terminal::new(arguments.error_format, arguments.color);
     let exit = match crash::guard(|| dispatch(terminal, arguments.command)) {
         Ok(Ok(exit) | Err(Failure::Said(exit))) => exit,

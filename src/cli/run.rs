@@ -18,6 +18,7 @@ use super::single::Single;
 use super::sweep::{self, Engine};
 use super::terminal::{Failure, Outcome, Problem, Terminal, print};
 use crate::experiment::codes;
+use crate::experiment::diagnostic::quote;
 use crate::experiment::inputs::{self, Inputs};
 use crate::experiment::plan::{Connections, Plan, Point, Request, Workload};
 use crate::experiment::program::takes_any;
@@ -128,7 +129,7 @@ fn keep_metrics(result: &mut RunResult, asked: &[String]) {
 /// Tells people where the results are; who asks for a format of programs knows.
 pub(super) fn tell_where(terminal: Terminal, format: Format, directory: &Path) {
     if format == Format::Table {
-        let (directory, page) = (directory.display(), files::PAGE);
+        let (directory, page) = (quote(&directory.display().to_string()), files::PAGE);
         terminal.note(&format!("results in {directory} ({page})"));
     }
 }

@@ -6,13 +6,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
 
 use super::terminal::Terminal;
 
 /// Points that are under way when a signal comes get so long to end.
 const GRACE: Duration = Duration::from_millis(1500);
+
+/// A file that grows beyond what the system allows is an error of writing it, not the end of the program.
+pub(super) fn outlive_long_files() {
+    // Where it cannot be asked for, the signal ends the program as before.
+    let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
+}
 
 /// Whether and by what this process was asked to stop.
 #[derive(Clone, Debug)]

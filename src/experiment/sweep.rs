@@ -391,6 +391,16 @@ fn expand(
         .find_map(|(key, list)| Some((key, list?)))?;
     let ends = ends(diagnostics, list, target, &format!("{at}.{key}"))?;
     let shown: Vec<String> = ends.iter().map(|steps| show_steps(target, *steps)).collect();
+    if let (_, &[from, to, step]) = (key, ends.as_slice())
+        && let Some(count) = beyond(from, to, step)
+    {
+        let found = format!("the axis would have {count} values");
+        let allowed = format!("an axis has at most {LONGEST_AXIS}, whatever `limits.points` says");
+        let at = format!("{at}.{key}");
+        let one = Diagnostic::error(&codes::TOO_MANY_POINTS, list.span, at, found, allowed);
+        diagnostics.push(one.help("take a larger step"));
+        return None;
+    }
     let steps = match (key, ends.as_slice()) {
         ("powers_of_two", &[from, to]) => doubling(from, to),
         (_, &[from, to, step]) => counted(from, to, step),
@@ -440,6 +450,12 @@ fn doubling(from: u64, to: u64) -> Result<Vec<u64>, String> {
     }
 }
 
+/// How many values a range has, where they are too many.
+fn beyond(from: u64, to: u64, step: u64) -> Option<u128> {
+    let count = u128::from(to.checked_sub(from)?.checked_div(step)?) + 1;
+    (count > u128::from(LONGEST_AXIS)).then_some(count)
+}
+
 fn counted(from: u64, to: u64, step: u64) -> Result<Vec<u64>, String> {
     if step == 0 {
         return Err("the step is zero".to_owned());
@@ -448,9 +464,6 @@ fn counted(from: u64, to: u64, step: u64) -> Result<Vec<u64>, String> {
         return Err("the step leads away from the end".to_owned());
     }
     let count = (to - from) / step;
-    if count >= LONGEST_AXIS {
-        return Err(format!("the axis would have {} values", u128::from(count) + 1));
-    }
     Ok((0..=count).map(|index| from + index * step).collect())
 }
 
@@ -594,6 +607,7 @@ mod tests {
         assert_eq!((values.len(), values[10]), (11, 1_000_000_000));
         assert_eq!(counted(1, 6, 2), Ok(vec![1, 3, 5]));
         assert!(counted(1, 6, 0).is_err() && counted(6, 1, 1).is_err());
-        assert!(counted(0, u64::MAX, 1).is_err());
+        assert_eq!(beyond(0, u64::MAX, 1), Some(1 << 64));
+        assert_eq!(beyond(1, LONGEST_AXIS, 1).or(beyond(0, 5, 0)).or(beyond(5, 0, 1)), None);
     }
 }

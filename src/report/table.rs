@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use super::explain::explain_text;
 use super::numbers::{engineering, in_words, percent};
 use super::what_if::what_if_text;
+use crate::experiment::diagnostic::quote;
 use crate::experiment::results::{ClaimResult, ClaimRole, ClaimStatus, PointResult, RunResult};
 use crate::experiment::schema;
 
@@ -34,7 +35,7 @@ pub struct Table {
 
 /// The whole human report: tables, failures, claims, digest; `machine` names that of the points.
 pub fn report_text(result: &RunResult, machine: &str) -> String {
-    let mut text = format!("{}\n{} on {machine}\n", result.title, result.scenario);
+    let mut text = format!("{}\n{} on {machine}\n", result.title, quote(&result.scenario));
     if let Some(same) = constants_text(result) {
         let _ = write!(text, "\n{same}\n");
     }

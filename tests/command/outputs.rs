@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::fs::{FileTypeExt as _, symlink};
 use std::process::Command;
 
-use crate::binary::Scratch;
+use crate::binary::{Answer, Scratch};
 
 /// A single point.
 const ONE: &str = r#"{
@@ -182,4 +182,25 @@ fn files_of_one_name_share_neither_baseline_nor_results() {
     scratch.run(&["run", &absolute]).check(0, &[]);
     std::fs::remove_file(scratch.path("x/my.json")).unwrap();
     scratch.run(&["run", "y/my.json"]).check(0, &[]);
+}
+
+#[test]
+fn a_file_that_may_not_grow_so_long_is_an_error_of_writing_it() {
+    let scratch = Scratch::new("outputs-limit");
+    scratch.write("one.json", ONE);
+    let program = env!("CARGO_BIN_EXE_mpisim");
+    let mut shell = Command::new("bash");
+    shell.args(["-c", &format!("ulimit -f 1; exec {program} run one.json")]);
+    let answer = Answer::from(shell.current_dir(&scratch.0).output().unwrap());
+    answer.check(4, &["E0801", "bytes needed"]);
+}
+
+#[test]
+fn names_of_files_reach_the_terminal_escaped() {
+    let scratch = Scratch::new("outputs-escape");
+    scratch.write("a\u{1b}[31mred\u{202e}.json", ONE);
+    let answer = scratch.run(&["run", "a\u{1b}[31mred\u{202e}.json"]).check(0, &[]);
+    let wild = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}';
+    assert!(!answer.out.contains(wild), "{:?}", answer.out);
+    assert!(!answer.err.contains(wild), "{:?}", answer.err);
 }

@@ -5,10 +5,11 @@ use super::super::diagnostic::{Diagnostic, Diagnostics, Span, quote};
 use super::super::json::{Member, Node, Number, NumberError, Value};
 use super::super::model_file;
 use super::{Field, NOTE, Need, Shape, Variant, nearest};
-use crate::units::{
-    Bandwidth, Bytes, CostPerByte, Dimension, Frequency, QuantityError, Rate, TimeDelta,
-    parse_quantity,
-};
+use crate::units::{Bandwidth, Bytes, CostPerByte, Dimension, Frequency, Rate, TimeDelta};
+
+mod quantities;
+
+pub use quantities::{missing_unit, quantity};
 
 /// Reports everything in `node` that does not fit `shape`; `path` names the node.
 pub fn check(diagnostics: &mut Diagnostics, node: &Node, shape: &Shape, path: &str) {
@@ -298,134 +299,6 @@ pub fn billionths(value: u64) -> String {
     format!("{whole}.{}", format!("{rest:09}").trim_end_matches('0'))
 }
 
-/// An example of a quantity of each dimension.
-fn example(dimension: Dimension) -> &'static str {
-    match dimension {
-        Dimension::Time => "1.3 us",
-        Dimension::Bytes => "64 KiB",
-        Dimension::Bandwidth => "12.5 GB/s",
-        Dimension::Rate => "3 Mmsg/s",
-        Dimension::CostPerByte => "0.06 ns/B",
-        Dimension::Frequency => "2.4 GHz",
-    }
-}
-
-fn unit_help(dimension: Dimension) -> String {
-    format!("the units are {}; for example \"{}\"", dimension.units().join(" "), example(dimension))
-}
-
-/// Reports why `text` is not a quantity; shared with the reader of models.
-pub fn quantity(
-    diagnostics: &mut Diagnostics,
-    span: Span,
-    text: &str,
-    (dimension, min, max): (Dimension, u64, u64),
-    path: &str,
-) {
-    if let Some(rest) = text.trim().strip_prefix('-')
-        && parse_quantity(rest, dimension).is_ok()
-    {
-        let one = Diagnostic::error(
-            &codes::RANGE,
-            span,
-            path,
-            format!("`{}` is negative", quote(text)),
-            range_of(dimension, min, max),
-        );
-        return diagnostics.push(one);
-    }
-    match parse_quantity(text, dimension) {
-        Ok(value) if (min..=max).contains(&value) => {}
-        Ok(_) => diagnostics.push(Diagnostic::error(
-            &codes::RANGE,
-            span,
-            path,
-            format!("`{}` is out of range", quote(text)),
-            range_of(dimension, min, max),
-        )),
-        Err(error) => diagnostics.push(quantity_error(span, text, dimension, &error, path)),
-    }
-}
-
-fn range_of(dimension: Dimension, min: u64, max: u64) -> String {
-    format!("allowed is {} to {}", steps(dimension, min), steps(dimension, max))
-}
-
-fn quantity_error(
-    span: Span,
-    text: &str,
-    dimension: Dimension,
-    error: &QuantityError,
-    path: &str,
-) -> Diagnostic {
-    let needed = format!("{} is needed", dimension.in_words());
-    let found = quote(&error.to_string());
-    let text = quote(text.trim());
-    match error {
-        QuantityError::NoUnit(_) => Diagnostic::error(&codes::NO_UNIT, span, path, found, needed)
-            .help(format!("{}; perhaps `{text} {}`", unit_help(dimension), usual(dimension))),
-        QuantityError::UnknownUnit(unit) => {
-            let near = nearest(unit, dimension.units());
-            let help = near.map_or_else(
-                || unit_help(dimension),
-                |near| format!("did you mean `{near}`? {}", unit_help(dimension)),
-            );
-            Diagnostic::error(&codes::UNIT, span, path, found, needed).help(help)
-        }
-        QuantityError::NoNumber(_) | QuantityError::WrongDimension { .. } => {
-            Diagnostic::error(&codes::UNIT, span, path, found, needed).help(unit_help(dimension))
-        }
-        QuantityError::TooLarge(_) => {
-            let limit = if dimension == Dimension::Time {
-                "a time is at most 213 days (2^64 ps)".to_owned()
-            } else {
-                format!("at most {} is allowed", steps(dimension, u64::MAX))
-            };
-            Diagnostic::error(&codes::TOO_BIG, span, path, found, limit)
-        }
-        QuantityError::TooFine { resolution, .. } => {
-            let allowed = format!("a whole number of steps of {resolution} is needed");
-            Diagnostic::error(&codes::TOO_FINE, span, path, found, allowed)
-        }
-    }
-}
-
-/// The unit that is meant most often.
-fn usual(dimension: Dimension) -> &'static str {
-    match dimension {
-        Dimension::Time => "ns",
-        Dimension::Bytes => "B",
-        Dimension::Bandwidth => "GB/s",
-        Dimension::Rate => "msg/s",
-        Dimension::CostPerByte => "ns/B",
-        Dimension::Frequency => "GHz",
-    }
-}
-
-/// Reports a bare number where a quantity is needed.
-pub fn missing_unit(
-    diagnostics: &mut Diagnostics,
-    span: Span,
-    number: &Number,
-    dimension: Dimension,
-    path: &str,
-) {
-    diagnostics.push(
-        Diagnostic::error(
-            &codes::NO_UNIT,
-            span,
-            path,
-            format!("`{number}` has no unit"),
-            format!("{} is needed", dimension.in_words()),
-        )
-        .help(format!(
-            "{}; perhaps `\"{number} {}\"`",
-            unit_help(dimension),
-            usual(dimension)
-        )),
-    );
-}
-
 /// Reports a number that is not a whole one from `min` to `max`.
 pub fn count(
     diagnostics: &mut Diagnostics,
@@ -538,7 +411,7 @@ fn length_of_text(
         };
         let allowed = format!("1 to {longest} characters are allowed");
         diagnostics.push(Diagnostic::error(&codes::TOO_LONG, span, path, found, allowed));
-    } else if let Some(control) = text.chars().find(|c| c.is_control() && *c != '\n') {
+    } else if let Some(control) = text.chars().find(|c| is_control(*c)) {
         let found = format!("the text contains the control character U+{:04X}", u32::from(control));
         diagnostics.push(Diagnostic::error(
             &codes::CONTROL_CHARACTER,
@@ -548,6 +421,12 @@ fn length_of_text(
             "printed characters and line ends are allowed",
         ));
     }
+}
+
+/// Whether a character moves or turns what is printed; ends of lines are allowed.
+fn is_control(character: char) -> bool {
+    let turns = matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    turns || (character.is_control() && character != '\n')
 }
 
 /// Whether `text` can name a file, a column or a parameter.
