@@ -194,13 +194,16 @@ pub(super) struct RunArguments {
     /// What is printed
     #[arg(long, value_enum, default_value = "table")]
     pub(super) format: Format,
+    /// Columns of the printed table, as `latency,copy_time` [default: all]
+    #[arg(long, value_name = "METRIC,...", value_delimiter = ',')]
+    pub(super) metrics: Vec<String>,
     /// Tell where the measured time went, to the picosecond
     #[arg(long, conflicts_with = "resume")]
     pub(super) explain: bool,
     /// Resources whose cost is scaled, each for itself
     #[arg(long, value_name = "RESOURCE=FACTOR", value_parser = WhatIf::parse, help = what_if())]
     pub(super) what_if: Vec<WhatIf>,
-    /// Write the timeline of a single point, for Perfetto
+    /// Write the timeline of a single point, for Perfetto (protobuf, whatever the file's name)
     #[arg(long, value_name = "FILE")]
     pub(super) trace: Option<PathBuf>,
     /// Draw the messages of a single point of at most 8 ranks, as SVG

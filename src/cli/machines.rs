@@ -76,6 +76,21 @@ fn value_text(number: &KnownNumber) -> String {
     number.value.map_or_else(|| "none".to_owned(), |value| value.to_string())
 }
 
+/// A source as people read it: two keys of `SOURCES.md` are no documents.
+pub(super) fn source_in_words(source: &str) -> String {
+    let word = |key: &str| match key {
+        "EST" => "an estimate".to_owned(),
+        "MEM" => "from memory, unverified".to_owned(),
+        key => key.to_owned(),
+    };
+    let keys: Vec<&str> = source.split('+').collect();
+    if keys.iter().any(|key| ["EST", "MEM"].contains(key)) {
+        keys.into_iter().map(word).collect::<Vec<_>>().join(" + ")
+    } else {
+        source.to_owned()
+    }
+}
+
 /// The numbers for a report, those in doubt first; what a machine does not have is no number.
 pub(super) fn provenance(plan: &Plan) -> Vec<Provenance> {
     let shown = machines(plan);
@@ -89,8 +104,8 @@ pub(super) fn provenance(plan: &Plan) -> Vec<Provenance> {
             value: value_text(number),
             confidence: number.confidence.word().to_owned(),
             source: match &number.note {
-                Some(note) => format!("{}; {note}", number.source),
-                None => number.source.clone(),
+                Some(note) => format!("{}; {note}", source_in_words(&number.source)),
+                None => source_in_words(&number.source),
             },
         }));
     }

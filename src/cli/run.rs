@@ -14,13 +14,14 @@ use super::resolved;
 use super::scenario::{load, request};
 use super::show::counted;
 use super::signals::Interrupt;
-use super::single::{Shown, Single};
+use super::single::Single;
 use super::sweep::{self, Engine};
 use super::terminal::{Failure, Outcome, Problem, Terminal, print};
 use crate::experiment::codes;
 use crate::experiment::plan::{Plan, Request, Workload};
 use crate::experiment::results::{PointResult, RunResult, Supposed};
 use crate::experiment::run::{self, RunError, RunOptions};
+use crate::experiment::schema::metrics;
 use crate::experiment::store::{Mode, Opening, Store, StoreError};
 use crate::experiment::what_if::WhatIf;
 use crate::report::csv::points_csv;
@@ -65,6 +66,7 @@ fn asked(terminal: Terminal, arguments: &RunArguments) -> Result<Request, Failur
 fn here(terminal: Terminal, arguments: &RunArguments) -> Outcome {
     let request = asked(terminal, arguments)?;
     let plan = load(terminal, &request)?;
+    check_metrics(&plan, &arguments.metrics)?;
     if arguments.format == Format::Osu {
         osu_spec(&plan)?;
     }
@@ -78,13 +80,40 @@ fn here(terminal: Terminal, arguments: &RunArguments) -> Outcome {
     for what_if in &arguments.what_if {
         result.what_if.push(suppose(arguments, &plan, *what_if, &interrupt)?);
     }
-    let drawn = shown.map(Shown::write).transpose()?.flatten();
+    let drawn = shown.map(|shown| shown.write(terminal)).transpose()?.flatten();
     let files = files::files(&plan, &result, &normal_command(arguments), drawn)?;
     let exit = verdict(terminal, &result, &files, arguments.format);
     store.finish(&result, &files.files)?;
+    if arguments.format == Format::Table {
+        keep_metrics(&mut result, &arguments.metrics);
+    }
     print(&printed(&plan, &result, arguments.format)?)?;
     tell_where(terminal, arguments.format, &directory(arguments, &plan));
     Ok(exit)
+}
+
+/// Refuses columns that no point has.
+fn check_metrics(plan: &Plan, asked: &[String]) -> Result<(), Failure> {
+    let known: Vec<&str> = metrics(plan.points[0].workload.kind(), plan.points[0].account)
+        .into_iter()
+        .map(|metric| metric.name)
+        .collect();
+    let Some(unknown) = asked.iter().find(|name| !known.contains(&name.as_str())) else {
+        return Ok(());
+    };
+    let what = format!("`--metrics`: there is no metric `{unknown}` here");
+    let help = format!("choose from {}", known.join(", "));
+    Err(Problem::new(&codes::USAGE, what).help(help).into())
+}
+
+/// Keeps the metrics that were asked for, in that order; all where none was.
+fn keep_metrics(result: &mut RunResult, asked: &[String]) {
+    if asked.is_empty() {
+        return;
+    }
+    for point in &mut result.points {
+        point.metrics = asked.iter().filter_map(|name| point.metric(name).cloned()).collect();
+    }
 }
 
 /// Tells people where the results are; who asks for a format of programs knows.

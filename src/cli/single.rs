@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::args::RunArguments;
 use super::crash::{internal, this_command};
 use super::run::why_failed;
-use super::terminal::{Failure, Problem};
+use super::terminal::{Failure, Problem, Terminal};
 use crate::engine::Keep;
 use crate::experiment::codes;
 use crate::experiment::plan::{Plan, Workload};
@@ -103,9 +103,14 @@ pub(super) struct Shown<'a> {
 
 impl Shown<'_> {
     /// Writes the files; the figure is also for the page.
-    pub(super) fn write(self) -> Result<Option<PageFigure>, Failure> {
+    pub(super) fn write(self, terminal: Terminal) -> Result<Option<PageFigure>, Failure> {
         if let Some((path, bytes)) = self.trace {
             write_atomically(path, &bytes)?;
+            let path = path.display();
+            terminal.note(&format!(
+                "the timeline in {path} is a trace of Perfetto in its binary form (protobuf), \
+                 whatever its name: open it at https://ui.perfetto.dev"
+            ));
         }
         let Some((path, figure)) = self.sequence else { return Ok(None) };
         write_atomically(path, figure.svg.as_bytes())?;

@@ -106,10 +106,12 @@ pub struct Waited {
     pub operation: String,
     /// The ranks that could have ended the wait.
     pub peer: String,
-    /// When the call was made, from the begin of the measured time.
+    /// When the first such call was made, from the begin of the measured time.
     pub called: TimeDelta,
     /// How long it waited in all.
     pub time: TimeDelta,
+    /// Calls that waited so: of one rank, in one operation, for the same ranks and as long.
+    pub times: u64,
 }
 
 impl PointResult {

@@ -740,27 +740,25 @@ const fn main_metrics(kind: &str) -> &'static [MetricSpec] {
 static ACCOUNT: [MetricSpec; 18] = [
     // Threads that send, on each node that does.
     titled("Threads of a node that send", number("agents", "")),
-    // Queue entries that were compared.
-    number("entries_per_message", ""),
-    // Entries of the longest queue of a process, over the whole run.
-    number("longest_posted", ""),
-    number("longest_unexpected", ""),
+    titled("Queue entries compared for a message", number("entries_per_message", "")),
+    titled("Entries of the longest queue of posted receives", number("longest_posted", "")),
+    titled("Entries of the longest queue of unexpected messages", number("longest_unexpected", "")),
     // Of the endpoint library, over the whole run: probes for each message that it took, messages
     // that a check took, the most messages that an endpoint had.
     number("probes_per_message", ""),
     number("drained_per_check", ""),
     number("longest_list", ""),
-    // Part of the timed region in which the first thread of a process creates and joins others.
-    number("fork_join_share", "%"),
-    // Time inside locks; it overlaps all that follows.
-    time_metric("lock_hold"),
+    titled(
+        "Share of the time in which threads are created and joined",
+        number("fork_join_share", "%"),
+    ),
+    titled("Time inside locks, which overlaps the times beside it", time_metric("lock_hold")),
     time_metric("lock_wait"),
     time_metric("walk_time"),
     time_metric("poll_time"),
     time_metric("post_time"),
     time_metric("library_time"),
-    // Entering the kernel, and pinning pages, for copies between processes.
-    time_metric("kernel_time"),
+    titled("Time of entering the kernel and pinning pages", time_metric("kernel_time")),
     time_metric("copy_time"),
     time_metric("wait_time"),
     time_metric("outside_time"),
@@ -774,6 +772,12 @@ static COPIERS: [MetricSpec; 1] =
 /// Whether a metric is one of the account that a scenario must ask for.
 pub fn is_of_account(name: &str) -> bool {
     ACCOUNT.iter().chain(&COPIERS).any(|metric| metric.name == name)
+}
+
+/// What a metric of an account is, where its name does not say it.
+pub fn legend(name: &str) -> Option<&'static str> {
+    let mut account = ACCOUNT.iter().chain(&COPIERS);
+    account.find(|metric| metric.name == name).and_then(|metric| metric.title)
 }
 
 /// The metrics of a workload kind, the main one first, then those of its account.

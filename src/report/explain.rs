@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use super::figure::{Axis, Bar, Scale, Stack};
 use super::html::point_name;
-use super::numbers::percent;
+use super::numbers::{engineering, percent};
 use super::table::{Table, without_node};
 use crate::experiment::results::{Explanation, PointResult, RunResult, Share, Spends};
 use crate::units::TimeDelta;
@@ -22,6 +22,8 @@ const COLOURS: usize = 9;
 const SIDE_PARTS: usize = 6;
 /// Bars of a figure.
 const BARS: usize = 64;
+/// How many times as long as the shortest bar the longest may be.
+const FAR: f64 = 100.0;
 
 /// What resources of one kind are called.
 fn class(share: &Share) -> &str {
@@ -45,6 +47,11 @@ fn by_kind(explanation: &Explanation) -> Vec<(Part<'_>, TimeDelta)> {
     let mut sums: Vec<_> = sums.into_iter().collect();
     sums.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
     sums
+}
+
+/// A time that is compared with those of other points: in one unit.
+fn in_us(time: TimeDelta) -> String {
+    format!("{} us", engineering(time.as_us_f64()))
 }
 
 fn in_one((resource, phase): Part<'_>) -> String {
@@ -78,9 +85,10 @@ fn long(point: &PointResult, explanation: &Explanation) -> String {
     if !explanation.waits.is_empty() {
         let rows = explanation.waits.iter().map(|wait| {
             let (called, time) = (wait.called.to_string(), wait.time.to_string());
-            vec![wait.rank.clone(), wait.operation.clone(), wait.peer.clone(), called, time]
+            let times = wait.times.to_string();
+            vec![wait.rank.clone(), wait.operation.clone(), wait.peer.clone(), time, times, called]
         });
-        let columns = ["rank", "operation", "waits for", "called at", "waited"];
+        let columns = ["rank", "operation", "waits for", "waited", "times", "first called at"];
         let table = Table {
             caption: "\nlongest waits".to_owned(),
             columns: columns.map(str::to_owned).to_vec(),
@@ -97,12 +105,12 @@ fn short(told: &[(&PointResult, &Explanation)]) -> String {
     for (point, explanation) in told {
         let total = explanation.total.as_s_f64();
         let parts = by_kind(explanation);
-        let most = parts
-            .iter()
-            .take(SHORT)
-            .map(|(part, time)| format!("{} {}", percent(time.as_s_f64(), total), in_one(*part)));
+        let most = parts.iter().take(SHORT).map(|(part, time)| {
+            let share = percent(time.as_s_f64(), total);
+            format!("{} {} ({share})", in_us(*time), in_one(*part))
+        });
         let most = most.collect::<Vec<_>>().join(", ");
-        let _ = writeln!(text, "{}: {} = {most}", point_name(point), explanation.total);
+        let _ = writeln!(text, "{}: {} = {most}", point_name(point), in_us(explanation.total));
     }
     text
 }
@@ -129,21 +137,60 @@ pub fn explain_stack(result: &RunResult) -> Option<Stack> {
     parts.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
     let rest = parts.len() > COLOURS;
     parts.truncate(COLOURS);
-    let bars = drawn.iter().map(|(point, explanation)| bar(point, explanation, &parts, rest));
+    let scale = Measure::of(drawn);
+    let bars =
+        drawn.iter().map(|(point, explanation)| bar(point, explanation, &parts, (rest, scale)));
     let further = told.len() - drawn.len();
     let names = parts.iter().map(|(part, _)| in_one(*part));
     Some(Stack {
         title: format!("Where the time went: {}", result.title),
         bars_title: "point".to_owned(),
-        axis: Axis {
-            label: "Share of the measured time".to_owned(),
-            unit: "%".to_owned(),
-            scale: Scale::Linear,
-        },
+        axis: scale.axis(),
         parts: names.chain(rest.then(|| "all other parts".to_owned())).collect(),
         bars: bars.collect(),
         note: (further > 0).then(|| format!("{further} more points are not drawn")),
     })
+}
+
+/// What the length of a bar shows.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Measure {
+    /// Time: points can be compared.
+    Time,
+    /// The share of the point's own time, where some points take so long that others would have no
+    /// length beside them; their labels say the time.
+    Share,
+}
+
+impl Measure {
+    fn of(drawn: &[(&PointResult, &Explanation)]) -> Self {
+        let times = || drawn.iter().map(|(_, explanation)| explanation.total.as_us_f64());
+        let longest = times().fold(0.0, f64::max);
+        let shortest = times().fold(f64::INFINITY, f64::min);
+        if longest > FAR * shortest { Self::Share } else { Self::Time }
+    }
+
+    fn axis(self) -> Axis {
+        let (label, unit) = match self {
+            Self::Time => ("Measured time", "us"),
+            Self::Share => ("Share of the measured time", "%"),
+        };
+        Axis { label: label.to_owned(), unit: unit.to_owned(), scale: Scale::Linear }
+    }
+
+    fn length(self, time: TimeDelta, total: TimeDelta) -> f64 {
+        match self {
+            Self::Time => time.as_us_f64(),
+            Self::Share => 100.0 * time.as_s_f64() / total.as_s_f64(),
+        }
+    }
+
+    fn label(self, point: &PointResult, total: TimeDelta) -> String {
+        match self {
+            Self::Time => point_name(point),
+            Self::Share => format!("{} ({})", point_name(point), in_us(total)),
+        }
+    }
 }
 
 /// A part of the measured time on both sides of a comparison.
@@ -215,16 +262,16 @@ fn bar(
     point: &PointResult,
     explanation: &Explanation,
     parts: &[(Part<'_>, f64)],
-    rest: bool,
+    (rest, scale): (bool, Measure),
 ) -> Bar {
     let of: BTreeMap<Part<'_>, TimeDelta> = by_kind(explanation).into_iter().collect();
-    let share = |time: TimeDelta| 100.0 * time.as_s_f64() / explanation.total.as_s_f64();
+    let length = |time: TimeDelta| scale.length(time, explanation.total);
     let named = parts.iter().map(|(part, _)| of.get(part).copied().unwrap_or_default());
     let named: Vec<TimeDelta> = named.collect();
     let told = named.iter().fold(TimeDelta::ZERO, |sum, &time| sum + time);
-    let others = rest.then(|| share(explanation.total.saturating_sub(told)));
-    let values = named.into_iter().map(share).chain(others).collect();
-    Bar { label: point_name(point), values }
+    let others = rest.then(|| length(explanation.total.saturating_sub(told)));
+    let values = named.into_iter().map(length).chain(others).collect();
+    Bar { label: scale.label(point, explanation.total), values }
 }
 
 #[cfg(test)]
@@ -286,7 +333,20 @@ mod tests {
         let result = explained();
         let stack = explain_stack(&result).expect("there are explanations");
         assert_eq!(stack.bars.len(), result.points.len());
-        assert!(stack.bars.iter().all(|bar| (bar.total() - 100.0).abs() < 1e-9));
+        assert_eq!(stack.axis.unit, "us");
+        assert!(stack.bars.iter().all(|bar| (bar.total() - 0.1).abs() < 1e-9));
         assert!(stack.to_svg().is_ok());
+    }
+
+    #[test]
+    fn bars_far_apart_show_shares_and_say_their_time() {
+        let mut result = explained();
+        let long = result.points[1].explanation.as_mut().unwrap();
+        long.total = TimeDelta::from_us(100);
+        long.parts[0].time += TimeDelta::from_ns(99_900);
+        let stack = explain_stack(&result).expect("there are explanations");
+        assert_eq!(stack.axis.unit, "%");
+        assert!(stack.bars.iter().all(|bar| (bar.total() - 100.0).abs() < 1e-9));
+        assert!(stack.bars[1].label.ends_with("(100.0 us)"), "{}", stack.bars[1].label);
     }
 }

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::error::ReportError;
 use super::numbers::{exact, percent};
-use super::table::{Table, tables};
+use super::table::{Table, constants_text, legend, tables};
 use crate::experiment::results::{
     ClaimResult, ClaimRole, ClaimStatus, PointResult, ResourceUse, RunResult,
 };
@@ -24,6 +24,8 @@ const TEMPLATES: [(&str, &str); 4] = [
 const BUSIEST: usize = 4;
 /// The most rows of one table; the page says how many more there are.
 const ROWS: usize = 600;
+/// Rows of a table that is shown without being asked for, and printed.
+const FOLD: usize = 40;
 
 /// A figure of the page.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -114,7 +116,11 @@ struct View<'a> {
     command: &'a str,
     points: usize,
     figures: &'a [PageFigure],
+    same: Option<String>,
     tables: Vec<LongTable>,
+    legend: Vec<(String, &'static str)>,
+    /// Whether the assumed numbers are many.
+    fold_assumed: bool,
     claims: Vec<ClaimGroup<'a>>,
     deviations: usize,
     failures: Vec<(String, &'a str)>,
@@ -140,7 +146,10 @@ impl<'a> View<'a> {
             command: page.command,
             points: result.points.len(),
             figures: page.figures,
+            same: constants_text(result),
             tables: tables(result).into_iter().map(LongTable::from).collect(),
+            legend: legend(result),
+            fold_assumed: assumed.len() > FOLD,
             claims: claim_groups(&result.claims),
             deviations: deviations(&result.claims),
             failures: failures(&result.points),
@@ -151,9 +160,10 @@ impl<'a> View<'a> {
     }
 }
 
-/// A table cut to a length that keeps the page small.
+/// A table cut to a length that keeps the page small, and folded where it is long.
 #[derive(Serialize)]
 struct LongTable {
+    folded: bool,
     caption: String,
     columns: Vec<String>,
     rows: Vec<Vec<String>>,
@@ -165,7 +175,7 @@ impl From<Table> for LongTable {
         let Table { caption, columns, mut rows } = table;
         let hidden = rows.len().saturating_sub(ROWS);
         rows.truncate(ROWS);
-        Self { caption, columns, rows, hidden }
+        Self { folded: rows.len() > FOLD, caption, columns, rows, hidden }
     }
 }
 

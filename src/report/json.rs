@@ -109,10 +109,12 @@ pub struct WaitDocument {
     pub operation: String,
     /// The ranks that could have ended the wait.
     pub peer: String,
-    /// When the call was made, in picoseconds from the begin of the measured time.
+    /// When the first such call was made, in picoseconds from the begin of the measured time.
     pub called_ps: u64,
     /// How long it waited, in picoseconds.
     pub waited_ps: u64,
+    /// Calls of the rank that waited so, for the same and as long.
+    pub times: u64,
 }
 
 /// A number and its unit.
@@ -412,6 +414,7 @@ fn explanation_document(explanation: &Explanation) -> ExplanationDocument {
         peer: wait.peer.clone(),
         called_ps: wait.called.as_ps(),
         waited_ps: wait.time.as_ps(),
+        times: wait.times,
     });
     ExplanationDocument {
         total_ps: explanation.total.as_ps(),

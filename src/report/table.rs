@@ -7,12 +7,16 @@ use super::explain::explain_text;
 use super::numbers::{engineering, in_words, percent};
 use super::what_if::what_if_text;
 use crate::experiment::results::{ClaimResult, ClaimRole, ClaimStatus, PointResult, RunResult};
+use crate::experiment::schema;
 
 /// The most columns of values that a pivot table has; more would not fit a terminal.
 const PIVOT_COLUMNS: usize = 8;
 
 /// The axis whose values are replicas of one measurement.
 const SEED: &str = "seed";
+
+/// What stands where a point has no value because it failed.
+const FAILED: &str = "failed";
 
 /// The metric that every workload has.
 pub(super) const TIME: &str = "time";
@@ -31,8 +35,14 @@ pub struct Table {
 /// The whole human report: tables, failures, claims, digest; `machine` names that of the points.
 pub fn report_text(result: &RunResult, machine: &str) -> String {
     let mut text = format!("{}\n{} on {machine}\n", result.title, result.scenario);
+    if let Some(same) = constants_text(result) {
+        let _ = write!(text, "\n{same}\n");
+    }
     for table in tables(result).iter().filter(|table| !table.columns.is_empty()) {
         let _ = write!(text, "\n{}", table.to_text());
+    }
+    for (index, (name, meaning)) in legend(result).into_iter().enumerate() {
+        let _ = writeln!(text, "{}{name}: {meaning}", if index == 0 { "\n" } else { "" });
     }
     text.push_str(&explain_text(result));
     text.push_str(&what_if_text(result));
@@ -51,7 +61,7 @@ pub fn tables(result: &RunResult) -> Vec<Table> {
         return vec![flat(result, &axes, &groups)];
     };
     let grid = Grid { result, axes: &axes, groups: &groups, places };
-    let mut names = metrics(result);
+    let mut names = varying(result, &groups);
     if names.len() > 1 {
         // How long it took follows from the others; it is in the CSV.
         names.retain(|name| *name != TIME);
@@ -95,6 +105,46 @@ fn metrics(result: &RunResult) -> Vec<&str> {
         }
     }
     names
+}
+
+/// Metrics without those of [`constants`].
+fn varying<'a>(result: &'a RunResult, groups: &[Group<'_>]) -> Vec<&'a str> {
+    let constant = constants(result, groups);
+    let mut names = metrics(result);
+    names.retain(|name| !constant.iter().any(|(other, _)| other == name));
+    names
+}
+
+/// Metrics that have one value wherever they were measured, with it; the main one is none of them, nor
+/// any of a single point.
+fn constants<'a>(result: &'a RunResult, groups: &[Group<'_>]) -> Vec<(&'a str, String)> {
+    if groups.len() < 2 {
+        return Vec::new();
+    }
+    let value = |name: &'a str| {
+        let mut all = groups.iter().map(|group| value_text(&group.points, name));
+        let first = all.next().filter(|text| !text.is_empty() && text != FAILED)?;
+        all.all(|other| other == first).then_some((name, first))
+    };
+    metrics(result).into_iter().skip(1).filter_map(value).collect()
+}
+
+/// What stands above the tables: the metrics that are the same at every point.
+pub(super) fn constants_text(result: &RunResult) -> Option<String> {
+    let axes = axes(result);
+    let all = constants(result, &groups(result, &axes));
+    let each = all.iter().map(|(name, value)| match unit_of(result, name) {
+        "" => format!("{} {value}", in_words(name)),
+        unit => format!("{} {value} {unit}", in_words(name)),
+    });
+    let each: Vec<String> = each.collect();
+    (!each.is_empty()).then(|| format!("the same at every point: {}", each.join(", ")))
+}
+
+/// What columns mean whose names do not say it.
+pub(super) fn legend(result: &RunResult) -> Vec<(String, &'static str)> {
+    let told = |name| Some((in_words(name), schema::legend(name)?));
+    metrics(result).into_iter().filter_map(told).collect()
 }
 
 /// The values of `path` in order of first occurrence.
@@ -242,7 +292,7 @@ pub(super) fn without_node(name: &str) -> &str {
 
 /// One row per group: swept values, then metrics with their unit in the heading.
 fn flat(result: &RunResult, axes: &[&str], groups: &[Group<'_>]) -> Table {
-    let names = metrics(result);
+    let names = varying(result, groups);
     let headings = names.iter().map(|name| match unit_of(result, name) {
         "" => in_words(name),
         unit => format!("{} ({unit})", in_words(name)),
@@ -311,7 +361,7 @@ fn value_text(points: &[&PointResult], name: &str) -> String {
         points.iter().filter_map(|point| point.metric(name)).map(|metric| metric.value).collect();
     let mean = values.iter().sum::<f64>() / values.len() as f64;
     match (values.as_slice(), points.iter().any(|point| point.failure.is_some())) {
-        ([], true) => "failed".into(),
+        ([], true) => FAILED.into(),
         ([], false) => String::new(),
         ([value], _) => engineering(*value),
         (values, _) => {

@@ -179,7 +179,7 @@ impl From<Stage> for Spent {
     }
 }
 
-/// A call that a thread was blocked in.
+/// A call that a thread was blocked in; of calls that waited alike, the first.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Blocked {
     /// Its process.
@@ -194,6 +194,8 @@ pub struct Blocked {
     pub called: Time,
     /// How long it found nothing to do in the call.
     pub waited: TimeDelta,
+    /// Calls like it, itself included: for the same, and as long.
+    pub times: u64,
 }
 
 /// A message, an RDMA operation or an answer, from its core, or HCA, to its destination.

@@ -438,3 +438,45 @@ fn what_shows_one_point_refuses_a_sweep_and_writes_files() {
     unknown.check(2, &["there is no resource `lnk`; one of library,"]);
     scratch.run(&["run", "small.json", "--explain", "--resume"]).check(2, &["--resume"]);
 }
+
+/// Waits that are alike are one line; a trace says what of it was measured, and what its file is.
+#[test]
+fn equal_waits_are_one_line_and_a_trace_marks_its_warm_up() {
+    let own = ["workload.size=8 B", "workload.rounds=20", "workload.warmup=3"];
+    let point = point_of("examples/ping_pong_broadwell", &own);
+    let explanation = explained(&point).explanation.unwrap();
+    let times: Vec<(&str, u64)> =
+        explanation.waits.iter().map(|wait| (wait.rank.as_str(), wait.times)).collect();
+    assert_eq!(times, [("rank 1", 20), ("rank 0", 20)], "{:?}", explanation.waits);
+    let recorded = run_point(&point, Keep::Messages).unwrap().1.unwrap();
+    let timeline = timeline(&point, &recorded);
+    let track = timeline.tracks.iter().position(|name| name == "rounds").unwrap();
+    let rounds = timeline.slices.iter().filter(|slice| slice.track == track);
+    let rounds: Vec<&str> = rounds.map(|slice| slice.name).collect();
+    assert!(rounds.starts_with(&["warm-up, not measured", "measured"]), "{rounds:?}");
+    let scratch = Scratch::new("trace-says");
+    scratch.write("small.json", SMALL);
+    let one = ["run", "small.json", "--set", "workload.size=64 KiB", "--trace", "t.json"];
+    let said = scratch.run(&one).check(0, &[]).err.clone();
+    assert!(said.contains("protobuf") && said.contains("t.json"), "{said}");
+}
+
+/// A table has the columns that were asked for, in their order; what is the same in all rows stands
+/// above it, and what a column is below.
+#[test]
+fn columns_are_chosen_and_those_without_news_are_one_line() {
+    let scratch = Scratch::new("columns");
+    let run = ["run", "coop/fig02_shares", "--set", "mpi.rendezvous_intra=rget"];
+    let all = scratch.run(&run).check(0, &[]);
+    for said in ["the same at every point: agents 1.000", "copiers: Processes that copy"] {
+        assert!(all.out.contains(said), "{said} in {}", all.out);
+    }
+    assert!(!all.out.lines().any(|line| line.contains("agents  ")), "{}", all.out);
+    let some = [&run[..], &["--metrics", "copy_time,latency", "--out", "some"]].concat();
+    let some = scratch.run(&some).check(0, &[]);
+    let heading = some.out.lines().find(|line| line.contains("latency (us)")).unwrap();
+    assert!(heading.find("copy time") < heading.find("latency"), "{heading}");
+    assert!(!some.out.contains("poll time"), "{}", some.out);
+    let wrong = [&run[..], &["--metrics", "speed"]].concat();
+    scratch.run(&wrong).check(2, &["there is no metric `speed` here", "copy_time"]);
+}

@@ -13,7 +13,7 @@ from html import escape
 
 ROW, LEFT, WIDTH, TOP = 22, 210, 900, 46
 # The colours of the figures (`src/report/figure/marks.rs`): readable by the colour-blind.
-COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#999999"]
+COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#999999", "#f0e442"]
 
 
 def varint(data, at):

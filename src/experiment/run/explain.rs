@@ -53,6 +53,7 @@ fn waited(point: &Point, wait: &Blocked, from: crate::units::Time) -> Waited {
         peer: if peers.is_empty() { "any".to_owned() } else { peers.join(", ") + &more },
         called: wait.called.since(from),
         time: wait.waited,
+        times: wait.times,
     }
 }
 

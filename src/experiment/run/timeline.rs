@@ -49,7 +49,28 @@ pub fn timeline(point: &Point, recorded: &Recorded) -> Timeline {
         another.then_some((cause, place))
     };
     timeline.flows = drawn.iter().enumerate().filter_map(flow).collect();
+    add_rounds(&mut timeline, recorded);
     timeline
+}
+
+/// A track that says what was measured: what lies before the first mark is warm-up.
+fn add_rounds(timeline: &mut Timeline, recorded: &Recorded) {
+    let (from, to) = measured(recorded);
+    let end = recorded.causes.all().map(|stretch| stretch.to).max().unwrap_or(Time::ZERO);
+    let parts = [
+        ("warm-up, not measured", Time::ZERO, from),
+        ("measured", from, to.min(end)),
+        ("after the measured time", to, end),
+    ];
+    let track = timeline.tracks.len();
+    let slice = |(name, from, to): (&'static str, Time, Time)| Slice {
+        track,
+        name,
+        from_ps: from.as_ps(),
+        to_ps: to.as_ps(),
+    };
+    timeline.slices.extend(parts.into_iter().filter(|(_, from, to)| from < to).map(slice));
+    timeline.tracks.push("rounds".to_owned());
 }
 
 /// What takes no place at its resource: others are served meanwhile.

@@ -58,7 +58,10 @@ pub(super) struct Trail {
     marks: BTreeMap<u32, (Time, Moment)>,
     first_marks: BTreeMap<u32, Time>,
     late: BTreeMap<Moment, Time>,
+    /// The longest waits of calls that have ended, those alike as one.
     waits: Vec<Blocked>,
+    /// By thread: the wait of its present call, where it may be among the longest.
+    waiting: Vec<Option<Blocked>>,
     /// Messages that have arrived, and by flight those that are under way.
     messages: Option<(Vec<Message>, BTreeMap<u32, Message>)>,
     /// Events in words: the numbers of the first and the last of them.
@@ -113,6 +116,7 @@ impl Trail {
             first_marks: BTreeMap::new(),
             late: BTreeMap::new(),
             waits: Vec::new(),
+            waiting: vec![None; threads],
             messages,
             told,
         }))
@@ -315,6 +319,7 @@ impl Trail {
 
     /// A thread calls the library.
     pub(super) fn calls(&mut self, thread: u32, at: Time) {
+        self.has_waited(thread);
         let strand = self.strand(thread);
         (strand.called, strand.waited) = (at, TimeDelta::ZERO);
     }
@@ -324,7 +329,7 @@ impl Trail {
         let waited = self.threads[thread as usize].waited;
         let full = self.waits.len() == WAITS;
         let least = self.waits.last().filter(|_| full).map_or(TimeDelta::ZERO, |wait| wait.waited);
-        waited > least
+        waited >= least
     }
 
     fn keep_wait(&mut self, thread: u32, who: (Process, Thread), awaited: Awaited) {
@@ -332,11 +337,21 @@ impl Trail {
         peers.sort_unstable();
         peers.dedup();
         let Strand { called, waited, .. } = self.threads[thread as usize];
-        let (process, thread) = who;
-        let of_call = |wait: &Blocked| (wait.process, wait.thread, wait.called);
-        self.waits.retain(|wait| of_call(wait) != (process, thread, called));
-        let place = self.waits.partition_point(|wait| wait.waited >= waited);
-        let wait = Blocked { process, thread, operation, peers, called, waited };
+        let (process, inner) = who;
+        let wait = Blocked { process, thread: inner, operation, peers, called, waited, times: 1 };
+        self.waiting[thread as usize] = Some(wait);
+    }
+
+    /// The present call of a thread has ended: its wait is one of the longest, or like one of them.
+    fn has_waited(&mut self, thread: u32) {
+        let Some(wait) = self.waiting[thread as usize].take() else { return };
+        let what = |one: &Blocked| (one.waited, one.process, one.thread, one.operation);
+        let alike = |one: &&mut Blocked| what(one) == what(&wait) && one.peers == wait.peers;
+        if let Some(like) = self.waits.iter_mut().find(alike) {
+            like.times += 1;
+            return;
+        }
+        let place = self.waits.partition_point(|one| one.waited >= wait.waited);
         self.waits.insert(place, wait);
         self.waits.truncate(WAITS);
     }
@@ -346,6 +361,7 @@ impl Trail {
         self.until(thread, Spent::Other, at);
         if !std::mem::replace(&mut self.strand(thread).marked, true) {
             self.waits.retain(|wait| (wait.process, wait.thread) != who);
+            self.waiting[thread as usize] = None;
         }
         let first = self.first_marks.entry(number).or_insert(at);
         *first = at.min(*first);
@@ -409,7 +425,8 @@ impl Trail {
         (self.causes.bytes(), kept)
     }
 
-    pub(super) fn recorded(self, names: impl Iterator<Item = Spender>) -> Recorded {
+    pub(super) fn recorded(mut self, names: impl Iterator<Item = Spender>) -> Recorded {
+        (0..count(self.threads.len())).for_each(|thread| self.has_waited(thread));
         let ends = self.threads.iter().map(|strand| strand.last);
         let last = ends.max_by_key(|&moment| moment.at());
         Recorded {
