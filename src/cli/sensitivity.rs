@@ -22,6 +22,7 @@ use crate::experiment::sensitivity::{
     Effect, End, Uncertain, effect, elasticity, uncertain, varied,
 };
 use crate::experiment::shape::nearest;
+use crate::experiment::store::create_folder_of;
 use crate::report::figure::{Axis, Scale, Swing, Tornado};
 use crate::report::numbers::{change, in_words};
 use crate::report::table::Table;
@@ -86,13 +87,15 @@ pub(super) fn sensitivity(terminal: Terminal, arguments: &SensitivityArguments) 
         let help = "vary those with a source, too, by `--all`";
         return Err(Problem::new(&codes::NOTHING_TO_VARY, what).help(help).into());
     }
-    let figure = figure(arguments, &plan)?;
+    let named = arguments.figure.as_ref();
+    let named = named.map(|path| Output::new("--figure", path, &plan.files)).transpose()?;
     let advice = "nothing is kept; run the command again".to_owned();
     let interrupt = Interrupt::listen(terminal, advice);
     let bar = progress(terminal, 1 + 2 * numbers.len());
     let work = Work { arguments, request: &request, interrupt: &interrupt };
     let base = work.simulate(&plan)?;
     let metric = metric(arguments, &plan, &base)?;
+    let figure = named.map_or_else(|| default_figure(&plan), Ok)?;
     bar.inc(1);
     let mut all = Vec::new();
     for number in numbers {
@@ -113,17 +116,10 @@ pub(super) fn sensitivity(terminal: Terminal, arguments: &SensitivityArguments) 
     Ok(0)
 }
 
-/// Where the figure goes; the folder of the default path is made for it.
-fn figure(arguments: &SensitivityArguments, plan: &Plan) -> Result<Output, Failure> {
-    let default = || Path::new("results").join(format!("{}-sensitivity.svg", plan.name));
-    let path = arguments.figure.clone().unwrap_or_else(default);
-    if arguments.figure.is_none()
-        && let Some(folder) = path.parent()
-        && let Err(why) = std::fs::create_dir_all(folder)
-    {
-        let what = format!("cannot create `{}`: {why}", folder.display());
-        return Err(Problem::new(&codes::IO, what).into());
-    }
+/// Where the figure goes if no option says so; its folder is made.
+fn default_figure(plan: &Plan) -> Result<Output, Failure> {
+    let path = Path::new("results").join(format!("{}-sensitivity.svg", plan.name));
+    create_folder_of(&path)?;
     Output::new("--figure", &path, &plan.files)
 }
 

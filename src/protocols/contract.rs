@@ -786,8 +786,7 @@ pub trait Program<M: Machine>: Clone + Eq + Hash + Debug {
         None
     }
 
-    /// What a program over a library of its own waits for, where that library asks the one below again
-    /// and again; `None` where the call itself waits.
+    /// What a program waits for over a library that polls the one below; `None` where a call waits.
     fn asks_for(&self) -> Option<WaitSet> {
         None
     }

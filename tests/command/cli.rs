@@ -582,7 +582,7 @@ fn a_legend_may_name_values_of_the_series() {
         svg.contains("sender writes") && svg.contains("rget") && !svg.contains("rput"),
         "{svg}"
     );
-    let narrowed = ["run", "a.json", "--set", "mpi.rendezvous=rget"];
+    let narrowed = ["run", "a.json", "--set", "mpi.rendezvous=rget", "--out", "narrowed"];
     let answer = scratch.run(&narrowed).check(0, &[]);
     assert_eq!(answer.err.lines().count(), 1, "a value that is gone needs no name: {}", answer.err);
     let shown = scratch.run(&["show", "a.json"]).check(0, &[]).out;

@@ -156,7 +156,9 @@ fn no_path_of_a_scenario_leads_results_or_baselines_out_of_their_folders() {
     run(&["sensitivity", given]);
     let made = made(&scratch, &["in/scenarios/a/b.json", "in/zz.json"]);
     let inside = |name: &String| {
-        name.starts_with("in/results/zz") || name == "in/traces/baselines/main/zz.json"
+        name.starts_with("in/results/zz")
+            || name == "in/traces/baselines/main/zz.json"
+            || name.starts_with("in/traces/machines/")
     };
     assert!(made.len() > 3 && made.iter().all(inside), "{made:?}");
 }

@@ -152,11 +152,8 @@ impl RawCase {
     pub(in super::super) fn checked(self) -> Result<Case, VectorError> {
         let id = self.id;
         let case = self.case().map_err(|problem| VectorError::Case { case: id, problem })?;
-        let does = |step: &Step| match step {
-            Step::Epochs { ops, .. } => !ops.is_empty(),
-            Step::Increments { .. } => true,
-        };
-        if case.steps.iter().any(does) { Ok(case) } else { Err(VectorError::nothing(id)) }
+        // Epochs without operations are a case, too: they must end, and leave the window as it was.
+        if case.steps.is_empty() { Err(VectorError::nothing(id)) } else { Ok(case) }
     }
 
     fn case(self) -> Result<Case, Problem> {
