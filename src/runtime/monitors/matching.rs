@@ -11,7 +11,7 @@ mod ready;
 use std::collections::VecDeque;
 
 use super::system::S4;
-use super::{Moment, Monitor, Sometimes, Violation};
+use super::{Monitor, Sometimes, Violation};
 use crate::mpi::envelope::{Envelope, Selection};
 use crate::mpi::observation::{MessageId, Observation, ReceiveId};
 use crate::protocols::contract::Process;
@@ -41,8 +41,8 @@ pub struct Matching {
     posted: Vec<VecDeque<Posted>>,
     /// Receives by process, from their match to their end.
     matched: Vec<Ring<(MessageId, u64)>>,
-    /// Ready sends that nobody has looked at.
-    ready: Vec<ready::Start>,
+    /// Ready sends, and the receives that they may meet.
+    ready: ready::Ready,
     /// What was met.
     pub sometimes: Sometimes,
 }
@@ -72,8 +72,6 @@ struct Posted {
     serial: u32,
     selection: Selection,
     bytes: u64,
-    /// When and where.
-    moment: Moment,
 }
 
 impl Matching {
@@ -85,7 +83,7 @@ impl Matching {
             posts: vec![0; processes],
             posted: vec![VecDeque::new(); processes],
             matched: vec![Ring::default(); processes],
-            ready: Vec::new(),
+            ready: ready::Ready::default(),
             sometimes: Sometimes::default(),
         }
     }
@@ -103,13 +101,6 @@ impl Matching {
     /// The same of the messages that a process has sent.
     pub(crate) fn touch_sent(&self, process: Process) -> u64 {
         u64::from(self.messages[process.0 as usize].touch(|message| message.to))
-    }
-
-    /// When and where the receive was posted that a process has told of last.
-    pub(super) fn posted_at(&mut self, receive: ReceiveId, moment: Moment) {
-        if let Some(posted) = self.posted[receive.process as usize].back_mut() {
-            posted.moment = moment;
-        }
     }
 
     fn sent(&mut self, message: MessageId, new: Message) -> Option<Violation> {
@@ -320,8 +311,7 @@ impl Monitor for Matching {
                 self.sent(message, Message { envelope, to, next: 0, bytes, state: Stage::Sent })
             }
             Observation::Posted { receive, selection, bytes } => {
-                let moment = Moment::default();
-                let posted = Posted { serial: receive.serial, selection, bytes, moment };
+                let posted = Posted { serial: receive.serial, selection, bytes };
                 self.posted[receive.process as usize].push_back(posted);
                 self.posts[receive.process as usize] = receive.serial + 1;
                 None

@@ -179,6 +179,11 @@ impl Monitors {
         }
     }
 
+    /// Keeps from now on when receives are posted: some program sends in ready mode.
+    pub fn expect_ready_sends(&mut self) {
+        self.matching.expect_ready_sends();
+    }
+
     /// A fact told by a library, at `at` where there is a clock; `place` is where the call that the
     /// thread is in stands.
     #[inline]
@@ -196,12 +201,7 @@ impl Monitors {
         if let Observation::Group(group) = *fact {
             return self.told_of_group(process, group, place(), found);
         }
-        let moment = || Moment { at, line: place() };
-        if let Observation::Posted { receive, .. } = *fact {
-            self.observe(process, fact, found);
-            return self.matching.posted_at(receive, moment());
-        }
-        self.matching.of_ready(fact, moment, found);
+        self.matching.of_ready(fact, || Moment { at, line: place() }, found);
         self.observe(process, fact, found);
     }
 

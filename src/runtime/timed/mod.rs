@@ -367,6 +367,10 @@ where
         let names = (0_u32..).zip(&threads).flat_map(|(process, &threads)| {
             (0..threads).map(move |thread| (Process(process), Thread(thread), threads == 1))
         });
+        let mut monitors = Monitors::new(processes);
+        if programs.iter().any(P::sends_ready) {
+            monitors.expect_ready_sends();
+        }
         let actors = names
             .zip(placements)
             .zip(programs)
@@ -406,7 +410,7 @@ where
             counters: Counters::default(),
             stale: Stale::new(setup.counter_lag),
             peer_copies: PeerCopies::new(setup.kernel.unwrap_or_default()),
-            monitors: Monitors::new(processes),
+            monitors,
             buffers: Buffers::new(processes),
             violations: Vec::new(),
             causality: system::Causality::default(),
@@ -659,7 +663,9 @@ where
             checkpoints: self.simulation.checkpoints().to_vec(),
             told,
         };
-        let programs = self.actors.into_iter().map(|actor| actor.program).collect();
+        // Collected in place, they would keep the room of the actors, many times theirs.
+        let mut programs = Vec::with_capacity(self.actors.len());
+        programs.extend(self.actors.into_iter().map(|actor| actor.program));
         Ran { outcome, machines: self.machines, programs, memories: self.memories }
     }
 

@@ -10,6 +10,8 @@
 //! A ready send that loses its receive to another sender, and meets one that was posted in the
 //! meantime, passes.
 
+use std::collections::BTreeMap;
+
 use super::{Matching, broken};
 use crate::mpi::envelope::{Envelope, Rank};
 use crate::mpi::observation::{MessageId, Observation, ReceiveId};
@@ -25,7 +27,29 @@ pub(super) struct Start {
     moment: Moment,
 }
 
+/// Ready sends, and the receives that they may meet.
+#[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
+pub(super) struct Ready {
+    /// Sends whose message nobody has looked at.
+    starts: Vec<Start>,
+    /// When and where open receives were posted, by process and number: where there is a clock, and
+    /// programs send in ready mode.
+    posted: Option<BTreeMap<(u32, u32), Moment>>,
+}
+
+impl Ready {
+    /// Forgets a receive that is open no more.
+    fn closed(&mut self, receive: ReceiveId) -> Option<Moment> {
+        self.posted.as_mut()?.remove(&(receive.process, receive.serial))
+    }
+}
+
 impl Matching {
+    /// Keeps from now on when receives are posted.
+    pub(in crate::runtime::monitors) fn expect_ready_sends(&mut self) {
+        self.ready.posted.get_or_insert_default();
+    }
+
     /// A fact in which a ready send may be concerned, before the others are told of it.
     pub(in crate::runtime::monitors) fn of_ready(
         &mut self,
@@ -38,23 +62,40 @@ impl Matching {
             if start.moment.at.is_none() && !self.has_receive(message, &envelope, to) {
                 found.push(early(&start, None));
             } else {
-                self.ready.push(start);
+                self.ready.starts.push(start);
             }
-        } else if let Observation::Arrived { message, taken_by } = *fact
-            && !self.ready.is_empty()
+        } else if let Observation::Posted { receive, .. } = *fact {
+            if let Some(posted) = &mut self.ready.posted {
+                posted.insert((receive.process, receive.serial), moment());
+            }
+        } else if let Observation::Matched { receive, .. } | Observation::Cancelled { receive } =
+            *fact
         {
-            found.extend(self.met(message, taken_by));
+            self.ready.closed(receive);
+        } else if let Observation::Arrived { message, taken_by } = *fact {
+            let posted = taken_by.and_then(|receive| self.ready.closed(receive));
+            if !self.ready.starts.is_empty() {
+                found.extend(self.met(message, taken_by.is_some(), posted));
+            }
         }
     }
 
-    /// A message is looked at that may be that of a ready send.
-    fn met(&mut self, message: MessageId, taken_by: Option<ReceiveId>) -> Option<Violation> {
-        let place = self.ready.iter().position(|start| start.message == message)?;
-        let start = self.ready.remove(place);
-        let Some(receive) = taken_by else { return Some(early(&start, None)) };
-        let mut posted = self.posted[receive.process as usize].iter();
-        let posted = posted.find(|posted| posted.serial == receive.serial)?;
-        (posted.moment.at > start.moment.at).then(|| early(&start, Some(posted.moment)))
+    /// A message is looked at that may be that of a ready send; the receive that takes it was posted at
+    /// `posted`, where that is known.
+    fn met(
+        &mut self,
+        message: MessageId,
+        is_taken: bool,
+        posted: Option<Moment>,
+    ) -> Option<Violation> {
+        let starts = &mut self.ready.starts;
+        let start = starts.remove(starts.iter().position(|start| start.message == message)?);
+        if !is_taken {
+            return Some(early(&start, None));
+        }
+        posted
+            .filter(|posted| posted.at > start.moment.at)
+            .map(|posted| early(&start, Some(posted)))
     }
 
     /// Whether a posted receive is left for a message, after those that its sender sent before it.
@@ -128,15 +169,15 @@ mod tests {
     /// The laws that these facts break, each told at its time where there is a clock.
     fn broken_by(facts: &[(Option<u64>, Observation)]) -> Vec<&'static str> {
         let (mut matching, mut found) = (Matching::new(2), Vec::new());
+        if facts.iter().any(|(at, _)| at.is_some()) {
+            matching.expect_ready_sends();
+        }
         for (ns, fact) in facts {
             let at = ns.map(|ns| Time::ZERO + TimeDelta::from_ns(ns));
             let moment = Moment { at, line: None };
             let process = Process(u32::from(!matches!(fact, Observation::Sent { .. })));
             matching.of_ready(fact, || moment, &mut found);
             matching.observe(process, fact, &mut found);
-            if let Observation::Posted { receive, .. } = fact {
-                matching.posted_at(*receive, moment);
-            }
         }
         found.iter().map(|violation| violation.id).collect()
     }
