@@ -154,7 +154,7 @@ pub enum Call {
     Rma(Arc<RmaCall>),
     /// `MPI_Send`, `MPI_Recv` or `MPI_Sendrecv` with buffers in GPU memory.
     Device(Arc<DeviceExchange>),
-    /// A send or a receive whose buffer lies in pieces: made by [`Self::typed`].
+    /// A send or a receive of elements of a datatype: made by [`Self::typed`].
     Typed(Arc<TypedCall>),
 }
 
