@@ -270,6 +270,21 @@ impl CommCall {
         }
     }
 
+    /// The communicator that the caller has by it, and is to free.
+    pub const fn makes(&self) -> Option<Comm> {
+        match self {
+            Self::Split { color: None, .. }
+            | Self::Free { .. }
+            | Self::Couple { .. }
+            | Self::Numbers { .. } => None,
+            Self::Dup { new, .. }
+            | Self::Split { new, .. }
+            | Self::CreateGroup { new, .. }
+            | Self::Intercomm { new, .. }
+            | Self::Merge { new, .. } => Some(*new),
+        }
+    }
+
     /// The name of the MPI function.
     pub const fn function(&self) -> &'static str {
         match self {
