@@ -20,8 +20,8 @@ use super::terminal::{Failure, Outcome, Problem, Terminal, print};
 use crate::experiment::codes;
 use crate::experiment::diagnostic::quote;
 use crate::experiment::inputs::{self, Inputs};
-use crate::experiment::plan::{Connections, Plan, Point, Request, Workload};
-use crate::experiment::program::takes_any;
+use crate::experiment::plan::{Addressing, Connections, Plan, Point, Request, Workload};
+use crate::experiment::program::{Unfreed, never_freed, takes_any};
 use crate::experiment::results::{PointResult, RunResult, Supposed};
 use crate::experiment::run::{self, RunError, RunOptions};
 use crate::experiment::schema::metrics;
@@ -98,6 +98,9 @@ fn here(terminal: Terminal, arguments: &RunArguments) -> Outcome {
     tell_where(terminal, arguments.format, &directory(arguments, &plan));
     if arguments.format == Format::Table {
         tell_of_orders(terminal, arguments, &plan);
+        if exit == 0 {
+            tell_of_communicators(terminal, &plan);
+        }
     }
     Ok(exit)
 }
@@ -239,6 +242,32 @@ fn tell_of_orders(terminal: Terminal, arguments: &RunArguments, plan: &Plan) {
     terminal.note(&format!(
         "rank {rank} receives from any source, and this is one order of events: `{command}` tries \
          every order, also for deadlocks"
+    ));
+}
+
+/// Communicators that are told one by one.
+const UNFREED_SHOWN: usize = 4;
+
+/// Says which communicators a program that ended well has never freed.
+fn tell_of_communicators(terminal: Terminal, plan: &Plan) {
+    let Workload::Program(ranks) = &plan.points[0].workload else { return };
+    if plan.points[0].addressing == Addressing::EndpointLibrary {
+        // It cannot free all that it makes.
+        return;
+    }
+    let unfreed = never_freed(ranks);
+    let (shown, rest) = unfreed.split_at(unfreed.len().min(UNFREED_SHOWN));
+    if shown.is_empty() {
+        return;
+    }
+    let place = |Unfreed { rank, line, function }: &Unfreed| {
+        format!("{function} of rank {rank} in line {line}")
+    };
+    let words = shown.iter().map(place).collect::<Vec<_>>().join(", ");
+    let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
+    terminal.note(&format!(
+        "communicators that are never freed were made by {words}{more}; a library of MPI keeps them until \
+         the job ends, `comm_free` ends them before"
     ));
 }
 

@@ -17,6 +17,7 @@ use crate::protocols::call::{Call, Peer, Requests, SendMode};
 use crate::protocols::contract::Handle;
 use crate::units::TimeDelta;
 use communicators::{Communicators, Named};
+pub use communicators::{Unfreed, never_freed};
 use pieces::{Place, Types};
 
 /// What one rank does, statement by statement.

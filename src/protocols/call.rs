@@ -154,7 +154,7 @@ pub enum Call {
     Rma(Arc<RmaCall>),
     /// `MPI_Send`, `MPI_Recv` or `MPI_Sendrecv` with buffers in GPU memory.
     Device(Arc<DeviceExchange>),
-    /// A send or a receive whose buffer lies in pieces: made by [`Self::typed`].
+    /// A send or a receive of elements of a datatype: made by [`Self::typed`].
     Typed(Arc<TypedCall>),
 }
 
@@ -267,6 +267,21 @@ impl CommCall {
             | Self::Free { comm }
             | Self::Couple { comm, .. }
             | Self::Numbers { comm, .. } => *comm,
+        }
+    }
+
+    /// The communicator that the caller has by it, and is to free.
+    pub const fn makes(&self) -> Option<Comm> {
+        match self {
+            Self::Split { color: None, .. }
+            | Self::Free { .. }
+            | Self::Couple { .. }
+            | Self::Numbers { .. } => None,
+            Self::Dup { new, .. }
+            | Self::Split { new, .. }
+            | Self::CreateGroup { new, .. }
+            | Self::Intercomm { new, .. }
+            | Self::Merge { new, .. } => Some(*new),
         }
     }
 

@@ -1,12 +1,12 @@
-//! Messages whose buffers in host memory lie in pieces: elements of a datatype, and copies by a core.
+//! Messages of a datatype, and those whose buffers in host memory lie in pieces: copies by a core.
 //!
 //! ```text
 //!   data (noncontiguous) ── gathered by a core ──▶ packed bytes ──▶ message ──▶ packed bytes ──▶ data
 //! ```
 //!
 //! The packed bytes of a message are what a contiguous one has: size, truncation and status count them.
-//! A type may meet another one, or none, at the other side. Source: MPI-3.1, Sec. 3.3.1 and 4.1.11.
-//! Left out: that signatures agree is not checked (a receive of other named types gets the bytes).
+//! A type may meet another one of the same named types, or none, at the other side: see
+//! [`Elements::mismatch`]. Source: MPI-3.1, Sec. 3.3.1 and 4.1.11.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 use super::call::{Buffer, Call};
 use super::contract::{Region, Space};
 use super::packing::Task;
-use crate::mpi::datatype::{Datatype, DatatypeError, Rows};
+use crate::mpi::datatype::{Datatype, DatatypeError, Difference, Rows, Signature};
 
 /// Elements of a datatype in a buffer of the program.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
@@ -28,6 +28,8 @@ pub struct Elements {
     extent: u64,
     /// Whether no byte is selected twice.
     apart: bool,
+    /// Whether the data is one run of bytes.
+    one_piece: bool,
 }
 
 impl Elements {
@@ -42,7 +44,11 @@ impl Elements {
         let low = low.min(0);
         let (origin, extent) = (low.unsigned_abs(), high.abs_diff(low));
         let apart = datatype.receivable(count).is_ok();
-        Ok(Self { datatype, count, packed, origin, extent, apart })
+        let mut made = Self { datatype, count, packed, origin, extent, apart, one_piece: false };
+        let alike = made.datatype.rows(count).map(|rows| rows.count);
+        made.one_piece =
+            alike.map_or_else(|| made.runs(0..packed).nth(1).is_none(), |count| count <= 1);
+        Ok(made)
     }
 
     /// Bytes of data: those of the message.
@@ -75,9 +81,22 @@ impl Elements {
     }
 
     /// Whether the data is one run of bytes: libraries send it as it is.
-    pub fn is_one_piece(&self) -> bool {
-        let alike = self.datatype.rows(self.count).map(|rows| rows.count);
-        alike.map_or_else(|| self.runs(0..self.packed).nth(1).is_none(), |count| count <= 1)
+    pub const fn is_one_piece(&self) -> bool {
+        self.one_piece
+    }
+
+    /// Where the named types of a message of these elements part from those of a receive of `room`, one
+    /// by one and as far as both go.
+    pub fn mismatch(&self, room: &Self) -> Option<Difference> {
+        if self.datatype == room.datatype {
+            return None;
+        }
+        let difference = self.signature().difference(room.signature());
+        difference.filter(|parted| parted.left.is_some() && parted.right.is_some())
+    }
+
+    fn signature(&self) -> Signature<'_> {
+        self.datatype.signature(self.count).expect("their packed size was found")
     }
 
     /// All runs, where these are alike; the first byte is one of the buffer.
@@ -106,7 +125,7 @@ impl Elements {
     }
 }
 
-/// A send or a receive whose buffer lies in pieces.
+/// A send or a receive of elements of a datatype.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct TypedCall {
     /// The call; its buffer has as many bytes as are packed.
@@ -133,7 +152,7 @@ impl TypedCall {
 }
 
 impl Call {
-    /// This send or receive with a buffer of these elements; what lies in one piece is an ordinary call.
+    /// This send or receive with a buffer of these elements.
     #[must_use]
     pub fn typed(mut self, elements: &Arc<Elements>) -> Self {
         if let Self::Isend { buffer, .. }
@@ -144,10 +163,8 @@ impl Call {
         | Self::Imrecv { buffer, .. } = &mut self
         {
             buffer.bytes = elements.packed();
-            if !elements.is_one_piece() {
-                let elements = Arc::clone(elements);
-                return Self::Typed(Arc::new(TypedCall { call: self, elements }));
-            }
+            let elements = Arc::clone(elements);
+            return Self::Typed(Arc::new(TypedCall { call: self, elements }));
         }
         self
     }

@@ -56,6 +56,38 @@ fn results_of_other_inputs_are_not_replaced_in_silence() {
 }
 
 #[test]
+fn communicators_that_are_never_freed_are_noted_and_no_error() {
+    let scratch = Scratch::new("run-unfreed");
+    let note = |color: &str, free: &str| {
+        let statements = format!(
+            r#"[ {{ "op": "comm_dup", "new": "a" }},
+            {{ "op": "comm_split", "color": {color}, "new": "b" }} {free} ]"#
+        );
+        let program = format!(
+            r#"{{ "schema": 1, "title": "C", "machine": "ideal", "nodes": 3, "workload":
+              {{ "kind": "program", "ranks": [ {statements}, {statements}, {statements} ] }} }}"#
+        );
+        scratch.write("comms.json", &program);
+        scratch.run(&["run", "comms.json"]).check(0, &[]).err
+    };
+    let kept = note("1", "");
+    for part in [
+        "MPI_Comm_dup of rank 0 in line 2",
+        "MPI_Comm_split of rank 0 in line 3",
+        "MPI_Comm_split of rank 1 in line 4 and 2 more",
+    ] {
+        assert!(kept.contains(part), "{part}: {kept}");
+    }
+    let free = |name: &str| format!(r#", {{ "op": "comm_free", "comm": "{name}" }}"#);
+    let one = note("1", &free("a"));
+    assert!(one.contains("MPI_Comm_split of rank 2") && !one.contains("MPI_Comm_dup"), "{one}");
+    for (color, free) in [("1", free("a") + &free("b")), (r#""undefined""#, free("a"))] {
+        let nothing = note(color, &free);
+        assert!(!nothing.contains("never freed"), "{nothing}");
+    }
+}
+
+#[test]
 fn a_program_in_which_arrivals_decide_says_how_to_see_the_other_orders() {
     let any = r#"{ "op": "recv", "src": "any", "tag": 1, "max": "8 B" }"#;
     let send = r#"[ { "op": "send", "to": 1, "tag": 1, "size": "8 B" } ]"#;

@@ -126,6 +126,90 @@ const WRONG: &[Wrong] = &[
         ],
         &["MPI_ERR_ROOT", "MPI_Ireduce of rank 0 in line 2", "MPI_Ireduce of rank 1 in line 4"],
     ),
+    (
+        "integers received as numbers of the same width",
+        &[&["send to 1 datatype int64 count 2"], &["recv src 0 datatype double count 2"]],
+        &[
+            "MPI_ERR_TYPE",
+            "the send of rank 0 in line 2 with tag 0",
+            "the receive of rank 1 in line 3",
+            "the message has int64 where the receive has double",
+            "give both the same named types",
+        ],
+    ),
+    (
+        "a column of floats received as doubles",
+        &[&["send to 1 datatype column:float"], &["recv src 0 datatype column:double"]],
+        &["MPI_ERR_TYPE", "the message has float where the receive has double"],
+    ),
+    (
+        "a record received as its first type",
+        &[
+            &["isend to 1 datatype record count 2 req a", "wait req a"],
+            &["irecv src 0 datatype int32 count 8 req a", "wait req a"],
+        ],
+        &[
+            "MPI_ERR_TYPE",
+            "the send of rank 0 in line 2",
+            "the receive of rank 1 in line 4",
+            "the message has double where the receive has int32, after 1 element",
+        ],
+    ),
+    (
+        "other types in a matched receive",
+        &[
+            &["send to 1 datatype int32 count 2"],
+            &["mprobe src 0 handle m", "mrecv handle m datatype float count 2"],
+        ],
+        &["MPI_ERR_TYPE", "the receive of rank 1 in line 4", "int32 where the receive has float"],
+    ),
+    (
+        "other types in a matched receive that is only begun",
+        &[
+            &["send to 1 datatype int32 count 2"],
+            &[
+                "mprobe src any handle m",
+                "imrecv handle m datatype float count 2 req a",
+                "wait req a",
+            ],
+        ],
+        &["MPI_ERR_TYPE", "the receive of rank 1 in line 4"],
+    ),
+    (
+        "one of two senders has other types than a receive from anybody",
+        &[
+            &["recv src any datatype int32", "recv src any datatype int32"],
+            &["send to 0 datatype int32"],
+            &["send to 0 datatype float"],
+        ],
+        &["MPI_ERR_TYPE", "the send of rank 2 in line 5", "float where the receive has int32"],
+    ),
+    (
+        "a large message of other types",
+        &[
+            &["send to 1 datatype column:double count 4000"],
+            &["recv src 0 datatype int64 count 8000"],
+        ],
+        &["MPI_ERR_TYPE", "double where the receive has int64"],
+    ),
+    (
+        "a buffered message of other types",
+        &[
+            &["buffer_attach size 4096", "bsend to 1 datatype char count 4", "buffer_detach"],
+            &["recv src 0 datatype int8 count 4"],
+        ],
+        &["MPI_ERR_TYPE", "the send of rank 0 in line 3", "char where the receive has int8"],
+    ),
+    (
+        "bytes received as a type",
+        &[&["send to 1 datatype byte count 8"], &["recv src 0 datatype double"]],
+        &["MPI_ERR_TYPE", "byte where the receive has double"],
+    ),
+    (
+        "other types, and too short",
+        &[&["send to 1 datatype int32 count 4"], &["recv src 0 datatype float count 2"]],
+        &["MPI_ERR_TYPE", "int32 where the receive has float"],
+    ),
 ];
 
 const RIGHT: &[(&str, Ranks)] = &[
@@ -159,7 +243,47 @@ const RIGHT: &[(&str, Ranks)] = &[
             &["bcast root 0 size 8", "bcast root 1 size 4"],
         ],
     ),
+    (
+        "a receive of more elements of the same type",
+        &[&["send to 1 datatype int32 count 2"], &["recv src 0 datatype int32 count 5"]],
+    ),
+    (
+        "a message that ends within a record",
+        &[&["send to 1 datatype int32 count 1"], &["recv src 0 datatype record count 2"]],
+    ),
+    (
+        "a column received as a row",
+        &[&["send to 1 datatype column:double"], &["recv src 0 datatype double count 2"]],
+    ),
+    (
+        "a datatype on one side",
+        &[
+            &["send to 1 datatype double", "send to 1 size 8"],
+            &["recv src 0 max 8", "recv src 0 datatype int64"],
+        ],
+    ),
+    (
+        "nothing of another type",
+        &[&["send to 1 datatype double count 0"], &["recv src 0 datatype int32 count 2"]],
+    ),
+    (
+        "other types to nobody",
+        &[&["send to proc_null datatype double"], &["recv src proc_null datatype int32"]],
+    ),
 ];
+
+/// A named type, two of them apart (`column:float`), or an integer before a number (`record`).
+fn datatype(word: &str) -> String {
+    let named = |name: &str| format!(r#"{{ "kind": "named", "name": "{name}" }}"#);
+    if word == "record" {
+        let (int, double) = (named("int32"), named("double"));
+        let blocks = r#""blocklengths": [1, 1], "displacements": [0, 8]"#;
+        return format!(r#"{{ "kind": "struct", {blocks}, "children": [{int}, {double}] }}"#);
+    }
+    let Some(child) = word.strip_prefix("column:") else { return named(word) };
+    let blocks = r#""count": 2, "blocklength": 1, "stride": 3"#;
+    format!(r#"{{ "kind": "vector", {blocks}, "child": {} }}"#, named(child))
+}
 
 /// `op key value key value` as a statement; sizes are bytes.
 fn statement(words: &str) -> String {
@@ -169,6 +293,7 @@ fn statement(words: &str) -> String {
         let number = value.parse::<i64>().is_ok();
         let value = match key {
             "size" | "max" => format!(r#""{value} B""#),
+            "datatype" => datatype(value),
             "time" => format!(r#""{value} us""#),
             "reqs" => format!("{:?}", value.split(',').collect::<Vec<_>>()),
             _ if number => value.to_owned(),

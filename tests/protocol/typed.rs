@@ -21,16 +21,18 @@ use mpisim::protocols::typed::Elements;
 use mpisim::runtime::explore::{self, Budget};
 use mpisim::runtime::memory::Memories;
 use mpisim::runtime::monitors::Violation;
+use mpisim::runtime::monitors::buffers::Lends;
 use mpisim::runtime::timed::Ending;
 use mpisim::units::Bytes;
 use proptest::prelude::Strategy;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 
-/// What one side has for a buffer: elements of a type, or as many bytes.
+/// What one side has for a buffer: elements of a type, or so many bytes of none.
 #[derive(Clone, Debug)]
 struct Side {
     elements: Arc<Elements>,
+    is_typed: bool,
     /// Where each packed byte lies, by the definition of MPI.
     places: Vec<u64>,
 }
@@ -41,11 +43,11 @@ impl Side {
         let map = Map::of(datatype).repeated(count);
         let low = map.span().0.min(0);
         let places = map.bytes_in_order().into_iter().map(|at| (at - low).unsigned_abs()).collect();
-        Self { elements, places }
+        Self { elements, is_typed: true, places }
     }
 
     fn bytes(count: u64) -> Self {
-        Self::new(&Datatype::named(Primitive::Byte), count)
+        Self { is_typed: false, ..Self::new(&Datatype::named(Primitive::Byte), count) }
     }
 
     fn len(&self) -> u64 {
@@ -54,12 +56,12 @@ impl Side {
 
     /// The call with this buffer, and where its bytes are.
     fn of(&self, call: Call) -> (Call, Vec<u64>) {
-        let call = call.typed(&self.elements);
-        let places = match call {
-            Call::Typed(_) => self.places.clone(),
-            _ => (0..self.len()).collect(),
+        let call = match call.typed(&self.elements) {
+            Call::Typed(typed) if !self.is_typed => typed.call.clone(),
+            call => call,
         };
-        (call, places)
+        let is_scattered = !self.elements.is_one_piece();
+        (call, if is_scattered { self.places.clone() } else { (0..self.len()).collect() })
     }
 
     fn call(&self, call: Call) -> Call {
@@ -161,8 +163,8 @@ fn random_types_of_one_signature_exchange_their_bytes_by_every_way() {
         let mode = pick(&mut draw, &[SendMode::Standard, SendMode::Synchronous]);
         let (from, sent_at) = sent.of(pick(&mut draw, &[send(mode), isend(mode)]));
         let (into, got_at) = got.of(pick(&mut draw, &[recv(), irecv()]));
-        pieces[0] += u32::from(matches!(from, Call::Typed(_)));
-        pieces[1] += u32::from(matches!(into, Call::Typed(_)));
+        pieces[0] += u32::from(!sent.elements.is_one_piece());
+        pieces[1] += u32::from(!got.elements.is_one_piece());
         let words = format!("{number}: {from:?} to {into:?}");
         let late = [0, 50_000_000];
         let programs = [from, into].map(|call| {
@@ -488,18 +490,16 @@ fn cells_of_shared_memory_are_packed_one_by_one() {
     );
 }
 
-/// What lies in one piece is no message in pieces, wherever the piece is.
+/// What lies in one piece lends an ordinary buffer, wherever the piece is.
 #[test]
 fn one_piece_is_an_ordinary_buffer() {
     let byte = Datatype::named(Primitive::Byte);
     let behind = Datatype::hindexed(&[6], &[40], &byte).unwrap();
     for (datatype, count) in [(byte.clone(), 9), (behind, 1), (byte, 0)] {
         let side = Side::new(&datatype, count);
-        let call = side.call(send(SendMode::Standard));
-        assert!(
-            matches!(call, Call::Send { buffer, .. } if buffer.bytes == side.len()),
-            "{call:?}"
-        );
+        let plain = Side { is_typed: false, ..side.clone() };
+        let [stated, plain] = [side, plain].map(|side| side.call(send(SendMode::Standard)));
+        assert_eq!(stated.lends(), plain.lends(), "{stated:?}");
     }
-    assert!(matches!(columns(2).call(recv()), Call::Typed(_)));
+    assert_ne!(columns(2).call(recv()).lends().unwrap().region.len, columns(2).len());
 }

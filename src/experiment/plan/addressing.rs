@@ -85,8 +85,9 @@ pub(super) fn note_adapter(
 
 /// The endpoint library passes on messages that lie in one piece.
 pub(super) fn check_pieces(diagnostics: &mut Diagnostics, tree: &Node, ranks: &[RankProgram]) {
+    let is_scattered = |step: &Step| matches!(step, Step::Call(Call::Typed(typed)) if !typed.elements.is_one_piece());
     let mut statements = ranks.iter().flat_map(|rank| rank.iter());
-    let Some(typed) = statements.find(|one| matches!(one.step, Step::Call(Call::Typed(_)))) else {
+    let Some(typed) = statements.find(|one| is_scattered(&one.step)) else {
         return;
     };
     let path = "ranks.addressing";

@@ -11,6 +11,7 @@ use super::super::codes;
 use super::super::diagnostic::{Diagnostic, Diagnostics, Span, quote};
 use super::super::json::Node;
 use super::super::schema::COMMUNICATORS;
+use super::{RankProgram, Statement, Step};
 use crate::mpi::envelope::Rank;
 use crate::protocols::call::{Call, Comm, CommCall};
 
@@ -202,6 +203,35 @@ impl Communicators {
             self.ended.push(name);
         }
     }
+}
+
+/// A statement whose communicator is never freed.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Unfreed {
+    /// Of which rank.
+    pub rank: usize,
+    /// In which line.
+    pub line: usize,
+    /// The MPI function.
+    pub function: &'static str,
+}
+
+/// Statements of a program whose communicators are never freed; of endpoints a law of its run says so.
+pub fn never_freed(ranks: &[RankProgram]) -> Vec<Unfreed> {
+    let mut found = Vec::new();
+    for (rank, statements) in ranks.iter().enumerate() {
+        let mut open = BTreeMap::new();
+        for Statement { step, line } in statements.iter() {
+            let Step::Call(Call::Communicators(call)) = step else { continue };
+            if let CommCall::Free { comm } = call {
+                open.remove(comm);
+            }
+            let unfreed = Unfreed { rank, line: *line, function: call.function() };
+            open.extend(call.makes().map(|comm| (comm, unfreed)));
+        }
+        found.extend(open.into_values());
+    }
+    found
 }
 
 fn rank(number: u64) -> Rank {

@@ -21,7 +21,7 @@ use crate::protocols::rendezvous::{Protocol, RoleInput, Scheme, Sending};
 /// Status of an operation with `MPI_PROC_NULL`.
 const NOTHING: Status = Status { source: None, tag: None, count: 0 };
 
-fn region(buffer: Buffer) -> Region {
+pub(super) fn region(buffer: Buffer) -> Region {
     Region::new(Space::User(buffer.id), buffer.bytes)
 }
 

@@ -24,6 +24,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::calls::region;
 use super::staging::Staging;
 use super::{
     Action, Key, Library, LibraryAction, ProtocolError, Region, Reply, Space, Thread, push_return,
@@ -91,7 +92,7 @@ fn reached(action: &LibraryAction) -> Option<u32> {
 }
 
 impl Library {
-    /// A send or a receive whose buffer lies in pieces.
+    /// A send or a receive of a datatype; what lies in one piece is sent as it is.
     pub(super) fn call_typed(
         &mut self,
         thread: Thread,
@@ -99,9 +100,11 @@ impl Library {
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
         let Some((buffer, task)) = typed.buffer() else {
-            return Err(self.refuse("only messages lie in pieces", &typed.call));
+            return Err(self.refuse("only messages have a datatype", &typed.call));
         };
-        let packed = if self.moves(&typed.call) {
+        let packed = if typed.elements.is_one_piece() {
+            region(buffer)
+        } else if self.moves(&typed.call) {
             self.stage(thread, (buffer.id, task), &typed.elements)
         } else {
             typed.elements.data(buffer.id)

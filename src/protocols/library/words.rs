@@ -77,6 +77,7 @@ pub(super) fn call(call: &Call) -> String {
             collective(call.nonblocking_function(), call, &format!(", request {}", request.0))
         }
         Call::Device(call) => format!("{} of GPU memory", call.function()),
+        Call::Typed(typed) if typed.elements.is_one_piece() => self::call(&typed.call),
         Call::Typed(typed) => format!("{} in pieces", self::call(&typed.call)),
         Call::Rma(call) => call.name().to_owned(),
     }

@@ -7,13 +7,21 @@
 //! buffer is compared when it is given back. A buffer lent to several receives at once has no
 //! defined content and is not compared.
 //!
+//! Where both sides of a message state a datatype, their types are compared when it is received: see
+//! [`types`].
+//!
 //! What the library must keep for this: every call with a buffer ends in [`Action::Complete`] with
 //! that buffer, also where it is empty, and with the [`Observation::SendComplete`] or
 //! [`Observation::Received`] of its request; and the [`Observation::Sent`] of a send is in the list
 //! that its call returns.
 
+mod types;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+use types::Types;
+pub use types::{Statement, Typed};
 
 use super::{Sometimes, Violation};
 use crate::mpi::observation::{MessageId, Observation};
@@ -58,7 +66,8 @@ pub trait Lends {
         None
     }
 
-    /// What the first buffer holds, where it lies in pieces: the bytes between them are the program's.
+    /// What the first buffer holds, where the call states a datatype: if that lies in pieces, the bytes
+    /// between them are the program's.
     fn elements(&self) -> Option<&Arc<Elements>> {
         None
     }
@@ -133,7 +142,10 @@ impl Lends for Call {
 /// A buffer in pieces, with all that is between them; apart from [`Lends::lends`], which all calls pass.
 #[inline(never)]
 fn typed_lent(typed: &TypedCall) -> Option<Lent> {
-    typed.call.lends()?;
+    let lent = typed.call.lends()?;
+    if typed.elements.is_one_piece() {
+        return Some(lent);
+    }
     let (buffer, task) = typed.buffer()?;
     let use_as = if task == Task::Pack { UseAs::Source } else { UseAs::Destination };
     Some(Lent { region: typed.elements.data(buffer.id), use_as })
@@ -177,10 +189,8 @@ pub struct Buffers {
     processes: Vec<Ledger>,
     /// With real payload: the bytes that each message under way was filled with.
     contents: BTreeMap<MessageId, u64>,
-    /// What lent buffers hold that lie in pieces, by process and number: as who lent them first says.
-    pieces: BTreeMap<(Process, u32), Arc<Elements>>,
-    /// What the buffer holds that is about to be lent, where it lies in pieces.
-    coming: Option<Arc<Elements>>,
+    /// What is stated of lent buffers and of messages under way.
+    types: Types,
     /// What was met.
     pub sometimes: Sometimes,
 }
@@ -238,8 +248,8 @@ impl Buffers {
     /// The monitor of a run of `processes` processes.
     pub fn new(processes: usize) -> Self {
         let processes = vec![Ledger::default(); processes];
-        let (contents, pieces) = (BTreeMap::new(), BTreeMap::new());
-        Self { processes, contents, pieces, coming: None, sometimes: Sometimes::default() }
+        let (contents, types) = (BTreeMap::new(), Types::default());
+        Self { processes, contents, types, sometimes: Sometimes::default() }
     }
 
     /// Reads what the next facts of a process will change: see `runtime::timed`.
@@ -248,9 +258,19 @@ impl Buffers {
         loans.first().map_or(0, |loan| loan.len) ^ others.len() as u64
     }
 
-    /// The buffer that a call is about to lend lies in pieces.
-    pub fn in_pieces(&mut self, lent: Option<Lent>, elements: Arc<Elements>) {
-        self.coming = lent.map(|_| elements);
+    /// What the call states of the buffer that it is about to lend.
+    pub fn stated(&mut self, lent: Option<Lent>, statement: Statement) {
+        self.types.coming = lent.map(|_| statement);
+    }
+
+    /// What was stated of a message of this call, which somebody else is to receive.
+    pub fn take_typed(&mut self, message: MessageId) -> Option<Arc<Typed>> {
+        self.types.messages.remove(&message)
+    }
+
+    /// A message is under way whose sender states types.
+    pub fn expect_types(&mut self, message: MessageId, typed: Arc<Typed>) {
+        self.types.messages.insert(message, typed);
     }
 
     /// A call was handled and returned `list`: lends its buffer, and fills a send buffer.
@@ -275,7 +295,7 @@ impl Buffers {
         Lent { region, use_as }: Lent,
         list: &[Action<P, R>],
     ) {
-        let coming = self.coming.take();
+        let coming = self.types.coming.take();
         let Space::User(id) = region.space else { return };
         // Where no bytes exist, nothing is filled, and none name their message.
         let real = memories.payload() == Payload::Real;
@@ -283,20 +303,24 @@ impl Buffers {
             UseAs::Source if real => list.iter().find_map(sent),
             UseAs::Source | UseAs::Destination | UseAs::Input => None,
         };
+        if let (UseAs::Source, Some(statement)) = (use_as, &coming) {
+            self.types.sent(statement, list);
+        }
+        let pieces = coming.as_ref().and_then(Statement::pieces);
         let loan = self.processes[process.0 as usize].loan_mut(id);
         let mut is_as_filled = true;
         if loan.sources + loan.destinations == 0 {
             *loan = Loan { filled: region.offset + region.len, ..Loan::default() };
             if real {
-                loan.seed = filled(memories, process, (id, region), coming.as_deref(), message);
+                loan.seed = filled(memories, process, (id, region), pieces, message);
             }
-            if let Some(elements) = coming {
-                self.pieces.insert((process, id), elements);
+            if let Some(statement) = coming {
+                self.types.buffers.insert((process, id), statement);
             }
         } else {
             loan.several = true;
             // The bytes are those of the first message: another selection of them has other ones.
-            let is_same = self.pieces.get(&(process, id)) == coming.as_ref();
+            let is_same = self.types.pieces(process, id) == pieces;
             is_as_filled = is_same && region.offset + region.len <= loan.filled;
         }
         loan.len = loan.len.max(region.offset + region.len);
@@ -380,10 +404,12 @@ impl Buffers {
         let use_as = match fact {
             Some(Observation::SendComplete { .. }) => UseAs::Source,
             Some(&Observation::Received { message, bytes, .. }) => {
+                let wrong = self.types.received(message, (process, id));
+                found.extend(wrong.filter(|_| !loan.several));
                 let seed = self.contents.remove(&message).filter(|_| !loan.several);
                 if let Some(seed) = seed {
                     self.sometimes.compared += 1;
-                    let checked = match self.pieces.get(&(process, id)) {
+                    let checked = match self.types.pieces(process, id) {
                         Some(elements) => {
                             memories.check_pieces(process, (id, elements), bytes, seed)
                         }
@@ -414,8 +440,8 @@ impl Buffers {
         if use_as == UseAs::Source {
             memories.poison(process, Region::new(region.space, loan.len));
         }
-        if !self.pieces.is_empty() {
-            self.pieces.remove(&(process, id));
+        if !self.types.buffers.is_empty() {
+            self.types.buffers.remove(&(process, id));
         }
     }
 }

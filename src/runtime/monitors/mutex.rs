@@ -104,8 +104,26 @@ impl Monitor for Mutexes {
 }
 
 impl Mutexes {
+    /// Which locks keep a rank asking since `victim` died, in words: what that holds or queues for, or
+    /// else what concerns the rank itself, where the victim may have come before it could tell.
+    pub fn standing_between(&self, victim: u32, rank: u32) -> Vec<String> {
+        let known = self.standing_of(victim);
+        if !known.is_empty() {
+            return known;
+        }
+        let words = |(lock, state): (&LockId, &State)| {
+            let stands = state.concerns(rank)?;
+            Some(format!(
+                "process {rank} {stands} lock {}, and process {victim} died without telling whether \
+                 it holds it or queues for it",
+                lock.0
+            ))
+        };
+        self.locks.iter().filter_map(words).collect()
+    }
+
     /// Which locks a rank holds or queues for, in words.
-    pub fn standing_of(&self, rank: u32) -> Vec<String> {
+    fn standing_of(&self, rank: u32) -> Vec<String> {
         let words = |(lock, state): (&LockId, &State)| {
             if state.holder == Some(rank) {
                 Some(format!("process {rank} holds lock {}", lock.0))
@@ -119,6 +137,17 @@ impl Mutexes {
 }
 
 impl State {
+    /// What a rank has to do with the lock, as a verb.
+    fn concerns(&self, rank: u32) -> Option<&'static str> {
+        if self.holder == Some(rank) {
+            Some("holds")
+        } else if self.queued.contains_key(&rank) || self.waiting.contains_key(&rank) {
+            Some("waits for")
+        } else {
+            (self.holder.is_none() && self.last == Some(rank)).then_some("lets others into")
+        }
+    }
+
     fn enter(&mut self, lock: LockId, rank: u32, found: &mut Vec<Violation>) {
         if let Some(holder) = self.holder {
             let detail = format!("rank {rank} enters while rank {holder} is inside");
@@ -223,6 +252,29 @@ mod tests {
         }
         assert_eq!(monitor.overtaken, 1);
         assert_eq!(told(&[(0, waits(None))]), ["X3"]);
+    }
+
+    #[test]
+    fn a_victim_that_told_nothing_is_named_with_the_lock_of_who_asks() {
+        let between = |facts: &[(u32, Observation)]| {
+            let mut monitor = Mutexes::default();
+            for (process, fact) in facts {
+                monitor.observe(Process(*process), fact, &mut Vec::new());
+            }
+            monitor.standing_between(1, 0)
+        };
+        assert!(between(&[]).is_empty() && between(&[(2, ENTERED)]).is_empty());
+        assert_eq!(between(&[(0, waits(None)), (1, ENTERED)]), ["process 1 holds lock 0"]);
+        let untold = [
+            (vec![(0, waits(None))], "process 0 waits for lock 0, and process 1 died"),
+            (vec![(0, queued(Some(1)))], "process 0 waits for lock 0, and process 1 died"),
+            (vec![(0, ENTERED)], "process 0 holds lock 0, and process 1 died without telling"),
+            (vec![(0, ENTERED), (0, LEFT)], "process 0 lets others into lock 0, and process 1"),
+        ];
+        for (facts, words) in untold {
+            let told = between(&facts);
+            assert!(told.len() == 1 && told[0].starts_with(words), "{told:?}");
+        }
     }
 
     #[test]

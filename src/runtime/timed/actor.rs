@@ -6,8 +6,6 @@ mod other;
 mod team;
 mod touches;
 
-use std::sync::Arc;
-
 use super::passes::Pass;
 use super::peer_copy::PeerCopying;
 use super::polling::{Polled, Position};
@@ -21,6 +19,7 @@ use crate::protocols::contract::{
     Step, Thread, Token, Via,
 };
 use crate::runtime::causes::Spent;
+use crate::runtime::monitors::buffers::Statement;
 use crate::runtime::monitors::system;
 use crate::runtime::rules::Cut;
 use crate::runtime::untimed::Choice;
@@ -336,7 +335,8 @@ where
                 self.record(|| Choice::Enter { process, thread: inner });
                 let (lent, also) = (call.lends(), call.lends_also());
                 if let Some(elements) = call.elements() {
-                    self.buffers.in_pieces(lent, Arc::clone(elements));
+                    let line = self.actors[thread as usize].program.position();
+                    self.buffers.stated(lent, Statement::new(elements, line));
                 }
                 if self.handle(thread, Input::Call(call)) {
                     let list = &self.actors[thread as usize].list;

@@ -326,12 +326,12 @@ where
         let Some(askers) = self.watch.askers.as_ref().filter(|_| self.exhausted) else {
             return vec![];
         };
-        let locks = self.monitors.mutexes.standing_of(victim.0);
         let asker = |(thread, asker): (&u32, &Asker)| {
             let actor = &self.actors[*thread as usize];
             let faults = self.faults.as_ref();
             let calls = faults.and_then(|faults| faults.calls.get(&actor.process).copied());
             let calls = calls.unwrap_or(0);
+            let locks = self.monitors.mutexes.standing_between(victim.0, actor.process.0);
             let detail = [format!("{} calls without anything new", asker.calls)];
             Blocked {
                 process: actor.process,
@@ -340,7 +340,7 @@ where
                     operation: ASKING,
                     peers: vec![victim],
                     thread: None,
-                    detail: detail.into_iter().chain(locks.clone()).collect::<Vec<_>>().join("; "),
+                    detail: detail.into_iter().chain(locks).collect::<Vec<_>>().join("; "),
                     origin: u32::try_from(calls).unwrap_or(u32::MAX),
                 },
                 position: None,

@@ -31,7 +31,8 @@ where
             return known;
         }
         let victim = self.crash.victim();
-        let locks = victim.map(|victim| self.monitors.mutexes.standing_of(victim.0));
+        let mutexes = &self.monitors.mutexes;
+        let locks = victim.map(|victim| mutexes.standing_between(victim.0, standing.process.0));
         let now = standing.waits.as_ref().map(|(WaitSet::All(waits) | WaitSet::Any(waits))| waits);
         let now = now.and_then(|waits| waits.first());
         let call = now.map(|wait| format!("now in {}", wait.operation));

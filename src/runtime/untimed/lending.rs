@@ -6,8 +6,8 @@ use super::World;
 use super::turns::Outside;
 use crate::mpi::observation::{MessageId, Observation};
 use crate::protocols::contract::{Action, ActionOf, Machine, Process, Program};
-use crate::protocols::typed::{Elements, TypedCopy};
-use crate::runtime::monitors::buffers::{Lends, Lent};
+use crate::protocols::typed::TypedCopy;
+use crate::runtime::monitors::buffers::{Lends, Lent, Statement, Typed};
 
 impl<M: Machine, P: Program<M>> World<M, P>
 where
@@ -18,30 +18,47 @@ where
         &mut self,
         process: Process,
         (lent, also): (Option<Lent>, Option<Lent>),
-        elements: Option<Arc<Elements>>,
+        statement: Option<Statement>,
         list: &[ActionOf<M>],
     ) {
         if lent.is_none() && also.is_none() {
             return;
         }
         let buffers = self.buffers[process.0 as usize].change();
-        if let Some(elements) = elements {
-            buffers.in_pieces(lent, elements);
+        let is_typed = statement.is_some();
+        if let Some(statement) = statement {
+            buffers.stated(lent, statement);
         }
         buffers.called(&mut self.memories, process, lent, list);
         buffers.called(&mut self.memories, process, also, list);
         let contents = buffers.take_contents();
         contents.for_each(|content| self.fill(process, content, list));
+        if is_typed {
+            self.hand_types(process, list);
+        }
+    }
+
+    /// Who is to receive a message knows what its sender states of it.
+    fn hand_types(&mut self, from: Process, list: &[ActionOf<M>]) {
+        let Some((message, to)) = list.iter().find_map(sent) else { return };
+        if to == from || to.0 as usize >= self.buffers.len() {
+            return;
+        }
+        let buffers = self.buffers[from.0 as usize].change();
+        if let Some(typed) = buffers.take_typed(message) {
+            self.notes.note(|| Outside::Types { to, message, typed: Arc::clone(&typed) });
+            self.typed(to, message, typed);
+        }
+    }
+
+    pub(super) fn typed(&mut self, to: Process, message: MessageId, typed: Arc<Typed>) {
+        self.buffers[to.0 as usize].change().expect_types(message, typed);
     }
 
     /// Who is to receive a message knows what it was filled with.
     fn fill(&mut self, from: Process, (message, seed): (MessageId, u64), list: &[ActionOf<M>]) {
-        let sent = list.iter().find_map(|action| {
-            let Action::Observe(Observation::Sent { message: one, to, .. }) = action else {
-                return None;
-            };
-            (*one == message).then_some(Process(*to))
-        });
+        let mut sends = list.iter().filter_map(sent);
+        let sent = sends.find_map(|(one, to)| (one == message).then_some(to));
         let to = sent.filter(|to| (to.0 as usize) < self.buffers.len()).unwrap_or(from);
         if to == from {
             self.notes.spoil();
@@ -61,4 +78,10 @@ where
         self.writes(process, to);
         self.memories.pack(process, copy);
     }
+}
+
+/// The message that is sent, and to whom.
+fn sent<P, R>(action: &Action<P, R>) -> Option<(MessageId, Process)> {
+    let Action::Observe(Observation::Sent { message, to, .. }) = action else { return None };
+    Some((*message, Process(*to)))
 }

@@ -14,7 +14,7 @@ use crate::protocols::contract::{
 };
 use crate::runtime::fingerprint::Shared;
 use crate::runtime::memory::Parcel;
-use crate::runtime::monitors::buffers::Lends;
+use crate::runtime::monitors::buffers::{Lends, Statement};
 use crate::runtime::rules::{Cut, Defect, Fault, breach};
 
 /// A choice that may not happen now.
@@ -322,9 +322,10 @@ where
             unreachable!("the thread is about to call: the choice was enabled")
         };
         let (lent, also) = (call.lends(), call.lends_also());
-        let elements = call.elements().cloned();
+        let statement =
+            call.elements().map(|elements| Statement::new(elements, self.position(actor)));
         let Some(list) = self.handle(actor, Input::Call(call)) else { return };
-        self.lend(actor.process, (lent, also), elements, &list);
+        self.lend(actor.process, (lent, also), statement, &list);
         self.begin(actor, list);
     }
 

@@ -8,6 +8,7 @@
 //! A turn that looks at anything else is not kept.
 
 use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
 use super::hearing::{Fact, Facts, Met};
 use super::step::Actor;
@@ -18,7 +19,7 @@ use crate::protocols::contract::{
 };
 use crate::runtime::fingerprint::{Fingerprint, Shared};
 use crate::runtime::memory::Memory;
-use crate::runtime::monitors::buffers::{Buffers, Lends};
+use crate::runtime::monitors::buffers::{Buffers, Lends, Typed};
 
 /// What a thread does next, with what it takes from its channels.
 #[derive(Clone, Debug)]
@@ -48,6 +49,7 @@ pub(super) enum Outside<M: Machine> {
     Sends { to: Route, via: Via, incoming: Mail<M> },
     Posts { token: Token, lane: Lane, does: Does },
     Fills { to: Process, message: MessageId, seed: u64 },
+    Types { to: Process, message: MessageId, typed: Arc<Typed> },
 }
 
 /// What a turn left behind.
@@ -68,7 +70,7 @@ impl<M: Machine, P: Program<M>> Turned<M, P> {
         let strands: usize = instance.threads.iter().map(Shared::bytes).sum();
         let mails = outside.iter().map(|one| match one {
             Outside::Sends { incoming, .. } => incoming.bytes(),
-            Outside::Posts { .. } | Outside::Fills { .. } => 0,
+            Outside::Posts { .. } | Outside::Fills { .. } | Outside::Types { .. } => 0,
         });
         let left = instance.bytes() + strands + memory.bytes() + buffers.bytes();
         let done = outside.len() * size_of::<Outside<M>>() + facts.len() * size_of::<Fact>();
@@ -169,6 +171,7 @@ where
                 Outside::Sends { to, via, incoming } => self.send(actor, to, via, incoming),
                 Outside::Posts { token, lane, does } => self.post(actor, token, lane, does),
                 Outside::Fills { to, message, seed } => self.filled(to, message, seed),
+                Outside::Types { to, message, typed } => self.typed(to, message, typed),
             }
         }
         self.hear_again(actor.process, &known.facts);

@@ -187,6 +187,7 @@ impl Writer {
             }
             Call::Icollective { .. } => Err("a collective that is only begun".into()),
             Call::Device(_) => Err("a buffer in GPU memory".into()),
+            Call::Typed(typed) if typed.elements.is_one_piece() => self.call(&typed.call),
             Call::Typed(_) => Err("a buffer that lies in pieces: GOAL has no packing".into()),
             Call::AttachBuffer { .. }
             | Call::DetachBuffer
