@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use crate::experiment::model_file::{KnownNumber, Machine};
-use crate::experiment::plan::Plan;
+use crate::experiment::plan::{Plan, connections};
 use crate::report::html::Provenance;
 
 /// A machine with the numbers that tell it from the first one; of the first one all.
@@ -91,7 +91,8 @@ pub(super) fn source_in_words(source: &str) -> String {
     }
 }
 
-/// The numbers for a report, those in doubt first; what a machine does not have is no number.
+/// The numbers for a report, those in doubt first, and what the machine chose by them; what a machine does
+/// not have is no number.
 pub(super) fn provenance(plan: &Plan) -> Vec<Provenance> {
     let shown = machines(plan);
     let many = shown.len() > 1;
@@ -109,5 +110,11 @@ pub(super) fn provenance(plan: &Plan) -> Vec<Provenance> {
             },
         }));
     }
+    out.extend(connections::chosen(plan).iter().map(|one| Provenance {
+        path: connections::PATH.to_owned(),
+        value: one.how.word().to_owned(),
+        confidence: one.number().confidence.word().to_owned(),
+        source: format!("{}; {}", source_in_words(&one.number().source), one.reason()),
+    }));
     out
 }

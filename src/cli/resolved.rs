@@ -12,11 +12,11 @@ use crate::experiment::json::{self, Node, Value as Json};
 use crate::experiment::model_file::Confidence;
 use crate::experiment::overrides::{self, Spelling};
 use crate::experiment::plan::assumed::{self, Assumption};
+use crate::experiment::plan::connections::{self, Choice};
 use crate::experiment::plan::{MpiOptions, Plan};
 use crate::experiment::schema::SCENARIO;
 use crate::experiment::shape::{Field, NOTE, Need, Shape, Variant};
 use crate::experiment::store::RunIdentity;
-use crate::units::Bytes;
 
 /// What a run of `plan` is.
 pub(super) fn identity(plan: &Plan) -> RunIdentity {
@@ -42,7 +42,7 @@ pub(super) fn text(plan: &Plan) -> String {
     let resolved = resolve(plan);
     let mut out = String::from("{\n");
     let fields = SCENARIO.iter().map(|field| field.key);
-    let known = fields.chain([ASSUMED]).filter(|key| resolved.contains_key(*key));
+    let known = fields.chain([CHOSEN, ASSUMED]).filter(|key| resolved.contains_key(*key));
     let keys: Vec<&str> = known.collect();
     for (index, key) in keys.iter().enumerate() {
         let comma = if index + 1 < keys.len() { "," } else { "" };
@@ -63,8 +63,9 @@ fn resolve(plan: &Plan) -> Map<String, Value> {
     if !plan.sweep.axes.is_empty() {
         out.insert("sweep".to_owned(), Value::Object(axes.collect()));
     }
-    put_thresholds(plan, &mut out);
+    put_choices_of_the_machine(plan, &mut out);
     keep_sources_that_hold(plan, &mut out);
+    put_chosen(plan, &mut out);
     put_assumed(plan, &mut out);
     if let Some(limits) = out.get_mut("limits").filter(|_| !has(&tree, "limits", "time")) {
         limits["time"] = Value::String(plan.points[0].limits.time.to_string());
@@ -94,20 +95,21 @@ fn has(tree: &Node, section: &str, key: &str) -> bool {
 }
 
 /// How a field of the library's choices is read.
-type Threshold = (&'static str, fn(&MpiOptions) -> Bytes);
+type Choices = (&'static str, fn(&MpiOptions) -> String);
 
-/// Thresholds that the scenario leaves to the machine: their values, where all points agree.
-fn put_thresholds(plan: &Plan, out: &mut Map<String, Value>) {
-    let fields: [Threshold; 2] = [
-        ("eager_threshold", |mpi| mpi.eager_threshold),
-        ("eager_threshold_intra", |mpi| mpi.eager_threshold_intra),
+/// What the scenario leaves to the machine: the values, where all points agree.
+fn put_choices_of_the_machine(plan: &Plan, out: &mut Map<String, Value>) {
+    let fields: [Choices; 3] = [
+        ("eager_threshold", |mpi| mpi.eager_threshold.to_string()),
+        ("eager_threshold_intra", |mpi| mpi.eager_threshold_intra.to_string()),
+        ("connections", |mpi| mpi.connections.how.word().to_owned()),
     ];
     for (key, read) in fields {
         let first = read(&plan.points[0].mpi);
         if plan.points.iter().all(|point| read(&point.mpi) == first)
             && let Some(mpi) = out.get_mut("mpi")
         {
-            mpi[key] = Value::String(first.to_string());
+            mpi[key] = Value::String(first);
         }
     }
 }
@@ -117,6 +119,24 @@ fn keep_sources_that_hold(plan: &Plan, out: &mut Map<String, Value>) {
     let holds = |path: &str| plan.sourced.iter().any(|one| one.number.path == path);
     if let Some(Value::Object(sources)) = out.get_mut("sources") {
         sources.retain(|path, _| path == NOTE.key || holds(path));
+    }
+}
+
+/// Where it stands what the machine chose, and why.
+const CHOSEN: &str = "chosen";
+
+/// What a machine chose, once for each value.
+fn put_chosen(plan: &Plan, out: &mut Map<String, Value>) {
+    let as_json = |one: &Choice<'_>| {
+        let number = one.number();
+        json!({
+            "path": connections::PATH, "value": one.how.word(), "reason": one.reason(),
+            "confidence": number.confidence.word(), "source": number.source,
+        })
+    };
+    let all = connections::chosen(plan);
+    if !all.is_empty() {
+        out.insert(CHOSEN.to_owned(), all.iter().map(as_json).collect());
     }
 }
 

@@ -20,7 +20,8 @@ use super::terminal::{Failure, Outcome, Problem, Terminal, print};
 use crate::experiment::codes;
 use crate::experiment::diagnostic::quote;
 use crate::experiment::inputs::{self, Inputs};
-use crate::experiment::plan::{Addressing, Connections, Plan, Point, Request, Workload};
+use crate::experiment::plan::connections::many_channels;
+use crate::experiment::plan::{Plan, Request, Workload};
 use crate::experiment::program::{Unfreed, never_freed, takes_any};
 use crate::experiment::results::{PointResult, RunResult, Supposed};
 use crate::experiment::run::{self, RunError, RunOptions};
@@ -92,7 +93,7 @@ fn here(terminal: Terminal, arguments: &RunArguments) -> Outcome {
         keep_metrics(&mut result, &arguments.metrics);
     }
     print(&printed(&plan, &result, arguments.format)?)?;
-    if let (Format::Table, Some(note)) = (arguments.format, channels(&plan.points)) {
+    if let (Format::Table, Some(note)) = (arguments.format, many_channels(&plan.points)) {
         terminal.note(&note);
     }
     tell_where(terminal, arguments.format, &directory(arguments, &plan));
@@ -135,25 +136,6 @@ pub(super) fn tell_where(terminal: Terminal, format: Format, directory: &Path) {
         let (directory, page) = (quote(&directory.display().to_string()), files::PAGE);
         terminal.note(&format!("results in {directory} ({page})"));
     }
-}
-
-/// So many channels of a process that nobody has to be told of.
-const FEW_CHANNELS: u64 = 128;
-
-/// What to know where processes poll a channel for each peer, and have many.
-fn channels(points: &[Point]) -> Option<String> {
-    let of = |point: &Point| match point.mpi.connections {
-        Connections::PerPeer => u64::from(point.placement.processes),
-        Connections::SharedReceiveQueue => 0,
-    };
-    let most = points.iter().map(of).max()?;
-    (most > FEW_CHANNELS).then(|| {
-        format!(
-            "every pass of the progress engine polls {most} channels, one for each process: \
-             `mpi.connections` is `per_peer`; libraries that share receive queues poll one \
-             (`--set mpi.connections=shared_receive_queue`, docs/explain.md)"
-        )
-    })
 }
 
 /// Where the results go.

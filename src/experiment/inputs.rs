@@ -15,8 +15,8 @@ use super::plan::Plan;
 use super::store::{StoreError, create_folder_of, write_atomically};
 
 /// Keys of a resolved scenario that change nothing of what runs.
-const PRESENTATION: [&str; 7] =
-    ["title", "source", "sources", "note", "figures", "claims", "assumed"];
+const PRESENTATION: [&str; 8] =
+    ["title", "source", "sources", "note", "figures", "claims", "assumed", "chosen"];
 /// The folder of machines, from the one that holds `baselines`.
 const MACHINES: &str = "machines";
 /// What stands for a value that is not there.

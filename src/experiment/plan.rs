@@ -41,6 +41,7 @@ mod addressing;
 mod applications;
 pub mod assumed;
 mod background;
+pub mod connections;
 mod cooperation;
 mod faults;
 mod goal;
@@ -52,6 +53,8 @@ mod point;
 mod progress;
 pub mod sources;
 mod tiles;
+
+use connections::Connected;
 
 /// A scenario that can be run.
 #[derive(Clone, Debug)]
@@ -238,7 +241,7 @@ pub struct MpiOptions {
     /// Whether the bytes of messages exist.
     pub payload: Payload,
     /// How processes are connected.
-    pub connections: Connections,
+    pub connections: Connected,
     /// Who gets the library lock.
     pub lock: Lock,
     /// How windows work.
@@ -262,15 +265,6 @@ pub enum Payload {
     Phantom,
     /// Bytes move and are compared at the end.
     Real,
-}
-
-/// How processes are connected.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Connections {
-    /// A channel for each peer.
-    PerPeer,
-    /// One channel for all.
-    SharedReceiveQueue,
 }
 
 /// What the processes do.

@@ -215,10 +215,11 @@ static MPI: Shape = Shape::Object(&[
         "connections",
         &Shape::Word(&[
             ("per_peer", "a channel and receive buffers for each peer"),
-            ("shared_receive_queue", "one channel for all peers"),
+            ("shared_receive_queue", "one channel for all peers on other nodes"),
         ]),
-        "per_peer",
-        "How a process is connected to its peers; a pass of the progress engine polls each channel.",
+        "machine.mpi.shared_queue_from",
+        "How a process is connected to its peers; a pass of the progress engine polls each channel. Left \
+         out: as the machine's library does it with so many peers on other nodes.",
     ),
     cooperation::LIBRARY,
     default(

@@ -484,6 +484,9 @@ profile! {
         poll_per_channel: Time = required, "0.2 ns" .. "1 us";
         /// Bytes of cache that the polling of one channel occupies.
         poll_footprint: Bytes = required, "8 B" .. "1 KiB";
+        /// Peers on other nodes from which on the library has one receive queue for all of them; with fewer
+        /// it polls a channel for each. Absent: it always does.
+        shared_queue_from: Count = optional, "1" .. "65536";
         /// Taking and leaving the library lock while its line is in the own cache.
         lock_uncontended: Time = required, "5 ns" .. "500 ns";
         /// Handing the lock to a waiting core of the socket.

@@ -16,6 +16,7 @@ mod claimed;
 mod cli;
 mod cli_explore;
 mod collectives_program;
+mod connections;
 mod diff;
 mod documented;
 mod explain;

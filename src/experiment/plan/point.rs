@@ -1,7 +1,6 @@
 //! One point: its fields as typed values, and what they say together.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use super::super::codes;
 use super::super::collectives::{self, Choices, Chosen};
@@ -15,12 +14,12 @@ use super::super::shape::check::check;
 use super::addressing::{
     addressing, check_addressing, check_pieces, check_tags, note_adapter, ranks_word, threads,
 };
+use super::connections::Connected;
 use super::cooperation;
 use super::{
-    Addressing, Connections, DEFAULT_EVENTS, DEFAULT_MEMORY, DEFAULT_SEED, DEFAULT_TIME, Limits,
-    Lock, LongQueue, MpiOptions, Payload, Placement, PlacementOrder, Point, Replayed, Topology,
-    Workload, applications, background, faults, goal, gpu, noise, one_sided, packing, place,
-    progress, tiles,
+    Addressing, DEFAULT_EVENTS, DEFAULT_MEMORY, DEFAULT_SEED, DEFAULT_TIME, Limits, Lock,
+    LongQueue, MpiOptions, Payload, Placement, PlacementOrder, Point, Replayed, Topology, Workload,
+    applications, background, faults, goal, gpu, noise, one_sided, packing, place, progress, tiles,
 };
 use crate::hardware::core::Pinning;
 use crate::hardware::topology::{self, Shape, TopologyError};
@@ -97,7 +96,7 @@ pub(super) fn read(
     threaded(diagnostics, tree, &workload, addressing, threads);
     over_units(diagnostics, tree, &workload, &placement, (nodes, each));
     products(diagnostics, tree, &machine, &workload, &placement, threads);
-    let mut mpi = mpi(tree, &machine);
+    let mut mpi = mpi(tree, &machine, &placement);
     let model = one_sided::model(tree, &machine);
     one_sided::check_mapped_locks(diagnostics, tree, &workload, &params);
     let mapped_locks = one_sided::mapped_locks(tree, &machine);
@@ -725,7 +724,7 @@ fn no_topology(tree: &Node, error: &TopologyError, nodes: u32) -> Diagnostic {
         .related(place(tree, "nodes"), "the nodes are given here")
 }
 
-fn mpi(tree: &Node, machine: &Arc<Machine>) -> MpiOptions {
+fn mpi(tree: &Node, machine: &Machine, placement: &Placement) -> MpiOptions {
     let node = tree.get("mpi");
     let word = |key: &str| node.and_then(|node| node.word(key));
     let bytes = |key: &str| node.and_then(|node| node.bytes(key));
@@ -739,10 +738,7 @@ fn mpi(tree: &Node, machine: &Arc<Machine>) -> MpiOptions {
         eager_threshold_intra: bytes("eager_threshold_intra")
             .unwrap_or(model.eager_threshold_intra),
         payload: if word("payload") == Some("real") { Payload::Real } else { Payload::Phantom },
-        connections: match word("connections") {
-            Some("shared_receive_queue") => Connections::SharedReceiveQueue,
-            _ => Connections::PerPeer,
-        },
+        connections: Connected::of(tree, machine, placement),
         lock: if word("lock") == Some("unfair") { Lock::Unfair } else { Lock::Fair },
         rma: rma::Settings::default(),
     }

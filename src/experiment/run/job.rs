@@ -5,9 +5,10 @@ use std::sync::Arc;
 use super::end;
 use crate::engine::{JournalMode, Keep, LimitReached, Limits, Options};
 use crate::experiment::collectives::Chosen;
+use crate::experiment::plan::connections::Connections;
 use crate::experiment::plan::{
-    Addressing, Connections, Lock, LongQueue, MpiOptions, Payload, Placement, PlacementOrder,
-    Point, Topology, Workload,
+    Addressing, Lock, LongQueue, MpiOptions, Payload, Placement, PlacementOrder, Point, Topology,
+    Workload,
 };
 use crate::experiment::program::{RankProgram, Statement, Step, Timer};
 use crate::hardware::core::Scheme;
@@ -77,7 +78,7 @@ pub fn build(point: &Point) -> Job {
             Payload::Phantom => memory::Payload::Phantom,
             Payload::Real => memory::Payload::Real,
         },
-        connections: match connections {
+        connections: match connections.how {
             Connections::PerPeer => timed::Connections::PerPeer,
             Connections::SharedReceiveQueue => timed::Connections::SharedReceiveQueue,
         },
