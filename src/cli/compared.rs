@@ -182,7 +182,7 @@ pub(super) fn overlays(
 ) -> Vec<PageFigure> {
     let wanted = figures.iter().filter_map(|wanted| match wanted {
         Wanted::Curves(curves) => Some(curves),
-        Wanted::Stack(_) => None,
+        Wanted::Stack(_) | Wanted::Messages(_) => None,
     });
     let drawn = wanted.filter_map(|wanted| {
         let mut figure = curves(now, wanted).ok()?;

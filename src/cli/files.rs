@@ -4,17 +4,22 @@ use std::collections::BTreeSet;
 
 use super::machines;
 use super::references::{Drawn, references};
-use crate::experiment::claim::figures::{Curves, Figure as Wanted, Stack as WantedStack};
+use super::single;
+use crate::engine::Keep;
+use crate::experiment::claim::figures::{Curves, Figure as Wanted, Messages, Stack as WantedStack};
 use crate::experiment::plan::{Plan, Point};
 use crate::experiment::results::RunResult;
+use crate::experiment::run;
 use crate::experiment::run::account::part_in_words;
+use crate::experiment::run::timeline::sequence;
 use crate::experiment::store::OutputFile;
 use crate::report::csv::points_csv;
 use crate::report::error::ReportError;
 use crate::report::explain::explain_stack;
 use crate::report::figure::{Figure, FigureSpec, Part, Scale, Stack, StackSpec};
 use crate::report::html::{self, Page, PageFigure};
-use crate::report::numbers::in_words;
+use crate::report::numbers::{in_parentheses, in_words};
+use crate::report::sequence::{NotDrawn, sequence_svg};
 
 /// One row per point and metric.
 const POINTS: &str = "points.csv";
@@ -118,7 +123,24 @@ fn draw(plan: &Plan, result: &RunResult, wanted: &Wanted) -> Result<(String, Str
     match wanted {
         Wanted::Curves(curves) => draw_curves(plan, result, curves),
         Wanted::Stack(stack) => draw_stack(result, stack),
+        Wanted::Messages(messages) => draw_messages(plan, messages),
     }
+}
+
+/// The messages of a point, which is run once more with everything noted.
+fn draw_messages(plan: &Plan, wanted: &Messages) -> Result<(String, String), ReportError> {
+    let point = &plan.points[wanted.point];
+    single::has_messages(point).map_err(ReportError::Messages)?;
+    let noted = run::run_point(point, Keep::Messages);
+    let (noted, recorded) = noted.map_err(|why| ReportError::writer("a sequence", why))?;
+    if noted.limited {
+        return Err(ReportError::Messages(NotDrawn::Limit(noted.failure.unwrap_or_default())));
+    }
+    let title = wanted.title.clone();
+    let title = title.unwrap_or_else(|| plan.title.clone() + &in_parentheses(&point.params));
+    let drawn = recorded.and_then(|recorded| sequence(point, &title, &recorded));
+    let svg = sequence_svg(&drawn.unwrap_or_default()).map_err(ReportError::Messages)?;
+    Ok((title, svg))
 }
 
 fn draw_curves(
@@ -193,6 +215,7 @@ mod tests {
         let names: Vec<&str> = match figure {
             Wanted::Curves(curves) => vec![&curves.y, &curves.x],
             Wanted::Stack(stack) => stack.parts.iter().map(|part| part.name).collect(),
+            Wanted::Messages(_) => Vec::new(),
         };
         let point = |(index, point): (usize, &Point)| {
             let value = f64::from(u16::try_from(index % 97).unwrap()) * 1.5 + 1.0;
@@ -263,6 +286,9 @@ mod tests {
             let request = Request { scenario: (*name).to_owned(), ..Request::default() };
             let plan = plan::load(&request).0.expect("what ships is valid");
             for (index, figure) in plan.figures.iter().enumerate() {
+                if matches!(figure, Wanted::Messages(_)) {
+                    continue;
+                }
                 let (_, svg) = draw(&plan, &made_up(&plan, figure), figure).unwrap();
                 let name = format!("{name}, figure {}", index + 1);
                 let level = |anchor: &'static str| {

@@ -70,11 +70,11 @@ fn resolve(plan: &Plan) -> Map<String, Value> {
     if let Some(limits) = out.get_mut("limits").filter(|_| !has(&tree, "limits", "time")) {
         limits["time"] = Value::String(plan.points[0].limits.time.to_string());
     }
-    for (index, figure) in plan.figures.iter().enumerate() {
+    for figure in &plan.figures {
         if let (Figure::Curves(figure), Some(Value::Array(figures))) =
             (figure, out.get_mut("figures"))
         {
-            figures[index]["log_x"] = Value::Bool(figure.log_x || figure.far_x);
+            figures[figure.place]["log_x"] = Value::Bool(figure.log_x || figure.far_x);
         }
     }
     out

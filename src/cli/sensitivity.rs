@@ -149,7 +149,7 @@ fn metric(
     }
     let drawn = plan.figures.iter().find_map(|figure| match figure {
         Wanted::Curves(curves) => Some(curves.y.as_str()),
-        Wanted::Stack(_) => None,
+        Wanted::Stack(_) | Wanted::Messages(_) => None,
     });
     let main = drawn.filter(|name| known.contains(name)).or_else(|| known.first().copied());
     main.map(str::to_owned).ok_or_else(|| {

@@ -7,12 +7,13 @@ use super::machines::machines;
 use super::resolved;
 use super::scenario::{load, request};
 use super::terminal::{Failure, Outcome, Problem, Terminal, print};
-use crate::experiment::claim::figures::{Curves, Figure, Stack};
+use crate::experiment::claim::figures::{Curves, Figure, Messages, Stack};
 use crate::experiment::codes;
 use crate::experiment::plan::{self, Plan, Point};
 use crate::experiment::results::ClaimRole;
 use crate::experiment::schema::metrics;
 use crate::hardware::topology::{Shape, Topology};
+use crate::report::numbers::in_parentheses;
 
 /// Characters of a line of a note.
 const NOTE_WIDTH: usize = 100;
@@ -97,7 +98,7 @@ fn summary(plan: &Plan) -> String {
         line("metric", format!("{} ({})", metric.name, metric.unit));
     }
     for figure in &plan.figures {
-        line("figure", in_words(figure));
+        line("figure", in_words(plan, figure));
     }
     for claim in &plan.claims {
         let role = role(claim.role);
@@ -125,7 +126,7 @@ fn wrapped(line: &str, width: usize) -> Vec<String> {
 }
 
 /// What a figure shows.
-fn in_words(figure: &Figure) -> String {
+fn in_words(plan: &Plan, figure: &Figure) -> String {
     match figure {
         Figure::Curves(Curves { x, y, series, .. }) => {
             let series = series.as_ref().map_or_else(String::new, |path| format!(", by {path}"));
@@ -134,6 +135,9 @@ fn in_words(figure: &Figure) -> String {
         Figure::Stack(Stack { x, parts, .. }) => {
             let names: Vec<&str> = parts.iter().map(|part| part.name).collect();
             format!("{} stacked for each {x}", names.join(" + "))
+        }
+        Figure::Messages(Messages { point, .. }) => {
+            format!("messages of point {point}{}", in_parentheses(&plan.points[*point].params))
         }
     }
 }

@@ -9,7 +9,7 @@ use super::run::why_failed;
 use super::terminal::{Failure, Problem, Terminal};
 use crate::engine::Keep;
 use crate::experiment::codes;
-use crate::experiment::plan::{Plan, Workload};
+use crate::experiment::plan::{Plan, Point, Workload};
 use crate::experiment::run::timeline::{MOST_RANKS, sequence, timeline};
 use crate::experiment::run::{self, PointError};
 use crate::report::html::PageFigure;
@@ -39,16 +39,8 @@ impl<'a> Single<'a> {
         if plan.points.len() > 1 {
             return Err(sweeps(plan, option));
         }
-        if sequence.is_some() && matches!(plan.points[0].workload, Workload::Packing(_)) {
-            return Err(no_messages());
-        }
-        let ranks = plan.points[0].placement.processes;
-        if sequence.is_some() && ranks > MOST_RANKS {
-            let what =
-                format!("`--sequence` draws at most {MOST_RANKS} ranks, and these are {ranks}");
-            return Err(Problem::new(&codes::USAGE, what)
-                .help("choose a smaller run, or `--trace FILE`")
-                .into());
+        if sequence.is_some() {
+            has_messages(&plan.points[0]).map_err(|why| not_drawn(&why))?;
         }
         let output = |option, path: Option<&PathBuf>| {
             path.map(|path| Output::new(option, path, &plan.files)).transpose()
@@ -83,15 +75,7 @@ impl<'a> Single<'a> {
         let point = &self.plan.points[0];
         let title = self.title();
         let drawn = sequence(point, &title, recorded).unwrap_or_default();
-        let svg = sequence_svg(&drawn).map_err(|why| {
-            let help = match why {
-                NotDrawn::Nothing => "`--trace FILE` shows what its cores and devices do",
-                NotDrawn::TooMany(_) => {
-                    "fewer rounds, smaller windows or a program of a few calls fit"
-                }
-            };
-            Problem::new(&codes::USAGE, format!("`--sequence`: {why}")).help(help)
-        })?;
+        let svg = sequence_svg(&drawn).map_err(|why| not_drawn(&why))?;
         let (caption, file) = (format!("Messages: {title}"), path.display().to_string());
         Ok(PageFigure { caption, file, svg })
     }
@@ -138,12 +122,17 @@ fn sweeps(plan: &Plan, option: &str) -> Failure {
     Problem::new(&codes::USAGE, what).help(format!("choose one, for instance by {choice}")).into()
 }
 
-/// A packing has no ranks.
-fn no_messages() -> Failure {
-    let what = "`--sequence` draws messages between ranks, and a packing sends none";
-    Problem::new(&codes::USAGE, what)
-        .help("`--trace FILE` shows what its parts do over time, `--explain` where it went")
-        .into()
+/// Refuses a point whose messages make no picture, before it runs.
+pub(super) fn has_messages(point: &Point) -> Result<(), NotDrawn> {
+    if matches!(point.workload, Workload::Packing(_)) {
+        return Err(NotDrawn::Packing);
+    }
+    let ranks = point.placement.processes;
+    if ranks > MOST_RANKS { Err(NotDrawn::Ranks(ranks)) } else { Ok(()) }
+}
+
+fn not_drawn(why: &NotDrawn) -> Failure {
+    Problem::new(&codes::USAGE, format!("`--sequence`: {why}")).help(why.help()).into()
 }
 
 fn told(error: &PointError) -> Failure {

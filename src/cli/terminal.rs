@@ -86,13 +86,13 @@ impl From<StoreError> for Problem {
 
 impl From<ReportError> for Problem {
     fn from(error: ReportError) -> Self {
-        let exit = error.exit_code();
+        let (exit, help) = (error.exit_code(), error.help());
         let code = match exit {
             1 => &codes::NO_RESULT,
             70 => &codes::INTERNAL,
             _ => &codes::REPORT,
         };
-        Self { code, exit, what: error.to_string(), help: None }
+        Self { code, exit, what: error.to_string(), help: help.map(str::to_owned) }
     }
 }
 

@@ -1,5 +1,7 @@
 //! Why a report cannot be made.
 
+use super::sequence::NotDrawn;
+
 /// Why a table, a figure or a page cannot be made.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ReportError {
@@ -88,6 +90,9 @@ pub enum ReportError {
         /// Index of the point.
         point: usize,
     },
+    /// The messages of a point do not make a picture.
+    #[error(transparent)]
+    Messages(NotDrawn),
     /// A file is not the table of points that this program writes.
     #[error("line {line} is not one of `points.csv`: {why}")]
     NotPoints {
@@ -110,7 +115,7 @@ impl ReportError {
     /// The exit code that belongs to the error.
     pub const fn exit_code(&self) -> u8 {
         match self {
-            Self::NotFinite { .. } | Self::NothingToDraw { .. } => 1,
+            Self::NotFinite { .. } | Self::NothingToDraw { .. } | Self::Messages(_) => 1,
             Self::NotPositive { .. }
             | Self::NotDrawable { .. }
             | Self::Negative { .. }
@@ -120,6 +125,24 @@ impl ReportError {
             | Self::NotPoints { .. }
             | Self::OsuNeeds { .. } => 3,
             Self::Writer { .. } => 70,
+        }
+    }
+
+    /// What to do instead, where there is something.
+    pub const fn help(&self) -> Option<&'static str> {
+        match self {
+            Self::Messages(why) => Some(why.help()),
+            Self::NotFinite { .. }
+            | Self::NotPositive { .. }
+            | Self::NotDrawable { .. }
+            | Self::Negative { .. }
+            | Self::NothingToDraw { .. }
+            | Self::UnknownMetric { .. }
+            | Self::UnknownAxis { .. }
+            | Self::MixedUnits { .. }
+            | Self::OsuNeeds { .. }
+            | Self::NotPoints { .. }
+            | Self::Writer { .. } => None,
         }
     }
 

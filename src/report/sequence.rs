@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 
 use super::figure::wrap;
 use crate::experiment::results::{Arrow, Lasting, Sequence};
+use crate::experiment::run::timeline::MOST_RANKS;
 use crate::units::{Bytes, TimeDelta};
 
 /// The most arrows that a picture holds.
@@ -22,6 +23,10 @@ const FOOT: i32 = 46;
 const BAR: i32 = 12;
 /// How far the arrow of a rank to itself reaches out.
 const LOOP: i32 = 34;
+/// From the sample of a colour to its words in the legend.
+const SAMPLE: i32 = 24;
+/// Between two rows of the legend.
+const ROW: i32 = 18;
 /// Pixels of a letter of the title.
 const LETTER: i32 = 8;
 const COLOURS: [(&str, &str); 7] = [
@@ -46,6 +51,30 @@ pub enum NotDrawn {
     /// More than fit.
     #[error("{0} messages do not fit one picture; {MOST_ARROWS} do")]
     TooMany(usize),
+    /// More ranks than fit.
+    #[error("at most {MOST_RANKS} ranks are drawn, and these are {0}")]
+    Ranks(u32),
+    /// There are no ranks.
+    #[error("messages between ranks are drawn, and a packing sends none")]
+    Packing,
+    /// The run that is noted ended before the one that is not.
+    #[error("what is noted of the run met a limit: {0}")]
+    Limit(String),
+}
+
+impl NotDrawn {
+    /// What to do instead.
+    pub const fn help(&self) -> &'static str {
+        match self {
+            Self::Nothing => "`--trace FILE` shows what its cores and devices do",
+            Self::TooMany(_) => "fewer rounds, smaller windows or a program of a few calls fit",
+            Self::Ranks(_) => "choose a smaller run, or `--trace FILE`",
+            Self::Packing => {
+                "`--trace FILE` shows what its parts do over time, `--explain` where it went"
+            }
+            Self::Limit(_) => "raise `limits.memory`, or choose a smaller run",
+        }
+    }
 }
 
 /// Where moments stand.
@@ -108,7 +137,8 @@ impl<'a> Page<'a> {
     fn draw(&self) -> String {
         let width = self.x(self.sequence.ranks.saturating_sub(1)) + RIGHT + 40;
         let foot = self.places.values().copied().max().unwrap_or(HEAD) + 20;
-        let height = foot + FOOT;
+        let legend = rows(&self.legend(), width - LEFT);
+        let height = foot + FOOT + ROW * i32::try_from(legend.len() - 1).expect("a few rows");
         let mut svg = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
              viewBox=\"0 0 {width} {height}\" font-family=\"sans-serif\" font-size=\"13\">\n\
@@ -117,6 +147,7 @@ impl<'a> Page<'a> {
             title = escaped(&self.sequence.title),
         );
         self.title(&mut svg, width);
+        self.times(&mut svg, width);
         for rank in 0..self.sequence.ranks {
             let x = self.x(rank);
             let _ = writeln!(
@@ -127,7 +158,6 @@ impl<'a> Page<'a> {
                 HEAD - 14
             );
         }
-        self.times(&mut svg, width);
         for bar in &self.bars {
             self.bar(bar, &mut svg);
         }
@@ -138,7 +168,11 @@ impl<'a> Page<'a> {
         for arrow in &self.sequence.arrows {
             self.label(arrow, &mut taken, &mut svg);
         }
-        self.legend(&mut svg, foot + 28);
+        let mut y = foot + 28;
+        for row in &legend {
+            explain(row, y, &mut svg);
+            y += ROW;
+        }
         svg.push_str("</svg>\n");
         svg
     }
@@ -157,21 +191,24 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// Moments at the left edge, where there is room for them.
+    /// Moments at the left edge, where there is room for them; none reads as the one above.
     fn times(&self, svg: &mut String, width: i32) {
         let mut free = i32::MIN;
+        let mut above = String::new();
         for (&time, &y) in &self.places {
             if y < free {
                 continue;
             }
             free = y + 13;
+            let text = (4..=DIGITS).map(|digits| short(time, digits)).find(|text| *text != above);
+            above = text.expect("moments differ in some digit");
             let _ = writeln!(
                 svg,
                 "<text x=\"{}\" y=\"{}\" font-size=\"11\" text-anchor=\"end\" fill=\"{SOFT}\">\
                  {}</text>\n<line x1=\"{LEFT}\" y1=\"{y}\" x2=\"{}\" y2=\"{y}\" stroke=\"#F0F0F0\"/>",
                 LEFT - 8,
                 y + 4,
-                short(time),
+                above,
                 width - 20
             );
         }
@@ -223,7 +260,9 @@ impl<'a> Page<'a> {
         let (to_x, to_y) = (self.x(arrow.to), self.y(arrow.came_ps));
         let text = said(arrow);
         let half = 4 * i32::try_from(text.chars().count()).expect("a short label");
-        let up = if arrow.dma { 9 } else { 5 };
+        // Also the end of the text that the arrow rises towards stands above it.
+        let rises = (to_y - y) * half / (to_x - x).abs().max(half);
+        let up = rises + if arrow.dma { 9 } else { 5 };
         let place = |tenths: i32| {
             if x == to_x {
                 return (x + LOOP - 6 + half, i32::midpoint(y, to_y) + 4 * (tenths - 2));
@@ -245,28 +284,62 @@ impl<'a> Page<'a> {
         );
     }
 
-    fn legend(&self, svg: &mut String, y: i32) {
-        let mut x = LEFT;
+    /// What the colours mean.
+    fn legend(&self) -> Vec<Entry> {
         let used = |name: &str| self.bars.iter().any(|bar| bar.name == name);
         let dma = self.sequence.arrows.iter().any(|arrow| arrow.dma);
         let bars = COLOURS.iter().filter(|(name, _)| used(name)).map(|&(name, colour)| {
-            (if name == "copy" { "copy by the core" } else { name }, colour, "1")
+            (if name == "copy" { "copy by the core" } else { name }, Some((colour, "1")))
         });
-        for (name, colour, opacity) in bars.chain(dma.then_some(("DMA", DMA, "0.3"))) {
+        let dma = dma.then_some(("DMA", Some((DMA, "0.3"))));
+        bars.chain(dma).chain([("time is not to scale", None)]).collect()
+    }
+}
+
+/// An entry of the legend: its words, and colour and opacity of its sample where it has one.
+type Entry = (&'static str, Option<(&'static str, &'static str)>);
+
+/// How much of a row an entry takes.
+fn entry_width((name, sample): &Entry) -> i32 {
+    let words = 7 * i32::try_from(name.len()).expect("a short name");
+    if sample.is_some() { SAMPLE + words + 20 } else { words }
+}
+
+/// The entries in rows of this width.
+fn rows(entries: &[Entry], width: i32) -> Vec<Vec<Entry>> {
+    let mut rows = vec![Vec::new()];
+    let mut free = width;
+    for entry in entries {
+        let wide = entry_width(entry);
+        if wide > free {
+            rows.push(Vec::new());
+            free = width;
+        }
+        rows.last_mut().expect("there is a first row").push(*entry);
+        free -= wide;
+    }
+    rows
+}
+
+/// One row of the legend.
+fn explain(row: &[Entry], y: i32, svg: &mut String) {
+    let mut x = LEFT;
+    for entry in row {
+        let (name, sample) = entry;
+        if let Some((colour, opacity)) = sample {
             let _ = writeln!(
                 svg,
                 "<rect x=\"{x}\" y=\"{}\" width=\"18\" height=\"10\" fill=\"{colour}\" \
-                 fill-opacity=\"{opacity}\"/>\n<text x=\"{}\" y=\"{y}\" font-size=\"12\" \
-                 fill=\"{SOFT}\">{name}</text>",
-                y - 9,
-                x + 24
+                 fill-opacity=\"{opacity}\"/>",
+                y - 9
             );
-            x += 44 + 8 * i32::try_from(name.len()).expect("a short name");
         }
         let _ = writeln!(
             svg,
-            "<text x=\"{x}\" y=\"{y}\" font-size=\"12\" fill=\"{SOFT}\">time is not to scale</text>"
+            "<text x=\"{}\" y=\"{y}\" font-size=\"12\" fill=\"{SOFT}\">{name}</text>",
+            if sample.is_some() { x + SAMPLE } else { x }
         );
+        x += entry_width(entry);
     }
 }
 
@@ -296,10 +369,12 @@ fn distance(ps: u64) -> i32 {
     if decades < 4 { 3 } else { 10 + 11 * (decades - 4) }
 }
 
-/// A moment with four digits or fewer.
-fn short(ps: u64) -> String {
-    let digits = ps.max(1).ilog10() + 1;
-    let cut = 10_u64.pow(digits.saturating_sub(4));
+/// The digits of the largest moment.
+const DIGITS: u32 = u64::MAX.ilog10() + 1;
+
+/// A moment with so many digits or fewer.
+fn short(ps: u64, digits: u32) -> String {
+    let cut = 10_u64.pow((ps.max(1).ilog10() + 1).saturating_sub(digits));
     TimeDelta::from_ps(ps / cut * cut).to_string()
 }
 
@@ -373,6 +448,26 @@ mod tests {
             let apart =
                 |(_, a, b): &(String, i32, i32)| (a - x).abs() >= wide || (b - y).abs() >= 13;
             assert!(labels[..at].iter().all(apart), "{labels:?}");
+        }
+    }
+
+    #[test]
+    fn moments_that_follow_each_other_read_differently_and_the_legend_stays_inside() {
+        let arrows = vec![
+            arrow("FIN", 100_000_000, 101_611_000, false),
+            arrow("FIN", 101_640_000, 101_655_000, false),
+        ];
+        let bar = |(name, _)| Lasting { rank: 0, name, from_ps: 10_000_000, to_ps: 19_000_000 };
+        let bars = COLOURS.map(bar).to_vec();
+        let full = Sequence { bars, ..sequence(arrows) };
+        let svg = sequence_svg(&full).unwrap();
+        let moments: Vec<&str> = svg.lines().filter(|line| line.ends_with(" us</text>")).collect();
+        let texts: Vec<&str> = moments.iter().map(|line| line.split('>').nth(1).unwrap()).collect();
+        assert!(texts.windows(2).all(|pair| pair[0] != pair[1]), "{texts:?}");
+        let width = svg.split("width=\"").nth(1).unwrap().split('"').next().unwrap();
+        let width: i32 = width.parse().unwrap();
+        for row in rows(&Page::new(&full).legend(), width - LEFT) {
+            assert!(LEFT + row.iter().map(entry_width).sum::<i32>() <= width, "{row:?}");
         }
     }
 

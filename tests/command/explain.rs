@@ -439,6 +439,53 @@ fn what_shows_one_point_refuses_a_sweep_and_writes_files() {
     scratch.run(&["run", "small.json", "--explain", "--resume"]).check(2, &["--resume"]);
 }
 
+/// Scenarios that exist for what their ranks say to each other leave it as pictures, with no option.
+#[test]
+fn scenarios_about_messages_leave_their_sequences() {
+    let scratch = Scratch::new("sequences");
+    scratch.run(&["run", "coop/fig01_protocols"]).check(0, &["report.html"]);
+    let folder = scratch.path("results/coop/fig01_protocols");
+    let drawn = |place: &str| fs::read_to_string(folder.join(place)).unwrap();
+    let said =
+        |svg: &str| ["RTS", "CTS", "FIN"].map(|word| svg.matches(&format!(">{word}<")).count());
+    let figures = ["figure-1.svg", "figure-2.svg", "figure-3.svg"].map(drawn);
+    assert_eq!(figures.each_ref().map(|svg| said(svg)), [[1, 1, 1], [1, 0, 1], [1, 1, 2]]);
+    let page = drawn("report.html");
+    assert!(
+        ["RPUT: the sender", "RGET: the receiver", "COOP-p2p: each"]
+            .iter()
+            .all(|own| page.contains(own))
+    );
+    // Of one value that is left, its own.
+    let one = ["run", "coop/fig01_protocols", "--set", "mpi.rendezvous_intra=rget", "--out", "one"];
+    scratch.run(&one).check(0, &["E0609", "2 figures"]);
+    assert_eq!(fs::read_to_string(scratch.path("one/figure-1.svg")).unwrap(), figures[1]);
+    assert!(!scratch.path("one/figure-2.svg").exists());
+}
+
+#[test]
+fn a_sequence_in_a_scenario_shows_one_point_that_fits() {
+    let scratch = Scratch::new("sequence-of");
+    let with = |name: &str, sequence: &str| {
+        let first = format!("\"figures\": [ {{ \"sequence\": {sequence} }}, ");
+        scratch.write(name, &SMALL.replacen("\"figures\": [ ", &first, 1));
+    };
+    with("open.json", "{}");
+    let wrong = ["error[E0607]", "figures[0].sequence", "`workload.size`", "a value of each axis"];
+    scratch.run(&["validate", "open.json"]).check(3, &wrong);
+    with("many.json", "{ \"workload.size\": \"8 B\" }");
+    let many = ["run", "many.json", "--set", "workload.size=8 B", "--set", "workload.rounds=100"];
+    let answer = scratch.run(&many);
+    answer.check(1, &["figure-1.svg is not drawn", "do not fit one picture", "fewer rounds"]);
+    assert!(scratch.path("results/many/points.csv").exists(), "its numbers are there");
+    // A figure that is left out moves no words of those behind it.
+    with("two.json", "{ \"workload.size\": \"8 B\" }");
+    let one = ["show", "two.json", "--resolved", "--set", "workload.size=64 KiB"];
+    let resolved = scratch.run(&one).check(0, &["E0609"]).json();
+    let log_x = |place: usize| resolved["figures"][place]["log_x"].as_bool();
+    assert_eq!((log_x(0), log_x(1)), (None, Some(true)));
+}
+
 /// Waits that are alike are one line; a trace says what of it was measured, and what its file is.
 #[test]
 fn equal_waits_are_one_line_and_a_trace_marks_its_warm_up() {

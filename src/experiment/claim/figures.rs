@@ -16,6 +16,8 @@ pub enum Figure {
     Curves(Curves),
     /// The sum of some metrics, a bar for each value of an axis.
     Stack(Stack),
+    /// The messages of one point over time.
+    Messages(Messages),
 }
 
 /// A width of a figure on paper.
@@ -54,9 +56,20 @@ pub struct Overlay {
     pub points: Vec<(u64, f64)>,
 }
 
+/// A figure with the messages of one point.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Messages {
+    /// Which point.
+    pub point: usize,
+    /// The figure's own title.
+    pub title: Option<String>,
+}
+
 /// A figure with curves.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curves {
+    /// Which of the scenario's figures it is, from 0.
+    pub place: usize,
     /// The axis, or the metric, on the x axis.
     pub x: String,
     /// The metric on the y axis.
@@ -113,9 +126,10 @@ impl Binder<'_> {
         for (index, node) in list.iter().enumerate() {
             let mark = self.diagnostics.mark();
             let path = format!("figures[{index}]");
-            let figure = match node.get("stack") {
-                Some(list) => self.stack(node, list, &path).map(Figure::Stack),
-                None => self.curves(node, &path, narrowed).map(Figure::Curves),
+            let figure = match (node.get("stack"), node.get("sequence")) {
+                (Some(list), _) => self.stack(node, list, &path).map(Figure::Stack),
+                (None, Some(point)) => self.messages(node, point, &path).map(Figure::Messages),
+                (None, None) => self.curves(node, index, narrowed).map(Figure::Curves),
             };
             if figure.is_none() && narrowed && self.diagnostics.drop_points(mark) {
                 dropped += 1;
@@ -169,11 +183,31 @@ impl Binder<'_> {
         None
     }
 
-    fn curves(&mut self, node: &Node, path: &str, narrowed: bool) -> Option<Curves> {
+    fn messages(&mut self, node: &Node, point: &Node, path: &str) -> Option<Messages> {
+        let path = check::join(path, "sequence");
+        let mut choice: Choice = vec![None; self.sweep.axes.len()];
+        self.assign(&mut choice, point, &path)?;
+        let mut indices = Vec::new();
+        for (axis, chosen) in self.sweep.axes.iter().zip(choice) {
+            let Some(index) = chosen.or((axis.values.len() == 1).then_some(0)) else {
+                let found = format!("no value of the axis `{}` is chosen", axis.path);
+                let allowed = "a sequence shows one point: a value of each axis is needed";
+                let one = Diagnostic::error(&codes::NO_POINT, point.span, path, found, allowed);
+                self.diagnostics.push(one.related(axis.span, "the axis is here"));
+                return None;
+            };
+            indices.push(index);
+        }
+        let title = node.word("title").map(str::to_owned);
+        Some(Messages { point: self.sweep.point_at(&indices), title })
+    }
+
+    fn curves(&mut self, node: &Node, place: usize, narrowed: bool) -> Option<Curves> {
+        let path = &format!("figures[{place}]");
         let y = self.metric(node, "y", path);
         let at = self.drawn(node, path);
         if let Some(metric) = node.get("x").and_then(Node::text).and_then(|x| self.metric_of(x)) {
-            return self.curves_over(node, metric, (y?, at?), path, narrowed);
+            return self.curves_over(node, metric, (y?, at?), place, narrowed);
         }
         let x = self.axis(node, "x", path);
         let (series, legend) = self.series(node, path, narrowed)?;
@@ -195,6 +229,7 @@ impl Binder<'_> {
         let sizes = axis.is_bytes();
         let measured = self.measured(node, y, sizes, path)?;
         Some(Curves {
+            place,
             x: axis.path.clone(),
             y: y.name.to_owned(),
             series,
@@ -297,12 +332,14 @@ impl Binder<'_> {
         node: &Node,
         over: &MetricSpec,
         (y, at): (&MetricSpec, Vec<(String, String)>),
-        path: &str,
+        place: usize,
         narrowed: bool,
     ) -> Option<Curves> {
+        let path = &format!("figures[{place}]");
         let (series, legend) = self.series(node, path, narrowed)?;
         let titled = |key: &str| node.word(key).map(str::to_owned);
         Some(Curves {
+            place,
             x: over.name.to_owned(),
             y: y.name.to_owned(),
             series,

@@ -3,6 +3,7 @@
 //! A figure with `"y": METRIC` shows curves of the metric over `x`, one for each value of `series`.
 //! A figure with `"stack": [METRIC, ...]` shows a bar for each value of the swept field `x`: the
 //! metrics, which have one unit, one after the other. `at` chooses points in both.
+//! A figure with `"sequence": POINT` shows the messages of that point, from rank to rank over time.
 
 use super::super::shape::{Field, Shape, default, optional, required, variant};
 use super::{POINT, TITLE};
@@ -17,7 +18,7 @@ const WIDTH: Field = optional(
     "Draws it for print, in this width: text of 7 pt, the legend below, the title left to a caption.",
 );
 
-/// Curves, told by `y`, or stacked bars, told by `stack`.
+/// Curves, told by `y`; stacked bars, told by `stack`; or messages over time, told by `sequence`.
 pub(super) static FIGURES: Shape = Shape::List {
     of: &Shape::Keyed(&[
         variant(
@@ -77,6 +78,19 @@ pub(super) static FIGURES: Shape = Shape::List {
                 WIDTH,
             ],
             "A stacked bar for each value of a swept field; its `note` is printed below.",
+        ),
+        variant(
+            "sequence",
+            &[
+                required(
+                    "sequence",
+                    &POINT,
+                    "{ \"mpi.rendezvous_intra\": \"rget\" }",
+                    "The point: a value of each axis; `{}` where nothing is swept.",
+                ),
+                TITLE_FIELD,
+            ],
+            "The messages of one point over time, of at most eight ranks.",
         ),
     ]),
     min: 0,
