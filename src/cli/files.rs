@@ -206,6 +206,7 @@ mod tests {
                 spent: vec![],
                 failure: None,
                 limited: false,
+                unfired: Vec::new(),
                 explanation: None,
             }
         };

@@ -32,6 +32,7 @@ use crate::report::json::run_json;
 use crate::report::numbers::in_parentheses;
 use crate::report::osu::{OsuSpec, OsuTest, osu_text};
 use crate::report::table::report_text;
+use crate::report::unfired::unfired_lines;
 
 /// Failed points that are told one by one.
 const FAILURES_SHOWN: usize = 10;
@@ -329,6 +330,9 @@ pub(super) fn verdict(terminal: Terminal, result: &RunResult, files: &Files, for
     let (limited, failed): (Vec<&PointResult>, _) =
         failed.into_iter().partition(|point| point.limited);
     let total = counted(result.points.len(), "point");
+    for line in unfired_lines(result) {
+        terminal.note(&line);
+    }
     let mut exit = 0;
     if let Some(first) = limited.first() {
         let what = format!(

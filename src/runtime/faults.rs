@@ -254,6 +254,23 @@ pub enum Effect {
 }
 
 impl Effect {
+    /// Its kind, as scenarios call it.
+    pub const fn word(&self) -> &'static str {
+        match self {
+            Self::Delay { .. } => "delay_spike",
+            Self::RateCut { .. } => "rate_cut",
+            Self::HcaStall { .. } => "hca_stall",
+            Self::Straggler { .. } => "straggler",
+            Self::OsNoise { .. } => "os_noise",
+            Self::LinkDown { .. } => "link_down",
+            Self::Loss { .. } => "packet_loss",
+            Self::Duplication { .. } => "packet_duplication",
+            Self::Reordering { .. } => "packet_reordering",
+            Self::CreditLoss { .. } => "credit_loss",
+            Self::Crash { .. } => "crash",
+        }
+    }
+
     /// The link faults of which a reliable connection must make nothing.
     pub const fn unreliable(&self) -> Option<&Wires> {
         match self {

@@ -3,13 +3,13 @@
 use super::job::{Noted, placed};
 use super::{account, explain};
 use crate::experiment::plan::{Addressing, Point, Workload};
-use crate::experiment::results::{Metric, PointResult, ResourceUse, Spent};
+use crate::experiment::results::{Metric, PointResult, ResourceUse, Spent, Unfired};
 use crate::hardware::fabric::{Boundary, Kind};
 use crate::runtime::account::{Account, Part};
 use crate::runtime::deadlock::Blocked;
 use crate::runtime::device::marks_of;
 use crate::runtime::loggops::schedule;
-use crate::runtime::timed::{Ending, Mark, Outcome, Used};
+use crate::runtime::timed::{self, Ending, Mark, Outcome, Used};
 use crate::units::{Time, TimeDelta};
 use crate::workloads::application::Task as ApplicationTask;
 use crate::workloads::collective;
@@ -39,8 +39,13 @@ pub fn point(point: &Point, outcome: &Outcome, noted: Noted) -> PointResult {
         spent: spent(outcome),
         explanation: if failure.is_none() { explain::explanation(point, outcome) } else { None },
         limited: matches!(outcome.ending, Ending::Limit(_)),
+        unfired: outcome.unfired.iter().map(unfired).collect(),
         failure,
     }
+}
+
+fn unfired(one: &timed::Unfired) -> Unfired {
+    Unfired { fault: one.fault, kind: one.kind.to_owned(), why: one.why.clone() }
 }
 
 /// How the simulated program failed, or what stopped it.
