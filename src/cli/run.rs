@@ -96,6 +96,9 @@ fn here(terminal: Terminal, arguments: &RunArguments) -> Outcome {
     if let (Format::Table, Some(note)) = (arguments.format, channels(&plan.points)) {
         terminal.note(&note);
     }
+    if let (Format::Table, Some(note)) = (arguments.format, packets_alone(&plan.points)) {
+        terminal.note(note);
+    }
     tell_where(terminal, arguments.format, &directory(arguments, &plan));
     if arguments.format == Format::Table {
         tell_of_orders(terminal, arguments, &plan);
@@ -152,6 +155,17 @@ fn channels(points: &[Point]) -> Option<String> {
              (`--set mpi.connections=shared_receive_queue`, docs/explain.md)"
         )
     })
+}
+
+/// What to compare with where messages cross links packet by packet, if no point is that.
+fn packets_alone(points: &[Point]) -> Option<&'static str> {
+    let cut = points.iter().any(|point| point.faults.cuts_messages());
+    let same = points.iter().any(|point| point.faults.only_cuts_messages());
+    (cut && !same).then_some(
+        "messages cross the links of the fault plan packet by packet, which moves times a little \
+         even where nothing is lost: compare with the faults \
+         `[{ \"kind\": \"packet_loss\", \"probability\": 0 }]`, not with none (docs/faults.md)",
+    )
 }
 
 /// Where the results go.

@@ -42,3 +42,32 @@ fn points_where_a_fault_fired_are_not_counted() {
     let all = scratch.run(&["run", "all.json", "--format", "json"]).check(0, &[]);
     assert!(!all.err.contains("did nothing") && !all.out.contains("unfired"), "{}", all.err);
 }
+
+const CUT: &str = "messages cross the links of the fault plan packet by packet";
+
+#[test]
+fn what_a_loss_is_compared_with_is_told_and_has_the_same_wires() {
+    let scratch = Scratch::new("wires");
+    let loss = |key: &str| with_faults(&format!("{{ \"kind\": \"packet_loss\", {key} }}"));
+    scratch.write("never.json", &loss("\"nth\": 4000000000"));
+    scratch.write("none.json", &loss("\"probability\": 0"));
+    scratch.write("slow.json", &with_faults("{ \"kind\": \"straggler\", \"factor\": 2 }"));
+    scratch.run(&["run", "never.json"]).check(0, &[CUT, "\"probability\": 0 }]`"]);
+    for quiet in ["none.json", "slow.json"] {
+        let answer = scratch.run(&["run", quiet]).check(0, &[]);
+        assert!(!answer.err.contains(CUT) && !answer.err.contains("did nothing"), "{}", answer.err);
+    }
+    let latencies = |name: &str| {
+        let json = scratch.run(&["run", name, "--format", "json"]).check(0, &[]).json();
+        let points = json["points"].as_array().unwrap().clone();
+        points.iter().map(|point| point["metrics"]["latency"].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(latencies("never.json"), latencies("none.json"));
+    // A sweep that has a point without loss is its own comparison.
+    let axis = "\"sweep\": { \"faults[0].probability\": [0, 0.01],";
+    let swept = loss("\"probability\": 0").replace("\"sweep\": {", axis);
+    let head = swept.split("\"figures\"").next().unwrap().trim_end().trim_end_matches(',');
+    scratch.write("swept.json", &format!("{head} }}"));
+    let answer = scratch.run(&["run", "swept.json"]).check(0, &[]);
+    assert!(!answer.err.contains(CUT), "{}", answer.err);
+}

@@ -7,7 +7,7 @@
 use super::faults::{Armed, Faults};
 use super::{Lends, Machine, Program, Timed};
 use crate::protocols::contract::Process;
-use crate::runtime::faults::{Begin, Effect, Fault, Hits};
+use crate::runtime::faults::{Begin, Effect, Fault};
 use crate::units::Time;
 
 /// A fault that did nothing in a run.
@@ -44,7 +44,7 @@ where
         end: Time,
     ) -> Option<String> {
         let fault = &armed.fault;
-        if armed.fired || asks_for_nothing(fault) {
+        if armed.fired || fault.asks_for_nothing() {
             None
         } else if fault.effect.is_of_cores() {
             self.why_no_core(faults, number, end)
@@ -88,16 +88,6 @@ where
         let none = noises.all(|noise| noise.free_between(Time::ZERO, end) == elapsed);
         none.then(|| format!("the run ended at {end}, before the first interruption"))
     }
-}
-
-/// Whether it changes nothing by its own numbers.
-const fn asks_for_nothing(fault: &Fault) -> bool {
-    matches!(
-        fault.effect,
-        Effect::Loss { hits: Hits::Chance(0), .. }
-            | Effect::Duplication { hits: Hits::Chance(0), .. }
-            | Effect::Reordering { hits: Hits::Chance(0), .. }
-    )
 }
 
 /// Why a fault that began found nothing to do, if so: what changes a resource has done so.
