@@ -112,6 +112,11 @@ impl Interrupt {
         self.stop.load(Ordering::SeqCst)
     }
 
+    /// The flag of the first signal, for what cannot say how long it looks at it.
+    pub(super) fn for_ever(&self) -> &'static AtomicBool {
+        Box::leak(Box::new(Arc::clone(&self.stop)))
+    }
+
     /// Says once what happened, and answers the exit code.
     pub(super) fn stopped(&self) -> u8 {
         let signal = self.which.load(Ordering::SeqCst);
