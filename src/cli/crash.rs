@@ -4,6 +4,7 @@ use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use super::signals;
 use super::terminal::{Outcome, Problem};
 use crate::experiment::codes;
 
@@ -25,6 +26,7 @@ pub(super) fn guard(command: impl FnOnce() -> Outcome) -> Result<Outcome, Proble
 
 /// The text of a panic says nothing to a user: only its place is kept.
 fn remember(info: &PanicHookInfo<'_>) {
+    signals::note_panic();
     let place = info.location().map(ToString::to_string);
     *PLACE.lock().unwrap_or_else(PoisonError::into_inner) = place;
 }

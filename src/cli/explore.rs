@@ -14,6 +14,7 @@ use std::path::PathBuf;
 use super::args::{CheckFormat, ExploreArguments, OrderStrategy, ReplayArguments};
 use super::output::Output;
 use super::scenario::{load, request};
+use super::signals::Interrupt;
 use super::terminal::{Failure, Outcome, Problem, Terminal, print};
 use crate::experiment::codes;
 use crate::experiment::diagnostic::quote;
@@ -23,6 +24,7 @@ use crate::experiment::explore::{
 };
 use crate::experiment::library::embedded;
 use crate::experiment::plan::Plan;
+use crate::runtime::explore::Stop;
 use crate::runtime::faults::Allowed;
 use crate::units::Bytes;
 
@@ -99,11 +101,13 @@ pub(super) fn explore(terminal: Terminal, arguments: &ExploreArguments) -> Outco
     }
     let dot = arguments.dot.as_ref().map(|path| Output::new("--dot", path, &job.files));
     let dot = dot.transpose()?;
+    let interrupt = Interrupt::listen(terminal, "not every order was tried".to_owned());
+    options.stop = Some(Stop(interrupt.for_ever()));
     #[expect(clippy::disallowed_types, reason = "for a reader's eyes, on standard error only")]
     let began = std::time::Instant::now();
     let mut found = job.subject.explore(&options);
     let took = began.elapsed();
-    if let Some((entry, planted, size)) = &job.protocol {
+    if let (Some((entry, planted, size)), false) = (&job.protocol, interrupt.came()) {
         let build = |size| Some(entry.subject(size, *planted));
         explore::smallest(&mut found, *size, entry.least, &options, build);
     }
@@ -120,6 +124,9 @@ pub(super) fn explore(terminal: Terminal, arguments: &ExploreArguments) -> Outco
         draw(terminal, output, &found)?;
     }
     terminal.note(&words::pace(&found, took));
+    if found.stopped == Some(Stopped::Asked) {
+        return Ok(interrupt.stopped());
+    }
     if verdict == Verdict::CutOff {
         let problem = Problem::new(&codes::NOT_ALL_ORDERS, words::why_cut_off(&found));
         terminal.problem(&problem.help(words::help_cut_off(&found, options.reduce)));
@@ -354,10 +361,11 @@ fn subject_of(
     Ok(entry.subject(size, planted))
 }
 
-/// Why an exhaustive search did not come to its end, as a reader knows it.
+/// Why an exploration did not come to its end, as a reader knows it.
 const fn stopped_in_words(stopped: Stopped) -> &'static str {
     match stopped {
         Stopped::States => "there are more states than the budget allows",
         Stopped::Memory => "the search needs more memory than it may take",
+        Stopped::Asked => "it was asked to stop",
     }
 }

@@ -229,6 +229,7 @@ mod tests {
                 spent: vec![],
                 failure: None,
                 limited: false,
+                unfired: Vec::new(),
                 explanation: None,
             }
         };

@@ -57,6 +57,7 @@ pub fn main() -> ExitCode {
         Err(exit) => return ExitCode::from(exit),
     };
     signals::outlive_long_files();
+    signals::end_at_failed_allocations();
     let terminal = Terminal::new(arguments.error_format, arguments.color);
     let exit = match crash::guard(|| dispatch(terminal, arguments.command)) {
         Ok(Ok(exit) | Err(Failure::Said(exit))) => exit,

@@ -21,7 +21,7 @@ use crate::experiment::codes;
 use crate::experiment::diagnostic::quote;
 use crate::experiment::inputs::{self, Inputs};
 use crate::experiment::plan::connections::many_channels;
-use crate::experiment::plan::{Plan, Request, Workload};
+use crate::experiment::plan::{Addressing, Plan, Point, Request, Workload};
 use crate::experiment::program::{Unfreed, never_freed, takes_any};
 use crate::experiment::results::{PointResult, RunResult, Supposed};
 use crate::experiment::run::{self, RunError, RunOptions};
@@ -33,6 +33,7 @@ use crate::report::json::run_json;
 use crate::report::numbers::in_parentheses;
 use crate::report::osu::{OsuSpec, OsuTest, osu_text};
 use crate::report::table::report_text;
+use crate::report::unfired::unfired_lines;
 
 /// Failed points that are told one by one.
 const FAILURES_SHOWN: usize = 10;
@@ -96,6 +97,9 @@ fn here(terminal: Terminal, arguments: &RunArguments) -> Outcome {
     if let (Format::Table, Some(note)) = (arguments.format, many_channels(&plan.points)) {
         terminal.note(&note);
     }
+    if let (Format::Table, Some(note)) = (arguments.format, packets_alone(&plan.points)) {
+        terminal.note(note);
+    }
     tell_where(terminal, arguments.format, &directory(arguments, &plan));
     if arguments.format == Format::Table {
         tell_of_orders(terminal, arguments, &plan);
@@ -136,6 +140,17 @@ pub(super) fn tell_where(terminal: Terminal, format: Format, directory: &Path) {
         let (directory, page) = (quote(&directory.display().to_string()), files::PAGE);
         terminal.note(&format!("results in {directory} ({page})"));
     }
+}
+
+/// What to compare with where messages cross links packet by packet, if no point is that.
+fn packets_alone(points: &[Point]) -> Option<&'static str> {
+    let cut = points.iter().any(|point| point.faults.cuts_messages());
+    let same = points.iter().any(|point| point.faults.only_cuts_messages());
+    (cut && !same).then_some(
+        "messages cross the links of the fault plan packet by packet, which moves times a little \
+         even where nothing is lost: compare with the faults \
+         `[{ \"kind\": \"packet_loss\", \"probability\": 0 }]`, not with none (docs/faults.md)",
+    )
 }
 
 /// Where the results go.
@@ -340,6 +355,9 @@ pub(super) fn verdict(terminal: Terminal, result: &RunResult, files: &Files, for
     let (limited, failed): (Vec<&PointResult>, _) =
         failed.into_iter().partition(|point| point.limited);
     let total = counted(result.points.len(), "point");
+    for line in unfired_lines(result) {
+        terminal.note(&line);
+    }
     let mut exit = 0;
     if let Some(first) = limited.first() {
         let what = format!(

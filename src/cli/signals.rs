@@ -2,14 +2,15 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+use signal_hook::consts::{SIGABRT, SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
 
 use super::terminal::Terminal;
+use crate::experiment::codes::ExitClass;
 
 /// Points that are under way when a signal comes get so long to end.
 const GRACE: Duration = Duration::from_millis(1500);
@@ -18,6 +19,21 @@ const GRACE: Duration = Duration::from_millis(1500);
 pub(super) fn outlive_long_files() {
     // Where it cannot be asked for, the signal ends the program as before.
     let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
+}
+
+/// Whether an abort can only be an allocation that failed: not after a panic.
+static NO_PANIC: LazyLock<Arc<AtomicBool>> = LazyLock::new(|| Arc::new(AtomicBool::new(true)));
+
+/// An allocation that the system refuses ends the process as limits do. The standard library says how
+/// much was asked for, and aborts: nothing can be cleared up then, and nothing that was kept is lost.
+pub(super) fn end_at_failed_allocations() {
+    let limit = i32::from(ExitClass::Limit.exit_code());
+    let _ = signal_hook::flag::register_conditional_shutdown(SIGABRT, limit, NO_PANIC.clone());
+}
+
+/// From now on an abort may be a panic within another.
+pub(super) fn note_panic() {
+    NO_PANIC.store(false, Ordering::SeqCst);
 }
 
 /// Whether and by what this process was asked to stop.
@@ -44,11 +60,20 @@ impl Interrupt {
             terminal,
             advice,
         };
-        // Without the right to listen, a signal ends the program the system's way, and the
+        // Without the right to listen, or a thread for it, a signal ends the program the system's way, and the
         // journal keeps the points all the same.
-        if let Ok(mut signals) = Signals::new([SIGINT, SIGTERM, SIGHUP]) {
-            let heard = interrupt.clone();
-            thread::spawn(move || signals.forever().for_each(|signal| heard.hear(signal)));
+        let heard = interrupt.clone();
+        let (listens, begun) = mpsc::channel::<()>();
+        let started = thread::Builder::new().spawn(move || {
+            let signals = Signals::new([SIGINT, SIGTERM, SIGHUP]);
+            drop(listens);
+            if let Ok(mut signals) = signals {
+                signals.forever().for_each(|signal| heard.hear(signal));
+            }
+        });
+        if started.is_ok() {
+            // It ends when the other side is dropped: the signals are heard from here on.
+            let _ = begun.recv();
         }
         interrupt
     }
@@ -73,15 +98,23 @@ impl Interrupt {
         }
         self.which.store(signal, Ordering::SeqCst);
         let late = self.clone();
-        thread::spawn(move || {
+        let waits = thread::Builder::new().spawn(move || {
             thread::sleep(GRACE);
             late.end(i32::from(late.stopped()));
         });
+        if waits.is_err() {
+            self.end(i32::from(self.stopped()));
+        }
     }
 
     /// Whether a signal came.
     pub(super) fn came(&self) -> bool {
         self.stop.load(Ordering::SeqCst)
+    }
+
+    /// The flag of the first signal, for what cannot say how long it looks at it.
+    pub(super) fn for_ever(&self) -> &'static AtomicBool {
+        Box::leak(Box::new(Arc::clone(&self.stop)))
     }
 
     /// Says once what happened, and answers the exit code.

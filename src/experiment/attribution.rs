@@ -109,6 +109,7 @@ mod tests {
                 used("node 12 link out", 2),
             ],
             spent: vec![spent("queue walk", walk), spent("waiting", wait)],
+            unfired: Vec::new(),
             explanation: None,
             failure: None,
             limited: false,

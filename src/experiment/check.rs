@@ -385,6 +385,7 @@ mod tests {
             metrics: vec![Metric { name: "latency".to_owned(), value: *value, unit: "us" }],
             resources: Vec::new(),
             spent: Vec::new(),
+            unfired: Vec::new(),
             explanation: None,
             failure: None,
             limited: false,

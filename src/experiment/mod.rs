@@ -26,6 +26,7 @@ pub mod explore;
 pub mod fit;
 pub mod fresh;
 pub mod goal;
+pub mod host;
 pub mod in_step;
 pub mod inputs;
 pub mod json;

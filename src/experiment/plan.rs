@@ -426,6 +426,8 @@ pub struct Limits {
     pub time: TimeDelta,
     /// What it may hold, as [`crate::runtime::held`] counts it.
     pub memory: Bytes,
+    /// Whether the scenario says so: otherwise it may hold no more than this host has.
+    pub memory_given: bool,
 }
 
 /// 200 days: the clock ends at 213.

@@ -56,8 +56,21 @@ pub struct PointResult {
     pub failure: Option<String>,
     /// Whether what ended it was a limit of the scenario.
     pub limited: bool,
+    /// Faults of the plan that did nothing, in the order of the plan.
+    pub unfired: Vec<Unfired>,
     /// Where the measured time went, where that was asked for and the program finished.
     pub explanation: Option<Explanation>,
+}
+
+/// A fault of the plan that did nothing.
+#[derive(Clone, Debug, Eq, PartialEq, serde::Deserialize, serde::Serialize)]
+pub struct Unfired {
+    /// Its place in `faults`, from 0.
+    pub fault: usize,
+    /// Its `kind`.
+    pub kind: String,
+    /// Why it did nothing.
+    pub why: String,
 }
 
 /// Where the measured time of a point went, along the critical path to its end.
@@ -126,6 +139,7 @@ impl PointResult {
             spent: Vec::new(),
             failure: None,
             limited: false,
+            unfired: Vec::new(),
             explanation: None,
         }
     }

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 
+use super::host::{self, Bound};
 use super::judge;
 use super::plan::{Plan, Point};
 use super::results::{PointResult, RunResult};
@@ -116,10 +117,6 @@ pub fn run(
 /// # Errors
 ///
 /// [`RunError`]; points that were kept stay kept.
-///
-/// # Panics
-///
-/// When the thread pool cannot be built.
 pub fn run_points(
     open: &[&Point],
     options: RunOptions<'_>,
@@ -127,24 +124,23 @@ pub fn run_points(
 ) -> Result<Vec<PointResult>, RunError> {
     let keep = Mutex::new(keep);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(options.jobs.max(1)).build();
-    let pool = pool.expect("threads can be started");
-    // One point after the other is handed out: the outermost axis is often the cheapest first.
-    let results: Vec<Result<Option<PointResult>, RunError>> = pool.install(|| {
-        open.par_iter()
-            .with_max_len(1)
-            .map(|point| {
-                if options.stop.load(Ordering::Relaxed) {
-                    return Ok(None);
-                }
-                let keep_causes = if options.explain { Keep::Causes } else { Keep::Nothing };
-                let ran = run_point(point, keep_causes);
-                let (result, _) = ran.map_err(|error| point_error(point, &error))?;
-                let mut keep = keep.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-                keep(&result)?;
-                Ok(Some(result))
-            })
-            .collect()
-    });
+    let one = |point: &&Point| {
+        if options.stop.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        let keep_causes = if options.explain { Keep::Causes } else { Keep::Nothing };
+        let ran = run_point(point, keep_causes);
+        let (result, _) = ran.map_err(|error| point_error(point, &error))?;
+        let mut keep = keep.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        keep(&result)?;
+        Ok(Some(result))
+    };
+    let results: Vec<Result<Option<PointResult>, RunError>> = match pool {
+        // One point after the other is handed out: the outermost axis is often the cheapest first.
+        Ok(pool) => pool.install(|| open.par_iter().with_max_len(1).map(one).collect()),
+        // The system gives no threads: the same points on this one.
+        Err(_) => open.iter().map(one).collect(),
+    };
     results.into_iter().filter_map(Result::transpose).collect()
 }
 
@@ -191,9 +187,20 @@ pub fn run_point(
 fn refused(point: &Point, limit: LimitReached) -> PointResult {
     PointResult {
         digest: Digest::of_digests([]).to_string(),
-        failure: Some(limit.to_string()),
+        failure: Some(limit_in_words(point, &limit)),
         limited: true,
         ..PointResult::at(point.index, point.params.clone())
+    }
+}
+
+/// A limit that was reached, and what of this host has set it, if it did.
+pub(super) fn limit_in_words(point: &Point, limit: &LimitReached) -> String {
+    let LimitReached::Memory { .. } = limit else { return limit.to_string() };
+    match host::memory_of(point.limits).1 {
+        Some(Bound { of, .. }) => {
+            format!("{limit}; the limit is {of}, as the scenario gives none")
+        }
+        None => limit.to_string(),
     }
 }
 

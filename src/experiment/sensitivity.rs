@@ -149,6 +149,7 @@ mod tests {
             metrics: vec![Metric { name: "latency".into(), value: *value, unit: "us" }],
             resources: Vec::new(),
             spent: Vec::new(),
+            unfired: Vec::new(),
             explanation: None,
             failure: None,
             limited: false,

@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::error::ReportError;
 use super::numbers::{exact, percent};
 use super::table::{Table, constants_text, legend, tables};
+use super::unfired::unfired_lines;
 use crate::experiment::results::{
     ClaimResult, ClaimRole, ClaimStatus, PointResult, ResourceUse, RunResult,
 };
@@ -124,6 +125,7 @@ struct View<'a> {
     claims: Vec<ClaimGroup<'a>>,
     deviations: usize,
     failures: Vec<(String, &'a str)>,
+    unfired: Vec<String>,
     resources: ResourceTable,
     assumed: Vec<&'a Provenance>,
     known: Vec<&'a Provenance>,
@@ -153,6 +155,7 @@ impl<'a> View<'a> {
             claims: claim_groups(&result.claims),
             deviations: deviations(&result.claims),
             failures: failures(&result.points),
+            unfired: unfired_lines(result),
             resources: resources(&result.points),
             assumed,
             known,

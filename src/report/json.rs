@@ -15,7 +15,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use super::csv::finite;
 use super::error::ReportError;
 use crate::experiment::results::{
-    ClaimResult, ClaimStatus, Explanation, Metric, PointResult, RunResult, Supposed,
+    ClaimResult, ClaimStatus, Explanation, Metric, PointResult, RunResult, Supposed, Unfired,
 };
 
 /// Version of both shapes, written under the key `schema`.
@@ -69,10 +69,25 @@ pub struct PointDocument {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub failure: Option<String>,
+    /// Faults of the plan that did nothing; only where there are such.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unfired: Vec<UnfiredDocument>,
     /// Where the measured time went; only where `--explain` asked for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "ExplanationDocument")]
     pub explanation: Option<ExplanationDocument>,
+}
+
+/// A fault of the plan that did nothing.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, JsonSchema)]
+#[schemars(rename = "Unfired")]
+pub struct UnfiredDocument {
+    /// Its place in `faults` of the scenario, from 0.
+    pub fault: usize,
+    /// Its `kind`.
+    pub kind: String,
+    /// Why it did nothing.
+    pub why: String,
 }
 
 /// Where the measured time of a point went.
@@ -393,8 +408,13 @@ fn point_document(point: &PointResult) -> Result<PointDocument, ReportError> {
         digest: point.digest.clone(),
         metrics: values(point, &point.metrics)?,
         failure: point.failure.clone(),
+        unfired: point.unfired.iter().map(unfired_document).collect(),
         explanation: point.explanation.as_ref().map(explanation_document),
     })
+}
+
+fn unfired_document(one: &Unfired) -> UnfiredDocument {
+    UnfiredDocument { fault: one.fault, kind: one.kind.clone(), why: one.why.clone() }
 }
 
 fn what_if_documents(result: &RunResult) -> Result<Vec<SupposedDocument>, ReportError> {

@@ -18,6 +18,7 @@ pub mod osu;
 pub mod sequence;
 pub mod table;
 pub mod timeline;
+pub mod unfired;
 pub mod what_if;
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ pub(super) fn ping_pong() -> RunResult {
         spent: vec![],
         failure: None,
         limited: false,
+        unfired: Vec::new(),
         explanation: None,
     };
     RunResult {
@@ -81,6 +82,7 @@ fn message_rate_point(index: usize, senders: u32, power: u32) -> PointResult {
         spent: vec![],
         failure: None,
         limited: false,
+        unfired: Vec::new(),
         explanation: None,
     }
 }

@@ -474,6 +474,7 @@ impl Running {
         });
         Outcome {
             faults: Tally::default(),
+            unfired: Vec::new(),
             ending,
             end,
             events: self.simulation.events(),

@@ -24,7 +24,7 @@ mod story;
 
 pub use bridge::{Drift, Final, compare, replay};
 pub use schedule::{Pct, Walk, drive, walk};
-pub use search::{Rule, Scope, search};
+pub use search::{Rule, Scope, Stop, search};
 pub use shrink::{Failure, Forced, failure_of, forced, shrink};
 pub use story::{Story, Told, tell};
 
@@ -82,6 +82,8 @@ pub struct Survey {
     pub complete: bool,
     /// Whether it was the memory that did not suffice, where it is not complete.
     pub out_of_memory: bool,
+    /// Whether it was ended from outside, where it is not complete.
+    pub interrupted: bool,
     /// The shortest way to a livelocked state.
     pub way_to_livelock: Option<Vec<Choice>>,
     /// How many choices of [`Self::way_to_dead`] lead to where it can no longer be avoided.

@@ -27,6 +27,16 @@ impl FaultPlan {
         self.faults.iter().any(|fault| matches!(fault.effect, Effect::Crash { .. }))
     }
 
+    /// Whether links may lose, repeat or reorder packets: messages then cross them packet by packet.
+    pub fn cuts_messages(&self) -> bool {
+        self.faults.iter().any(|fault| fault.effect.unreliable().is_some())
+    }
+
+    /// Whether messages cross links packet by packet, and nothing happens to one.
+    pub fn only_cuts_messages(&self) -> bool {
+        self.cuts_messages() && self.faults.iter().all(Fault::asks_for_nothing)
+    }
+
     /// What the untimed world may do to packets for this plan: one of each kind that it names,
     /// whatever its chances and times are.
     pub fn allowed(&self) -> Allowed {
@@ -138,6 +148,18 @@ pub struct Fault {
     pub begin: Begin,
     /// How long it lasts; `None`: to the end of the run.
     pub length: Option<TimeDelta>,
+}
+
+impl Fault {
+    /// Whether it changes nothing by its own numbers.
+    pub const fn asks_for_nothing(&self) -> bool {
+        matches!(
+            self.effect,
+            Effect::Loss { hits: Hits::Chance(0), .. }
+                | Effect::Duplication { hits: Hits::Chance(0), .. }
+                | Effect::Reordering { hits: Hits::Chance(0), .. }
+        )
+    }
 }
 
 /// When a fault begins.
@@ -254,6 +276,23 @@ pub enum Effect {
 }
 
 impl Effect {
+    /// Its kind, as scenarios call it.
+    pub const fn word(&self) -> &'static str {
+        match self {
+            Self::Delay { .. } => "delay_spike",
+            Self::RateCut { .. } => "rate_cut",
+            Self::HcaStall { .. } => "hca_stall",
+            Self::Straggler { .. } => "straggler",
+            Self::OsNoise { .. } => "os_noise",
+            Self::LinkDown { .. } => "link_down",
+            Self::Loss { .. } => "packet_loss",
+            Self::Duplication { .. } => "packet_duplication",
+            Self::Reordering { .. } => "packet_reordering",
+            Self::CreditLoss { .. } => "credit_loss",
+            Self::Crash { .. } => "crash",
+        }
+    }
+
     /// The link faults of which a reliable connection must make nothing.
     pub const fn unreliable(&self) -> Option<&Wires> {
         match self {

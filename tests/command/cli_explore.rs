@@ -1,6 +1,6 @@
 //! `mpisim explore` and `mpisim replay` as a user meets them.
 
-use crate::binary::Scratch;
+use crate::binary::{Answer, Scratch};
 
 /// Rank 1 takes whatever comes first: the exact receive then waits for ever, in some orders.
 const RACE: &str = r#"{
@@ -199,5 +199,52 @@ fn what_cannot_be_meant_is_refused() {
     for [name, first, second] in [gpu, core] {
         let says = ["E0703", "a packing has no ranks", "mpi.payload=real"];
         scratch.run(&["explore", name, "--set", first, "--set", second]).check(2, &says);
+    }
+}
+
+/// Waits until a process hears SIGINT, and sends it a signal.
+#[cfg(target_os = "linux")]
+fn interrupt(child: &std::process::Child, name: &str) {
+    let hears = || {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
+        u64::from_str_radix(caught.trim(), 16).unwrap() & 0b10 != 0
+    };
+    while !hears() {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    std::thread::sleep(std::time::Duration::from_millis(50));
+    let mut kill = std::process::Command::new("kill");
+    assert!(kill.args([name, &child.id().to_string()]).status().unwrap().success());
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn an_exploration_that_is_asked_to_stop_tells_what_it_knows() {
+    use std::process::Stdio;
+    let scratch = Scratch::new("explore-stop");
+    for (name, exit, said, more) in [
+        ("-INT", 130, "stopped by SIGINT; not every order was tried", &[][..]),
+        ("-TERM", 143, "stopped by SIGTERM", &["--format", "json"]),
+        (
+            "-HUP",
+            129,
+            "stopped by SIGHUP",
+            &["--strategy", "walk", "--budget", "schedules=4000000000"],
+        ),
+    ] {
+        let arguments = ["explore", "mutex/mcs", "--ranks", "4", "--ops", "4"];
+        let mut command = scratch.command(&[&arguments[..], more].concat());
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        interrupt(&child, name);
+        let answer = Answer::from(child.wait_with_output().unwrap()).check(exit, &[said]);
+        if name == "-TERM" {
+            let json = answer.json();
+            assert_eq!((&json["verdict"], &json["complete"]), (&"cut_off".into(), &false.into()));
+            assert!(json["states"].as_u64().unwrap() > 0, "{json}");
+        } else {
+            let known = answer.out.contains("states  ") || answer.out.contains("schedules ");
+            assert!(known && answer.out.contains("nothing was found, but it was asked to stop"));
+        }
     }
 }

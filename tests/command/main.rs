@@ -21,6 +21,7 @@ mod diff;
 mod documented;
 mod explain;
 mod failures;
+mod faults;
 mod fit;
 mod goal;
 mod golden;

@@ -1,6 +1,8 @@
 //! A limit of memory: points that pass it fail by name, before they begin or after the same event
 //! everywhere, and the others go on.
 
+#[cfg(target_os = "linux")]
+use crate::binary::Answer;
 use crate::binary::{SMALL, Scratch};
 
 /// Barriers of a few ranks and of many.
@@ -157,4 +159,51 @@ fn few_events_that_take_much_are_seen() {
     let (_, after) = answer.err.split_once("reached after ").unwrap();
     let events: u64 = after.split(' ').next().unwrap().parse().unwrap();
     assert!(events < 100, "the queue is there long before 4,096 events: {}", answer.err);
+}
+
+/// The program where the system allows it so many KiB of address space.
+#[cfg(target_os = "linux")]
+fn in_address_space(scratch: &Scratch, kib: u32, arguments: &str) -> Answer {
+    let program = env!("CARGO_BIN_EXE_mpisim");
+    let line = format!("ulimit -v {kib} && exec '{program}' {arguments}");
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", &line]).env("RUST_BACKTRACE", "0").current_dir(&scratch.0);
+    Answer::from(shell.output().unwrap())
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn where_the_scenario_says_nothing_a_point_may_hold_what_the_process_can_have() {
+    let scratch = Scratch::new("memory-host");
+    scratch.write("ranks.json", &ranks());
+    // 131,072 ranks with a thread each take 640 MiB.
+    let run = "run ranks.json --set workload.ranks_per_node=64 --set nodes=2048 --jobs 1";
+    let said = [
+        "the limit of 500000 KiB of memory was reached before the first event",
+        "the limit is that of its address space (`ulimit -v`), as the scenario gives none",
+    ];
+    in_address_space(&scratch, 500_000, run).check(5, &said);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn an_allocation_that_fails_ends_with_a_sentence_and_five() {
+    let scratch = Scratch::new("memory-fails");
+    let large = bytes().replace(r#"["8 B", "1 KiB", "64 KiB"]"#, r#"["1 GiB"]"#);
+    let head = large.split("\"figures\"").next().unwrap().trim_end().trim_end_matches(',');
+    scratch.write("large.json", &format!("{head} }}"));
+    let run = "run large.json --set limits.memory='64 GiB' --jobs 1";
+    let answer = in_address_space(&scratch, 600_000, run).check(5, &[" bytes failed"]);
+    assert!(answer.err.starts_with("memory allocation of "), "{}", answer.err);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn without_threads_the_points_are_run_one_after_the_other() {
+    let scratch = Scratch::new("memory-threads");
+    scratch.write("small.json", SMALL);
+    let whole = scratch.run(&["run", "small.json", "--format", "csv"]).check(0, &[]).out;
+    // There is no address space for the stacks of so many threads.
+    let run = "run small.json --format csv --jobs 1000";
+    assert_eq!(in_address_space(&scratch, 300_000, run).check(0, &[]).out, whole);
 }

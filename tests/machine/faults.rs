@@ -105,3 +105,77 @@ fn noise_of_a_plan_takes_its_share() {
     // 10 us of work lose 2 to 3, 6 to 7 and 10 to 11 us.
     assert_eq!(later(8, noise), 3 * US);
 }
+
+/// Kind and reason of each fault that did nothing.
+fn unfired(faults: &str) -> Vec<(&'static str, String)> {
+    run(8, faults).unfired.into_iter().map(|one| (one.kind, one.why)).collect()
+}
+
+/// Which of all kinds do nothing at `when`.
+fn silent_at(when: &str) -> Vec<&'static str> {
+    let resource = r#""where": "host 0 to switch 1.0""#;
+    let all = [
+        format!(r#""kind": "delay_spike", {resource}, "extra": "1 us""#),
+        format!(r#""kind": "rate_cut", {resource}, "left": 0.5"#),
+        r#""kind": "hca_stall", "node": 0, "for": "1 us""#.to_owned(),
+        r#""kind": "straggler", "factor": 2"#.to_owned(),
+        r#""kind": "link_down", "for": "1 us""#.to_owned(),
+        r#""kind": "packet_loss", "nth": 1"#.to_owned(),
+        r#""kind": "packet_duplication", "probability": 1"#.to_owned(),
+        r#""kind": "packet_reordering", "probability": 1, "late": "1 ns""#.to_owned(),
+        r#""kind": "credit_loss", "from": 0, "to": 1, "credits": 1"#.to_owned(),
+    ];
+    let each = all.iter().map(|fault| unfired(&format!("{{ {fault}, {when} }}")));
+    each.flatten().map(|(kind, _)| kind).collect()
+}
+
+#[test]
+fn a_fault_that_did_nothing_is_told_and_one_that_fired_is_not() {
+    // The link is up again before the message leaves; all others are there when it crosses.
+    assert_eq!(silent_at(r#""at": "0 s""#), ["link_down"]);
+    let every = [
+        "delay_spike",
+        "rate_cut",
+        "hca_stall",
+        "straggler",
+        "link_down",
+        "packet_loss",
+        "packet_duplication",
+        "packet_reordering",
+        "credit_loss",
+    ];
+    assert_eq!(silent_at(r#""at": "100 s""#), every);
+    assert_eq!(later(8, r#"{ "kind": "hca_stall", "node": 0, "at": "1 s", "for": "1 us" }"#), 0);
+}
+
+#[test]
+fn why_a_fault_did_nothing_is_told() {
+    let check = |fault: &str, kind: &str, parts: &[&str]| {
+        let told = unfired(fault);
+        let [(found, why)] = told.as_slice() else { panic!("{told:?}") };
+        assert_eq!(*found, kind);
+        assert!(parts.iter().all(|part| why.contains(part)), "{why}");
+    };
+    let crash = |when: &str| format!(r#"{{ "kind": "crash", "process": 0, {when} }}"#);
+    check(&crash(r#""at": "100 s""#), "crash", &["begins at 100 s", "the run ended at "]);
+    check(&crash(r#""at_call": 9"#), "crash", &["begins with call 9 of process 0, which made 1"]);
+    check(&crash(r#""at_packet": 7"#), "crash", &["begins with packet 7, and 1 left"]);
+    let lost = r#"{ "kind": "packet_loss", "nth": 40 }"#;
+    check(lost, "packet_loss", &["hit none of the 2 packets and answers"]);
+    let before = r#"{ "kind": "link_down", "for": "1 us" }"#;
+    check(before, "link_down", &["no packet crossed its links"]);
+    let noise = r#"{ "kind": "os_noise", "period": "1 s", "length": "1 us", "phase": "500 ms" }"#;
+    check(noise, "os_noise", &["before the first interruption"]);
+    let often = r#"{ "kind": "os_noise", "period": "2 us", "length": "1 us" }"#;
+    assert_eq!(unfired(often), []);
+    check(&format!("{noise}, {often}"), "os_noise", &["a later `os_noise` takes its place"]);
+    assert_eq!(unfired(r#"{ "kind": "packet_loss", "probability": 0 }"#), [], "it asks for none");
+}
+
+#[test]
+fn a_process_that_has_ended_does_not_die() {
+    let late = r#"{ "kind": "crash", "process": 0, "at": "40 us" }"#;
+    let slow = r#"{ "kind": "delay_spike", "where": "host 0 to switch 1.0", "extra": "50 us" }"#;
+    let told = unfired(&format!("{slow}, {late}"));
+    assert_eq!(told, [("crash", "process 0 had ended, or another had died".to_owned())]);
+}

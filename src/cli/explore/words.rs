@@ -18,6 +18,7 @@ pub(super) fn help_cut_off(found: &Explored, reduce: bool) -> String {
             vec!["raise `--memory`", less, "send smaller messages: payloads count"]
         }
         Some(Stopped::States) => vec!["raise `--budget`", less],
+        Some(Stopped::Asked) => vec!["run it again", less],
         None => return format!("raise `--budget`, or {less}"),
     };
     if !reduce {

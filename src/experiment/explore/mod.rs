@@ -22,6 +22,7 @@ pub use strategy::smallest;
 pub use subject::{Start, Subject};
 pub use token::{Token, TokenError};
 
+use crate::runtime::explore::Stop;
 use crate::runtime::faults::Allowed;
 
 /// How large a protocol's job is.
@@ -68,6 +69,8 @@ pub struct Options {
     pub seed: u64,
     /// What may go wrong.
     pub faults: MayFail,
+    /// What ends it before its end.
+    pub stop: Option<Stop>,
 }
 
 /// What may go wrong in the environment: choices that nobody may wait for. One of the two, for the
@@ -111,6 +114,7 @@ impl Default for Options {
             steps: 10_000,
             seed: 1,
             faults: MayFail::default(),
+            stop: None,
         }
     }
 }

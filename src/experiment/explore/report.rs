@@ -3,13 +3,15 @@
 use super::Size;
 use crate::runtime::monitors::Sometimes;
 
-/// Why an exhaustive search did not come to its end.
+/// Why an exploration did not come to its end.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Stopped {
     /// There are more states than it may visit.
     States,
     /// There is more to keep than it may keep.
     Memory,
+    /// It was asked to stop.
+    Asked,
 }
 
 /// What one exploration did.

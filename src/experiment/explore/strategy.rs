@@ -8,7 +8,8 @@ use super::subject::{Start, Subject};
 use super::{MayFail, Options, Size, Strategy};
 use crate::protocols::contract::{Machine, Program};
 use crate::runtime::explore::{
-    self, Failure, Pct, Rule, Scope, Story, Survey, drive, failure_of, search, shrink, tell, walk,
+    self, Failure, Pct, Rule, Scope, Stop, Story, Survey, drive, failure_of, search, shrink, tell,
+    walk,
 };
 use crate::runtime::monitors::buffers::Lends;
 use crate::runtime::untimed::{Choice, CrashReport, Outcome, World};
@@ -45,7 +46,7 @@ where
     M::Call: Lends,
 {
     let rule = if options.reduce { Rule::Alone } else { Rule::Nothing };
-    let scope = Scope { states: options.states, memory: options.memory, rule };
+    let scope = Scope { states: options.states, memory: options.memory, rule, stop: options.stop };
     let first = start.begin(options.faults);
     let print = if options.by_name { World::named_fingerprint } else { World::print };
     let survey = search(&first, scope, print, start.judge());
@@ -56,11 +57,7 @@ where
         finals: survey.finals,
         diagnosed: survey.diagnosed,
         memory: survey.memory,
-        stopped: (!survey.complete).then_some(if survey.out_of_memory {
-            Stopped::Memory
-        } else {
-            Stopped::States
-        }),
+        stopped: why_stopped(&survey),
         sometimes: survey.sometimes,
         ..Explored::default()
     };
@@ -72,6 +69,19 @@ where
         explored.failures.push(failed(start, options, &failure, &way, point));
     }
     explored
+}
+
+/// Why a search did not come to its end, if so.
+fn why_stopped(survey: &Survey) -> Option<Stopped> {
+    if survey.complete {
+        None
+    } else if survey.interrupted {
+        Some(Stopped::Asked)
+    } else if survey.out_of_memory {
+        Some(Stopped::Memory)
+    } else {
+        Some(Stopped::States)
+    }
 }
 
 /// How a fault of the environment ended a run; `None` where none did.
@@ -108,6 +118,10 @@ where
     let mut explored = Explored::default();
     let first = start.begin(options.faults);
     for schedule in 0..options.schedules {
+        if options.stop.is_some_and(Stop::came) {
+            explored.stopped = Some(Stopped::Asked);
+            return explored;
+        }
         let mut world = first.clone();
         let walk = run(&mut world, schedule);
         explored.schedules += 1;
@@ -144,7 +158,7 @@ const fn limit(steps: usize) -> usize {
 }
 
 /// States that are searched for whether a good end can still be reached.
-const BEYOND: Scope = Scope { states: 50_000, memory: usize::MAX, rule: Rule::Nothing };
+const BEYOND: Scope = Scope { states: 50_000, memory: usize::MAX, rule: Rule::Nothing, stop: None };
 
 /// Where a failure could no longer be avoided; a livelock's way ends there.
 fn cut<M: Machine, P: Program<M>>(

@@ -12,6 +12,7 @@ fn point(index: usize, value: f64) -> PointResult {
         spent: Vec::new(),
         failure: None,
         limited: false,
+        unfired: Vec::new(),
         explanation: None,
     }
 }

@@ -746,9 +746,11 @@ fn mpi(tree: &Node, machine: &Machine, placement: &Placement) -> MpiOptions {
 
 fn limits(tree: &Node) -> Limits {
     let node = tree.get("limits");
+    let memory = node.and_then(|node| node.bytes("memory"));
     Limits {
         events: node.and_then(|node| node.count("events")).unwrap_or(DEFAULT_EVENTS),
         time: node.and_then(|node| node.time("time")).unwrap_or(DEFAULT_TIME),
-        memory: node.and_then(|node| node.bytes("memory")).unwrap_or(Bytes::new(DEFAULT_MEMORY)),
+        memory: memory.unwrap_or(Bytes::new(DEFAULT_MEMORY)),
+        memory_given: memory.is_some(),
     }
 }

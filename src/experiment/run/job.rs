@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::end;
 use crate::engine::{JournalMode, Keep, LimitReached, Limits, Options};
 use crate::experiment::collectives::Chosen;
+use crate::experiment::host;
 use crate::experiment::plan::connections::Connections;
 use crate::experiment::plan::{
     Addressing, Lock, LongQueue, MpiOptions, Payload, Placement, PlacementOrder, Point, Topology,
@@ -104,7 +105,7 @@ pub fn build(point: &Point) -> Job {
 pub fn too_large(point: &Point) -> Option<LimitReached> {
     let processes = u64::from(point.placement.processes);
     let held = Held::at_start(processes, processes * u64::from(point.threads));
-    held.beyond(point.limits.memory, 0)
+    held.beyond(host::memory_of(point.limits).0, 0)
 }
 
 /// Runs the job of a point: what it did, and what its libraries noted.
@@ -189,7 +190,7 @@ fn options(point: &Point) -> Options {
         limits: Limits {
             events: point.limits.events,
             time: Time::ZERO + point.limits.time,
-            memory: point.limits.memory,
+            memory: host::memory_of(point.limits).0,
         },
         ..Options::default()
     }

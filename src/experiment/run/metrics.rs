@@ -1,15 +1,15 @@
 //! What was measured: from the marks of a run to the scenario's metrics.
 
 use super::job::{Noted, placed};
-use super::{account, explain};
+use super::{account, explain, limit_in_words};
 use crate::experiment::plan::{Addressing, Point, Workload};
-use crate::experiment::results::{Metric, PointResult, ResourceUse, Spent};
+use crate::experiment::results::{Metric, PointResult, ResourceUse, Spent, Unfired};
 use crate::hardware::fabric::{Boundary, Kind};
 use crate::runtime::account::{Account, Part};
 use crate::runtime::deadlock::Blocked;
 use crate::runtime::device::marks_of;
 use crate::runtime::loggops::schedule;
-use crate::runtime::timed::{Ending, Mark, Outcome, Used};
+use crate::runtime::timed::{self, Ending, Mark, Outcome, Used};
 use crate::units::{Time, TimeDelta};
 use crate::workloads::application::Task as ApplicationTask;
 use crate::workloads::collective;
@@ -25,7 +25,7 @@ use crate::workloads::xios_ep;
 
 /// The result of one point.
 pub fn point(point: &Point, outcome: &Outcome, noted: Noted) -> PointResult {
-    let failure = failure(outcome);
+    let failure = failure(point, outcome);
     let mut metrics = if failure.is_none() { metrics(point, outcome, noted) } else { Vec::new() };
     if point.account && failure.is_none() {
         metrics.extend(account::metrics(point, outcome, noted));
@@ -39,14 +39,19 @@ pub fn point(point: &Point, outcome: &Outcome, noted: Noted) -> PointResult {
         spent: spent(outcome),
         explanation: if failure.is_none() { explain::explanation(point, outcome) } else { None },
         limited: matches!(outcome.ending, Ending::Limit(_)),
+        unfired: outcome.unfired.iter().map(unfired).collect(),
         failure,
     }
 }
 
+fn unfired(one: &timed::Unfired) -> Unfired {
+    Unfired { fault: one.fault, kind: one.kind.to_owned(), why: one.why.clone() }
+}
+
 /// How the simulated program failed, or what stopped it.
-fn failure(outcome: &Outcome) -> Option<String> {
+fn failure(point: &Point, outcome: &Outcome) -> Option<String> {
     let failure = match &outcome.ending {
-        Ending::Limit(limit) => Some(limit.to_string()),
+        Ending::Limit(limit) => Some(limit_in_words(point, limit)),
         Ending::Deadlock(deadlock) => Some(deadlock.to_string()),
         Ending::ClockStands { at, askers } => Some(clock_stands(*at, askers)),
         Ending::Protocol { process, error } => Some(format!("process {}: {error}", process.0)),

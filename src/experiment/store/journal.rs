@@ -18,7 +18,7 @@ use super::error::StoreError;
 use super::files::{sync_directory, write_atomically};
 use super::lock::is_still;
 use super::manifest::RunIdentity;
-use crate::experiment::results::{Metric, PointResult, ResourceUse, Spent, unit};
+use crate::experiment::results::{Metric, PointResult, ResourceUse, Spent, Unfired, unit};
 use crate::units::TimeDelta;
 
 /// Hexadecimal digits of a checksum.
@@ -44,6 +44,8 @@ struct PointRecord {
     spent: Vec<(String, u64)>,
     failure: Option<String>,
     limited: bool,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    unfired: Vec<Unfired>,
 }
 
 #[derive(Deserialize, Serialize)]
@@ -88,6 +90,7 @@ impl From<&PointResult> for PointRecord {
             spent: point.spent.iter().map(|one| (one.part.clone(), one.time.as_ps())).collect(),
             failure: point.failure.clone(),
             limited: point.limited,
+            unfired: point.unfired.clone(),
         }
     }
 }
@@ -117,6 +120,7 @@ impl From<PointRecord> for PointResult {
             spent: record.spent.into_iter().map(spent).collect(),
             failure: record.failure,
             limited: record.limited,
+            unfired: record.unfired,
             explanation: None,
         }
     }
@@ -296,6 +300,7 @@ mod tests {
                 spent: vec![("waiting".into(), bits)],
                 failure: why,
                 limited: index % 2 == 1,
+                unfired: vec![Unfired { fault: index, kind: "crash".into(), why: "late".into() }],
             };
             let before = serde_json::to_value(&point).unwrap();
             let written = line(&Record::Point(point));

@@ -66,6 +66,7 @@ fn point(index: usize) -> PointResult {
             queue_max: 1,
         }],
         spent: vec![Spent { part: "queue walk".into(), time: TimeDelta::from_ps(u64::MAX) }],
+        unfired: Vec::new(),
         explanation: None,
         failure: (index == 1).then(|| "deadlock:\n  \"0\" waits for 1\0".into()),
         limited: index == 1,

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::hint::black_box;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::graph::{Graph, Number};
 use super::seen::Seen;
@@ -12,6 +13,25 @@ use crate::runtime::monitors::buffers::Lends;
 use crate::runtime::rules::Fault;
 use crate::runtime::untimed::{Choice, Depth, Met, World};
 
+/// What ends a search from outside.
+#[derive(Clone, Copy, Debug)]
+pub struct Stop(pub &'static AtomicBool);
+
+impl Stop {
+    /// Whether the search is to end.
+    pub fn came(self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+impl PartialEq for Stop {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self.0, other.0)
+    }
+}
+
+impl Eq for Stop {}
+
 /// How far a search goes, and what it may leave out.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Scope {
@@ -21,6 +41,8 @@ pub struct Scope {
     pub memory: usize,
     /// Which orders are left out because another one stands for them.
     pub rule: Rule,
+    /// What ends it before.
+    pub stop: Option<Stop>,
 }
 
 impl Default for Scope {
@@ -32,7 +54,7 @@ impl Default for Scope {
 impl From<Budget> for Scope {
     fn from(budget: Budget) -> Self {
         let rule = if budget.reduce { Rule::Returns } else { Rule::Nothing };
-        Self { states: budget.states, memory: usize::MAX, rule }
+        Self { states: budget.states, memory: usize::MAX, rule, stop: None }
     }
 }
 
@@ -99,7 +121,7 @@ where
     search.survey.complete = true;
     let mut choices = Vec::new();
     while let Some(world) = search.next() {
-        if !search.has_room(&world) {
+        if !search.has_room(&world) || search.is_stopped() {
             search.survey.complete = false;
             break;
         }
@@ -238,6 +260,11 @@ where
         self.survey.memory = self.survey.memory.max(all);
         self.survey.out_of_memory = self.survey.memory > self.scope.memory;
         self.states() <= self.scope.states && !self.survey.out_of_memory
+    }
+
+    fn is_stopped(&mut self) -> bool {
+        self.survey.interrupted = self.scope.stop.is_some_and(Stop::came);
+        self.survey.interrupted
     }
 
     /// The next state of the frontier is expanded.

@@ -53,7 +53,8 @@ impl fmt::Display for Failure {
 }
 
 /// The states that are searched from where a run was cut off, before it is called a livelock.
-const BEYOND: Scope = Scope { states: 200_000, memory: usize::MAX, rule: super::Rule::Nothing };
+const BEYOND: Scope =
+    Scope { states: 200_000, memory: usize::MAX, rule: super::Rule::Nothing, stop: None };
 
 /// How the run that led to this state failed; `None` where it did not, as far as can be told.
 ///

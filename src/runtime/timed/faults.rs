@@ -60,13 +60,17 @@ pub(super) struct Faults {
 pub(super) struct Armed {
     pub(super) fault: Fault,
     pub(super) active: bool,
+    /// When it began.
+    pub(super) begun: Option<Time>,
+    /// Whether it hit a packet, or killed a process.
+    pub(super) fired: bool,
     /// Resources that it alters.
     resources: Vec<ResourceId>,
     /// Links that it makes unreliable.
     pub(super) links: Vec<LinkId>,
     stream: Stream,
     /// Packets that it has seen.
-    seen: u64,
+    pub(super) seen: u64,
 }
 
 impl Armed {
@@ -85,22 +89,31 @@ impl Armed {
             }
             None => Vec::new(),
         };
-        Self { fault, active: false, resources, links, stream, seen: 0 }
+        let (active, begun, fired) = (false, None, false);
+        Self { fault, active, begun, fired, resources, links, stream, seen: 0 }
     }
 
     /// Whether it hits the packet that crosses its link now.
     pub(super) fn hits(&mut self) -> bool {
-        let (Effect::Loss { hits, .. }
-        | Effect::Duplication { hits, .. }
-        | Effect::Reordering { hits, .. }) = self.fault.effect
-        else {
-            return matches!(self.fault.effect, Effect::LinkDown { .. });
-        };
         self.seen += 1;
-        match hits {
-            Hits::Chance(billionths) => self.stream.chance(billionths, 1_000_000_000),
-            Hits::Nth(nth) => self.seen == nth,
-        }
+        let hit = match self.fault.effect {
+            Effect::Loss { hits, .. }
+            | Effect::Duplication { hits, .. }
+            | Effect::Reordering { hits, .. } => match hits {
+                Hits::Chance(billionths) => self.stream.chance(billionths, 1_000_000_000),
+                Hits::Nth(nth) => self.seen == nth,
+            },
+            Effect::LinkDown { .. } => true,
+            Effect::Delay { .. }
+            | Effect::RateCut { .. }
+            | Effect::HcaStall { .. }
+            | Effect::Straggler { .. }
+            | Effect::OsNoise { .. }
+            | Effect::CreditLoss { .. }
+            | Effect::Crash { .. } => false,
+        };
+        self.fired |= hit;
+        hit
     }
 }
 
@@ -203,20 +216,24 @@ where
         &mut faults.all[index as usize]
     }
 
-    /// A fault begins.
+    /// A fault begins; none does where every program has ended: the end of a stall would be the end
+    /// of the run.
     pub(super) fn begin_fault(&mut self, index: u32) {
         let now = self.simulation.now();
+        if self.actors.iter().all(super::Actor::ended) {
+            return;
+        }
         let armed = self.fault(index);
         if armed.active {
             return;
         }
-        armed.active = true;
+        (armed.active, armed.begun) = (true, Some(now));
         let (effect, length) = (armed.fault.effect.clone(), armed.fault.length);
         if let Some(length) = length {
             self.schedule_fault(now + length, Happening::FaultEnd(index));
         }
         match effect {
-            Effect::Crash { process } => self.die(process),
+            Effect::Crash { process } => self.fault(index).fired = self.die(process),
             Effect::CreditLoss { from, to, credits } => self.lose_credits((from, to), credits),
             Effect::HcaStall { .. } => {
                 let length = length.expect("a stall has an end");
@@ -288,12 +305,13 @@ where
     }
 
     /// A process stops, and so does its HCA: what it sent is on the wire, what comes is lost.
-    fn die(&mut self, process: Process) {
+    /// Answers whether it still ran.
+    fn die(&mut self, process: Process) -> bool {
         let now = self.simulation.now();
         let threads = self.threads_of(process);
         let faults = self.faults.as_mut().expect("a fault is of a plan");
         if faults.dead.is_some() || threads.clone().all(|one| self.actors[one as usize].ended()) {
-            return;
+            return false;
         }
         faults.dead = Some((process, now));
         if let Some(reliable) = &mut faults.reliable {
@@ -314,6 +332,7 @@ where
         }
         self.locks.forget(process);
         self.watches_no_more(process);
+        true
     }
 
     /// Who died, if anybody did.

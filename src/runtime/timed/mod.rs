@@ -33,6 +33,7 @@ mod telling;
 mod touch;
 mod trail;
 mod turns;
+mod unfired;
 mod weigh;
 mod wires;
 
@@ -78,6 +79,7 @@ use slab::Slab;
 use stale::Stale;
 use standstill::Watch;
 use trail::Trail;
+pub use unfired::Unfired;
 use wires::{Channel, Content};
 
 /// How many channels a pass of the progress engine polls.
@@ -639,7 +641,7 @@ where
         if ending == Ending::Finished {
             self.check_end(elapsed, &resources);
         }
-        let told = self.take_told();
+        let (told, unfired) = (self.take_told(), self.unfired(end));
         let causes = self.take_trail().map(Box::new);
         let accounts = self.actors.iter().map(|actor| actor.account).collect();
         let outcome = Outcome {
@@ -658,6 +660,7 @@ where
             rnr: self.rnr,
             held: self.held_most,
             faults: self.faults.as_ref().map_or_else(Tally::default, |faults| faults.tally),
+            unfired,
             choices: self.choices.unwrap_or_default(),
             causes,
             checkpoints: self.simulation.checkpoints().to_vec(),

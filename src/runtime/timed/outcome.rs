@@ -1,6 +1,7 @@
 //! What a timed run leaves behind.
 
 use super::faults::Tally;
+use super::unfired::Unfired;
 use crate::engine::{Digest, LimitReached};
 use crate::hardware::fabric::{Kind, ResourceStats};
 use crate::protocols::contract::{Process, ProtocolError, Thread};
@@ -95,6 +96,8 @@ pub struct Outcome {
     pub held: Held,
     /// What faults did.
     pub faults: Tally,
+    /// Faults that did nothing.
+    pub unfired: Vec<Unfired>,
     /// The choices, where they were recorded.
     pub choices: Vec<Choice>,
     /// The causes, where they were asked for.
