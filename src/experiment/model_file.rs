@@ -436,6 +436,7 @@ impl<'a> Models<'a> {
         let loaded = library::model(diagnostics, self.library, self.beside.as_deref(), name, asked);
         if let Some(loaded) = &loaded {
             check_model(diagnostics, &loaded.tree, "", Form::File);
+            warn_of_another_name(diagnostics, loaded);
             if let Some(members) = loaded.tree.members() {
                 check_ranges(diagnostics, members);
             }
@@ -444,6 +445,20 @@ impl<'a> Models<'a> {
         self.files.insert(name.to_owned(), loaded.clone());
         loaded
     }
+}
+
+/// A model is called as its file is, whatever it says: a copy that kept its name is probably meant to
+/// have another one.
+fn warn_of_another_name(diagnostics: &mut Diagnostics, loaded: &Loaded) {
+    let Some(node) = loaded.tree.get("name") else { return };
+    let Some(name) = node.text().filter(|name| *name != loaded.name) else { return };
+    let found = format!("the model says `{}`, and its file `{}`", quote(name), quote(&loaded.name));
+    let allowed = "results call it as its file is called";
+    diagnostics.push(
+        Diagnostic::error(&codes::WITHOUT_EFFECT, node.span, "name", found, allowed)
+            .help(format!("write `\"name\": \"{}\"`, or rename the file", quote(&loaded.name)))
+            .warning(),
+    );
 }
 
 /// Reports numbers that lie outside the range which their own model states.

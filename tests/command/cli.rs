@@ -660,3 +660,18 @@ fn explain_without_a_code_lists_them() {
         out.lines().count() > 100 && out.contains("E0312  exit code 3   the value has no unit")
     );
 }
+
+/// Results are called as the file of their model is: a copy that kept its name says so.
+#[test]
+fn a_model_that_has_another_name_than_its_file_is_told() {
+    let scratch = Scratch::new("renamed-model");
+    let model = r#"{ "name": "NAME", "extends": "broadwell-edr" }"#;
+    scratch.write("small.json", &SMALL.replace("\"ideal\"", "\"my-bdw\""));
+    scratch.write("my-bdw.json", &model.replace("NAME", "broadwell-edr"));
+    let says = ["warning[E0520]", "my-bdw.json:1:11 name: ", "write `\"name\": \"my-bdw\"`"];
+    scratch.run(&["validate", "small.json"]).check(0, &says);
+    scratch.run(&["validate", "my-bdw.json"]).check(0, &says[..1]);
+    scratch.write("my-bdw.json", &model.replace("NAME", "my-bdw"));
+    let silent = scratch.run(&["validate", "small.json"]).check(0, &[]);
+    assert_eq!(silent.err, "");
+}
