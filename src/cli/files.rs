@@ -221,16 +221,8 @@ mod tests {
             let value = f64::from(u16::try_from(index % 97).unwrap()) * 1.5 + 1.0;
             let metric = |name: &&str| Metric { name: (*name).into(), value, unit: "us" };
             PointResult {
-                index,
-                params: point.params.clone(),
-                digest: String::new(),
                 metrics: names.iter().map(metric).collect(),
-                resources: vec![],
-                spent: vec![],
-                failure: None,
-                limited: false,
-                unfired: Vec::new(),
-                explanation: None,
+                ..PointResult::at(index, point.params.clone())
             }
         };
         RunResult {

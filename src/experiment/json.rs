@@ -69,6 +69,11 @@ impl Node {
         if let Value::List(elements) = &self.value { Some(elements) } else { None }
     }
 
+    /// The number, if this is one.
+    pub fn number(&self) -> Option<&Number> {
+        if let Value::Number(number) = &self.value { Some(number) } else { None }
+    }
+
     /// The text, if this is one.
     pub fn text(&self) -> Option<&str> {
         if let Value::Text(text) = &self.value { Some(text) } else { None }

@@ -213,20 +213,11 @@ fn part(of_whole: u128) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hardware::profile::Fallback;
-    use crate::hardware::profile::{PARAMETERS, Parameter, ProfileBuilder};
+    use crate::hardware::profile::least;
 
     /// A machine whose required parameters have their lowest plausible value, then `values`.
     fn memory(values: &[(&str, &str)]) -> Memory {
-        let mut builder = ProfileBuilder::new();
-        for parameter in PARAMETERS.iter().filter(|p| p.fallback == Fallback::Required) {
-            builder.set(parameter.path, parameter.plausible().0).unwrap();
-        }
-        for (path, text) in values {
-            let kind = Parameter::find(path).unwrap().kind;
-            builder.set(path, kind.parse(text).unwrap()).unwrap();
-        }
-        Memory::new(&builder.build().unwrap())
+        Memory::new(&least::but(values))
     }
 
     /// No last level: 32 KiB and 512 KiB, 128 B for each queue entry, 64 B for each channel.

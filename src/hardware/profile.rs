@@ -353,4 +353,6 @@ static RULES: [Rule; 6] = [
 ];
 
 #[cfg(test)]
+pub(crate) mod least;
+#[cfg(test)]
 mod tests;

@@ -8,19 +8,12 @@ use crate::units::{Bytes, TimeDelta};
 /// Two points, one axis, two metrics, no claims.
 pub(super) fn ping_pong() -> RunResult {
     let point = |index, size: &str, latency: f64, bytes: f64| PointResult {
-        index,
-        params: vec![("workload.size".into(), size.into())],
         digest: format!("{index:032x}"),
         metrics: vec![
             metric("latency", latency, "us"),
             metric("bandwidth", bytes / latency, "MB/s"),
         ],
-        resources: vec![],
-        spent: vec![],
-        failure: None,
-        limited: false,
-        unfired: Vec::new(),
-        explanation: None,
+        ..PointResult::at(index, vec![("workload.size".into(), size.into())])
     };
     RunResult {
         scenario: "examples/ping_pong".into(),

@@ -2,7 +2,7 @@
 //! turn: no panic, and either a plan or a report with a place in the file.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use mpisim::experiment::diagnostic::{Diagnostic, Diagnostics};
 use mpisim::experiment::json::{self, Node, Value};
@@ -26,6 +26,15 @@ fn scenarios() -> Vec<PathBuf> {
     }
     files.sort();
     files
+}
+
+/// The text of a scenario, and its tree.
+fn read(path: &Path) -> (String, Node) {
+    let text = fs::read_to_string(path).unwrap();
+    let mut diagnostics = Diagnostics::new();
+    let source = diagnostics.add_source("valid", text.clone());
+    let tree = json::parse(&mut diagnostics, source).expect("the scenario is valid");
+    (text, tree)
 }
 
 /// A place in the text that can be changed: a member from its key on, and its value.
@@ -105,10 +114,7 @@ fn a_changed_scenario_runs_or_is_refused_with_a_place() {
     let file = scratch.join("mutant.json");
     let (mut refused, mut accepted) = (0, 0);
     for path in scenarios() {
-        let text = fs::read_to_string(&path).unwrap();
-        let mut diagnostics = Diagnostics::new();
-        let source = diagnostics.add_source("valid", text.clone());
-        let tree = json::parse(&mut diagnostics, source).expect("the scenario is valid");
+        let (text, tree) = read(&path);
         let mut all = Vec::new();
         places(&tree, &mut all);
         // The scenarios of the tests hold every field; of those that ship a sample is enough.
@@ -190,10 +196,7 @@ fn what_is_no_object_is_refused_where_it_stands_though_a_field_below_it_is_set()
         refused += 1;
     };
     for path in scenarios() {
-        let text = fs::read_to_string(&path).unwrap();
-        let mut diagnostics = Diagnostics::new();
-        let source = diagnostics.add_source("valid", text.clone());
-        let tree = json::parse(&mut diagnostics, source).expect("the scenario is valid");
+        let (text, tree) = read(&path);
         let mut all = Vec::new();
         parents(&tree, &tree, "", &mut all);
         for Parent { place: (start, end), path, child } in all {

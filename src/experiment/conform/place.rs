@@ -3,7 +3,7 @@
 use super::VectorError;
 use crate::experiment::codes;
 use crate::experiment::diagnostic::{Diagnostic, Diagnostics, SourceId, Span};
-use crate::experiment::json::{self, Node, Value};
+use crate::experiment::json::{self, Node};
 
 impl VectorError {
     /// Reports this of the file whose text is `source`.
@@ -60,16 +60,7 @@ impl VectorError {
 
 /// The case of this number: its `id`, or where cases have none its place from 1.
 fn case_of(tree: &Node, case: u64) -> Option<&Node> {
-    let id = |node: &Node| match &node.get("id")?.value {
-        Value::Number(number) => number.whole().ok(),
-        Value::Null
-        | Value::Bool(_)
-        | Value::Text(_)
-        | Value::List(_)
-        | Value::Object(_)
-        | Value::Word(_)
-        | Value::Invalid => None,
-    };
+    let id = |node: &Node| node.get("id")?.number()?.whole().ok();
     if let Some(cases) = tree.get("cases").and_then(Node::elements) {
         return cases.iter().find(|node| id(node) == Some(case));
     }

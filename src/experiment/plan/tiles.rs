@@ -2,7 +2,7 @@
 
 use super::super::codes;
 use super::super::diagnostic::{Diagnostic, Diagnostics};
-use super::super::json::{Node, Value};
+use super::super::json::Node;
 use super::{Addressing, DEFAULT_TIME, place};
 use crate::units::TimeDelta;
 use crate::workloads::tiles::{EVEN, MOST, Tiles};
@@ -10,16 +10,8 @@ use crate::workloads::tiles::{EVEN, MOST, Tiles};
 /// The tiles of a checked workload; reports where they contradict each other.
 pub(super) fn read(diagnostics: &mut Diagnostics, node: &Node) -> Tiles {
     let before = counts(node, "tiles").expect("the key is required");
-    let migrate_after = node.get("migrate_after").and_then(|after| match after.value {
-        Value::Number(_) => Some(after.as_count()),
-        Value::Null
-        | Value::Bool(_)
-        | Value::Text(_)
-        | Value::List(_)
-        | Value::Object(_)
-        | Value::Word(_)
-        | Value::Invalid => None,
-    });
+    let migrate_after = node.get("migrate_after").filter(|after| after.number().is_some());
+    let migrate_after = migrate_after.map(Node::as_count);
     let after = counts(node, "tiles_after");
     let steps = node.count("steps").expect("the key is required");
     let narrow = |steps| u32::try_from(steps).expect("the shape limits the steps");

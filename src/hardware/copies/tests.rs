@@ -1,7 +1,7 @@
 use super::*;
 use crate::hardware::cluster::Cluster;
 use crate::hardware::fabric::{ConnId, FabricEvent, Schedule, Transfer};
-use crate::hardware::profile::{Fallback, PARAMETERS, Parameter, ProfileBuilder};
+use crate::hardware::profile::least;
 use crate::hardware::topology::{Shape, Topology};
 use crate::units::{Bandwidth, Time};
 
@@ -30,18 +30,6 @@ const TILES: [(&str, &str); 8] = [
     ("cache.l2_tile_copy_bw", "6 GB/s"),
 ];
 
-fn profile(values: &[(&str, &str)]) -> Profile {
-    let mut builder = ProfileBuilder::new();
-    for parameter in PARAMETERS.iter().filter(|p| p.fallback == Fallback::Required) {
-        builder.set(parameter.path, parameter.plausible().0).unwrap();
-    }
-    for (path, text) in values {
-        let kind = Parameter::find(path).unwrap().kind;
-        builder.set(path, kind.parse(text).unwrap()).unwrap();
-    }
-    builder.build().unwrap()
-}
-
 fn site(socket: u32, core: u32) -> Place {
     Place { node: 0, socket, core, thread: 0 }
 }
@@ -69,7 +57,7 @@ fn cluster_of(values: &[(&str, &str)], copies: &[CoreCopy]) -> Cluster {
     let topology = Topology::new(Shape::Crossbar, 1).unwrap();
     let far = copies.iter().any(|copy| copy.side() == Side::Remote);
     let make = if far { Cluster::with_far_copies } else { Cluster::new };
-    make(&profile(values), topology, &sites)
+    make(&least::but(values), topology, &sites)
 }
 
 /// When each copy of `bytes` is done; all begin at zero.

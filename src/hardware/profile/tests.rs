@@ -1,21 +1,7 @@
 use std::collections::BTreeSet;
 
+use super::least::{builder as complete, set};
 use super::*;
-
-/// A builder with the lowest plausible value for everything that is required.
-fn complete() -> ProfileBuilder {
-    let mut builder = ProfileBuilder::new();
-    for parameter in PARAMETERS.iter().filter(|p| p.fallback == Fallback::Required) {
-        builder.set(parameter.path, parameter.plausible().0).unwrap();
-    }
-    builder
-}
-
-#[track_caller]
-fn set(builder: &mut ProfileBuilder, path: &str, text: &str) {
-    let kind = Parameter::find(path).unwrap().kind;
-    builder.set(path, kind.parse(text).unwrap()).unwrap();
-}
 
 #[test]
 fn the_table_is_consistent() {

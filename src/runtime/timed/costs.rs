@@ -271,18 +271,10 @@ fn copy_in_caches(memory: &Memory, bytes: Bytes) -> Option<TimeDelta> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hardware::profile::{Fallback, PARAMETERS, Parameter, ProfileBuilder};
+    use crate::hardware::profile::least;
 
     fn costs(values: &[(&str, &str)]) -> Costs {
-        let mut builder = ProfileBuilder::new();
-        for parameter in PARAMETERS.iter().filter(|p| p.fallback == Fallback::Required) {
-            builder.set(parameter.path, parameter.plausible().0).unwrap();
-        }
-        for (path, text) in values {
-            let kind = Parameter::find(path).unwrap().kind;
-            builder.set(path, kind.parse(text).unwrap()).unwrap();
-        }
-        Costs::new(builder.build().unwrap())
+        Costs::new(least::but(values))
     }
 
     /// The reader's copy of the flag's line is taken away, 100 ns, and the line comes, 100 ns; payload
@@ -301,5 +293,58 @@ mod tests {
         let ns = |bytes, apart| costs.cell_transfer(from, to, bytes, apart).as_ps() / 1_000;
         assert_eq!((ns(64, false), ns(65, false), ns(65, true)), (200, 300, 200));
         assert_eq!(costs.cell_transfer(from, from, 8, false), costs.line_transfer(from, from));
+    }
+
+    /// Every price of a core that is a sum or a choice, from round numbers.
+    #[test]
+    fn prices_are_the_sums_of_their_parts() {
+        let values = [
+            ("cpu.cores_per_socket", "4"),
+            ("cpu.cores_per_tile", "2"),
+            ("cache.line", "64 B"),
+            ("coh.line_same_socket", "100 ns"),
+            ("coh.atomic_uncontended", "20 ns"),
+            ("coh.cell_per_byte", "0.1 ns/B"),
+            ("hca.post_overhead", "30 ns"),
+            ("hca.doorbell_write", "70 ns"),
+            ("mpi.header_bytes", "40 B"),
+            ("mpi.shm_slot", "64 B"),
+            ("mpi.shm_inline", "256 B"),
+            ("mpi.lock_handoff_same_tile", "50 ns"),
+            ("mpi.lock_handoff_same_socket", "110 ns"),
+            ("mpi.lock_handoff_cross_socket", "300 ns"),
+        ];
+        let costs = costs(&values);
+        let ns = |count: u64| TimeDelta::from_ps(count * 1_000);
+        assert_eq!(costs.post(), ns(30 + 70));
+        assert_eq!(costs.count(), ns(100 + 20));
+        // 40 B of header and 124 B of payload are 100 B beyond a line.
+        assert_eq!(costs.taken_lines(Some(124)), ns(10));
+        // The first of 11 lines comes in its own way, 640 B behind it.
+        assert_eq!(costs.lines_coming(Coming { way: ns(100), lines: 11 }), ns(100 + 64));
+        assert_eq!((costs.slots(256), costs.slots(257)), (Some(256), None));
+        let at = |socket, core| Place { node: 0, socket, core, thread: 0 };
+        let hand_over = |to| costs.hand_over(at(0, 0), to);
+        assert_eq!([at(0, 1), at(0, 2), at(1, 0)].map(hand_over), [ns(50), ns(110), ns(300)]);
+    }
+
+    /// A copy touches what it reads and what it writes: half of a cache holds it.
+    #[test]
+    fn the_footprint_of_a_copy_is_twice_its_bytes() {
+        let values = [
+            ("cache.l1d_size", "32 KiB"),
+            ("cache.l2_size", "256 KiB"),
+            ("mem.core_copy_bw_l1", "16 GB/s"),
+            ("mem.core_copy_bw", "8 GB/s"),
+        ];
+        let mut costs = costs(&values);
+        let half = Bytes::kib(16);
+        let more = Bytes::new(half.as_u64() + 64);
+        let at = |gigabytes: u64, bytes: Bytes| {
+            Some(TimeDelta::from_ps((bytes.as_u64() * 1_000).div_ceil(gigabytes)))
+        };
+        assert_eq!([half, more].map(|bytes| costs.cached_copy(bytes)), [at(16, half), at(8, more)]);
+        let lone = [half, more].map(|bytes| Some(costs.lone_copy(bytes)));
+        assert_eq!(lone, [at(16, half), at(8, more)]);
     }
 }

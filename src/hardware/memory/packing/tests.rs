@@ -1,6 +1,6 @@
 use super::*;
 use crate::engine::Streams;
-use crate::hardware::profile::{Fallback, PARAMETERS, Parameter, ProfileBuilder};
+use crate::hardware::profile::least;
 
 /// 48 KiB, 2 MiB of 16 ways and 64 MiB; copies of 160, 50 and 16 GB/s, in memory of 6 GB/s.
 const MACHINE: [(&str, &str); 14] = [
@@ -23,15 +23,7 @@ const WAYS: (&str, &str) = ("cache.l2_ways", "16");
 const IN_FLIGHT: (&str, &str) = ("cache.lines_in_flight", "16");
 
 fn packer(more: &[(&str, &str)]) -> Packer {
-    let mut builder = ProfileBuilder::new();
-    for parameter in PARAMETERS.iter().filter(|p| p.fallback == Fallback::Required) {
-        builder.set(parameter.path, parameter.plausible().0).unwrap();
-    }
-    for (path, text) in MACHINE.iter().chain(more) {
-        let kind = Parameter::find(path).unwrap().kind;
-        builder.set(path, kind.parse(text).unwrap()).unwrap();
-    }
-    Packer::new(&builder.build().unwrap())
+    Packer::new(&least::but(MACHINE.iter().chain(more)))
 }
 
 /// So many blocks of so many bytes, so many bytes from each to the next.
