@@ -88,6 +88,8 @@ codes! {
         "The first words are those of another format, such as YAML or TOML. Scenarios and models are JSON."
     DANGLING "E0111" Invalid "the symbolic link leads nowhere"
         "The path is a symbolic link whose target does not exist, or that leads to itself. The message names the target."
+    ELSEWHERE "E0112" Invalid "a file that a scenario names lies elsewhere"
+        "A scenario names schedules and tables of measurements by paths from its own folder. They lie below that folder, or below the one where the command runs: a scenario of somebody else reads nothing besides. Links are followed as they are."
 
     UNCLOSED "E0201" Invalid "the file ends too early"
         "A string, an array or an object is still open at the end of the file. The position is that of its opening character, since that is where to look."

@@ -372,26 +372,35 @@ impl Diagnostics {
 
     /// Writes one; `allowed` stands for what it says of what is allowed.
     fn write_human(&self, out: &mut String, one: &Diagnostic, allowed: &str) {
-        let Position { line, column } = self.position(one.span);
-        let name = quote(self.name(one.span.source));
+        let Position { line, .. } = self.position(one.span);
+        let name = self.place(one.span);
         let path = if one.path.is_empty() { String::new() } else { format!(" {}", one.path) };
         let word = one.severity.word();
-        let _ =
-            write!(out, "{word}[{}] {name}:{line}:{column}{path}: {}", one.code.code, one.found);
+        let _ = write!(out, "{word}[{}] {name}{path}: {}", one.code.code, one.found);
         if !allowed.is_empty() {
             let _ = write!(out, "; {allowed}");
         }
         out.push('\n');
         excerpt::write_excerpt(out, self.text(one.span.source), one.span, line);
         for (span, note) in &one.related {
-            let Position { line, column } = self.position(*span);
-            let _ =
-                writeln!(out, "note: {}:{line}:{column}: {note}", quote(self.name(span.source)));
+            let Position { line, .. } = self.position(*span);
+            let _ = writeln!(out, "note: {}: {note}", self.place(*span));
             excerpt::write_excerpt(out, self.text(span.source), *span, line);
         }
         if let Some(help) = &one.help {
             let _ = writeln!(out, "help: {help}");
         }
+    }
+
+    /// File, line and column; the file alone where it has no text, as a directory.
+    fn place(&self, span: Span) -> String {
+        let name = quote(self.name(span.source));
+        let source = &self.sources[usize::from(span.source.0)];
+        if source.text.is_empty() && source.first_line == 1 {
+            return name;
+        }
+        let Position { line, column } = self.position(span);
+        format!("{name}:{line}:{column}")
     }
 
     fn as_json(&self, one: &Diagnostic) -> serde_json::Value {

@@ -72,6 +72,42 @@ pub fn given(diagnostics: &mut Diagnostics, shown: &str, text: &str) -> Option<L
     parse(diagnostics, shown, text.as_bytes().to_vec(), &scenario_name(Path::new(shown)))
 }
 
+/// The file that a scenario in `folder` names. Whoever runs a scenario of somebody else reads no file
+/// for it that lies elsewhere than the scenario, or than the command runs.
+pub fn named_file(
+    diagnostics: &mut Diagnostics,
+    folder: &Path,
+    (node, path): (&Node, &str),
+) -> Option<PathBuf> {
+    let name = node.text().unwrap_or_default();
+    let here = std::env::current_dir().unwrap_or_default();
+    let from_root = |path: &Path| without_dots(&here.join(path));
+    let wanted = from_root(&folder.join(name));
+    if [from_root(folder), here.clone()].iter().any(|around| wanted.starts_with(around)) {
+        return Some(folder.join(name));
+    }
+    let found = format!("`{}` lies elsewhere", quote(name));
+    let allowed =
+        "a file below the folder of the scenario, or below the one where the command runs";
+    let one = Diagnostic::error(&codes::ELSEWHERE, node.span, path, found, allowed);
+    diagnostics
+        .push(one.help("copy it beside the scenario, or run the command from a folder above"));
+    None
+}
+
+/// A path without `.` and `..`, as it is written: no link is followed.
+fn without_dots(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => drop(plain.pop()),
+            Component::CurDir => {}
+            Component::Normal(_) | Component::RootDir | Component::Prefix(_) => plain.push(part),
+        }
+    }
+    plain
+}
+
 /// The name of a scenario: its path below the last folder `scenarios`, without extension. It leads to no
 /// folder further up, since results and baselines are written where it says.
 fn scenario_name(path: &Path) -> String {

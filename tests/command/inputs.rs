@@ -5,6 +5,8 @@ use mpisim::experiment::plan::{Noise, Plan, Request, Topology, Workload, load};
 use mpisim::experiment::program::Step;
 use mpisim::units::{Bytes, TimeDelta};
 
+use crate::binary::{Answer, Scratch};
+
 fn request(name: &str, overrides: &[&str]) -> Request {
     Request {
         scenario: format!("tests/bad_inputs/valid/{name}.json"),
@@ -192,4 +194,27 @@ fn the_statements_of_programs_are_listed_once() {
     let told = load(&request).1.human();
     assert_eq!(told.matches("error[E0307]").count(), 3, "{told}");
     assert_eq!(told.matches("reduce_scatter_block").count(), 2, "with its `i` form, once: {told}");
+}
+
+#[test]
+fn a_scenario_names_files_below_itself_or_below_where_the_command_runs() {
+    let scratch = Scratch::new("named");
+    scratch.write("tables/one.goal", "num_ranks 1\nrank 0 {\nl1: calc 5\n}\n");
+    let scenario = r#"{ "schema": 1, "title": "t", "machine": "ideal", "nodes": 1,
+        "workload": { "kind": "goal", "file": "../tables/one.goal" } }"#;
+    scratch.write("mine/s.json", scenario);
+    scratch.run(&["validate", "mine/s.json"]).check(0, &[]);
+    let mut inside = scratch.command(&["validate", "s.json"]);
+    let answer = Answer::from(inside.current_dir(scratch.path("mine")).output().unwrap());
+    answer
+        .check(3, &["error[E0112]", "`../tables/one.goal` lies elsewhere", "from a folder above"]);
+}
+
+#[test]
+fn a_directory_has_no_line_and_no_column() {
+    let scratch = Scratch::new("directory");
+    scratch.write("folder/a.txt", "");
+    let answer = scratch.run(&["validate", "folder"]);
+    let said = answer.check(3, &["error[E0102] folder: the path is a directory"]).err;
+    assert!(!said.contains(":1:1"), "{said}");
 }

@@ -3,6 +3,7 @@
 use super::super::codes;
 use super::super::diagnostic::{Diagnostic, quote};
 use super::super::json::Node;
+use super::super::library;
 use super::super::measured;
 use super::super::schema::MetricSpec;
 use super::super::shape::check;
@@ -304,7 +305,9 @@ impl Binder<'_> {
     fn overlay(&mut self, node: &Node, y: &MetricSpec, sizes: bool, path: &str) -> Option<Overlay> {
         let file = node.get("file")?;
         let name = file.text().unwrap_or_default();
-        let table = measured::read(self.diagnostics, &self.folder.join(name))?;
+        let at = check::join(path, "file");
+        let from = library::named_file(self.diagnostics, &self.folder, (file, &at))?;
+        let table = measured::read(self.diagnostics, &from)?;
         let column = table.column_of(y.name).filter(|_| sizes);
         let Some(points) = column.and_then(|column| table.points(column)) else {
             let (found, allowed) = if column.is_some() {
@@ -316,7 +319,6 @@ impl Binder<'_> {
             } else {
                 ("the x axis shows no sizes".to_owned(), "tables go over sizes of messages")
             };
-            let at = check::join(path, "file");
             let one = Diagnostic::error(&codes::MEASURED, file.span, at, found, allowed);
             self.diagnostics.push(one);
             return None;

@@ -6,6 +6,7 @@ use super::super::codes;
 use super::super::diagnostic::{Diagnostic, Diagnostics, Span};
 use super::super::goal;
 use super::super::json::Node;
+use super::super::library;
 use super::super::schema::MAX_MESSAGE;
 use super::Replayed;
 use super::point::Known;
@@ -24,27 +25,22 @@ pub(super) fn read(
     if let Some((_, read)) = known.schedules.iter().find(|(name, _)| *name == file) {
         return read.clone();
     }
-    let read = fresh(diagnostics, node, known, &file);
+    let read = fresh(diagnostics, node, known);
     known.schedules.push((file, read.clone()));
     read
 }
 
-fn fresh(
-    diagnostics: &mut Diagnostics,
-    node: &Node,
-    known: &Known<'_>,
-    file: &str,
-) -> Option<Replayed> {
-    let path = known.folder.join(file);
+fn fresh(diagnostics: &mut Diagnostics, node: &Node, known: &Known<'_>) -> Option<Replayed> {
+    let named = node.get("file")?;
+    let path = library::named_file(diagnostics, &known.folder, (named, "workload.file"))?;
     let goal::Loaded { schedule, digest } = goal::read(diagnostics, &path)?;
     if let Some((op, why)) = unfit(&schedule, MAX_MESSAGE) {
-        let named = node.get("file").map_or(node.span, |file| file.span);
         let line = schedule.line(op).map_or(1, |line| line as usize);
         let source = diagnostics.add_lines(path.display().to_string(), line, "");
         let span = Span { source, start: 0, end: 0 };
         diagnostics.push(
             Diagnostic::error(&codes::GOAL_MACHINE, span, "", why.to_string(), ALLOWED)
-                .related(named, "the schedule is named here")
+                .related(named.span, "the schedule is named here")
                 .help("replay it under the LogGOPS model: `mpisim run FILE.goal --loggops ...`"),
         );
         return None;
