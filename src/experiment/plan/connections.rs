@@ -2,7 +2,7 @@
 //! it.
 //!
 //! Libraries poll a channel for each peer only where these are few, and else share a receive queue:
-//! `mpi.shared_queue_from` of a machine says from how many on, and where that stands. [`of_library`] is the
+//! `mpi.shared_queue_from` of a machine says from how many on, and where that stands. `of_library` is the
 //! only place that decides.
 //!
 //! Left out: a library may go on polling the peers that it has a channel with when there are more

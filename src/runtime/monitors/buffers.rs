@@ -8,7 +8,7 @@
 //! defined content and is not compared.
 //!
 //! Where both sides of a message state a datatype, their types are compared when it is received: see
-//! [`types`].
+//! the module `types`.
 //!
 //! What the library must keep for this: every call with a buffer ends in [`Action::Complete`] with
 //! that buffer, also where it is empty, and with the [`Observation::SendComplete`] or
