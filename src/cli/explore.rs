@@ -19,6 +19,7 @@ use super::terminal::{Failure, Outcome, Problem, Terminal, print};
 use crate::experiment::codes;
 use crate::experiment::diagnostic::quote;
 use crate::experiment::explore::registry::{self, Entry, Planted};
+use crate::experiment::explore::scenario::Unfit;
 use crate::experiment::explore::{
     self, Explored, Failed, MayFail, Options, Size, Stopped, Strategy, Subject, Token, drawing,
 };
@@ -35,8 +36,8 @@ struct Job {
     /// Its entry and size, where it is a protocol.
     protocol: Option<(Entry, Planted, Size)>,
     subject: Box<dyn Subject>,
-    /// What its fault plan may do to packets.
-    planned: Allowed,
+    /// What may go wrong by its fault plan, or why that is not explored.
+    planned: Result<MayFail, Unfit>,
     /// The files that it was read from.
     files: Vec<PathBuf>,
 }
@@ -96,9 +97,7 @@ pub(super) fn explore(terminal: Terminal, arguments: &ExploreArguments) -> Outco
     };
     let mut options = options(arguments)?;
     let job = resolve(terminal, name, arguments)?;
-    if arguments.faults.is_empty() && !arguments.crash {
-        options.faults.packets = job.planned;
-    }
+    options.faults = may_fail(terminal, &job, options.faults)?;
     let dot = arguments.dot.as_ref().map(|path| Output::new("--dot", path, &job.files));
     let dot = dot.transpose()?;
     let interrupt = Interrupt::listen(terminal, "not every order was tried".to_owned());
@@ -132,6 +131,24 @@ pub(super) fn explore(terminal: Terminal, arguments: &ExploreArguments) -> Outco
         terminal.problem(&problem.help(words::help_cut_off(&found, options.reduce)));
     }
     Ok(verdict.exit_code())
+}
+
+/// What may go wrong: what the options ask for, else what the fault plan has.
+fn may_fail(terminal: Terminal, job: &Job, asked: MayFail) -> Result<MayFail, Failure> {
+    if asked == MayFail::default() {
+        return job.planned.clone().map_err(|why| unfit(&job.name, &why));
+    }
+    if job.planned.as_ref().is_ok_and(|planned| *planned == MayFail::default()) {
+        return Ok(asked);
+    }
+    let option = if asked.crash { "--crash" } else { "--faults" };
+    terminal.note(&format!("`{option}` is explored instead of the scenario's own fault plan"));
+    Ok(asked)
+}
+
+fn unfit(name: &str, why: &Unfit) -> Failure {
+    let problem = Problem::new(&codes::USAGE, format!("`{}`: {why}", quote(name)));
+    problem.help(why.help()).into()
 }
 
 fn judge(found: &Explored, options: &Options, reaches: &[&str]) -> Verdict {
@@ -192,8 +209,8 @@ fn resolve(terminal: Terminal, name: &str, arguments: &ExploreArguments) -> Resu
             let size = checked(&entry, Size { ranks, ops })?;
             let subject = entry.subject(size, planted);
             let protocol = Some((entry, planted, size));
-            let (name, none) = (name.to_owned(), Allowed::default());
-            Ok(Job { name, protocol, subject, planned: none, files: Vec::new() })
+            let (name, planned) = (name.to_owned(), Ok(MayFail::default()));
+            Ok(Job { name, protocol, subject, planned, files: Vec::new() })
         }
         Err(unknown) if !is_scenario(name) => {
             let what = format!("there is no protocol and no scenario `{}`", quote(name));
@@ -209,7 +226,7 @@ fn resolve(terminal: Terminal, name: &str, arguments: &ExploreArguments) -> Resu
         ),
         Err(_) => {
             let (plan, subject) = scenario(terminal, name, &arguments.changes)?;
-            let (planned, files) = (explore::scenario::allowed(&plan), plan.files);
+            let (planned, files) = (explore::scenario::may_fail(&plan), plan.files);
             Ok(Job { name: name.to_owned(), protocol: None, subject, planned, files })
         }
     }
@@ -228,10 +245,7 @@ fn scenario(
     changes: &super::args::Changes,
 ) -> Result<(Plan, Box<dyn Subject>), Failure> {
     let plan = load(terminal, &request(name, changes, None)?)?;
-    let subject = explore::scenario::subject(&plan).map_err(|why| {
-        let problem = Problem::new(&codes::USAGE, format!("`{}`: {why}", quote(name)));
-        Failure::from(problem.help(why.help()))
-    })?;
+    let subject = explore::scenario::subject(&plan).map_err(|why| unfit(name, &why))?;
     Ok((plan, subject))
 }
 

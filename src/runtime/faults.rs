@@ -4,7 +4,7 @@
 //! packets have left cores, and ends or lasts; random ones draw from streams of their own
 //! (`fault packet loss` and the like, by the fault's number in the plan), so that a fault moves no
 //! other stream. In the untimed world a crash is a choice, and so is what a wire does to a packet, as often
-//! as [`Allowed`] says; delays are orders, which it tries all.
+//! as [`Allowed`] says; delays are orders, which it tries all ([`Fault::untimed`]).
 
 use crate::hardware::core::Noise;
 use crate::hardware::profile::Ratio;
@@ -35,27 +35,6 @@ impl FaultPlan {
     /// Whether messages cross links packet by packet, and nothing happens to one.
     pub fn only_cuts_messages(&self) -> bool {
         self.cuts_messages() && self.faults.iter().all(Fault::asks_for_nothing)
-    }
-
-    /// What the untimed world may do to packets for this plan: one of each kind that it names,
-    /// whatever its chances and times are.
-    pub fn allowed(&self) -> Allowed {
-        let mut allowed = Allowed::default();
-        for fault in &self.faults {
-            match fault.effect {
-                Effect::Loss { .. } | Effect::LinkDown { .. } => allowed.losses = 1,
-                Effect::Duplication { .. } => allowed.repeats = 1,
-                Effect::Reordering { .. } => allowed.overtakings = 1,
-                Effect::Delay { .. }
-                | Effect::RateCut { .. }
-                | Effect::HcaStall { .. }
-                | Effect::Straggler { .. }
-                | Effect::OsNoise { .. }
-                | Effect::CreditLoss { .. }
-                | Effect::Crash { .. } => {}
-            }
-        }
-        allowed
     }
 
     /// What the cores of a process lose, with the `noise` that they have anyway; `None` where no fault
@@ -103,6 +82,16 @@ pub struct Allowed {
 }
 
 impl Allowed {
+    /// So often as one of the two allows that allows more.
+    #[must_use]
+    pub fn most(self, other: Self) -> Self {
+        Self {
+            losses: self.losses.max(other.losses),
+            repeats: self.repeats.max(other.repeats),
+            overtakings: self.overtakings.max(other.overtakings),
+        }
+    }
+
     /// All three together.
     pub const fn sum(self) -> u32 {
         self.losses as u32 + self.repeats as u32 + self.overtakings as u32
@@ -112,6 +101,19 @@ impl Allowed {
     pub const fn is_nothing(self) -> bool {
         self.sum() == 0
     }
+}
+
+/// What the untimed world, which knows neither times nor chances, makes of a fault.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Untimed {
+    /// Nothing of its own: what comes later is another order.
+    Order,
+    /// What a wire may do once, whatever its chances and times are.
+    Packet(Allowed),
+    /// A process may die, whichever and whenever.
+    Death,
+    /// It cannot do it, in words.
+    Beyond(&'static str),
 }
 
 /// The reliable connections of the HCAs.
@@ -160,6 +162,37 @@ impl Fault {
                 | Effect::Reordering { hits: Hits::Chance(0), .. }
         )
     }
+
+    /// Whether no packet crosses its links from its beginning on.
+    const fn cuts_for_ever(&self) -> bool {
+        let all = matches!(
+            self.effect,
+            Effect::LinkDown { .. } | Effect::Loss { hits: Hits::Chance(CERTAIN), .. }
+        );
+        all && self.length.is_none()
+    }
+
+    /// What the untimed world makes of it.
+    pub const fn untimed(&self) -> Untimed {
+        const NONE: Allowed = Allowed { losses: 0, repeats: 0, overtakings: 0 };
+        match self.effect {
+            Effect::LinkDown { .. } | Effect::Loss { .. } if self.cuts_for_ever() => {
+                Untimed::Beyond("a link loses every packet for ever, not some of them")
+            }
+            Effect::LinkDown { .. } | Effect::Loss { .. } => {
+                Untimed::Packet(Allowed { losses: 1, ..NONE })
+            }
+            Effect::Duplication { .. } => Untimed::Packet(Allowed { repeats: 1, ..NONE }),
+            Effect::Reordering { .. } => Untimed::Packet(Allowed { overtakings: 1, ..NONE }),
+            Effect::Delay { .. }
+            | Effect::RateCut { .. }
+            | Effect::HcaStall { .. }
+            | Effect::Straggler { .. }
+            | Effect::OsNoise { .. } => Untimed::Order,
+            Effect::CreditLoss { .. } => Untimed::Beyond("receive buffers are gone for ever"),
+            Effect::Crash { .. } => Untimed::Death,
+        }
+    }
 }
 
 /// When a fault begins.
@@ -181,6 +214,9 @@ pub enum Wires {
     /// One, by its name.
     Link(String),
 }
+
+/// A probability of one, in billionths.
+const CERTAIN: u64 = 1_000_000_000;
 
 /// Which packets a packet fault hits.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

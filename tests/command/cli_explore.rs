@@ -151,6 +151,59 @@ fn packet_faults_are_choices_and_a_queue_pair_that_gives_up_is_named() {
     assert!(replayed.contains("the first packet arrives"), "{replayed}");
 }
 
+/// A fault plan is explored, or refused by the fault that is not: none is left out.
+#[test]
+fn no_fault_of_a_plan_is_left_out() {
+    const PAIR: &str = r#"{
+  "schema": 1,
+  "title": "One message, and a plan",
+  "source": "a test",
+  "machine": "ideal",
+  "nodes": 2,
+  "workload": { "kind": "program", "ranks": [
+    [ { "op": "send", "to": 1, "tag": 1, "size": "8 B" } ],
+    [ { "op": "recv", "src": 0, "tag": 1, "max": "8 B" } ]
+  ] },
+  "faults": [ FAULTS ]
+}
+"#;
+    let scratch = Scratch::new("explore-plan");
+    let write = |faults: &str| scratch.write("plan.json", &PAIR.replace("FAULTS", faults));
+    let slow = r#"{ "kind": "straggler", "factor": 2 }"#;
+    let dies = r#"{ "kind": "crash", "process": 0 }"#;
+    let loses = r#"{ "kind": "packet_loss", "probability": 0.5 }"#;
+    let explored: [(&[&str], &str); 4] = [
+        (&[slow], "plan.json: every order of events\n"),
+        (&[slow, dies], "; one process may die at any moment\n"),
+        (&[loses], "; packets: up to 1 lost\n"),
+        (
+            &[r#"{ "kind": "link_down", "where": "all links", "for": "1 us" }"#],
+            "; packets: up to 1 lost\n",
+        ),
+    ];
+    for (faults, says) in explored {
+        write(&faults.join(", "));
+        let out = scratch.run(&["explore", "plan.json"]).check(0, &[]).out;
+        assert!(out.contains(says) && out.contains("verified"), "{says}: {out}");
+    }
+    let refused: [(&[&str], &str); 6] = [
+        (&[slow, r#"{ "kind": "credit_loss", "from": 0, "to": 1, "credits": 1 }"#], "credit_loss"),
+        (&[slow, r#"{ "kind": "link_down", "where": "all links" }"#], "link_down"),
+        (&[slow, r#"{ "kind": "packet_loss", "probability": 1 }"#], "packet_loss"),
+        (&[dies, r#"{ "kind": "crash", "process": 1, "at": "1 us" }"#], "crash"),
+        (&[loses, dies], "crash"),
+        (&[dies, loses], "packet_loss"),
+    ];
+    for (faults, kind) in refused {
+        write(&faults.join(", "));
+        let says = format!("`plan.json`: `faults[1]` is a `{kind}`, which is not explored");
+        let asks = ["error[E0703]", &says, "explored are", "take the fault out"];
+        scratch.run(&["explore", "plan.json"]).check(2, &asks);
+        let instead = "`--crash` is explored instead of the scenario's own fault plan";
+        scratch.run(&["explore", "plan.json", "--crash"]).check(0, &[instead]);
+    }
+}
+
 #[test]
 fn a_limit_that_is_hit_is_no_success() {
     let scratch = Scratch::new("explore-limit");

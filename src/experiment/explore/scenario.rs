@@ -1,11 +1,12 @@
 //! The job of a scenario's point as a subject.
 
+use super::MayFail;
 use super::subject::{Start, Subject};
 use crate::experiment::plan::{Addressing, Plan, Point, Workload};
 use crate::experiment::run::{end, job};
 use crate::protocols::contract::{Machine, Program};
 use crate::protocols::xios_ep::library::EpThread;
-use crate::runtime::faults::Allowed;
+use crate::runtime::faults::{Allowed, Fault, Untimed};
 use crate::runtime::memory::Payload;
 use crate::runtime::monitors::buffers::Lends;
 use crate::runtime::untimed::{PacketFaults, World};
@@ -25,6 +26,16 @@ pub enum Unfit {
     /// It packs, and does nothing else.
     #[error("a packing has no ranks: it sends no message")]
     NoRanks,
+    /// Its fault plan has what no order of events shows.
+    #[error("`faults[{at}]` is a `{kind}`, which is not explored: {why}")]
+    Fault {
+        /// Its place in the plan.
+        at: usize,
+        /// Its kind, as scenarios call it.
+        kind: &'static str,
+        /// What of it is not explored.
+        why: &'static str,
+    },
     /// Its job cannot be built.
     #[error("{0}")]
     Job(String),
@@ -37,6 +48,11 @@ impl Unfit {
             Self::Points(_) => "give each swept field one value by `--set PATH=VALUE`",
             Self::NoRanks => {
                 "`mpisim run` with `--set mpi.payload=real` moves its bytes and compares them"
+            }
+            Self::Fault { .. } => {
+                "explored are the death of one process, or a packet that is lost, duplicated or \
+                 overtaken, and every delay; say by `--crash` or `--faults` what may go wrong \
+                 instead of the plan, or take the fault out; `mpisim run` simulates it as it is"
             }
             Self::Job(_) => "choose nodes and processes that fit the machine",
         }
@@ -63,10 +79,32 @@ fn start<M: Machine<Call: Lends> + 'static, P: Program<M> + 'static>(
     }))
 }
 
-/// What the fault plan of the only point of a plan may do to packets; nothing where there are several.
-pub fn allowed(plan: &Plan) -> Allowed {
-    let [point] = &plan.points[..] else { return Allowed::default() };
-    point.faults.allowed()
+/// What may go wrong by the fault plan of the only point of a plan; nothing where there are several.
+///
+/// # Errors
+///
+/// [`Unfit`] where an exploration would leave out what a fault of the plan does.
+pub fn may_fail(plan: &Plan) -> Result<MayFail, Unfit> {
+    let [point] = &plan.points[..] else { return Ok(MayFail::default()) };
+    let mut all = MayFail::default();
+    for (at, fault) in point.faults.faults.iter().enumerate() {
+        let refuse = |why| Unfit::Fault { at, kind: fault.effect.word(), why };
+        all = with(all, fault).map_err(refuse)?;
+    }
+    Ok(all)
+}
+
+/// What may go wrong with one fault more, or why that is not explored.
+fn with(before: MayFail, fault: &Fault) -> Result<MayFail, &'static str> {
+    let MayFail { crash, packets } = before;
+    match fault.untimed() {
+        Untimed::Order => Ok(before),
+        Untimed::Beyond(why) => Err(why),
+        Untimed::Death if crash => Err("a second process dies"),
+        Untimed::Death if packets.is_nothing() => Ok(MayFail::DEATH),
+        Untimed::Packet(one) if !crash => Ok(MayFail { crash, packets: packets.most(one) }),
+        Untimed::Death | Untimed::Packet(_) => Err("a process dies while links fail"),
+    }
 }
 
 /// The job of the only point of a plan, with real payload.
