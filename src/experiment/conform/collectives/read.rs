@@ -39,7 +39,9 @@ impl RawCase {
     pub(in super::super) fn checked(self, ranks: u32, modulus: u32) -> Result<Case, VectorError> {
         let id = self.id;
         let case = self.case(ranks, modulus);
-        case.map_err(|problem| VectorError::Case { case: id, problem })
+        let case = case.map_err(|problem| VectorError::Case { case: id, problem })?;
+        let tests = case.ranks.iter().any(|taking| taking.result.is_some());
+        if tests { Ok(case) } else { Err(VectorError::nothing(id)) }
     }
 
     fn case(self, ranks: u32, modulus: u32) -> Result<Case, Problem> {
@@ -65,10 +67,25 @@ impl RawCase {
         }
         let region = |space, bytes: &[u8]| Region::new(Space::User(space), bytes.len() as u64);
         let call = self.call(rank, shape, region(0, input), region(1, &room))?;
+        if result.is_none() && self.defines(rank) {
+            return Err(format!(
+                "`result[{rank}]` is missing: rank {rank} of `{}` has one",
+                self.op
+            ));
+        }
         // What a broadcast sends lies where the others receive.
         let gives = self.root == Some(rank) && self.op == "bcast";
         let output = if gives { input.to_vec() } else { room };
         Ok(Taking { call, input: input.to_vec(), output, result })
+    }
+
+    /// Whether MPI defines what a rank has after the call.
+    fn defines(&self, rank: u32) -> bool {
+        match self.op.as_str() {
+            "gather" | "gatherv" | "reduce" => self.root == Some(rank),
+            "exscan" => rank > 0,
+            _ => true,
+        }
     }
 
     fn need<T>(&self, field: &str, value: Option<T>) -> Result<T, Problem> {
@@ -183,20 +200,31 @@ impl RawCase {
 
     /// The result buffer of a rank before the call.
     fn room(&self, rank: u32, shape: &Shape) -> Result<Vec<u8>, Problem> {
-        if let Some(elements) = self.recv_elements {
-            let elements = usize::try_from(elements).ok().filter(|elements| *elements <= 1 << 20);
-            let elements = elements.ok_or("`recv_elements` is too large")?;
-            return self.bytes(&vec![self.need("recv_fill", self.recv_fill)?; elements]);
+        let received = self.received(rank, shape)?;
+        let Some(elements) = self.recv_elements else {
+            let len = usize::try_from(received).ok().filter(|len| *len <= 1 << 24);
+            return Ok(vec![0; len.ok_or("the result is too large")?]);
+        };
+        let elements = usize::try_from(elements).ok().filter(|elements| *elements <= 1 << 20);
+        let elements = elements.ok_or("`recv_elements` is too large")?;
+        let room = self.bytes(&vec![self.need("recv_fill", self.recv_fill)?; elements])?;
+        let fits = received <= room.len() as u64;
+        if fits {
+            Ok(room)
+        } else {
+            Err(format!("`recv_elements` is less than rank {rank} receives"))
         }
+    }
+
+    /// Bytes from the beginning of its result buffer that a rank receives something in.
+    fn received(&self, rank: u32, shape: &Shape) -> Result<u64, Problem> {
         let extent = shape.blocks.extent(self.ranks);
-        let len = match self.op.as_str() {
-            "gather" if self.root()? != rank => 0,
-            "gather" | "allgather" | "alltoall" => extent,
+        Ok(match self.op.as_str() {
+            "gather" | "gatherv" if self.root()? != rank => 0,
+            "gather" | "gatherv" | "allgather" | "allgatherv" | "alltoall" => extent,
             "alltoallv" => self.lists(rank, false)?.extent(self.ranks),
             _ => shape.blocks.at(rank).len,
-        };
-        let len = usize::try_from(len).ok().filter(|len| *len <= 1 << 24);
-        Ok(vec![0; len.ok_or("the result is too large")?])
+        })
     }
 
     fn call(

@@ -99,6 +99,22 @@ fn files_that_are_no_vectors_are_refused() {
         (swap("[null,[3]]", "[null]"), "case 3: `result` needs one entry for each rank"),
         (swap("[3]]", "[3,4]]"), "case 3: `result[1]` is not as long as the result buffer"),
         (
+            swap("[null,[3]]", "[null,[]]"),
+            "case 3: `result[1]` is not as long as the result buffer",
+        ),
+        (
+            swap("[null,[3]]", "[null,null]"),
+            "case 3: `result[1]` is missing: rank 1 of `reduce` has one",
+        ),
+        (
+            swap("\"reduce\"", "\"allreduce\""),
+            "case 3: `result[0]` is missing: rank 0 of `allreduce` has one",
+        ),
+        (
+            swap("\"reduce\"", "\"exscan\"").replace("[null,[3]]", "[null,null]"),
+            "case 3: `result[1]` is missing: rank 1 of `exscan` has one",
+        ),
+        (
             swap("\"count\":1", "\"count\":9999999999"),
             "case 3: 9999999999 elements are more than a vector holds",
         ),
@@ -111,4 +127,23 @@ fn files_that_are_no_vectors_are_refused() {
     ] {
         check_unreadable(&text, message);
     }
+}
+
+/// The first rank of an exclusive scan has no result, and here it is the only one.
+#[test]
+fn a_collective_without_any_result_is_refused() {
+    let alone = r#"{"id":3,"ranks":1,"op":"exscan","type":"int32","count":1,"reduce_op":"sum",
+        "inputs":[[1]],"result":[null]}"#;
+    let text = file(alone).replacen("\"ranks\":2", "\"ranks\":1", 1);
+    check_unreadable(&text, "case 3: nothing is tested: it has no call, or no outcome");
+}
+
+/// A receive buffer that has no room for what is received.
+#[test]
+fn a_result_buffer_that_is_too_small_is_refused() {
+    let text = file(
+        r#"{"id":3,"ranks":2,"op":"allgatherv","type":"int32","count":1,"counts":[1,1],
+        "inputs":[[1],[2]],"recv_elements":0,"recv_fill":0,"result":[[],[]]}"#,
+    );
+    check_unreadable(&text, "case 3: `recv_elements` is less than rank 0 receives");
 }

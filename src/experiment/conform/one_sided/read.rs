@@ -179,13 +179,7 @@ impl RawCase {
         let mut number = 0;
         let steps = self.steps.iter().map(|step| step.checked(&self, &mut number));
         let steps = steps.collect::<Result<Vec<Step>, Problem>>()?;
-        let fetched = self.fetched.iter().map(|step| {
-            let one = |list: &Option<Vec<Number>>| {
-                list.as_ref().map(|list| element.bytes(list)).transpose()
-            };
-            step.iter().flatten().map(one).collect()
-        });
-        let fetched = fetched.collect::<Result<Vec<_>, Problem>>()?;
+        let fetched = self.fetched(&steps)?;
         let flavor = match window.flavour {
             RawFlavour::Create => Flavor::Create,
             RawFlavour::Allocate | RawFlavour::Shared => Flavor::Allocate,
@@ -193,6 +187,51 @@ impl RawCase {
         };
         let (id, datatype, unit) = (self.id, element.datatype(), window.disp_unit);
         Ok(Case { id, flavor, datatype, unit, init, steps, fetched, finals })
+    }
+
+    /// What the operations of each step fetched: nothing is left out that one of them fetches.
+    fn fetched(&self, steps: &[Step]) -> Result<Vec<Vec<Option<Vec<u8>>>>, Problem> {
+        if self.fetched.len() != steps.len() {
+            return Err("`fetched` needs one entry for each step".to_owned());
+        }
+        let each = steps.iter().zip(&self.fetched).enumerate();
+        let each = each.map(|(at, (step, lists))| self.fetched_in(at, step, lists.as_deref()));
+        each.collect()
+    }
+
+    fn fetched_in(
+        &self,
+        at: usize,
+        step: &Step,
+        lists: Option<&[Option<Vec<Number>>]>,
+    ) -> Result<Vec<Option<Vec<u8>>>, Problem> {
+        let ops = match (step, lists) {
+            (Step::Increments { .. }, None) => return Ok(Vec::new()),
+            (Step::Increments { .. }, Some(_)) => {
+                return Err(format!("`fetched[{at}]` is null for `exclusive_rmw`"));
+            }
+            (Step::Epochs { ops, .. }, _) => ops,
+        };
+        let lists = lists.filter(|lists| lists.len() == ops.len());
+        let lists = lists.ok_or_else(|| {
+            format!("`fetched[{at}]` needs one entry for each operation: null, or what it fetched")
+        })?;
+        let pairs = ops.iter().zip(lists).enumerate();
+        let pairs = pairs.map(|(place, (op, list))| {
+            let name = format!("`fetched[{at}][{place}]`");
+            let bytes = list.as_deref().map(|list| self.window.element.bytes(list)).transpose()?;
+            match (op.result(), &bytes) {
+                (None, Some(_)) => Err(format!("{name} is of an operation that fetches nothing")),
+                (Some(_), None) if op.target().is_some() => {
+                    Err(format!("{name} is missing: nothing tells what the operation must fetch"))
+                }
+                (Some(result), Some(bytes)) if bytes.len() as u64 != result.len => {
+                    Err(format!("{name} has not as many elements as the operation fetches"))
+                }
+                (None | Some(_), _) => Ok(bytes),
+            }
+        });
+        pairs.collect()
     }
 
     fn rank(&self, rank: u32) -> Result<u32, Problem> {

@@ -60,3 +60,43 @@ fn flushes_that_no_epoch_takes_in_are_refused() {
     let why = puts("lock_shared", other).unwrap_err();
     assert!(why.contains("`flush_all` of rank 1, which locks no target"), "{why}");
 }
+
+/// A case of two ranks in which rank 0 puts and then gets, with this as `fetched`.
+fn fetches(fetched: &str) -> Result<Vectors, String> {
+    let text = format!(
+        r#"{{"family":"rma","schema":1,"mpi":"M","seed":0,"cases":[{{"id":3,"ranks":2,
+        "window":{{"flavour":"create","type":"int64","elements":[1,1],"disp_unit":8,
+        "init":[[0],[7]]}},"steps":[{{"sync":"fence","ops":[
+        {{"origin":1,"op":"put","target":0,"disp":0,"count":1,"data":[5]}},
+        {{"origin":0,"op":"get","target":1,"disp":0,"count":1}},
+        {{"origin":0,"op":"get","target":"proc_null","disp":0,"count":1}}]}},
+        {{"sync":"exclusive_rmw","target":0,"disp":0,"add":[1,1]}}],
+        "fetched":{fetched},"final":[[7],[7]]}}]}}"#
+    );
+    Vectors::read(&text).map_err(|why| why.to_string())
+}
+
+#[test]
+fn what_an_operation_fetches_is_named_and_nothing_else_is() {
+    for (fetched, verdict) in [
+        ("[[null,[7],null],null]", "1 passed, 0 failed"),
+        ("[[null,[8],null],null]", "0 passed, 1 failed"),
+    ] {
+        let found = judge(&fetches(fetched).unwrap(), &Simulated { seed: 1 }, 1);
+        assert!(found.to_string().contains(verdict), "{fetched}: {found}");
+    }
+    for (fetched, why) in [
+        ("[]", "`fetched` needs one entry for each step"),
+        ("[[null,[7],null]]", "`fetched` needs one entry for each step"),
+        ("[null,null]", "`fetched[0]` needs one entry for each operation"),
+        ("[[],null]", "`fetched[0]` needs one entry for each operation"),
+        ("[[null],null]", "`fetched[0]` needs one entry for each operation"),
+        ("[[null,null,null],null]", "`fetched[0][1]` is missing"),
+        ("[[null,[],null],null]", "`fetched[0][1]` has not as many elements"),
+        ("[[[5],[7],null],null]", "`fetched[0][0]` is of an operation that fetches nothing"),
+        ("[[null,[7],null],[]]", "`fetched[1]` is null for `exclusive_rmw`"),
+    ] {
+        let found = fetches(fetched).unwrap_err();
+        assert!(found.contains(&format!("case 3: {why}")), "{fetched}: {found}");
+    }
+}
