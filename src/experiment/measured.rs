@@ -69,8 +69,12 @@ impl Measured {
         self.columns.iter().position(|column| column.holds(metric))
     }
 
-    /// Each size with its value in a column; `None` where the first column holds words.
+    /// Each size with its value in a column; `None` where the first column holds words or the
+    /// entries of a queue.
     pub fn points(&self, column: usize) -> Option<Vec<(u64, f64)>> {
+        if self.key.eq_ignore_ascii_case("entries") {
+            return None;
+        }
         let point = |row: &Row| match row.key {
             Key::Number(size) => Some((size, row.values[column])),
             Key::Word(_) => None,

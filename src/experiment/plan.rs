@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::claim::figures::Figure;
-use super::claim::{Binder, Claim};
+use super::claim::{Binder, Claim, Measures};
 use super::codes;
 use super::collectives::Chosen;
 use super::diagnostic::{Diagnostic, Diagnostics, Span};
@@ -482,10 +482,10 @@ fn read(diagnostics: &mut Diagnostics, request: &Request) -> Option<Plan> {
     let sourced = sources::read(diagnostics, &tree, &sweep, &request.overrides);
     let points = points(diagnostics, &tree, &sweep, models);
     let schedules = schedules(points.as_deref().unwrap_or_default());
-    let kind = tree.get("workload").and_then(|workload| workload.word("kind")).unwrap_or("");
+    let workload = Measures::read(&tree, &sweep);
     let account = tree.flag("account").unwrap_or(false);
-    let metrics = metrics(kind, account);
-    let mut binder = Binder { diagnostics, sweep: &sweep, metrics, folder };
+    let metrics = metrics(&workload.kind, account);
+    let mut binder = Binder { diagnostics, sweep: &sweep, metrics, workload, folder };
     let narrowed = !narrowed.is_empty();
     let figures = binder.figures(&tree, narrowed);
     let claims = binder.claims(&tree, narrowed);

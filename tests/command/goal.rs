@@ -454,6 +454,43 @@ fn measured_tables_are_drawn_over_figures() {
     scratch
         .run(&["run", "b.json"])
         .check(3, &["error[E0911] b.json:5", "`bw.txt` has no column of `latency`"]);
+    // Of a column of latencies, too, the benchmark is that of the curve.
+    for (title, program) in [
+        ("OSU MPI Allreduce Latency Test v7.1", "osu_allreduce"),
+        ("OSU MPI_Put Latency Test v7.1", "osu_put_latency"),
+        ("OSU MPI Multi Latency Test v7.1", "osu_multi_lat"),
+    ] {
+        scratch.write("other.txt", &format!("# {title}\n# Size  Avg Latency (us)\n8 1.30\n"));
+        scratch.write("b.json", &scenario("{ \"file\": \"other.txt\" }"));
+        let says = [
+            "error[E0911] b.json:5",
+            &format!("`other.txt` is a table of {program}"),
+            "the workload is ping_pong, as in osu_latency or IMB PingPong",
+        ];
+        scratch.run(&["run", "b.json"]).check(3, &says);
+    }
+    let of_collective = |operation: &str| {
+        let ping_pong = "\"kind\": \"ping_pong\", \"size\": \"8 B\"";
+        let collective = format!(
+            "\"kind\": \"collective\", \"operation\": \"{operation}\", \"ranks_per_node\": 2"
+        );
+        let text = scenario("{ \"file\": \"other.txt\" }").replace(ping_pong, &collective);
+        scratch.write("b.json", &text);
+        scratch.run(&["validate", "b.json"])
+    };
+    scratch.write(
+        "other.txt",
+        "# OSU MPI Broadcast Latency Test v7.1\n# Size  Avg Latency(us)\n8 1\n",
+    );
+    of_collective("bcast").check(0, &[]);
+    let says =
+        ["is a table of osu_bcast", "the workload is collective of reduce, as in osu_reduce"];
+    of_collective("reduce").check(3, &says);
+    of_collective("barrier")
+        .check(3, &["no benchmark that is read measures collective of barrier"]);
+    scratch.write("other.txt", "# Entries   Latency (us)\n0 1.0\n8 1.3\n");
+    scratch.write("b.json", &scenario("{ \"file\": \"other.txt\" }"));
+    scratch.run(&["run", "b.json"]).check(3, &["`other.txt` goes over `entries`, not sizes"]);
     scratch.write("c.json", &scenario("{ \"file\": \"none.txt\" }"));
     scratch.run(&["run", "c.json"]).check(3, &["error[E0101]", "there is no such file"]);
 }

@@ -4,7 +4,7 @@ use super::super::codes;
 use super::super::diagnostic::{Diagnostic, quote};
 use super::super::json::Node;
 use super::super::library;
-use super::super::measured;
+use super::super::measured::{self, Measured, Program};
 use super::super::schema::MetricSpec;
 use super::super::shape::check;
 use super::super::sweep::Axis;
@@ -311,7 +311,8 @@ impl Binder<'_> {
         let column = table.column_of(y.name).filter(|_| sizes);
         let Some(points) = column.and_then(|column| table.points(column)) else {
             let (found, allowed) = if column.is_some() {
-                let found = format!("`{}` goes over words, not sizes", quote(name));
+                let key = quote(&table.key.to_lowercase());
+                let found = format!("`{}` goes over `{key}`, not sizes", quote(name));
                 (found, "tables go over sizes of messages")
             } else if sizes {
                 let found = format!("`{}` has no column of `{}`", quote(name), y.name);
@@ -323,9 +324,31 @@ impl Binder<'_> {
             self.diagnostics.push(one);
             return None;
         };
+        self.same_benchmark(&table, file, at)?;
         let own = node.word("name").map(str::to_owned);
         let label = own.or_else(|| table.title.clone()).unwrap_or_else(|| name.to_owned());
         Some(Overlay { label, points })
+    }
+
+    /// Refuses a table whose title names a benchmark that measures something else than the workload.
+    fn same_benchmark(&mut self, table: &Measured, file: &Node, at: String) -> Option<()> {
+        let Some(program) = table.program else { return Some(()) };
+        let (kind, operations) = (&*self.workload.kind, &self.workload.operations);
+        let operations: Vec<&str> = operations.iter().map(String::as_str).collect();
+        if program.measures(kind, &operations) {
+            return Some(());
+        }
+        let name = quote(file.text().unwrap_or_default());
+        let found = format!("`{name}` is a table of {}", program.name);
+        let what = [&[kind][..], &operations].concat().join(" of ");
+        let allowed = match &*Program::of(kind, &operations).join(" or ") {
+            "" => format!("no benchmark that is read measures {what}"),
+            programs => format!("the workload is {what}, as in {programs}"),
+        };
+        let help = "a figure compares like with like: draw it over a scenario of that benchmark";
+        let one = Diagnostic::error(&codes::MEASURED, file.span, at, found, allowed);
+        self.diagnostics.push(one.help(help));
+        None
     }
 
     /// Curves over a metric: `x` is no axis.

@@ -7,54 +7,99 @@ pub struct Program {
     pub name: &'static str,
     /// Its title in lower case, without the names of the suite and without `test`.
     title: &'static str,
+    /// What it measures.
+    like: Like,
 }
 
-const fn program(name: &'static str, title: &'static str) -> Program {
-    Program { name, title }
+/// What of a scenario measures what a benchmark measures.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Like {
+    /// Workloads of these kinds; none where no workload does.
+    Workloads(&'static [&'static str]),
+    /// A collective operation.
+    Collective(&'static str),
+    /// The same beside a computation.
+    Nonblocking(&'static str),
+}
+
+const fn program(name: &'static str, title: &'static str, like: Like) -> Program {
+    Program { name, title, like }
+}
+
+impl Program {
+    /// Whether a workload of this kind measures the same, where its collective operation is one of
+    /// `operations`.
+    pub fn measures(&self, kind: &str, operations: &[&str]) -> bool {
+        match self.like {
+            Like::Workloads(kinds) => kinds.contains(&kind),
+            Like::Collective(operation) => kind == "collective" && operations.contains(&operation),
+            Like::Nonblocking(operation) => {
+                kind == "nonblocking_collective" && operations.contains(&operation)
+            }
+        }
+    }
+
+    /// The names of those that measure the same as a workload.
+    pub fn of(kind: &str, operations: &[&str]) -> Vec<&'static str> {
+        let all = PROGRAMS.iter().filter(|program| program.measures(kind, operations));
+        all.map(|program| program.name).collect()
+    }
 }
 
 /// Every benchmark that is read. Of IMB only the ping-pong: its other tables have the times of
 /// several ranks, or of two messages.
 static PROGRAMS: [Program; 39] = [
-    program("osu_latency", "latency"),
-    program("osu_bw", "bandwidth"),
-    program("osu_bibw", "bi-directional bandwidth"),
-    program("osu_mbw_mr", "multiple bandwidth / message rate"),
-    program("osu_multi_lat", "multi latency"),
-    program("osu_latency_mt", "multi-threaded latency"),
-    program("osu_latency_mp", "multi-process latency"),
-    program("osu_allgather", "allgather latency"),
-    program("osu_allgatherv", "allgatherv latency"),
-    program("osu_allreduce", "allreduce latency"),
-    program("osu_alltoall", "all-to-all personalized exchange latency"),
-    program("osu_alltoallv", "all-to-allv personalized exchange latency"),
-    program("osu_bcast", "broadcast latency"),
-    program("osu_gather", "gather latency"),
-    program("osu_gatherv", "gatherv latency"),
-    program("osu_reduce", "reduce latency"),
-    program("osu_reduce_scatter", "reduce_scatter latency"),
-    program("osu_scatter", "scatter latency"),
-    program("osu_scatterv", "scatterv latency"),
-    program("osu_iallgather", "non-blocking allgather latency"),
-    program("osu_iallgatherv", "non-blocking allgatherv latency"),
-    program("osu_iallreduce", "non-blocking allreduce latency"),
-    program("osu_ialltoall", "non-blocking all-to-all latency"),
-    program("osu_ibcast", "non-blocking broadcast latency"),
-    program("osu_igather", "non-blocking gather latency"),
-    program("osu_ireduce", "non-blocking reduce latency"),
-    program("osu_iscatter", "non-blocking scatter latency"),
-    program("osu_put_latency", "mpi_put latency"),
-    program("osu_put_bw", "mpi_put bandwidth"),
-    program("osu_put_bibw", "mpi_put bi-directional bandwidth"),
-    program("osu_get_latency", "mpi_get latency"),
-    program("osu_get_bw", "mpi_get bandwidth"),
-    program("osu_acc_latency", "mpi_accumulate latency"),
-    program("osu_get_acc_latency", "mpi_get_accumulate latency"),
-    program("osu_fop_latency", "mpi_fetch_and_op latency"),
-    program("osu_cas_latency", "mpi_compare_and_swap latency"),
-    program("osu_latency (GPU buffers)", "mpi-cuda latency"),
-    program("osu_bw (GPU buffers)", "mpi-cuda bandwidth"),
-    program(PING_PONG, "pingpong"),
+    program("osu_latency", "latency", Like::Workloads(&["ping_pong"])),
+    program("osu_bw", "bandwidth", Like::Workloads(&["bandwidth", "message_rate"])),
+    program("osu_bibw", "bi-directional bandwidth", Like::Workloads(&["bidirectional_bandwidth"])),
+    program(
+        "osu_mbw_mr",
+        "multiple bandwidth / message rate",
+        Like::Workloads(&["bandwidth", "message_rate"]),
+    ),
+    program("osu_multi_lat", "multi latency", Like::Workloads(&[])),
+    program("osu_latency_mt", "multi-threaded latency", Like::Workloads(&[])),
+    program("osu_latency_mp", "multi-process latency", Like::Workloads(&[])),
+    program("osu_allgather", "allgather latency", Like::Collective("allgather")),
+    program("osu_allgatherv", "allgatherv latency", Like::Workloads(&[])),
+    program("osu_allreduce", "allreduce latency", Like::Collective("allreduce")),
+    program(
+        "osu_alltoall",
+        "all-to-all personalized exchange latency",
+        Like::Collective("alltoall"),
+    ),
+    program("osu_alltoallv", "all-to-allv personalized exchange latency", Like::Workloads(&[])),
+    program("osu_bcast", "broadcast latency", Like::Collective("bcast")),
+    program("osu_gather", "gather latency", Like::Collective("gather")),
+    program("osu_gatherv", "gatherv latency", Like::Workloads(&[])),
+    program("osu_reduce", "reduce latency", Like::Collective("reduce")),
+    program(
+        "osu_reduce_scatter",
+        "reduce_scatter latency",
+        Like::Collective("reduce_scatter_block"),
+    ),
+    program("osu_scatter", "scatter latency", Like::Collective("scatter")),
+    program("osu_scatterv", "scatterv latency", Like::Workloads(&[])),
+    program("osu_iallgather", "non-blocking allgather latency", Like::Nonblocking("allgather")),
+    program("osu_iallgatherv", "non-blocking allgatherv latency", Like::Workloads(&[])),
+    program("osu_iallreduce", "non-blocking allreduce latency", Like::Nonblocking("allreduce")),
+    program("osu_ialltoall", "non-blocking all-to-all latency", Like::Nonblocking("alltoall")),
+    program("osu_ibcast", "non-blocking broadcast latency", Like::Nonblocking("bcast")),
+    program("osu_igather", "non-blocking gather latency", Like::Nonblocking("gather")),
+    program("osu_ireduce", "non-blocking reduce latency", Like::Nonblocking("reduce")),
+    program("osu_iscatter", "non-blocking scatter latency", Like::Nonblocking("scatter")),
+    program("osu_put_latency", "mpi_put latency", Like::Workloads(&["rma_epochs"])),
+    program("osu_put_bw", "mpi_put bandwidth", Like::Workloads(&["rma_epochs"])),
+    program("osu_put_bibw", "mpi_put bi-directional bandwidth", Like::Workloads(&["rma_epochs"])),
+    program("osu_get_latency", "mpi_get latency", Like::Workloads(&["rma_epochs"])),
+    program("osu_get_bw", "mpi_get bandwidth", Like::Workloads(&["rma_epochs"])),
+    program("osu_acc_latency", "mpi_accumulate latency", Like::Workloads(&["rma_epochs"])),
+    program("osu_get_acc_latency", "mpi_get_accumulate latency", Like::Workloads(&["rma_epochs"])),
+    program("osu_fop_latency", "mpi_fetch_and_op latency", Like::Workloads(&["rma_epochs"])),
+    program("osu_cas_latency", "mpi_compare_and_swap latency", Like::Workloads(&["rma_epochs"])),
+    program("osu_latency (GPU buffers)", "mpi-cuda latency", Like::Workloads(&["gpu_ping_pong"])),
+    program("osu_bw (GPU buffers)", "mpi-cuda bandwidth", Like::Workloads(&[])),
+    program(PING_PONG, "pingpong", Like::Workloads(&["ping_pong"])),
 ];
 
 /// The ping-pong of the Intel MPI Benchmarks.
