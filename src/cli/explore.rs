@@ -209,8 +209,8 @@ fn resolve(terminal: Terminal, name: &str, arguments: &ExploreArguments) -> Resu
             let size = checked(&entry, Size { ranks, ops })?;
             let subject = entry.subject(size, planted);
             let protocol = Some((entry, planted, size));
-            let (name, planned) = (name.to_owned(), Ok(MayFail::default()));
-            Ok(Job { name, protocol, subject, planned, files: Vec::new() })
+            let (name, none) = (name.to_owned(), Ok(MayFail::default()));
+            Ok(Job { name, protocol, subject, planned: none, files: Vec::new() })
         }
         Err(unknown) if !is_scenario(name) => {
             let what = format!("there is no protocol and no scenario `{}`", quote(name));

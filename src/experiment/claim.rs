@@ -198,31 +198,9 @@ pub struct Binder<'a> {
     /// The metrics that the workload measures.
     pub metrics: Vec<&'static MetricSpec>,
     /// What is measured.
-    pub workload: Measures,
+    pub workload: figures::Measures,
     /// Where the scenario lies, and the files that it names.
     pub folder: PathBuf,
-}
-
-/// What a workload measures, as far as benchmarks differ in it.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Measures {
-    /// The scenario's word for the workload.
-    pub kind: String,
-    /// Its collective operation, or each that the sweep gives it.
-    pub operations: Vec<String>,
-}
-
-impl Measures {
-    /// That of the workload of a checked scenario.
-    pub fn read(tree: &Node, sweep: &Sweep) -> Self {
-        let word = |key| tree.get("workload").and_then(|workload| workload.word(key));
-        let swept = sweep.axes.iter().find(|axis| axis.path == "workload.operation");
-        let operations = match swept {
-            Some(axis) => axis.values.iter().map(|value| value.text.clone()).collect(),
-            None => word("operation").map(str::to_owned).into_iter().collect(),
-        };
-        Self { kind: word("kind").unwrap_or("").to_owned(), operations }
-    }
 }
 
 /// A choice of one value for some axes: `None` is open.

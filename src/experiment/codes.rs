@@ -216,6 +216,8 @@ codes! {
         "Only links between nodes lose, repeat and reorder packets: buses, memory and the inside of an HCA are lossless by contract, and the MPI library above reliable connections never sees loss. Set it on a link; anything else can be slowed or stalled."
     WITHOUT_EFFECT "E0520" Invalid "a field does nothing beside another one"
         "Only a warning: the points are computed, and the exit code is that of the rest. Both places are shown; what the one asks for does not happen where the other one holds, so that results are as without it."
+    FREED_BY_SOME "E0521" Invalid "not every rank frees the communicator"
+        "Only a warning: the program runs, since freeing sends no message here. MPI_Comm_free is collective: a program in which a rank of the communicator never calls it is wrong, and other libraries may wait."
 
     EMPTY_AXIS "E0601" Invalid "an axis of the sweep has no values"
         "A sweep over an empty list would run nothing, which is never a success. Give values, or remove the axis."

@@ -7,8 +7,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::claim::figures::Figure;
-use super::claim::{Binder, Claim, Measures};
+use super::claim::figures::{Figure, Measures};
+use super::claim::{Binder, Claim};
 use super::codes;
 use super::collectives::Chosen;
 use super::diagnostic::{Diagnostic, Diagnostics, Span};

@@ -167,7 +167,7 @@ impl Fault {
     const fn cuts_for_ever(&self) -> bool {
         let all = matches!(
             self.effect,
-            Effect::LinkDown { .. } | Effect::Loss { hits: Hits::Chance(CERTAIN), .. }
+            Effect::LinkDown { .. } | Effect::Loss { hits: Hits::Chance(1_000_000_000), .. }
         );
         all && self.length.is_none()
     }
@@ -214,9 +214,6 @@ pub enum Wires {
     /// One, by its name.
     Link(String),
 }
-
-/// A probability of one, in billionths.
-const CERTAIN: u64 = 1_000_000_000;
 
 /// Which packets a packet fault hits.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

@@ -87,6 +87,48 @@ fn communicators_that_are_never_freed_are_noted_and_no_error() {
     }
 }
 
+/// `MPI_Comm_free` is collective: who frees alone is told wherever the program is read.
+#[test]
+fn a_communicator_that_some_of_its_ranks_free_is_told_with_its_place() {
+    let scratch = Scratch::new("freed-by-some");
+    let free = r#", { "op": "comm_free", "comm": "b" }"#;
+    let write = |color: &str, frees: [&str; 3]| {
+        let ranks = [0, 1, 2].map(|rank| {
+            let color = if rank == 2 { color } else { "1" };
+            let free = frees[rank];
+            format!(r#"[ {{ "op": "comm_split", "color": {color}, "new": "b" }}{free} ]"#)
+        });
+        let ranks = ranks.join(",\n");
+        let program = format!(
+            r#"{{ "schema": 1, "title": "C", "machine": "ideal", "nodes": 3,
+              "workload": {{ "kind": "program", "ranks": [
+{ranks} ] }} }}"#
+        );
+        scratch.write("comms.json", &program);
+    };
+    for (color, frees, others) in [
+        ("1", ["", free, ""], "rank 1 frees the communicator, and ranks 0, 2 of it never"),
+        ("2", ["", free, ""], "rank 1 frees the communicator, and rank 0 of it never"),
+    ] {
+        write(color, frees);
+        for command in ["validate", "run", "explore"] {
+            let says = ["warning[E0521] comms.json:4:", "workload.ranks[1][1].comm", others];
+            scratch.run(&[command, "comms.json"]).check(0, &says);
+        }
+    }
+    // A rank without the communicator, or with another part of the split, is no rank of it.
+    for (color, frees) in [
+        ("1", [free, free, free]),
+        ("1", ["", "", ""]),
+        ("2", [free, free, ""]),
+        (r#""undefined""#, [free, free, ""]),
+    ] {
+        write(color, frees);
+        let err = scratch.run(&["validate", "comms.json"]).check(0, &[]).err;
+        assert!(!err.contains("E0521"), "{err}");
+    }
+}
+
 #[test]
 fn a_program_in_which_arrivals_decide_says_how_to_see_the_other_orders() {
     let any = r#"{ "op": "recv", "src": "any", "tag": 1, "max": "8 B" }"#;

@@ -7,7 +7,7 @@ use super::super::library;
 use super::super::measured::{self, Measured, Program};
 use super::super::schema::MetricSpec;
 use super::super::shape::check;
-use super::super::sweep::Axis;
+use super::super::sweep::{Axis, Sweep};
 use super::{Binder, Choice};
 
 /// One figure.
@@ -116,6 +116,28 @@ pub struct Stack {
     pub note: Option<String>,
     /// How wide it is on paper; for a screen where nothing is said.
     pub width: Option<Width>,
+}
+
+/// What a workload measures, as far as benchmarks differ in it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Measures {
+    /// The scenario's word for the workload.
+    pub kind: String,
+    /// Its collective operation, or each that the sweep gives it.
+    pub operations: Vec<String>,
+}
+
+impl Measures {
+    /// That of the workload of a checked scenario.
+    pub fn read(tree: &Node, sweep: &Sweep) -> Self {
+        let word = |key| tree.get("workload").and_then(|workload| workload.word(key));
+        let swept = sweep.axes.iter().find(|axis| axis.path == "workload.operation");
+        let operations = match swept {
+            Some(axis) => axis.values.iter().map(|value| value.text.clone()).collect(),
+            None => word("operation").map(str::to_owned).into_iter().collect(),
+        };
+        Self { kind: word("kind").unwrap_or("").to_owned(), operations }
+    }
 }
 
 impl Binder<'_> {

@@ -1,5 +1,7 @@
-//! The groups of an intercommunicator, as far as the text tells them: two that share a rank are
-//! refused before anything runs.
+//! Which ranks a communicator has, as far as the text tells them: the groups of an intercommunicator
+//! that share a rank are refused before anything runs, and a communicator that some of its ranks free
+//! and others never do is told, since `MPI_Comm_free` is a call of
+//! all of them.
 //!
 //! A communicator is known by what made it, which each of its ranks says: the n-th duplicate or split
 //! of its parent, or a list of ranks. What comes out of an intercommunicator is not followed; there
@@ -42,19 +44,23 @@ struct Known<'a> {
     numbers: BTreeMap<Birth, usize>,
     /// Those that take part, each with its key, as they say it.
     said: Vec<BTreeMap<u32, i64>>,
+    /// Those that free it, each with its statement.
+    freed: Vec<BTreeMap<u32, (&'a Node, String)>>,
     meetings: Vec<Meeting<'a>>,
 }
 
-/// Reports intercommunicators whose groups share a rank.
+/// Reports intercommunicators whose groups share a rank, and communicators that not all ranks free.
 pub(super) fn check(diagnostics: &mut Diagnostics, lists: &[Node]) {
     let mut statements = lists.iter().filter_map(Node::elements).flatten();
-    if !statements.any(|node| node.word("op") == Some("intercomm_create")) {
+    let asked = ["intercomm_create", "comm_free"];
+    if !statements.any(|node| node.word("op").is_some_and(|op| asked.contains(&op))) {
         return;
     }
     let mut known = Known {
         births: Vec::new(),
         numbers: BTreeMap::new(),
         said: Vec::new(),
+        freed: Vec::new(),
         meetings: Vec::new(),
     };
     for number in 0..=REVERSED {
@@ -65,6 +71,7 @@ pub(super) fn check(diagnostics: &mut Diagnostics, lists: &[Node]) {
     }
     let groups = known.groups(u32::try_from(lists.len()).expect("the shape limits the ranks"));
     known.report(diagnostics, &groups);
+    known.tell_unfreed(diagnostics);
 }
 
 impl<'a> Known<'a> {
@@ -74,6 +81,7 @@ impl<'a> Known<'a> {
         if number == next {
             self.births.push(birth);
             self.said.push(BTreeMap::new());
+            self.freed.push(BTreeMap::new());
         }
         self.said[number].insert(rank, key);
         number
@@ -88,6 +96,8 @@ impl<'a> Known<'a> {
             let Some(parent) = named(&names, node, "comm") else { continue };
             if op == "comm_free" {
                 names.retain(|_, number| *number != parent);
+                let path = format!("workload.ranks[{rank}][{index}]");
+                self.freed[parent].insert(rank, (node, path));
             }
             if op == "intercomm_create"
                 && let Some(peer) = named(&names, node, "peer")
@@ -123,6 +133,29 @@ impl<'a> Known<'a> {
             });
         }
         groups
+    }
+
+    /// Warns of each communicator that some of the ranks which made it free, and others never do.
+    fn tell_unfreed(&self, diagnostics: &mut Diagnostics) {
+        for (said, freed) in self.said.iter().zip(&self.freed) {
+            let Some((rank, (node, path))) = freed.first_key_value() else { continue };
+            let others = said.keys().copied().filter(|rank| !freed.contains_key(rank));
+            let others: Vec<u32> = others.collect();
+            if others.is_empty() {
+                continue;
+            }
+            let ranks = if others.len() == 1 { "rank" } else { "ranks" };
+            let found = format!(
+                "rank {rank} frees the communicator, and {ranks} {} of it never",
+                words(&others)
+            );
+            let allowed = "MPI_Comm_free is a call of all ranks of the communicator";
+            let span = node.get("comm").map_or(node.span, |name| name.span);
+            let at = format!("{path}.comm");
+            let one = Diagnostic::error(&codes::FREED_BY_SOME, span, at, found, allowed);
+            let help = "other libraries may wait for all of them: add `comm_free` to the others";
+            diagnostics.push(one.warning().help(help));
+        }
     }
 
     /// Leaders that name each other belong together, in the order of their calls.
@@ -187,12 +220,14 @@ fn at(group: &[u32], rank: u64) -> Option<u32> {
     group.get(usize::try_from(rank).ok()?).copied()
 }
 
+/// Some ranks, the first few of many.
+fn words(ranks: &[u32]) -> String {
+    let shown: Vec<String> = ranks.iter().take(8).map(u32::to_string).collect();
+    let more = if ranks.len() > shown.len() { ", ..." } else { "" };
+    format!("{}{more}", shown.join(", "))
+}
+
 fn overlap(both: u32, first: (&Meeting<'_>, &[u32]), second: (&Meeting<'_>, &[u32])) -> Diagnostic {
-    let words = |group: &[u32]| {
-        let shown: Vec<String> = group.iter().take(8).map(u32::to_string).collect();
-        let more = if group.len() > shown.len() { ", ..." } else { "" };
-        format!("{}{more}", shown.join(", "))
-    };
     let ((one, own), (other, theirs)) = (first, second);
     let span = |one: &Meeting<'_>| one.node.get("comm").map_or(one.node.span, |node| node.span);
     let found = format!("rank {both} is in both groups of the intercommunicator");
