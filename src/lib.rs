@@ -3,7 +3,8 @@
 //!
 //! ```text
 //!                  cli
-//!               experiment ── report
+//!                 report
+//!               experiment
 //!                 workloads
 //!                  runtime              the only place where the two towers meet
 //!           ┌────────┴────────┐
@@ -13,7 +14,8 @@
 //!                  units
 //! ```
 //!
-//! A layer names only what is below it; `tests/house/architecture.rs` enforces it.
+//! Each layer is a package, which knows only the layers that its manifest lists. This one shows them
+//! all under one name.
 //!
 //! # As a library
 //!
@@ -71,18 +73,4 @@
 //!
 //! The version is 0.1: names may change, and `CHANGELOG.md` says so when they do.
 
-pub mod units;
-
-pub mod engine;
-pub mod hardware;
-
-pub mod mpi;
-pub mod protocols;
-
-pub mod runtime;
-pub mod workloads;
-
-pub mod experiment;
-pub mod report;
-
-pub mod cli;
+pub use {cli, engine, experiment, hardware, mpi, protocols, report, runtime, units, workloads};

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::experiment::check::Tolerance;
-use crate::experiment::shape::read::{Tolerance as Allowed, parse_tolerance};
-use crate::experiment::what_if::WhatIf;
-use crate::hardware::profile::Parameter;
-use crate::hardware::what_if::Group;
+use experiment::check::Tolerance;
+use experiment::shape::read::{Tolerance as Allowed, parse_tolerance};
+use experiment::what_if::WhatIf;
+use hardware::profile::Parameter;
+use hardware::what_if::Group;
 
 /// Simulate the node and the network that an MPI library runs on, and check what moved.
 #[derive(Debug, Parser)]

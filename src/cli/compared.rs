@@ -1,17 +1,17 @@
 //! A comparison of two results: lines for people, documents for programs, rows of a page.
 
 use super::files::curves;
-use crate::experiment::attribution::Shift;
-use crate::experiment::check::{ClaimCheck, Comparison, Fact, MetricCheck, Moved};
-use crate::experiment::claim::figures::Figure as Wanted;
-use crate::experiment::inputs::{self, Change};
-use crate::experiment::results::{ClaimStatus, RunResult};
-use crate::report::diff::with_others;
-use crate::report::difference::{ClaimRow, Compared, DifferenceRow, WorkRow};
-use crate::report::html::PageFigure;
-use crate::report::json::{CheckedClaim, CheckedMetric, InputDocument, MetricStatus, Ordered};
-use crate::report::numbers::{self, apart, engineering, exact, in_parentheses, percent, tolerated};
-use crate::units::TimeDelta;
+use experiment::attribution::Shift;
+use experiment::check::{ClaimCheck, Comparison, Fact, MetricCheck, Moved};
+use experiment::claim::figures::Figure as Wanted;
+use experiment::inputs::{self, Change};
+use experiment::results::{ClaimStatus, RunResult};
+use report::diff::with_others;
+use report::difference::{ClaimRow, Compared, DifferenceRow, WorkRow};
+use report::html::PageFigure;
+use report::json::{CheckedClaim, CheckedMetric, InputDocument, MetricStatus, Ordered};
+use report::numbers::{self, apart, engineering, exact, in_parentheses, percent, tolerated};
+use units::TimeDelta;
 
 /// Differences of one scenario that are written out.
 const WORST_SHOWN: usize = 10;

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::terminal::{Failure, Outcome, Terminal, print};
-use crate::experiment::conform::{Simulated, Vectors, Verdict, judge};
-use crate::experiment::diagnostic::{Diagnostics, quote};
+use experiment::conform::{Simulated, Vectors, Verdict, judge};
+use experiment::diagnostic::{Diagnostics, quote};
 
 /// Schedules that each case is run under.
 const SCHEDULES: u64 = 8;

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::signals;
 use super::terminal::{Outcome, Problem};
-use crate::experiment::codes;
+use experiment::codes;
 
 /// The file that tells of a defect.
 const REPORT: &str = "mpisim-defect.txt";

@@ -12,17 +12,17 @@ use super::run::{jobs, progress};
 use super::show::counted;
 use super::signals::Interrupt;
 use super::terminal::{Failure, Outcome, Problem, Terminal, print};
-use crate::experiment::attribution::{self, Shift, Work};
-use crate::experiment::codes;
-use crate::experiment::diff::{Closer, Difference, Pair, SideName, Sides};
-use crate::experiment::inputs::{Change, Inputs};
-use crate::experiment::plan::Plan;
-use crate::experiment::results::RunResult;
-use crate::experiment::run::events::{Traced, parting, traced};
-use crate::experiment::run::{self, PointError, RunError, RunOptions};
-use crate::report::diff::{diff_text, short_text};
-use crate::report::json::diff::{DiffStatus, DiffedScenario, diff_json};
+use experiment::attribution::{self, Shift, Work};
+use experiment::codes;
+use experiment::diff::{Closer, Difference, Pair, SideName, Sides};
+use experiment::inputs::{Change, Inputs};
+use experiment::plan::Plan;
+use experiment::results::RunResult;
+use experiment::run::events::{Traced, parting, traced};
+use experiment::run::{self, PointError, RunError, RunOptions};
 use files::Files;
+use report::diff::{diff_text, short_text};
+use report::json::diff::{DiffStatus, DiffedScenario, diff_json};
 use side::{Given, Matched, Source};
 
 /// A side with its results.

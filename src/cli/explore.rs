@@ -16,18 +16,18 @@ use super::output::Output;
 use super::scenario::{load, request};
 use super::signals::Interrupt;
 use super::terminal::{Failure, Outcome, Problem, Terminal, print};
-use crate::experiment::codes;
-use crate::experiment::diagnostic::quote;
-use crate::experiment::explore::registry::{self, Entry, Planted};
-use crate::experiment::explore::scenario::Unfit;
-use crate::experiment::explore::{
+use experiment::codes;
+use experiment::diagnostic::quote;
+use experiment::explore::registry::{self, Entry, Planted};
+use experiment::explore::scenario::Unfit;
+use experiment::explore::{
     self, Explored, Failed, MayFail, Options, Size, Stopped, Strategy, Subject, Token, drawing,
 };
-use crate::experiment::library::embedded;
-use crate::experiment::plan::Plan;
-use crate::runtime::explore::Stop;
-use crate::runtime::faults::Allowed;
-use crate::units::Bytes;
+use experiment::library::embedded;
+use experiment::plan::Plan;
+use runtime::explore::Stop;
+use runtime::faults::Allowed;
+use units::Bytes;
 
 /// What is explored.
 struct Job {

@@ -5,21 +5,21 @@ use std::collections::BTreeSet;
 use super::machines;
 use super::references::{Drawn, references};
 use super::single;
-use crate::engine::Keep;
-use crate::experiment::claim::figures::{Curves, Figure as Wanted, Messages, Stack as WantedStack};
-use crate::experiment::plan::{Plan, Point};
-use crate::experiment::results::RunResult;
-use crate::experiment::run;
-use crate::experiment::run::account::part_in_words;
-use crate::experiment::run::timeline::sequence;
-use crate::experiment::store::OutputFile;
-use crate::report::csv::points_csv;
-use crate::report::error::ReportError;
-use crate::report::explain::explain_stack;
-use crate::report::figure::{Figure, FigureSpec, Part, Scale, Stack, StackSpec};
-use crate::report::html::{self, Page, PageFigure};
-use crate::report::numbers::{in_parentheses, in_words};
-use crate::report::sequence::{NotDrawn, sequence_svg};
+use engine::Keep;
+use experiment::claim::figures::{Curves, Figure as Wanted, Messages, Stack as WantedStack};
+use experiment::plan::{Plan, Point};
+use experiment::results::RunResult;
+use experiment::run;
+use experiment::run::account::part_in_words;
+use experiment::run::timeline::sequence;
+use experiment::store::OutputFile;
+use report::csv::points_csv;
+use report::error::ReportError;
+use report::explain::explain_stack;
+use report::figure::{Figure, FigureSpec, Part, Scale, Stack, StackSpec};
+use report::html::{self, Page, PageFigure};
+use report::numbers::{in_parentheses, in_words};
+use report::sequence::{NotDrawn, sequence_svg};
 
 /// One row per point and metric.
 const POINTS: &str = "points.csv";
@@ -206,9 +206,9 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::experiment::library::embedded;
-    use crate::experiment::plan::{self, Request};
-    use crate::experiment::results::{Metric, PointResult};
+    use experiment::library::embedded;
+    use experiment::plan::{self, Request};
+    use experiment::results::{Metric, PointResult};
 
     /// The points of a plan with made-up values of the metrics that a figure shows.
     fn made_up(plan: &Plan, figure: &Wanted) -> RunResult {

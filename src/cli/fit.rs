@@ -14,15 +14,15 @@ use super::run::jobs;
 use super::scenario;
 use super::signals::Interrupt;
 use super::terminal::{Failure, Outcome, Problem, Terminal, print};
-use crate::experiment::codes;
-use crate::experiment::diagnostic::{Diagnostics, quote};
-use crate::experiment::fit::hwloc::{self, Topology};
-use crate::experiment::fit::profile::{self, About};
-use crate::experiment::fit::{
+use experiment::codes;
+use experiment::diagnostic::{Diagnostics, quote};
+use experiment::fit::hwloc::{self, Topology};
+use experiment::fit::profile::{self, About};
+use experiment::fit::{
     self, Bench, BenchError, Between, Compared, Fit, Request, Role, Table, summary,
 };
-use crate::experiment::model_file::{Confidence, KnownNumber, Machine, by_name};
-use crate::report::table::Table as TextTable;
+use experiment::model_file::{Confidence, KnownNumber, Machine, by_name};
+use report::table::Table as TextTable;
 
 /// Fits, tells how well, and writes the model.
 pub(super) fn fit(terminal: Terminal, arguments: &FitArguments) -> Outcome {

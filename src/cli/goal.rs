@@ -8,12 +8,12 @@ use serde_json::json;
 
 use super::args::{Format, RunArguments};
 use super::terminal::{Failure, Outcome, Problem, Terminal, print};
-use crate::experiment::codes;
-use crate::experiment::diagnostic::{Diagnostics, quote};
-use crate::experiment::goal::{self, EXTENSION};
-use crate::experiment::shape::nearest;
-use crate::runtime::loggops::schedule::{ANY, Kind, Schedule};
-use crate::runtime::loggops::{self, Parameters, Replayed, Stuck, Waits};
+use experiment::codes;
+use experiment::diagnostic::{Diagnostics, quote};
+use experiment::goal::{self, EXTENSION};
+use experiment::shape::nearest;
+use runtime::loggops::schedule::{ANY, Kind, Schedule};
+use runtime::loggops::{self, Parameters, Replayed, Stuck, Waits};
 
 /// Operations that never end and are told one by one.
 const STUCK_SHOWN: usize = 10;

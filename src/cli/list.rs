@@ -6,12 +6,12 @@ use std::path::Path;
 use super::scenario::load;
 use super::show::role;
 use super::terminal::{Outcome, Terminal, print};
-use crate::experiment::baseline::{self, Baseline};
-use crate::experiment::diagnostic::Diagnostics;
-use crate::experiment::library::embedded;
-use crate::experiment::plan::{Plan, Request};
-use crate::experiment::results::ClaimStatus;
-use crate::report::table::Table;
+use experiment::baseline::{self, Baseline};
+use experiment::diagnostic::Diagnostics;
+use experiment::library::embedded;
+use experiment::plan::{Plan, Request};
+use experiment::results::ClaimStatus;
+use report::table::Table;
 
 /// Scenarios and machine models.
 pub(super) fn shipped(terminal: Terminal) -> Outcome {

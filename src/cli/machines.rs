@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use crate::experiment::model_file::{KnownNumber, Machine};
-use crate::experiment::plan::{Plan, connections};
-use crate::report::html::Provenance;
+use experiment::model_file::{KnownNumber, Machine};
+use experiment::plan::{Plan, connections};
+use report::html::Provenance;
 
 /// A machine with the numbers that tell it from the first one; of the first one all.
 pub(super) struct Shown<'a> {

@@ -8,8 +8,8 @@ use clap::CommandFactory as _;
 
 use super::args::Arguments;
 use super::terminal::{Outcome, Problem, print};
-use crate::experiment::codes;
-use crate::experiment::diagnostic::quote;
+use experiment::codes;
+use experiment::diagnostic::quote;
 
 /// Prints completions.
 pub(super) fn completions(shell: clap_complete::Shell) -> Outcome {

@@ -8,9 +8,9 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::terminal::{Failure, Problem};
-use crate::experiment::codes;
-use crate::experiment::diagnostic::quote;
-use crate::experiment::store::{StoreError, check_writable, place, write_atomically};
+use experiment::codes;
+use experiment::diagnostic::quote;
+use experiment::store::{StoreError, check_writable, place, write_atomically};
 
 /// The most symbolic links that lead to one file.
 const MOST_LINKS: usize = 40;

@@ -1,15 +1,15 @@
 //! What claims expect, as marks on a figure.
 
-use crate::experiment::claim::figures::{Curves, Overlay};
-use crate::experiment::claim::{Along, Claim, ClaimKind, Replicas, Trend};
-use crate::experiment::plan::Plan;
-use crate::experiment::results::RunResult;
-use crate::experiment::shape::read::Tolerance;
-use crate::report::figure::{
+use experiment::claim::figures::{Curves, Overlay};
+use experiment::claim::{Along, Claim, ClaimKind, Replicas, Trend};
+use experiment::plan::Plan;
+use experiment::results::RunResult;
+use experiment::shape::read::Tolerance;
+use report::figure::{
     EXPECTED, Figure, FigureSpec, MEASURED, Mark, Point, Reference, ReferenceShape, place_on_x,
     words,
 };
-use crate::report::numbers::read_parameter;
+use report::numbers::read_parameter;
 
 /// A figure as it was asked for, as it was bound, and as it will be drawn.
 pub(super) struct Drawn<'a> {

@@ -6,17 +6,17 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value, json};
 
 use super::machines;
-use crate::experiment::claim::figures::Figure;
-use crate::experiment::diagnostic::Diagnostics;
-use crate::experiment::json::{self, Node, Value as Json};
-use crate::experiment::model_file::Confidence;
-use crate::experiment::overrides::{self, Spelling};
-use crate::experiment::plan::assumed::{self, Assumption};
-use crate::experiment::plan::connections::{self, Choice};
-use crate::experiment::plan::{MpiOptions, Plan};
-use crate::experiment::schema::SCENARIO;
-use crate::experiment::shape::{Field, NOTE, Need, Shape, Variant};
-use crate::experiment::store::RunIdentity;
+use experiment::claim::figures::Figure;
+use experiment::diagnostic::Diagnostics;
+use experiment::json::{self, Node, Value as Json};
+use experiment::model_file::Confidence;
+use experiment::overrides::{self, Spelling};
+use experiment::plan::assumed::{self, Assumption};
+use experiment::plan::connections::{self, Choice};
+use experiment::plan::{MpiOptions, Plan};
+use experiment::schema::SCENARIO;
+use experiment::shape::{Field, NOTE, Need, Shape, Variant};
+use experiment::store::RunIdentity;
 
 /// What a run of `plan` is.
 pub(super) fn identity(plan: &Plan) -> RunIdentity {
@@ -321,7 +321,7 @@ mod tests {
         let defaults = object(
             &Node {
                 value: Json::Object(Vec::new()),
-                span: crate::experiment::diagnostic::Span::default(),
+                span: experiment::diagnostic::Span::default(),
             },
             &SCENARIO,
         );

@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use super::args::Changes;
 use super::terminal::{Failure, Problem, Terminal};
-use crate::experiment::codes;
-use crate::experiment::diagnostic::quote;
-use crate::experiment::library::Library;
-use crate::experiment::overrides::Spelling;
-use crate::experiment::plan::{self, Plan, Request};
+use experiment::codes;
+use experiment::diagnostic::quote;
+use experiment::library::Library;
+use experiment::overrides::Spelling;
+use experiment::plan::{self, Plan, Request};
 
 /// What `scenario` with these options asks for.
 pub(super) fn request(

@@ -13,19 +13,17 @@ use super::scenario::{load, request};
 use super::show::counted;
 use super::signals::Interrupt;
 use super::terminal::{Failure, Outcome, Problem, Terminal, print};
-use crate::experiment::claim::figures::Figure as Wanted;
-use crate::experiment::codes;
-use crate::experiment::plan::{Plan, Request};
-use crate::experiment::results::{ClaimStatus, RunResult};
-use crate::experiment::run::{self, RunError, RunOptions};
-use crate::experiment::sensitivity::{
-    Effect, End, Uncertain, effect, elasticity, uncertain, varied,
-};
-use crate::experiment::shape::nearest;
-use crate::experiment::store::create_folder_of;
-use crate::report::figure::{Axis, Scale, Swing, Tornado};
-use crate::report::numbers::{change, in_words};
-use crate::report::table::Table;
+use experiment::claim::figures::Figure as Wanted;
+use experiment::codes;
+use experiment::plan::{Plan, Request};
+use experiment::results::{ClaimStatus, RunResult};
+use experiment::run::{self, RunError, RunOptions};
+use experiment::sensitivity::{Effect, End, Uncertain, effect, elasticity, uncertain, varied};
+use experiment::shape::nearest;
+use experiment::store::create_folder_of;
+use report::figure::{Axis, Scale, Swing, Tornado};
+use report::numbers::{change, in_words};
+use report::table::Table;
 
 /// Bars of the figure.
 const BARS: usize = 20;

@@ -7,13 +7,13 @@ use super::machines::machines;
 use super::resolved;
 use super::scenario::{load, request};
 use super::terminal::{Failure, Outcome, Problem, Terminal, print};
-use crate::experiment::claim::figures::{Curves, Figure, Messages, Stack};
-use crate::experiment::codes;
-use crate::experiment::plan::{self, Plan, Point};
-use crate::experiment::results::ClaimRole;
-use crate::experiment::schema::metrics;
-use crate::hardware::topology::{Shape, Topology};
-use crate::report::numbers::in_parentheses;
+use experiment::claim::figures::{Curves, Figure, Messages, Stack};
+use experiment::codes;
+use experiment::plan::{self, Plan, Point};
+use experiment::results::ClaimRole;
+use experiment::schema::metrics;
+use hardware::topology::{Shape, Topology};
+use report::numbers::in_parentheses;
 
 /// Characters of a line of a note.
 const NOTE_WIDTH: usize = 100;

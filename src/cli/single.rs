@@ -7,15 +7,15 @@ use super::crash::{internal, this_command};
 use super::output::Output;
 use super::run::why_failed;
 use super::terminal::{Failure, Problem, Terminal};
-use crate::engine::Keep;
-use crate::experiment::codes;
-use crate::experiment::plan::{Plan, Point, Workload};
-use crate::experiment::run::timeline::{MOST_RANKS, sequence, timeline};
-use crate::experiment::run::{self, PointError};
-use crate::report::html::PageFigure;
-use crate::report::sequence::{NotDrawn, sequence_svg};
-use crate::report::timeline::perfetto;
-use crate::runtime::causes::Recorded;
+use engine::Keep;
+use experiment::codes;
+use experiment::plan::{Plan, Point, Workload};
+use experiment::run::timeline::{MOST_RANKS, sequence, timeline};
+use experiment::run::{self, PointError};
+use report::html::PageFigure;
+use report::sequence::{NotDrawn, sequence_svg};
+use report::timeline::perfetto;
+use runtime::causes::Recorded;
 
 /// The options that name them.
 const TRACE: &str = "--trace";

@@ -17,12 +17,12 @@ use super::scenario::{load, request};
 use super::show::counted;
 use super::signals::Interrupt;
 use super::terminal::{Failure, Outcome, Problem, Terminal, print};
-use crate::experiment::codes;
-use crate::experiment::library::Library;
-use crate::experiment::plan::{Plan, Point, Request};
-use crate::experiment::results::PointResult;
-use crate::experiment::run::{self, RunError, RunOptions};
-use crate::experiment::store::{Asked, Mode, Opening, Spread, Store};
+use experiment::codes;
+use experiment::library::Library;
+use experiment::plan::{Plan, Point, Request};
+use experiment::results::PointResult;
+use experiment::run::{self, RunError, RunOptions};
+use experiment::store::{Asked, Mode, Opening, Spread, Store};
 
 /// Tasks that a sweep is cut into where nobody says how many points one has.
 const TASKS: usize = 64;

@@ -6,10 +6,10 @@ use std::io::{ErrorKind, IsTerminal as _, Write as _};
 use serde_json::json;
 
 use super::args::{Color, ErrorFormat};
-use crate::experiment::codes::{self, Code};
-use crate::experiment::diagnostic::Diagnostics;
-use crate::experiment::store::StoreError;
-use crate::report::error::ReportError;
+use experiment::codes::{self, Code};
+use experiment::diagnostic::Diagnostics;
+use experiment::store::StoreError;
+use report::error::ReportError;
 
 /// Why a command did not succeed.
 #[derive(Debug)]

@@ -6,10 +6,10 @@ use super::args::Trace;
 use super::goal;
 use super::scenario::{load, request};
 use super::terminal::{Failure, Outcome, Problem, Terminal, print};
-use crate::experiment::codes;
-use crate::experiment::diagnostic::{Diagnostics, quote};
-use crate::experiment::{goal as schedules, measured};
-use crate::workloads::goal::write;
+use experiment::codes;
+use experiment::diagnostic::{Diagnostics, quote};
+use experiment::{goal as schedules, measured};
+use workloads::goal::write;
 
 /// Carries out one conversion.
 pub(super) fn trace(terminal: Terminal, what: &Trace) -> Outcome {

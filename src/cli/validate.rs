@@ -7,12 +7,12 @@ use super::args::ValidateArguments;
 use super::scenario::{self, load, request};
 use super::show::counted;
 use super::terminal::{Failure, Outcome, Problem, Terminal, print};
-use crate::experiment::codes;
-use crate::experiment::conform::Vectors;
-use crate::experiment::diagnostic::{Diagnostics, quote};
-use crate::experiment::document::{Document, recognise};
-use crate::experiment::goal;
-use crate::experiment::model_file::{Confidence, KnownNumber, by_name};
+use experiment::codes;
+use experiment::conform::Vectors;
+use experiment::diagnostic::{Diagnostics, quote};
+use experiment::document::{Document, recognise};
+use experiment::goal;
+use experiment::model_file::{Confidence, KnownNumber, by_name};
 
 /// Checks files.
 pub(super) fn validate(terminal: Terminal, arguments: &ValidateArguments) -> Outcome {

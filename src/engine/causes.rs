@@ -27,8 +27,8 @@
 
 use std::collections::VecDeque;
 
-use crate::engine::simulation::Tag;
-use crate::units::Time;
+use crate::simulation::Tag;
+use units::Time;
 
 /// What a run keeps of its causes.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]

@@ -7,8 +7,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::engine::queue::SourceId;
-use crate::units::Time;
+use crate::queue::SourceId;
+use units::Time;
 
 /// Events between two checkpoints.
 pub const EVENTS_PER_CHECKPOINT: u64 = 1 << 16;
@@ -74,7 +74,7 @@ impl FromStr for Digest {
     }
 }
 
-/// Folds `value` into `state`: the building block of [`crate::engine::Event::fingerprint`].
+/// Folds `value` into `state`: the building block of [`crate::Event::fingerprint`].
 ///
 /// A 64 by 64 bit product with its halves joined; the same on every machine. Not for secrets.
 #[inline]

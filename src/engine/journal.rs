@@ -3,9 +3,9 @@
 use std::collections::VecDeque;
 use std::fmt;
 
-use crate::engine::queue::SourceId;
-use crate::engine::simulation::Tag;
-use crate::units::Time;
+use crate::queue::SourceId;
+use crate::simulation::Tag;
+use units::Time;
 
 /// One event as the journal keeps it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

@@ -20,9 +20,9 @@
 mod batch;
 mod chunks;
 
-use crate::engine::queue::batch::{Batch, KEY_TIME_BITS};
-use crate::engine::queue::chunks::{CHUNK, CHUNK_LEN, Chunks, Fifo};
-use crate::units::Time;
+use crate::queue::batch::{Batch, KEY_TIME_BITS};
+use crate::queue::chunks::{CHUNK, CHUNK_LEN, Chunks, Fifo};
+use units::Time;
 
 /// The component that schedules events: the last part of the order of simultaneous events.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -451,7 +451,7 @@ fn rank(tie_key: Option<u64>, source: SourceId) -> u32 {
 
 /// One key per (time, round), so that no source wins every tie.
 fn tie_key(seed: u64, time: u64, round: u32) -> u64 {
-    crate::engine::digest::mix(crate::engine::digest::mix(seed, time), u64::from(round))
+    crate::digest::mix(crate::digest::mix(seed, time), u64::from(round))
 }
 
 /// A permutation of the 32-bit numbers chosen by `key`: two sources never share a rank.

@@ -1,14 +1,14 @@
 //! The simulation: the clock, the queue, and the record of what happened.
 
-use crate::engine::causes::Keep;
-use crate::engine::digest::{Digest, OrderedDigest};
-use crate::engine::journal::{Journal, JournalMode, Record};
-use crate::engine::queue::{EventQueue, Popped, SourceId};
-use crate::units::{Bytes, Time, TimeDelta};
+use crate::causes::Keep;
+use crate::digest::{Digest, OrderedDigest};
+use crate::journal::{Journal, JournalMode, Record};
+use crate::queue::{EventQueue, Popped, SourceId};
+use units::{Bytes, Time, TimeDelta};
 
 /// What happens at a point in time: a small value; large content lies in arenas that it points to.
 pub trait Event: Copy {
-    /// Kind and content as one number, equal on every machine ([`crate::engine::mix`] helps):
+    /// Kind and content as one number, equal on every machine ([`crate::mix`] helps):
     /// events that differ in anything that matters have different fingerprints.
     fn fingerprint(&self) -> u64;
 }

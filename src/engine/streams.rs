@@ -7,7 +7,7 @@
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-use crate::units::TimeDelta;
+use units::TimeDelta;
 
 /// All streams of one seed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

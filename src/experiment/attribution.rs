@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use super::results::PointResult;
-use crate::runtime::account::Part;
+use runtime::account::Part;
 
 /// Busy time by kind of resource, in picoseconds.
 pub type Work = BTreeMap<String, u64>;
@@ -85,8 +85,8 @@ pub fn shifts(now: &Work, before: &Work) -> Vec<Shift> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::results::{ResourceUse, Spent};
-    use crate::units::TimeDelta;
+    use crate::results::{ResourceUse, Spent};
+    use units::TimeDelta;
 
     fn point(walk: u64, wait: u64, link: u64) -> PointResult {
         let spent = |part: &str, ps| Spent { part: part.into(), time: TimeDelta::from_ps(ps) };

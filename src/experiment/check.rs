@@ -375,7 +375,7 @@ fn relative(value: f64, baseline: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::baseline::Column;
+    use crate::baseline::Column;
 
     fn result(values: &[f64]) -> RunResult {
         let point = |(index, value): (usize, &f64)| PointResult {

@@ -14,7 +14,7 @@ use super::shape::check::{self, check};
 use super::shape::read::Tolerance;
 use super::shape::{NOTE, Shape, nearest};
 use super::sweep::Sweep;
-use crate::units::parse_quantity;
+use units::parse_quantity;
 
 pub mod figures;
 

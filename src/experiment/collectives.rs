@@ -6,14 +6,14 @@ use super::codes;
 use super::diagnostic::{Diagnostic, Diagnostics, Span};
 use super::json::Node;
 use super::shape::nearest;
-use crate::mpi::communicator::Communicators;
-use crate::mpi::envelope::Rank;
-use crate::mpi::operator::{Datatype, Operator, Reduction};
-use crate::protocols::call::Comm;
-use crate::protocols::collectives::hierarchy::Units;
-use crate::protocols::collectives::{Algorithm, Blocks, Collective, Kind};
-use crate::protocols::contract::{Region, Space};
-use crate::units::Bytes;
+use mpi::communicator::Communicators;
+use mpi::envelope::Rank;
+use mpi::operator::{Datatype, Operator, Reduction};
+use protocols::call::Comm;
+use protocols::collectives::hierarchy::Units;
+use protocols::collectives::{Algorithm, Blocks, Collective, Kind};
+use protocols::contract::{Region, Space};
+use units::Bytes;
 
 /// Which ranks combine among themselves before one of them speaks for them.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]

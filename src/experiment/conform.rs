@@ -24,7 +24,7 @@ pub use matching::{Finished, Sent, World};
 pub use simulated::Simulated;
 pub use vectors::{Cases, VectorError, Vectors};
 
-use crate::mpi::rma::synchronisation::Rules;
+use mpi::rma::synchronisation::Rules;
 
 /// Schedules per case that `mpisim conform` tries: each way that [`Simulated`] has to connect the
 /// processes comes up once.

@@ -318,7 +318,7 @@ pub struct Closer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::results::Metric;
+    use crate::results::Metric;
 
     /// The swept values of a point, and its latency.
     type Sample<'a> = (&'a [(&'a str, &'a str)], f64);

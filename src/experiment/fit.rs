@@ -213,7 +213,7 @@ fn held_out(runner: &mut Runner<'_>, between: Between) -> Result<Vec<(usize, f64
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hardware::profile::Value;
+    use hardware::profile::Value;
 
     #[test]
     fn a_fit_has_more_rows_than_numbers() {

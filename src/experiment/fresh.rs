@@ -123,7 +123,7 @@ fn title(kind: &Variant) -> String {
 }
 
 fn is_bytes(shape: &Shape) -> bool {
-    matches!(shape, Shape::Quantity { dimension: crate::units::Dimension::Bytes, .. })
+    matches!(shape, Shape::Quantity { dimension: units::Dimension::Bytes, .. })
 }
 
 /// What each key means, as a list with a line for each: those that must be there first.

@@ -11,10 +11,10 @@ use super::library;
 use super::plan::{Plan, Workload};
 use super::run::job;
 use super::shape::nearest;
-use crate::runtime::loggops::schedule::Schedule;
-use crate::workloads::goal;
-use crate::workloads::goal::read::{Fault, ReadError};
-use crate::workloads::goal::record::record;
+use runtime::loggops::schedule::Schedule;
+use workloads::goal;
+use workloads::goal::read::{Fault, ReadError};
+use workloads::goal::record::record;
 
 /// The end of the name of a schedule.
 pub const EXTENSION: &str = "goal";

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use super::plan::Limits;
-use crate::units::Bytes;
+use units::Bytes;
 
 /// The least of what bounds this process.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -127,7 +127,7 @@ mod tests {
     fn what_the_scenario_gives_counts_alone() {
         let limits = |mib: u64, memory_given| Limits {
             events: 1,
-            time: crate::units::TimeDelta::ZERO,
+            time: units::TimeDelta::ZERO,
             memory: Bytes::new(mib * MIB),
             memory_given,
         };

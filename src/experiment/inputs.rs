@@ -46,10 +46,7 @@ impl Numbers {
                 continue;
             }
             let value = |value: Option<_>| {
-                value.map_or_else(
-                    || NONE.to_owned(),
-                    |it: crate::hardware::profile::Value| it.to_string(),
-                )
+                value.map_or_else(|| NONE.to_owned(), |it: hardware::profile::Value| it.to_string())
             };
             let numbers = machine.numbers.iter();
             let numbers = numbers.map(|one| (one.path.to_owned(), value(one.value))).collect();

@@ -279,7 +279,7 @@ impl Problem {
             Self::TooLarge => error(
                 &codes::TOO_LARGE,
                 format!("the file has more than {limit} bytes"),
-                format!("at most {} are read", crate::units::Bytes::new(limit)),
+                format!("at most {} are read", units::Bytes::new(limit)),
             )
             .help("a program of this length is better made by a workload kind"),
             Self::Io(what) => error(

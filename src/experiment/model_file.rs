@@ -15,7 +15,7 @@ use super::json::{Member, Node, NumberError, Value as Json};
 use super::library::{self, Library, Loaded};
 use super::shape::check::{self, check, join};
 use super::shape::{Field, NOTE, Need, Shape, optional, required};
-use crate::hardware::profile::{
+use hardware::profile::{
     Kind, Origin, PARAMETERS, Parameter, Profile, ProfileBuilder, ProfileError, Value,
 };
 

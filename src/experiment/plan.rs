@@ -21,21 +21,21 @@ use super::schema::{DEFAULT_EVENTS, DEFAULT_MEMORY, DEFAULT_SEED, SCENARIO, SCHE
 use super::shape::check::check;
 use super::shape::{Shape, path};
 use super::sweep::{self, Sweep};
-use crate::hardware::core::Pinning;
-use crate::protocols::library::{Progress, Queues, Threading};
-use crate::protocols::rendezvous::{Cooperation, Protocol};
-use crate::protocols::rma;
-use crate::runtime::faults::FaultPlan;
-use crate::runtime::loggops::schedule::Schedule;
-use crate::runtime::timed::Kernel;
-use crate::units::{Bytes, TimeDelta};
-use crate::workloads::application::Application;
-use crate::workloads::backlog::Queue;
-use crate::workloads::collective::Beside;
-use crate::workloads::gpu::GpuWorkload;
-use crate::workloads::one_sided::OneSided;
-use crate::workloads::packing::Packing;
-use crate::workloads::tiles::Tiles;
+use hardware::core::Pinning;
+use protocols::library::{Progress, Queues, Threading};
+use protocols::rendezvous::{Cooperation, Protocol};
+use protocols::rma;
+use runtime::faults::FaultPlan;
+use runtime::loggops::schedule::Schedule;
+use runtime::timed::Kernel;
+use units::{Bytes, TimeDelta};
+use workloads::application::Application;
+use workloads::backlog::Queue;
+use workloads::collective::Beside;
+use workloads::gpu::GpuWorkload;
+use workloads::one_sided::OneSided;
+use workloads::packing::Packing;
+use workloads::tiles::Tiles;
 
 mod addressing;
 mod applications;
@@ -424,15 +424,14 @@ pub struct Limits {
     pub events: u64,
     /// Simulated time.
     pub time: TimeDelta,
-    /// What it may hold, as [`crate::runtime::held`] counts it.
+    /// What it may hold, as [`runtime::held`] counts it.
     pub memory: Bytes,
     /// Whether the scenario says so: otherwise it may hold no more than this host has.
     pub memory_given: bool,
 }
 
 /// 200 days: the clock ends at 213.
-pub(super) const DEFAULT_TIME: TimeDelta =
-    TimeDelta::from_ps(200 * 24 * 3600 * crate::units::PS_PER_S);
+pub(super) const DEFAULT_TIME: TimeDelta = TimeDelta::from_ps(200 * 24 * 3600 * units::PS_PER_S);
 
 /// What a command asks for.
 #[derive(Clone, Debug, Default)]

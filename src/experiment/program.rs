@@ -11,14 +11,14 @@ use super::codes;
 use super::collectives::{self, Choices, Chosen};
 use super::diagnostic::{Diagnostic, Diagnostics, Span, quote};
 use super::json::{Node, Value};
-use crate::mpi::communicator::Communicators as Duplicates;
-use crate::mpi::envelope::Rank;
-use crate::protocols::call::{Call, Peer, Requests, SendMode};
-use crate::protocols::contract::Handle;
-use crate::units::TimeDelta;
 use communicators::{Communicators, Named};
 pub use communicators::{Unfreed, never_freed};
+use mpi::communicator::Communicators as Duplicates;
+use mpi::envelope::Rank;
 use pieces::{Place, Types};
+use protocols::call::{Call, Peer, Requests, SendMode};
+use protocols::contract::Handle;
+use units::TimeDelta;
 
 /// What one rank does, statement by statement.
 pub type RankProgram = Arc<[Statement]>;

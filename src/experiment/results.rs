@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
-use crate::units::{Time, TimeDelta};
+use units::{Time, TimeDelta};
 
 /// The result of a whole scenario: every point of its sweep, in point order.
 #[derive(Clone, Debug, PartialEq)]

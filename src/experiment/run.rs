@@ -14,11 +14,11 @@ use super::judge;
 use super::plan::{Plan, Point};
 use super::results::{PointResult, RunResult};
 use super::store::StoreError;
-use crate::engine::{Digest, Keep, LimitReached};
-use crate::runtime::causes::Recorded;
-use crate::runtime::timed::{Ending, Outcome};
-use crate::units::Time;
+use engine::{Digest, Keep, LimitReached};
 use job::Noted;
+use runtime::causes::Recorded;
+use runtime::timed::{Ending, Outcome};
+use units::Time;
 
 pub mod account;
 pub mod end;

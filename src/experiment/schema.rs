@@ -22,8 +22,8 @@ use super::shape::{Field, Need, Shape, Variant, default, joined, optional, requi
 pub(super) use claims::claim_kinds;
 use claims::{CLAIM, POINT};
 
-use crate::mpi::envelope::TAG_UB;
-use crate::units::Dimension;
+use mpi::envelope::TAG_UB;
+use units::Dimension;
 
 /// The version of the form that this program reads.
 pub const SCHEMA: u64 = 1;

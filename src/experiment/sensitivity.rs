@@ -3,7 +3,7 @@
 
 use super::plan::{self, Plan, Request, assumed};
 use super::results::{ClaimStatus, PointResult, RunResult};
-use crate::experiment::model_file::{Confidence, KnownNumber};
+use crate::model_file::{Confidence, KnownNumber};
 
 /// A number that can be another one.
 #[derive(Clone, Debug, PartialEq)]
@@ -139,7 +139,7 @@ pub fn elasticity(number: &Uncertain, low: &Effect, high: &Effect) -> Option<f64
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::results::Metric;
+    use crate::results::Metric;
 
     fn result(values: &[f64]) -> RunResult {
         let point = |(index, value): (usize, &f64)| PointResult {

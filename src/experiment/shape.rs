@@ -4,7 +4,7 @@
 //! reports everything that is wrong in a file at once; the look-up of dotted paths for `--set`,
 //! sweeps and claims (`path`); and the JSON Schema (`export`).
 
-use crate::units::Dimension;
+use units::Dimension;
 
 pub mod check;
 pub mod export;

@@ -12,8 +12,8 @@ use super::schema::{DEFAULT_POINTS, SCENARIO};
 use super::shape::check::{self, check};
 use super::shape::path::{self, Step, Target};
 use super::shape::{NOTE, Shape};
-use crate::hardware::profile::Kind;
-use crate::units::{Dimension, parse_quantity};
+use hardware::profile::Kind;
+use units::{Dimension, parse_quantity};
 
 /// The most values of an axis of a few counts.
 const FEW: usize = 16;

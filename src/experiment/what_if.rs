@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use super::model_file::Machine;
 use super::plan::Plan;
-use crate::hardware::value::Ratio;
-use crate::hardware::what_if::Group;
+use hardware::value::Ratio;
+use hardware::what_if::Group;
 
 /// A resource and a factor of its cost.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

@@ -22,7 +22,7 @@ use super::fabric::{
 use super::gpu;
 use super::profile::Profile;
 use super::topology::{LinkId, Topology};
-use crate::units::{Bandwidth, Bytes, PS_PER_S, TimeDelta};
+use units::{Bandwidth, Bytes, PS_PER_S, TimeDelta};
 
 /// How a message gets from a core into the HCA.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]

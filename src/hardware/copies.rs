@@ -21,7 +21,7 @@ use super::core::Place;
 use super::fabric::{Fabric, Framing, Hop, Kind, PathId, ResourceId, ResourceSpec};
 use super::memory::{CopyRate, Level, Memory, Side};
 use super::profile::Profile;
-use crate::units::{Bandwidth, Bytes, TimeDelta};
+use units::{Bandwidth, Bytes, TimeDelta};
 
 /// What one core copies, and where it lies.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

@@ -6,7 +6,7 @@
 //! processes wait than there are cores.
 
 use super::profile::{Cpu, Ratio};
-use crate::units::{Time, TimeDelta};
+use units::{Time, TimeDelta};
 
 /// The hardware thread that a software thread is pinned to.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -337,7 +337,7 @@ mod tests {
             cores_per_socket,
             cores_per_tile: 1,
             smt,
-            clock: crate::units::Frequency::from_hz(1_000_000_000),
+            clock: units::Frequency::from_hz(1_000_000_000),
             in_order: false,
             sw_scale: Ratio::ONE,
             smt_share: Ratio::from_ppm(share_ppm),

@@ -12,7 +12,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use crate::units::Bytes;
+use units::Bytes;
 
 /// Bytes of one block.
 const BLOCK: u64 = 1 << 10;

@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::core::Place;
-use crate::units::TimeDelta;
+use units::TimeDelta;
 
 /// What a core does with lines.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

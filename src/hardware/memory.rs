@@ -13,7 +13,7 @@
 pub mod packing;
 
 use super::profile::Profile;
-use crate::units::{Bandwidth, Bytes, TimeDelta};
+use units::{Bandwidth, Bytes, TimeDelta};
 
 /// Where a footprint lies.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
@@ -213,7 +213,7 @@ fn part(of_whole: u128) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hardware::profile::least;
+    use crate::profile::least;
 
     /// A machine whose required parameters have their lowest plausible value, then `values`.
     fn memory(values: &[(&str, &str)]) -> Memory {

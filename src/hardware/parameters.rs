@@ -7,7 +7,7 @@
 
 use super::profile::{Fallback, Field, Parameter};
 use super::value::{Kind, Ratio};
-use crate::units::{Bandwidth, Bytes, CostPerByte, Frequency, Rate, TimeDelta};
+use units::{Bandwidth, Bytes, CostPerByte, Frequency, Rate, TimeDelta};
 
 macro_rules! field_type {
     (optional, $kind:ident) => { Option<field_type!($kind)> };

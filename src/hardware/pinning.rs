@@ -13,7 +13,7 @@
 //! the order in which copies of one root end.
 
 use super::value::Ratio;
-use crate::units::{Time, TimeDelta};
+use units::{Time, TimeDelta};
 
 /// One part in this many: what [`Ratio`]s count.
 const PARTS: u128 = 1_000_000;

@@ -10,7 +10,7 @@ pub use super::parameters::{
 };
 pub use super::value::{Kind, Ratio, Value, ValueError};
 
-use crate::units::{Bandwidth, Bytes, CostPerByte, Frequency, Rate, TimeDelta};
+use units::{Bandwidth, Bytes, CostPerByte, Frequency, Rate, TimeDelta};
 
 /// What holds where a profile does not name a parameter.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -352,7 +352,6 @@ static RULES: [Rule; 6] = [
     },
 ];
 
-#[cfg(test)]
-pub(crate) mod least;
+pub mod least;
 #[cfg(test)]
 mod tests;

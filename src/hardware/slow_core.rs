@@ -2,7 +2,7 @@
 
 use super::core::Noise;
 use super::profile::Ratio;
-use crate::units::{Time, TimeDelta};
+use units::{Time, TimeDelta};
 
 /// A while in which work takes `factor` times as long.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::units::{
+use units::{
     Bandwidth, Bytes, CostPerByte, Dimension, Frequency, QuantityError, Rate, TimeDelta,
     parse_quantity,
 };

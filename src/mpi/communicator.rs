@@ -88,11 +88,13 @@ impl Communicator {
     }
 
     /// Number of ranks.
+    #[inline]
     pub fn size(&self) -> u32 {
         self.group.size()
     }
 
     /// The rank of a process; `None` where it is no member.
+    #[inline]
     pub fn rank(&self, process: u32) -> Option<Rank> {
         self.group.rank(process)
     }
@@ -172,6 +174,7 @@ impl Communicators {
     }
 
     /// The communicator that `process` means by `number`.
+    #[inline]
     pub fn of(&self, process: u32, number: u16) -> Option<&Communicator> {
         let own = self.1.get(process as usize).filter(|_| number == Self::SELF);
         own.or_else(|| self.get(number))

@@ -124,7 +124,7 @@ impl EndpointGroup {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::Streams;
+    use engine::Streams;
 
     fn group(counts: &[u16]) -> EndpointGroup {
         let processes = (0..u32::try_from(counts.len()).unwrap()).collect();

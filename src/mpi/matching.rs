@@ -127,6 +127,7 @@ impl<P, U> MatchingEngine<P, U> {
 
     /// A matched probe: like [`Self::probe`], but the message leaves the queue, so that no other
     /// receive or probe can see it.
+    #[inline]
     pub fn take(&mut self, selection: &Selection) -> Search<Unexpected<U>> {
         #[cfg(feature = "mutants")]
         if let Some(flaw) = self.flaw {
@@ -216,6 +217,7 @@ fn begin_small<T>(queue: &mut VecDeque<T>) {
     }
 }
 
+#[inline]
 fn entries(count: usize) -> u32 {
     u32::try_from(count).expect("a matching queue holds fewer than 2^32 entries")
 }

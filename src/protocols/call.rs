@@ -7,8 +7,8 @@ use super::contract::Handle;
 use super::device::DeviceExchange;
 use super::rma::call::RmaCall;
 use super::typed::TypedCall;
-use crate::mpi::communicator::Comparison;
-use crate::mpi::envelope::Rank;
+use mpi::communicator::Comparison;
+use mpi::envelope::Rank;
 
 /// A communicator as the program names it; 0 is `MPI_COMM_WORLD`.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]

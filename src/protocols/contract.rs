@@ -28,11 +28,11 @@ use std::sync::Arc;
 pub use self::space::{Region, Space};
 use super::device::DeviceWork;
 use super::typed::TypedCopy;
-use crate::mpi::observation::Observation;
-use crate::mpi::operator::{Reduction, Side};
-use crate::mpi::rma::ticket_lock::{Number, TicketLock};
-use crate::mpi::rma::update::Effect;
-use crate::units::Bytes;
+use mpi::observation::Observation;
+use mpi::operator::{Reduction, Side};
+use mpi::rma::ticket_lock::{Number, TicketLock};
+use mpi::rma::update::Effect;
+use units::Bytes;
 
 /// A process of the job, numbered from 0 over all nodes.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]

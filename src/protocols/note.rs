@@ -6,7 +6,7 @@ use std::ops::Deref;
 /// A note: two states that differ in it only are equal. It counts, or helps a diagnosis, or never
 /// changes in a run.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Note<T>(pub(crate) T);
+pub struct Note<T>(pub T);
 
 impl<T> Deref for Note<T> {
     type Target = T;

@@ -29,7 +29,7 @@ use std::sync::Arc;
 
 pub use automatic::Prices;
 
-use crate::mpi::datatype::{Datatype, DatatypeError, Encoding, EncodingError, NodeKind};
+use mpi::datatype::{Datatype, DatatypeError, Encoding, EncodingError, NodeKind};
 
 /// What is to be packed: elements of a type, and how a GPU reads that.
 #[derive(Clone, Debug, Eq, PartialEq)]

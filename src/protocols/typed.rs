@@ -14,7 +14,7 @@ use std::sync::Arc;
 use super::call::{Buffer, Call};
 use super::contract::{Region, Space};
 use super::packing::Task;
-use crate::mpi::datatype::{Datatype, DatatypeError, Difference, Rows, Signature};
+use mpi::datatype::{Datatype, DatatypeError, Difference, Rows, Signature};
 
 /// Elements of a datatype in a buffer of the program.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]

@@ -2,7 +2,7 @@
 
 use super::error::ReportError;
 use super::numbers::exact;
-use crate::experiment::results::{self, Metric, PointResult, RunResult};
+use experiment::results::{self, Metric, PointResult, RunResult};
 
 /// The result as CSV: `point`, one column per swept path, `metric`, `value`, `unit`.
 ///
@@ -97,7 +97,7 @@ pub fn read_points(text: &str) -> Result<Vec<PointResult>, ReportError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::sample;
+    use crate::sample;
 
     #[test]
     fn what_is_written_is_read_back() {

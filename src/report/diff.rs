@@ -6,11 +6,11 @@ use super::explain::{PathShift, path_shifts};
 use super::json::diff::DiffStatus;
 use super::numbers::{change, engineering, percent};
 use super::table::{TIME, Table};
-use crate::experiment::attribution::Shift;
-use crate::experiment::diff::{Closer, Difference, Fact, MetricPair, Pair, Sides};
-use crate::experiment::inputs;
-use crate::experiment::results::{Explanation, Happened};
-use crate::units::TimeDelta;
+use experiment::attribution::Shift;
+use experiment::diff::{Closer, Difference, Fact, MetricPair, Pair, Sides};
+use experiment::inputs;
+use experiment::results::{Explanation, Happened};
+use units::TimeDelta;
 
 /// Metrics that are written out.
 const METRICS_SHOWN: usize = 10;

@@ -150,7 +150,8 @@ impl ReportError {
         Self::NotPoints { line, why: why.into() }
     }
 
-    pub(crate) fn writer(what: &'static str, why: impl std::fmt::Display) -> Self {
+    /// `what` could not be written, and why.
+    pub fn writer(what: &'static str, why: impl std::fmt::Display) -> Self {
         Self::Writer { what, why: why.to_string() }
     }
 }

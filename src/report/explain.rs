@@ -9,8 +9,8 @@ use super::figure::{Axis, Bar, Scale, Stack};
 use super::html::point_name;
 use super::numbers::{engineering, percent};
 use super::table::{Table, without_node};
-use crate::experiment::results::{Explanation, PointResult, RunResult, Share, Spends};
-use crate::units::TimeDelta;
+use experiment::results::{Explanation, PointResult, RunResult, Share, Spends};
+use units::TimeDelta;
 
 /// Points that are told part by part; a longer sweep gets a line for each point.
 const TOLD: usize = 4;
@@ -279,7 +279,7 @@ mod tests {
     use super::*;
 
     fn explained() -> RunResult {
-        let mut result = crate::report::sample::ping_pong();
+        let mut result = crate::sample::ping_pong();
         let share = |resource: &str, kind, phase, ns| Share {
             resource: resource.to_owned(),
             kind,

@@ -22,8 +22,8 @@ use std::collections::BTreeMap;
 use super::error::ReportError;
 use super::numbers::{Reading, as_title, in_words, read_parameter};
 use super::table::{axis_values, param};
-use crate::experiment::claim::figures::Width;
-use crate::experiment::results::{PointResult, RunResult};
+use experiment::claim::figures::Width;
+use experiment::results::{PointResult, RunResult};
 
 pub(super) use legend::wrap;
 use marks::Looks;

@@ -9,7 +9,7 @@ use super::error::ReportError;
 use super::numbers::{exact, percent};
 use super::table::{Table, constants_text, legend, tables};
 use super::unfired::unfired_lines;
-use crate::experiment::results::{
+use experiment::results::{
     ClaimResult, ClaimRole, ClaimStatus, PointResult, ResourceUse, RunResult,
 };
 

@@ -14,7 +14,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::csv::finite;
 use super::error::ReportError;
-use crate::experiment::results::{
+use experiment::results::{
     ClaimResult, ClaimStatus, Explanation, Metric, PointResult, RunResult, Supposed, Unfired,
 };
 

@@ -197,7 +197,7 @@ fn claim(claim: &CheckedClaim) -> Case {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::json::{ClaimVerdict, Ordered};
+    use crate::json::{ClaimVerdict, Ordered};
 
     fn scenario(status: CheckStatus, value: f64) -> CheckedScenario {
         let metric = |name: &str, value, status| CheckedMetric {

@@ -1,6 +1,6 @@
 //! Numbers as text: exact for machines, a few digits for people; and text as numbers.
 
-use crate::units::{Dimension, parse_quantity};
+use units::{Dimension, parse_quantity};
 
 /// A number with its unit, read from a parameter such as `4 MiB`.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use super::csv::finite;
 use super::error::ReportError;
 use super::numbers::read_parameter;
-use crate::experiment::results::{PointResult, RunResult};
+use experiment::results::{PointResult, RunResult};
 
 /// Which benchmark the columns are those of.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -184,7 +184,7 @@ fn line(text: &mut String, content: std::fmt::Arguments<'_>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::sample;
+    use crate::sample;
 
     fn spec(test: OsuTest) -> OsuSpec {
         OsuSpec {

@@ -1,9 +1,9 @@
 //! Results for the tests of this layer.
 
-use crate::experiment::results::{
+use experiment::results::{
     ClaimResult, ClaimRole, ClaimStatus, Metric, PointResult, ResourceUse, RunResult,
 };
-use crate::units::{Bytes, TimeDelta};
+use units::{Bytes, TimeDelta};
 
 /// Two points, one axis, two metrics, no claims.
 pub(super) fn ping_pong() -> RunResult {

@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::figure::wrap;
-use crate::experiment::results::{Arrow, Lasting, Sequence};
-use crate::experiment::run::timeline::MOST_RANKS;
-use crate::units::{Bytes, TimeDelta};
+use experiment::results::{Arrow, Lasting, Sequence};
+use experiment::run::timeline::MOST_RANKS;
+use units::{Bytes, TimeDelta};
 
 /// The most arrows that a picture holds.
 pub const MOST_ARROWS: usize = 120;

@@ -6,7 +6,7 @@
 
 use prost::Message;
 
-use crate::experiment::results::Timeline;
+use experiment::results::Timeline;
 
 /// A file.
 #[derive(Clone, PartialEq, Message)]

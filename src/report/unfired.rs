@@ -1,7 +1,7 @@
 //! Faults of the plan that did nothing: what a run under them shows nothing of.
 
 use super::numbers::in_parentheses;
-use crate::experiment::results::{PointResult, RunResult, Unfired};
+use experiment::results::{PointResult, RunResult, Unfired};
 
 /// One sentence for each fault that did nothing at some point, in the order of the plan.
 pub fn unfired_lines(result: &RunResult) -> Vec<String> {

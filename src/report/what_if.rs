@@ -3,7 +3,7 @@
 use super::html::point_name;
 use super::numbers::{change, engineering};
 use super::table::Table;
-use crate::experiment::results::{RunResult, Supposed};
+use experiment::results::{RunResult, Supposed};
 
 /// The metric that every workload has.
 const TIME: &str = "time";
@@ -39,11 +39,11 @@ fn words(change: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::results::Metric;
+    use experiment::results::Metric;
 
     #[test]
     fn the_main_metric_and_the_time_stand_before_and_after() {
-        let mut result = crate::report::sample::ping_pong();
+        let mut result = crate::sample::ping_pong();
         let halved = |metric: &Metric| Metric { value: metric.value / 2.0, ..metric.clone() };
         let points = result.points.iter().map(|point| point.metrics.iter().map(halved).collect());
         result.what_if = vec![Supposed { change: "pcie=0.5".to_owned(), points: points.collect() }];

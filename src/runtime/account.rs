@@ -2,7 +2,7 @@
 
 use std::ops::{AddAssign, Sub};
 
-use crate::units::TimeDelta;
+use units::TimeDelta;
 
 /// What a thread does, or waits for.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

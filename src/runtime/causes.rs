@@ -6,10 +6,10 @@
 use std::collections::BTreeMap;
 
 use super::account::Part;
-use crate::engine::{Causes, Moment, Tag};
-use crate::hardware::fabric::{Kind, ResourceSpec, Stage};
-use crate::protocols::contract::{Process, Thread};
-use crate::units::{Time, TimeDelta};
+use engine::{Causes, Moment, Tag};
+use hardware::fabric::{Kind, ResourceSpec, Stage};
+use protocols::contract::{Process, Thread};
+use units::{Time, TimeDelta};
 
 /// What a stretch of time was spent on.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]

@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 use std::fmt;
 
 use super::faults::Allowed;
-use crate::hardware::reliable::{Answer, Psn, Receiver, Sender, Settings, Step};
+use hardware::reliable::{Answer, Psn, Receiver, Sender, Settings, Step};
 
 /// One of the two directions.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]

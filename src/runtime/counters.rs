@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::monitors::Violation;
-use crate::mpi::rma::ticket_lock::{Number, TicketLock};
-use crate::protocols::contract::{ASKED, Change, Counter};
+use mpi::rma::ticket_lock::{Number, TicketLock};
+use protocols::contract::{ASKED, Change, Counter};
 
 fn broken(counter: Counter, detail: String) -> Violation {
     Violation {
@@ -84,7 +84,7 @@ impl Counters {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocols::contract::Process;
+    use protocols::contract::Process;
 
     #[test]
     fn counters_go_up_and_down_and_back_to_nothing() {

@@ -11,8 +11,8 @@ use std::fmt;
 use petgraph::algo::tarjan_scc;
 use petgraph::graph::{DiGraph, NodeIndex};
 
-use crate::protocols::contract::{Process, Thread, Wait, WaitSet};
-use crate::units::Time;
+use protocols::contract::{Process, Thread, Wait, WaitSet};
+use units::Time;
 
 /// Where one thread stands.
 #[derive(Clone, Debug, Eq, PartialEq)]

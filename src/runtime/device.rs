@@ -29,24 +29,22 @@ use super::held::Held;
 use super::monitors::{Sometimes, Violation};
 use super::timed::{Ending, Mark, Outcome, Tally, Used};
 use super::told::{self, Words};
-use crate::engine::{Event, JournalMode, Keep, Options, Simulation, SourceId, Tag, mix};
-use crate::hardware::cluster::Cluster;
-use crate::hardware::fabric::{
-    Delivery, FabricEvent, ResourceId, ResourceStats, Schedule, Service,
-};
-use crate::hardware::gpu::{
+use bytes::Bytes;
+use engine::{Event, JournalMode, Keep, Options, Simulation, SourceId, Tag, mix};
+use hardware::cluster::Cluster;
+use hardware::fabric::{Delivery, FabricEvent, ResourceId, ResourceStats, Schedule, Service};
+use hardware::gpu::{
     Agenda, Block, BusTraffic, Copy, Direction, GpuEvent, Gpus, Kernel, Operation, Shape, Stream,
     Work, count, is_gpu_token,
 };
-use crate::hardware::memory::packing::{Packer, Scattered, Way};
-use crate::hardware::profile::Profile;
-use crate::hardware::topology::{self, Topology};
-use crate::protocols::contract::{Process, Thread};
-use crate::protocols::packing::{self, DeviceCall, Layout, Task};
-use crate::units::{Time, TimeDelta};
-use bytes::Bytes;
+use hardware::memory::packing::{Packer, Scattered, Way};
+use hardware::profile::Profile;
+use hardware::topology::{self, Topology};
 use lanes::PackLanes;
 pub use prices::prices;
+use protocols::contract::{Process, Thread};
+use protocols::packing::{self, DeviceCall, Layout, Task};
+use units::{Time, TimeDelta};
 
 /// What is asked of a GPU.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -521,7 +519,7 @@ fn computing(shape: &Shape, time: TimeDelta, stores: u64) -> Kernel {
     let blocks = u64::from(shape.sms) * u64::from(shape.resident(block)) * ROUNDS;
     let warps = blocks * u64::from(THREADS.div_ceil(shape.warp));
     let issued = u128::from(shape.issue_rate.as_hz()) * u128::from(shape.sms);
-    let issued = issued * u128::from(time.as_ps()) / u128::from(crate::units::PS_PER_S);
+    let issued = issued * u128::from(time.as_ps()) / u128::from(units::PS_PER_S);
     let each = u64::try_from(issued / u128::from(warps)).expect("a kernel of some days");
     let host_writes = BusTraffic { bytes: stores, packets: stores.div_ceil(shape.payload) };
     Kernel { blocks, block, work: Work { host_writes, ..Work::computing(warps, each.max(1)) } }

@@ -32,7 +32,7 @@ use super::monitors::buffers::Lends;
 use super::monitors::{Sometimes, Violation};
 use super::rules::Fault;
 use super::untimed::{Choice, World};
-use crate::protocols::contract::{Machine, Process, Program};
+use protocols::contract::{Machine, Process, Program};
 
 /// Limits of an exhaustive exploration.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

@@ -6,11 +6,11 @@
 //! other stream. In the untimed world a crash is a choice, and so is what a wire does to a packet, as often
 //! as [`Allowed`] says; delays are orders, which it tries all ([`Fault::untimed`]).
 
-use crate::hardware::core::Noise;
-use crate::hardware::profile::Ratio;
-use crate::hardware::slow_core::{Slow, SlowCore};
-use crate::protocols::contract::Process;
-use crate::units::{Time, TimeDelta};
+use hardware::core::Noise;
+use hardware::profile::Ratio;
+use hardware::slow_core::{Slow, SlowCore};
+use protocols::contract::Process;
+use units::{Time, TimeDelta};
 
 /// Everything that goes wrong in a run.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]

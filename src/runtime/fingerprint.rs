@@ -1,7 +1,7 @@
 //! 128-bit fingerprints of states, and values that are shared until they change.
 //!
-//! Names, which are hashed as `i128` ([`crate::mpi::observation::Name`]), count by where they come
-//! again only, and how many were given ([`crate::mpi::observation::Names`]) not at all: states that
+//! Names, which are hashed as `i128` ([`mpi::observation::Name`]), count by where they come
+//! again only, and how many were given ([`mpi::observation::Names`]) not at all: states that
 //! differ in how things are called have the same future, and are one.
 
 use std::cell::OnceCell;
@@ -353,7 +353,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::mpi::observation::{Name, Names};
+    use mpi::observation::{Name, Names};
 
     #[test]
     fn small_values_have_different_fingerprints_in_both_halves() {

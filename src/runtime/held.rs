@@ -5,8 +5,8 @@
 //! what it takes on a machine of 64 bits; the runtime counts them, and multiplies. `tests/machine/memory.rs`
 //! holds the prices against the allocator.
 
-use crate::engine::LimitReached;
-use crate::units::Bytes;
+use engine::LimitReached;
+use units::Bytes;
 
 /// What a run keeps many of.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

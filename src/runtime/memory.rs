@@ -18,13 +18,13 @@ use std::hash::Hash;
 use std::sync::Arc;
 
 use super::fingerprint::{Fingerprint, Shared, become_others};
-use crate::mpi::operator::{Reduction, Side};
-use crate::mpi::rma::update::Effect;
-use crate::protocols::contract::{Process, Region, Space};
-use crate::protocols::device::DeviceWork;
-use crate::protocols::note::Note;
-use crate::protocols::packing::Task;
-use crate::protocols::typed::{Elements, TypedCopy};
+use mpi::operator::{Reduction, Side};
+use mpi::rma::update::Effect;
+use protocols::contract::{Process, Region, Space};
+use protocols::device::DeviceWork;
+use protocols::note::Note;
+use protocols::packing::Task;
+use protocols::typed::{Elements, TypedCopy};
 
 /// Whether bytes exist.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]

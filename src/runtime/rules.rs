@@ -1,8 +1,8 @@
 //! What both runtimes hold a machine to, and how they cut its lists into steps.
 
-use crate::mpi::rma::ticket_lock::Number;
-use crate::mpi::rma::update::Effect;
-use crate::protocols::contract::{Action, Counter, Process, ProtocolError, Region, Thread};
+use mpi::rma::ticket_lock::Number;
+use mpi::rma::update::Effect;
+use protocols::contract::{Action, Counter, Process, ProtocolError, Region, Thread};
 
 /// Why a run was stopped: a defect of a protocol, told as a result.
 #[derive(Clone, Debug, Eq, Hash, PartialEq, thiserror::Error)]
@@ -246,9 +246,9 @@ pub fn touches_window<P, R>(action: &Action<P, R>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mpi::rma::ticket_lock::TicketLock;
-    use crate::protocols::contract::{Change, Route, Space, Step, Token, Via};
-    use crate::units::Bytes;
+    use mpi::rma::ticket_lock::TicketLock;
+    use protocols::contract::{Change, Route, Space, Step, Token, Via};
+    use units::Bytes;
 
     type Act = Action<(), ()>;
 

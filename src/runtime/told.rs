@@ -1,7 +1,7 @@
 //! Events in words: what a comparison of two runs shows around the place where they part.
 
 use super::causes::Spender;
-use crate::engine::{Journal, Record};
+use engine::{Journal, Record};
 
 /// An event as the journal has it, and in words.
 #[derive(Clone, Debug, Eq, PartialEq)]

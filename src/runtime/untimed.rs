@@ -53,10 +53,10 @@ mod turns;
 mod wires;
 mod words;
 
-pub(in crate::runtime) use ahead::Depth;
+pub(crate) use ahead::Depth;
 pub use choice::Choice;
 pub use crash::{Crash, CrashReport};
-pub(in crate::runtime) use hearing::Met;
+pub(crate) use hearing::Met;
 use memo::Memo;
 pub use step::Refusal;
 use turns::Notes;
@@ -75,13 +75,13 @@ use super::monitors::buffers::{Buffers, Lends};
 use super::monitors::windows::Windows;
 use super::monitors::{Monitor, Monitors, Sometimes, Violation, system};
 use super::rules::Fault;
-use crate::mpi::observation::Observation;
-use crate::mpi::rma::update::Effect;
-use crate::protocols::contract::{
+use mpi::observation::Observation;
+use mpi::rma::update::Effect;
+use protocols::contract::{
     Action, ActionOf, Brought, Counter, Entry, Guard, Lane, Lanes, Machine, Next, Process, Program,
     Region, Route, Space, Thread, Token, Via,
 };
-use crate::protocols::device::DeviceWork;
+use protocols::device::DeviceWork;
 
 /// How far a world has come.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -483,7 +483,7 @@ where
     }
 
     /// The same in a world that keeps what libraries make of inputs.
-    pub(in crate::runtime) fn take_met(&mut self) -> Met {
+    pub(crate) fn take_met(&mut self) -> Met {
         std::mem::take(&mut self.met)
     }
 

@@ -15,11 +15,13 @@
 //! `hardware::core` says, and of a computation that has begun before the agent works there.
 //! Noticeable where rank and agent share a core.
 
-use super::job::Job;
-use crate::mpi::communicator::Communicators;
-use crate::mpi::envelope::Rank;
-use crate::protocols::call::{Buffer, Call, Comm, Peer, Reply, SendMode};
-use crate::protocols::contract::{Machine, Next, Program};
+use super::job::{AnyProgram, Job, JobError};
+use mpi::communicator::Communicators;
+use mpi::envelope::Rank;
+use protocols::call::{Buffer, Call, Comm, Peer, Reply, SendMode};
+use protocols::contract::{Machine, Next, Program};
+use protocols::library::Library;
+use runtime::timed::Ran;
 
 /// Threads of a process that has one: the rank's own and the agent.
 pub const THREADS: u16 = 2;
@@ -131,5 +133,20 @@ impl<P> Job<P> {
             self.with_programs(|programs| programs.into_iter().flat_map(Assisted::pair).collect());
         (job.threads, job.selves) = (THREADS, true);
         job
+    }
+}
+
+impl Job {
+    /// Runs the job of a scenario, with an agent beside each rank.
+    ///
+    /// # Errors
+    ///
+    /// [`JobError`] where it does not fit the machine.
+    ///
+    /// # Panics
+    ///
+    /// As [`Job::assisted`] does.
+    pub fn run_assisted(self) -> Result<Ran<Library, Assisted<AnyProgram>>, JobError> {
+        Ok(self.assisted().timed()?.run())
     }
 }

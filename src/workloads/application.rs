@@ -15,10 +15,10 @@ use super::minighost::MiniGhost;
 use super::ping_pong::{END, START};
 use super::score::Section;
 use super::stencil::Stencil;
-use crate::mpi::operator::{Datatype, Operator, Reduction};
-use crate::protocols::call::{Call, Comm};
-use crate::protocols::collectives::Collective;
-use crate::protocols::contract::{Next, Region, Space};
+use mpi::operator::{Datatype, Operator, Reduction};
+use protocols::call::{Call, Comm};
+use protocols::collectives::Collective;
+use protocols::contract::{Next, Region, Space};
 
 /// An application on so many processes.
 #[derive(Clone, Debug, Eq, PartialEq)]

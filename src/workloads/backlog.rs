@@ -13,9 +13,9 @@
 //! Source: `endpoints` Sec. 6, the expected and the unexpected queue variant.
 
 use super::windowed::endpoint;
-use crate::mpi::envelope::{Rank, TAG_UB};
-use crate::protocols::call::{Buffer, Call, Comm, Peer, Requests, SendMode};
-use crate::protocols::contract::Handle;
+use mpi::envelope::{Rank, TAG_UB};
+use protocols::call::{Buffer, Call, Comm, Peer, Requests, SendMode};
+use protocols::contract::Handle;
 
 /// Tag of what never matches a message of the rounds.
 const NEVER: i32 = TAG_UB;

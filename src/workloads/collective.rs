@@ -6,10 +6,10 @@
 
 use std::sync::Arc;
 
-use crate::protocols::call::{Call, Comm, Reply};
-use crate::protocols::collectives::{At, Collective, Move, Round};
-use crate::protocols::contract::{Handle, Machine, Next, Program, Space};
-use crate::units::TimeDelta;
+use protocols::call::{Call, Comm, Reply};
+use protocols::collectives::{At, Collective, Move, Round};
+use protocols::contract::{Handle, Machine, Next, Program, Space};
+use units::TimeDelta;
 
 pub use super::ping_pong::{END, START};
 

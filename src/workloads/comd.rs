@@ -30,9 +30,9 @@ use super::application::{begin, end, reduce};
 use super::grid::{AXES, Grid};
 use super::halo::Halo;
 use super::score::{Score, Section};
-use crate::protocols::call::Call;
-use crate::protocols::collectives::Collective;
-use crate::protocols::contract::Next;
+use protocols::call::Call;
+use protocols::collectives::Collective;
+use protocols::contract::Next;
 
 /// Bytes of an atom in a halo of atoms.
 pub const ATOM: u64 = 56;

@@ -11,12 +11,12 @@ use std::sync::Arc;
 use super::job::AnyProgram;
 use super::ping_pong::{END, START};
 use super::score::{Score, Section};
-use crate::mpi::envelope::Rank;
-use crate::mpi::operator::{Datatype, Operator, Reduction};
-use crate::mpi::rma::update::Effect;
-use crate::protocols::call::{Buffer, Call, Comm, Peer, Reply, Requests, SendMode};
-use crate::protocols::contract::{Handle, Machine, Next, Program, Region, Space};
-use crate::protocols::rma::call::{At, Flavor, LockKind, Operation, RmaCall, Spacing, Win};
+use mpi::envelope::Rank;
+use mpi::operator::{Datatype, Operator, Reduction};
+use mpi::rma::update::Effect;
+use protocols::call::{Buffer, Call, Comm, Peer, Reply, Requests, SendMode};
+use protocols::contract::{Handle, Machine, Next, Program, Region, Space};
+use protocols::rma::call::{At, Flavor, LockKind, Operation, RmaCall, Spacing, Win};
 
 const HOST: u32 = 0;
 const WINDOW: Win = Win(0);

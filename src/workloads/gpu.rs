@@ -14,14 +14,14 @@ use std::sync::Arc;
 use self::stencil::GpuStencil;
 use super::ping_pong::{END, START};
 use super::score::{Score, Section};
-use crate::mpi::datatype::{pack, unpack};
-use crate::mpi::envelope::Rank;
-use crate::protocols::call::{Call, Comm, Peer};
-use crate::protocols::contract::{Next, Process, Region, Space};
-use crate::protocols::device::{DeviceBuffer, DeviceExchange};
-use crate::protocols::packing::Layout;
-use crate::runtime::memory::Memories;
-use crate::runtime::monitors::Violation;
+use mpi::datatype::{pack, unpack};
+use mpi::envelope::Rank;
+use protocols::call::{Call, Comm, Peer};
+use protocols::contract::{Next, Process, Region, Space};
+use protocols::device::{DeviceBuffer, DeviceExchange};
+use protocols::packing::Layout;
+use runtime::memory::Memories;
+use runtime::monitors::Violation;
 
 /// A workload with buffers in GPU memory.
 #[derive(Clone, Debug)]

@@ -23,7 +23,7 @@ pub mod traffic;
 
 use std::sync::Arc;
 
-use crate::protocols::collectives::Collective;
+use protocols::collectives::Collective;
 use rmat::{Draws, RMat};
 use searcher::{Costs, Searcher};
 use traffic::Traffic;

@@ -9,9 +9,9 @@
 //! tell their messages apart. Where there is no neighbour nothing is sent.
 
 use super::grid::{AXES, FACES, Grid, opposite};
-use crate::mpi::envelope::Rank;
-use crate::protocols::call::{Buffer, Call, Comm, Peer, Requests, SendMode};
-use crate::protocols::contract::{Handle, Next, Space};
+use mpi::envelope::Rank;
+use protocols::call::{Buffer, Call, Comm, Peer, Requests, SendMode};
+use protocols::contract::{Handle, Next, Space};
 
 /// The first buffer that an exchange leaves free.
 pub(super) const FREE: u32 = 2 * COUNT;

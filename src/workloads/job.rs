@@ -13,29 +13,25 @@ use super::program::ProgramStream;
 use super::score::Score;
 use super::window_growth::Grower;
 use super::windowed::{Direction, Windowed};
-use crate::engine::{Options, Streams};
-use crate::hardware::core::{
-    Noise, Pinning, Placement as Places, PlacementError, Scheme, start_skew,
-};
-use crate::hardware::profile::Profile;
-use crate::hardware::reliable::Settings;
-use crate::hardware::topology::{Shape, Topology, TopologyError};
-use crate::mpi::communicator::Communicators;
-use crate::mpi::envelope::Rank;
-use crate::protocols::call::{Call, Comm, Reply};
-use crate::protocols::contract::{Machine, Next, Process, Program};
-use crate::protocols::library::{Endpoints, Job as LibraryJob, Library, SharedJob};
-use crate::protocols::rendezvous::{Cooperation, Protocol};
-use crate::protocols::rma;
-use crate::protocols::xios_ep::comm::CreateError;
-use crate::runtime::faults::{Allowed, FaultPlan, Wires};
-use crate::runtime::memory::Payload;
-use crate::runtime::monitors::buffers::Lends;
-use crate::runtime::timed::{
-    Connections, Kernel, LockOrder, Placement, Planted, Ran, Setup, Timed,
-};
-use crate::runtime::untimed::{Between, PacketFaults, World};
-use crate::units::{Bytes, TimeDelta};
+use engine::{Options, Streams};
+use hardware::core::{Noise, Pinning, Placement as Places, PlacementError, Scheme, start_skew};
+use hardware::profile::Profile;
+use hardware::reliable::Settings;
+use hardware::topology::{Shape, Topology, TopologyError};
+use mpi::communicator::Communicators;
+use mpi::envelope::Rank;
+use protocols::call::{Call, Comm, Reply};
+use protocols::contract::{Machine, Next, Process, Program, Region};
+use protocols::library::{Endpoints, Job as LibraryJob, Library, SharedJob};
+use protocols::rendezvous::{Cooperation, Protocol};
+use protocols::rma;
+use protocols::xios_ep::comm::CreateError;
+use runtime::faults::{Allowed, FaultPlan, Wires};
+use runtime::memory::Payload;
+use runtime::monitors::buffers::Lends;
+use runtime::timed::{Connections, Kernel, LockOrder, Placement, Planted, Ran, Setup, Timed};
+use runtime::untimed::{Between, PacketFaults, World};
+use units::{Bytes, TimeDelta};
 
 /// What disturbs the run.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -454,6 +450,25 @@ impl<P: Program<Library>> Job<P> {
     /// [`JobError`] where it does not fit the machine.
     pub fn run(self) -> Result<Ran<Library, P>, JobError> {
         Ok(self.timed()?.run())
+    }
+}
+
+impl Job {
+    /// Runs the job of a scenario, with the bytes that its buffers hold at the beginning. The timed
+    /// runtime is compiled for these programs here, and nowhere else.
+    ///
+    /// # Errors
+    ///
+    /// [`JobError`] where it does not fit the machine.
+    pub fn run_from(
+        self,
+        contents: &[(Process, Region, Vec<u8>)],
+    ) -> Result<Ran<Library, AnyProgram>, JobError> {
+        let mut timed = self.timed()?;
+        for (process, region, bytes) in contents {
+            timed.store(*process, *region, bytes);
+        }
+        Ok(timed.run())
     }
 }
 

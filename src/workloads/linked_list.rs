@@ -25,11 +25,11 @@ use std::sync::Arc;
 
 pub use self::check::{disorder, first_disorder};
 pub use super::ping_pong::{END, START};
-use crate::mpi::operator::Datatype;
-use crate::mpi::rma::update::Effect;
-use crate::protocols::call::{Call, Comm, Peer, Reply};
-use crate::protocols::contract::{Machine, Next, Program, Region, Space};
-use crate::protocols::rma::call::{self, At, Flavor, LockKind, Operation, RmaCall, Win};
+use mpi::operator::Datatype;
+use mpi::rma::update::Effect;
+use protocols::call::{Call, Comm, Peer, Reply};
+use protocols::contract::{Machine, Next, Program, Region, Space};
+use protocols::rma::call::{self, At, Flavor, LockKind, Operation, RmaCall, Win};
 
 /// Where nobody asks anything of this rank any more.
 pub const SERVED: u32 = 2;

@@ -22,9 +22,9 @@ use super::application::{begin, end, reduce};
 use super::grid::{AXES, FACES, Grid};
 use super::halo::Halo;
 use super::score::{Score, Section};
-use crate::protocols::call::Call;
-use crate::protocols::collectives::Collective;
-use crate::protocols::contract::Next;
+use protocols::call::Call;
+use protocols::collectives::Collective;
+use protocols::contract::Next;
 
 /// Bytes of a variable at a point.
 const REAL: u64 = 8;
@@ -157,7 +157,7 @@ mod tests {
     #[test]
     fn no_computation_is_lost_between_sums() {
         let one = ghost([2, 1, 1], [4; 3], false);
-        let sum = Arc::new(Collective::barrier(crate::protocols::call::Comm::default()));
+        let sum = Arc::new(Collective::barrier(protocols::call::Comm::default()));
         let steps = one.computation(Some(&sum));
         let times = steps.iter().map(|step| if let Next::Compute(time) = step { *time } else { 0 });
         assert_eq!(times.sum::<u64>(), 10);

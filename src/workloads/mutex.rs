@@ -16,12 +16,12 @@ pub use mcs::Flaw;
 use std::sync::Arc;
 
 pub use super::ping_pong::{END, START};
-use crate::mpi::observation::{LockId, Observation};
-use crate::mpi::operator::Datatype;
-use crate::mpi::rma::update::Effect;
-use crate::protocols::call::{Call, Comm, Reply};
-use crate::protocols::contract::{Machine, Next, Program, Region, Space};
-use crate::protocols::rma::call::{At, Flavor, LockKind, Operation, RmaCall, Spacing, Win};
+use mpi::observation::{LockId, Observation};
+use mpi::operator::Datatype;
+use mpi::rma::update::Effect;
+use protocols::call::{Call, Comm, Reply};
+use protocols::contract::{Machine, Next, Program, Region, Space};
+use protocols::rma::call::{At, Flavor, LockKind, Operation, RmaCall, Spacing, Win};
 
 /// Where a contender enters the critical section.
 pub const ENTERED: u32 = 2;

@@ -5,8 +5,8 @@ use super::job::AnyProgram;
 use super::linked_list::{List, appenders, disorder};
 use super::mutex::{Algorithm, Cycles, contenders};
 use super::window_growth::{Growth, growers};
-use crate::runtime::memory::Memories;
-use crate::runtime::monitors::Violation;
+use runtime::memory::Memories;
+use runtime::monitors::Violation;
 
 /// A workload over windows.
 #[derive(Clone, Debug, Eq, PartialEq)]

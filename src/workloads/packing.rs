@@ -2,9 +2,9 @@
 //!
 //! Source: `gpu-pack` Sec. 4.2 (Figs. 4 and 5), 4.4 (Table 2) and 5.2 (Table 4).
 
-use crate::protocols::packing::{Layout, Method, Refusal, Task};
-use crate::runtime::device::{Asked, Step};
-use crate::units::TimeDelta;
+use protocols::packing::{Layout, Method, Refusal, Task};
+use runtime::device::{Asked, Step};
+use units::TimeDelta;
 
 /// One packing.
 #[derive(Clone, Debug, Eq, PartialEq)]

@@ -3,9 +3,9 @@
 //! Marks 0 and 1 of rank 0 bracket the timed rounds; latency is half the time of a round.
 
 use super::backlog::Backlog;
-use crate::mpi::envelope::Rank;
-use crate::protocols::call::{Buffer, Call, Comm, Peer, Reply, SendMode};
-use crate::protocols::contract::{Machine, Next, Program};
+use mpi::envelope::Rank;
+use protocols::call::{Buffer, Call, Comm, Peer, Reply, SendMode};
+use protocols::contract::{Machine, Next, Program};
 
 /// Mark at the start of the timed rounds.
 pub const START: u32 = 0;

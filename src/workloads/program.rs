@@ -22,8 +22,8 @@ pub use check::{Problem, ProgramError};
 pub use record::{Ending, Record, Returned};
 pub use stream::ProgramStream;
 
-use crate::protocols::call::{Buffer, Call, Comm, Peer, SendMode};
-use crate::units::TimeDelta;
+use protocols::call::{Buffer, Call, Comm, Peer, SendMode};
+use units::TimeDelta;
 
 /// One operation of a rank, as it stands in the scenario.
 #[derive(Clone, Debug, Eq, PartialEq)]

@@ -9,8 +9,8 @@
 
 use std::sync::Arc;
 
-use crate::protocols::call::{Call, Reply};
-use crate::protocols::contract::{Machine, Next, Program};
+use protocols::call::{Call, Reply};
+use protocols::contract::{Machine, Next, Program};
 
 /// Steps that are played one after the other, again and again.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
@@ -79,7 +79,7 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for Score {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocols::library::Library;
+    use protocols::library::Library;
 
     fn played(sections: &[(&[u32], u32)]) -> Vec<u32> {
         let section = |(steps, times): &(&[u32], u32)| {

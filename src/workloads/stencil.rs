@@ -14,7 +14,7 @@ use super::application::{begin, end};
 use super::grid::{FACES, Grid};
 use super::halo::Halo;
 use super::score::{Score, Section};
-use crate::protocols::contract::Next;
+use protocols::contract::Next;
 
 /// What is asked for.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

@@ -23,11 +23,11 @@ use super::collective::{END, START, messages};
 use super::job::AnyProgram;
 use super::score::{Score, Section};
 use super::windowed::{Creation, endpoint};
-use crate::mpi::communicator::Communicators;
-use crate::mpi::envelope::Rank;
-use crate::protocols::call::{Call, Comm};
-use crate::protocols::collectives::{Collective, Kind};
-use crate::protocols::contract::{Next, Region, Space};
+use mpi::communicator::Communicators;
+use mpi::envelope::Rank;
+use protocols::call::{Call, Comm};
+use protocols::collectives::{Collective, Kind};
+use protocols::contract::{Next, Region, Space};
 
 /// How often a collective is called.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

@@ -20,11 +20,11 @@ use std::ops::Range;
 use super::collective::{END, START};
 use super::job::AnyProgram;
 use super::score::{Score, Section};
-use crate::mpi::communicator::Communicators;
-use crate::mpi::envelope::Rank;
-use crate::protocols::call::{Buffer, Call, Comm, Peer, Requests, SendMode};
-use crate::protocols::contract::{Handle, Next, Space};
-use crate::units::TimeDelta;
+use mpi::communicator::Communicators;
+use mpi::envelope::Rank;
+use protocols::call::{Buffer, Call, Comm, Peer, Requests, SendMode};
+use protocols::contract::{Handle, Next, Space};
+use units::TimeDelta;
 
 /// The first handle of the endpoints before a migration.
 const BEFORE: u16 = 1 << 10;

@@ -4,8 +4,8 @@
 //! `MPI_ERR_TRUNCATE`. The library fills what there is room for and says so; a program that does
 //! not look is wrong.
 
-use crate::runtime::monitors::Violation;
-use crate::workloads::job::AnyProgram;
+use crate::job::AnyProgram;
+use runtime::monitors::Violation;
 
 /// Receives of a whole run that got more than they had room for.
 pub fn truncations<'a>(programs: impl IntoIterator<Item = &'a AnyProgram>) -> Vec<Violation> {

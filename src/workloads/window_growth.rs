@@ -14,9 +14,9 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 pub use super::ping_pong::{END, START};
-use crate::protocols::call::{Call, Comm, Reply};
-use crate::protocols::contract::{Machine, Next, Program, Region, Space};
-use crate::protocols::rma::call::{Flavor, RmaCall, Win};
+use protocols::call::{Call, Comm, Reply};
+use protocols::contract::{Machine, Next, Program, Region, Space};
+use protocols::rma::call::{Flavor, RmaCall, Win};
 
 /// How the window grows.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]

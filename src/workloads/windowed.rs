@@ -16,9 +16,9 @@
 //! ```
 
 use super::backlog::Backlog;
-use crate::mpi::envelope::Rank;
-use crate::protocols::call::{Buffer, Call, Comm, Peer, Reply, Requests, SendMode};
-use crate::protocols::contract::{Handle, Machine, Next, Program};
+use mpi::envelope::Rank;
+use protocols::call::{Buffer, Call, Comm, Peer, Reply, Requests, SendMode};
+use protocols::contract::{Handle, Machine, Next, Program};
 
 pub use super::ping_pong::{END, START};
 

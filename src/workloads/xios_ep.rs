@@ -4,16 +4,16 @@
 //! thread, process by process. They name each other by these ranks.
 
 use super::collective;
-use super::job::{Job, JobError};
-use crate::protocols::collectives::Collective;
-use crate::protocols::contract::Program;
-use crate::protocols::library::Library;
-use crate::protocols::xios_ep::library::{
+use super::job::{AnyProgram, Job, JobError};
+use protocols::collectives::Collective;
+use protocols::contract::Program;
+use protocols::library::Library;
+use protocols::xios_ep::library::{
     Counts, EpJob, EpLibrary, EpThread, Variant, Waiting, among_processes,
 };
-use crate::protocols::xios_ep::rank_map::RankMap;
-use crate::runtime::timed::{Ran, Timed};
-use crate::runtime::untimed::World;
+use protocols::xios_ep::rank_map::RankMap;
+use runtime::timed::{Ran, Timed};
+use runtime::untimed::World;
 
 /// How the endpoint library works.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -61,6 +61,20 @@ impl<P: Program<Library>> Job<P> {
         let programs = job.threads(self.programs.iter().cloned());
         let programs = programs.chunks(usize::from(self.threads)).map(<[_]>::to_vec);
         Ok(World::new(job.libraries().into_iter().zip(programs).collect(), self.payload))
+    }
+}
+
+impl Job {
+    /// Runs the job of a scenario over the endpoint library.
+    ///
+    /// # Errors
+    ///
+    /// [`JobError`] where it does not fit the machine.
+    pub fn run_over_xios_ep(
+        self,
+        rules: Rules,
+    ) -> Result<Ran<EpLibrary, EpThread<AnyProgram>>, JobError> {
+        Ok(self.timed_over_xios_ep(rules)?.run())
     }
 }
 

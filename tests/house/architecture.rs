@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
-/// What each layer may name; `workloads/job.rs` alone puts machine, library and programs together.
+/// The layers, each a package, and those that its manifest may list: the compiler knows no other.
 const LAYERS: &[(&str, &[&str])] = &[
     ("units", &[]),
     ("engine", &["units"]),
@@ -13,37 +13,15 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("mpi", &["units"]),
     ("protocols", &["units", "mpi"]),
     ("runtime", &["units", "engine", "hardware", "mpi", "protocols"]),
-    ("workloads/job.rs", &["units", "engine", "hardware", "mpi", "protocols", "runtime"]),
-    ("workloads", &["units", "mpi", "protocols", "runtime"]),
+    ("workloads", &["units", "engine", "hardware", "mpi", "protocols", "runtime"]),
     ("experiment", BELOW_EXPERIMENT),
-    ("report", BELOW_EXPERIMENT),
-    ("cli", ALL),
-    ("lib.rs", ALL),
-    ("main.rs", ALL),
+    ("report", &["units", "experiment"]),
+    ("cli", &["units", "engine", "hardware", "runtime", "workloads", "experiment", "report"]),
 ];
-const BELOW_EXPERIMENT: &[&str] = &[
-    "units",
-    "engine",
-    "hardware",
-    "mpi",
-    "protocols",
-    "runtime",
-    "workloads",
-    "experiment",
-    "report",
-];
-const ALL: &[&str] = &[
-    "units",
-    "engine",
-    "hardware",
-    "mpi",
-    "protocols",
-    "runtime",
-    "workloads",
-    "experiment",
-    "report",
-    "cli",
-];
+const BELOW_EXPERIMENT: &[&str] =
+    &["units", "engine", "hardware", "mpi", "protocols", "runtime", "workloads"];
+/// The only file of the workloads that puts machine, library and programs together.
+const JOB: &str = "workloads/job.rs";
 /// Where a number may be a float.
 const WITH_FLOATS: &[&str] = &["experiment", "report", "cli", "main.rs"];
 /// Where floats are payload: the program's own numbers, on which nothing in a model depends.
@@ -90,8 +68,10 @@ impl Source {
 
 pub(super) fn sources() -> Vec<Source> {
     let files = files_below(&Path::new(ROOT).join("src"));
+    // A script of a build is no part of the program.
+    let program = |path: &&PathBuf| !path.ends_with("build.rs");
     let rust = files.iter().filter(|path| path.extension().is_some_and(|name| name == "rs"));
-    let sources: Vec<Source> = rust.map(|path| Source::read(path)).collect();
+    let sources: Vec<Source> = rust.filter(program).map(|path| Source::read(path)).collect();
     assert!(sources.len() > 30, "the sources are found");
     sources
 }
@@ -193,30 +173,22 @@ fn block(code: &str) -> usize {
     code.len()
 }
 
-/// The layers named after `crate::`, groups in braces included, and their lines.
-fn named_layers(code: &str) -> Vec<(usize, &str)> {
+/// The layers of `names` that begin a path, and their lines.
+fn named_layers<'a>(code: &str, names: &[&'a str]) -> Vec<(usize, &'a str)> {
     let mut found = Vec::new();
-    for (place, prefix) in code.match_indices("crate::") {
-        let line = 1 + code[..place].matches('\n').count();
-        let after = &code[place + prefix.len()..];
-        let members = if after.starts_with('{') {
-            after[1..block(after) - 1].split([',', '{', '}']).collect()
-        } else {
-            vec![after]
-        };
-        for member in members {
-            let member = member.trim_start();
-            let end = member.find(|letter: char| !(letter.is_alphanumeric() || letter == '_'));
-            found.push((line, &member[..end.unwrap_or(member.len())]));
-        }
+    for name in names {
+        let paths = code.match_indices(name).filter(|(place, _)| {
+            let begins = !code[..*place]
+                .ends_with(|letter: char| letter.is_alphanumeric() || "_:.".contains(letter));
+            begins && code[place + name.len()..].starts_with("::")
+        });
+        found.extend(paths.map(|(place, _)| (line_of(code, place), *name)));
     }
-    found.retain(|(_, name)| ALL.contains(name));
     found
 }
 
-fn allowed(source: &Source) -> &'static [&'static str] {
-    let rule = LAYERS.iter().find(|(name, _)| *name == source.path || *name == source.layer());
-    rule.unwrap_or_else(|| panic!("src/{}: no layer of this name is known", source.path)).1
+fn line_of(code: &str, place: usize) -> usize {
+    1 + code[..place].matches('\n').count()
 }
 
 /// `$found` must be empty; each line of it names a place.
@@ -226,17 +198,29 @@ pub(super) fn check_none(found: &[String]) {
 }
 
 #[test]
-fn layers_point_down() {
-    let mut wrong = Vec::new();
-    for source in sources().iter().filter(|source| !source.is_test()) {
-        let (layer, allowed) = (source.layer(), allowed(source));
-        for (line, used) in named_layers(&source.code) {
-            if used != layer && !allowed.contains(&used) {
-                wrong.push(format!("src/{}:{line}: {layer} must not use {used}", source.path));
-            }
+fn packages_list_the_layers_below_them() {
+    for (layer, below) in LAYERS {
+        let path = Path::new(ROOT).join("src").join(layer).join("Cargo.toml");
+        let manifest = fs::read_to_string(path).expect("a readable manifest");
+        let (_, listed) = manifest.split_once("[dependencies]").expect("dependencies");
+        let listed = listed.split("\n[").next().expect("a split has a first part");
+        let listed: Vec<&str> = listed.lines().filter_map(|line| line.split('.').next()).collect();
+        for (other, _) in LAYERS {
+            assert_eq!(listed.contains(other), below.contains(other), "{layer}: {other}");
         }
     }
-    check_none(&wrong);
+}
+
+#[test]
+fn workloads_name_no_hardware() {
+    let all = sources();
+    let programs = all.iter().filter(|source| source.layer() == "workloads" && source.path != JOB);
+    let named = programs.flat_map(|source| {
+        let named = named_layers(&source.code, &["engine", "hardware"]).into_iter();
+        named
+            .map(|(line, layer)| format!("src/{}:{line}: only {JOB} may name {layer}", source.path))
+    });
+    check_none(&named.collect::<Vec<_>>());
 }
 
 #[test]
@@ -399,19 +383,19 @@ mod the_scan_itself {
 
     #[test]
     fn sees_code_and_nothing_else() {
-        let text = "use crate::units; // crate::engine\n/* crate::mpi */ let a = \"crate::cli\";\n";
+        let text = "use units::Time; // engine::Time\n/* mpi::Rank */ let a = \"cli::main\";\n";
         let code = without_comments(text);
-        assert_eq!(named_layers(&code), [(1, "units")]);
+        assert_eq!(named_layers(&code, &["units", "engine", "mpi", "cli"]), [(1, "units")]);
         assert_eq!(code.lines().count(), 2);
-        let group = "\nuse crate::{\n    engine::{queue, Event},\n    units,\n};\nuse a::crate_b;";
-        assert_eq!(named_layers(group), [(2, "engine"), (2, "units")]);
+        let paths = "\nlet a = hardware::core::Core;\nuse crate::engine::Event;\nuse my_engine::a;";
+        assert_eq!(named_layers(paths, &["engine", "hardware"]), [(2, "hardware")]);
     }
 
     #[test]
     fn passes_over_test_modules_only() {
-        let code = "a\n#[cfg(test)]\nmod tests {\n fn x() { crate::cli }\n}\nuse crate::mpi;\n";
+        let code = "a\n#[cfg(test)]\nmod tests {\n fn x() { cli::main }\n}\nuse mpi::a;\n";
         let left = without_tests(code);
-        assert_eq!(named_layers(&left), [(6, "mpi")]);
+        assert_eq!(named_layers(&left, &["cli", "mpi"]), [(6, "mpi")]);
         assert_eq!(
             without_tests("#[cfg(test)]\nmod tests;\nuse crate::mpi;").trim(),
             "use crate::mpi;"

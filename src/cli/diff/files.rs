@@ -3,24 +3,24 @@
 use std::path::{Path, PathBuf};
 
 use super::{Report, Side, words};
-use crate::cli::args::DiffArguments;
-use crate::cli::compared::{self, WORST_ON_PAGE};
-use crate::cli::crash::command_line;
-use crate::cli::show::counted;
-use crate::cli::terminal::{Failure, Problem};
-use crate::experiment::claim::figures::Figure as Wanted;
-use crate::experiment::codes;
-use crate::experiment::diagnostic::quote;
-use crate::experiment::diff::{Difference, Fact};
-use crate::experiment::results::RunResult;
-use crate::experiment::store::write_atomically;
-use crate::report::diff::{
+use crate::args::DiffArguments;
+use crate::compared::{self, WORST_ON_PAGE};
+use crate::crash::command_line;
+use crate::show::counted;
+use crate::terminal::{Failure, Problem};
+use experiment::claim::figures::Figure as Wanted;
+use experiment::codes;
+use experiment::diagnostic::quote;
+use experiment::diff::{Difference, Fact};
+use experiment::results::RunResult;
+use experiment::store::write_atomically;
+use report::diff::{
     change_text, events_text, inputs_line, pair_name, telling, verdict, with_others,
 };
-use crate::report::difference::{Compared, DifferencePage, DifferenceRow};
-use crate::report::explain::shift_stack;
-use crate::report::html::PageFigure;
-use crate::report::numbers::engineering;
+use report::difference::{Compared, DifferencePage, DifferenceRow};
+use report::explain::shift_stack;
+use report::html::PageFigure;
+use report::numbers::engineering;
 
 /// The page.
 const PAGE: &str = "difference.html";

@@ -5,25 +5,25 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::cli::args::{Changes, DiffArguments};
-use crate::cli::check::below;
-use crate::cli::goal;
-use crate::cli::resolved;
-use crate::cli::scenario::{library, load, request_of_side};
-use crate::cli::terminal::{Failure, Problem, Terminal};
-use crate::experiment::attribution::Work;
-use crate::experiment::baseline::{self, Baseline};
-use crate::experiment::check::fits;
-use crate::experiment::codes;
-use crate::experiment::diagnostic::{Diagnostics, quote};
-use crate::experiment::diff::{DiffError, Sides};
-use crate::experiment::inputs::{self, Inputs};
-use crate::experiment::library::{Library, MAX_BYTES};
-use crate::experiment::plan::{self, Plan, Request};
-use crate::experiment::results::{PointResult, RunResult};
-use crate::experiment::store::{self, JOURNAL, MANIFEST, Manifest};
-use crate::report::csv::read_points;
-use crate::report::json::diff::DiffStatus;
+use crate::args::{Changes, DiffArguments};
+use crate::check::below;
+use crate::goal;
+use crate::resolved;
+use crate::scenario::{library, load, request_of_side};
+use crate::terminal::{Failure, Problem, Terminal};
+use experiment::attribution::Work;
+use experiment::baseline::{self, Baseline};
+use experiment::check::fits;
+use experiment::codes;
+use experiment::diagnostic::{Diagnostics, quote};
+use experiment::diff::{DiffError, Sides};
+use experiment::inputs::{self, Inputs};
+use experiment::library::{Library, MAX_BYTES};
+use experiment::plan::{self, Plan, Request};
+use experiment::results::{PointResult, RunResult};
+use experiment::store::{self, JOURNAL, MANIFEST, Manifest};
+use report::csv::read_points;
+use report::json::diff::DiffStatus;
 
 /// What a side is, before anything runs.
 pub(super) struct Given {

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::Report;
-use crate::experiment::explore::{Failed, Replayed, Size, Step, Strategy, Token};
-use crate::runtime::faults::Allowed;
+use experiment::explore::{Failed, Replayed, Size, Step, Strategy, Token};
+use runtime::faults::Allowed;
 
 /// The version of the documents.
 const SCHEMA: u32 = 1;

@@ -4,11 +4,11 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use super::{Report, Verdict, stopped_in_words};
-use crate::experiment::explore::registry::Entry;
-use crate::experiment::explore::{
+use experiment::explore::registry::Entry;
+use experiment::explore::{
     Explored, Failed, MayFail, Replayed, Size, Step, Stopped, Strategy, Token,
 };
-use crate::runtime::faults::Allowed;
+use runtime::faults::Allowed;
 
 /// What to do about an exploration that was cut off: nothing that was asked for already.
 pub(super) fn help_cut_off(found: &Explored, reduce: bool) -> String {

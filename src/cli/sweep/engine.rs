@@ -6,13 +6,13 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::cli::crash::quoted;
-use crate::cli::terminal::{Failure, Problem};
-use crate::experiment::codes;
+use crate::crash::quoted;
+use crate::terminal::{Failure, Problem};
+use experiment::codes;
 
 /// An engine.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(in crate::cli) enum Engine {
+pub(crate) enum Engine {
     /// `HyperQueue`, whose server and workers the user started.
     Hq,
     /// Slurm.

@@ -1,6 +1,6 @@
 //! The few events of one slot that may span several times, sorted by one word per event.
 
-use crate::engine::queue::chunks::{CHUNK, CHUNK_LEN};
+use crate::queue::chunks::{CHUNK, CHUNK_LEN};
 
 const INDEX_BITS: u32 = CHUNK_LEN.ilog2();
 const RANK_BITS: u32 = u32::BITS;

@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 use proptest::prelude::*;
 
 use super::*;
-use crate::units::TimeDelta;
+use units::TimeDelta;
 
 /// (time, round, source, sequence, payload): the whole key, compared field by field.
 type Key = (u64, u32, u32, u64, u64);

@@ -1,8 +1,8 @@
 //! Limits, causes, digests and journals of small simulations.
 
 use super::*;
-use crate::engine::digest::mix;
-use crate::engine::journal::first_difference;
+use crate::digest::mix;
+use crate::journal::first_difference;
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 struct Count(u64);

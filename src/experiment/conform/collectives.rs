@@ -10,7 +10,7 @@ use serde_json::Value;
 pub(super) use read::RawCase;
 
 use super::{Mismatch, World, Wrong};
-use crate::protocols::collectives::{Algorithm, Collective};
+use protocols::collectives::{Algorithm, Collective};
 
 /// The largest recorded job that is read.
 pub const RANKS_MAX: u32 = 256;

@@ -1,7 +1,7 @@
 //! The family `communicators`: what is made from groups, communicators and grids.
 //!
 //! A case has inputs and, in all its other fields, what a real library gave. The definitions of
-//! [`crate::mpi`] answer with fields of the same names, and every one of them must agree. MPI leaves
+//! [`mpi`] answer with fields of the same names, and every one of them must agree. MPI leaves
 //! a choice in two places, and there either answer will do: the order of a merge whose sides say
 //! the same, and what a rank but 0 gets from a sub-grid in which no dimension remains.
 
@@ -15,9 +15,9 @@ use serde_json::{Map, Value};
 pub(super) use read::RawCase;
 
 use super::{Mismatch, Wrong, distinct};
-use crate::mpi::cartesian::Dimension;
-use crate::mpi::envelope::Rank;
-use crate::mpi::group::{Choice, Group, Range};
+use mpi::cartesian::Dimension;
+use mpi::envelope::Rank;
+use mpi::group::{Choice, Group, Range};
 
 /// The largest recorded job that is read.
 pub const WORLD_MAX: u32 = 4096;

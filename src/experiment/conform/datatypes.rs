@@ -14,7 +14,7 @@ pub(super) use read::{RawCase, RawDisputed};
 
 use super::communicators::difference;
 use super::{Followed, Mismatch, Wrong};
-use crate::mpi::datatype::Datatype;
+use mpi::datatype::Datatype;
 
 /// Some elements of a type, and what a library says of them.
 #[derive(Clone, Debug)]

@@ -11,9 +11,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Mismatch, VectorError, Wrong};
-use crate::runtime::loggops::schedule::Schedule;
-use crate::runtime::loggops::{Parameters, replay};
-use crate::workloads::goal::{self, read::ReadError};
+use runtime::loggops::schedule::Schedule;
+use runtime::loggops::{Parameters, replay};
+use workloads::goal::{self, read::ReadError};
 
 /// A schedule, its parameters, and what the tool says.
 #[derive(Clone, Debug)]

@@ -12,11 +12,11 @@ pub(super) use read::RawCase;
 pub use read::{Case, Class, Sent};
 
 use super::{Mismatch, VectorError, Wrong, distinct};
-use crate::experiment::conform::collectives::Taking;
-use crate::experiment::conform::one_sided;
-use crate::protocols::call::{Outcome, Status};
-use crate::runtime::memory::Memories;
-use crate::workloads::program::{Ending, Programs, Record, Returned};
+use crate::conform::collectives::Taking;
+use crate::conform::one_sided;
+use protocols::call::{Outcome, Status};
+use runtime::memory::Memories;
+use workloads::program::{Ending, Programs, Record, Returned};
 
 /// A world that can run programs to their end.
 pub trait World {

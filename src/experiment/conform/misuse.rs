@@ -14,8 +14,8 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{Mismatch, VectorError, Wrong};
-use crate::mpi::envelope::Rank;
-use crate::mpi::rma::synchronisation::{Event, LockKind, RankSet, Rules, Synchronisation};
+use mpi::envelope::Rank;
+use mpi::rma::synchronisation::{Event, LockKind, RankSet, Rules, Synchronisation};
 
 /// One recorded case: the calls of each process and what they returned.
 #[derive(Clone, Debug)]

@@ -16,13 +16,13 @@ pub(super) use read::RawCase;
 use serde_json::Value;
 
 use super::{Mismatch, World, Wrong};
-use crate::mpi::operator::{Datatype, Operator};
-use crate::mpi::rma::synchronisation::LockKind;
-use crate::mpi::rma::update::Effect;
-use crate::protocols::contract::{Process, Region, Space};
-use crate::protocols::rma::call::{At, Flavor};
-use crate::protocols::rma::{Issue, MappedLocks, Settings, Transport};
-use crate::runtime::memory::Memories;
+use mpi::operator::{Datatype, Operator};
+use mpi::rma::synchronisation::LockKind;
+use mpi::rma::update::Effect;
+use protocols::contract::{Process, Region, Space};
+use protocols::rma::call::{At, Flavor};
+use protocols::rma::{Issue, MappedLocks, Settings, Transport};
+use runtime::memory::Memories;
 
 /// One recorded case.
 #[derive(Clone, Debug)]
@@ -151,8 +151,8 @@ pub const SETTINGS: [Settings; 10] = {
         segment: None,
         done_after_merge: true,
         mapped_locks: MappedLocks::Messages,
-        rules: crate::mpi::rma::synchronisation::Rules::Document,
-        model: crate::mpi::rma::access::MemoryModel::Unified,
+        rules: mpi::rma::synchronisation::Rules::Document,
+        model: mpi::rma::access::MemoryModel::Unified,
         watch: true,
     };
     const ADAPTIVE: Issue = Issue::Adaptive { operations: 1, bytes: 32 };

@@ -1,9 +1,9 @@
 //! Where in its file a vector is wrong.
 
 use super::VectorError;
-use crate::experiment::codes;
-use crate::experiment::diagnostic::{Diagnostic, Diagnostics, SourceId, Span};
-use crate::experiment::json::{self, Node};
+use crate::codes;
+use crate::diagnostic::{Diagnostic, Diagnostics, SourceId, Span};
+use crate::json::{self, Node};
 
 impl VectorError {
     /// Reports this of the file whose text is `source`.

@@ -9,16 +9,16 @@ use std::sync::Arc;
 use super::collectives::Taking;
 use super::matching::{Finished, Sent, World};
 use super::one_sided;
-use crate::mpi::communicator::Communicators;
-use crate::protocols::call::Call;
-use crate::protocols::contract::{Process, Program, Region, Space, Thread};
-use crate::protocols::library::{Job, Library, SharedJob};
-use crate::protocols::rendezvous::{Cooperation, Protocol, Scheme};
-use crate::runtime::explore::{self, Walk};
-use crate::runtime::memory::{Memories, Payload};
-use crate::runtime::untimed::{self, Outcome};
-use crate::units::Bytes;
-use crate::workloads::program::{Does, ProgramStream, Programs, Record, Step};
+use mpi::communicator::Communicators;
+use protocols::call::Call;
+use protocols::contract::{Process, Program, Region, Space, Thread};
+use protocols::library::{Job, Library, SharedJob};
+use protocols::rendezvous::{Cooperation, Protocol, Scheme};
+use runtime::explore::{self, Walk};
+use runtime::memory::{Memories, Payload};
+use runtime::untimed::{self, Outcome};
+use units::Bytes;
+use workloads::program::{Does, ProgramStream, Programs, Record, Step};
 
 /// The library under the untimed runtime.
 #[derive(Clone, Copy, Debug)]
@@ -127,7 +127,7 @@ fn job(size: usize, schedule: u64) -> Job {
         communicators: Communicators::standard(process(size).0),
         node_of: (0..process(size).0).map(node).collect(),
         threads: vec![1; size],
-        endpoints: crate::protocols::library::Endpoints::default(),
+        endpoints: protocols::library::Endpoints::default(),
         rendezvous: crossing[pick(3, crossing.len())],
         cooperation: Cooperation::by(Scheme::Fixed(near[pick(3, protocols)])),
         eager_inter: threshold,
@@ -137,7 +137,7 @@ fn job(size: usize, schedule: u64) -> Job {
         cell: Bytes::new(8192),
         cells: 4,
         adapters: false,
-        rma: crate::protocols::rma::Settings::default(),
+        rma: protocols::rma::Settings::default(),
     }
 }
 

@@ -4,11 +4,11 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use crate::experiment::diagnostic::Diagnostics;
-use crate::experiment::{json, library};
+use crate::diagnostic::Diagnostics;
+use crate::{json, library};
 
 use super::{collectives, communicators, datatypes, loggops, matching, misuse, one_sided};
-use crate::workloads::program::ProgramError;
+use workloads::program::ProgramError;
 
 /// The cases of one file.
 #[derive(Clone, Debug)]

@@ -22,8 +22,8 @@ pub use strategy::smallest;
 pub use subject::{Start, Subject};
 pub use token::{Token, TokenError};
 
-use crate::runtime::explore::Stop;
-use crate::runtime::faults::Allowed;
+use runtime::explore::Stop;
+use runtime::faults::Allowed;
 
 /// How large a protocol's job is.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

@@ -8,15 +8,15 @@ mod jobs;
 
 use super::Size;
 use super::subject::{Start, Subject};
-use crate::experiment::shape::nearest;
-use crate::protocols::collectives::Algorithm;
-use crate::protocols::contract::{Machine, Program};
+use crate::shape::nearest;
+use protocols::collectives::Algorithm;
+use protocols::contract::{Machine, Program};
 #[cfg(feature = "mutants")]
-use crate::protocols::mutant::Mutant;
-use crate::protocols::rendezvous::{Protocol, Scheme};
-use crate::protocols::rma::Transport;
-use crate::runtime::monitors::buffers::Lends;
-use crate::workloads::mutex;
+use protocols::mutant::Mutant;
+use protocols::rendezvous::{Protocol, Scheme};
+use protocols::rma::Transport;
+use runtime::monitors::buffers::Lends;
+use workloads::mutex;
 
 /// What is planted into a job: nothing, but for tests.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]

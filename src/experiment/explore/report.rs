@@ -1,7 +1,7 @@
 //! What an exploration found.
 
 use super::Size;
-use crate::runtime::monitors::Sometimes;
+use runtime::monitors::Sometimes;
 
 /// Why an exploration did not come to its end.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

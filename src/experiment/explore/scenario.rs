@@ -2,17 +2,17 @@
 
 use super::MayFail;
 use super::subject::{Start, Subject};
-use crate::experiment::plan::{Addressing, Plan, Point, Workload};
-use crate::experiment::run::{end, job};
-use crate::protocols::contract::{Machine, Program};
-use crate::protocols::xios_ep::library::EpThread;
-use crate::runtime::faults::{Allowed, Fault, Untimed};
-use crate::runtime::memory::Payload;
-use crate::runtime::monitors::buffers::Lends;
-use crate::runtime::untimed::{PacketFaults, World};
-use crate::workloads::agent::Assisted;
-use crate::workloads::job::AnyProgram;
-use crate::workloads::xios_ep::Rules;
+use crate::plan::{Addressing, Plan, Point, Workload};
+use crate::run::{end, job};
+use protocols::contract::{Machine, Program};
+use protocols::xios_ep::library::EpThread;
+use runtime::faults::{Allowed, Fault, Untimed};
+use runtime::memory::Payload;
+use runtime::monitors::buffers::Lends;
+use runtime::untimed::{PacketFaults, World};
+use workloads::agent::Assisted;
+use workloads::job::AnyProgram;
+use workloads::xios_ep::Rules;
 
 /// Every order is judged by the bytes too.
 const PAYLOAD: Payload = Payload::Real;
@@ -119,7 +119,7 @@ pub fn subject(plan: &Plan) -> Result<Box<dyn Subject>, Unfit> {
     }
     let mut job = job::build(point);
     job.payload = PAYLOAD;
-    let wrong = |why: crate::workloads::job::JobError| Unfit::Job(why.to_string());
+    let wrong = |why: workloads::job::JobError| Unfit::Job(why.to_string());
     let wires = job.packet_faults(Allowed::default()).map_err(wrong)?;
     if point.addressing == Addressing::EndpointLibrary {
         let world = job.untimed_over_xios_ep(Rules::default()).map_err(wrong)?;

@@ -3,9 +3,9 @@
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use crate::protocols::call::{Call, Reply};
-use crate::protocols::contract::{Machine, Next, Program};
-use crate::runtime::fingerprint::Fingerprint;
+use protocols::call::{Call, Reply};
+use protocols::contract::{Machine, Next, Program};
+use runtime::fingerprint::Fingerprint;
 
 /// A list of steps, and what its calls returned.
 #[derive(Clone, Debug)]

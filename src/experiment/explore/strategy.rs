@@ -6,13 +6,13 @@ use std::fmt::Write as _;
 use super::report::{Explored, Failed, Step, Stopped};
 use super::subject::{Start, Subject};
 use super::{MayFail, Options, Size, Strategy};
-use crate::protocols::contract::{Machine, Program};
-use crate::runtime::explore::{
+use protocols::contract::{Machine, Program};
+use runtime::explore::{
     self, Failure, Pct, Rule, Scope, Stop, Story, Survey, drive, failure_of, search, shrink, tell,
     walk,
 };
-use crate::runtime::monitors::buffers::Lends;
-use crate::runtime::untimed::{Choice, CrashReport, Outcome, World};
+use runtime::monitors::buffers::Lends;
+use runtime::untimed::{Choice, CrashReport, Outcome, World};
 
 /// Tries the orders that the options ask for.
 pub(super) fn explore<M: Machine, P: Program<M>>(start: &Start<M, P>, options: &Options) -> Explored

@@ -2,14 +2,14 @@
 
 use super::report::{Explored, Replayed};
 use super::{MayFail, Options, strategy};
-use crate::hardware::reliable::Settings;
-use crate::protocols::contract::{Machine, Program};
-use crate::runtime::explore::{Failure, failure_of, tell};
-use crate::runtime::faults::Transport;
-use crate::runtime::fingerprint::Fingerprint;
-use crate::runtime::monitors::Violation;
-use crate::runtime::monitors::buffers::Lends;
-use crate::runtime::untimed::{Between, PacketFaults, World};
+use hardware::reliable::Settings;
+use protocols::contract::{Machine, Program};
+use runtime::explore::{Failure, failure_of, tell};
+use runtime::faults::Transport;
+use runtime::fingerprint::Fingerprint;
+use runtime::monitors::Violation;
+use runtime::monitors::buffers::Lends;
+use runtime::untimed::{Between, PacketFaults, World};
 
 /// What must hold at a good end, beyond the laws that every run is watched for.
 pub type Judge<M, P> = Box<dyn Fn(&World<M, P>) -> Option<Violation>>;

@@ -12,7 +12,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::{MayFail, Size};
-use crate::runtime::faults::Allowed;
+use runtime::faults::Allowed;
 
 /// The format that is written and read.
 const FORMAT: &str = "x1";

@@ -13,8 +13,8 @@ use super::super::run::{RunError, RunOptions, run_points};
 use super::candidates::Between;
 use super::table::{Benchmark, Table};
 use super::{Request, Role};
-use crate::hardware::profile::{Profile, ProfileBuilder, Value};
-use crate::units::Bytes;
+use hardware::profile::{Profile, ProfileBuilder, Value};
+use units::Bytes;
 
 /// Measured rounds of a run, and windows: the first ones after the warm-up are not yet those of a long run.
 const ROUNDS: u32 = 20;

@@ -144,7 +144,7 @@ static NODES: &[Candidate] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hardware::profile::{Kind, Parameter};
+    use hardware::profile::{Kind, Parameter};
 
     #[test]
     fn candidates_are_parameters_that_can_be_scaled() {

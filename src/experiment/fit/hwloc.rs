@@ -19,7 +19,7 @@ use super::super::codes;
 use super::super::diagnostic::{Diagnostic, Diagnostics, SourceId, Span, quote};
 use super::super::library;
 use super::super::model_file::{Confidence, KnownNumber, Machine};
-use crate::hardware::profile::{Parameter, ProfileBuilder, Value};
+use hardware::profile::{Parameter, ProfileBuilder, Value};
 
 /// The most bytes and the most nodes of a file.
 const MAX_BYTES: u64 = 16 << 20;
@@ -328,7 +328,7 @@ pub fn applied(start: &Machine, topology: &Topology, file: &str) -> Result<Machi
             builder.set(number.path, value).map_err(|error| error.to_string())?;
         }
     }
-    let errors = |errors: Vec<crate::hardware::profile::ProfileError>| {
+    let errors = |errors: Vec<hardware::profile::ProfileError>| {
         errors.iter().map(ToString::to_string).collect::<Vec<String>>().join("; ")
     };
     machine.profile = builder.build().map_err(errors)?;

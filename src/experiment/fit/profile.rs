@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::super::model_file::{Confidence, KnownNumber, Machine, sections};
 use super::{Fit, Number};
-use crate::hardware::profile::{Kind, Value};
+use hardware::profile::{Kind, Value};
 
 /// What the file says of itself.
 #[derive(Clone, Debug)]

@@ -23,8 +23,8 @@ use super::least_squares::{
     FARTHEST, WIDE, cost, difference, dot, learn, newton, root_mean_square, standard_errors,
 };
 use super::{Role, Row};
-use crate::experiment::model_file::{Confidence, KnownNumber};
-use crate::hardware::profile::{Kind, Parameter, Value};
+use crate::model_file::{Confidence, KnownNumber};
+use hardware::profile::{Kind, Parameter, Value};
 
 /// Step of differences, in logarithms: below the kinks of the model, above its rounding.
 const STEP: f64 = 0.02;

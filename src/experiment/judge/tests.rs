@@ -1,6 +1,6 @@
 use super::*;
-use crate::experiment::results::{ClaimRole, Metric};
-use crate::experiment::schema::metrics;
+use crate::results::{ClaimRole, Metric};
+use crate::schema::metrics;
 
 fn point(index: usize, value: f64) -> PointResult {
     PointResult {

@@ -9,8 +9,8 @@ use std::path::Path;
 use super::heads::{self, Heads};
 use super::program::{self, Named, Program};
 use super::{Column, Key, Measured, Row};
-use crate::experiment::diagnostic::{Diagnostic, Diagnostics, SHOWN, SourceId, Span, quote};
-use crate::experiment::{codes, json, library};
+use crate::diagnostic::{Diagnostic, Diagnostics, SHOWN, SourceId, Span, quote};
+use crate::{codes, json, library};
 
 /// The most bytes of a table.
 const MAX_BYTES: u64 = 16 << 20;

@@ -8,9 +8,9 @@ use super::super::model_file::Machine;
 use super::super::program::{RankProgram, Step};
 use super::super::shape::path;
 use super::{Addressing, EndpointOptions, Workload, place, tiles};
-use crate::protocols::call::Call;
-use crate::protocols::library::{Progress, Queues, Threading};
-use crate::protocols::xios_ep::tag::{LOCAL_BITS, USER_BITS, USER_MAX};
+use protocols::call::Call;
+use protocols::library::{Progress, Queues, Threading};
+use protocols::xios_ep::tag::{LOCAL_BITS, USER_BITS, USER_MAX};
 
 pub(super) fn ranks_word<'a>(tree: &'a Node, key: &str) -> Option<&'a str> {
     tree.get("ranks").and_then(|ranks| ranks.word(key))

@@ -6,13 +6,13 @@ use super::super::diagnostic::{Diagnostic, Diagnostics};
 use super::super::json::Node;
 use super::super::schema::MAX_MESSAGE;
 use super::{Applied, DEFAULT_TIME};
-use crate::units::{Bytes, PS_PER_S};
-use crate::workloads::application::{Application, Task};
-use crate::workloads::comd::{CUTOFF, CoMd};
-use crate::workloads::graph500::{BUFFER, MOST_PROCESSES, Search};
-use crate::workloads::grid::{AXES, Grid, Order, dims};
-use crate::workloads::minighost::MiniGhost;
-use crate::workloads::stencil::Stencil;
+use units::{Bytes, PS_PER_S};
+use workloads::application::{Application, Task};
+use workloads::comd::{CUTOFF, CoMd};
+use workloads::graph500::{BUFFER, MOST_PROCESSES, Search};
+use workloads::grid::{AXES, Grid, Order, dims};
+use workloads::minighost::MiniGhost;
+use workloads::stencil::Stencil;
 
 /// The kinds of workload that are read here.
 pub(super) fn is_application(kind: &str) -> bool {

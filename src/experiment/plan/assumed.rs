@@ -5,12 +5,12 @@
 use super::super::model_file::Confidence;
 use super::sources::Sourced;
 use super::{Plan, Point, Workload};
-use crate::protocols::collectives::{Algorithm, Collective};
-use crate::protocols::rma::Issue;
-use crate::units::{Bytes, TimeDelta};
-use crate::workloads::gpu::GpuWorkload;
-use crate::workloads::mutex::Algorithm as Mutex;
-use crate::workloads::one_sided::Task;
+use protocols::collectives::{Algorithm, Collective};
+use protocols::rma::Issue;
+use units::{Bytes, TimeDelta};
+use workloads::gpu::GpuWorkload;
+use workloads::mutex::Algorithm as Mutex;
+use workloads::one_sided::Task;
 
 /// One of them, where it plays a part.
 #[derive(Clone, Debug, Eq, PartialEq)]

@@ -3,7 +3,7 @@
 use super::super::codes;
 use super::super::diagnostic::{Diagnostic, Diagnostics};
 use super::super::json::Node;
-use crate::workloads::collective::Beside;
+use workloads::collective::Beside;
 
 const PATH: &str = "workload.kind";
 

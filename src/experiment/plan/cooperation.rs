@@ -5,10 +5,10 @@ use super::super::diagnostic::{Diagnostic, Diagnostics};
 use super::super::json::{Node, Value};
 use super::super::model_file::Machine;
 use super::{Placement, place, progress};
-use crate::hardware::profile::Profile;
-use crate::protocols::rendezvous::{Cooperation, Protocol, Rule, Scheme};
-use crate::runtime::timed::Kernel;
-use crate::units::{Bytes, TimeDelta};
+use hardware::profile::Profile;
+use protocols::rendezvous::{Cooperation, Protocol, Rule, Scheme};
+use runtime::timed::Kernel;
+use units::{Bytes, TimeDelta};
 
 /// One whole, in millionths.
 const WHOLE: u64 = 1_000_000;

@@ -5,14 +5,14 @@ use super::super::diagnostic::{Diagnostic, Diagnostics, quote};
 use super::super::json::{Node, Value};
 use super::super::shape::nearest;
 use super::{Point, Workload};
-use crate::experiment::run::job;
-use crate::hardware::cluster::Cluster;
-use crate::hardware::core::Place;
-use crate::hardware::profile::Ratio;
-use crate::hardware::topology;
-use crate::protocols::contract::Process;
-use crate::runtime::faults::{Begin, Effect, Fault, FaultPlan, Hits, Transport, Wires};
-use crate::units::{Time, TimeDelta};
+use crate::run::job;
+use hardware::cluster::Cluster;
+use hardware::core::Place;
+use hardware::profile::Ratio;
+use hardware::topology;
+use protocols::contract::Process;
+use runtime::faults::{Begin, Effect, Fault, FaultPlan, Hits, Transport, Wires};
+use units::{Time, TimeDelta};
 
 /// What faults can name.
 struct Known {

@@ -10,7 +10,7 @@ use super::super::library;
 use super::super::schema::MAX_MESSAGE;
 use super::Replayed;
 use super::point::Known;
-use crate::workloads::goal::calls::unfit;
+use workloads::goal::calls::unfit;
 
 /// What a machine can replay.
 const ALLOWED: &str = "a machine has cpu 0 and nic 0, and the tags and sizes of MPI";

@@ -9,12 +9,12 @@ use super::super::model_file::Machine;
 use super::super::schema::datatypes;
 use super::point::need_nodes;
 use super::{Payload, Workload, place};
-use crate::hardware::gpu::{Block, Shape};
-use crate::mpi::datatype::{Datatype, Primitive};
-use crate::protocols::device::DeviceBuffer;
-use crate::protocols::packing::{Layout, Method};
-use crate::workloads::gpu::stencil::GpuStencil;
-use crate::workloads::gpu::{GpuPingPong, GpuWorkload};
+use hardware::gpu::{Block, Shape};
+use mpi::datatype::{Datatype, Primitive};
+use protocols::device::DeviceBuffer;
+use protocols::packing::{Layout, Method};
+use workloads::gpu::stencil::GpuStencil;
+use workloads::gpu::{GpuPingPong, GpuWorkload};
 
 /// Primitives of a message: a thread for each.
 const MOST_PRIMITIVES: u64 = 1 << 32;
@@ -63,7 +63,7 @@ fn ping_pong(diagnostics: &mut Diagnostics, node: &Node, method: Method) -> Opti
         }
     };
     let threads = node.small("threads_per_block").unwrap_or(256);
-    let chunk = node.bytes("chunk").map(crate::units::Bytes::as_u64);
+    let chunk = node.bytes("chunk").map(units::Bytes::as_u64);
     let with = |buffer: DeviceBuffer| {
         let buffer = buffer.with_blocks(threads);
         let buffer = node.count("ahead").into_iter().fold(buffer, DeviceBuffer::with_ahead);
@@ -93,7 +93,7 @@ fn ping_pong(diagnostics: &mut Diagnostics, node: &Node, method: Method) -> Opti
 
 /// The vector of doubles, or the datatype, that is sent.
 fn layout(diagnostics: &mut Diagnostics, node: &Node) -> Option<Layout> {
-    let size = node.bytes("size").map(crate::units::Bytes::as_u64);
+    let size = node.bytes("size").map(units::Bytes::as_u64);
     let datatype = match (node.get("datatype"), size) {
         (Some(tree), None) => datatypes::decode(diagnostics, tree, "workload.datatype")?,
         (None, Some(size)) => vector(diagnostics, node, size)?,
@@ -131,7 +131,7 @@ fn layout(diagnostics: &mut Diagnostics, node: &Node) -> Option<Layout> {
 
 /// Blocks of doubles at equal distances.
 fn vector(diagnostics: &mut Diagnostics, node: &Node, size: u64) -> Option<Datatype> {
-    let of = |key, usual| node.bytes(key).map_or(usual, crate::units::Bytes::as_u64);
+    let of = |key, usual| node.bytes(key).map_or(usual, units::Bytes::as_u64);
     let (block, stride) = (of("block", 8), of("stride", 512));
     let whole = |key, bytes: u64, of: u64| {
         (!bytes.is_multiple_of(of)).then(|| (key, format!("{bytes} B are no multiple of {of} B")))
@@ -191,10 +191,10 @@ fn stencil(
             return None;
         }
     };
-    let host = node.time("host_time").map_or(0, crate::units::TimeDelta::as_ps);
+    let host = node.time("host_time").map_or(0, units::TimeDelta::as_ps);
     let rounds = node.count("rounds").and_then(|rounds| u32::try_from(rounds).ok());
     (stencil.tile, stencil.host) = (tile, host);
-    stencil.point = node.time("point_time").map(crate::units::TimeDelta::as_ps);
+    stencil.point = node.time("point_time").map(units::TimeDelta::as_ps);
     stencil.instructions = small("instructions", 60);
     stencil.halo_instructions = small("halo_instructions", 6);
     (stencil.steps, stencil.warm_up) = (rounds.unwrap_or(1), small("warmup", 2));

@@ -5,7 +5,7 @@ use super::super::diagnostic::{Diagnostic, Diagnostics};
 use super::super::json::{Node, Value};
 use super::super::model_file::Machine;
 use super::{Noise, OsNoise, place};
-use crate::units::TimeDelta;
+use units::TimeDelta;
 
 /// What of a disturbance is asked for.
 enum Asked<'a> {

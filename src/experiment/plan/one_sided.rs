@@ -6,15 +6,15 @@ use super::super::json::Node;
 use super::super::model_file::Machine;
 use super::super::shape::path;
 use super::{Point, Workload, place};
-use crate::mpi::rma::access::MemoryModel;
-use crate::mpi::rma::synchronisation::Rules;
-use crate::protocols::rma::{Issue, MappedLocks, Settings, Transport};
-use crate::units::{Bytes, TimeDelta};
-use crate::workloads::epochs::{Access, Direct, Epoch, Epochs};
-use crate::workloads::linked_list::{Idiom, List, Probes};
-use crate::workloads::mutex::{Algorithm, Cycles, Pauses};
-use crate::workloads::one_sided::{OneSided, Task};
-use crate::workloads::window_growth::{By, Growth};
+use mpi::rma::access::MemoryModel;
+use mpi::rma::synchronisation::Rules;
+use protocols::rma::{Issue, MappedLocks, Settings, Transport};
+use units::{Bytes, TimeDelta};
+use workloads::epochs::{Access, Direct, Epoch, Epochs};
+use workloads::linked_list::{Idiom, List, Probes};
+use workloads::mutex::{Algorithm, Cycles, Pauses};
+use workloads::one_sided::{OneSided, Task};
+use workloads::window_growth::{By, Growth};
 
 /// Operations and bytes beyond which an adaptive epoch turns eager, where nobody says; assumed.
 const ADAPTIVE: (u32, u64) = (8, 16 << 10);

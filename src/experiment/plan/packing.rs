@@ -7,10 +7,10 @@ use super::super::model_file::Machine;
 use super::super::schema::datatypes;
 use super::super::shape::path;
 use super::place;
-use crate::hardware::gpu::{Block, Shape};
-use crate::protocols::packing::{DeviceCall, Layout, Method, Task};
-use crate::runtime::device;
-use crate::workloads::packing::{Beside, Contexts, Order, Other, Packing};
+use hardware::gpu::{Block, Shape};
+use protocols::packing::{DeviceCall, Layout, Method, Task};
+use runtime::device;
+use workloads::packing::{Beside, Contexts, Order, Other, Packing};
 
 /// Primitives of a packing: one thread for each.
 const MOST_PRIMITIVES: u64 = 1 << 32;
@@ -188,7 +188,7 @@ fn unused(diagnostics: &mut Diagnostics, tree: &Node, path: &str, allowed: &str)
 }
 
 fn beside(diagnostics: &mut Diagnostics, node: &Node, packed: u64) -> Option<Beside> {
-    let bytes = node.bytes("size").map_or(packed, crate::units::Bytes::as_u64);
+    let bytes = node.bytes("size").map_or(packed, units::Bytes::as_u64);
     let what = match node.word("what")? {
         "to_device" => Other::ToDevice(bytes),
         "to_host" => Other::ToHost(bytes),

@@ -21,16 +21,16 @@ use super::{
     LongQueue, MpiOptions, Payload, Placement, PlacementOrder, Point, Replayed, Topology, Workload,
     applications, background, faults, goal, gpu, noise, one_sided, packing, place, progress, tiles,
 };
-use crate::hardware::core::Pinning;
-use crate::hardware::topology::{self, Shape, TopologyError};
-use crate::protocols::collectives::Kind;
-use crate::protocols::rendezvous::{Cooperation, Protocol};
-use crate::protocols::rma;
-use crate::runtime::faults::FaultPlan;
-use crate::runtime::timed::Kernel;
-use crate::units::{Bytes, PS_PER_S, TimeDelta};
-use crate::workloads::backlog::Queue;
-use crate::workloads::team;
+use hardware::core::Pinning;
+use hardware::topology::{self, Shape, TopologyError};
+use protocols::collectives::Kind;
+use protocols::rendezvous::{Cooperation, Protocol};
+use protocols::rma;
+use runtime::faults::FaultPlan;
+use runtime::timed::Kernel;
+use units::{Bytes, PS_PER_S, TimeDelta};
+use workloads::backlog::Queue;
+use workloads::team;
 
 /// What earlier points have resolved already.
 pub(super) struct Known<'a> {

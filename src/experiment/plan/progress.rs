@@ -4,7 +4,7 @@ use super::super::codes;
 use super::super::diagnostic::{Diagnostic, Diagnostics};
 use super::super::json::Node;
 use super::{Addressing, Workload, place};
-use crate::workloads::agent::THREADS;
+use workloads::agent::THREADS;
 
 const PATH: &str = "ranks.progress_thread";
 

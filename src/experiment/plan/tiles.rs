@@ -4,8 +4,8 @@ use super::super::codes;
 use super::super::diagnostic::{Diagnostic, Diagnostics};
 use super::super::json::Node;
 use super::{Addressing, DEFAULT_TIME, place};
-use crate::units::TimeDelta;
-use crate::workloads::tiles::{EVEN, MOST, Tiles};
+use units::TimeDelta;
+use workloads::tiles::{EVEN, MOST, Tiles};
 
 /// The tiles of a checked workload; reports where they contradict each other.
 pub(super) fn read(diagnostics: &mut Diagnostics, node: &Node) -> Tiles {

@@ -12,8 +12,8 @@ use super::super::diagnostic::{Diagnostic, Diagnostics, Span, quote};
 use super::super::json::Node;
 use super::super::schema::COMMUNICATORS;
 use super::{RankProgram, Statement, Step};
-use crate::mpi::envelope::Rank;
-use crate::protocols::call::{Call, Comm, CommCall};
+use mpi::envelope::Rank;
+use protocols::call::{Call, Comm, CommCall};
 
 /// The first number of those that are made.
 const FIRST: u16 = 8;

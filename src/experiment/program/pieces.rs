@@ -7,9 +7,9 @@ use super::super::diagnostic::{Diagnostic, Diagnostics, quote};
 use super::super::json::Node;
 use super::super::schema::{MAX_MESSAGE, datatypes};
 use super::Reader;
-use crate::mpi::datatype::Datatype;
-use crate::protocols::call::{Buffer, Call};
-use crate::protocols::typed::Elements;
+use mpi::datatype::Datatype;
+use protocols::call::{Buffer, Call};
+use protocols::typed::Elements;
 
 /// The datatypes of a program: those with a name, and elements of each that were asked for.
 #[derive(Debug, Default)]

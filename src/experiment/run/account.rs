@@ -5,20 +5,20 @@
 
 use super::job::Noted;
 use super::metrics::{measured, messages, to_f64};
-use crate::experiment::plan::{Point, Workload};
-use crate::experiment::results::Metric;
-use crate::protocols::xios_ep::library::Counts;
-use crate::runtime::account::{Account, Part};
-use crate::runtime::timed::{Mark, Outcome};
-use crate::units::TimeDelta;
-use crate::workloads::windowed::{END, START};
+use crate::plan::{Point, Workload};
+use crate::results::Metric;
+use protocols::xios_ep::library::Counts;
+use runtime::account::{Account, Part};
+use runtime::timed::{Mark, Outcome};
+use units::TimeDelta;
+use workloads::windowed::{END, START};
 
 /// The metrics of the account; none where nothing was marked.
 pub fn metrics(point: &Point, outcome: &Outcome, noted: Noted) -> Vec<Metric> {
     let count = messages(point);
     let Some(account) = timed(outcome).filter(|_| count > 0.0) else { return Vec::new() };
     let longest = noted.longest;
-    let each = |time: crate::units::TimeDelta| time.as_us_f64() / count;
+    let each = |time: units::TimeDelta| time.as_us_f64() / count;
     let counts = [
         ("agents", to_f64(agents(point)), ""),
         ("entries_per_message", to_f64(account.entries) / count, ""),

@@ -3,12 +3,12 @@
 //! A program that nobody watches while it runs is judged by what it leaves: its receives had room for
 //! their messages, and its memory holds what its workload says.
 
-use crate::experiment::plan::{Point, Workload};
-use crate::protocols::contract::{Process, Region};
-use crate::runtime::memory::{Memories, Payload};
-use crate::runtime::monitors::Violation;
-use crate::workloads::job::AnyProgram;
-use crate::workloads::truncation::truncations;
+use crate::plan::{Point, Workload};
+use protocols::contract::{Process, Region};
+use runtime::memory::{Memories, Payload};
+use runtime::monitors::Violation;
+use workloads::job::AnyProgram;
+use workloads::truncation::truncations;
 
 /// What is wrong at the end of a run in which every program ended. `programs` are those of the ranks,
 /// in their order.

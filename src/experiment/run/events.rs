@@ -8,12 +8,12 @@
 
 use super::explain::spender_name;
 use super::{PointError, metrics, outcome};
-use crate::engine::{
+use crate::plan::Point;
+use crate::results::{Happened, Parting, PointResult};
+use engine::{
     Difference, Digest, EVENTS_PER_CHECKPOINT, Journal, JournalMode, Keep, bisect, first_difference,
 };
-use crate::experiment::plan::Point;
-use crate::experiment::results::{Happened, Parting, PointResult};
-use crate::runtime::told::Told;
+use runtime::told::Told;
 
 /// A run that can be compared event by event.
 #[derive(Clone, Debug)]

@@ -4,13 +4,13 @@
 //! to the picosecond.
 
 use super::metrics::interval;
-use crate::experiment::plan::Point;
-use crate::experiment::results::{Explanation, Share, Spends, Waited};
-use crate::hardware::fabric::{Boundary, Kind};
-use crate::protocols::contract::{Process, Thread};
-use crate::runtime::causes::{Blocked, Recorded, Spender, Spent};
-use crate::runtime::timed::Outcome;
-use crate::workloads::windowed::END;
+use crate::plan::Point;
+use crate::results::{Explanation, Share, Spends, Waited};
+use hardware::fabric::{Boundary, Kind};
+use protocols::contract::{Process, Thread};
+use runtime::causes::{Blocked, Recorded, Spender, Spent};
+use runtime::timed::Outcome;
+use workloads::windowed::END;
 
 /// The explanation of a run whose causes were kept.
 pub fn explanation(point: &Point, outcome: &Outcome) -> Option<Explanation> {
@@ -43,7 +43,7 @@ fn key(share: &Share) -> (&str, &str) {
     (&share.resource, share.phase)
 }
 
-fn waited(point: &Point, wait: &Blocked, from: crate::units::Time) -> Waited {
+fn waited(point: &Point, wait: &Blocked, from: units::Time) -> Waited {
     let peers: Vec<String> = wait.peers.iter().take(PEERS).map(|peer| peer.0.to_string()).collect();
     let more = wait.peers.len().saturating_sub(PEERS);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };

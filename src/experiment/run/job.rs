@@ -3,39 +3,39 @@
 use std::sync::Arc;
 
 use super::end;
-use crate::engine::{JournalMode, Keep, LimitReached, Limits, Options};
-use crate::experiment::collectives::Chosen;
-use crate::experiment::host;
-use crate::experiment::plan::connections::Connections;
-use crate::experiment::plan::{
+use crate::collectives::Chosen;
+use crate::host;
+use crate::plan::connections::Connections;
+use crate::plan::{
     Addressing, Lock, LongQueue, MpiOptions, Payload, Placement, PlacementOrder, Point, Topology,
     Workload,
 };
-use crate::experiment::program::{RankProgram, Statement, Step, Timer};
-use crate::hardware::core::Scheme;
-use crate::hardware::topology::Shape;
-use crate::mpi::envelope::Rank;
-use crate::protocols::call::Call;
-use crate::protocols::collectives::Collective;
-use crate::protocols::library::{Endpoints, Library, Longest, Progress, Queues, Threading};
-use crate::protocols::xios_ep::library::{Counts, EpLibrary, EpThread};
-use crate::runtime::device::{self, bytes::Bytes};
-use crate::runtime::held::Held;
-use crate::runtime::memory;
-use crate::runtime::timed::{self, Ending, Outcome, Ran};
-use crate::units::Time;
-use crate::workloads::agent::Assisted;
-use crate::workloads::backlog::{Backlog, Side};
-use crate::workloads::collective::Repeated;
-use crate::workloads::goal::calls::players;
-use crate::workloads::graph500::traffic::Totals;
-use crate::workloads::job::{AnyProgram, Disturbance, Job, JobError, draws, duplicate};
-use crate::workloads::packing::Packing;
-use crate::workloads::ping_pong::{END, PingPong, START};
-use crate::workloads::program::{self, Does, Programs};
-use crate::workloads::team::{self, Rounds};
-use crate::workloads::windowed::{Creation, Direction, Share, Windowed};
-use crate::workloads::xios_ep::{self, Rules};
+use crate::program::{RankProgram, Statement, Step, Timer};
+use engine::{JournalMode, Keep, LimitReached, Limits, Options};
+use hardware::core::Scheme;
+use hardware::topology::Shape;
+use mpi::envelope::Rank;
+use protocols::call::Call;
+use protocols::collectives::Collective;
+use protocols::library::{Endpoints, Library, Longest, Progress, Queues, Threading};
+use protocols::xios_ep::library::{Counts, EpLibrary, EpThread};
+use runtime::device::{self, bytes::Bytes};
+use runtime::held::Held;
+use runtime::memory;
+use runtime::timed::{self, Ending, Outcome, Ran};
+use units::Time;
+use workloads::agent::Assisted;
+use workloads::backlog::{Backlog, Side};
+use workloads::collective::Repeated;
+use workloads::goal::calls::players;
+use workloads::graph500::traffic::Totals;
+use workloads::job::{AnyProgram, Disturbance, Job, JobError, draws, duplicate};
+use workloads::packing::Packing;
+use workloads::ping_pong::{END, PingPong, START};
+use workloads::program::{self, Does, Programs};
+use workloads::team::{self, Rounds};
+use workloads::windowed::{Creation, Direction, Share, Windowed};
+use workloads::xios_ep::{self, Rules};
 
 /// The job of a point, without the progress threads that it may have.
 pub fn build(point: &Point) -> Job {
@@ -124,7 +124,7 @@ pub fn run(point: &Point, keep: Keep) -> Result<(Outcome, Noted), JobError> {
     let mut job = build(point);
     keep_causes(&mut job.options, keep);
     if point.addressing == Addressing::EndpointLibrary {
-        let mut ran = job.timed_over_xios_ep(Rules::default())?.run();
+        let mut ran = job.run_over_xios_ep(Rules::default())?;
         if ran.outcome.ending == Ending::Finished {
             let programs = ran.programs.iter().map(EpThread::program);
             ran.outcome.violations.extend(end::broken(point, programs, &ran.memories));
@@ -134,14 +134,10 @@ pub fn run(point: &Point, keep: Keep) -> Result<(Outcome, Noted), JobError> {
         return Ok((ran.outcome, Noted { longest, endpoints, looks: 0, search: None }));
     }
     if point.progress_thread {
-        return Ok(noted(point, without_agents(job.assisted().run()?)));
+        return Ok(noted(point, without_agents(job.run_assisted()?)));
     }
     let contents = end::contents(point, job.payload);
-    let mut timed = job.timed()?;
-    for (process, region, bytes) in contents {
-        timed.store(process, region, &bytes);
-    }
-    Ok(noted(point, timed.run()))
+    Ok(noted(point, job.run_from(&contents)?))
 }
 
 /// The run as its ranks see it.

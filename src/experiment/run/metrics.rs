@@ -2,26 +2,26 @@
 
 use super::job::{Noted, placed};
 use super::{account, explain, limit_in_words};
-use crate::experiment::plan::{Addressing, Point, Workload};
-use crate::experiment::results::{Metric, PointResult, ResourceUse, Spent, Unfired};
-use crate::hardware::fabric::{Boundary, Kind};
-use crate::runtime::account::{Account, Part};
-use crate::runtime::deadlock::Blocked;
-use crate::runtime::device::marks_of;
-use crate::runtime::loggops::schedule;
-use crate::runtime::timed::{self, Ending, Mark, Outcome, Used};
-use crate::units::{Time, TimeDelta};
-use crate::workloads::application::Task as ApplicationTask;
-use crate::workloads::collective;
-use crate::workloads::gpu::GpuWorkload;
-use crate::workloads::graph500::traffic::Totals;
-use crate::workloads::linked_list::SERVED;
-use crate::workloads::one_sided::{OneSided, Task};
-use crate::workloads::packing::{OTHER, PACK, Packing};
-use crate::workloads::stencil::Stencil;
-use crate::workloads::team;
-use crate::workloads::windowed::{END, START};
-use crate::workloads::xios_ep;
+use crate::plan::{Addressing, Point, Workload};
+use crate::results::{Metric, PointResult, ResourceUse, Spent, Unfired};
+use hardware::fabric::{Boundary, Kind};
+use runtime::account::{Account, Part};
+use runtime::deadlock::Blocked;
+use runtime::device::marks_of;
+use runtime::loggops::schedule;
+use runtime::timed::{self, Ending, Mark, Outcome, Used};
+use units::{Time, TimeDelta};
+use workloads::application::Task as ApplicationTask;
+use workloads::collective;
+use workloads::gpu::GpuWorkload;
+use workloads::graph500::traffic::Totals;
+use workloads::linked_list::SERVED;
+use workloads::one_sided::{OneSided, Task};
+use workloads::packing::{OTHER, PACK, Packing};
+use workloads::stencil::Stencil;
+use workloads::team;
+use workloads::windowed::{END, START};
+use workloads::xios_ep;
 
 /// The result of one point.
 pub fn point(point: &Point, outcome: &Outcome, noted: Noted) -> PointResult {

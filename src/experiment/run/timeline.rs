@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use super::explain::spender;
-use crate::engine::{Moment, Stretch};
-use crate::experiment::plan::Point;
-use crate::experiment::results::{Arrow, Lasting, Sequence, Slice, Timeline};
-use crate::hardware::fabric::Kind;
-use crate::runtime::causes::{Recorded, Spender, Spent};
-use crate::units::Time;
-use crate::workloads::windowed::{END, START};
+use crate::plan::Point;
+use crate::results::{Arrow, Lasting, Sequence, Slice, Timeline};
+use engine::{Moment, Stretch};
+use hardware::fabric::Kind;
+use runtime::causes::{Recorded, Spender, Spent};
+use units::Time;
+use workloads::windowed::{END, START};
 
 /// The most ranks of a sequence figure.
 pub const MOST_RANKS: u32 = 8;

@@ -1,8 +1,8 @@
 //! Skeletons of applications.
 
 use super::{LONG, POSITIVE, SIZE, time};
-use crate::experiment::shape::{Field, Shape, Variant, default, optional, required, variant};
-use crate::workloads::graph500::{MOST_SCALE, PAIR};
+use crate::shape::{Field, Shape, Variant, default, optional, required, variant};
+use workloads::graph500::{MOST_SCALE, PAIR};
 
 static COUNT: Shape = Shape::Count { min: 1, max: 65_536 };
 static WATCHED: Shape = Shape::Count { min: 0, max: 65_535 };
@@ -80,7 +80,7 @@ pub(super) static GRAPH500: Variant = variant(
         default("scaling", &SCALING, "strong", "Weak: `vertices` are those of each node."),
         default(
             "buffer",
-            &Shape::Quantity { dimension: crate::units::Dimension::Bytes, min: PAIR, max: 1 << 30 },
+            &Shape::Quantity { dimension: units::Dimension::Bytes, min: PAIR, max: 1 << 30 },
             "4 KiB",
             "Pairs of 16 B for one process leave when so many bytes are full.",
         ),

@@ -37,7 +37,7 @@
 
 use super::sweep::SCALARS_LIST;
 use super::{POSITIVE_RATIO, RATIO, SOURCE};
-use crate::experiment::shape::{Field, Shape, Variant, default, optional, required, variant};
+use crate::shape::{Field, Shape, Variant, default, optional, required, variant};
 
 pub(super) static POINT: Shape = Shape::Paths(&Shape::Scalar);
 static RANGES: Shape = Shape::Paths(&Shape::Either(&[
@@ -241,6 +241,6 @@ static CLAIM_VARIANTS: [Variant; 8] = [
 pub(super) static CLAIM: Shape = Shape::Keyed(&CLAIM_VARIANTS);
 
 /// The words that say of what kind a claim is.
-pub(in crate::experiment) fn claim_kinds() -> impl Iterator<Item = &'static str> {
+pub(crate) fn claim_kinds() -> impl Iterator<Item = &'static str> {
     CLAIM_VARIANTS.iter().map(|variant| variant.name)
 }

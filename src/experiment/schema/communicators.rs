@@ -1,8 +1,8 @@
 //! Statements of a program that make and free communicators.
 
 use super::{COMM, COMM_FIELD, REQUEST};
-use crate::experiment::shape::{Field, Shape, Variant, default, required, variant};
-use crate::protocols::call::GROUP_TAG_MAX;
+use crate::shape::{Field, Shape, Variant, default, required, variant};
+use protocols::call::GROUP_TAG_MAX;
 
 static COLOR: Shape = Shape::Either(&[
     Shape::Count { min: 0, max: i32::MAX as u64 },

@@ -1,7 +1,7 @@
 //! How large messages move: between nodes, and inside one.
 
 use super::{LONG, POSITIVE, SIZE, time};
-use crate::experiment::shape::{Field, Shape, default, optional, required};
+use crate::shape::{Field, Shape, default, optional, required};
 
 /// Protocols, by the names of `Protocol::find`.
 const PROTOCOLS: &[(&str, &str)] = &[
@@ -105,7 +105,7 @@ pub(super) static KERNEL: Shape = Shape::Word(&[
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocols::rendezvous::{Protocol, Scheme};
+    use protocols::rendezvous::{Protocol, Scheme};
 
     fn names(words: &[(&'static str, &str)]) -> Vec<&'static str> {
         words.iter().map(|(name, _)| *name).collect()

@@ -5,12 +5,12 @@
 //!   "child": { "kind": "named", "name": "double" } }
 //! ```
 
-use crate::experiment::codes;
-use crate::experiment::diagnostic::{Diagnostic, Diagnostics};
-use crate::experiment::json::Node;
-use crate::experiment::shape::check::check;
-use crate::experiment::shape::{Shape, default, required, variant};
-use crate::mpi::datatype::{Datatype, Order, Primitive};
+use crate::codes;
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::json::Node;
+use crate::shape::check::check;
+use crate::shape::{Shape, default, required, variant};
+use mpi::datatype::{Datatype, Order, Primitive};
 
 /// A datatype.
 pub static DATATYPE: Shape = Shape::Defined { name: "datatype", shape: &TREE };

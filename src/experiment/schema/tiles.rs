@@ -1,8 +1,8 @@
 //! The workload of tiles that may move.
 
 use super::{LONG, SIZE, time};
-use crate::experiment::shape::{Shape, Variant, default, optional, required, variant};
-use crate::workloads::tiles::MOST;
+use crate::shape::{Shape, Variant, default, optional, required, variant};
+use workloads::tiles::MOST;
 
 static COUNTS: Shape =
     Shape::List { of: &Shape::Count { min: 1, max: MOST as u64 }, min: 1, max: 4_096 };

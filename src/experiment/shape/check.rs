@@ -5,7 +5,7 @@ use super::super::diagnostic::{Diagnostic, Diagnostics, Span, quote};
 use super::super::json::{Member, Node, Number, NumberError, Value};
 use super::super::model_file;
 use super::{Field, NOTE, Need, Shape, Variant, nearest};
-use crate::units::{Bandwidth, Bytes, CostPerByte, Dimension, Frequency, Rate, TimeDelta};
+use units::{Bandwidth, Bytes, CostPerByte, Dimension, Frequency, Rate, TimeDelta};
 
 mod quantities;
 

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::super::model_file;
 use super::{Field, NOTE, Need, Shape, Variant};
-use crate::hardware::profile::{Kind, PARAMETERS, Parameter};
+use hardware::profile::{Kind, PARAMETERS, Parameter};
 
 /// The JSON Schema of an object with these `fields`.
 pub fn json_schema(title: &str, fields: &[Field]) -> Value {

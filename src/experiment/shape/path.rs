@@ -3,7 +3,7 @@
 use super::super::json::{Member, Node, Value};
 use super::check::{show, takes_type};
 use super::{Field, NOTE, Shape, Variant, nearest};
-use crate::hardware::profile::{Kind, PARAMETERS, Parameter};
+use hardware::profile::{Kind, PARAMETERS, Parameter};
 
 /// What a path names.
 #[derive(Clone, Copy, Debug)]

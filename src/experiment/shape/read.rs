@@ -2,7 +2,7 @@
 
 use super::super::json::{Node, Value};
 use super::NOTE;
-use crate::units::{Bytes, Dimension, TimeDelta, parse_quantity};
+use units::{Bytes, Dimension, TimeDelta, parse_quantity};
 
 const CHECKED: &str = "the tree was checked against its shape";
 
@@ -100,7 +100,11 @@ impl Node {
     }
 
     /// The text under `key`.
-    pub(crate) fn word(&self, key: &str) -> Option<&str> {
+    ///
+    /// # Panics
+    ///
+    /// Where something else stands there: the tree is checked against its shape before.
+    pub fn word(&self, key: &str) -> Option<&str> {
         self.get(key).map(|node| node.text().expect(CHECKED))
     }
 

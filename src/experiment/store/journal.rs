@@ -18,8 +18,8 @@ use super::error::StoreError;
 use super::files::{sync_directory, write_atomically};
 use super::lock::is_still;
 use super::manifest::RunIdentity;
-use crate::experiment::results::{Metric, PointResult, ResourceUse, Spent, Unfired, unit};
-use crate::units::TimeDelta;
+use crate::results::{Metric, PointResult, ResourceUse, Spent, Unfired, unit};
+use units::TimeDelta;
 
 /// Hexadecimal digits of a checksum.
 const CHECKSUM: usize = 16;

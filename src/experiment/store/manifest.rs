@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use super::error::StoreError;
 use super::files::{OutputFile, check_name, place, read_if_exists};
-use crate::experiment::diagnostic::quote;
-use crate::experiment::results::RunResult;
+use crate::diagnostic::quote;
+use crate::results::RunResult;
 
 /// Version of the manifest's shape.
 const FORMAT: u32 = 1;

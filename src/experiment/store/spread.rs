@@ -17,7 +17,7 @@ use super::error::StoreError;
 use super::files::{first_entry, read_if_exists, write_among_others, write_atomically};
 use super::journal::{parse_point, point_line};
 use super::manifest::RunIdentity;
-use crate::experiment::results::PointResult;
+use crate::results::PointResult;
 
 /// Name of the plan.
 const PLAN: &str = "plan.json";

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use serde_json::json;
 
 use super::*;
-use crate::experiment::results::{Metric, ResourceUse, Spent};
-use crate::units::TimeDelta;
+use crate::results::{Metric, ResourceUse, Spent};
+use units::TimeDelta;
 
 /// A directory that goes with the test.
 struct Folder(PathBuf);
@@ -625,7 +625,7 @@ fn a_process_killed_at_any_moment_is_resumed() {
     whole(open(&plain.results(), Mode::Fresh).0, 0);
     for round in 0..12 {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "experiment::store::tests::victim", "--ignored"])
+            .args(["--exact", "store::tests::victim", "--ignored"])
             .env(VICTIM, folder.results())
             .stdout(std::process::Stdio::null())
             .spawn()

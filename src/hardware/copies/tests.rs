@@ -1,9 +1,9 @@
 use super::*;
-use crate::hardware::cluster::Cluster;
-use crate::hardware::fabric::{ConnId, FabricEvent, Schedule, Transfer};
-use crate::hardware::profile::least;
-use crate::hardware::topology::{Shape, Topology};
-use crate::units::{Bandwidth, Time};
+use crate::cluster::Cluster;
+use crate::fabric::{ConnId, FabricEvent, Schedule, Transfer};
+use crate::profile::least;
+use crate::topology::{Shape, Topology};
+use units::{Bandwidth, Time};
 
 /// Two sockets of 14 cores: 65 GB/s of memory each, three bytes of traffic for each byte copied.
 const TWO_SOCKETS: [(&str, &str); 10] = [

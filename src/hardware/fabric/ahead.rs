@@ -21,7 +21,7 @@ use super::shared::{NONE_BEFORE, Serving, Shared, Undo};
 use super::spec::{EventKind, FabricEvent, Schedule};
 use super::watch::Visit;
 use super::{Charge, Fabric, Resource, ResourceId};
-use crate::units::{Time, TimeDelta};
+use units::{Time, TimeDelta};
 
 /// Whether packets cross hops without events. Times are the same.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]

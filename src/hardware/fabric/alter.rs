@@ -13,8 +13,8 @@ use std::collections::BTreeMap;
 
 use super::spec::{EventKind, FabricEvent, Schedule};
 use super::{Fabric, Resource, ResourceId, Service};
-use crate::hardware::profile::Ratio;
-use crate::units::{Bandwidth, Time, TimeDelta};
+use crate::profile::Ratio;
+use units::{Bandwidth, Time, TimeDelta};
 
 /// How a resource differs from what it was built as.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

@@ -3,7 +3,7 @@
 use super::arena::{Flights, NONE, Queue};
 use super::spec::{ConnId, Delivery, EventKind, FabricEvent, Schedule};
 use super::{Fabric, ResourceId};
-use crate::units::Time;
+use units::Time;
 
 /// The state of one connection.
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use super::arena::NONE;
 use super::hops::HopState;
 use super::spec::{EventKind, FabricEvent, Schedule, Share};
 use super::{ConnId, Fabric, ResourceId, Service};
-use crate::units::{Time, TimeDelta};
+use units::{Time, TimeDelta};
 
 /// A hop of a flow; hops over the same resource are joined.
 #[derive(Clone, Copy, Debug)]

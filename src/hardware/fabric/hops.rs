@@ -6,7 +6,7 @@
 use super::Charge;
 use super::arena::NONE;
 use super::spec::{Framing, Hop, ResourceSpec, Service};
-use crate::units::{Bandwidth, Bytes, TimeDelta};
+use units::{Bandwidth, Bytes, TimeDelta};
 
 /// One hop of a path.
 #[derive(Clone, Copy, Debug)]

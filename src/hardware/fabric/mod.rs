@@ -59,7 +59,7 @@ pub use spec::{
 use watch::Watch;
 pub use watch::{Leg, Stage, Told, WayName};
 
-use crate::units::{Time, TimeDelta};
+use units::{Time, TimeDelta};
 
 /// Payload that a stage must hold before the next stage can begin, unless told otherwise.
 pub const DEFAULT_CUT_THROUGH: u64 = 256;

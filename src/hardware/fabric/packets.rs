@@ -6,7 +6,7 @@ use super::ring::{Run, Turn, find_lane};
 use super::shared::{NONE_BEFORE, Serving, Undo};
 use super::spec::{Arbitration, EventKind, FabricEvent, Schedule};
 use super::{Fabric, ResourceId};
-use crate::units::{Time, TimeDelta};
+use units::{Time, TimeDelta};
 
 /// A packet that has its turn.
 #[derive(Clone, Copy)]

@@ -6,7 +6,7 @@
 
 use super::spec::{EventKind, FabricEvent, Schedule};
 use super::{Fabric, ResourceId};
-use crate::units::Time;
+use units::Time;
 
 /// One, as a share of a capacity.
 const WHOLE: u64 = 1 << 32;

@@ -10,7 +10,7 @@ use super::arena::Flight;
 use super::promises::{Coming, Promise};
 use super::spec::{EventKind, FabricEvent, ResourceStats, Schedule};
 use super::{Fabric, ResourceId};
-use crate::units::{Time, TimeDelta};
+use units::{Time, TimeDelta};
 
 #[derive(Debug)]
 pub(super) struct Servers {

@@ -6,7 +6,7 @@ use super::promises::Coming;
 use super::reserve::{Reserve, Saved};
 use super::ring::{Ring, Run};
 use super::spec::{Arbitration, ResourceStats};
-use crate::units::{Bandwidth, Bytes, PS_PER_S, TimeDelta};
+use units::{Bandwidth, Bytes, PS_PER_S, TimeDelta};
 
 /// No segment of a flow was right before the packet.
 pub(super) const NONE_BEFORE: u64 = u64::MAX;

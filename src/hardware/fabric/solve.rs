@@ -3,7 +3,7 @@
 use super::flows::load;
 use super::spec::{EventKind, FabricEvent, SHARE_BITS, Schedule};
 use super::{Fabric, ResourceId};
-use crate::units::Time;
+use units::Time;
 
 /// Above this many flows that hang together, rates are solved once per round.
 const LARGE: u32 = 32;

@@ -1,6 +1,6 @@
 //! What a fabric is made of: resources, framing, paths, transfers, events.
 
-use crate::units::{Bandwidth, Time, TimeDelta};
+use units::{Bandwidth, Time, TimeDelta};
 
 /// A dense number for one resource, in the order given to [`super::Fabric::new`].
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]

@@ -7,7 +7,7 @@ use super::{
     Arbitration, ConnId, Delivery, Fabric, FabricEvent, Framing, Hop, Kind, PathId, Resource,
     ResourceId, ResourceSpec, Schedule, Service, Transfer,
 };
-use crate::units::{Bandwidth, Time, TimeDelta};
+use units::{Bandwidth, Time, TimeDelta};
 
 /// A defect that can be switched on in tests.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

@@ -15,7 +15,7 @@
 use super::arena::NONE;
 use super::hops::HopState;
 use super::{Fabric, Resource, ResourceId};
-use crate::units::{Time, TimeDelta};
+use units::{Time, TimeDelta};
 
 /// What a transfer does at a resource.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]

@@ -17,9 +17,9 @@ use super::copy::{Copy, Direction, HostMemory};
 use super::flaw::Flaw;
 use super::shape::Shape;
 use super::work::{BusTraffic, Work};
-use crate::hardware::cluster::{boundary, shared};
-use crate::hardware::fabric::{Boundary, Fabric, Framing, Hop, PathId, ResourceId, ResourceSpec};
-use crate::units::{Bandwidth, Bytes, PS_PER_S, TimeDelta};
+use crate::cluster::{boundary, shared};
+use crate::fabric::{Boundary, Fabric, Framing, Hop, PathId, ResourceId, ResourceSpec};
+use units::{Bandwidth, Bytes, PS_PER_S, TimeDelta};
 
 /// Units of the issue resource for each instruction: far above the bytes that one moves.
 const INSTRUCTION: u64 = 4096;
@@ -31,7 +31,7 @@ const GRAIN: u64 = 1024;
 
 /// The resources of one GPU.
 #[derive(Clone, Debug)]
-pub(in crate::hardware) struct Bus {
+pub(crate) struct Bus {
     issue: ResourceId,
     /// Issue slots of the SMs that one kernel has blocks on, by its slot.
     own_issue: Vec<ResourceId>,
@@ -54,7 +54,7 @@ pub(in crate::hardware) struct Bus {
 
 impl Bus {
     /// The resources of the GPU `name` of a node that has these two.
-    pub(in crate::hardware) fn new(
+    pub(crate) fn new(
         name: &str,
         shape: &Shape,
         both: Option<ResourceId>,

@@ -1,7 +1,7 @@
 //! Copies by engines, without SMs: rows of bytes.
 
 use super::shape::{RowRule, Shape};
-use crate::units::TimeDelta;
+use units::TimeDelta;
 
 /// From where to where.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]

@@ -10,8 +10,8 @@ use super::multiprocessors::{Multiprocessors, Placement};
 use super::running::{Running, evenness};
 use super::shape::Shape;
 use super::{Agenda, Done, GPU_TOKEN, GpuEvent, GpuId, GpuStats, Operation, Stream};
-use crate::hardware::fabric::{ConnId, Fabric, Share, Transfer};
-use crate::units::Time;
+use crate::fabric::{ConnId, Fabric, Share, Transfer};
+use units::Time;
 
 /// Pieces of a copy that are with the fabric at once, so that it never runs dry.
 const PIECES_AHEAD: u32 = 2;

@@ -2,7 +2,7 @@
 //!
 //! Which pieces of work a thread has is known where kernels are written: their threads count them.
 
-use crate::hardware::profile::Gpu;
+use crate::profile::Gpu;
 
 /// Instructions of one operation, by the width of its numbers.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

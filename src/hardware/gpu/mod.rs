@@ -30,7 +30,7 @@ mod shape;
 mod warp;
 mod work;
 
-pub(in crate::hardware) use bus::Bus;
+pub(crate) use bus::Bus;
 pub use copy::{Copy, Direction, HostMemory};
 use device::Device;
 #[cfg(feature = "mutants")]
@@ -44,7 +44,7 @@ pub use work::{BusTraffic, Chain, Work};
 use super::cluster::Cluster;
 use super::fabric::{Fabric, Schedule};
 use super::profile::Profile;
-use crate::units::{Time, TimeDelta};
+use units::{Time, TimeDelta};
 
 /// A GPU of the job: those of a node have consecutive numbers.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]

@@ -4,7 +4,7 @@ use super::bus::{Evenness, Load};
 use super::kernel::Kernel;
 use super::multiprocessors::Placement;
 use super::shape::Shape;
-use crate::hardware::fabric::PathId;
+use crate::fabric::PathId;
 
 /// Groups that the blocks resident on a GPU begin in, so that some flow while others wait for memory.
 const GROUPS: u32 = 4;

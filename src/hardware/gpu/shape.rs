@@ -4,8 +4,8 @@
 use super::flaw::Flaw;
 use super::instructions::Instructions;
 use super::kernel::Block;
-use crate::hardware::profile::Profile;
-use crate::units::{Bandwidth, Frequency, PS_PER_S, TimeDelta};
+use crate::profile::Profile;
+use units::{Bandwidth, Frequency, PS_PER_S, TimeDelta};
 
 /// When a row of a copy costs more than its bytes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

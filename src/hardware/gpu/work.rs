@@ -3,7 +3,7 @@
 use std::ops::{Add, AddAssign};
 
 use super::shape::Shape;
-use crate::units::TimeDelta;
+use units::TimeDelta;
 
 /// Bytes over the bus, and the packets that carry them.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]

@@ -22,8 +22,8 @@
 //! byte of a page.
 
 use super::{Level, Memory, WHOLE};
-use crate::hardware::profile::Profile;
-use crate::units::{Bandwidth, Bytes, TimeDelta};
+use crate::profile::Profile;
+use units::{Bandwidth, Bytes, TimeDelta};
 
 /// A layout as the lines of memory see it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

@@ -1,7 +1,7 @@
 //! The laws of grids, over all of up to three dimensions with up to three positions each.
 
 use super::*;
-use crate::mpi::group::Group;
+use crate::group::Group;
 
 fn dimension(extent: u32, periodic: bool) -> Dimension {
     Dimension { extent, periodic }

@@ -7,7 +7,7 @@
 //! Source: MPI-3.1, Sec. 6.3.
 
 use super::Group;
-use crate::mpi::envelope::Rank;
+use crate::envelope::Rank;
 
 /// How two groups compare.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]

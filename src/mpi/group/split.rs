@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use super::Group;
-use crate::mpi::envelope::Rank;
+use crate::envelope::Rank;
 
 /// What one rank says in a split.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]

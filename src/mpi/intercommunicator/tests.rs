@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::mpi::group::Comparison as GroupComparison;
+use crate::group::Comparison as GroupComparison;
 
 fn group(members: impl Into<Vec<u32>>) -> Arc<Group> {
     Arc::new(Group::new(members.into()).unwrap())

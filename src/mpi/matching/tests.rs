@@ -3,7 +3,7 @@
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
 use super::*;
-use crate::mpi::envelope::{Context, Rank};
+use crate::envelope::{Context, Rank};
 
 /// What happens to an engine; the n-th event of a history is named n.
 #[derive(Clone, Copy, Debug)]

@@ -18,9 +18,9 @@ use std::ops::Range;
 
 pub use open::Accesses;
 
-use crate::mpi::envelope::Rank;
-use crate::mpi::operator::{Datatype, Operator};
-use crate::mpi::rma::synchronisation::LockKind;
+use crate::envelope::Rank;
+use crate::operator::{Datatype, Operator};
+use crate::rma::synchronisation::LockKind;
 
 /// What a window says of its memory, the value of its attribute `MPI_WIN_MODEL`.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]

@@ -12,7 +12,7 @@ mod attached;
 
 pub use attached::{AttachError, Attached};
 
-use crate::mpi::envelope::Rank;
+use crate::envelope::Rank;
 
 /// How a window was made, the value of its attribute `MPI_WIN_CREATE_FLAVOR`.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]

@@ -24,7 +24,7 @@ use std::sync::Arc;
 
 pub use error::{State, SyncError};
 
-use crate::mpi::envelope::Rank;
+use crate::envelope::Rank;
 
 /// Which calls are held to be out of order.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]

@@ -6,7 +6,7 @@
 //! Source: `rma` Sec. 2.1.1 (one basic type), 2.2.1 (`fetch_and_op`, `compare_and_swap`); MPI 3.1,
 //! Section 11.3.4. Left out: complex numbers, extended precision, booleans of Fortran.
 
-use crate::mpi::operator::{Datatype, Operator, Reduction, Side};
+use crate::operator::{Datatype, Operator, Reduction, Side};
 
 /// What an element of the target becomes.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]

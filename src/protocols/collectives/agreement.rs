@@ -13,7 +13,7 @@
 //! Efficient algorithms for all-to-all communications in multiport message-passing systems, 1997
 //! (the all-gather); Hensgen, Finkel, Manber 1988 (the dissemination).
 
-use crate::mpi::envelope::Rank;
+use mpi::envelope::Rank;
 
 /// Tags of the two phases: away from those of collectives, which have their kind above bit 16.
 const CONTEXTS: i32 = 1 << 24;

@@ -9,9 +9,9 @@
 
 use super::fold::{Fold, Part};
 use super::{Round, Task};
-use crate::mpi::operator::Side;
 #[cfg(feature = "mutants")]
-use crate::protocols::mutant::Mutant;
+use crate::mutant::Mutant;
+use mpi::operator::Side;
 
 /// Own value; fold; one exchange a level; unfold.
 pub(super) fn round(task: &Task<'_>, k: u32, round: &mut Round) -> bool {

@@ -14,8 +14,8 @@
 use super::allreduce_recursive_doubling::{begin, fold_in, unfold};
 use super::fold::{Fold, kept};
 use super::{Round, Task};
-use crate::mpi::operator::Side;
-use crate::protocols::contract::Region;
+use crate::contract::Region;
+use mpi::operator::Side;
 
 /// Own value; fold; halve; double; unfold.
 pub(super) fn round(task: &Task<'_>, k: u32, round: &mut Round) -> bool {

@@ -9,7 +9,7 @@
 
 use super::{Round, Task};
 #[cfg(feature = "mutants")]
-use crate::protocols::mutant::Mutant;
+use crate::mutant::Mutant;
 
 /// Round k: one message each way; its number is the tag.
 pub(super) fn round(task: &Task<'_>, k: u32, round: &mut Round) -> bool {
@@ -47,8 +47,8 @@ pub(super) fn round(task: &Task<'_>, k: u32, round: &mut Round) -> bool {
 mod tests {
     use super::super::{At, Collective, Move};
     use super::*;
-    use crate::protocols::call::Comm;
-    use crate::protocols::contract::Space;
+    use crate::call::Comm;
+    use crate::contract::Space;
 
     /// Everybody must know of everybody's entry when the last round is over.
     #[test]

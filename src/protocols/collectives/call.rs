@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use super::hierarchy::{self, Units};
 use super::{Algorithm, Needs, Round, bcast_pipelined_ring};
-use crate::mpi::envelope::Rank;
-use crate::mpi::observation::Argument;
-use crate::mpi::operator::Reduction;
-use crate::protocols::call::Comm;
-use crate::protocols::contract::{Region, Space};
+use crate::call::Comm;
+use crate::contract::{Region, Space};
+use mpi::envelope::Rank;
+use mpi::observation::Argument;
+use mpi::operator::Reduction;
 
 /// The kinds of collective operation; v-forms are those with a list of blocks.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]

@@ -15,7 +15,7 @@
 
 use std::sync::Arc;
 
-use crate::mpi::envelope::Rank;
+use mpi::envelope::Rank;
 
 /// Which communicator a word goes through.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]

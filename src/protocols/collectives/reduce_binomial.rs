@@ -12,7 +12,7 @@
 
 use super::tree::{span, turned, unturned};
 use super::{Round, Task};
-use crate::mpi::operator::Side;
+use mpi::operator::Side;
 
 /// Own value; one child a round; send on; from rank 0 to the root.
 pub(super) fn round(task: &Task<'_>, k: u32, round: &mut Round) -> bool {

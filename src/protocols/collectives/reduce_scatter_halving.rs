@@ -13,8 +13,8 @@
 
 use super::fold::{Fold, Part, kept};
 use super::{Round, Task};
-use crate::mpi::operator::Side;
-use crate::protocols::contract::Region;
+use crate::contract::Region;
+use mpi::operator::Side;
 
 /// Pack; fold; one exchange a level; own block and unfold.
 pub(super) fn round(task: &Task<'_>, k: u32, round: &mut Round) -> bool {

@@ -6,7 +6,7 @@
 //! Source: Thakur, Rabenseifner, Gropp 2005, Section 4.3.
 
 use super::{Round, Task};
-use crate::mpi::operator::Side;
+use mpi::operator::Side;
 
 /// Round 0 begins with the own block, round k > 0 adds that of rank - k.
 pub(super) fn round(task: &Task<'_>, k: u32, round: &mut Round) -> bool {

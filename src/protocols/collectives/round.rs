@@ -1,10 +1,10 @@
 //! What one rank does in one round.
 
-use crate::mpi::envelope::Rank;
-use crate::mpi::operator::Side;
-use crate::protocols::contract::Region;
+use crate::contract::Region;
 #[cfg(feature = "mutants")]
-use crate::protocols::mutant::Mutant;
+use crate::mutant::Mutant;
+use mpi::envelope::Rank;
+use mpi::operator::Side;
 
 /// One message of a round, seen from one of its two sides.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -65,8 +65,8 @@ pub struct Round {
 }
 
 impl Round {
-    /// Reads the room of a round: see [`Machine::touch`](crate::protocols::contract::Machine::touch).
-    pub(in crate::protocols) fn touch(&self) -> usize {
+    /// Reads the room of a round: see [`Machine::touch`](crate::contract::Machine::touch).
+    pub(crate) fn touch(&self) -> usize {
         self.moves.capacity() ^ self.work.capacity()
     }
 

@@ -3,7 +3,7 @@
 //! Source: the definition of `MPI_Scan`.
 
 use super::{Round, Task};
-use crate::mpi::operator::Side;
+use mpi::operator::Side;
 
 /// `MPI_Scan`.
 pub(super) fn inclusive(task: &Task<'_>, k: u32, round: &mut Round) -> bool {

@@ -7,8 +7,8 @@
 //! Source: Sanders, Träff: Parallel prefix (scan) algorithms for MPI, 2006.
 
 use super::{Round, Task};
-use crate::mpi::operator::Side;
-use crate::protocols::contract::Region;
+use crate::contract::Region;
+use mpi::operator::Side;
 
 /// `MPI_Scan`.
 pub(super) fn inclusive(task: &Task<'_>, k: u32, round: &mut Round) -> bool {

@@ -25,9 +25,9 @@ use super::{
     Action, Brought, Key, Library, LibraryAction, Packet, Process, Protocol, ProtocolError, Thread,
     device, rma,
 };
-use crate::protocols::call::Comm;
-use crate::protocols::contract::{Emit, Token, Via};
-use crate::protocols::rendezvous::{Scheme, Word};
+use crate::call::Comm;
+use crate::contract::{Emit, Token, Via};
+use crate::rendezvous::{Scheme, Word};
 
 const READS: Choice = Choice::Made(Protocol::RGet, false);
 

@@ -8,8 +8,8 @@
 //! own. Agreements of two threads of a process run beside each other where their parents differ, or
 //! the tags of groups: each thread has an inner receive of its own.
 //!
-//! [`agreement`]: crate::protocols::collectives::agreement
-//! [`coupling`]: crate::protocols::collectives::coupling
+//! [`agreement`]: crate::collectives::agreement
+//! [`coupling`]: crate::collectives::coupling
 
 use std::sync::Arc;
 
@@ -17,11 +17,11 @@ use super::collective::tell;
 use super::requests::Pending;
 use super::words::InWords;
 use super::{Key, Library, LibraryAction, ProtocolError, Reply, Thread, push_return};
-use crate::mpi::envelope::{Context, Rank};
-use crate::mpi::observation::GroupFact;
-use crate::protocols::call::{Comm, GROUP_TAG_MAX};
-use crate::protocols::collectives::agreement::Agreement;
-use crate::protocols::collectives::coupling::{Coupling, Through};
+use crate::call::{Comm, GROUP_TAG_MAX};
+use crate::collectives::agreement::Agreement;
+use crate::collectives::coupling::{Coupling, Through};
+use mpi::envelope::{Context, Rank};
+use mpi::observation::GroupFact;
 
 /// An agreement under way.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]

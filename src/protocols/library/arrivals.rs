@@ -5,11 +5,11 @@ use super::{
     Action, Key, Library, LibraryAction, MessageHeader, Packet, Posted, ProtocolError, Region,
     Route, Space, Thread, Unexpected, UnexpectedBody, push_walk,
 };
-use crate::mpi::observation::Observation;
-use crate::protocols::call::{SendMode, Status};
-use crate::protocols::contract::{Change, Counter, Emit, Step};
-use crate::protocols::eager;
-use crate::protocols::rendezvous::{RoleInput, Scheme, Word};
+use crate::call::{SendMode, Status};
+use crate::contract::{Change, Counter, Emit, Step};
+use crate::eager;
+use crate::rendezvous::{RoleInput, Scheme, Word};
+use mpi::observation::Observation;
 
 /// The status that a message gives its receiver; `count` is filled in by what fitted.
 pub(super) fn status(header: &MessageHeader) -> Status {

@@ -22,14 +22,14 @@ use super::{
     Action, Handle, Key, Library, LibraryAction, Outcome, Packet, ProtocolError, Reply, Thread,
     push_return,
 };
-use crate::mpi::communicator::Communicator;
-use crate::mpi::envelope::Context;
-use crate::mpi::observation::GroupId;
-use crate::protocols::call::Comm;
-use crate::protocols::collectives::{BEGUN_AT_ONCE, Collective};
-use crate::protocols::contract::Emit;
+use crate::call::Comm;
+use crate::collectives::{BEGUN_AT_ONCE, Collective};
+use crate::contract::Emit;
 #[cfg(feature = "mutants")]
-use crate::protocols::mutant::Mutant;
+use crate::mutant::Mutant;
+use mpi::communicator::Communicator;
+use mpi::envelope::Context;
+use mpi::observation::GroupId;
 
 /// The most of one process at once.
 const MOST: u16 = 1 << 10;

@@ -18,8 +18,8 @@ use super::{
     Action, Handle, Key, Library, LibraryAction, MessageHeader, Offer, Outcome, ProtocolError,
     Region, Reply, Route, Space, Thread, push_return,
 };
-use crate::mpi::observation::Observation;
-use crate::protocols::contract::{Emit, Step};
+use crate::contract::{Emit, Step};
+use mpi::observation::Observation;
 
 /// The room of a process for buffered sends.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]

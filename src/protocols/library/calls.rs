@@ -8,15 +8,15 @@ use super::{
     Process, ProtocolError, ReceiveId, Region, Reply, Route, Selection, Space, Thread, Token,
     Unexpected, UnexpectedBody, Via, push_return, push_walk,
 };
-use crate::mpi::communicator::Communicator;
-use crate::mpi::envelope::{Context, Envelope, Rank};
-use crate::mpi::observation::Observation;
-use crate::protocols::call::{Buffer, Call, Comm, Peer, Requests, SendMode, Status};
-use crate::protocols::contract::{Emit, Step};
-use crate::protocols::eager;
+use crate::call::{Buffer, Call, Comm, Peer, Requests, SendMode, Status};
+use crate::contract::{Emit, Step};
+use crate::eager;
 #[cfg(feature = "mutants")]
-use crate::protocols::mutant::Mutant;
-use crate::protocols::rendezvous::{Protocol, RoleInput, Scheme, Sending};
+use crate::mutant::Mutant;
+use crate::rendezvous::{Protocol, RoleInput, Scheme, Sending};
+use mpi::communicator::Communicator;
+use mpi::envelope::{Context, Envelope, Rank};
+use mpi::observation::Observation;
 
 /// Status of an operation with `MPI_PROC_NULL`.
 const NOTHING: Status = Status { source: None, tag: None, count: 0 };

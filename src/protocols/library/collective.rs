@@ -22,14 +22,14 @@ use super::{
     Action, Key, Library, LibraryAction, MessageHeader, MessageId, Outcome, ProtocolError, Region,
     Reply, Selection, Space, Thread, push_return,
 };
-use crate::mpi::envelope::Rank;
-use crate::mpi::observation::{GroupFact, GroupId, Observation};
-use crate::protocols::call::{Comm, SendMode, Status};
-use crate::protocols::collectives::{At, Collective, Kind, Move, Round, Work};
-use crate::protocols::contract::{Emit, Step, Wait};
-use crate::protocols::eager;
+use crate::call::{Comm, SendMode, Status};
+use crate::collectives::{At, Collective, Kind, Move, Round, Work};
+use crate::contract::{Emit, Step, Wait};
+use crate::eager;
 #[cfg(feature = "mutants")]
-use crate::protocols::mutant::Mutant;
+use crate::mutant::Mutant;
+use mpi::envelope::Rank;
+use mpi::observation::{GroupFact, GroupId, Observation};
 
 /// A collective that a thread is inside.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]

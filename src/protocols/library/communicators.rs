@@ -24,14 +24,14 @@ use super::endpoints::{Caller, Member};
 use super::intercommunicators::Sides;
 use super::requests::Pending;
 use super::{Action, Library, LibraryAction, ProtocolError, Reply, Thread, push_return};
-use crate::mpi::communicator::Communicator;
-use crate::mpi::envelope::{Context, Rank};
-use crate::mpi::group::{Choice, Group};
-use crate::mpi::observation::GroupFact;
-use crate::protocols::call::{Comm, CommCall, GROUP_TAG_MAX};
-use crate::protocols::collectives::agreement::Agreement;
-use crate::protocols::collectives::coupling::Coupling;
-use crate::protocols::contract::Step;
+use crate::call::{Comm, CommCall, GROUP_TAG_MAX};
+use crate::collectives::agreement::Agreement;
+use crate::collectives::coupling::Coupling;
+use crate::contract::Step;
+use mpi::communicator::Communicator;
+use mpi::envelope::{Context, Rank};
+use mpi::group::{Choice, Group};
+use mpi::observation::GroupFact;
 
 /// What a process made, by its own numbers.
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]

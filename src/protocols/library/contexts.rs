@@ -17,9 +17,9 @@
 //! has 2^31 / P numbers, and a creation that finds none left is refused.
 
 use super::{Job, Library, Process, ProtocolError};
-use crate::mpi::envelope::Rank;
 #[cfg(feature = "mutants")]
-use crate::protocols::mutant::Mutant;
+use crate::mutant::Mutant;
+use mpi::envelope::Rank;
 
 /// The numbers that one process gives.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]

@@ -24,11 +24,11 @@ use super::{
     Action, Key, Library, LibraryAction, MessageId, Outcome, ProtocolError, Region, Reply,
     Selection, Space, Thread, Token, push_return,
 };
-use crate::mpi::envelope::Rank;
-use crate::protocols::call::{Peer, Status};
-use crate::protocols::contract::{Emit, Step, Wait};
-use crate::protocols::device::{DeviceBuffer, DeviceExchange};
-use crate::protocols::packing::Task;
+use crate::call::{Peer, Status};
+use crate::contract::{Emit, Step, Wait};
+use crate::device::{DeviceBuffer, DeviceExchange};
+use crate::packing::Task;
+use mpi::envelope::Rank;
 
 /// Tokens of operations of a GPU have this bit; a token of a window has a higher one.
 const DEVICE: u64 = 1 << 62;
@@ -451,8 +451,8 @@ impl Library {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mpi::datatype::{Datatype, Primitive};
-    use crate::protocols::packing::{Layout, Method};
+    use crate::packing::{Layout, Method};
+    use mpi::datatype::{Datatype, Primitive};
 
     /// Two kernels are under way, as the launch of one hides behind the other; the third is asked for
     /// when the first has ended. A buffer may ask for another number.

@@ -4,12 +4,12 @@ use std::fmt::Debug;
 
 use super::requests::{Body, Pending, Request};
 use super::{Key, Library, Process, Thread, WaitSet, in_words};
-use crate::mpi::communicator::Communicator;
-use crate::mpi::envelope::{Envelope, Rank, Selection};
-use crate::mpi::matching::MatchingEngine;
-use crate::protocols::call::Requests;
-use crate::protocols::collectives::Kind;
-use crate::protocols::contract::{Awaited, Wait};
+use crate::call::Requests;
+use crate::collectives::Kind;
+use crate::contract::{Awaited, Wait};
+use mpi::communicator::Communicator;
+use mpi::envelope::{Envelope, Rank, Selection};
+use mpi::matching::MatchingEngine;
 
 /// Where a role stands: its protocol, its side and the name of its state, `RPut sender in WaitCts`.
 fn standing(role: &impl Debug) -> String {
@@ -293,7 +293,7 @@ const fn operation_of(body: &Body) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocols::rendezvous::{Protocol, Receiving, Sending};
+    use crate::rendezvous::{Protocol, Receiving, Sending};
 
     #[test]
     fn a_role_is_told_by_protocol_side_and_state() {

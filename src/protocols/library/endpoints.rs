@@ -20,15 +20,15 @@ use super::{
     Action, Guard, Job, Key, Lanes, Library, LibraryAction, MatchingEngine, Process, ProtocolError,
     Reply, Route, Thread, push_return, push_walk,
 };
-use crate::mpi::communicator::Comparison;
-use crate::mpi::endpoints::EndpointGroup;
-use crate::mpi::envelope::{Context, Envelope, Rank, Selection};
-use crate::mpi::observation::{GroupFact, GroupId};
-use crate::protocols::call::{Call, Comm, Requests};
-use crate::protocols::collectives::agreement::Agreement;
-use crate::protocols::contract::{Emit, Lane, Step};
+use crate::call::{Call, Comm, Requests};
+use crate::collectives::agreement::Agreement;
+use crate::contract::{Emit, Lane, Step};
 #[cfg(feature = "mutants")]
-use crate::protocols::mutant::Mutant;
+use crate::mutant::Mutant;
+use mpi::communicator::Comparison;
+use mpi::endpoints::EndpointGroup;
+use mpi::envelope::{Context, Envelope, Rank, Selection};
+use mpi::observation::{GroupFact, GroupId};
 
 /// How endpoints match.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
@@ -619,11 +619,11 @@ impl Library {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mpi::communicator::Communicators;
-    use crate::protocols::contract::{Input, Machine};
-    use crate::protocols::library::SharedJob;
-    use crate::protocols::rendezvous::Protocol;
-    use crate::units::Bytes;
+    use crate::contract::{Input, Machine};
+    use crate::library::SharedJob;
+    use crate::rendezvous::Protocol;
+    use mpi::communicator::Communicators;
+    use units::Bytes;
 
     fn alone() -> Library {
         let job = Job {
@@ -632,7 +632,7 @@ mod tests {
             threads: vec![1],
             endpoints: Endpoints::default(),
             rendezvous: Protocol::RPut,
-            cooperation: crate::protocols::rendezvous::Cooperation::default(),
+            cooperation: crate::rendezvous::Cooperation::default(),
             eager_inter: Bytes::new(8),
             eager_intra: Bytes::new(8),
             header: Bytes::new(8),
@@ -640,7 +640,7 @@ mod tests {
             cell: Bytes::new(8),
             cells: 1,
             adapters: false,
-            rma: crate::protocols::rma::Settings::default(),
+            rma: crate::rma::Settings::default(),
         };
         Library::new(SharedJob::new(job), Process(0))
     }

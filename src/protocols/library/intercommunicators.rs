@@ -16,11 +16,11 @@ use std::sync::Arc;
 use super::agreeing::{Peering, Purpose};
 use super::endpoints::{Caller, Member};
 use super::{Library, LibraryAction, Process, ProtocolError, Route, Thread};
-use crate::mpi::envelope::{Context, Rank};
-use crate::mpi::group::Group;
-use crate::protocols::call::{Call, Comm, CommCall};
-use crate::protocols::collectives::agreement::Agreement;
-use crate::protocols::collectives::coupling::Coupling;
+use crate::call::{Call, Comm, CommCall};
+use crate::collectives::agreement::Agreement;
+use crate::collectives::coupling::Coupling;
+use mpi::envelope::{Context, Rank};
+use mpi::group::Group;
 
 /// The groups of an intercommunicator, as one of its processes has them.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]

@@ -1,10 +1,10 @@
 //! What packets are called in pictures.
 
 use super::Packet;
-use crate::protocols::rendezvous::Word;
+use crate::rendezvous::Word;
 
 /// A word or two, as the documents write it.
-pub(in crate::protocols) fn name_of(packet: &Packet) -> String {
+pub(crate) fn name_of(packet: &Packet) -> String {
     match packet {
         Packet::Eager(_) => "EAGER".to_owned(),
         Packet::Matched { .. } => "MATCHED".to_owned(),

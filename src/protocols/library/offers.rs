@@ -28,13 +28,13 @@ use super::{
     Action, Key, Library, LibraryAction, MessageHeader, Process, ProtocolError, Region, Route,
     Selection, Space, Thread, Via, push_walk,
 };
-use crate::mpi::envelope::{Envelope, Rank};
-use crate::mpi::observation::Observation;
-use crate::protocols::call::{Comm, SendMode};
-use crate::protocols::contract::{Emit, Step};
+use crate::call::{Comm, SendMode};
+use crate::contract::{Emit, Step};
 #[cfg(feature = "mutants")]
-use crate::protocols::mutant::Mutant;
-use crate::protocols::rendezvous::{Protocol, Receiving, RoleInput, Sending, Word};
+use crate::mutant::Mutant;
+use crate::rendezvous::{Protocol, Receiving, RoleInput, Sending, Word};
+use mpi::envelope::{Envelope, Rank};
+use mpi::observation::Observation;
 
 /// A receive on offer, as its sender knows it.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]

@@ -7,13 +7,13 @@ use super::{
     Handle, Key, Library, LibraryAction, Outcome, ProtocolError, Region, Reply, Route, Thread,
     Token, push_return,
 };
-use crate::protocols::call::Comm;
-use crate::protocols::contract::{ASKED, Action, Process, Space};
-use crate::protocols::rma::call::{RmaCall, Win};
-use crate::protocols::rma::packet::RmaPacket;
-use crate::protocols::rma::port::Port;
-use crate::protocols::rma::setup::Members;
-use crate::protocols::rma::{Called, Rma};
+use crate::call::Comm;
+use crate::contract::{ASKED, Action, Process, Space};
+use crate::rma::call::{RmaCall, Win};
+use crate::rma::packet::RmaPacket;
+use crate::rma::port::Port;
+use crate::rma::setup::Members;
+use crate::rma::{Called, Rma};
 
 impl Library {
     /// The windows of this process.

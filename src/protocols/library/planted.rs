@@ -8,12 +8,12 @@ use super::{
     Action, Call, Input, Key, Library, LibraryAction, Machine, MatchingEngine, Packet, Posted,
     ProtocolError, Region, Route, Selection, SharedJob, Space, Thread, Token, Via, Word, push_walk,
 };
-use crate::mpi::matching::Flaw;
-use crate::mpi::observation::Observation;
-use crate::protocols::contract::Lane;
-use crate::protocols::mutant::Mutant;
-use crate::protocols::packing::Task;
-use crate::protocols::typed::TypedCopy;
+use crate::contract::Lane;
+use crate::mutant::Mutant;
+use crate::packing::Task;
+use crate::typed::TypedCopy;
+use mpi::matching::Flaw;
+use mpi::observation::Observation;
 
 /// A receive between search and append: its queue, and what will be appended.
 pub(super) type Late = (usize, Selection, Posted);

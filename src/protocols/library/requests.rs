@@ -8,14 +8,14 @@ use super::{
     Action, Handle, Key, Library, LibraryAction, MessageId, Note, Outcome, ProtocolError,
     ReceiveId, Region, Reply, Route, Selection, Thread, push_return,
 };
-use crate::mpi::observation::Observation;
-use crate::protocols::call::{Requests, SendMode, Status};
-use crate::protocols::contract::{ASKED, Emit, Step};
-use crate::protocols::rendezvous::scheme::Calls;
-use crate::protocols::rendezvous::{
+use crate::call::{Requests, SendMode, Status};
+use crate::contract::{ASKED, Emit, Step};
+use crate::rendezvous::scheme::Calls;
+use crate::rendezvous::{
     Port, Progress, Protocol, Receiving, Role, RoleInput, Scheme, Sending, Word, coop_load,
 };
-use crate::protocols::rma::call::Win;
+use crate::rma::call::Win;
+use mpi::observation::Observation;
 
 /// One open request.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
@@ -103,7 +103,7 @@ impl RequestTable {
         self.user.len() + self.inner.len() + parts + self.buffered.len()
     }
 
-    /// Reads a thread's requests: see [`Machine::touch`](crate::protocols::contract::Machine::touch).
+    /// Reads a thread's requests: see [`Machine::touch`](crate::contract::Machine::touch).
     pub(super) fn touch(&self, thread: Thread) -> u64 {
         let [inner, part] =
             [self.inner.get(usize::from(thread.0)), self.parts[usize::from(thread.0)].first()];

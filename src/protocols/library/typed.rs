@@ -29,13 +29,13 @@ use super::staging::Staging;
 use super::{
     Action, Key, Library, LibraryAction, ProtocolError, Region, Reply, Space, Thread, push_return,
 };
-use crate::mpi::observation::Observation;
-use crate::protocols::call::{Call, Peer};
-use crate::protocols::contract::Emit;
+use crate::call::{Call, Peer};
+use crate::contract::Emit;
 #[cfg(feature = "mutants")]
-use crate::protocols::mutant::Mutant;
-use crate::protocols::packing::Task;
-use crate::protocols::typed::{Elements, TypedCall, TypedCopy};
+use crate::mutant::Mutant;
+use crate::packing::Task;
+use crate::typed::{Elements, TypedCall, TypedCopy};
+use mpi::observation::Observation;
 
 /// The messages in pieces that are open.
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]

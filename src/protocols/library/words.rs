@@ -1,14 +1,17 @@
 //! Calls and packets as a reader knows them: for the story of a run.
 
-use std::fmt::Display;
+use std::sync::Arc;
 
 use super::{Key, MessageHeader, Packet, in_words};
-use crate::mpi::communicator::Communicators;
-use crate::mpi::envelope::Rank;
-use crate::protocols::call::{Buffer, Call, Comm, CommCall, Peer, Requests, SendMode};
-use crate::protocols::collectives::Collective;
-use crate::protocols::contract::Handle;
-use crate::protocols::rendezvous::Word;
+use crate::call::{Buffer, Call, Comm, CommCall, Peer, Requests, SendMode};
+use crate::collectives::Collective;
+use crate::contract::Handle;
+use crate::rendezvous::Word;
+use crate::rma::packet::RmaPacket;
+use mpi::communicator::Communicators;
+use mpi::endpoints::EndpointsError;
+use mpi::envelope::Rank;
+use mpi::group::{RepeatedProcess, SelectionError, SplitError};
 
 /// A call with its arguments.
 pub(super) fn call(call: &Call) -> String {
@@ -88,11 +91,30 @@ pub(super) trait InWords {
     fn in_words(self) -> String;
 }
 
-impl<T: Display> InWords for T {
-    fn in_words(self) -> String {
-        self.to_string()
-    }
+/// Types that are named as they display themselves.
+macro_rules! displayed {
+    ($($displayed:ty),* $(,)?) => {$(
+        impl InWords for $displayed {
+            fn in_words(self) -> String {
+                self.to_string()
+            }
+        }
+    )*};
 }
+
+displayed![
+    &str,
+    String,
+    u16,
+    u64,
+    usize,
+    i32,
+    SelectionError,
+    SplitError,
+    EndpointsError,
+    RepeatedProcess,
+    &Arc<RmaPacket>,
+];
 
 impl InWords for Comm {
     fn in_words(self) -> String {

@@ -22,11 +22,11 @@ use std::collections::VecDeque;
 
 use super::requests::{Body, Pending, Request};
 use super::{Action, Key, Library, LibraryAction, ProtocolError, Reply, Thread, Token};
-use crate::protocols::contract::{ASKED, Emit};
+use crate::contract::{ASKED, Emit};
 #[cfg(feature = "mutants")]
-use crate::protocols::mutant::Mutant;
-use crate::protocols::rendezvous::scheme::Calls;
-use crate::protocols::rendezvous::{Cooperation, RoleInput};
+use crate::mutant::Mutant;
+use crate::rendezvous::scheme::Calls;
+use crate::rendezvous::{Cooperation, RoleInput};
 
 /// The token of the polls between chunks; those of tests are numbers of threads.
 const BETWEEN_CHUNKS: Token = Token(1 << 40);

@@ -8,7 +8,7 @@
 
 use super::boxes::{Joined, pieces};
 use super::{DeviceCall, Layout, Memory, Method, Task};
-use crate::mpi::datatype::{NodeKind, Observer};
+use mpi::datatype::{NodeKind, Observer};
 
 /// What is chosen from, the one to take among equals first.
 const CANDIDATES: [Method; 7] = [

@@ -5,7 +5,7 @@
 //! box.
 
 use super::{DeviceCall, End, Layout, MOST_CALLS, MOST_ROWS, Memory, Refusal};
-use crate::mpi::datatype::Segment;
+use mpi::datatype::Segment;
 
 /// Equal rows of bytes at equal distances, in packing order.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

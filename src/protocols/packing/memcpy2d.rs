@@ -4,7 +4,7 @@
 
 use super::boxes::{Joined, Piece, pieces};
 use super::{DeviceCall, Layout, Memory, Refusal};
-use crate::mpi::datatype::{Kind, Unit};
+use mpi::datatype::{Kind, Unit};
 
 pub(super) fn calls(layout: &Layout) -> Result<Vec<DeviceCall>, Refusal> {
     let pieces = match vector(layout) {

@@ -3,7 +3,7 @@
 //! Source: `gpu-pack` Sec. 4.2 (struct of 24 B extent), Table 4 (one copy for each field).
 
 use super::{DeviceCall, End, Layout, Memory, Refusal};
-use crate::mpi::datatype::{Datatype, Kind};
+use mpi::datatype::{Datatype, Kind};
 
 pub(super) fn calls(layout: &Layout) -> Result<Vec<DeviceCall>, Refusal> {
     let Kind::Struct { blocklengths, displacements, packed, children } =

@@ -16,7 +16,7 @@
 
 use super::share::{Copied, Share};
 use super::{Port, Progress, Role, RoleInput, Word};
-use crate::protocols::contract::{ProtocolError, Region, Toward};
+use crate::contract::{ProtocolError, Region, Toward};
 
 pub use super::rget::Sender;
 

@@ -9,7 +9,7 @@
 //! Source: `coop` Sec. II-D. Sizes and thresholds are settings (the document names none).
 
 use super::{Protocol, coop_coll, coop_load};
-use crate::protocols::call::SendMode;
+use crate::call::SendMode;
 
 /// What a message's calls and the node say.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

@@ -8,7 +8,7 @@
 //! ours: the document says neither.
 
 use super::Protocol;
-use crate::protocols::contract::{Change, Counter, Process};
+use crate::contract::{Change, Counter, Process};
 
 /// The protocol for a message between processes with so many copies before them.
 pub const fn choose(sender: u32, receiver: u32) -> Protocol {

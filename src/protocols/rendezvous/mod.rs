@@ -24,7 +24,7 @@ use super::contract::{Action, Change, Counter, Emit, Process, ProtocolError, Reg
 use super::library::{Key, LibraryAction, Packet, Wire};
 #[cfg(feature = "mutants")]
 use super::mutant::Mutant;
-use crate::mpi::observation::{MessageId, Mover, Observation};
+use mpi::observation::{MessageId, Mover, Observation};
 pub use scheme::{Cooperation, Rule, Scheme};
 
 /// What the two roles of one message say to each other, after the RTS.

@@ -14,9 +14,9 @@
 
 use super::share::{Copied, Share};
 use super::{Port, Progress, Role, RoleInput, Word};
-use crate::protocols::contract::{ProtocolError, Region, Toward};
+use crate::contract::{ProtocolError, Region, Toward};
 #[cfg(feature = "mutants")]
-use crate::protocols::mutant::Mutant;
+use crate::mutant::Mutant;
 
 /// The side that sends.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]

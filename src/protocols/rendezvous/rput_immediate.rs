@@ -15,9 +15,9 @@
 
 pub use super::rput::Receiver;
 use super::{Port, Progress, Role, RoleInput, Word, rput};
-use crate::protocols::contract::ProtocolError;
+use crate::contract::ProtocolError;
 #[cfg(feature = "mutants")]
-use crate::protocols::mutant::Mutant;
+use crate::mutant::Mutant;
 
 /// The side that sends.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]

@@ -19,7 +19,7 @@
 
 use super::share::{Copied, Share};
 use super::{Port, Progress, Role, RoleInput, Word, rput};
-use crate::protocols::contract::{ProtocolError, Region, Toward};
+use crate::contract::{ProtocolError, Region, Toward};
 
 /// The side that sends.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]

@@ -11,9 +11,9 @@
 
 use super::coop_hybrid::Situation;
 use super::{Pins, Protocol, coop_coll, coop_hybrid, coop_load};
-use crate::protocols::call::SendMode;
-use crate::protocols::contract::{ASKED, Counter, Process, Via};
-use crate::units::Bytes;
+use crate::call::SendMode;
+use crate::contract::{ASKED, Counter, Process, Via};
+use units::Bytes;
 
 /// How a protocol is chosen.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]

@@ -6,8 +6,8 @@
 //! Source: `coop` Sec. II-C.
 
 use super::Port;
-use crate::mpi::observation::Mover;
-use crate::protocols::contract::{Action, Emit, Region, Toward};
+use crate::contract::{Action, Emit, Region, Toward};
+use mpi::observation::Mover;
 
 /// Consecutive bytes of a message, and how many of them are copied.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
@@ -50,7 +50,7 @@ impl Share {
         port.out.emit(|| Action::PeerCopy { peer, toward, own, remote });
         self.next += chunk;
         #[cfg(feature = "mutants")]
-        if port.has(crate::protocols::mutant::Mutant::ChunkLost) && self.end - self.next <= chunk {
+        if port.has(crate::mutant::Mutant::ChunkLost) && self.end - self.next <= chunk {
             self.next = self.end;
         }
         if self.next == self.end {

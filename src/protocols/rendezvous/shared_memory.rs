@@ -13,7 +13,7 @@
 //! Kernel-assisted single copies are those of the other protocols of the family.
 
 use super::{Port, Progress, Role, RoleInput, Word};
-use crate::protocols::contract::{ProtocolError, Region, Space};
+use crate::contract::{ProtocolError, Region, Space};
 
 /// Cell of the sender's staging space that carries a chunk.
 fn cell(port: &Port<'_>, bytes: u64) -> Region {

@@ -16,10 +16,10 @@ use super::packet::{Body, Closes};
 use super::port::Port;
 use super::window::{Exposure, Lock, Queued, Target, Wants, Window};
 use super::{Issue, Settings};
-use crate::mpi::envelope::Rank;
-use crate::mpi::rma::synchronisation::Epoch;
 #[cfg(feature = "mutants")]
-use crate::protocols::mutant::Mutant;
+use crate::mutant::Mutant;
+use mpi::envelope::Rank;
+use mpi::rma::synchronisation::Epoch;
 
 /// How far a fence is.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]

@@ -2,12 +2,12 @@
 //!
 //! Source: MPI 3.1, Chapter 11; `rma` Sec. 2.
 
-pub use crate::mpi::rma::layout::Spacing;
-pub use crate::mpi::rma::synchronisation::LockKind;
-use crate::mpi::rma::synchronisation::RankSet;
-use crate::mpi::rma::update::Effect;
-use crate::protocols::call::Comm;
-use crate::protocols::contract::{Handle, Region};
+use crate::call::Comm;
+use crate::contract::{Handle, Region};
+pub use mpi::rma::layout::Spacing;
+pub use mpi::rma::synchronisation::LockKind;
+use mpi::rma::synchronisation::RankSet;
+use mpi::rma::update::Effect;
 
 /// A window as the program names it.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -258,7 +258,7 @@ impl RmaCall {
     }
 
     /// The same, to be changed.
-    pub(in crate::protocols) const fn win_mut(&mut self) -> &mut Win {
+    pub(crate) const fn win_mut(&mut self) -> &mut Win {
         match self {
             Self::Create { win, .. }
             | Self::Free { win }

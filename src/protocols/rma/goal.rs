@@ -10,10 +10,10 @@ use super::packet::{RmaPacket, Scope};
 use super::port::Port;
 use super::setup::Creating;
 use super::window::{Lock, Target, Wants, Window};
-use crate::mpi::observation::WindowFact;
-use crate::protocols::contract::{Process, Thread, Wait};
+use crate::contract::{Process, Thread, Wait};
 #[cfg(feature = "mutants")]
-use crate::protocols::mutant::Mutant;
+use crate::mutant::Mutant;
+use mpi::observation::WindowFact;
 
 /// What a thread waits for.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]

@@ -14,11 +14,11 @@
 use super::port::Port;
 use super::window::{Lock, Target, Wants, Window};
 use super::{MappedLocks, Settings, token};
-use crate::mpi::rma::synchronisation::LockKind;
-use crate::mpi::rma::ticket_lock::{Number, TicketLock};
-use crate::protocols::contract::{ASKED, Action, Change, Counter, Thread, Token};
+use crate::contract::{ASKED, Action, Change, Counter, Thread, Token};
 #[cfg(feature = "mutants")]
-use crate::protocols::mutant::Mutant;
+use crate::mutant::Mutant;
+use mpi::rma::synchronisation::LockKind;
+use mpi::rma::ticket_lock::{Number, TicketLock};
 
 /// A lock that a thread is taking.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]

@@ -39,12 +39,12 @@ use self::port::Port;
 use self::setup::{Creating, Members};
 use self::window::{Base, Target, Wants, Window};
 use super::contract::{ASKED, Handle, Process, Region, Route, Step, Thread, Token, Wait};
-use crate::mpi::envelope::Rank;
-use crate::mpi::observation::WindowFact;
-use crate::mpi::operator::Operator;
-use crate::mpi::rma::access::MemoryModel;
-use crate::mpi::rma::synchronisation::{Event, Rules};
-use crate::mpi::rma::update::Effect;
+use mpi::envelope::Rank;
+use mpi::observation::WindowFact;
+use mpi::operator::Operator;
+use mpi::rma::access::MemoryModel;
+use mpi::rma::synchronisation::{Event, Rules};
+use mpi::rma::update::Effect;
 
 /// When operations of a passive epoch leave their origin.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
@@ -297,7 +297,7 @@ impl Rma {
             RmaCall::Lock { target, kind, no_check, .. } => {
                 window.lock(*target, *kind, *no_check, port);
                 #[cfg(feature = "mutants")]
-                if port.has(crate::protocols::mutant::Mutant::OwnLockAtOnce) {
+                if port.has(crate::mutant::Mutant::OwnLockAtOnce) {
                     return Ok(Called::Returns);
                 }
                 window.reaches(*target).then(|| window.own_lock(call))

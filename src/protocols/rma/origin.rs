@@ -19,10 +19,10 @@ use super::call::{LockKind, Operation};
 use super::packet::{Body, Closes, Does, RmaPacket};
 use super::port::Port;
 use super::window::{Asker, Lock, Queued, Slot, Target, Wants, Window};
-use crate::mpi::rma::update::Effect;
-use crate::protocols::contract::{Region, Step};
+use crate::contract::{Region, Step};
 #[cfg(feature = "mutants")]
-use crate::protocols::mutant::Mutant;
+use crate::mutant::Mutant;
+use mpi::rma::update::Effect;
 
 impl Window {
     /// `MPI_Win_lock`.

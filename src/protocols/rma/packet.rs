@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::call::LockKind;
-use crate::mpi::rma::update::Effect;
-use crate::protocols::contract::{Region, Space};
+use crate::contract::{Region, Space};
+use mpi::rma::update::Effect;
 
 /// Bytes that describe a derived type of the target's, behind the header: kind, count, block
 /// length, stride and extent, 8 each.

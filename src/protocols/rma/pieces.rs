@@ -95,7 +95,7 @@ impl Place {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::streams::Streams;
+    use engine::streams::Streams;
 
     /// The bytes that a place has, in the order in which they move.
     fn bytes(place: Place) -> Vec<u64> {

@@ -6,11 +6,11 @@ use super::call::Operation;
 use super::packet::{Body, DERIVED_BYTES, RmaPacket};
 use super::window::{Queued, Window};
 use super::{Settings, token};
-use crate::mpi::observation::{Observation, WindowFact};
-use crate::protocols::contract::{Action, Handle, Process, Region, Route, Space, Step, Thread};
-use crate::protocols::library::{Job, LibraryAction, Packet};
+use crate::contract::{Action, Handle, Process, Region, Route, Space, Step, Thread};
+use crate::library::{Job, LibraryAction, Packet};
 #[cfg(feature = "mutants")]
-use crate::protocols::mutant::Mutant;
+use crate::mutant::Mutant;
+use mpi::observation::{Observation, WindowFact};
 
 /// What the one-sided part knows of its process, and its way to act.
 pub(crate) struct Port<'a> {
@@ -139,7 +139,7 @@ impl<'a> Port<'a> {
         self.out.push(Action::Send {
             to,
             via: wire.via,
-            header: crate::units::Bytes::new(header),
+            header: units::Bytes::new(header),
             packet: Packet::Rma(Arc::new(packet)),
             payload: payload.filter(|payload| payload.len > 0),
         });

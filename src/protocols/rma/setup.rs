@@ -23,11 +23,11 @@ use super::call::{Flavor, Spacing, Win, address};
 use super::exchange::Exchange;
 use super::manager::LockManager;
 use super::window::{Base, Window};
-use crate::mpi::envelope::Rank;
-use crate::mpi::rma::access::MemoryModel;
-use crate::mpi::rma::layout::{AttachError, Attached, Layout};
-use crate::mpi::rma::synchronisation::Synchronisation;
-use crate::protocols::contract::{Process, Space};
+use crate::contract::{Process, Space};
+use mpi::envelope::Rank;
+use mpi::rma::access::MemoryModel;
+use mpi::rma::layout::{AttachError, Attached, Layout};
+use mpi::rma::synchronisation::Synchronisation;
 
 /// Who makes a window.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]

@@ -9,10 +9,10 @@ use super::call::{LockKind, Operation};
 use super::packet::{Body, Closes, Does, Place};
 use super::port::Port;
 use super::window::{Asker, Queued, Window};
-use crate::mpi::rma::update::Effect;
-use crate::protocols::contract::{Action, Region, Route, Space, Step};
+use crate::contract::{Action, Region, Route, Space, Step};
 #[cfg(feature = "mutants")]
-use crate::protocols::mutant::Mutant;
+use crate::mutant::Mutant;
+use mpi::rma::update::Effect;
 
 impl Window {
     /// Takes one packet about this window; says in words why it does not fit.

@@ -7,11 +7,11 @@ use super::call::{Flavor, Operation, RmaCall};
 use super::packet::Place;
 use super::port::Port;
 use super::window::{Lock, Queued, Wants, Window};
-use crate::mpi::observation::{Reach, WindowFact};
-use crate::mpi::rma::access::{Change, Touch};
-use crate::mpi::rma::synchronisation::{Epoch, LockKind};
-use crate::mpi::rma::update::Effect;
-use crate::protocols::contract::Route;
+use crate::contract::Route;
+use mpi::observation::{Reach, WindowFact};
+use mpi::rma::access::{Change, Touch};
+use mpi::rma::synchronisation::{Epoch, LockKind};
+use mpi::rma::update::Effect;
 
 impl Window {
     /// A call that is in order begins.

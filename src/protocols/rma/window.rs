@@ -8,10 +8,10 @@ use super::call::{At, Flavor, LockKind, Operation, RmaCall, address};
 use super::manager::LockManager;
 use super::mapped::Taking;
 use super::packet::{Body, Place};
-use crate::mpi::rma::access::MemoryModel;
-use crate::mpi::rma::layout::Attached;
-use crate::mpi::rma::synchronisation::Synchronisation;
-use crate::protocols::contract::{Handle, Process, Region, Route, Space};
+use crate::contract::{Handle, Process, Region, Route, Space};
+use mpi::rma::access::MemoryModel;
+use mpi::rma::layout::Attached;
+use mpi::rma::synchronisation::Synchronisation;
 
 /// What a target exposes, as every origin knows it.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]

@@ -18,7 +18,7 @@
 use std::fmt;
 
 use super::rank_map::{Place, RankMap};
-use crate::mpi::envelope::Rank;
+use mpi::envelope::Rank;
 
 /// A collective operation.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]

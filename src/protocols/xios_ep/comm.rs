@@ -16,8 +16,8 @@ use std::sync::Arc;
 
 use super::message::MessageList;
 use super::rank_map::{Place, RankMap};
-use crate::mpi::envelope::Rank;
-use crate::protocols::call::Comm;
+use crate::call::Comm;
+use mpi::envelope::Rank;
 
 /// A rank and the number of those that it is one of.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]

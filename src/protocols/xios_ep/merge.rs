@@ -16,8 +16,8 @@ use std::fmt;
 
 use super::intercomm::{Intercomm, Members, Thread};
 use super::rank_map::{Place, RankMap};
-use crate::mpi::envelope::Rank;
-use crate::mpi::intercommunicator::{MergeError, Side};
+use mpi::envelope::Rank;
+use mpi::intercommunicator::{MergeError, Side};
 
 /// What a merge makes.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]

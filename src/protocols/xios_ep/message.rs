@@ -18,9 +18,9 @@ use super::comm::Part;
 use super::intercomm::{Channel, Intercomm};
 use super::rank_map::{Place, RankMap};
 use super::tag::{Fields, TagError};
-use crate::mpi::envelope::{Context, Envelope, Rank, Selection};
-use crate::mpi::intercommunicator::Side;
-use crate::mpi::matching::{MatchingEngine, Search};
+use mpi::envelope::{Context, Envelope, Rank, Selection};
+use mpi::intercommunicator::Side;
+use mpi::matching::{MatchingEngine, Search};
 
 /// Lists are per communicator, so the context of an envelope says nothing in them.
 const CONTEXT: Context = Context(0);

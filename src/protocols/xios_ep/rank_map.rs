@@ -7,7 +7,7 @@
 
 use std::fmt;
 
-use crate::mpi::envelope::Rank;
+use mpi::envelope::Rank;
 
 /// Where an endpoint lives.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]

@@ -19,8 +19,8 @@ use std::collections::VecDeque;
 use std::fmt;
 
 use super::message::{Message, MessageList, Wanted};
-use crate::mpi::envelope::Rank;
-use crate::protocols::call::Comm;
+use crate::call::Comm;
+use mpi::envelope::Rank;
 
 /// A request of an endpoint; `R` is the caller's record of a request of MPI.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]

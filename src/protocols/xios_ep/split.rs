@@ -18,8 +18,8 @@ use std::fmt;
 
 use super::collective;
 use super::rank_map::{Place, RankMap};
-use crate::mpi::envelope::Rank;
-use crate::mpi::group::{Choice, SplitError};
+use mpi::envelope::Rank;
+use mpi::group::{Choice, SplitError};
 
 /// What a key decides.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]

@@ -104,7 +104,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::mpi::envelope::TAG_UB;
+    use mpi::envelope::TAG_UB;
 
     const fn fields(tag: i32, sender: u32, receiver: u32) -> Fields {
         Fields { tag, sender, receiver }

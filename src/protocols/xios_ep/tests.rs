@@ -7,8 +7,8 @@ use super::intercomm::{Caller, Members, Thread};
 use super::merge::merge;
 use super::split::{KeyRule, split};
 use super::window::Windows;
-use crate::mpi::envelope::Rank;
-use crate::mpi::group::Choice;
+use mpi::envelope::Rank;
+use mpi::group::Choice;
 
 /// `printed` line by line, without what indents it here.
 #[track_caller]

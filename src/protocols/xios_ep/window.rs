@@ -17,7 +17,7 @@
 use std::fmt;
 
 use super::rank_map::RankMap;
-use crate::mpi::envelope::Rank;
+use mpi::envelope::Rank;
 
 /// The windows of a set of client endpoints and one server.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]

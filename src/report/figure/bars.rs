@@ -16,9 +16,9 @@ use super::stack::{Bar, Stack};
 use super::svg::{Document, pixels};
 use super::telling::stack_sentence;
 use super::ticks::tick_text;
-use crate::experiment::claim::figures::Width;
-use crate::report::error::ReportError;
-use crate::report::numbers::engineering;
+use crate::error::ReportError;
+use crate::numbers::engineering;
+use experiment::claim::figures::Width;
 
 /// Pixels along which lengths are drawn, with room for the totals.
 const LENGTH: i32 = 620;

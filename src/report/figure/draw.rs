@@ -18,7 +18,7 @@ use super::telling::{Coinciding, coinciding, sentence};
 use super::ticks::{in_fitting_units, tick_text};
 use super::words::Words;
 use super::{Axis, Figure, Mark, Point, Reference, ReferenceShape};
-use crate::experiment::claim::figures::Width;
+use experiment::claim::figures::Width;
 
 /// Size of a title, in the units of the library (1.24 times the 16 pixels).
 const TITLE: f64 = 19.84;

@@ -304,7 +304,7 @@ pub(super) fn text(
 
 /// Breaks `text` at spaces into lines of at most `limit` characters; a longer word is cut, where it can
 /// be after a mark such as `/` or `.`.
-pub(in crate::report) fn wrap(text: &str, limit: usize) -> Vec<String> {
+pub(crate) fn wrap(text: &str, limit: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
         let mut rest: Vec<char> = word.chars().collect();
@@ -351,7 +351,7 @@ mod tests {
 
     fn with(references: Vec<Reference>) -> Figure {
         let spec = super::super::tests::rate_spec();
-        Figure::from_result(&crate::report::sample::message_rate(), &spec, references).unwrap()
+        Figure::from_result(&crate::sample::message_rate(), &spec, references).unwrap()
     }
 
     fn entries(figure: &Figure) -> Vec<String> {

@@ -7,7 +7,7 @@ use super::svg::pixels;
 use super::ticks::tick_text;
 use super::words::Words;
 use super::{Axis, Figure};
-use crate::experiment::claim::figures::Width;
+use experiment::claim::figures::Width;
 
 /// Pixels of the plot with its axes on a screen.
 const PLOT: (i32, i32) = (700, 460);

@@ -2,11 +2,11 @@
 
 use super::{Axis, FigureSpec, Scale, bars};
 use super::{check_axes, further_axes, metric_unit, mixed, series_label};
-use crate::experiment::claim::figures::Width;
-use crate::experiment::results::{PointResult, RunResult};
-use crate::report::error::ReportError;
-use crate::report::numbers::in_words;
-use crate::report::table::param;
+use crate::error::ReportError;
+use crate::numbers::in_words;
+use crate::table::param;
+use experiment::claim::figures::Width;
+use experiment::results::{PointResult, RunResult};
 
 /// A figure with stacked bars, ready to be drawn.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,7 +1,7 @@
 //! What the library that draws leaves out of an SVG document: a title and a sentence for those who
 //! cannot see it, the fonts, and a size on paper.
 
-use crate::experiment::claim::figures::Width;
+use experiment::claim::figures::Width;
 
 /// Fonts of one width, the first of which is nearly everywhere: lines are as long as planned.
 const FONTS: &str = "Arial, Helvetica, Liberation Sans, Nimbus Sans, sans-serif";

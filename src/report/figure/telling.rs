@@ -6,7 +6,7 @@ use super::stack::{Bar, Stack};
 use super::ticks::told;
 use super::tornado::{Swing, Tornado};
 use super::{Figure, Point, Series};
-use crate::report::numbers::engineering;
+use crate::numbers::engineering;
 
 /// The most ids of claims that a caption has.
 const MOST_IDS: usize = 6;

@@ -1,5 +1,5 @@
 use super::*;
-use crate::report::sample;
+use crate::sample;
 
 pub(super) fn rate_spec() -> FigureSpec {
     FigureSpec {

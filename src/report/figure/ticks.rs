@@ -6,7 +6,7 @@
 
 use super::scale::{Layout, Scale};
 use super::{Axis, Figure, Point, ReferenceShape};
-use crate::report::numbers::engineering;
+use crate::numbers::engineering;
 
 /// Between groups of three digits: narrower than a letter.
 const THIN: char = '\u{2009}';
@@ -346,7 +346,7 @@ mod tests {
 
     #[test]
     fn a_figure_of_long_times_is_drawn_in_milliseconds() {
-        let mut result = crate::report::sample::ping_pong();
+        let mut result = crate::sample::ping_pong();
         result.points[1].metrics[0].value = 104_000.0;
         let spec = super::super::FigureSpec {
             x: "workload.size".into(),

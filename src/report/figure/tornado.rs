@@ -13,7 +13,7 @@ use super::marks::{Canvas, DrawError, GRID, INK, PAPER, SOFT_INK};
 use super::scale::{Layout, layout};
 use super::svg::Document;
 use super::telling::tornado_sentence;
-use crate::report::error::ReportError;
+use crate::error::ReportError;
 
 /// Pixels along which changes are drawn.
 const LENGTH: i32 = 560;
@@ -158,7 +158,7 @@ fn shortened(label: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::figure::Scale;
+    use crate::figure::Scale;
 
     fn tornado(bars: &[(f64, f64)]) -> Tornado {
         let swing = |&(low, high): &(f64, f64)| Swing {

@@ -1,6 +1,6 @@
 use super::*;
-use crate::report::figure::{Figure, FigureSpec};
-use crate::report::sample;
+use crate::figure::{Figure, FigureSpec};
+use crate::sample;
 
 fn figure(result: &RunResult) -> PageFigure {
     let spec = FigureSpec {
@@ -154,8 +154,8 @@ fn each_point_names_its_busiest_resources_first() {
         .iter()
         .map(|&busy| ResourceUse {
             name: format!("r{busy}"),
-            busy: crate::units::TimeDelta::from_ps(busy),
-            elapsed: crate::units::TimeDelta::from_ps(1000),
+            busy: units::TimeDelta::from_ps(busy),
+            elapsed: units::TimeDelta::from_ps(1000),
             ..template.clone()
         })
         .collect();

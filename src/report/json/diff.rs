@@ -3,12 +3,12 @@
 use schemars::JsonSchema;
 
 use super::{Ordered, SCHEMA_VERSION, print};
-use crate::experiment::attribution::Shift;
-use crate::experiment::diff::{Closer, Difference, MetricPair, Pair, SideName};
-use crate::experiment::inputs::Change;
-use crate::experiment::results::{Happened, Parting, PointResult};
-use crate::report::error::ReportError;
-use crate::report::explain::{PathShift, path_shifts};
+use crate::error::ReportError;
+use crate::explain::{PathShift, path_shifts};
+use experiment::attribution::Shift;
+use experiment::diff::{Closer, Difference, MetricPair, Pair, SideName};
+use experiment::inputs::Change;
+use experiment::results::{Happened, Parting, PointResult};
 
 /// The result of `diff`.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, JsonSchema)]
@@ -384,7 +384,7 @@ fn closer_document(closer: &Closer) -> CloserDocument {
 }
 
 fn path_document(shift: &PathShift) -> PathDocument {
-    let [a_ps, b_ps] = shift.times.map(crate::units::TimeDelta::as_ps);
+    let [a_ps, b_ps] = shift.times.map(units::TimeDelta::as_ps);
     let phase = shift.phase.to_owned();
     PathDocument { resource: shift.resource.clone(), phase, a_ps, b_ps }
 }

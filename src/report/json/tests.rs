@@ -1,5 +1,5 @@
 use super::*;
-use crate::report::sample;
+use crate::sample;
 use serde_json::Value;
 
 #[test]

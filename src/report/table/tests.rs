@@ -1,5 +1,5 @@
 use super::*;
-use crate::report::sample;
+use crate::sample;
 
 #[test]
 fn one_axis_gives_one_flat_table() {
@@ -50,8 +50,8 @@ fn scaling_is_against_the_first_column() {
 
 #[test]
 fn the_busiest_resource_is_named_without_its_node() {
-    use crate::experiment::results::ResourceUse;
-    use crate::units::TimeDelta;
+    use experiment::results::ResourceUse;
+    use units::TimeDelta;
     let mut result = sample::message_rate();
     let used = |name: &str, busy| ResourceUse {
         name: name.to_owned(),

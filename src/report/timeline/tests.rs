@@ -1,7 +1,7 @@
 //! The file is read as the wire format says, without the messages that wrote it.
 
 use super::*;
-use crate::experiment::results::Slice;
+use experiment::results::Slice;
 
 /// A field: its number, and its value.
 #[derive(Debug)]

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::{CORE, GPU, Keep, Recorded, Running};
-use crate::engine::{Causes, Record, Tag};
-use crate::protocols::contract::{Process, Thread};
-use crate::runtime::causes::{Spender, Spent};
+use crate::causes::{Spender, Spent};
+use engine::{Causes, Record, Tag};
+use protocols::contract::{Process, Thread};
 
 impl Running {
     /// The causes of all events, where they were asked for.

@@ -10,9 +10,9 @@
 
 use std::ops::Range;
 
-use crate::hardware::gpu::{Instructions, Kind, Lane, Lanes, Space, Widths};
-use crate::mpi::datatype::{Encoding, NodeKind, Observer};
-use crate::protocols::packing::{Code, Memory, Task};
+use hardware::gpu::{Instructions, Kind, Lane, Lanes, Space, Widths};
+use mpi::datatype::{Encoding, NodeKind, Observer};
+use protocols::packing::{Code, Memory, Task};
 
 /// Where the memories begin: apart, and aligned as an allocation is.
 const DATA: u64 = 1 << 40;

@@ -5,21 +5,21 @@ use std::sync::Arc;
 use super::lanes::PackLanes;
 use super::stencil::StencilLanes;
 use super::{computing, direction};
-use crate::hardware::gpu::{Block, Copy, Direction, Kernel, Operation, Shape, count};
-use crate::protocols::device::{DeviceBuffer, DeviceWork, Part, Stencil};
-use crate::protocols::packing::{DeviceCall, End};
-use crate::units::TimeDelta;
+use hardware::gpu::{Block, Copy, Direction, Kernel, Operation, Shape, count};
+use protocols::device::{DeviceBuffer, DeviceWork, Part, Stencil};
+use protocols::packing::{DeviceCall, End};
+use units::TimeDelta;
 
 /// Kernels that were counted: a program asks for few different ones, again and again.
 #[derive(Debug, Default)]
-pub(in crate::runtime) struct Operations {
+pub(crate) struct Operations {
     packings: Vec<(Arc<DeviceBuffer>, DeviceCall, Option<Part>, Kernel)>,
     stencils: Vec<(Stencil, Kernel)>,
 }
 
 impl Operations {
     /// The operation of some work.
-    pub(in crate::runtime) fn of(&mut self, shape: &Shape, work: &DeviceWork) -> Operation {
+    pub(crate) fn of(&mut self, shape: &Shape, work: &DeviceWork) -> Operation {
         match work {
             DeviceWork::Pack { buffer, call, part, .. } => match *call {
                 DeviceCall::Copy { from, to, width, rows, slices } => {

@@ -1,9 +1,9 @@
 //! What packing costs on a machine, as a library finds out before it chooses a method.
 
-use crate::hardware::gpu::Shape;
-use crate::hardware::profile::Profile;
-use crate::protocols::packing::Prices;
-use crate::units::{Bandwidth, PS_PER_S, TimeDelta};
+use hardware::gpu::Shape;
+use hardware::profile::Profile;
+use protocols::packing::Prices;
+use units::{Bandwidth, PS_PER_S, TimeDelta};
 
 /// The prices of a machine; `None` where it has no GPU.
 ///

@@ -10,8 +10,8 @@
 //! Source: the kernel of `Stencil2D` in SHOC, as published with its sources.
 //! Left out: conflicts of shared memory.
 
-use crate::hardware::gpu::{Block, Instructions, Kind, Lane, Lanes, Space};
-use crate::protocols::device::Stencil;
+use hardware::gpu::{Block, Instructions, Kind, Lane, Lanes, Space};
+use protocols::device::Stencil;
 
 /// Where the two arrays begin: apart, and aligned as an allocation is.
 const OLD: u64 = 1 << 40;

@@ -1,10 +1,10 @@
 //! The events of a packing in words, where a comparison of two runs asks for them.
 
 use super::{Happening, Keep, Place, Running};
-use crate::hardware::fabric::{About, ResourceId};
-use crate::protocols::contract::{Process, Thread};
-use crate::runtime::causes::Spender;
-use crate::runtime::told::Words;
+use crate::causes::Spender;
+use crate::told::Words;
+use hardware::fabric::{About, ResourceId};
+use protocols::contract::{Process, Thread};
 
 impl Running {
     /// Keeps the words of an event, if it is one of those asked for.

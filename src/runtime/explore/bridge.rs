@@ -1,9 +1,9 @@
 //! A recorded run in the untimed world: every choice must be open, and the ends must be equal.
 
-use crate::protocols::contract::{Machine, Process, Program, Thread};
-use crate::runtime::memory::Memories;
-use crate::runtime::monitors::buffers::Lends;
-use crate::runtime::untimed::{Choice, Refusal, World};
+use crate::memory::Memories;
+use crate::monitors::buffers::Lends;
+use crate::untimed::{Choice, Refusal, World};
+use protocols::contract::{Machine, Process, Program, Thread};
 
 /// Why a recorded run is no run of the untimed world.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]

@@ -13,9 +13,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::hardware::reliable::Settings;
-use crate::runtime::connection::{Connection, Move};
-use crate::runtime::faults::Allowed;
+use crate::connection::{Connection, Move};
+use crate::faults::Allowed;
+use hardware::reliable::Settings;
 
 /// What a reliable connection must not do.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, thiserror::Error)]

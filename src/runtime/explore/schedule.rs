@@ -3,11 +3,11 @@
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-use crate::engine::streams::{Stream, Streams};
-use crate::protocols::contract::{Machine, Process, Program, Thread};
-use crate::runtime::monitors::Violation;
-use crate::runtime::monitors::buffers::Lends;
-use crate::runtime::untimed::{Choice, Outcome, World};
+use crate::monitors::Violation;
+use crate::monitors::buffers::Lends;
+use crate::untimed::{Choice, Outcome, World};
+use engine::streams::{Stream, Streams};
+use protocols::contract::{Machine, Process, Program, Thread};
 
 /// What one run did.
 #[derive(Clone, Debug, Eq, PartialEq)]

@@ -7,11 +7,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::graph::{Graph, Number};
 use super::seen::Seen;
 use super::{Budget, Survey};
-use crate::protocols::contract::{Machine, Process, Program};
-use crate::runtime::monitors::Violation;
-use crate::runtime::monitors::buffers::Lends;
-use crate::runtime::rules::Fault;
-use crate::runtime::untimed::{Choice, Depth, Met, World};
+use crate::monitors::Violation;
+use crate::monitors::buffers::Lends;
+use crate::rules::Fault;
+use crate::untimed::{Choice, Depth, Met, World};
+use protocols::contract::{Machine, Process, Program};
 
 /// What ends a search from outside.
 #[derive(Clone, Copy, Debug)]

@@ -30,7 +30,7 @@ impl Seen {
 
 /// Values by fingerprint; never iterated, so no order can leak.
 #[derive(Clone, Debug)]
-pub(in crate::runtime) struct Prints<T> {
+pub(crate) struct Prints<T> {
     /// Open addressing; the length is zero or a power of two.
     slots: Vec<Slot<T>>,
     count: usize,
@@ -48,7 +48,7 @@ impl<T> Default for Prints<T> {
 
 impl<T> Prints<T> {
     /// The value of a fingerprint; a new one is given `fresh`.
-    pub(in crate::runtime) fn find_or_put(&mut self, print: u128, fresh: T) -> &T {
+    pub(crate) fn find_or_put(&mut self, print: u128, fresh: T) -> &T {
         if self.count * 4 >= self.slots.len() * 3 {
             self.grow();
         }
@@ -63,7 +63,7 @@ impl<T> Prints<T> {
     }
 
     /// The value of a fingerprint that has one.
-    pub(in crate::runtime) fn find(&self, print: u128) -> Option<&T> {
+    pub(crate) fn find(&self, print: u128) -> Option<&T> {
         if self.slots.is_empty() {
             return None;
         }
@@ -71,12 +71,12 @@ impl<T> Prints<T> {
     }
 
     /// How many have one.
-    pub(in crate::runtime) const fn len(&self) -> usize {
+    pub(crate) const fn len(&self) -> usize {
         self.count
     }
 
     /// Bytes that it takes, but for what values hold somewhere else.
-    pub(in crate::runtime) const fn bytes(&self) -> usize {
+    pub(crate) const fn bytes(&self) -> usize {
         self.slots.len() * size_of::<Slot<T>>()
     }
 

@@ -3,11 +3,11 @@
 use std::fmt;
 
 use super::{Scope, search};
-use crate::protocols::contract::{Machine, Program};
-use crate::runtime::monitors::Violation;
-use crate::runtime::monitors::buffers::Lends;
-use crate::runtime::rules::{Defect, Fault};
-use crate::runtime::untimed::{Choice, Outcome, World};
+use crate::monitors::Violation;
+use crate::monitors::buffers::Lends;
+use crate::rules::{Defect, Fault};
+use crate::untimed::{Choice, Outcome, World};
+use protocols::contract::{Machine, Program};
 
 /// How a run failed.
 #[derive(Clone, Debug, Eq, PartialEq)]

@@ -1,9 +1,9 @@
 //! A run in words.
 
 use super::bridge::Drift;
-use crate::protocols::contract::{Machine, Program};
-use crate::runtime::monitors::buffers::Lends;
-use crate::runtime::untimed::{Choice, World};
+use crate::monitors::buffers::Lends;
+use crate::untimed::{Choice, World};
+use protocols::contract::{Machine, Program};
 
 /// One step of a story.
 #[derive(Clone, Debug, Eq, PartialEq)]

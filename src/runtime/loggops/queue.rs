@@ -10,8 +10,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::engine::{EventQueue, Popped, SourceId};
-use crate::units::Time;
+use engine::{EventQueue, Popped, SourceId};
+use units::Time;
 
 /// When, stamp, and what.
 pub(super) type Due = (u64, u32, u32);

@@ -24,15 +24,15 @@ use types::Types;
 pub use types::{Statement, Typed};
 
 use super::{Sometimes, Violation};
-use crate::mpi::observation::{MessageId, Observation};
-use crate::protocols::call::{Buffer, Call, Peer};
-use crate::protocols::collectives::Collective;
-use crate::protocols::contract::{Action, Process, Region, Space};
-use crate::protocols::packing::Task;
-use crate::protocols::rma::call::{Operation, RmaCall};
-use crate::protocols::typed::{Elements, TypedCall};
-use crate::protocols::xios_ep::library::{EpCall, SharedOp, Showing, Shown};
-use crate::runtime::memory::{Memories, Payload};
+use crate::memory::{Memories, Payload};
+use mpi::observation::{MessageId, Observation};
+use protocols::call::{Buffer, Call, Peer};
+use protocols::collectives::Collective;
+use protocols::contract::{Action, Process, Region, Space};
+use protocols::packing::Task;
+use protocols::rma::call::{Operation, RmaCall};
+use protocols::typed::{Elements, TypedCall};
+use protocols::xios_ep::library::{EpCall, SharedOp, Showing, Shown};
 
 const V2: &str = "no buffer is touched after completion nor before posting; bytes arrive as sent";
 
@@ -499,8 +499,8 @@ fn broken(process: Process, id: u32, detail: String) -> Violation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mpi::envelope::{Context, Envelope, Rank};
-    use crate::mpi::observation::ReceiveId;
+    use mpi::envelope::{Context, Envelope, Rank};
+    use mpi::observation::ReceiveId;
 
     const FROM: Process = Process(0);
     const TO: Process = Process(1);

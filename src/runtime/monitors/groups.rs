@@ -18,10 +18,10 @@ mod arguments;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::Violation;
-use crate::mpi::envelope::{Context, Rank};
-use crate::mpi::observation::{GroupFact, GroupId};
-use crate::protocols::contract::Process;
 use arguments::Arguments;
+use mpi::envelope::{Context, Rank};
+use mpi::observation::{GroupFact, GroupId};
+use protocols::contract::Process;
 
 const E1: &str = "endpoints are numbered process by process, in the order of the parent";
 const E6: &str = "what names a communicator or an endpoint is never given again";

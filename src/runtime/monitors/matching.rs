@@ -12,10 +12,10 @@ use std::collections::VecDeque;
 
 use super::system::S4;
 use super::{Monitor, Sometimes, Violation};
-use crate::mpi::envelope::{Envelope, Selection};
-use crate::mpi::observation::{MessageId, Observation, ReceiveId};
-use crate::protocols::contract::Process;
 use lanes::Lanes;
+use mpi::envelope::{Envelope, Selection};
+use mpi::observation::{MessageId, Observation, ReceiveId};
+use protocols::contract::Process;
 
 const M1: &str = "of two messages that a receive could take, the one sent first is matched first";
 const M2: &str = "of all posted receives that a message satisfies, the earliest gets it";

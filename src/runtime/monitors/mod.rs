@@ -38,11 +38,11 @@ pub mod windows;
 
 use std::fmt;
 
-use crate::mpi::observation::{GroupFact, Observation, WindowFact};
-use crate::mpi::rma::access::Touch;
-use crate::protocols::contract::{Process, Region, Space};
-use crate::runtime::fingerprint::Shared;
-use crate::units::Time;
+use crate::fingerprint::Shared;
+use mpi::observation::{GroupFact, Observation, WindowFact};
+use mpi::rma::access::Touch;
+use protocols::contract::{Process, Region, Space};
+use units::Time;
 
 /// A law that was broken.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]

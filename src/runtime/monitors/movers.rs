@@ -7,8 +7,8 @@
 //! Messages that go through cells of a shared segment tell nothing, and are not watched.
 
 use super::{Monitor, Violation};
-use crate::mpi::observation::{MessageId, Mover, Observation};
-use crate::protocols::contract::Process;
+use mpi::observation::{MessageId, Mover, Observation};
+use protocols::contract::Process;
 
 const V3: &str = "what sender, receiver and HCA move of a message is all of it, once";
 
@@ -111,7 +111,7 @@ fn broken(message: MessageId, detail: String) -> Violation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mpi::observation::ReceiveId;
+    use mpi::observation::ReceiveId;
 
     fn check(ranges: &[(u64, u64)], bytes: u64) -> usize {
         let (mut movers, mut found) = (Movers::default(), Vec::new());

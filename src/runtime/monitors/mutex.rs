@@ -13,8 +13,8 @@
 use std::collections::BTreeMap;
 
 use super::{Monitor, Violation};
-use crate::mpi::observation::{LockId, Observation};
-use crate::protocols::contract::Process;
+use mpi::observation::{LockId, Observation};
+use protocols::contract::Process;
 
 const X1: &str = "a lock has at most one holder";
 const X2: &str = "a lock is entered in the order of its queue";

@@ -1,9 +1,9 @@
 //! S3 to S6: time, conservation, utilisation, digests.
 
 use super::{Monitor, Violation};
-use crate::mpi::observation::Observation;
-use crate::protocols::contract::{Process, Thread};
-use crate::units::{Time, TimeDelta};
+use mpi::observation::Observation;
+use protocols::contract::{Process, Thread};
+use units::{Time, TimeDelta};
 
 const S3: &str = "time never goes back, and no effect comes before its cause and its delay";
 pub(super) const S4: &str = "what was begun is finished, and nothing is left over at the end";
@@ -168,9 +168,9 @@ pub fn digests(what: &str, first: u128, second: u128) -> Option<Violation> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mpi::envelope::Envelope;
-    use crate::mpi::envelope::{Context, Rank};
-    use crate::mpi::observation::{MessageId, ReceiveId};
+    use mpi::envelope::Envelope;
+    use mpi::envelope::{Context, Rank};
+    use mpi::observation::{MessageId, ReceiveId};
 
     fn at(ps: u64) -> Time {
         Time::from_ps(ps)

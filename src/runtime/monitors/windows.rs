@@ -29,14 +29,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use super::Violation;
-use crate::mpi::envelope::Rank;
-use crate::mpi::observation::{Reach, WindowFact};
-use crate::mpi::rma::access::{
+use crate::fingerprint::Shared;
+use mpi::envelope::Rank;
+use mpi::observation::{Reach, WindowFact};
+use mpi::rma::access::{
     Access, Accesses, AccumulateOps, Conflict, Kind, MemoryModel, Touch, Under,
 };
-use crate::mpi::rma::synchronisation::LockKind;
-use crate::protocols::contract::{Process, Region, Space};
-use crate::runtime::fingerprint::Shared;
+use mpi::rma::synchronisation::LockKind;
+use protocols::contract::{Process, Region, Space};
 
 const R2: &str = "accesses to a window that run together keep the table of its memory model";
 

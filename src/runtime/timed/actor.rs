@@ -13,17 +13,17 @@ use super::{
     Account, Arrived, Content, Flight, FlightKind, Happening, Lends, Machine, Mark, Monitor, Part,
     Phase, Placement, Planted, Program, Timed,
 };
-use crate::mpi::observation::Observation;
-use crate::protocols::contract::{
+use crate::causes::Spent;
+use crate::monitors::buffers::Statement;
+use crate::monitors::system;
+use crate::rules::Cut;
+use crate::untimed::Choice;
+use mpi::observation::Observation;
+use protocols::contract::{
     ASKED, Action, ActionOf, Counter, Entry, Guard, Input, InputOf, Next, Process, Region, Route,
     Step, Thread, Token, Via,
 };
-use crate::runtime::causes::Spent;
-use crate::runtime::monitors::buffers::Statement;
-use crate::runtime::monitors::system;
-use crate::runtime::rules::Cut;
-use crate::runtime::untimed::Choice;
-use crate::units::{Bytes, Time, TimeDelta};
+use units::{Bytes, Time, TimeDelta};
 
 /// One thread of the job.
 #[derive(Debug)]

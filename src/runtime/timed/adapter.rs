@@ -24,10 +24,8 @@ use super::polling::Found;
 use super::{
     Arrived, Content, Flight, FlightKind, Happening, Lends, Machine, Phase, Planted, Program, Timed,
 };
-use crate::protocols::contract::{
-    Action, ActionOf, Brought, Input, InputOf, Process, Route, Thread, Via,
-};
-use crate::runtime::untimed::Choice;
+use crate::untimed::Choice;
+use protocols::contract::{Action, ActionOf, Brought, Input, InputOf, Process, Route, Thread, Via};
 
 impl<M: Machine, P: Program<M>> Timed<M, P>
 where

@@ -3,16 +3,16 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::hardware::core::{Distance, Place};
-use crate::hardware::lines::Coming;
-use crate::hardware::memory::packing::{Blocks, Packer, Scattered, Way};
-use crate::hardware::memory::{Memory, Side};
-use crate::hardware::profile::Profile;
-use crate::mpi::datatype::Rows;
-use crate::protocols::contract::{Process, Region, Space, Step};
-use crate::protocols::packing::Task;
-use crate::protocols::typed::TypedCopy;
-use crate::units::{Bytes, Rate, TimeDelta};
+use hardware::core::{Distance, Place};
+use hardware::lines::Coming;
+use hardware::memory::packing::{Blocks, Packer, Scattered, Way};
+use hardware::memory::{Memory, Side};
+use hardware::profile::Profile;
+use mpi::datatype::Rows;
+use protocols::contract::{Process, Region, Space, Step};
+use protocols::packing::Task;
+use protocols::typed::TypedCopy;
+use units::{Bytes, Rate, TimeDelta};
 
 /// Prices of everything that a core does by itself.
 #[derive(Debug)]
@@ -271,7 +271,7 @@ fn copy_in_caches(memory: &Memory, bytes: Bytes) -> Option<TimeDelta> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hardware::profile::least;
+    use hardware::profile::least;
 
     fn costs(values: &[(&str, &str)]) -> Costs {
         Costs::new(least::but(values))

@@ -11,16 +11,16 @@ use std::sync::Arc;
 
 use super::slab::Slab;
 use super::{Arrived, FabricSchedule, Happening, Lends, Machine, Phase, Program, Timed};
-use crate::engine::{SourceId, Tag};
-use crate::hardware::cluster::Cluster;
-use crate::hardware::core::Place;
-use crate::hardware::gpu::{Agenda, Done, GpuEvent, GpuId, Gpus, Stream};
-use crate::hardware::profile::Profile;
-use crate::protocols::contract::{Lane, Process, ProtocolError, Token};
-use crate::protocols::device::DeviceWork;
-use crate::runtime::device::operations::Operations;
-use crate::runtime::untimed::Choice;
-use crate::units::{Time, TimeDelta};
+use crate::device::operations::Operations;
+use crate::untimed::Choice;
+use engine::{SourceId, Tag};
+use hardware::cluster::Cluster;
+use hardware::core::Place;
+use hardware::gpu::{Agenda, Done, GpuEvent, GpuId, Gpus, Stream};
+use hardware::profile::Profile;
+use protocols::contract::{Lane, Process, ProtocolError, Token};
+use protocols::device::DeviceWork;
+use units::{Time, TimeDelta};
 
 /// The source of events of GPUs: after those of all threads.
 const GPU: u32 = u32::MAX;
@@ -56,7 +56,7 @@ impl Devices {
         first_connection: u32,
     ) -> Option<Self> {
         let gpus = Gpus::new(profile, cluster, first_connection)?;
-        let per_node = crate::hardware::gpu::Shape::per_node(profile);
+        let per_node = hardware::gpu::Shape::per_node(profile);
         let mut before: Vec<u32> = Vec::new();
         let of = homes.iter().map(|home| {
             let node = home.node as usize;

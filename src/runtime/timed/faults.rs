@@ -14,16 +14,16 @@ use std::collections::BTreeMap;
 use super::actor::State;
 use super::reliable::Reliable;
 use super::{Ending, FabricSchedule, Happening, Lends, Machine, Phase, Program, Timed};
-use crate::engine::{SourceId, Stream, Streams, Tag};
-use crate::hardware::cluster::Cluster;
-use crate::hardware::fabric::{Alteration, ResourceId};
-use crate::hardware::profile::Ratio;
-use crate::hardware::topology::LinkId;
-use crate::protocols::contract::{Process, Thread, Wait};
-use crate::runtime::deadlock::{self, Blocked, Standing};
-use crate::runtime::faults::{Begin, Effect, Failure, Fault, FaultPlan, Hits, Wires};
-use crate::runtime::untimed::CrashReport;
-use crate::units::{Time, TimeDelta};
+use crate::deadlock::{self, Blocked, Standing};
+use crate::faults::{Begin, Effect, Failure, Fault, FaultPlan, Hits, Wires};
+use crate::untimed::CrashReport;
+use engine::{SourceId, Stream, Streams, Tag};
+use hardware::cluster::Cluster;
+use hardware::fabric::{Alteration, ResourceId};
+use hardware::profile::Ratio;
+use hardware::topology::LinkId;
+use protocols::contract::{Process, Thread, Wait};
+use units::{Time, TimeDelta};
 
 /// What the faults of a run did.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]

@@ -1,8 +1,8 @@
 //! What happens at points in time.
 
-use crate::engine::{Event, mix};
-use crate::hardware::fabric::FabricEvent;
-use crate::hardware::gpu::GpuEvent;
+use engine::{Event, mix};
+use hardware::fabric::FabricEvent;
+use hardware::gpu::GpuEvent;
 
 /// What happens at a point in time.
 #[derive(Clone, Copy, Debug)]

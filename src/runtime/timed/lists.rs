@@ -1,6 +1,6 @@
 //! Lists of actions go round: most threads wait, and have none.
 
-use crate::protocols::contract::Action;
+use protocols::contract::Action;
 
 /// Empty lists, for the next threads that work.
 #[derive(Debug)]
@@ -74,8 +74,8 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::protocols::contract::{Process, Region, Route, Space, Step, Thread, Token, Via};
-    use crate::units::Bytes;
+    use protocols::contract::{Process, Region, Route, Space, Step, Thread, Token, Via};
+    use units::Bytes;
 
     #[test]
     fn what_actions_own_is_freed_with_them() {

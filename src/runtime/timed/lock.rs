@@ -16,8 +16,8 @@ use std::collections::VecDeque;
 use super::actor::{Entering, State};
 use super::turns::Steps;
 use super::{Lends, Machine, Part, Planted, Program, Timed};
-use crate::protocols::contract::{Guard, Process};
-use crate::units::{Time, TimeDelta};
+use protocols::contract::{Guard, Process};
+use units::{Time, TimeDelta};
 
 /// Who gets a lock that several threads wait for.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]

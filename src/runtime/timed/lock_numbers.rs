@@ -14,11 +14,11 @@
 //! with many ranks. What lies before the state of rank 0 is taken for whole lines.
 
 use super::{Arrived, Happening, Lends, Machine, Part, Phase, Program, Timed};
-use crate::hardware::core::Place;
-use crate::mpi::rma::ticket_lock::TicketLock;
-use crate::protocols::contract::{ASKED, Change, Counter, Lane, Process, Token};
-use crate::runtime::untimed::Choice;
-use crate::units::{Time, TimeDelta};
+use crate::untimed::Choice;
+use hardware::core::Place;
+use mpi::rma::ticket_lock::TicketLock;
+use protocols::contract::{ASKED, Change, Counter, Lane, Process, Token};
+use units::{Time, TimeDelta};
 
 /// A thread that waits for the value of a counter.
 #[derive(Clone, Copy, Debug)]

@@ -7,7 +7,7 @@
 //! Its holder keeps it while it changes the elements. Puts and gets take no mutex: they are copies.
 //!
 //! Whoever loads, stores, copies or updates waits for the lines that other cores have
-//! ([`Lines`](crate::hardware::lines::Lines)): the longest of their ways, and the rest fetched ahead. A
+//! ([`Lines`](hardware::lines::Lines)): the longest of their ways, and the rest fetched ahead. A
 //! store waits as well: what follows it in these calls, an atomic or a fence, would. The bytes change
 //! when the wait begins.
 //!
@@ -24,12 +24,12 @@
 //! has lines is known until the run ends, also of windows that were freed.
 
 use super::{Lends, Machine, Part, Program, Timed};
-use crate::hardware::core::Place;
-use crate::hardware::lines::Use;
-use crate::mpi::rma::ticket_lock::TicketLock;
-use crate::protocols::contract::{Region, Space};
-use crate::runtime::causes::Spent;
-use crate::units::{Bytes, Time, TimeDelta};
+use crate::causes::Spent;
+use hardware::core::Place;
+use hardware::lines::Use;
+use mpi::rma::ticket_lock::TicketLock;
+use protocols::contract::{Region, Space};
+use units::{Bytes, Time, TimeDelta};
 
 /// What a mutex is for.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]

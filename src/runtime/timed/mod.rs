@@ -48,38 +48,38 @@ use super::memory::{Memories, Parcel, Payload};
 use super::monitors::buffers::{Buffers, Lends};
 use super::monitors::{Monitor, Monitors, Violation, system};
 use super::untimed::Choice;
-use crate::engine::{LimitReached, Options, Simulation, SourceId, Tag};
-use crate::hardware::cluster::{Cluster, Posting};
-use crate::hardware::core::{IssueSlots, Noise, Place};
-use crate::hardware::fabric::{Delivery, FabricEvent, ResourceId, Schedule, Service};
-use crate::hardware::lines::Lines;
-use crate::hardware::profile::Profile;
-use crate::hardware::slow_core::SlowCore;
-use crate::hardware::topology::Topology;
-use crate::mpi::observation::Observation;
-use crate::mpi::rma::update::Effect;
-use crate::protocols::contract::{
-    Machine, Process, Program, ProtocolError, Region, Route, Thread, Token, Via,
-};
-use crate::units::{Time, TimeDelta};
 use actor::Actor;
 use costs::Costs;
 use device::Devices;
+use engine::{LimitReached, Options, Simulation, SourceId, Tag};
 use faults::Faults;
 pub use faults::Tally;
 use happening::{Happening, Phase};
+use hardware::cluster::{Cluster, Posting};
+use hardware::core::{IssueSlots, Noise, Place};
+use hardware::fabric::{Delivery, FabricEvent, ResourceId, Schedule, Service};
+use hardware::lines::Lines;
+use hardware::profile::Profile;
+use hardware::slow_core::SlowCore;
+use hardware::topology::Topology;
 use lists::Lists;
 pub use lock::LockOrder;
 use lock::Locks;
+use mpi::observation::Observation;
+use mpi::rma::update::Effect;
 pub use outcome::{Ending, Mark, Outcome, Ran, Used};
 pub use peer_copy::Kernel;
 use peer_copy::PeerCopies;
 use polling::{Entries, Poller, Routes};
+use protocols::contract::{
+    Machine, Process, Program, ProtocolError, Region, Route, Thread, Token, Via,
+};
 use slab::Slab;
 use stale::Stale;
 use standstill::Watch;
 use trail::Trail;
 pub use unfired::Unfired;
+use units::{Time, TimeDelta};
 use wires::{Channel, Content};
 
 /// How many channels a pass of the progress engine polls.

@@ -2,19 +2,19 @@
 
 use super::faults::Tally;
 use super::unfired::Unfired;
-use crate::engine::{Digest, LimitReached};
-use crate::hardware::fabric::{Kind, ResourceStats};
-use crate::protocols::contract::{Process, ProtocolError, Thread};
-use crate::runtime::account::Account;
-use crate::runtime::causes::Recorded;
-use crate::runtime::deadlock::{Blocked, Deadlock};
-use crate::runtime::faults::Failure;
-use crate::runtime::held::Held;
-use crate::runtime::memory::Memories;
-use crate::runtime::monitors::{Sometimes, Violation};
-use crate::runtime::told::Told;
-use crate::runtime::untimed::{Choice, CrashReport};
-use crate::units::Time;
+use crate::account::Account;
+use crate::causes::Recorded;
+use crate::deadlock::{Blocked, Deadlock};
+use crate::faults::Failure;
+use crate::held::Held;
+use crate::memory::Memories;
+use crate::monitors::{Sometimes, Violation};
+use crate::told::Told;
+use crate::untimed::{Choice, CrashReport};
+use engine::{Digest, LimitReached};
+use hardware::fabric::{Kind, ResourceStats};
+use protocols::contract::{Process, ProtocolError, Thread};
+use units::Time;
 
 /// A run that is over: what it did, and the states it ended in.
 #[derive(Clone, Debug)]
@@ -102,7 +102,7 @@ pub struct Outcome {
     pub choices: Vec<Choice>,
     /// The causes, where they were asked for.
     pub causes: Option<Box<Recorded>>,
-    /// The digest after each whole stretch of events ([`crate::engine::bisect`]).
+    /// The digest after each whole stretch of events ([`engine::bisect`]).
     pub checkpoints: Vec<Digest>,
     /// The events in words, where they were asked for.
     pub told: Vec<Told>,

@@ -12,8 +12,8 @@
 use super::actor::{Entering, State};
 use super::polling::{Polled, Position};
 use super::{Arrived, Happening, Lends, Machine, Part, Phase, Planted, Program, Timed};
-use crate::protocols::contract::{Entry, Lane, Process, Token};
-use crate::units::{Time, TimeDelta};
+use protocols::contract::{Entry, Lane, Process, Token};
+use units::{Time, TimeDelta};
 
 /// Polls that come to an end.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

@@ -16,15 +16,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::wires::{COPY, token};
 use super::{FabricSchedule, Happening, Lends, Machine, Part, Phase, Program, Timed};
-use crate::hardware::copies::CoreCopy;
-use crate::hardware::core::Place;
-use crate::hardware::fabric::{ConnId, Transfer};
-use crate::hardware::last_level::LastLevel;
-use crate::hardware::pinning::Pinning;
-use crate::hardware::profile::Profile;
-use crate::protocols::contract::{Process, Region, Space, Thread, Toward};
-use crate::runtime::causes::Spent;
-use crate::units::{Bytes, Time, TimeDelta};
+use crate::causes::Spent;
+use hardware::copies::CoreCopy;
+use hardware::core::Place;
+use hardware::fabric::{ConnId, Transfer};
+use hardware::last_level::LastLevel;
+use hardware::pinning::Pinning;
+use hardware::profile::Profile;
+use protocols::contract::{Process, Region, Space, Thread, Toward};
+use units::{Bytes, Time, TimeDelta};
 
 /// How the kernel lets a process copy from and into another one.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]

@@ -21,9 +21,9 @@ use std::sync::Arc;
 
 use super::costs::Costs;
 use super::{Arrived, Connections};
-use crate::hardware::core::Place;
-use crate::protocols::contract::{Lane, Lanes, Process};
-use crate::units::{Time, TimeDelta};
+use hardware::core::Place;
+use protocols::contract::{Lane, Lanes, Process};
+use units::{Time, TimeDelta};
 
 /// Which channel an arrival of each process joins; the same for all processes of a node.
 #[derive(Debug)]

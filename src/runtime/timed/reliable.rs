@@ -24,11 +24,11 @@ use super::faults::Armed;
 use super::slab::Slab;
 use super::wires::{RELIABLE, token};
 use super::{FabricSchedule, Happening, Lends, Machine, Process, Program, Timed};
-use crate::hardware::fabric::{ConnId, PathId, Transfer};
-use crate::hardware::reliable::{Answer, Receiver, Sender, Settings, Step};
-use crate::hardware::topology::LinkId;
-use crate::runtime::faults::{Effect, Failure, Transport};
-use crate::units::{Time, TimeDelta};
+use crate::faults::{Effect, Failure, Transport};
+use hardware::fabric::{ConnId, PathId, Transfer};
+use hardware::reliable::{Answer, Receiver, Sender, Settings, Step};
+use hardware::topology::LinkId;
+use units::{Time, TimeDelta};
 
 /// All reliable connections of a run.
 #[derive(Debug)]

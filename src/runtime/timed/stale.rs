@@ -9,8 +9,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::protocols::contract::{ASKED, Counter};
-use crate::units::{Time, TimeDelta};
+use protocols::contract::{ASKED, Counter};
+use units::{Time, TimeDelta};
 
 /// The past of the counters that are seen late.
 #[derive(Clone, Debug, Default)]
@@ -68,7 +68,7 @@ impl Stale {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocols::contract::Process;
+    use protocols::contract::Process;
 
     fn at(ns: u64) -> Time {
         Time::ZERO + TimeDelta::from_ns(ns)

@@ -23,10 +23,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::actor::State;
 use super::{Actor, Ending, Lends, Machine, Program, Timed};
-use crate::protocols::contract::{Process, Wait, WaitSet};
-use crate::runtime::deadlock::{self, ASKING, Blocked, Standing};
-use crate::runtime::fingerprint::Fingerprint;
-use crate::units::Time;
+use crate::deadlock::{self, ASKING, Blocked, Standing};
+use crate::fingerprint::Fingerprint;
+use protocols::contract::{Process, Wait, WaitSet};
+use units::Time;
 
 /// Calls in a row without a new state: more by far than those beside the last answer that is under way.
 const IN_VAIN: usize = 10_000;

@@ -6,11 +6,11 @@
 use super::trail::label_of;
 use super::wires::{COPY, RELIABLE, token_of};
 use super::{FlightKind, Happening, Lends, Machine, Program, Timed};
-use crate::hardware::fabric::{About, FabricEvent, ResourceId};
-use crate::hardware::gpu::is_gpu_token;
-use crate::protocols::contract::{Process, Thread, WaitSet};
-use crate::runtime::causes::Spender;
-use crate::runtime::told::{self, Told, Words};
+use crate::causes::Spender;
+use crate::told::{self, Told, Words};
+use hardware::fabric::{About, FabricEvent, ResourceId};
+use hardware::gpu::is_gpu_token;
+use protocols::contract::{Process, Thread, WaitSet};
 
 impl<M: Machine, P: Program<M>> Timed<M, P>
 where

@@ -8,8 +8,8 @@ use std::hint::black_box;
 
 use super::actor::Actor;
 use super::{Arrived, Content, Lends, Machine, Parcel, Part, Program, Timed};
-use crate::hardware::fabric::{ConnId, PathId};
-use crate::protocols::contract::{Process, Thread};
+use hardware::fabric::{ConnId, PathId};
+use protocols::contract::{Process, Thread};
 
 /// From so many processes on, each with one thread: the state of fewer lies in the caches.
 const MANY: usize = 512;

@@ -12,7 +12,7 @@
 //! alone. Who waits for a resource (a lock, a link) is told to wait for that, and the path does not
 //! go on with whoever holds it.
 //!
-//! Nothing of this is kept unless it is asked for ([`crate::engine::Options`]), and nothing of a run
+//! Nothing of this is kept unless it is asked for ([`engine::Options`]), and nothing of a run
 //! depends on it.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -20,14 +20,14 @@ use std::collections::{BTreeMap, VecDeque};
 use super::actor::Entering;
 use super::slab::Slab;
 use super::{Content, Flight, FlightKind, Happening, Lends, Machine, Part, Program, Timed};
-use crate::engine::causes::Keep;
-use crate::engine::{Causes, Moment, Run, Tag};
-use crate::hardware::fabric::{Leg, Stage, Told, WayName};
-use crate::hardware::gpu::is_gpu_token;
-use crate::protocols::contract::{Awaited, Process, Thread, WaitSet};
-use crate::runtime::causes::{Blocked, Message, Recorded, Spender, Spent};
-use crate::runtime::told::Words;
-use crate::units::{Time, TimeDelta};
+use crate::causes::{Blocked, Message, Recorded, Spender, Spent};
+use crate::told::Words;
+use engine::causes::Keep;
+use engine::{Causes, Moment, Run, Tag};
+use hardware::fabric::{Leg, Stage, Told, WayName};
+use hardware::gpu::is_gpu_token;
+use protocols::contract::{Awaited, Process, Thread, WaitSet};
+use units::{Time, TimeDelta};
 
 /// How many of the longest waits are kept.
 const WAITS: usize = 10;

@@ -25,7 +25,7 @@ use std::collections::VecDeque;
 
 use super::actor::{Entering, State};
 use super::{Account, Happening, Lends, LockOrder, Machine, Part, Phase, Process, Program, Timed};
-use crate::units::{Time, TimeDelta};
+use units::{Time, TimeDelta};
 
 /// The steps that a lock will take, and the event that was scheduled for the first of them.
 #[derive(Debug, Default)]

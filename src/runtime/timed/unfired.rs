@@ -6,9 +6,9 @@
 
 use super::faults::{Armed, Faults};
 use super::{Lends, Machine, Program, Timed};
-use crate::protocols::contract::Process;
-use crate::runtime::faults::{Begin, Effect, Fault};
-use crate::units::Time;
+use crate::faults::{Begin, Effect, Fault};
+use protocols::contract::Process;
+use units::Time;
 
 /// A fault that did nothing in a run.
 #[derive(Clone, Debug, Eq, PartialEq)]

@@ -1,4 +1,4 @@
-//! Where a run has a limit of memory, what it holds is counted now and then ([`crate::runtime::held`]).
+//! Where a run has a limit of memory, what it holds is counted now and then ([`crate::held`]).
 //!
 //! Between two looks lie so many events that looking costs nothing beside them, and that number depends
 //! on the run alone: it stops after the same event everywhere. An event can take much: where payload was
@@ -6,10 +6,10 @@
 //! comes when the run has ended well.
 
 use super::{Ending, Lends, Machine, Program, Timed, Trail};
-use crate::engine::LimitReached;
-use crate::runtime::held::{Held, Kind};
-use crate::runtime::memory::{Parcel, Payload};
-use crate::units::Bytes;
+use crate::held::{Held, Kind};
+use crate::memory::{Parcel, Payload};
+use engine::LimitReached;
+use units::Bytes;
 
 /// Events between two looks, at least: where bytes exist, an event can take many of them.
 const PHANTOM: u64 = 4096;

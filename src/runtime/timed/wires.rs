@@ -11,15 +11,15 @@ use super::{
     Arrived, Devices, FabricSchedule, Flight, FlightKind, Happening, Lends, Machine, Phase,
     Program, Timed,
 };
-use crate::hardware::cluster::Posting;
-use crate::hardware::core::Place;
-use crate::hardware::fabric::{ConnId, FabricEvent, PathId, Transfer};
-use crate::hardware::gpu::is_gpu_token;
-use crate::protocols::contract::{Lane, Process, Region, Route, Thread, Token, Via};
-use crate::runtime::faults::Failure;
-use crate::runtime::memory::Parcel;
-use crate::runtime::untimed::Choice;
-use crate::units::{Time, TimeDelta};
+use crate::faults::Failure;
+use crate::memory::Parcel;
+use crate::untimed::Choice;
+use hardware::cluster::Posting;
+use hardware::core::Place;
+use hardware::fabric::{ConnId, FabricEvent, PathId, Transfer};
+use hardware::gpu::is_gpu_token;
+use protocols::contract::{Lane, Process, Region, Route, Thread, Token, Via};
+use units::{Time, TimeDelta};
 
 /// Open channels by sending lane, each with its receiving lane and number, in the order of receivers:
 /// jobs in which everybody knows everybody are rare.

@@ -7,12 +7,12 @@
 //! waited for and all waits overlap. Nothing is done with what was read.
 
 use super::{Stage, World};
-use crate::protocols::contract::{Machine, Program};
-use crate::runtime::memory::Payload;
+use crate::memory::Payload;
+use protocols::contract::{Machine, Program};
 
 /// How far into a state is read.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::runtime) enum Depth {
+pub(crate) enum Depth {
     /// What its processes have: their threads and what these are about to do.
     Threads,
     /// What it shares with other states.
@@ -23,12 +23,12 @@ pub(in crate::runtime) enum Depth {
 
 impl Depth {
     /// In the order of the states that wait to be expanded: the next one is read last, and deepest.
-    pub(in crate::runtime) const IN_ORDER: [Self; 3] = [Self::Threads, Self::Values, Self::Itself];
+    pub(crate) const IN_ORDER: [Self; 3] = [Self::Threads, Self::Values, Self::Itself];
 }
 
 impl<M: Machine, P: Program<M>> World<M, P> {
     /// Reads a word of each piece at a depth.
-    pub(in crate::runtime) fn read_ahead(&self, depth: Depth) -> usize {
+    pub(crate) fn read_ahead(&self, depth: Depth) -> usize {
         match depth {
             Depth::Itself => self.read_itself(),
             Depth::Values => self.read_values(),

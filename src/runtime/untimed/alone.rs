@@ -1,13 +1,11 @@
 //! Steps that commute with everything that others may do: what partial-order rules follow alone.
 
 use super::{Choice, Crash, Instance, Operation, Stage, World};
-use crate::mpi::observation::{GroupFact, Observation};
-use crate::protocols::contract::{
-    Action, ActionOf, Input, Machine, Process, Program, Space, Thread,
-};
-use crate::runtime::fingerprint::Shared;
-use crate::runtime::monitors::buffers::Lends;
-use crate::runtime::rules::{breach, touches_window};
+use crate::fingerprint::Shared;
+use crate::monitors::buffers::Lends;
+use crate::rules::{breach, touches_window};
+use mpi::observation::{GroupFact, Observation};
+use protocols::contract::{Action, ActionOf, Input, Machine, Process, Program, Space, Thread};
 
 impl<M: Machine, P: Program<M>> World<M, P>
 where

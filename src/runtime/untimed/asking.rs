@@ -1,9 +1,9 @@
 //! Who asks for ever where no order of events ends the programs.
 
 use super::World;
-use crate::protocols::contract::{Machine, Program, Wait, WaitSet};
-use crate::runtime::deadlock::{self, ASKING, Deadlock, Standing};
-use crate::runtime::monitors::buffers::Lends;
+use crate::deadlock::{self, ASKING, Deadlock, Standing};
+use crate::monitors::buffers::Lends;
+use protocols::contract::{Machine, Program, Wait, WaitSet};
 
 impl<M: Machine, P: Program<M>> World<M, P>
 where

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use crate::protocols::contract::{Lane, Process, Route, Thread, Token, Via};
-use crate::runtime::connection::Move;
+use crate::connection::Move;
+use protocols::contract::{Lane, Process, Route, Thread, Token, Via};
 
 /// One thing that may happen next.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]

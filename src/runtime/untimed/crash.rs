@@ -9,10 +9,10 @@ use std::fmt;
 use std::hash::Hash;
 
 use super::{Channel, Choice, Operation, Port, Stage, World};
-use crate::protocols::contract::{Machine, Process, Program};
-use crate::runtime::deadlock::{Blocked, Deadlock};
-use crate::runtime::fingerprint::Shared;
-use crate::runtime::monitors::buffers::Lends;
+use crate::deadlock::{Blocked, Deadlock};
+use crate::fingerprint::Shared;
+use crate::monitors::buffers::Lends;
+use protocols::contract::{Machine, Process, Program};
 
 /// Whether a process may die; part of the state.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]

@@ -8,13 +8,13 @@ use std::rc::Rc;
 
 use super::World;
 use super::memo::{Known, Memo, Table};
-use crate::mpi::observation::Observation;
-use crate::mpi::rma::access::Touch;
-use crate::protocols::contract::{Machine, Process, Program, Region, Space};
-use crate::runtime::fingerprint::{Fingerprint, Named, Shared};
-use crate::runtime::monitors::buffers::Lends;
-use crate::runtime::monitors::windows::Windows;
-use crate::runtime::monitors::{Monitors, Sometimes, Violation};
+use crate::fingerprint::{Fingerprint, Named, Shared};
+use crate::monitors::buffers::Lends;
+use crate::monitors::windows::Windows;
+use crate::monitors::{Monitors, Sometimes, Violation};
+use mpi::observation::Observation;
+use mpi::rma::access::Touch;
+use protocols::contract::{Machine, Process, Program, Region, Space};
 
 /// What the monitors see of a turn.
 #[derive(Clone, Copy, Debug)]
@@ -41,7 +41,7 @@ pub(super) type Heard<T> = (Shared<T>, Met);
 
 /// What was met since somebody asked; mostly nothing.
 #[derive(Clone, Debug, Default)]
-pub(in crate::runtime) struct Met(Option<Rc<Sometimes>>);
+pub(crate) struct Met(Option<Rc<Sometimes>>);
 
 impl From<Sometimes> for Met {
     fn from(met: Sometimes) -> Self {
@@ -50,11 +50,11 @@ impl From<Sometimes> for Met {
 }
 
 impl Met {
-    pub(in crate::runtime) fn all(&self) -> Sometimes {
+    pub(crate) fn all(&self) -> Sometimes {
         self.0.as_deref().copied().unwrap_or_default()
     }
 
-    pub(in crate::runtime) fn add(&mut self, met: &Self) {
+    pub(crate) fn add(&mut self, met: &Self) {
         if let Some(more) = &met.0 {
             let all = self.0.as_ref().map(|all| Rc::new(all.plus(**more)));
             self.0 = all.or_else(|| met.0.clone());

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use super::World;
 use super::turns::Outside;
-use crate::mpi::observation::{MessageId, Observation};
-use crate::protocols::contract::{Action, ActionOf, Machine, Process, Program};
-use crate::protocols::typed::TypedCopy;
-use crate::runtime::monitors::buffers::{Lends, Lent, Statement, Typed};
+use crate::monitors::buffers::{Lends, Lent, Statement, Typed};
+use mpi::observation::{MessageId, Observation};
+use protocols::contract::{Action, ActionOf, Machine, Process, Program};
+use protocols::typed::TypedCopy;
 
 impl<M: Machine, P: Program<M>> World<M, P>
 where

@@ -12,11 +12,11 @@ use std::rc::Rc;
 use super::Port;
 use super::hearing::{Heard, Hears};
 use super::turns::Turned;
-use crate::protocols::contract::{ActionOf, InputOf, Machine, Program, Thread};
-use crate::runtime::explore::seen::Prints;
-use crate::runtime::fingerprint::{Fingerprint, Shared};
-use crate::runtime::monitors::Monitors;
-use crate::runtime::monitors::windows::Windows;
+use crate::explore::seen::Prints;
+use crate::fingerprint::{Fingerprint, Shared};
+use crate::monitors::Monitors;
+use crate::monitors::windows::Windows;
+use protocols::contract::{ActionOf, InputOf, Machine, Program, Thread};
 
 /// Nothing, or what is known so far; clones know the same.
 #[derive(Debug)]

@@ -5,8 +5,8 @@
 use std::hash::{Hash, Hasher};
 
 use super::{Crash, World};
-use crate::protocols::contract::{Machine, Program};
-use crate::runtime::fingerprint::{Fingerprint, become_others};
+use crate::fingerprint::{Fingerprint, become_others};
+use protocols::contract::{Machine, Program};
 
 impl<M: Machine, P: Program<M>> Clone for World<M, P> {
     fn clone(&self) -> Self {

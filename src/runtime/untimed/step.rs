@@ -5,17 +5,17 @@ use super::turns::{Outside, Turn};
 use super::{
     Channel, Choice, Does, Incoming, Instance, Mail, Operation, Stage, Strand, Touch, World,
 };
-use crate::mpi::observation::Observation;
-use crate::mpi::rma::access;
-use crate::mpi::rma::update::Effect;
-use crate::protocols::contract::{
+use crate::fingerprint::Shared;
+use crate::memory::Parcel;
+use crate::monitors::buffers::{Lends, Statement};
+use crate::rules::{Cut, Defect, Fault, breach};
+use mpi::observation::Observation;
+use mpi::rma::access;
+use mpi::rma::update::Effect;
+use protocols::contract::{
     Action, ActionOf, Change, Counter, Entry, Input, InputOf, Lane, Machine, Process, Program,
     ProtocolError, Region, Route, Space, Thread, Token, Toward, Via,
 };
-use crate::runtime::fingerprint::Shared;
-use crate::runtime::memory::Parcel;
-use crate::runtime::monitors::buffers::{Lends, Statement};
-use crate::runtime::rules::{Cut, Defect, Fault, breach};
 
 /// A choice that may not happen now.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
@@ -57,7 +57,7 @@ where
     }
 
     /// Whether a choice may happen now.
-    pub(in crate::runtime) fn offers(&self, choice: Choice) -> bool {
+    pub(crate) fn offers(&self, choice: Choice) -> bool {
         self.refusal(choice).is_none()
     }
 
@@ -66,7 +66,7 @@ where
     /// # Panics
     ///
     /// Where it is not, perhaps.
-    pub(in crate::runtime) fn make_happen(&mut self, choice: Choice) {
+    pub(crate) fn make_happen(&mut self, choice: Choice) {
         match choice {
             Choice::Enter { process, thread } => self.turn(Actor { process, thread }, Turn::Enter),
             Choice::Act { process, thread } => self.turn(Actor { process, thread }, Turn::Act),

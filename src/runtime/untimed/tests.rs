@@ -2,12 +2,12 @@
 //! runtime, and each planted defect that must not get past it.
 
 use super::*;
-use crate::mpi::envelope::{Context, Envelope, Rank, Selection};
-use crate::mpi::observation::{MessageId, Observation, ReceiveId};
-use crate::protocols::contract::{Action, Guard, Input, ProtocolError, Space, Step, Wait, WaitSet};
-use crate::runtime::explore::{self, Budget, Survey};
-use crate::runtime::monitors::buffers::{Lent, UseAs};
-use crate::units::Bytes;
+use crate::explore::{self, Budget, Survey};
+use crate::monitors::buffers::{Lent, UseAs};
+use mpi::envelope::{Context, Envelope, Rank, Selection};
+use mpi::observation::{MessageId, Observation, ReceiveId};
+use protocols::contract::{Action, Guard, Input, ProtocolError, Space, Step, Wait, WaitSet};
+use units::Bytes;
 
 const LEN: u64 = 12;
 

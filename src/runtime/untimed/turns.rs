@@ -13,13 +13,13 @@ use std::sync::Arc;
 use super::hearing::{Fact, Facts, Met};
 use super::step::Actor;
 use super::{Does, Instance, Mail, Port, World};
-use crate::mpi::observation::MessageId;
-use crate::protocols::contract::{
+use crate::fingerprint::{Fingerprint, Shared};
+use crate::memory::Memory;
+use crate::monitors::buffers::{Buffers, Lends, Typed};
+use mpi::observation::MessageId;
+use protocols::contract::{
     Action, ActionOf, Lane, Machine, Process, Program, Region, Route, Token, Via,
 };
-use crate::runtime::fingerprint::{Fingerprint, Shared};
-use crate::runtime::memory::Memory;
-use crate::runtime::monitors::buffers::{Buffers, Lends, Typed};
 
 /// What a thread does next, with what it takes from its channels.
 #[derive(Clone, Debug)]

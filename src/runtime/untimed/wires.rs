@@ -18,12 +18,12 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use super::{Choice, Mail, World};
-use crate::hardware::reliable::Settings;
-use crate::protocols::contract::{Machine, Process, Program, Route, Token, Via};
-use crate::runtime::connection::{Connection, Move, Wire};
-use crate::runtime::faults::Allowed;
-use crate::runtime::monitors::buffers::Lends;
-use crate::runtime::monitors::{Sometimes, Violation};
+use crate::connection::{Connection, Move, Wire};
+use crate::faults::Allowed;
+use crate::monitors::buffers::Lends;
+use crate::monitors::{Sometimes, Violation};
+use hardware::reliable::Settings;
+use protocols::contract::{Machine, Process, Program, Route, Token, Via};
 
 /// Which HCAs are connected by wires that are not to be trusted.
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]

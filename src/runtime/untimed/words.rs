@@ -1,12 +1,10 @@
 //! A choice in words: what is called, taken, moved, and where that stands in the scenario.
 
 use super::{Choice, Does, Operation, Stage, Strand, Touch, World};
-use crate::protocols::contract::{
-    Action, Machine, Process, Program, Route, Thread, Token, Toward, Via,
-};
-use crate::protocols::packing::Task;
-use crate::protocols::typed::TypedCopy;
-use crate::runtime::monitors::buffers::Lends;
+use crate::monitors::buffers::Lends;
+use protocols::contract::{Action, Machine, Process, Program, Route, Thread, Token, Toward, Via};
+use protocols::packing::Task;
+use protocols::typed::TypedCopy;
 
 impl<M: Machine, P: Program<M>> World<M, P>
 where

@@ -13,13 +13,13 @@ use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use crate::mpi::envelope::{Rank, TAG_UB};
-use crate::protocols::call::{Buffer, Call, Comm, Outcome, Peer, Reply, Requests, SendMode};
-use crate::protocols::contract::{Handle, Machine, Next, Program};
-use crate::runtime::loggops::schedule::{ANY, Kind, Op, Schedule, Until};
-use crate::runtime::monitors::Violation;
-use crate::workloads::truncation::too_short;
-use crate::workloads::windowed::{END, START};
+use crate::truncation::too_short;
+use crate::windowed::{END, START};
+use mpi::envelope::{Rank, TAG_UB};
+use protocols::call::{Buffer, Call, Comm, Outcome, Peer, Reply, Requests, SendMode};
+use protocols::contract::{Handle, Machine, Next, Program};
+use runtime::loggops::schedule::{ANY, Kind, Op, Schedule, Until};
+use runtime::monitors::Violation;
 
 /// The longest computation, in ns: 200 days, as for any field of a scenario.
 pub const LONGEST_CALC: u64 = 200 * 24 * 3600 * 1_000_000_000;
@@ -157,7 +157,7 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for Player {
 }
 
 impl Player {
-    pub(in crate::workloads) fn truncations(&self) -> impl Iterator<Item = Violation> {
+    pub(crate) fn truncations(&self) -> impl Iterator<Item = Violation> {
         self.truncated.iter().map(|op| {
             let Op { amount, rank, .. } = self.op(*op);
             let line = self.schedule.line(self.first + op).unwrap_or_default();

@@ -1,6 +1,6 @@
 //! The labels of one rank, found by their letters.
 
-use crate::runtime::loggops::schedule::Builder;
+use runtime::loggops::schedule::Builder;
 
 const EMPTY: u32 = u32::MAX;
 /// Slots at the start; a table that grew beyond `KEPT` is given back after its rank.

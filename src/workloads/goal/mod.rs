@@ -14,7 +14,7 @@
 //!
 //! [`read()`] takes such a text, [`write()`] makes one, and [`calls::Player`] is a rank that does what
 //! its schedule says by calls of MPI; [`record::record`] writes programs down as a schedule. Under the LogGOPS model schedules are replayed by
-//! [`runtime::loggops`](crate::runtime::loggops).
+//! [`runtime::loggops`].
 //!
 //! Source: the schedule language of LogGOPSim (`loggopsim`). Beyond what its scanner takes,
 //! comments may stand between any two words, and `tag`, `cpu` and `nic` come in any order.

@@ -8,7 +8,7 @@ use std::io::{BufRead, ErrorKind};
 
 use super::labels::Labels;
 use super::line::{Line, Token, What};
-use crate::runtime::loggops::schedule::{ANY, Builder, Edge, Kind, MOST_OPS, Op, Schedule, Until};
+use runtime::loggops::schedule::{ANY, Builder, Edge, Kind, MOST_OPS, Op, Schedule, Until};
 
 /// The longest line, in bytes.
 pub const LONGEST_LINE: usize = 1 << 16;

@@ -11,11 +11,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::protocols::call::{Call, Comm, Outcome, Peer, Reply, Requests, SendMode, Status};
-use crate::protocols::collectives::{At, Collective, Move, Round};
-use crate::protocols::contract::{Handle, Next, Program, Space};
-use crate::protocols::library::Library;
-use crate::runtime::loggops::schedule::{ANY, Builder, Edge, Kind, MOST_OPS, Op, Schedule, Until};
+use protocols::call::{Call, Comm, Outcome, Peer, Reply, Requests, SendMode, Status};
+use protocols::collectives::{At, Collective, Move, Round};
+use protocols::contract::{Handle, Next, Program, Space};
+use protocols::library::Library;
+use runtime::loggops::schedule::{ANY, Builder, Edge, Kind, MOST_OPS, Op, Schedule, Until};
 
 /// Marks the tags of collectives until those of the program are known.
 const OF_COLLECTIVE: u32 = 1 << 31;
@@ -249,7 +249,7 @@ impl Writer {
 
     fn received(&self, op: u32) -> Outcome {
         let Op { amount, peer, tag, .. } = self.ops[op as usize];
-        let source = (peer != ANY).then_some(crate::mpi::envelope::Rank(peer));
+        let source = (peer != ANY).then_some(mpi::envelope::Rank(peer));
         let tag = (tag != ANY).then(|| i32::try_from(tag).expect("it was given as one"));
         Outcome::Received(Status { source, tag, count: amount })
     }

@@ -2,7 +2,7 @@
 
 use std::io::{Result, Write};
 
-use crate::runtime::loggops::schedule::{ANY, Edge, Kind, Op, Schedule, Until};
+use runtime::loggops::schedule::{ANY, Edge, Kind, Op, Schedule, Until};
 
 /// Writes `schedule` so that reading gives it again.
 ///

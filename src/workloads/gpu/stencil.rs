@@ -15,14 +15,14 @@
 use std::sync::Arc;
 
 use super::{memory, packed, pattern, unpacked};
-use crate::mpi::datatype::Datatype;
-use crate::mpi::envelope::Rank;
-use crate::protocols::call::{Call, Comm, Peer};
-use crate::protocols::contract::{Next, Process, Region};
-use crate::protocols::device::{DeviceBuffer, DeviceExchange, DeviceWork, Stencil};
-use crate::protocols::packing::{Layout, Method, Refusal};
-use crate::workloads::ping_pong::{END, START};
-use crate::workloads::score::{Score, Section};
+use crate::ping_pong::{END, START};
+use crate::score::{Score, Section};
+use mpi::datatype::Datatype;
+use mpi::envelope::Rank;
+use protocols::call::{Call, Comm, Peer};
+use protocols::contract::{Next, Process, Region};
+use protocols::device::{DeviceBuffer, DeviceExchange, DeviceWork, Stencil};
+use protocols::packing::{Layout, Method, Refusal};
 
 /// Operations of a point, as SHOC counts them.
 const FLOPS: u64 = 11;

@@ -17,10 +17,10 @@ use std::sync::Arc;
 
 use super::PAIR;
 use super::traffic::{Totals, Traffic};
-use crate::mpi::envelope::Rank;
-use crate::protocols::call::{Buffer, Call, Comm, Outcome, Peer, Reply, Requests, SendMode};
-use crate::protocols::collectives::Collective;
-use crate::protocols::contract::{Handle, Machine, Next, Program};
+use mpi::envelope::Rank;
+use protocols::call::{Buffer, Call, Comm, Outcome, Peer, Reply, Requests, SendMode};
+use protocols::collectives::Collective;
+use protocols::contract::{Handle, Machine, Next, Program};
 
 use super::super::ping_pong::{END, START};
 

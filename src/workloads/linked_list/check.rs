@@ -4,9 +4,9 @@
 //! Source: `rma` Fig. 8; the check walks the memories after the run, at no simulated cost.
 
 use super::{ELEMENT, NEXT, NULL, WORD};
-use crate::protocols::contract::{Process, Region, Space};
-use crate::runtime::memory::Memories;
-use crate::runtime::monitors::Violation;
+use protocols::contract::{Process, Region, Space};
+use runtime::memory::Memories;
+use runtime::monitors::Violation;
 
 /// What is wrong with the list of `elements` that `size` ranks have made; `None` where nothing is.
 pub fn first_disorder(memories: &Memories, size: u32, elements: u32) -> Option<String> {

@@ -10,11 +10,11 @@
 //! Source: `rma` Sec. 5.2.1.
 
 use super::{HOST, Me, Steps, Turn, buffer, exclusive};
-use crate::mpi::envelope::Rank;
-use crate::mpi::observation::Observation;
-use crate::protocols::call::{Buffer, Call, Comm, Peer, SendMode};
-use crate::protocols::contract::{Next, Region};
-use crate::protocols::rma::call::{At, Operation, RmaCall};
+use mpi::envelope::Rank;
+use mpi::observation::Observation;
+use protocols::call::{Buffer, Call, Comm, Peer, SendMode};
+use protocols::contract::{Next, Region};
+use protocols::rma::call::{At, Operation, RmaCall};
 
 const TAG: i32 = 1;
 const ONE: Region = buffer(0, 1);

@@ -19,11 +19,11 @@ mod flawed;
 pub use flawed::Flaw;
 
 use super::{HOST, Me, NOBODY, Steps, Turn, WORD, buffer, compare_and_swap, read, swap};
-use crate::mpi::envelope::Rank;
-use crate::mpi::observation::Observation;
-use crate::protocols::call::{Buffer, Call, Comm, Peer, SendMode};
-use crate::protocols::contract::{Next, Region};
-use crate::protocols::rma::call::{At, RmaCall};
+use mpi::envelope::Rank;
+use mpi::observation::Observation;
+use protocols::call::{Buffer, Call, Comm, Peer, SendMode};
+use protocols::contract::{Next, Region};
+use protocols::rma::call::{At, RmaCall};
 
 /// The tail of the queue, behind the host's own `next`.
 const TAIL: At = At::contiguous(WORD, WORD);

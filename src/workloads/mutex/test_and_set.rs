@@ -4,9 +4,9 @@
 //! Source: Mellor-Crummey and Scott, 1991 (the baseline of that paper).
 
 use super::{HOST, Me, NOBODY, Pauses, Steps, Turn, WORD, buffer, compare_and_swap, swap};
-use crate::mpi::observation::Observation;
-use crate::protocols::contract::{Next, Region};
-use crate::protocols::rma::call::At;
+use mpi::observation::Observation;
+use protocols::contract::{Next, Region};
+use protocols::rma::call::At;
 
 const OWNER: At = At::contiguous(0, WORD);
 /// Nobody, and then this rank.

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{Does, Op, OpKind, Step};
-use crate::mpi::communicator::Communicators;
-use crate::mpi::envelope::TAG_UB;
-use crate::protocols::call::{Buffer, Call, Comm, Peer, Requests};
-use crate::protocols::contract::Handle;
+use mpi::communicator::Communicators;
+use mpi::envelope::TAG_UB;
+use protocols::call::{Buffer, Call, Comm, Peer, Requests};
+use protocols::contract::Handle;
 
 /// One thing wrong with one operation.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]

@@ -1,6 +1,6 @@
 //! What the calls of a program returned.
 
-use crate::protocols::call::{Outcome, Status};
+use protocols::call::{Outcome, Status};
 
 /// What one call returned.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]

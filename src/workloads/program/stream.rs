@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use super::record::{Ending, Record, Returned};
 use super::{Does, Step, buffer_of};
-use crate::protocols::call::{Call, Outcome, Reply, Requests, SendMode, Status};
-use crate::protocols::contract::{Handle, Machine, Next, Program};
-use crate::runtime::monitors::Violation;
-use crate::workloads::truncation::too_short;
+use crate::truncation::too_short;
+use protocols::call::{Call, Outcome, Reply, Requests, SendMode, Status};
+use protocols::contract::{Handle, Machine, Next, Program};
+use runtime::monitors::Violation;
 
 /// The checked program of one rank: how far it is, what is open, and what its calls returned.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -62,7 +62,7 @@ impl ProgramStream {
     }
 
     /// Receives of this program, that of `rank`, which got more than they had room for.
-    pub(in crate::workloads) fn truncations(&self, rank: u32) -> impl Iterator<Item = Violation> {
+    pub(crate) fn truncations(&self, rank: u32) -> impl Iterator<Item = Violation> {
         self.records.iter().flat_map(move |record| {
             record.returned.endings().filter_map(move |ending| match ending {
                 Ending::Over { outcome: Outcome::Truncated(status), .. } => {

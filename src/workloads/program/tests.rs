@@ -1,16 +1,16 @@
 //! Checks of programs as they are read, and of the books that a stream keeps.
 
 use super::*;
-use crate::mpi::communicator::Communicators;
-use crate::mpi::envelope::Rank;
-use crate::protocols::call::{Outcome, Reply, Requests, Status};
-use crate::protocols::contract::{Handle, Next, Process};
-use crate::protocols::library::{Endpoints, Job, Library, SharedJob};
-use crate::protocols::rendezvous::{Cooperation, Protocol};
-use crate::runtime::deadlock::Blocked;
-use crate::runtime::memory::Payload;
-use crate::runtime::{explore, untimed};
-use crate::units::Bytes;
+use mpi::communicator::Communicators;
+use mpi::envelope::Rank;
+use protocols::call::{Outcome, Reply, Requests, Status};
+use protocols::contract::{Handle, Next, Process};
+use protocols::library::{Endpoints, Job, Library, SharedJob};
+use protocols::rendezvous::{Cooperation, Protocol};
+use runtime::deadlock::Blocked;
+use runtime::memory::Payload;
+use runtime::{explore, untimed};
+use units::Bytes;
 
 const WORLD: Comm = Comm(0);
 
@@ -252,7 +252,7 @@ fn head_to_head(eager: u64) -> untimed::World<Library, ProgramStream> {
         cell: Bytes::new(8192),
         cells: 4,
         adapters: false,
-        rma: crate::protocols::rma::Settings::default(),
+        rma: protocols::rma::Settings::default(),
     });
     let library = |rank| Library::new(job.clone(), Process(rank));
     let processes = (0..2).map(|rank| (library(rank), vec![programs.stream(rank as usize)]));

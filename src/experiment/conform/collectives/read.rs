@@ -3,12 +3,12 @@
 use serde::Deserialize;
 
 use super::{Case, Element, Taking};
-use crate::experiment::conform::VectorError;
-use crate::mpi::envelope::Rank;
-use crate::mpi::operator::{Datatype, Operator, Reduction};
-use crate::protocols::call::Comm;
-use crate::protocols::collectives::{Block, Blocks, Collective};
-use crate::protocols::contract::{Region, Space};
+use crate::conform::VectorError;
+use mpi::envelope::Rank;
+use mpi::operator::{Datatype, Operator, Reduction};
+use protocols::call::Comm;
+use protocols::collectives::{Block, Blocks, Collective};
+use protocols::contract::{Region, Space};
 
 /// What was found is wrong, in words.
 type Problem = String;

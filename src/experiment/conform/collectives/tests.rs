@@ -41,7 +41,7 @@ struct Careless {
 impl World for Careless {
     fn run(
         &self,
-        _: &crate::workloads::program::Programs,
+        _: &workloads::program::Programs,
         _: u64,
     ) -> Result<Box<dyn super::super::Finished>, String> {
         Err("only collectives".to_owned())

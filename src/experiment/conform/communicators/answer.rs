@@ -6,11 +6,11 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use super::{How, Meeting, Operation};
-use crate::mpi::cartesian::{Cartesian, CartesianError, Dimension};
-use crate::mpi::communicator::{Communicators, Comparison};
-use crate::mpi::envelope::Rank;
-use crate::mpi::group::{self, Choice, Group, Range, Translation};
-use crate::mpi::intercommunicator::{Caller, Intercommunicator, Intercommunicators, Side};
+use mpi::cartesian::{Cartesian, CartesianError, Dimension};
+use mpi::communicator::{Communicators, Comparison};
+use mpi::envelope::Rank;
+use mpi::group::{self, Choice, Group, Range, Translation};
+use mpi::intercommunicator::{Caller, Intercommunicator, Intercommunicators, Side};
 
 /// Fields, or why the simulator refuses.
 type Answer = Result<Map<String, Value>, Box<dyn Error>>;

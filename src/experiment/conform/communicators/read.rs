@@ -6,9 +6,9 @@ use serde_json::{Map, Value, json};
 
 use super::super::VectorError;
 use super::{Case, How, Meeting, Operation};
-use crate::mpi::cartesian::Dimension;
-use crate::mpi::envelope::Rank;
-use crate::mpi::group::{Choice, Group, Range};
+use mpi::cartesian::Dimension;
+use mpi::envelope::Rank;
+use mpi::group::{Choice, Group, Range};
 
 /// A case as it stands in the file: inputs and outcome side by side.
 #[derive(Deserialize)]

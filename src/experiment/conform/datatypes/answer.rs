@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::mpi::datatype::{Datatype, DatatypeError, Encoding, Segment, pack, unpack};
+use mpi::datatype::{Datatype, DatatypeError, Encoding, Segment, pack, unpack};
 
 /// The largest buffer that is made for a case, in bytes.
 const BUFFER_MAX: u64 = 64 << 20;

@@ -6,11 +6,11 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{Case, Disputed};
-use crate::experiment::conform::VectorError;
-use crate::experiment::diagnostic::{Diagnostic, Diagnostics};
-use crate::experiment::json::parse;
-use crate::experiment::schema::datatypes;
-use crate::mpi::datatype::Datatype;
+use crate::conform::VectorError;
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::json::parse;
+use crate::schema::datatypes;
+use mpi::datatype::Datatype;
 
 /// All further fields are what the library says.
 #[derive(Deserialize)]

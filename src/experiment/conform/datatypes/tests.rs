@@ -1,7 +1,7 @@
 //! The recorded cases, and what must be found wrong.
 
 use super::*;
-use crate::experiment::conform::{Cases, Simulated, VectorError, Vectors, Verdict, judge};
+use crate::conform::{Cases, Simulated, VectorError, Vectors, Verdict, judge};
 
 const NAMED: &str = include_str!("../../../../tests/vectors/datatypes_named.json");
 const RANDOM: &str = include_str!("../../../../tests/vectors/datatypes_random.json");
@@ -89,7 +89,7 @@ fn trees_that_are_no_types_are_refused_by_case_and_level() {
 #[test]
 fn a_type_without_bounds_is_not_tried() {
     let datatype =
-        Datatype::vector(2, 1, 1 << 40, &Datatype::named(crate::mpi::datatype::Primitive::Byte));
+        Datatype::vector(2, 1, 1 << 40, &Datatype::named(mpi::datatype::Primitive::Byte));
     let case = Case { id: 0, datatype: datatype.unwrap(), count: 1, expected: Map::new() };
     let mismatch = case.mismatch().expect("it is not tried").to_string();
     assert!(mismatch.ends_with("at most 67108864 B are tried"), "{mismatch}");

@@ -4,9 +4,9 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::VectorError;
-use crate::mpi::envelope::Rank;
-use crate::protocols::call::{Comm, Peer, SendMode};
-use crate::workloads::program::{Op, OpKind, Programs};
+use mpi::envelope::Rank;
+use protocols::call::{Comm, Peer, SendMode};
+use workloads::program::{Op, OpKind, Programs};
 
 /// One recorded program.
 #[derive(Clone, Debug)]

@@ -1,7 +1,7 @@
 //! The recorded cases, under the rules of the library that was recorded and under others.
 
 use super::*;
-use crate::experiment::conform::{Cases, SCHEDULES, Simulated, Vectors, judge};
+use crate::conform::{Cases, SCHEDULES, Simulated, Vectors, judge};
 
 const RECORDED: [(&str, usize); 4] = [
     (include_str!("../../../../tests/vectors/rma_misuse_len2.json"), 506),

@@ -4,13 +4,13 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::{Case, Does, Kind, Op, Step, Sync};
-use crate::mpi::envelope::Rank;
-use crate::mpi::operator::{Datatype, Operator};
-use crate::mpi::rma::synchronisation::{LockKind, RankSet};
-use crate::mpi::rma::update::Update;
-use crate::protocols::call::{Call, Comm, Reply, Requests};
-use crate::protocols::contract::{Handle, Machine, Next, Program, Region, Space};
-use crate::protocols::rma::call::{At, FenceAssert, Flavor, Operation, RmaCall, Win, address};
+use mpi::envelope::Rank;
+use mpi::operator::{Datatype, Operator};
+use mpi::rma::synchronisation::{LockKind, RankSet};
+use mpi::rma::update::Update;
+use protocols::call::{Call, Comm, Reply, Requests};
+use protocols::contract::{Handle, Machine, Next, Program, Region, Space};
+use protocols::rma::call::{At, FenceAssert, Flavor, Operation, RmaCall, Win, address};
 
 /// The program.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]

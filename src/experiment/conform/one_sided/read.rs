@@ -4,11 +4,11 @@ use serde::Deserialize;
 use serde_json::{Number, Value};
 
 use super::{Case, Does, Kind, Op, Step, Sync};
-use crate::experiment::conform::VectorError;
-use crate::mpi::operator::{Datatype, Operator};
-use crate::mpi::rma::synchronisation::LockKind;
-use crate::mpi::rma::update::{Effect, Update};
-use crate::protocols::rma::call::{At, Flavor};
+use crate::conform::VectorError;
+use mpi::operator::{Datatype, Operator};
+use mpi::rma::synchronisation::LockKind;
+use mpi::rma::update::{Effect, Update};
+use protocols::rma::call::{At, Flavor};
 
 /// What was found is wrong, in words.
 type Problem = String;

@@ -1,7 +1,7 @@
 //! The recorded cases through the library under random orders of events, for every way to set it.
 
 use super::*;
-use crate::experiment::conform::{Cases, Simulated, Vectors, judge};
+use crate::conform::{Cases, Simulated, Vectors, judge};
 
 const RECORDED: &str = include_str!("../../../../tests/vectors/rma.json");
 

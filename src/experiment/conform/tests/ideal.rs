@@ -8,15 +8,13 @@ use std::collections::{BTreeMap, VecDeque};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-use crate::experiment::conform::{Finished, Sent, World};
-use crate::mpi::communicator::Communicators;
-use crate::mpi::envelope::{Envelope, Rank, Selection};
-use crate::mpi::matching::{MatchingEngine, Unexpected};
-use crate::protocols::call::{
-    Buffer, Call, Comm, Outcome, Peer, Reply, Requests, SendMode, Status,
-};
-use crate::protocols::contract::{Handle, Next};
-use crate::workloads::program::{ProgramStream, Programs, Record};
+use crate::conform::{Finished, Sent, World};
+use mpi::communicator::Communicators;
+use mpi::envelope::{Envelope, Rank, Selection};
+use mpi::matching::{MatchingEngine, Unexpected};
+use protocols::call::{Buffer, Call, Comm, Outcome, Peer, Reply, Requests, SendMode, Status};
+use protocols::contract::{Handle, Next};
+use workloads::program::{ProgramStream, Programs, Record};
 
 /// What an ideal library may get wrong, for tests of the judge.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

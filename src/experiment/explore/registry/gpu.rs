@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use super::Planted;
 use super::jobs::{APART, Subject, WORLD, job, single};
-use crate::experiment::explore::Size;
-use crate::mpi::datatype::{Datatype, Primitive};
-use crate::mpi::envelope::Rank;
-use crate::protocols::call::{Call, Peer};
-use crate::protocols::contract::{Process, Region, Space};
-use crate::protocols::device::{DeviceBuffer, DeviceExchange};
-use crate::protocols::packing::{Layout, Method};
-use crate::runtime::memory::Memories;
-use crate::runtime::monitors::Violation;
+use crate::explore::Size;
+use mpi::datatype::{Datatype, Primitive};
+use mpi::envelope::Rank;
+use protocols::call::{Call, Peer};
+use protocols::contract::{Process, Region, Space};
+use protocols::device::{DeviceBuffer, DeviceExchange};
+use protocols::packing::{Layout, Method};
+use runtime::memory::Memories;
+use runtime::monitors::Violation;
 
 /// Three doubles, 16 B apart: more than an eager message holds.
 fn buffer(id: u32, method: Method) -> DeviceBuffer {

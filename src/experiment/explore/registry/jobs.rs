@@ -3,26 +3,26 @@
 use std::sync::Arc;
 
 use super::{MOST_OPS, Planted};
-use crate::experiment::explore::Size;
-use crate::experiment::explore::script::Script;
-use crate::experiment::explore::subject::Start;
-use crate::mpi::communicator::Communicators;
-use crate::mpi::envelope::Rank;
-use crate::mpi::operator::{Datatype, Operator, Reduction};
-use crate::mpi::rma::update::Effect;
-use crate::protocols::call::{Buffer, Call, Comm, Peer, Requests, SendMode};
-use crate::protocols::collectives::{Algorithm, Blocks, Collective, Kind};
-use crate::protocols::contract::{Handle, Next, Process, Program, Region, Space};
-use crate::protocols::library::{Endpoints, Job, Library, SharedJob};
-use crate::protocols::rendezvous::{Cooperation, Protocol, Scheme};
-use crate::protocols::rma::call::{At, Flavor, LockKind, Operation, RmaCall, Spacing, Win};
-use crate::protocols::rma::{self, Transport};
-use crate::runtime::memory::Payload;
-use crate::runtime::monitors::Violation;
-use crate::runtime::untimed::{Choice, World};
-use crate::units::Bytes;
-use crate::workloads::agent::Assisted;
-use crate::workloads::mutex::{self, Contender, Cycles, Pauses, contenders};
+use crate::explore::Size;
+use crate::explore::script::Script;
+use crate::explore::subject::Start;
+use mpi::communicator::Communicators;
+use mpi::envelope::Rank;
+use mpi::operator::{Datatype, Operator, Reduction};
+use mpi::rma::update::Effect;
+use protocols::call::{Buffer, Call, Comm, Peer, Requests, SendMode};
+use protocols::collectives::{Algorithm, Blocks, Collective, Kind};
+use protocols::contract::{Handle, Next, Process, Program, Region, Space};
+use protocols::library::{Endpoints, Job, Library, SharedJob};
+use protocols::rendezvous::{Cooperation, Protocol, Scheme};
+use protocols::rma::call::{At, Flavor, LockKind, Operation, RmaCall, Spacing, Win};
+use protocols::rma::{self, Transport};
+use runtime::memory::Payload;
+use runtime::monitors::Violation;
+use runtime::untimed::{Choice, World};
+use units::Bytes;
+use workloads::agent::Assisted;
+use workloads::mutex::{self, Contender, Cycles, Pauses, contenders};
 
 pub(super) type Subject = Start<Library, Script>;
 

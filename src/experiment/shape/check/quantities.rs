@@ -5,7 +5,7 @@ use super::super::super::diagnostic::{Diagnostic, Diagnostics, Span, quote};
 use super::super::super::json::Number;
 use super::super::nearest;
 use super::steps;
-use crate::units::{Dimension, QuantityError, parse_quantity};
+use units::{Dimension, QuantityError, parse_quantity};
 
 /// An example of a quantity of each dimension.
 fn example(dimension: Dimension) -> &'static str {

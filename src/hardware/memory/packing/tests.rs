@@ -1,6 +1,6 @@
 use super::*;
-use crate::engine::Streams;
-use crate::hardware::profile::least;
+use crate::profile::least;
+use engine::Streams;
 
 /// 48 KiB, 2 MiB of 16 ways and 64 MiB; copies of 160, 50 and 16 GB/s, in memory of 6 GB/s.
 const MACHINE: [(&str, &str); 14] = [

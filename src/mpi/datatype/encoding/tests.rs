@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::mpi::datatype::{Order, pack};
+use crate::datatype::{Order, pack};
 
 fn double() -> Datatype {
     Datatype::named(Primitive::Double)

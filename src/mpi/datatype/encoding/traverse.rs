@@ -22,7 +22,7 @@
 //! indexed block nodes are not printed there.
 
 use super::{Encoding, NodeKind, WORD, bits, field};
-use crate::mpi::datatype::DatatypeError;
+use crate::datatype::DatatypeError;
 
 /// One primitive: where it lies, where it goes, and its size, all in bytes.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]

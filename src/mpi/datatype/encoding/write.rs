@@ -1,7 +1,7 @@
 //! Writing nodes and lists.
 
 use super::{Encoding, EncodingError, FIXED_MAX, LOOKASIDE_MAX, NodeKind, WORD, bits, field};
-use crate::mpi::datatype::{Datatype, DatatypeError, Dimension, Kind, Part, Primitive, Unit};
+use crate::datatype::{Datatype, DatatypeError, Dimension, Kind, Part, Primitive, Unit};
 
 /// Encodes `count` elements.
 pub(super) fn encode(datatype: &Datatype, count: u64) -> Result<Encoding, EncodingError> {

@@ -13,7 +13,7 @@ use std::ops::Range;
 use super::{
     Access, AccumulateOps, Clash, Conflict, MemoryModel, Together, Touch, Under, together,
 };
-use crate::mpi::envelope::Rank;
+use crate::envelope::Rank;
 
 /// A piece of memory in its group: class of its length, start, end.
 type Piece = (u32, u64, u64);

@@ -1,7 +1,7 @@
 //! The tables, cell by cell, and the checker against one that compares every pair.
 
 use super::*;
-use crate::engine::Streams;
+use engine::Streams;
 
 /// The printed tables: rows and columns load, store, get, put, accumulate.
 const PRINTED: [[[&str; 5]; 5]; 2] = [

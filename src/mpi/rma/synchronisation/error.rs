@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::{Epoch, Event, LockKind, RankSet, Rules, Synchronisation};
-use crate::mpi::envelope::Rank;
+use crate::envelope::Rank;
 
 /// The calls by name, in the order in which they are listed.
 const CALLS: [&str; 18] = [

@@ -3,7 +3,7 @@
 mod legality;
 
 use super::*;
-use crate::engine::Streams;
+use engine::Streams;
 
 const ME: Rank = Rank(0);
 const OTHER: Rank = Rank(1);

@@ -1,6 +1,6 @@
 use super::*;
-use crate::engine::streams::{Stream, Streams};
-use crate::protocols::xios_ep::rank_map::Place;
+use crate::xios_ep::rank_map::Place;
+use engine::streams::{Stream, Streams};
 
 fn all(root: Rank) -> [Collective; 10] {
     [

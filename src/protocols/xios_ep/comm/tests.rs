@@ -1,5 +1,5 @@
 use super::*;
-use crate::engine::streams::Streams;
+use engine::streams::Streams;
 
 fn parts(counts: &[u32]) -> Vec<Part<u64>> {
     let map = layout(counts, Empty::Allowed).unwrap();

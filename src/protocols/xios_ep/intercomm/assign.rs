@@ -17,8 +17,8 @@
 use std::fmt;
 
 use super::Members;
-use crate::mpi::envelope::Rank;
-use crate::mpi::intercommunicator::Side;
+use mpi::envelope::Rank;
+use mpi::intercommunicator::Side;
 
 /// What the leaders tell each other first.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]

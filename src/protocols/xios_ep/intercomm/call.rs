@@ -12,8 +12,8 @@ use std::sync::Arc;
 
 use super::assign::Card;
 use super::members::{Members, Thread};
-use crate::mpi::envelope::Rank;
-use crate::mpi::intercommunicator::Side;
+use mpi::envelope::Rank;
+use mpi::intercommunicator::Side;
 
 /// What the endpoints of one side pass, besides the peer communicator.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::mpi::envelope::Rank;
-use crate::protocols::xios_ep::rank_map::{Place, RankMap};
+use crate::xios_ep::rank_map::{Place, RankMap};
+use mpi::envelope::Rank;
 
 /// A thread of the job: the identity of an endpoint, whatever its communicator.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]

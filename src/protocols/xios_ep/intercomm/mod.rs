@@ -34,8 +34,8 @@ pub use members::{Members, MembersError, Thread};
 pub use route::{Channel, RankOutOfRange, Route};
 
 use super::rank_map::RankMap;
-use crate::mpi::envelope::Rank;
-use crate::mpi::intercommunicator::Side;
+use mpi::envelope::Rank;
+use mpi::intercommunicator::Side;
 
 /// An entry of a local or remote rank map.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]

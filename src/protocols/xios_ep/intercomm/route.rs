@@ -11,10 +11,10 @@
 //! Source: `xios-ep` Sec. 7; the second pair of lookups is printed the other way round there.
 
 use super::{Entry, Intercomm};
-use crate::mpi::envelope::Rank;
-use crate::mpi::intercommunicator::Side;
-use crate::protocols::xios_ep::rank_map::Place;
-use crate::protocols::xios_ep::tag::{Fields, TagError};
+use crate::xios_ep::rank_map::Place;
+use crate::xios_ep::tag::{Fields, TagError};
+use mpi::envelope::Rank;
+use mpi::intercommunicator::Side;
 
 /// The communicator of MPI that carries a message.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]

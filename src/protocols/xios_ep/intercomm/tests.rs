@@ -1,11 +1,11 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::engine::streams::{Stream, Streams};
-use crate::mpi::group::Group;
-use crate::mpi::intercommunicator as plain;
-use crate::protocols::xios_ep::rank_map::Place;
-use crate::protocols::xios_ep::tag::Fields;
+use crate::xios_ep::rank_map::Place;
+use crate::xios_ep::tag::Fields;
+use engine::streams::{Stream, Streams};
+use mpi::group::Group;
+use mpi::intercommunicator as plain;
 
 /// A thread, as `process.thread`.
 fn thread(text: &str) -> Thread {
@@ -18,7 +18,7 @@ fn members(text: &str) -> Arc<Members> {
 }
 
 /// Both calls, as programs make them that know each other's leader in `peer`.
-pub(in crate::protocols::xios_ep) fn callers(
+pub(in crate::xios_ep) fn callers(
     sides: [&Arc<Members>; 2],
     leaders: [u32; 2],
     peer: &Members,
@@ -50,7 +50,7 @@ fn world(sides: &[Arc<Members>; 2]) -> Members {
 }
 
 /// Four processes with two threads each: A has the first of each, B the second.
-pub(in crate::protocols::xios_ep) fn example() -> Intercomm {
+pub(in crate::xios_ep) fn example() -> Intercomm {
     of("0.0 1.0 2.0 3.0", "0.1 1.1 2.1 3.1")
 }
 
@@ -268,7 +268,7 @@ fn members_that_do_not_go_with_their_places_are_refused() {
 }
 
 /// Random sides over up to five processes, with random leaders and a shuffled peer communicator.
-pub(in crate::protocols::xios_ep) fn random(stream: &mut Stream) -> ([Caller; 2], Members) {
+pub(in crate::xios_ep) fn random(stream: &mut Stream) -> ([Caller; 2], Members) {
     loop {
         let mut below = |n: u64| u32::try_from(stream.below(n)).unwrap();
         let (processes, threads, both) = (1 + below(5), 1 + below(4), 2 + below(2));

@@ -2,11 +2,11 @@
 
 use super::Seat;
 use super::thread::{Endpoint, Goal, Member};
-use crate::mpi::envelope::Rank;
-use crate::protocols::call::Comm;
-use crate::protocols::contract::{Handle, Process, Thread, Wait, WaitSet};
-use crate::protocols::xios_ep::message::Wanted;
-use crate::protocols::xios_ep::request::{self, State};
+use crate::call::Comm;
+use crate::contract::{Handle, Process, Thread, Wait, WaitSet};
+use crate::xios_ep::message::Wanted;
+use crate::xios_ep::request::{self, State};
+use mpi::envelope::Rank;
 
 impl Endpoint {
     /// What the program's call, which stands at `origin`, waits for by asking; `None` where it does not

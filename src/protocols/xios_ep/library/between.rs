@@ -22,17 +22,17 @@ use std::sync::Arc;
 use super::making::{Made, Opened, Wish};
 use super::thread::{Endpoint, Member, Step};
 use super::{Found, SharedOp, SharedReply};
-use crate::mpi::envelope::Rank;
-use crate::mpi::intercommunicator::Side;
-use crate::protocols::call::{Comm, CommCall, Over, Peer, Reply};
-use crate::protocols::contract::Thread;
-use crate::protocols::xios_ep::intercomm::{
+use crate::call::{Comm, CommCall, Over, Peer, Reply};
+use crate::contract::Thread;
+use crate::xios_ep::intercomm::{
     self, Caller, Channel, Intercomm, Members, Thread as Identity, couple,
 };
-use crate::protocols::xios_ep::merge::{Merged, merge};
-use crate::protocols::xios_ep::message::{self, Probed, RelocateError};
-use crate::protocols::xios_ep::rank_map::{Place, RankMap};
-use crate::protocols::xios_ep::tag::{Fields, TagError};
+use crate::xios_ep::merge::{Merged, merge};
+use crate::xios_ep::message::{self, Probed, RelocateError};
+use crate::xios_ep::rank_map::{Place, RankMap};
+use crate::xios_ep::tag::{Fields, TagError};
+use mpi::envelope::Rank;
+use mpi::intercommunicator::Side;
 
 /// What a call on an intercommunicator is refused with.
 pub(super) const OFFERED: &str =

@@ -23,9 +23,9 @@ use std::sync::Arc;
 use super::joined::{Joined, shape, unfit};
 use super::thread::{Endpoint, Goal, Member, Stage, Step};
 use super::{SharedOp, Showing, Shown};
-use crate::protocols::call::{Call, Comm, Reply};
-use crate::protocols::collectives::{Collective, Kind, Work};
-use crate::protocols::contract::{Region, Space};
+use crate::call::{Call, Comm, Reply};
+use crate::collectives::{Collective, Kind, Work};
+use crate::contract::{Region, Space};
 
 /// A collective that the program is inside.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]

@@ -14,13 +14,13 @@
 use std::sync::Arc;
 
 use super::Shown;
-use crate::mpi::envelope::Rank;
-use crate::mpi::operator::Side;
-use crate::protocols::call::Comm;
-use crate::protocols::collectives::{Block, Blocks, Collective, Kind, Work};
-use crate::protocols::contract::{Region, Space};
-use crate::protocols::xios_ep::collective::{self, Collective as Shape};
-use crate::protocols::xios_ep::rank_map::{Place, RankMap};
+use crate::call::Comm;
+use crate::collectives::{Block, Blocks, Collective, Kind, Work};
+use crate::contract::{Region, Space};
+use crate::xios_ep::collective::{self, Collective as Shape};
+use crate::xios_ep::rank_map::{Place, RankMap};
+use mpi::envelope::Rank;
+use mpi::operator::Side;
 
 /// One endpoint in one collective.
 #[derive(Debug)]

@@ -22,13 +22,13 @@ use std::sync::Arc;
 use super::between::{Between, Known, Meeting, OFFERED};
 use super::thread::{Endpoint, Goal, Member, Stage, Step};
 use super::{SharedOp, SharedReply, Showing, Shown};
-use crate::mpi::envelope::Rank;
-use crate::mpi::group::Choice;
-use crate::protocols::call::{Call, Comm, CommCall, Reply};
-use crate::protocols::contract::Thread;
-use crate::protocols::xios_ep::collective::caller;
-use crate::protocols::xios_ep::rank_map::RankMap;
-use crate::protocols::xios_ep::split;
+use crate::call::{Call, Comm, CommCall, Reply};
+use crate::contract::Thread;
+use crate::xios_ep::collective::caller;
+use crate::xios_ep::rank_map::RankMap;
+use crate::xios_ep::split;
+use mpi::envelope::Rank;
+use mpi::group::Choice;
 
 /// What an endpoint wants.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]

@@ -47,20 +47,20 @@ use std::sync::Arc;
 use super::comm::{CreateError, Empty, layout};
 use super::message::{Message, Probed, Wanted};
 use super::rank_map::RankMap;
-use crate::mpi::envelope::Rank;
-use crate::mpi::operator::Reduction;
-use crate::protocols::call::{Call, Comm, Reply};
-use crate::protocols::collectives::{Collective, Work};
-use crate::protocols::contract::{
+use crate::call::{Call, Comm, Reply};
+use crate::collectives::{Collective, Work};
+use crate::contract::{
     Action, Awaited, Entry, Guard, Handle, Input, Keeps, Lane, Lanes, Machine, Process,
     ProtocolError, Region, Thread, Wait, WaitSet,
 };
-use crate::protocols::library::{Library, Packet, SharedJob};
-use crate::protocols::note::Note;
-use crate::protocols::rma::call::Win;
+use crate::library::{Library, Packet, SharedJob};
+use crate::note::Note;
+use crate::rma::call::Win;
 pub use between::Across;
 pub use joined::among_processes;
 pub use making::{Opened, Wish};
+use mpi::envelope::Rank;
+use mpi::operator::Reduction;
 use shared::Shared;
 pub use shared::{Counts, Variant};
 pub use thread::{EpThread, Member, Waiting};
@@ -286,7 +286,7 @@ impl Machine for EpLibrary {
     type Reply = EpReply;
 
     fn name_of(packet: &Packet) -> String {
-        crate::protocols::library::Library::name_of(packet)
+        crate::library::Library::name_of(packet)
     }
 
     fn guard(&self, thread: Thread, entry: &Entry<'_, EpCall>) -> Option<Guard> {

@@ -25,12 +25,12 @@ use super::between::OFFERED;
 use super::start::{NUMBERS, UNKNOWN};
 use super::thread::{Endpoint, Goal, Member, Stage, Step};
 use super::{SharedOp, Showing, Shown};
-use crate::mpi::envelope::Rank;
-use crate::mpi::rma::synchronisation::RankSet;
-use crate::protocols::call::{Call, Reply};
-use crate::protocols::contract::Region;
-use crate::protocols::rma::call::{Flavor, Operation, RmaCall, Win};
-use crate::protocols::xios_ep::window::{Party, Windows};
+use crate::call::{Call, Reply};
+use crate::contract::Region;
+use crate::rma::call::{Flavor, Operation, RmaCall, Win};
+use crate::xios_ep::window::{Party, Windows};
+use mpi::envelope::Rank;
+use mpi::rma::synchronisation::RankSet;
 
 /// A window of endpoints, as one of them has it.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
@@ -147,7 +147,7 @@ impl Endpoint {
     }
 
     /// Where it waits for the others of its process in a one-sided call.
-    pub(super) fn meets_in(&self) -> crate::protocols::call::Comm {
+    pub(super) fn meets_in(&self) -> crate::call::Comm {
         let Goal::Windows(Acts { member, .. }) = &self.goal else {
             unreachable!("{:?} is no one-sided call", self.goal)
         };
@@ -321,7 +321,7 @@ impl Endpoint {
 
     /// The number that MPI has for one of the windows: no other window of the process has it.
     fn window(&self, win: Win, index: u32) -> Option<Win> {
-        let world = &self.comms[&crate::protocols::call::Comm::default()].map;
+        let world = &self.comms[&crate::call::Comm::default()].map;
         let width = world.processes().map(|process| world.local_size(process)).max()?;
         let number = u32::from(win.0).checked_mul(width)?.checked_add(index)?;
         u16::try_from(number).ok().map(Win)

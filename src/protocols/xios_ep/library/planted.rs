@@ -4,13 +4,13 @@
 
 use super::Across;
 use super::thread::{Endpoint, Step};
-use crate::mpi::envelope::Rank;
-use crate::mpi::intercommunicator::Side;
-use crate::protocols::call::{Outcome, Reply, Status};
-use crate::protocols::contract::Handle;
-use crate::protocols::mutant::Mutant;
-use crate::protocols::xios_ep::intercomm::{Channel, Route};
-use crate::protocols::xios_ep::tag::{Fields, LOCAL_MAX, USER_MAX};
+use crate::call::{Outcome, Reply, Status};
+use crate::contract::Handle;
+use crate::mutant::Mutant;
+use crate::xios_ep::intercomm::{Channel, Route};
+use crate::xios_ep::tag::{Fields, LOCAL_MAX, USER_MAX};
+use mpi::envelope::Rank;
+use mpi::intercommunicator::Side;
 
 impl Endpoint {
     fn has(&self, mutant: Mutant) -> bool {

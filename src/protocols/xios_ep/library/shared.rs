@@ -8,15 +8,15 @@ use super::joined::differ;
 use super::making::Opened;
 use super::thread::Member;
 use super::{EpAction, EpReply, Found, Note, Seat, SharedOp, SharedReply, Showing, Shown};
-use crate::mpi::matching::Search;
-use crate::mpi::operator::Reduction;
-use crate::protocols::call::{Call, Comm};
-use crate::protocols::collectives::Work;
-use crate::protocols::contract::{Action, Handle, Process, ProtocolError, Step, Thread};
-use crate::protocols::xios_ep::comm::{Entered, Part};
-use crate::protocols::xios_ep::message::{self, Message, Probed, RelocateError, Wanted};
-use crate::protocols::xios_ep::rank_map::{Place, RankMap};
-use crate::protocols::xios_ep::request::Pending;
+use crate::call::{Call, Comm};
+use crate::collectives::Work;
+use crate::contract::{Action, Handle, Process, ProtocolError, Step, Thread};
+use crate::xios_ep::comm::{Entered, Part};
+use crate::xios_ep::message::{self, Message, Probed, RelocateError, Wanted};
+use crate::xios_ep::rank_map::{Place, RankMap};
+use crate::xios_ep::request::Pending;
+use mpi::matching::Search;
+use mpi::operator::Reduction;
 
 /// How the lock of the library behaves.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]

@@ -2,14 +2,14 @@
 
 use super::Seat;
 use super::thread::{Endpoint, Goal, Member, Open, Stage, Step};
-use crate::mpi::envelope::Rank;
-use crate::protocols::call::{Buffer, Call, Comm, Peer, Reply, SendMode};
-use crate::protocols::collectives::Collective;
-use crate::protocols::contract::{Handle, Machine};
-use crate::protocols::library::Library;
-use crate::protocols::xios_ep::message::Wanted;
-use crate::protocols::xios_ep::request::{self, Request, State};
-use crate::protocols::xios_ep::tag::{Fields, TagError, USER_MAX};
+use crate::call::{Buffer, Call, Comm, Peer, Reply, SendMode};
+use crate::collectives::Collective;
+use crate::contract::{Handle, Machine};
+use crate::library::Library;
+use crate::xios_ep::message::Wanted;
+use crate::xios_ep::request::{self, Request, State};
+use crate::xios_ep::tag::{Fields, TagError, USER_MAX};
+use mpi::envelope::Rank;
 
 /// What a communicator is that no call has made.
 pub(super) const UNKNOWN: &str = "the endpoint has no such communicator";

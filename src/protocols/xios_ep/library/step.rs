@@ -11,11 +11,11 @@
 use super::making::Made;
 use super::thread::{Endpoint, Goal, Stage, Step, Waiting, Walk};
 use super::{EpReply, Found, Seat, SharedOp, SharedReply};
-use crate::mpi::envelope::Rank;
-use crate::protocols::call::{Call, Comm, Outcome, Peer, Reply, Status};
-use crate::protocols::contract::Handle;
-use crate::protocols::xios_ep::message::{ANY, Message, Probed};
-use crate::protocols::xios_ep::request::{self, Heard, State};
+use crate::call::{Call, Comm, Outcome, Peer, Reply, Status};
+use crate::contract::Handle;
+use crate::xios_ep::message::{ANY, Message, Probed};
+use crate::xios_ep::request::{self, Heard, State};
+use mpi::envelope::Rank;
 
 /// Receives that have their message.
 type Served = Box<[(Handle, Message<Found>)]>;

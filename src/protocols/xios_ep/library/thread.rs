@@ -8,15 +8,15 @@ use super::collective::{At, Joint};
 use super::making::{Made, Making};
 use super::one_sided::{Acts, Opened};
 use super::{EpCall, EpLibrary, EpReply, Found, Seat, SharedOp};
-use crate::protocols::call::{Buffer, Call, Comm, Outcome, Reply, Requests};
-use crate::protocols::contract::{Handle, Next, Program, Region, Thread, WaitSet};
-use crate::protocols::library::Library;
+use crate::call::{Buffer, Call, Comm, Outcome, Reply, Requests};
+use crate::contract::{Handle, Next, Program, Region, Thread, WaitSet};
+use crate::library::Library;
 #[cfg(feature = "mutants")]
-use crate::protocols::mutant::Mutant;
-use crate::protocols::rma::call::Win;
-use crate::protocols::xios_ep::message::{Message, Wanted};
-use crate::protocols::xios_ep::rank_map::{Place, RankMap};
-use crate::protocols::xios_ep::request::{self, Request};
+use crate::mutant::Mutant;
+use crate::rma::call::Win;
+use crate::xios_ep::message::{Message, Wanted};
+use crate::xios_ep::rank_map::{Place, RankMap};
+use crate::xios_ep::request::{self, Request};
 
 /// What a wait does while MPI has the request.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]

@@ -1,13 +1,13 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::engine::streams::Streams;
-use crate::mpi::group::Group;
-use crate::mpi::intercommunicator as plain;
-use crate::protocols::call::Comm;
-use crate::protocols::xios_ep::comm;
-use crate::protocols::xios_ep::intercomm::tests::{example, random};
-use crate::protocols::xios_ep::intercomm::{MpiCreate, create};
+use crate::call::Comm;
+use crate::xios_ep::comm;
+use crate::xios_ep::intercomm::tests::{example, random};
+use crate::xios_ep::intercomm::{MpiCreate, create};
+use engine::streams::Streams;
+use mpi::group::Group;
+use mpi::intercommunicator as plain;
 
 /// All of each side say the same.
 fn merged(intercomm: &Intercomm, high: [bool; 2]) -> Merged {

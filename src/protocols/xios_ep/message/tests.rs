@@ -1,8 +1,8 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::engine::streams::Streams;
-use crate::protocols::call::Comm;
+use crate::call::Comm;
+use engine::streams::Streams;
 
 fn message(id: u64, source: u32, tag: i32) -> Message<u64> {
     Message { message: id, source: Rank(source), tag }

@@ -2,12 +2,12 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::*;
-use crate::engine::streams::{Stream, Streams};
-use crate::mpi::envelope::{Context, Envelope, Rank, Selection};
-use crate::mpi::matching::MatchingEngine;
-use crate::protocols::call::Comm;
-use crate::protocols::xios_ep::rank_map::RankMap;
-use crate::protocols::xios_ep::tag::Fields;
+use crate::call::Comm;
+use crate::xios_ep::rank_map::RankMap;
+use crate::xios_ep::tag::Fields;
+use engine::streams::{Stream, Streams};
+use mpi::envelope::{Context, Envelope, Rank, Selection};
+use mpi::matching::MatchingEngine;
 
 /// MPI's queue of one process, which its probe empties from the head.
 type Queue = VecDeque<Probed<u64>>;

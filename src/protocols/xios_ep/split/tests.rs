@@ -1,10 +1,10 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::engine::streams::{Stream, Streams};
-use crate::mpi::group::Group;
-use crate::protocols::call::Comm;
-use crate::protocols::xios_ep::comm;
+use crate::call::Comm;
+use crate::xios_ep::comm;
+use engine::streams::{Stream, Streams};
+use mpi::group::Group;
 
 fn choice(color: impl Into<Option<i32>>, key: i32) -> Choice {
     Choice { color: color.into(), key }

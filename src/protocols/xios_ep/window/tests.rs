@@ -1,5 +1,5 @@
 use super::*;
-use crate::engine::streams::Streams;
+use engine::streams::Streams;
 
 /// Two threads on process 0, three on process 1, the server is process 2.
 fn example() -> Windows {

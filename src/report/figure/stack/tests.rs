@@ -1,5 +1,5 @@
 use super::*;
-use crate::report::sample;
+use crate::sample;
 
 /// A sweep of ways with the parts of a message's time, at one and at two threads.
 fn ways(all: &[(&str, [f64; 3])]) -> RunResult {

@@ -12,12 +12,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::mpi::datatype::{Difference, Primitive};
-use crate::mpi::envelope::{Envelope, Rank};
-use crate::mpi::observation::{MessageId, Observation};
-use crate::protocols::contract::{Action, Process};
-use crate::protocols::typed::Elements;
-use crate::runtime::monitors::{Moment, Violation};
+use crate::monitors::{Moment, Violation};
+use mpi::datatype::{Difference, Primitive};
+use mpi::envelope::{Envelope, Rank};
+use mpi::observation::{MessageId, Observation};
+use protocols::contract::{Action, Process};
+use protocols::typed::Elements;
 
 const TYPES: &str = "a receive names the types that its message was sent with, one by one";
 
@@ -121,8 +121,8 @@ fn broken(sent: &Typed, receive: &Statement, parted: &Difference) -> Violation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mpi::datatype::Datatype;
-    use crate::mpi::envelope::Context;
+    use mpi::datatype::Datatype;
+    use mpi::envelope::Context;
 
     const MESSAGE: MessageId = MessageId { process: 0, serial: 3 };
 

@@ -5,8 +5,8 @@
 //! call different functions are no matter of this file (C4), nor are lists of blocks, which may differ.
 
 use super::Violation;
-use crate::mpi::envelope::Rank;
-use crate::mpi::observation::Argument;
+use mpi::envelope::Rank;
+use mpi::observation::Argument;
 
 const AGREE: &str = "all ranks of a collective give the same root, operator, type and length";
 

@@ -4,7 +4,7 @@
 //! hears of many others over time holds few at once.
 
 use super::{Message, Ring};
-use crate::mpi::observation::MessageId;
+use mpi::observation::MessageId;
 
 /// The lists of one receiver, in the order of senders.
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]

@@ -13,9 +13,9 @@
 use std::collections::BTreeMap;
 
 use super::{Matching, broken};
-use crate::mpi::envelope::{Envelope, Rank};
-use crate::mpi::observation::{MessageId, Observation, ReceiveId};
-use crate::runtime::monitors::{Moment, Violation};
+use crate::monitors::{Moment, Violation};
+use mpi::envelope::{Envelope, Rank};
+use mpi::observation::{MessageId, Observation, ReceiveId};
 
 const READY: &str = "the receive of a ready send is posted before the send starts";
 
@@ -46,12 +46,12 @@ impl Ready {
 
 impl Matching {
     /// Keeps from now on when receives are posted.
-    pub(in crate::runtime::monitors) fn expect_ready_sends(&mut self) {
+    pub(in crate::monitors) fn expect_ready_sends(&mut self) {
         self.ready.posted.get_or_insert_default();
     }
 
     /// A fact in which a ready send may be concerned, before the others are told of it.
-    pub(in crate::runtime::monitors) fn of_ready(
+    pub(in crate::monitors) fn of_ready(
         &mut self,
         fact: &Observation,
         moment: impl FnOnce() -> Moment,
@@ -139,10 +139,10 @@ fn early(start: &Start, posted: Option<Moment>) -> Violation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mpi::envelope::{Context, Selection};
-    use crate::protocols::contract::Process;
-    use crate::runtime::monitors::Monitor;
-    use crate::units::{Time, TimeDelta};
+    use crate::monitors::Monitor;
+    use mpi::envelope::{Context, Selection};
+    use protocols::contract::Process;
+    use units::{Time, TimeDelta};
 
     fn sent(serial: u32, ready: bool) -> Observation {
         let envelope = Envelope { context: Context(0), source: Rank(0), dest: Rank(1), tag: 5 };

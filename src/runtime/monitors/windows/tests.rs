@@ -1,8 +1,8 @@
 //! What a monitor is told of a window of ranks 0 to 2, and what it finds.
 
 use super::*;
-use crate::mpi::operator::Datatype;
-use crate::mpi::rma::access::Change;
+use mpi::operator::Datatype;
+use mpi::rma::access::Change;
 
 const WINDOW: u32 = 7;
 const SHARED: Reach = Reach::Lock(LockKind::Shared);

@@ -1,8 +1,8 @@
 //! Threads that run ahead of the clock: what nobody else can tell them anything about needs no events.
 
-use crate::protocols::contract::{Machine, Program};
-use crate::runtime::monitors::buffers::Lends;
-use crate::runtime::timed::{Happening, Phase, Timed};
+use crate::monitors::buffers::Lends;
+use crate::timed::{Happening, Phase, Timed};
+use protocols::contract::{Machine, Program};
 
 /// Most lists that threads run ahead in one event: a program without end must not stop the clock.
 const LISTS_AHEAD: u32 = 1024;
@@ -12,7 +12,7 @@ where
     M::Call: Lends,
 {
     /// Threads that run ahead go on, for a bounded number of lists.
-    pub(in crate::runtime::timed) fn run_ahead(&mut self) {
+    pub(in crate::timed) fn run_ahead(&mut self) {
         for _ in 0..LISTS_AHEAD {
             let Some((thread, at)) = self.ahead.pop() else { return };
             self.list_end(thread, at);

@@ -1,16 +1,16 @@
 //! Copies inside a process, and what costs as much: the core is busy, and memory may share.
 
-use crate::hardware::copies::CoreCopy;
-use crate::hardware::fabric::{ConnId, Transfer};
-use crate::hardware::lines::Use;
-use crate::mpi::rma::update::Effect;
-use crate::protocols::contract::{Machine, Process, Program, Region, Space};
-use crate::protocols::typed::TypedCopy;
-use crate::runtime::causes::Spent;
-use crate::runtime::monitors::buffers::Lends;
-use crate::runtime::timed::wires::{COPY, token};
-use crate::runtime::timed::{FabricSchedule, Happening, Part, Phase, Timed};
-use crate::units::{Bytes, Time};
+use crate::causes::Spent;
+use crate::monitors::buffers::Lends;
+use crate::timed::wires::{COPY, token};
+use crate::timed::{FabricSchedule, Happening, Part, Phase, Timed};
+use hardware::copies::CoreCopy;
+use hardware::fabric::{ConnId, Transfer};
+use hardware::lines::Use;
+use mpi::rma::update::Effect;
+use protocols::contract::{Machine, Process, Program, Region, Space};
+use protocols::typed::TypedCopy;
+use units::{Bytes, Time};
 
 impl<M: Machine, P: Program<M>> Timed<M, P>
 where
@@ -45,7 +45,7 @@ where
     }
 
     /// The core gathers or scatters the pieces of a buffer, undisturbed by other cores: see
-    /// [`packing`](crate::hardware::memory::packing).
+    /// [`packing`](hardware::memory::packing).
     pub(super) fn pack(
         &mut self,
         thread: u32,
@@ -103,7 +103,7 @@ where
     }
 
     /// The core begins a copy beyond its caches: memory shares it with others.
-    pub(in crate::runtime::timed) fn copy_start(&mut self, thread: u32) {
+    pub(in crate::timed) fn copy_start(&mut self, thread: u32) {
         let now = self.simulation.now();
         let actor = &self.actors[thread as usize];
         let (bytes, place) = (actor.copying.0.as_u64(), actor.placement.place);
@@ -115,7 +115,7 @@ where
     }
 
     /// The copy is done: the list goes on.
-    pub(in crate::runtime::timed) fn copied(&mut self, thread: u32) {
+    pub(in crate::timed) fn copied(&mut self, thread: u32) {
         let now = self.simulation.now();
         let actor = self.actor(thread);
         if actor.peer_copy.is_some() {

@@ -6,11 +6,11 @@
 use std::sync::Arc;
 
 use super::{After, Timed};
-use crate::protocols::contract::{Action, ActionOf, Machine, Process, Program, Via};
-use crate::runtime::causes::Spent;
-use crate::runtime::monitors::buffers::Lends;
-use crate::runtime::timed::{Content, FlightKind, Part};
-use crate::units::{Bytes, Time};
+use crate::causes::Spent;
+use crate::monitors::buffers::Lends;
+use crate::timed::{Content, FlightKind, Part};
+use protocols::contract::{Action, ActionOf, Machine, Process, Program, Via};
+use units::{Bytes, Time};
 
 impl<M: Machine, P: Program<M>> Timed<M, P>
 where

@@ -1,10 +1,10 @@
 //! Threads that the first one of their process creates, and waits for.
 
 use super::State;
-use crate::protocols::contract::{Machine, Process, Program};
-use crate::runtime::monitors::buffers::Lends;
-use crate::runtime::timed::{Happening, Part, Phase, Timed};
-use crate::units::Time;
+use crate::monitors::buffers::Lends;
+use crate::timed::{Happening, Part, Phase, Timed};
+use protocols::contract::{Machine, Process, Program};
+use units::Time;
 
 impl<M: Machine, P: Program<M>> Timed<M, P>
 where

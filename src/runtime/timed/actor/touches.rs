@@ -4,14 +4,14 @@
 //! nobody can tell.
 
 use super::State;
-use crate::hardware::lines::Use;
-use crate::mpi::rma::access::Touch;
-use crate::protocols::contract::{Machine, Next, Program, Region};
-use crate::runtime::causes::Spent;
-use crate::runtime::monitors::buffers::Lends;
-use crate::runtime::timed::{Happening, Part, Phase, Timed};
-use crate::runtime::untimed::Choice;
-use crate::units::{Bytes, Time, TimeDelta};
+use crate::causes::Spent;
+use crate::monitors::buffers::Lends;
+use crate::timed::{Happening, Part, Phase, Timed};
+use crate::untimed::Choice;
+use hardware::lines::Use;
+use mpi::rma::access::Touch;
+use protocols::contract::{Machine, Next, Program, Region};
+use units::{Bytes, Time, TimeDelta};
 
 impl<M: Machine, P: Program<M>> Timed<M, P>
 where
@@ -91,7 +91,7 @@ where
     }
 
     /// The time of a load, a store or a copy has come.
-    pub(in crate::runtime::timed) fn touched(&mut self, thread: u32) {
+    pub(in crate::timed) fn touched(&mut self, thread: u32) {
         let now = self.simulation.now();
         let touch = self.actor(thread).touches.take().expect("the event was made for one");
         if let Next::Copy(from, to) = touch {

@@ -1,6 +1,6 @@
 //! Reports: tables, machine-readable output, figures, pages.
 //!
-//! Everything here turns a [`RunResult`](crate::experiment::results::RunResult) into text and
+//! Everything here turns a [`RunResult`](experiment::results::RunResult) into text and
 //! changes no number on the way: JSON and CSV carry the shortest decimal that reads back as the
 //! same value; tables and figures round for the eye only.
 

@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 fn main() -> io::Result<()> {
-    let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("set by cargo"));
+    let here = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("set by cargo"));
+    let root = here.join("../..").canonicalize()?;
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("set by cargo"));
     let mut code = String::new();
     for (name, folder) in
         [("MODELS", "models"), ("SCENARIOS", "scenarios"), ("BASELINES", "traces/baselines/main")]
     {
-        println!("cargo::rerun-if-changed={folder}");
+        println!("cargo::rerun-if-changed={}", root.join(folder).display());
         let mut files = Vec::new();
         collect(&root.join(folder), &mut files)?;
         files.sort();

@@ -8,7 +8,7 @@ pub mod eager;
 pub mod library;
 #[cfg(feature = "mutants")]
 pub mod mutant;
-pub(crate) mod note;
+pub mod note;
 pub mod packing;
 pub mod rendezvous;
 pub mod rma;
