@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use std::iter;
 use std::path::{Path, PathBuf};
 
 use super::args::{CheckArguments, CheckOutput};
@@ -50,6 +51,21 @@ struct Checked {
 }
 
 impl Checked {
+    /// A scenario that was not run; what is wrong with its files was told with its place.
+    fn refused(scenario: String, failure: Failure) -> Self {
+        let problem = match failure {
+            Failure::Problem(problem) => {
+                Problem { what: format!("{scenario}: {}", problem.what), ..problem }
+            }
+            Failure::Said(exit) => {
+                let what = format!("{scenario} was not run: see its errors");
+                Problem { exit, ..Problem::new(&codes::SCENARIO_REFUSED, what) }
+            }
+        };
+        let status = CheckStatus::Failed;
+        Self { scenario, status, result: None, comparison: None, problem: Some(problem) }
+    }
+
     /// Whether its only problem is a baseline without any of its metrics.
     fn compared_nothing(&self) -> bool {
         let code = self.problem.as_ref().map(|problem| problem.code.code);
@@ -60,7 +76,7 @@ impl Checked {
 /// Checks scenarios, or saves their results as a baseline.
 pub(super) fn check(terminal: Terminal, arguments: &CheckArguments) -> Outcome {
     let given = scenarios(&arguments.scenarios)?;
-    let jobs = prepare(terminal, arguments, &given)?;
+    let (jobs, refused) = prepare(terminal, arguments, &given)?;
     let page = report_file(arguments, &jobs)?;
     let rules = rules(arguments, &jobs)?;
     let advice = "no result was compared; run the command again".to_owned();
@@ -70,8 +86,9 @@ pub(super) fn check(terminal: Terminal, arguments: &CheckArguments) -> Outcome {
     let mut checked = Vec::new();
     for job in &jobs {
         let result = simulate(arguments, &job.plan, &interrupt, &|| bar.inc(1))?;
-        checked.push(judge(job, result, &rules));
+        checked.push(judge(job, result, &rules, baseline_name(arguments)));
     }
+    checked.extend(refused);
     bar.finish_and_clear();
     if let Some(name) = &arguments.save_baseline {
         return save(terminal, arguments, name, &jobs, &checked);
@@ -152,34 +169,43 @@ pub(super) fn below(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     Ok(all)
 }
 
-/// Reads and checks every scenario and every baseline, before anything runs.
+/// Reads and checks every scenario and every baseline, before anything runs: those that can be run,
+/// and those that were refused.
 fn prepare(
     terminal: Terminal,
     arguments: &CheckArguments,
     given: &[String],
-) -> Result<Vec<Job>, Failure> {
+) -> Result<(Vec<Job>, Vec<Checked>), Failure> {
     let library = library(arguments.models.as_deref())?;
-    let (mut jobs, mut refused) = (Vec::new(), 0);
+    let (mut jobs, mut refused) = (Vec::new(), Vec::new());
     for scenario in given {
-        let (scenario, library) = (scenario.clone(), library.clone());
-        let job = load(terminal, &Request { scenario, library, ..Request::default() })
-            .and_then(|plan| with_baseline(terminal, arguments, plan));
+        let request =
+            Request { scenario: scenario.clone(), library: library.clone(), ..Request::default() };
+        let job = load(terminal, &request).map_err(|failure| (scenario.clone(), failure)).and_then(
+            |plan| {
+                let name = plan.name.clone();
+                with_baseline(terminal, arguments, plan).map_err(|failure| (name, failure))
+            },
+        );
         match job {
             Ok(job) => jobs.push(job),
-            Err(failure) => {
-                let exit = told(terminal, failure);
-                refused = if refused == 0 { exit } else { refused };
-            }
+            Err((name, failure)) => refused.push(Checked::refused(name, failure)),
         }
-    }
-    if refused != 0 {
-        return Err(Failure::Said(refused));
     }
     no_name_twice(&jobs)?;
     if jobs.is_empty() {
-        return Err(Problem::new(&codes::NO_SCENARIOS, "there are 0 scenarios to check").into());
+        return Err(match refused.first_mut().and_then(|one| one.problem.take()) {
+            Some(problem) => {
+                refused
+                    .iter()
+                    .filter_map(|one| one.problem.as_ref())
+                    .for_each(|one| terminal.problem(one));
+                Failure::Problem(problem)
+            }
+            None => Problem::new(&codes::NO_SCENARIOS, "there are 0 scenarios to check").into(),
+        });
     }
-    Ok(jobs)
+    Ok((jobs, refused))
 }
 
 /// Refuses two files of one name: they would share a baseline.
@@ -200,16 +226,6 @@ fn no_name_twice(jobs: &[Job]) -> Result<(), Failure> {
     Ok(())
 }
 
-fn told(terminal: Terminal, failure: Failure) -> u8 {
-    match failure {
-        Failure::Said(exit) => exit,
-        Failure::Problem(problem) => {
-            terminal.problem(&problem);
-            problem.exit
-        }
-    }
-}
-
 /// The baseline of a scenario, if there is one; of the right scenario and version.
 fn with_baseline(
     terminal: Terminal,
@@ -228,7 +244,8 @@ fn with_baseline(
         return Err(Failure::Said(diagnostics.exit_code()));
     };
     if saving.is_none() {
-        fits(&plan, &baseline, arguments.any_version).map_err(|why| refusal(&why))?;
+        fits(&plan, &baseline, arguments.any_version)
+            .map_err(|why| refusal(&why, baseline_name(arguments)))?;
     }
     let inputs = inputs::machines_moved(&plan, &path, &baseline.machines);
     Ok(Job { plan, baseline: Some(baseline), inputs })
@@ -238,23 +255,26 @@ fn baseline_name(arguments: &CheckArguments) -> &str {
     arguments.baseline.as_deref().unwrap_or(baseline::MAIN)
 }
 
-fn refusal(error: &CheckError) -> Problem {
+/// `name` is that of the baseline.
+fn refusal(error: &CheckError, name: &str) -> Problem {
+    let save = format!("`mpisim check --save-baseline {name} SCENARIO`");
     let (code, help) = match error {
         CheckError::OtherScenario { .. } => (
             &codes::OTHER_SCENARIO,
-            "if the change is meant, save the baseline anew with `mpisim check --save-baseline \
-             main SCENARIO`",
+            format!("if the change is meant, save the baseline anew with {save}"),
         ),
-        CheckError::OtherVersion { .. } => {
-            (&codes::OTHER_TOOL, "compare nevertheless with `--any-version`, or save it anew")
-        }
+        CheckError::OtherVersion { .. } => (
+            &codes::OTHER_TOOL,
+            format!("compare nevertheless with `--any-version`, or save it anew with {save}"),
+        ),
         CheckError::OtherUnit { .. } => (
             &codes::OTHER_SCENARIO,
-            "units are the program's: a baseline is saved, not edited; save it anew with `mpisim \
-             check --save-baseline`",
+            format!(
+                "units are the program's: a baseline is saved, not edited; save it anew with {save}"
+            ),
         ),
         CheckError::NothingCompared { .. } => {
-            (&codes::NOTHING_COMPARED, "save the baseline anew with `mpisim check --save-baseline`")
+            (&codes::NOTHING_COMPARED, format!("save the baseline anew with {save}"))
         }
     };
     Problem::new(code, error.to_string()).help(help)
@@ -283,7 +303,7 @@ fn simulate(
     }
 }
 
-fn judge(job: &Job, result: RunResult, rules: &Rules) -> Checked {
+fn judge(job: &Job, result: RunResult, rules: &Rules, name: &str) -> Checked {
     let scenario = job.plan.name.clone();
     let verdict = |status, result, comparison, problem| Checked {
         scenario: scenario.clone(),
@@ -310,7 +330,7 @@ fn judge(job: &Job, result: RunResult, rules: &Rules) -> Checked {
             let status = if same { CheckStatus::Same } else { CheckStatus::Changed };
             verdict(status, Some(result), Some(comparison), None)
         }
-        Err(error) => verdict(CheckStatus::Failed, Some(result), None, Some(refusal(&error))),
+        Err(error) => verdict(CheckStatus::Failed, Some(result), None, Some(refusal(&error, name))),
     }
 }
 
@@ -351,7 +371,7 @@ fn save(
         baseline.write(&path)?;
         let _ = writeln!(text, "saved {} digest {}", path.display(), result.digest);
         let comparison =
-            compare(result, &baseline, &Rules::default()).map_err(|why| refusal(&why))?;
+            compare(result, &baseline, &Rules::default()).map_err(|why| refusal(&why, name))?;
         saved.push(Checked {
             scenario: one.scenario.clone(),
             status: CheckStatus::Same,
@@ -466,8 +486,13 @@ fn junit_of(checked: &[Checked]) -> Result<String, Failure> {
 
 /// The page of all scenarios, those that moved first.
 fn page(arguments: &CheckArguments, jobs: &[Job], all: &[Checked]) -> DifferencePage {
-    let mut scenarios: Vec<Compared> =
-        jobs.iter().zip(all).map(|(job, one)| on_page(job, one)).collect();
+    let mut scenarios: Vec<Compared> = jobs
+        .iter()
+        .map(Some)
+        .chain(iter::repeat(None))
+        .zip(all)
+        .map(|(job, one)| on_page(job, one))
+        .collect();
     scenarios.sort_by_key(|one| one.same);
     let moved = scenarios.iter().filter(|one| !one.same).count();
     let version = env!("CARGO_PKG_VERSION");
@@ -514,7 +539,8 @@ fn words(arguments: &CheckArguments) -> Vec<String> {
     words
 }
 
-fn on_page(job: &Job, one: &Checked) -> Compared {
+/// A refused scenario has no job.
+fn on_page(job: Option<&Job>, one: &Checked) -> Compared {
     let same = one.status == CheckStatus::Same;
     let mut page = Compared {
         name: one.scenario.clone(),
@@ -530,7 +556,8 @@ fn on_page(job: &Job, one: &Checked) -> Compared {
     }
     let gone = comparison.missing_claims.iter();
     page.notes.extend(gone.map(|id| format!("Claim {id} is in the baseline only.")));
-    if let Some((baseline, result)) = job.baseline.as_ref().zip(one.result.as_ref()) {
+    let of_job = job.and_then(|job| Some((job, job.baseline.as_ref()?)));
+    if let Some(((job, baseline), result)) = of_job.zip(one.result.as_ref()) {
         let before = baseline.as_result(result);
         page.figures = compared::overlays(&job.plan.figures, result, &before, ["now", "baseline"]);
     }

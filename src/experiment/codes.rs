@@ -299,6 +299,8 @@ codes! {
         "`mpisim fit` runs the benchmark of every row on the machine. The program of this row did not come to its end there: the message says why. Leave the row out, or choose with `--between` where the processes were."
     TOPOLOGY_FILE "E0915" Invalid "the file is no topology of hwloc"
         "`mpisim fit --hwloc FILE` reads what `lstopo --of xml FILE` of hwloc 2 writes: an element `topology` with objects inside each other. The message has line and column."
+    SCENARIO_REFUSED "E0916" Invalid "a scenario was not run"
+        "`mpisim check` runs every scenario that can be run. This one, or its baseline, was refused: its errors stand before the verdicts."
 
     POINT_LIMIT "E1001" Limit "a limit was hit while a point ran"
         "A point passed the events, the simulated time or the memory that the scenario allows under `limits`. The message names the point and the limit; of memory also what most of it is, and how a run holds less. Memory is counted by the program itself (docs/limits.md says how), so that a point ends after the same event on every machine, or is not begun where its ranks alone take more. All other points are run, and their results are written."

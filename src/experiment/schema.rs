@@ -565,7 +565,12 @@ static LIMITS: Shape = Shape::Object(&[
 
 /// The keys of a scenario.
 pub static SCENARIO: [Field; 20] = [
-    required("schema", &Shape::Count { min: 0, max: u64::MAX }, "1", "The version of this form."),
+    required(
+        "schema",
+        &Shape::Count { min: SCHEMA, max: SCHEMA },
+        "1",
+        "The version of this form.",
+    ),
     required("title", &TITLE, "\"Message rate\"", "One line for figures and reports."),
     optional("source", &SOURCE, "Document and figure that it reproduces."),
     optional(

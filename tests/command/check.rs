@@ -147,6 +147,37 @@ fn damaged_baselines_are_refused_before_anything_runs() {
     scratch.run(&["check"]).check(3, &["error[E0906]", "0 were compared"]);
 }
 
+#[test]
+fn a_scenario_that_cannot_be_run_leaves_the_others_checked() {
+    let scratch = saved("check-one-bad");
+    scratch.write("scenarios/a/bad.json", &SMALL.replace("\"rounds\": 5", "\"rounds\": -5"));
+    scratch.write("scenarios/b/small.json", SMALL);
+    scratch.write("traces/baselines/main/b/small.json", "{");
+    let answer = scratch.run(&["check"]).check(3, &["error[E0303]", "a/bad.json", "error[E0916]"]);
+    assert!(answer.out.starts_with("same     a/small"), "{}", answer.out);
+    assert!(answer.out.contains("failed   scenarios/a/bad.json"), "{}", answer.out);
+    assert!(answer.out.contains("failed   b/small"), "{}", answer.out);
+    assert!(
+        answer.out.ends_with("3 scenarios: 1 same, 0 changed, 0 without a baseline, 2 failed\n")
+    );
+    let json = scratch.run(&["check", "--format", "json"]).check(3, &[]).json();
+    assert_eq!(json["scenarios"].as_array().unwrap().len(), 3);
+    scratch.run(&["check", "--report", "page.html"]).check(3, &[]);
+    assert!(fs::read_to_string(scratch.path("page.html")).unwrap().contains("bad.json"));
+    // A baseline is of all scenarios, or there is none.
+    let before = fs::read_to_string(scratch.path(BASELINE)).unwrap();
+    scratch.run(&["check", "--save-baseline", "main"]).check(1, &["error[E0909]"]);
+    assert_eq!(fs::read_to_string(scratch.path(BASELINE)).unwrap(), before);
+}
+
+#[test]
+fn the_command_that_is_advised_names_the_baseline_that_was_compared() {
+    let scratch = saved("check-named");
+    scratch.run(&["check", "--save-baseline", "other"]).check(0, &[]);
+    scratch.write("scenarios/a/small.json", &SMALL.replace("\"rounds\": 5", "\"rounds\": 6"));
+    scratch.run(&["check", "--baseline", "other"]).check(3, &["--save-baseline other"]);
+}
+
 // row: J8
 #[test]
 fn no_scenarios_are_no_success() {
