@@ -74,6 +74,9 @@ pub(super) fn heads(program: Option<&Program>, line: &str) -> Heads {
     Heads { key, columns: names.into_iter().map(column).map(Some).collect(), checked }
 }
 
+/// What a table of IMB must have.
+pub(super) const USED_OF_IMB: &str = "a ping-pong of IMB needs its column `t[usec]`";
+
 /// Of IMB's ping-pong the time alone is used: since 2018 its megabytes are of 10^6 bytes, before
 /// they were of 2^20, and no table says of which.
 fn of_ping_pong(line: &str) -> Heads {

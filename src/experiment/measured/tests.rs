@@ -97,6 +97,14 @@ fn of_a_ping_pong_of_imb_the_time_is_read() {
 }
 
 #[test]
+fn a_ping_pong_of_imb_without_its_time_is_refused() {
+    wrong(
+        "# Benchmarking PingPong\n #bytes #repetitions t_min[usec] t_max[usec] t_avg[usec]\n 4 10 1 2 1.5\n",
+        "t.txt:2:1: no column is one that is read; a ping-pong of IMB needs its column `t[usec]`",
+    );
+}
+
+#[test]
 fn words_may_stand_in_the_first_column() {
     let table = parsed("# a remark\n# Algorithm         us per hand-over\nmpi2   3.351\nmcs 2.2\n");
     assert_eq!(

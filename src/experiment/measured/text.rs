@@ -348,9 +348,13 @@ impl Reader {
         None
     }
 
-    /// Whether heads and rows have as many columns; `None` after a report.
+    /// Whether heads and rows have as many columns, one at least; `None` after a report.
     fn fit_heads(&mut self, line: &Line<'_>, heads: &Heads, first: Option<&Row>) -> Option<()> {
         let named = heads.columns.iter().flatten().count();
+        if named == 0 && !heads.columns.is_empty() && self.found.is_empty() {
+            self.refuse(*line, "no column is one that is read", heads::USED_OF_IMB);
+            return None;
+        }
         let values = first.map_or(named, |row| row.values.len());
         if named == values || !self.found.is_empty() {
             return Some(());
