@@ -194,6 +194,17 @@ impl Diagnostics {
         }
     }
 
+    /// The reports of `found` instead of these; what was read stays read.
+    pub(super) fn replaced_by(&mut self, found: Self) {
+        let before = std::mem::replace(self, found);
+        self.have_read(before.files());
+    }
+
+    /// Notes that files were read.
+    pub(super) fn have_read(&mut self, paths: &[PathBuf]) {
+        paths.iter().for_each(|path| self.has_read(path));
+    }
+
     /// The files that were read: none that ship inside the program.
     pub fn files(&self) -> &[PathBuf] {
         &self.files

@@ -77,6 +77,9 @@ fn a_model_beside_the_scenario_is_an_input() {
     scratch.write("own.json", r#"{ "name": "own", "title": "Own", "extends": "knc-qdr" }"#);
     scratch.write("two.json", &ONE.replace("knc-qdr", "own"));
     scratch.run(&["run", "two.json", "--trace", "own.json"]).check(2, &["`--trace own.json`"]);
+    let fit = ["fit", "--measured", "latency=table.txt", "--out", "own.json", "--machine"];
+    scratch.run(&[&fit[..], &["own.json"]].concat()).check(2, &["`--out own.json`"]);
+    scratch.run(&[&fit[..], &["own", "--models", "."]].concat()).check(2, &["`--out own.json`"]);
 }
 
 #[test]

@@ -106,8 +106,9 @@ impl Bench {
         for (index, table) in tables.iter().enumerate() {
             let (points, found) = points_of(&concerning(request, table, &tables), table);
             let whole = points.is_some();
+            diagnostics.have_read(found.files());
             if !found.is_empty() && (start.is_none() || !whole) {
-                *diagnostics = found;
+                diagnostics.replaced_by(found);
             }
             let points = points?;
             start.get_or_insert_with(|| Arc::clone(&points[0].machine));
@@ -318,8 +319,9 @@ fn points_of(request: &Request, table: &Table) -> (Option<Vec<Point>>, Diagnosti
         let fields = usize::try_from(*key).ok().and_then(|place| all.get(place));
         let fields = fields.map_or("", |(_, fields)| fields);
         let (plan, found) = plan_of(request, table, &operation(request, table, fields));
+        reports.have_read(found.files());
         if !found.is_empty() && (reports.is_empty() || plan.is_none()) {
-            reports = found;
+            reports.replaced_by(found);
         }
         let Some(mut plan) = plan else { return (None, reports) };
         points.push(plan.points.remove(0));
