@@ -241,6 +241,13 @@ fn with_baseline(
     let baseline = baseline::read(&mut diagnostics, &path);
     let Some(baseline) = baseline else {
         terminal.diagnostics(&diagnostics);
+        if saving.is_some() && arguments.force {
+            // A copy of the file is kept.
+            return Ok(Job { plan, baseline: None, inputs: Vec::new() });
+        }
+        if saving.is_some() {
+            terminal.note("`--force` saves it anew, and keeps a copy of the old file");
+        }
         return Err(Failure::Said(diagnostics.exit_code()));
     };
     if saving.is_none() {

@@ -142,6 +142,10 @@ fn damaged_baselines_are_refused_before_anything_runs() {
     refused("\"latency\":1", "\"latency\":-1", &["error[E0904]", "points[0].metrics.latency"]);
     refused("\"latency\":1", "\"latency\":null,\"x\":1", &["error[E0904]", ":10:"]);
     refused("}", "", &["error[E02"]);
+    let save = ["check", "--save-baseline", "main"];
+    scratch.run(&save).check(3, &["error[E02", "`--force` saves it anew"]);
+    scratch.run(&[&save[..], &["--force"]].concat()).check(0, &["the old baseline is kept as"]);
+    assert_eq!(fs::read_to_string(scratch.path(BASELINE)).unwrap(), text);
     let renamed = text.replace("\"latency\":", "\"a\":").replace("\"time\":", "\"b\":");
     scratch.write(BASELINE, &renamed.replace("\"bandwidth\":", "\"c\":"));
     scratch.run(&["check"]).check(3, &["error[E0906]", "0 were compared"]);
