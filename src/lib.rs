@@ -5,7 +5,7 @@
 //!                  cli
 //!                 report
 //!               experiment
-//!                 workloads
+//!           workloads    form
 //!                  runtime              the only place where the two towers meet
 //!           ┌────────┴────────┐
 //!        hardware          protocols    left tower: how long things take
@@ -73,4 +73,6 @@
 //!
 //! The version is 0.1: names may change, and `CHANGELOG.md` says so when they do.
 
-pub use {cli, engine, experiment, hardware, mpi, protocols, report, runtime, units, workloads};
+pub use {
+    cli, engine, experiment, form, hardware, mpi, protocols, report, runtime, units, workloads,
+};

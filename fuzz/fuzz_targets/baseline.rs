@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use mpisim::experiment::baseline::parse;
-use mpisim::experiment::diagnostic::Diagnostics;
+use mpisim::form::diagnostic::Diagnostics;
 
 fuzz_target!(|bytes: &[u8]| {
     let mut diagnostics = Diagnostics::new();

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use experiment::check::Tolerance;
-use experiment::shape::read::{Tolerance as Allowed, parse_tolerance};
 use experiment::what_if::WhatIf;
+use form::shape::read::{Tolerance as Allowed, parse_tolerance};
 use hardware::profile::Parameter;
 use hardware::what_if::Group;
 

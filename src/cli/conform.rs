@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::terminal::{Failure, Outcome, Terminal, print};
 use experiment::conform::{Simulated, Vectors, Verdict, judge};
-use experiment::diagnostic::{Diagnostics, quote};
+use form::diagnostic::{Diagnostics, quote};
 
 /// Schedules that each case is run under.
 const SCHEDULES: u64 = 8;

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::signals;
 use super::terminal::{Outcome, Problem};
-use experiment::codes;
+use form::codes;
 
 /// The file that tells of a defect.
 const REPORT: &str = "mpisim-defect.txt";

@@ -16,8 +16,6 @@ use super::output::Output;
 use super::scenario::{load, request};
 use super::signals::Interrupt;
 use super::terminal::{Failure, Outcome, Problem, Terminal, print};
-use experiment::codes;
-use experiment::diagnostic::quote;
 use experiment::explore::registry::{self, Entry, Planted};
 use experiment::explore::scenario::Unfit;
 use experiment::explore::{
@@ -25,6 +23,8 @@ use experiment::explore::{
 };
 use experiment::library::embedded;
 use experiment::plan::Plan;
+use form::codes;
+use form::diagnostic::quote;
 use runtime::explore::Stop;
 use runtime::faults::Allowed;
 use units::Bytes;

@@ -14,14 +14,15 @@ use super::run::jobs;
 use super::scenario;
 use super::signals::Interrupt;
 use super::terminal::{Failure, Outcome, Problem, Terminal, print};
-use experiment::codes;
-use experiment::diagnostic::{Diagnostics, quote};
 use experiment::fit::hwloc::{self, Topology};
 use experiment::fit::profile::{self, About};
 use experiment::fit::{
     self, Bench, BenchError, Between, Compared, Fit, Request, Role, Table, summary,
 };
-use experiment::model_file::{Confidence, KnownNumber, Machine, by_name};
+use experiment::model_file::by_name;
+use form::codes;
+use form::diagnostic::{Diagnostics, quote};
+use form::machine::{Confidence, KnownNumber, Machine};
 use report::table::Table as TextTable;
 
 /// Fits, tells how well, and writes the model.

@@ -4,12 +4,12 @@ use std::path::Path;
 
 use super::args::NewArguments;
 use super::terminal::{Outcome, Problem, Terminal, print};
-use experiment::codes;
-use experiment::diagnostic::quote;
 use experiment::fresh::{kinds, scenario};
 use experiment::library::embedded;
-use experiment::shape::nearest;
 use experiment::store::{check_writable, write_atomically};
+use form::codes;
+use form::diagnostic::quote;
+use form::shape::nearest;
 
 /// Writes a scenario that can be run as it is.
 pub(super) fn new(_: Terminal, arguments: &NewArguments) -> Outcome {

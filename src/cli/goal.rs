@@ -8,10 +8,10 @@ use serde_json::json;
 
 use super::args::{Format, RunArguments};
 use super::terminal::{Failure, Outcome, Problem, Terminal, print};
-use experiment::codes;
-use experiment::diagnostic::{Diagnostics, quote};
 use experiment::goal::{self, EXTENSION};
-use experiment::shape::nearest;
+use form::codes;
+use form::diagnostic::{Diagnostics, quote};
+use form::shape::nearest;
 use runtime::loggops::schedule::{ANY, Kind, Schedule};
 use runtime::loggops::{self, Parameters, Replayed, Stuck, Waits};
 

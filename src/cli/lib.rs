@@ -45,9 +45,9 @@ use std::process::ExitCode;
 use args::{Command, Document, Step};
 use terminal::{Failure, Outcome, Problem, Terminal, print};
 
-use experiment::codes::{self, Code};
 use experiment::schema::SCENARIO;
-use experiment::shape::{export, nearest};
+use form::codes::{self, Code};
+use form::shape::{export, nearest};
 use report::json;
 
 /// Runs the program with the arguments of this process.
@@ -121,7 +121,7 @@ fn list_codes() -> Outcome {
 fn explain(code: &str) -> Outcome {
     let Some(entry) = codes::find(code) else {
         let known = codes::ALL.iter().map(|entry| entry.code);
-        let what = format!("there is no code `{}`", experiment::diagnostic::quote(code));
+        let what = format!("there is no code `{}`", form::diagnostic::quote(code));
         let problem = Problem::new(&codes::USAGE, what);
         return Err(match nearest(code, known) {
             Some(near) => problem.help(format!("did you mean `{near}`?")),

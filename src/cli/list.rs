@@ -7,10 +7,10 @@ use super::scenario::load;
 use super::show::role;
 use super::terminal::{Outcome, Terminal, print};
 use experiment::baseline::{self, Baseline};
-use experiment::diagnostic::Diagnostics;
 use experiment::library::embedded;
 use experiment::plan::{Plan, Request};
 use experiment::results::ClaimStatus;
+use form::diagnostic::Diagnostics;
 use report::table::Table;
 
 /// Scenarios and machine models.

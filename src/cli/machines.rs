@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use experiment::model_file::{KnownNumber, Machine};
 use experiment::plan::{Plan, connections};
+use form::machine::{KnownNumber, Machine};
 use report::html::Provenance;
 
 /// A machine with the numbers that tell it from the first one; of the first one all.

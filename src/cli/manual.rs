@@ -8,8 +8,8 @@ use clap::CommandFactory as _;
 
 use super::args::Arguments;
 use super::terminal::{Outcome, Problem, print};
-use experiment::codes;
-use experiment::diagnostic::quote;
+use form::codes;
+use form::diagnostic::quote;
 
 /// Prints completions.
 pub(super) fn completions(shell: clap_complete::Shell) -> Outcome {

@@ -8,9 +8,9 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::terminal::{Failure, Problem};
-use experiment::codes;
-use experiment::diagnostic::quote;
 use experiment::store::{StoreError, check_writable, place, write_atomically};
+use form::codes;
+use form::diagnostic::quote;
 
 /// The most symbolic links that lead to one file.
 const MOST_LINKS: usize = 40;

@@ -4,7 +4,7 @@ use experiment::claim::figures::{Curves, Overlay};
 use experiment::claim::{Along, Claim, ClaimKind, Replicas, Trend};
 use experiment::plan::Plan;
 use experiment::results::RunResult;
-use experiment::shape::read::Tolerance;
+use form::shape::read::Tolerance;
 use report::figure::{
     EXPECTED, Figure, FigureSpec, MEASURED, Mark, Point, Reference, ReferenceShape, place_on_x,
     words,

@@ -7,16 +7,16 @@ use serde_json::{Map, Value, json};
 
 use super::machines;
 use experiment::claim::figures::Figure;
-use experiment::diagnostic::Diagnostics;
-use experiment::json::{self, Node, Value as Json};
-use experiment::model_file::Confidence;
 use experiment::overrides::{self, Spelling};
 use experiment::plan::assumed::{self, Assumption};
 use experiment::plan::connections::{self, Choice};
 use experiment::plan::{MpiOptions, Plan};
 use experiment::schema::SCENARIO;
-use experiment::shape::{Field, NOTE, Need, Shape, Variant};
 use experiment::store::RunIdentity;
+use form::diagnostic::Diagnostics;
+use form::json::{self, Node, Value as Json};
+use form::machine::Confidence;
+use form::shape::{Field, NOTE, Need, Shape, Variant};
 
 /// What a run of `plan` is.
 pub(super) fn identity(plan: &Plan) -> RunIdentity {
@@ -319,10 +319,7 @@ mod tests {
     #[test]
     fn every_default_of_a_field_with_a_number_is_one() {
         let defaults = object(
-            &Node {
-                value: Json::Object(Vec::new()),
-                span: experiment::diagnostic::Span::default(),
-            },
+            &Node { value: Json::Object(Vec::new()), span: form::diagnostic::Span::default() },
             &SCENARIO,
         );
         assert_eq!(defaults["nodes"], json!(2));

@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use super::args::Changes;
 use super::terminal::{Failure, Problem, Terminal};
-use experiment::codes;
-use experiment::diagnostic::quote;
 use experiment::library::Library;
 use experiment::overrides::Spelling;
 use experiment::plan::{self, Plan, Request};
+use form::codes;
+use form::diagnostic::quote;
 
 /// What `scenario` with these options asks for.
 pub(super) fn request(

@@ -8,10 +8,10 @@ use super::resolved;
 use super::scenario::{load, request};
 use super::terminal::{Failure, Outcome, Problem, Terminal, print};
 use experiment::claim::figures::{Curves, Figure, Messages, Stack};
-use experiment::codes;
 use experiment::plan::{self, Plan, Point};
 use experiment::results::ClaimRole;
 use experiment::schema::metrics;
+use form::codes;
 use hardware::topology::{Shape, Topology};
 use report::numbers::in_parentheses;
 

@@ -10,7 +10,7 @@ use signal_hook::consts::{SIGABRT, SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
 
 use super::terminal::Terminal;
-use experiment::codes::ExitClass;
+use form::codes::ExitClass;
 
 /// Points that are under way when a signal comes get so long to end.
 const GRACE: Duration = Duration::from_millis(1500);

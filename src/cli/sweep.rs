@@ -17,12 +17,12 @@ use super::scenario::{load, request};
 use super::show::counted;
 use super::signals::Interrupt;
 use super::terminal::{Failure, Outcome, Problem, Terminal, print};
-use experiment::codes;
 use experiment::library::Library;
 use experiment::plan::{Plan, Point, Request};
 use experiment::results::PointResult;
 use experiment::run::{self, RunError, RunOptions};
 use experiment::store::{Asked, Mode, Opening, Spread, Store};
+use form::codes;
 
 /// Tasks that a sweep is cut into where nobody says how many points one has.
 const TASKS: usize = 64;

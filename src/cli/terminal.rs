@@ -6,9 +6,9 @@ use std::io::{ErrorKind, IsTerminal as _, Write as _};
 use serde_json::json;
 
 use super::args::{Color, ErrorFormat};
-use experiment::codes::{self, Code};
-use experiment::diagnostic::Diagnostics;
 use experiment::store::StoreError;
+use form::codes::{self, Code};
+use form::diagnostic::Diagnostics;
 use report::error::ReportError;
 
 /// Why a command did not succeed.

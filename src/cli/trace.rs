@@ -6,9 +6,9 @@ use super::args::Trace;
 use super::goal;
 use super::scenario::{load, request};
 use super::terminal::{Failure, Outcome, Problem, Terminal, print};
-use experiment::codes;
-use experiment::diagnostic::{Diagnostics, quote};
 use experiment::{goal as schedules, measured};
+use form::codes;
+use form::diagnostic::{Diagnostics, quote};
 use workloads::goal::write;
 
 /// Carries out one conversion.

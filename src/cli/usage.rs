@@ -7,8 +7,8 @@ use clap::{ColorChoice, CommandFactory as _, FromArgMatches as _};
 
 use super::args::{Arguments, Color, ErrorFormat};
 use super::terminal::{Problem, Terminal, to_stderr};
-use experiment::codes;
-use experiment::shape::nearest;
+use form::codes;
+use form::shape::nearest;
 
 /// The arguments of this process, or the exit code after the reason was written.
 pub(super) fn parse() -> Result<Arguments, u8> {

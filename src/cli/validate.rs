@@ -7,12 +7,13 @@ use super::args::ValidateArguments;
 use super::scenario::{self, load, request};
 use super::show::counted;
 use super::terminal::{Failure, Outcome, Problem, Terminal, print};
-use experiment::codes;
 use experiment::conform::Vectors;
-use experiment::diagnostic::{Diagnostics, quote};
 use experiment::document::{Document, recognise};
 use experiment::goal;
-use experiment::model_file::{Confidence, KnownNumber, by_name};
+use experiment::model_file::by_name;
+use form::codes;
+use form::diagnostic::{Diagnostics, quote};
+use form::machine::{Confidence, KnownNumber};
 
 /// Checks files.
 pub(super) fn validate(terminal: Terminal, arguments: &ValidateArguments) -> Outcome {

@@ -12,14 +12,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::attribution::{self, Work};
-use super::codes;
-use super::diagnostic::{Diagnostic, Diagnostics, SourceId, Span, quote};
 use super::inputs::Numbers;
-use super::json::{self, Node};
 use super::library::{self, MAX_BYTES};
 use super::plan::Plan;
 use super::results::{ClaimStatus, Metric, PointResult, RunResult, unit};
 use super::store::{StoreError, create_folder_of, write_atomically};
+use form::codes;
+use form::diagnostic::{Diagnostic, Diagnostics, SourceId, Span, quote};
+use form::json::{self, Node};
 
 /// The baseline that is used where no other is named.
 pub const MAIN: &str = "main";

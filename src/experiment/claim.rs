@@ -5,15 +5,15 @@
 
 use std::path::PathBuf;
 
-use super::codes;
-use super::diagnostic::{Diagnostic, Diagnostics, quote};
-use super::json::{Node, Value};
 use super::results::ClaimRole;
 use super::schema::{MetricSpec, claim_kinds, is_of_account};
-use super::shape::check::{self, check};
-use super::shape::read::Tolerance;
-use super::shape::{NOTE, Shape, nearest};
 use super::sweep::Sweep;
+use form::codes;
+use form::diagnostic::{Diagnostic, Diagnostics, quote};
+use form::json::{Node, Value};
+use form::shape::check::{self, check};
+use form::shape::read::Tolerance;
+use form::shape::{NOTE, Shape, nearest};
 use units::parse_quantity;
 
 pub mod figures;
@@ -245,7 +245,7 @@ impl Binder<'_> {
 
     fn unique_id<'n>(
         &mut self,
-        known: &mut std::collections::BTreeMap<&'n str, super::diagnostic::Span>,
+        known: &mut std::collections::BTreeMap<&'n str, form::diagnostic::Span>,
         node: &'n Node,
         path: &str,
     ) {
@@ -584,7 +584,7 @@ impl Binder<'_> {
         complete
     }
 
-    fn named_axis(&mut self, member: &super::json::Member, path: &str) -> Option<usize> {
+    fn named_axis(&mut self, member: &form::json::Member, path: &str) -> Option<usize> {
         let found = self.sweep.axes.iter().position(|axis| axis.path == member.key);
         if found.is_none() {
             let key = Node { value: Value::Text(member.key.clone()), span: member.key_span };

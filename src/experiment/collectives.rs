@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::codes;
-use super::diagnostic::{Diagnostic, Diagnostics, Span};
-use super::json::Node;
-use super::shape::nearest;
+use form::codes;
+use form::diagnostic::{Diagnostic, Diagnostics, Span};
+use form::json::Node;
+use form::shape::nearest;
 use mpi::communicator::Communicators;
 use mpi::envelope::Rank;
 use mpi::operator::{Datatype, Operator, Reduction};

@@ -5,10 +5,10 @@ use std::path::Path;
 
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 
-use super::diagnostic::Diagnostics;
 use super::goal::EXTENSION;
 use super::library::{self, MAX_BYTES};
-use super::model_file::sections;
+use form::diagnostic::Diagnostics;
+use form::machine::sections;
 
 /// A kind of document.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

@@ -13,8 +13,8 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
-use super::diagnostic::Diagnostics;
 use super::library::Library;
+use form::diagnostic::Diagnostics;
 
 pub mod bench;
 pub mod candidates;

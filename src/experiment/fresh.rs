@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use super::library::embedded;
 use super::plan::{self, Request};
 use super::schema::{SCENARIO, metrics};
-use super::shape::{Field, Need, Shape, Variant};
+use form::shape::{Field, Need, Shape, Variant};
 
 /// Sizes of messages that are worth a figure.
 const SIZES: &str = "{ \"powers_of_two\": [\"8 B\", \"1 MiB\"] }";

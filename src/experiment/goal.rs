@@ -4,13 +4,13 @@ use std::fs::File;
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 
-use super::codes::{self, Code};
-use super::diagnostic::{Diagnostic, Diagnostics, Span, quote};
-use super::json::recognise;
 use super::library;
 use super::plan::{Plan, Workload};
 use super::run::job;
-use super::shape::nearest;
+use form::codes::{self, Code};
+use form::diagnostic::{Diagnostic, Diagnostics, Span, quote};
+use form::json::recognise;
+use form::shape::nearest;
 use runtime::loggops::schedule::Schedule;
 use workloads::goal;
 use workloads::goal::read::{Fault, ReadError};

@@ -8,7 +8,7 @@ use self::words::{expected, shown, told, unit};
 use super::claim::{Along, Claim, ClaimKind, Replicas, Trend};
 use super::plan::Plan;
 use super::results::{ClaimResult, ClaimStatus, PointResult};
-use super::shape::read::Tolerance;
+use form::shape::read::Tolerance;
 
 /// The verdicts on all claims of a plan, in file order.
 pub fn claims(plan: &Plan, points: &[PointResult]) -> Vec<ClaimResult> {

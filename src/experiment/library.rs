@@ -5,10 +5,10 @@ use std::fs;
 use std::io::Read as _;
 use std::path::{Component, Path, PathBuf};
 
-use super::codes;
-use super::diagnostic::{Diagnostic, Diagnostics, SourceId, Span, quote};
-use super::json::{self, Node};
-use super::shape::nearest;
+use form::codes;
+use form::diagnostic::{Diagnostic, Diagnostics, SourceId, Span, quote};
+use form::json::{self, Node};
+use form::shape::nearest;
 
 /// The models, scenarios and baselines that ship with the program.
 pub mod embedded {

@@ -13,7 +13,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use super::diagnostic::{Diagnostics, Span};
+use form::diagnostic::{Diagnostics, Span};
 
 mod heads;
 mod program;

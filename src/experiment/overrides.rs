@@ -1,12 +1,12 @@
 //! `--set path=value`: a value of the command line in place of one of the file.
 
-use super::codes;
-use super::diagnostic::{Diagnostic, Diagnostics, Span, quote};
-use super::json::{Node, Value};
 use super::schema::SCENARIO;
-use super::shape::check::check;
-use super::shape::path::{self, Target};
-use super::{model_file, shape};
+use form::codes;
+use form::diagnostic::{Diagnostic, Diagnostics, Span, quote};
+use form::json::{Node, Value};
+use form::shape;
+use form::shape::check::check;
+use form::shape::path::{self, Target};
 
 /// How the command line gave overrides: by `--set`, and from one of them on by another option.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -106,7 +106,7 @@ fn literal(
     match target {
         Target::Field(shape) => check(diagnostics, &node, shape, path),
         Target::Parameter(parameter) => {
-            model_file::check_value(diagnostics, &node, parameter, path);
+            form::machine::check_value(diagnostics, &node, parameter, path);
         }
     }
     (diagnostics.errors() == before).then_some(node)

@@ -9,18 +9,19 @@ use std::sync::Arc;
 
 use super::claim::figures::{Figure, Measures};
 use super::claim::{Binder, Claim};
-use super::codes;
 use super::collectives::Chosen;
-use super::diagnostic::{Diagnostic, Diagnostics, Span};
-use super::json::{Node, Value};
 use super::library::{self, Library};
-use super::model_file::{Machine, Models};
+use super::model_file::Models;
 use super::overrides::{self, Spelling};
 use super::program::RankProgram;
 use super::schema::{DEFAULT_EVENTS, DEFAULT_MEMORY, DEFAULT_SEED, SCENARIO, SCHEMA, metrics};
-use super::shape::check::check;
-use super::shape::{Shape, path};
 use super::sweep::{self, Sweep};
+use form::codes;
+use form::diagnostic::{Diagnostic, Diagnostics, Span};
+use form::json::{Node, Value};
+use form::machine::Machine;
+use form::shape::check::check;
+use form::shape::{Shape, path};
 use hardware::core::Pinning;
 use protocols::library::{Progress, Queues, Threading};
 use protocols::rendezvous::{Cooperation, Protocol};
@@ -632,7 +633,7 @@ fn points(
         // One that says what another has said: looking for it again may take long.
         repeated += usize::from(point.is_none() && diagnostics.mark() == mark);
         points.extend(point);
-        let many = diagnostics.errors() >= before + super::diagnostic::SHOWN;
+        let many = diagnostics.errors() >= before + form::diagnostic::SHOWN;
         if many || repeated > MOST_REPEATED {
             break;
         }

@@ -7,12 +7,12 @@ mod pieces;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::codes;
 use super::collectives::{self, Choices, Chosen};
-use super::diagnostic::{Diagnostic, Diagnostics, Span, quote};
-use super::json::{Node, Value};
 use communicators::{Communicators, Named};
 pub use communicators::{Unfreed, never_freed};
+use form::codes;
+use form::diagnostic::{Diagnostic, Diagnostics, Span, quote};
+use form::json::{Node, Value};
 use mpi::communicator::Communicators as Duplicates;
 use mpi::envelope::Rank;
 use pieces::{Place, Types};
@@ -164,7 +164,7 @@ struct LineCounter {
     text: String,
     at: usize,
     line: usize,
-    source: super::diagnostic::SourceId,
+    source: form::diagnostic::SourceId,
 }
 
 impl LineCounter {

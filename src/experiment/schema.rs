@@ -17,11 +17,10 @@ mod sources;
 mod sweep;
 mod tiles;
 
-use super::shape::export;
-use super::shape::{Field, Need, Shape, Variant, default, joined, optional, required, variant};
 pub(super) use claims::claim_kinds;
 use claims::{CLAIM, POINT};
-
+use form::shape::export;
+use form::shape::{Field, Need, Shape, Variant, default, joined, optional, required, variant};
 use mpi::envelope::TAG_UB;
 use units::Dimension;
 
@@ -58,6 +57,7 @@ const LONGEST: u64 = 200 * 24 * 3600 * 1_000_000_000_000;
 static SIZE: Shape = bytes(0, MAX_MESSAGE);
 static POSITIVE: Shape = Shape::Count { min: 1, max: u32::MAX as u64 };
 static ROUND_COUNT: Shape = Shape::Count { min: 1, max: 1_000_000_000 };
+static VERSION: Shape = Shape::Count { min: SCHEMA, max: SCHEMA };
 static TITLE: Shape = Shape::Text(200);
 static SOURCE: Shape = Shape::Text(500);
 static RATIO: Shape = Shape::Ratio { min: 0, max: u64::MAX };
@@ -565,12 +565,7 @@ static LIMITS: Shape = Shape::Object(&[
 
 /// The keys of a scenario.
 pub static SCENARIO: [Field; 20] = [
-    required(
-        "schema",
-        &Shape::Count { min: SCHEMA, max: SCHEMA },
-        "1",
-        "The version of this form.",
-    ),
+    required("schema", &VERSION, "1", "The version of this form."),
     required("title", &TITLE, "\"Message rate\"", "One line for figures and reports."),
     optional("source", &SOURCE, "Document and figure that it reproduces."),
     optional(
@@ -579,7 +574,7 @@ pub static SCENARIO: [Field; 20] = [
         "Where numbers of the scenario come from, by their paths: what was fitted, and what a document \
          states.",
     ),
-    super::shape::NOTE,
+    form::shape::NOTE,
     required("machine", &Shape::Machine, "\"knc-qdr\"", "The machine of every node."),
     default("nodes", &Shape::Count { min: 1, max: 1_000_000 }, "2", "Number of nodes."),
     Field { key: "ranks", shape: &RANKS, need: Need::Optional, doc: "Processes and threads." },

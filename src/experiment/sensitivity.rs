@@ -3,7 +3,7 @@
 
 use super::plan::{self, Plan, Request, assumed};
 use super::results::{ClaimStatus, PointResult, RunResult};
-use crate::model_file::{Confidence, KnownNumber};
+use form::machine::{Confidence, KnownNumber};
 
 /// A number that can be another one.
 #[derive(Clone, Debug, PartialEq)]

@@ -4,14 +4,13 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use super::baseline;
-use super::codes;
-use super::diagnostic::{Diagnostic, Diagnostics, Span, quote};
-use super::json::{Member, Node, Number, Value};
-use super::model_file;
 use super::schema::{DEFAULT_POINTS, SCENARIO};
-use super::shape::check::{self, check};
-use super::shape::path::{self, Step, Target};
-use super::shape::{NOTE, Shape};
+use form::codes;
+use form::diagnostic::{Diagnostic, Diagnostics, Span, quote};
+use form::json::{Member, Node, Number, Value};
+use form::shape::check::{self, check};
+use form::shape::path::{self, Step, Target};
+use form::shape::{NOTE, Shape};
 use hardware::profile::Kind;
 use units::{Dimension, parse_quantity};
 
@@ -297,7 +296,9 @@ fn axis_values(
 pub(super) fn check_value(diagnostics: &mut Diagnostics, node: &Node, target: Target, at: &str) {
     match target {
         Target::Field(shape) => check(diagnostics, node, shape, at),
-        Target::Parameter(parameter) => model_file::check_value(diagnostics, node, parameter, at),
+        Target::Parameter(parameter) => {
+            form::machine::check_value(diagnostics, node, parameter, at);
+        }
     }
 }
 

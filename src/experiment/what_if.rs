@@ -6,8 +6,8 @@
 
 use std::sync::Arc;
 
-use super::model_file::Machine;
 use super::plan::Plan;
+use form::machine::Machine;
 use hardware::value::Ratio;
 use hardware::what_if::Group;
 

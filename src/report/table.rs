@@ -6,9 +6,9 @@ use std::fmt::Write as _;
 use super::explain::explain_text;
 use super::numbers::{engineering, in_words, percent};
 use super::what_if::what_if_text;
-use experiment::diagnostic::quote;
 use experiment::results::{ClaimResult, ClaimRole, ClaimStatus, PointResult, RunResult};
 use experiment::schema;
+use form::diagnostic::quote;
 
 /// The most columns of values that a pivot table has; more would not fit a terminal.
 const PIVOT_COLUMNS: usize = 8;

@@ -8,10 +8,10 @@ use std::sync::atomic::AtomicBool;
 
 use mpisim::experiment::baseline::{self, Baseline};
 use mpisim::experiment::check::{Comparison, Rules, compare, fits};
-use mpisim::experiment::diagnostic::Diagnostics;
 use mpisim::experiment::plan::{Plan, Point, Request, load};
 use mpisim::experiment::results::{PointResult, RunResult};
 use mpisim::experiment::run::{RunOptions, run_points};
+use mpisim::form::diagnostic::Diagnostics;
 
 /// Points that are tried of each scenario, from all over its sweep.
 const POINTS: usize = 4;

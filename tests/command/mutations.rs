@@ -4,11 +4,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use mpisim::experiment::diagnostic::{Diagnostic, Diagnostics};
-use mpisim::experiment::json::{self, Node, Value};
 use mpisim::experiment::plan::{Request, load};
 use mpisim::experiment::schema::SCENARIO;
-use mpisim::experiment::shape::path;
+use mpisim::form::diagnostic::{Diagnostic, Diagnostics};
+use mpisim::form::json::{self, Node, Value};
+use mpisim::form::shape::path;
 
 /// The valid scenarios: those of the tests, and all that ship.
 fn scenarios() -> Vec<PathBuf> {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::binary::Scratch;
 use mpisim::experiment::fresh::kinds;
-use mpisim::experiment::shape::{Need, Shape, Variant};
+use mpisim::form::shape::{Need, Shape, Variant};
 
 #[test]
 fn a_new_scenario_runs_and_explains_its_keys() {

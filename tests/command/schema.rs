@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::PathBuf;
 
-use mpisim::experiment::diagnostic::Diagnostics;
 use mpisim::experiment::library::{Library, embedded};
 use mpisim::experiment::plan::{Request, load};
 use mpisim::experiment::schema;
+use mpisim::form::diagnostic::Diagnostics;
 use serde_json::Value;
 
 /// Why `value` does not satisfy `schema`; of the keywords only those that our schemas use.

@@ -14,16 +14,19 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("protocols", &["units", "mpi"]),
     ("runtime", &["units", "engine", "hardware", "mpi", "protocols"]),
     ("workloads", &["units", "engine", "hardware", "mpi", "protocols", "runtime"]),
+    ("form", &["units", "hardware"]),
     ("experiment", BELOW_EXPERIMENT),
-    ("report", &["units", "experiment"]),
-    ("cli", &["units", "engine", "hardware", "runtime", "workloads", "experiment", "report"]),
+    ("report", &["units", "form", "experiment"]),
+    ("cli", BELOW_CLI),
 ];
 const BELOW_EXPERIMENT: &[&str] =
-    &["units", "engine", "hardware", "mpi", "protocols", "runtime", "workloads"];
+    &["units", "engine", "hardware", "mpi", "protocols", "runtime", "workloads", "form"];
+const BELOW_CLI: &[&str] =
+    &["units", "engine", "hardware", "runtime", "workloads", "form", "experiment", "report"];
 /// The only file of the workloads that puts machine, library and programs together.
 const JOB: &str = "workloads/job.rs";
 /// Where a number may be a float.
-const WITH_FLOATS: &[&str] = &["experiment", "report", "cli", "main.rs"];
+const WITH_FLOATS: &[&str] = &["form", "experiment", "report", "cli", "main.rs"];
 /// Where floats are payload: the program's own numbers, on which nothing in a model depends.
 const FLOATS_AS_PAYLOAD: &[&str] = &["mpi/operator/float.rs"];
 /// A file that is longer holds two ideas.

@@ -9,11 +9,11 @@ use crate::crash::command_line;
 use crate::show::counted;
 use crate::terminal::{Failure, Problem};
 use experiment::claim::figures::Figure as Wanted;
-use experiment::codes;
-use experiment::diagnostic::quote;
 use experiment::diff::{Difference, Fact};
 use experiment::results::RunResult;
 use experiment::store::write_atomically;
+use form::codes;
+use form::diagnostic::quote;
 use report::diff::{
     change_text, events_text, inputs_line, pair_name, telling, verdict, with_others,
 };

@@ -14,14 +14,14 @@ use crate::terminal::{Failure, Problem, Terminal};
 use experiment::attribution::Work;
 use experiment::baseline::{self, Baseline};
 use experiment::check::fits;
-use experiment::codes;
-use experiment::diagnostic::{Diagnostics, quote};
 use experiment::diff::{DiffError, Sides};
 use experiment::inputs::{self, Inputs};
 use experiment::library::{Library, MAX_BYTES};
 use experiment::plan::{self, Plan, Request};
 use experiment::results::{PointResult, RunResult};
 use experiment::store::{self, JOURNAL, MANIFEST, Manifest};
+use form::codes;
+use form::diagnostic::{Diagnostics, quote};
 use report::csv::read_points;
 use report::json::diff::DiffStatus;
 

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use crate::crash::quoted;
 use crate::terminal::{Failure, Problem};
-use experiment::codes;
+use form::codes;
 
 /// An engine.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

@@ -1,14 +1,14 @@
 //! Figures: what is drawn from the points.
 
-use super::super::codes;
-use super::super::diagnostic::{Diagnostic, quote};
-use super::super::json::Node;
 use super::super::library;
 use super::super::measured::{self, Measured, Program};
 use super::super::schema::MetricSpec;
-use super::super::shape::check;
 use super::super::sweep::{Axis, Sweep};
 use super::{Binder, Choice};
+use form::codes;
+use form::diagnostic::{Diagnostic, quote};
+use form::json::Node;
+use form::shape::check;
 
 /// One figure.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,9 +1,9 @@
 //! Where in its file a vector is wrong.
 
 use super::VectorError;
-use crate::codes;
-use crate::diagnostic::{Diagnostic, Diagnostics, SourceId, Span};
-use crate::json::{self, Node};
+use form::codes;
+use form::diagnostic::{Diagnostic, Diagnostics, SourceId, Span};
+use form::json::{self, Node};
 
 impl VectorError {
     /// Reports this of the file whose text is `source`.

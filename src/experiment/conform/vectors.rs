@@ -4,8 +4,9 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use crate::diagnostic::Diagnostics;
-use crate::{json, library};
+use crate::library;
+use form::diagnostic::Diagnostics;
+use form::json;
 
 use super::{collectives, communicators, datatypes, loggops, matching, misuse, one_sided};
 use workloads::program::ProgramError;

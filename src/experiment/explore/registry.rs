@@ -8,7 +8,7 @@ mod jobs;
 
 use super::Size;
 use super::subject::{Start, Subject};
-use crate::shape::nearest;
+use form::shape::nearest;
 use protocols::collectives::Algorithm;
 use protocols::contract::{Machine, Program};
 #[cfg(feature = "mutants")]

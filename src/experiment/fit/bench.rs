@@ -6,13 +6,13 @@ use std::sync::atomic::AtomicBool;
 
 use serde_json::{Value as Json, json};
 
-use super::super::diagnostic::Diagnostics;
-use super::super::model_file::{KnownNumber, Machine};
 use super::super::plan::{self, Plan, Point};
 use super::super::run::{RunError, RunOptions, run_points};
 use super::candidates::Between;
 use super::table::{Benchmark, Table};
 use super::{Request, Role};
+use form::diagnostic::Diagnostics;
+use form::machine::{KnownNumber, Machine};
 use hardware::profile::{Profile, ProfileBuilder, Value};
 use units::Bytes;
 

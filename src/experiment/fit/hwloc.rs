@@ -15,10 +15,10 @@ use std::path::Path;
 
 use roxmltree::{Document, Node, ParsingOptions};
 
-use super::super::codes;
-use super::super::diagnostic::{Diagnostic, Diagnostics, SourceId, Span, quote};
 use super::super::library;
-use super::super::model_file::{Confidence, KnownNumber, Machine};
+use form::codes;
+use form::diagnostic::{Diagnostic, Diagnostics, SourceId, Span, quote};
+use form::machine::{Confidence, KnownNumber, Machine};
 use hardware::profile::{Parameter, ProfileBuilder, Value};
 
 /// The most bytes and the most nodes of a file.

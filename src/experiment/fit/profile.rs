@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::super::model_file::{Confidence, KnownNumber, Machine, sections};
 use super::{Fit, Number};
+use form::machine::{Confidence, KnownNumber, Machine, sections};
 use hardware::profile::{Kind, Value};
 
 /// What the file says of itself.

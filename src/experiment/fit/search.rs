@@ -23,7 +23,7 @@ use super::least_squares::{
     FARTHEST, WIDE, cost, difference, dot, learn, newton, root_mean_square, standard_errors,
 };
 use super::{Role, Row};
-use crate::model_file::{Confidence, KnownNumber};
+use form::machine::{Confidence, KnownNumber};
 use hardware::profile::{Kind, Parameter, Value};
 
 /// Step of differences, in logarithms: below the kinks of the model, above its rounding.

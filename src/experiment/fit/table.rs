@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use super::super::codes;
-use super::super::diagnostic::{Diagnostic, Diagnostics, Span, quote};
 use super::super::measured::{self, Key, Measured, Program, Row};
-use super::super::shape::nearest;
 use super::candidates::Between;
+use form::codes;
+use form::diagnostic::{Diagnostic, Diagnostics, Span, quote};
+use form::shape::nearest;
 
 /// The most rows of a table: each is a run.
 const MOST_ROWS: usize = 256;

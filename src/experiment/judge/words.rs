@@ -2,7 +2,7 @@
 
 use super::super::claim::{Claim, ClaimKind, Replicas, Trend};
 use super::super::results::PointResult;
-use super::super::shape::read::Tolerance;
+use form::shape::read::Tolerance;
 
 /// A number as a reader wants it: four significant digits.
 pub(super) fn shown(value: f64) -> String {

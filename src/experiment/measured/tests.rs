@@ -1,7 +1,7 @@
 //! What is read of tables, and what is refused.
 
 use super::*;
-use crate::diagnostic::Diagnostics;
+use form::diagnostic::Diagnostics;
 
 /// The table of a text with what is to be said about it, or why it is none.
 fn told(text: &str) -> (Option<Measured>, String) {

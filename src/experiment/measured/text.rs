@@ -9,8 +9,9 @@ use std::path::Path;
 use super::heads::{self, Heads};
 use super::program::{self, Named, Program};
 use super::{Column, Key, Measured, Row};
-use crate::diagnostic::{Diagnostic, Diagnostics, SHOWN, SourceId, Span, quote};
-use crate::{codes, json, library};
+use crate::library;
+use form::diagnostic::{Diagnostic, Diagnostics, SHOWN, SourceId, Span, quote};
+use form::{codes, json};
 
 /// The most bytes of a table.
 const MAX_BYTES: u64 = 16 << 20;

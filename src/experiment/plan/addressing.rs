@@ -1,13 +1,13 @@
 //! How messages find their thread: the words of `ranks`, and what they say together.
 
-use super::super::codes;
 use super::super::collectives::Over;
-use super::super::diagnostic::{Diagnostic, Diagnostics};
-use super::super::json::Node;
-use super::super::model_file::Machine;
 use super::super::program::{RankProgram, Step};
-use super::super::shape::path;
 use super::{Addressing, EndpointOptions, Workload, place, tiles};
+use form::codes;
+use form::diagnostic::{Diagnostic, Diagnostics};
+use form::json::Node;
+use form::machine::Machine;
+use form::shape::path;
 use protocols::call::Call;
 use protocols::library::{Progress, Queues, Threading};
 use protocols::xios_ep::tag::{LOCAL_BITS, USER_BITS, USER_MAX};

@@ -1,11 +1,11 @@
 //! Skeletons of applications: their numbers, and what they say together.
 
-use super::super::codes::{self, Code};
 use super::super::collectives::{Choices, Chosen};
-use super::super::diagnostic::{Diagnostic, Diagnostics};
-use super::super::json::Node;
 use super::super::schema::MAX_MESSAGE;
 use super::{Applied, DEFAULT_TIME};
+use form::codes::{self, Code};
+use form::diagnostic::{Diagnostic, Diagnostics};
+use form::json::Node;
 use units::{Bytes, PS_PER_S};
 use workloads::application::{Application, Task};
 use workloads::comd::{CUTOFF, CoMd};

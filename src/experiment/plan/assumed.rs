@@ -2,9 +2,9 @@
 //!
 //! A machine says so of its own numbers (`confidence`); these belong to programs and libraries.
 
-use super::super::model_file::Confidence;
 use super::sources::Sourced;
 use super::{Plan, Point, Workload};
+use form::machine::Confidence;
 use protocols::collectives::{Algorithm, Collective};
 use protocols::rma::Issue;
 use units::{Bytes, TimeDelta};

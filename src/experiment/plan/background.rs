@@ -1,8 +1,8 @@
 //! Collectives that are only begun: the workload that measures one beside a computation.
 
-use super::super::codes;
-use super::super::diagnostic::{Diagnostic, Diagnostics};
-use super::super::json::Node;
+use form::codes;
+use form::diagnostic::{Diagnostic, Diagnostics};
+use form::json::Node;
 use workloads::collective::Beside;
 
 const PATH: &str = "workload.kind";

@@ -9,9 +9,9 @@
 //! (MVAPICH2: the first 64 that sent much), and below the limit one that makes its channels on demand polls
 //! those only that sent something.
 
-use super::super::json::Node;
-use super::super::model_file::{KnownNumber, Machine};
 use super::{Placement, Plan, Point};
+use form::json::Node;
+use form::machine::{KnownNumber, Machine};
 
 /// How processes are connected.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

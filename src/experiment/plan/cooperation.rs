@@ -1,10 +1,10 @@
 //! How large messages move inside a node: the choices of a scenario, and what they need.
 
-use super::super::codes;
-use super::super::diagnostic::{Diagnostic, Diagnostics};
-use super::super::json::{Node, Value};
-use super::super::model_file::Machine;
 use super::{Placement, place, progress};
+use form::codes;
+use form::diagnostic::{Diagnostic, Diagnostics};
+use form::json::{Node, Value};
+use form::machine::Machine;
 use hardware::profile::Profile;
 use protocols::rendezvous::{Cooperation, Protocol, Rule, Scheme};
 use runtime::timed::Kernel;

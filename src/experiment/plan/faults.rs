@@ -1,11 +1,11 @@
 //! The fault plan of a point: names are looked up, and what contradicts itself is refused.
 
-use super::super::codes;
-use super::super::diagnostic::{Diagnostic, Diagnostics, quote};
-use super::super::json::{Node, Value};
-use super::super::shape::nearest;
 use super::{Point, Workload};
 use crate::run::job;
+use form::codes;
+use form::diagnostic::{Diagnostic, Diagnostics, quote};
+use form::json::{Node, Value};
+use form::shape::nearest;
 use hardware::cluster::Cluster;
 use hardware::core::Place;
 use hardware::profile::Ratio;

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use super::super::codes;
-use super::super::diagnostic::{Diagnostic, Diagnostics, Span};
 use super::super::goal;
-use super::super::json::Node;
 use super::super::library;
 use super::super::schema::MAX_MESSAGE;
 use super::Replayed;
 use super::point::Known;
+use form::codes;
+use form::diagnostic::{Diagnostic, Diagnostics, Span};
+use form::json::Node;
 use workloads::goal::calls::unfit;
 
 /// What a machine can replay.

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use super::super::codes::{self, Code};
-use super::super::diagnostic::{Diagnostic, Diagnostics};
-use super::super::json::Node;
-use super::super::model_file::Machine;
 use super::super::schema::datatypes;
 use super::point::need_nodes;
 use super::{Payload, Workload, place};
+use form::codes::{self, Code};
+use form::diagnostic::{Diagnostic, Diagnostics};
+use form::json::Node;
+use form::machine::Machine;
 use hardware::gpu::{Block, Shape};
 use mpi::datatype::{Datatype, Primitive};
 use protocols::device::DeviceBuffer;

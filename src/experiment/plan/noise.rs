@@ -1,10 +1,10 @@
 //! Random disturbances: what is asked for, and what the machine has.
 
-use super::super::codes;
-use super::super::diagnostic::{Diagnostic, Diagnostics};
-use super::super::json::{Node, Value};
-use super::super::model_file::Machine;
 use super::{Noise, OsNoise, place};
+use form::codes;
+use form::diagnostic::{Diagnostic, Diagnostics};
+use form::json::{Node, Value};
+use form::machine::Machine;
 use units::TimeDelta;
 
 /// What of a disturbance is asked for.

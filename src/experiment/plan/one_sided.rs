@@ -1,11 +1,11 @@
 //! Workloads over windows: their numbers, and how windows work.
 
-use super::super::codes;
-use super::super::diagnostic::{Diagnostic, Diagnostics};
-use super::super::json::Node;
-use super::super::model_file::Machine;
-use super::super::shape::path;
 use super::{Point, Workload, place};
+use form::codes;
+use form::diagnostic::{Diagnostic, Diagnostics};
+use form::json::Node;
+use form::machine::Machine;
+use form::shape::path;
 use mpi::rma::access::MemoryModel;
 use mpi::rma::synchronisation::Rules;
 use protocols::rma::{Issue, MappedLocks, Settings, Transport};

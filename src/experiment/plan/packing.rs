@@ -1,12 +1,12 @@
 //! Packing in GPU memory, or by a core: its numbers, and what they say together.
 
-use super::super::codes::{self, Code};
-use super::super::diagnostic::{Diagnostic, Diagnostics};
-use super::super::json::Node;
-use super::super::model_file::Machine;
 use super::super::schema::datatypes;
-use super::super::shape::path;
 use super::place;
+use form::codes::{self, Code};
+use form::diagnostic::{Diagnostic, Diagnostics};
+use form::json::Node;
+use form::machine::Machine;
+use form::shape::path;
 use hardware::gpu::{Block, Shape};
 use protocols::packing::{DeviceCall, Layout, Method, Task};
 use runtime::device;

@@ -2,15 +2,10 @@
 
 use std::path::PathBuf;
 
-use super::super::codes;
 use super::super::collectives::{self, Choices, Chosen};
-use super::super::diagnostic::{Diagnostic, Diagnostics};
-use super::super::json::{Node, Value};
-use super::super::model_file::{Machine, Models};
+use super::super::model_file::Models;
 use super::super::program::{self, Step};
 use super::super::schema::SCENARIO;
-use super::super::shape::Shape as FieldShape;
-use super::super::shape::check::check;
 use super::addressing::{
     addressing, check_addressing, check_pieces, check_tags, note_adapter, ranks_word, threads,
 };
@@ -21,6 +16,12 @@ use super::{
     LongQueue, MpiOptions, Payload, Placement, PlacementOrder, Point, Replayed, Topology, Workload,
     applications, background, faults, goal, gpu, noise, one_sided, packing, place, progress, tiles,
 };
+use form::codes;
+use form::diagnostic::{Diagnostic, Diagnostics};
+use form::json::{Node, Value};
+use form::machine::Machine;
+use form::shape::Shape as FieldShape;
+use form::shape::check::check;
 use hardware::core::Pinning;
 use hardware::topology::{self, Shape, TopologyError};
 use protocols::collectives::Kind;

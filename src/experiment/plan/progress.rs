@@ -1,9 +1,9 @@
 //! Progress threads: what they can stand beside.
 
-use super::super::codes;
-use super::super::diagnostic::{Diagnostic, Diagnostics};
-use super::super::json::Node;
 use super::{Addressing, Workload, place};
+use form::codes;
+use form::diagnostic::{Diagnostic, Diagnostics};
+use form::json::Node;
 use workloads::agent::THREADS;
 
 const PATH: &str = "ranks.progress_thread";

@@ -3,14 +3,14 @@
 //! A number of a machine has its source where it stands. A number of a program stands alone, and one
 //! that was fitted to a figure, or read off one, says so here, by its path.
 
-use super::super::codes;
-use super::super::diagnostic::{Diagnostic, Diagnostics, quote};
-use super::super::json::{Member, Node};
-use super::super::model_file::Confidence;
-use super::super::shape::path::{self, Target};
-use super::super::shape::{NOTE, check};
 use super::super::sweep::{self, Sweep, canonical, check_value};
 use super::assumed::Assumption;
+use form::codes;
+use form::diagnostic::{Diagnostic, Diagnostics, quote};
+use form::json::{Member, Node};
+use form::machine::Confidence;
+use form::shape::path::{self, Target};
+use form::shape::{NOTE, check};
 
 /// A number of the scenario with its source.
 #[derive(Clone, Debug, Eq, PartialEq)]

@@ -1,9 +1,9 @@
 //! The workload of tiles: its lists and numbers, and what they say together.
 
-use super::super::codes;
-use super::super::diagnostic::{Diagnostic, Diagnostics};
-use super::super::json::Node;
 use super::{Addressing, DEFAULT_TIME, place};
+use form::codes;
+use form::diagnostic::{Diagnostic, Diagnostics};
+use form::json::Node;
 use units::TimeDelta;
 use workloads::tiles::{EVEN, MOST, Tiles};
 

@@ -7,11 +7,11 @@
 
 use std::collections::BTreeMap;
 
-use super::super::codes;
-use super::super::diagnostic::{Diagnostic, Diagnostics, Span, quote};
-use super::super::json::Node;
 use super::super::schema::COMMUNICATORS;
 use super::{RankProgram, Statement, Step};
+use form::codes;
+use form::diagnostic::{Diagnostic, Diagnostics, Span, quote};
+use form::json::Node;
 use mpi::envelope::Rank;
 use protocols::call::{Call, Comm, CommCall};
 

@@ -9,9 +9,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::codes;
-use super::super::diagnostic::{Diagnostic, Diagnostics};
-use super::super::json::Node;
+use form::codes;
+use form::diagnostic::{Diagnostic, Diagnostics};
+use form::json::Node;
 
 /// What made a communicator.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::super::codes;
-use super::super::diagnostic::{Diagnostic, Diagnostics, quote};
-use super::super::json::Node;
 use super::super::schema::{MAX_MESSAGE, datatypes};
 use super::Reader;
+use form::codes;
+use form::diagnostic::{Diagnostic, Diagnostics, quote};
+use form::json::Node;
 use mpi::datatype::Datatype;
 use protocols::call::{Buffer, Call};
 use protocols::typed::Elements;

@@ -1,7 +1,7 @@
 //! Skeletons of applications.
 
 use super::{LONG, POSITIVE, SIZE, time};
-use crate::shape::{Field, Shape, Variant, default, optional, required, variant};
+use form::shape::{Field, Shape, Variant, default, optional, required, variant};
 use workloads::graph500::{MOST_SCALE, PAIR};
 
 static COUNT: Shape = Shape::Count { min: 1, max: 65_536 };

@@ -37,7 +37,7 @@
 
 use super::sweep::SCALARS_LIST;
 use super::{POSITIVE_RATIO, RATIO, SOURCE};
-use crate::shape::{Field, Shape, Variant, default, optional, required, variant};
+use form::shape::{Field, Shape, Variant, default, optional, required, variant};
 
 pub(super) static POINT: Shape = Shape::Paths(&Shape::Scalar);
 static RANGES: Shape = Shape::Paths(&Shape::Either(&[

@@ -2,7 +2,7 @@
 //! workload that measures one.
 
 use super::{COMM_FIELD, LONG, REQ, ROUNDS_FIELD, SIZE, WARMUP_FIELD, bytes, time};
-use crate::shape::{Field, Shape, Variant, default, optional, required, variant};
+use form::shape::{Field, Shape, Variant, default, optional, required, variant};
 
 static BARRIER: Shape =
     Shape::Word(&[("dissemination", "everybody tells the rank at distance 1, 2, 4, ...")]);
@@ -290,7 +290,7 @@ mod tests {
             of_kind.sort_unstable();
             named.sort_unstable();
             assert_eq!(of_kind, named, "{kind:?}");
-            let crate::shape::Need::Default(default) = field.need else {
+            let form::shape::Need::Default(default) = field.need else {
                 panic!("every kind has a default")
             };
             assert_eq!(default, kind.default_algorithm().name(), "{kind:?}");

@@ -1,7 +1,7 @@
 //! Statements of a program that make and free communicators.
 
 use super::{COMM, COMM_FIELD, REQUEST};
-use crate::shape::{Field, Shape, Variant, default, required, variant};
+use form::shape::{Field, Shape, Variant, default, required, variant};
 use protocols::call::GROUP_TAG_MAX;
 
 static COLOR: Shape = Shape::Either(&[

@@ -1,7 +1,7 @@
 //! How large messages move: between nodes, and inside one.
 
 use super::{LONG, POSITIVE, SIZE, time};
-use crate::shape::{Field, Shape, default, optional, required};
+use form::shape::{Field, Shape, default, optional, required};
 
 /// Protocols, by the names of `Protocol::find`.
 const PROTOCOLS: &[(&str, &str)] = &[

@@ -5,11 +5,11 @@
 //!   "child": { "kind": "named", "name": "double" } }
 //! ```
 
-use crate::codes;
-use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::json::Node;
-use crate::shape::check::check;
-use crate::shape::{Shape, default, required, variant};
+use form::codes;
+use form::diagnostic::{Diagnostic, Diagnostics};
+use form::json::Node;
+use form::shape::check::check;
+use form::shape::{Shape, default, required, variant};
 use mpi::datatype::{Datatype, Order, Primitive};
 
 /// A datatype.

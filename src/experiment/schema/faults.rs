@@ -1,7 +1,7 @@
 //! The fault plan: what may go wrong, and how a scenario says it.
 
 use super::{LONG, time};
-use crate::shape::{Field, Shape, Variant, default, optional, required, variant};
+use form::shape::{Field, Shape, Variant, default, optional, required, variant};
 
 static TIME: Shape = time(0, LONG);
 static LENGTH: Shape = time(1, LONG);

@@ -2,7 +2,7 @@
 
 use super::datatypes::DATATYPE;
 use super::{LONG, ROUND_COUNT, SIZE, bytes, time};
-use crate::shape::{Field, Shape, Variant, default, optional, required, variant};
+use form::shape::{Field, Shape, Variant, default, optional, required, variant};
 
 static METHOD: Shape = Shape::Word(&[
     ("kernel", "a kernel for all types, between device memory and the host"),

@@ -1,7 +1,7 @@
 //! Windows: how they work, and the workloads over them.
 
 use super::{LONG, POSITIVE, SIZE, time};
-use crate::shape::{Field, Shape, Variant, default, optional, required, variant};
+use form::shape::{Field, Shape, Variant, default, optional, required, variant};
 
 /// How windows work.
 pub(super) static SETTINGS: Shape = Shape::Object(&[

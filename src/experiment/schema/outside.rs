@@ -1,7 +1,7 @@
 //! Statements of a program that are no calls of MPI.
 
 use super::{LONG, time};
-use crate::shape::{Field, Shape, Variant, required, variant};
+use form::shape::{Field, Shape, Variant, required, variant};
 
 static TIME: Shape = time(0, LONG);
 static IS: Shape = Shape::Word(&[

@@ -2,7 +2,7 @@
 
 use super::datatypes::DATATYPE;
 use super::{LONG, SIZE, bytes, time};
-use crate::shape::{Field, Shape, Variant, default, optional, required, variant};
+use form::shape::{Field, Shape, Variant, default, optional, required, variant};
 
 static COUNT: Shape = Shape::Count { min: 1, max: 1 << 40 };
 static TIME: Shape = time(1, LONG);

@@ -1,8 +1,8 @@
 //! Buffers in pieces of a program's messages: datatypes by name, and the keys of a send or a receive.
 
-use super::super::shape::{Field, Shape, default, optional, required};
 use super::SIZE;
 use super::datatypes::DATATYPE;
+use form::shape::{Field, Shape, default, optional, required};
 
 static LIST: Shape = Shape::List { of: &ENTRY, min: 0, max: 10_000 };
 static ENTRY: Shape = Shape::Object(&[

@@ -1,8 +1,8 @@
 //! What a scenario may say of where its numbers come from.
 
 use super::SOURCE;
-use crate::model_file::CONFIDENCE;
-use crate::shape::{NOTE, Shape, optional, required};
+use form::machine::CONFIDENCE;
+use form::shape::{NOTE, Shape, optional, required};
 
 /// What is said of a number beside its value, as at a number of a machine.
 pub(super) static SOURCED: Shape = Shape::Object(&[

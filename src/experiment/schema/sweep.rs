@@ -1,6 +1,6 @@
 //! What a scenario may say about the values of an axis.
 
-use super::super::shape::{Shape, required, variant};
+use form::shape::{Shape, required, variant};
 
 /// A list of values, or a rule that makes one.
 pub(super) static AXIS: Shape = Shape::Either(&[

@@ -1,7 +1,7 @@
 //! The workload of tiles that may move.
 
 use super::{LONG, SIZE, time};
-use crate::shape::{Shape, Variant, default, optional, required, variant};
+use form::shape::{Shape, Variant, default, optional, required, variant};
 use workloads::tiles::MOST;
 
 static COUNTS: Shape =

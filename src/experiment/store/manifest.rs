@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use super::error::StoreError;
 use super::files::{OutputFile, check_name, place, read_if_exists};
-use crate::diagnostic::quote;
 use crate::results::RunResult;
+use form::diagnostic::quote;
 
 /// Version of the manifest's shape.
 const FORMAT: u32 = 1;

@@ -7,9 +7,9 @@ use serde_json::{Map, Value};
 
 use super::{Case, Disputed};
 use crate::conform::VectorError;
-use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::json::parse;
 use crate::schema::datatypes;
+use form::diagnostic::{Diagnostic, Diagnostics};
+use form::json::parse;
 use mpi::datatype::Datatype;
 
 /// All further fields are what the library says.

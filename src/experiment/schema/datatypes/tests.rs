@@ -1,9 +1,9 @@
 //! Trees that are datatypes, and what is said of those that are none.
 
 use super::*;
-use crate::json::parse;
-use crate::shape::export::json_schema;
-use crate::shape::path;
+use form::json::parse;
+use form::shape::export::json_schema;
+use form::shape::path;
 
 fn reported(text: &str) -> (Option<Datatype>, Vec<(String, String)>) {
     let mut diagnostics = Diagnostics::new();

@@ -244,7 +244,7 @@ fn parameter(prefix: &str, rest: &[Step]) -> Result<Target, UnknownPath> {
         .filter_map(|parameter| parameter.path.strip_prefix(section)?.strip_prefix('.'))
         .collect();
     let allowed = if same.is_empty() {
-        format!("the sections are {}", super::super::model_file::sections().join(", "))
+        format!("the sections are {}", super::super::machine::sections().join(", "))
     } else {
         format!("`{prefix}.{section}` has {}", same.join(", "))
     };

@@ -13,7 +13,7 @@ mod parser;
 mod string;
 
 pub use decode::decode;
-pub(super) use decode::recognise;
+pub use decode::recognise;
 pub use number::{Number, NumberError};
 pub use parser::{MAX_DEPTH, MAX_VALUES, is_number, parse};
 

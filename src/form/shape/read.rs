@@ -1,4 +1,10 @@
 //! Reading a tree that the checker has passed: every access is by a key of the tables.
+//!
+//! # Panics
+//!
+//! Every function here, where the tree was not checked against its shape.
+
+#![expect(clippy::missing_panics_doc, reason = "all of them panic alike, as the header says")]
 
 use super::super::json::{Node, Value};
 use super::NOTE;
@@ -40,61 +46,61 @@ pub fn parse_tolerance(text: &str) -> Option<Tolerance> {
 
 impl Node {
     /// The quantity under `key`, in smallest steps.
-    pub(crate) fn quantity(&self, key: &str, dimension: Dimension) -> Option<u64> {
+    pub fn quantity(&self, key: &str, dimension: Dimension) -> Option<u64> {
         let text = self.get(key)?.text().expect(CHECKED);
         Some(parse_quantity(text, dimension).expect(CHECKED))
     }
 
     /// The bytes under `key`.
-    pub(crate) fn bytes(&self, key: &str) -> Option<Bytes> {
+    pub fn bytes(&self, key: &str) -> Option<Bytes> {
         self.quantity(key, Dimension::Bytes).map(Bytes::new)
     }
 
     /// This node as a number of bytes.
-    pub(crate) fn own_bytes(&self) -> Bytes {
+    pub fn own_bytes(&self) -> Bytes {
         let text = self.text().expect(CHECKED);
         Bytes::new(parse_quantity(text, Dimension::Bytes).expect(CHECKED))
     }
 
     /// The length of time under `key`.
-    pub(crate) fn time(&self, key: &str) -> Option<TimeDelta> {
+    pub fn time(&self, key: &str) -> Option<TimeDelta> {
         self.quantity(key, Dimension::Time).map(TimeDelta::from_ps)
     }
 
     /// The count under `key`.
-    pub(crate) fn count(&self, key: &str) -> Option<u64> {
+    pub fn count(&self, key: &str) -> Option<u64> {
         self.get(key).map(Self::as_count)
     }
 
     /// The count under `key`, which its shape keeps below 2^32.
-    pub(crate) fn small(&self, key: &str) -> Option<u32> {
+    pub fn small(&self, key: &str) -> Option<u32> {
         self.count(key).map(|value| u32::try_from(value).expect(CHECKED))
     }
 
     /// This node as a count.
-    pub(crate) fn as_count(&self) -> u64 {
+    pub fn as_count(&self) -> u64 {
         let Value::Number(number) = &self.value else { panic!("{CHECKED}") };
         number.whole().expect(CHECKED)
     }
 
     /// This node as a whole number that may be negative.
-    pub(crate) fn as_integer(&self) -> i64 {
+    pub fn as_integer(&self) -> i64 {
         let Value::Number(number) = &self.value else { panic!("{CHECKED}") };
         number.integer().expect(CHECKED)
     }
 
     /// The whole number under `key`, which may be negative.
-    pub(crate) fn integer(&self, key: &str) -> Option<i64> {
+    pub fn integer(&self, key: &str) -> Option<i64> {
         self.get(key).map(Self::as_integer)
     }
 
     /// The decimal number under `key`, in billionths.
-    pub(crate) fn billionths(&self, key: &str) -> Option<u64> {
+    pub fn billionths(&self, key: &str) -> Option<u64> {
         self.get(key).map(Self::as_billionths)
     }
 
     /// This node as a decimal number, in billionths.
-    pub(crate) fn as_billionths(&self) -> u64 {
+    pub fn as_billionths(&self) -> u64 {
         let Value::Number(number) = &self.value else { panic!("{CHECKED}") };
         number.scaled(9).expect(CHECKED)
     }
@@ -109,7 +115,7 @@ impl Node {
     }
 
     /// The note of an object, its lines one below the other.
-    pub(crate) fn note(&self) -> Option<String> {
+    pub fn note(&self) -> Option<String> {
         let note = self.get(NOTE.key)?;
         let lines = note.elements().unwrap_or(std::slice::from_ref(note));
         let lines: Vec<&str> = lines.iter().map(|line| line.text().expect(CHECKED)).collect();
@@ -117,18 +123,18 @@ impl Node {
     }
 
     /// The text under `key`, which its shape requires.
-    pub(crate) fn required_word(&self, key: &str) -> &str {
+    pub fn required_word(&self, key: &str) -> &str {
         self.word(key).expect(CHECKED)
     }
 
     /// The boolean under `key`.
-    pub(crate) fn flag(&self, key: &str) -> Option<bool> {
+    pub fn flag(&self, key: &str) -> Option<bool> {
         let Value::Bool(flag) = self.get(key)?.value else { panic!("{CHECKED}") };
         Some(flag)
     }
 
     /// The tolerance under `key`.
-    pub(crate) fn tolerance(&self, key: &str) -> Option<Tolerance> {
+    pub fn tolerance(&self, key: &str) -> Option<Tolerance> {
         self.word(key).map(|text| parse_tolerance(text).expect(CHECKED))
     }
 }

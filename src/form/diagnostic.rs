@@ -188,21 +188,23 @@ impl Diagnostics {
     }
 
     /// Notes that a file was read.
-    pub(super) fn has_read(&mut self, path: &Path) {
+    pub fn has_read(&mut self, path: &Path) {
         if !self.files.iter().any(|known| known == path) {
             self.files.push(path.to_owned());
         }
     }
 
     /// The reports of `found` instead of these; what was read stays read.
-    pub(super) fn replaced_by(&mut self, found: Self) {
+    pub fn replaced_by(&mut self, found: Self) {
         let before = std::mem::replace(self, found);
         self.have_read(before.files());
     }
 
     /// Notes that files were read.
-    pub(super) fn have_read(&mut self, paths: &[PathBuf]) {
-        paths.iter().for_each(|path| self.has_read(path));
+    pub fn have_read(&mut self, paths: &[PathBuf]) {
+        for path in paths {
+            self.has_read(path);
+        }
     }
 
     /// The files that were read: none that ship inside the program.
@@ -216,12 +218,12 @@ impl Diagnostics {
     }
 
     /// The text of `source`, taken out until [`Self::put_text`].
-    pub(super) fn take_text(&mut self, source: SourceId) -> String {
+    pub fn take_text(&mut self, source: SourceId) -> String {
         std::mem::take(&mut self.sources[usize::from(source.0)].text)
     }
 
     /// Puts the text of `source` back.
-    pub(super) fn put_text(&mut self, source: SourceId, text: String) {
+    pub fn put_text(&mut self, source: SourceId, text: String) {
         self.sources[usize::from(source.0)].text = text;
     }
 
@@ -267,7 +269,7 @@ impl Diagnostics {
     }
 
     /// Whether further errors are only counted.
-    pub(super) fn is_full(&self) -> bool {
+    pub fn is_full(&self) -> bool {
         self.errors > KEPT
     }
 

@@ -3,7 +3,7 @@
 use super::super::codes;
 use super::super::diagnostic::{Diagnostic, Diagnostics, Span, quote};
 use super::super::json::{Member, Node, Number, NumberError, Value};
-use super::super::model_file;
+use super::super::machine;
 use super::{Field, NOTE, Need, Shape, Variant, nearest};
 use units::{Bandwidth, Bytes, CostPerByte, Dimension, Frequency, Rate, TimeDelta};
 
@@ -22,7 +22,7 @@ pub fn check(diagnostics: &mut Diagnostics, node: &Node, shape: &Shape, path: &s
         (Value::Word(word), _) => bare_word(diagnostics, node, word, shape, path),
         (_, Shape::Either(shapes)) => either(diagnostics, node, shapes, path),
         (_, Shape::Defined { shape, .. }) => check(diagnostics, node, shape, path),
-        (_, Shape::Machine) => model_file::check_machine(diagnostics, node, path),
+        (_, Shape::Machine) => machine::check_machine(diagnostics, node, path),
         (Value::Text(text), Shape::Quantity { dimension, min, max }) => {
             quantity(diagnostics, node.span, text, (*dimension, *min, *max), path);
         }

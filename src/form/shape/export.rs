@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::super::model_file;
+use super::super::machine;
 use super::{Field, NOTE, Need, Shape, Variant};
 use hardware::profile::{Kind, PARAMETERS, Parameter};
 
@@ -164,8 +164,8 @@ fn one_of(variants: &[Variant], tag: Option<&str>) -> Value {
 }
 
 fn model(inline: bool) -> Map<String, Value> {
-    let mut out = object(&model_file::ABOUT, None);
-    for section in model_file::sections() {
+    let mut out = object(&machine::ABOUT, None);
+    for section in machine::sections() {
         let mut properties = Map::new();
         for parameter in PARAMETERS {
             if let Some(name) =

@@ -46,7 +46,7 @@ fn at(source: SourceId, start: usize, end: usize) -> Span {
 type Advice = (&'static str, &'static str);
 
 /// Bytes that are no UTF-8 JSON at all.
-pub(in super::super) fn recognise(bytes: &[u8]) -> Option<(String, Advice, codes::Code)> {
+pub fn recognise(bytes: &[u8]) -> Option<(String, Advice, codes::Code)> {
     let packed = [
         (&b"\x1f\x8b"[..], "gzip", "unpack it with `gunzip`"),
         (b"PK\x03\x04", "zip", "unpack it with `unzip`"),

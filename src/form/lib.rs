@@ -1,0 +1,15 @@
+//! The form of what users write: JSON with places, shapes of objects, and what is said about mistakes.
+//!
+//! | begin with | to |
+//! |---|---|
+//! | [`json`] | read a text into nodes that know their places |
+//! | [`shape`] | say which keys an object has, and check a tree against it |
+//! | [`diagnostic`] | report what is wrong, with file, line and remedy |
+//! | [`codes`] | find what a code such as `E0302` means |
+//! | [`machine`] | state a machine: numbers with their sources |
+
+pub mod codes;
+pub mod diagnostic;
+pub mod json;
+pub mod machine;
+pub mod shape;
