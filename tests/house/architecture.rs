@@ -36,7 +36,7 @@ const MOST_LINES: usize = 800;
 pub(super) struct Source {
     /// Below `src/`, with `/`.
     pub(super) path: String,
-    text: String,
+    pub(super) text: String,
     code: String,
 }
 

@@ -3,6 +3,7 @@
 mod architecture;
 mod claims;
 mod constants;
+mod counts;
 mod expectations;
 mod guide;
 mod notebooks;
