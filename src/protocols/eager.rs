@@ -12,7 +12,7 @@
 //! eager messages that are larger than a cell, and in bursts of more than there are cells.
 
 use super::contract::{Action, Emit, Region, Space, Step, Thread};
-use super::library::{LibraryAction, MessageHeader, Packet, Wire};
+use super::wire::{LibraryAction, MessageHeader, Packet, Wire};
 
 /// Sends `header` with the payload in `buffer`, copied through the staging buffer of `thread`.
 ///

@@ -5,6 +5,7 @@ pub mod collectives;
 pub mod contract;
 pub mod device;
 pub mod eager;
+pub mod job;
 pub mod library;
 #[cfg(feature = "mutants")]
 pub mod mutant;
@@ -13,4 +14,5 @@ pub mod packing;
 pub mod rendezvous;
 pub mod rma;
 pub mod typed;
+pub mod wire;
 pub mod xios_ep;

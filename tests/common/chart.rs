@@ -14,8 +14,9 @@ use mpisim::protocols::contract::{
 };
 use mpisim::protocols::library::{Endpoints, Job, Library, LibraryAction, Packet, SharedJob};
 use mpisim::protocols::packing::Task;
-use mpisim::protocols::rendezvous::{Cooperation, Protocol, Word};
+use mpisim::protocols::rendezvous::{Cooperation, Protocol};
 use mpisim::protocols::rma::Settings;
+use mpisim::protocols::wire::Word;
 use mpisim::units::Bytes;
 
 pub(crate) const THREAD: Thread = Thread(0);

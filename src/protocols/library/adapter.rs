@@ -27,7 +27,8 @@ use super::{
 };
 use crate::call::Comm;
 use crate::contract::{Emit, Token, Via};
-use crate::rendezvous::{Scheme, Word};
+use crate::rendezvous::Scheme;
+use crate::wire::Word;
 
 const READS: Choice = Choice::Made(Protocol::RGet, false);
 

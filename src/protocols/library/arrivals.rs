@@ -8,7 +8,8 @@ use super::{
 use crate::call::{SendMode, Status};
 use crate::contract::{Change, Counter, Emit, Step};
 use crate::eager;
-use crate::rendezvous::{RoleInput, Scheme, Word};
+use crate::rendezvous::{RoleInput, Scheme};
+use crate::wire::Word;
 use mpi::observation::Observation;
 
 /// The status that a message gives its receiver; `count` is filled in by what fitted.

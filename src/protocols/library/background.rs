@@ -54,14 +54,6 @@ struct Begun {
     since: u32,
 }
 
-/// The handle of a collective under way in markers: none of a program's.
-pub(super) const fn handle(slot: u16) -> Handle {
-    Handle(super::INNER | UNDER_WAY | slot as u32)
-}
-
-/// Told from the handles of blocking calls and of buffered messages.
-const UNDER_WAY: u32 = 1 << 29;
-
 impl Background {
     fn free_slot(&mut self) -> u16 {
         let free = self.under_way.iter().position(Option::is_none);

@@ -15,8 +15,8 @@
 
 use super::requests::{Body, Pending};
 use super::{
-    Action, Handle, Key, Library, LibraryAction, MessageHeader, Offer, Outcome, ProtocolError,
-    Region, Reply, Route, Space, Thread, push_return,
+    Action, Key, Library, LibraryAction, MessageHeader, Offer, Outcome, ProtocolError, Region,
+    Reply, Route, Space, Thread, push_return,
 };
 use crate::contract::{Emit, Step};
 use mpi::observation::Observation;
@@ -126,11 +126,3 @@ impl Library {
         }
     }
 }
-
-/// The handle of a buffered message in markers: none of a program's.
-pub(super) const fn handle(slot: u16) -> Handle {
-    Handle(super::INNER | BUFFERED | slot as u32)
-}
-
-/// Told from the handles of blocking calls.
-pub(super) const BUFFERED: u32 = 1 << 30;

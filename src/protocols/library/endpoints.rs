@@ -23,59 +23,13 @@ use super::{
 use crate::call::{Call, Comm, Requests};
 use crate::collectives::agreement::Agreement;
 use crate::contract::{Emit, Lane, Step};
+use crate::job::{Endpoints, Progress, Queues, Threading};
 #[cfg(feature = "mutants")]
 use crate::mutant::Mutant;
 use mpi::communicator::Comparison;
 use mpi::endpoints::EndpointGroup;
 use mpi::envelope::{Context, Envelope, Rank, Selection};
 use mpi::observation::{GroupFact, GroupId};
-
-/// How endpoints match.
-#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
-pub enum Queues {
-    /// One pair of queues for all ranks of a process: the destination is part of the match.
-    #[default]
-    Shared,
-    /// A pair of queues for each endpoint.
-    Own,
-}
-
-/// What a call on one endpoint owes the others.
-#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
-pub enum Progress {
-    /// Any call makes progress for all endpoints of the process.
-    #[default]
-    Process,
-    /// A call makes progress for its own endpoint only.
-    Independent,
-}
-
-/// What the program promises about threads (an info hint).
-#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
-pub enum Threading {
-    /// Any thread may use any endpoint.
-    #[default]
-    Any,
-    /// Each endpoint is used by one thread at a time: what it alone has needs no lock.
-    One,
-}
-
-/// What the endpoints of a process share.
-#[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
-pub struct Endpoints {
-    /// NIC contexts of a process; endpoints beyond them are multiplexed. Zero counts as one.
-    pub lanes: u16,
-    /// How endpoints match.
-    pub queues: Queues,
-    /// What a call on one endpoint owes the others.
-    pub progress: Progress,
-    /// What the program promises about threads.
-    pub threading: Threading,
-    /// Whether a process may make none.
-    pub allow_none: bool,
-    /// Static creation: the endpoints of each process are the ranks of `MPI_COMM_WORLD`.
-    pub at_start: Option<Vec<u16>>,
-}
 
 /// As whom a thread acts in a call.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]

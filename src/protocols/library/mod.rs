@@ -35,258 +35,31 @@ mod work;
 
 use std::sync::Arc;
 
-use super::call::{Call, Outcome, Reply, SendMode};
+use super::call::{Call, Outcome, Reply};
 use super::collectives::{Collective, Round};
 use super::contract::{
     Action, Awaited, Brought, Emit, Entry, Guard, Handle, Input, Keeps, Lanes, Machine, Process,
     ProtocolError, Region, Route, Space, Thread, Token, Via, WaitSet,
 };
-#[cfg(feature = "mutants")]
-use super::mutant::Mutant;
+pub use super::job::{Endpoints, Job, Progress, Queues, SharedJob, Threading};
 use super::note::Note;
-use super::rendezvous::{Cooperation, Protocol, Scheme, Word};
-use super::rma::packet::RmaPacket;
+use super::rendezvous::{Protocol, Scheme};
 use super::rma::{self, Rma};
+pub use super::wire::{Key, LibraryAction, MessageHeader, Offer, Packet, Wire, Word};
 use background::Background;
 use buffered::Attached;
 use communicators::Made;
 use contexts::Contexts;
 use endpoints::Caller;
 use endpoints::EndpointTable;
-pub use endpoints::{Endpoints, Progress, Queues, Threading};
-use mpi::communicator::Communicators;
-use mpi::envelope::{Envelope, Selection};
+use mpi::envelope::Selection;
 use mpi::matching::{MatchingEngine, Search};
 use mpi::observation::{MessageId, Names, Observation, ReceiveId};
-pub use offers::Offer;
 use offers::Offers;
 use requests::{Pending, RequestTable};
 use typed::Typed;
-use units::Bytes;
 use words::InWords;
 use work::Works;
-
-/// An action of the library.
-pub type LibraryAction = Action<Packet, Reply>;
-
-/// What all processes of a job agree on.
-#[derive(Debug)]
-pub struct Job {
-    /// The communicators, the same in every process.
-    pub communicators: Communicators,
-    /// Node of each process.
-    pub node_of: Vec<u32>,
-    /// Threads of each process; with more than one the library takes its locks.
-    pub threads: Vec<u16>,
-    /// What the endpoints of a process share.
-    pub endpoints: Endpoints,
-    /// Protocol for large messages between nodes.
-    pub rendezvous: Protocol,
-    /// How large messages inside a node are moved.
-    pub cooperation: Cooperation,
-    /// Largest eager payload between nodes.
-    pub eager_inter: Bytes,
-    /// Largest eager payload inside a node.
-    pub eager_intra: Bytes,
-    /// Header bytes of a packet with payload.
-    pub header: Bytes,
-    /// Bytes of a control packet (RTS, CTS, FIN, acknowledgement).
-    pub control: Bytes,
-    /// Bytes of one cell of the shared segment.
-    pub cell: Bytes,
-    /// Cells of the shared segment that one message may fill before it waits for credits.
-    pub cells: u32,
-    /// Whether the adapter of a process matches its messages while none of its threads is in a call.
-    pub adapters: bool,
-    /// How windows work.
-    pub rma: rma::Settings,
-}
-
-impl Job {
-    /// The largest eager payload by this way.
-    pub(super) const fn eager_by(&self, via: Via) -> u64 {
-        match via {
-            Via::Hca => self.eager_inter.as_u64(),
-            Via::SharedMemory => self.eager_intra.as_u64(),
-        }
-    }
-
-    /// Whether some receive may be offered to its sender before the message is there.
-    fn has_offers(&self) -> bool {
-        self.rendezvous == Protocol::Rtr || self.cooperation.has_offers()
-    }
-
-    /// How process `me` reaches a peer; `thread` acts.
-    pub(super) fn wire(&self, me: Process, route: Route, thread: Thread) -> Wire {
-        let node = |process: Process| self.node_of[process.0 as usize];
-        let via = if node(route.peer) == node(me) { Via::SharedMemory } else { Via::Hca };
-        Wire {
-            route,
-            via,
-            header: self.header,
-            control: self.control,
-            cell: self.cell,
-            cells: self.cells,
-            thread,
-        }
-    }
-}
-
-/// The job as a machine holds it: shared, and no part of its state; libraries of different jobs are
-/// not compared.
-#[derive(Clone, Debug, Eq, Hash, PartialEq)]
-pub struct SharedJob(Note<Arc<Job>>, #[cfg(feature = "mutants")] Option<Mutant>);
-
-impl SharedJob {
-    /// Shares `job` between the machines of its processes.
-    pub fn new(job: Job) -> Self {
-        Self(
-            Note(Arc::new(job)),
-            #[cfg(feature = "mutants")]
-            None,
-        )
-    }
-}
-
-impl std::ops::Deref for SharedJob {
-    type Target = Job;
-    fn deref(&self) -> &Job {
-        &self.0
-    }
-}
-
-/// A request of one process: named by its program, or the inner one of a thread's blocking call.
-#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
-pub enum Key {
-    /// A request of the program.
-    User(Handle),
-    /// The request inside a blocking call of this thread.
-    Inner(Thread),
-    /// One message of the round that this thread's collective is in.
-    Part(Thread, u16),
-    /// A message that waits in the attached buffer.
-    Buffered(u16),
-    /// One message of the round that a collective under way is in: its slot, and its place.
-    Later(u16, u16),
-}
-
-const INNER: u32 = 1 << 31;
-const PART: u64 = 1 << 32;
-const LATER: u64 = 1 << 33;
-
-impl Key {
-    /// The handle that stands for this request in markers; inner ones have the highest bit set, and
-    /// the parts of a collective are not told apart.
-    pub const fn handle(self) -> Handle {
-        match self {
-            Self::User(handle) => handle,
-            Self::Inner(thread) | Self::Part(thread, _) => Handle(INNER | thread.0 as u32),
-            Self::Buffered(slot) => buffered::handle(slot),
-            Self::Later(slot, _) => background::handle(slot),
-        }
-    }
-
-    /// The token that brings an RDMA completion back to this request.
-    pub const fn token(self) -> Token {
-        match self {
-            Self::User(_) | Self::Inner(_) | Self::Buffered(_) => Token(self.handle().0 as u64),
-            Self::Part(thread, part) => Token(PART | (part as u64) << 16 | thread.0 as u64),
-            Self::Later(slot, part) => Token(LATER | (part as u64) << 16 | slot as u64),
-        }
-    }
-
-    fn from_token(token: Token) -> Self {
-        let low = |raw: u64| u16::try_from(raw & 0xffff).expect("masked to 16 bits");
-        if token.0 & PART != 0 {
-            return Self::Part(Thread(low(token.0)), low(token.0 >> 16));
-        }
-        if token.0 & LATER != 0 {
-            return Self::Later(low(token.0), low(token.0 >> 16));
-        }
-        let raw = u32::try_from(token.0).expect("other tokens are made from 32-bit handles");
-        if raw & INNER == 0 {
-            Self::User(Handle(raw))
-        } else if raw & buffered::BUFFERED != 0 {
-            Self::Buffered(low(u64::from(raw)))
-        } else {
-            Self::Inner(Thread(u16::try_from(raw & !INNER).expect("made from a thread")))
-        }
-    }
-}
-
-/// How to reach a peer.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub struct Wire {
-    /// The other process, and the lanes.
-    pub route: Route,
-    /// The HCA between nodes, shared memory inside one.
-    pub via: Via,
-    /// Header bytes of a packet with payload.
-    pub header: Bytes,
-    /// Bytes of a control packet.
-    pub control: Bytes,
-    /// Bytes of a shared cell.
-    pub cell: Bytes,
-    /// Shared cells of the channel, at least 1.
-    pub cells: u32,
-    /// The thread that acts: its staging buffer carries payloads.
-    pub thread: Thread,
-}
-
-/// What every message carries.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub struct MessageHeader {
-    /// Identity, for monitors.
-    pub message: MessageId,
-    /// What is matched.
-    pub envelope: Envelope,
-    /// Payload bytes.
-    pub bytes: u64,
-    /// The sender's request.
-    pub sender: Key,
-    /// How the send may complete.
-    pub mode: SendMode,
-    /// Whether the sender's call waits for its end.
-    pub blocking: bool,
-    /// How many offers of the receiver the sender had heard of: see `offers.rs`.
-    pub heard: u32,
-    /// What the library tells its peers inside a message of its own.
-    pub word: u64,
-}
-
-/// What goes over the wire besides payload bytes.
-#[derive(Clone, Debug, Eq, Hash, PartialEq)]
-pub enum Packet {
-    /// A whole small message.
-    Eager(MessageHeader),
-    /// A synchronous eager message was matched.
-    Matched {
-        /// The sender's request.
-        sender: Key,
-    },
-    /// Request to send: the envelope of a large message.
-    Rts {
-        /// The envelope and size.
-        header: MessageHeader,
-        /// Who decides how the payload will move.
-        scheme: Scheme,
-        /// The sender's buffer.
-        remote: Region,
-    },
-    /// Ready to receive: a posted receive is offered to the only process that can send to it.
-    Rtr(Offer),
-    /// One role of a rendezvous speaks to the other.
-    Rendezvous {
-        /// The request addressed.
-        to: Key,
-        /// The request that speaks.
-        from: Key,
-        /// What it says.
-        word: Word,
-    },
-    /// About a window.
-    Rma(Arc<RmaPacket>),
-}
 
 /// A posted receive, as the matching engine keeps it.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]

@@ -1,7 +1,7 @@
 //! What packets are called in pictures.
 
 use super::Packet;
-use crate::rendezvous::Word;
+use crate::wire::Word;
 
 /// A word or two, as the documents write it.
 pub(crate) fn name_of(packet: &Packet) -> String {

@@ -32,22 +32,10 @@ use crate::call::{Comm, SendMode};
 use crate::contract::{Emit, Step};
 #[cfg(feature = "mutants")]
 use crate::mutant::Mutant;
-use crate::rendezvous::{Protocol, Receiving, RoleInput, Sending, Word};
+use crate::rendezvous::{Protocol, Receiving, RoleInput, Sending};
+use crate::wire::{Offer, Word};
 use mpi::envelope::{Envelope, Rank};
 use mpi::observation::Observation;
-
-/// A receive on offer, as its sender knows it.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub struct Offer {
-    /// The receiver's request.
-    pub receive: Key,
-    /// What it takes.
-    pub selection: Selection,
-    /// Its buffer.
-    pub into: Region,
-    /// How many messages without an offer the receiver had seen of this sender.
-    pub seen: u32,
-}
 
 /// The offers of one process, to others and of others.
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]

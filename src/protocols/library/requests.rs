@@ -12,9 +12,10 @@ use crate::call::{Requests, SendMode, Status};
 use crate::contract::{ASKED, Emit, Step};
 use crate::rendezvous::scheme::Calls;
 use crate::rendezvous::{
-    Port, Progress, Protocol, Receiving, Role, RoleInput, Scheme, Sending, Word, coop_load,
+    Port, Progress, Protocol, Receiving, Role, RoleInput, Scheme, Sending, coop_load,
 };
 use crate::rma::call::Win;
+use crate::wire::Word;
 use mpi::observation::Observation;
 
 /// One open request.

@@ -8,7 +8,7 @@
 //! non-blocking receive) this is RPUT. Where the settings ask for RTR there, such receives are
 //! offered when they are posted, and a ready send takes the offer before anybody looks here.
 
-use super::Protocol;
+use super::protocol::Protocol;
 use crate::call::SendMode;
 
 /// Table II: the protocol for a send of this mode and a receive.

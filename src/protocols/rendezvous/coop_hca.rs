@@ -14,9 +14,10 @@
 //! Left out: the sender's core copying a third part. Noticeable where the loopback is slower than
 //! either core.
 
+use super::role::{Port, Progress, Role, RoleInput};
 use super::share::{Copied, Share};
-use super::{Port, Progress, Role, RoleInput, Word};
 use crate::contract::{ProtocolError, Region, Toward};
+use crate::wire::Word;
 
 pub use super::rget::Sender;
 

@@ -8,7 +8,8 @@
 //!
 //! Source: `coop` Sec. II-D. Sizes and thresholds are settings (the document names none).
 
-use super::{Protocol, coop_coll, coop_load};
+use super::protocol::Protocol;
+use super::{coop_coll, coop_load};
 use crate::call::SendMode;
 
 /// What a message's calls and the node say.

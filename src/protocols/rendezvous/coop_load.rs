@@ -7,7 +7,7 @@
 //! Source: `coop` Sec. II-B2. Who reads the counters, and that both copy where they are equal, is
 //! ours: the document says neither.
 
-use super::Protocol;
+use super::protocol::Protocol;
 use crate::contract::{Change, Counter, Process};
 
 /// The protocol for a message between processes with so many copies before them.

@@ -12,11 +12,12 @@
 //! Left out: halves that differ where the two cores copy at different rates. Noticeable where one of
 //! the two is on another socket or busy.
 
+use super::role::{Port, Progress, Role, RoleInput};
 use super::share::{Copied, Share};
-use super::{Port, Progress, Role, RoleInput, Word};
 use crate::contract::{ProtocolError, Region, Toward};
 #[cfg(feature = "mutants")]
 use crate::mutant::Mutant;
+use crate::wire::Word;
 
 /// How far one side has come, once it knows the other's buffer.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]

@@ -11,11 +11,12 @@
 //! Source: `coop` Fig. 1 and Sec. I-A.
 //! Left out: splitting of reads above the HCA's maximum. Noticeable above 1 GiB.
 
+use super::role::{Port, Progress, Role, RoleInput};
 use super::share::{Copied, Share};
-use super::{Port, Progress, Role, RoleInput, Word};
 use crate::contract::{ProtocolError, Region, Toward};
 #[cfg(feature = "mutants")]
 use crate::mutant::Mutant;
+use crate::wire::Word;
 
 /// The side that sends; the library has matched nothing yet.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]

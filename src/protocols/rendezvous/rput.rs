@@ -12,11 +12,12 @@
 //! Left out: posting the FIN right behind the write and trusting the order of the connection. Here
 //! the FIN waits for the write's completion. Noticeable as one more acknowledgement of latency.
 
+use super::role::{Port, Progress, Role, RoleInput};
 use super::share::{Copied, Share};
-use super::{Port, Progress, Role, RoleInput, Word};
 use crate::contract::{ProtocolError, Region, Toward};
 #[cfg(feature = "mutants")]
 use crate::mutant::Mutant;
+use crate::wire::Word;
 
 /// The side that sends.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]

@@ -13,11 +13,13 @@
 //! Left out: the four bytes on the wire, and that they are only four: a library would look the request
 //! up by them. Noticeable as less than a nanosecond a message.
 
+use super::role::{Port, Progress, Role, RoleInput};
+use super::rput;
 pub use super::rput::Receiver;
-use super::{Port, Progress, Role, RoleInput, Word, rput};
 use crate::contract::ProtocolError;
 #[cfg(feature = "mutants")]
 use crate::mutant::Mutant;
+use crate::wire::Word;
 
 /// The side that sends.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]

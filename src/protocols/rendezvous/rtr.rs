@@ -17,9 +17,11 @@
 //! Left out: the sender's own early RTS that the receiver reads instead. Noticeable where the receiver
 //! has time and the sender has not.
 
+use super::role::{Port, Progress, Role, RoleInput};
+use super::rput;
 use super::share::{Copied, Share};
-use super::{Port, Progress, Role, RoleInput, Word, rput};
 use crate::contract::{ProtocolError, Region, Toward};
+use crate::wire::Word;
 
 /// The side that sends.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]

@@ -10,7 +10,8 @@
 //! Source: `coop` Sec. II. Between nodes the protocol is always that of the job.
 
 use super::coop_hybrid::Situation;
-use super::{Pins, Protocol, coop_coll, coop_hybrid, coop_load};
+use super::protocol::{Pins, Protocol};
+use super::{coop_coll, coop_hybrid, coop_load};
 use crate::call::SendMode;
 use crate::contract::{ASKED, Counter, Process, Via};
 use units::Bytes;

@@ -5,7 +5,7 @@
 //!
 //! Source: `coop` Sec. II-C.
 
-use super::Port;
+use super::role::Port;
 use crate::contract::{Action, Emit, Region, Toward};
 use mpi::observation::Mover;
 

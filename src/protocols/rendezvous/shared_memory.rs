@@ -12,8 +12,9 @@
 //! inside a card is copied twice).
 //! Kernel-assisted single copies are those of the other protocols of the family.
 
-use super::{Port, Progress, Role, RoleInput, Word};
+use super::role::{Port, Progress, Role, RoleInput};
 use crate::contract::{ProtocolError, Region, Space};
+use crate::wire::Word;
 
 /// Cell of the sender's staging space that carries a chunk.
 fn cell(port: &Port<'_>, bytes: u64) -> Region {

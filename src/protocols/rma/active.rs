@@ -14,8 +14,8 @@ use std::collections::VecDeque;
 use super::exchange::Exchange;
 use super::packet::{Body, Closes};
 use super::port::Port;
+use super::settings::{Issue, Settings};
 use super::window::{Exposure, Lock, Queued, Target, Wants, Window};
-use super::{Issue, Settings};
 #[cfg(feature = "mutants")]
 use crate::mutant::Mutant;
 use mpi::envelope::Rank;

@@ -12,8 +12,9 @@
 //! Source: `OSCSM`; the numbers are those of [`TicketLock`].
 
 use super::port::Port;
+use super::settings::{MappedLocks, Settings};
+use super::token::token;
 use super::window::{Lock, Target, Wants, Window};
-use super::{MappedLocks, Settings, token};
 use crate::contract::{ASKED, Action, Change, Counter, Thread, Token};
 #[cfg(feature = "mutants")]
 use crate::mutant::Mutant;

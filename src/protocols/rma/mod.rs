@@ -24,8 +24,10 @@ mod origin;
 pub mod packet;
 mod pieces;
 pub(crate) mod port;
+pub mod settings;
 pub(crate) mod setup;
 mod target;
+mod token;
 mod told;
 mod window;
 
@@ -36,169 +38,16 @@ use self::call::{Flavor, LockKind, Operation, RmaCall, Win};
 use self::goal::Goal;
 use self::packet::{RmaPacket, Scope};
 use self::port::Port;
+pub use self::settings::{Issue, MappedLocks, Settings, Transport};
 use self::setup::{Creating, Members};
+pub(crate) use self::token::is_ours;
+use self::token::named_by;
 use self::window::{Base, Target, Wants, Window};
 use super::contract::{ASKED, Handle, Process, Region, Route, Step, Thread, Token, Wait};
 use mpi::envelope::Rank;
 use mpi::observation::WindowFact;
-use mpi::operator::Operator;
 use mpi::rma::access::MemoryModel;
-use mpi::rma::synchronisation::{Event, Rules};
-use mpi::rma::update::Effect;
-
-/// When operations of a passive epoch leave their origin.
-#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
-pub enum Issue {
-    /// With the flush or unlock that needs them.
-    #[default]
-    Lazy,
-    /// As soon as the lock is granted, which is asked for at once.
-    Eager,
-    /// Lazily, until so many operations or bytes wait for one target in one epoch.
-    Adaptive {
-        /// Operations.
-        operations: u32,
-        /// Bytes.
-        bytes: u64,
-    },
-}
-
-/// Who carries operations out.
-#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
-pub enum Transport {
-    /// The target's library, told by messages.
-    #[default]
-    Messages,
-    /// The target's HCA.
-    Rdma,
-    /// The HCA puts and gets, the library accumulates.
-    Mixed,
-}
-
-/// How the locks of windows that are mapped are taken.
-#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
-pub enum MappedLocks {
-    /// As those of other windows: the target's library grants them.
-    #[default]
-    Messages,
-    /// The origin takes a ticket in shared memory, and waits until it is called.
-    Atomics,
-}
-
-/// How windows work, the same in every process.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub struct Settings {
-    /// When operations leave.
-    pub issue: Issue,
-    /// Who carries them out.
-    pub transport: Transport,
-    /// Whether a single operation travels with its lock and unlock.
-    pub merge: bool,
-    /// Largest payload that does; without one, the largest eager message to that target.
-    pub merge_limit: Option<u64>,
-    /// Largest payload of a packet, behind which an operation goes on in the next one; without one,
-    /// the largest eager message to that target.
-    pub segment: Option<u64>,
-    /// Whether a merged put or accumulate is answered.
-    pub done_after_merge: bool,
-    /// How the locks of windows that are mapped are taken.
-    pub mapped_locks: MappedLocks,
-    /// Which calls are held to be in order.
-    pub rules: Rules,
-    /// What windows say of their memory.
-    pub model: MemoryModel,
-    /// Whether the monitors are told who accesses what.
-    pub watch: bool,
-}
-
-impl std::fmt::Display for Settings {
-    /// What tells the ways apart in which the same calls can be carried out.
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.issue {
-            Issue::Lazy => f.write_str("lazy issue")?,
-            Issue::Eager => f.write_str("eager issue")?,
-            Issue::Adaptive { operations, bytes } => {
-                write!(f, "lazy issue up to {operations} operations or {bytes} B")?;
-            }
-        }
-        f.write_str(match self.transport {
-            Transport::Messages => ", by messages",
-            Transport::Rdma => ", by RDMA",
-            Transport::Mixed => ", by RDMA and messages",
-        })?;
-        f.write_str(match (self.merge, self.done_after_merge) {
-            (false, _) => ", locks apart",
-            (true, false) => ", locks merged",
-            (true, true) => ", locks merged and answered",
-        })?;
-        if let Some(segment) = self.segment {
-            write!(f, ", packets of {segment} B")?;
-        }
-        f.write_str(if self.mapped_locks == MappedLocks::Messages {
-            ""
-        } else {
-            ", mapped locks in memory"
-        })
-    }
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            issue: Issue::default(),
-            transport: Transport::default(),
-            merge: true,
-            merge_limit: None,
-            segment: None,
-            done_after_merge: true,
-            mapped_locks: MappedLocks::default(),
-            rules: Rules::Document,
-            model: MemoryModel::Unified,
-            watch: true,
-        }
-    }
-}
-
-impl Settings {
-    /// Whether the HCA of the target carries this operation out.
-    fn by_hca(&self, does: &Operation) -> bool {
-        match (self.transport, does) {
-            (Transport::Messages, _) | (Transport::Mixed, Operation::Update { .. }) => false,
-            (Transport::Rdma | Transport::Mixed, _) => true,
-        }
-    }
-
-    /// Whether so much waits for a target that an adaptive epoch turns eager.
-    fn turns_eager(&self, target: &Target) -> bool {
-        match self.issue {
-            Issue::Eager => true,
-            Issue::Lazy => false,
-            Issue::Adaptive { operations, bytes } => {
-                target.queue.len() > operations as usize || target.queued_bytes > bytes
-            }
-        }
-    }
-
-    /// Why the HCA cannot do this; `None` where it can, or need not.
-    fn refuses(&self, does: &Operation, element: u64) -> Option<String> {
-        let Operation::Update { update, .. } = does else { return None };
-        if !self.by_hca(does) {
-            return None;
-        }
-        let integer = update.datatype().is_integer() && update.datatype().width() >= 4;
-        let known = match update {
-            Effect::Replace(_) | Effect::NoOp(_) | Effect::CompareAndSwap(_) => true,
-            Effect::Reduce(reduction) => reduction.operator() == Operator::Sum,
-        };
-        let single = element == update.datatype().width();
-        let fits = integer && known && single;
-        (!fits).then(|| {
-            "the HCA updates single integers of 4 or 8 bytes by replace, no_op, sum and \
-             compare-and-swap"
-                .to_owned()
-        })
-    }
-}
+use mpi::rma::synchronisation::Event;
 
 /// All windows of one process, and what its threads wait for.
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
@@ -224,28 +73,6 @@ pub(crate) enum Called {
     Passes,
     /// It waits.
     Waits,
-}
-
-/// Tokens of the HCA's completions have this bit.
-const RMA: u64 = 1 << 63;
-/// A token names its window by the bits below that one. Numbers only grow: the ranks of a window
-/// agree on one that none of them has used.
-const MOST_WINDOWS: u32 = 1 << 15;
-
-fn token(window: u32, slot: u32, part: u32) -> Token {
-    // The part only tells completions of one operation apart.
-    Token(RMA | u64::from(window) << 48 | u64::from(slot) << 16 | u64::from(part % (1 << 16)))
-}
-
-/// The window and the slot that a token names.
-fn named_by(token: Token) -> (u32, u32) {
-    let low = |raw: u64| u32::try_from(raw & u64::from(u32::MAX)).expect("masked to 32 bits");
-    (low((token.0 & !RMA) >> 48), low(token.0 >> 16))
-}
-
-/// Whether a completion belongs to a window.
-pub(crate) const fn is_ours(token: Token) -> bool {
-    token.0 & RMA != 0
 }
 
 impl Rma {
@@ -537,20 +364,4 @@ fn event(call: &RmaCall) -> Option<Event> {
         RmaCall::FlushAll { local: true, .. } => Event::FlushLocalAll,
         RmaCall::Sync { .. } => Event::Sync,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_token_names_the_last_window_as_it_names_the_first() {
-        for window in [0, 1, MOST_WINDOWS - 1] {
-            for slot in [0, 7, u32::MAX] {
-                let token = token(window, slot, u32::MAX);
-                assert!(is_ours(token));
-                assert_eq!(named_by(token), (window, slot));
-            }
-        }
-    }
 }

@@ -14,10 +14,10 @@
 //! Source: `rma` Sec. 5.3, 5.4.2, 7.1 and Fig. 12. Left out: large operations by rendezvous: a payload
 //! is copied and travels with its packets (`pieces.rs`). Noticeable above the eager threshold.
 
-use super::Issue;
 use super::call::{LockKind, Operation};
 use super::packet::{Body, Closes, Does, RmaPacket};
 use super::port::Port;
+use super::settings::Issue;
 use super::window::{Asker, Lock, Queued, Slot, Target, Wants, Window};
 use crate::contract::{Region, Step};
 #[cfg(feature = "mutants")]
@@ -52,7 +52,7 @@ impl Window {
         let state = self.targets.entry(target).or_insert_with(|| Target::new(lock));
         state.queue.push_back(queued);
         state.queued_bytes += queued.place.bytes();
-        state.eager |= settings.turns_eager(state);
+        state.eager |= settings.turns_eager(state.queue.len(), state.queued_bytes);
         if own || state.eager || by_hca {
             self.push(target, port);
         }

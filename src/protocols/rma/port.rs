@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use super::call::Operation;
 use super::packet::{Body, DERIVED_BYTES, RmaPacket};
+use super::settings::Settings;
+use super::token::token;
 use super::window::{Queued, Window};
-use super::{Settings, token};
 use crate::contract::{Action, Handle, Process, Region, Route, Space, Step, Thread};
-use crate::library::{Job, LibraryAction, Packet};
+use crate::job::Job;
 #[cfg(feature = "mutants")]
 use crate::mutant::Mutant;
+use crate::wire::{LibraryAction, Packet};
 use mpi::observation::{Observation, WindowFact};
 
 /// What the one-sided part knows of its process, and its way to act.

@@ -18,10 +18,10 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use super::MOST_WINDOWS;
 use super::call::{Flavor, Spacing, Win, address};
 use super::exchange::Exchange;
 use super::manager::LockManager;
+use super::token::MOST_WINDOWS;
 use super::window::{Base, Window};
 use crate::contract::{Process, Space};
 use mpi::envelope::Rank;

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use super::Settings;
 use super::call::{At, Flavor, LockKind, Operation, RmaCall, address};
 use super::manager::LockManager;
 use super::mapped::Taking;
 use super::packet::{Body, Place};
+use super::settings::Settings;
 use crate::contract::{Handle, Process, Region, Route, Space};
 use mpi::rma::access::MemoryModel;
 use mpi::rma::layout::Attached;

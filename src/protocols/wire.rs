@@ -1,0 +1,206 @@
+//! What goes between the libraries of two processes: packets, the requests that they name, and how a
+//! peer is reached.
+
+use std::sync::Arc;
+
+use super::call::{Reply, SendMode};
+use super::contract::{Action, Handle, Region, Route, Thread, Token, Via};
+use super::rendezvous::protocol::Protocol;
+use super::rendezvous::scheme::Scheme;
+use super::rma::packet::RmaPacket;
+use mpi::envelope::{Envelope, Selection};
+use mpi::observation::MessageId;
+use units::Bytes;
+
+/// An action of the library.
+pub type LibraryAction = Action<Packet, Reply>;
+
+/// A request of one process: named by its program, or the inner one of a thread's blocking call.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub enum Key {
+    /// A request of the program.
+    User(Handle),
+    /// The request inside a blocking call of this thread.
+    Inner(Thread),
+    /// One message of the round that this thread's collective is in.
+    Part(Thread, u16),
+    /// A message that waits in the attached buffer.
+    Buffered(u16),
+    /// One message of the round that a collective under way is in: its slot, and its place.
+    Later(u16, u16),
+}
+
+/// Handles of requests inside a blocking call.
+const INNER: u32 = 1 << 31;
+/// Of these, the handles of messages that wait in the attached buffer.
+const BUFFERED: u32 = 1 << 30;
+/// Of these, the handles of collectives under way.
+const UNDER_WAY: u32 = 1 << 29;
+const PART: u64 = 1 << 32;
+const LATER: u64 = 1 << 33;
+
+impl Key {
+    /// The handle that stands for this request in markers; inner ones have the highest bit set, and
+    /// the parts of a collective are not told apart.
+    pub const fn handle(self) -> Handle {
+        match self {
+            Self::User(handle) => handle,
+            Self::Inner(thread) | Self::Part(thread, _) => Handle(INNER | thread.0 as u32),
+            Self::Buffered(slot) => Handle(INNER | BUFFERED | slot as u32),
+            Self::Later(slot, _) => Handle(INNER | UNDER_WAY | slot as u32),
+        }
+    }
+
+    /// The token that brings an RDMA completion back to this request.
+    pub const fn token(self) -> Token {
+        match self {
+            Self::User(_) | Self::Inner(_) | Self::Buffered(_) => Token(self.handle().0 as u64),
+            Self::Part(thread, part) => Token(PART | (part as u64) << 16 | thread.0 as u64),
+            Self::Later(slot, part) => Token(LATER | (part as u64) << 16 | slot as u64),
+        }
+    }
+
+    /// The request of a token.
+    ///
+    /// # Panics
+    ///
+    /// Never, for a token of [`Self::token`].
+    pub(super) fn from_token(token: Token) -> Self {
+        let low = |raw: u64| u16::try_from(raw & 0xffff).expect("masked to 16 bits");
+        if token.0 & PART != 0 {
+            return Self::Part(Thread(low(token.0)), low(token.0 >> 16));
+        }
+        if token.0 & LATER != 0 {
+            return Self::Later(low(token.0), low(token.0 >> 16));
+        }
+        let raw = u32::try_from(token.0).expect("other tokens are made from 32-bit handles");
+        if raw & INNER == 0 {
+            Self::User(Handle(raw))
+        } else if raw & BUFFERED != 0 {
+            Self::Buffered(low(u64::from(raw)))
+        } else {
+            Self::Inner(Thread(u16::try_from(raw & !INNER).expect("made from a thread")))
+        }
+    }
+}
+
+/// How to reach a peer.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub struct Wire {
+    /// The other process, and the lanes.
+    pub route: Route,
+    /// The HCA between nodes, shared memory inside one.
+    pub via: Via,
+    /// Header bytes of a packet with payload.
+    pub header: Bytes,
+    /// Bytes of a control packet.
+    pub control: Bytes,
+    /// Bytes of a shared cell.
+    pub cell: Bytes,
+    /// Shared cells of the channel, at least 1.
+    pub cells: u32,
+    /// The thread that acts: its staging buffer carries payloads.
+    pub thread: Thread,
+}
+
+/// What every message carries.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub struct MessageHeader {
+    /// Identity, for monitors.
+    pub message: MessageId,
+    /// What is matched.
+    pub envelope: Envelope,
+    /// Payload bytes.
+    pub bytes: u64,
+    /// The sender's request.
+    pub sender: Key,
+    /// How the send may complete.
+    pub mode: SendMode,
+    /// Whether the sender's call waits for its end.
+    pub blocking: bool,
+    /// How many offers of the receiver the sender had heard of: see `offers.rs`.
+    pub heard: u32,
+    /// What the library tells its peers inside a message of its own.
+    pub word: u64,
+}
+
+/// What goes over the wire besides payload bytes.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub enum Packet {
+    /// A whole small message.
+    Eager(MessageHeader),
+    /// A synchronous eager message was matched.
+    Matched {
+        /// The sender's request.
+        sender: Key,
+    },
+    /// Request to send: the envelope of a large message.
+    Rts {
+        /// The envelope and size.
+        header: MessageHeader,
+        /// Who decides how the payload will move.
+        scheme: Scheme,
+        /// The sender's buffer.
+        remote: Region,
+    },
+    /// Ready to receive: a posted receive is offered to the only process that can send to it.
+    Rtr(Offer),
+    /// One role of a rendezvous speaks to the other.
+    Rendezvous {
+        /// The request addressed.
+        to: Key,
+        /// The request that speaks.
+        from: Key,
+        /// What it says.
+        word: Word,
+    },
+    /// About a window.
+    Rma(Arc<RmaPacket>),
+}
+
+/// A receive on offer, as its sender knows it.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub struct Offer {
+    /// The receiver's request.
+    pub receive: Key,
+    /// What it takes.
+    pub selection: Selection,
+    /// Its buffer.
+    pub into: Region,
+    /// How many messages without an offer the receiver had seen of this sender.
+    pub seen: u32,
+}
+
+/// What the two roles of one message say to each other, after the RTS.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum Word {
+    /// Clear to send: the receiver is ready; `into` is its buffer, as long as what it takes.
+    Cts {
+        /// The receiver's buffer.
+        into: Region,
+        /// How the payload will move: the receiver has decided.
+        protocol: Protocol,
+        /// Whether the copies of both sides were counted.
+        counted: bool,
+    },
+    /// The payload has been moved.
+    Fin,
+    /// This message takes the offered receive that is addressed.
+    Taken {
+        /// Which message.
+        message: MessageId,
+        /// Its tag; the offer names the rest of its envelope.
+        tag: i32,
+        /// Its bytes; the buffer takes what fits.
+        bytes: u64,
+        /// Whether its payload is there already: then this is the FIN too.
+        filled: bool,
+    },
+    /// Part of the payload, in a shared cell.
+    Chunk {
+        /// First byte of the part.
+        offset: u64,
+    },
+    /// A shared cell is free again.
+    Credit,
+}
