@@ -19,6 +19,10 @@ mod tiles;
 
 pub(super) use claims::claim_kinds;
 use claims::{CLAIM, POINT};
+use form::fields::{
+    COMM_FIELD, LONG, LONGEST, REQ, REQUEST, ROUNDS_FIELD, SIZE, SIZE_FIELD, SOURCE, TITLE,
+    WARMUP_FIELD, WINDOW_FIELD, bytes, time,
+};
 use form::shape::export;
 use form::shape::{Field, Need, Shape, Variant, default, joined, optional, required, variant};
 use mpi::envelope::TAG_UB;
@@ -26,8 +30,6 @@ use units::Dimension;
 
 /// The version of the form that this program reads.
 pub const SCHEMA: u64 = 1;
-/// The greatest size of a message: counts are C ints.
-pub const MAX_MESSAGE: u64 = 2 << 30;
 /// The most threads of a process; a machine has fewer.
 pub const MAX_THREADS: u64 = 1_024;
 /// The most entries of a queue that is made before a workload begins.
@@ -41,27 +43,7 @@ pub const DEFAULT_EVENTS: u64 = 100_000_000_000;
 /// The most memory of a point where the scenario sets no limit: what a machine of today has.
 pub const DEFAULT_MEMORY: u64 = 16 << 30;
 
-const fn time(min: u64, max: u64) -> Shape {
-    Shape::Quantity { dimension: Dimension::Time, min, max }
-}
-
-const fn bytes(min: u64, max: u64) -> Shape {
-    Shape::Quantity { dimension: Dimension::Bytes, min, max }
-}
-
-/// A thousand seconds, in picoseconds.
-const LONG: u64 = 1_000_000_000_000_000;
-/// 200 days, in picoseconds: the clock ends at 213.
-const LONGEST: u64 = 200 * 24 * 3600 * 1_000_000_000_000;
-
-static SIZE: Shape = bytes(0, MAX_MESSAGE);
-static POSITIVE: Shape = Shape::Count { min: 1, max: u32::MAX as u64 };
-static ROUND_COUNT: Shape = Shape::Count { min: 1, max: 1_000_000_000 };
 static VERSION: Shape = Shape::Count { min: SCHEMA, max: SCHEMA };
-static TITLE: Shape = Shape::Text(200);
-static SOURCE: Shape = Shape::Text(500);
-static RATIO: Shape = Shape::Ratio { min: 0, max: u64::MAX };
-static POSITIVE_RATIO: Shape = Shape::Ratio { min: 1, max: u64::MAX };
 
 static RANKS: Shape = Shape::Object(&[
     default(
@@ -249,35 +231,11 @@ static MPI: Shape = Shape::Object(&[
     ),
 ]);
 
-static ROUNDS: Shape = Shape::Either(&[
-    Shape::Count { min: 1, max: 1_000_000_000 },
-    Shape::Object(&[
-        required("first", &ROUND_COUNT, "50", "Rounds of messages up to the size `up_to`."),
-        required("up_to", &SIZE, "\"8 KiB\"", "The greatest size that has `first` rounds."),
-        required("then", &ROUND_COUNT, "10", "Rounds of greater messages."),
-    ]),
-]);
-
 static BETWEEN: Shape = Shape::Word(&[
     ("nodes", "the two processes are on two nodes"),
     ("cores", "the two processes are on one node"),
 ]);
 
-const SIZE_FIELD: Field = required("size", &SIZE, "\"8 B\"", "Bytes of each message.");
-const WINDOW_FIELD: Field =
-    required("window", &POSITIVE, "64", "Messages that are under way before their sender waits.");
-const ROUNDS_FIELD: Field = required(
-    "rounds",
-    &ROUNDS,
-    "100",
-    "Measured rounds: a count, or one for small and one for large messages.",
-);
-const WARMUP_FIELD: Field = default(
-    "warmup",
-    &Shape::Count { min: 0, max: 1_000_000 },
-    "0",
-    "Rounds before the measured ones.",
-);
 const BETWEEN_FIELD: Field = default("between", &BETWEEN, "nodes", "Where the two processes are.");
 const PAIRS_FIELD: Field = default(
     "pairs",
@@ -429,7 +387,6 @@ static WORKLOAD: Shape = Shape::Tagged {
     ],
 };
 
-static REQUEST: Shape = Shape::Name;
 static REQUESTS: Shape = Shape::List { of: &Shape::Name, min: 0, max: 100_000 };
 static PEER: Shape = Shape::Either(&[
     Shape::Count { min: 0, max: u32::MAX as u64 },
@@ -442,24 +399,14 @@ static TAG: Shape = Shape::Either(&[
     Shape::Count { min: 0, max: TAG_UB.cast_unsigned() as u64 },
     Shape::Word(&[("any", "MPI_ANY_TAG, in receives and probes only")]),
 ]);
-static COMM: Shape = Shape::Either(&[Shape::Count { min: 0, max: 2 }, Shape::Name]);
-/// The communicators of every job.
-pub const COMMUNICATORS: &str = "0 is all ranks, 1 a duplicate, 2 the ranks in reverse order";
 
 const TO: Field = required("to", &PEER, "1", "The receiver's rank in the communicator.");
 const SRC: Field =
     required("src", &PEER, "0", "The sender's rank in the communicator, or \"any\".");
 const TAG_FIELD: Field =
     default("tag", &TAG, "0", "The tag, 0 to 2147483647 (MPI_TAG_UB, the greatest C int).");
-const COMM_FIELD: Field = default(
-    "comm",
-    &COMM,
-    "0",
-    "The communicator: 0 all ranks, 1 a duplicate, 2 the ranks in reverse order, or the name of one that was made.",
-);
 const ATTACHED: Field =
     required("size", &SIZE, "\"1 MiB\"", "Bytes of room for the process's buffered sends.");
-const REQ: Field = required("req", &REQUEST, "\"a\"", "The name of the request.");
 const REQS: Field = required("reqs", &REQUESTS, "[ \"a\" ]", "The names of the requests.");
 const HANDLE: Field = required("handle", &REQUEST, "\"m\"", "The name of the matched message.");
 

@@ -4,12 +4,14 @@
 //! |---|---|
 //! | [`json`] | read a text into nodes that know their places |
 //! | [`shape`] | say which keys an object has, and check a tree against it |
+//! | [`fields`] | find a field that other forms have, too |
 //! | [`diagnostic`] | report what is wrong, with file, line and remedy |
 //! | [`codes`] | find what a code such as `E0302` means |
 //! | [`machine`] | state a machine: numbers with their sources |
 
 pub mod codes;
 pub mod diagnostic;
+pub mod fields;
 pub mod json;
 pub mod machine;
 pub mod shape;

@@ -28,7 +28,6 @@ const CIRCLES: &[(&str, usize)] = &[
     ("protocols/library/agreeing.rs", 18),
     ("report/error.rs", 17),
     ("experiment/conform.rs", 16),
-    ("experiment/schema.rs", 16),
     ("mpi/datatype.rs", 14),
     ("protocols/call.rs", 13),
     ("protocols/packing.rs", 13),

@@ -1,10 +1,10 @@
 //! Skeletons of applications: their numbers, and what they say together.
 
 use super::super::collectives::{Choices, Chosen};
-use super::super::schema::MAX_MESSAGE;
 use super::{Applied, DEFAULT_TIME};
 use form::codes::{self, Code};
 use form::diagnostic::{Diagnostic, Diagnostics};
+use form::fields::MAX_MESSAGE;
 use form::json::Node;
 use units::{Bytes, PS_PER_S};
 use workloads::application::{Application, Task};

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use super::super::goal;
 use super::super::library;
-use super::super::schema::MAX_MESSAGE;
 use super::Replayed;
 use super::point::Known;
 use form::codes;
 use form::diagnostic::{Diagnostic, Diagnostics, Span};
+use form::fields::MAX_MESSAGE;
 use form::json::Node;
 use workloads::goal::calls::unfit;
 

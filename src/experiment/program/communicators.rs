@@ -7,10 +7,10 @@
 
 use std::collections::BTreeMap;
 
-use super::super::schema::COMMUNICATORS;
 use super::{RankProgram, Statement, Step};
 use form::codes;
 use form::diagnostic::{Diagnostic, Diagnostics, Span, quote};
+use form::fields::COMMUNICATORS;
 use form::json::Node;
 use mpi::envelope::Rank;
 use protocols::call::{Call, Comm, CommCall};

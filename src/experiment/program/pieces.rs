@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use super::super::schema::{MAX_MESSAGE, datatypes};
+use super::super::schema::datatypes;
 use super::Reader;
 use form::codes;
 use form::diagnostic::{Diagnostic, Diagnostics, quote};
+use form::fields::MAX_MESSAGE;
 use form::json::Node;
 use mpi::datatype::Datatype;
 use protocols::call::{Buffer, Call};

@@ -1,6 +1,6 @@
 //! Skeletons of applications.
 
-use super::{LONG, POSITIVE, SIZE, time};
+use form::fields::{LONG, POSITIVE, SIZE, time};
 use form::shape::{Field, Shape, Variant, default, optional, required, variant};
 use workloads::graph500::{MOST_SCALE, PAIR};
 

@@ -36,7 +36,7 @@
 //!   three at least.
 
 use super::sweep::SCALARS_LIST;
-use super::{POSITIVE_RATIO, RATIO, SOURCE};
+use form::fields::{POSITIVE_RATIO, RATIO, SOURCE};
 use form::shape::{Field, Shape, Variant, default, optional, required, variant};
 
 pub(super) static POINT: Shape = Shape::Paths(&Shape::Scalar);

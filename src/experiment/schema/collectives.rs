@@ -1,7 +1,7 @@
 //! Collectives in a scenario: the statements of a program, the choices of the library, and the
 //! workload that measures one.
 
-use super::{COMM_FIELD, LONG, REQ, ROUNDS_FIELD, SIZE, WARMUP_FIELD, bytes, time};
+use form::fields::{COMM_FIELD, LONG, REQ, ROUNDS_FIELD, SIZE, WARMUP_FIELD, bytes, time};
 use form::shape::{Field, Shape, Variant, default, optional, required, variant};
 
 static BARRIER: Shape =

@@ -1,6 +1,6 @@
 //! Statements of a program that make and free communicators.
 
-use super::{COMM, COMM_FIELD, REQUEST};
+use form::fields::{COMM, COMM_FIELD, REQUEST};
 use form::shape::{Field, Shape, Variant, default, required, variant};
 use protocols::call::GROUP_TAG_MAX;
 

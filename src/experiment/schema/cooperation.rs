@@ -1,6 +1,6 @@
 //! How large messages move: between nodes, and inside one.
 
-use super::{LONG, POSITIVE, SIZE, time};
+use form::fields::{LONG, POSITIVE, SIZE, time};
 use form::shape::{Field, Shape, default, optional, required};
 
 /// Protocols, by the names of `Protocol::find`.

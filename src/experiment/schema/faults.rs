@@ -1,6 +1,6 @@
 //! The fault plan: what may go wrong, and how a scenario says it.
 
-use super::{LONG, time};
+use form::fields::{LONG, time};
 use form::shape::{Field, Shape, Variant, default, optional, required, variant};
 
 static TIME: Shape = time(0, LONG);

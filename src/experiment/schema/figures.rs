@@ -5,7 +5,8 @@
 //! metrics, which have one unit, one after the other. `at` chooses points in both.
 //! A figure with `"sequence": POINT` shows the messages of that point, from rank to rank over time.
 
-use super::{POINT, TITLE};
+use super::POINT;
+use form::fields::TITLE;
 use form::shape::{Field, Shape, default, optional, required, variant};
 
 const AT: Field = optional("at", &POINT, "Values of axes: only points that have them are drawn.");

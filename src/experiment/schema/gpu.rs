@@ -1,7 +1,7 @@
 //! Messages whose buffers are in GPU memory.
 
 use super::datatypes::DATATYPE;
-use super::{LONG, ROUND_COUNT, SIZE, bytes, time};
+use form::fields::{LONG, ROUND_COUNT, SIZE, bytes, time};
 use form::shape::{Field, Shape, Variant, default, optional, required, variant};
 
 static METHOD: Shape = Shape::Word(&[

@@ -1,6 +1,6 @@
 //! Windows: how they work, and the workloads over them.
 
-use super::{LONG, POSITIVE, SIZE, time};
+use form::fields::{LONG, POSITIVE, SIZE, time};
 use form::shape::{Field, Shape, Variant, default, optional, required, variant};
 
 /// How windows work.

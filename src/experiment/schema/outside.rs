@@ -1,6 +1,6 @@
 //! Statements of a program that are no calls of MPI.
 
-use super::{LONG, time};
+use form::fields::{LONG, time};
 use form::shape::{Field, Shape, Variant, required, variant};
 
 static TIME: Shape = time(0, LONG);

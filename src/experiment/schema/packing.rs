@@ -1,7 +1,7 @@
 //! Packing in GPU memory.
 
 use super::datatypes::DATATYPE;
-use super::{LONG, SIZE, bytes, time};
+use form::fields::{LONG, SIZE, bytes, time};
 use form::shape::{Field, Shape, Variant, default, optional, required, variant};
 
 static COUNT: Shape = Shape::Count { min: 1, max: 1 << 40 };

@@ -1,7 +1,7 @@
 //! Buffers in pieces of a program's messages: datatypes by name, and the keys of a send or a receive.
 
-use super::SIZE;
 use super::datatypes::DATATYPE;
+use form::fields::SIZE;
 use form::shape::{Field, Shape, default, optional, required};
 
 static LIST: Shape = Shape::List { of: &ENTRY, min: 0, max: 10_000 };

@@ -1,6 +1,6 @@
 //! What a scenario may say of where its numbers come from.
 
-use super::SOURCE;
+use form::fields::SOURCE;
 use form::machine::CONFIDENCE;
 use form::shape::{NOTE, Shape, optional, required};
 

@@ -1,6 +1,6 @@
 //! The workload of tiles that may move.
 
-use super::{LONG, SIZE, time};
+use form::fields::{LONG, SIZE, time};
 use form::shape::{Shape, Variant, default, optional, required, variant};
 use workloads::tiles::MOST;
 

@@ -1,0 +1,97 @@
+//! Shapes and fields that several forms have.
+
+use super::shape::{Field, Shape, default, required};
+use units::Dimension;
+
+/// The greatest size of a message: counts are C ints.
+pub const MAX_MESSAGE: u64 = 2 << 30;
+
+/// A length of time, `min` to `max` in picoseconds.
+pub const fn time(min: u64, max: u64) -> Shape {
+    Shape::Quantity { dimension: Dimension::Time, min, max }
+}
+
+/// A number of bytes, `min` to `max`.
+pub const fn bytes(min: u64, max: u64) -> Shape {
+    Shape::Quantity { dimension: Dimension::Bytes, min, max }
+}
+
+/// A thousand seconds, in picoseconds.
+pub const LONG: u64 = 1_000_000_000_000_000;
+
+/// 200 days, in picoseconds: the clock ends at 213.
+pub const LONGEST: u64 = 200 * 24 * 3600 * 1_000_000_000_000;
+
+/// The size of a message.
+pub static SIZE: Shape = bytes(0, MAX_MESSAGE);
+
+/// A count of one at least.
+pub static POSITIVE: Shape = Shape::Count { min: 1, max: u32::MAX as u64 };
+
+/// How many rounds.
+pub static ROUND_COUNT: Shape = Shape::Count { min: 1, max: 1_000_000_000 };
+
+/// One line for people.
+pub static TITLE: Shape = Shape::Text(200);
+
+/// Where something comes from.
+pub static SOURCE: Shape = Shape::Text(500);
+
+/// A plain number.
+pub static RATIO: Shape = Shape::Ratio { min: 0, max: u64::MAX };
+
+/// A plain number above zero.
+pub static POSITIVE_RATIO: Shape = Shape::Ratio { min: 1, max: u64::MAX };
+
+/// Rounds: a count, or one for small and one for large messages.
+pub static ROUNDS: Shape = Shape::Either(&[
+    Shape::Count { min: 1, max: 1_000_000_000 },
+    Shape::Object(&[
+        required("first", &ROUND_COUNT, "50", "Rounds of messages up to the size `up_to`."),
+        required("up_to", &SIZE, "\"8 KiB\"", "The greatest size that has `first` rounds."),
+        required("then", &ROUND_COUNT, "10", "Rounds of greater messages."),
+    ]),
+]);
+
+/// The size of each message.
+pub const SIZE_FIELD: Field = required("size", &SIZE, "\"8 B\"", "Bytes of each message.");
+
+/// How many messages are under way.
+pub const WINDOW_FIELD: Field =
+    required("window", &POSITIVE, "64", "Messages that are under way before their sender waits.");
+
+/// How many rounds are measured.
+pub const ROUNDS_FIELD: Field = required(
+    "rounds",
+    &ROUNDS,
+    "100",
+    "Measured rounds: a count, or one for small and one for large messages.",
+);
+
+/// How many rounds come before them.
+pub const WARMUP_FIELD: Field = default(
+    "warmup",
+    &Shape::Count { min: 0, max: 1_000_000 },
+    "0",
+    "Rounds before the measured ones.",
+);
+
+/// The name of a request.
+pub static REQUEST: Shape = Shape::Name;
+
+/// A communicator of a program.
+pub static COMM: Shape = Shape::Either(&[Shape::Count { min: 0, max: 2 }, Shape::Name]);
+
+/// The communicators of every job.
+pub const COMMUNICATORS: &str = "0 is all ranks, 1 a duplicate, 2 the ranks in reverse order";
+
+/// The communicator of a statement.
+pub const COMM_FIELD: Field = default(
+    "comm",
+    &COMM,
+    "0",
+    "The communicator: 0 all ranks, 1 a duplicate, 2 the ranks in reverse order, or the name of one that was made.",
+);
+
+/// The request of a statement.
+pub const REQ: Field = required("req", &REQUEST, "\"a\"", "The name of the request.");
