@@ -11,10 +11,10 @@ type Row = (&'static str, &'static [&'static str]);
 /// What the simulator does to be fast or exact: steps, windows, sizes of its own tables. Making one finer
 /// changes a result by less than its tests allow, or not at all.
 const METHOD: &[Row] = &[
-    ("hardware/fabric/alter.rs", &["STILL"]),
-    ("hardware/fabric/hops.rs", &["SIZES"]),
+    ("hardware/fabric/hops.rs", &["DEFAULT_CUT_THROUGH", "SIZES"]),
     ("hardware/fabric/reserve.rs", &["BANK", "GIFT", "LEAST", "PAST", "STEP", "WHOLE", "WINDOW"]),
     ("hardware/fabric/solve.rs", &["LARGE"]),
+    ("hardware/fabric/spec.rs", &["STILL"]),
     ("hardware/fabric/watch.rs", &["TRIES"]),
     ("hardware/gpu/bus.rs", &["GRAIN", "INSTRUCTION", "OWN"]),
     ("hardware/gpu/copy.rs", &["PIECE", "PIECES"]),
@@ -39,7 +39,6 @@ const METHOD: &[Row] = &[
     ("runtime/timed/turns.rs", &["UNSEARCHED"]),
     ("runtime/timed/weigh.rs", &["EACH", "PARTS", "PHANTOM", "REAL"]),
     ("runtime/untimed/memo.rs", &["MOST"]),
-    ("hardware/fabric/mod.rs", &["DEFAULT_CUT_THROUGH"]),
     ("runtime/explore/shrink.rs", &["BEYOND"]),
 ];
 
@@ -135,7 +134,7 @@ const NAMES: &[Row] = &[
 
 /// Units that are made from a number in the code.
 const UNITS: &[Row] = &[
-    ("hardware/fabric/alter.rs", &["8_000_000"]),
+    ("hardware/fabric/spec.rs", &["8_000_000"]),
     // The smallest step of time.
     ("hardware/fabric/hops.rs", &["1"]),
     // Read and written: a copy touches two bytes for each.

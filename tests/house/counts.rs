@@ -31,7 +31,6 @@ const CIRCLES: &[(&str, usize)] = &[
     ("mpi/datatype.rs", 14),
     ("protocols/call.rs", 13),
     ("protocols/packing.rs", 13),
-    ("hardware/fabric/ahead.rs", 12),
     ("runtime/monitors/groups.rs", 10),
     ("protocols/xios_ep/library/between.rs", 9),
     ("runtime/untimed.rs", 8),
