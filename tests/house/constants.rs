@@ -75,7 +75,7 @@ const PARTS: &[Row] = &[
 
 /// What a standard, a document or a program states as part of what it does.
 const STATED: &[Row] = &[
-    ("hardware/reliable/mod.rs", &["PSN_BITS"]),
+    ("hardware/reliable/settings.rs", &["PSN_BITS"]),
     ("protocols/collectives/agreement.rs", &["IN_A_WORD"]),
     ("protocols/library/agreeing.rs", &["ROUNDS"]),
     ("protocols/library/communicators.rs", &["WORDS"]),
@@ -100,7 +100,7 @@ const DEFAULTS: &[Row] = &[
 
 /// Bits of names, numbers of buffers and marks, places in memory.
 const NAMES: &[Row] = &[
-    ("hardware/gpu/mod.rs", &["GPU_TOKEN"]),
+    ("hardware/gpu/operation.rs", &["GPU_TOKEN"]),
     ("protocols/collectives/agreement.rs", &["CONTEXTS", "COUNTS"]),
     ("protocols/collectives/call.rs", &["BEGUN", "BEGUN_AT_ONCE"]),
     ("protocols/library/agreeing.rs", &["FREES", "GROUPS", "TOLD"]),

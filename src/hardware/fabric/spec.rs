@@ -138,6 +138,24 @@ pub struct ResourceSpec {
     pub arbitration: Arbitration,
 }
 
+impl ResourceSpec {
+    /// A pipe that its users share fairly.
+    pub(crate) fn shared(name: String, capacity: Bandwidth, framing: Framing) -> Self {
+        let (kind, service) = (Kind::default(), Service::Shared { capacity });
+        Self { name, kind, service, framing, arbitration: Arbitration::default() }
+    }
+
+    /// The same, where bytes go from one device to another.
+    pub(crate) fn boundary(
+        which: Boundary,
+        name: String,
+        capacity: Bandwidth,
+        framing: Framing,
+    ) -> Self {
+        Self { kind: Kind::Boundary(which), ..Self::shared(name, capacity, framing) }
+    }
+}
+
 /// How a resource differs from what it was built as.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Alteration {
