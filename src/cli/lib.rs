@@ -101,7 +101,7 @@ fn schema(document: Document) -> Outcome {
     let pretty = |value: serde_json::Value| format!("{value:#}\n");
     let text = match document {
         Document::Scenario => pretty(export::json_schema("mpisim scenario", &SCENARIO)),
-        Document::Model => pretty(export::model_schema("mpisim machine model")),
+        Document::Model => pretty(form::machine::model_schema("mpisim machine model")),
         Document::Results => json::results_schema(),
         Document::Check => json::check_schema(),
         Document::Diff => json::diff::diff_schema(),
