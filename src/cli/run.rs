@@ -32,7 +32,7 @@ use report::csv::points_csv;
 use report::json::run_json;
 use report::numbers::in_parentheses;
 use report::osu::{OsuSpec, OsuTest, osu_text};
-use report::table::report_text;
+use report::text::report_text;
 use report::unfired::unfired_lines;
 
 /// Failed points that are told one by one.
