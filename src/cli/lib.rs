@@ -26,6 +26,7 @@ mod list;
 mod machines;
 mod manual;
 mod output;
+mod points;
 mod references;
 mod resolved;
 mod run;
@@ -42,7 +43,8 @@ mod validate;
 
 use std::process::ExitCode;
 
-use args::{Command, Document, Step};
+use args::{Command, Document, RunArguments, Step, Where};
+use sweep::Engine;
 use terminal::{Failure, Outcome, Problem, Terminal, print};
 
 use experiment::schema::SCENARIO;
@@ -72,7 +74,7 @@ pub fn main() -> ExitCode {
 
 fn dispatch(terminal: Terminal, command: Command) -> Outcome {
     match command {
-        Command::Run(arguments) => run::run(terminal, &arguments),
+        Command::Run(arguments) => run(terminal, &arguments),
         Command::Sweep { step: Step::Plan(arguments) } => sweep::plan(terminal, &arguments),
         Command::Sweep { step: Step::Point(arguments) } => sweep::point(terminal, &arguments),
         Command::Sweep { step: Step::Gather(arguments) } => sweep::gather(terminal, &arguments),
@@ -94,6 +96,19 @@ fn dispatch(terminal: Terminal, command: Command) -> Outcome {
         Command::Trace { what } => trace::trace(terminal, &what),
         Command::Completions { shell } => manual::completions(shell),
         Command::Man { command, out } => manual::manual(&command, out.as_deref()),
+    }
+}
+
+/// Runs a scenario, here or where an engine for tasks puts its points.
+fn run(terminal: Terminal, arguments: &RunArguments) -> Outcome {
+    if let Some(parameters) = goal::asked(arguments)? {
+        return goal::replay(terminal, arguments, parameters);
+    }
+    match arguments.on {
+        Where::Local if arguments.dry_run => run::list(terminal, arguments),
+        Where::Local => run::here(terminal, arguments),
+        Where::Hq => sweep::elsewhere(terminal, arguments, Engine::Hq),
+        Where::Slurm => sweep::elsewhere(terminal, arguments, Engine::Slurm),
     }
 }
 
