@@ -1,6 +1,5 @@
 //! `mpisim run`: a scenario with its sweep, its results kept and printed.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -19,8 +18,7 @@ use super::sweep::{self, Engine};
 use super::terminal::{Failure, Outcome, Problem, Terminal, print};
 use experiment::inputs::{self, Inputs};
 use experiment::plan::connections::many_channels;
-use experiment::plan::{Addressing, Plan, Point, Request, Workload};
-use experiment::program::{Unfreed, never_freed, takes_any};
+use experiment::plan::{Addressing, Plan, Point, Request};
 use experiment::results::{PointResult, RunResult, Supposed};
 use experiment::run::{self, RunError, RunOptions};
 use experiment::schema::metrics;
@@ -31,9 +29,10 @@ use form::diagnostic::quote;
 use report::csv::points_csv;
 use report::json::run_json;
 use report::numbers::in_parentheses;
-use report::osu::{OsuSpec, OsuTest, osu_text};
+use report::osu::{OsuSpec, osu_text};
 use report::table::report_text;
 use report::unfired::unfired_lines;
+use workloads::statements::{RankProgram, Unfreed, WrittenProgram, never_freed, takes_any};
 
 /// Failed points that are told one by one.
 const FAILURES_SHOWN: usize = 10;
@@ -112,7 +111,7 @@ fn here(terminal: Terminal, arguments: &RunArguments) -> Outcome {
 
 /// Refuses columns that no point has.
 fn check_metrics(plan: &Plan, asked: &[String]) -> Result<(), Failure> {
-    let known: Vec<&str> = metrics(plan.points[0].workload.kind(), plan.points[0].account)
+    let known: Vec<&str> = metrics(plan.points[0].kind(), plan.points[0].account)
         .into_iter()
         .map(|metric| metric.name)
         .collect();
@@ -220,9 +219,15 @@ fn others_there(directory: &Path, identity: &RunIdentity) -> Option<String> {
     })
 }
 
+/// The lists of a program that the scenario writes out.
+fn written(plan: &Plan) -> Option<&[RankProgram]> {
+    let program = plan.points[0].workload.downcast_ref::<WrittenProgram>()?;
+    Some(&program.ranks)
+}
+
 /// Says how to see the other orders of a program in which the order of arrivals decides.
 fn tell_of_orders(terminal: Terminal, arguments: &RunArguments, plan: &Plan) {
-    let Workload::Program(ranks) = &plan.points[0].workload else { return };
+    let Some(ranks) = written(plan) else { return };
     let Some(rank) = takes_any(ranks) else { return };
     let mut words = vec!["explore".to_owned(), arguments.scenario.clone()];
     let swept = plan.points[0].params.iter().map(|(path, value)| format!("{path}={value}"));
@@ -247,7 +252,7 @@ const UNFREED_SHOWN: usize = 4;
 
 /// Says which communicators a program that ended well has never freed.
 fn tell_of_communicators(terminal: Terminal, plan: &Plan) {
-    let Workload::Program(ranks) = &plan.points[0].workload else { return };
+    let Some(ranks) = written(plan) else { return };
     if plan.points[0].addressing == Addressing::EndpointLibrary {
         // It cannot free all that it makes.
         return;
@@ -404,38 +409,11 @@ fn osu_spec(plan: &Plan) -> Result<OsuSpec, Failure> {
                     bidirectional_bandwidth and message_rate";
         Failure::from(Problem::new(&codes::USAGE, what).help("use `--format table`, csv or json"))
     };
-    let mut settings = BTreeMap::new();
-    let mut put = |path: &str, value: String| settings.insert(path.to_owned(), value);
-    let test = match plan.points[0].workload {
-        Workload::PingPong { size, .. } => {
-            put("workload.size", size.to_string());
-            OsuTest::Latency
-        }
-        Workload::Bandwidth { size, window, bidirectional, .. } => {
-            put("workload.size", size.to_string());
-            put("workload.window", window.to_string());
-            if bidirectional { OsuTest::BiBandwidth } else { OsuTest::Bandwidth }
-        }
-        Workload::MessageRate { size, window, senders_per_node, .. } => {
-            put("workload.size", size.to_string());
-            put("workload.window", window.to_string());
-            put("workload.senders_per_node", senders_per_node.to_string());
-            OsuTest::MessageRate
-        }
-        Workload::Collective { .. }
-        | Workload::Packing(_)
-        | Workload::Gpu(_)
-        | Workload::Tiles(_)
-        | Workload::Application(_)
-        | Workload::OneSided(_)
-        | Workload::Goal(_)
-        | Workload::Program(_) => {
-            return Err(refused());
-        }
-    };
+    let benchmark = plan.points[0].workload.osu_benchmark().ok_or_else(refused)?;
+    let settings = benchmark.settings.into_iter();
     Ok(OsuSpec {
-        test,
-        settings,
+        test: benchmark.test,
+        settings: settings.map(|(path, value)| (path.to_owned(), value)).collect(),
         size: "workload.size".to_owned(),
         pairs: "workload.senders_per_node".to_owned(),
         window: "workload.window".to_owned(),

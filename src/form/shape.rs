@@ -169,12 +169,12 @@ pub const fn variant(name: &'static str, fields: &'static [Field], doc: &'static
     Variant { name, fields, doc }
 }
 
-/// Two lists of kinds, one after the other.
+/// Two lists of kinds or of fields, one after the other.
 ///
 /// # Panics
 ///
 /// When the result has not room for exactly both.
-pub const fn joined<const N: usize>(first: &[Variant], then: &[Variant]) -> [Variant; N] {
+pub const fn joined<T: Copy, const N: usize>(first: &[T], then: &[T]) -> [T; N] {
     assert!(first.len() + then.len() == N, "both lists fill the result");
     let mut all = [first[0]; N];
     let mut at = 0;
