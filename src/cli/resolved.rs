@@ -218,7 +218,7 @@ fn filled(node: &Node, shape: &Shape) -> Value {
         Shape::Defined { shape, .. } => filled(node, shape),
         Shape::Object(_)
         | Shape::Paths(_)
-        | Shape::Machine
+        | Shape::Machine(_)
         | Shape::Quantity { .. }
         | Shape::Count { .. }
         | Shape::Integer { .. }

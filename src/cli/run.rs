@@ -3,18 +3,16 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use indicatif::{ProgressBar, ProgressStyle};
-
-use super::args::{Changes, Format, RunArguments, Where};
+use super::args::{Changes, Format, RunArguments};
 use super::crash::{command_line, internal};
 use super::files::{self, Files};
 use super::goal;
+use super::points::{jobs, progress, why_failed};
 use super::resolved;
 use super::scenario::{load, request};
 use super::show::counted;
 use super::signals::Interrupt;
 use super::single::Single;
-use super::sweep::{self, Engine};
 use super::terminal::{Failure, Outcome, Problem, Terminal, print};
 use experiment::inputs::{self, Inputs};
 use experiment::plan::connections::many_channels;
@@ -30,28 +28,15 @@ use report::csv::points_csv;
 use report::json::run_json;
 use report::numbers::in_parentheses;
 use report::osu::{OsuSpec, osu_text};
-use report::table::report_text;
+use report::text::report_text;
 use report::unfired::unfired_lines;
 use workloads::statements::{RankProgram, Unfreed, WrittenProgram, never_freed, takes_any};
 
 /// Failed points that are told one by one.
 const FAILURES_SHOWN: usize = 10;
 
-/// Runs a scenario, here or where an engine for tasks puts its points.
-pub(super) fn run(terminal: Terminal, arguments: &RunArguments) -> Outcome {
-    if let Some(parameters) = goal::asked(arguments)? {
-        return goal::replay(terminal, arguments, parameters);
-    }
-    match arguments.on {
-        Where::Local if arguments.dry_run => list(terminal, arguments),
-        Where::Local => here(terminal, arguments),
-        Where::Hq => sweep::elsewhere(terminal, arguments, Engine::Hq),
-        Where::Slurm => sweep::elsewhere(terminal, arguments, Engine::Slurm),
-    }
-}
-
 /// Prints the points that would be run.
-fn list(terminal: Terminal, arguments: &RunArguments) -> Outcome {
+pub(super) fn list(terminal: Terminal, arguments: &RunArguments) -> Outcome {
     let plan = load(terminal, &asked(terminal, arguments)?)?;
     let mut text = format!("{}: {}\n", plan.name, counted(plan.points.len(), "point"));
     for point in &plan.points {
@@ -68,7 +53,8 @@ fn asked(terminal: Terminal, arguments: &RunArguments) -> Result<Request, Failur
     Ok(request)
 }
 
-fn here(terminal: Terminal, arguments: &RunArguments) -> Outcome {
+/// Runs a scenario in this process.
+pub(super) fn here(terminal: Terminal, arguments: &RunArguments) -> Outcome {
     let request = asked(terminal, arguments)?;
     let plan = load(terminal, &request)?;
     check_metrics(&plan, &arguments.metrics)?;
@@ -311,24 +297,6 @@ fn suppose(
     Ok(Supposed { change: what_if.in_words(), points })
 }
 
-/// Threads to use: as asked for, or as many as there are cores.
-pub(super) fn jobs(asked: Option<usize>) -> usize {
-    let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    asked.unwrap_or_else(cores)
-}
-
-/// A bar that counts points; hidden where nobody watches.
-pub(super) fn progress(terminal: Terminal, points: usize) -> ProgressBar {
-    if !terminal.shows_progress() {
-        return ProgressBar::hidden();
-    }
-    let form = "{bar:40} {pos} of {len} points, {eta} left";
-    let style = ProgressStyle::with_template(form).expect("the template is well formed");
-    let bar = ProgressBar::new(points as u64).with_style(style);
-    bar.tick();
-    bar
-}
-
 fn failure(
     error: RunError,
     plan: &Plan,
@@ -388,18 +356,6 @@ pub(super) fn verdict(terminal: Terminal, result: &RunResult, files: &Files, for
         terminal.warning(&problem);
     }
     if exit == 0 { u8::from(!files.missing.is_empty()) } else { exit }
-}
-
-/// Why a point failed.
-pub(super) fn why_failed(point: &PointResult) -> Problem {
-    let why = point.failure.as_deref().unwrap_or_default();
-    let code = if point.limited { &codes::POINT_LIMIT } else { &codes::STOPPED };
-    Problem::new(code, format!("point {}{}: {why}", point.index, params(point)))
-}
-
-/// The swept values of a point in parentheses; nothing without a sweep.
-pub(super) fn params(point: &PointResult) -> String {
-    in_parentheses(&point.params)
 }
 
 /// Which benchmark of OSU the workload is.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::args::RunArguments;
 use super::crash::{internal, this_command};
 use super::output::Output;
-use super::run::why_failed;
+use super::points::why_failed;
 use super::terminal::{Failure, Problem, Terminal};
 use engine::Keep;
 use experiment::plan::{Plan, Point};

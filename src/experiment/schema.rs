@@ -272,7 +272,7 @@ pub static SCENARIO: [Field; 20] = [
          states.",
     ),
     form::shape::NOTE,
-    required("machine", &Shape::Machine, "\"knc-qdr\"", "The machine of every node."),
+    required("machine", &form::machine::MACHINE, "\"knc-qdr\"", "The machine of every node."),
     default("nodes", &Shape::Count { min: 1, max: 1_000_000 }, "2", "Number of nodes."),
     Field { key: "ranks", shape: &RANKS, need: Need::Optional, doc: "Processes and threads." },
     Field {
@@ -324,7 +324,7 @@ pub fn scenario_schema() -> serde_json::Value {
 
 /// The JSON Schema of a machine model.
 pub fn model_schema() -> serde_json::Value {
-    export::model_schema("mpisim machine model")
+    form::machine::model_schema("mpisim machine model")
 }
 
 /// Where the time of a message went: means over the messages of the timed rounds, of all threads

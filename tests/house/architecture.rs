@@ -1,4 +1,4 @@
-//! The house rules that a compiler does not know: layers point down, headers, sizes, no floats.
+//! The house rules that a compiler does not know: layers point down, headers, no floats.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -38,8 +38,6 @@ const WITH_FLOATS: &[&str] = &["form", "experiment", "report", "cli", "main.rs"]
 /// Where floats are payload (the program's own numbers, on which nothing in a model depends), or where metrics
 /// begin.
 const WITH_FLOATS_IN_IT: &[&str] = &["mpi/operator/float.rs", "workloads/metric.rs"];
-/// A file that is longer holds two ideas.
-const MOST_LINES: usize = 800;
 
 /// A source file, line by line, with comments, texts and test modules blanked out.
 pub(super) struct Source {
@@ -257,22 +255,6 @@ fn every_file_says_what_it_is() {
     let bare: Vec<_> =
         bare.map(|source| format!("src/{}:1: no module header", source.path)).collect();
     check_none(&bare);
-}
-
-#[test]
-fn no_file_is_too_long_to_be_one_idea() {
-    let mut long = Vec::new();
-    for source in sources().iter().filter(|source| !source.is_test()) {
-        // A test module is counted as its first line.
-        let lines = match source.text.lines().position(|line| line == "#[cfg(test)]") {
-            Some(tests) => tests,
-            None => source.text.lines().count(),
-        };
-        if lines > MOST_LINES {
-            long.push(format!("src/{}:{lines}: more than {MOST_LINES} lines", source.path));
-        }
-    }
-    check_none(&long);
 }
 
 #[test]
