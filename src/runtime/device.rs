@@ -27,7 +27,7 @@ use super::account::{Account, Part};
 use super::causes::Recorded;
 use super::held::Held;
 use super::monitors::{Sometimes, Violation};
-use super::timed::{Ending, Mark, Outcome, Tally, Used};
+use super::outcome::{Ending, Mark, Outcome, Tally, Used};
 use super::told::{self, Words};
 use bytes::Bytes;
 use engine::{Event, JournalMode, Keep, Options, Simulation, SourceId, Tag, mix};

@@ -21,6 +21,7 @@ pub mod held;
 pub mod loggops;
 pub mod memory;
 pub mod monitors;
+pub mod outcome;
 pub mod rules;
 pub mod timed;
 pub mod told;

@@ -9,34 +9,30 @@
 //! A run without a plan has none of this: a test of a pointer where a packet leaves. Stragglers and
 //! noise of a plan are known before the run and lie with the cores.
 
+use crate::outcome::Tally;
+use crate::timed::cores::actor::Actor;
 use std::collections::BTreeMap;
 
-use super::actor::State;
-use super::reliable::Reliable;
-use super::{Ending, FabricSchedule, Happening, Lends, Machine, Phase, Program, Timed};
 use crate::deadlock::{self, Blocked, Standing};
 use crate::faults::{Begin, Effect, Failure, Fault, FaultPlan, Hits, Wires};
+use crate::monitors::buffers::Lends;
+use crate::outcome::Ending;
+use crate::timed::conductor::Timed;
+use crate::timed::context::FabricSchedule;
+use crate::timed::cores::actor::State;
+use crate::timed::event::Happening;
+use crate::timed::event::Phase;
+use crate::timed::network::reliable::Reliable;
 use crate::untimed::CrashReport;
 use engine::{SourceId, Stream, Streams, Tag};
 use hardware::cluster::Cluster;
 use hardware::fabric::{Alteration, ResourceId};
 use hardware::profile::Ratio;
 use hardware::topology::LinkId;
+use protocols::contract::Machine;
+use protocols::contract::Program;
 use protocols::contract::{Process, Thread, Wait};
 use units::{Time, TimeDelta};
-
-/// What the faults of a run did.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub struct Tally {
-    /// Packets and answers that links lost.
-    pub lost: u64,
-    /// Those that they delivered twice.
-    pub duplicated: u64,
-    /// Those that they delivered late.
-    pub late: u64,
-    /// Packets that were sent again.
-    pub sent_again: u64,
-}
 
 /// The plan of a run, and what of it holds now.
 #[derive(Debug)]
@@ -205,13 +201,13 @@ where
 
     pub(super) fn schedule_fault(&mut self, at: Time, event: Happening) {
         // After all resources and threads.
-        let threads = u32::try_from(self.actors.len()).expect("fewer than 2^32 threads");
-        let source = self.first_source + threads;
+        let threads = u32::try_from(self.cores.actors.len()).expect("fewer than 2^32 threads");
+        let source = self.cx.clock.first_source + threads;
         let tag = Tag { resource: source, phase: Phase::Fault as u8 };
-        self.simulation.schedule(at, SourceId(source), tag, event);
+        self.cx.clock.simulation.schedule(at, SourceId(source), tag, event);
     }
 
-    fn fault(&mut self, index: u32) -> &mut Armed {
+    pub(in crate::timed) fn fault(&mut self, index: u32) -> &mut Armed {
         let faults = self.faults.as_mut().expect("a fault is of a plan");
         &mut faults.all[index as usize]
     }
@@ -219,8 +215,8 @@ where
     /// A fault begins; none does where every program has ended: the end of a stall would be the end
     /// of the run.
     pub(super) fn begin_fault(&mut self, index: u32) {
-        let now = self.simulation.now();
-        if self.actors.iter().all(super::Actor::ended) {
+        let now = self.cx.clock.simulation.now();
+        if self.cores.actors.iter().all(Actor::ended) {
             return;
         }
         let armed = self.fault(index);
@@ -256,27 +252,27 @@ where
         self.alter_resources(index);
     }
 
-    fn alter_resources(&mut self, index: u32) {
-        let now = self.simulation.now();
+    pub(in crate::timed) fn alter_resources(&mut self, index: u32) {
+        let now = self.cx.clock.simulation.now();
         for resource in self.fault(index).resources.clone() {
             let faults = self.faults.as_ref().expect("a fault is of a plan");
             let altered = faults.alteration(resource);
-            let schedule = &mut FabricSchedule(&mut self.simulation);
-            self.cluster.fabric.alter(now, resource, altered, schedule);
+            let schedule = &mut FabricSchedule(&mut self.cx.clock.simulation);
+            self.network.cluster.fabric.alter(now, resource, altered, schedule);
         }
     }
 
-    fn hold_resources(&mut self, index: u32, until: Time) {
-        let now = self.simulation.now();
+    pub(in crate::timed) fn hold_resources(&mut self, index: u32, until: Time) {
+        let now = self.cx.clock.simulation.now();
         for resource in self.fault(index).resources.clone() {
-            let schedule = &mut FabricSchedule(&mut self.simulation);
-            self.cluster.fabric.hold(now, resource, until, schedule);
+            let schedule = &mut FabricSchedule(&mut self.cx.clock.simulation);
+            self.network.cluster.fabric.hold(now, resource, until, schedule);
         }
     }
 
     /// A packet leaves a core: faults may begin with it.
     pub(super) fn count_departure(&mut self) {
-        let packets = self.packets;
+        let packets = self.network.packets;
         let Some(faults) = &mut self.faults else { return };
         let Some(due) = faults.at_packet.remove(&packets) else { return };
         for index in due {
@@ -298,7 +294,7 @@ where
         true
     }
 
-    fn lose_credits(&mut self, (from, to): (Process, Process), credits: u32) {
+    pub(in crate::timed) fn lose_credits(&mut self, (from, to): (Process, Process), credits: u32) {
         let faults = self.faults.as_mut().expect("a fault is of a plan");
         *faults.credits.entry((from, to)).or_default() += credits;
         self.drop_credits((from, to), credits);
@@ -306,11 +302,13 @@ where
 
     /// A process stops, and so does its HCA: what it sent is on the wire, what comes is lost.
     /// Answers whether it still ran.
-    fn die(&mut self, process: Process) -> bool {
-        let now = self.simulation.now();
+    pub(in crate::timed) fn die(&mut self, process: Process) -> bool {
+        let now = self.cx.clock.simulation.now();
         let threads = self.threads_of(process);
         let faults = self.faults.as_mut().expect("a fault is of a plan");
-        if faults.dead.is_some() || threads.clone().all(|one| self.actors[one as usize].ended()) {
+        if faults.dead.is_some()
+            || threads.clone().all(|one| self.cores.actors[one as usize].ended())
+        {
             return false;
         }
         faults.dead = Some((process, now));
@@ -320,14 +318,14 @@ where
         self.watch_for_good();
         self.settle(process);
         for thread in threads {
-            let actor = &mut self.actors[thread as usize];
+            let actor = &mut self.cores.actors[thread as usize];
             let busy = matches!(actor.state, State::Working | State::Computing);
             let (alone, core) = (actor.alone, actor.placement.core);
             actor.state = State::Ended;
             actor.generation += 1;
             actor.notice_at = None;
             if busy && !alone {
-                self.slots.end(core);
+                self.cores.slots.end(core);
             }
         }
         self.locks.forget(process);
@@ -354,7 +352,7 @@ where
             | Happening::Moved(thread)
             | Happening::Adapter(thread) => self.names(thread).0 == dead,
             Happening::Depart(id) | Happening::Held(id) => {
-                let from = self.flights.get(id).from;
+                let from = self.network.flights.get(id).from;
                 self.is_lost_if(from == dead, id)
             }
             Happening::Neighbour(id) | Happening::Atomic(id) => self.is_lost_at(id),
@@ -384,27 +382,29 @@ where
     /// Whether what arrives is for a process that died: then it is gone.
     pub(super) fn is_lost_at(&mut self, id: u32) -> bool {
         let Some(dead) = self.dead() else { return false };
-        let to = self.flights.get(id).to.peer;
+        let to = self.network.flights.get(id).to.peer;
         self.is_lost_if(to == dead, id)
     }
 
-    fn is_lost_if(&mut self, lost: bool, id: u32) -> bool {
+    pub(in crate::timed) fn is_lost_if(&mut self, lost: bool, id: u32) -> bool {
         if lost {
-            self.flights.remove(id);
+            self.network.flights.remove(id);
         }
         lost
     }
 
     /// A failure that a fault brought about ends the run.
     pub(super) fn fail_by_fault(&mut self, failure: Failure) {
-        self.failed.get_or_insert(Ending::Fault(failure));
+        self.cx.failed.get_or_insert(Ending::Fault(failure));
     }
 
     /// Nothing is left to happen after a process has died: who waits for it.
     pub(super) fn crashed(&self) -> Option<Ending> {
         let (victim, at) = self.faults.as_ref()?.dead?;
-        let standings: Vec<Standing> =
-            (0_u32..).zip(&self.actors).map(|(index, actor)| self.standing(index, actor)).collect();
+        let standings: Vec<Standing> = (0_u32..)
+            .zip(&self.cores.actors)
+            .map(|(index, actor)| self.standing(index, actor))
+            .collect();
         let report = deadlock::diagnose(&standings).map_or_else(
             || CrashReport { victim, direct: Vec::new(), behind: Vec::new() },
             |found| CrashReport::new(victim, found),
@@ -414,7 +414,7 @@ where
     }
 
     /// Threads that ask for ever, in whatever call of theirs the run ended.
-    fn with_askers(&self, mut report: CrashReport) -> CrashReport {
+    pub(in crate::timed) fn with_askers(&self, mut report: CrashReport) -> CrashReport {
         let asking = self.asking(report.victim);
         let others = |blocked: &Blocked| {
             asking.iter().all(|one| (one.process, one.thread) != (blocked.process, blocked.thread))
@@ -428,14 +428,14 @@ where
 
     /// Threads that stand still outside every call that says what it waits for: in a copy, or for a
     /// lock of memory that the victim had.
-    fn with_silent_waits(&self, mut report: CrashReport) -> CrashReport {
+    pub(in crate::timed) fn with_silent_waits(&self, mut report: CrashReport) -> CrashReport {
         let known = |process: Process, thread: Thread| {
             let mut all = report.direct.iter().chain(&report.behind);
             all.any(|blocked| (blocked.process, blocked.thread) == (process, thread))
         };
-        let silent = self.actors.iter().filter(|actor| !actor.ended());
+        let silent = self.cores.actors.iter().filter(|actor| !actor.ended());
         let silent = silent.filter(|actor| !known(actor.process, actor.inner));
-        let blocked = |actor: &super::Actor<M, P>| Blocked {
+        let blocked = |actor: &Actor<M, P>| Blocked {
             process: actor.process,
             thread: actor.inner,
             wait: Wait {

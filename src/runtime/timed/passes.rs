@@ -9,9 +9,19 @@
 //! Polls are no events. Turns under a lock keep others out, and are steps of the lock (`turns.rs`):
 //! events while somebody else wants it, or something waits to be found, and arithmetic otherwise.
 
-use super::actor::{Entering, State};
-use super::polling::{Polled, Position};
-use super::{Arrived, Happening, Lends, Machine, Part, Phase, Planted, Program, Timed};
+use crate::account::Part;
+use crate::monitors::buffers::Lends;
+use crate::timed::conductor::Timed;
+use crate::timed::cores::actor::Entering;
+use crate::timed::cores::actor::State;
+use crate::timed::event::Happening;
+use crate::timed::event::Phase;
+use crate::timed::network::flight::Arrived;
+use crate::timed::ports::Polled;
+use crate::timed::ports::Position;
+use crate::timed::setup::Planted;
+use protocols::contract::Machine;
+use protocols::contract::Program;
 use protocols::contract::{Entry, Lane, Process, Token};
 use units::{Time, TimeDelta};
 
@@ -43,8 +53,8 @@ where
         let (process, inner) = self.names(thread);
         let polled = self.look_at_lanes(thread);
         // Polls that cost nothing keep nobody out.
-        let locked = polled.cost > TimeDelta::ZERO && self.planted != Some(Planted::NoLock);
-        let guard = self.machines[process.0 as usize].guard(inner, &Entry::Poll);
+        let locked = polled.cost > TimeDelta::ZERO && self.cx.planted != Some(Planted::NoLock);
+        let guard = self.libraries[process.0 as usize].guard(inner, &Entry::Poll);
         let actor = self.actor(thread);
         if locked && guard.is_some() && actor.holds.is_none() {
             return self.enter(thread, Entering::Turn, at);
@@ -56,8 +66,8 @@ where
     #[inline]
     pub(super) fn look_at_lanes(&mut self, thread: u32) -> Polled {
         let (process, inner) = self.names(thread);
-        let lanes = self.machines[process.0 as usize].polls(inner);
-        let polled = self.pollers[process.0 as usize].polled(lanes);
+        let lanes = self.libraries[process.0 as usize].polls(inner);
+        let polled = self.ports.pollers[process.0 as usize].polled(lanes);
         let actor = self.actor(thread);
         actor.polled = polled;
         if !polled.contains(actor.position.channel) {
@@ -78,15 +88,15 @@ where
         let (alone, core) = (actor.alone, actor.placement.core);
         actor.pass.get_or_insert(Pass { token: None, left: polls });
         if !alone {
-            self.slots.end(core);
+            self.cores.slots.end(core);
         }
         self.poll_from(thread, at);
     }
 
-    fn poll_from(&mut self, thread: u32, at: Time) {
+    pub(in crate::timed) fn poll_from(&mut self, thread: u32, at: Time) {
         let (process, _) = self.names(thread);
-        let poller = &self.pollers[process.0 as usize];
-        let actor = &mut self.actors[thread as usize];
+        let poller = &self.ports.pollers[process.0 as usize];
+        let actor = &mut self.cores.actors[thread as usize];
         actor.state = State::Polling;
         actor.position.since = at;
         actor.notice_at = None;
@@ -109,7 +119,7 @@ where
         self.notice_later(thread, meets);
     }
 
-    fn notice_later(&mut self, thread: u32, at: Time) {
+    pub(in crate::timed) fn notice_later(&mut self, thread: u32, at: Time) {
         let actor = self.actor(thread);
         actor.notice_at = Some(at);
         let idle = actor.target.is_none() && actor.pass.is_some_and(|pass| !pass.is_of_test());
@@ -124,8 +134,8 @@ where
 
     /// A pass meets something, or ends.
     pub(super) fn notice(&mut self, thread: u32, generation: u32) {
-        let now = self.simulation.now();
-        let actor = &mut self.actors[thread as usize];
+        let now = self.cx.clock.simulation.now();
+        let actor = &mut self.cores.actors[thread as usize];
         if actor.generation != generation || actor.state != State::Polling {
             return;
         }
@@ -154,15 +164,15 @@ where
 
     /// Something arrives on a lane of `process`: the threads that poll it will meet it.
     pub(super) fn deliver(&mut self, process: Process, lane: Lane, arrived: Arrived) {
-        let now = self.simulation.now();
+        let now = self.cx.clock.simulation.now();
         self.touch_receiver(process);
         self.settle(process);
         let (channel, entry) =
-            self.pollers[process.0 as usize].push(lane, arrived, &mut self.entries);
+            self.ports.pollers[process.0 as usize].push(lane, arrived, &mut self.ports.entries);
         self.note(|trail| trail.entry(entry));
         self.adapter_looks(process);
         for thread in self.threads_of(process) {
-            let actor = &self.actors[thread as usize];
+            let actor = &self.cores.actors[thread as usize];
             let polled = actor.polled;
             if actor.state != State::Polling || !polled.contains(channel) {
                 continue;

@@ -6,9 +6,16 @@
 
 use std::hint::black_box;
 
-use super::actor::Actor;
-use super::{Arrived, Content, Lends, Machine, Parcel, Part, Program, Timed};
+use crate::account::Part;
+use crate::memory::Parcel;
+use crate::monitors::buffers::Lends;
+use crate::timed::conductor::Timed;
+use crate::timed::cores::actor::Actor;
+use crate::timed::network::flight::Arrived;
+use crate::timed::network::flight::Content;
 use hardware::fabric::{ConnId, PathId};
+use protocols::contract::Machine;
+use protocols::contract::Program;
 use protocols::contract::{Process, Thread};
 
 /// From so many processes on, each with one thread: the state of fewer lies in the caches.
@@ -26,45 +33,46 @@ where
     /// The only thread of its process will work.
     #[inline]
     pub(super) fn touch(&self, thread: u32) {
-        if !self.touches {
+        if !self.cx.touches {
             return;
         }
         // Each process has one thread: both have one number. It is not read from the actor, for which
         // everything else would wait.
         let (process, place) = (Process(thread), thread as usize);
-        let runtime = self.actors[place].touch() ^ self.pollers[place].touch();
-        let tables = self.channel_of.touch(place) ^ u64::from(self.memories.landings(process));
-        let monitors = self.monitors.matching.touch(process)
-            ^ self.monitors.conservation.open_sends(process)
-            ^ self.buffers.touch(process);
-        let machine = self.machines[place].touch(Thread(0));
+        let runtime = self.cores.actors[place].touch() ^ self.ports.pollers[place].touch();
+        let tables =
+            self.network.channel_of.touch(place) ^ u64::from(self.memory.bytes.landings(process));
+        let monitors = self.cx.observers.monitors.matching.touch(process)
+            ^ self.cx.observers.monitors.conservation.open_sends(process)
+            ^ self.cx.observers.buffers.touch(process);
+        let machine = self.libraries[place].touch(Thread(0));
         black_box(runtime ^ tables ^ monitors ^ machine ^ self.touch_arrival(place));
     }
 
     /// What the thread will take first, most likely, and what its sender's monitor knows of it.
-    fn touch_arrival(&self, place: usize) -> u64 {
-        let arrived = self.pollers[place].first(&self.entries);
+    pub(in crate::timed) fn touch_arrival(&self, place: usize) -> u64 {
+        let arrived = self.ports.pollers[place].first(&self.ports.entries);
         let Some(Arrived::Packet { from, channel, content, .. }) = arrived else { return 0 };
         let parcel = |content: &Content<M::Packet>| content.parcel.as_ref().map_or(0, Parcel::len);
-        self.contents.touch(content, parcel)
-            ^ self.channels[channel as usize].touch()
-            ^ self.monitors.matching.touch_sent(from.peer)
+        self.network.contents.touch(content, parcel)
+            ^ self.network.channels[channel as usize].touch()
+            ^ self.cx.observers.monitors.matching.touch_sent(from.peer)
     }
 
     /// Something arrives for the only thread of a process.
     #[inline]
     pub(super) fn touch_receiver(&self, process: Process) {
-        if self.touches {
+        if self.cx.touches {
             let place = process.0 as usize;
-            black_box(self.actors[place].touch_poll() ^ self.pollers[place].touch());
+            black_box(self.cores.actors[place].touch_poll() ^ self.ports.pollers[place].touch());
         }
     }
 
     /// Something will cross a path.
     #[inline]
     pub(super) fn touch_path(&self, conn: ConnId, path: PathId) {
-        if self.touches {
-            black_box(self.cluster.fabric.touch(conn, path));
+        if self.cx.touches {
+            black_box(self.network.cluster.fabric.touch(conn, path));
         }
     }
 }

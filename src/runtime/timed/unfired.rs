@@ -4,22 +4,16 @@
 //! first; a crash, when a process that still ran died. One that asks for nothing, a probability of 0,
 //! is none of these.
 
-use super::faults::{Armed, Faults};
-use super::{Lends, Machine, Program, Timed};
 use crate::faults::{Begin, Effect, Fault};
+use crate::monitors::buffers::Lends;
+use crate::outcome::Unfired;
+use crate::timed::conductor::Timed;
+use crate::timed::faults::Armed;
+use crate::timed::faults::Faults;
+use protocols::contract::Machine;
 use protocols::contract::Process;
+use protocols::contract::Program;
 use units::Time;
-
-/// A fault that did nothing in a run.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Unfired {
-    /// Its place in the plan, from 0.
-    pub fault: usize,
-    /// What it would have done, as scenarios call it.
-    pub kind: &'static str,
-    /// Why it did not.
-    pub why: String,
-}
 
 impl<M: Machine, P: Program<M>> Timed<M, P>
 where
@@ -37,7 +31,7 @@ where
     }
 
     /// Why a fault did nothing, if so.
-    fn why_nothing(
+    pub(in crate::timed) fn why_nothing(
         &self,
         faults: &Faults,
         (number, armed): (usize, &Armed),
@@ -55,14 +49,22 @@ where
         }
     }
 
-    fn why_not_begun(&self, faults: &Faults, fault: &Fault, end: Time) -> String {
+    pub(in crate::timed) fn why_not_begun(
+        &self,
+        faults: &Faults,
+        fault: &Fault,
+        end: Time,
+    ) -> String {
         match (fault.begin, &fault.effect) {
             (Begin::Call(call), Effect::Crash { process }) => {
                 let made = faults.calls.get(process).copied().unwrap_or(0);
                 format!("it begins with call {call} of process {}, which made {made}", process.0)
             }
             (Begin::Packet(packet) | Begin::Call(packet), _) => {
-                format!("it begins with packet {packet}, and {} left their cores", self.packets)
+                format!(
+                    "it begins with packet {packet}, and {} left their cores",
+                    self.network.packets
+                )
             }
             (Begin::At(at), _) => {
                 let at = at.since(Time::ZERO);
@@ -72,13 +74,18 @@ where
     }
 
     /// Why a fault of cores slowed none, if so.
-    fn why_no_core(&self, faults: &Faults, number: usize, end: Time) -> Option<String> {
+    pub(in crate::timed) fn why_no_core(
+        &self,
+        faults: &Faults,
+        number: usize,
+        end: Time,
+    ) -> Option<String> {
         let fault = &faults.all[number].fault;
         if matches!(fault.effect, Effect::Straggler { .. }) {
             let late = matches!(fault.begin, Begin::At(at) if at >= end);
             return late.then(|| self.why_not_begun(faults, fault, end));
         }
-        let cores = self.actors.iter();
+        let cores = self.cores.actors.iter();
         let cores = cores.filter(|actor| faults.noise_of(actor.process) == Some(number));
         let mut noises = cores.filter_map(|actor| actor.placement.slow.as_ref()?.noise).peekable();
         if noises.peek().is_none() {

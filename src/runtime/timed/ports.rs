@@ -19,8 +19,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::costs::Costs;
-use super::{Arrived, Connections};
+use crate::timed::costs::Costs;
+use crate::timed::network::flight::Arrived;
+use crate::timed::setup::Connections;
 use hardware::core::Place;
 use protocols::contract::{Lane, Lanes, Process};
 use units::{Time, TimeDelta};
@@ -142,6 +143,13 @@ impl Entries {
     fn at(&self, entry: u32, places: u32) -> u32 {
         (0..places).fold(entry, |entry, _| self.all[entry as usize].next)
     }
+}
+
+/// The channels of all processes.
+#[derive(Debug)]
+pub(super) struct Ports {
+    pub(super) pollers: Vec<Poller>,
+    pub(super) entries: Entries,
 }
 
 /// One entry of a channel.

@@ -23,17 +23,21 @@
 //! mapped memory nor take them away, noticeable where a program uses such memory as a message buffer. Who
 //! has lines is known until the run ends, also of windows that were freed.
 
-use super::{Lends, Machine, Part, Program, Timed};
+use crate::account::Part;
 use crate::causes::Spent;
+use crate::monitors::buffers::Lends;
+use crate::timed::conductor::Timed;
 use hardware::core::Place;
 use hardware::lines::Use;
 use mpi::rma::ticket_lock::TicketLock;
+use protocols::contract::Machine;
+use protocols::contract::Program;
 use protocols::contract::{Region, Space};
 use units::{Bytes, Time, TimeDelta};
 
 /// What a mutex is for.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub(super) enum Which {
+pub(in crate::timed) enum Which {
     /// All of the memory of this name.
     Window(u32),
     /// The part of one rank.
@@ -42,7 +46,7 @@ pub(super) enum Which {
 
 /// A mutex of memory that processes map.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Mutex {
+pub(in crate::timed) struct Mutex {
     free_at: Time,
     last: Option<Place>,
 }
@@ -52,22 +56,27 @@ where
     M::Call: Lends,
 {
     /// How long a core waits for the lines of memory, if processes map it.
-    pub(super) fn fetch_mapped(&mut self, thread: u32, region: Region, does: Use) -> TimeDelta {
+    pub(in crate::timed) fn fetch_mapped(
+        &mut self,
+        thread: u32,
+        region: Region,
+        does: Use,
+    ) -> TimeDelta {
         let Space::Shared(name) = region.space else { return TimeDelta::ZERO };
         if region.len == 0 {
             return TimeDelta::ZERO;
         }
         let here = self.actor(thread).placement.place.of_core();
-        let line = self.costs.profile.cache.line.as_u64();
+        let line = self.cx.costs.profile.cache.line.as_u64();
         let lines = region.offset / line..(region.offset + region.len).div_ceil(line);
-        let (costs, known) = (&self.costs, self.mapped.entry(name).or_default());
+        let (costs, known) = (&self.cx.costs, self.memory.mapped.entry(name).or_default());
         let coming = known.reach(lines, (here, does), |there| costs.line_transfer(there, here));
         costs.lines_coming(coming)
     }
 
     /// A copy needs lines of mapped memory, from `cursor` on: when they are there.
     #[inline]
-    pub(super) fn copy_fetches(
+    pub(in crate::timed) fn copy_fetches(
         &mut self,
         thread: u32,
         (from, to): (Region, Region),
@@ -83,7 +92,7 @@ where
 
     /// The core stands still until lines are there: when they are. That is no work: outside the library
     /// it is of [`Part::Outside`], inside of [`Part::Wait`].
-    fn wait_for_lines(
+    pub(in crate::timed) fn wait_for_lines(
         &mut self,
         thread: u32,
         wait: TimeDelta,
@@ -96,7 +105,7 @@ where
     }
 
     /// Who waits for lines takes no issue slots: threads of its core do not make it longer.
-    pub(super) fn stand_still(
+    pub(in crate::timed) fn stand_still(
         &mut self,
         thread: u32,
         part: Part,
@@ -110,7 +119,7 @@ where
 
     /// A core reads or changes elements of the memory `name`, in the part of `rank`, under a mutex, from
     /// `cursor` on: when it has left again.
-    pub(super) fn change_mapped(
+    pub(in crate::timed) fn change_mapped(
         &mut self,
         thread: u32,
         (name, rank): (u32, u32),
@@ -118,18 +127,18 @@ where
         cursor: Time,
     ) -> Time {
         let here = self.actor(thread).placement.place.of_core();
-        let mutex = if self.costs.profile.mpi.rma_mutex_each_rank {
+        let mutex = if self.cx.costs.profile.mpi.rma_mutex_each_rank {
             Which::Rank(TicketLock { memory: name, rank })
         } else {
             Which::Window(name)
         };
-        let Mutex { free_at, last } = self.mutexes.get(&mutex).copied().unwrap_or_default();
+        let Mutex { free_at, last } = self.memory.mutexes.get(&mutex).copied().unwrap_or_default();
         let taking = match (mutex, last) {
             (Which::Rank(lock), _) => {
-                self.fetch_state(thread, lock) + self.costs.profile.coh.atomic_uncontended
+                self.fetch_state(thread, lock) + self.cx.costs.profile.coh.atomic_uncontended
             }
-            (Which::Window(_), Some(last)) if last != here => self.costs.hand_over(last, here),
-            (Which::Window(_), _) => self.costs.profile.mpi.lock_uncontended,
+            (Which::Window(_), Some(last)) if last != here => self.cx.costs.hand_over(last, here),
+            (Which::Window(_), _) => self.cx.costs.profile.mpi.lock_uncontended,
         };
         let begin = cursor.max(free_at);
         self.actor(thread).account.add(Part::Lock, begin.since(cursor));
@@ -137,9 +146,9 @@ where
         let inside = self.charge(thread, Part::Lock, begin, taking);
         let wait = self.fetch_mapped(thread, region, does);
         let there = self.wait_for_lines(thread, wait, (Part::Wait, inside));
-        let changing = self.costs.lone_copy(Bytes::new(region.len));
+        let changing = self.cx.costs.lone_copy(Bytes::new(region.len));
         let end = self.charge(thread, Part::Copy, there, changing);
-        self.mutexes.insert(mutex, Mutex { free_at: end, last: Some(here) });
+        self.memory.mutexes.insert(mutex, Mutex { free_at: end, last: Some(here) });
         end
     }
 }

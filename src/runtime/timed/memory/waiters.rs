@@ -13,16 +13,23 @@
 //! at once comes to one after the other; several waiting cores read copies of it at once there. Noticeable
 //! with many ranks. What lies before the state of rank 0 is taken for whole lines.
 
-use super::{Arrived, Happening, Lends, Machine, Part, Phase, Program, Timed};
+use crate::account::Part;
+use crate::monitors::buffers::Lends;
+use crate::timed::conductor::Timed;
+use crate::timed::event::Happening;
+use crate::timed::event::Phase;
+use crate::timed::network::flight::Arrived;
 use crate::untimed::Choice;
 use hardware::core::Place;
 use mpi::rma::ticket_lock::TicketLock;
+use protocols::contract::Machine;
+use protocols::contract::Program;
 use protocols::contract::{ASKED, Change, Counter, Lane, Process, Token};
 use units::{Time, TimeDelta};
 
 /// A thread that waits for the value of a counter.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Watcher {
+pub(in crate::timed) struct Watcher {
     thread: u32,
     counter: Counter,
     value: u32,
@@ -31,7 +38,7 @@ pub(super) struct Watcher {
 
 /// Who sees it, and how it is told.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sight {
+pub(in crate::timed) struct Sight {
     process: Process,
     lane: Lane,
     token: Token,
@@ -39,10 +46,10 @@ pub(super) struct Sight {
 
 /// A line of what ranks keep for a window that they map: the name of its memory, and which line.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub(super) struct StateLine(u32, u64);
+pub(in crate::timed) struct StateLine(u32, u64);
 
 impl Sight {
-    pub(super) const fn process(&self) -> Process {
+    pub(in crate::timed) const fn process(&self) -> Process {
         self.process
     }
 }
@@ -52,18 +59,18 @@ where
     M::Call: Lends,
 {
     /// A core changes a counter at `cursor`: when it has.
-    pub(super) fn change_counter(
+    pub(in crate::timed) fn change_counter(
         &mut self,
         thread: u32,
         (counter, change): (Counter, Change),
         cursor: Time,
     ) -> Time {
-        let value = self.counters.change(counter, change, &mut self.violations);
-        self.stale.changed(counter, cursor, value);
+        let value = self.memory.counters.change(counter, change, &mut self.cx.observers.violations);
+        self.memory.delayed.changed(counter, cursor, value);
         let Counter::Lock(lock, _) = counter else {
-            return self.charge(thread, Part::Library, cursor, self.costs.count());
+            return self.charge(thread, Part::Library, cursor, self.cx.costs.count());
         };
-        let atomic = self.costs.profile.coh.atomic_uncontended;
+        let atomic = self.cx.costs.profile.coh.atomic_uncontended;
         let cost = self.fetch_state(thread, lock) + atomic;
         let end = self.charge(thread, Part::Lock, cursor, cost);
         self.tell_watchers(thread, lock, end);
@@ -72,7 +79,7 @@ where
 
     /// A core goes to counters that it will read: when they are there. The line of a lock is asked for
     /// only then ([`Self::read_lock`]), since nobody may ask for it ahead of the clock.
-    pub(super) fn go_to_counters(
+    pub(in crate::timed) fn go_to_counters(
         &mut self,
         thread: u32,
         counters: [Counter; ASKED],
@@ -81,12 +88,12 @@ where
         if let [Counter::Lock(..), ..] = counters {
             return cursor;
         }
-        let cost = self.costs.line_of_node() * counters.len() as u64;
+        let cost = self.cx.costs.line_of_node() * counters.len() as u64;
         self.charge(thread, Part::Library, cursor, cost)
     }
 
     /// A core has read counters at `cursor`: when it goes on.
-    pub(super) fn read_lock(
+    pub(in crate::timed) fn read_lock(
         &mut self,
         thread: u32,
         counters: [Counter; ASKED],
@@ -97,84 +104,85 @@ where
         self.charge(thread, Part::Lock, cursor, cost)
     }
 
-    fn line_of_state(&self, lock: TicketLock) -> StateLine {
-        let profile = &self.costs.profile;
+    pub(in crate::timed) fn line_of_state(&self, lock: TicketLock) -> StateLine {
+        let profile = &self.cx.costs.profile;
         let first = profile.mpi.rma_rank_state.as_u64() * u64::from(lock.rank);
         StateLine(lock.memory, first / profile.cache.line.as_u64())
     }
 
     /// The line of a lock comes into the cache of a core: how long that takes.
-    pub(super) fn fetch_state(&mut self, thread: u32, lock: TicketLock) -> TimeDelta {
+    pub(in crate::timed) fn fetch_state(&mut self, thread: u32, lock: TicketLock) -> TimeDelta {
         let here = self.actor(thread).placement.place.of_core();
         let line = self.line_of_state(lock);
-        match self.lines.insert(line, here) {
-            Some(there) if there != here => self.costs.line_transfer(there, here),
+        match self.memory.lines.insert(line, here) {
+            Some(there) if there != here => self.cx.costs.line_transfer(there, here),
             Some(_) | None => TimeDelta::ZERO,
         }
     }
 
     /// A core waits for a value from `cursor` on.
-    pub(super) fn watch_counter(
+    pub(in crate::timed) fn watch_counter(
         &mut self,
         thread: u32,
         (counter, value, token): (Counter, u32, Token),
         cursor: Time,
     ) {
         let (process, inner) = self.names(thread);
-        let lane = self.machines[process.0 as usize].polls(inner).first;
+        let lane = self.libraries[process.0 as usize].polls(inner).first;
         let sight = Sight { process, lane, token };
-        if self.counters.value(counter) == value {
+        if self.memory.counters.value(counter) == value {
             self.will_see(thread, sight, cursor);
         } else {
-            self.watchers.push(Watcher { thread, counter, value, sight });
+            self.memory.waiters.push(Watcher { thread, counter, value, sight });
         }
     }
 
     /// A number of a lock was changed by `thread` until `end`: those that wait look at it.
-    fn tell_watchers(&mut self, thread: u32, lock: TicketLock, end: Time) {
+    pub(in crate::timed) fn tell_watchers(&mut self, thread: u32, lock: TicketLock, end: Time) {
         let of_lock =
             |one: &Watcher| matches!(one.counter, Counter::Lock(other, _) if other == lock);
         let here = self.actor(thread).placement.place;
-        let waiting: Vec<Watcher> = self.watchers.iter().copied().filter(of_lock).collect();
+        let waiting: Vec<Watcher> = self.memory.waiters.iter().copied().filter(of_lock).collect();
         for watcher in waiting {
             let there: Place = self.actor(watcher.thread).placement.place;
-            self.lines.insert(self.line_of_state(lock), there.of_core());
-            if self.counters.value(watcher.counter) == watcher.value {
-                self.watchers.retain(|other| {
+            self.memory.lines.insert(self.line_of_state(lock), there.of_core());
+            if self.memory.counters.value(watcher.counter) == watcher.value {
+                self.memory.waiters.retain(|other| {
                     other.sight.token != watcher.sight.token || other.thread != watcher.thread
                 });
-                let seen = end + self.costs.line_transfer(here, there);
+                let seen = end + self.cx.costs.line_transfer(here, there);
                 self.will_see(thread, watcher.sight, seen);
             }
         }
     }
 
     /// The turn of a process has come, by what `thread` did: its core can see it at `at`.
-    fn will_see(&mut self, thread: u32, sight: Sight, at: Time) {
-        let id = self.sights.insert(|| sight);
+    pub(in crate::timed) fn will_see(&mut self, thread: u32, sight: Sight, at: Time) {
+        let id = self.memory.sights.insert(|| sight);
         self.note(|trail| trail.calls_next(id, thread));
         self.schedule(at, thread, Phase::Neighbour, Happening::Seen(id));
     }
 
     /// A process has died: it looks at no line any more.
-    pub(super) fn watches_no_more(&mut self, process: Process) {
-        self.watchers.retain(|watcher| watcher.sight.process != process);
+    pub(in crate::timed) fn watches_no_more(&mut self, process: Process) {
+        self.memory.waiters.retain(|watcher| watcher.sight.process != process);
     }
 
     /// Whether what can be seen now is for a process that died: then it is gone.
-    pub(super) fn is_sight_of(&mut self, dead: Process, id: u32) -> bool {
-        let lost = self.sights.get(id).process == dead;
+    pub(in crate::timed) fn is_sight_of(&mut self, dead: Process, id: u32) -> bool {
+        let lost = self.memory.sights.get(id).process == dead;
         if lost {
-            self.sights.remove(id);
+            self.memory.sights.remove(id);
             self.note(|trail| trail.is_not_seen(id));
         }
         lost
     }
 
     /// The line is there: the next poll meets it.
-    pub(super) fn seen(&mut self, id: u32) {
-        let Sight { process, lane, token } = self.sights.remove(id);
-        let (thread, now) = (self.first_thread[process.0 as usize], self.simulation.now());
+    pub(in crate::timed) fn seen(&mut self, id: u32) {
+        let Sight { process, lane, token } = self.memory.sights.remove(id);
+        let (thread, now) =
+            (self.cx.layout.first_thread[process.0 as usize], self.cx.clock.simulation.now());
         self.note(|trail| trail.sees_its_turn(id, thread, now));
         self.record(|| Choice::Finish { process, token });
         self.deliver(process, lane, Arrived::Seen(token));

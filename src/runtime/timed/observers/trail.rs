@@ -15,17 +15,28 @@
 //! Nothing of this is kept unless it is asked for ([`engine::Options`]), and nothing of a run
 //! depends on it.
 
+use crate::timed::network::flight::COPY;
+use crate::timed::network::flight::RELIABLE;
+use crate::timed::network::flight::token_of;
 use std::collections::{BTreeMap, VecDeque};
 
-use super::actor::Entering;
-use super::slab::Slab;
-use super::{Content, Flight, FlightKind, Happening, Lends, Machine, Part, Program, Timed};
+use crate::account::Part;
 use crate::causes::{Blocked, Message, Recorded, Spender, Spent};
+use crate::monitors::buffers::Lends;
+use crate::timed::conductor::Timed;
+use crate::timed::cores::actor::Entering;
+use crate::timed::event::Happening;
+use crate::timed::network::flight::Content;
+use crate::timed::network::flight::Flight;
+use crate::timed::network::flight::FlightKind;
+use crate::timed::slab::Slab;
 use crate::told::Words;
 use engine::causes::Keep;
 use engine::{Causes, Moment, Run, Tag};
 use hardware::fabric::{Leg, Stage, Told, WayName};
 use hardware::gpu::is_gpu_token;
+use protocols::contract::Machine;
+use protocols::contract::Program;
 use protocols::contract::{Awaited, Process, Thread, WaitSet};
 use units::{Time, TimeDelta};
 
@@ -36,7 +47,7 @@ const NO_LOG: usize = 1 << 17;
 
 /// What the runtime notes of its causes.
 #[derive(Debug)]
-pub(super) struct Trail {
+pub(in crate::timed) struct Trail {
     causes: Causes,
     /// Tags of threads come after those of resources.
     first_thread: u32,
@@ -65,7 +76,7 @@ pub(super) struct Trail {
     /// Messages that have arrived, and by flight those that are under way.
     messages: Option<(Vec<Message>, BTreeMap<u32, Message>)>,
     /// Events in words: the numbers of the first and the last of them.
-    pub(super) told: Option<(u64, u64, Vec<Words>)>,
+    pub(in crate::timed) told: Option<(u64, u64, Vec<Words>)>,
 }
 
 /// The moments of a way after its first leg.
@@ -91,7 +102,11 @@ struct Strand {
 }
 
 impl Trail {
-    pub(super) fn new(keep: Keep, first_thread: u32, threads: usize) -> Option<Box<Self>> {
+    pub(in crate::timed) fn new(
+        keep: Keep,
+        first_thread: u32,
+        threads: usize,
+    ) -> Option<Box<Self>> {
         let messages = match keep {
             Keep::Nothing => return None,
             Keep::Causes | Keep::Events(..) => None,
@@ -133,7 +148,7 @@ impl Trail {
     /// A thread did this from `from` to `to`.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "it is noted of every piece of a core's work")]
-    pub(super) fn spent(&mut self, thread: u32, spent: Spent, from: Time, to: Time) {
+    pub(in crate::timed) fn spent(&mut self, thread: u32, spent: Spent, from: Time, to: Time) {
         let tag = self.tag(thread, spent);
         let mut strand = &mut self.threads[thread as usize];
         if strand.last.at() < from {
@@ -155,7 +170,7 @@ impl Trail {
     }
 
     /// Whatever a thread did since its last moment was this.
-    pub(super) fn until(&mut self, thread: u32, spent: Spent, to: Time) {
+    pub(in crate::timed) fn until(&mut self, thread: u32, spent: Spent, to: Time) {
         let last = self.threads[thread as usize].last;
         if last.at() < to {
             let tag = self.tag(thread, spent);
@@ -172,7 +187,7 @@ impl Trail {
     }
 
     /// What a flight did since its last moment was this, on the resource of a thread of its process.
-    pub(super) fn flight_until(&mut self, id: u32, thread: u32, spent: Spent, to: Time) {
+    pub(in crate::timed) fn flight_until(&mut self, id: u32, thread: u32, spent: Spent, to: Time) {
         let (last, tag) = (self.flights[id as usize], self.tag(thread, spent));
         if last.at() < to {
             self.flights[id as usize] = self.causes.add(to, last, tag);
@@ -188,34 +203,34 @@ impl Trail {
     }
 
     /// A thread asks its GPU for operation `id`.
-    pub(super) fn asks(&mut self, id: u32, thread: u32) {
+    pub(in crate::timed) fn asks(&mut self, id: u32, thread: u32) {
         self.operations.insert(id, self.threads[thread as usize].last);
     }
 
     /// Operation `id` has ended: what is delivered now comes of it.
-    pub(super) fn device_ends(&mut self, id: u32, thread: u32, now: Time) {
+    pub(in crate::timed) fn device_ends(&mut self, id: u32, thread: u32, now: Time) {
         let asked = self.operations.remove(&id).unwrap_or(Causes::BEGINNING);
         self.current = self.causes.add(now, asked, self.tag(thread, Spent::Gpu));
     }
 
     /// What a thread did last is what another one waits for.
-    pub(super) fn calls_next(&mut self, id: u32, thread: u32) {
+    pub(in crate::timed) fn calls_next(&mut self, id: u32, thread: u32) {
         self.sights.insert(id, self.threads[thread as usize].last);
     }
 
     /// Nobody is there any more to see it.
-    pub(super) fn is_not_seen(&mut self, id: u32) {
+    pub(in crate::timed) fn is_not_seen(&mut self, id: u32) {
         self.sights.remove(&id);
     }
 
     /// It can be seen by `thread`: what is delivered now comes of it.
-    pub(super) fn sees_its_turn(&mut self, id: u32, thread: u32, now: Time) {
+    pub(in crate::timed) fn sees_its_turn(&mut self, id: u32, thread: u32, now: Time) {
         let done = self.sights.remove(&id).unwrap_or(Causes::BEGINNING);
         self.current = self.causes.add(now, done, self.tag(thread, Spent::Line));
     }
 
     /// A flight begins with what its thread did last.
-    pub(super) fn launched(&mut self, id: u32, thread: u32) {
+    pub(in crate::timed) fn launched(&mut self, id: u32, thread: u32) {
         let last = self.threads[thread as usize].last;
         self.set_flight(id, last);
     }
@@ -229,7 +244,7 @@ impl Trail {
     }
 
     /// A flight begins with what is being delivered.
-    pub(super) fn answers(&mut self, id: u32) {
+    pub(in crate::timed) fn answers(&mut self, id: u32) {
         self.set_flight(id, self.current);
     }
 
@@ -269,24 +284,24 @@ impl Trail {
     }
 
     /// A flight is delivered: by these legs, or at once.
-    pub(super) fn delivers(&mut self, id: u32) {
+    pub(in crate::timed) fn delivers(&mut self, id: u32) {
         self.current = self.flights[id as usize];
         self.receives(id, self.current.at());
     }
 
-    pub(super) fn keeps_waiting(&mut self, channel: u32) {
+    pub(in crate::timed) fn keeps_waiting(&mut self, channel: u32) {
         self.not_ready.entry(channel).or_default().push_back(self.current);
     }
 
     /// What found no receive buffer has one at `now`.
-    pub(super) fn is_ready(&mut self, channel: u32, thread: u32, now: Time) {
+    pub(in crate::timed) fn is_ready(&mut self, channel: u32, thread: u32, now: Time) {
         let arrived = self.not_ready.get_mut(&channel).and_then(VecDeque::pop_front);
         let tag = self.tag(thread, Spent::NotReady);
         self.current = self.causes.add(now, arrived.expect("it was kept waiting"), tag);
     }
 
     /// What is being delivered lies in this entry of a channel.
-    pub(super) fn entry(&mut self, entry: u32) {
+    pub(in crate::timed) fn entry(&mut self, entry: u32) {
         let entry = entry as usize;
         if entry >= self.entries.len() {
             self.entries.resize(entry + 1, Causes::BEGINNING);
@@ -318,7 +333,7 @@ impl Trail {
     }
 
     /// A thread calls the library.
-    pub(super) fn calls(&mut self, thread: u32, at: Time) {
+    pub(in crate::timed) fn calls(&mut self, thread: u32, at: Time) {
         self.has_waited(thread);
         let strand = self.strand(thread);
         (strand.called, strand.waited) = (at, TimeDelta::ZERO);
@@ -357,7 +372,13 @@ impl Trail {
     }
 
     /// A thread's first mark ends its warm-up: waits before it do not count.
-    pub(super) fn mark(&mut self, thread: u32, who: (Process, Thread), number: u32, at: Time) {
+    pub(in crate::timed) fn mark(
+        &mut self,
+        thread: u32,
+        who: (Process, Thread),
+        number: u32,
+        at: Time,
+    ) {
         self.until(thread, Spent::Other, at);
         if !std::mem::replace(&mut self.strand(thread).marked, true) {
             self.waits.retain(|wait| (wait.process, wait.thread) != who);
@@ -373,7 +394,7 @@ impl Trail {
     }
 
     /// `by` has ended the call of `thread`: at once, or seen later.
-    pub(super) fn answered(&mut self, by: u32, thread: u32, seen: Option<Time>) {
+    pub(in crate::timed) fn answered(&mut self, by: u32, thread: u32, seen: Option<Time>) {
         let moment = self.threads[by as usize].last;
         match seen {
             Some(now) => self.join(thread, moment, Spent::Handed, now),
@@ -382,7 +403,7 @@ impl Trail {
     }
 
     /// A thread sees that its call was ended, once it has the lock.
-    pub(super) fn sees_answer(&mut self, thread: u32, at: Time) {
+    pub(in crate::timed) fn sees_answer(&mut self, thread: u32, at: Time) {
         match self.strand(thread).answered.take() {
             Some(moment) => self.join(thread, moment, Spent::Lock, at),
             None => self.until(thread, Spent::Lock, at),
@@ -390,7 +411,12 @@ impl Trail {
     }
 
     /// The other threads of a process have ended.
-    pub(super) fn joins(&mut self, thread: u32, others: impl Iterator<Item = u32>, at: Time) {
+    pub(in crate::timed) fn joins(
+        &mut self,
+        thread: u32,
+        others: impl Iterator<Item = u32>,
+        at: Time,
+    ) {
         let ends = others.map(|other| self.threads[other as usize].last);
         let last = ends.max_by_key(|&moment| moment.at());
         if let Some(last) = last {
@@ -399,12 +425,12 @@ impl Trail {
     }
 
     /// `thread` creates `other`.
-    pub(super) fn forks(&mut self, thread: u32, other: u32) {
+    pub(in crate::timed) fn forks(&mut self, thread: u32, other: u32) {
         self.strand(other).last = self.threads[thread as usize].last;
     }
 
     /// Something is under way, where messages are kept.
-    pub(super) fn sends(&mut self, id: u32, make: impl FnOnce() -> Message) {
+    pub(in crate::timed) fn sends(&mut self, id: u32, make: impl FnOnce() -> Message) {
         if let Some((_, under_way)) = &mut self.messages {
             under_way.insert(id, make());
         }
@@ -420,12 +446,12 @@ impl Trail {
     }
 
     /// Bytes of the log, and messages that are kept.
-    pub(super) fn sizes(&self) -> (usize, usize) {
+    pub(in crate::timed) fn sizes(&self) -> (usize, usize) {
         let kept = self.messages.as_ref().map_or(0, |(arrived, open)| arrived.len() + open.len());
         (self.causes.bytes(), kept)
     }
 
-    pub(super) fn recorded(mut self, names: impl Iterator<Item = Spender>) -> Recorded {
+    pub(in crate::timed) fn recorded(mut self, names: impl Iterator<Item = Spender>) -> Recorded {
         (0..count(self.threads.len())).for_each(|thread| self.has_waited(thread));
         let ends = self.threads.iter().map(|strand| strand.last);
         let last = ends.max_by_key(|&moment| moment.at());
@@ -447,11 +473,12 @@ where
     M::Call: Lends,
 {
     /// Notes causes from now on, if they are asked for.
-    pub(super) fn keep_causes(&mut self, keep: Keep) {
-        self.trail = Trail::new(keep, self.first_source, self.actors.len());
-        if self.trail.is_some() {
-            self.cluster.fabric.watch();
-            for actor in &mut self.actors {
+    pub(in crate::timed) fn keep_causes(&mut self, keep: Keep) {
+        self.cx.observers.trail =
+            Trail::new(keep, self.cx.clock.first_source, self.cores.actors.len());
+        if self.cx.observers.trail.is_some() {
+            self.network.cluster.fabric.watch();
+            for actor in &mut self.cores.actors {
                 actor.plain = false;
             }
         }
@@ -459,16 +486,16 @@ where
 
     /// Notes something, where notes are kept.
     #[inline]
-    pub(super) fn note(&mut self, note: impl FnOnce(&mut Trail)) {
-        if let Some(trail) = &mut self.trail {
+    pub(in crate::timed) fn note(&mut self, note: impl FnOnce(&mut Trail)) {
+        if let Some(trail) = &mut self.cx.observers.trail {
             note(trail);
         }
     }
 
     /// What an event ends, before it is handled.
     #[cold]
-    pub(super) fn note_event(&mut self, event: Happening) {
-        if self.trail.as_ref().is_some_and(|trail| trail.told.is_some()) {
+    pub(in crate::timed) fn note_event(&mut self, event: Happening) {
+        if self.cx.observers.trail.as_ref().is_some_and(|trail| trail.told.is_some()) {
             self.tell(event);
         }
         let (id, spent) = match event {
@@ -477,7 +504,7 @@ where
             Happening::Held(id) => (id, Spent::Pace),
             Happening::Atomic(id) => (id, Spent::Atomic),
             Happening::Begin(thread) => {
-                let now = self.simulation.now();
+                let now = self.cx.clock.simulation.now();
                 return self.note(|trail| trail.until(thread, Spent::Start, now));
             }
             Happening::Fabric(_)
@@ -502,8 +529,8 @@ where
             | Happening::Late(_)
             | Happening::Gpu(_) => return,
         };
-        let now = self.simulation.now();
-        let thread = self.first_thread[self.flights.get(id).from.0 as usize];
+        let now = self.cx.clock.simulation.now();
+        let thread = self.cx.layout.first_thread[self.network.flights.get(id).from.0 as usize];
         self.note(|trail| {
             trail.flight_until(id, thread, spent, now);
             if spent != Spent::Pace {
@@ -513,50 +540,54 @@ where
     }
 
     /// The fabric has delivered these: a flight, or a thread's copy.
-    pub(super) fn note_ways(&mut self) {
-        let (Some(trail), flights) = (&mut self.trail, &mut self.flights) else { return };
-        for (delivery, way) in self.delivered.iter().zip(self.cluster.fabric.ways()) {
+    pub(in crate::timed) fn note_ways(&mut self) {
+        let (Some(trail), flights) = (&mut self.cx.observers.trail, &mut self.network.flights)
+        else {
+            return;
+        };
+        for (delivery, way) in self.network.delivered.iter().zip(self.network.cluster.fabric.ways())
+        {
             if is_gpu_token(delivery.token) {
                 continue;
             }
-            let (kind, id) = super::wires::token_of(delivery.token);
-            if kind == super::wires::RELIABLE {
+            let (kind, id) = token_of(delivery.token);
+            if kind == RELIABLE {
                 // A packet has no way of its own: see `note_lossy`.
                 continue;
             }
-            if kind == super::wires::COPY {
+            if kind == COPY {
                 let last = trail.threads[id as usize].last;
                 let moved = trail.along(last, &way, None);
                 trail.strand(id).last = moved;
             } else {
                 let last = trail.flights[id as usize];
-                let from = self.first_thread[flights.get(id).from.0 as usize];
-                let node = self.actors[from as usize].placement.place.node;
+                let from = self.cx.layout.first_thread[flights.get(id).from.0 as usize];
+                let node = self.cores.actors[from as usize].placement.place.node;
                 trail.flights[id as usize] = trail.along(last, &way, Some(node));
             }
         }
     }
 
     /// A poll of a thread meets the head of `channel`, or its pass ends.
-    pub(super) fn note_poll(&mut self, thread: u32, channel: Option<u32>) {
-        if self.trail.is_none() {
+    pub(in crate::timed) fn note_poll(&mut self, thread: u32, channel: Option<u32>) {
+        if self.cx.observers.trail.is_none() {
             return;
         }
         let (process, inner) = self.names(thread);
-        let now = self.simulation.now();
-        let head = |channel| self.pollers[process.0 as usize].head(channel);
+        let now = self.cx.clock.simulation.now();
+        let head = |channel| self.ports.pollers[process.0 as usize].head(channel);
         let entry = channel.and_then(head);
-        let actor = &self.actors[thread as usize];
+        let actor = &self.cores.actors[thread as usize];
         let turn = actor.holds.map(|_| actor.position.since);
-        let trail = self.trail.as_mut().expect("it is there");
+        let trail = self.cx.observers.trail.as_mut().expect("it is there");
         trail.polled(thread, entry, turn, now);
         if entry.is_some()
             && trail.is_long(thread)
-            && let Some(awaited) = self.machines[process.0 as usize].awaits(inner)
+            && let Some(awaited) = self.libraries[process.0 as usize].awaits(inner)
         {
             debug_assert_eq!(
                 Some(&awaited),
-                self.machines[process.0 as usize].waits(inner).and_then(WaitSet::first).as_ref(),
+                self.libraries[process.0 as usize].waits(inner).and_then(WaitSet::first).as_ref(),
                 "the same, with and without words"
             );
             trail.keep_wait(thread, (process, inner), awaited);
@@ -564,13 +595,13 @@ where
     }
 
     /// A thread enters the library: with what its way in costs.
-    pub(super) fn note_entry(
+    pub(in crate::timed) fn note_entry(
         &mut self,
         thread: u32,
         what: &Entering<M>,
         (part, at, inside): (Part, Time, Time),
     ) {
-        let Some(trail) = &mut self.trail else { return };
+        let Some(trail) = &mut self.cx.observers.trail else { return };
         match what {
             // A turn that finds nothing is part of a wait.
             Entering::Turn => return,
@@ -584,8 +615,8 @@ where
     }
 
     /// Something leaves at `left`.
-    pub(super) fn note_launch(&mut self, thread: u32, id: u32, left: Time) {
-        if self.trail.is_none() {
+    pub(in crate::timed) fn note_launch(&mut self, thread: u32, id: u32, left: Time) {
+        if self.cx.observers.trail.is_none() {
             return;
         }
         self.note(|trail| trail.launched(id, thread));
@@ -593,41 +624,41 @@ where
     }
 
     /// Something leaves an adapter now, because of what lay in this entry of a channel.
-    pub(super) fn note_own_launch(&mut self, thread: u32, id: u32, entry: u32) {
-        if self.trail.is_none() {
+    pub(in crate::timed) fn note_own_launch(&mut self, thread: u32, id: u32, entry: u32) {
+        if self.cx.observers.trail.is_none() {
             return;
         }
-        let now = self.simulation.now();
+        let now = self.cx.clock.simulation.now();
         self.note(|trail| trail.launched_by_adapter(id, thread, entry, now));
         self.note_message(id, now);
     }
 
-    fn note_message(&mut self, id: u32, left: Time) {
+    pub(in crate::timed) fn note_message(&mut self, id: u32, left: Time) {
         let message = || {
-            let Flight { kind, from, to, bytes, .. } = self.flights.get(id);
+            let Flight { kind, from, to, bytes, .. } = self.network.flights.get(id);
             let dma = matches!(kind, FlightKind::Write { .. } | FlightKind::ReadAnswer { .. });
             let (from, to, bytes) = (*from, to.peer, *bytes);
-            let label = label_of::<M>(kind, &mut self.contents);
+            let label = label_of::<M>(kind, &mut self.network.contents);
             Message { from, to, label, bytes, left, came: left, dma }
         };
-        let trail = self.trail.as_mut().expect("it is there");
+        let trail = self.cx.observers.trail.as_mut().expect("it is there");
         trail.sends(id, message);
     }
 
     /// A flight is handed to the fabric: it may have waited until others of its queue pair had ended.
-    pub(super) fn note_start(&mut self, id: u32) {
-        let now = self.simulation.now();
-        if let Some(trail) = &mut self.trail {
-            let thread = self.first_thread[self.flights.get(id).from.0 as usize];
+    pub(in crate::timed) fn note_start(&mut self, id: u32) {
+        let now = self.cx.clock.simulation.now();
+        if let Some(trail) = &mut self.cx.observers.trail {
+            let thread = self.cx.layout.first_thread[self.network.flights.get(id).from.0 as usize];
             trail.flight_until(id, thread, Spent::Pace, now);
         }
     }
 
     /// All packets of a message have crossed links that lose some.
-    pub(super) fn note_lossy(&mut self, id: u32) {
-        let now = self.simulation.now();
-        let from = self.flights.get(id).from;
-        let thread = self.first_thread[from.0 as usize];
+    pub(in crate::timed) fn note_lossy(&mut self, id: u32) {
+        let now = self.cx.clock.simulation.now();
+        let from = self.network.flights.get(id).from;
+        let thread = self.cx.layout.first_thread[from.0 as usize];
         self.note(|trail| {
             trail.flight_until(id, thread, Spent::Lossy, now);
             trail.delivers(id);
@@ -635,10 +666,10 @@ where
     }
 
     /// An HCA answers what is being delivered.
-    pub(super) fn note_answer(&mut self, id: u32) {
-        let now = self.simulation.now();
-        if let Some(trail) = &mut self.trail {
-            let Flight { from, to, bytes, .. } = *self.flights.get(id);
+    pub(in crate::timed) fn note_answer(&mut self, id: u32) {
+        let now = self.cx.clock.simulation.now();
+        if let Some(trail) = &mut self.cx.observers.trail {
+            let Flight { from, to, bytes, .. } = *self.network.flights.get(id);
             trail.answers(id);
             let label = "data".to_owned();
             let (to, left, came) = (to.peer, now, now);
@@ -647,12 +678,13 @@ where
     }
 
     /// What the run leaves of it.
-    pub(super) fn take_trail(&mut self) -> Option<Recorded> {
-        let trail = self.trail.take()?;
-        let resources = self.cluster.fabric.resources().iter();
+    pub(in crate::timed) fn take_trail(&mut self) -> Option<Recorded> {
+        let trail = self.cx.observers.trail.take()?;
+        let resources = self.network.cluster.fabric.resources().iter();
         let resources = resources.map(Spender::resource);
-        let threads = self.actors.iter().map(|actor| Spender::Thread(actor.process, actor.inner));
-        let nodes = self.actors.iter().map(|actor| actor.placement.place.node + 1).max();
+        let threads =
+            self.cores.actors.iter().map(|actor| Spender::Thread(actor.process, actor.inner));
+        let nodes = self.cores.actors.iter().map(|actor| actor.placement.place.node + 1).max();
         let pairs = (0..nodes.unwrap_or(0))
             .map(|node| Spender::Device(format!("node {node} HCA queue pairs")));
         Some(trail.recorded(resources.chain(threads).chain(pairs)))
@@ -664,7 +696,7 @@ fn count(threads: usize) -> u32 {
 }
 
 /// What a flight is, in a word or two.
-pub(super) fn label_of<M: Machine>(
+pub(in crate::timed) fn label_of<M: Machine>(
     kind: &FlightKind,
     contents: &mut Slab<Content<M::Packet>>,
 ) -> String {

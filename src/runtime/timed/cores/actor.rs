@@ -1,24 +1,31 @@
 //! A thread: its program, the list of actions that its core works through, its passes.
 
-mod ahead;
-mod copies;
-mod other;
-mod team;
-mod touches;
-
-use super::passes::Pass;
-use super::peer_copy::PeerCopying;
-use super::polling::{Polled, Position};
-use super::{
-    Account, Arrived, Content, Flight, FlightKind, Happening, Lends, Machine, Mark, Monitor, Part,
-    Phase, Placement, Planted, Program, Timed,
-};
+use crate::account::Account;
+use crate::account::Part;
 use crate::causes::Spent;
+use crate::monitors::Monitor;
+use crate::monitors::buffers::Lends;
 use crate::monitors::buffers::Statement;
 use crate::monitors::system;
+use crate::outcome::Mark;
 use crate::rules::Cut;
+use crate::timed::conductor::Timed;
+use crate::timed::event::Happening;
+use crate::timed::event::Phase;
+use crate::timed::memory::peer_copy::PeerCopying;
+use crate::timed::network::flight::Arrived;
+use crate::timed::network::flight::Content;
+use crate::timed::network::flight::Flight;
+use crate::timed::network::flight::FlightKind;
+use crate::timed::passes::Pass;
+use crate::timed::ports::Polled;
+use crate::timed::ports::Position;
+use crate::timed::setup::Placement;
+use crate::timed::setup::Planted;
 use crate::untimed::Choice;
 use mpi::observation::Observation;
+use protocols::contract::Machine;
+use protocols::contract::Program;
 use protocols::contract::{
     ASKED, Action, ActionOf, Counter, Entry, Guard, Input, InputOf, Next, Process, Region, Route,
     Step, Thread, Token, Via,
@@ -27,62 +34,62 @@ use units::{Bytes, Time, TimeDelta};
 
 /// One thread of the job.
 #[derive(Debug)]
-pub(super) struct Actor<M: Machine, P> {
-    pub(super) process: Process,
-    pub(super) inner: Thread,
+pub(in crate::timed) struct Actor<M: Machine, P> {
+    pub(in crate::timed) process: Process,
+    pub(in crate::timed) inner: Thread,
     /// Whether nothing but its own polls can tell it anything: see [`Timed::ahead`].
-    pub(super) alone: bool,
+    pub(in crate::timed) alone: bool,
     /// Whether its work takes what it takes, and nobody notes it.
-    pub(super) plain: bool,
-    pub(super) placement: Placement,
-    pub(super) program: P,
-    pub(super) state: State,
+    pub(in crate::timed) plain: bool,
+    pub(in crate::timed) placement: Placement,
+    pub(in crate::timed) program: P,
+    pub(in crate::timed) state: State,
     /// The load, store or copy that its program waits for.
-    touches: Option<Next<M::Call>>,
+    pub(in crate::timed) touches: Option<Next<M::Call>>,
     /// What it wants to do once it has the lock.
-    pub(super) entering: Option<Entering<M>>,
+    pub(in crate::timed) entering: Option<Entering<M>>,
     /// The lock that it holds, and since when.
-    pub(super) holds: Option<(Guard, Time)>,
-    list: Vec<ActionOf<M>>,
+    pub(in crate::timed) holds: Option<(Guard, Time)>,
+    pub(in crate::timed) list: Vec<ActionOf<M>>,
     /// The next action of `list`.
-    next: usize,
+    pub(in crate::timed) next: usize,
     /// Where the list is cut into steps that others can tell apart.
-    cut: Cut,
+    pub(in crate::timed) cut: Cut,
     /// Whether the list ends with the return of this thread's own call.
-    returns: bool,
+    pub(in crate::timed) returns: bool,
     /// What its list ends with.
-    after: After,
+    pub(in crate::timed) after: After,
     /// The counters that it asks for last.
-    asked: [Counter; ASKED],
+    pub(in crate::timed) asked: [Counter; ASKED],
     /// What its call returns, once its list is over.
-    pub(super) reply: Option<M::Reply>,
+    pub(in crate::timed) reply: Option<M::Reply>,
     /// The packet that it took last: the way back, and its channel.
-    taken: Option<(Route, u32)>,
+    pub(in crate::timed) taken: Option<(Route, u32)>,
     /// Channels whose receive buffers are given back when the list is over.
-    reposts: Vec<u32>,
+    pub(in crate::timed) reposts: Vec<u32>,
     /// The pass that a test asked for, or that ends with the lock; without one it polls for ever.
-    pub(super) pass: Option<Pass>,
-    pub(super) position: Position,
+    pub(in crate::timed) pass: Option<Pass>,
+    pub(in crate::timed) position: Position,
     /// The channels that it polls.
-    pub(super) polled: Polled,
+    pub(in crate::timed) polled: Polled,
     /// The channel that the next notice is about; `None` when the pass ends with it.
-    pub(super) target: Option<u32>,
-    pub(super) notice_at: Option<Time>,
-    pub(super) generation: u32,
-    copying: (Bytes, Time),
+    pub(in crate::timed) target: Option<u32>,
+    pub(in crate::timed) notice_at: Option<Time>,
+    pub(in crate::timed) generation: u32,
+    pub(in crate::timed) copying: (Bytes, Time),
     /// The copy from or to a neighbour that its core is busy with.
-    pub(super) peer_copy: Option<PeerCopying>,
+    pub(in crate::timed) peer_copy: Option<PeerCopying>,
     /// Since when it has had nothing to do.
-    pub(super) since: Time,
+    pub(in crate::timed) since: Time,
     /// Since when it waits for a lock.
-    pub(super) queued: Time,
+    pub(in crate::timed) queued: Time,
     /// When it began.
-    pub(super) born: Time,
-    pub(super) account: Account,
+    pub(in crate::timed) born: Time,
+    pub(in crate::timed) account: Account,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum State {
+pub(in crate::timed) enum State {
     /// Not begun, or between two steps of the program.
     Program,
     /// Outside the library.
@@ -100,7 +107,7 @@ pub(super) enum State {
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum After {
+pub(in crate::timed) enum After {
     Nothing,
     Poll(Token),
     Resume(Token),
@@ -108,7 +115,7 @@ pub(super) enum After {
 }
 
 #[derive(Debug)]
-pub(super) enum Entering<M: Machine> {
+pub(in crate::timed) enum Entering<M: Machine> {
     Call(M::Call),
     Take(u32),
     Polled(Token),
@@ -119,7 +126,7 @@ pub(super) enum Entering<M: Machine> {
 }
 
 impl<M: Machine> Entering<M> {
-    pub(super) const fn entry(&self) -> Entry<'_, M::Call> {
+    pub(in crate::timed) const fn entry(&self) -> Entry<'_, M::Call> {
         match self {
             Self::Call(call) => Entry::Call(call),
             Self::Take(_) => Entry::Packet,
@@ -131,7 +138,7 @@ impl<M: Machine> Entering<M> {
 }
 
 impl<M: Machine, P> Actor<M, P> {
-    pub(super) fn new(
+    pub(in crate::timed) fn new(
         process: Process,
         inner: Thread,
         alone: bool,
@@ -173,19 +180,19 @@ impl<M: Machine, P> Actor<M, P> {
         }
     }
 
-    pub(super) fn ended(&self) -> bool {
+    pub(in crate::timed) fn ended(&self) -> bool {
         self.state == State::Ended
     }
 
     /// Whether it waits to be created, or for the end of others.
-    pub(super) fn waits_for_threads(&self) -> bool {
+    pub(in crate::timed) fn waits_for_threads(&self) -> bool {
         matches!(self.state, State::Program | State::Joining)
     }
 
     /// `work` of this core that begins at `cursor`, with what the operating system takes.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "two additions, where there is no noise")]
-    pub(super) fn work(&mut self, part: Part, cursor: Time, work: TimeDelta) -> Time {
+    pub(in crate::timed) fn work(&mut self, part: Part, cursor: Time, work: TimeDelta) -> Time {
         if self.placement.is_undisturbed() {
             self.account.add(part, work);
             return cursor + work;
@@ -209,23 +216,28 @@ impl<M: Machine, P: Program<M>> Timed<M, P>
 where
     M::Call: Lends,
 {
-    pub(super) fn actor(&mut self, thread: u32) -> &mut Actor<M, P> {
-        &mut self.actors[thread as usize]
+    pub(in crate::timed) fn actor(&mut self, thread: u32) -> &mut Actor<M, P> {
+        &mut self.cores.actors[thread as usize]
     }
 
     /// The program goes on at `at` until it calls, computes or ends.
-    pub(super) fn advance_program(&mut self, thread: u32, mut reply: Option<M::Reply>, at: Time) {
+    pub(in crate::timed) fn advance_program(
+        &mut self,
+        thread: u32,
+        mut reply: Option<M::Reply>,
+        at: Time,
+    ) {
         loop {
             let actor = self.actor(thread);
             actor.state = State::Program;
             let next = actor.program.next(reply.take());
             if let Next::Call(call) = next {
-                if self.watch.looks && self.ends_at_call(thread, at) {
+                if self.livelock.looks && self.ends_at_call(thread, at) {
                     return;
                 }
                 return self.enter(thread, Entering::Call(call), at);
             }
-            if self.watch.looks {
+            if self.livelock.looks {
                 self.goes_on(thread, at);
             }
             if !self.beside_calls(thread, next, at) {
@@ -236,17 +248,32 @@ where
 
     /// What the program does at `at` instead of a call; answers whether it goes on at once.
     #[inline(never)]
-    fn beside_calls(&mut self, thread: u32, next: Next<M::Call>, at: Time) -> bool {
+    pub(in crate::timed) fn beside_calls(
+        &mut self,
+        thread: u32,
+        next: Next<M::Call>,
+        at: Time,
+    ) -> bool {
         let (process, inner) = self.names(thread);
         match next {
             Next::Mark(mark) => {
                 let account = self.actor(thread).account;
                 self.note(|trail| trail.mark(thread, (process, inner), mark, at));
-                self.marks.push(Mark { process, thread: inner, number: mark, at, account });
+                self.cx.observers.marks.push(Mark {
+                    process,
+                    thread: inner,
+                    number: mark,
+                    at,
+                    account,
+                });
                 return true;
             }
             Next::Tell(fact) => {
-                self.monitors.observe(process, &fact, &mut self.violations);
+                self.cx.observers.monitors.observe(
+                    process,
+                    &fact,
+                    &mut self.cx.observers.violations,
+                );
                 return true;
             }
             touch @ (Next::Load(_) | Next::Take(_) | Next::Store(..)) => {
@@ -269,17 +296,23 @@ where
     }
 
     /// The core works outside the library from `at` on.
-    pub(super) fn outside(&mut self, thread: u32, work: TimeDelta, at: Time) {
+    pub(in crate::timed) fn outside(&mut self, thread: u32, work: TimeDelta, at: Time) {
         self.outside_for(thread, Spent::Outside, work, at);
     }
 
     /// The same, or it stands still there.
-    fn outside_for(&mut self, thread: u32, spent: Spent, work: TimeDelta, at: Time) {
+    pub(in crate::timed) fn outside_for(
+        &mut self,
+        thread: u32,
+        spent: Spent,
+        work: TimeDelta,
+        at: Time,
+    ) {
         let actor = self.actor(thread);
         actor.state = State::Computing;
         if !actor.alone {
             let core = actor.placement.core;
-            self.slots.begin(core, TimeDelta::ZERO);
+            self.cores.slots.begin(core, TimeDelta::ZERO);
         }
         let end = if spent == Spent::Line {
             self.stand_still(thread, Part::Outside, at, work)
@@ -290,14 +323,14 @@ where
         self.end_list(thread, end);
     }
 
-    fn end_program(&mut self, thread: u32, at: Time) {
+    pub(in crate::timed) fn end_program(&mut self, thread: u32, at: Time) {
         let actor = self.actor(thread);
         actor.state = State::Ended;
         let (process, inner) = (actor.process, actor.inner);
         let (lived, accounted) = (at.since(actor.born), actor.account.total());
-        self.violations.extend(system::account(process, inner, lived, accounted));
+        self.cx.observers.violations.extend(system::account(process, inner, lived, accounted));
         self.adapter_looks(process);
-        if at > self.simulation.now() {
+        if at > self.cx.clock.simulation.now() {
             self.schedule(at, thread, Phase::Library, Happening::ListEnd(thread));
         } else {
             self.joined(process, at);
@@ -305,27 +338,33 @@ where
     }
 
     /// What a thread does is over at `at`, and it goes on then: at once, where it runs ahead.
-    fn end_list(&mut self, thread: u32, at: Time) {
-        let actor = &self.actors[thread as usize];
+    pub(in crate::timed) fn end_list(&mut self, thread: u32, at: Time) {
+        let actor = &self.cores.actors[thread as usize];
         // A pass looks at its channels when it goes on: it must not look before its time.
         if actor.alone && actor.after == After::Nothing && actor.pass.is_none() {
-            self.ahead.push((thread, at));
+            self.cores.ahead.push((thread, at));
         } else {
             self.schedule(at, thread, Phase::Library, Happening::ListEnd(thread));
         }
     }
 
     /// Inside the guard at `at`: gives the machine its input. `lead` is what the way in costs.
-    pub(super) fn entered(&mut self, thread: u32, what: Entering<M>, lead: TimeDelta, at: Time) {
+    pub(in crate::timed) fn entered(
+        &mut self,
+        thread: u32,
+        what: Entering<M>,
+        lead: TimeDelta,
+        at: Time,
+    ) {
         let part = self.waits_in(thread, &what);
-        let actor = &mut self.actors[thread as usize];
+        let actor = &mut self.cores.actors[thread as usize];
         if !actor.alone {
-            self.slots.begin(actor.placement.core, TimeDelta::ZERO);
+            self.cores.slots.begin(actor.placement.core, TimeDelta::ZERO);
         }
         actor.state = State::Working;
         actor.next = 0;
         actor.cut = Cut::new();
-        self.lists.lend(&mut actor.list);
+        self.cores.lists.lend(&mut actor.list);
         let cursor = actor.work(part, at, lead);
         let (process, inner) = (actor.process, actor.inner);
         self.note_entry(thread, &what, (part, at, cursor));
@@ -335,13 +374,13 @@ where
                 self.record(|| Choice::Enter { process, thread: inner });
                 let (lent, also) = (call.lends(), call.lends_also());
                 if let Some(elements) = call.elements() {
-                    let line = self.actors[thread as usize].program.position();
-                    self.buffers.stated(lent, Statement::new(elements, line));
+                    let line = self.cores.actors[thread as usize].program.position();
+                    self.cx.observers.buffers.stated(lent, Statement::new(elements, line));
                 }
                 if self.handle(thread, Input::Call(call)) {
-                    let list = &self.actors[thread as usize].list;
-                    self.buffers.called(&mut self.memories, process, lent, list);
-                    self.buffers.called(&mut self.memories, process, also, list);
+                    let list = &self.cores.actors[thread as usize].list;
+                    self.cx.observers.buffers.called(&mut self.memory.bytes, process, lent, list);
+                    self.cx.observers.buffers.called(&mut self.memory.bytes, process, also, list);
                     self.stored();
                 }
             }
@@ -356,9 +395,9 @@ where
             }
             Entering::Consult(token) => {
                 self.record(|| Choice::Act { process, thread: inner });
-                let counters = self.actors[thread as usize].asked;
-                let exact = self.counters.read(counters);
-                let values = self.stale.seen(counters, cursor, exact);
+                let counters = self.cores.actors[thread as usize].asked;
+                let exact = self.memory.counters.read(counters);
+                let values = self.memory.delayed.seen(counters, cursor, exact);
                 self.handle(thread, Input::Counters { token, values });
                 let after = self.read_lock(thread, counters, cursor);
                 return self.work_on(thread, after, false);
@@ -368,19 +407,19 @@ where
     }
 
     /// The head of a channel, if no other thread was faster.
-    fn take(&mut self, thread: u32, channel: u32, cursor: Time) {
+    pub(in crate::timed) fn take(&mut self, thread: u32, channel: u32, cursor: Time) {
         let (process, inner) = self.names(thread);
         self.settle(process);
-        let cqe_poll = self.costs.profile.hca.cqe_poll;
+        let cqe_poll = self.cx.costs.profile.hca.cqe_poll;
         if self.actor(thread).reply.is_some() {
             // While it waited for the lock, another thread has ended its call: it polls no more.
             self.note(|trail| trail.sees_answer(thread, cursor));
             return self.work_on(thread, cursor, false);
         }
-        let poller = &mut self.pollers[process.0 as usize];
-        let newest = self.planted == Some(Planted::NewestFirst);
+        let poller = &mut self.ports.pollers[process.0 as usize];
+        let newest = self.cx.planted == Some(Planted::NewestFirst);
         let behind = if newest { poller.before_newest(channel) } else { 0 };
-        let Some(arrived) = poller.take(channel, behind, &mut self.entries) else {
+        let Some(arrived) = poller.take(channel, behind, &mut self.ports.entries) else {
             return self.work_on(thread, cursor, false);
         };
         let cursor = match arrived {
@@ -399,21 +438,21 @@ where
             }
             Arrived::Packet { from, channel, content, via } => {
                 self.actor(thread).taken = Some((from, channel));
-                let Content { packet, parcel, slots } = self.contents.remove(content);
+                let Content { packet, parcel, slots } = self.network.contents.remove(content);
                 self.record(|| Choice::TakePacket { process, thread: inner, from, via });
-                let landing = parcel.map(|parcel| self.memories.land(process, &parcel));
+                let landing = parcel.map(|parcel| self.memory.bytes.land(process, &parcel));
                 self.stored();
                 let mut cost = match via {
                     Via::Hca => cqe_poll,
                     Via::SharedMemory => {
                         let payload = landing.map(|at| at.len);
-                        self.costs.taken_lines(payload) + self.leave_queue(channel, slots)
+                        self.cx.costs.taken_lines(payload) + self.leave_queue(channel, slots)
                     }
                 };
                 if landing.is_none() && via == Via::Hca {
                     // A packet without payload leaves its receive buffer at once.
                     self.actor(thread).reposts.push(channel);
-                    cost += self.costs.profile.hca.repost_overhead;
+                    cost += self.cx.costs.profile.hca.repost_overhead;
                 }
                 let cursor = self.charge(thread, Part::Post, cursor, cost);
                 self.handle(thread, Input::Packet { from, packet, landing });
@@ -426,11 +465,11 @@ where
     /// Asks the machine; answers whether it knew the input.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "a call would pass the input through memory")]
-    fn handle(&mut self, thread: u32, input: InputOf<M>) -> bool {
-        let process = self.actors[thread as usize].process;
+    pub(in crate::timed) fn handle(&mut self, thread: u32, input: InputOf<M>) -> bool {
+        let process = self.cores.actors[thread as usize].process;
         self.settle(process);
-        let actor = &mut self.actors[thread as usize];
-        match self.machines[process.0 as usize].handle(actor.inner, input, &mut actor.list) {
+        let actor = &mut self.cores.actors[thread as usize];
+        match self.libraries[process.0 as usize].handle(actor.inner, input, &mut actor.list) {
             Ok(()) => true,
             Err(error) => {
                 self.fail(process, error);
@@ -441,8 +480,8 @@ where
 
     /// Works through the list from `cursor` on, until it ends, a step that others can see begins
     /// later than now, or memory must carry a copy. `begun` tells that the first action's step has.
-    pub(super) fn work_on(&mut self, thread: u32, mut cursor: Time, mut begun: bool) {
-        let now = self.simulation.now();
+    pub(in crate::timed) fn work_on(&mut self, thread: u32, mut cursor: Time, mut begun: bool) {
+        let now = self.cx.clock.simulation.now();
         let actor = self.actor(thread);
         let list = std::mem::take(&mut actor.list);
         let (mut cut, process, inner) = (actor.cut, actor.process, actor.inner);
@@ -472,24 +511,24 @@ where
         if let Some(next) = rest {
             (actor.next, actor.cut, actor.list) = (next, cut, list);
         } else {
-            self.lists.give_back(list);
+            self.cores.lists.give_back(list);
             self.end_list(thread, cursor);
         }
     }
 
-    fn record_act(&mut self, thread: u32) {
+    pub(in crate::timed) fn record_act(&mut self, thread: u32) {
         let (process, inner) = self.names(thread);
         self.record(|| Choice::Act { process, thread: inner });
     }
 
     /// A step that others can see begins: its first action takes effect now.
-    pub(super) fn step(&mut self, thread: u32) {
+    pub(in crate::timed) fn step(&mut self, thread: u32) {
         self.record_act(thread);
-        self.work_on(thread, self.simulation.now(), true);
+        self.work_on(thread, self.cx.clock.simulation.now(), true);
     }
 
     /// One action that begins at `cursor`: when the next one begins, or `None` if memory decides.
-    fn carry_out(
+    pub(in crate::timed) fn carry_out(
         &mut self,
         thread: u32,
         process: Process,
@@ -500,9 +539,9 @@ where
         match action {
             Action::Work(step) => Some(self.run_code(thread, *step, cursor)),
             Action::Walk { entries, length, fact } => {
-                self.entries_visited += u64::from(*entries);
+                self.cores.entries_visited += u64::from(*entries);
                 self.actor(thread).account.entries += u64::from(*entries);
-                let cost = self.costs.walk(*entries, *length);
+                let cost = self.cx.costs.walk(*entries, *length);
                 let cursor = self.charge(thread, Part::Walk, cursor, cost);
                 if let Some(fact) = fact {
                     self.tells(thread, process, fact, cursor);
@@ -512,13 +551,17 @@ where
             Action::Copy { from, to } => self.copy(thread, process, *from, *to, cursor),
             Action::Send { to, via, header, packet, payload } => {
                 let parcel = payload.map(|region| {
-                    self.buffers.reads(process, region, &mut self.violations);
-                    self.memories.capture(process, region)
+                    self.cx.observers.buffers.reads(
+                        process,
+                        region,
+                        &mut self.cx.observers.violations,
+                    );
+                    self.memory.bytes.capture(process, region)
                 });
                 let bytes = header.as_u64() + payload.map_or(0, |region| region.len);
                 let slots = self.enter_queue(process, *to, *via, bytes);
                 let content = || Content { packet: packet.clone(), parcel, slots };
-                let content = self.contents.insert(content);
+                let content = self.network.contents.insert(content);
                 let via = *via;
                 let kind = || FlightKind::Packet { content, via };
                 Some(self.launch(thread, *to, kind, bytes, via, cursor))
@@ -575,29 +618,35 @@ where
     /// The monitors hear what the library of `process` tells inside a call of `thread`.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "it only hands on")]
-    pub(super) fn tells(&mut self, thread: u32, process: Process, fact: &Observation, at: Time) {
-        let program = &self.actors[thread as usize].program;
-        let found = &mut self.violations;
-        self.monitors.told(process, fact, Some(at), || program.position(), found);
+    pub(in crate::timed) fn tells(
+        &mut self,
+        thread: u32,
+        process: Process,
+        fact: &Observation,
+        at: Time,
+    ) {
+        let program = &self.cores.actors[thread as usize].program;
+        let found = &mut self.cx.observers.violations;
+        self.cx.observers.monitors.told(process, fact, Some(at), || program.position(), found);
     }
 
     /// This core runs a stretch of library code.
     #[inline]
-    fn run_code(&mut self, thread: u32, step: Step, cursor: Time) -> Time {
-        self.charge(thread, Part::Library, cursor, self.costs.step(step))
+    pub(in crate::timed) fn run_code(&mut self, thread: u32, step: Step, cursor: Time) -> Time {
+        self.charge(thread, Part::Library, cursor, self.cx.costs.step(step))
     }
 
     /// Work of this core: stretched by its siblings and by the operating system.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "two additions, where a thread is alone")]
-    pub(super) fn charge(
+    pub(in crate::timed) fn charge(
         &mut self,
         thread: u32,
         part: Part,
         cursor: Time,
         work: TimeDelta,
     ) -> Time {
-        let actor = &mut self.actors[thread as usize];
+        let actor = &mut self.cores.actors[thread as usize];
         if actor.plain {
             actor.account.add(part, work);
             return cursor + work;
@@ -606,16 +655,16 @@ where
     }
 
     #[inline(never)]
-    pub(super) fn charge_with_others(
+    pub(in crate::timed) fn charge_with_others(
         &mut self,
         thread: u32,
         (part, spent): (Part, Spent),
         cursor: Time,
         work: TimeDelta,
     ) -> Time {
-        let actor = &mut self.actors[thread as usize];
+        let actor = &mut self.cores.actors[thread as usize];
         let work =
-            if actor.alone { work } else { self.slots.stretched(actor.placement.core, work) };
+            if actor.alone { work } else { self.cores.slots.stretched(actor.placement.core, work) };
         let end = actor.work(part, cursor, work);
         self.note(|trail| trail.spent(thread, spent, cursor, end));
         end
@@ -623,7 +672,7 @@ where
 
     /// Hands something to a wire: the core pays for posting it, and it leaves then. `kind` makes it in
     /// its place.
-    fn launch(
+    pub(in crate::timed) fn launch(
         &mut self,
         thread: u32,
         to: Route,
@@ -634,13 +683,13 @@ where
     ) -> Time {
         let (from, _) = self.names(thread);
         let cost = match via {
-            Via::Hca => self.costs.post(),
-            Via::SharedMemory => self.costs.cell_write() + self.costs.cell_lines(bytes),
+            Via::Hca => self.cx.costs.post(),
+            Via::SharedMemory => self.cx.costs.cell_write() + self.cx.costs.cell_lines(bytes),
         };
         let cursor = self.charge(thread, Part::Post, cursor, cost);
         self.actor(thread).account.packets += 1;
         let channel = self.channel(from, to);
-        let id = self.flights.insert(|| Flight {
+        let id = self.network.flights.insert(|| Flight {
             kind: kind(),
             from,
             to,
@@ -654,12 +703,18 @@ where
         cursor
     }
 
-    fn repost(&mut self, thread: u32, landing: Region, from: Route, cursor: Time) -> Time {
+    pub(in crate::timed) fn repost(
+        &mut self,
+        thread: u32,
+        landing: Region,
+        from: Route,
+        cursor: Time,
+    ) -> Time {
         let (process, _) = self.names(thread);
-        self.memories.free_landing(process, landing);
+        self.memory.bytes.free_landing(process, landing);
         let near = self.node(from.peer) == self.node(process);
         if near {
-            return self.charge(thread, Part::Post, cursor, self.costs.cell_write());
+            return self.charge(thread, Part::Post, cursor, self.cx.costs.cell_write());
         }
         // Nearly always the buffer of the packet that is handled.
         let channel = match self.actor(thread).taken {
@@ -667,22 +722,22 @@ where
             _ => self.channel(from.peer, from.back(process)),
         };
         self.actor(thread).reposts.push(channel);
-        self.charge(thread, Part::Post, cursor, self.costs.profile.hca.repost_overhead)
+        self.charge(thread, Part::Post, cursor, self.cx.costs.profile.hca.repost_overhead)
     }
 
-    fn node(&self, process: Process) -> u32 {
+    pub(in crate::timed) fn node(&self, process: Process) -> u32 {
         self.home(process).node
     }
 
     /// A list, or a computation, is over at `at`.
-    pub(super) fn list_end(&mut self, thread: u32, at: Time) {
+    pub(in crate::timed) fn list_end(&mut self, thread: u32, at: Time) {
         let (process, _) = self.names(thread);
         let actor = self.actor(thread);
         match actor.state {
             State::Computing => {
                 if !actor.alone {
                     let core = actor.placement.core;
-                    self.slots.end(core);
+                    self.cores.slots.end(core);
                 }
                 return self.advance_program(thread, None, at);
             }
@@ -694,7 +749,7 @@ where
             self.record_act(thread);
         }
         if !alone {
-            self.slots.end(core);
+            self.cores.slots.end(core);
         }
         while let Some(channel) = self.actor(thread).reposts.pop() {
             self.credit(channel, at);
@@ -730,7 +785,7 @@ where
     }
 
     /// Another thread's work has ended this thread's call.
-    fn returned(&mut self, by: u32, thread: u32, reply: M::Reply) {
+    pub(in crate::timed) fn returned(&mut self, by: u32, thread: u32, reply: M::Reply) {
         let (process, _) = self.names(thread);
         self.settle(process);
         let actor = self.actor(thread);
@@ -738,8 +793,13 @@ where
         if actor.state == State::Polling && actor.holds.is_none() {
             actor.generation += 1;
             actor.notice_at = None;
-            let waited = self.simulation.now().since(self.actors[thread as usize].position.since);
-            let now = self.simulation.now();
+            let waited = self
+                .cx
+                .clock
+                .simulation
+                .now()
+                .since(self.cores.actors[thread as usize].position.since);
+            let now = self.cx.clock.simulation.now();
             self.actor(thread).account.add(Part::Wait, waited);
             self.note(|trail| trail.answered(by, thread, Some(now)));
             self.advance_program(thread, Some(reply), now);

@@ -5,10 +5,13 @@
 
 use std::sync::Arc;
 
-use super::{After, Timed};
+use crate::account::Part;
 use crate::causes::Spent;
 use crate::monitors::buffers::Lends;
-use crate::timed::{Content, FlightKind, Part};
+use crate::timed::conductor::Timed;
+use crate::timed::cores::actor::After;
+use crate::timed::network::flight::Content;
+use crate::timed::network::flight::FlightKind;
 use protocols::contract::{Action, ActionOf, Machine, Process, Program, Via};
 use units::{Bytes, Time};
 
@@ -18,7 +21,7 @@ where
 {
     /// See [`Timed::carry_out`].
     #[inline(never)]
-    pub(super) fn carry_out_other(
+    pub(in crate::timed) fn carry_out_other(
         &mut self,
         thread: u32,
         process: Process,
@@ -28,9 +31,9 @@ where
         match action {
             Action::Pack(copy) => Some(self.pack(thread, process, copy, cursor)),
             Action::Combine { from, into, reduction, side } => {
-                self.buffers.reads(process, *from, &mut self.violations);
-                self.buffers.writes(process, *into, &mut self.violations);
-                self.memories.combine(process, (*from, *into), *reduction, *side);
+                self.cx.observers.buffers.reads(process, *from, &mut self.cx.observers.violations);
+                self.cx.observers.buffers.writes(process, *into, &mut self.cx.observers.violations);
+                self.memory.bytes.combine(process, (*from, *into), *reduction, *side);
                 self.move_bytes(thread, Bytes::new(from.len), cursor)
             }
             Action::Update { target, rank, update, operand, old } => {
@@ -41,7 +44,7 @@ where
                 None
             }
             Action::Expose { region } => {
-                let cost = self.peer_copies.expose(&self.costs.profile, *region);
+                let cost = self.memory.peer_copies.expose(&self.cx.costs.profile, *region);
                 Some(self.charge(thread, Part::Kernel, cursor, cost))
             }
             Action::Count { counter, change } => {
@@ -63,7 +66,7 @@ where
                     parcel: None,
                     slots: None,
                 };
-                let contents = &mut self.contents;
+                let contents = &mut self.network.contents;
                 let immediate = immediate.as_ref().map(|word| contents.insert(|| content(word)));
                 let (source, into, token) = (*from, *into, *token);
                 let kind = || FlightKind::Write { from: source, into, token, immediate };
@@ -76,8 +79,12 @@ where
             }
             Action::RdmaAtomic { at, target, update, operand, into, token } => {
                 let parcel = operand.map(|operand| {
-                    self.buffers.reads(process, operand, &mut self.violations);
-                    self.memories.capture(process, operand)
+                    self.cx.observers.buffers.reads(
+                        process,
+                        operand,
+                        &mut self.cx.observers.violations,
+                    );
+                    self.memory.bytes.capture(process, operand)
                 });
                 let bytes = operand.map_or(0, |operand| operand.len);
                 let (target, update, into, token) = (*target, *update, *into, *token);

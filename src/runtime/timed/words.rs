@@ -3,13 +3,20 @@
 //! A word is about the event itself, before it is handled: it says what ends or begins at its time,
 //! not what follows from it.
 
-use super::trail::label_of;
-use super::wires::{COPY, RELIABLE, token_of};
-use super::{FlightKind, Happening, Lends, Machine, Program, Timed};
 use crate::causes::Spender;
+use crate::monitors::buffers::Lends;
+use crate::timed::conductor::Timed;
+use crate::timed::event::Happening;
+use crate::timed::network::flight::COPY;
+use crate::timed::network::flight::FlightKind;
+use crate::timed::network::flight::RELIABLE;
+use crate::timed::network::flight::token_of;
+use crate::timed::observers::trail::label_of;
 use crate::told::{self, Told, Words};
 use hardware::fabric::{About, FabricEvent, ResourceId};
 use hardware::gpu::is_gpu_token;
+use protocols::contract::Machine;
+use protocols::contract::Program;
 use protocols::contract::{Process, Thread, WaitSet};
 
 impl<M: Machine, P: Program<M>> Timed<M, P>
@@ -18,25 +25,27 @@ where
 {
     /// Keeps the words of an event, if it is one of those asked for.
     pub(super) fn tell(&mut self, event: Happening) {
-        let number = self.simulation.events();
-        let told = self.trail.as_ref().and_then(|trail| trail.told.as_ref());
+        let number = self.cx.clock.simulation.events();
+        let told = self.cx.observers.trail.as_ref().and_then(|trail| trail.told.as_ref());
         if !told.is_some_and(|(first, last, _)| (*first..=*last).contains(&number)) {
             return;
         }
         let words = self.words_of(event);
-        if let Some((_, _, all)) = self.trail.as_mut().and_then(|trail| trail.told.as_mut()) {
+        if let Some((_, _, all)) =
+            self.cx.observers.trail.as_mut().and_then(|trail| trail.told.as_mut())
+        {
             all.push(words);
         }
     }
 
     /// The events that were asked for.
     pub(super) fn take_told(&mut self) -> Vec<Told> {
-        let told = self.trail.as_mut().and_then(|trail| trail.told.take());
+        let told = self.cx.observers.trail.as_mut().and_then(|trail| trail.told.take());
         let words = told.map_or_else(Vec::new, |(_, _, words)| words);
-        told::join(self.simulation.journal(), words)
+        told::join(self.cx.clock.simulation.journal(), words)
     }
 
-    fn words_of(&mut self, event: Happening) -> Words {
+    pub(in crate::timed) fn words_of(&mut self, event: Happening) -> Words {
         match event {
             Happening::Fabric(event) => self.words_of_wires(event),
             Happening::Depart(id) => self.of_sender(id, "leaves the core"),
@@ -55,7 +64,7 @@ where
             Happening::Moved(thread) => self.of_thread(thread, "has copied what its cache holds"),
             Happening::Pinned(owner, _) => of_process(Process(owner), "may have its pages pinned"),
             Happening::Retry(channel) => {
-                let to = self.channels[channel as usize].receiver();
+                let to = self.network.channels[channel as usize].receiver();
                 of_process(to, "takes again what found no receive buffer")
             }
             Happening::Lock(lock, _) => {
@@ -63,7 +72,7 @@ where
                 of_process(owner, "passes on its lock")
             }
             Happening::Seen(id) => {
-                of_process(self.sights.get(id).process(), "can see that its turn has come")
+                of_process(self.memory.sights.get(id).process(), "can see that its turn has come")
             }
             Happening::Ask(_) => of_gpu("is asked for an operation"),
             Happening::Gpu(_) => of_gpu("begins an operation: its latency is over"),
@@ -75,12 +84,12 @@ where
         }
     }
 
-    fn words_of_wires(&mut self, event: FabricEvent) -> Words {
+    pub(in crate::timed) fn words_of_wires(&mut self, event: FabricEvent) -> Words {
         let at = |resource: ResourceId, what: &str| Words {
             place: self.resource(resource),
             what: what.to_owned(),
         };
-        match self.cluster.fabric.about(event) {
+        match self.network.cluster.fabric.about(event) {
             About::Reaches(token, Some(resource)) => {
                 let place = self.resource(resource);
                 Words { place, what: format!("{} reaches it", self.carried(token)) }
@@ -98,12 +107,12 @@ where
         }
     }
 
-    fn resource(&self, resource: ResourceId) -> Spender {
-        Spender::resource(&self.cluster.fabric.resources()[resource.0 as usize])
+    pub(in crate::timed) fn resource(&self, resource: ResourceId) -> Spender {
+        Spender::resource(&self.network.cluster.fabric.resources()[resource.0 as usize])
     }
 
     /// What the fabric carries under a token.
-    fn carried(&mut self, token: u64) -> String {
+    pub(in crate::timed) fn carried(&mut self, token: u64) -> String {
         if is_gpu_token(token) {
             return "a transfer of a GPU".to_owned();
         }
@@ -117,7 +126,7 @@ where
         }
     }
 
-    fn arrives(&mut self, token: u64) -> Words {
+    pub(in crate::timed) fn arrives(&mut self, token: u64) -> Words {
         if is_gpu_token(token) {
             return of_gpu("a transfer ends");
         }
@@ -129,9 +138,9 @@ where
     }
 
     /// A flight, by what it is and by whose it is.
-    fn flight(&mut self, id: u32) -> String {
-        let flight = self.flights.get(id);
-        let label = label_of::<M>(&flight.kind, &mut self.contents);
+    pub(in crate::timed) fn flight(&mut self, id: u32) -> String {
+        let flight = self.network.flights.get(id);
+        let label = label_of::<M>(&flight.kind, &mut self.network.contents);
         let is_end = matches!(flight.kind, FlightKind::SendDone);
         let (from, to, bytes) = (flight.from, flight.to.peer, flight.bytes);
         if is_end {
@@ -140,22 +149,22 @@ where
         format!("{label} ({bytes} B) from {} to {}", from.0, to.0)
     }
 
-    fn of_sender(&mut self, id: u32, does: &str) -> Words {
-        let from = self.flights.get(id).from;
+    pub(in crate::timed) fn of_sender(&mut self, id: u32, does: &str) -> Words {
+        let from = self.network.flights.get(id).from;
         let what = format!("{} {does}", self.flight(id));
         Words { place: Spender::Thread(from, Thread(0)), what }
     }
 
-    fn of_receiver(&mut self, id: u32, does: &str) -> Words {
-        let to = self.flights.get(id).to.peer;
+    pub(in crate::timed) fn of_receiver(&mut self, id: u32, does: &str) -> Words {
+        let to = self.network.flights.get(id).to.peer;
         let what = format!("{} {does}", self.flight(id));
         Words { place: Spender::Thread(to, Thread(0)), what }
     }
 
     /// What a thread does, and the operation that it waits for.
-    fn of_thread(&self, thread: u32, does: &str) -> Words {
+    pub(in crate::timed) fn of_thread(&self, thread: u32, does: &str) -> Words {
         let (process, inner) = self.names(thread);
-        let waits = self.machines[process.0 as usize].waits(inner);
+        let waits = self.libraries[process.0 as usize].waits(inner);
         let first = waits.and_then(|(WaitSet::All(waits) | WaitSet::Any(waits))| {
             waits.first().map(|wait| wait.operation)
         });
@@ -163,7 +172,7 @@ where
         Words { place: Spender::Thread(process, inner), what: format!("{does}{inside}") }
     }
 
-    fn called(&self, process: Process) -> String {
+    pub(in crate::timed) fn called(&self, process: Process) -> String {
         let kind = if self.threads_of(process).len() > 1 { "process" } else { "rank" };
         format!("{kind} {}", process.0)
     }

@@ -3,10 +3,13 @@
 //! What others can reach is touched at its time, in the order of the clock; the rest at once, since
 //! nobody can tell.
 
-use super::State;
+use crate::account::Part;
 use crate::causes::Spent;
 use crate::monitors::buffers::Lends;
-use crate::timed::{Happening, Part, Phase, Timed};
+use crate::timed::conductor::Timed;
+use crate::timed::cores::actor::State;
+use crate::timed::event::Happening;
+use crate::timed::event::Phase;
 use crate::untimed::Choice;
 use hardware::lines::Use;
 use mpi::rma::access::Touch;
@@ -20,7 +23,12 @@ where
     /// The program reads or writes memory at `at`; answers whether it goes on at once. What others can
     /// reach is touched at its time, and not ahead of the clock, and where other cores have its lines
     /// they come first: nothing else costs.
-    pub(super) fn read_or_write(&mut self, thread: u32, touch: &Next<M::Call>, at: Time) -> bool {
+    pub(in crate::timed) fn read_or_write(
+        &mut self,
+        thread: u32,
+        touch: &Next<M::Call>,
+        at: Time,
+    ) -> bool {
         let (Next::Load(region) | Next::Take(region) | Next::Store(region, _)) = *touch else {
             unreachable!("only loads and stores touch memory")
         };
@@ -33,13 +41,13 @@ where
             if stores { (Touch::Store, Use::Writes) } else { (Touch::Load, Use::Reads) };
         self.watch(thread, region, kind);
         if let Next::Store(region, value) = *touch {
-            self.memories.store(process, region, &value.to_le_bytes());
+            self.memory.bytes.store(process, region, &value.to_le_bytes());
         } else {
-            let value = self.memories.load(process, region);
+            let value = self.memory.bytes.load(process, region);
             self.actor(thread).program.loaded(value);
         }
         if let Next::Take(region) = *touch {
-            self.memories.forget(process, region.space);
+            self.memory.bytes.forget(process, region.space);
         }
         let wait = self.fetch_mapped(thread, region, does);
         if wait > TimeDelta::ZERO {
@@ -49,16 +57,21 @@ where
     }
 
     /// The monitors see memory that others can reach being touched.
-    fn watch(&mut self, thread: u32, region: Region, touch: Touch) {
+    pub(in crate::timed) fn watch(&mut self, thread: u32, region: Region, touch: Touch) {
         let (process, _) = self.names(thread);
-        let program = &self.actors[thread as usize].program;
-        let found = &mut self.violations;
-        self.monitors.touched(process, region, touch, || program.position(), found);
+        let program = &self.cores.actors[thread as usize].program;
+        let found = &mut self.cx.observers.violations;
+        self.cx.observers.monitors.touched(process, region, touch, || program.position(), found);
     }
 
     /// Whether the time has come to touch what others can reach; until then the thread waits.
-    fn is_due(&mut self, thread: u32, touch: &Next<M::Call>, at: Time) -> bool {
-        if at > self.simulation.now() {
+    pub(in crate::timed) fn is_due(
+        &mut self,
+        thread: u32,
+        touch: &Next<M::Call>,
+        at: Time,
+    ) -> bool {
+        if at > self.cx.clock.simulation.now() {
             self.actor(thread).touches = Some(touch.clone());
             self.schedule(at, thread, Phase::Library, Happening::Touch(thread));
             return false;
@@ -69,7 +82,12 @@ where
     }
 
     /// The program copies `from` to `to`: the bytes are there when it begins, and its core is busy.
-    pub(super) fn copy_outside(&mut self, thread: u32, (from, to): (Region, Region), at: Time) {
+    pub(in crate::timed) fn copy_outside(
+        &mut self,
+        thread: u32,
+        (from, to): (Region, Region),
+        at: Time,
+    ) {
         let shared = from.is_in_a_window() || to.is_in_a_window();
         if shared && !self.is_due(thread, &Next::Copy(from, to), at) {
             return;
@@ -79,11 +97,11 @@ where
         let process = actor.process;
         if !actor.alone {
             let core = actor.placement.core;
-            self.slots.begin(core, TimeDelta::ZERO);
+            self.cores.slots.begin(core, TimeDelta::ZERO);
         }
         self.watch(thread, from, Touch::Load);
         self.watch(thread, to, Touch::Store);
-        self.memories.copy(process, from, to);
+        self.memory.bytes.copy(process, from, to);
         let at = self.copy_fetches(thread, (from, to), (Part::Outside, at));
         if let Some(end) = self.move_bytes(thread, Bytes::new(from.len), at) {
             self.end_list(thread, end);
@@ -92,7 +110,7 @@ where
 
     /// The time of a load, a store or a copy has come.
     pub(in crate::timed) fn touched(&mut self, thread: u32) {
-        let now = self.simulation.now();
+        let now = self.cx.clock.simulation.now();
         let touch = self.actor(thread).touches.take().expect("the event was made for one");
         if let Next::Copy(from, to) = touch {
             return self.copy_outside(thread, (from, to), now);

@@ -12,38 +12,35 @@
 //! Source: `coop` Sec. I and its kernel-assisted copies; the four terms (call, pages, contention,
 //! bytes) are those of the hardware catalogue. Left out: system calls that are interrupted.
 
+use crate::timed::setup::Kernel;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::wires::{COPY, token};
-use super::{FabricSchedule, Happening, Lends, Machine, Part, Phase, Program, Timed};
+use crate::account::Part;
 use crate::causes::Spent;
+use crate::monitors::buffers::Lends;
+use crate::timed::conductor::Timed;
+use crate::timed::context::FabricSchedule;
+use crate::timed::event::Happening;
+use crate::timed::event::Phase;
+use crate::timed::network::flight::COPY;
+use crate::timed::network::flight::token;
 use hardware::copies::CoreCopy;
 use hardware::core::Place;
 use hardware::fabric::{ConnId, Transfer};
 use hardware::last_level::LastLevel;
 use hardware::pinning::Pinning;
 use hardware::profile::Profile;
+use protocols::contract::Machine;
+use protocols::contract::Program;
 use protocols::contract::{Process, Region, Space, Thread, Toward};
 use units::{Bytes, Time, TimeDelta};
-
-/// How the kernel lets a process copy from and into another one.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub enum Kernel {
-    /// Cross memory attach (`process_vm_readv`): the copying side pins the other's pages.
-    #[default]
-    Cma,
-    /// KNEM: the owner declares its buffer, which pins it.
-    Knem,
-    /// XPMEM: the other's pages are mapped, each with a fault at its first touch.
-    Xpmem,
-}
 
 /// A footprint that no cache holds.
 const BEYOND_CACHES: Bytes = Bytes::new(u64::MAX);
 
 /// One copy under way.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct PeerCopying {
+pub(in crate::timed) struct PeerCopying {
     peer: Process,
     /// The bytes of both sides, source first.
     sides: [(Process, Region); 2],
@@ -59,7 +56,7 @@ pub(super) struct PeerCopying {
 
 /// What copies between processes share.
 #[derive(Debug)]
-pub(super) struct PeerCopies {
+pub(in crate::timed) struct PeerCopies {
     kernel: Kernel,
     /// By process whose pages are pinned.
     pinning: BTreeMap<Process, Pinning>,
@@ -72,7 +69,7 @@ pub(super) struct PeerCopies {
 }
 
 impl PeerCopies {
-    pub(super) const fn new(kernel: Kernel) -> Self {
+    pub(in crate::timed) const fn new(kernel: Kernel) -> Self {
         Self {
             kernel,
             pinning: BTreeMap::new(),
@@ -83,7 +80,7 @@ impl PeerCopies {
     }
 
     /// Declaring a buffer for the neighbours: what it costs its owner.
-    pub(super) fn expose(&self, profile: &Profile, region: Region) -> TimeDelta {
+    pub(in crate::timed) fn expose(&self, profile: &Profile, region: Region) -> TimeDelta {
         match self.kernel {
             Kernel::Cma | Kernel::Xpmem => TimeDelta::ZERO,
             Kernel::Knem => {
@@ -146,7 +143,7 @@ where
     M::Call: Lends,
 {
     /// The core begins to copy between its process and a neighbour: the bytes are those of now.
-    pub(super) fn peer_copy(
+    pub(in crate::timed) fn peer_copy(
         &mut self,
         thread: u32,
         (peer, toward): (Process, Toward),
@@ -159,12 +156,12 @@ where
             Toward::Peer => [(process, own), (peer, remote)],
         };
         let [(from, source), (to, target)] = sides;
-        self.buffers.reads(from, source, &mut self.violations);
-        self.buffers.writes(to, target, &mut self.violations);
-        let parcel = self.memories.capture(from, source);
-        self.memories.write(to, target, &parcel);
+        self.cx.observers.buffers.reads(from, source, &mut self.cx.observers.violations);
+        self.cx.observers.buffers.writes(to, target, &mut self.cx.observers.violations);
+        let parcel = self.memory.bytes.capture(from, source);
+        self.memory.bytes.write(to, target, &parcel);
         self.actor(thread).account.copied += own.len;
-        let call = self.peer_copies.call(&self.costs.profile, process, peer, remote);
+        let call = self.memory.peer_copies.call(&self.cx.costs.profile, process, peer, remote);
         let cursor = self.charge(thread, Part::Kernel, cursor, call);
         self.actor(thread).peer_copy =
             Some(PeerCopying { peer, sides, moved: 0, held: 0, missed: 0, since: cursor });
@@ -172,12 +169,12 @@ where
     }
 
     /// The next batch of pages is to be pinned, where the kernel pins at copies.
-    pub(super) fn pin(&mut self, thread: u32) {
-        let now = self.simulation.now();
+    pub(in crate::timed) fn pin(&mut self, thread: u32) {
+        let now = self.cx.clock.simulation.now();
         let copying = self.copying(thread);
         let (remote, left) = (copying.remote(), copying.left());
-        let profile = &self.costs.profile;
-        let page_cost = match self.peer_copies.kernel {
+        let profile = &self.cx.costs.profile;
+        let page_cost = match self.memory.peer_copies.kernel {
             Kernel::Cma => profile.cma.page_cost.unwrap_or_default(),
             Kernel::Knem | Kernel::Xpmem => TimeDelta::ZERO,
         };
@@ -188,14 +185,14 @@ where
         }
         let growth = profile.cma.contention_per_reader;
         let owner = copying.peer;
-        let pinning = self.peer_copies.pinning.entry(owner).or_default();
+        let pinning = self.memory.peer_copies.pinning.entry(owner).or_default();
         pinning.join(now, thread, alone, growth);
         self.arm_pinning(owner);
     }
 
-    fn arm_pinning(&mut self, owner: Process) {
-        let growth = self.costs.profile.cma.contention_per_reader;
-        let pinning = &self.peer_copies.pinning[&owner];
+    pub(in crate::timed) fn arm_pinning(&mut self, owner: Process) {
+        let growth = self.cx.costs.profile.cma.contention_per_reader;
+        let pinning = &self.memory.peer_copies.pinning[&owner];
         if let Some((at, generation)) = pinning.next_end(growth) {
             let source = self.thread_of(owner, Thread(0));
             self.schedule(at, source, Phase::Pinning, Happening::Pinned(owner.0, generation));
@@ -203,15 +200,16 @@ where
     }
 
     /// Whether others have joined or left since the end of a pinning was computed.
-    pub(super) fn is_old_pin(&self, owner: Process, generation: u32) -> bool {
-        self.peer_copies.pinning.get(&owner).is_none_or(|pinning| !pinning.is_of(generation))
+    pub(in crate::timed) fn is_old_pin(&self, owner: Process, generation: u32) -> bool {
+        self.memory.peer_copies.pinning.get(&owner).is_none_or(|pinning| !pinning.is_of(generation))
     }
 
     /// Somebody's pages of `owner` may be pinned.
-    pub(super) fn pinned(&mut self, owner: Process, generation: u32) {
-        let now = self.simulation.now();
-        let growth = self.costs.profile.cma.contention_per_reader;
-        let pinning = self.peer_copies.pinning.get_mut(&owner).expect("armed for this process");
+    pub(in crate::timed) fn pinned(&mut self, owner: Process, generation: u32) {
+        let now = self.cx.clock.simulation.now();
+        let growth = self.cx.costs.profile.cma.contention_per_reader;
+        let pinning =
+            self.memory.peer_copies.pinning.get_mut(&owner).expect("armed for this process");
         let ended = pinning.ended(now, generation, growth);
         if ended.is_empty() {
             return;
@@ -224,16 +222,16 @@ where
 
     /// The bytes of the batch whose pages are pinned are moved: first those that the last cache
     /// before memory holds, then the rest.
-    fn move_batch(&mut self, thread: u32) {
-        let now = self.simulation.now();
+    pub(in crate::timed) fn move_batch(&mut self, thread: u32) {
+        let now = self.cx.clock.simulation.now();
         self.note(|trail| trail.until(thread, Spent::Pinning, now));
         self.account_until_now(thread, Part::Kernel);
         let copying = self.copying(thread);
-        let batch = copying.left().min(batch_bytes(&self.costs.profile));
+        let batch = copying.left().min(batch_bytes(&self.cx.costs.profile));
         let parts = copying.sides.map(|(who, region)| (who, region.part(copying.moved, batch)));
-        let place = self.actors[thread as usize].placement.place;
+        let place = self.cores.actors[thread as usize].placement.place;
         let (cache, size) = self.cache_of(place);
-        let missed = self.peer_copies.misses(cache, size, parts);
+        let missed = self.memory.peer_copies.misses(cache, size, parts);
         let under_way = self.under_way(thread);
         under_way.moved += batch;
         (under_way.held, under_way.missed) = (batch - missed, missed);
@@ -241,11 +239,11 @@ where
     }
 
     /// Moves what the cache holds of a batch, or else what it does not; or the batch is over.
-    pub(super) fn move_part(&mut self, thread: u32) {
-        let now = self.simulation.now();
+    pub(in crate::timed) fn move_part(&mut self, thread: u32) {
+        let now = self.cx.clock.simulation.now();
         self.account_until_now(thread, Part::Copy);
         let [from, to] = self.copying(thread).sides.map(|(process, _)| self.home(process).socket);
-        let core = self.actors[thread as usize].placement.place;
+        let core = self.cores.actors[thread as usize].placement.place;
         let under_way = self.under_way(thread);
         let (bytes, footprint) = if under_way.held > 0 {
             let held = std::mem::take(&mut under_way.held);
@@ -257,12 +255,16 @@ where
             return self.batch_ended(thread);
         };
         let copy = CoreCopy { core, from, to, footprint };
-        if let Some(path) = self.cluster.copy_path(copy) {
+        if let Some(path) = self.network.cluster.copy_path(copy) {
             let conn = ConnId(thread);
             let transfer = Transfer { conn, path, bytes, token: token(COPY, thread) };
-            self.cluster.fabric.start(now, transfer, &mut FabricSchedule(&mut self.simulation));
+            self.network.cluster.fabric.start(
+                now,
+                transfer,
+                &mut FabricSchedule(&mut self.cx.clock.simulation),
+            );
         } else {
-            let alone = self.costs.copy_alone(footprint, copy.side(), Bytes::new(bytes));
+            let alone = self.cx.costs.copy_alone(footprint, copy.side(), Bytes::new(bytes));
             let cursor = self.charge(thread, Part::Copy, now, alone);
             self.under_way(thread).since = cursor;
             self.schedule(cursor, thread, Phase::Copy, Happening::Moved(thread));
@@ -270,39 +272,39 @@ where
     }
 
     /// A batch is over: the next one, or the list goes on.
-    fn batch_ended(&mut self, thread: u32) {
+    pub(in crate::timed) fn batch_ended(&mut self, thread: u32) {
         if self.copying(thread).left() == 0 {
             self.actor(thread).peer_copy = None;
-            self.work_on(thread, self.simulation.now(), false);
+            self.work_on(thread, self.cx.clock.simulation.now(), false);
         } else {
             self.pin(thread);
         }
     }
 
     /// What a lock or memory decided until now was time of this part.
-    fn account_until_now(&mut self, thread: u32, part: Part) {
-        let now = self.simulation.now();
+    pub(in crate::timed) fn account_until_now(&mut self, thread: u32, part: Part) {
+        let now = self.cx.clock.simulation.now();
         let actor = self.actor(thread);
         let copying = actor.peer_copy.as_mut().expect("a copy is under way");
         actor.account.add(part, now.since(copying.since));
         copying.since = now;
     }
 
-    fn under_way(&mut self, thread: u32) -> &mut PeerCopying {
+    pub(in crate::timed) fn under_way(&mut self, thread: u32) -> &mut PeerCopying {
         self.actor(thread).peer_copy.as_mut().expect("a copy is under way")
     }
 
-    fn copying(&self, thread: u32) -> PeerCopying {
-        self.actors[thread as usize].peer_copy.expect("a copy is under way")
+    pub(in crate::timed) fn copying(&self, thread: u32) -> PeerCopying {
+        self.cores.actors[thread as usize].peer_copy.expect("a copy is under way")
     }
 
     /// The last cache before memory of a core, and its size.
-    fn cache_of(&self, place: Place) -> (Place, Bytes) {
-        let cache = &self.costs.profile.cache;
+    pub(in crate::timed) fn cache_of(&self, place: Place) -> (Place, Bytes) {
+        let cache = &self.cx.costs.profile.cache;
         if cache.l3_size > Bytes::new(0) {
             (Place { core: 0, thread: 0, ..place }, cache.l3_size)
         } else {
-            let tile = self.costs.profile.cpu.cores_per_tile.max(1);
+            let tile = self.cx.costs.profile.cpu.cores_per_tile.max(1);
             (Place { core: place.core / tile * tile, thread: 0, ..place }, cache.l2_size)
         }
     }

@@ -20,19 +20,26 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::faults::Armed;
-use super::slab::Slab;
-use super::wires::{RELIABLE, token};
-use super::{FabricSchedule, Happening, Lends, Machine, Process, Program, Timed};
 use crate::faults::{Effect, Failure, Transport};
+use crate::monitors::buffers::Lends;
+use crate::timed::conductor::Timed;
+use crate::timed::context::FabricSchedule;
+use crate::timed::event::Happening;
+use crate::timed::faults::Armed;
+use crate::timed::network::flight::RELIABLE;
+use crate::timed::network::flight::token;
+use crate::timed::slab::Slab;
 use hardware::fabric::{ConnId, PathId, Transfer};
 use hardware::reliable::{Answer, Receiver, Sender, Settings, Step};
 use hardware::topology::LinkId;
+use protocols::contract::Machine;
+use protocols::contract::Process;
+use protocols::contract::Program;
 use units::{Time, TimeDelta};
 
 /// All reliable connections of a run.
 #[derive(Debug)]
-pub(super) struct Reliable {
+pub(in crate::timed) struct Reliable {
     transport: Transport,
     /// By link: whether it may lose packets.
     unreliable: Vec<bool>,
@@ -92,7 +99,7 @@ struct Fate {
 }
 
 impl Reliable {
-    pub(super) const fn new(transport: Transport, unreliable: Vec<bool>) -> Self {
+    pub(in crate::timed) const fn new(transport: Transport, unreliable: Vec<bool>) -> Self {
         Self {
             transport,
             unreliable,
@@ -103,12 +110,12 @@ impl Reliable {
         }
     }
 
-    pub(super) const fn transport(&self) -> Transport {
+    pub(in crate::timed) const fn transport(&self) -> Transport {
         self.transport
     }
 
     /// Nobody sends again what a process that died does not answer, nor does it.
-    pub(super) fn silence(&mut self, process: Process) {
+    pub(in crate::timed) fn silence(&mut self, process: Process) {
         let all = self.connections.values_mut().flatten();
         for connection in all.filter(|one| one.from == process || one.to == process) {
             connection.silent = true;
@@ -153,18 +160,23 @@ impl<M: Machine, P: Program<M>> Timed<M, P>
 where
     M::Call: Lends,
 {
-    fn reliable(&mut self) -> &mut Reliable {
+    pub(in crate::timed) fn reliable(&mut self) -> &mut Reliable {
         let faults = self.faults.as_mut().expect("reliable connections are of a fault plan");
         faults.reliable.as_mut().expect("its links lose packets")
     }
 
     /// Takes a message, if the connection crosses links that lose packets.
-    pub(super) fn send_reliably(&mut self, flight: u32, conn: ConnId, path: PathId) -> bool {
+    pub(in crate::timed) fn send_reliably(
+        &mut self,
+        flight: u32,
+        conn: ConnId,
+        path: PathId,
+    ) -> bool {
         if !self.is_reliable(flight, conn) {
             return false;
         }
-        let bytes = self.flights.get(flight).bytes;
-        let packets = bytes.div_ceil(self.costs.profile.hca.mtu.as_u64()).max(1);
+        let bytes = self.network.flights.get(flight).bytes;
+        let packets = bytes.div_ceil(self.cx.costs.profile.hca.mtu.as_u64()).max(1);
         let connection = self.reliable().connection(conn.0);
         let first = connection.sender.posted();
         let end = first + packets;
@@ -177,7 +189,7 @@ where
     }
 
     /// Whether a connection is such a one; it is made at its first message.
-    fn is_reliable(&mut self, flight: u32, conn: ConnId) -> bool {
+    pub(in crate::timed) fn is_reliable(&mut self, flight: u32, conn: ConnId) -> bool {
         let Some(reliable) = self.faults.as_ref().and_then(|faults| faults.reliable.as_ref())
         else {
             return false;
@@ -185,14 +197,15 @@ where
         if let Some(known) = reliable.connections.get(&conn.0) {
             return known.is_some();
         }
-        let (from, to) = (self.flights.get(flight).from, self.flights.get(flight).to.peer);
+        let (from, to) =
+            (self.network.flights.get(flight).from, self.network.flights.get(flight).to.peer);
         let (here, there) = (self.home(from), self.home(to));
-        let topology = self.cluster.topology();
+        let topology = self.network.cluster.topology();
         let (way, back) =
             (topology.route(here.node, there.node), topology.route(there.node, here.node));
         let lossy = way.iter().chain(&back).any(|link| reliable.unreliable[link.0 as usize]);
         let settings = Settings::new(reliable.transport.retries);
-        let latency = self.cluster.reply_latency(here, there);
+        let latency = self.network.cluster.reply_latency(here, there);
         let connection = lossy.then(|| {
             Box::new(Connection {
                 from,
@@ -215,7 +228,7 @@ where
     }
 
     /// Does what the sender wants; packets before `sent` were on the wire before.
-    fn take_steps(&mut self, number: u32, mut steps: Vec<Step>, sent: u64) {
+    pub(in crate::timed) fn take_steps(&mut self, number: u32, mut steps: Vec<Step>, sent: u64) {
         for step in steps.drain(..) {
             match step {
                 Step::Transmit(packet) => self.transmit(number, packet, packet < sent),
@@ -228,9 +241,9 @@ where
         self.reliable().steps = steps;
     }
 
-    fn transmit(&mut self, number: u32, packet: u64, again: bool) {
-        let now = self.simulation.now();
-        let mtu = self.costs.profile.hca.mtu.as_u64();
+    pub(in crate::timed) fn transmit(&mut self, number: u32, packet: u64, again: bool) {
+        let now = self.cx.clock.simulation.now();
+        let mtu = self.cx.costs.profile.hca.mtu.as_u64();
         let reliable = self.reliable();
         let connection = reliable.connection(number);
         if connection.silent {
@@ -243,11 +256,15 @@ where
         if again && let Some(faults) = &mut self.faults {
             faults.tally.sent_again += 1;
         }
-        self.cluster.fabric.start(now, transfer, &mut FabricSchedule(&mut self.simulation));
+        self.network.cluster.fabric.start(
+            now,
+            transfer,
+            &mut FabricSchedule(&mut self.cx.clock.simulation),
+        );
     }
 
-    fn arm_timer(&mut self, number: u32) {
-        let at = self.simulation.now() + self.transport_timeout();
+    pub(in crate::timed) fn arm_timer(&mut self, number: u32) {
+        let at = self.cx.clock.simulation.now() + self.transport_timeout();
         let connection = self.reliable().connection(number);
         if connection.silent {
             return;
@@ -259,8 +276,8 @@ where
     }
 
     /// An event looks at the timer of a connection.
-    pub(super) fn timer(&mut self, number: u32) {
-        let now = self.simulation.now();
+    pub(in crate::timed) fn timer(&mut self, number: u32) {
+        let now = self.cx.clock.simulation.now();
         let connection = self.reliable().connection(number);
         match connection.deadline {
             None => connection.ticking = false,
@@ -278,7 +295,7 @@ where
     }
 
     /// A packet is at the end of its way, unless a link has lost it.
-    pub(super) fn packet_crossed(&mut self, id: u32) {
+    pub(in crate::timed) fn packet_crossed(&mut self, id: u32) {
         let faults = self.faults.as_mut().expect("its connection is of a fault plan");
         let reliable = faults.reliable.as_mut().expect("its connection is reliable");
         let Packet { connection: number, .. } = *reliable.packets.get(id);
@@ -298,14 +315,14 @@ where
         }
         if let Some(late) = fate.late {
             self.faults.as_mut().expect("it is known").tally.late += 1;
-            let at = self.simulation.now() + late;
+            let at = self.cx.clock.simulation.now() + late;
             return self.schedule_fault(at, Happening::Late(id));
         }
         self.packet_taken(id);
     }
 
     /// A packet has come to the receiving HCA, late or not.
-    pub(super) fn packet_taken(&mut self, id: u32) {
+    pub(in crate::timed) fn packet_taken(&mut self, id: u32) {
         let dead = self.dead();
         let reliable = self.reliable();
         let Packet { connection: number, number: packet } = reliable.packets.remove(id);
@@ -328,7 +345,7 @@ where
     }
 
     /// The receiver's HCA answers: over the wires, which may lose that as well.
-    fn answer_packet(&mut self, number: u32, answer: Answer) {
+    pub(in crate::timed) fn answer_packet(&mut self, number: u32, answer: Answer) {
         let faults = self.faults.as_mut().expect("its connection is of a fault plan");
         let reliable = faults.reliable.as_mut().expect("its connection is reliable");
         let connection = reliable.connections.get_mut(&number).and_then(Option::as_mut);
@@ -339,7 +356,8 @@ where
             connection.lost_on = Some(link);
             return;
         }
-        let at = self.simulation.now() + connection.latency + fate.late.unwrap_or_default();
+        let at =
+            self.cx.clock.simulation.now() + connection.latency + fate.late.unwrap_or_default();
         faults.tally.late += u64::from(fate.late.is_some());
         faults.tally.duplicated += u64::from(fate.twice);
         for _ in 0..=u32::from(fate.twice) {
@@ -349,7 +367,7 @@ where
     }
 
     /// An answer has come to the sending HCA.
-    pub(super) fn answered_packet(&mut self, id: u32) {
+    pub(in crate::timed) fn answered_packet(&mut self, id: u32) {
         let reliable = self.reliable();
         let (number, answer) = reliable.answers.remove(id);
         if reliable.connection(number).silent {
@@ -363,8 +381,8 @@ where
     }
 
     /// All packets before number `packets` were acknowledged: completions that waited are told.
-    fn acknowledged(&mut self, number: u32, packets: u64) {
-        let mmio = self.costs.profile.pcie.mmio_write;
+    pub(in crate::timed) fn acknowledged(&mut self, number: u32, packets: u64) {
+        let mmio = self.cx.costs.profile.pcie.mmio_write;
         let connection = self.reliable().connection(number);
         while connection.messages.front().is_some_and(|message| message.end <= packets) {
             connection.messages.pop_front();
@@ -382,7 +400,7 @@ where
     }
 
     /// The completion of a flight that has arrived waits for its ACK; answers whether it does.
-    pub(super) fn waits_for_ack(&mut self, conn: ConnId, flight: u32) -> bool {
+    pub(in crate::timed) fn waits_for_ack(&mut self, conn: ConnId, flight: u32) -> bool {
         let reliable = self.faults.as_mut().and_then(|faults| faults.reliable.as_mut());
         let known = reliable.and_then(|reliable| reliable.connections.get_mut(&conn.0));
         let Some(connection) = known.and_then(Option::as_mut) else { return false };
@@ -391,13 +409,13 @@ where
         true
     }
 
-    fn give_up(&mut self, number: u32, packet: u64) {
-        let at = self.simulation.now();
+    pub(in crate::timed) fn give_up(&mut self, number: u32, packet: u64) {
+        let at = self.cx.clock.simulation.now();
         let tries = u32::from(self.reliable().transport.retries) + 1;
         let connection = self.reliable().connection(number);
         let (from, to) = (connection.from, connection.to);
         let link = connection.lost_on;
-        let link = link.map(|link| self.cluster.topology().link_name(link));
+        let link = link.map(|link| self.network.cluster.topology().link_name(link));
         let link = link.unwrap_or_else(|| "no link: packets were late".to_owned());
         self.fail_by_fault(Failure::RetryExceeded { from, to, packet, tries, link, at });
     }

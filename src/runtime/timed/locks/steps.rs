@@ -23,22 +23,32 @@
 
 use std::collections::VecDeque;
 
-use super::actor::{Entering, State};
-use super::{Account, Happening, Lends, LockOrder, Machine, Part, Phase, Process, Program, Timed};
+use crate::account::Account;
+use crate::account::Part;
+use crate::monitors::buffers::Lends;
+use crate::timed::conductor::Timed;
+use crate::timed::cores::actor::Entering;
+use crate::timed::cores::actor::State;
+use crate::timed::event::Happening;
+use crate::timed::event::Phase;
+use crate::timed::setup::LockOrder;
+use protocols::contract::Machine;
+use protocols::contract::Process;
+use protocols::contract::Program;
 use units::{Time, TimeDelta};
 
 /// The steps that a lock will take, and the event that was scheduled for the first of them.
 #[derive(Debug, Default)]
-pub(super) struct Steps {
+pub(in crate::timed) struct Steps {
     /// When the turn of its owner ends, if it finds nothing until then.
-    pub(super) turn: Option<Time>,
+    pub(in crate::timed) turn: Option<Time>,
     /// Who sees that it is free, and when: an unfair lock after its release.
-    pub(super) coming: Option<(Time, u32)>,
+    pub(in crate::timed) coming: Option<(Time, u32)>,
     /// Threads that have yielded their cores, by the time at which they ask again.
     yields: VecDeque<(Time, u32)>,
     armed: Option<Time>,
     generation: u32,
-    pub(super) touched: bool,
+    pub(in crate::timed) touched: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -59,7 +69,7 @@ impl Steps {
     }
 
     /// None is taken any more.
-    pub(super) fn stop(&mut self) {
+    pub(in crate::timed) fn stop(&mut self) {
         (self.turn, self.coming) = (None, None);
         self.yields.clear();
     }
@@ -96,24 +106,24 @@ where
 {
     /// Takes all steps of a process's locks up to now: before anything touches what they touch.
     #[inline]
-    pub(super) fn settle(&mut self, process: Process) {
+    pub(in crate::timed) fn settle(&mut self, process: Process) {
         if !self.locks.is_empty() {
             self.settle_locks(process);
         }
     }
 
     #[inline(never)]
-    fn settle_locks(&mut self, process: Process) {
+    pub(in crate::timed) fn settle_locks(&mut self, process: Process) {
         for guard in 0..self.locks.of(process).len() {
             if let Some(lock) = self.locks.of(process)[guard] {
                 self.locks.touch(lock);
-                self.advance(lock, self.simulation.now());
+                self.advance(lock, self.cx.clock.simulation.now());
             }
         }
     }
 
     /// Takes all steps up to `until` of the locks that are parked: the run ends.
-    pub(super) fn settle_idle(&mut self, until: Time) {
+    pub(in crate::timed) fn settle_idle(&mut self, until: Time) {
         for lock in 0..self.locks.count() {
             if self.is_idle(lock) {
                 self.advance(lock, until);
@@ -123,8 +133,8 @@ where
 
     /// The turn of polling of `thread`, which holds a lock, ends then and finds nothing; `None`: it
     /// meets something before.
-    pub(super) fn plan_turn(&mut self, thread: u32, ends: Option<Time>) {
-        let actor = &self.actors[thread as usize];
+    pub(in crate::timed) fn plan_turn(&mut self, thread: u32, ends: Option<Time>) {
+        let actor = &self.cores.actors[thread as usize];
         let Some((guard, _)) = actor.holds else {
             return assert!(ends.is_none(), "a turn is taken under a lock");
         };
@@ -134,28 +144,29 @@ where
     }
 
     /// An event of a lock.
-    pub(super) fn lock_event(&mut self, lock: u32, generation: u32) {
+    pub(in crate::timed) fn lock_event(&mut self, lock: u32, generation: u32) {
         self.locks.events -= 1;
         if self.locks.all[lock as usize].steps.generation != generation {
             return;
         }
         // As a run ends whose idle turns are no events: when the last event has happened.
-        if self.step_by_step && self.simulation.pending() == self.locks.events {
-            self.exhausted = (0..self.locks.count()).all(|lock| self.is_idle(lock));
-            if self.exhausted {
+        if self.locks.step_by_step && self.cx.clock.simulation.pending() == self.locks.events {
+            self.cx.exhausted = (0..self.locks.count()).all(|lock| self.is_idle(lock));
+            if self.cx.exhausted {
                 return;
             }
         }
         self.locks.all[lock as usize].steps.armed = None;
         self.locks.touch(lock);
-        self.advance(lock, self.simulation.now());
+        self.advance(lock, self.cx.clock.simulation.now());
     }
 
     /// Locks that were touched get events for their next steps, or lose them.
-    pub(super) fn arm_locks(&mut self) {
+    pub(in crate::timed) fn arm_locks(&mut self) {
         while let Some(lock) = self.locks.next_touched() {
             let next = self.locks.all[lock as usize].steps.next();
-            let due = next.map(|(at, _)| at).filter(|_| self.step_by_step || !self.is_idle(lock));
+            let due =
+                next.map(|(at, _)| at).filter(|_| self.locks.step_by_step || !self.is_idle(lock));
             let steps = &mut self.locks.all[lock as usize].steps;
             if steps.armed == due {
                 continue;
@@ -166,7 +177,8 @@ where
                 let event = Happening::Lock(lock, steps.generation);
                 self.locks.events += 1;
                 // Sources of locks come after those of threads.
-                let source = u32::try_from(self.actors.len()).expect("fewer than 2^32 threads");
+                let source =
+                    u32::try_from(self.cores.actors.len()).expect("fewer than 2^32 threads");
                 self.schedule(at, source + lock, Phase::Lock, event);
             }
         }
@@ -174,30 +186,31 @@ where
 
     /// Whether nothing comes of the lock's steps: threads poll that will find nothing, or line up
     /// behind one that works.
-    fn is_idle(&self, lock: u32) -> bool {
+    pub(in crate::timed) fn is_idle(&self, lock: u32) -> bool {
         let lock = &self.locks.all[lock as usize];
         if lock.owner.is_some() && lock.steps.turn.is_none() {
             return true;
         }
-        let asks =
-            |&thread: &u32| matches!(self.actors[thread as usize].entering, Some(Entering::Turn));
+        let asks = |&thread: &u32| {
+            matches!(self.cores.actors[thread as usize].entering, Some(Entering::Turn))
+        };
         let yields = lock.steps.yields.iter().map(|&(_, thread)| thread);
         let mut threads = lock.waiting.iter().copied().chain(lock.owner).chain(yields);
         lock.waiting.iter().all(asks) && threads.all(|thread| self.will_find_nothing(thread))
     }
 
-    fn will_find_nothing(&self, thread: u32) -> bool {
-        let actor = &self.actors[thread as usize];
+    pub(in crate::timed) fn will_find_nothing(&self, thread: u32) -> bool {
+        let actor = &self.cores.actors[thread as usize];
         let process = actor.process.0 as usize;
-        let poller = &self.pollers[process];
-        let lanes = poller.polled(self.machines[process].polls(actor.inner));
+        let poller = &self.ports.pollers[process];
+        let lanes = poller.polled(self.libraries[process].polls(actor.inner));
         actor.reply.is_none()
             && lanes.cost > TimeDelta::ZERO
             && (poller.is_empty() || poller.next_ready(lanes, lanes.first).is_none())
     }
 
     /// Takes the steps of a lock up to `until`.
-    fn advance(&mut self, lock: u32, until: Time) {
+    pub(in crate::timed) fn advance(&mut self, lock: u32, until: Time) {
         let next = |timed: &Self| timed.locks.all[lock as usize].steps.next();
         let Some((first, _)) = next(self).filter(|&(at, _)| at <= until) else { return };
         let mut search = (first < until && self.is_periodic(lock)).then(Search::default);
@@ -212,11 +225,11 @@ where
     }
 
     /// Whether what the lock does depends on nothing but how long ago things happened.
-    fn is_periodic(&self, lock: u32) -> bool {
+    pub(in crate::timed) fn is_periodic(&self, lock: u32) -> bool {
         let process = self.locks.all[lock as usize].process;
         let mut threads = self.threads_of(process);
-        !self.step_by_step
-            && threads.all(|thread| self.actors[thread as usize].placement.is_undisturbed())
+        !self.locks.step_by_step
+            && threads.all(|thread| self.cores.actors[thread as usize].placement.is_undisturbed())
     }
 
     fn step_of(&mut self, lock: u32, step: Step, at: Time) {
@@ -225,7 +238,7 @@ where
             Step::Coming(thread) => self.granted(lock, thread, at),
             Step::Yield(thread) => {
                 self.locks.all[lock as usize].steps.yields.pop_front();
-                let yielded = self.costs.profile.os.syscall;
+                let yielded = self.cx.costs.profile.os.syscall;
                 self.actor(thread).account.add(Part::Wait, yielded);
                 self.ask(thread, Entering::Turn, at);
             }
@@ -233,7 +246,7 @@ where
     }
 
     /// A turn under the lock has found nothing: the lock goes on.
-    fn end_turn(&mut self, lock: u32, at: Time) {
+    pub(in crate::timed) fn end_turn(&mut self, lock: u32, at: Time) {
         let state = &mut self.locks.all[lock as usize];
         state.steps.turn = None;
         let thread = state.owner.expect("who takes a turn holds the lock");
@@ -247,7 +260,7 @@ where
         match self.locks.order() {
             LockOrder::Fair => self.ask(thread, Entering::Turn, at),
             LockOrder::Unfair => {
-                let later = at + self.costs.profile.os.syscall;
+                let later = at + self.cx.costs.profile.os.syscall;
                 self.locks.all[lock as usize].steps.yields.push_back((later, thread));
             }
         }
@@ -266,7 +279,8 @@ where
         }
         if search.steps.is_power_of_two() {
             let process = self.locks.all[lock as usize].process;
-            let threads = self.threads_of(process).map(|thread| &self.actors[thread as usize]);
+            let threads =
+                self.threads_of(process).map(|thread| &self.cores.actors[thread as usize]);
             search.accounts = threads.map(|actor| actor.account).collect();
             std::mem::swap(&mut search.state, &mut search.present);
             search.at = at;
@@ -276,7 +290,7 @@ where
 
     /// All that the next steps of an idle lock depend on, and all moments that they change, relative
     /// to `at`.
-    fn describe(&self, lock: u32, at: Time, state: &mut Vec<u64>) {
+    pub(in crate::timed) fn describe(&self, lock: u32, at: Time, state: &mut Vec<u64>) {
         const NOBODY: u64 = u64::MAX;
         let relative = |time: Time| time.as_ps().wrapping_sub(at.as_ps());
         let lock = &self.locks.all[lock as usize];
@@ -284,14 +298,14 @@ where
         let (coming, seen) = lock.steps.coming.map_or((None, at), |(at, who)| (Some(who), at));
         state.extend([named(lock.owner), named(lock.last), named(coming), relative(seen)]);
         if let Some(owner) = lock.owner {
-            let actor = &self.actors[owner as usize];
+            let actor = &self.cores.actors[owner as usize];
             let held = actor.holds.map_or(at, |(_, since)| since);
             let turn = lock.steps.turn.unwrap_or(at);
             let channel = u64::from(actor.position.channel);
             state.extend([relative(turn), relative(actor.position.since), relative(held), channel]);
         }
         for &thread in &lock.waiting {
-            let queued = self.actors[thread as usize].queued;
+            let queued = self.cores.actors[thread as usize].queued;
             state.extend([u64::from(thread), relative(queued)]);
         }
         state.push(NOBODY);
@@ -302,7 +316,13 @@ where
 
     /// The state that the lock is in came back after `period`: so it will, as often as that fits into
     /// `ahead`.
-    fn repeat(&mut self, lock: u32, period: TimeDelta, ahead: TimeDelta, before: &[Account]) {
+    pub(in crate::timed) fn repeat(
+        &mut self,
+        lock: u32,
+        period: TimeDelta,
+        ahead: TimeDelta,
+        before: &[Account],
+    ) {
         let times = ahead.as_ps() / period.as_ps();
         let by = period * times;
         let state = &mut self.locks.all[lock as usize];

@@ -9,15 +9,22 @@
 
 use std::sync::Arc;
 
-use super::slab::Slab;
-use super::{Arrived, FabricSchedule, Happening, Lends, Machine, Phase, Program, Timed};
 use crate::device::operations::Operations;
+use crate::monitors::buffers::Lends;
+use crate::timed::conductor::Timed;
+use crate::timed::context::FabricSchedule;
+use crate::timed::event::Happening;
+use crate::timed::event::Phase;
+use crate::timed::network::flight::Arrived;
+use crate::timed::slab::Slab;
 use crate::untimed::Choice;
 use engine::{SourceId, Tag};
 use hardware::cluster::Cluster;
 use hardware::core::Place;
 use hardware::gpu::{Agenda, Done, GpuEvent, GpuId, Gpus, Stream};
 use hardware::profile::Profile;
+use protocols::contract::Machine;
+use protocols::contract::Program;
 use protocols::contract::{Lane, Process, ProtocolError, Token};
 use protocols::device::DeviceWork;
 use units::{Time, TimeDelta};
@@ -101,8 +108,8 @@ where
         cursor: Time,
     ) -> TimeDelta {
         let (process, inner) = self.names(thread);
-        let lane = self.machines[process.0 as usize].polls(inner).first;
-        let Some(devices) = &mut self.devices else {
+        let lane = self.libraries[process.0 as usize].polls(inner).first;
+        let Some(devices) = &mut self.gpus else {
             let error = ProtocolError::refused("driver of the GPU", "the node has none", work);
             self.fail(process, error);
             return TimeDelta::ZERO;
@@ -122,31 +129,32 @@ where
 
     /// An operation joins its stream.
     pub(super) fn asked(&mut self, id: u32) {
-        let now = self.simulation.now();
+        let now = self.cx.clock.simulation.now();
         let Devices { gpus, operations, of, asked, .. } =
-            self.devices.as_mut().expect("only a GPU is asked");
+            self.gpus.as_mut().expect("only a GPU is asked");
         let Asked { process, stream, work, .. } = asked.get(id);
         let operation = operations.of(gpus.shape(), work);
         // The streams of a process are its own.
         let stream = Stream(process.0 << 16 | u32::from(*stream));
-        let (gpu, schedule) = (of[process.0 as usize], &mut FabricSchedule(&mut self.simulation));
+        let (gpu, schedule) =
+            (of[process.0 as usize], &mut FabricSchedule(&mut self.cx.clock.simulation));
         gpus.submit(now, gpu, stream, operation, u64::from(id), schedule);
     }
 
     /// The latency of an operation is over.
     pub(super) fn gpu_event(&mut self, event: GpuEvent) {
-        let now = self.simulation.now();
-        let devices = self.devices.as_mut().expect("only a GPU has such events");
-        let schedule = &mut FabricSchedule(&mut self.simulation);
-        devices.gpus.handle(now, event, &mut self.cluster.fabric, schedule);
+        let now = self.cx.clock.simulation.now();
+        let devices = self.gpus.as_mut().expect("only a GPU has such events");
+        let schedule = &mut FabricSchedule(&mut self.cx.clock.simulation);
+        devices.gpus.handle(now, event, &mut self.network.cluster.fabric, schedule);
     }
 
     /// The fabric has delivered something of a GPU: operations may end with it.
     pub(super) fn gpu_delivered(&mut self, token: u64) {
-        let now = self.simulation.now();
-        let devices = self.devices.as_mut().expect("only a GPU has such tokens");
-        let schedule = &mut FabricSchedule(&mut self.simulation);
-        let (fabric, done) = (&mut self.cluster.fabric, &mut devices.done);
+        let now = self.cx.clock.simulation.now();
+        let devices = self.gpus.as_mut().expect("only a GPU has such tokens");
+        let schedule = &mut FabricSchedule(&mut self.cx.clock.simulation);
+        let (fabric, done) = (&mut self.network.cluster.fabric, &mut devices.done);
         devices.gpus.delivered(now, token, fabric, schedule, done);
         for Done { token, .. } in std::mem::take(done) {
             let id = u32::try_from(token).expect("the number of an operation");
@@ -155,14 +163,15 @@ where
     }
 
     /// An operation has ended: its bytes have moved, and its process can be told.
-    fn device_done(&mut self, id: u32) {
-        let devices = self.devices.as_mut().expect("only a GPU ends operations");
+    pub(in crate::timed) fn device_done(&mut self, id: u32) {
+        let devices = self.gpus.as_mut().expect("only a GPU ends operations");
         let Asked { process, lane, work, token, .. } = devices.asked.remove(id);
         let Some(token) = token else { return };
-        let (thread, now) = (self.first_thread[process.0 as usize], self.simulation.now());
+        let (thread, now) =
+            (self.cx.layout.first_thread[process.0 as usize], self.cx.clock.simulation.now());
         self.note(|trail| trail.device_ends(id, thread, now));
         self.record(|| Choice::Move { process, token });
-        self.memories.work(process, &work);
+        self.memory.bytes.work(process, &work);
         self.record(|| Choice::Finish { process, token });
         self.deliver(process, lane, Arrived::Device(token));
     }

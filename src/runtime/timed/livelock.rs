@@ -19,12 +19,18 @@
 //! Left out: programs that ask by messages of their own, such as atomics over a wire on a lock that
 //! nobody frees. They end with a limit, or where somebody has died.
 
+use crate::timed::ports::Poller;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::actor::State;
-use super::{Actor, Ending, Lends, Machine, Program, Timed};
 use crate::deadlock::{self, ASKING, Blocked, Standing};
 use crate::fingerprint::Fingerprint;
+use crate::monitors::buffers::Lends;
+use crate::outcome::Ending;
+use crate::timed::conductor::Timed;
+use crate::timed::cores::actor::Actor;
+use crate::timed::cores::actor::State;
+use protocols::contract::Machine;
+use protocols::contract::Program;
 use protocols::contract::{Process, Wait, WaitSet};
 use units::Time;
 
@@ -180,8 +186,8 @@ where
     /// A window of events is over: whether the run is to be watched.
     pub(super) fn look_at_watch(&mut self) {
         let crashed = self.dead().is_some();
-        let watches = self.watch.look(self.packets, self.simulation.events());
-        self.watch.looks = watches || self.faults.is_some();
+        let watches = self.livelock.look(self.network.packets, self.cx.clock.simulation.events());
+        self.livelock.looks = watches || self.faults.is_some();
         if crashed {
             self.watch_for_good();
         }
@@ -189,8 +195,8 @@ where
 
     /// Somebody has died: from now on every call is looked at.
     pub(super) fn watch_for_good(&mut self) {
-        self.watch.askers.get_or_insert_default();
-        self.watch.next = u64::MAX;
+        self.livelock.askers.get_or_insert_default();
+        self.livelock.next = u64::MAX;
     }
 
     /// A thread calls: whether its process dies at it, or the run ends, since nothing can change any more.
@@ -201,37 +207,37 @@ where
     /// A program does something else than to call, after which it may be busy for long.
     pub(super) fn goes_on(&mut self, thread: u32, now: Time) {
         let crashed = self.dead().is_some();
-        let Some(askers) = &mut self.watch.askers else { return };
+        let Some(askers) = &mut self.livelock.askers else { return };
         if crashed {
-            let state = Fingerprint::of(&self.actors[thread as usize].program);
+            let state = Fingerprint::of(&self.cores.actors[thread as usize].program);
             askers.was_in(thread, state, now);
         } else {
             askers.is_new(now);
         }
     }
 
-    fn stands_still(&mut self, thread: u32, now: Time) -> bool {
-        let Some(askers) = &mut self.watch.askers else { return false };
-        let state = Fingerprint::of(&self.actors[thread as usize].program);
+    pub(in crate::timed) fn stands_still(&mut self, thread: u32, now: Time) -> bool {
+        let Some(askers) = &mut self.livelock.askers else { return false };
+        let state = Fingerprint::of(&self.cores.actors[thread as usize].program);
         askers.calls(thread, state, now);
-        let enough = IN_VAIN.max(BY_THREAD * self.actors.len());
+        let enough = IN_VAIN.max(BY_THREAD * self.cores.actors.len());
         // Looked at now and then: it takes a walk over all threads.
         let in_vain = askers.in_vain();
         if in_vain >= enough && in_vain.is_multiple_of(BY_THREAD) {
-            self.watch.found = self.nothing_can_change(now);
-            self.exhausted |= self.watch.found.is_some();
-            if !self.exhausted && self.dead().is_none() {
+            self.livelock.found = self.nothing_can_change(now);
+            self.cx.exhausted |= self.livelock.found.is_some();
+            if !self.cx.exhausted && self.dead().is_none() {
                 // Somebody is busy for long: until then it costs nothing to ask.
-                self.watch.rest(self.simulation.events());
-                self.watch.looks = self.faults.is_some();
+                self.livelock.rest(self.cx.clock.simulation.events());
+                self.livelock.looks = self.faults.is_some();
                 self.pause_next();
             }
         }
-        self.exhausted
+        self.cx.exhausted
     }
 
     fn nothing_can_change(&self, now: Time) -> Option<Found> {
-        let askers = self.watch.askers.as_ref()?;
+        let askers = self.livelock.askers.as_ref()?;
         let waits = |(thread, actor): (u32, &Actor<M, P>)| {
             let inside = matches!(
                 actor.state,
@@ -239,44 +245,47 @@ where
             );
             inside || askers.asks(thread)
         };
-        let sent_nothing = self.watch.packets == self.packets;
+        let sent_nothing = self.livelock.packets == self.network.packets;
         // A thread may have been ahead of the clock when something was new.
         let quiet = now.max(askers.since).since(askers.since);
         let faults = self.faults.as_ref();
         let ends = faults.is_some_and(|faults| faults.some_will_end(quiet));
         let quiet = if self.dead().is_some() {
-            self.flights.iter().all(|flight| flight.bytes <= LONG)
+            self.network.flights.iter().all(|flight| flight.bytes <= LONG)
         } else {
             sent_nothing && self.nothing_is_under_way()
         };
-        let stands = !ends && quiet && (0..).zip(&self.actors).all(waits);
+        let stands = !ends && quiet && (0..).zip(&self.cores.actors).all(waits);
         let in_no_time = self.dead().is_none() && sent_nothing && now == askers.since;
         let nothing = stands.then_some(Found::Nothing);
         nothing.or_else(|| in_no_time.then_some(Found::NoTime))
     }
 
     /// Whether nothing is on a wire, in an adapter or a GPU, or waits in a channel to be taken.
-    fn nothing_is_under_way(&self) -> bool {
+    pub(in crate::timed) fn nothing_is_under_way(&self) -> bool {
         let lives = |process: usize| {
-            let (first, end) = (self.first_thread[process], self.first_thread[process + 1]);
-            self.actors[first as usize..end as usize].iter().any(|actor| !actor.ended())
+            let (first, end) =
+                (self.cx.layout.first_thread[process], self.cx.layout.first_thread[process + 1]);
+            self.cores.actors[first as usize..end as usize].iter().any(|actor| !actor.ended())
         };
-        let taken =
-            |(process, poller): (usize, &super::Poller)| poller.is_empty() || !lives(process);
-        self.flights.len() + self.sights.len() == 0
-            && self.devices.as_ref().is_none_or(|devices| devices.under_way() == 0)
-            && !self.looking.contains(&true)
-            && self.pollers.iter().enumerate().all(taken)
+        let taken = |(process, poller): (usize, &Poller)| poller.is_empty() || !lives(process);
+        self.network.flights.len() + self.memory.sights.len() == 0
+            && self.gpus.as_ref().is_none_or(|devices| devices.under_way() == 0)
+            && !self.network.looking.contains(&true)
+            && self.ports.pollers.iter().enumerate().all(taken)
     }
 
     /// The end of a run in which nobody has died, and everybody asks for ever; `None` where it ended
     /// otherwise.
     pub(super) fn asked_for_ever(&self) -> Option<Ending> {
-        if self.watch.found? == Found::NoTime {
-            return Some(Ending::ClockStands { at: self.simulation.now(), askers: self.askers() });
+        if self.livelock.found? == Found::NoTime {
+            return Some(Ending::ClockStands {
+                at: self.cx.clock.simulation.now(),
+                askers: self.askers(),
+            });
         }
         let standings: Vec<Standing> = (0_u32..)
-            .zip(&self.actors)
+            .zip(&self.cores.actors)
             .map(|(index, actor)| {
                 let standing = self.standing(index, actor);
                 match self.asks_of(index, actor).filter(|_| !actor.ended()) {
@@ -292,7 +301,7 @@ where
     }
 
     /// Each thread that asks, with its first wait.
-    fn askers(&self) -> Vec<Blocked> {
+    pub(in crate::timed) fn askers(&self) -> Vec<Blocked> {
         let asker = |(index, actor): (u32, &Actor<M, P>)| {
             let (waits, since) = self.asks_of(index, actor).filter(|_| !actor.ended())?;
             let (WaitSet::All(waits) | WaitSet::Any(waits)) = waits;
@@ -304,13 +313,17 @@ where
                 since,
             })
         };
-        (0_u32..).zip(&self.actors).filter_map(asker).collect()
+        (0_u32..).zip(&self.cores.actors).filter_map(asker).collect()
     }
 
     /// What a thread asks for, in words of its program or of the last call, and since when; `None` where
     /// it does not ask.
-    fn asks_of(&self, thread: u32, actor: &Actor<M, P>) -> Option<(WaitSet, Option<Time>)> {
-        let askers = self.watch.askers.as_ref()?;
+    pub(in crate::timed) fn asks_of(
+        &self,
+        thread: u32,
+        actor: &Actor<M, P>,
+    ) -> Option<(WaitSet, Option<Time>)> {
+        let askers = self.livelock.askers.as_ref()?;
         let asker = askers.by_thread.get(&thread).filter(|asker| asker.calls > 0)?;
         let waits = actor.program.asks_for().unwrap_or_else(|| {
             let detail = format!("{} calls without anything new", asker.calls);
@@ -323,15 +336,16 @@ where
 
     /// Those that ask, as waits for the victim; nobody where the run did not end by them.
     pub(super) fn asking(&self, victim: Process) -> Vec<Blocked> {
-        let Some(askers) = self.watch.askers.as_ref().filter(|_| self.exhausted) else {
+        let Some(askers) = self.livelock.askers.as_ref().filter(|_| self.cx.exhausted) else {
             return vec![];
         };
         let asker = |(thread, asker): (&u32, &Asker)| {
-            let actor = &self.actors[*thread as usize];
+            let actor = &self.cores.actors[*thread as usize];
             let faults = self.faults.as_ref();
             let calls = faults.and_then(|faults| faults.calls.get(&actor.process).copied());
             let calls = calls.unwrap_or(0);
-            let locks = self.monitors.mutexes.standing_between(victim.0, actor.process.0);
+            let locks =
+                self.cx.observers.monitors.mutexes.standing_between(victim.0, actor.process.0);
             let detail = [format!("{} calls without anything new", asker.calls)];
             Blocked {
                 process: actor.process,
@@ -348,7 +362,7 @@ where
             }
         };
         let asking = askers.by_thread.iter().filter(|(_, asker)| asker.calls > 0);
-        let living = asking.filter(|(thread, _)| !self.actors[**thread as usize].ended());
+        let living = asking.filter(|(thread, _)| !self.cores.actors[**thread as usize].ended());
         living.map(asker).collect()
     }
 }

@@ -11,28 +11,29 @@
 //! Left out: waiting threads take no issue slots, and their looks at the lock's line do not slow
 //! its holder. Noticeable where many hardware threads of one core wait.
 
+pub(super) mod steps;
+
+use crate::timed::setup::LockOrder;
 use std::collections::VecDeque;
 
-use super::actor::{Entering, State};
-use super::turns::Steps;
-use super::{Lends, Machine, Part, Planted, Program, Timed};
+use crate::account::Part;
+use crate::monitors::buffers::Lends;
+use crate::timed::conductor::Timed;
+use crate::timed::cores::actor::Entering;
+use crate::timed::cores::actor::State;
+use crate::timed::locks::steps::Steps;
+use crate::timed::setup::Planted;
+use protocols::contract::Machine;
+use protocols::contract::Program;
 use protocols::contract::{Guard, Process};
 use units::{Time, TimeDelta};
-
-/// Who gets a lock that several threads wait for.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub enum LockOrder {
-    /// Whoever waits longest.
-    #[default]
-    Fair,
-    /// Whoever's core its line reaches first, also one that asks when others wait already.
-    Unfair,
-}
 
 /// The locks of all processes, each made when it is first asked for.
 #[derive(Debug)]
 pub(super) struct Locks {
     order: LockOrder,
+    /// Whether turns of polling that find nothing are events.
+    pub(super) step_by_step: bool,
     /// By process and guard: a place in `all`.
     known: Vec<Vec<Option<u32>>>,
     pub(super) all: Vec<Lock>,
@@ -54,8 +55,9 @@ pub(super) struct Lock {
 }
 
 impl Locks {
-    pub(super) const fn new(order: LockOrder) -> Self {
-        Self { order, known: Vec::new(), all: Vec::new(), touched: Vec::new(), events: 0 }
+    pub(super) fn new(order: LockOrder, step_by_step: bool) -> Self {
+        let (known, all, touched) = (Vec::new(), Vec::new(), Vec::new());
+        Self { order, step_by_step, known, all, touched, events: 0 }
     }
 
     pub(super) const fn order(&self) -> LockOrder {
@@ -144,16 +146,22 @@ where
     #[expect(clippy::inline_always, reason = "a call would pass what it does through memory")]
     pub(super) fn ask(&mut self, thread: u32, what: Entering<M>, at: Time) {
         let (process, inner) = self.names(thread);
-        let guard = self.machines[process.0 as usize].guard(inner, &what.entry());
-        let guard = guard.filter(|_| self.planted != Some(Planted::NoLock));
-        match guard.filter(|_| self.actors[thread as usize].holds.is_none()) {
+        let guard = self.libraries[process.0 as usize].guard(inner, &what.entry());
+        let guard = guard.filter(|_| self.cx.planted != Some(Planted::NoLock));
+        match guard.filter(|_| self.cores.actors[thread as usize].holds.is_none()) {
             None => self.entered(thread, what, TimeDelta::ZERO, at),
             Some(guard) => self.ask_for(guard, thread, what, at),
         }
     }
 
     /// Asks for a lock.
-    fn ask_for(&mut self, guard: Guard, thread: u32, what: Entering<M>, at: Time) {
+    pub(in crate::timed) fn ask_for(
+        &mut self,
+        guard: Guard,
+        thread: u32,
+        what: Entering<M>,
+        at: Time,
+    ) {
         let (process, _) = self.names(thread);
         let place = self.locks.place(process, guard);
         self.locks.touch(place);
@@ -172,18 +180,18 @@ where
     }
 
     /// Until a free lock is taken: its line comes from the core that had it last.
-    fn way(&self, last: Option<u32>, thread: u32) -> TimeDelta {
-        let place = |thread: u32| self.actors[thread as usize].placement.place;
-        let uncontended = self.costs.profile.mpi.lock_uncontended;
+    pub(in crate::timed) fn way(&self, last: Option<u32>, thread: u32) -> TimeDelta {
+        let place = |thread: u32| self.cores.actors[thread as usize].placement.place;
+        let uncontended = self.cx.costs.profile.mpi.lock_uncontended;
         match last {
             Some(last) if last != thread => {
-                uncontended + self.costs.line_transfer(place(last), place(thread))
+                uncontended + self.cx.costs.line_transfer(place(last), place(thread))
             }
             Some(_) | None => uncontended,
         }
     }
 
-    fn inside(
+    pub(in crate::timed) fn inside(
         &mut self,
         place: u32,
         guard: Guard,
@@ -228,13 +236,13 @@ where
         }
     }
 
-    fn hand_over(&self, from: u32, to: u32) -> TimeDelta {
-        let place = |thread: u32| self.actors[thread as usize].placement.place;
-        self.costs.hand_over(place(from), place(to))
+    pub(in crate::timed) fn hand_over(&self, from: u32, to: u32) -> TimeDelta {
+        let place = |thread: u32| self.cores.actors[thread as usize].placement.place;
+        self.cx.costs.hand_over(place(from), place(to))
     }
 
     /// The nearest of those that wait will see that the lock is free.
-    fn free(&mut self, index: u32, from: u32, at: Time) {
+    pub(in crate::timed) fn free(&mut self, index: u32, from: u32, at: Time) {
         let waiting = &self.locks.all[index as usize].waiting;
         let ways = waiting.iter().map(|&thread| (self.hand_over(from, thread), thread));
         // The first of equals: it waits longest.
@@ -248,13 +256,20 @@ where
         lock.steps.coming = None;
         lock.waiting.retain(|&waiting| waiting != thread);
         let (process, inner) = self.names(thread);
-        let entry = self.actors[thread as usize].entering.as_ref().expect("it waits").entry();
-        let guard = self.machines[process.0 as usize].guard(inner, &entry);
+        let entry = self.cores.actors[thread as usize].entering.as_ref().expect("it waits").entry();
+        let guard = self.libraries[process.0 as usize].guard(inner, &entry);
         let guard = guard.expect("it waits for a lock");
         self.grant(index, guard, thread, TimeDelta::ZERO, at);
     }
 
-    fn grant(&mut self, index: u32, guard: Guard, thread: u32, lead: TimeDelta, at: Time) {
+    pub(in crate::timed) fn grant(
+        &mut self,
+        index: u32,
+        guard: Guard,
+        thread: u32,
+        lead: TimeDelta,
+        at: Time,
+    ) {
         let what = self.actor(thread).entering.take();
         let what = what.expect("a thread waits for the lock to do something");
         let part = self.waits_in(thread, &what);
@@ -270,6 +285,10 @@ where
     pub(super) fn waits_in(&self, thread: u32, what: &Entering<M>) -> Part {
         let (process, _) = self.names(thread);
         let turn = matches!(what, Entering::Turn);
-        if turn && self.pollers[process.0 as usize].is_empty() { Part::Wait } else { Part::Lock }
+        if turn && self.ports.pollers[process.0 as usize].is_empty() {
+            Part::Wait
+        } else {
+            Part::Lock
+        }
     }
 }

@@ -14,14 +14,14 @@ use units::{Time, TimeDelta};
 
 /// The past of the counters that are seen late.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Stale {
+pub(in crate::timed) struct Stale {
     lag: TimeDelta,
     /// When each counter got which value; nothing is kept that nobody can see any more, but the last.
     past: BTreeMap<Counter, VecDeque<(Time, u32)>>,
 }
 
 impl Stale {
-    pub(super) const fn new(lag: TimeDelta) -> Self {
+    pub(in crate::timed) const fn new(lag: TimeDelta) -> Self {
         Self { lag, past: BTreeMap::new() }
     }
 
@@ -30,7 +30,7 @@ impl Stale {
     }
 
     /// The counter has this value from `at` on.
-    pub(super) fn changed(&mut self, counter: Counter, at: Time, value: u32) {
+    pub(in crate::timed) fn changed(&mut self, counter: Counter, at: Time, value: u32) {
         if !self.is_late(counter) {
             return;
         }
@@ -41,7 +41,7 @@ impl Stale {
     }
 
     /// What somebody who reads at `at` sees of counters that have these values.
-    pub(super) fn seen(
+    pub(in crate::timed) fn seen(
         &mut self,
         counters: [Counter; ASKED],
         at: Time,

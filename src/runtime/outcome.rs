@@ -1,7 +1,5 @@
 //! What a timed run leaves behind.
 
-use super::faults::Tally;
-use super::unfired::Unfired;
 use crate::account::Account;
 use crate::causes::Recorded;
 use crate::deadlock::{Blocked, Deadlock};
@@ -106,6 +104,30 @@ pub struct Outcome {
     pub checkpoints: Vec<Digest>,
     /// The events in words, where they were asked for.
     pub told: Vec<Told>,
+}
+
+/// What the faults of a run did.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Tally {
+    /// Packets and answers that links lost.
+    pub lost: u64,
+    /// Those that they delivered twice.
+    pub duplicated: u64,
+    /// Those that they delivered late.
+    pub late: u64,
+    /// Packets that were sent again.
+    pub sent_again: u64,
+}
+
+/// A fault that did nothing in a run.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Unfired {
+    /// Its place in the plan, from 0.
+    pub fault: usize,
+    /// What it would have done, as scenarios call it.
+    pub kind: &'static str,
+    /// Why it did not.
+    pub why: String,
 }
 
 /// What one resource did.
