@@ -1,36 +1,47 @@
 //! The conductor of a timed run: it takes events from the calendar and gives them to the parts.
+//!
+//! A part changes its own state and answers what has to happen next; the conductor carries that out. It
+//! has four files: this one (a run from its setup to its outcome), `calls.rs` (programs and their
+//! libraries), `actions.rs` (what a library's list asks for) and `arrivals.rs` (what comes to a process).
 
 use super::context::{Clock, Context, Layout};
 use super::cores::Cores;
-use super::cores::actor::Actor;
 use super::costs::Costs;
+use super::diagnosis::Diagnosis;
 use super::event::{Happening, Phase};
 use super::faults::Faults;
-use super::gpus::Devices;
-use super::livelock::Watch;
-use super::locks::Locks;
+use super::gpus::Gpus;
+use super::livelock::Livelock;
+use super::locks::{Beside, Locks};
 use super::memory::Memory;
 use super::network::Network;
-use super::observers::Observers;
-use super::ports::{Entries, Poller, Ports, Routes};
+use super::network::flight::Arrived;
+use super::observers::trail::Trail;
+use super::observers::{Observed, Observers};
+use super::ports::Ports;
 use super::setup::Setup;
-use super::touch;
+use super::unfired::unfired;
 use super::usage::MemoryUse;
-use crate::deadlock::{self, Standing};
+use super::words::Vocabulary;
+use crate::causes::{Recorded, Spent};
+use crate::held::{Held, Kind};
+use crate::memory::{Parcel, Payload};
 use crate::monitors::buffers::Lends;
-use crate::monitors::{Monitor, system};
-use crate::outcome::{Ending, Mark, Outcome, Ran, Tally, Used};
-use crate::untimed::Choice;
-use engine::{LimitReached, Simulation, SourceId, Tag};
+use crate::monitors::system;
+use crate::outcome::{Ending, Outcome, Ran, Used};
+use crate::told::{self, Told};
+use engine::causes::Keep;
+use engine::{LimitReached, Simulation};
 use hardware::cluster::Cluster;
-use hardware::core::{IssueSlots, Place};
-use hardware::fabric::{ResourceId, Service};
-use mpi::observation::Observation;
-use protocols::contract::{Machine, Process, Program, ProtocolError, Region, Thread};
+use hardware::core::Place;
+use protocols::contract::{Machine, Process, Program, Region, Thread};
+use std::hint::black_box;
 use units::{Time, TimeDelta};
+
 /// A job in motion.
 pub struct Timed<M: Machine, P: Program<M>> {
     pub(super) cx: Context,
+    /// The MPI library of each process.
     pub(super) libraries: Vec<M>,
     pub(super) cores: Cores<M, P>,
     pub(super) locks: Locks,
@@ -38,12 +49,20 @@ pub struct Timed<M: Machine, P: Program<M>> {
     pub(super) network: Network<M::Packet>,
     pub(super) memory: Memory,
     /// `None` where no program uses a GPU, or the machine has none.
-    pub(super) gpus: Option<Devices>,
+    pub(super) gpus: Option<Gpus>,
     /// What goes wrong, where a plan says so.
     pub(super) faults: Option<Box<Faults>>,
-    pub(super) livelock: Watch,
+    /// Whether the adapter of each process is about to look for a message, where adapters match.
+    pub(super) looking: Vec<bool>,
+    pub(super) livelock: Livelock,
     pub(super) usage: MemoryUse,
 }
+
+/// From so many processes on, each with one thread, memory is read ahead: the state of fewer lies in
+/// the caches of the host.
+const MANY: usize = 512;
+/// Most lists that threads run ahead in one event: a program without end must not stop the clock.
+const LISTS_AHEAD: u32 = 1024;
 
 impl<M: Machine, P: Program<M>> Timed<M, P>
 where
@@ -59,88 +78,76 @@ where
         assert_eq!(machines.len(), threads.len(), "a number of threads per process");
         assert_eq!(programs.len(), placements.len(), "a placement per thread");
         let processes = machines.len();
-        let first_thread = sums(&threads);
-        assert_eq!(first_thread[processes] as usize, programs.len(), "a program per thread");
         let sites: Vec<Place> = placements.iter().map(|placement| placement.place).collect();
-        let cores = placements.iter().map(|placement| placement.core + 1).max().unwrap_or(0);
+        let layout = Layout::new(&threads, &sites);
+        assert_eq!(layout.threads() as usize, programs.len(), "a program per thread");
         let cluster = if setup.kernel.is_some() {
             Cluster::with_far_copies(&profile, topology, &sites)
         } else {
             Cluster::new(&profile, topology, &sites)
         };
-        let home = |process: usize| sites[first_thread[process] as usize];
-        let homes: Vec<Place> = (0..processes).map(home).collect();
         let nodes = sites.iter().map(|site| site.node as usize + 1).max().unwrap_or(0);
-        let slots = IssueSlots::new(&profile.cpu, cores);
+        let resources = cluster.fabric.resources().len();
+        let first_source = u32::try_from(resources).expect("fewer than 2^32 resources");
+        let memory_limit = setup.options.limits.memory;
+        let keep = setup.options.causes;
+        let clock = Clock::new(Simulation::new(setup.options), first_source, layout.threads());
+        let uses_gpus = programs.iter().any(P::uses_a_gpu);
         // Connections of GPUs come after those of cores, and before those of channels.
-        let first = u32::try_from(programs.len()).expect("fewer than 2^32 threads");
-        let devices = programs.iter().any(P::uses_a_gpu);
-        let devices = devices.then(|| Devices::new(&profile, &cluster, &homes, first)).flatten();
-        let faults = setup.faults.map(|plan| Faults::new(plan, setup.seed, &cluster));
+        let gpus = uses_gpus
+            .then(|| Gpus::new(&profile, &cluster, layout.homes(), layout.threads()))
+            .flatten();
+        let first_connection = layout.threads() + gpus.as_ref().map_or(0, Gpus::connections);
+        let faults = setup.faults.map(|plan| Box::new(Faults::new(plan, setup.seed, &cluster)));
         let costs = Costs::new(profile);
         let lanes = setup.lanes.max(1);
-        let pollers = Routes::to_all(&homes, lanes, setup.connections)
-            .into_iter()
-            .map(|routes| Poller::new(routes, lanes, &costs))
-            .collect();
-        let mut sharing = vec![0_u32; cores];
-        for placement in &placements {
-            sharing[placement.core] += 1;
-        }
-        let names = (0_u32..).zip(&threads).flat_map(|(process, &threads)| {
-            (0..threads).map(move |thread| (Process(process), Thread(thread), threads == 1))
-        });
-        let mut observers = Observers::new(processes, setup.record);
-        if programs.iter().any(P::sends_ready) {
-            observers.monitors.expect_ready_sends();
-        }
-        let actors = names
-            .zip(placements)
-            .zip(programs)
-            .map(|(((process, inner, single), placement), program)| {
-                let told = costs.profile.hca.matching_on_nic;
-                let alone = !step_by_step && !told && single && sharing[placement.core] == 1;
-                Actor::new(process, inner, alone, placement, program)
-            })
-            .collect();
-        let resources = cluster.fabric.resources().len();
-        let livelock = Watch::new(first_thread[processes] as usize, faults.is_some());
-        let touches = touch::pays(processes, first_thread[processes] as usize);
-        let clock = Clock {
-            simulation: Simulation::new(setup.options),
-            first_source: u32::try_from(resources).expect("fewer than 2^32 resources"),
-            happened: Time::ZERO,
-        };
+        let ports = Ports::new(layout.homes(), lanes, setup.connections, &costs);
+        let ready_sends = programs.iter().any(P::sends_ready);
+        let observers = Observers::new(processes, setup.record, ready_sends);
+        let cores = Cores::new(&threads, placements, programs, !step_by_step, &costs);
+        let name_of: fn(&M::Packet) -> String = M::name_of;
         let mut timed = Self {
-            cx: Context {
-                clock,
-                layout: Layout { first_thread },
-                costs,
-                observers,
-                failed: None,
-                exhausted: false,
-                planted: setup.planted,
-                touches,
-            },
+            network: Network::new(cluster, (processes, lanes), nodes, first_connection, name_of),
+            livelock: Livelock::new(cores.count(), faults.is_some()),
+            cx: Context::new(clock, layout, costs, observers, setup.planted),
             libraries: machines,
-            cores: Cores::new(actors, slots),
+            cores,
             locks: Locks::new(setup.lock, step_by_step),
-            ports: Ports { pollers, entries: Entries::default() },
-            network: Network::new(cluster, processes, lanes, nodes),
+            ports,
             memory: Memory::new(processes, setup.payload, setup.kernel, setup.counter_lag),
-            gpus: devices,
+            gpus,
             faults,
-            livelock,
-            usage: MemoryUse::default(),
+            looking: vec![false; processes],
+            usage: MemoryUse::new(memory_limit),
         };
-        timed.watch_memory();
+        timed.cx.prefetches = processes >= MANY && timed.cores.count() == processes;
         timed.pause_next();
-        timed.keep_causes(setup.options.causes);
+        timed.keep_causes(keep);
         timed.arm_faults();
         for process in 0..processes {
             timed.begin(Process(u32::try_from(process).expect("fewer than 2^32 processes")));
         }
         timed
+    }
+
+    /// Observers note causes from now on, if they are asked for.
+    fn keep_causes(&mut self, keep: Keep) {
+        let trail = Trail::new(keep, self.cx.clock.first_source(), self.cores.count());
+        if trail.is_some() {
+            self.network.keep_ways();
+            self.cores.note_all_work();
+        }
+        self.cx.observers.keep_causes(trail);
+    }
+
+    /// Faults that begin at a time are events.
+    fn arm_faults(&mut self) {
+        let Some(faults) = &self.faults else { return };
+        let unreliable = faults.unreliable(self.network.cluster());
+        self.network.expect_faults(faults.transport(), unreliable);
+        for (index, at) in faults.timed() {
+            self.cx.clock.schedule_fault(at, Happening::Fault(index));
+        }
     }
 
     /// Puts bytes of the program's own into a buffer, before it is lent.
@@ -149,46 +156,42 @@ where
     }
 
     /// The threads of a process begin, except those that its first one will create.
-    pub(super) fn begin(&mut self, process: Process) {
-        let threads = self.threads_of(process);
-        let forks = self.cores.actors[threads.start as usize].program.forks();
+    fn begin(&mut self, process: Process) {
+        let threads = self.cx.layout.threads_of(process);
+        let forks = self.cores.of(threads.start).program.forks();
         let born = if forks { 1 } else { threads.len() };
         for thread in threads.take(born) {
-            let start = Time::ZERO + self.cores.actors[thread as usize].placement.start;
-            self.schedule(start, thread, Phase::Start, Happening::Begin(thread));
+            let start = Time::ZERO + self.cores.of(thread).placement().start;
+            self.cx.schedule(start, thread, Phase::Start, Happening::Begin(thread));
         }
     }
 
     /// Runs until nothing is left to happen, or a limit is reached.
     pub fn run(mut self) -> Ran<M, P> {
         let ending = loop {
-            let Some(event) = self.cx.clock.simulation.next_event() else {
-                if self.cx.clock.simulation.pauses() {
+            let Some(event) = self.cx.clock.simulation().next_event() else {
+                if self.cx.clock.simulation().pauses() {
                     let Some(limit) = self.pause() else { continue };
                     break Ending::Limit(limit);
                 }
-                break match self.cx.clock.simulation.limit_reached() {
+                break match self.cx.clock.simulation().limit_reached() {
                     Some(limit) => Ending::Limit(limit),
-                    None => self.quiet(),
+                    None => self.diagnosis().ending(),
                 };
             };
-            if let Some(violation) =
-                self.cx.observers.causality.advance(self.cx.clock.simulation.now())
-            {
-                self.cx.observers.violations.push(violation);
-            }
+            self.cx.observers.advances(self.cx.clock.now());
             self.happen(event);
-            if !self.cores.ahead.is_empty() {
+            if self.cores.run_ahead() {
                 self.run_ahead();
             }
             if self.locks.any_touched() {
                 self.arm_locks();
             }
-            if self.cx.failed.is_some() {
-                break self.refused();
+            if self.cx.ends() {
+                break self.cx.take_ending();
             }
-            if self.cx.exhausted {
-                break self.quiet();
+            if self.livelock.is_over() {
+                break self.diagnosis().ending();
             }
         };
         let ending = self.look_at_the_end(ending);
@@ -197,26 +200,43 @@ where
 
     /// What is looked at now and then; the limit, where the run holds too much.
     #[cold]
-    pub(super) fn pause(&mut self) -> Option<LimitReached> {
-        let events = self.cx.clock.simulation.events();
-        if events >= self.livelock.next {
-            self.look_at_watch();
+    fn pause(&mut self) -> Option<LimitReached> {
+        let events = self.cx.clock.events();
+        if events >= self.livelock.next() {
+            self.livelock.window_ends(self.network.packets(), events, self.faults.is_some());
+            if self.dead().is_some() {
+                self.livelock.watch_for_good();
+            }
         }
-        let limit = if events >= self.usage.next { self.weigh() } else { None };
+        let limit = if events >= self.usage.next() { self.weigh() } else { None };
         self.pause_next();
         limit
     }
 
     pub(super) fn pause_next(&mut self) {
-        self.cx.clock.simulation.pause_at(self.usage.next.min(self.livelock.next));
+        let next = self.usage.next().min(self.livelock.next());
+        self.cx.clock.simulation().pause_at(next);
     }
 
-    #[cold]
-    pub(super) fn refused(&mut self) -> Ending {
-        self.cx.failed.take().expect("asked only after a failure")
+    /// Threads that run ahead go on, for a bounded number of lists.
+    fn run_ahead(&mut self) {
+        for _ in 0..LISTS_AHEAD {
+            let Some((thread, at)) = self.cores.next_ahead() else { return };
+            self.list_end(thread, at);
+        }
+        if self.usage.ran_far(LISTS_AHEAD, self.libraries.len()) {
+            self.look();
+        }
+        self.cores.stop_ahead(&mut self.cx);
     }
 
-    pub(super) fn happen(&mut self, event: Happening) {
+    #[inline(never)]
+    fn arm_locks(&mut self) {
+        let Self { locks, cores, ports, libraries, cx, .. } = self;
+        locks.arm(&Beside { cores, ports, libraries }, cx);
+    }
+
+    fn happen(&mut self, event: Happening) {
         if self.faults.is_some() && self.is_of_the_dead(event) {
             return;
         }
@@ -227,8 +247,10 @@ where
             | Happening::FaultEnd(_)
             | Happening::Timer(_)
             | Happening::Answer(_) => true,
-            Happening::Fabric(event) => self.network.cluster.fabric.is_stale(event),
-            Happening::Pinned(owner, generation) => self.is_old_pin(Process(owner), generation),
+            Happening::Fabric(event) => self.network.is_stale(event),
+            Happening::Pinned(owner, generation) => {
+                self.memory.peer_copies.is_old_pin(Process(owner), generation)
+            }
             Happening::Depart(_)
             | Happening::Held(_)
             | Happening::Neighbour(_)
@@ -250,256 +272,313 @@ where
             | Happening::Moved(_) => false,
         };
         if !idle {
-            self.cx.clock.happened = self.cx.clock.simulation.now();
+            self.cx.clock.has_effect();
         }
-        if self.cx.observers.trail.is_some() {
-            self.note_event(event);
+        if self.cx.observers.traces() {
+            self.trace_event(event);
         }
         match event {
             Happening::Fabric(event) => self.fabric_event(event),
             Happening::Depart(flight) => self.depart(flight),
-            Happening::Held(flight) => self.held(flight),
+            Happening::Held(flight) => self.network.let_go(flight, &mut self.cx),
             Happening::Neighbour(flight) => self.arrive(flight),
-            Happening::Completed(flight) => self.flight_completed(flight),
+            Happening::Completed(flight) => {
+                let arrival = self.network.completed(flight, &mut self.cx);
+                self.deliver(arrival);
+            }
             Happening::Begin(thread) => {
-                let now = self.cx.clock.simulation.now();
-                self.cores.actors[thread as usize].born = now;
+                let now = self.cx.now();
+                self.cores.of_mut(thread).born = now;
                 self.advance_program(thread, None, now);
             }
-            Happening::ListEnd(thread) => self.list_end(thread, self.cx.clock.simulation.now()),
+            Happening::ListEnd(thread) => self.list_end(thread, self.cx.now()),
             Happening::CopyStart(thread) => self.copy_start(thread),
             Happening::Step(thread) => self.step(thread),
-            Happening::Notice(thread, generation) => {
-                self.touch(thread);
-                self.notice(thread, generation);
+            Happening::Notice(thread, generation) => self.notice(thread, generation),
+            Happening::Retry(channel) => {
+                while let Some(arrival) = self.network.retry(channel, &mut self.cx) {
+                    self.deliver(arrival);
+                }
             }
-            Happening::Retry(channel) => self.retry(channel),
-            Happening::Touch(thread) => self.touched(thread),
-            Happening::Atomic(flight) => self.answer_atomic(flight),
+            Happening::Touch(thread) => self.access_is_due(thread),
+            Happening::Atomic(flight) => {
+                let (memories, libraries) = (&mut self.memory.bytes, &self.libraries);
+                self.network.answer_atomic(flight, memories, libraries, &mut self.cx);
+            }
             Happening::Pin(thread) => self.pin(thread),
             Happening::Pinned(owner, generation) => self.pinned(Process(owner), generation),
             Happening::Moved(thread) => self.move_part(thread),
             Happening::Lock(lock, generation) => self.lock_event(lock, generation),
-            Happening::Seen(id) => self.seen(id),
-            Happening::Ask(operation) => self.asked(operation),
-            Happening::Gpu(event) => self.gpu_event(event),
+            Happening::Seen(id) => {
+                let arrival = self.memory.waiters.see(id, &mut self.cx);
+                self.deliver(arrival);
+            }
+            Happening::Ask(operation) => {
+                let gpus = self.gpus.as_mut().expect("only a GPU is asked");
+                gpus.submit(operation, &mut self.cx);
+            }
+            Happening::Gpu(event) => {
+                let gpus = self.gpus.as_mut().expect("only a GPU has such events");
+                gpus.begin(event, self.network.fabric(), &mut self.cx);
+            }
             Happening::Fault(fault) => self.begin_fault(fault),
             Happening::FaultEnd(fault) => self.end_fault(fault),
-            Happening::Timer(connection) => self.timer(connection),
-            Happening::Answer(answer) => self.answered_packet(answer),
+            Happening::Timer(connection) => self.network.timer(connection, &mut self.cx),
+            Happening::Answer(answer) => self.network.answer_arrives(answer, &mut self.cx),
             Happening::Late(packet) => self.packet_taken(packet),
             Happening::Adapter(thread) => self.adapter_takes(thread),
         }
     }
 
-    /// Nothing is left to happen: everybody is done, or somebody waits for ever.
-    ///
-    /// # Panics
-    ///
-    /// When threads wait although somebody could answer them: a defect of this runtime.
-    pub(super) fn quiet(&self) -> Ending {
-        if let Some(crashed) = self.crashed() {
-            return crashed;
+    /// What an event ends, before it is handled, and its words where they are asked for.
+    #[cold]
+    fn trace_event(&mut self, event: Happening) {
+        let number = self.cx.clock.events();
+        if self.cx.observers.trail().is_some_and(|trail| trail.wants_words(number)) {
+            let words = Vocabulary {
+                cores: &self.cores,
+                libraries: &self.libraries,
+                locks: &self.locks,
+                network: &self.network,
+                waiters: &self.memory.waiters,
+                layout: &self.cx.layout,
+            }
+            .words_of(event);
+            self.cx.observers.trace(|trail| trail.keep_words(words));
         }
-        if let Some(asked) = self.asked_for_ever() {
-            return asked;
-        }
-        debug_assert_eq!(self.memory.sights.len(), 0, "what somebody will see is still to happen");
-        if self.cores.actors.iter().all(Actor::ended) {
-            return Ending::Finished;
-        }
-        let standings: Vec<Standing> = (0_u32..)
-            .zip(&self.cores.actors)
-            .map(|(index, actor)| self.standing(index, actor))
-            .collect();
-        let found = deadlock::diagnose(&standings);
-        Ending::Deadlock(found.expect("nothing can happen any more, so nobody can be answered"))
+        let (id, spent) = match event {
+            Happening::Neighbour(id) => (id, Spent::Line),
+            Happening::Completed(id) => (id, Spent::Completion),
+            Happening::Held(id) => (id, Spent::Pace),
+            Happening::Atomic(id) => (id, Spent::Atomic),
+            Happening::Begin(thread) => {
+                let now = self.cx.now();
+                return self.cx.observers.trace(|trail| trail.until(thread, Spent::Start, now));
+            }
+            Happening::Fabric(_)
+            | Happening::Depart(_)
+            | Happening::ListEnd(_)
+            | Happening::CopyStart(_)
+            | Happening::Step(_)
+            | Happening::Notice(..)
+            | Happening::Touch(_)
+            | Happening::Pin(_)
+            | Happening::Pinned(..)
+            | Happening::Moved(_)
+            | Happening::Adapter(_)
+            | Happening::Retry(_)
+            | Happening::Lock(..)
+            | Happening::Seen(_)
+            | Happening::Ask(_)
+            | Happening::Fault(_)
+            | Happening::FaultEnd(_)
+            | Happening::Timer(_)
+            | Happening::Answer(_)
+            | Happening::Late(_)
+            | Happening::Gpu(_) => return,
+        };
+        self.network.trace_leg(id, spent, spent != Spent::Pace, &mut self.cx);
     }
 
-    pub(super) fn standing(&self, index: u32, actor: &Actor<M, P>) -> Standing {
-        let (process, thread) = self.names(index);
-        let waits = self.libraries[process.0 as usize].waits(thread);
-        let waits =
-            waits.or_else(|| actor.waits_for_threads().then(|| deadlock::for_threads(process)));
-        let waits = waits.map(|waits| waits.located(|call| actor.program.line_of(call)));
-        Standing {
-            process,
-            thread,
-            ended: actor.ended(),
-            waits: waits.filter(|_| !actor.ended()),
-            position: actor.program.position(),
-            since: Some(actor.since),
+    /// In a job of thousands of processes an event finds nothing of its process in the host's caches.
+    /// What the only thread of a process needs lies in a dozen tables, and each would be waited for
+    /// after the one before: here a word of each is read first, and the waits overlap.
+    #[inline]
+    pub(super) fn prefetch(&self, thread: u32) {
+        if self.cx.prefetches {
+            // Each process has one thread: both have one number. It is not read from the actor, for
+            // which everything else would wait.
+            let process = Process(thread);
+            let arrives = match self.ports.first(process) {
+                Some(Arrived::Packet { from, channel, content, .. }) => {
+                    Some((from.peer, content, channel))
+                }
+                _ => None,
+            };
+            let packet = arrives.map(|(_, content, channel)| (content, channel));
+            black_box(
+                self.cores.of(thread).prefetch()
+                    ^ self.ports.of(process).prefetch()
+                    ^ self.network.prefetch(process, packet)
+                    ^ u64::from(self.memory.bytes.landings(process))
+                    ^ self.cx.observers.prefetch(process, arrives.map(|(sender, ..)| sender))
+                    ^ self.libraries[process.0 as usize].touch(Thread(0)),
+            );
         }
     }
 
-    pub(super) fn finish(mut self, ending: Ending) -> Ran<M, P> {
-        self.settle_idle(self.cx.clock.happened);
+    fn diagnosis(&self) -> Diagnosis<'_, M, P> {
+        Diagnosis {
+            cx: &self.cx,
+            cores: &self.cores,
+            libraries: &self.libraries,
+            livelock: &self.livelock,
+            faults: self.faults.as_deref(),
+        }
+    }
+
+    fn finish(mut self, ending: Ending) -> Ran<M, P> {
+        self.settle_idle(self.cx.clock.last_effect());
         let end = self.end_of(&ending);
-        let elapsed = end.since(Time::ZERO);
-        let resources = self.used();
+        let resources = self.network.used();
         if ending == Ending::Finished {
-            self.check_end(elapsed, &resources);
+            self.check_end(end.since(Time::ZERO), &resources);
         }
-        let (told, unfired) = (self.take_told(), self.unfired(end));
-        let causes = self.take_trail().map(Box::new);
-        let accounts = self.cores.actors.iter().map(|actor| actor.account).collect();
+        let (told, causes) = (self.take_told(), self.take_causes());
+        let packets = self.network.packets();
+        let faults = self.faults.as_deref();
+        let unfired =
+            faults.map_or_else(Vec::new, |faults| unfired(faults, &self.cores, packets, end));
+        let Context { mut clock, observers, .. } = self.cx;
+        let Observed { violations, sometimes, overtaken, marks, choices } = observers.observed();
         let outcome = Outcome {
             ending,
             end,
-            events: self.cx.clock.simulation.events(),
-            digest: self.cx.clock.simulation.digest(),
-            marks: in_order(self.cx.observers.marks),
-            violations: self.cx.observers.violations,
-            sometimes: self
-                .cx
-                .observers
-                .buffers
-                .sometimes
-                .plus(self.cx.observers.monitors.sometimes()),
-            overtaken: self.cx.observers.monitors.mutexes.overtaken,
+            events: clock.events(),
+            digest: clock.simulation().digest(),
+            marks,
+            violations,
+            sometimes,
+            overtaken,
             resources,
-            accounts,
-            packets: self.network.packets,
-            entries_visited: self.cores.entries_visited,
-            rnr: self.network.rnr,
-            held: self.usage.most,
-            faults: self.faults.as_ref().map_or_else(Tally::default, |faults| faults.tally),
+            accounts: self.cores.accounts(),
+            packets,
+            entries_visited: self.cores.entries_visited(),
+            rnr: self.network.rnr(),
+            held: self.usage.most(),
+            faults: self.network.tally(),
             unfired,
-            choices: self.cx.observers.choices.unwrap_or_default(),
-            causes,
-            checkpoints: self.cx.clock.simulation.checkpoints().to_vec(),
+            choices,
+            causes: causes.map(Box::new),
+            checkpoints: clock.simulation().checkpoints().to_vec(),
             told,
         };
-        // Collected in place, they would keep the room of the actors, many times theirs.
-        let mut programs = Vec::with_capacity(self.cores.actors.len());
-        programs.extend(self.cores.actors.into_iter().map(|actor| actor.program));
+        let programs = self.cores.into_programs();
         Ran { outcome, machines: self.libraries, programs, memories: self.memory.bytes }
     }
 
-    pub(super) fn used(&self) -> Vec<Used> {
-        let specs = self.network.cluster.fabric.resources().iter();
-        let used = (0..).zip(specs).map(|(index, spec)| Used {
-            name: spec.name.clone(),
-            kind: spec.kind,
-            servers: match spec.service {
-                Service::Shared { .. } => 1,
-                Service::Servers { count, .. } => count,
-            },
-            stats: self.network.cluster.fabric.stats(ResourceId(index)),
-        });
-        used.collect()
+    /// The events in words that were asked for.
+    fn take_told(&mut self) -> Vec<Told> {
+        let mut words = Vec::new();
+        self.cx.observers.trace(|trail| words = trail.take_words());
+        told::join(self.cx.clock.simulation().journal(), words)
+    }
+
+    /// The causes, where they were asked for.
+    fn take_causes(&mut self) -> Option<Recorded> {
+        let trail = self.cx.observers.take_trail()?;
+        Some(trail.recorded(self.network.resources().chain(self.cores.spenders())))
     }
 
     /// When the run ended: in a deadlock, when the last thread had nothing left to do.
-    pub(super) fn end_of(&self, ending: &Ending) -> Time {
-        let now = self.cx.clock.happened;
+    fn end_of(&self, ending: &Ending) -> Time {
+        let last = self.cx.clock.last_effect();
         match ending {
-            Ending::Deadlock(_) => {
-                self.cores.actors.iter().map(|actor| actor.since).fold(now, Time::max)
-            }
+            Ending::Deadlock(_) => last.max(self.cores.idle_since()),
             Ending::Finished
             | Ending::ClockStands { .. }
             | Ending::Protocol { .. }
             | Ending::Limit(_)
             | Ending::Fault(_)
-            | Ending::Crashed { .. } => now,
+            | Ending::Crashed { .. } => last,
         }
     }
 
     /// Laws that hold when every program has ended.
-    pub(super) fn check_end(&mut self, elapsed: TimeDelta, resources: &[Used]) {
-        let queued: u64 = self.ports.pollers.iter().map(Poller::waiting).sum();
-        let open = self.network.flights.len()
-            + self.memory.waiters.len()
-            + self.gpus.as_ref().map_or(0, Devices::under_way);
-        let undelivered = queued + open as u64;
-        self.cx.observers.monitors.end(undelivered, &mut self.cx.observers.violations);
-        self.memory.counters.end(&mut self.cx.observers.violations);
-        for (index, machine) in (0_u32..).zip(&self.libraries) {
+    fn check_end(&mut self, elapsed: TimeDelta, resources: &[Used]) {
+        let open = self.network.under_way()
+            + self.memory.waiters.waiting()
+            + self.gpus.as_ref().map_or(0, Gpus::under_way);
+        let observers = &mut self.cx.observers;
+        observers.run_ends(self.ports.waiting() + open as u64);
+        self.memory.run_ends(observers);
+        let violations = observers.violations();
+        for (index, library) in (0_u32..).zip(&self.libraries) {
             let process = Process(index);
             let landings = self.memory.bytes.landings(process);
-            system::leftovers(
-                process,
-                machine.leftovers(),
-                landings,
-                &mut self.cx.observers.violations,
-            );
+            system::leftovers(process, library.leftovers(), landings, violations);
         }
         for Used { name, servers, stats, .. } in resources {
             let most = elapsed * u64::from(*servers);
-            self.cx.observers.violations.extend(system::utilisation(name, stats.busy, most));
+            violations.extend(system::utilisation(name, stats.busy, most));
         }
     }
+}
 
-    pub(super) fn names(&self, thread: u32) -> (Process, Thread) {
-        let actor = &self.cores.actors[thread as usize];
-        (actor.process, actor.inner)
-    }
-
-    pub(super) fn thread_of(&self, process: Process, thread: Thread) -> u32 {
-        self.cx.layout.first_thread[process.0 as usize] + u32::from(thread.0)
-    }
-
-    /// The threads of a process, by their numbers in the job.
-    pub(super) fn threads_of(&self, process: Process) -> std::ops::Range<u32> {
-        let process = process.0 as usize;
-        self.cx.layout.first_thread[process]..self.cx.layout.first_thread[process + 1]
-    }
-
-    /// Thread `thread` is the source of an event.
-    pub(super) fn schedule(&mut self, at: Time, thread: u32, phase: Phase, event: Happening) {
-        let source = self.cx.clock.first_source + thread;
-        let tag = Tag { resource: source, phase: phase as u8 };
-        self.cx.clock.simulation.schedule(at, SourceId(source), tag, event);
-    }
-
-    pub(super) fn record(&mut self, choice: impl FnOnce() -> Choice) {
-        if let Some(choices) = &mut self.cx.observers.choices {
-            choices.push(choice());
-        }
-    }
-
-    /// A request of a process is complete: its monitors hear what has ended, and of its buffer.
+/// What the run holds, where it has a limit of memory.
+impl<M: Machine, P: Program<M>> Timed<M, P>
+where
+    M::Call: Lends,
+{
+    /// Payload was stored: if much was since the last look, that is looked at now.
     #[inline]
-    pub(super) fn completes(
-        &mut self,
-        process: Process,
-        buffer: Option<Region>,
-        fact: Option<&Observation>,
-    ) {
-        let found = &mut self.cx.observers.violations;
-        if let Some(fact) = fact {
-            self.cx.observers.monitors.observe(process, fact, found);
+    pub(super) fn stored(&mut self) {
+        if self.memory.bytes.is_to_be_looked_at() {
+            self.look();
         }
-        self.cx.observers.buffers.completed(&mut self.memory.bytes, process, fact, buffer, found);
     }
 
-    pub(super) fn fail(&mut self, process: Process, error: ProtocolError) {
-        self.cx.failed.get_or_insert(Ending::Protocol { process, error });
+    /// Looks between two looks; the run ends with this event where it holds too much.
+    #[cold]
+    fn look(&mut self) {
+        let limit = self.weigh();
+        self.pause_next();
+        if let Some(limit) = limit {
+            self.cx.end(Ending::Limit(limit));
+        }
     }
-}
 
-/// Marks in the order of their times: threads that run ahead make them earlier.
-fn in_order(mut marks: Vec<Mark>) -> Vec<Mark> {
-    // In place: a large job has many.
-    marks.sort_unstable_by_key(|mark| (mark.at, mark.process, mark.thread, mark.number));
-    marks
-}
-
-/// The sums of all counts before each, and of all.
-fn sums(counts: &[u16]) -> Vec<u32> {
-    let mut sums = vec![0];
-    for (index, count) in counts.iter().enumerate() {
-        sums.push(sums[index] + u32::from(*count));
+    /// A run that has ended well held no more than it may, or has not.
+    fn look_at_the_end(&mut self, ending: Ending) -> Ending {
+        let last = ending == Ending::Finished && self.usage.is_limited();
+        let limit = if last { self.weigh() } else { None };
+        limit.map_or(ending, Ending::Limit)
     }
-    sums
+
+    /// Looks at what the run holds, and says when to look again; the limit, if it is passed.
+    #[cold]
+    fn weigh(&mut self) -> Option<LimitReached> {
+        let (held, events) = (self.holdings(), self.cx.clock.events());
+        let (room, limit) = self.usage.look(held, self.memory.bytes.payload(), events);
+        self.memory.bytes.look_after(room);
+        limit
+    }
+
+    /// What the run holds, and how many places were visited to know it.
+    fn holdings(&self) -> (Held, u64) {
+        let mut held = Held::at_start(self.libraries.len() as u64, self.cores.count() as u64);
+        let (channels, messages) = self.network.sizes();
+        held.add(Kind::Connection, channels as u64);
+        held.add(Kind::Event, self.cx.clock.pending() as u64);
+        held.add(Kind::Message, messages as u64);
+        for library in &self.libraries {
+            let keeps = library.keeps();
+            held.add(Kind::Request, keeps.requests as u64);
+            held.add(Kind::QueueEntry, keeps.entries as u64);
+        }
+        self.cx.observers.held(&mut held);
+        let (bytes, buffers) = self.payload();
+        held.add(Kind::Payload, bytes);
+        (held, self.libraries.len() as u64 + buffers)
+    }
+
+    /// The bytes of all buffers and of what is under way, and how many buffers these are.
+    fn payload(&self) -> (u64, u64) {
+        if self.memory.bytes.payload() == Payload::Phantom {
+            return (0, 0);
+        }
+        let (bytes, buffers) = self.memory.bytes.held();
+        let parcels = self.network.contents().filter_map(|content| content.parcel.as_ref());
+        let (under_way, parcels) = (parcels.clone().map(Parcel::len).sum::<u64>(), parcels.count());
+        (bytes + under_way, buffers + parcels as u64)
+    }
 }
 
 impl<M: Machine, P: Program<M>> std::fmt::Debug for Timed<M, P> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Timed")
-            .field("now", &self.cx.clock.simulation.now())
-            .field("threads", &self.cores.actors.len())
+            .field("now", &self.cx.now())
+            .field("threads", &self.cores.count())
             .finish_non_exhaustive()
     }
 }

@@ -1,4 +1,4 @@
-//! GPUs of a timed run: operations that libraries and programs ask for, and their ends.
+//! The GPUs of a job: operations that libraries and programs ask for, and their ends.
 //!
 //! ```text
 //!   core ─ asks ─▶ stream ─▶ launch latency ─▶ GPU, bus ─▶ bytes move, completion ─▶ poll
@@ -9,52 +9,47 @@
 
 use std::sync::Arc;
 
+use super::context::Context;
+use super::event::{Happening, Phase};
+use super::network::Arrival;
+use super::network::flight::Arrived;
+use super::slab::Slab;
 use crate::device::operations::Operations;
-use crate::monitors::buffers::Lends;
-use crate::timed::conductor::Timed;
-use crate::timed::context::FabricSchedule;
-use crate::timed::event::Happening;
-use crate::timed::event::Phase;
-use crate::timed::network::flight::Arrived;
-use crate::timed::slab::Slab;
+use crate::memory::Memories;
 use crate::untimed::Choice;
-use engine::{SourceId, Tag};
 use hardware::cluster::Cluster;
 use hardware::core::Place;
-use hardware::gpu::{Agenda, Done, GpuEvent, GpuId, Gpus, Stream};
+use hardware::fabric::Fabric;
+use hardware::gpu::{Done, GpuEvent, GpuId, Gpus as Hardware, Shape, Stream};
 use hardware::profile::Profile;
-use protocols::contract::Machine;
-use protocols::contract::Program;
-use protocols::contract::{Lane, Process, ProtocolError, Token};
+use protocols::contract::{Lane, Process, Token};
 use protocols::device::DeviceWork;
 use units::{Time, TimeDelta};
 
-/// The source of events of GPUs: after those of all threads.
-const GPU: u32 = u32::MAX;
-
 /// All GPUs of a job.
 #[derive(Debug)]
-pub(super) struct Devices {
-    gpus: Gpus,
+pub(super) struct Gpus {
+    hardware: Hardware,
     operations: Operations,
     /// The GPU of each process.
     of: Vec<GpuId>,
-    asked: Slab<Asked>,
+    requests: Slab<Request>,
     done: Vec<Done>,
 }
 
-/// An operation that was asked for.
+/// An operation that a process asks its GPU for.
 #[derive(Debug)]
-struct Asked {
-    process: Process,
-    lane: Lane,
-    stream: u16,
-    work: Arc<DeviceWork>,
-    /// What its end is told by; `None`: it is not.
-    token: Option<Token>,
+pub(super) struct Request {
+    pub(super) process: Process,
+    /// The lane that polls its end.
+    pub(super) lane: Lane,
+    pub(super) stream: u16,
+    pub(super) work: Arc<DeviceWork>,
+    /// What its end is reported by; `None`: it is not.
+    pub(super) token: Option<Token>,
 }
 
-impl Devices {
+impl Gpus {
     /// The GPUs of a machine that has some; processes of a node have them in turns.
     pub(super) fn new(
         profile: &Profile,
@@ -62,117 +57,90 @@ impl Devices {
         homes: &[Place],
         first_connection: u32,
     ) -> Option<Self> {
-        let gpus = Gpus::new(profile, cluster, first_connection)?;
-        let per_node = hardware::gpu::Shape::per_node(profile);
+        let hardware = Hardware::new(profile, cluster, first_connection)?;
+        let per_node = Shape::per_node(profile);
         let mut before: Vec<u32> = Vec::new();
         let of = homes.iter().map(|home| {
             let node = home.node as usize;
             before.resize(before.len().max(node + 1), 0);
             let index = before[node] % per_node;
             before[node] += 1;
-            gpus.of_node(home.node, index)
+            hardware.of_node(home.node, index)
         });
         let of = of.collect();
-        let (operations, asked, done) = (Operations::default(), Slab::default(), Vec::new());
-        Some(Self { gpus, operations, of, asked, done })
+        let (operations, requests, done) = (Operations::default(), Slab::default(), Vec::new());
+        Some(Self { hardware, operations, of, requests, done })
     }
 
     /// Operations that have not ended.
-    pub(super) fn under_way(&self) -> usize {
-        self.asked.len()
+    pub(super) const fn under_way(&self) -> usize {
+        self.requests.len()
     }
 
     /// How many connections of the fabric they use.
     pub(super) fn connections(&self) -> u32 {
-        self.gpus.connections()
+        self.hardware.connections()
     }
-}
 
-impl Agenda for FabricSchedule<'_> {
-    fn gpu(&mut self, time: Time, event: GpuEvent) {
-        let tag = Tag { resource: GPU, phase: Phase::Device as u8 };
-        self.0.schedule(time, SourceId(GPU), tag, Happening::Gpu(event));
-    }
-}
-
-impl<M: Machine, P: Program<M>> Timed<M, P>
-where
-    M::Call: Lends,
-{
-    /// The core of `thread` asks its process's GPU for an operation at `cursor`: what the call takes.
-    pub(super) fn ask_device(
+    /// The core of `thread` asks for an operation at `cursor`: what the call takes.
+    pub(super) fn ask(
         &mut self,
         thread: u32,
-        (stream, work): (u16, Arc<DeviceWork>),
-        token: Option<Token>,
+        request: Request,
         cursor: Time,
+        cx: &mut Context,
     ) -> TimeDelta {
-        let (process, inner) = self.names(thread);
-        let lane = self.libraries[process.0 as usize].polls(inner).first;
-        let Some(devices) = &mut self.gpus else {
-            let error = ProtocolError::refused("driver of the GPU", "the node has none", work);
-            self.fail(process, error);
-            return TimeDelta::ZERO;
-        };
-        let asked = devices.asked.insert(|| Asked { process, lane, stream, work, token });
-        let overhead = devices.gpus.shape().call_overhead;
-        self.note(|trail| trail.asks(asked, thread));
-        self.schedule(cursor, thread, Phase::Device, Happening::Ask(asked));
-        overhead
-    }
-
-    /// The program of `thread` asks for an operation at `at`, and goes on after the call.
-    pub(super) fn offload(&mut self, thread: u32, asks: (u16, Arc<DeviceWork>), at: Time) {
-        let call = self.ask_device(thread, asks, None, at);
-        self.outside(thread, call, at);
+        let id = self.requests.insert(|| request);
+        cx.observers.trace(|trail| trail.asks(id, thread));
+        cx.schedule(cursor, thread, Phase::Device, Happening::Ask(id));
+        self.hardware.shape().call_overhead
     }
 
     /// An operation joins its stream.
-    pub(super) fn asked(&mut self, id: u32) {
-        let now = self.cx.clock.simulation.now();
-        let Devices { gpus, operations, of, asked, .. } =
-            self.gpus.as_mut().expect("only a GPU is asked");
-        let Asked { process, stream, work, .. } = asked.get(id);
-        let operation = operations.of(gpus.shape(), work);
+    pub(super) fn submit(&mut self, id: u32, cx: &mut Context) {
+        let Request { process, stream, work, .. } = self.requests.get(id);
+        let operation = self.operations.of(self.hardware.shape(), work);
         // The streams of a process are its own.
         let stream = Stream(process.0 << 16 | u32::from(*stream));
-        let (gpu, schedule) =
-            (of[process.0 as usize], &mut FabricSchedule(&mut self.cx.clock.simulation));
-        gpus.submit(now, gpu, stream, operation, u64::from(id), schedule);
+        let (now, gpu) = (cx.now(), self.of[process.0 as usize]);
+        let calendar = &mut cx.clock.of_devices();
+        self.hardware.submit(now, gpu, stream, operation, u64::from(id), calendar);
     }
 
     /// The latency of an operation is over.
-    pub(super) fn gpu_event(&mut self, event: GpuEvent) {
-        let now = self.cx.clock.simulation.now();
-        let devices = self.gpus.as_mut().expect("only a GPU has such events");
-        let schedule = &mut FabricSchedule(&mut self.cx.clock.simulation);
-        devices.gpus.handle(now, event, &mut self.network.cluster.fabric, schedule);
+    pub(super) fn begin(&mut self, event: GpuEvent, fabric: &mut Fabric, cx: &mut Context) {
+        let now = cx.now();
+        self.hardware.handle(now, event, fabric, &mut cx.clock.of_devices());
     }
 
-    /// The fabric has delivered something of a GPU: operations may end with it.
-    pub(super) fn gpu_delivered(&mut self, token: u64) {
-        let now = self.cx.clock.simulation.now();
-        let devices = self.gpus.as_mut().expect("only a GPU has such tokens");
-        let schedule = &mut FabricSchedule(&mut self.cx.clock.simulation);
-        let (fabric, done) = (&mut self.network.cluster.fabric, &mut devices.done);
-        devices.gpus.delivered(now, token, fabric, schedule, done);
-        for Done { token, .. } in std::mem::take(done) {
-            let id = u32::try_from(token).expect("the number of an operation");
-            self.device_done(id);
-        }
+    /// The fabric has delivered something of a GPU: the operations that end with it.
+    pub(super) fn delivered(
+        &mut self,
+        token: u64,
+        fabric: &mut Fabric,
+        cx: &mut Context,
+    ) -> Vec<u32> {
+        let now = cx.now();
+        let calendar = &mut cx.clock.of_devices();
+        self.hardware.delivered(now, token, fabric, calendar, &mut self.done);
+        let number = |done: Done| u32::try_from(done.token).expect("the number of an operation");
+        self.done.drain(..).map(number).collect()
     }
 
     /// An operation has ended: its bytes have moved, and its process can be told.
-    pub(in crate::timed) fn device_done(&mut self, id: u32) {
-        let devices = self.gpus.as_mut().expect("only a GPU ends operations");
-        let Asked { process, lane, work, token, .. } = devices.asked.remove(id);
-        let Some(token) = token else { return };
-        let (thread, now) =
-            (self.cx.layout.first_thread[process.0 as usize], self.cx.clock.simulation.now());
-        self.note(|trail| trail.device_ends(id, thread, now));
-        self.record(|| Choice::Move { process, token });
-        self.memory.bytes.work(process, &work);
-        self.record(|| Choice::Finish { process, token });
-        self.deliver(process, lane, Arrived::Device(token));
+    pub(super) fn end(
+        &mut self,
+        id: u32,
+        memories: &mut Memories,
+        cx: &mut Context,
+    ) -> Option<Arrival> {
+        let Request { process, lane, work, token, .. } = self.requests.remove(id);
+        let token = token?;
+        let (thread, now) = (cx.layout.first_of(process), cx.now());
+        cx.observers.trace(|trail| trail.device_ends(id, thread, now));
+        cx.observers.record(|| Choice::Move { process, token });
+        memories.work(process, &work);
+        cx.observers.record(|| Choice::Finish { process, token });
+        Some(Arrival { process, lane, entry: Arrived::Device(token) })
     }
 }

@@ -7,15 +7,27 @@
 //!   poll ◀─ channel ◀─ fabric ◀─ HCA ◀───────────┘ the list's end is one event
 //! ```
 //!
-//! A thread that is alone in its process and on its core runs ahead of the clock: nobody can tell, and
-//! the end of its list is no event. A thread handles nothing while its list runs; one without work in a
-//! call polls: `ports.rs` computes which pass meets an arrival. Nothing here decides for a machine.
+//! | part | owns | file |
+//! |---|---|---|
+//! | `Context` | clock, layout of threads, prices, observers: what every part uses | `context.rs` |
+//! | `Cores` | threads and their lists, issue slots | `cores/` |
+//! | `Locks` | locks of the library, and their turns | `locks/` |
+//! | `Ports` | channels of each process, and what waits there | `ports.rs` |
+//! | `Network` | adapters, queue pairs, what is under way | `network/` |
+//! | `Memory` | bytes, counters, lines and mutexes that cores share | `memory/` |
+//! | `Gpus`, `Faults`, `Livelock`, `MemoryUse` | as they say | one file each |
+//!
+//! [`Timed`] conducts: `conductor.rs`, `calls.rs`, `actions.rs`, `arrivals.rs`. Nothing here decides
+//! for a machine.
 
-mod adapter;
+mod actions;
+mod arrivals;
+mod calls;
 mod conductor;
 mod context;
 mod cores;
 mod costs;
+mod diagnosis;
 mod event;
 mod faults;
 mod gpus;
@@ -24,11 +36,9 @@ mod locks;
 mod memory;
 mod network;
 mod observers;
-mod passes;
 mod ports;
 mod setup;
 mod slab;
-mod touch;
 mod unfired;
 mod usage;
 mod words;

@@ -1,20 +1,10 @@
-//! Polling without events: when does a pass that never stops meet an arrival?
-//!
-//! ```text
-//!   channels   0   1   2   3   0   1   2   3   …      each poll takes `cost`
-//!              │ parked at 0          ▲
-//!              └──────────────────────┴ arrival on 2 at this moment: met by the next poll of 2
-//! ```
-//!
-//! A thread inside a call with no work left goes round its process's channels for ever. Instead of
-//! an event for each poll, [`Poller`] keeps which channels hold something and computes the end of
-//! the first poll that meets one.
+//! The channels of each process: what has arrived on its lanes and waits for a poll.
 //!
 //! A poll takes one entry: a channel with many is drained by one entry a pass, and each entry pays for
 //! a whole pass. This is what makes many channels slow; a library that empties a channel before it
 //! goes on pays less.
 //!
-//! Left out: with a shared receive queue, the lanes of a neighbour share its cell.
+//! Left out: with a shared receive queue, the lanes of a neighbour share its FIFO slot.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,7 +18,7 @@ use units::{Time, TimeDelta};
 
 /// Which channel an arrival of each process joins; the same for all processes of a node.
 #[derive(Debug)]
-pub(super) enum Routes {
+enum Routes {
     /// A channel for each lane of so many processes, in their order.
     PerPeer(u32),
     /// A channel for each process of this node, and one that all others share.
@@ -45,7 +35,7 @@ const COMPLETIONS: u32 = 0;
 
 impl Routes {
     /// The routes to every process; `homes` are their places.
-    pub(super) fn to_all(homes: &[Place], lanes: u16, connections: Connections) -> Vec<Arc<Self>> {
+    fn to_all(homes: &[Place], lanes: u16, connections: Connections) -> Vec<Arc<Self>> {
         let mut by_node = BTreeMap::new();
         let mut of = |place: &Place| {
             let node = match connections {
@@ -100,7 +90,7 @@ fn number(count: usize) -> u32 {
 
 /// The channels of one process.
 #[derive(Debug)]
-pub(super) struct Poller {
+pub(super) struct Port {
     routes: Arc<Routes>,
     /// Lanes of a process, and channels of each.
     lanes: u16,
@@ -121,7 +111,7 @@ struct Queue {
 
 /// What the channels of all processes hold: each of them has few entries at once.
 #[derive(Debug, Default)]
-pub(super) struct Entries {
+struct Entries {
     all: Vec<Entry>,
     /// Places that are free.
     free: Vec<u32>,
@@ -148,8 +138,58 @@ impl Entries {
 /// The channels of all processes.
 #[derive(Debug)]
 pub(super) struct Ports {
-    pub(super) pollers: Vec<Poller>,
-    pub(super) entries: Entries,
+    all: Vec<Port>,
+    entries: Entries,
+}
+
+impl Ports {
+    /// The channels of processes that live at these places.
+    pub(super) fn new(
+        homes: &[Place],
+        lanes: u16,
+        connections: Connections,
+        costs: &Costs,
+    ) -> Self {
+        let routes = Routes::to_all(homes, lanes, connections).into_iter();
+        let all = routes.map(|routes| Port::new(routes, lanes, costs)).collect();
+        Self { all, entries: Entries::default() }
+    }
+
+    #[inline]
+    pub(super) fn of(&self, process: Process) -> &Port {
+        &self.all[process.0 as usize]
+    }
+
+    /// Something arrives on a lane of `process`; answers its channel, and its entry there.
+    #[inline]
+    pub(super) fn push(&mut self, process: Process, lane: Lane, arrived: Arrived) -> (u32, u32) {
+        self.all[process.0 as usize].push(lane, arrived, &mut self.entries)
+    }
+
+    /// Takes the entry so many places behind the head of a channel.
+    #[inline]
+    pub(super) fn take(&mut self, process: Process, channel: u32, behind: u32) -> Option<Arrived> {
+        self.all[process.0 as usize].take(channel, behind, &mut self.entries)
+    }
+
+    /// What an adapter may take for a process: see [`Port::for_adapter`].
+    pub(super) fn for_adapter(
+        &self,
+        process: Process,
+        takes: impl Fn(&Arrived) -> bool,
+    ) -> Option<Found> {
+        self.of(process).for_adapter(&self.entries, takes)
+    }
+
+    /// What the first channel of a process holds that holds something.
+    pub(super) fn first(&self, process: Process) -> Option<Arrived> {
+        self.of(process).first(&self.entries)
+    }
+
+    /// Entries that no poll has taken.
+    pub(super) fn waiting(&self) -> u64 {
+        self.all.iter().map(Port::waiting).sum()
+    }
 }
 
 /// One entry of a channel.
@@ -170,17 +210,8 @@ pub(super) struct Found {
     pub(super) entry: u32,
 }
 
-/// Where a thread is in its pass.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Position {
-    /// The channel that is polled next.
-    pub(super) channel: u32,
-    /// When its poll begins.
-    pub(super) since: Time,
-}
-
-impl Poller {
-    pub(super) fn new(routes: Arc<Routes>, lanes: u16, costs: &Costs) -> Self {
+impl Port {
+    fn new(routes: Arc<Routes>, lanes: u16, costs: &Costs) -> Self {
         let per_lane = routes.channels();
         Self {
             routes,
@@ -207,19 +238,19 @@ impl Poller {
         self.ready.is_empty()
     }
 
-    /// Entries that nobody has taken.
-    pub(super) fn waiting(&self) -> u64 {
+    /// Entries that no poll has taken.
+    fn waiting(&self) -> u64 {
         self.ready.iter().map(|(_, queue)| u64::from(queue.len)).sum()
     }
 
-    /// Reads where a pass begins: see `touch.rs`.
-    pub(super) fn touch(&self) -> u64 {
+    /// Reads where a pass begins: see `Timed::prefetch`.
+    pub(super) fn prefetch(&self) -> u64 {
         let ready = self.ready.first().map_or(0, |&(channel, _)| u64::from(channel));
         ready ^ self.costs.first().map_or(0, |cost| cost.as_ps())
     }
 
     /// What the first channel holds that holds something.
-    pub(super) fn first(&self, entries: &Entries) -> Option<Arrived> {
+    fn first(&self, entries: &Entries) -> Option<Arrived> {
         let (_, queue) = self.ready.first()?;
         Some(entries.all[queue.first as usize].arrived)
     }
@@ -232,11 +263,7 @@ impl Poller {
 
     /// The first entry, by channel and by age, that `takes` accepts among those that an adapter may
     /// take: the head of each channel, and any completion of RDMA, whatever lies before it.
-    pub(super) fn for_adapter(
-        &self,
-        entries: &Entries,
-        takes: impl Fn(&Arrived) -> bool,
-    ) -> Option<Found> {
+    fn for_adapter(&self, entries: &Entries, takes: impl Fn(&Arrived) -> bool) -> Option<Found> {
         self.ready.iter().find_map(|&(channel, Queue { first, len, .. })| {
             let queued = std::iter::successors(Some(first), |&entry| Some(entries.at(entry, 1)));
             let reach = if channel % self.per_lane == COMPLETIONS { len } else { 1 };
@@ -260,12 +287,7 @@ impl Poller {
     }
 
     /// An arrival; answers its channel, and its entry there.
-    pub(super) fn push(
-        &mut self,
-        lane: Lane,
-        arrived: Arrived,
-        entries: &mut Entries,
-    ) -> (u32, u32) {
+    fn push(&mut self, lane: Lane, arrived: Arrived, entries: &mut Entries) -> (u32, u32) {
         let inside = match &arrived {
             Arrived::Packet { from, .. } => self.routes.channel(from.peer, from.remote, self.lanes),
             Arrived::Done(_) | Arrived::Device(_) | Arrived::Seen(_) | Arrived::SendDone => {
@@ -289,12 +311,7 @@ impl Poller {
     }
 
     /// Takes the entry so many places behind the head of a channel.
-    pub(super) fn take(
-        &mut self,
-        channel: u32,
-        behind: u32,
-        entries: &mut Entries,
-    ) -> Option<Arrived> {
+    fn take(&mut self, channel: u32, behind: u32, entries: &mut Entries) -> Option<Arrived> {
         let place = self.place_of(channel);
         let (_, queue) = self.ready.get_mut(place).filter(|(other, _)| *other == channel)?;
         let entry = entries.at(queue.first, behind);
@@ -357,18 +374,18 @@ impl Polled {
         if to >= from { to - from } else { to + self.len - from }
     }
 
-    /// When a thread that polls from `position` on meets something that reached `channel` at `now`.
-    pub(super) fn meets(self, position: Position, channel: u32, now: Time) -> Time {
+    /// When a thread whose poll of `from` begins at `since` meets something that reached `channel` at `now`.
+    pub(super) fn meets(self, (from, since): (u32, Time), channel: u32, now: Time) -> Time {
         if self.cost == TimeDelta::ZERO {
             // It may begin to poll later than now only.
-            return now.max(position.since);
+            return now.max(since);
         }
         // Polls that began before the arrival did not see it.
-        let waited = now.as_ps().saturating_sub(position.since.as_ps());
+        let waited = now.as_ps().saturating_sub(since.as_ps());
         let begun = waited.div_ceil(self.cost.as_ps());
         let len = u64::from(self.len);
-        let current = (u64::from(position.channel - self.first) + begun) % len;
+        let current = (u64::from(from - self.first) + begun) % len;
         let distance = (u64::from(channel - self.first) + len - current) % len;
-        position.since + self.cost * (begun + distance + 1)
+        since + self.cost * (begun + distance + 1)
     }
 }

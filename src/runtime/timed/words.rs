@@ -1,51 +1,34 @@
 //! Events in words, where a comparison of two runs asks for them.
 //!
-//! A word is about the event itself, before it is handled: it says what ends or begins at its time,
-//! not what follows from it.
+//! The words are about the event itself, before it is handled: what ends or begins at its time, not what
+//! follows from it.
 
+use super::context::Layout;
+use super::cores::Cores;
+use super::event::Happening;
+use super::locks::Locks;
+use super::memory::Waiters;
+use super::network::Network;
+use super::network::flight::{COPY, FlightKind, RELIABLE, token_of};
 use crate::causes::Spender;
-use crate::monitors::buffers::Lends;
-use crate::timed::conductor::Timed;
-use crate::timed::event::Happening;
-use crate::timed::network::flight::COPY;
-use crate::timed::network::flight::FlightKind;
-use crate::timed::network::flight::RELIABLE;
-use crate::timed::network::flight::token_of;
-use crate::timed::observers::trail::label_of;
-use crate::told::{self, Told, Words};
+use crate::told::Words;
 use hardware::fabric::{About, FabricEvent, ResourceId};
 use hardware::gpu::is_gpu_token;
-use protocols::contract::Machine;
-use protocols::contract::Program;
-use protocols::contract::{Process, Thread, WaitSet};
+use protocols::contract::{Machine, Process, Program, Thread, WaitSet};
 
-impl<M: Machine, P: Program<M>> Timed<M, P>
-where
-    M::Call: Lends,
-{
-    /// Keeps the words of an event, if it is one of those asked for.
-    pub(super) fn tell(&mut self, event: Happening) {
-        let number = self.cx.clock.simulation.events();
-        let told = self.cx.observers.trail.as_ref().and_then(|trail| trail.told.as_ref());
-        if !told.is_some_and(|(first, last, _)| (*first..=*last).contains(&number)) {
-            return;
-        }
-        let words = self.words_of(event);
-        if let Some((_, _, all)) =
-            self.cx.observers.trail.as_mut().and_then(|trail| trail.told.as_mut())
-        {
-            all.push(words);
-        }
-    }
+/// What words name.
+#[derive(Debug)]
+pub(super) struct Vocabulary<'a, M: Machine, P> {
+    pub(super) cores: &'a Cores<M, P>,
+    pub(super) libraries: &'a [M],
+    pub(super) locks: &'a Locks,
+    pub(super) network: &'a Network<M::Packet>,
+    pub(super) waiters: &'a Waiters,
+    pub(super) layout: &'a Layout,
+}
 
-    /// The events that were asked for.
-    pub(super) fn take_told(&mut self) -> Vec<Told> {
-        let told = self.cx.observers.trail.as_mut().and_then(|trail| trail.told.take());
-        let words = told.map_or_else(Vec::new, |(_, _, words)| words);
-        told::join(self.cx.clock.simulation.journal(), words)
-    }
-
-    pub(in crate::timed) fn words_of(&mut self, event: Happening) -> Words {
+impl<M: Machine, P: Program<M>> Vocabulary<'_, M, P> {
+    pub(super) fn words_of(&self, event: Happening) -> Words {
         match event {
             Happening::Fabric(event) => self.words_of_wires(event),
             Happening::Depart(id) => self.of_sender(id, "leaves the core"),
@@ -63,16 +46,13 @@ where
             Happening::Adapter(thread) => self.of_thread(thread, "is looked after by its adapter"),
             Happening::Moved(thread) => self.of_thread(thread, "has copied what its cache holds"),
             Happening::Pinned(owner, _) => of_process(Process(owner), "may have its pages pinned"),
-            Happening::Retry(channel) => {
-                let to = self.network.channels[channel as usize].receiver();
-                of_process(to, "takes again what found no receive buffer")
-            }
-            Happening::Lock(lock, _) => {
-                let owner = self.locks.all[lock as usize].process;
-                of_process(owner, "passes on its lock")
-            }
+            Happening::Retry(channel) => of_process(
+                self.network.receiver_of(channel),
+                "takes again what found no receive buffer",
+            ),
+            Happening::Lock(lock, _) => of_process(self.locks.process(lock), "passes on its lock"),
             Happening::Seen(id) => {
-                of_process(self.memory.sights.get(id).process(), "can see that its turn has come")
+                of_process(self.waiters.process_of(id), "can see that its turn has come")
             }
             Happening::Ask(_) => of_gpu("is asked for an operation"),
             Happening::Gpu(_) => of_gpu("begins an operation: its latency is over"),
@@ -84,19 +64,19 @@ where
         }
     }
 
-    pub(in crate::timed) fn words_of_wires(&mut self, event: FabricEvent) -> Words {
+    fn words_of_wires(&self, event: FabricEvent) -> Words {
         let at = |resource: ResourceId, what: &str| Words {
-            place: self.resource(resource),
+            place: self.network.resource(resource),
             what: what.to_owned(),
         };
-        match self.network.cluster.fabric.about(event) {
+        match self.network.about(event) {
             About::Reaches(token, Some(resource)) => {
-                let place = self.resource(resource);
+                let place = self.network.resource(resource);
                 Words { place, what: format!("{} reaches it", self.carried(token)) }
             }
             About::Reaches(token, None) => self.arrives(token),
             About::MayEnd(token, resource) => {
-                let place = self.resource(resource);
+                let place = self.network.resource(resource);
                 Words { place, what: format!("{} has moved", self.carried(token)) }
             }
             About::Chooses(resource) => at(resource, "chooses whom to serve next"),
@@ -107,18 +87,14 @@ where
         }
     }
 
-    pub(in crate::timed) fn resource(&self, resource: ResourceId) -> Spender {
-        Spender::resource(&self.network.cluster.fabric.resources()[resource.0 as usize])
-    }
-
     /// What the fabric carries under a token.
-    pub(in crate::timed) fn carried(&mut self, token: u64) -> String {
+    fn carried(&self, token: u64) -> String {
         if is_gpu_token(token) {
             return "a transfer of a GPU".to_owned();
         }
         match token_of(token) {
             (COPY, thread) => {
-                let (process, _) = self.names(thread);
+                let (process, _) = self.cores.names(thread);
                 format!("a copy of {}", self.called(process))
             }
             (RELIABLE, _) => "a packet of a reliable connection".to_owned(),
@@ -126,7 +102,7 @@ where
         }
     }
 
-    pub(in crate::timed) fn arrives(&mut self, token: u64) -> Words {
+    fn arrives(&self, token: u64) -> Words {
         if is_gpu_token(token) {
             return of_gpu("a transfer ends");
         }
@@ -138,9 +114,9 @@ where
     }
 
     /// A flight, by what it is and by whose it is.
-    pub(in crate::timed) fn flight(&mut self, id: u32) -> String {
-        let flight = self.network.flights.get(id);
-        let label = label_of::<M>(&flight.kind, &mut self.network.contents);
+    fn flight(&self, id: u32) -> String {
+        let flight = self.network.flight(id);
+        let label = self.network.label_of(&flight.kind);
         let is_end = matches!(flight.kind, FlightKind::SendDone);
         let (from, to, bytes) = (flight.from, flight.to.peer, flight.bytes);
         if is_end {
@@ -149,21 +125,21 @@ where
         format!("{label} ({bytes} B) from {} to {}", from.0, to.0)
     }
 
-    pub(in crate::timed) fn of_sender(&mut self, id: u32, does: &str) -> Words {
-        let from = self.network.flights.get(id).from;
+    fn of_sender(&self, id: u32, does: &str) -> Words {
+        let from = self.network.flight(id).from;
         let what = format!("{} {does}", self.flight(id));
         Words { place: Spender::Thread(from, Thread(0)), what }
     }
 
-    pub(in crate::timed) fn of_receiver(&mut self, id: u32, does: &str) -> Words {
-        let to = self.network.flights.get(id).to.peer;
+    fn of_receiver(&self, id: u32, does: &str) -> Words {
+        let to = self.network.flight(id).to.peer;
         let what = format!("{} {does}", self.flight(id));
         Words { place: Spender::Thread(to, Thread(0)), what }
     }
 
     /// What a thread does, and the operation that it waits for.
-    pub(in crate::timed) fn of_thread(&self, thread: u32, does: &str) -> Words {
-        let (process, inner) = self.names(thread);
+    fn of_thread(&self, thread: u32, does: &str) -> Words {
+        let (process, inner) = self.cores.names(thread);
         let waits = self.libraries[process.0 as usize].waits(inner);
         let first = waits.and_then(|(WaitSet::All(waits) | WaitSet::Any(waits))| {
             waits.first().map(|wait| wait.operation)
@@ -172,8 +148,8 @@ where
         Words { place: Spender::Thread(process, inner), what: format!("{does}{inside}") }
     }
 
-    pub(in crate::timed) fn called(&self, process: Process) -> String {
-        let kind = if self.threads_of(process).len() > 1 { "process" } else { "rank" };
+    fn called(&self, process: Process) -> String {
+        let kind = if self.layout.threads_of(process).len() > 1 { "process" } else { "rank" };
         format!("{kind} {}", process.0)
     }
 }

@@ -1,4 +1,4 @@
-//! A counter that shows its value late: that of hardware, which somebody polls.
+//! A counter that shows its value late: the one of an HCA, which software polls.
 //!
 //! Readers of the counter of large RDMA operations see the value that it had a fixed time ago. What a
 //! process shares in memory is exact: other counters are read as they are.
@@ -14,14 +14,14 @@ use units::{Time, TimeDelta};
 
 /// The past of the counters that are seen late.
 #[derive(Clone, Debug, Default)]
-pub(in crate::timed) struct Stale {
+pub(super) struct DelayedCounters {
     lag: TimeDelta,
-    /// When each counter got which value; nothing is kept that nobody can see any more, but the last.
+    /// When each counter got which value; values that no reader can see any more are dropped, but the last.
     past: BTreeMap<Counter, VecDeque<(Time, u32)>>,
 }
 
-impl Stale {
-    pub(in crate::timed) const fn new(lag: TimeDelta) -> Self {
+impl DelayedCounters {
+    pub(super) const fn new(lag: TimeDelta) -> Self {
         Self { lag, past: BTreeMap::new() }
     }
 
@@ -30,7 +30,7 @@ impl Stale {
     }
 
     /// The counter has this value from `at` on.
-    pub(in crate::timed) fn changed(&mut self, counter: Counter, at: Time, value: u32) {
+    pub(super) fn changed(&mut self, counter: Counter, at: Time, value: u32) {
         if !self.is_late(counter) {
             return;
         }
@@ -40,8 +40,8 @@ impl Stale {
         past.insert(place, (at, value));
     }
 
-    /// What somebody who reads at `at` sees of counters that have these values.
-    pub(in crate::timed) fn seen(
+    /// The values that a reader sees at `at` of counters that have these values.
+    pub(super) fn seen(
         &mut self,
         counters: [Counter; ASKED],
         at: Time,
@@ -78,15 +78,15 @@ mod tests {
     fn the_counter_of_the_hca_is_seen_late_and_others_are_not() {
         let (hca, copies) = (Counter::Offloads(0), Counter::Copies(Process(0)));
         let asked = [copies, hca, Counter::Offloads(1)];
-        let mut stale = Stale::new(TimeDelta::from_ns(10));
+        let mut delayed = DelayedCounters::new(TimeDelta::from_ns(10));
         for (ns, value) in [(5, 1), (7, 2), (20, 1)] {
-            stale.changed(hca, at(ns), value);
-            stale.changed(copies, at(ns), 9);
+            delayed.changed(hca, at(ns), value);
+            delayed.changed(copies, at(ns), 9);
         }
         for (ns, seen) in [(14, 0), (15, 1), (16, 1), (17, 2), (29, 2), (30, 1), (99, 1)] {
-            assert_eq!(stale.seen(asked, at(ns), [9, 7, 3]), [9, seen, 0], "{ns} ns");
+            assert_eq!(delayed.seen(asked, at(ns), [9, 7, 3]), [9, seen, 0], "{ns} ns");
         }
-        let mut exact = Stale::new(TimeDelta::ZERO);
+        let mut exact = DelayedCounters::new(TimeDelta::ZERO);
         exact.changed(hca, at(5), 1);
         assert_eq!(exact.seen(asked, at(5), [9, 7, 3]), [9, 7, 3]);
     }

@@ -23,21 +23,18 @@
 //! mapped memory nor take them away, noticeable where a program uses such memory as a message buffer. Who
 //! has lines is known until the run ends, also of windows that were freed.
 
-use crate::account::Part;
-use crate::causes::Spent;
-use crate::monitors::buffers::Lends;
-use crate::timed::conductor::Timed;
+use std::collections::BTreeMap;
+
+use crate::timed::costs::Costs;
 use hardware::core::Place;
-use hardware::lines::Use;
+use hardware::lines::{Lines, Use};
 use mpi::rma::ticket_lock::TicketLock;
-use protocols::contract::Machine;
-use protocols::contract::Program;
 use protocols::contract::{Region, Space};
-use units::{Bytes, Time, TimeDelta};
+use units::{Time, TimeDelta};
 
 /// What a mutex is for.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub(in crate::timed) enum Which {
+enum Which {
     /// All of the memory of this name.
     Window(u32),
     /// The part of one rank.
@@ -46,114 +43,107 @@ pub(in crate::timed) enum Which {
 
 /// A mutex of memory that processes map.
 #[derive(Clone, Copy, Debug, Default)]
-pub(in crate::timed) struct Mutex {
+struct Mutex {
     free_at: Time,
     last: Option<Place>,
 }
 
-impl<M: Machine, P: Program<M>> Timed<M, P>
-where
-    M::Call: Lends,
-{
-    /// How long a core waits for the lines of memory, if processes map it.
-    pub(in crate::timed) fn fetch_mapped(
+/// Memory that several processes map: which core has its lines, and its mutexes.
+#[derive(Debug, Default)]
+pub(in crate::timed) struct Mapped {
+    mutexes: BTreeMap<Which, Mutex>,
+    /// By name of the memory.
+    lines: BTreeMap<u32, Lines>,
+}
+
+/// A mutex that a core is about to take.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::timed) struct Acquisition {
+    mutex: Which,
+    /// When it is free.
+    pub(in crate::timed) free_at: Time,
+    /// What taking it costs; without the line of its counters, where it has some.
+    pub(in crate::timed) taking: TimeDelta,
+    /// The lock whose counters it is taken by.
+    pub(in crate::timed) counters: Option<TicketLock>,
+}
+
+impl Mapped {
+    /// How long a core at `here` waits for the lines of memory, if processes map it.
+    #[inline]
+    pub(in crate::timed) fn fetch(
         &mut self,
-        thread: u32,
+        here: Place,
         region: Region,
         does: Use,
+        costs: &Costs,
     ) -> TimeDelta {
         let Space::Shared(name) = region.space else { return TimeDelta::ZERO };
+        self.fetch_lines(here.of_core(), name, region, does, costs)
+    }
+
+    #[inline(never)]
+    fn fetch_lines(
+        &mut self,
+        here: Place,
+        name: u32,
+        region: Region,
+        does: Use,
+        costs: &Costs,
+    ) -> TimeDelta {
         if region.len == 0 {
             return TimeDelta::ZERO;
         }
-        let here = self.actor(thread).placement.place.of_core();
-        let line = self.cx.costs.profile.cache.line.as_u64();
+        let line = costs.profile.cache.line.as_u64();
         let lines = region.offset / line..(region.offset + region.len).div_ceil(line);
-        let (costs, known) = (&self.cx.costs, self.memory.mapped.entry(name).or_default());
+        let known = self.lines.entry(name).or_default();
         let coming = known.reach(lines, (here, does), |there| costs.line_transfer(there, here));
         costs.lines_coming(coming)
     }
 
-    /// A copy needs lines of mapped memory, from `cursor` on: when they are there.
+    /// How long a core at `here` waits for the lines that a copy needs.
     #[inline]
-    pub(in crate::timed) fn copy_fetches(
+    pub(in crate::timed) fn fetch_for_copy(
         &mut self,
-        thread: u32,
+        here: Place,
         (from, to): (Region, Region),
-        (part, cursor): (Part, Time),
-    ) -> Time {
+        costs: &Costs,
+    ) -> TimeDelta {
         if !is_mapped(from) && !is_mapped(to) {
-            return cursor;
+            return TimeDelta::ZERO;
         }
-        let wait = self.fetch_mapped(thread, from, Use::Reads);
-        let wait = wait + self.fetch_mapped(thread, to, Use::Writes);
-        self.wait_for_lines(thread, wait, (part, cursor))
+        self.fetch(here, from, Use::Reads, costs) + self.fetch(here, to, Use::Writes, costs)
     }
 
-    /// The core stands still until lines are there: when they are. That is no work: outside the library
-    /// it is of [`Part::Outside`], inside of [`Part::Wait`].
-    pub(in crate::timed) fn wait_for_lines(
-        &mut self,
-        thread: u32,
-        wait: TimeDelta,
-        (part, cursor): (Part, Time),
-    ) -> Time {
-        if wait == TimeDelta::ZERO {
-            return cursor;
-        }
-        self.stand_still(thread, part, cursor, wait)
-    }
-
-    /// Who waits for lines takes no issue slots: threads of its core do not make it longer.
-    pub(in crate::timed) fn stand_still(
-        &mut self,
-        thread: u32,
-        part: Part,
-        cursor: Time,
-        wait: TimeDelta,
-    ) -> Time {
-        let end = self.actor(thread).work(part, cursor, wait);
-        self.note(|trail| trail.spent(thread, Spent::Line, cursor, end));
-        end
-    }
-
-    /// A core reads or changes elements of the memory `name`, in the part of `rank`, under a mutex, from
-    /// `cursor` on: when it has left again.
-    pub(in crate::timed) fn change_mapped(
-        &mut self,
-        thread: u32,
+    /// The mutex under which elements of the memory `name`, in the part of `rank`, are changed.
+    pub(in crate::timed) fn acquisition(
+        &self,
+        here: Place,
         (name, rank): (u32, u32),
-        (region, does): (Region, Use),
-        cursor: Time,
-    ) -> Time {
-        let here = self.actor(thread).placement.place.of_core();
-        let mutex = if self.cx.costs.profile.mpi.rma_mutex_each_rank {
-            Which::Rank(TicketLock { memory: name, rank })
-        } else {
-            Which::Window(name)
-        };
-        let Mutex { free_at, last } = self.memory.mutexes.get(&mutex).copied().unwrap_or_default();
+        costs: &Costs,
+    ) -> Acquisition {
+        let profile = &costs.profile;
+        let lock = TicketLock { memory: name, rank };
+        let each_rank = profile.mpi.rma_mutex_each_rank;
+        let mutex = if each_rank { Which::Rank(lock) } else { Which::Window(name) };
+        let Mutex { free_at, last } = self.mutexes.get(&mutex).copied().unwrap_or_default();
         let taking = match (mutex, last) {
-            (Which::Rank(lock), _) => {
-                self.fetch_state(thread, lock) + self.cx.costs.profile.coh.atomic_uncontended
+            (Which::Rank(_), _) => profile.coh.atomic_uncontended,
+            (Which::Window(_), Some(last)) if last != here.of_core() => {
+                costs.hand_over(last, here.of_core())
             }
-            (Which::Window(_), Some(last)) if last != here => self.cx.costs.hand_over(last, here),
-            (Which::Window(_), _) => self.cx.costs.profile.mpi.lock_uncontended,
+            (Which::Window(_), _) => profile.mpi.lock_uncontended,
         };
-        let begin = cursor.max(free_at);
-        self.actor(thread).account.add(Part::Lock, begin.since(cursor));
-        self.note(|trail| trail.spent(thread, Part::Lock.into(), cursor, begin));
-        let inside = self.charge(thread, Part::Lock, begin, taking);
-        let wait = self.fetch_mapped(thread, region, does);
-        let there = self.wait_for_lines(thread, wait, (Part::Wait, inside));
-        let changing = self.cx.costs.lone_copy(Bytes::new(region.len));
-        let end = self.charge(thread, Part::Copy, there, changing);
-        self.memory.mutexes.insert(mutex, Mutex { free_at: end, last: Some(here) });
-        end
+        Acquisition { mutex, free_at, taking, counters: each_rank.then_some(lock) }
+    }
+
+    /// A core has released a mutex.
+    pub(in crate::timed) fn release(&mut self, acquired: Acquisition, here: Place, at: Time) {
+        self.mutexes.insert(acquired.mutex, Mutex { free_at: at, last: Some(here.of_core()) });
     }
 }
 
 /// Whether memory is one that processes map.
-const fn is_mapped(region: Region) -> bool {
+pub(super) const fn is_mapped(region: Region) -> bool {
     matches!(region.space, Space::Shared(_))
 }

@@ -13,178 +13,157 @@
 //! at once comes to one after the other; several waiting cores read copies of it at once there. Noticeable
 //! with many ranks. What lies before the state of rank 0 is taken for whole lines.
 
-use crate::account::Part;
-use crate::monitors::buffers::Lends;
-use crate::timed::conductor::Timed;
-use crate::timed::event::Happening;
-use crate::timed::event::Phase;
+use std::collections::BTreeMap;
+
+use crate::timed::context::Context;
+use crate::timed::costs::Costs;
+use crate::timed::event::{Happening, Phase};
+use crate::timed::network::Arrival;
 use crate::timed::network::flight::Arrived;
+use crate::timed::slab::Slab;
 use crate::untimed::Choice;
 use hardware::core::Place;
 use mpi::rma::ticket_lock::TicketLock;
-use protocols::contract::Machine;
-use protocols::contract::Program;
-use protocols::contract::{ASKED, Change, Counter, Lane, Process, Token};
+use protocols::contract::{Counter, Lane, Process, Token};
 use units::{Time, TimeDelta};
+
+/// Lines of lock counters, and threads that wait for the value of one.
+#[derive(Debug, Default)]
+pub(in crate::timed) struct Waiters {
+    /// Which core has a line.
+    lines: BTreeMap<StateLine, Place>,
+    waiting: Vec<Waiter>,
+    /// Values that a core will see.
+    seen: Slab<Notice>,
+}
 
 /// A thread that waits for the value of a counter.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::timed) struct Watcher {
+struct Waiter {
     thread: u32,
+    place: Place,
     counter: Counter,
     value: u32,
-    sight: Sight,
+    notice: Notice,
 }
 
-/// Who sees it, and how it is told.
+/// The process that sees a value, and by which token.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::timed) struct Sight {
-    process: Process,
-    lane: Lane,
-    token: Token,
+pub(in crate::timed) struct Notice {
+    pub(in crate::timed) process: Process,
+    pub(in crate::timed) lane: Lane,
+    pub(in crate::timed) token: Token,
 }
 
 /// A line of what ranks keep for a window that they map: the name of its memory, and which line.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub(in crate::timed) struct StateLine(u32, u64);
+struct StateLine(u32, u64);
 
-impl Sight {
-    pub(in crate::timed) const fn process(&self) -> Process {
-        self.process
-    }
+fn line_of(lock: TicketLock, costs: &Costs) -> StateLine {
+    let profile = &costs.profile;
+    let first = profile.mpi.rma_rank_state.as_u64() * u64::from(lock.rank);
+    StateLine(lock.memory, first / profile.cache.line.as_u64())
 }
 
-impl<M: Machine, P: Program<M>> Timed<M, P>
-where
-    M::Call: Lends,
-{
-    /// A core changes a counter at `cursor`: when it has.
-    pub(in crate::timed) fn change_counter(
-        &mut self,
-        thread: u32,
-        (counter, change): (Counter, Change),
-        cursor: Time,
-    ) -> Time {
-        let value = self.memory.counters.change(counter, change, &mut self.cx.observers.violations);
-        self.memory.delayed.changed(counter, cursor, value);
-        let Counter::Lock(lock, _) = counter else {
-            return self.charge(thread, Part::Library, cursor, self.cx.costs.count());
-        };
-        let atomic = self.cx.costs.profile.coh.atomic_uncontended;
-        let cost = self.fetch_state(thread, lock) + atomic;
-        let end = self.charge(thread, Part::Lock, cursor, cost);
-        self.tell_watchers(thread, lock, end);
-        end
-    }
-
-    /// A core goes to counters that it will read: when they are there. The line of a lock is asked for
-    /// only then ([`Self::read_lock`]), since nobody may ask for it ahead of the clock.
-    pub(in crate::timed) fn go_to_counters(
-        &mut self,
-        thread: u32,
-        counters: [Counter; ASKED],
-        cursor: Time,
-    ) -> Time {
-        if let [Counter::Lock(..), ..] = counters {
-            return cursor;
-        }
-        let cost = self.cx.costs.line_of_node() * counters.len() as u64;
-        self.charge(thread, Part::Library, cursor, cost)
-    }
-
-    /// A core has read counters at `cursor`: when it goes on.
-    pub(in crate::timed) fn read_lock(
-        &mut self,
-        thread: u32,
-        counters: [Counter; ASKED],
-        cursor: Time,
-    ) -> Time {
-        let [Counter::Lock(lock, _), ..] = counters else { return cursor };
-        let cost = self.fetch_state(thread, lock);
-        self.charge(thread, Part::Lock, cursor, cost)
-    }
-
-    pub(in crate::timed) fn line_of_state(&self, lock: TicketLock) -> StateLine {
-        let profile = &self.cx.costs.profile;
-        let first = profile.mpi.rma_rank_state.as_u64() * u64::from(lock.rank);
-        StateLine(lock.memory, first / profile.cache.line.as_u64())
-    }
-
+impl Waiters {
     /// The line of a lock comes into the cache of a core: how long that takes.
-    pub(in crate::timed) fn fetch_state(&mut self, thread: u32, lock: TicketLock) -> TimeDelta {
-        let here = self.actor(thread).placement.place.of_core();
-        let line = self.line_of_state(lock);
-        match self.memory.lines.insert(line, here) {
-            Some(there) if there != here => self.cx.costs.line_transfer(there, here),
+    pub(in crate::timed) fn fetch(
+        &mut self,
+        here: Place,
+        lock: TicketLock,
+        costs: &Costs,
+    ) -> TimeDelta {
+        let here = here.of_core();
+        match self.lines.insert(line_of(lock, costs), here) {
+            Some(there) if there != here => costs.line_transfer(there, here),
             Some(_) | None => TimeDelta::ZERO,
         }
     }
 
-    /// A core waits for a value from `cursor` on.
-    pub(in crate::timed) fn watch_counter(
+    /// The core of `thread`, at `place`, waits for a value of a counter.
+    pub(in crate::timed) fn wait(
         &mut self,
-        thread: u32,
-        (counter, value, token): (Counter, u32, Token),
-        cursor: Time,
+        (thread, place): (u32, Place),
+        (counter, value): (Counter, u32),
+        notice: Notice,
     ) {
-        let (process, inner) = self.names(thread);
-        let lane = self.libraries[process.0 as usize].polls(inner).first;
-        let sight = Sight { process, lane, token };
-        if self.memory.counters.value(counter) == value {
-            self.will_see(thread, sight, cursor);
-        } else {
-            self.memory.waiters.push(Watcher { thread, counter, value, sight });
-        }
+        self.waiting.push(Waiter { thread, place, counter, value, notice });
     }
 
-    /// A number of a lock was changed by `thread` until `end`: those that wait look at it.
-    pub(in crate::timed) fn tell_watchers(&mut self, thread: u32, lock: TicketLock, end: Time) {
+    /// A number of a lock was changed by `thread` at `here` until `end`: those that wait look at it,
+    /// and see the value that `value` gives.
+    pub(in crate::timed) fn changed(
+        &mut self,
+        (thread, here): (u32, Place),
+        lock: TicketLock,
+        end: Time,
+        value: impl Fn(Counter) -> u32,
+        cx: &mut Context,
+    ) {
         let of_lock =
-            |one: &Watcher| matches!(one.counter, Counter::Lock(other, _) if other == lock);
-        let here = self.actor(thread).placement.place;
-        let waiting: Vec<Watcher> = self.memory.waiters.iter().copied().filter(of_lock).collect();
-        for watcher in waiting {
-            let there: Place = self.actor(watcher.thread).placement.place;
-            self.memory.lines.insert(self.line_of_state(lock), there.of_core());
-            if self.memory.counters.value(watcher.counter) == watcher.value {
-                self.memory.waiters.retain(|other| {
-                    other.sight.token != watcher.sight.token || other.thread != watcher.thread
+            |one: &Waiter| matches!(one.counter, Counter::Lock(other, _) if other == lock);
+        let waiting: Vec<Waiter> = self.waiting.iter().copied().filter(of_lock).collect();
+        for waiter in waiting {
+            self.lines.insert(line_of(lock, &cx.costs), waiter.place.of_core());
+            if value(waiter.counter) == waiter.value {
+                self.waiting.retain(|other| {
+                    other.notice.token != waiter.notice.token || other.thread != waiter.thread
                 });
-                let seen = end + self.cx.costs.line_transfer(here, there);
-                self.will_see(thread, watcher.sight, seen);
+                let seen = end + cx.costs.line_transfer(here, waiter.place);
+                self.will_see(thread, waiter.notice, seen, cx);
             }
         }
     }
 
-    /// The turn of a process has come, by what `thread` did: its core can see it at `at`.
-    pub(in crate::timed) fn will_see(&mut self, thread: u32, sight: Sight, at: Time) {
-        let id = self.memory.sights.insert(|| sight);
-        self.note(|trail| trail.calls_next(id, thread));
-        self.schedule(at, thread, Phase::Neighbour, Happening::Seen(id));
+    /// A process can see a value at `at`, by what `thread` did.
+    pub(in crate::timed) fn will_see(
+        &mut self,
+        thread: u32,
+        notice: Notice,
+        at: Time,
+        cx: &mut Context,
+    ) {
+        let id = self.seen.insert(|| notice);
+        cx.observers.trace(|trail| trail.calls_next(id, thread));
+        cx.schedule(at, thread, Phase::Neighbour, Happening::Seen(id));
     }
 
     /// A process has died: it looks at no line any more.
-    pub(in crate::timed) fn watches_no_more(&mut self, process: Process) {
-        self.memory.waiters.retain(|watcher| watcher.sight.process != process);
+    pub(in crate::timed) fn forget(&mut self, process: Process) {
+        self.waiting.retain(|waiter| waiter.notice.process != process);
     }
 
     /// Whether what can be seen now is for a process that died: then it is gone.
-    pub(in crate::timed) fn is_sight_of(&mut self, dead: Process, id: u32) -> bool {
-        let lost = self.memory.sights.get(id).process == dead;
+    pub(in crate::timed) fn is_lost(&mut self, dead: Process, id: u32, cx: &mut Context) -> bool {
+        let lost = self.seen.get(id).process == dead;
         if lost {
-            self.memory.sights.remove(id);
-            self.note(|trail| trail.is_not_seen(id));
+            self.seen.remove(id);
+            cx.observers.trace(|trail| trail.is_not_seen(id));
         }
         lost
     }
 
+    /// The process that will see a value.
+    pub(in crate::timed) fn process_of(&self, id: u32) -> Process {
+        self.seen.peek(id).process
+    }
+
     /// The line is there: the next poll meets it.
-    pub(in crate::timed) fn seen(&mut self, id: u32) {
-        let Sight { process, lane, token } = self.memory.sights.remove(id);
-        let (thread, now) =
-            (self.cx.layout.first_thread[process.0 as usize], self.cx.clock.simulation.now());
-        self.note(|trail| trail.sees_its_turn(id, thread, now));
-        self.record(|| Choice::Finish { process, token });
-        self.deliver(process, lane, Arrived::Seen(token));
+    pub(in crate::timed) fn see(&mut self, id: u32, cx: &mut Context) -> Arrival {
+        let Notice { process, lane, token } = self.seen.remove(id);
+        let (thread, now) = (cx.layout.first_of(process), cx.now());
+        cx.observers.trace(|trail| trail.sees_its_turn(id, thread, now));
+        cx.observers.record(|| Choice::Finish { process, token });
+        Arrival { process, lane, entry: Arrived::Seen(token) }
+    }
+
+    /// Threads that wait.
+    pub(in crate::timed) const fn waiting(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// Values that are about to be seen.
+    pub(in crate::timed) const fn under_way(&self) -> usize {
+        self.seen.len()
     }
 }

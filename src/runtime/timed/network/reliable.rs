@@ -20,26 +20,23 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use super::flight::{RELIABLE, token};
+use super::{Network, complete_after};
 use crate::faults::{Effect, Failure, Transport};
-use crate::monitors::buffers::Lends;
-use crate::timed::conductor::Timed;
-use crate::timed::context::FabricSchedule;
+use crate::outcome::{Ending, Tally};
+use crate::timed::context::Context;
 use crate::timed::event::Happening;
 use crate::timed::faults::Armed;
-use crate::timed::network::flight::RELIABLE;
-use crate::timed::network::flight::token;
 use crate::timed::slab::Slab;
 use hardware::fabric::{ConnId, PathId, Transfer};
 use hardware::reliable::{Answer, Receiver, Sender, Settings, Step};
 use hardware::topology::LinkId;
-use protocols::contract::Machine;
 use protocols::contract::Process;
-use protocols::contract::Program;
 use units::{Time, TimeDelta};
 
 /// All reliable connections of a run.
 #[derive(Debug)]
-pub(in crate::timed) struct Reliable {
+pub(super) struct Reliable {
     transport: Transport,
     /// By link: whether it may lose packets.
     unreliable: Vec<bool>,
@@ -48,6 +45,8 @@ pub(in crate::timed) struct Reliable {
     packets: Slab<Packet>,
     answers: Slab<(u32, Answer)>,
     steps: Vec<Step>,
+    /// What faults did.
+    tally: Tally,
 }
 
 /// A packet on the wire.
@@ -76,7 +75,7 @@ struct Connection {
     deadline: Option<Time>,
     ticking: bool,
     lost_on: Option<LinkId>,
-    /// One of its ends died: nobody sends again.
+    /// One of its ends died: no packet is sent again.
     silent: bool,
 }
 
@@ -99,7 +98,7 @@ struct Fate {
 }
 
 impl Reliable {
-    pub(in crate::timed) const fn new(transport: Transport, unreliable: Vec<bool>) -> Self {
+    pub(super) const fn new(transport: Transport, unreliable: Vec<bool>) -> Self {
         Self {
             transport,
             unreliable,
@@ -107,15 +106,20 @@ impl Reliable {
             packets: Slab::new(),
             answers: Slab::new(),
             steps: Vec::new(),
+            tally: Tally { lost: 0, duplicated: 0, late: 0, sent_again: 0 },
         }
     }
 
-    pub(in crate::timed) const fn transport(&self) -> Transport {
+    pub(super) const fn transport(&self) -> Transport {
         self.transport
     }
 
-    /// Nobody sends again what a process that died does not answer, nor does it.
-    pub(in crate::timed) fn silence(&mut self, process: Process) {
+    pub(super) const fn tally(&self) -> Tally {
+        self.tally
+    }
+
+    /// What a process that died does not answer is not sent again, and neither is what it sent.
+    pub(super) fn silence(&mut self, process: Process) {
         let all = self.connections.values_mut().flatten();
         for connection in all.filter(|one| one.from == process || one.to == process) {
             connection.silent = true;
@@ -156,56 +160,70 @@ fn fate(faults: &mut [Armed], links: &[LinkId]) -> Fate {
     fate
 }
 
-impl<M: Machine, P: Program<M>> Timed<M, P>
-where
-    M::Call: Lends,
-{
-    pub(in crate::timed) fn reliable(&mut self) -> &mut Reliable {
-        let faults = self.faults.as_mut().expect("reliable connections are of a fault plan");
-        faults.reliable.as_mut().expect("its links lose packets")
+/// What has come to the end of its way over lossy links.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::timed) struct Crossed {
+    /// A second copy, which a link has made: it comes first.
+    pub(in crate::timed) copy: Option<u32>,
+    /// When the packet comes, if a link holds it back.
+    pub(in crate::timed) late: Option<Time>,
+}
+
+/// What a receiving HCA makes of a packet.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::timed) struct Taken {
+    /// The flight whose last packet it was.
+    pub(in crate::timed) whole: Option<u32>,
+    connection: u32,
+    answer: Option<Answer>,
+}
+
+impl<K> Network<K> {
+    #[cold]
+    fn reliable(&mut self) -> &mut Reliable {
+        self.reliable.as_mut().expect("its links lose packets")
     }
 
     /// Takes a message, if the connection crosses links that lose packets.
-    pub(in crate::timed) fn send_reliably(
+    pub(super) fn send_reliably(
         &mut self,
         flight: u32,
         conn: ConnId,
         path: PathId,
+        cx: &mut Context,
     ) -> bool {
-        if !self.is_reliable(flight, conn) {
+        if self.reliable.is_none() || !self.is_reliable(flight, conn, cx) {
             return false;
         }
-        let bytes = self.network.flights.get(flight).bytes;
-        let packets = bytes.div_ceil(self.cx.costs.profile.hca.mtu.as_u64()).max(1);
-        let connection = self.reliable().connection(conn.0);
+        let bytes = self.flights.get(flight).bytes;
+        let packets = bytes.div_ceil(cx.costs.profile.hca.mtu.as_u64()).max(1);
+        let reliable = self.reliable();
+        let mut steps = std::mem::take(&mut reliable.steps);
+        let connection = reliable.connection(conn.0);
         let first = connection.sender.posted();
         let end = first + packets;
         connection.messages.push_back(Message { first, end, flight, path, bytes });
-        let mut steps = std::mem::take(&mut self.reliable().steps);
-        self.reliable().connection(conn.0).sender.post(packets, &mut steps);
+        connection.sender.post(packets, &mut steps);
         // What is posted now was not sent before.
-        self.take_steps(conn.0, steps, 0);
+        self.take_steps(conn.0, steps, 0, cx);
         true
     }
 
     /// Whether a connection is such a one; it is made at its first message.
-    pub(in crate::timed) fn is_reliable(&mut self, flight: u32, conn: ConnId) -> bool {
-        let Some(reliable) = self.faults.as_ref().and_then(|faults| faults.reliable.as_ref())
-        else {
-            return false;
-        };
+    fn is_reliable(&mut self, flight: u32, conn: ConnId, cx: &Context) -> bool {
+        let flight = self.flights.get(flight);
+        let (from, to) = (flight.from, flight.to.peer);
+        let reliable = self.reliable.as_mut().expect("looked at before");
         if let Some(known) = reliable.connections.get(&conn.0) {
             return known.is_some();
         }
-        let (from, to) =
-            (self.network.flights.get(flight).from, self.network.flights.get(flight).to.peer);
-        let (here, there) = (self.home(from), self.home(to));
-        let topology = self.network.cluster.topology();
+        let (here, there) = (cx.layout.home(from), cx.layout.home(to));
+        let topology = self.cluster.topology();
         let (way, back) =
             (topology.route(here.node, there.node), topology.route(there.node, here.node));
         let lossy = way.iter().chain(&back).any(|link| reliable.unreliable[link.0 as usize]);
         let settings = Settings::new(reliable.transport.retries);
-        let latency = self.network.cluster.reply_latency(here, there);
+        let latency = self.cluster.reply_latency(here, there);
         let connection = lossy.then(|| {
             Box::new(Connection {
                 from,
@@ -223,27 +241,27 @@ where
                 silent: false,
             })
         });
-        self.reliable().connections.insert(conn.0, connection);
+        reliable.connections.insert(conn.0, connection);
         lossy
     }
 
     /// Does what the sender wants; packets before `sent` were on the wire before.
-    pub(in crate::timed) fn take_steps(&mut self, number: u32, mut steps: Vec<Step>, sent: u64) {
+    fn take_steps(&mut self, number: u32, mut steps: Vec<Step>, sent: u64, cx: &mut Context) {
         for step in steps.drain(..) {
             match step {
-                Step::Transmit(packet) => self.transmit(number, packet, packet < sent),
-                Step::Arm => self.arm_timer(number),
+                Step::Transmit(packet) => self.transmit(number, packet, packet < sent, cx),
+                Step::Arm => self.arm_timer(number, cx),
                 Step::Disarm => self.reliable().connection(number).deadline = None,
-                Step::Acknowledged(packets) => self.acknowledged(number, packets),
-                Step::Failed(packet) => self.give_up(number, packet),
+                Step::Acknowledged(packets) => self.acknowledged(number, packets, cx),
+                Step::Failed(packet) => self.give_up(number, packet, cx),
             }
         }
         self.reliable().steps = steps;
     }
 
-    pub(in crate::timed) fn transmit(&mut self, number: u32, packet: u64, again: bool) {
-        let now = self.cx.clock.simulation.now();
-        let mtu = self.cx.costs.profile.hca.mtu.as_u64();
+    fn transmit(&mut self, number: u32, packet: u64, again: bool, cx: &mut Context) {
+        let now = cx.now();
+        let mtu = cx.costs.profile.hca.mtu.as_u64();
         let reliable = self.reliable();
         let connection = reliable.connection(number);
         if connection.silent {
@@ -253,121 +271,112 @@ where
         let bytes = (bytes - (packet - first) * mtu).min(mtu);
         let id = reliable.packets.insert(|| Packet { connection: number, number: packet });
         let transfer = Transfer { conn: ConnId(number), path, bytes, token: token(RELIABLE, id) };
-        if again && let Some(faults) = &mut self.faults {
-            faults.tally.sent_again += 1;
-        }
-        self.network.cluster.fabric.start(
-            now,
-            transfer,
-            &mut FabricSchedule(&mut self.cx.clock.simulation),
-        );
+        reliable.tally.sent_again += u64::from(again);
+        self.cluster.fabric.start(now, transfer, &mut cx.clock.of_devices());
     }
 
-    pub(in crate::timed) fn arm_timer(&mut self, number: u32) {
-        let at = self.cx.clock.simulation.now() + self.transport_timeout();
+    fn arm_timer(&mut self, number: u32, cx: &mut Context) {
+        let at = cx.now() + self.reliable().transport.timeout;
         let connection = self.reliable().connection(number);
         if connection.silent {
             return;
         }
         connection.deadline = Some(at);
         if !std::mem::replace(&mut connection.ticking, true) {
-            self.schedule_fault(at, Happening::Timer(number));
+            cx.clock.schedule_fault(at, Happening::Timer(number));
         }
     }
 
     /// An event looks at the timer of a connection.
-    pub(in crate::timed) fn timer(&mut self, number: u32) {
-        let now = self.cx.clock.simulation.now();
-        let connection = self.reliable().connection(number);
+    pub(in crate::timed) fn timer(&mut self, number: u32, cx: &mut Context) {
+        let reliable = self.reliable();
+        let mut steps = std::mem::take(&mut reliable.steps);
+        let connection = reliable.connection(number);
+        let sent = connection.sender.sent();
         match connection.deadline {
             None => connection.ticking = false,
-            Some(later) if later > now => self.schedule_fault(later, Happening::Timer(number)),
+            Some(later) if later > cx.now() => {
+                cx.clock.schedule_fault(later, Happening::Timer(number));
+            }
             Some(_) => {
                 connection.ticking = false;
                 connection.deadline = None;
-                let mut steps = std::mem::take(&mut self.reliable().steps);
-                let sender = &mut self.reliable().connection(number).sender;
-                let sent = sender.sent();
-                sender.time_out(&mut steps);
-                self.take_steps(number, steps, sent);
+                connection.sender.time_out(&mut steps);
             }
         }
+        self.take_steps(number, steps, sent, cx);
     }
 
-    /// A packet is at the end of its way, unless a link has lost it.
-    pub(in crate::timed) fn packet_crossed(&mut self, id: u32) {
-        let faults = self.faults.as_mut().expect("its connection is of a fault plan");
-        let reliable = faults.reliable.as_mut().expect("its connection is reliable");
-        let Packet { connection: number, .. } = *reliable.packets.get(id);
-        let there = &reliable.connections[&number].as_ref().expect("it is reliable").there;
-        let fate = fate(&mut faults.all, there);
+    /// A packet is at the end of its way, unless a link of the fault plan, `armed`, has lost it.
+    pub(in crate::timed) fn packet_crossed(
+        &mut self,
+        id: u32,
+        armed: &mut [Armed],
+        cx: &Context,
+    ) -> Option<Crossed> {
+        let reliable = self.reliable();
+        let packet = *reliable.packets.get(id);
+        let connection = reliable.connection(packet.connection);
+        let fate = fate(armed, &connection.there);
         if let Some(link) = fate.lost {
-            faults.tally.lost += 1;
+            connection.lost_on = Some(link);
+            reliable.tally.lost += 1;
             reliable.packets.remove(id);
-            reliable.connection(number).lost_on = Some(link);
-            return;
+            return None;
         }
-        if fate.twice {
-            faults.tally.duplicated += 1;
-            let copy = *reliable.packets.get(id);
-            let copy = reliable.packets.insert(|| copy);
-            self.packet_taken(copy);
-        }
-        if let Some(late) = fate.late {
-            self.faults.as_mut().expect("it is known").tally.late += 1;
-            let at = self.cx.clock.simulation.now() + late;
-            return self.schedule_fault(at, Happening::Late(id));
-        }
-        self.packet_taken(id);
+        reliable.tally.duplicated += u64::from(fate.twice);
+        reliable.tally.late += u64::from(fate.late.is_some());
+        let copy = fate.twice.then(|| reliable.packets.insert(|| packet));
+        Some(Crossed { copy, late: fate.late.map(|late| cx.now() + late) })
     }
 
-    /// A packet has come to the receiving HCA, late or not.
-    pub(in crate::timed) fn packet_taken(&mut self, id: u32) {
-        let dead = self.dead();
+    /// A packet has come to the receiving HCA, late or not, unless that is the one of `dead`.
+    pub(in crate::timed) fn packet_taken(
+        &mut self,
+        id: u32,
+        dead: Option<Process>,
+    ) -> Option<Taken> {
         let reliable = self.reliable();
         let Packet { connection: number, number: packet } = reliable.packets.remove(id);
         let connection = reliable.connection(number);
         if dead == Some(connection.to) {
-            return;
+            return None;
         }
         let settings = Settings::new(0);
         let verdict = connection.receiver.receive(settings.psn(packet));
         // An old packet of a message that was acknowledged, or one that came too early, ends here.
         let whole = verdict.taken.then(|| connection.message_of(packet));
-        let whole = whole.filter(|message| message.end == packet + 1);
-        if let Some(message) = whole {
-            self.note_lossy(message.flight);
-            self.arrive(message.flight);
-        }
-        if let Some(answer) = verdict.answer {
-            self.answer_packet(number, answer);
-        }
+        let whole = whole.filter(|message| message.end == packet + 1).map(|message| message.flight);
+        Some(Taken { whole, connection: number, answer: verdict.answer })
     }
 
     /// The receiver's HCA answers: over the wires, which may lose that as well.
-    pub(in crate::timed) fn answer_packet(&mut self, number: u32, answer: Answer) {
-        let faults = self.faults.as_mut().expect("its connection is of a fault plan");
-        let reliable = faults.reliable.as_mut().expect("its connection is reliable");
-        let connection = reliable.connections.get_mut(&number).and_then(Option::as_mut);
-        let connection = connection.expect("it is reliable");
-        let fate = fate(&mut faults.all, &connection.back);
+    pub(in crate::timed) fn answer_packet(
+        &mut self,
+        taken: Taken,
+        armed: &mut [Armed],
+        cx: &mut Context,
+    ) {
+        let Taken { connection: number, answer: Some(answer), .. } = taken else { return };
+        let reliable = self.reliable();
+        let connection = reliable.connection(number);
+        let fate = fate(armed, &connection.back);
         if let Some(link) = fate.lost {
-            faults.tally.lost += 1;
             connection.lost_on = Some(link);
+            reliable.tally.lost += 1;
             return;
         }
-        let at =
-            self.cx.clock.simulation.now() + connection.latency + fate.late.unwrap_or_default();
-        faults.tally.late += u64::from(fate.late.is_some());
-        faults.tally.duplicated += u64::from(fate.twice);
+        let at = cx.now() + connection.latency + fate.late.unwrap_or_default();
+        reliable.tally.late += u64::from(fate.late.is_some());
+        reliable.tally.duplicated += u64::from(fate.twice);
         for _ in 0..=u32::from(fate.twice) {
-            let id = self.reliable().answers.insert(|| (number, answer));
-            self.schedule_fault(at, Happening::Answer(id));
+            let id = reliable.answers.insert(|| (number, answer));
+            cx.clock.schedule_fault(at, Happening::Answer(id));
         }
     }
 
     /// An answer has come to the sending HCA.
-    pub(in crate::timed) fn answered_packet(&mut self, id: u32) {
+    pub(in crate::timed) fn answer_arrives(&mut self, id: u32, cx: &mut Context) {
         let reliable = self.reliable();
         let (number, answer) = reliable.answers.remove(id);
         if reliable.connection(number).silent {
@@ -377,31 +386,27 @@ where
         let sender = &mut reliable.connection(number).sender;
         let sent = sender.sent();
         sender.hear(answer, &mut steps);
-        self.take_steps(number, steps, sent);
+        self.take_steps(number, steps, sent, cx);
     }
 
-    /// All packets before number `packets` were acknowledged: completions that waited are told.
-    pub(in crate::timed) fn acknowledged(&mut self, number: u32, packets: u64) {
-        let mmio = self.cx.costs.profile.pcie.mmio_write;
+    /// All packets before number `packets` were acknowledged: completions that waited follow.
+    fn acknowledged(&mut self, number: u32, packets: u64, cx: &mut Context) {
+        let mmio = cx.costs.profile.pcie.mmio_write;
         let connection = self.reliable().connection(number);
         while connection.messages.front().is_some_and(|message| message.end <= packets) {
             connection.messages.pop_front();
         }
-        loop {
-            let connection = self.reliable().connection(number);
-            let due = connection.completions.front().is_some_and(|&(end, _)| end <= packets);
-            if !due {
-                return;
-            }
-            let from = connection.from;
-            let (_, flight) = connection.completions.pop_front().expect("it has a front");
-            self.completion_after(mmio, from, flight);
+        while let Some(&(end, flight)) = connection.completions.front()
+            && end <= packets
+        {
+            connection.completions.pop_front();
+            complete_after(mmio, connection.from, flight, cx);
         }
     }
 
     /// The completion of a flight that has arrived waits for its ACK; answers whether it does.
-    pub(in crate::timed) fn waits_for_ack(&mut self, conn: ConnId, flight: u32) -> bool {
-        let reliable = self.faults.as_mut().and_then(|faults| faults.reliable.as_mut());
+    pub(super) fn waits_for_ack(&mut self, conn: ConnId, flight: u32) -> bool {
+        let reliable = self.reliable.as_mut();
         let known = reliable.and_then(|reliable| reliable.connections.get_mut(&conn.0));
         let Some(connection) = known.and_then(Option::as_mut) else { return false };
         let taken = connection.receiver.taken();
@@ -409,14 +414,15 @@ where
         true
     }
 
-    pub(in crate::timed) fn give_up(&mut self, number: u32, packet: u64) {
-        let at = self.cx.clock.simulation.now();
+    fn give_up(&mut self, number: u32, packet: u64, cx: &mut Context) {
+        let at = cx.now();
         let tries = u32::from(self.reliable().transport.retries) + 1;
         let connection = self.reliable().connection(number);
         let (from, to) = (connection.from, connection.to);
         let link = connection.lost_on;
-        let link = link.map(|link| self.network.cluster.topology().link_name(link));
+        let link = link.map(|link| self.cluster.topology().link_name(link));
         let link = link.unwrap_or_else(|| "no link: packets were late".to_owned());
-        self.fail_by_fault(Failure::RetryExceeded { from, to, packet, tries, link, at });
+        let failure = Failure::RetryExceeded { from, to, packet, tries, link, at };
+        cx.end(Ending::Fault(failure));
     }
 }

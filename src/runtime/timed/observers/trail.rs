@@ -15,29 +15,14 @@
 //! Nothing of this is kept unless it is asked for ([`engine::Options`]), and nothing of a run
 //! depends on it.
 
-use crate::timed::network::flight::COPY;
-use crate::timed::network::flight::RELIABLE;
-use crate::timed::network::flight::token_of;
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::account::Part;
 use crate::causes::{Blocked, Message, Recorded, Spender, Spent};
-use crate::monitors::buffers::Lends;
-use crate::timed::conductor::Timed;
-use crate::timed::cores::actor::Entering;
-use crate::timed::event::Happening;
-use crate::timed::network::flight::Content;
-use crate::timed::network::flight::Flight;
-use crate::timed::network::flight::FlightKind;
-use crate::timed::slab::Slab;
 use crate::told::Words;
 use engine::causes::Keep;
 use engine::{Causes, Moment, Run, Tag};
 use hardware::fabric::{Leg, Stage, Told, WayName};
-use hardware::gpu::is_gpu_token;
-use protocols::contract::Machine;
-use protocols::contract::Program;
-use protocols::contract::{Awaited, Process, Thread, WaitSet};
+use protocols::contract::{Awaited, Process, Thread};
 use units::{Time, TimeDelta};
 
 /// How many of the longest waits are kept.
@@ -76,7 +61,7 @@ pub(in crate::timed) struct Trail {
     /// Messages that have arrived, and by flight those that are under way.
     messages: Option<(Vec<Message>, BTreeMap<u32, Message>)>,
     /// Events in words: the numbers of the first and the last of them.
-    pub(in crate::timed) told: Option<(u64, u64, Vec<Words>)>,
+    told: Option<(u64, u64, Vec<Words>)>,
 }
 
 /// The moments of a way after its first leg.
@@ -135,6 +120,23 @@ impl Trail {
             messages,
             told,
         }))
+    }
+
+    /// Whether the words of an event are asked for, by its number.
+    pub(in crate::timed) fn wants_words(&self, number: u64) -> bool {
+        self.told.as_ref().is_some_and(|(first, last, _)| (*first..=*last).contains(&number))
+    }
+
+    /// Keeps the words of an event.
+    pub(in crate::timed) fn keep_words(&mut self, words: Words) {
+        if let Some((.., all)) = &mut self.told {
+            all.push(words);
+        }
+    }
+
+    /// The words that were asked for.
+    pub(in crate::timed) fn take_words(&mut self) -> Vec<Words> {
+        self.told.take().map_or_else(Vec::new, |(.., words)| words)
     }
 
     fn strand(&mut self, thread: u32) -> &mut Strand {
@@ -236,7 +238,13 @@ impl Trail {
     }
 
     /// A flight begins at `now` with what lay in this entry of a channel.
-    fn launched_by_adapter(&mut self, id: u32, thread: u32, entry: u32, now: Time) {
+    pub(in crate::timed) fn launched_by_adapter(
+        &mut self,
+        id: u32,
+        thread: u32,
+        entry: u32,
+        now: Time,
+    ) {
         let cause = self.entries[entry as usize];
         let tag = self.tag(thread, Spent::Pace);
         let moment = self.causes.add(now, cause, tag);
@@ -276,6 +284,18 @@ impl Trail {
         end
     }
 
+    /// The fabric has moved the bytes of a thread's copy.
+    pub(in crate::timed) fn copied(&mut self, thread: u32, way: &Told<'_>) {
+        let last = self.threads[thread as usize].last;
+        self.strand(thread).last = self.along(last, way, None);
+    }
+
+    /// The fabric has delivered a flight that left `node`.
+    pub(in crate::timed) fn carried(&mut self, id: u32, way: &Told<'_>, node: u32) {
+        let last = self.flights[id as usize];
+        self.flights[id as usize] = self.along(last, way, Some(node));
+    }
+
     fn leg(&mut self, from: Moment, started: Time, leg: &Leg, node: Option<u32>) -> Moment {
         let pairs = node.map(|node| self.first_thread + count(self.threads.len()) + node);
         let waits = pairs.filter(|_| leg.stage == Stage::Order);
@@ -311,7 +331,13 @@ impl Trail {
 
     /// A poll has met an entry, or a pass has ended; the pass began at `since`, under a lock if
     /// `locked`.
-    fn polled(&mut self, thread: u32, entry: Option<u32>, turn: Option<Time>, now: Time) {
+    pub(in crate::timed) fn polled(
+        &mut self,
+        thread: u32,
+        entry: Option<u32>,
+        turn: Option<Time>,
+        now: Time,
+    ) {
         let Strand { last, outside, .. } = self.threads[thread as usize];
         let own = last.at();
         let cause = entry.map_or(Causes::BEGINNING, |entry| self.entries[entry as usize]);
@@ -340,14 +366,19 @@ impl Trail {
     }
 
     /// Whether the wait of a thread is among the longest.
-    fn is_long(&self, thread: u32) -> bool {
+    pub(in crate::timed) fn is_long(&self, thread: u32) -> bool {
         let waited = self.threads[thread as usize].waited;
         let full = self.waits.len() == WAITS;
         let least = self.waits.last().filter(|_| full).map_or(TimeDelta::ZERO, |wait| wait.waited);
         waited >= least
     }
 
-    fn keep_wait(&mut self, thread: u32, who: (Process, Thread), awaited: Awaited) {
+    pub(in crate::timed) fn keep_wait(
+        &mut self,
+        thread: u32,
+        who: (Process, Thread),
+        awaited: Awaited,
+    ) {
         let Awaited { operation, mut peers } = awaited;
         peers.sort_unstable();
         peers.dedup();
@@ -468,248 +499,6 @@ impl Trail {
     }
 }
 
-impl<M: Machine, P: Program<M>> Timed<M, P>
-where
-    M::Call: Lends,
-{
-    /// Notes causes from now on, if they are asked for.
-    pub(in crate::timed) fn keep_causes(&mut self, keep: Keep) {
-        self.cx.observers.trail =
-            Trail::new(keep, self.cx.clock.first_source, self.cores.actors.len());
-        if self.cx.observers.trail.is_some() {
-            self.network.cluster.fabric.watch();
-            for actor in &mut self.cores.actors {
-                actor.plain = false;
-            }
-        }
-    }
-
-    /// Notes something, where notes are kept.
-    #[inline]
-    pub(in crate::timed) fn note(&mut self, note: impl FnOnce(&mut Trail)) {
-        if let Some(trail) = &mut self.cx.observers.trail {
-            note(trail);
-        }
-    }
-
-    /// What an event ends, before it is handled.
-    #[cold]
-    pub(in crate::timed) fn note_event(&mut self, event: Happening) {
-        if self.cx.observers.trail.as_ref().is_some_and(|trail| trail.told.is_some()) {
-            self.tell(event);
-        }
-        let (id, spent) = match event {
-            Happening::Neighbour(id) => (id, Spent::Line),
-            Happening::Completed(id) => (id, Spent::Completion),
-            Happening::Held(id) => (id, Spent::Pace),
-            Happening::Atomic(id) => (id, Spent::Atomic),
-            Happening::Begin(thread) => {
-                let now = self.cx.clock.simulation.now();
-                return self.note(|trail| trail.until(thread, Spent::Start, now));
-            }
-            Happening::Fabric(_)
-            | Happening::Depart(_)
-            | Happening::ListEnd(_)
-            | Happening::CopyStart(_)
-            | Happening::Step(_)
-            | Happening::Notice(..)
-            | Happening::Touch(_)
-            | Happening::Pin(_)
-            | Happening::Pinned(..)
-            | Happening::Moved(_)
-            | Happening::Adapter(_)
-            | Happening::Retry(_)
-            | Happening::Lock(..)
-            | Happening::Seen(_)
-            | Happening::Ask(_)
-            | Happening::Fault(_)
-            | Happening::FaultEnd(_)
-            | Happening::Timer(_)
-            | Happening::Answer(_)
-            | Happening::Late(_)
-            | Happening::Gpu(_) => return,
-        };
-        let now = self.cx.clock.simulation.now();
-        let thread = self.cx.layout.first_thread[self.network.flights.get(id).from.0 as usize];
-        self.note(|trail| {
-            trail.flight_until(id, thread, spent, now);
-            if spent != Spent::Pace {
-                trail.delivers(id);
-            }
-        });
-    }
-
-    /// The fabric has delivered these: a flight, or a thread's copy.
-    pub(in crate::timed) fn note_ways(&mut self) {
-        let (Some(trail), flights) = (&mut self.cx.observers.trail, &mut self.network.flights)
-        else {
-            return;
-        };
-        for (delivery, way) in self.network.delivered.iter().zip(self.network.cluster.fabric.ways())
-        {
-            if is_gpu_token(delivery.token) {
-                continue;
-            }
-            let (kind, id) = token_of(delivery.token);
-            if kind == RELIABLE {
-                // A packet has no way of its own: see `note_lossy`.
-                continue;
-            }
-            if kind == COPY {
-                let last = trail.threads[id as usize].last;
-                let moved = trail.along(last, &way, None);
-                trail.strand(id).last = moved;
-            } else {
-                let last = trail.flights[id as usize];
-                let from = self.cx.layout.first_thread[flights.get(id).from.0 as usize];
-                let node = self.cores.actors[from as usize].placement.place.node;
-                trail.flights[id as usize] = trail.along(last, &way, Some(node));
-            }
-        }
-    }
-
-    /// A poll of a thread meets the head of `channel`, or its pass ends.
-    pub(in crate::timed) fn note_poll(&mut self, thread: u32, channel: Option<u32>) {
-        if self.cx.observers.trail.is_none() {
-            return;
-        }
-        let (process, inner) = self.names(thread);
-        let now = self.cx.clock.simulation.now();
-        let head = |channel| self.ports.pollers[process.0 as usize].head(channel);
-        let entry = channel.and_then(head);
-        let actor = &self.cores.actors[thread as usize];
-        let turn = actor.holds.map(|_| actor.position.since);
-        let trail = self.cx.observers.trail.as_mut().expect("it is there");
-        trail.polled(thread, entry, turn, now);
-        if entry.is_some()
-            && trail.is_long(thread)
-            && let Some(awaited) = self.libraries[process.0 as usize].awaits(inner)
-        {
-            debug_assert_eq!(
-                Some(&awaited),
-                self.libraries[process.0 as usize].waits(inner).and_then(WaitSet::first).as_ref(),
-                "the same, with and without words"
-            );
-            trail.keep_wait(thread, (process, inner), awaited);
-        }
-    }
-
-    /// A thread enters the library: with what its way in costs.
-    pub(in crate::timed) fn note_entry(
-        &mut self,
-        thread: u32,
-        what: &Entering<M>,
-        (part, at, inside): (Part, Time, Time),
-    ) {
-        let Some(trail) = &mut self.cx.observers.trail else { return };
-        match what {
-            // A turn that finds nothing is part of a wait.
-            Entering::Turn => return,
-            Entering::Call(_) => trail.calls(thread, at),
-            Entering::Take(_)
-            | Entering::Polled(_)
-            | Entering::Resume(_)
-            | Entering::Consult(..) => {}
-        }
-        trail.spent(thread, part.into(), at, inside);
-    }
-
-    /// Something leaves at `left`.
-    pub(in crate::timed) fn note_launch(&mut self, thread: u32, id: u32, left: Time) {
-        if self.cx.observers.trail.is_none() {
-            return;
-        }
-        self.note(|trail| trail.launched(id, thread));
-        self.note_message(id, left);
-    }
-
-    /// Something leaves an adapter now, because of what lay in this entry of a channel.
-    pub(in crate::timed) fn note_own_launch(&mut self, thread: u32, id: u32, entry: u32) {
-        if self.cx.observers.trail.is_none() {
-            return;
-        }
-        let now = self.cx.clock.simulation.now();
-        self.note(|trail| trail.launched_by_adapter(id, thread, entry, now));
-        self.note_message(id, now);
-    }
-
-    pub(in crate::timed) fn note_message(&mut self, id: u32, left: Time) {
-        let message = || {
-            let Flight { kind, from, to, bytes, .. } = self.network.flights.get(id);
-            let dma = matches!(kind, FlightKind::Write { .. } | FlightKind::ReadAnswer { .. });
-            let (from, to, bytes) = (*from, to.peer, *bytes);
-            let label = label_of::<M>(kind, &mut self.network.contents);
-            Message { from, to, label, bytes, left, came: left, dma }
-        };
-        let trail = self.cx.observers.trail.as_mut().expect("it is there");
-        trail.sends(id, message);
-    }
-
-    /// A flight is handed to the fabric: it may have waited until others of its queue pair had ended.
-    pub(in crate::timed) fn note_start(&mut self, id: u32) {
-        let now = self.cx.clock.simulation.now();
-        if let Some(trail) = &mut self.cx.observers.trail {
-            let thread = self.cx.layout.first_thread[self.network.flights.get(id).from.0 as usize];
-            trail.flight_until(id, thread, Spent::Pace, now);
-        }
-    }
-
-    /// All packets of a message have crossed links that lose some.
-    pub(in crate::timed) fn note_lossy(&mut self, id: u32) {
-        let now = self.cx.clock.simulation.now();
-        let from = self.network.flights.get(id).from;
-        let thread = self.cx.layout.first_thread[from.0 as usize];
-        self.note(|trail| {
-            trail.flight_until(id, thread, Spent::Lossy, now);
-            trail.delivers(id);
-        });
-    }
-
-    /// An HCA answers what is being delivered.
-    pub(in crate::timed) fn note_answer(&mut self, id: u32) {
-        let now = self.cx.clock.simulation.now();
-        if let Some(trail) = &mut self.cx.observers.trail {
-            let Flight { from, to, bytes, .. } = *self.network.flights.get(id);
-            trail.answers(id);
-            let label = "data".to_owned();
-            let (to, left, came) = (to.peer, now, now);
-            trail.sends(id, || Message { from, to, label, bytes, left, came, dma: true });
-        }
-    }
-
-    /// What the run leaves of it.
-    pub(in crate::timed) fn take_trail(&mut self) -> Option<Recorded> {
-        let trail = self.cx.observers.trail.take()?;
-        let resources = self.network.cluster.fabric.resources().iter();
-        let resources = resources.map(Spender::resource);
-        let threads =
-            self.cores.actors.iter().map(|actor| Spender::Thread(actor.process, actor.inner));
-        let nodes = self.cores.actors.iter().map(|actor| actor.placement.place.node + 1).max();
-        let pairs = (0..nodes.unwrap_or(0))
-            .map(|node| Spender::Device(format!("node {node} HCA queue pairs")));
-        Some(trail.recorded(resources.chain(threads).chain(pairs)))
-    }
-}
-
 fn count(threads: usize) -> u32 {
     u32::try_from(threads).expect("fewer than 2^32 threads")
-}
-
-/// What a flight is, in a word or two.
-pub(in crate::timed) fn label_of<M: Machine>(
-    kind: &FlightKind,
-    contents: &mut Slab<Content<M::Packet>>,
-) -> String {
-    let word = match kind {
-        FlightKind::Packet { content, .. } => return M::name_of(&contents.get(*content).packet),
-        FlightKind::Write { immediate: Some(content), .. } => {
-            return format!("write, {}", M::name_of(&contents.get(*content).packet));
-        }
-        FlightKind::Write { immediate: None, .. } => "write",
-        FlightKind::ReadRequest { .. } => "read request",
-        FlightKind::AtomicRequest { .. } => "atomic",
-        FlightKind::ReadAnswer { .. } => "data",
-        FlightKind::SendDone => "done",
-    };
-    word.to_owned()
 }
