@@ -18,8 +18,10 @@ use super::cores::actor::{Entering, State};
 use super::cores::polls::Met;
 use super::event::{Happening, Phase};
 use super::faults::Begun;
-use super::network::flight::{Arrived, COPY, Content, FlightKind, RELIABLE, token_of};
-use super::network::{Arrival, Crossed, Landing};
+use super::network::flight::{
+    Arrival, Arrived, COPY, Content, FlightKind, Landing, RELIABLE, token_of,
+};
+use super::network::reliable::Crossed;
 use super::ports::Found;
 use super::setup::Planted;
 use crate::account::Part;
@@ -120,7 +122,8 @@ where
     /// A packet is at the end of its way over links that may have lost it.
     fn packet_crossed(&mut self, id: u32) {
         let faults = self.faults.as_mut().expect("its connection is of a fault plan");
-        let crossed = self.network.packet_crossed(id, faults.armed(), &self.cx);
+        let (reliable, _) = self.network.reliable();
+        let crossed = reliable.packet_crossed(id, faults.armed(), &self.cx);
         let Some(Crossed { copy, late }) = crossed else { return };
         if let Some(copy) = copy {
             self.packet_taken(copy);
@@ -133,13 +136,14 @@ where
 
     /// A packet has come to the receiving HCA, late or not.
     pub(super) fn packet_taken(&mut self, id: u32) {
-        let Some(taken) = self.network.packet_taken(id, self.dead()) else { return };
+        let dead = self.dead();
+        let Some(taken) = self.network.reliable().0.packet_taken(id, dead) else { return };
         if let Some(flight) = taken.whole {
             self.network.trace_leg(flight, Spent::Lossy, true, &mut self.cx);
             self.arrive(flight);
         }
         let faults = self.faults.as_mut().expect("its connection is of a fault plan");
-        self.network.answer_packet(taken, faults.armed(), &mut self.cx);
+        self.network.reliable().0.answer_packet(taken, faults.armed(), &mut self.cx);
     }
 
     /// Something arrives on a lane of a process: the threads that poll it will meet it.

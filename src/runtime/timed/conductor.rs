@@ -323,8 +323,14 @@ where
             }
             Happening::Fault(fault) => self.begin_fault(fault),
             Happening::FaultEnd(fault) => self.end_fault(fault),
-            Happening::Timer(connection) => self.network.timer(connection, &mut self.cx),
-            Happening::Answer(answer) => self.network.answer_arrives(answer, &mut self.cx),
+            Happening::Timer(connection) => {
+                let (reliable, cluster) = self.network.reliable();
+                reliable.timer(connection, cluster, &mut self.cx);
+            }
+            Happening::Answer(answer) => {
+                let (reliable, cluster) = self.network.reliable();
+                reliable.answer_arrives(answer, cluster, &mut self.cx);
+            }
             Happening::Late(packet) => self.packet_taken(packet),
             Happening::Adapter(thread) => self.adapter_takes(thread),
         }

@@ -11,8 +11,7 @@ use std::sync::Arc;
 
 use super::context::Context;
 use super::event::{Happening, Phase};
-use super::network::Arrival;
-use super::network::flight::Arrived;
+use super::network::flight::{Arrival, Arrived};
 use super::slab::Slab;
 use crate::device::operations::Operations;
 use crate::memory::Memories;

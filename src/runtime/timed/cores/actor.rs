@@ -11,54 +11,54 @@ use units::{Bytes, Time, TimeDelta};
 
 /// One thread of the job.
 #[derive(Debug)]
-pub(in crate::timed) struct Actor<M: Machine, P> {
-    pub(in crate::timed) process: Process,
-    pub(in crate::timed) inner: Thread,
+pub(crate) struct Actor<M: Machine, P> {
+    pub(crate) process: Process,
+    pub(crate) inner: Thread,
     /// Whether nothing but its own polls can tell it anything: see [`super::Cores`].
     pub(super) alone: bool,
     /// Whether its work takes what it takes, and no observer notes it.
     pub(super) plain: bool,
     pub(super) placement: Placement,
-    pub(in crate::timed) program: P,
-    pub(in crate::timed) state: State,
+    pub(crate) program: P,
+    pub(crate) state: State,
     /// The load, store or copy that its program waits for.
-    pub(in crate::timed) access: Option<Next<M::Call>>,
+    pub(crate) access: Option<Next<M::Call>>,
     /// What it wants to do once it has the lock.
-    pub(in crate::timed) entering: Option<Entering<M>>,
+    pub(crate) entering: Option<Entering<M>>,
     /// The lock that it holds, and since when.
-    pub(in crate::timed) holds: Option<(Guard, Time)>,
-    pub(in crate::timed) list: Vec<ActionOf<M>>,
+    pub(crate) holds: Option<(Guard, Time)>,
+    pub(crate) list: Vec<ActionOf<M>>,
     /// The next action of `list`.
-    pub(in crate::timed) next: usize,
+    pub(crate) next: usize,
     /// Where the list is cut into steps that others can tell apart.
-    pub(in crate::timed) cut: Cut,
+    pub(crate) cut: Cut,
     /// Whether the list ends with the return of this thread's own call.
-    pub(in crate::timed) returns: bool,
+    pub(crate) returns: bool,
     /// What its list ends with.
-    pub(in crate::timed) after: After,
+    pub(crate) after: After,
     /// The counters that it asks for last.
-    pub(in crate::timed) asked: [Counter; ASKED],
+    pub(crate) asked: [Counter; ASKED],
     /// What its call returns, once its list is over.
-    pub(in crate::timed) reply: Option<M::Reply>,
+    pub(crate) reply: Option<M::Reply>,
     /// The packet that it took last: the way back, and its channel.
-    pub(in crate::timed) taken: Option<(Route, u32)>,
+    pub(crate) taken: Option<(Route, u32)>,
     /// Channels whose receive buffers are given back when the list is over.
-    pub(in crate::timed) reposts: Vec<u32>,
-    pub(in crate::timed) polls: Polls,
+    pub(crate) reposts: Vec<u32>,
+    pub(crate) polls: Polls,
     /// The copy that memory carries: its bytes, and when it began.
-    pub(in crate::timed) copying: (Bytes, Time),
+    pub(crate) copying: (Bytes, Time),
     /// Since when it has had nothing to do.
-    pub(in crate::timed) since: Time,
+    pub(crate) since: Time,
     /// Since when it waits for a lock.
-    pub(in crate::timed) queued: Time,
+    pub(crate) queued: Time,
     /// When it began.
-    pub(in crate::timed) born: Time,
-    pub(in crate::timed) account: Account,
+    pub(crate) born: Time,
+    pub(crate) account: Account,
 }
 
 /// What a thread does.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(in crate::timed) enum State {
+pub(crate) enum State {
     /// Not begun, or between two steps of the program.
     Program,
     /// Outside the library.
@@ -77,7 +77,7 @@ pub(in crate::timed) enum State {
 
 /// What a list ends with.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(in crate::timed) enum After {
+pub(crate) enum After {
     /// The call goes on: it returns or polls.
     Nothing,
     /// A pass of a test.
@@ -90,7 +90,7 @@ pub(in crate::timed) enum After {
 
 /// What a thread enters the library for.
 #[derive(Debug)]
-pub(in crate::timed) enum Entering<M: Machine> {
+pub(crate) enum Entering<M: Machine> {
     /// A call of its program.
     Call(M::Call),
     /// The head of a channel.
@@ -106,7 +106,7 @@ pub(in crate::timed) enum Entering<M: Machine> {
 }
 
 impl<M: Machine> Entering<M> {
-    pub(in crate::timed) const fn entry(&self) -> Entry<'_, M::Call> {
+    pub(crate) const fn entry(&self) -> Entry<'_, M::Call> {
         match self {
             Self::Call(call) => Entry::Call(call),
             Self::Take(_) => Entry::Packet,
@@ -118,7 +118,7 @@ impl<M: Machine> Entering<M> {
 }
 
 impl<M: Machine, P> Actor<M, P> {
-    pub(in crate::timed) fn new(
+    pub(crate) fn new(
         (process, inner): (Process, Thread),
         alone: bool,
         placement: Placement,
@@ -153,28 +153,28 @@ impl<M: Machine, P> Actor<M, P> {
         }
     }
 
-    pub(in crate::timed) fn ended(&self) -> bool {
+    pub(crate) fn ended(&self) -> bool {
         self.state == State::Ended
     }
 
     /// Whether it waits to be created, or for the end of others.
-    pub(in crate::timed) fn waits_for_threads(&self) -> bool {
+    pub(crate) fn waits_for_threads(&self) -> bool {
         matches!(self.state, State::Program | State::Joining)
     }
 
     /// Whether its work takes what it takes, whenever it is done.
-    pub(in crate::timed) fn is_undisturbed(&self) -> bool {
+    pub(crate) fn is_undisturbed(&self) -> bool {
         self.placement.is_undisturbed()
     }
 
-    pub(in crate::timed) const fn placement(&self) -> &Placement {
+    pub(crate) const fn placement(&self) -> &Placement {
         &self.placement
     }
 
     /// `work` of this core that begins at `cursor`, with what the operating system takes.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "two additions, where there is no noise")]
-    pub(in crate::timed) fn work(&mut self, part: Part, cursor: Time, work: TimeDelta) -> Time {
+    pub(crate) fn work(&mut self, part: Part, cursor: Time, work: TimeDelta) -> Time {
         if self.placement.is_undisturbed() {
             self.account.add(part, work);
             return cursor + work;
@@ -194,7 +194,7 @@ impl<M: Machine, P> Actor<M, P> {
     }
 
     /// Reads it where work begins: see `Timed::prefetch`.
-    pub(in crate::timed) fn prefetch(&self) -> u64 {
+    pub(crate) fn prefetch(&self) -> u64 {
         let account = self.account.of(Part::Library).as_ps() ^ self.account.entries;
         let list = self.placement.core ^ usize::from(self.entering.is_some());
         let ends = u64::from(self.reply.is_some()) ^ self.since.as_ps() ^ self.born.as_ps();
@@ -202,7 +202,7 @@ impl<M: Machine, P> Actor<M, P> {
     }
 
     /// Reads it where it polls.
-    pub(in crate::timed) fn prefetch_polls(&self) -> u64 {
+    pub(crate) fn prefetch_polls(&self) -> u64 {
         self.polls.prefetch() ^ self.since.as_ps()
     }
 }

@@ -4,16 +4,16 @@ use protocols::contract::Action;
 
 /// Empty lists, for the next threads that work.
 #[derive(Debug)]
-pub(in crate::timed) struct Lists<P, R>(Vec<Vec<Action<P, R>>>);
+pub(crate) struct Lists<P, R>(Vec<Vec<Action<P, R>>>);
 
 impl<P, R> Lists<P, R> {
-    pub(in crate::timed) const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self(Vec::new())
     }
 
     /// An empty list gets room, if it has none.
     #[inline]
-    pub(in crate::timed) fn lend(&mut self, list: &mut Vec<Action<P, R>>) {
+    pub(crate) fn lend(&mut self, list: &mut Vec<Action<P, R>>) {
         debug_assert!(list.is_empty(), "a list is worked through before the next input");
         if list.capacity() == 0
             && let Some(room) = self.0.pop()
@@ -26,7 +26,7 @@ impl<P, R> Lists<P, R> {
     /// Takes a list back, without its actions.
     ///
     /// Most own nothing, and are let go one by one: a list that is cleared asks each of them by a call.
-    pub(in crate::timed) fn give_back(&mut self, mut list: Vec<Action<P, R>>) {
+    pub(crate) fn give_back(&mut self, mut list: Vec<Action<P, R>>) {
         while let Some(action) = list.last() {
             if may_own(action) {
                 list.truncate(list.len() - 1);

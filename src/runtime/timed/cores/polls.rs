@@ -15,7 +15,7 @@ use units::{Time, TimeDelta};
 
 /// Polls of a thread: what it polls, from where on, and what it will meet.
 #[derive(Debug, Default)]
-pub(in crate::timed) struct Polls {
+pub(crate) struct Polls {
     /// The pass that a test asked for, or that ends with the lock; without one it polls for ever.
     pass: Option<Pass>,
     position: Position,
@@ -47,7 +47,7 @@ struct Position {
 
 /// What a notice found.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::timed) enum Met {
+pub(crate) enum Met {
     /// The channel holds an entry.
     Channel(u32),
     /// The pass of a test is over.
@@ -57,7 +57,7 @@ pub(in crate::timed) enum Met {
 impl Polls {
     /// The channels of its present call.
     #[inline]
-    pub(in crate::timed) fn look(&mut self, polled: Polled) {
+    pub(crate) fn look(&mut self, polled: Polled) {
         self.polled = polled;
         if !polled.contains(self.position.channel) {
             self.position.channel = polled.first;
@@ -65,24 +65,24 @@ impl Polls {
     }
 
     /// A test asks for one pass over the channels.
-    pub(in crate::timed) const fn begin_test(&mut self, token: Token) {
+    pub(crate) const fn begin_test(&mut self, token: Token) {
         self.pass = Some(Pass { token: Some(token), left: self.polled.len });
     }
 
     /// A turn under a lock begins: one pass, unless it is part of a test's.
-    pub(in crate::timed) fn begin_turn(&mut self) {
+    pub(crate) fn begin_turn(&mut self) {
         self.pass.get_or_insert(Pass { token: None, left: self.polled.len });
     }
 
     /// A turn under a lock has found nothing: how long it took until `at`.
-    pub(in crate::timed) fn end_turn(&mut self, at: Time) -> TimeDelta {
+    pub(crate) fn end_turn(&mut self, at: Time) -> TimeDelta {
         (self.pass, self.notice_at) = (None, None);
         at.since(self.position.since)
     }
 
     /// Only the pass of a test goes on when a list is over.
     #[inline]
-    pub(in crate::timed) fn end_list(&mut self) {
+    pub(crate) fn end_list(&mut self) {
         if !self.is_test() {
             self.pass = None;
         }
@@ -90,19 +90,19 @@ impl Polls {
 
     /// Whether it makes the pass that a test asked for.
     #[inline]
-    pub(in crate::timed) fn is_test(&self) -> bool {
+    pub(crate) fn is_test(&self) -> bool {
         self.pass.is_some_and(|pass| pass.token.is_some())
     }
 
     /// Whether its polls come to an end.
     #[inline]
-    pub(in crate::timed) const fn is_pass(&self) -> bool {
+    pub(crate) const fn is_pass(&self) -> bool {
         self.pass.is_some()
     }
 
     /// It polls from `at` on: when it meets something or ends; `None` while it is parked until
     /// something arrives, or another thread ends the call.
-    pub(in crate::timed) fn begin(&mut self, at: Time, port: &Port) -> Option<Time> {
+    pub(crate) fn begin(&mut self, at: Time, port: &Port) -> Option<Time> {
         self.position.since = at;
         self.notice_at = None;
         let polled = self.polled;
@@ -122,7 +122,7 @@ impl Polls {
 
     /// It will meet something, or end, at `at`: the generation of the event, or `None` where the end of
     /// a turn that finds nothing is a step of its lock.
-    pub(in crate::timed) fn plan(&mut self, at: Time) -> Option<u32> {
+    pub(crate) fn plan(&mut self, at: Time) -> Option<u32> {
         self.notice_at = Some(at);
         if self.target.is_none() && self.pass.is_some_and(|pass| pass.token.is_none()) {
             return None;
@@ -132,37 +132,37 @@ impl Polls {
     }
 
     /// What was planned is void: its thread does something else.
-    pub(in crate::timed) const fn stop(&mut self) {
+    pub(crate) const fn stop(&mut self) {
         self.generation += 1;
         self.notice_at = None;
     }
 
     /// Whether a notice is the one that was planned last.
     #[inline]
-    pub(in crate::timed) const fn is_of(&self, generation: u32) -> bool {
+    pub(crate) const fn is_of(&self, generation: u32) -> bool {
         self.generation == generation
     }
 
     /// Since when it polls.
     #[inline]
-    pub(in crate::timed) const fn since(&self) -> Time {
+    pub(crate) const fn since(&self) -> Time {
         self.position.since
     }
 
     /// The channel that it will poll next.
-    pub(in crate::timed) const fn channel(&self) -> u32 {
+    pub(crate) const fn channel(&self) -> u32 {
         self.position.channel
     }
 
     /// The channel that its notice is about.
     #[inline]
-    pub(in crate::timed) const fn target(&self) -> Option<u32> {
+    pub(crate) const fn target(&self) -> Option<u32> {
         self.target
     }
 
     /// How long it polled until `now`: before its last pass, for nothing, and in that.
     #[inline]
-    pub(in crate::timed) fn spent(&self, now: Time) -> (TimeDelta, TimeDelta) {
+    pub(crate) fn spent(&self, now: Time) -> (TimeDelta, TimeDelta) {
         let spent = now.since(self.position.since);
         let last = spent.min(self.polled.cost * u64::from(self.polled.len));
         (spent - last, last)
@@ -170,7 +170,7 @@ impl Polls {
 
     /// What it meets: it goes on behind that.
     #[inline]
-    pub(in crate::timed) fn meet(&mut self) -> Met {
+    pub(crate) fn meet(&mut self) -> Met {
         self.notice_at = None;
         let polled = self.polled;
         let Some(channel) = self.target else {
@@ -186,7 +186,7 @@ impl Polls {
     }
 
     /// Something reaches a channel at `now`: when it is met, if that is earlier than what was planned.
-    pub(in crate::timed) fn arrives(&mut self, channel: u32, now: Time) -> Option<Time> {
+    pub(crate) fn arrives(&mut self, channel: u32, now: Time) -> Option<Time> {
         let polled = self.polled;
         if !polled.contains(channel) {
             return None;
@@ -217,13 +217,13 @@ impl Polls {
     }
 
     /// All its moments come so much later.
-    pub(in crate::timed) fn shift(&mut self, by: TimeDelta) {
+    pub(crate) fn shift(&mut self, by: TimeDelta) {
         self.position.since += by;
         self.notice_at = self.notice_at.map(|at| at + by);
     }
 
     /// Reads where a pass begins: see `Timed::prefetch`.
-    pub(in crate::timed) fn prefetch(&self) -> u64 {
+    pub(crate) fn prefetch(&self) -> u64 {
         u64::from(self.position.channel ^ self.polled.len ^ self.generation)
     }
 }

@@ -43,7 +43,7 @@ pub(super) struct Steps {
 
 /// A step of a lock.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::timed) enum Step {
+pub(crate) enum Step {
     /// A turn of polling ends, which has found nothing.
     Turn,
     /// The free lock reaches a thread that waits.
@@ -102,7 +102,7 @@ impl Steps {
 /// twice as many steps each time (Brent), so that it will lie on the cycle, and short cycles end
 /// the search early.
 #[derive(Debug, Default)]
-pub(in crate::timed) struct Search {
+pub(crate) struct Search {
     steps: u32,
     at: Time,
     state: Vec<u64>,

@@ -50,7 +50,7 @@ struct Mutex {
 
 /// Memory that several processes map: which core has its lines, and its mutexes.
 #[derive(Debug, Default)]
-pub(in crate::timed) struct Mapped {
+pub(crate) struct Mapped {
     mutexes: BTreeMap<Which, Mutex>,
     /// By name of the memory.
     lines: BTreeMap<u32, Lines>,
@@ -58,20 +58,20 @@ pub(in crate::timed) struct Mapped {
 
 /// A mutex that a core is about to take.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::timed) struct Acquisition {
+pub(crate) struct Acquisition {
     mutex: Which,
     /// When it is free.
-    pub(in crate::timed) free_at: Time,
+    pub(crate) free_at: Time,
     /// What taking it costs; without the line of its counters, where it has some.
-    pub(in crate::timed) taking: TimeDelta,
+    pub(crate) taking: TimeDelta,
     /// The lock whose counters it is taken by.
-    pub(in crate::timed) counters: Option<TicketLock>,
+    pub(crate) counters: Option<TicketLock>,
 }
 
 impl Mapped {
     /// How long a core at `here` waits for the lines of memory, if processes map it.
     #[inline]
-    pub(in crate::timed) fn fetch(
+    pub(crate) fn fetch(
         &mut self,
         here: Place,
         region: Region,
@@ -103,7 +103,7 @@ impl Mapped {
 
     /// How long a core at `here` waits for the lines that a copy needs.
     #[inline]
-    pub(in crate::timed) fn fetch_for_copy(
+    pub(crate) fn fetch_for_copy(
         &mut self,
         here: Place,
         (from, to): (Region, Region),
@@ -116,7 +116,7 @@ impl Mapped {
     }
 
     /// The mutex under which elements of the memory `name`, in the part of `rank`, are changed.
-    pub(in crate::timed) fn acquisition(
+    pub(crate) fn acquisition(
         &self,
         here: Place,
         (name, rank): (u32, u32),
@@ -138,7 +138,7 @@ impl Mapped {
     }
 
     /// A core has released a mutex.
-    pub(in crate::timed) fn release(&mut self, acquired: Acquisition, here: Place, at: Time) {
+    pub(crate) fn release(&mut self, acquired: Acquisition, here: Place, at: Time) {
         self.mutexes.insert(acquired.mutex, Mutex { free_at: at, last: Some(here.of_core()) });
     }
 }

@@ -46,7 +46,7 @@ struct PeerCopying {
 
 /// What copies between processes share.
 #[derive(Debug)]
-pub(in crate::timed) struct PeerCopies {
+pub(crate) struct PeerCopies {
     kernel: Kernel,
     /// By process whose pages are pinned.
     pinning: BTreeMap<Process, Pinning>,
@@ -61,7 +61,7 @@ pub(in crate::timed) struct PeerCopies {
 }
 
 impl PeerCopies {
-    pub(in crate::timed) const fn new(kernel: Kernel) -> Self {
+    pub(crate) const fn new(kernel: Kernel) -> Self {
         Self {
             kernel,
             pinning: BTreeMap::new(),
@@ -73,7 +73,7 @@ impl PeerCopies {
     }
 
     /// Declaring a buffer for the neighbours: what it costs its owner.
-    pub(in crate::timed) fn expose(&self, profile: &Profile, region: Region) -> TimeDelta {
+    pub(crate) fn expose(&self, profile: &Profile, region: Region) -> TimeDelta {
         match self.kernel {
             Kernel::Cma | Kernel::Xpmem => TimeDelta::ZERO,
             Kernel::Knem => {
@@ -126,7 +126,7 @@ impl PeerCopies {
 
     /// The core of `thread` begins to copy between its process `me` and a neighbour: what the call
     /// takes.
-    pub(in crate::timed) fn begin(
+    pub(crate) fn begin(
         &mut self,
         thread: u32,
         (me, peer): (Process, Process),
@@ -140,13 +140,13 @@ impl PeerCopies {
     }
 
     /// The core is busy with the copy until then.
-    pub(in crate::timed) fn is_busy_until(&mut self, thread: u32, until: Time) {
+    pub(crate) fn is_busy_until(&mut self, thread: u32, until: Time) {
         self.copying(thread).since = until;
     }
 
     /// Whether the core of a thread copies from or into a neighbour.
     #[inline]
-    pub(in crate::timed) fn is_copying(&self, thread: u32) -> bool {
+    pub(crate) fn is_copying(&self, thread: u32) -> bool {
         !self.under_way.is_empty() && self.under_way.contains_key(&thread)
     }
 
@@ -155,7 +155,7 @@ impl PeerCopies {
     }
 
     /// The next batch of pages is to be pinned; answers whether it must wait for that.
-    pub(in crate::timed) fn pin(&mut self, thread: u32, cx: &mut Context) -> bool {
+    pub(crate) fn pin(&mut self, thread: u32, cx: &mut Context) -> bool {
         let copying = *self.copying(thread);
         let profile = &cx.costs.profile;
         let page_cost = match self.kernel {
@@ -183,17 +183,12 @@ impl PeerCopies {
     }
 
     /// Whether others have joined or left since the end of a pinning was computed.
-    pub(in crate::timed) fn is_old_pin(&self, owner: Process, generation: u32) -> bool {
+    pub(crate) fn is_old_pin(&self, owner: Process, generation: u32) -> bool {
         self.pinning.get(&owner).is_none_or(|pinning| !pinning.is_of(generation))
     }
 
     /// Pages of `owner` may be pinned: the threads whose batch is.
-    pub(in crate::timed) fn pinned(
-        &mut self,
-        owner: Process,
-        generation: u32,
-        cx: &mut Context,
-    ) -> Vec<u32> {
+    pub(crate) fn pinned(&mut self, owner: Process, generation: u32, cx: &mut Context) -> Vec<u32> {
         let growth = cx.costs.profile.cma.contention_per_reader;
         let pinning = self.pinning.get_mut(&owner).expect("armed for this process");
         let ended = pinning.ended(cx.now(), generation, growth);
@@ -205,7 +200,7 @@ impl PeerCopies {
 
     /// The bytes of the batch whose pages are pinned are to be moved by the core at `place`: first
     /// those that the last cache before memory holds, then the rest.
-    pub(in crate::timed) fn begin_batch(&mut self, thread: u32, place: Place, profile: &Profile) {
+    pub(crate) fn begin_batch(&mut self, thread: u32, place: Place, profile: &Profile) {
         let copying = *self.copying(thread);
         let batch = copying.left().min(batch_bytes(profile));
         let parts = copying.sides.map(|(who, region)| (who, region.part(copying.moved, batch)));
@@ -218,7 +213,7 @@ impl PeerCopies {
 
     /// What is moved next of a batch: what the cache holds, or else what it does not; `None` where
     /// the batch is over.
-    pub(in crate::timed) fn next_part(
+    pub(crate) fn next_part(
         &mut self,
         thread: u32,
         place: Place,
@@ -239,7 +234,7 @@ impl PeerCopies {
     }
 
     /// A batch is over: answers whether the copy is.
-    pub(in crate::timed) fn ends(&mut self, thread: u32) -> bool {
+    pub(crate) fn ends(&mut self, thread: u32) -> bool {
         let ends = self.copying(thread).left() == 0;
         if ends {
             self.under_way.remove(&thread);
@@ -248,7 +243,7 @@ impl PeerCopies {
     }
 
     /// How long a core was busy with what memory or a lock decides; it counts anew from `now`.
-    pub(in crate::timed) fn busy_until(&mut self, thread: u32, now: Time) -> TimeDelta {
+    pub(crate) fn busy_until(&mut self, thread: u32, now: Time) -> TimeDelta {
         let since = std::mem::replace(&mut self.copying(thread).since, now);
         now.since(since)
     }
@@ -256,9 +251,9 @@ impl PeerCopies {
 
 /// What a core moves in one go.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::timed) struct CopyPart {
-    pub(in crate::timed) copy: CoreCopy,
-    pub(in crate::timed) bytes: u64,
+pub(crate) struct CopyPart {
+    pub(crate) copy: CoreCopy,
+    pub(crate) bytes: u64,
 }
 
 /// The last cache before memory of a core, and its size.

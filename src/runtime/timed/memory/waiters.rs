@@ -18,8 +18,7 @@ use std::collections::BTreeMap;
 use crate::timed::context::Context;
 use crate::timed::costs::Costs;
 use crate::timed::event::{Happening, Phase};
-use crate::timed::network::Arrival;
-use crate::timed::network::flight::Arrived;
+use crate::timed::network::flight::{Arrival, Arrived};
 use crate::timed::slab::Slab;
 use crate::untimed::Choice;
 use hardware::core::Place;
@@ -29,7 +28,7 @@ use units::{Time, TimeDelta};
 
 /// Lines of lock counters, and threads that wait for the value of one.
 #[derive(Debug, Default)]
-pub(in crate::timed) struct Waiters {
+pub(crate) struct Waiters {
     /// Which core has a line.
     lines: BTreeMap<StateLine, Place>,
     waiting: Vec<Waiter>,
@@ -49,10 +48,10 @@ struct Waiter {
 
 /// The process that sees a value, and by which token.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::timed) struct Notice {
-    pub(in crate::timed) process: Process,
-    pub(in crate::timed) lane: Lane,
-    pub(in crate::timed) token: Token,
+pub(crate) struct Notice {
+    pub(crate) process: Process,
+    pub(crate) lane: Lane,
+    pub(crate) token: Token,
 }
 
 /// A line of what ranks keep for a window that they map: the name of its memory, and which line.
@@ -67,12 +66,7 @@ fn line_of(lock: TicketLock, costs: &Costs) -> StateLine {
 
 impl Waiters {
     /// The line of a lock comes into the cache of a core: how long that takes.
-    pub(in crate::timed) fn fetch(
-        &mut self,
-        here: Place,
-        lock: TicketLock,
-        costs: &Costs,
-    ) -> TimeDelta {
+    pub(crate) fn fetch(&mut self, here: Place, lock: TicketLock, costs: &Costs) -> TimeDelta {
         let here = here.of_core();
         match self.lines.insert(line_of(lock, costs), here) {
             Some(there) if there != here => costs.line_transfer(there, here),
@@ -81,7 +75,7 @@ impl Waiters {
     }
 
     /// The core of `thread`, at `place`, waits for a value of a counter.
-    pub(in crate::timed) fn wait(
+    pub(crate) fn wait(
         &mut self,
         (thread, place): (u32, Place),
         (counter, value): (Counter, u32),
@@ -92,7 +86,7 @@ impl Waiters {
 
     /// A number of a lock was changed by `thread` at `here` until `end`: those that wait look at it,
     /// and see the value that `value` gives.
-    pub(in crate::timed) fn changed(
+    pub(crate) fn changed(
         &mut self,
         (thread, here): (u32, Place),
         lock: TicketLock,
@@ -116,25 +110,19 @@ impl Waiters {
     }
 
     /// A process can see a value at `at`, by what `thread` did.
-    pub(in crate::timed) fn will_see(
-        &mut self,
-        thread: u32,
-        notice: Notice,
-        at: Time,
-        cx: &mut Context,
-    ) {
+    pub(crate) fn will_see(&mut self, thread: u32, notice: Notice, at: Time, cx: &mut Context) {
         let id = self.seen.insert(|| notice);
         cx.observers.trace(|trail| trail.calls_next(id, thread));
         cx.schedule(at, thread, Phase::Neighbour, Happening::Seen(id));
     }
 
     /// A process has died: it looks at no line any more.
-    pub(in crate::timed) fn forget(&mut self, process: Process) {
+    pub(crate) fn forget(&mut self, process: Process) {
         self.waiting.retain(|waiter| waiter.notice.process != process);
     }
 
     /// Whether what can be seen now is for a process that died: then it is gone.
-    pub(in crate::timed) fn is_lost(&mut self, dead: Process, id: u32, cx: &mut Context) -> bool {
+    pub(crate) fn is_lost(&mut self, dead: Process, id: u32, cx: &mut Context) -> bool {
         let lost = self.seen.get(id).process == dead;
         if lost {
             self.seen.remove(id);
@@ -144,12 +132,12 @@ impl Waiters {
     }
 
     /// The process that will see a value.
-    pub(in crate::timed) fn process_of(&self, id: u32) -> Process {
+    pub(crate) fn process_of(&self, id: u32) -> Process {
         self.seen.peek(id).process
     }
 
     /// The line is there: the next poll meets it.
-    pub(in crate::timed) fn see(&mut self, id: u32, cx: &mut Context) -> Arrival {
+    pub(crate) fn see(&mut self, id: u32, cx: &mut Context) -> Arrival {
         let Notice { process, lane, token } = self.seen.remove(id);
         let (thread, now) = (cx.layout.first_of(process), cx.now());
         cx.observers.trace(|trail| trail.sees_its_turn(id, thread, now));
@@ -158,12 +146,12 @@ impl Waiters {
     }
 
     /// Threads that wait.
-    pub(in crate::timed) const fn waiting(&self) -> usize {
+    pub(crate) const fn waiting(&self) -> usize {
         self.waiting.len()
     }
 
     /// Values that are about to be seen.
-    pub(in crate::timed) const fn under_way(&self) -> usize {
+    pub(crate) const fn under_way(&self) -> usize {
         self.seen.len()
     }
 }

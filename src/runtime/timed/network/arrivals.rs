@@ -5,40 +5,18 @@
 //! receiver-not-ready pauses.
 
 use super::Network;
-use super::flight::{Arrived, Flight, FlightKind};
+use super::flight::{Arrival, Arrived, Flight, FlightKind, Landing};
 use crate::memory::{Memories, Parcel};
 use crate::timed::context::Context;
 use crate::timed::event::{Happening, Phase};
 use crate::untimed::Choice;
 use hardware::cluster::Posting;
 use hardware::fabric::ConnId;
-use protocols::contract::{Lane, Machine, Process, Region, Route, Token, Via};
-
-/// What joins a channel of a process.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::timed) struct Arrival {
-    pub(in crate::timed) process: Process,
-    pub(in crate::timed) lane: Lane,
-    pub(in crate::timed) entry: Arrived,
-}
-
-/// What has to happen because a flight has arrived.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::timed) enum Landing {
-    /// Nothing that a process could meet now.
-    Quiet,
-    /// A packet joins a channel.
-    Packet(Arrival),
-    /// A write has changed memory: its immediate data takes a receive buffer, then it is completed.
-    Written { immediate: Option<u32>, flight: u32 },
-    /// A read, or an atomic, has changed the memory of `reader`: its connection may begin the next one,
-    /// then it is completed.
-    Read { reader: Process, owner: Route, flight: u32 },
-}
+use protocols::contract::{Machine, Process, Region, Route, Token, Via};
 
 impl<K> Network<K> {
     /// A flight has reached the memory, or the HCA, of its receiver.
-    pub(in crate::timed) fn arrive<M: Machine>(
+    pub(crate) fn arrive<M: Machine>(
         &mut self,
         id: u32,
         memories: &mut Memories,
@@ -124,7 +102,7 @@ impl<K> Network<K> {
     }
 
     /// The immediate data of a write takes a receive buffer.
-    pub(in crate::timed) fn immediate_arrives(
+    pub(crate) fn immediate_arrives(
         &mut self,
         id: u32,
         content: u32,
@@ -136,7 +114,7 @@ impl<K> Network<K> {
 
     /// The pause is over: what found no receive buffer arrives now, one packet with each call, until no
     /// buffer is left.
-    pub(in crate::timed) fn retry(&mut self, channel: u32, cx: &mut Context) -> Option<Arrival> {
+    pub(crate) fn retry(&mut self, channel: u32, cx: &mut Context) -> Option<Arrival> {
         let now = cx.now();
         let open = self.channels.of_mut(channel);
         let (from, to) = (open.sender(), open.to());
@@ -187,7 +165,7 @@ impl<K> Network<K> {
     }
 
     /// The atomic unit has changed an element: the old one goes back.
-    pub(in crate::timed) fn answer_atomic<M: Machine>(
+    pub(crate) fn answer_atomic<M: Machine>(
         &mut self,
         id: u32,
         memories: &mut Memories,
@@ -235,7 +213,7 @@ impl<K> Network<K> {
     }
 
     /// A read of `reader` from `owner` has ended: the next one may begin.
-    pub(in crate::timed) fn next_read(&mut self, reader: Process, owner: Route, cx: &mut Context) {
+    pub(crate) fn next_read(&mut self, reader: Process, owner: Route, cx: &mut Context) {
         let channel = self.channel(reader, owner, cx);
         if let Some(id) = self.channels.of_mut(channel).end_read() {
             let flight = self.flights.get(id);
@@ -246,7 +224,7 @@ impl<K> Network<K> {
     }
 
     /// The completion of an RDMA operation, or of a signalled send, is in host memory.
-    pub(in crate::timed) fn completed(&mut self, id: u32, cx: &mut Context) -> Arrival {
+    pub(crate) fn completed(&mut self, id: u32, cx: &mut Context) -> Arrival {
         let flight = self.flights.remove(id);
         let (process, lane, token) = match flight.kind {
             FlightKind::Write { token, .. } => (flight.from, flight.to.own, token),

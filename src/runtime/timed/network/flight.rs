@@ -3,27 +3,27 @@
 use crate::memory::Parcel;
 use hardware::cluster::Posting;
 use mpi::rma::update::Effect;
-use protocols::contract::{Process, Region, Route, Token, Via};
+use protocols::contract::{Lane, Process, Region, Route, Token, Via};
 
 /// Something that is under way between two processes.
 #[derive(Clone, Debug)]
-pub(in crate::timed) struct Flight {
-    pub(in crate::timed) kind: FlightKind,
-    pub(in crate::timed) from: Process,
+pub(crate) struct Flight {
+    pub(crate) kind: FlightKind,
+    pub(crate) from: Process,
     /// Where to, and the lanes.
-    pub(in crate::timed) to: Route,
+    pub(crate) to: Route,
     /// Index of the channel from `from` to `to`.
-    pub(in crate::timed) channel: u32,
-    pub(in crate::timed) bytes: u64,
+    pub(crate) channel: u32,
+    pub(crate) bytes: u64,
     /// Whether the sender's HCA was asked for a completion.
-    pub(in crate::timed) signalled: bool,
+    pub(crate) signalled: bool,
     /// How it is posted, while the queue pair's rate holds it back.
-    pub(in crate::timed) held: Option<Posting>,
+    pub(crate) held: Option<Posting>,
 }
 
 #[derive(Clone, Debug)]
 #[repr(u8)]
-pub(in crate::timed) enum FlightKind {
+pub(crate) enum FlightKind {
     Packet {
         content: u32,
         via: Via,
@@ -58,7 +58,7 @@ pub(in crate::timed) enum FlightKind {
 /// What a thread's poll can take.
 #[derive(Clone, Copy, Debug)]
 #[repr(u8)]
-pub(in crate::timed) enum Arrived {
+pub(crate) enum Arrived {
     Packet {
         /// The way back.
         from: Route,
@@ -76,32 +76,54 @@ pub(in crate::timed) enum Arrived {
     SendDone,
 }
 
+/// What joins a channel of a process.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrival {
+    pub(crate) process: Process,
+    pub(crate) lane: Lane,
+    pub(crate) entry: Arrived,
+}
+
+/// What has to happen because a flight has arrived.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Landing {
+    /// Nothing that a process could meet now.
+    Quiet,
+    /// A packet joins a channel.
+    Packet(Arrival),
+    /// A write has changed memory: its immediate data takes a receive buffer, then it is completed.
+    Written { immediate: Option<u32>, flight: u32 },
+    /// A read, or an atomic, has changed the memory of `reader`: its connection may begin the next one,
+    /// then it is completed.
+    Read { reader: Process, owner: Route, flight: u32 },
+}
+
 /// What a packet carries: it stays in one place from its departure until a poll takes it.
 #[derive(Clone, Debug)]
-pub(in crate::timed) struct Content<P> {
-    pub(in crate::timed) packet: P,
-    pub(in crate::timed) parcel: Option<Parcel>,
+pub(crate) struct Content<P> {
+    pub(crate) packet: P,
+    pub(crate) parcel: Option<Parcel>,
     /// Bytes of a queue of shared memory that it lies in; `None`: its payload lies elsewhere.
-    pub(in crate::timed) slots: Option<u32>,
+    pub(crate) slots: Option<u32>,
 }
 
 /// Kinds of fabric tokens: a flight, or a thread's copy.
-pub(in crate::timed) const TRANSFER: u64 = 0;
-pub(in crate::timed) const COPY: u64 = 1;
-pub(in crate::timed) const RELIABLE: u64 = 2;
+pub(crate) const TRANSFER: u64 = 0;
+pub(crate) const COPY: u64 = 1;
+pub(crate) const RELIABLE: u64 = 2;
 
-pub(in crate::timed) const fn token(kind: u64, id: u32) -> u64 {
+pub(crate) const fn token(kind: u64, id: u32) -> u64 {
     kind << 32 | id as u64
 }
 
 /// Kind and id of a token.
-pub(in crate::timed) fn token_of(token: u64) -> (u64, u32) {
+pub(crate) fn token_of(token: u64) -> (u64, u32) {
     let id = u32::try_from(token & u64::from(u32::MAX)).expect("masked to 32 bits");
     (token >> 32, id)
 }
 
 impl Flight {
-    pub(in crate::timed) const fn send_done(from: Process, to: Route, channel: u32) -> Self {
+    pub(crate) const fn send_done(from: Process, to: Route, channel: u32) -> Self {
         Self {
             kind: FlightKind::SendDone,
             from,

@@ -11,7 +11,7 @@
 mod arrivals;
 mod channels;
 pub(super) mod flight;
-mod reliable;
+pub(super) mod reliable;
 
 use super::context::Context;
 use super::event::{Happening, Phase};
@@ -20,7 +20,6 @@ use crate::causes::{Message, Spender, Spent};
 use crate::faults::{Failure, Transport};
 use crate::memory::Parcel;
 use crate::outcome::{Ending, Tally, Used};
-pub(super) use arrivals::{Arrival, Landing};
 use channels::Channels;
 use flight::{COPY, Content, Flight, FlightKind, RELIABLE, TRANSFER, token, token_of};
 use hardware::cluster::{Cluster, Posting};
@@ -30,7 +29,6 @@ use hardware::fabric::{
 };
 use hardware::gpu::is_gpu_token;
 use protocols::contract::{Process, Route, Via};
-pub(super) use reliable::Crossed;
 use reliable::Reliable;
 use units::{Time, TimeDelta};
 
@@ -113,6 +111,12 @@ impl<K> Network<K> {
 
     pub(super) const fn rnr(&self) -> u64 {
         self.rnr
+    }
+
+    /// Queue pairs over links that lose packets, and what they send by.
+    pub(super) fn reliable(&mut self) -> (&mut Reliable, &mut Cluster) {
+        let reliable = self.reliable.as_mut().expect("its links lose packets");
+        (reliable, &mut self.cluster)
     }
 
     /// What faults did to packets.
@@ -490,8 +494,12 @@ impl<K> Network<K> {
     }
 
     fn send(&mut self, id: u32, conn: ConnId, path: PathId, bytes: u64, cx: &mut Context) {
-        if self.faulty && self.send_reliably(id, conn, path, cx) {
-            return;
+        if let Some(reliable) = &mut self.reliable {
+            let Flight { from, to, .. } = *self.flights.get(id);
+            let message = (from, to.peer, bytes);
+            if reliable.send(id, message, (conn, path), &mut self.cluster, cx) {
+                return;
+            }
         }
         if cx.prefetches {
             std::hint::black_box(self.cluster.fabric.touch(conn, path));
@@ -552,7 +560,10 @@ impl<K> Network<K> {
     /// What has arrived is completed at its sender when it is acknowledged.
     pub(super) fn complete(&mut self, id: u32, cx: &mut Context) {
         let Flight { from, to, channel, .. } = *self.flights.get(id);
-        if self.faulty && self.waits_for_ack(self.connection(channel), id) {
+        let conn = self.connection(channel);
+        if let Some(reliable) = &mut self.reliable
+            && reliable.waits_for_ack(conn, id)
+        {
             return;
         }
         let delay = self.cluster.acknowledgement(cx.layout.home(from), cx.layout.home(to.peer));

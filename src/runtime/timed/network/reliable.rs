@@ -21,13 +21,13 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::flight::{RELIABLE, token};
-use super::{Network, complete_after};
 use crate::faults::{Effect, Failure, Transport};
 use crate::outcome::{Ending, Tally};
 use crate::timed::context::Context;
-use crate::timed::event::Happening;
+use crate::timed::event::{Happening, Phase};
 use crate::timed::faults::Armed;
 use crate::timed::slab::Slab;
+use hardware::cluster::Cluster;
 use hardware::fabric::{ConnId, PathId, Transfer};
 use hardware::reliable::{Answer, Receiver, Sender, Settings, Step};
 use hardware::topology::LinkId;
@@ -36,7 +36,7 @@ use units::{Time, TimeDelta};
 
 /// All reliable connections of a run.
 #[derive(Debug)]
-pub(super) struct Reliable {
+pub(crate) struct Reliable {
     transport: Transport,
     /// By link: whether it may lose packets.
     unreliable: Vec<bool>,
@@ -162,68 +162,65 @@ fn fate(faults: &mut [Armed], links: &[LinkId]) -> Fate {
 
 /// What has come to the end of its way over lossy links.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::timed) struct Crossed {
+pub(crate) struct Crossed {
     /// A second copy, which a link has made: it comes first.
-    pub(in crate::timed) copy: Option<u32>,
+    pub(crate) copy: Option<u32>,
     /// When the packet comes, if a link holds it back.
-    pub(in crate::timed) late: Option<Time>,
+    pub(crate) late: Option<Time>,
 }
 
 /// What a receiving HCA makes of a packet.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::timed) struct Taken {
+pub(crate) struct Taken {
     /// The flight whose last packet it was.
-    pub(in crate::timed) whole: Option<u32>,
+    pub(crate) whole: Option<u32>,
     connection: u32,
     answer: Option<Answer>,
 }
 
-impl<K> Network<K> {
-    #[cold]
-    fn reliable(&mut self) -> &mut Reliable {
-        self.reliable.as_mut().expect("its links lose packets")
-    }
-
+impl Reliable {
     /// Takes a message, if the connection crosses links that lose packets.
-    pub(super) fn send_reliably(
+    pub(super) fn send(
         &mut self,
         flight: u32,
-        conn: ConnId,
-        path: PathId,
+        (from, to, bytes): (Process, Process, u64),
+        (conn, path): (ConnId, PathId),
+        cluster: &mut Cluster,
         cx: &mut Context,
     ) -> bool {
-        if self.reliable.is_none() || !self.is_reliable(flight, conn, cx) {
+        if !self.is_reliable((from, to), conn, cluster, cx) {
             return false;
         }
-        let bytes = self.flights.get(flight).bytes;
         let packets = bytes.div_ceil(cx.costs.profile.hca.mtu.as_u64()).max(1);
-        let reliable = self.reliable();
-        let mut steps = std::mem::take(&mut reliable.steps);
-        let connection = reliable.connection(conn.0);
+        let mut steps = std::mem::take(&mut self.steps);
+        let connection = self.connection(conn.0);
         let first = connection.sender.posted();
         let end = first + packets;
         connection.messages.push_back(Message { first, end, flight, path, bytes });
         connection.sender.post(packets, &mut steps);
         // What is posted now was not sent before.
-        self.take_steps(conn.0, steps, 0, cx);
+        self.take_steps(conn.0, steps, 0, cluster, cx);
         true
     }
 
     /// Whether a connection is such a one; it is made at its first message.
-    fn is_reliable(&mut self, flight: u32, conn: ConnId, cx: &Context) -> bool {
-        let flight = self.flights.get(flight);
-        let (from, to) = (flight.from, flight.to.peer);
-        let reliable = self.reliable.as_mut().expect("looked at before");
-        if let Some(known) = reliable.connections.get(&conn.0) {
+    fn is_reliable(
+        &mut self,
+        (from, to): (Process, Process),
+        conn: ConnId,
+        cluster: &Cluster,
+        cx: &Context,
+    ) -> bool {
+        if let Some(known) = self.connections.get(&conn.0) {
             return known.is_some();
         }
         let (here, there) = (cx.layout.home(from), cx.layout.home(to));
-        let topology = self.cluster.topology();
+        let topology = cluster.topology();
         let (way, back) =
             (topology.route(here.node, there.node), topology.route(there.node, here.node));
-        let lossy = way.iter().chain(&back).any(|link| reliable.unreliable[link.0 as usize]);
-        let settings = Settings::new(reliable.transport.retries);
-        let latency = self.cluster.reply_latency(here, there);
+        let lossy = way.iter().chain(&back).any(|link| self.unreliable[link.0 as usize]);
+        let settings = Settings::new(self.transport.retries);
+        let latency = cluster.reply_latency(here, there);
         let connection = lossy.then(|| {
             Box::new(Connection {
                 from,
@@ -241,43 +238,56 @@ impl<K> Network<K> {
                 silent: false,
             })
         });
-        reliable.connections.insert(conn.0, connection);
+        self.connections.insert(conn.0, connection);
         lossy
     }
 
     /// Does what the sender wants; packets before `sent` were on the wire before.
-    fn take_steps(&mut self, number: u32, mut steps: Vec<Step>, sent: u64, cx: &mut Context) {
+    fn take_steps(
+        &mut self,
+        number: u32,
+        mut steps: Vec<Step>,
+        sent: u64,
+        cluster: &mut Cluster,
+        cx: &mut Context,
+    ) {
         for step in steps.drain(..) {
             match step {
-                Step::Transmit(packet) => self.transmit(number, packet, packet < sent, cx),
+                Step::Transmit(packet) => self.transmit(number, packet, packet < sent, cluster, cx),
                 Step::Arm => self.arm_timer(number, cx),
-                Step::Disarm => self.reliable().connection(number).deadline = None,
+                Step::Disarm => self.connection(number).deadline = None,
                 Step::Acknowledged(packets) => self.acknowledged(number, packets, cx),
-                Step::Failed(packet) => self.give_up(number, packet, cx),
+                Step::Failed(packet) => self.give_up(number, packet, cluster, cx),
             }
         }
-        self.reliable().steps = steps;
+        self.steps = steps;
     }
 
-    fn transmit(&mut self, number: u32, packet: u64, again: bool, cx: &mut Context) {
+    fn transmit(
+        &mut self,
+        number: u32,
+        packet: u64,
+        again: bool,
+        cluster: &mut Cluster,
+        cx: &mut Context,
+    ) {
         let now = cx.now();
         let mtu = cx.costs.profile.hca.mtu.as_u64();
-        let reliable = self.reliable();
-        let connection = reliable.connection(number);
+        let connection = self.connection(number);
         if connection.silent {
             return;
         }
         let Message { first, path, bytes, .. } = connection.message_of(packet);
         let bytes = (bytes - (packet - first) * mtu).min(mtu);
-        let id = reliable.packets.insert(|| Packet { connection: number, number: packet });
+        let id = self.packets.insert(|| Packet { connection: number, number: packet });
         let transfer = Transfer { conn: ConnId(number), path, bytes, token: token(RELIABLE, id) };
-        reliable.tally.sent_again += u64::from(again);
-        self.cluster.fabric.start(now, transfer, &mut cx.clock.of_devices());
+        self.tally.sent_again += u64::from(again);
+        cluster.fabric.start(now, transfer, &mut cx.clock.of_devices());
     }
 
     fn arm_timer(&mut self, number: u32, cx: &mut Context) {
-        let at = cx.now() + self.reliable().transport.timeout;
-        let connection = self.reliable().connection(number);
+        let at = cx.now() + self.transport.timeout;
+        let connection = self.connection(number);
         if connection.silent {
             return;
         }
@@ -288,10 +298,9 @@ impl<K> Network<K> {
     }
 
     /// An event looks at the timer of a connection.
-    pub(in crate::timed) fn timer(&mut self, number: u32, cx: &mut Context) {
-        let reliable = self.reliable();
-        let mut steps = std::mem::take(&mut reliable.steps);
-        let connection = reliable.connection(number);
+    pub(crate) fn timer(&mut self, number: u32, cluster: &mut Cluster, cx: &mut Context) {
+        let mut steps = std::mem::take(&mut self.steps);
+        let connection = self.connection(number);
         let sent = connection.sender.sent();
         match connection.deadline {
             None => connection.ticking = false,
@@ -304,41 +313,35 @@ impl<K> Network<K> {
                 connection.sender.time_out(&mut steps);
             }
         }
-        self.take_steps(number, steps, sent, cx);
+        self.take_steps(number, steps, sent, cluster, cx);
     }
 
     /// A packet is at the end of its way, unless a link of the fault plan, `armed`, has lost it.
-    pub(in crate::timed) fn packet_crossed(
+    pub(crate) fn packet_crossed(
         &mut self,
         id: u32,
         armed: &mut [Armed],
         cx: &Context,
     ) -> Option<Crossed> {
-        let reliable = self.reliable();
-        let packet = *reliable.packets.get(id);
-        let connection = reliable.connection(packet.connection);
+        let packet = *self.packets.get(id);
+        let connection = self.connection(packet.connection);
         let fate = fate(armed, &connection.there);
         if let Some(link) = fate.lost {
             connection.lost_on = Some(link);
-            reliable.tally.lost += 1;
-            reliable.packets.remove(id);
+            self.tally.lost += 1;
+            self.packets.remove(id);
             return None;
         }
-        reliable.tally.duplicated += u64::from(fate.twice);
-        reliable.tally.late += u64::from(fate.late.is_some());
-        let copy = fate.twice.then(|| reliable.packets.insert(|| packet));
+        self.tally.duplicated += u64::from(fate.twice);
+        self.tally.late += u64::from(fate.late.is_some());
+        let copy = fate.twice.then(|| self.packets.insert(|| packet));
         Some(Crossed { copy, late: fate.late.map(|late| cx.now() + late) })
     }
 
     /// A packet has come to the receiving HCA, late or not, unless that is the one of `dead`.
-    pub(in crate::timed) fn packet_taken(
-        &mut self,
-        id: u32,
-        dead: Option<Process>,
-    ) -> Option<Taken> {
-        let reliable = self.reliable();
-        let Packet { connection: number, number: packet } = reliable.packets.remove(id);
-        let connection = reliable.connection(number);
+    pub(crate) fn packet_taken(&mut self, id: u32, dead: Option<Process>) -> Option<Taken> {
+        let Packet { connection: number, number: packet } = self.packets.remove(id);
+        let connection = self.connection(number);
         if dead == Some(connection.to) {
             return None;
         }
@@ -351,48 +354,41 @@ impl<K> Network<K> {
     }
 
     /// The receiver's HCA answers: over the wires, which may lose that as well.
-    pub(in crate::timed) fn answer_packet(
-        &mut self,
-        taken: Taken,
-        armed: &mut [Armed],
-        cx: &mut Context,
-    ) {
+    pub(crate) fn answer_packet(&mut self, taken: Taken, armed: &mut [Armed], cx: &mut Context) {
         let Taken { connection: number, answer: Some(answer), .. } = taken else { return };
-        let reliable = self.reliable();
-        let connection = reliable.connection(number);
+        let connection = self.connection(number);
         let fate = fate(armed, &connection.back);
         if let Some(link) = fate.lost {
             connection.lost_on = Some(link);
-            reliable.tally.lost += 1;
+            self.tally.lost += 1;
             return;
         }
         let at = cx.now() + connection.latency + fate.late.unwrap_or_default();
-        reliable.tally.late += u64::from(fate.late.is_some());
-        reliable.tally.duplicated += u64::from(fate.twice);
+        self.tally.late += u64::from(fate.late.is_some());
+        self.tally.duplicated += u64::from(fate.twice);
         for _ in 0..=u32::from(fate.twice) {
-            let id = reliable.answers.insert(|| (number, answer));
+            let id = self.answers.insert(|| (number, answer));
             cx.clock.schedule_fault(at, Happening::Answer(id));
         }
     }
 
     /// An answer has come to the sending HCA.
-    pub(in crate::timed) fn answer_arrives(&mut self, id: u32, cx: &mut Context) {
-        let reliable = self.reliable();
-        let (number, answer) = reliable.answers.remove(id);
-        if reliable.connection(number).silent {
+    pub(crate) fn answer_arrives(&mut self, id: u32, cluster: &mut Cluster, cx: &mut Context) {
+        let (number, answer) = self.answers.remove(id);
+        if self.connection(number).silent {
             return;
         }
-        let mut steps = std::mem::take(&mut reliable.steps);
-        let sender = &mut reliable.connection(number).sender;
+        let mut steps = std::mem::take(&mut self.steps);
+        let sender = &mut self.connection(number).sender;
         let sent = sender.sent();
         sender.hear(answer, &mut steps);
-        self.take_steps(number, steps, sent, cx);
+        self.take_steps(number, steps, sent, cluster, cx);
     }
 
     /// All packets before number `packets` were acknowledged: completions that waited follow.
     fn acknowledged(&mut self, number: u32, packets: u64, cx: &mut Context) {
         let mmio = cx.costs.profile.pcie.mmio_write;
-        let connection = self.reliable().connection(number);
+        let connection = self.connection(number);
         while connection.messages.front().is_some_and(|message| message.end <= packets) {
             connection.messages.pop_front();
         }
@@ -400,27 +396,27 @@ impl<K> Network<K> {
             && end <= packets
         {
             connection.completions.pop_front();
-            complete_after(mmio, connection.from, flight, cx);
+            let (at, event) = (cx.now() + mmio, Happening::Completed(flight));
+            cx.schedule_of(at, connection.from, Phase::Completion, event);
         }
     }
 
     /// The completion of a flight that has arrived waits for its ACK; answers whether it does.
     pub(super) fn waits_for_ack(&mut self, conn: ConnId, flight: u32) -> bool {
-        let reliable = self.reliable.as_mut();
-        let known = reliable.and_then(|reliable| reliable.connections.get_mut(&conn.0));
+        let known = self.connections.get_mut(&conn.0);
         let Some(connection) = known.and_then(Option::as_mut) else { return false };
         let taken = connection.receiver.taken();
         connection.completions.push_back((taken, flight));
         true
     }
 
-    fn give_up(&mut self, number: u32, packet: u64, cx: &mut Context) {
+    fn give_up(&mut self, number: u32, packet: u64, cluster: &mut Cluster, cx: &mut Context) {
         let at = cx.now();
-        let tries = u32::from(self.reliable().transport.retries) + 1;
-        let connection = self.reliable().connection(number);
+        let tries = u32::from(self.transport.retries) + 1;
+        let connection = self.connection(number);
         let (from, to) = (connection.from, connection.to);
         let link = connection.lost_on;
-        let link = link.map(|link| self.cluster.topology().link_name(link));
+        let link = link.map(|link| cluster.topology().link_name(link));
         let link = link.unwrap_or_else(|| "no link: packets were late".to_owned());
         let failure = Failure::RetryExceeded { from, to, packet, tries, link, at };
         cx.end(Ending::Fault(failure));

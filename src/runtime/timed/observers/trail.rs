@@ -32,7 +32,7 @@ const NO_LOG: usize = 1 << 17;
 
 /// What the runtime notes of its causes.
 #[derive(Debug)]
-pub(in crate::timed) struct Trail {
+pub(crate) struct Trail {
     causes: Causes,
     /// Tags of threads come after those of resources.
     first_thread: u32,
@@ -87,11 +87,7 @@ struct Strand {
 }
 
 impl Trail {
-    pub(in crate::timed) fn new(
-        keep: Keep,
-        first_thread: u32,
-        threads: usize,
-    ) -> Option<Box<Self>> {
+    pub(crate) fn new(keep: Keep, first_thread: u32, threads: usize) -> Option<Box<Self>> {
         let messages = match keep {
             Keep::Nothing => return None,
             Keep::Causes | Keep::Events(..) => None,
@@ -123,19 +119,19 @@ impl Trail {
     }
 
     /// Whether the words of an event are asked for, by its number.
-    pub(in crate::timed) fn wants_words(&self, number: u64) -> bool {
+    pub(crate) fn wants_words(&self, number: u64) -> bool {
         self.told.as_ref().is_some_and(|(first, last, _)| (*first..=*last).contains(&number))
     }
 
     /// Keeps the words of an event.
-    pub(in crate::timed) fn keep_words(&mut self, words: Words) {
+    pub(crate) fn keep_words(&mut self, words: Words) {
         if let Some((.., all)) = &mut self.told {
             all.push(words);
         }
     }
 
     /// The words that were asked for.
-    pub(in crate::timed) fn take_words(&mut self) -> Vec<Words> {
+    pub(crate) fn take_words(&mut self) -> Vec<Words> {
         self.told.take().map_or_else(Vec::new, |(.., words)| words)
     }
 
@@ -150,7 +146,7 @@ impl Trail {
     /// A thread did this from `from` to `to`.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "it is noted of every piece of a core's work")]
-    pub(in crate::timed) fn spent(&mut self, thread: u32, spent: Spent, from: Time, to: Time) {
+    pub(crate) fn spent(&mut self, thread: u32, spent: Spent, from: Time, to: Time) {
         let tag = self.tag(thread, spent);
         let mut strand = &mut self.threads[thread as usize];
         if strand.last.at() < from {
@@ -172,7 +168,7 @@ impl Trail {
     }
 
     /// Whatever a thread did since its last moment was this.
-    pub(in crate::timed) fn until(&mut self, thread: u32, spent: Spent, to: Time) {
+    pub(crate) fn until(&mut self, thread: u32, spent: Spent, to: Time) {
         let last = self.threads[thread as usize].last;
         if last.at() < to {
             let tag = self.tag(thread, spent);
@@ -189,7 +185,7 @@ impl Trail {
     }
 
     /// What a flight did since its last moment was this, on the resource of a thread of its process.
-    pub(in crate::timed) fn flight_until(&mut self, id: u32, thread: u32, spent: Spent, to: Time) {
+    pub(crate) fn flight_until(&mut self, id: u32, thread: u32, spent: Spent, to: Time) {
         let (last, tag) = (self.flights[id as usize], self.tag(thread, spent));
         if last.at() < to {
             self.flights[id as usize] = self.causes.add(to, last, tag);
@@ -205,46 +201,40 @@ impl Trail {
     }
 
     /// A thread asks its GPU for operation `id`.
-    pub(in crate::timed) fn asks(&mut self, id: u32, thread: u32) {
+    pub(crate) fn asks(&mut self, id: u32, thread: u32) {
         self.operations.insert(id, self.threads[thread as usize].last);
     }
 
     /// Operation `id` has ended: what is delivered now comes of it.
-    pub(in crate::timed) fn device_ends(&mut self, id: u32, thread: u32, now: Time) {
+    pub(crate) fn device_ends(&mut self, id: u32, thread: u32, now: Time) {
         let asked = self.operations.remove(&id).unwrap_or(Causes::BEGINNING);
         self.current = self.causes.add(now, asked, self.tag(thread, Spent::Gpu));
     }
 
     /// What a thread did last is what another one waits for.
-    pub(in crate::timed) fn calls_next(&mut self, id: u32, thread: u32) {
+    pub(crate) fn calls_next(&mut self, id: u32, thread: u32) {
         self.sights.insert(id, self.threads[thread as usize].last);
     }
 
     /// Nobody is there any more to see it.
-    pub(in crate::timed) fn is_not_seen(&mut self, id: u32) {
+    pub(crate) fn is_not_seen(&mut self, id: u32) {
         self.sights.remove(&id);
     }
 
     /// It can be seen by `thread`: what is delivered now comes of it.
-    pub(in crate::timed) fn sees_its_turn(&mut self, id: u32, thread: u32, now: Time) {
+    pub(crate) fn sees_its_turn(&mut self, id: u32, thread: u32, now: Time) {
         let done = self.sights.remove(&id).unwrap_or(Causes::BEGINNING);
         self.current = self.causes.add(now, done, self.tag(thread, Spent::Line));
     }
 
     /// A flight begins with what its thread did last.
-    pub(in crate::timed) fn launched(&mut self, id: u32, thread: u32) {
+    pub(crate) fn launched(&mut self, id: u32, thread: u32) {
         let last = self.threads[thread as usize].last;
         self.set_flight(id, last);
     }
 
     /// A flight begins at `now` with what lay in this entry of a channel.
-    pub(in crate::timed) fn launched_by_adapter(
-        &mut self,
-        id: u32,
-        thread: u32,
-        entry: u32,
-        now: Time,
-    ) {
+    pub(crate) fn launched_by_adapter(&mut self, id: u32, thread: u32, entry: u32, now: Time) {
         let cause = self.entries[entry as usize];
         let tag = self.tag(thread, Spent::Pace);
         let moment = self.causes.add(now, cause, tag);
@@ -252,7 +242,7 @@ impl Trail {
     }
 
     /// A flight begins with what is being delivered.
-    pub(in crate::timed) fn answers(&mut self, id: u32) {
+    pub(crate) fn answers(&mut self, id: u32) {
         self.set_flight(id, self.current);
     }
 
@@ -285,13 +275,13 @@ impl Trail {
     }
 
     /// The fabric has moved the bytes of a thread's copy.
-    pub(in crate::timed) fn copied(&mut self, thread: u32, way: &Told<'_>) {
+    pub(crate) fn copied(&mut self, thread: u32, way: &Told<'_>) {
         let last = self.threads[thread as usize].last;
         self.strand(thread).last = self.along(last, way, None);
     }
 
     /// The fabric has delivered a flight that left `node`.
-    pub(in crate::timed) fn carried(&mut self, id: u32, way: &Told<'_>, node: u32) {
+    pub(crate) fn carried(&mut self, id: u32, way: &Told<'_>, node: u32) {
         let last = self.flights[id as usize];
         self.flights[id as usize] = self.along(last, way, Some(node));
     }
@@ -304,24 +294,24 @@ impl Trail {
     }
 
     /// A flight is delivered: by these legs, or at once.
-    pub(in crate::timed) fn delivers(&mut self, id: u32) {
+    pub(crate) fn delivers(&mut self, id: u32) {
         self.current = self.flights[id as usize];
         self.receives(id, self.current.at());
     }
 
-    pub(in crate::timed) fn keeps_waiting(&mut self, channel: u32) {
+    pub(crate) fn keeps_waiting(&mut self, channel: u32) {
         self.not_ready.entry(channel).or_default().push_back(self.current);
     }
 
     /// What found no receive buffer has one at `now`.
-    pub(in crate::timed) fn is_ready(&mut self, channel: u32, thread: u32, now: Time) {
+    pub(crate) fn is_ready(&mut self, channel: u32, thread: u32, now: Time) {
         let arrived = self.not_ready.get_mut(&channel).and_then(VecDeque::pop_front);
         let tag = self.tag(thread, Spent::NotReady);
         self.current = self.causes.add(now, arrived.expect("it was kept waiting"), tag);
     }
 
     /// What is being delivered lies in this entry of a channel.
-    pub(in crate::timed) fn entry(&mut self, entry: u32) {
+    pub(crate) fn entry(&mut self, entry: u32) {
         let entry = entry as usize;
         if entry >= self.entries.len() {
             self.entries.resize(entry + 1, Causes::BEGINNING);
@@ -331,7 +321,7 @@ impl Trail {
 
     /// A poll has met an entry, or a pass has ended; the pass began at `since`, under a lock if
     /// `locked`.
-    pub(in crate::timed) fn polled(
+    pub(crate) fn polled(
         &mut self,
         thread: u32,
         entry: Option<u32>,
@@ -359,26 +349,21 @@ impl Trail {
     }
 
     /// A thread calls the library.
-    pub(in crate::timed) fn calls(&mut self, thread: u32, at: Time) {
+    pub(crate) fn calls(&mut self, thread: u32, at: Time) {
         self.has_waited(thread);
         let strand = self.strand(thread);
         (strand.called, strand.waited) = (at, TimeDelta::ZERO);
     }
 
     /// Whether the wait of a thread is among the longest.
-    pub(in crate::timed) fn is_long(&self, thread: u32) -> bool {
+    pub(crate) fn is_long(&self, thread: u32) -> bool {
         let waited = self.threads[thread as usize].waited;
         let full = self.waits.len() == WAITS;
         let least = self.waits.last().filter(|_| full).map_or(TimeDelta::ZERO, |wait| wait.waited);
         waited >= least
     }
 
-    pub(in crate::timed) fn keep_wait(
-        &mut self,
-        thread: u32,
-        who: (Process, Thread),
-        awaited: Awaited,
-    ) {
+    pub(crate) fn keep_wait(&mut self, thread: u32, who: (Process, Thread), awaited: Awaited) {
         let Awaited { operation, mut peers } = awaited;
         peers.sort_unstable();
         peers.dedup();
@@ -403,13 +388,7 @@ impl Trail {
     }
 
     /// A thread's first mark ends its warm-up: waits before it do not count.
-    pub(in crate::timed) fn mark(
-        &mut self,
-        thread: u32,
-        who: (Process, Thread),
-        number: u32,
-        at: Time,
-    ) {
+    pub(crate) fn mark(&mut self, thread: u32, who: (Process, Thread), number: u32, at: Time) {
         self.until(thread, Spent::Other, at);
         if !std::mem::replace(&mut self.strand(thread).marked, true) {
             self.waits.retain(|wait| (wait.process, wait.thread) != who);
@@ -425,7 +404,7 @@ impl Trail {
     }
 
     /// `by` has ended the call of `thread`: at once, or seen later.
-    pub(in crate::timed) fn answered(&mut self, by: u32, thread: u32, seen: Option<Time>) {
+    pub(crate) fn answered(&mut self, by: u32, thread: u32, seen: Option<Time>) {
         let moment = self.threads[by as usize].last;
         match seen {
             Some(now) => self.join(thread, moment, Spent::Handed, now),
@@ -434,7 +413,7 @@ impl Trail {
     }
 
     /// A thread sees that its call was ended, once it has the lock.
-    pub(in crate::timed) fn sees_answer(&mut self, thread: u32, at: Time) {
+    pub(crate) fn sees_answer(&mut self, thread: u32, at: Time) {
         match self.strand(thread).answered.take() {
             Some(moment) => self.join(thread, moment, Spent::Lock, at),
             None => self.until(thread, Spent::Lock, at),
@@ -442,12 +421,7 @@ impl Trail {
     }
 
     /// The other threads of a process have ended.
-    pub(in crate::timed) fn joins(
-        &mut self,
-        thread: u32,
-        others: impl Iterator<Item = u32>,
-        at: Time,
-    ) {
+    pub(crate) fn joins(&mut self, thread: u32, others: impl Iterator<Item = u32>, at: Time) {
         let ends = others.map(|other| self.threads[other as usize].last);
         let last = ends.max_by_key(|&moment| moment.at());
         if let Some(last) = last {
@@ -456,12 +430,12 @@ impl Trail {
     }
 
     /// `thread` creates `other`.
-    pub(in crate::timed) fn forks(&mut self, thread: u32, other: u32) {
+    pub(crate) fn forks(&mut self, thread: u32, other: u32) {
         self.strand(other).last = self.threads[thread as usize].last;
     }
 
     /// Something is under way, where messages are kept.
-    pub(in crate::timed) fn sends(&mut self, id: u32, make: impl FnOnce() -> Message) {
+    pub(crate) fn sends(&mut self, id: u32, make: impl FnOnce() -> Message) {
         if let Some((_, under_way)) = &mut self.messages {
             under_way.insert(id, make());
         }
@@ -477,12 +451,12 @@ impl Trail {
     }
 
     /// Bytes of the log, and messages that are kept.
-    pub(in crate::timed) fn sizes(&self) -> (usize, usize) {
+    pub(crate) fn sizes(&self) -> (usize, usize) {
         let kept = self.messages.as_ref().map_or(0, |(arrived, open)| arrived.len() + open.len());
         (self.causes.bytes(), kept)
     }
 
-    pub(in crate::timed) fn recorded(mut self, names: impl Iterator<Item = Spender>) -> Recorded {
+    pub(crate) fn recorded(mut self, names: impl Iterator<Item = Spender>) -> Recorded {
         (0..count(self.threads.len())).for_each(|thread| self.has_waited(thread));
         let ends = self.threads.iter().map(|strand| strand.last);
         let last = ends.max_by_key(|&moment| moment.at());
