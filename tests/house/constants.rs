@@ -28,13 +28,12 @@ const METHOD: &[Row] = &[
     ("runtime/explore/search.rs", &["MOST_ALONE", "MOST_SPARE"]),
     ("runtime/fingerprint.rs", &["NAMES"]),
     ("runtime/monitors/buffers.rs", &["SMALL"]),
-    ("runtime/timed/cores/ahead.rs", &["LISTS_AHEAD"]),
     ("runtime/timed/costs.rs", &["PACKED"]),
     (
         "runtime/timed/livelock.rs",
-        &["ASLEEP", "BY_THREAD", "IN_VAIN", "LONG", "REMEMBERED", "WINDOW", "WINDOW_EACH"],
+        &["ASLEEP", "BY_THREAD", "LONG", "REMEMBERED", "RETRIES", "WINDOW", "WINDOW_EACH"],
     ),
-    ("runtime/timed/touch.rs", &["MANY"]),
+    ("runtime/timed/conductor.rs", &["LISTS_AHEAD", "MANY"]),
     ("runtime/timed/observers/trail.rs", &["NO_LOG", "WAITS"]),
     ("runtime/timed/locks/steps.rs", &["UNSEARCHED"]),
     ("runtime/timed/usage.rs", &["EACH", "PARTS", "PHANTOM", "REAL"]),
@@ -83,7 +82,7 @@ const STATED: &[Row] = &[
     ("protocols/rma/packet.rs", &["DERIVED_BYTES"]),
     ("protocols/xios_ep/tag.rs", &["LOCAL_BITS", "USER_BITS"]),
     ("runtime/device/stencil.rs", &["OPERATIONS", "POINTS"]),
-    ("runtime/timed/network/wires.rs", &["RNR_RETRIES"]),
+    ("runtime/timed/network/mod.rs", &["RNR_RETRIES"]),
     ("workloads/comd.rs", &["ATOM", "CUTOFF", "FCC", "FORCE"]),
     ("workloads/gpu/stencil.rs", &["FLOPS", "PAD"]),
     ("workloads/graph500.rs", &["BUFFER", "PAIR"]),
@@ -140,7 +139,7 @@ const UNITS: &[Row] = &[
     ("hardware/fabric/hops.rs", &["1"]),
     // Read and written: a copy touches two bytes for each.
     ("hardware/gpu/bus.rs", &["2"]),
-    ("runtime/timed/cores/copies.rs", &["2"]),
+    ("runtime/timed/actions.rs", &["2"]),
     ("runtime/timed/costs.rs", &["2"]),
     ("runtime/timed/memory/peer_copy.rs", &["2"]),
     // A default of scenarios, with its source.

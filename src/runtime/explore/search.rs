@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::graph::{Graph, Number};
 use super::seen::Seen;
-use super::{Budget, Survey};
+use super::survey::{Budget, Survey};
 use crate::monitors::Violation;
 use crate::monitors::buffers::Lends;
 use crate::rules::Fault;
