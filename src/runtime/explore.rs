@@ -18,7 +18,6 @@ mod graph;
 pub mod lossy;
 mod schedule;
 mod search;
-pub(super) mod seen;
 mod shrink;
 mod story;
 mod survey;

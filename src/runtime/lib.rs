@@ -22,6 +22,7 @@ pub mod loggops;
 pub mod memory;
 pub mod monitors;
 pub mod outcome;
+mod prints;
 pub mod rules;
 pub mod timed;
 pub mod told;

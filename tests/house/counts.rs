@@ -24,7 +24,6 @@ const SHOWN: usize = 10;
 /// Circles of more than two files, by the first of them: the list may become shorter.
 const CIRCLES: &[(&str, usize)] = &[
     ("experiment/baseline.rs", 25),
-    ("runtime/device.rs", 20),
     ("protocols/library/agreeing.rs", 18),
     ("report/error.rs", 17),
     ("experiment/conform.rs", 16),
@@ -32,7 +31,6 @@ const CIRCLES: &[(&str, usize)] = &[
     ("protocols/call.rs", 13),
     ("protocols/packing.rs", 13),
     ("hardware/fabric/ahead.rs", 12),
-    ("runtime/monitors/groups.rs", 10),
     ("protocols/xios_ep/library/between.rs", 9),
     ("runtime/untimed.rs", 8),
     ("workloads/epochs.rs", 7),
@@ -53,7 +51,6 @@ const CIRCLES: &[(&str, usize)] = &[
     ("hardware/reliable/mod.rs", 3),
     ("mpi/group.rs", 3),
     ("protocols/rma/mapped.rs", 3),
-    ("runtime/explore.rs", 3),
     ("workloads/backlog.rs", 3),
 ];
 /// Circles of what lies beside one another in a folder, folders among them: this list, too.
@@ -108,14 +105,6 @@ const CIRCLES_OF_FOLDERS: &[&[&str]] = &[
         "report/figure/tornado",
     ],
     &[
-        "runtime/timed/actor",
-        "runtime/timed/faults",
-        "runtime/timed/outcome",
-        "runtime/timed/passes",
-        "runtime/timed/reliable",
-        "runtime/timed/unfired",
-    ],
-    &[
         "workloads/epochs",
         "workloads/goal",
         "workloads/job",
@@ -129,8 +118,6 @@ const CIRCLES_OF_FOLDERS: &[&[&str]] = &[
     &["form/json/number", "form/json/parser"],
     &["form/machine", "form/shape"],
     &["protocols/xios_ep/comm", "protocols/xios_ep/message"],
-    &["runtime/device", "runtime/timed"],
-    &["runtime/explore", "runtime/untimed"],
 ];
 
 /// A file as a module.

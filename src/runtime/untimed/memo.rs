@@ -12,10 +12,10 @@ use std::rc::Rc;
 use super::Port;
 use super::hearing::{Heard, Hears};
 use super::turns::Turned;
-use crate::explore::seen::Prints;
 use crate::fingerprint::{Fingerprint, Shared};
 use crate::monitors::Monitors;
 use crate::monitors::windows::Windows;
+use crate::prints::Prints;
 use protocols::contract::{ActionOf, InputOf, Machine, Program, Thread};
 
 /// Nothing, or what is known so far; clones know the same.

@@ -4,26 +4,26 @@ use std::num::NonZeroU32;
 
 /// Fingerprints and the numbers they were given.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Seen {
+pub(crate) struct Seen {
     /// Greater by one.
     numbers: Prints<NonZeroU32>,
 }
 
 impl Seen {
     /// The number of a fingerprint; a new one is given `fresh`.
-    pub(super) fn number(&mut self, print: u128, fresh: u32) -> u32 {
+    pub(crate) fn number(&mut self, print: u128, fresh: u32) -> u32 {
         let fresh = fresh.checked_add(1).and_then(NonZeroU32::new);
         let fresh = fresh.expect("a number is less than 2^32 - 1");
         self.numbers.find_or_put(print, fresh).get() - 1
     }
 
     /// Reads where a fingerprint would stand.
-    pub(super) fn touch(&self, print: u128) -> bool {
+    pub(crate) fn touch(&self, print: u128) -> bool {
         self.numbers.touch(print)
     }
 
     /// Bytes that it takes.
-    pub(super) const fn bytes(&self) -> usize {
+    pub(crate) const fn bytes(&self) -> usize {
         self.numbers.bytes()
     }
 }
