@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::conductor::Timed;
 use super::cores::actor::After;
-use super::event::{Happening, Phase};
+use super::event::{Event, Phase};
 use super::gpus::Request;
 use super::memory::CopyPart;
 use super::network::flight::{Content, FlightKind};
@@ -48,7 +48,7 @@ where
                     // It takes effect with the list's end: one event for both.
                     self.cores.of_mut(thread).returns = true;
                 } else if cursor > now {
-                    self.cx.schedule(cursor, thread, Phase::Library, Happening::Step(thread));
+                    self.cx.schedule(cursor, thread, Phase::Library, Event::Step(thread));
                     break Some(next);
                 } else {
                     self.record_act(thread);
@@ -314,7 +314,7 @@ where
             self.cx.observers.trace(|trail| trail.launched(id, thread));
             self.network.trace_message(id, cursor, &mut self.cx);
         }
-        self.cx.schedule(cursor, thread, Phase::Post, Happening::Depart(id));
+        self.cx.schedule(cursor, thread, Phase::Post, Event::Depart(id));
         cursor
     }
 
@@ -441,7 +441,7 @@ where
             return Some(self.charge(thread, Part::Copy, cursor, cost));
         }
         self.cores.of_mut(thread).copying = (bytes, cursor);
-        self.cx.schedule(cursor, thread, Phase::Copy, Happening::CopyStart(thread));
+        self.cx.schedule(cursor, thread, Phase::Copy, Event::CopyStart(thread));
         None
     }
 
@@ -558,7 +558,7 @@ where
         let call = copies.begin(thread, (process, peer), sides, &self.cx.costs.profile);
         let cursor = self.charge(thread, Part::Kernel, cursor, call);
         self.memory.peer_copies.is_busy_until(thread, cursor);
-        self.cx.schedule(cursor, thread, Phase::Kernel, Happening::Pin(thread));
+        self.cx.schedule(cursor, thread, Phase::Kernel, Event::Pin(thread));
     }
 
     /// The next batch of pages is to be pinned, where the kernel pins at copies.
@@ -597,7 +597,7 @@ where
                 let alone = self.cx.costs.copy_alone(footprint, side, Bytes::new(bytes));
                 let cursor = self.charge(thread, Part::Copy, now, alone);
                 self.memory.peer_copies.is_busy_until(thread, cursor);
-                self.cx.schedule(cursor, thread, Phase::Copy, Happening::Moved(thread));
+                self.cx.schedule(cursor, thread, Phase::Copy, Event::Moved(thread));
             }
         } else if self.memory.peer_copies.ends(thread) {
             self.work_on(thread, now, false);

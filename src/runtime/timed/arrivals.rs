@@ -16,7 +16,7 @@ use std::hint::black_box;
 use super::conductor::Timed;
 use super::cores::actor::{Entering, State};
 use super::cores::polls::Met;
-use super::event::{Happening, Phase};
+use super::event::{Event, Phase};
 use super::faults::Begun;
 use super::network::flight::{
     Arrival, Arrived, COPY, Content, FlightKind, Landing, RELIABLE, token_of,
@@ -129,7 +129,7 @@ where
             self.packet_taken(copy);
         }
         match late {
-            Some(at) => self.cx.clock.schedule_fault(at, Happening::Late(id)),
+            Some(at) => self.cx.clock.schedule_fault(at, Event::Late(id)),
             None => self.packet_taken(id),
         }
     }
@@ -226,7 +226,7 @@ where
         let ends = if generation.is_none() { Some(at) } else { None };
         self.locks.plan_turn(actor.process, actor.holds, ends);
         if let Some(generation) = generation {
-            let event = Happening::Notice(thread, generation);
+            let event = Event::Notice(thread, generation);
             self.cx.schedule(at, thread, Phase::Poll, event);
         }
     }
@@ -318,7 +318,7 @@ where
         self.looking[process.0 as usize] = true;
         let thread = self.cx.layout.first_of(process);
         let at = self.cx.now() + self.cx.costs.profile.hca.msg_rate_total.period();
-        self.cx.schedule(at, thread, Phase::Adapter, Happening::Adapter(thread));
+        self.cx.schedule(at, thread, Phase::Adapter, Event::Adapter(thread));
     }
 
     /// Whether a thread of a process computes, and none is inside the library.
@@ -494,7 +494,7 @@ where
         let faults = self.faults.as_mut().expect("a fault is of a plan");
         let Some((begun, end)) = faults.begin(index, now) else { return };
         if let Some(end) = end {
-            self.cx.clock.schedule_fault(end, Happening::FaultEnd(index));
+            self.cx.clock.schedule_fault(end, Event::FaultEnd(index));
         }
         match begun {
             Begun::Lasts => {}
@@ -545,41 +545,41 @@ where
     }
 
     /// Whether an event is one of a process that died; what it was about is gone with it.
-    pub(super) fn is_of_the_dead(&mut self, event: Happening) -> bool {
+    pub(super) fn is_of_the_dead(&mut self, event: Event) -> bool {
         let Some(dead) = self.dead() else { return false };
         match event {
-            Happening::Begin(thread)
-            | Happening::ListEnd(thread)
-            | Happening::CopyStart(thread)
-            | Happening::Step(thread)
-            | Happening::Notice(thread, _)
-            | Happening::Touch(thread)
-            | Happening::Pin(thread)
-            | Happening::Moved(thread)
-            | Happening::Adapter(thread) => self.cores.names(thread).0 == dead,
-            Happening::Depart(id) | Happening::Held(id) => {
+            Event::Begin(thread)
+            | Event::ListEnd(thread)
+            | Event::CopyStart(thread)
+            | Event::Step(thread)
+            | Event::Notice(thread, _)
+            | Event::Access(thread)
+            | Event::Pin(thread)
+            | Event::Moved(thread)
+            | Event::Adapter(thread) => self.cores.names(thread).0 == dead,
+            Event::Depart(id) | Event::QueuePairFree(id) => {
                 self.is_lost_if(self.network.flight(id).from == dead, id)
             }
-            Happening::Neighbour(id) | Happening::Atomic(id) => self.is_lost_at(id),
-            Happening::Completed(id) => self.is_lost_if(self.network.completed_at(id) == dead, id),
-            Happening::Retry(channel) => self.network.receiver_of(channel) == dead,
-            Happening::Lock(lock, _) => {
+            Event::Neighbour(id) | Event::Atomic(id) => self.is_lost_at(id),
+            Event::Completed(id) => self.is_lost_if(self.network.completed_at(id) == dead, id),
+            Event::Retry(channel) => self.network.receiver_of(channel) == dead,
+            Event::Lock(lock, _) => {
                 let lost = self.locks.process(lock) == dead;
                 if lost {
                     self.locks.event_happens();
                 }
                 lost
             }
-            Happening::Seen(id) => self.memory.waiters.is_lost(dead, id, &mut self.cx),
-            Happening::Fabric(_)
-            | Happening::Pinned(..)
-            | Happening::Ask(_)
-            | Happening::Gpu(_)
-            | Happening::Fault(_)
-            | Happening::FaultEnd(_)
-            | Happening::Timer(_)
-            | Happening::Answer(_)
-            | Happening::Late(_) => false,
+            Event::Seen(id) => self.memory.waiters.is_lost(dead, id, &mut self.cx),
+            Event::Fabric(_)
+            | Event::Pinned(..)
+            | Event::Ask(_)
+            | Event::Gpu(_)
+            | Event::Fault(_)
+            | Event::FaultEnd(_)
+            | Event::Timer(_)
+            | Event::Answer(_)
+            | Event::Late(_) => false,
         }
     }
 

@@ -9,7 +9,7 @@
 
 use super::conductor::Timed;
 use super::cores::actor::{After, Entering, State};
-use super::event::{Happening, Phase};
+use super::event::{Event, Phase};
 use super::livelock::{Found, LONG};
 use super::locks::{Beside, Grant, Search, Step};
 use super::network::flight::{Arrived, Content};
@@ -113,7 +113,7 @@ where
         self.cx.observers.program_ends(name, lived, accounted);
         self.adapter_looks(name.0);
         if at > self.cx.now() {
-            self.cx.schedule(at, thread, Phase::Library, Happening::ListEnd(thread));
+            self.cx.schedule(at, thread, Phase::Library, Event::ListEnd(thread));
         } else {
             self.joined(name.0, at);
         }
@@ -128,7 +128,7 @@ where
         for (other, number) in others.zip(1..) {
             self.cx.observers.trace(|trail| trail.forks(thread, other));
             let begins = at + create * number;
-            self.cx.schedule(begins, other, Phase::Start, Happening::Begin(other));
+            self.cx.schedule(begins, other, Phase::Start, Event::Begin(other));
         }
         self.outside(thread, Spent::Outside, create * born, at);
     }
@@ -185,7 +185,7 @@ where
     fn is_due(&mut self, thread: u32, access: &Next<M::Call>, at: Time) -> bool {
         if at > self.cx.now() {
             self.cores.of_mut(thread).access = Some(access.clone());
-            self.cx.schedule(at, thread, Phase::Library, Happening::Touch(thread));
+            self.cx.schedule(at, thread, Phase::Library, Event::Access(thread));
             return false;
         }
         let (process, inner) = self.cores.names(thread);

@@ -8,7 +8,7 @@ use super::context::{Clock, Context, Layout};
 use super::cores::Cores;
 use super::costs::Costs;
 use super::diagnosis::Diagnosis;
-use super::event::{Happening, Phase};
+use super::event::{Event, Phase};
 use super::faults::Faults;
 use super::gpus::Gpus;
 use super::livelock::Livelock;
@@ -146,7 +146,7 @@ where
         let unreliable = faults.unreliable(self.network.cluster());
         self.network.expect_faults(faults.transport(), unreliable);
         for (index, at) in faults.timed() {
-            self.cx.clock.schedule_fault(at, Happening::Fault(index));
+            self.cx.clock.schedule_fault(at, Event::Fault(index));
         }
     }
 
@@ -162,7 +162,7 @@ where
         let born = if forks { 1 } else { threads.len() };
         for thread in threads.take(born) {
             let start = Time::ZERO + self.cores.of(thread).placement().start;
-            self.cx.schedule(start, thread, Phase::Start, Happening::Begin(thread));
+            self.cx.schedule(start, thread, Phase::Start, Event::Begin(thread));
         }
     }
 
@@ -180,7 +180,7 @@ where
                 };
             };
             self.cx.observers.advances(self.cx.clock.now());
-            self.happen(event);
+            self.dispatch(event);
             if self.cores.run_ahead() {
                 self.run_ahead();
             }
@@ -236,40 +236,40 @@ where
         locks.arm(&Beside { cores, ports, libraries }, cx);
     }
 
-    fn happen(&mut self, event: Happening) {
+    fn dispatch(&mut self, event: Event) {
         if self.faults.is_some() && self.is_of_the_dead(event) {
             return;
         }
         // Ends of transfers that a later change has moved are no part of the run.
         let idle = match event {
-            Happening::Lock(..)
-            | Happening::Fault(_)
-            | Happening::FaultEnd(_)
-            | Happening::Timer(_)
-            | Happening::Answer(_) => true,
-            Happening::Fabric(event) => self.network.is_stale(event),
-            Happening::Pinned(owner, generation) => {
+            Event::Lock(..)
+            | Event::Fault(_)
+            | Event::FaultEnd(_)
+            | Event::Timer(_)
+            | Event::Answer(_) => true,
+            Event::Fabric(event) => self.network.is_stale(event),
+            Event::Pinned(owner, generation) => {
                 self.memory.peer_copies.is_old_pin(Process(owner), generation)
             }
-            Happening::Depart(_)
-            | Happening::Held(_)
-            | Happening::Neighbour(_)
-            | Happening::Completed(_)
-            | Happening::Begin(_)
-            | Happening::ListEnd(_)
-            | Happening::CopyStart(_)
-            | Happening::Step(_)
-            | Happening::Notice(..)
-            | Happening::Retry(_)
-            | Happening::Touch(_)
-            | Happening::Atomic(_)
-            | Happening::Pin(_)
-            | Happening::Seen(_)
-            | Happening::Ask(_)
-            | Happening::Gpu(_)
-            | Happening::Late(_)
-            | Happening::Adapter(_)
-            | Happening::Moved(_) => false,
+            Event::Depart(_)
+            | Event::QueuePairFree(_)
+            | Event::Neighbour(_)
+            | Event::Completed(_)
+            | Event::Begin(_)
+            | Event::ListEnd(_)
+            | Event::CopyStart(_)
+            | Event::Step(_)
+            | Event::Notice(..)
+            | Event::Retry(_)
+            | Event::Access(_)
+            | Event::Atomic(_)
+            | Event::Pin(_)
+            | Event::Seen(_)
+            | Event::Ask(_)
+            | Event::Gpu(_)
+            | Event::Late(_)
+            | Event::Adapter(_)
+            | Event::Moved(_) => false,
         };
         if !idle {
             self.cx.clock.has_effect();
@@ -278,67 +278,67 @@ where
             self.trace_event(event);
         }
         match event {
-            Happening::Fabric(event) => self.fabric_event(event),
-            Happening::Depart(flight) => self.depart(flight),
-            Happening::Held(flight) => self.network.let_go(flight, &mut self.cx),
-            Happening::Neighbour(flight) => self.arrive(flight),
-            Happening::Completed(flight) => {
+            Event::Fabric(event) => self.fabric_event(event),
+            Event::Depart(flight) => self.depart(flight),
+            Event::QueuePairFree(flight) => self.network.let_go(flight, &mut self.cx),
+            Event::Neighbour(flight) => self.arrive(flight),
+            Event::Completed(flight) => {
                 let arrival = self.network.completed(flight, &mut self.cx);
                 self.deliver(arrival);
             }
-            Happening::Begin(thread) => {
+            Event::Begin(thread) => {
                 let now = self.cx.now();
                 self.cores.of_mut(thread).born = now;
                 self.advance_program(thread, None, now);
             }
-            Happening::ListEnd(thread) => self.list_end(thread, self.cx.now()),
-            Happening::CopyStart(thread) => self.copy_start(thread),
-            Happening::Step(thread) => self.step(thread),
-            Happening::Notice(thread, generation) => self.notice(thread, generation),
-            Happening::Retry(channel) => {
+            Event::ListEnd(thread) => self.list_end(thread, self.cx.now()),
+            Event::CopyStart(thread) => self.copy_start(thread),
+            Event::Step(thread) => self.step(thread),
+            Event::Notice(thread, generation) => self.notice(thread, generation),
+            Event::Retry(channel) => {
                 while let Some(arrival) = self.network.retry(channel, &mut self.cx) {
                     self.deliver(arrival);
                 }
             }
-            Happening::Touch(thread) => self.access_is_due(thread),
-            Happening::Atomic(flight) => {
+            Event::Access(thread) => self.access_is_due(thread),
+            Event::Atomic(flight) => {
                 let (memories, libraries) = (&mut self.memory.bytes, &self.libraries);
                 self.network.answer_atomic(flight, memories, libraries, &mut self.cx);
             }
-            Happening::Pin(thread) => self.pin(thread),
-            Happening::Pinned(owner, generation) => self.pinned(Process(owner), generation),
-            Happening::Moved(thread) => self.move_part(thread),
-            Happening::Lock(lock, generation) => self.lock_event(lock, generation),
-            Happening::Seen(id) => {
+            Event::Pin(thread) => self.pin(thread),
+            Event::Pinned(owner, generation) => self.pinned(Process(owner), generation),
+            Event::Moved(thread) => self.move_part(thread),
+            Event::Lock(lock, generation) => self.lock_event(lock, generation),
+            Event::Seen(id) => {
                 let arrival = self.memory.waiters.see(id, &mut self.cx);
                 self.deliver(arrival);
             }
-            Happening::Ask(operation) => {
+            Event::Ask(operation) => {
                 let gpus = self.gpus.as_mut().expect("only a GPU is asked");
                 gpus.submit(operation, &mut self.cx);
             }
-            Happening::Gpu(event) => {
+            Event::Gpu(event) => {
                 let gpus = self.gpus.as_mut().expect("only a GPU has such events");
                 gpus.begin(event, self.network.fabric(), &mut self.cx);
             }
-            Happening::Fault(fault) => self.begin_fault(fault),
-            Happening::FaultEnd(fault) => self.end_fault(fault),
-            Happening::Timer(connection) => {
+            Event::Fault(fault) => self.begin_fault(fault),
+            Event::FaultEnd(fault) => self.end_fault(fault),
+            Event::Timer(connection) => {
                 let (reliable, cluster) = self.network.reliable();
                 reliable.timer(connection, cluster, &mut self.cx);
             }
-            Happening::Answer(answer) => {
+            Event::Answer(answer) => {
                 let (reliable, cluster) = self.network.reliable();
                 reliable.answer_arrives(answer, cluster, &mut self.cx);
             }
-            Happening::Late(packet) => self.packet_taken(packet),
-            Happening::Adapter(thread) => self.adapter_takes(thread),
+            Event::Late(packet) => self.packet_taken(packet),
+            Event::Adapter(thread) => self.adapter_takes(thread),
         }
     }
 
     /// What an event ends, before it is handled, and its words where they are asked for.
     #[cold]
-    fn trace_event(&mut self, event: Happening) {
+    fn trace_event(&mut self, event: Event) {
         let number = self.cx.clock.events();
         if self.cx.observers.trail().is_some_and(|trail| trail.wants_words(number)) {
             let words = Vocabulary {
@@ -353,35 +353,35 @@ where
             self.cx.observers.trace(|trail| trail.keep_words(words));
         }
         let (id, spent) = match event {
-            Happening::Neighbour(id) => (id, Spent::Line),
-            Happening::Completed(id) => (id, Spent::Completion),
-            Happening::Held(id) => (id, Spent::Pace),
-            Happening::Atomic(id) => (id, Spent::Atomic),
-            Happening::Begin(thread) => {
+            Event::Neighbour(id) => (id, Spent::Line),
+            Event::Completed(id) => (id, Spent::Completion),
+            Event::QueuePairFree(id) => (id, Spent::Pace),
+            Event::Atomic(id) => (id, Spent::Atomic),
+            Event::Begin(thread) => {
                 let now = self.cx.now();
                 return self.cx.observers.trace(|trail| trail.until(thread, Spent::Start, now));
             }
-            Happening::Fabric(_)
-            | Happening::Depart(_)
-            | Happening::ListEnd(_)
-            | Happening::CopyStart(_)
-            | Happening::Step(_)
-            | Happening::Notice(..)
-            | Happening::Touch(_)
-            | Happening::Pin(_)
-            | Happening::Pinned(..)
-            | Happening::Moved(_)
-            | Happening::Adapter(_)
-            | Happening::Retry(_)
-            | Happening::Lock(..)
-            | Happening::Seen(_)
-            | Happening::Ask(_)
-            | Happening::Fault(_)
-            | Happening::FaultEnd(_)
-            | Happening::Timer(_)
-            | Happening::Answer(_)
-            | Happening::Late(_)
-            | Happening::Gpu(_) => return,
+            Event::Fabric(_)
+            | Event::Depart(_)
+            | Event::ListEnd(_)
+            | Event::CopyStart(_)
+            | Event::Step(_)
+            | Event::Notice(..)
+            | Event::Access(_)
+            | Event::Pin(_)
+            | Event::Pinned(..)
+            | Event::Moved(_)
+            | Event::Adapter(_)
+            | Event::Retry(_)
+            | Event::Lock(..)
+            | Event::Seen(_)
+            | Event::Ask(_)
+            | Event::Fault(_)
+            | Event::FaultEnd(_)
+            | Event::Timer(_)
+            | Event::Answer(_)
+            | Event::Late(_)
+            | Event::Gpu(_) => return,
         };
         self.network.trace_leg(id, spent, spent != Spent::Pace, &mut self.cx);
     }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::costs::Costs;
-use super::event::{Happening, Phase};
+use super::event::{Event, Phase};
 use super::observers::Observers;
 use super::setup::Planted;
 use crate::outcome::Ending;
@@ -31,7 +31,7 @@ pub(super) struct Context {
 /// The clock and the calendar of events.
 #[derive(Debug)]
 pub(super) struct Clock {
-    simulation: Simulation<Happening>,
+    simulation: Simulation<Event>,
     /// Sources of events: those of resources come first, then those of threads.
     first_source: u32,
     threads: u32,
@@ -69,19 +69,13 @@ impl Context {
 
     /// Thread `thread` is the source of an event.
     #[inline]
-    pub(super) fn schedule(&mut self, at: Time, thread: u32, phase: Phase, event: Happening) {
+    pub(super) fn schedule(&mut self, at: Time, thread: u32, phase: Phase, event: Event) {
         self.clock.schedule(at, thread, phase, event);
     }
 
     /// A process is the source of an event: by its first thread.
     #[inline]
-    pub(super) fn schedule_of(
-        &mut self,
-        at: Time,
-        process: Process,
-        phase: Phase,
-        event: Happening,
-    ) {
+    pub(super) fn schedule_of(&mut self, at: Time, process: Process, phase: Phase, event: Event) {
         let thread = self.layout.first_of(process);
         self.clock.schedule(at, thread, phase, event);
     }
@@ -109,7 +103,7 @@ impl Context {
 
 impl Clock {
     pub(super) const fn new(
-        simulation: Simulation<Happening>,
+        simulation: Simulation<Event>,
         first_source: u32,
         threads: u32,
     ) -> Self {
@@ -123,7 +117,7 @@ impl Clock {
 
     /// The simulation, to be asked about limits, digest and journal, and to be advanced.
     #[inline]
-    pub(super) const fn simulation(&mut self) -> &mut Simulation<Happening> {
+    pub(super) const fn simulation(&mut self) -> &mut Simulation<Event> {
         &mut self.simulation
     }
 
@@ -151,19 +145,19 @@ impl Clock {
     }
 
     #[inline]
-    fn schedule(&mut self, at: Time, thread: u32, phase: Phase, event: Happening) {
+    fn schedule(&mut self, at: Time, thread: u32, phase: Phase, event: Event) {
         let source = self.first_source + thread;
         let tag = Tag { resource: source, phase: phase as u8 };
         self.simulation.schedule(at, SourceId(source), tag, event);
     }
 
     /// Lock `lock` is the source: locks come after all threads.
-    pub(super) fn schedule_lock(&mut self, at: Time, lock: u32, event: Happening) {
+    pub(super) fn schedule_lock(&mut self, at: Time, lock: u32, event: Event) {
         self.schedule(at, self.threads + lock, Phase::Lock, event);
     }
 
     /// The fault plan is the source: after all resources and threads.
-    pub(super) fn schedule_fault(&mut self, at: Time, event: Happening) {
+    pub(super) fn schedule_fault(&mut self, at: Time, event: Event) {
         self.schedule(at, self.threads, Phase::Fault, event);
     }
 
@@ -228,18 +222,18 @@ impl Layout {
 }
 
 /// Lets the fabric and the GPUs schedule their events.
-pub(super) struct DeviceCalendar<'a>(&'a mut Simulation<Happening>);
+pub(super) struct DeviceCalendar<'a>(&'a mut Simulation<Event>);
 
 impl Schedule for DeviceCalendar<'_> {
     fn at(&mut self, time: Time, resource: ResourceId, event: FabricEvent) {
         let tag = Tag { resource: resource.0, phase: Phase::Wire as u8 };
-        self.0.schedule(time, SourceId(resource.0), tag, Happening::Fabric(event));
+        self.0.schedule(time, SourceId(resource.0), tag, Event::Fabric(event));
     }
 }
 
 impl Agenda for DeviceCalendar<'_> {
     fn gpu(&mut self, time: Time, event: GpuEvent) {
         let tag = Tag { resource: GPU, phase: Phase::Device as u8 };
-        self.0.schedule(time, SourceId(GPU), tag, Happening::Gpu(event));
+        self.0.schedule(time, SourceId(GPU), tag, Event::Gpu(event));
     }
 }

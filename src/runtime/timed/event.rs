@@ -1,18 +1,18 @@
-//! What happens at points in time.
+//! Events: what happens at points in time.
 
-use engine::{Event, mix};
+use engine::mix;
 use hardware::fabric::FabricEvent;
 use hardware::gpu::GpuEvent;
 
-/// What happens at a point in time.
+/// An event of a run.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Happening {
+pub(super) enum Event {
     /// A wire or bus has something to do.
     Fabric(FabricEvent),
     /// Flight `0` leaves its core.
     Depart(u32),
     /// The queue pair may begin flight `0`.
-    Held(u32),
+    QueuePairFree(u32),
     /// Flight `0` is in the receiver's shared cell.
     Neighbour(u32),
     /// The completion of flight `0` is in host memory.
@@ -28,7 +28,7 @@ pub(super) enum Happening {
     /// The pass of thread `0` meets an arrival, or ends; stale unless generation `1` is current.
     Notice(u32, u32),
     /// The program of thread `0` reads or writes memory that others can reach.
-    Touch(u32),
+    Access(u32),
     /// The atomic unit of an HCA has done flight `0`.
     Atomic(u32),
     /// Thread `0` asks the kernel to pin the next pages of a neighbour.
@@ -61,7 +61,7 @@ pub(super) enum Happening {
     Adapter(u32),
 }
 
-impl Event for Happening {
+impl engine::Event for Event {
     #[inline]
     fn fingerprint(&self) -> u64 {
         let (kind, content) = match *self {
@@ -75,9 +75,9 @@ impl Event for Happening {
             Self::Step(thread) => (8, u64::from(thread)),
             Self::Notice(thread, _) => (10, u64::from(thread)),
             Self::Retry(channel) => (11, u64::from(channel)),
-            Self::Held(flight) => (12, u64::from(flight)),
+            Self::QueuePairFree(flight) => (12, u64::from(flight)),
             Self::Lock(lock, _) => (13, u64::from(lock)),
-            Self::Touch(thread) => (14, u64::from(thread)),
+            Self::Access(thread) => (14, u64::from(thread)),
             Self::Atomic(flight) => (15, u64::from(flight)),
             Self::Pin(thread) => (16, u64::from(thread)),
             Self::Pinned(process, _) => (17, u64::from(process)),

@@ -10,7 +10,7 @@
 use std::sync::Arc;
 
 use super::context::Context;
-use super::event::{Happening, Phase};
+use super::event::{Event, Phase};
 use super::network::flight::{Arrival, Arrived};
 use super::slab::Slab;
 use crate::device::operations::Operations;
@@ -91,7 +91,7 @@ impl Gpus {
     ) -> TimeDelta {
         let id = self.requests.insert(|| request);
         cx.observers.trace(|trail| trail.asks(id, thread));
-        cx.schedule(cursor, thread, Phase::Device, Happening::Ask(id));
+        cx.schedule(cursor, thread, Phase::Device, Event::Ask(id));
         self.hardware.shape().call_overhead
     }
 

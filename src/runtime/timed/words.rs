@@ -5,7 +5,7 @@
 
 use super::context::Layout;
 use super::cores::Cores;
-use super::event::Happening;
+use super::event::Event;
 use super::locks::Locks;
 use super::memory::Waiters;
 use super::network::Network;
@@ -28,39 +28,39 @@ pub(super) struct Vocabulary<'a, M: Machine, P> {
 }
 
 impl<M: Machine, P: Program<M>> Vocabulary<'_, M, P> {
-    pub(super) fn words_of(&self, event: Happening) -> Words {
+    pub(super) fn words_of(&self, event: Event) -> Words {
         match event {
-            Happening::Fabric(event) => self.words_of_wires(event),
-            Happening::Depart(id) => self.of_sender(id, "leaves the core"),
-            Happening::Held(id) => self.of_sender(id, "may begin: the queue pair is free"),
-            Happening::Completed(id) => self.of_sender(id, "has its completion in host memory"),
-            Happening::Neighbour(id) => self.of_receiver(id, "is in the shared cell"),
-            Happening::Atomic(id) => self.of_receiver(id, "is done by the atomic unit"),
-            Happening::Begin(thread) => self.of_thread(thread, "begins"),
-            Happening::ListEnd(thread) => self.of_thread(thread, "is done with its work"),
-            Happening::CopyStart(thread) => self.of_thread(thread, "begins a copy"),
-            Happening::Step(thread) => self.of_thread(thread, "does what others can see"),
-            Happening::Notice(thread, _) => self.of_thread(thread, "looks into its channels"),
-            Happening::Touch(thread) => self.of_thread(thread, "touches memory of others"),
-            Happening::Pin(thread) => self.of_thread(thread, "has pages pinned by the kernel"),
-            Happening::Adapter(thread) => self.of_thread(thread, "is looked after by its adapter"),
-            Happening::Moved(thread) => self.of_thread(thread, "has copied what its cache holds"),
-            Happening::Pinned(owner, _) => of_process(Process(owner), "may have its pages pinned"),
-            Happening::Retry(channel) => of_process(
+            Event::Fabric(event) => self.words_of_wires(event),
+            Event::Depart(id) => self.of_sender(id, "leaves the core"),
+            Event::QueuePairFree(id) => self.of_sender(id, "may begin: the queue pair is free"),
+            Event::Completed(id) => self.of_sender(id, "has its completion in host memory"),
+            Event::Neighbour(id) => self.of_receiver(id, "is in the shared cell"),
+            Event::Atomic(id) => self.of_receiver(id, "is done by the atomic unit"),
+            Event::Begin(thread) => self.of_thread(thread, "begins"),
+            Event::ListEnd(thread) => self.of_thread(thread, "is done with its work"),
+            Event::CopyStart(thread) => self.of_thread(thread, "begins a copy"),
+            Event::Step(thread) => self.of_thread(thread, "does what others can see"),
+            Event::Notice(thread, _) => self.of_thread(thread, "looks into its channels"),
+            Event::Access(thread) => self.of_thread(thread, "touches memory of others"),
+            Event::Pin(thread) => self.of_thread(thread, "has pages pinned by the kernel"),
+            Event::Adapter(thread) => self.of_thread(thread, "is looked after by its adapter"),
+            Event::Moved(thread) => self.of_thread(thread, "has copied what its cache holds"),
+            Event::Pinned(owner, _) => of_process(Process(owner), "may have its pages pinned"),
+            Event::Retry(channel) => of_process(
                 self.network.receiver_of(channel),
                 "takes again what found no receive buffer",
             ),
-            Happening::Lock(lock, _) => of_process(self.locks.process(lock), "passes on its lock"),
-            Happening::Seen(id) => {
+            Event::Lock(lock, _) => of_process(self.locks.process(lock), "passes on its lock"),
+            Event::Seen(id) => {
                 of_process(self.waiters.process_of(id), "can see that its turn has come")
             }
-            Happening::Ask(_) => of_gpu("is asked for an operation"),
-            Happening::Gpu(_) => of_gpu("begins an operation: its latency is over"),
-            Happening::Fault(number) => of_plan(number, "begins"),
-            Happening::FaultEnd(number) => of_plan(number, "ends"),
-            Happening::Timer(_) => of_wires("the transport timer of a connection may have run out"),
-            Happening::Answer(_) => of_wires("an acknowledgement comes to the HCA"),
-            Happening::Late(_) => of_wires("a packet that a link has held back arrives"),
+            Event::Ask(_) => of_gpu("is asked for an operation"),
+            Event::Gpu(_) => of_gpu("begins an operation: its latency is over"),
+            Event::Fault(number) => of_plan(number, "begins"),
+            Event::FaultEnd(number) => of_plan(number, "ends"),
+            Event::Timer(_) => of_wires("the transport timer of a connection may have run out"),
+            Event::Answer(_) => of_wires("an acknowledgement comes to the HCA"),
+            Event::Late(_) => of_wires("a packet that a link has held back arrives"),
         }
     }
 

@@ -11,7 +11,7 @@ pub(super) mod polls;
 
 use super::context::Context;
 use super::costs::Costs;
-use super::event::{Happening, Phase};
+use super::event::{Event, Phase};
 use super::setup::Placement;
 use crate::account::{Account, Part};
 use crate::causes::{Spender, Spent};
@@ -252,7 +252,7 @@ impl<M: Machine, P: Program<M>> Cores<M, P> {
         if actor.alone && actor.after == After::Nothing && !actor.polls.is_pass() {
             self.ahead.push((thread, at));
         } else {
-            cx.schedule(at, thread, Phase::Library, Happening::ListEnd(thread));
+            cx.schedule(at, thread, Phase::Library, Event::ListEnd(thread));
         }
     }
 
@@ -271,7 +271,7 @@ impl<M: Machine, P: Program<M>> Cores<M, P> {
     /// Threads have run as far ahead as they may: the ends of their lists are events.
     pub(super) fn stop_ahead(&mut self, cx: &mut Context) {
         while let Some((thread, at)) = self.ahead.pop() {
-            cx.schedule(at, thread, Phase::Library, Happening::ListEnd(thread));
+            cx.schedule(at, thread, Phase::Library, Event::ListEnd(thread));
         }
     }
 }

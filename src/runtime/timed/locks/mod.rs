@@ -19,7 +19,7 @@ use super::context::{Context, Layout};
 use super::cores::Cores;
 use super::cores::actor::{Entering, State};
 use super::costs::Costs;
-use super::event::Happening;
+use super::event::Event;
 use super::ports::Ports;
 use super::setup::LockOrder;
 use protocols::contract::{Guard, Machine, Process, Program};
@@ -329,7 +329,7 @@ impl Locks {
                 .filter(|_| self.step_by_step || !self.is_idle(place, beside));
             if let Some((at, generation)) = self.lock_mut(place).steps.arm(due) {
                 self.events += 1;
-                cx.clock.schedule_lock(at, place, Happening::Lock(place, generation));
+                cx.clock.schedule_lock(at, place, Event::Lock(place, generation));
             }
         }
     }

@@ -15,7 +15,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::timed::context::Context;
-use crate::timed::event::{Happening, Phase};
+use crate::timed::event::{Event, Phase};
 use crate::timed::setup::Kernel;
 use hardware::copies::CoreCopy;
 use hardware::core::Place;
@@ -177,7 +177,7 @@ impl PeerCopies {
     fn arm(&self, owner: Process, cx: &mut Context) {
         let growth = cx.costs.profile.cma.contention_per_reader;
         if let Some((at, generation)) = self.pinning[&owner].next_end(growth) {
-            let event = Happening::Pinned(owner.0, generation);
+            let event = Event::Pinned(owner.0, generation);
             cx.schedule_of(at, owner, Phase::Pinning, event);
         }
     }

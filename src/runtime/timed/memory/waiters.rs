@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 
 use crate::timed::context::Context;
 use crate::timed::costs::Costs;
-use crate::timed::event::{Happening, Phase};
+use crate::timed::event::{Event, Phase};
 use crate::timed::network::flight::{Arrival, Arrived};
 use crate::timed::slab::Slab;
 use crate::untimed::Choice;
@@ -113,7 +113,7 @@ impl Waiters {
     pub(crate) fn will_see(&mut self, thread: u32, notice: Notice, at: Time, cx: &mut Context) {
         let id = self.seen.insert(|| notice);
         cx.observers.trace(|trail| trail.calls_next(id, thread));
-        cx.schedule(at, thread, Phase::Neighbour, Happening::Seen(id));
+        cx.schedule(at, thread, Phase::Neighbour, Event::Seen(id));
     }
 
     /// A process has died: it looks at no line any more.

@@ -8,7 +8,7 @@ use super::Network;
 use super::flight::{Arrival, Arrived, Flight, FlightKind, Landing};
 use crate::memory::{Memories, Parcel};
 use crate::timed::context::Context;
-use crate::timed::event::{Happening, Phase};
+use crate::timed::event::{Event, Phase};
 use crate::untimed::Choice;
 use hardware::cluster::Posting;
 use hardware::fabric::ConnId;
@@ -161,7 +161,7 @@ impl<K> Network<K> {
         let free = &mut self.atomic_free[cx.layout.node(owner) as usize];
         let end = cx.now().max(*free) + cx.costs.profile.pcie.dma_read_round_trip;
         *free = end;
-        cx.schedule_of(end, owner, Phase::Atomic, Happening::Atomic(id));
+        cx.schedule_of(end, owner, Phase::Atomic, Event::Atomic(id));
     }
 
     /// The atomic unit has changed an element: the old one goes back.

@@ -14,7 +14,7 @@ pub(super) mod flight;
 pub(super) mod reliable;
 
 use super::context::Context;
-use super::event::{Happening, Phase};
+use super::event::{Event, Phase};
 use super::slab::Slab;
 use crate::causes::{Message, Spender, Spent};
 use crate::faults::{Failure, Transport};
@@ -421,7 +421,7 @@ impl<K> Network<K> {
                 let (from_home, to_home) = (cx.layout.home(from), cx.layout.home(to.peer));
                 let delay = cx.costs.cell_transfer(from_home, to_home, bytes, lies_apart);
                 let at = self.channels.of_mut(channel).seen_in_order(cx.now() + delay);
-                cx.schedule_of(at, from, Phase::Neighbour, Happening::Neighbour(id));
+                cx.schedule_of(at, from, Phase::Neighbour, Event::Neighbour(id));
                 return;
             }
             FlightKind::Packet { via: Via::Hca, .. } => posting_of(bytes, cx),
@@ -478,7 +478,7 @@ impl<K> Network<K> {
         if begin > now {
             flight.held = Some(posting);
             let from = flight.from;
-            cx.schedule_of(begin, from, Phase::Post, Happening::Held(id));
+            cx.schedule_of(begin, from, Phase::Post, Event::QueuePairFree(id));
             return;
         }
         self.start(id, channel, posting, bytes, cx);
@@ -580,13 +580,13 @@ impl<K> Network<K> {
         if self.faulty && open.is_never_ready(hca.eager_credits, RNR_RETRIES) {
             return cx.end(Ending::Fault(Failure::NotReadyExceeded { from, to, at }));
         }
-        cx.schedule_of(at, from, Phase::NotReady, Happening::Retry(channel));
+        cx.schedule_of(at, from, Phase::NotReady, Event::Retry(channel));
     }
 }
 
 fn complete_after(delay: TimeDelta, of: Process, id: u32, cx: &mut Context) {
     let at = cx.now() + delay;
-    cx.schedule_of(at, of, Phase::Completion, Happening::Completed(id));
+    cx.schedule_of(at, of, Phase::Completion, Event::Completed(id));
 }
 
 /// How a message of so many bytes is posted.

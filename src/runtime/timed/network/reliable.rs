@@ -24,7 +24,7 @@ use super::flight::{RELIABLE, token};
 use crate::faults::{Effect, Failure, Transport};
 use crate::outcome::{Ending, Tally};
 use crate::timed::context::Context;
-use crate::timed::event::{Happening, Phase};
+use crate::timed::event::{Event, Phase};
 use crate::timed::faults::Armed;
 use crate::timed::slab::Slab;
 use hardware::cluster::Cluster;
@@ -293,7 +293,7 @@ impl Reliable {
         }
         connection.deadline = Some(at);
         if !std::mem::replace(&mut connection.ticking, true) {
-            cx.clock.schedule_fault(at, Happening::Timer(number));
+            cx.clock.schedule_fault(at, Event::Timer(number));
         }
     }
 
@@ -305,7 +305,7 @@ impl Reliable {
         match connection.deadline {
             None => connection.ticking = false,
             Some(later) if later > cx.now() => {
-                cx.clock.schedule_fault(later, Happening::Timer(number));
+                cx.clock.schedule_fault(later, Event::Timer(number));
             }
             Some(_) => {
                 connection.ticking = false;
@@ -368,7 +368,7 @@ impl Reliable {
         self.tally.duplicated += u64::from(fate.twice);
         for _ in 0..=u32::from(fate.twice) {
             let id = self.answers.insert(|| (number, answer));
-            cx.clock.schedule_fault(at, Happening::Answer(id));
+            cx.clock.schedule_fault(at, Event::Answer(id));
         }
     }
 
@@ -396,7 +396,7 @@ impl Reliable {
             && end <= packets
         {
             connection.completions.pop_front();
-            let (at, event) = (cx.now() + mmio, Happening::Completed(flight));
+            let (at, event) = (cx.now() + mmio, Event::Completed(flight));
             cx.schedule_of(at, connection.from, Phase::Completion, event);
         }
     }
