@@ -12,6 +12,7 @@ pub mod account;
 pub mod causes;
 pub mod connection;
 pub mod counters;
+pub mod crash;
 pub mod deadlock;
 pub mod device;
 pub mod explore;

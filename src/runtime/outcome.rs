@@ -2,13 +2,14 @@
 
 use crate::account::Account;
 use crate::causes::Recorded;
+use crate::crash::CrashReport;
 use crate::deadlock::{Blocked, Deadlock};
 use crate::faults::Failure;
 use crate::held::Held;
 use crate::memory::Memories;
 use crate::monitors::{Sometimes, Violation};
 use crate::told::Told;
-use crate::untimed::{Choice, CrashReport};
+use crate::untimed::Choice;
 use engine::{Digest, LimitReached};
 use hardware::fabric::{Kind, ResourceStats};
 use protocols::contract::{Process, ProtocolError, Thread};

@@ -32,7 +32,6 @@ const CIRCLES: &[(&str, usize)] = &[
     ("protocols/packing.rs", 13),
     ("hardware/fabric/ahead.rs", 12),
     ("protocols/xios_ep/library/between.rs", 9),
-    ("runtime/untimed.rs", 8),
     ("workloads/epochs.rs", 7),
     ("hardware/cluster.rs", 6),
     ("experiment/explore/mod.rs", 5),

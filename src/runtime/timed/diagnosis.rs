@@ -5,9 +5,9 @@ use super::cores::actor::Actor;
 use super::cores::{Cores, actor_standing};
 use super::faults::Faults;
 use super::livelock::{Found, Livelock};
+use crate::crash::CrashReport;
 use crate::deadlock::{self, ASKING, Blocked, Standing};
 use crate::outcome::Ending;
-use crate::untimed::CrashReport;
 use protocols::contract::{Machine, Process, Program, Thread, Wait, WaitSet};
 use units::Time;
 
