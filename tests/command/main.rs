@@ -6,6 +6,8 @@
 mod binary;
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../common/malformed.rs"]
+mod malformed;
 #[path = "../common/schedules.rs"]
 mod schedules;
 

@@ -1,5 +1,8 @@
 //! Rules of the house that no compiler knows.
 
+#[path = "../common/malformed.rs"]
+mod malformed;
+
 mod architecture;
 mod claims;
 mod constants;
