@@ -34,7 +34,7 @@ pub(super) fn fit(terminal: Terminal, arguments: &FitArguments) -> Outcome {
     if arguments.measured.is_empty() && arguments.predict.is_empty() {
         let Some(topology) = topology else {
             let what = "nothing to fit on: `--measured FILE` or `--hwloc FILE` is needed";
-            let help = "docs/fit.md names the benchmarks to run";
+            let help = "docs/method/fit.md names the benchmarks to run";
             return Err(Problem::new(&codes::USAGE, what).help(help).into());
         };
         return stub(terminal, arguments, &request, &topology, inputs);

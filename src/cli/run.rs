@@ -149,7 +149,7 @@ fn packets_alone(points: &[Point]) -> Option<&'static str> {
     (cut && !same).then_some(
         "messages cross the links of the fault plan packet by packet, which moves times a little \
          even where nothing is lost: compare with the faults \
-         `[{ \"kind\": \"packet_loss\", \"probability\": 0 }]`, not with none (docs/faults.md)",
+         `[{ \"kind\": \"packet_loss\", \"probability\": 0 }]`, not with none (docs/method/faults.md)",
     )
 }
 

@@ -377,7 +377,7 @@ static WORKLOAD: Shape = Shape::Tagged {
                     "[ [ { \"op\": \"send\", \"to\": 1, \"size\": \"8 B\" } ], \
                      [ { \"op\": \"recv\", \"src\": 0, \"max\": \"8 B\" } ] ]",
                     "One list of statements for each rank; each has a buffer of its own, so that every \
-                     large message registers its buffers anew (docs/programs.md). A file holds 500,000 values, about \
+                     large message registers its buffers anew (docs/guide/programs.md). A file holds 500,000 values, about \
                      100,000 statements of all ranks together (E0216); longer ones are schedules in GOAL.",
                 ),
                 pieces::DATATYPES,
@@ -500,7 +500,7 @@ static LIMITS: Shape = Shape::Object(&[
         "memory",
         &bytes(1, 1 << 50),
         "16 GiB",
-        "What a point may hold, at most, as the program counts it (docs/limits.md).",
+        "What a point may hold, at most, as the program counts it (docs/guide/limits.md).",
     ),
     default(
         "points",

@@ -90,8 +90,17 @@ fn documents() -> Vec<PathBuf> {
     let root = Path::new(ROOT);
     let single = ["README.md", "CONTRIBUTING.md", "notebooks/README.md"];
     let mut all: Vec<PathBuf> = single.iter().map(|name| root.join(name)).collect();
-    let docs = fs::read_dir(root.join("docs")).unwrap().map(|entry| entry.unwrap().path());
-    all.extend(docs.filter(|path| path.extension().is_some_and(|suffix| suffix == "md")));
+    let mut folders = vec![root.join("docs")];
+    while let Some(folder) = folders.pop() {
+        for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            // Decisions are never edited; the reference is written from the program.
+            if path.is_dir() && !path.ends_with("adr") && !path.ends_with("reference") {
+                folders.push(path);
+            } else if path.extension().is_some_and(|suffix| suffix == "md") {
+                all.push(path);
+            }
+        }
+    }
     all.sort();
     all
 }

@@ -53,7 +53,7 @@ fn a_new_program_sends_a_message_and_names_its_statements() {
     let scratch = Scratch::new("new-program");
     scratch.run(&["new", "a.json", "--workload", "program"]).check(0, &[]);
     let text = std::fs::read_to_string(scratch.path("a.json")).unwrap();
-    for part in ["\"op\": \"send\"", "\"op\": \"recv\"", "a buffer of its own", "docs/programs.md"]
+    for part in ["\"op\": \"send\"", "\"op\": \"recv\"", "a buffer of its own", "docs/guide/programs.md"]
     {
         assert!(text.contains(part), "{part}: {text}");
     }
@@ -65,7 +65,7 @@ fn a_new_program_sends_a_message_and_names_its_statements() {
     assert!(ran["points"][0]["metrics"]["time"]["value"].as_f64().unwrap() > 0.0, "{ran}");
 }
 
-/// The statements of a program and their fields, as `docs/programs.md` lists them.
+/// The statements of a program and their fields, as `docs/guide/programs.md` lists them.
 fn listed() -> String {
     let mut text = String::from("| statement | is | fields |\n|---|---|---|\n");
     for Variant { name, fields, doc } in statements() {
@@ -96,11 +96,11 @@ fn listed() -> String {
 /// Where the page differs, the test leaves the right tables in the build's temporary folder.
 #[test]
 fn the_page_of_programs_lists_every_statement_with_its_fields() {
-    let page = std::fs::read_to_string("docs/programs.md").unwrap_or_default();
+    let page = std::fs::read_to_string("docs/guide/programs.md").unwrap_or_default();
     let right = listed();
     if !page.contains(&right) {
         let file = concat!(env!("CARGO_TARGET_TMPDIR"), "/programs.md");
         std::fs::write(file, right).unwrap();
-        panic!("the tables of docs/programs.md differ from {file}");
+        panic!("the tables of docs/guide/programs.md differ from {file}");
     }
 }

@@ -1,4 +1,4 @@
-//! The messages of one-sided epochs, as charts: `docs/rma-messages.md` is what they say.
+//! The messages of one-sided epochs, as charts: `docs/model/rma-messages.md` is what they say.
 //!
 //! Where the page differs, the test leaves the right one in the build's temporary folder.
 
@@ -289,12 +289,12 @@ fn post_and_start_touch_neighbours_only() {
 fn the_page_says_what_the_charts_say() {
     let sections: Vec<Section> = passive().into_iter().chain(active()).collect();
     let text = page(&sections);
-    let place = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/rma-messages.md");
+    let place = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/model/rma-messages.md");
     let found = std::fs::read_to_string(place).unwrap_or_default();
     if found != text {
         let right = concat!(env!("CARGO_TARGET_TMPDIR"), "/rma-messages.md");
         std::fs::write(right, &text).expect("the build has a temporary folder");
-        panic!("docs/rma-messages.md differs from {right}");
+        panic!("docs/model/rma-messages.md differs from {right}");
     }
 }
 

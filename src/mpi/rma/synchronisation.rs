@@ -11,7 +11,7 @@
 //! operation follows: without one, another kind of epoch may begin. A call that is out of order is
 //! refused and changes nothing.
 //!
-//! Three sets of rules are known, [`Rules`]; `docs/rma.md` has the table of their differences.
+//! Three sets of rules are known, [`Rules`]; `docs/model/rma.md` has the table of their differences.
 //! Calls for `MPI_PROC_NULL` do nothing and are not told. Whether a lock is granted, a post has come
 //! or an operation is complete is not asked here.
 //!
