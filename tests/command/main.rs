@@ -35,6 +35,7 @@ mod misuse;
 mod mutations;
 mod new;
 mod outputs;
+mod reference;
 mod resume;
 mod scale_out;
 mod schema;
