@@ -9,6 +9,7 @@ mod constants;
 mod counts;
 mod expectations;
 mod guide;
+mod links;
 mod notebooks;
 mod rows;
 mod sources;
