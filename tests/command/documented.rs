@@ -16,12 +16,13 @@ use std::process::Command;
 use crate::binary::{Answer, Scratch};
 
 /// Beginnings of commands that end with another status than 0.
-const EXITS: [(&str, i32); 5] = [
+const EXITS: [(&str, i32); 6] = [
     ("mpisim run scenarios/examples/allreduce_knc.json --set limits.memory", 5),
     ("mpisim explore race.json", 1),
     ("mpisim check scenarios/a --models changed --metrics", 0),
     ("mpisim check scenarios/a --models changed", 1),
     ("mpisim diff examples/ping_pong_broadwell", 1),
+    ("mpisim diff intra.json", 1),
 ];
 
 /// Commands that take more than seconds in a debug build: `.ci/run documented` runs their blocks.

@@ -13,4 +13,5 @@ mod links;
 mod notebooks;
 mod rows;
 mod sources;
+mod verdicts;
 mod words;
