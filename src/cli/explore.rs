@@ -29,20 +29,20 @@ use runtime::explore::Stop;
 use runtime::faults::Allowed;
 use units::Bytes;
 
-/// What is explored.
+/// The job to explore.
 struct Job {
     /// As it was given.
     name: String,
     /// Its entry and size, where it is a protocol.
     protocol: Option<(Entry, Planted, Size)>,
     subject: Box<dyn Subject>,
-    /// What may go wrong by its fault plan, or why that is not explored.
+    /// The faults of its plan, or the reason why they are not explored.
     planned: Result<MayFail, Unfit>,
     /// The files that it was read from.
     files: Vec<PathBuf>,
 }
 
-/// What is said at the end.
+/// The report at the end.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Verdict {
     /// Every order ends well.
@@ -133,7 +133,7 @@ pub(super) fn explore(terminal: Terminal, arguments: &ExploreArguments) -> Outco
     Ok(verdict.exit_code())
 }
 
-/// What may go wrong: what the options ask for, else what the fault plan has.
+/// The faults to explore: those of the options, else those of the fault plan.
 fn may_fail(terminal: Terminal, job: &Job, asked: MayFail) -> Result<MayFail, Failure> {
     if asked == MayFail::default() {
         return job.planned.clone().map_err(|why| unfit(&job.name, &why));

@@ -1,4 +1,4 @@
-//! `mpisim fit`: a machine model from what was measured, and from its topology.
+//! `mpisim fit`: a machine model from measured tables, and from a topology.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -100,7 +100,7 @@ fn applied(
     })
 }
 
-/// A model with what the topology tells, and nothing measured.
+/// A model with the numbers of the topology, without measurements.
 fn stub(
     terminal: Terminal,
     arguments: &FitArguments,
@@ -395,7 +395,7 @@ fn digits(value: f64) -> String {
     if value >= 1000.0 { format!("{value:.0}") } else { format!("{value:.3}") }
 }
 
-/// Errors of rows by what they were used for: of fitted ones, of the same where they were held out,
+/// Errors of rows by their use: of fitted ones, of the same ones held out,
 /// and of those only compared, table by table.
 fn groups(bench: &Bench, found: &Fit) -> Vec<(String, Vec<f64>)> {
     let of = |table: usize| {

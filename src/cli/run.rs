@@ -35,7 +35,7 @@ use report::osu::{OsuSpec, OsuTest, osu_text};
 use report::table::report_text;
 use report::unfired::unfired_lines;
 
-/// Failed points that are told one by one.
+/// Failed points that are listed one by one.
 const FAILURES_SHOWN: usize = 10;
 
 /// Runs a scenario, here or where an engine for tasks puts its points.
@@ -62,7 +62,7 @@ fn list(terminal: Terminal, arguments: &RunArguments) -> Outcome {
     Ok(0)
 }
 
-/// What is asked for; of a GOAL file the scenario that replays it.
+/// The scenario; of a GOAL file the scenario that replays it.
 fn asked(terminal: Terminal, arguments: &RunArguments) -> Result<Request, Failure> {
     let mut request = request(&arguments.scenario, &arguments.changes, arguments.seed)?;
     request.text = goal::scenario(terminal, arguments)?;
@@ -134,7 +134,7 @@ fn keep_metrics(result: &mut RunResult, asked: &[String]) {
     }
 }
 
-/// Tells people where the results are; who asks for a format of programs knows.
+/// Prints the place of the results, unless the output is for programs.
 pub(super) fn tell_where(terminal: Terminal, format: Format, directory: &Path) {
     if format == Format::Table {
         let (directory, page) = (quote(&directory.display().to_string()), files::PAGE);
@@ -142,7 +142,7 @@ pub(super) fn tell_where(terminal: Terminal, format: Format, directory: &Path) {
     }
 }
 
-/// What to compare with where messages cross links packet by packet, if no point is that.
+/// The point to compare with if messages cross links packet by packet and the sweep lacks one.
 fn packets_alone(points: &[Point]) -> Option<&'static str> {
     let cut = points.iter().any(|point| point.faults.cuts_messages());
     let same = points.iter().any(|point| point.faults.only_cuts_messages());
@@ -242,7 +242,7 @@ fn tell_of_orders(terminal: Terminal, arguments: &RunArguments, plan: &Plan) {
     ));
 }
 
-/// Communicators that are told one by one.
+/// Communicators that are listed one by one.
 const UNFREED_SHOWN: usize = 4;
 
 /// Says which communicators a program that ended well has never freed.
@@ -312,7 +312,7 @@ pub(super) fn jobs(asked: Option<usize>) -> usize {
     asked.unwrap_or_else(cores)
 }
 
-/// A bar that counts points; hidden where nobody watches.
+/// A progress bar of points; hidden if standard error is no terminal.
 pub(super) fn progress(terminal: Terminal, points: usize) -> ProgressBar {
     if !terminal.shows_progress() {
         return ProgressBar::hidden();
@@ -343,7 +343,7 @@ fn failure(
     }
 }
 
-/// Tells what went wrong inside a run that came to its end; the exit code.
+/// Reports failures of a run that came to its end, and returns the exit code.
 pub(super) fn verdict(terminal: Terminal, result: &RunResult, files: &Files, format: Format) -> u8 {
     let failed: Vec<&PointResult> =
         result.points.iter().filter(|point| point.failure.is_some()).collect();
@@ -452,7 +452,7 @@ fn normal_command(arguments: &RunArguments) -> String {
     command_line(words)
 }
 
-/// The machine of a GOAL file and what is supposed of resources, as options.
+/// The machine of a GOAL file and the what-if factors of resources, as options.
 fn supposed(arguments: &RunArguments) -> impl Iterator<Item = String> {
     let machine = arguments.machine.iter();
     let machine = machine.flat_map(|name| ["--machine".to_owned(), name.clone()]);

@@ -40,7 +40,7 @@ pub struct Entry {
     pub exit: ExitClass,
     /// One line.
     pub title: &'static str,
-    /// A paragraph: when it comes, and what to do.
+    /// A paragraph: its cause and a remedy.
     pub text: &'static str,
 }
 

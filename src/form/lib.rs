@@ -1,12 +1,12 @@
-//! The form of what users write: JSON with places, shapes of objects, and what is said about mistakes.
+//! The form of user input: JSON with places, shapes of objects, and reports of mistakes.
 //!
 //! | begin with | to |
 //! |---|---|
 //! | [`json`] | read a text into nodes that know their places |
 //! | [`shape`] | say which keys an object has, and check a tree against it |
 //! | [`fields`] | find a field that other forms have, too |
-//! | [`diagnostic`] | report what is wrong, with file, line and remedy |
-//! | [`codes`] | find what a code such as `E0302` means |
+//! | [`diagnostic`] | report a mistake with file, line and remedy |
+//! | [`codes`] | find the meaning of a code such as `E0302` |
 //! | [`machine`] | state a machine: numbers with their sources |
 
 pub mod codes;

@@ -1,4 +1,4 @@
-//! Figures: what is drawn, apart from how it is drawn.
+//! Figures: their content, apart from the drawing.
 //!
 //! A [`Figure`] is data: axes, series, references. [`Figure::to_svg`] draws it; the same figure
 //! gives the same bytes on every run and every machine. A [`Stack`] is the same for stacked bars.
@@ -40,7 +40,7 @@ pub struct Figure {
     pub x: Axis,
     /// The vertical axis.
     pub y: Axis,
-    /// Heading of the legend: what the series differ in; empty for a single series.
+    /// Heading of the legend, the field in which the series differ; empty for a single series.
     pub series_title: String,
     /// The curves, in the order of the legend.
     pub series: Vec<Series>,
@@ -50,7 +50,7 @@ pub struct Figure {
 
 /// Heading of what claims expect.
 pub const EXPECTED: &str = "expected by claims";
-/// Heading of what was measured elsewhere.
+/// Heading of measured curves.
 pub const MEASURED: &str = "measured";
 
 /// The most curves of another run in one figure: more would hide each other.
@@ -62,7 +62,7 @@ const CURVES: usize = 24;
 /// One axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
-    /// What it shows, without unit.
+    /// The quantity, without unit.
     pub label: String,
     /// Unit of the values; empty for plain numbers. `B` makes ticks read 4 Ki, 1 Mi.
     pub unit: String,
@@ -100,12 +100,12 @@ pub struct Point {
     pub range: Option<(f64, f64)>,
 }
 
-/// What a claim expects, or what was measured elsewhere.
+/// The expectation of a claim, or a measured curve.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reference {
     /// What stands above it in the legend, and above others of its kind.
     pub heading: String,
-    /// The claim's id; empty for what is no claim.
+    /// The claim's id; empty for a measured curve.
     pub id: String,
     /// Its entry in the legend: the claim's expectation in words, or the table's name.
     pub label: String,
@@ -138,7 +138,7 @@ pub enum ReferenceShape {
     Markers(Vec<Mark>),
     /// A curve.
     Line(Vec<Point>),
-    /// What the curve of this number was in another run: in its colour, wide and pale behind it.
+    /// The curve of this number in another run: in its colour, wide and pale behind it.
     Other(usize, Vec<Point>),
 }
 
@@ -186,7 +186,7 @@ fn extent_of<'a>(points: impl IntoIterator<Item = &'a Point>) -> (Vec<f64>, Vec<
     (xs, ys)
 }
 
-/// What a scenario asks to be drawn.
+/// A figure of a scenario.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct FigureSpec {
     /// The swept path, or the metric, on the x axis.
@@ -206,9 +206,9 @@ pub struct FigureSpec {
     /// The swept path whose values are replicas of one measurement: the mean is drawn, with a bar
     /// from the smallest to the largest. `seed` by default.
     pub replicas: Option<String>,
-    /// What the x axis shows; its name by default.
+    /// Title of the x axis; the name of its quantity by default.
     pub x_title: Option<String>,
-    /// What the y axis shows; its name by default.
+    /// Title of the y axis; the name of its quantity by default.
     pub y_title: Option<String>,
     /// Scale of the x axis; chosen from the values by default.
     pub x_scale: Option<Scale>,

@@ -22,7 +22,7 @@ pub enum OsuTest {
     MessageRate,
 }
 
-/// What a table needs to know beside the result.
+/// Properties of a table beside the result.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct OsuSpec {
     /// The benchmark.
@@ -147,7 +147,7 @@ fn column(
     }
 }
 
-/// What a value in `from` is multiplied with to be in `to`.
+/// The factor from unit `from` to unit `to`.
 fn conversion(from: &str, to: &str) -> Option<f64> {
     match (from, to) {
         (from, to) if from == to => Some(1.0),

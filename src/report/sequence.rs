@@ -13,7 +13,7 @@ use units::{Bytes, TimeDelta};
 
 /// The most arrows that a picture holds.
 pub const MOST_ARROWS: usize = 120;
-/// The least time of a bar, as a part of the whole: shorter ones are not told.
+/// The least time of a bar, as a part of the whole: shorter ones are left out.
 const LEAST_BAR: u64 = 200;
 
 const LEFT: i32 = 110;
@@ -63,7 +63,7 @@ pub enum NotDrawn {
 }
 
 impl NotDrawn {
-    /// What to do instead.
+    /// A remedy.
     pub const fn help(&self) -> &'static str {
         match self {
             Self::Nothing => "`--trace FILE` shows what its cores and devices do",
@@ -284,7 +284,7 @@ impl<'a> Page<'a> {
         );
     }
 
-    /// What the colours mean.
+    /// The meaning of the colours.
     fn legend(&self) -> Vec<Entry> {
         let used = |name: &str| self.bars.iter().any(|bar| bar.name == name);
         let dma = self.sequence.arrows.iter().any(|arrow| arrow.dma);
@@ -365,7 +365,7 @@ fn said(arrow: &Arrow) -> String {
 /// Pixels between two moments: 9 more for each ten times as long.
 fn distance(ps: u64) -> i32 {
     let decades = i32::try_from(ps.max(1).ilog10()).expect("at most 19");
-    // Below 10 ns nothing is told apart.
+    // Times below 10 ns have no room of their own.
     if decades < 4 { 3 } else { 10 + 11 * (decades - 4) }
 }
 

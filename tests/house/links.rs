@@ -116,6 +116,36 @@ fn every_link_leads_somewhere() {
     assert!(links > 200 && wrong.is_empty(), "{links} links\n{}", wrong.join("\n"));
 }
 
+/// Paths of this repository that a line names as code, without the name of a test behind them.
+fn named_paths(line: &str) -> impl Iterator<Item = &str> {
+    let roots =
+        ["src/", "tests/", "docs/", "scenarios/", "models/", "traces/", "tools/", "benches/"];
+    let code = line.split('`').skip(1).step_by(2);
+    let named = code.filter(move |code| roots.iter().any(|root| code.starts_with(root)));
+    let paths = named.map(|code| code.split("::").next().unwrap_or(code));
+    // A placeholder or several files.
+    paths.filter(|path| !path.contains(['*', '<', ' ']))
+}
+
+#[test]
+fn every_path_that_a_document_names_is_there() {
+    let single = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"];
+    let mut wrong = Vec::new();
+    for (page, text) in pages() {
+        // Decisions are never edited.
+        let is_document = page.starts_with("docs") && !page.starts_with("docs/adr");
+        if !is_document && !single.iter().any(|name| page.as_path() == Path::new(name)) {
+            continue;
+        }
+        for (number, line) in prose(&text) {
+            let missing = named_paths(line).filter(|path| !Path::new(ROOT).join(path).exists());
+            let place = |path| format!("{}:{number}: there is no {path}", page.display());
+            wrong.extend(missing.map(place));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 /// `docs/SUMMARY.md` is the table of contents, also that of the mdBook.
 #[test]
 fn the_table_of_contents_names_every_page_once() {

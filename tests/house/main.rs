@@ -11,6 +11,7 @@ mod expectations;
 mod guide;
 mod links;
 mod notebooks;
+mod prose;
 mod rows;
 mod sources;
 mod verdicts;

@@ -224,7 +224,7 @@ impl<'a> Parser<'a> {
         Stop
     }
 
-    /// A character that fits nowhere here; `start` is the opening of what is being read.
+    /// A character that fits nowhere here; `start` is the opening of the present value.
     fn unexpected(&mut self, wanted: &str, start: usize) -> Stop {
         let path = self.path();
         let Some(found) = self.peek_char() else {

@@ -2,7 +2,7 @@
 
 use super::MAX_DEPTH;
 
-/// What is too large for 64 bits.
+/// A measure that is too large for 64 bits.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Part {
     /// The bytes of data.
@@ -29,7 +29,7 @@ impl Part {
     }
 }
 
-/// What is wrong with a datatype or its use.
+/// A mistake in a datatype or its use.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq, thiserror::Error)]
 pub enum DatatypeError {
     /// A number that counts something is negative.

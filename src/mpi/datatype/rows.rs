@@ -41,7 +41,7 @@ impl Rows {
 }
 
 impl Datatype {
-    /// The runs of `count` elements, where they are all alike and this can be told from the type: one
+    /// The runs of `count` elements, if they are all alike and the type shows it: one
     /// run, or what is made by contiguous types, vectors and boxes of two dimensions.
     pub fn rows(&self, count: u64) -> Option<Rows> {
         self.element()?.repeated(count, self.extent())
