@@ -1,4 +1,4 @@
-//! The simulation: the clock, the queue, and the record of events.
+//! The simulation: the clock, the queue, and the record of what happened.
 
 use crate::causes::Keep;
 use crate::digest::{Digest, OrderedDigest};
@@ -18,7 +18,7 @@ pub trait Event: Copy {
 pub struct Tag {
     /// The resource that was busy until the event, as the caller numbers them.
     pub resource: u32,
-    /// The work of the resource, as the caller numbers it.
+    /// What the resource was doing, as the caller numbers it.
     pub phase: u8,
 }
 
@@ -35,9 +35,9 @@ pub struct Fired<E> {
     pub source: SourceId,
     /// The number of the event during whose handling it was scheduled; 0 before the first.
     pub cause: u64,
-    /// The resource and phase that it is charged to.
+    /// What it is accounted to.
     pub tag: Tag,
-    /// The event.
+    /// What happens.
     pub event: E,
 }
 
@@ -96,13 +96,13 @@ pub enum LimitReached {
     Memory {
         /// The limit.
         limit: Bytes,
-        /// Bytes that the run holds.
+        /// What the run holds.
         held: Bytes,
-        /// The largest kind of it.
+        /// What it holds most of.
         largest: &'static str,
         /// How much that is.
         part: Bytes,
-        /// How many events fired; 0: the stop came before the run began.
+        /// How many events fired; 0: it was told before the run began.
         events: u64,
         /// How a run holds less of that.
         remedy: &'static str,
@@ -161,7 +161,7 @@ impl<E: Copy> Pending<E> {
 pub struct Simulation<E> {
     queue: EventQueue<Pending<E>>,
     events: u64,
-    /// Events that may fire before the next check, at most as many as the limit.
+    /// So many events may fire until somebody looks: at most as many as the limit.
     pause: u64,
     limits: Limits,
     digest: Option<OrderedDigest>,
@@ -255,7 +255,7 @@ impl<E: Event> Simulation<E> {
         self.limits
     }
 
-    /// Fires no more than so many events in all, until the next call. Asking for it costs
+    /// Fires no more than so many events in all until it is told another number. Asking for it costs
     /// nothing: it is the number that is compared for the limit.
     pub fn pause_at(&mut self, events: u64) {
         self.pause = events.max(self.events).min(self.limits.events);

@@ -1,8 +1,8 @@
 //! Derived datatypes: where the bytes of a message lie in memory.
 //!
 //! A [`Datatype`] is a tree over named types. It is data: it can be cloned (children are shared),
-//! compared and hashed, and its measures are computed when it is made. Two algorithms find the bytes
-//! that a type selects, and must agree:
+//! compared and hashed, and it knows its measures from the moment it is made. What a type selects is
+//! found in two ways that must agree:
 //!
 //! | way | for | file |
 //! |---|---|---|
@@ -49,7 +49,7 @@ pub struct Datatype(Arc<Inner>);
 
 #[derive(Debug, Eq, Hash, PartialEq)]
 struct Inner {
-    // First, so that different types compare unequal without a walk over their trees.
+    // First, so that types that differ are told apart without walking their trees.
     measures: Measures,
     kind: Kind,
 }
@@ -103,7 +103,7 @@ impl Datatype {
         self.0.measures.primitives
     }
 
-    /// The alignment of an element, in bytes.
+    /// What the address of an element should be a multiple of, in bytes.
     pub fn alignment(&self) -> u64 {
         self.0.measures.alignment
     }
