@@ -111,17 +111,17 @@ fn documents() -> Vec<PathBuf> {
 #[track_caller]
 fn check_documents(name: &str, chosen: fn(&Block) -> bool) -> usize {
     let check = |path: PathBuf| {
-        let mut all = blocks(&path);
-        all.retain(chosen);
-        let commands = all
+        let every = blocks(&path);
+        let all: Vec<&Block> = every.iter().filter(|block| chosen(block)).collect();
+        let commands: Vec<_> = all
             .iter()
-            .flat_map(|block| block.commands().into_iter().map(move |shown| (block, shown)));
-        let commands: Vec<_> = commands.collect();
+            .flat_map(|block| block.commands().into_iter().map(move |shown| (block, shown)))
+            .collect();
         if commands.is_empty() {
             return (0, Vec::new());
         }
         let clone = clone_for(name, path.strip_prefix(ROOT).unwrap());
-        for block in &all {
+        for block in &every {
             if let Some(name) = block.head.strip_prefix("json ") {
                 clone.write(name, &block.text);
             }
