@@ -23,25 +23,21 @@ const SHOWN: usize = 10;
 
 /// Circles of more than two files, by the first of them: the list may become shorter.
 const CIRCLES: &[(&str, usize)] = &[
-    ("experiment/baseline.rs", 25),
-    ("runtime/device.rs", 20),
+    ("experiment/baseline.rs", 20),
     ("protocols/library/agreeing.rs", 18),
     ("protocols/call.rs", 13),
     ("protocols/packing.rs", 13),
-    ("runtime/monitors/groups.rs", 10),
+    ("workloads/backlog.rs", 11),
     ("protocols/xios_ep/library/between.rs", 9),
-    ("runtime/untimed.rs", 8),
-    ("workloads/epochs.rs", 7),
     ("experiment/explore/mod.rs", 5),
     ("experiment/store.rs", 5),
     ("workloads/mutex.rs", 5),
-    ("experiment/run.rs", 4),
-    ("workloads/application.rs", 4),
+    ("workloads/statements.rs", 4),
     ("experiment/fit.rs", 3),
-    ("experiment/program.rs", 3),
+    ("experiment/run.rs", 3),
     ("protocols/rma/mapped.rs", 3),
-    ("runtime/explore.rs", 3),
-    ("workloads/backlog.rs", 3),
+    ("workloads/collective.rs", 3),
+    ("workloads/program.rs", 3),
 ];
 /// Circles of what lies beside one another in a folder, folders among them: this list, too.
 const CIRCLES_OF_FOLDERS: &[&[&str]] = &[
@@ -68,23 +64,18 @@ const CIRCLES_OF_FOLDERS: &[&[&str]] = &[
         "protocols/wire",
     ],
     &[
-        "runtime/timed/actor",
-        "runtime/timed/faults",
-        "runtime/timed/outcome",
-        "runtime/timed/passes",
-        "runtime/timed/reliable",
-        "runtime/timed/unfired",
-    ],
-    &[
-        "workloads/epochs",
+        "workloads/backlog",
+        "workloads/fields",
         "workloads/goal",
-        "workloads/job",
-        "workloads/program",
-        "workloads/truncation",
+        "workloads/gpu",
+        "workloads/kind",
+        "workloads/metric",
+        "workloads/packing",
+        "workloads/ping_pong",
+        "workloads/windowed",
     ],
+    &["workloads/application", "workloads/graph500", "workloads/job"],
     &["protocols/xios_ep/comm", "protocols/xios_ep/message"],
-    &["runtime/device", "runtime/timed"],
-    &["runtime/explore", "runtime/untimed"],
 ];
 
 /// Files in which the functions of one type may stand.
@@ -95,7 +86,6 @@ const SPREAD: &[(&str, usize)] = &[
     ("protocols/library/mod.rs Library", 20),
     ("protocols/rma/window.rs Window", 8),
     ("protocols/xios_ep/library/thread.rs Endpoint", 9),
-    ("runtime/timed/mod.rs Timed", 24),
     ("runtime/untimed.rs World", 12),
 ];
 

@@ -8,10 +8,10 @@ use serde_json::{Map, Value};
 use super::case::{Case, Disputed};
 use crate::conform::error::VectorError;
 use crate::conform::family::Recorded;
-use crate::schema::datatypes;
 use form::diagnostic::{Diagnostic, Diagnostics};
 use form::json::parse;
 use mpi::datatype::Datatype;
+use workloads::datatypes;
 
 /// All further fields are what the library says.
 #[derive(Deserialize)]
