@@ -541,7 +541,7 @@ impl<K> Network<K> {
     /// The ways of what the fabric has delivered: flights, and copies of threads.
     #[cold]
     fn trace_ways(&self, cx: &mut Context) {
-        for (delivery, way) in self.delivered.iter().zip(self.cluster.fabric.ways()) {
+        for (delivery, way) in self.delivered.iter().zip(self.cluster.fabric.journeys()) {
             if is_gpu_token(delivery.token) {
                 continue;
             }

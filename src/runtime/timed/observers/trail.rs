@@ -21,7 +21,7 @@ use crate::causes::{Blocked, Message, Recorded, Spender, Spent};
 use crate::told::Words;
 use engine::causes::Keep;
 use engine::{Causes, Moment, Run, Tag};
-use hardware::fabric::{Leg, Stage, Told, WayName};
+use hardware::fabric::{Journey, JourneyName, Leg, Stage};
 use protocols::contract::{Awaited, Process, Thread};
 use units::{Time, TimeDelta};
 
@@ -102,7 +102,7 @@ impl Trail {
             first_thread,
             threads: vec![Strand::default(); threads],
             flights: Vec::new(),
-            ways: vec![NotedWay::default(); WayName::PLACES],
+            ways: vec![NotedWay::default(); JourneyName::PLACES],
             operations: BTreeMap::new(),
             sights: BTreeMap::new(),
             entries: Vec::new(),
@@ -251,7 +251,7 @@ impl Trail {
     ///
     /// The first leg follows whatever was noted long ago, the others follow it: of a way that was noted
     /// before, these are noted again.
-    fn along(&mut self, from: Moment, way: &Told<'_>, node: Option<u32>) -> Moment {
+    fn along(&mut self, from: Moment, way: &Journey<'_>, node: Option<u32>) -> Moment {
         let Some((first, others)) = way.legs.split_first() else { return from };
         let moment = self.leg(from, way.started, first, node);
         let Some(last) = others.last() else { return moment };
@@ -266,7 +266,7 @@ impl Trail {
         }
         let each = |moment, leg| self.leg(moment, way.started, leg, node);
         let end = others.iter().fold(moment, each);
-        if let Some(WayName { place, number }) = way.name
+        if let Some(JourneyName { place, number }) = way.name
             && let Some(run) = self.causes.run(moment, others.len())
         {
             self.ways[place] = NotedWay { number, node, run };
@@ -275,13 +275,13 @@ impl Trail {
     }
 
     /// The fabric has moved the bytes of a thread's copy.
-    pub(crate) fn copied(&mut self, thread: u32, way: &Told<'_>) {
+    pub(crate) fn copied(&mut self, thread: u32, way: &Journey<'_>) {
         let last = self.threads[thread as usize].last;
         self.strand(thread).last = self.along(last, way, None);
     }
 
     /// The fabric has delivered a flight that left `node`.
-    pub(crate) fn carried(&mut self, id: u32, way: &Told<'_>, node: u32) {
+    pub(crate) fn carried(&mut self, id: u32, way: &Journey<'_>, node: u32) {
         let last = self.flights[id as usize];
         self.flights[id as usize] = self.along(last, way, Some(node));
     }
