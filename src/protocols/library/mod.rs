@@ -147,9 +147,6 @@ pub struct Library {
     /// Receives that were searched for and are not appended yet.
     #[cfg(feature = "mutants")]
     late: Vec<(Thread, planted::Late)>,
-    /// The rail of the next message, where a bug alternates between them.
-    #[cfg(feature = "mutants")]
-    rail: u32,
 }
 
 impl Library {
@@ -157,8 +154,7 @@ impl Library {
     pub fn new(job: SharedJob, me: Process) -> Self {
         let threads = usize::from(job.threads[me.0 as usize]);
         let endpoints = EndpointTable::new(&job, me, threads);
-        #[cfg_attr(not(feature = "mutants"), allow(unused_mut, reason = "mutants are planted"))]
-        let mut library = Self {
+        Self {
             me,
             sent: Names::default(),
             posted: Names::default(),
@@ -182,13 +178,8 @@ impl Library {
             barrier: Note::default(),
             #[cfg(feature = "mutants")]
             late: Vec::new(),
-            #[cfg(feature = "mutants")]
-            rail: 0,
             job,
-        };
-        #[cfg(feature = "mutants")]
-        library.plant();
-        library
+        }
     }
 
     /// The most entries that one of its queues has had so far.
@@ -208,8 +199,6 @@ impl Library {
     }
 
     fn next_message(&mut self) -> MessageId {
-        #[cfg(feature = "mutants")]
-        self.alternate();
         MessageId { process: self.me.0, serial: self.sent.take() }
     }
 
@@ -301,12 +290,8 @@ impl Machine for Library {
                 self.one_sided_numbers(thread, token, values, out)?;
             }
             Input::Counters { token, values } => self.counters(thread, token, values, out)?,
-            #[cfg(feature = "mutants")]
-            Input::Resume(_) if self.appends_late(thread) => {}
             Input::Resume(token) => return Err(self.defect("no work outside the lock", token)),
         }
-        #[cfg(feature = "mutants")]
-        self.leaves_waiting(thread, out);
         self.advance_background(thread, out)?;
         self.arrange(thread, out)?;
         if self.typed.is_some() {
@@ -337,15 +322,6 @@ impl Machine for Library {
 
     fn adapter_takes(&self, brought: Brought<'_, Packet>) -> bool {
         self.taken_by_adapter(&brought)
-    }
-
-    #[cfg(feature = "mutants")]
-    fn handle_by_adapter(
-        &mut self,
-        input: Input<Packet, Call>,
-        out: &mut Vec<LibraryAction>,
-    ) -> Result<(), ProtocolError> {
-        self.handle_by_flawed_adapter(input, out)
     }
 
     fn is_exposed(&self) -> bool {

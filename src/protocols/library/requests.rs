@@ -456,8 +456,6 @@ impl Library {
             me: self.me,
             node: self.node(),
             again: false,
-            #[cfg(feature = "mutants")]
-            mutant: self.job.mutant(),
             out,
         }
     }
