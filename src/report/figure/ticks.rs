@@ -4,8 +4,8 @@
 //! `k` and `M` or without, what has a prefix in its unit with all its digits, and along a linear
 //! axis with equally many decimals.
 
-use super::scale::{Layout, Scale};
-use super::{Axis, Figure, Point, ReferenceShape};
+use super::curves::{Figure, Point, ReferenceShape};
+use super::scale::{Axis, Layout, Scale};
 use crate::numbers::engineering;
 
 /// Between groups of three digits: narrower than a letter.
