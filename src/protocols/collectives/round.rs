@@ -60,11 +60,6 @@ pub struct Round {
 }
 
 impl Round {
-    /// Reads the room of a round: see [`Machine::touch`](crate::contract::Machine::touch).
-    pub(crate) fn touch(&self) -> usize {
-        self.moves.capacity() ^ self.work.capacity()
-    }
-
     /// Forgets everything, and keeps the room.
     pub fn clear(&mut self) {
         self.moves.clear();

@@ -300,18 +300,6 @@ impl Machine for Library {
         Ok(())
     }
 
-    fn touch(&self, thread: Thread) -> u64 {
-        let posted = self.matching.first().and_then(|queue| queue.posted().next());
-        let posted = posted.map_or(0, |posted| posted.payload.id.serial);
-        let calls = self.calls.0[usize::from(thread.0)];
-        let pending = u64::from(self.pending[usize::from(thread.0)].is_some());
-        let kept = self.kept.len() ^ self.longest.0.posted ^ self.round.0.touch();
-        u64::from(posted ^ calls ^ self.sent.given())
-            ^ pending
-            ^ self.requests.touch(thread)
-            ^ kept as u64
-    }
-
     fn waits(&self, thread: Thread) -> Option<WaitSet> {
         self.diagnose(thread)
     }

@@ -9,7 +9,7 @@ use std::hint::black_box;
 use super::actor::Actor;
 use super::{Arrived, Content, Lends, Machine, Parcel, Part, Program, Timed};
 use hardware::fabric::{ConnId, PathId};
-use protocols::contract::{Process, Thread};
+use protocols::contract::Process;
 
 /// From so many processes on, each with one thread: the state of fewer lies in the caches.
 const MANY: usize = 512;
@@ -37,8 +37,7 @@ where
         let monitors = self.monitors.matching.touch(process)
             ^ self.monitors.conservation.open_sends(process)
             ^ self.buffers.touch(process);
-        let machine = self.machines[place].touch(Thread(0));
-        black_box(runtime ^ tables ^ monitors ^ machine ^ self.touch_arrival(place));
+        black_box(runtime ^ tables ^ monitors ^ self.touch_arrival(place));
     }
 
     /// What the thread will take first, most likely, and what its sender's monitor knows of it.
