@@ -9,7 +9,7 @@ use super::args::{CheckArguments, CheckOutput};
 use super::compared;
 use super::crash::{command_line, internal};
 use super::output::Output;
-use super::run::{jobs, progress, why_failed};
+use super::points::{jobs, progress, why_failed};
 use super::scenario::{library, load};
 use super::show::counted;
 use super::signals::Interrupt;

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use super::args::{CheckFormat, DiffArguments};
 use super::crash::{command_line, internal};
-use super::run::{jobs, progress};
+use super::points::{jobs, progress};
 use super::show::counted;
 use super::signals::Interrupt;
 use super::terminal::{Failure, Outcome, Problem, Terminal, print};

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::args::{CheckFormat, FitArguments, Pairs};
 use super::crash::{command_line, internal};
 use super::output::Output;
-use super::run::jobs;
+use super::points::jobs;
 use super::scenario;
 use super::signals::Interrupt;
 use super::terminal::{Failure, Outcome, Problem, Terminal, print};

@@ -102,7 +102,7 @@ fn put_choices_of_the_machine(plan: &Plan, out: &mut Map<String, Value>) {
     let fields: [Choices; 3] = [
         ("eager_threshold", |mpi| mpi.eager_threshold.to_string()),
         ("eager_threshold_intra", |mpi| mpi.eager_threshold_intra.to_string()),
-        ("connections", |mpi| mpi.connections.how.word().to_owned()),
+        ("connections", |mpi| connections::word(mpi.connections.how).to_owned()),
     ];
     for (key, read) in fields {
         let first = read(&plan.points[0].mpi);
@@ -130,7 +130,7 @@ fn put_chosen(plan: &Plan, out: &mut Map<String, Value>) {
     let as_json = |one: &Choice<'_>| {
         let number = one.number();
         json!({
-            "path": connections::PATH, "value": one.how.word(), "reason": one.reason(),
+            "path": connections::PATH, "value": connections::word(one.how), "reason": one.reason(),
             "confidence": number.confidence.word(), "source": number.source,
         })
     };
@@ -218,7 +218,7 @@ fn filled(node: &Node, shape: &Shape) -> Value {
         Shape::Defined { shape, .. } => filled(node, shape),
         Shape::Object(_)
         | Shape::Paths(_)
-        | Shape::Machine
+        | Shape::Machine(_)
         | Shape::Quantity { .. }
         | Shape::Count { .. }
         | Shape::Integer { .. }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::args::{CheckFormat, SensitivityArguments};
 use super::crash::{command_line, internal};
 use super::output::Output;
-use super::run::{jobs, progress};
+use super::points::{jobs, progress};
 use super::scenario::{load, request};
 use super::show::counted;
 use super::signals::Interrupt;

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use super::args::RunArguments;
 use super::crash::{internal, this_command};
 use super::output::Output;
-use super::run::why_failed;
+use super::points::why_failed;
 use super::terminal::{Failure, Problem, Terminal};
 use engine::Keep;
-use experiment::plan::{Plan, Point, Workload};
+use experiment::plan::{Plan, Point};
 use experiment::run::timeline::{MOST_RANKS, sequence, timeline};
 use experiment::run::{self, PointError};
 use form::codes;
@@ -124,7 +124,7 @@ fn sweeps(plan: &Plan, option: &str) -> Failure {
 
 /// Refuses a point whose messages make no picture, before it runs.
 pub(super) fn has_messages(point: &Point) -> Result<(), NotDrawn> {
-    if matches!(point.workload, Workload::Packing(_)) {
+    if point.workload.packing().is_some() {
         return Err(NotDrawn::Packing);
     }
     let ranks = point.placement.processes;

@@ -27,7 +27,7 @@
 
 use std::collections::VecDeque;
 
-use crate::simulation::Tag;
+use crate::tag::Tag;
 use units::Time;
 
 /// The causes that a run keeps.

@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 use std::fmt;
 
-use crate::queue::SourceId;
-use crate::simulation::Tag;
+use crate::source::SourceId;
+use crate::tag::Tag;
 use units::Time;
 
 /// One event as the journal keeps it.

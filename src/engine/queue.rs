@@ -22,11 +22,8 @@ mod chunks;
 
 use crate::queue::batch::{Batch, KEY_TIME_BITS};
 use crate::queue::chunks::{CHUNK, CHUNK_LEN, Chunks, Fifo};
+use crate::source::SourceId;
 use units::Time;
-
-/// The component that schedules events: the last part of the order of simultaneous events.
-#[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
-pub struct SourceId(pub u32);
 
 /// An event that left the queue, with its place in the order.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

@@ -1,9 +1,11 @@
-//! The simulation: the clock, the queue, and the record of what happened.
+//! The simulation: the clock, the queue, and the record of events.
 
 use crate::causes::Keep;
 use crate::digest::{Digest, OrderedDigest};
 use crate::journal::{Journal, JournalMode, Record};
-use crate::queue::{EventQueue, Popped, SourceId};
+use crate::queue::{EventQueue, Popped};
+use crate::source::SourceId;
+use crate::tag::Tag;
 use units::{Bytes, Time, TimeDelta};
 
 /// What happens at a point in time: a small value; large content lies in arenas that it points to.
@@ -11,15 +13,6 @@ pub trait Event: Copy {
     /// Kind and content as one number, equal on every machine ([`crate::mix`] helps):
     /// events that differ in anything that matters have different fingerprints.
     fn fingerprint(&self) -> u64;
-}
-
-/// What an event's time is accounted to.
-#[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
-pub struct Tag {
-    /// The resource that was busy until the event, as the caller numbers them.
-    pub resource: u32,
-    /// What the resource was doing, as the caller numbers it.
-    pub phase: u8,
 }
 
 /// An event whose time has come.
@@ -35,9 +28,9 @@ pub struct Fired<E> {
     pub source: SourceId,
     /// The number of the event during whose handling it was scheduled; 0 before the first.
     pub cause: u64,
-    /// What it is accounted to.
+    /// The resource and phase that it is charged to.
     pub tag: Tag,
-    /// What happens.
+    /// The event.
     pub event: E,
 }
 
@@ -96,13 +89,13 @@ pub enum LimitReached {
     Memory {
         /// The limit.
         limit: Bytes,
-        /// What the run holds.
+        /// Bytes that the run holds.
         held: Bytes,
-        /// What it holds most of.
+        /// The largest kind of it.
         largest: &'static str,
         /// How much that is.
         part: Bytes,
-        /// How many events fired; 0: it was told before the run began.
+        /// How many events fired; 0: the stop came before the run began.
         events: u64,
         /// How a run holds less of that.
         remedy: &'static str,
@@ -161,7 +154,7 @@ impl<E: Copy> Pending<E> {
 pub struct Simulation<E> {
     queue: EventQueue<Pending<E>>,
     events: u64,
-    /// So many events may fire until somebody looks: at most as many as the limit.
+    /// Events that may fire before the next check, at most as many as the limit.
     pause: u64,
     limits: Limits,
     digest: Option<OrderedDigest>,
@@ -255,7 +248,7 @@ impl<E: Event> Simulation<E> {
         self.limits
     }
 
-    /// Fires no more than so many events in all until it is told another number. Asking for it costs
+    /// Fires no more than so many events in all, until the next call. Asking for it costs
     /// nothing: it is the number that is compared for the limit.
     pub fn pause_at(&mut self, events: u64) {
         self.pause = events.max(self.events).min(self.limits.events);

@@ -5,6 +5,7 @@
 //! | [`json`] | read a text into nodes that know their places |
 //! | [`shape`] | say which keys an object has, and check a tree against it |
 //! | [`fields`] | find a field that other forms have, too |
+//! | [`typed`] | declare an object or words as a type |
 //! | [`diagnostic`] | report a mistake with file, line and remedy |
 //! | [`codes`] | find the meaning of a code such as `E0302` |
 //! | [`machine`] | state a machine: numbers with their sources |
@@ -15,3 +16,4 @@ pub mod fields;
 pub mod json;
 pub mod machine;
 pub mod shape;
+pub mod typed;

@@ -9,8 +9,16 @@ use super::codes;
 use super::diagnostic::{Diagnostic, Diagnostics};
 use super::json::{Member, Node, NumberError, Value as Json};
 use super::shape::check::{self, check, join};
-use super::shape::{Field, NOTE, Need, Shape, optional, required};
+use super::shape::{Field, NOTE, Need, OwnForm, Shape, optional, required};
 use hardware::profile::{Kind, PARAMETERS, Parameter, Profile, Value};
+
+mod schema;
+
+pub use schema::model_schema;
+
+/// The name of a machine model, or an object with parameters of one.
+pub static MACHINE: Shape =
+    Shape::Machine(&OwnForm { check: check_machine, schema: schema::machine_schema });
 
 /// How sure a number is.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]

@@ -4,12 +4,15 @@
 //! reports all mistakes of a file at once; the look-up of dotted paths for `--set`, sweeps and
 //! claims (`path`); the JSON Schema (`export`); and the pages of `docs/reference/`.
 
+use crate::diagnostic::Diagnostics;
+use crate::json::Node;
 use units::Dimension;
 
 pub mod check;
 pub mod export;
 pub mod path;
 pub mod read;
+pub mod steps;
 
 /// The values that a field takes.
 #[derive(Clone, Copy, Debug)]
@@ -83,7 +86,7 @@ pub enum Shape {
     /// One of several shapes, distinguished by the JSON type.
     Either(&'static [Self]),
     /// The name of a machine model, or an object with parameters of one.
-    Machine,
+    Machine(&'static OwnForm),
     /// A shape that may hold itself.
     Defined {
         /// Its name in schemas.
@@ -91,6 +94,15 @@ pub enum Shape {
         /// What it is.
         shape: &'static Self,
     },
+}
+
+/// A form that is checked and described by functions of its own.
+#[derive(Clone, Copy, Debug)]
+pub struct OwnForm {
+    /// Reports everything in a node that does not fit; the text is the path of the node.
+    pub check: fn(&mut Diagnostics, &Node, &str),
+    /// Its JSON Schema.
+    pub schema: fn() -> serde_json::Value,
 }
 
 /// One key of an object.
@@ -169,12 +181,12 @@ pub const fn variant(name: &'static str, fields: &'static [Field], doc: &'static
     Variant { name, fields, doc }
 }
 
-/// Two lists of kinds, one after the other.
+/// Two lists of kinds or of fields, one after the other.
 ///
 /// # Panics
 ///
 /// When the result has not room for exactly both.
-pub const fn joined<const N: usize>(first: &[Variant], then: &[Variant]) -> [Variant; N] {
+pub const fn joined<T: Copy, const N: usize>(first: &[T], then: &[T]) -> [T; N] {
     assert!(first.len() + then.len() == N, "both lists fill the result");
     let mut all = [first[0]; N];
     let mut at = 0;
@@ -213,7 +225,7 @@ impl Shape {
                 let all: Vec<String> = shapes.iter().map(Self::in_words).collect();
                 all.join(", or ")
             }
-            Self::Machine => "the name of a machine model, or an object".to_owned(),
+            Self::Machine(_) => "the name of a machine model, or an object".to_owned(),
             Self::Defined { shape, .. } => shape.in_words(),
         }
     }
@@ -239,7 +251,7 @@ impl Shape {
             | Self::Word(_)
             | Self::Flag
             | Self::Scalar
-            | Self::Machine => true,
+            | Self::Machine(_) => true,
         }
     }
 }

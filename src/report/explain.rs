@@ -6,9 +6,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::figure::{Axis, Bar, Scale, Stack};
-use super::html::point_name;
 use super::numbers::{engineering, percent};
-use super::table::{Table, without_node};
+use super::table::{Table, point_name, without_node};
 use experiment::results::{Explanation, PointResult, RunResult, Share, Spends};
 use units::TimeDelta;
 

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::error::ReportError;
 use super::numbers::{exact, percent};
-use super::table::{Table, constants_text, legend, tables};
+use super::table::{Table, constants_text, legend, point_name, tables};
 use super::unfired::unfired_lines;
 use experiment::results::{
     ClaimResult, ClaimRole, ClaimStatus, PointResult, ResourceUse, RunResult,
@@ -236,17 +236,6 @@ fn deviations(claims: &[ClaimResult]) -> usize {
 fn failures(points: &[PointResult]) -> Vec<(String, &str)> {
     let failed = points.iter().filter_map(|point| Some((point, point.failure.as_deref()?)));
     failed.map(|(point, why)| (point_name(point), why)).collect()
-}
-
-/// The swept values of a point, or its number where nothing is swept.
-pub(super) fn point_name(point: &PointResult) -> String {
-    if point.params.is_empty() {
-        return format!("point {}", point.index);
-    }
-    let params = point.params.iter().map(|(path, value)| {
-        format!("{} {value}", path.rsplit('.').next().unwrap_or(path).replace('_', " "))
-    });
-    params.collect::<Vec<_>>().join(", ")
 }
 
 #[derive(Serialize)]

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::binary::Scratch;
-use mpisim::experiment::plan::{Request, Workload, load};
-use mpisim::workloads::application::{Application, Task};
+use mpisim::experiment::plan::{Request, load};
+use mpisim::workloads::application::{Application, Applied};
+use mpisim::workloads::graph500::Search;
 use serde_json::Value as Json;
 
 /// The points of a run: the values of its axes as texts, and its metrics.
@@ -139,9 +140,9 @@ fn weak_scaling_of_the_search_has_2_to_the_25_vertices_of_each_node() {
         let (plan, said) = load(&request);
         let plan = plan.unwrap_or_else(|| panic!("{}", said.human()));
         for point in &plan.points {
-            let Workload::Application(applied) = &point.workload else { unreachable!() };
-            let Application { processes, per_node, task } = &applied.application;
-            let Task::Search(search) = task else { unreachable!() };
+            let applied = point.workload.downcast_ref::<Applied>().unwrap();
+            let Application { processes, per_node, .. } = &applied.application;
+            let search = applied.application.task_as::<Search>().unwrap();
             assert_eq!((*processes, *per_node), (28 * nodes, 28));
             assert_eq!(search.vertices, Some((1 << 25) * u64::from(nodes)));
             assert_eq!(search.edge_factor, 16);

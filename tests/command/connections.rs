@@ -5,8 +5,8 @@ use std::fs;
 use std::path::Path;
 
 use mpisim::experiment::library::embedded::MODELS;
-use mpisim::experiment::plan::connections::Connections;
 use mpisim::experiment::plan::{Plan, Request, load};
+use mpisim::runtime::timed::Connections;
 use serde_json::Value;
 
 use crate::binary::Scratch;

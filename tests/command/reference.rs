@@ -69,7 +69,7 @@ fn takes(shape: &Shape) -> String {
         }
         Shape::Either(shapes) => shapes.iter().map(takes).collect::<Vec<_>>().join(", or "),
         Shape::Defined { name, .. } => format!("a {name} ([form]({name}.md))"),
-        Shape::Machine => "the name of a model, or an object with its numbers \
+        Shape::Machine(_) => "the name of a model, or an object with its numbers \
             ([machine numbers](machine-numbers.md))"
             .to_owned(),
         other => other.in_words().replace('"', "`"),

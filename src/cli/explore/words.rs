@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use super::{Report, Verdict, stopped_in_words};
+use super::outcome::{Report, Verdict};
 use experiment::explore::registry::Entry;
 use experiment::explore::{
     Explored, Failed, MayFail, Replayed, Size, Step, Stopped, Strategy, Token,
@@ -252,6 +252,15 @@ fn grouped_u64(value: u64) -> String {
         text.push(digit);
     }
     text
+}
+
+/// Why an exploration did not come to its end, as a reader knows it.
+const fn stopped_in_words(stopped: Stopped) -> &'static str {
+    match stopped {
+        Stopped::States => "there are more states than the budget allows",
+        Stopped::Memory => "the search needs more memory than it may take",
+        Stopped::Asked => "it was asked to stop",
+    }
 }
 
 #[cfg(test)]

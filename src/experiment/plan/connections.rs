@@ -12,23 +12,13 @@
 use super::{Placement, Plan, Point};
 use form::json::Node;
 use form::machine::{KnownNumber, Machine};
+use runtime::timed::Connections;
 
-/// How processes are connected.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Connections {
-    /// A channel for each peer.
-    PerPeer,
-    /// One channel for all of other nodes.
-    SharedReceiveQueue,
-}
-
-impl Connections {
-    /// The scenario's word for it.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::PerPeer => "per_peer",
-            Self::SharedReceiveQueue => "shared_receive_queue",
-        }
+/// The scenario's word for a way to connect processes.
+pub const fn word(how: Connections) -> &'static str {
+    match how {
+        Connections::PerPeer => "per_peer",
+        Connections::SharedReceiveQueue => "shared_receive_queue",
     }
 }
 

@@ -91,7 +91,7 @@ fn elsewhere(fields: &[Field], tree: &Node, path: &str, error: UnknownPath) -> U
     let mut numbers = PARAMETERS.iter().filter(named);
     let number = numbers.next().filter(|_| numbers.next().is_none());
     let below =
-        fields.iter().filter(|field| !matches!(field.shape, Shape::Machine)).find_map(|field| {
+        fields.iter().filter(|field| !matches!(field.shape, Shape::Machine(_))).find_map(|field| {
             let whole = format!("{}.{path}", field.key);
             find(fields, tree, &whole).ok().map(|_| whole)
         });
@@ -142,7 +142,7 @@ fn descend(
     rest: &[Step],
 ) -> Result<Target, UnknownPath> {
     let Some((step, further)) = rest.split_first() else { return Ok(Target::Field(shape)) };
-    if let Shape::Machine = shape {
+    if let Shape::Machine(_) = shape {
         return parameter(&prefix, rest);
     }
     if let Shape::Defined { shape, .. } = shape {

@@ -1,6 +1,7 @@
 //! Why there can be no such type, or why it cannot be used so.
 
-use super::MAX_DEPTH;
+/// Levels of the deepest type, the named ones included.
+pub const MAX_DEPTH: u32 = 32;
 
 /// A measure that is too large for 64 bits.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]

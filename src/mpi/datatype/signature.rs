@@ -24,16 +24,16 @@ pub struct Difference {
     pub right: Option<Primitive>,
 }
 
-impl Datatype {
-    /// The signature of `count` elements.
+impl<'a> Signature<'a> {
+    /// The signature of `count` elements of a type.
     ///
     /// # Errors
     ///
     /// [`DatatypeError::Overflow`] where they are beyond 64 bits.
-    pub fn signature(&self, count: u64) -> Result<Signature<'_>, DatatypeError> {
-        self.packed(count)?;
-        let is_closed = |datatype: &Self| datatype.uniform().is_some();
-        Ok(Signature { parts: Parts::new(self, count, is_closed), open: None })
+    pub fn of(datatype: &'a Datatype, count: u64) -> Result<Self, DatatypeError> {
+        datatype.packed(count)?;
+        let is_closed = |datatype: &Datatype| datatype.uniform().is_some();
+        Ok(Self { parts: Parts::new(datatype, count, is_closed), open: None })
     }
 }
 

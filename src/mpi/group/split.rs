@@ -56,11 +56,11 @@ impl Group {
     ///
     /// Choices that are not one for each rank, or a negative color.
     pub fn split(&self, choices: &[Choice]) -> Result<Vec<Part>, SplitError> {
-        if choices.len() != self.members.len() {
+        if choices.len() != self.members().len() {
             return Err(SplitError::ChoiceCount { found: choices.len(), size: self.size() });
         }
         let mut parts: BTreeMap<i32, Vec<(i32, u32)>> = BTreeMap::new();
-        for ((choice, process), rank) in choices.iter().zip(&self.members).zip(0..) {
+        for ((choice, process), rank) in choices.iter().zip(self.members()).zip(0..) {
             match choice.color {
                 None => {}
                 Some(color @ ..0) => {

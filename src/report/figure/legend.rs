@@ -5,12 +5,12 @@ use std::mem::discriminant;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
+use super::curves::{Figure, MEASURED, Reference, ReferenceShape};
 use super::hatch::Filling;
 use super::marks::{
     Canvas, DrawError, INK, Looks, REFERENCE, SOFT_INK, THIN, band, curve, darker, hollow, line,
     spread,
 };
-use super::{Figure, Reference, ReferenceShape};
 
 /// Font of all text; the document names the fonts that it stands for.
 pub(super) const FONT: &str = "sans-serif";
@@ -84,7 +84,7 @@ const SIMULATED: &str = "simulated";
 /// What stands above the curves; beside measured values, that they are simulated.
 fn series_title(figure: &Figure) -> String {
     let title = &figure.series_title;
-    if !figure.references.iter().any(|one| one.heading == super::MEASURED) {
+    if !figure.references.iter().any(|one| one.heading == MEASURED) {
         return title.clone();
     }
     if title.is_empty() { SIMULATED.to_owned() } else { format!("{SIMULATED}, by {title}") }

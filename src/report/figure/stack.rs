@@ -1,11 +1,10 @@
 //! Stacked bars: the parts of a whole, one bar for each value of an axis.
 
-use super::{Axis, FigureSpec, Scale, bars};
-use super::{check_axes, further_axes, metric_unit, mixed, series_label};
+use super::scale::{Axis, Scale};
+use super::select::{FigureSpec, check_axes, further_axes, metric_unit, mixed, series_label};
 use crate::error::ReportError;
 use crate::numbers::in_words;
 use crate::table::param;
-use experiment::claim::figures::Width;
 use experiment::results::{PointResult, RunResult};
 
 /// A figure with stacked bars, ready to be drawn.
@@ -93,26 +92,6 @@ impl Stack {
             bars,
             note: spec.note.clone(),
         })
-    }
-
-    /// Draws the figure as an SVG document, for a screen.
-    ///
-    /// # Errors
-    ///
-    /// As [`Stack::printed`].
-    pub fn to_svg(&self) -> Result<String, ReportError> {
-        self.printed(None)
-    }
-
-    /// The same in a width of a printed page, where one is asked for: without the title, which is
-    /// the caption's.
-    ///
-    /// # Errors
-    ///
-    /// [`ReportError::NotDrawable`] where some values are not finite,
-    /// [`ReportError::Negative`] where a part is below zero: it has no length.
-    pub fn printed(&self, width: Option<Width>) -> Result<String, ReportError> {
-        bars::svg(self, width)
     }
 }
 

@@ -1,17 +1,22 @@
 //! A figure in words: its caption, a sentence from its data, and the curves that coincide.
 
+use super::curves::{Figure, Point, Series};
 use super::scale::Layout;
 use super::stack::{Bar, Stack};
 use super::ticks::in_words;
-use super::tornado::{Swing, Tornado};
-use super::{Figure, Point, Series};
-use crate::numbers::engineering;
 
 /// The most ids of claims that a caption has.
 const MOST_IDS: usize = 6;
 
+impl Figure {
+    /// The title, and the claims that the figure shows by their ids.
+    pub fn caption(&self) -> String {
+        caption(self)
+    }
+}
+
 /// The title, and the claims by their ids.
-pub(super) fn caption(figure: &Figure) -> String {
+fn caption(figure: &Figure) -> String {
     let ids: Vec<&str> = figure.references.iter().map(|one| one.id.as_str()).collect();
     let ids: Vec<&str> = ids.into_iter().filter(|id| !id.is_empty()).collect();
     let claims = match &ids[..] {
@@ -63,15 +68,6 @@ pub(super) fn stack_sentence(stack: &Stack) -> String {
         1 => format!("{first}."),
         _ => format!("{first}; of {}: {}.", shortest.label, value(shortest.total())),
     }
-}
-
-/// The same of a tornado: the number that moves most.
-pub(super) fn tornado_sentence(tornado: &Tornado) -> String {
-    let Some(Swing { label, low, high }) = tornado.bars.first() else { return String::new() };
-    let end = |end: &Option<f64>| end.map_or_else(|| "refused".to_owned(), engineering);
-    let unit = &tornado.axis.unit;
-    let count = tornado.bars.len();
-    format!("Of {count} numbers, {label} moves most: {} to {} {unit}.", end(low), end(high))
 }
 
 fn lower(label: &str) -> String {

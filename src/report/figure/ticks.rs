@@ -4,8 +4,8 @@
 //! no prefix, quantities whose unit has a prefix all their digits, and the numbers of a linear axis
 //! equally many decimals.
 
-use super::scale::{Layout, Scale};
-use super::{Axis, Figure, Point, ReferenceShape};
+use super::curves::{Figure, Point, ReferenceShape};
+use super::scale::{Axis, Layout, Scale};
 use crate::numbers::engineering;
 
 /// Between groups of three digits: narrower than a letter.

@@ -55,7 +55,7 @@ impl Devices {
         homes: &[Place],
         first_connection: u32,
     ) -> Option<Self> {
-        let gpus = Gpus::new(profile, cluster, first_connection)?;
+        let gpus = cluster.gpus(profile, first_connection)?;
         let per_node = hardware::gpu::Shape::per_node(profile);
         let mut before: Vec<u32> = Vec::new();
         let of = homes.iter().map(|home| {

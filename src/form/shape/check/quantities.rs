@@ -4,7 +4,7 @@ use super::super::super::codes;
 use super::super::super::diagnostic::{Diagnostic, Diagnostics, Span, quote};
 use super::super::super::json::Number;
 use super::super::nearest;
-use super::steps;
+use super::super::steps::steps;
 use units::{Dimension, QuantityError, parse_quantity};
 
 /// An example of a quantity of each dimension.

@@ -1,7 +1,9 @@
 //! Planted bugs of the encoding and its traversal, and a choice that is as right as its own: for
 //! tests only.
 
-use super::{Encoding, NodeKind, WORD, bits, field};
+use super::encoded::Encoding;
+use super::node::{NodeKind, WORD};
+use super::{bits, field};
 
 /// The difference.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]

@@ -21,7 +21,9 @@
 //! Source: `gpu-pack` Sec. 3.2, Alg. 1 and 2, Eq. (1). The increments of contiguous, subarray and
 //! indexed block nodes are not printed there.
 
-use super::{Encoding, NodeKind, WORD, bits, field};
+use super::encoded::Encoding;
+use super::node::{NodeKind, WORD};
+use super::{bits, field};
 use crate::datatype::DatatypeError;
 
 /// One primitive: where it lies, where it goes, and its size, all in bytes.

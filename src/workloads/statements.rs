@@ -1,24 +1,28 @@
 //! Explicit programs: the statements of a scenario as calls, each with its line.
 
 mod communicators;
+pub(crate) mod form;
 mod groups;
 mod pieces;
+mod workload;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::collectives::{self, Choices, Chosen};
+use ::form::codes;
+use ::form::diagnostic::{Diagnostic, Diagnostics, Span, quote};
+use ::form::json::{Node, Value};
 use communicators::{Communicators, Named};
 pub use communicators::{Unfreed, never_freed};
-use form::codes;
-use form::diagnostic::{Diagnostic, Diagnostics, Span, quote};
-use form::json::{Node, Value};
+pub use form::collectives::CHOICES;
 use mpi::communicator::Communicators as Duplicates;
 use mpi::envelope::Rank;
 use pieces::{Place, Types};
 use protocols::call::{Call, Peer, Requests, SendMode};
 use protocols::contract::Handle;
 use units::TimeDelta;
+pub use workload::{KIND, WrittenProgram};
 
 /// What one rank does, statement by statement.
 pub type RankProgram = Arc<[Statement]>;
@@ -164,7 +168,7 @@ struct LineCounter {
     text: String,
     at: usize,
     line: usize,
-    source: form::diagnostic::SourceId,
+    source: ::form::diagnostic::SourceId,
 }
 
 impl LineCounter {

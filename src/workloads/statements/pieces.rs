@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::super::schema::datatypes;
 use super::Reader;
+use crate::datatypes;
 use form::codes;
 use form::diagnostic::{Diagnostic, Diagnostics, quote};
 use form::fields::MAX_MESSAGE;

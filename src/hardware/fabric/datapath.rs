@@ -1,110 +1,135 @@
-//! Hops that a packet crosses without an event of its own.
+//! The resources, the paths and the transfers on them; packets cross free hops without events.
 //!
 //! When a packet's service begins, its next hop often is free at the moment at which it will come,
-//! and nobody else is known to come before. Its service there is then *promised*: computed at once,
-//! and so on from hop to hop until one is not free. Only where the packet stops, or at the end of
-//! its path, it needs an event.
+//! and no other packet is known to come before. Its service there is then *promised*: computed at
+//! once, and so on from hop to hop until one is not free. Only where the packet stops, or at the end
+//! of its path, it needs an event.
 //!
 //! ```text
 //!   serve ──▶ promise ──▶ promise ──▶ event: delivery, or a hop where others are
-//!                │ somebody comes before it, or flows do
+//!                │ a packet comes before it, or flows do
 //!                └──▶ broken: it and all that follow are taken back, an event at this hop instead
 //! ```
 //!
-//! Whoever comes to a resource breaks the promises that it would delay. So all times are those of a
-//! fabric with an event for each hop ([`LookAhead::Never`]); a test compares them.
+//! A packet that comes to a resource breaks the promises that it would delay. So all times are those
+//! of a fabric with an event for each hop ([`LookAhead::Never`]); a test compares them.
 
 use super::arena::Flights;
+use super::hops::{Charge, HopState, Hops};
 use super::promises::{Coming, Promise};
-use super::servers::Servers;
-use super::shared::{NONE_BEFORE, Serving, Shared, Undo};
-use super::spec::{EventKind, FabricEvent, Schedule};
-use super::watch::Visit;
-use super::{Charge, Fabric, Resource, ResourceId};
+use super::resource::{Resource, Resources};
+use super::shared::NONE_BEFORE;
+use super::spec::{EventKind, FabricEvent, LookAhead, ResourceId, Schedule};
+use super::watch::{Visit, Watch};
 use units::{Time, TimeDelta};
 
-/// Whether packets cross hops without events. Times are the same.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub enum LookAhead {
-    /// Each hop is an event.
-    Never,
-    /// Hops that are free, and to which nobody else is on the way, need none.
-    #[default]
-    WhereFree,
+/// What transfers cross, and those that are under way.
+#[derive(Debug)]
+pub(super) struct Datapath {
+    /// Transfers of at most so many bytes are packets.
+    pub(super) mtu: u64,
+    pub(super) look_ahead: LookAhead,
+    /// The time of the last call.
+    pub(super) clock: Time,
+    pub(super) resources: Resources,
+    pub(super) hops: Hops,
+    pub(super) flights: Flights,
+    pub(super) watch: Option<Box<Watch>>,
 }
 
-impl Shared {
-    /// Whether a packet that comes at `start` will be served at once, as far as is known.
-    #[inline]
-    fn is_free_at(&self, start: u64) -> bool {
-        if self.coming.packets > 0 || self.turn_pending || self.fluid.meets_packets() {
-            return false;
-        }
-        self.coming.promises.back().map_or(self.free_at, |last| last.end) <= start
-    }
-
-    /// Lets promises come true that start before `limit`: the last of them may be in service `now`.
-    #[inline]
-    fn come_true_before(&mut self, limit: u64, now: u64, flights: &Flights) {
-        while let Some(promise) = self.coming.promises.take_before(limit) {
-            self.come_true(promise, now, flights);
+impl Datapath {
+    /// Resources that no path crosses yet; transfers of at most `mtu` bytes are packets.
+    pub(super) fn new(resources: Resources, mtu: u64) -> Self {
+        Self {
+            mtu,
+            look_ahead: LookAhead::default(),
+            clock: Time::ZERO,
+            resources,
+            hops: Hops::new(),
+            flights: Flights::default(),
+            watch: None,
         }
     }
 
     #[inline]
-    fn come_true(&mut self, promise: Promise, now: u64, flights: &Flights) {
-        let Promise { flight: id, hop, start, end, tail, .. } = promise;
-        let free_at = std::mem::replace(&mut self.free_at, end);
-        if end > now {
-            // It is not at its end yet.
-            let flight = &flights[id];
-            self.serving = Serving {
-                flight: id,
-                hop,
-                conn: flight.conn,
-                used: flight.bytes.max(1),
-                started: start,
-                stood_since: start,
-                undo: Undo { free_at, tail, stolen: 0, saved: None },
-            };
-        }
+    pub(super) fn is_packet(&self, id: u32) -> bool {
+        self.flights[id].bytes <= self.mtu
     }
-}
 
-impl Servers {
-    /// Promises the service of a packet that comes at `next.start`, and answers when it ends: with one
-    /// time for all, that is known although it may wait.
+    /// The resource of the first hop of a transfer.
     #[inline]
-    fn promise(&mut self, now: u64, next: &mut Promise) -> Option<u64> {
-        if self.coming.packets > 0 || self.per_item == TimeDelta::ZERO {
-            return None;
-        }
-        if self.coming.promises.is_full() {
-            while self.coming.promises.take_before(now).is_some() {}
-        }
-        if self.coming.promises.back().is_some_and(|last| last.start >= next.start) {
-            return None;
-        }
-        next.end = self.next_free().as_ps();
-        next.queue_max = self.queue_max;
-        let end = self.admit(Time::from_ps(now), Time::from_ps(next.start));
-        self.coming.promises.push(*next);
-        Some(end.as_ps())
+    pub(super) fn first_resource(&self, id: u32) -> u32 {
+        self.hops[self.flights[id].first_hop].resource
     }
-}
 
-impl Resource {
+    /// What `bytes` cost at a shared hop, and the time that follows it.
     #[inline]
-    pub(super) fn coming(&mut self) -> &mut Coming {
-        match self {
-            Self::Shared(shared) => &mut shared.coming,
-            Self::Servers(servers) => &mut servers.coming,
-            Self::Unused => unreachable!("a path begins what it crosses"),
+    pub(super) fn charge(&mut self, hop: u32, bytes: u64) -> (Charge, TimeDelta) {
+        let hop = self.hops[hop];
+        let (charge, latency) = self.hops.charge(&hop, bytes);
+        (*charge, latency)
+    }
+
+    /// Until the next stage can begin behind a hop; nothing where that limits the flow.
+    pub(super) fn fill_of(&self, hop: &HopState, bytes: u64, limit: u32) -> TimeDelta {
+        match self.resources.get(hop.resource) {
+            Resource::Shared(shared) if hop.resource != limit => {
+                shared.service(self.hops.raw(hop, self.hops.cut_through().min(bytes)))
+            }
+            Resource::Shared(_) | Resource::Servers(_) | Resource::Unused => TimeDelta::ZERO,
         }
     }
-}
 
-impl Fabric {
+    /// A transfer begins now.
+    #[inline]
+    pub(super) fn see_start(&mut self, id: u32) {
+        if let Some(watch) = &mut self.watch {
+            let flight = &self.flights[id];
+            watch.begin(id, self.clock, flight.end_hop - flight.first_hop);
+        }
+    }
+
+    /// A packet came to a hop at `came`, behind its `tail`, and is served from `begun` on.
+    #[inline]
+    pub(super) fn see_visit(&mut self, id: u32, hop: u32, came: u64, begun: u64, tail: u64) {
+        if let Some(watch) = &mut self.watch {
+            watch.visit(id, hop - self.flights[id].first_hop, Visit { came, begun, tail });
+        }
+    }
+
+    /// A transfer is served by processing units until `end`.
+    #[inline]
+    pub(super) fn see_unit(&mut self, id: u32, hop: u32, (came, end): (u64, u64), tail: u64) {
+        if self.watch.is_some() {
+            let each = self.resources.servers_mut(self.hops[hop].resource).per_item.as_ps();
+            self.see_visit(id, hop, came, end - each, tail);
+        }
+    }
+
+    /// A flow of a transfer is opened, or `limit` limits it from now on.
+    #[inline]
+    pub(super) fn see_limit(&mut self, id: u32, limit: u32) {
+        if let Some(watch) = &mut self.watch {
+            watch.limit(id, self.clock, limit);
+        }
+    }
+
+    /// The flow of a transfer ends now.
+    #[inline]
+    pub(super) fn see_flowed(&mut self, id: u32) {
+        if let Some(watch) = &mut self.watch {
+            watch.flowed(id, self.clock);
+        }
+    }
+
+    /// An event begins.
+    #[inline]
+    pub(super) fn see_event(&mut self) {
+        if let Some(watch) = &mut self.watch {
+            watch.begin_event();
+        }
+    }
+
     /// A packet leaves `from` and comes to its next hop at `at`: goes on as far as hops are free, and
     /// asks for an event there.
     #[inline]
@@ -125,7 +150,7 @@ impl Fabric {
         while next.hop != end_hop {
             if !looks_ahead || !self.promise(now.as_ps(), bytes, &mut next, &mut from) {
                 let resource = self.hops[next.hop].resource;
-                self.resources[resource as usize].coming().packets += 1;
+                self.resources.coming(resource).packets += 1;
                 break;
             }
         }
@@ -135,27 +160,22 @@ impl Fabric {
         out.at(Time::from_ps(at), from, FabricEvent::new(EventKind::Arrive, id, generation));
     }
 
-    /// Promises the service of a packet of `bytes` that comes as `next` says, and makes `next` what comes after
-    /// it; or answers that the hop is not free.
+    /// Promises the service of a packet of `bytes` that comes as `next` says, and makes `next` what
+    /// comes after it; or answers that the hop is not free.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "it is the body of one loop")]
     fn promise(&mut self, now: u64, bytes: u64, next: &mut Promise, from: &mut ResourceId) -> bool {
         let hop = self.hops[next.hop];
         let resource = hop.resource;
         let Promise { start, tail, .. } = *next;
-        let begun = match &mut self.resources[resource as usize] {
+        let begun = match self.resources.get_mut(resource) {
             Resource::Shared(shared) => {
                 if !shared.is_free_at(start) {
                     return false;
                 }
-                if shared.coming.promises.is_full() {
-                    shared.come_true_before(now, now, &self.flights);
-                }
-                let (charge, latency) = self.hops.charge(&hop, self.cut_through, bytes);
+                let (charge, latency) = self.hops.charge(&hop, bytes);
                 let (head, latency) = (charge.head.as_ps(), latency.as_ps());
-                next.end = start + charge.service.as_ps();
-                shared.counts.add(charge);
-                shared.coming.promises.push(*next);
+                shared.promise(now, next, charge, &self.flights);
                 next.tail = next.end.max(tail + head) + latency;
                 next.start = start + head + latency;
                 start
@@ -188,7 +208,7 @@ impl Fabric {
         id: u32,
         out: &mut impl Schedule,
     ) {
-        let shared = self.resources[resource.0 as usize].shared_mut();
+        let shared = self.resources.shared_mut(resource.0);
         if shared.coming.promises.is_empty() {
             return;
         }
@@ -208,7 +228,7 @@ impl Fabric {
     ) {
         let (charge, _) = self.charge(self.flights[id].hop, self.flights[id].bytes);
         let (flights, flight) = (&self.flights, &self.flights[id]);
-        let shared = self.resources[resource.0 as usize].shared_mut();
+        let shared = self.resources.shared_mut(resource.0);
         // In one instant the lower connection is first.
         let first = |promise: &Promise| {
             promise.start == now.as_ps() && flights[promise.flight].precedes(flight)
@@ -224,7 +244,7 @@ impl Fabric {
         }
     }
 
-    /// Somebody comes to processing units now: earlier promises came true, later ones are broken.
+    /// A transfer comes to processing units now: earlier promises came true, later ones are broken.
     #[inline]
     pub(super) fn meet_promises_at_servers(
         &mut self,
@@ -232,7 +252,7 @@ impl Fabric {
         resource: ResourceId,
         out: &mut impl Schedule,
     ) {
-        let coming = self.resources[resource.0 as usize].coming();
+        let coming = self.resources.coming(resource.0);
         if coming.promises.is_empty() {
             return;
         }
@@ -247,13 +267,27 @@ impl Fabric {
         resource: u32,
         out: &mut impl Schedule,
     ) {
-        let shared = self.resources[resource as usize].shared_mut();
+        let shared = self.resources.shared_mut(resource);
         if shared.coming.promises.is_empty() {
             return;
         }
-        // Who comes in this instant came before the solve.
+        // Packets of this instant came before the solve.
         shared.come_true_before(now.as_ps() + 1, now.as_ps(), &self.flights);
         self.break_promises(ResourceId(resource), 0, out);
+    }
+
+    /// Breaks the promises of a resource beyond now: those packets come by events again.
+    pub(super) fn forget_promises(
+        &mut self,
+        now: Time,
+        resource: ResourceId,
+        out: &mut impl Schedule,
+    ) {
+        if self.resources.is_shared(resource.0) {
+            self.promises_meet_flows(now, resource.0, out);
+        } else {
+            self.meet_promises_at_servers(now, resource, out);
+        }
     }
 
     /// Takes back the promises of `resource` from the one at `first` on, and what follows from them:
@@ -261,19 +295,19 @@ impl Fabric {
     #[cold]
     fn break_promises(&mut self, resource: ResourceId, first: usize, out: &mut impl Schedule) {
         loop {
-            let promises = &mut self.resources[resource.0 as usize].coming().promises;
+            let promises = &mut self.resources.coming(resource.0).promises;
             if promises.len() <= first {
                 return;
             }
             let Some(promise) = promises.pop_back() else { return };
             self.uncount(resource, promise);
             let Promise { flight: id, hop, start, tail, .. } = promise;
-            // Whose promise at an earlier hop is broken has an event there.
+            // A packet whose promise at an earlier hop is broken has an event there.
             if self.flights[id].hop <= hop {
                 continue;
             }
             self.withdraw(id, hop, tail, out);
-            self.resources[resource.0 as usize].coming().packets += 1;
+            self.resources.coming(resource.0).packets += 1;
             let event = FabricEvent::new(EventKind::Arrive, id, self.flights[id].generation);
             let from = ResourceId(self.hops[hop].previous);
             out.at(Time::from_ps(start), from, event);
@@ -282,11 +316,11 @@ impl Fabric {
 
     /// Takes what a promise counted out of the state of its resource; at servers, the last one.
     fn uncount(&mut self, resource: ResourceId, promise: Promise) {
-        if self.is_shared(resource) {
+        if self.resources.is_shared(resource.0) {
             let (charge, _) = self.charge(promise.hop, self.flights[promise.flight].bytes);
-            self.resources[resource.0 as usize].shared_mut().counts.subtract(&charge);
+            self.resources.shared_mut(resource.0).counts.subtract(&charge);
         } else {
-            self.resources[resource.0 as usize].servers_mut().take_back_last(&promise);
+            self.resources.servers_mut(resource.0).take_back_last(&promise);
         }
     }
 
@@ -302,14 +336,14 @@ impl Fabric {
         }
         if reached != flight.end_hop {
             let resource = self.hops[reached].resource;
-            self.resources[resource as usize].coming().packets -= 1;
+            self.resources.coming(resource).packets -= 1;
         }
         for later in hop + 1..reached {
             let resource = ResourceId(self.hops[later].resource);
-            let promises = &mut self.resources[resource.0 as usize].coming().promises;
+            let promises = &mut self.resources.coming(resource.0).promises;
             let Some(place) = promises.find(id, later, self.clock.as_ps()) else { continue };
-            if self.is_shared(resource) {
-                let promise = self.resources[resource.0 as usize].coming().promises.remove(place);
+            if self.resources.is_shared(resource.0) {
+                let promise = self.resources.coming(resource.0).promises.remove(place);
                 self.uncount(resource, promise);
             } else {
                 // Those after it were promised a later server.
@@ -324,7 +358,7 @@ impl Fabric {
         let charge = |promise: &Promise| {
             let hop = &self.hops[promise.hop];
             let bytes = self.flights[promise.flight].bytes;
-            self.hops.charge_of(hop, self.cut_through, bytes)
+            self.hops.charge_of(hop, bytes)
         };
         later.map(charge).collect()
     }

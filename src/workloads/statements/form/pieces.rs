@@ -1,8 +1,10 @@
 //! Buffers in pieces of a program's messages: datatypes by name, and the keys of a send or a receive.
 
-use super::datatypes::DATATYPE;
+use crate::datatypes::DATATYPE;
 use form::fields::SIZE;
+use form::json::Node;
 use form::shape::{Field, Shape, default, optional, required};
+use form::typed::{self, Entry};
 
 static LIST: Shape = Shape::List { of: &ENTRY, min: 0, max: 10_000 };
 static ENTRY: Shape = Shape::Object(&[
@@ -17,9 +19,11 @@ static ENTRY: Shape = Shape::Object(&[
 static KNOWN: Shape = Shape::Either(&[Shape::Name, DATATYPE]);
 static ELEMENTS: Shape = Shape::Count { min: 0, max: i64::MAX as u64 };
 
+/// The datatypes that statements name, as written.
+pub(crate) type NamedDatatypes = Option<Node>;
 /// The datatypes that statements name.
-pub(super) const DATATYPES: Field =
-    optional("datatypes", &LIST, "Datatypes of the messages, by name.");
+pub(crate) const DATATYPES: Entry =
+    Entry { doc: "Datatypes of the messages, by name.", ..typed::optional(&LIST) };
 /// Bytes of a message.
 pub(super) const MESSAGE: Field =
     optional("size", &SIZE, "Bytes of the message; it, or `datatype`, is needed.");

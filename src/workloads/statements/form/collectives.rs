@@ -1,7 +1,6 @@
-//! Collectives in a scenario: the statements of a program, the choices of the library, and the
-//! workload that measures one.
+//! Collectives in a scenario: the statements of a program, and the choices of the library.
 
-use form::fields::{COMM_FIELD, LONG, REQ, ROUNDS_FIELD, SIZE, WARMUP_FIELD, bytes, time};
+use form::fields::{COMM_FIELD, REQ, SIZE, bytes};
 use form::shape::{Field, Shape, Variant, default, optional, required, variant};
 
 static BARRIER: Shape =
@@ -42,12 +41,12 @@ static SCAN: Shape = Shape::Word(&[
     ("recursive_doubling", "partners at distance 1, 2, 4, ... exchange what they have combined"),
     ("linear", "from rank to rank"),
 ]);
-static OVER: Shape = Shape::Word(&[
+pub(crate) static OVER: Shape = Shape::Word(&[
     ("ranks", "everybody is alike"),
     ("processes", "the endpoints of a process combine first, and one of them speaks for them"),
     ("nodes", "the ranks of a node combine first, and one of them speaks for them"),
 ]);
-static OPERATOR: Shape = Shape::Word(&[
+pub(crate) static OPERATOR: Shape = Shape::Word(&[
     ("sum", "MPI_SUM"),
     ("prod", "MPI_PROD"),
     ("max", "MPI_MAX"),
@@ -62,7 +61,7 @@ static OPERATOR: Shape = Shape::Word(&[
     ("minloc", "MPI_MINLOC, on pairs of int32"),
     ("affine", "user-defined and not commutative: x -> a x + b modulo 1000003, on pairs of int64"),
 ]);
-static TYPE: Shape = Shape::Word(&[
+pub(crate) static TYPE: Shape = Shape::Word(&[
     ("int32", "signed, 4 bytes"),
     ("int64", "signed, 8 bytes"),
     ("double", "IEEE 754, 8 bytes"),
@@ -77,8 +76,6 @@ static TYPE: Shape = Shape::Word(&[
     ("float", "IEEE 754, 4 bytes"),
 ]);
 static SEGMENT: Shape = bytes(1, 1 << 30);
-static COMPUTE: Shape = time(0, LONG);
-static TESTS: Shape = Shape::Count { min: 0, max: 1_000_000 };
 static ROOT_RANK: Shape = Shape::Count { min: 0, max: u32::MAX as u64 };
 static COUNT: Shape = Shape::Count { min: 0, max: 1 << 28 };
 static COUNTS: Shape = Shape::List { of: &COUNT, min: 0, max: 4_096 };
@@ -152,7 +149,7 @@ pub(super) static STATEMENTS: [Variant; 30] = statements! {
 };
 
 /// The library's choices, by operation.
-pub(super) static CHOICES: Shape = Shape::Object(&[
+pub static CHOICES: Shape = Shape::Object(&[
     default("barrier", &BARRIER, "dissemination", "The algorithm of MPI_Barrier."),
     default("bcast", &BCAST, "binomial", "The algorithm of MPI_Bcast."),
     default("scatter", &SCATTER, "linear", "The algorithm of MPI_Scatter."),
@@ -188,86 +185,6 @@ pub(super) static CHOICES: Shape = Shape::Object(&[
         "Which ranks combine first, in the operations that can: bcast, reduce, allreduce.",
     ),
 ]);
-
-static MEASURED: Shape = Shape::Word(&[
-    ("barrier", "MPI_Barrier"),
-    ("bcast", "MPI_Bcast"),
-    ("scatter", "MPI_Scatter"),
-    ("gather", "MPI_Gather"),
-    ("allgather", "MPI_Allgather"),
-    ("reduce", "MPI_Reduce"),
-    ("allreduce", "MPI_Allreduce"),
-    ("reduce_scatter_block", "MPI_Reduce_scatter_block"),
-    ("alltoall", "MPI_Alltoall"),
-    ("scan", "MPI_Scan"),
-    ("exscan", "MPI_Exscan"),
-]);
-static RANKS_PER_NODE: Shape = Shape::Count { min: 1, max: 65_536 };
-
-const MEASURED_FIELD: Field =
-    required("operation", &MEASURED, "\"allreduce\"", "What is measured.");
-const NAMED_ALGORITHM: Field =
-    optional("algorithm", &Shape::Name, "The algorithm; without one, that of `mpi.collectives`.");
-const RANKS_FIELD: Field = required(
-    "ranks_per_node",
-    &RANKS_PER_NODE,
-    "16",
-    "Processes of each node; all of them take part, and each of their threads where it can.",
-);
-const MEASURED_SIZE: Field = default(
-    "size",
-    &SIZE,
-    "0 B",
-    "Bytes of the message or vector; of the block of each rank where there are blocks.",
-);
-
-/// The keys of a workload that measures an operation, with further ones.
-macro_rules! measured {
-    ($($more:expr),* $(,)?) => {
-        [
-            MEASURED_FIELD,
-            NAMED_ALGORITHM,
-            OVER_FIELD,
-            RANKS_FIELD,
-            MEASURED_SIZE,
-            TYPE_FIELD,
-            OPERATOR_FIELD,
-            ROUNDS_FIELD,
-            WARMUP_FIELD,
-            $($more,)*
-        ]
-    };
-}
-
-/// The workload that measures one operation.
-pub(super) static WORKLOAD: Variant = variant(
-    "collective",
-    &measured!(),
-    "All processes call one collective operation again and again; latency is the time of one call. \
-     Threads take part as endpoints; those that share a rank combine among themselves first, and \
-     one of them calls.",
-);
-
-/// The workload that measures one operation beside a computation.
-pub(super) static NONBLOCKING: Variant = variant(
-    "nonblocking_collective",
-    &measured!(
-        required(
-            "compute",
-            &COMPUTE,
-            "\"1 ms\"",
-            "Computation between the beginning of a call and the wait for its end.",
-        ),
-        default(
-            "tests",
-            &TESTS,
-            "0",
-            "Calls of MPI_Test in the computation, which part it into equal pieces.",
-        ),
-    ),
-    "All processes begin one collective operation (MPI_Iallreduce and so on), compute, and wait for \
-     it, again and again; latency is the time of all that, exposed what it is beyond the computation.",
-);
 
 #[cfg(test)]
 mod tests {

@@ -20,7 +20,7 @@ const ENTRIES: usize = 1 << 20;
 
 static COUNT: Shape = Shape::Count { min: 0, max: i64::MAX as u64 };
 static SIGNED: Shape = Shape::Integer { min: i64::MIN, max: i64::MAX };
-static SOME: Shape = super::bytes(1, 1 << 50);
+static SOME: Shape = form::fields::bytes(1, 1 << 50);
 static APART: Shape = Shape::Count { min: 1, max: 1 << 20 };
 static COUNTS: Shape = Shape::List { of: &COUNT, min: 0, max: ENTRIES };
 static NUMBERS: Shape = Shape::List { of: &SIGNED, min: 0, max: ENTRIES };
