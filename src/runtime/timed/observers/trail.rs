@@ -9,8 +9,8 @@
 //! resource of the fabric: they come after all threads.
 //!
 //! A thread that runs ahead of the clock leaves its moments ahead of it: they depend on its own past
-//! alone. Time spent waiting for a lock or a link is charged to that resource; the critical path does
-//! not continue into its holder.
+//! alone. Who waits for a resource (a lock, a link) is told to wait for that, and the path does not
+//! go on with whoever holds it.
 //!
 //! Nothing of this is kept unless it is asked for ([`engine::Options`]), and nothing of a run
 //! depends on it.
