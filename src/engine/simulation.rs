@@ -1,4 +1,4 @@
-//! The simulation: the clock, the queue, and the record of what happened.
+//! The simulation: the clock, the queue, and the record of events.
 
 use crate::causes::Keep;
 use crate::digest::{Digest, OrderedDigest};
@@ -28,9 +28,9 @@ pub struct Fired<E> {
     pub source: SourceId,
     /// The number of the event during whose handling it was scheduled; 0 before the first.
     pub cause: u64,
-    /// What it is accounted to.
+    /// The resource and phase that it is charged to.
     pub tag: Tag,
-    /// What happens.
+    /// The event.
     pub event: E,
 }
 
@@ -89,13 +89,13 @@ pub enum LimitReached {
     Memory {
         /// The limit.
         limit: Bytes,
-        /// What the run holds.
+        /// Bytes that the run holds.
         held: Bytes,
-        /// What it holds most of.
+        /// The largest kind of it.
         largest: &'static str,
         /// How much that is.
         part: Bytes,
-        /// How many events fired; 0: it was told before the run began.
+        /// How many events fired; 0: the stop came before the run began.
         events: u64,
         /// How a run holds less of that.
         remedy: &'static str,
@@ -154,7 +154,7 @@ impl<E: Copy> Pending<E> {
 pub struct Simulation<E> {
     queue: EventQueue<Pending<E>>,
     events: u64,
-    /// So many events may fire until somebody looks: at most as many as the limit.
+    /// Events that may fire before the next check, at most as many as the limit.
     pause: u64,
     limits: Limits,
     digest: Option<OrderedDigest>,
@@ -248,7 +248,7 @@ impl<E: Event> Simulation<E> {
         self.limits
     }
 
-    /// Fires no more than so many events in all until it is told another number. Asking for it costs
+    /// Fires no more than so many events in all, until the next call. Asking for it costs
     /// nothing: it is the number that is compared for the limit.
     pub fn pause_at(&mut self, events: u64) {
         self.pause = events.max(self.events).min(self.limits.events);

@@ -5,6 +5,6 @@
 pub struct Tag {
     /// The resource that was busy until the event, as the caller numbers them.
     pub resource: u32,
-    /// What the resource was doing, as the caller numbers it.
+    /// The work of the resource, as the caller numbers it.
     pub phase: u8,
 }

@@ -6,8 +6,8 @@
 //! | [`shape`] | say which keys an object has, and check a tree against it |
 //! | [`fields`] | find a field that other forms have, too |
 //! | [`typed`] | declare an object or words as a type |
-//! | [`diagnostic`] | report what is wrong, with file, line and remedy |
-//! | [`codes`] | find what a code such as `E0302` means |
+//! | [`diagnostic`] | report a mistake with file, line and remedy |
+//! | [`codes`] | find the meaning of a code such as `E0302` |
 //! | [`machine`] | state a machine: numbers with their sources |
 
 pub mod codes;

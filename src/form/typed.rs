@@ -15,7 +15,7 @@ const CHECKED: &str = "the tree was checked against its shape";
 /// A field without its key.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
-    /// What it takes.
+    /// The values that it takes.
     pub shape: &'static Shape,
     /// Whether it may be left out.
     pub need: Need,
@@ -176,7 +176,7 @@ impl Value for Billionths {
 pub trait Object: Sized {
     /// Its keys.
     const FIELDS: &'static [Field];
-    /// What it is, in a sentence.
+    /// Its meaning, in a sentence.
     const ABOUT: &'static str;
 
     /// The object of a checked tree.

@@ -1,8 +1,8 @@
 //! Derived datatypes: where the bytes of a message lie in memory.
 //!
 //! A [`Datatype`] is a tree over named types. It is data: it can be cloned (children are shared),
-//! compared and hashed, and it knows its measures from the moment it is made. What a type selects is
-//! found in two ways that must agree:
+//! compared and hashed, and its measures are computed when it is made. Two algorithms find the bytes
+//! that a type selects, and must agree:
 //!
 //! | way | for | file |
 //! |---|---|---|

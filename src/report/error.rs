@@ -26,7 +26,7 @@ pub enum NotDrawn {
 }
 
 impl NotDrawn {
-    /// What to do instead.
+    /// A remedy.
     pub const fn help(&self) -> &'static str {
         match self {
             Self::Nothing => "`--trace FILE` shows what its cores and devices do",

@@ -10,7 +10,7 @@ use super::numbers::read_parameter;
 pub use experiment::plan::OsuTest;
 use experiment::results::{PointResult, RunResult};
 
-/// What a table needs to know beside the result.
+/// Properties of a table beside the result.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct OsuSpec {
     /// The benchmark.

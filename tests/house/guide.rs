@@ -1,10 +1,10 @@
-//! What the guide to a protocol of one's own quotes stands in the sources, word for word.
+//! Rust that a guide quotes stands in the sources, word for word.
 
 use std::fs;
 use std::path::Path;
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
-const GUIDE: &str = "docs/guide/add-a-protocol.md";
+const GUIDES: [&str; 2] = ["docs/guide/add-a-protocol.md", "docs/guide/add-a-workload.md"];
 
 /// A quoted block: the file that its head names, and its lines.
 struct Quote {
@@ -41,15 +41,17 @@ fn stands_in(quote: &str, source: &str) -> bool {
 }
 
 #[test]
-fn every_line_of_rust_in_the_guide_stands_in_the_sources() {
-    let guide = fs::read_to_string(Path::new(ROOT).join(GUIDE)).expect("the guide is there");
-    let quotes = quotes(&guide);
-    assert!(quotes.len() > 5, "the guide quotes the protocol in pieces");
-    assert_eq!(quotes.len(), guide.matches("```rust").count(), "each block names its file");
-    for Quote { file, text } in quotes {
-        let source =
-            fs::read_to_string(Path::new(ROOT).join(&file)).expect("a file of the sources");
-        assert!(stands_in(&text, &source), "{GUIDE} quotes what {file} does not say:\n{text}");
+fn every_line_of_rust_in_the_guides_stands_in_the_sources() {
+    for page in GUIDES {
+        let guide = fs::read_to_string(Path::new(ROOT).join(page)).expect("the guide is there");
+        let quotes = quotes(&guide);
+        assert!(quotes.len() > 3, "{page} quotes a file in pieces");
+        assert_eq!(quotes.len(), guide.matches("```rust").count(), "each block names its file");
+        for Quote { file, text } in quotes {
+            let source =
+                fs::read_to_string(Path::new(ROOT).join(&file)).expect("a file of the sources");
+            assert!(stands_in(&text, &source), "{page} quotes lines that {file} lacks:\n{text}");
+        }
     }
 }
 

@@ -6,20 +6,20 @@ use experiment::explore::registry::{Entry, Planted};
 use experiment::explore::scenario::Unfit;
 use experiment::explore::{Explored, MayFail, Options, Size, Subject, Token};
 
-/// What is explored.
+/// The job to explore.
 pub(super) struct Job {
     /// As it was given.
     pub(super) name: String,
     /// Its entry and size, where it is a protocol.
     pub(super) protocol: Option<(Entry, Planted, Size)>,
     pub(super) subject: Box<dyn Subject>,
-    /// What may go wrong by its fault plan, or why that is not explored.
+    /// The faults of its plan, or the reason why they are not explored.
     pub(super) planned: Result<MayFail, Unfit>,
     /// The files that it was read from.
     pub(super) files: Vec<PathBuf>,
 }
 
-/// What is said at the end.
+/// The report at the end.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Verdict {
     /// Every order ends well.

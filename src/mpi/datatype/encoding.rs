@@ -16,12 +16,12 @@
 //!
 //! The bits say the kind and, of a leaf, the named type of its children: named types are no nodes.
 //! Nodes stand in preorder, so that the child of a node is the next one; the children of a struct
-//! are found by their places. A resized type is no node either: what holds it steps by its extent.
-//! The fixed part is what a block of threads copies into its shared memory.
+//! are found by their places. A resized type is no node either: its parent steps by its extent.
+//! A block of threads copies the fixed part into its shared memory.
 //!
 //! Source: `gpu-pack` Sec. 3.1, Table 1, Fig. 3. The source counts strides in elements where it makes
 //! a type and in bytes where it packs: they are turned into bytes here. It names no widths: all are 8
-//! bytes here. What it keeps of a struct's children beyond their places is not said.
+//! bytes here. It does not say what it stores of a struct's children beyond their places.
 
 mod bits;
 mod encoded;

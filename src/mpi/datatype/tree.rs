@@ -67,7 +67,7 @@ impl Datatype {
         self.0.measures.primitives
     }
 
-    /// What the address of an element should be a multiple of, in bytes.
+    /// The alignment of an element, in bytes.
     pub fn alignment(&self) -> u64 {
         self.0.measures.alignment
     }

@@ -145,8 +145,8 @@ impl Window {
         self.take_next(thread, port);
     }
 
-    /// Whether whoever gives the lock of a target back, or those of all, does so by atomics, and has
-    /// told the monitors before.
+    /// Whether unlock (of one target, or of all) uses atomics and has already been reported to the
+    /// monitors.
     pub(super) fn gives_back_by_atomics(&self, target: Option<u32>, settings: &Settings) -> bool {
         let taken = |state: &Target| matches!(state.lock, Lock::Requested(_) | Lock::Granted(_));
         let taken = match target {

@@ -3,15 +3,14 @@
 //! ```text
 //!   create   gather (number, and memory, bytes, unit) of all ─▶ barrier
 //!   shared   the same ─▶ rank 0 allocates the sum ─▶ its handle goes round ─▶ offsets by each
-//!   free     everybody learns how many silent unlocks come ─▶ until they have come ─▶ barrier
+//!   free     each learns how many silent unlocks come ─▶ until they have come ─▶ barrier
 //! ```
 //!
-//! A dynamic window gathers no more than its number: nobody knows what others attach, and attaching
-//! tells nobody.
+//! A dynamic window gathers no more than its number: attaching memory sends no message.
 //!
-//! The handle of shared memory goes round by a gather of one word, in as many rounds as a broadcast
-//! and with more messages: nobody is told by it alone, and it is the barrier as well. Left out: what
-//! the operating system takes for the memory.
+//! A one-word allgather distributes the handle of shared memory, which also serves as the barrier; it
+//! has as many rounds as a broadcast and more messages. Left out: the time of the operating system
+//! for the memory.
 //!
 //! Source: `rma` Sec. 2.2.3, 4.1 and 4.5.
 

@@ -13,7 +13,7 @@ pub struct Figure {
     pub x: Axis,
     /// The vertical axis.
     pub y: Axis,
-    /// Heading of the legend: what the series differ in; empty for a single series.
+    /// Heading of the legend, the field in which the series differ; empty for a single series.
     pub series_title: String,
     /// The curves, in the order of the legend.
     pub series: Vec<Series>,
@@ -23,7 +23,7 @@ pub struct Figure {
 
 /// Heading of what claims expect.
 pub const EXPECTED: &str = "expected by claims";
-/// Heading of what was measured elsewhere.
+/// Heading of measured curves.
 pub const MEASURED: &str = "measured";
 
 /// The most curves of another run in one figure: more would hide each other.
@@ -49,12 +49,12 @@ pub struct Point {
     pub range: Option<(f64, f64)>,
 }
 
-/// What a claim expects, or what was measured elsewhere.
+/// The expectation of a claim, or a measured curve.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reference {
     /// What stands above it in the legend, and above others of its kind.
     pub heading: String,
-    /// The claim's id; empty for what is no claim.
+    /// The claim's id; empty for a measured curve.
     pub id: String,
     /// Its entry in the legend: the claim's expectation in words, or the table's name.
     pub label: String,
@@ -87,7 +87,7 @@ pub enum ReferenceShape {
     Markers(Vec<Mark>),
     /// A curve.
     Line(Vec<Point>),
-    /// What the curve of this number was in another run: in its colour, wide and pale behind it.
+    /// The curve of this number in another run: in its colour, wide and pale behind it.
     Other(usize, Vec<Point>),
 }
 

@@ -5,7 +5,7 @@ use super::super::error::ReportError;
 /// One axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
-    /// What it shows, without unit.
+    /// The quantity, without unit.
     pub label: String,
     /// Unit of the values; empty for plain numbers. `B` makes ticks read 4 Ki, 1 Mi.
     pub unit: String,

@@ -12,7 +12,7 @@ use experiment::results::{PointResult, RunResult};
 /// The most curves of one figure: of more, some are drawn, from the first to the last.
 const CURVES: usize = 24;
 
-/// What a scenario asks to be drawn.
+/// A figure of a scenario.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct FigureSpec {
     /// The swept path, or the metric, on the x axis.
@@ -32,9 +32,9 @@ pub struct FigureSpec {
     /// The swept path whose values are replicas of one measurement: the mean is drawn, with a bar
     /// from the smallest to the largest. `seed` by default.
     pub replicas: Option<String>,
-    /// What the x axis shows; its name by default.
+    /// Title of the x axis; the name of its quantity by default.
     pub x_title: Option<String>,
-    /// What the y axis shows; its name by default.
+    /// Title of the y axis; the name of its quantity by default.
     pub y_title: Option<String>,
     /// Scale of the x axis; chosen from the values by default.
     pub x_scale: Option<Scale>,

@@ -31,7 +31,7 @@ form::object! {
     /// Statements, written out for each rank.
     pub struct ProgramForm {
         /// One list of statements for each rank; each has a buffer of its own, so that every
-        /// large message registers its buffers anew (docs/programs.md). A file holds 500,000 values, about
+        /// large message registers its buffers anew (docs/guide/programs.md). A file holds 500,000 values, about
         /// 100,000 statements of all ranks together (E0216); longer ones are schedules in GOAL.
         ranks: Node = required(&RANKS, EXAMPLE),
         datatypes: NamedDatatypes = DATATYPES,

@@ -22,7 +22,7 @@ pub struct Encoding {
     pub(super) primitives: u64,
     pub(super) size: u64,
     pub(super) extent: i64,
-    /// What all elements touch.
+    /// The bytes that all elements touch.
     pub(super) span: (i64, i64),
     #[cfg(feature = "mutants")]
     pub(super) flaw: Option<Flaw>,

@@ -6,7 +6,8 @@
 //! ```
 //!
 //! A fair lock is handed to the thread that waits longest. An unfair one is free from its release on:
-//! those that wait see it when its line has reached them, and a thread that asks nearer to it is faster.
+//! waiters see the release only when the lock's cache line reaches them; a requester on a closer core
+//! can win.
 //!
 //! Left out: waiting threads take no issue slots, and their looks at the lock's line do not slow
 //! its holder. Noticeable where many hardware threads of one core wait.
