@@ -27,8 +27,6 @@ const CIRCLES: &[(&str, usize)] = &[
     ("runtime/device.rs", 20),
     ("protocols/library/agreeing.rs", 18),
     ("experiment/conform.rs", 16),
-    ("protocols/call.rs", 13),
-    ("protocols/packing.rs", 13),
     ("runtime/monitors/groups.rs", 10),
     ("protocols/xios_ep/library/between.rs", 9),
     ("runtime/untimed.rs", 8),
@@ -40,7 +38,6 @@ const CIRCLES: &[(&str, usize)] = &[
     ("workloads/application.rs", 4),
     ("experiment/fit.rs", 3),
     ("experiment/program.rs", 3),
-    ("protocols/rma/mapped.rs", 3),
     ("runtime/explore.rs", 3),
     ("workloads/backlog.rs", 3),
 ];
@@ -56,17 +53,6 @@ const CIRCLES_OF_FOLDERS: &[&[&str]] = &[
         "experiment/plan",
         "experiment/run",
         "experiment/sweep",
-    ],
-    &[
-        "protocols/call",
-        "protocols/collectives",
-        "protocols/contract",
-        "protocols/device",
-        "protocols/job",
-        "protocols/rendezvous",
-        "protocols/rma",
-        "protocols/typed",
-        "protocols/wire",
     ],
     &[
         "experiment/conform/collectives",
@@ -93,7 +79,6 @@ const CIRCLES_OF_FOLDERS: &[&[&str]] = &[
         "workloads/program",
         "workloads/truncation",
     ],
-    &["protocols/xios_ep/comm", "protocols/xios_ep/message"],
     &["runtime/device", "runtime/timed"],
     &["runtime/explore", "runtime/untimed"],
 ];
